@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Header-only packages are reached through one folder of links, so that a cross build sees these headers of the build machine and no
+# others, and so that nothing can be linked against by accident (Debian ships Highway's headers beside a shared library).
+find_package(Threads REQUIRED)
+
+set(minnow_headers "${PROJECT_BINARY_DIR}/headers")
+file(MAKE_DIRECTORY "${minnow_headers}")
+function(minnow_link_headers folder header package)
+  find_path(MINNOW_${folder}_DIR "${folder}/${header}" PATHS /usr/include /usr/local/include NO_CMAKE_FIND_ROOT_PATH)
+  if(NOT MINNOW_${folder}_DIR)
+    message(FATAL_ERROR "missing header ${folder}/${header} (Debian package ${package}); scripts/install_deps.sh installs it")
+  endif()
+  mark_as_advanced(MINNOW_${folder}_DIR)
+  file(CREATE_LINK "${MINNOW_${folder}_DIR}/${folder}" "${minnow_headers}/${folder}" SYMBOLIC)
+endfunction()
+minnow_link_headers(hwy highway.h libhwy-dev)
+minnow_link_headers(protozero pbf_reader.hpp libprotozero-dev)
+minnow_link_headers(flatbuffers flatbuffers.h libflatbuffers-dev)
+minnow_link_headers(CLI CLI.hpp libcli11-dev)
+minnow_link_headers(nlohmann json.hpp nlohmann-json3-dev)
+add_library(minnow_headers INTERFACE)
+target_include_directories(minnow_headers SYSTEM INTERFACE "${minnow_headers}")
+
+# GoogleTest: the system's archive, or, where there is none for the target (a cross build), Debian's copy of its sources.
+if(MINNOW_TESTS)
+  find_package(GTest QUIET)
+  if(NOT TARGET GTest::gmock)
+    find_path(GOOGLETEST_SOURCE googletest/CMakeLists.txt PATHS /usr/src/googletest NO_CMAKE_FIND_ROOT_PATH)
+    if(NOT GOOGLETEST_SOURCE)
+      message(FATAL_ERROR "missing GoogleTest (Debian packages libgtest-dev, libgmock-dev); scripts/install_deps.sh installs it")
+    endif()
+    set(INSTALL_GTEST OFF)
+    add_subdirectory("${GOOGLETEST_SOURCE}" "${PROJECT_BINARY_DIR}/googletest" EXCLUDE_FROM_ALL SYSTEM)
+    if(NOT TARGET GTest::gmock)
+      add_library(GTest::gmock ALIAS gmock)
+    endif()
+  endif()
+endif()

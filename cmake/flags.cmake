@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler and linker flags of everything that is ours, as the interface target `minnow_flags`.
+add_library(minnow_flags INTERFACE)
+target_compile_options(minnow_flags INTERFACE -Wall -Wextra $<$<BOOL:${MINNOW_WERROR}>:-Werror>)
+# The file names in messages and debug information do not depend on where the repository lies.
+target_compile_options(minnow_flags INTERFACE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+target_compile_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-ffunction-sections -fdata-sections>)
+target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,--gc-sections>)
+target_compile_definitions(
+  minnow_flags INTERFACE MINNOW_DOCS=$<BOOL:${MINNOW_DOCS}> MINNOW_GRADIENTS=$<BOOL:${MINNOW_GRADIENTS}> MINNOW_EXPRESS=$<BOOL:${MINNOW_EXPRESS}>
+                         MINNOW_ONE_ISA=$<BOOL:${MINNOW_ONE_ISA}>)
+
+if(MINNOW_SANITIZE)
+  set(minnow_sanitize -fsanitize=${MINNOW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(minnow_flags INTERFACE ${minnow_sanitize})
+  target_link_options(minnow_flags INTERFACE ${minnow_sanitize})
+endif()
+if(MINNOW_FUZZ)
+  target_compile_options(minnow_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# Kernels are worth more optimization than the code around them, in the builds that optimize at all.
+set(MINNOW_KERNEL_OPTIONS
+    $<$<CONFIG:Release>:-O3>
+    $<$<CONFIG:MinSizeRel>:-O2>
+    -Wno-psabi # gcc notes that vectors wider than the baseline are passed differently; kernels are never called across libraries
+)
