@@ -6,6 +6,10 @@ target_compile_options(minnow_flags INTERFACE -Wall -Wextra $<$<BOOL:${MINNOW_WE
 target_compile_options(minnow_flags INTERFACE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 target_compile_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-ffunction-sections -fdata-sections>)
 target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,--gc-sections>)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  # Binutils pads segments to the largest page that an ARM kernel may have, 64 KiB; phones have pages of 4 or 16.
+  target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,-z,max-page-size=16384>)
+endif()
 target_compile_definitions(
   minnow_flags INTERFACE MINNOW_DOCS=$<BOOL:${MINNOW_DOCS}> MINNOW_GRADIENTS=$<BOOL:${MINNOW_GRADIENTS}> MINNOW_EXPRESS=$<BOOL:${MINNOW_EXPRESS}>
                          MINNOW_ONE_ISA=$<BOOL:${MINNOW_ONE_ISA}>)

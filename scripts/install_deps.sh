@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# usage: scripts/install_deps.sh [build|python|cross|format|check|demo|bench]...   (default: build)
+# Installs what the named groups need and is missing: Debian packages (as root or by sudo), and for `python` the packages of
+# scripts/requirements.txt in build/venv. Asks nothing. Does nothing, quickly, when everything is there.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+[ $# -gt 0 ] || set -- build
+
+packages() {
+  case "$1" in
+    build) echo cmake ninja-build g++ ccache libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev \
+      libgtest-dev libgmock-dev binutils python3 ;;
+    python) echo python3-venv python3-dev ca-certificates ;;
+    cross) echo g++-aarch64-linux-gnu ;;
+    format) echo clang-format-14 ;;
+    check) echo clang-14 libclang-rt-14-dev qemu-user-static googletest ;;
+    demo) echo libpng-dev libjpeg62-turbo-dev ;;
+    bench) echo libbenchmark-dev python3-venv ca-certificates ;;
+    *) echo "install_deps.sh: unknown group $1" >&2; return 1 ;;
+  esac
+}
+
+wanted=()
+for group in "$@"; do
+  names=$(packages "$group") || exit 2
+  wanted+=($names)
+done
+
+missing=()
+if command -v dpkg-query > /dev/null; then
+  installed=" $(dpkg-query -W -f='${db:Status-Abbrev}${binary:Package} ' 2> /dev/null | sed 's/:[a-z0-9]* / /g') "
+  for name in "${wanted[@]}"; do
+    [[ "$installed" == *"ii $name "* ]] || missing+=("$name")
+  done
+else
+  missing=("${wanted[@]}")
+fi
+
+if [ ${#missing[@]} -gt 0 ]; then
+  mkdir -p build
+  log=build/install_deps.log
+  as_root=()
+  if [ "$(id -u)" != 0 ]; then as_root=(sudo -n); fi
+  if ! command -v apt-get > /dev/null; then
+    echo "missing, and there is no apt-get to install them: ${missing[*]}" >&2; exit 1
+  fi
+  if [ "$(id -u)" != 0 ] && ! sudo -n true 2> /dev/null; then
+    echo "missing, and installing needs root or a sudo that does not ask: apt-get install ${missing[*]}" >&2; exit 1
+  fi
+  echo "installing ${missing[*]}" >&2
+  apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -y -q -o Dpkg::Use-Pty=0)
+  if ! { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"; } > "$log" 2>&1 < /dev/null; then
+    echo "missing, and apt-get could not install them: ${missing[*]} ($(grep '^E:' "$log" | head -n 1); all of it in $log)" >&2; exit 1
+  fi
+fi
+
+# venv FOLDER REQUIREMENTS: a virtual environment that holds exactly these requirements; a copy of the list says what it holds.
+venv() {
+  local folder=$1 requirements=$2 python=python3
+  cmp -s "$requirements" "$folder/requirements.txt" && return 0
+  [ -x /usr/bin/python3 ] && python=/usr/bin/python3
+  echo "installing the Python packages of $requirements into $folder" >&2
+  mkdir -p build
+  local log=build/install_deps.log
+  if ! { [ -x "$folder/bin/pip" ] || "$python" -m venv --clear "$folder"; } > "$log" 2>&1 ||
+    ! "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: -r "$requirements" > "$log" 2>&1 < /dev/null; then
+    echo "missing, and pip could not install them: $(grep -v '^#' "$requirements" | tr '\n' ' ')($(grep -i error "$log" | tail -n 1); all of it in $log)" >&2
+    return 1
+  fi
+  cp "$requirements" "$folder/requirements.txt"
+}
+for group in "$@"; do
+  case "$group" in
+    python) venv build/venv scripts/requirements.txt || exit 1 ;;
+    bench) [ ! -f bench/requirements.txt ] || venv build/venv-bench bench/requirements.txt || exit 1 ;;
+  esac
+done

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom (docs/architecture.md), and the marks that every source file bears."""
+import os
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(os.environ.get("MINNOW_SOURCE_DIR", Path(__file__).resolve().parent.parent))
+
+# room -> the rooms it may include besides itself. A room is a folder of src/, and each folder of src/backends/ is one of its own.
+GRAPH = {"base", "graph"}
+OPS = GRAPH | {"ops"}
+PLANNER = OPS | {"backends", "planner"}
+RUNTIME = PLANNER | {"runtime"}
+EXPRESS = RUNTIME | {"express"}
+TRAIN = EXPRESS | {"train"}
+MAY_INCLUDE = {
+    "base": set(),
+    "graph": {"base"},
+    "ops": GRAPH,
+    "passes": OPS,
+    "importers": OPS | {"passes"},
+    "exporters": OPS | {"passes"},
+    "backends": GRAPH,  # backends/backend.h, the contract
+    "backends/*": GRAPH | {"backends"},
+    "backends/reference": OPS | {"backends"},
+    "planner": OPS | {"backends"},
+    "runtime": PLANNER,
+    "express": RUNTIME,
+    "train": EXPRESS,
+    "compress": TRAIN | {"passes"},
+    "vision": {"base"},
+    "cli": None,  # anything
+}
+# Outside packages and operating-system headers -> where they may be used.
+PACKAGES = {"hwy": ("backends/cpu",), "protozero": ("importers", "exporters"), "flatbuffers": ("graph", "importers", "exporters"),
+            "CLI": ("cli",), "nlohmann": ("cli",)}
+SYSTEM = re.compile(r"(sys/.*|unistd\.h|fcntl\.h|dlfcn\.h|sched\.h|pthread\.h|signal\.h|windows\.h)")
+
+
+def room_of(path):
+    """The room of a path below src/, as includes are written: "backends/cpu/schemes.h" -> "backends/cpu", "graph/graph.h" -> "graph"."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] == "backends" and len(parts) > 2 else parts[0]
+
+
+def complaint(path, included, quoted):
+    """What is wrong with `path`, below src/, including `included`; None when nothing is."""
+    room = room_of(path)
+    allowed = MAY_INCLUDE.get(room, MAY_INCLUDE["backends/*"] if room.startswith("backends/") else "unknown")
+    if allowed == "unknown":
+        return f"src/{room} is no room of the design"
+    package = included.split("/")[0]
+    if "/" in included and package in PACKAGES:
+        return None if room in PACKAGES[package] else f"{included} belongs in {' and '.join(PACKAGES[package])} only"
+    if not quoted:
+        if SYSTEM.fullmatch(included) and room != "cli" and not re.fullmatch(r"base/os_\w+\.cpp", path):
+            return f"<{included}> belongs in base/os_*.cpp only"
+        return None
+    if "/" not in included:
+        return f'"{included}" is not written from src/ down'
+    target = room_of(included)
+    if allowed is None or target == room or target in allowed:
+        return None
+    if path == "runtime/backends.cpp" and target.startswith("backends/") and included == f"{target}/{target.split('/')[1]}.h":
+        return None  # the one list of a build's backends sees each backend's one public header
+    return f"{room} may not include {target}"
+
+
+def includes(text):
+    for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', text, re.MULTILINE):
+        yield (match[1] or match[2]), match[1] is not None
+
+
+def files(*folders, suffixes):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and path.suffix in suffixes and "__pycache__" not in path.parts:
+                yield path
+
+
+class Rules(unittest.TestCase):
+    def test_rooms(self):
+        for path, included in [("graph/graph.h", "base/shape.h"), ("ops/relu.cpp", "graph/expr.h"), ("planner/plan.h", "backends/backend.h"),
+                               ("runtime/backends.cpp", "backends/cpu/cpu.h"), ("backends/reference/reference.cpp", "ops/operator.h"),
+                               ("backends/cpu/kernels/gemm.cpp", "backends/cpu/gemm.h"), ("importers/onnx/reader.cpp", "passes/pipeline.h"),
+                               ("cli/run.cpp", "importers/onnx/onnx.h"), ("express/var.h", "runtime/session.h")]:
+            self.assertIsNone(complaint(path, included, True), f"{path} includes {included}")
+        for path, included in [("base/shape.h", "graph/graph.h"), ("graph/graph.h", "ops/operator.h"), ("backends/cpu/gemm.cpp", "ops/operator.h"),
+                               ("backends/cpu/gemm.cpp", "planner/plan.h"), ("runtime/session.cpp", "backends/cpu/cpu.h"),
+                               ("runtime/backends.cpp", "backends/cpu/gemm.h"), ("passes/fold.cpp", "runtime/session.h"),
+                               ("importers/onnx/reader.cpp", "exporters/onnx/writer.h"), ("backends/cpu/cpu.cpp", "backends/reference/reference.h"),
+                               ("ops/relu.cpp", "operator.h"), ("extras/x.cpp", "base/shape.h")]:
+            self.assertIsNotNone(complaint(path, included, True), f"{path} includes {included}")
+
+    def test_packages_and_system(self):
+        self.assertIsNone(complaint("backends/cpu/kernels/relu.cpp", "hwy/highway.h", True))
+        self.assertIsNotNone(complaint("ops/relu.cpp", "hwy/highway.h", True))
+        self.assertIsNotNone(complaint("runtime/session.cpp", "nlohmann/json.hpp", False))
+        self.assertIsNone(complaint("base/os_posix.cpp", "sys/mman.h", False))
+        self.assertIsNotNone(complaint("graph/reader.cpp", "sys/mman.h", False))
+
+
+class Sources(unittest.TestCase):
+    def test_who_includes_whom(self):
+        wrong = []
+        for path in files("src", suffixes={".h", ".cpp"}):
+            inside = path.relative_to(ROOT / "src").as_posix()
+            for included, quoted in includes(path.read_text()):
+                reason = complaint(inside, included, quoted)
+                if reason:
+                    wrong.append(f"src/{inside}: {reason}")
+        self.assertEqual(wrong, [])
+
+    def test_public_headers_stand_alone(self):
+        wrong = []
+        for path in files("include", suffixes={".h"}):
+            for included, quoted in includes(path.read_text()):
+                if quoted or ("/" in included and not included.startswith("minnow/")):
+                    wrong.append(f"{path.relative_to(ROOT)}: includes {included}; a public header includes <minnow/...> and the standard library")
+        self.assertEqual(wrong, [])
+
+    def test_marks(self):
+        wrong = []
+        for path in files("src", "include", "tests", "bench", "python", "examples", "scripts", "cmake",
+                          suffixes={".h", ".cpp", ".py", ".sh", ".cmake"}):
+            lines = path.read_text().splitlines()[:3]
+            first = lines[1:2] if lines and lines[0].startswith("#!") else lines[:1]
+            if not first or "SPDX-License-Identifier: Apache-2.0" not in first[0]:
+                wrong.append(f"{path.relative_to(ROOT)}: first line is not the licence's SPDX identifier")
+        for path in files("src", "include", suffixes={".h"}):
+            if "#pragma once" not in path.read_text():
+                wrong.append(f"{path.relative_to(ROOT)}: no #pragma once")
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
