@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
+
+namespace minnow {
+
+void check_failed(const char* condition, const char* sentence, const char* file, int line) {
+  std::string_view path(file);
+  if (const size_t slash = path.rfind("src/"); slash != path.npos) path.remove_prefix(slash);
+  throw InternalError("{}:{}: {} (\"{}\" does not hold; please report this)", path, line, sentence, condition);
+}
+
+}  // namespace minnow

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Error types with formatted sentences, and check() for promises of our own.
+#pragma once
+#include <minnow/error.h>
+
+#include "base/format.h"
+
+namespace minnow {
+
+template <ErrorKind kKind>
+class FormattedError : public Error {
+ public:
+  template <class... Args>
+  explicit FormattedError(std::string_view pattern, const Args&... args) : Error(kKind, format(pattern, args...)) {}
+};
+
+using InvalidModel = FormattedError<ErrorKind::invalid_model>;        // the model is wrong
+using InvalidArgument = FormattedError<ErrorKind::invalid_argument>;  // the caller is wrong
+using Unsupported = FormattedError<ErrorKind::unsupported>;           // right, but not something we can do
+using OutOfMemory = FormattedError<ErrorKind::out_of_memory>;         // the memory limit or the system refused
+using IoError = FormattedError<ErrorKind::io>;                        // a file could not be read or written
+using Cancelled = FormattedError<ErrorKind::cancelled>;               // stopped by the caller or a time limit
+using InternalError = FormattedError<ErrorKind::internal>;            // a promise of ours was broken
+
+[[noreturn]] void check_failed(const char* condition, const char* sentence, const char* file, int line);
+
+}  // namespace minnow
+
+/// A promise broken by us (never by a model, a file or a caller): throws InternalError, in release builds too.
+#define MINNOW_CHECK(condition, sentence)                               \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
+      ::minnow::check_failed(#condition, sentence, __FILE__, __LINE__); \
+  } while (false)

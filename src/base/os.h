@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that asks the operating system: files, mapped memory, shared libraries, the machine. Implemented in os_*.cpp only.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace minnow::os {
+
+/// A file mapped for reading. The bytes stay valid for as long as the object lives.
+class MappedFile {
+ public:
+  /// Throws IoError with the path and the system's reason; an empty file gives an empty span.
+  static std::shared_ptr<const MappedFile> open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::span<const std::byte> bytes() const noexcept { return {static_cast<const std::byte*>(data_), size_}; }
+
+ private:
+  MappedFile() = default;
+  const void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// Writes a file beside its destination and renames it when `write` has returned, so that a reader never sees half a file.
+/// `write` gets a sink for consecutive pieces. Throws IoError; then the destination is as it was before.
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+void write_file_atomically(const std::string& path, const std::function<void(const ByteSink&)>& write);
+
+bool file_exists(const std::string& path);
+/// Removes what only the path's spelling adds ("..", links), for checks that a file lies inside a folder. Empty where it does not exist.
+std::string canonical_path(const std::string& path);
+
+/// Sizes in bytes of one core's L1 data and L2 caches and of the last-level cache; typical values where the system does not tell.
+struct CacheSizes {
+  size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
+};
+CacheSizes cache_sizes();
+size_t physical_memory_bytes();
+size_t peak_resident_bytes();
+/// Number of cores that this process may use.
+int available_cores();
+
+/// A shared library, open until the object dies.
+class SharedLibrary {
+ public:
+  explicit SharedLibrary(const std::string& path);  // throws IoError
+  ~SharedLibrary();
+  SharedLibrary(const SharedLibrary&) = delete;
+  SharedLibrary& operator=(const SharedLibrary&) = delete;
+  void* symbol(const char* name) const noexcept;  // null where it is not there
+
+ private:
+  void* handle_ = nullptr;
+};
+
+}  // namespace minnow::os

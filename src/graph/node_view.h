@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What shape rules, references, decompositions and schemes see of a node: its attributes, and the concrete shapes, dtypes and known
+// contents of its inputs and outputs.
+#pragma once
+#include "base/error.h"
+#include "graph/graph.h"
+
+namespace minnow {
+
+/// What is known of a value while a plan is being made.
+struct ValueInfo {
+  enum class Kind : uint8_t { absent, tensor, sequence, optional };
+  enum class Extent : uint8_t {
+    exact,        // shape is the shape
+    upper_bound,  // the shape depends on data; no dimension exceeds `shape`'s, and the elements fit in as many bytes
+    unknown       // the shape (and perhaps the rank) depends on data
+  };
+  Kind kind = Kind::tensor;
+  DType dtype = DType::undefined;  // of a sequence or an optional: of the tensors within
+  Extent extent = Extent::exact;
+  Shape shape;
+  Tensor contents;  // set where the contents are known before the run
+};
+
+/// Thrown by NodeView where a shape rule asks for contents that only a run can tell. The planner cuts the plan there.
+struct NeedsContents {
+  size_t input;
+};
+
+/// The shape of one output as a shape rule gives it.
+struct OutputShape {
+  Shape shape;
+  ValueInfo::Extent extent = ValueInfo::Extent::exact;
+  OutputShape(const Shape& exact) : shape(exact) {}
+  OutputShape(std::initializer_list<int64_t> exact) : shape(exact) {}
+  static OutputShape upper_bound(const Shape& bound) {
+    OutputShape output(bound);
+    output.extent = ValueInfo::Extent::upper_bound;
+    return output;
+  }
+  static OutputShape unknown() {
+    OutputShape output{Shape()};
+    output.extent = ValueInfo::Extent::unknown;
+    return output;
+  }
+};
+using Shapes = std::vector<OutputShape>;
+
+enum class AttributeKind : uint8_t { integer, real, text, tensor, graph, integers, reals, texts, type };
+
+/// One attribute of an operator as its definition states it. T: int64_t, float, std::string_view, or bool (kept as an integer).
+/// `Attribute<int64_t> kAxis{"axis", -1, "..."}` has a default; an attribute without a default is an AttributeSpec (below).
+template <class T>
+struct Attribute {
+  std::string_view name;
+  T fallback;
+  std::string_view doc = {};
+};
+
+struct AttributeSpec {
+  std::string_view name;
+  AttributeKind kind;
+  bool required = false;
+  std::string_view doc = {};
+  bool has_default = false;
+  double default_number = 0;
+  std::string_view default_text = {};
+
+  constexpr AttributeSpec(std::string_view name, AttributeKind kind, bool required, std::string_view doc = {})
+      : name(name), kind(kind), required(required), doc(doc) {}
+  constexpr AttributeSpec(const Attribute<int64_t>& a)
+      : name(a.name), kind(AttributeKind::integer), doc(a.doc), has_default(true), default_number(static_cast<double>(a.fallback)) {}
+  constexpr AttributeSpec(const Attribute<bool>& a)
+      : name(a.name), kind(AttributeKind::integer), doc(a.doc), has_default(true), default_number(a.fallback ? 1 : 0) {}
+  constexpr AttributeSpec(const Attribute<float>& a)
+      : name(a.name), kind(AttributeKind::real), doc(a.doc), has_default(true), default_number(static_cast<double>(a.fallback)) {}
+  constexpr AttributeSpec(const Attribute<std::string_view>& a)
+      : name(a.name), kind(AttributeKind::text), doc(a.doc), has_default(true), default_text(a.fallback) {}
+};
+constexpr AttributeSpec required(std::string_view name, AttributeKind kind, std::string_view doc = {}) { return {name, kind, true, doc}; }
+constexpr AttributeSpec optional(std::string_view name, AttributeKind kind, std::string_view doc = {}) { return {name, kind, false, doc}; }
+
+class NodeView {
+ public:
+  /// `inputs` and `outputs` have an entry per position; absent ones are null or of kind absent. They must outlive the view.
+  NodeView(const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo* const> outputs = {})
+      : node_(&node), inputs_(inputs), outputs_(outputs) {}
+
+  const Node& node() const noexcept { return *node_; }
+  const std::string& op() const noexcept { return node_->op(); }
+  std::string where() const { return node_->where(); }
+
+  size_t input_count() const noexcept { return inputs_.size(); }
+  bool has_input(size_t i) const noexcept { return i < inputs_.size() && inputs_[i] && inputs_[i]->kind != ValueInfo::Kind::absent; }
+  const ValueInfo& input(size_t i) const {
+    if (!has_input(i)) throw InvalidModel("{}: input {} is missing", where(), i);
+    return *inputs_[i];
+  }
+  /// The exact shape; asks for a cut where it is not known before the run.
+  const Shape& input_shape(size_t i) const {
+    const ValueInfo& info = input(i);
+    if (info.extent != ValueInfo::Extent::exact) throw NeedsContents{i};
+    return info.shape;
+  }
+  DType input_dtype(size_t i) const { return has_input(i) ? inputs_[i]->dtype : DType::undefined; }
+  std::string input_name(size_t i) const { return node_->input(i) ? node_->input(i)->name() : std::string(); }
+
+  size_t output_count() const noexcept { return node_->output_count(); }
+  bool has_output(size_t i) const noexcept { return node_->output(i) != nullptr; }
+  /// For references, decompositions and schemes: shapes and dtypes of the outputs are inferred by then.
+  const ValueInfo& output(size_t i) const {
+    MINNOW_CHECK(i < outputs_.size() && outputs_[i], "an output's type is asked for before it is inferred");
+    return *outputs_[i];
+  }
+  const Shape& output_shape(size_t i) const { return output(i).shape; }
+
+  /// True where the contents are known before the run.
+  bool is_constant(size_t i) const { return has_input(i) && static_cast<bool>(inputs_[i]->contents); }
+  /// Contents of an input; asks for a cut where only a run can tell them.
+  const Tensor& contents(size_t i) const {
+    const ValueInfo& info = input(i);
+    if (!info.contents) throw NeedsContents{i};
+    return info.contents;
+  }
+  /// Contents of an integer (or bool) input of any shape as i64; of a floating input as f64.
+  Ints ints(size_t i) const;
+  std::vector<double> reals(size_t i) const;
+  /// The one element of an input that holds a scalar or a tensor of one element.
+  int64_t int_scalar(size_t i) const;
+  double real_scalar(size_t i) const;
+
+  // Attributes. The value, or the default that the definition names.
+  int64_t attribute(const Attribute<int64_t>& a) const { return number(a.name, a.fallback); }
+  bool attribute(const Attribute<bool>& a) const { return number(a.name, a.fallback ? 1 : 0) != 0; }
+  float attribute(const Attribute<float>& a) const;
+  std::string_view attribute(const Attribute<std::string_view>& a) const;
+  /// An attribute without a default: null where it is absent; throws InvalidModel where it is of another type.
+  template <class T>
+  const T* find(std::string_view name) const {
+    const AttributeValue* value = node_->attributes.find(name);
+    if (!value) return nullptr;
+    const T* typed = std::get_if<T>(value);
+    if (!typed) throw InvalidModel("{}: attribute \"{}\" has the wrong type", where(), name);
+    return typed;
+  }
+  /// The same where it must be there.
+  template <class T>
+  const T& require(std::string_view name) const {
+    const T* value = find<T>(name);
+    if (!value) throw InvalidModel("{}: attribute \"{}\" is missing", where(), name);
+    return *value;
+  }
+  bool has_attribute(std::string_view name) const noexcept { return node_->attributes.find(name) != nullptr; }
+
+  /// Throws InvalidModel: "where: sentence".
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
+    throw InvalidModel("{}: {}", where(), format(pattern, args...));
+  }
+  /// An axis in [-rank, rank) as [0, rank); `what` names it in the error.
+  size_t normalize_axis(int64_t axis, size_t rank, std::string_view what = "axis") const;
+
+ private:
+  int64_t number(std::string_view name, int64_t fallback) const {
+    const int64_t* value = find<int64_t>(name);
+    return value ? *value : fallback;
+  }
+  const Node* node_;
+  std::span<const ValueInfo*const> inputs_, outputs_;
+};
+
+/// The shape that NumPy's broadcasting rule gives; throws InvalidModel with `where` where the shapes do not fit.
+Shape broadcast_shapes(const NodeView& node, std::span<const Shape> shapes);
+Shape broadcast_inputs(const NodeView& node);  // of all inputs
+
+}  // namespace minnow

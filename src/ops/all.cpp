@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one list of operators. A new operator is one file and one line here.
+#include "ops/all.h"
+
+namespace minnow {
+
+// Each gives the operator, or the family, that its file defines.
+#define MINNOW_OPERATOR_FAMILIES(X) \
+  X(binary)                         \
+  X(identity)                       \
+  X(matmul)                         \
+  X(reshape)                        \
+  X(unary)
+
+#define MINNOW_DECLARE(family) std::vector<Operator> family##_operators();
+MINNOW_OPERATOR_FAMILIES(MINNOW_DECLARE)
+#undef MINNOW_DECLARE
+
+std::vector<Operator> all_operators() {
+  std::vector<Operator> list;
+#define MINNOW_APPEND(family) \
+  for (Operator & op : family##_operators()) list.push_back(std::move(op));
+  MINNOW_OPERATOR_FAMILIES(MINNOW_APPEND)
+#undef MINNOW_APPEND
+  return list;
+}
+
+}  // namespace minnow

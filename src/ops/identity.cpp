@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+void infer(const NodeView& node, std::span<ValueInfo> outputs) {
+  outputs[0] = node.input(0);
+  outputs[0].contents = {};
+}
+
+void reference(const NodeView& node, KernelArgs& args) {
+  if (node.input(0).kind != ValueInfo::Kind::tensor) return args.set_output(0, args.datum(0));
+  std::memcpy(args.output(0).data(), args.input(0).data(), args.input(0).bytes());
+}
+
+}  // namespace
+
+std::vector<Operator> identity_operators() {
+  return {{.name = "Identity",
+           .since = 25,
+           .doc = MINNOW_DOC("y = x, for a tensor, a sequence or an optional."),
+           .inputs = {{"input", kAny}},
+           .outputs = {{"output", same_as("input")}},
+           .infer = infer,
+           .reference = reference}};
+}
+
+}  // namespace minnow

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reference reads and writes. References compute in f64 for floating types and in i64 or u64 for integers and bool, and round once
+// at the end.
+#pragma once
+#include "base/function_ref.h"
+#include "graph/node_view.h"
+#include "graph/slot.h"
+
+namespace minnow {
+
+/// Strides in elements that walk a tensor of shape `from` as if broadcast to `to`: 0 along broadcast axes.
+Ints broadcast_strides(const Shape& from, const Shape& to);
+/// Row-major strides in elements.
+Ints row_major_strides(const Shape& shape);
+
+/// Thrown by KernelArgs::fail; the reference kernel turns it into the failure of the run.
+struct KernelFailure {
+  std::string sentence;
+};
+
+class KernelArgs {
+ public:
+  KernelArgs(const NodeView& node, std::span<Slot* const> inputs, std::span<Slot* const> outputs, SubgraphRunner* subgraphs = nullptr)
+      : node_(&node), inputs_(inputs), outputs_(outputs), subgraphs_(subgraphs) {}
+
+  bool has_input(size_t i) const noexcept { return i < inputs_.size() && inputs_[i] != nullptr; }
+  bool has_output(size_t i) const noexcept { return i < outputs_.size() && outputs_[i] != nullptr; }
+  size_t input_count() const noexcept { return inputs_.size(); }
+  size_t output_count() const noexcept { return outputs_.size(); }
+  const TensorView& input(size_t i) const { return inputs_[i]->view; }
+  /// The memory of an output whose shape was known before the run.
+  MutableTensorView output(size_t i) const {
+    const TensorView& view = outputs_[i]->view;
+    return MutableTensorView(view.dtype(), view.shape(), const_cast<void*>(view.data()));
+  }
+  /// Gives an output whose shape depends on data its shape and memory.
+  MutableTensorView allocate_output(size_t i, const Shape& shape);
+  /// An input of any kind; a tensor comes as a Datum that borrows its memory.
+  Datum datum(size_t i) const;
+  /// Sets an output that is a sequence, an optional, or a tensor of a shape that only the run could tell. Takes the tensors' memory over.
+  void set_output(size_t i, Datum value);
+  std::vector<Datum> run_subgraph(std::string_view attribute, std::span<const Datum> inputs) { return subgraphs_->run(attribute, inputs); }
+
+  /// What only the data reveals: an index out of range, a zero divisor. Ends the reference.
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
+    throw KernelFailure{node_->where() + ": " + format(pattern, args...)};
+  }
+
+  // Whole tensors widened and narrowed.
+  std::vector<double> reals(size_t i) const;
+  std::vector<int64_t> ints(size_t i) const;
+  void write(size_t i, std::span<const double> values) const;
+  void write(size_t i, std::span<const int64_t> values) const;
+
+  /// y = f(x), element by element: f(double) on floating inputs, f(int64_t) (f(uint64_t) for u64) on others. f is a generic lambda.
+  template <class F>
+  void map(F f) const {
+    const TensorView& x = input(0);
+    if (is_float(x.dtype())) return map_reals(f);
+    const auto apply = [&]<class T>(const int64_t* a, int64_t* y, size_t n) {
+      for (size_t i = 0; i < n; ++i) y[i] = static_cast<int64_t>(f(static_cast<T>(a[i])));
+    };
+    unary_rows(x.dtype() == DType::u64
+                   ? IntRow1([&](const int64_t* a, int64_t* y, size_t n) { apply.template operator()<uint64_t>(a, y, n); })
+                   : IntRow1([&](const int64_t* a, int64_t* y, size_t n) { apply.template operator()<int64_t>(a, y, n); }));
+  }
+  /// The same where f takes doubles only.
+  template <class F>
+  void map_reals(F f) const {
+    unary_rows(RealRow1([&](const double* a, double* y, size_t n) {
+      for (size_t i = 0; i < n; ++i) y[i] = static_cast<double>(f(a[i]));
+    }));
+  }
+  /// y = f(a, b) with broadcasting; a and b of one dtype, y of that dtype or bool.
+  template <class F>
+  void map2(F f, size_t a = 0, size_t b = 1) const {
+    if (is_float(input(a).dtype())) {
+      binary_rows(a, b, RealRow2([&](const double* p, const double* q, double* y, size_t n) {
+                    for (size_t i = 0; i < n; ++i) y[i] = static_cast<double>(f(p[i], q[i]));
+                  }));
+    } else if (input(a).dtype() == DType::u64) {
+      binary_rows(a, b, IntRow2([&](const int64_t* p, const int64_t* q, int64_t* y, size_t n) {
+                    for (size_t i = 0; i < n; ++i) y[i] = static_cast<int64_t>(f(static_cast<uint64_t>(p[i]), static_cast<uint64_t>(q[i])));
+                  }));
+    } else {
+      binary_rows(a, b, IntRow2([&](const int64_t* p, const int64_t* q, int64_t* y, size_t n) {
+                    for (size_t i = 0; i < n; ++i) y[i] = static_cast<int64_t>(f(p[i], q[i]));
+                  }));
+    }
+  }
+
+ private:
+  using RealRow1 = FunctionRef<void(const double*, double*, size_t)>;
+  using IntRow1 = FunctionRef<void(const int64_t*, int64_t*, size_t)>;
+  using RealRow2 = FunctionRef<void(const double*, const double*, double*, size_t)>;
+  using IntRow2 = FunctionRef<void(const int64_t*, const int64_t*, int64_t*, size_t)>;
+  void unary_rows(RealRow1 row) const;
+  void unary_rows(IntRow1 row) const;
+  void binary_rows(size_t a, size_t b, RealRow2 row) const;
+  void binary_rows(size_t a, size_t b, IntRow2 row) const;
+
+  const NodeView* node_;
+  std::span<Slot*const> inputs_, outputs_;
+  SubgraphRunner* subgraphs_;
+};
+
+/// Calls body(offset of `from`) for every index of `outer` in row-major order; strides are in elements. The work horse of data movement.
+void for_each_index(const Shape& outer, FunctionRef<void(std::span<const int64_t> index)> body);
+
+}  // namespace minnow

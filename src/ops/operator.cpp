@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/operator.h"
+
+#include <algorithm>
+
+#include "ops/all.h"
+
+namespace minnow {
+namespace {
+
+std::string names_of(DTypes set) {
+  std::string text;
+  for (int i = 1; i < 32; ++i)
+    if ((set >> i) & 1) text += (text.empty() ? "" : ", ") + std::string(name_of(static_cast<DType>(i)));
+  return text;
+}
+
+const InputSpec* spec_of(const std::vector<InputSpec>& specs, size_t i) {
+  if (i < specs.size()) return &specs[i];
+  return !specs.empty() && specs.back().arity == Arity::variadic ? &specs.back() : nullptr;
+}
+
+void check_inputs(const Operator& op, const NodeView& node) {
+  for (size_t i = 0; i < std::max(node.input_count(), op.inputs.size()); ++i) {
+    const InputSpec* spec = spec_of(op.inputs, i);
+    if (!spec) {
+      if (node.has_input(i)) node.fail("takes at most {} inputs, it has {}", op.inputs.size(), node.input_count());
+      continue;
+    }
+    if (!node.has_input(i)) {
+      if (spec->arity == Arity::required) node.fail("input {} (\"{}\") is missing", i, spec->name);
+      continue;
+    }
+    const ValueInfo& info = node.input(i);
+    if (!contains(spec->dtypes, info.dtype))
+      node.fail("input {} (\"{}\") is {}, it should be one of {}", i, spec->name, info.dtype, names_of(spec->dtypes));
+  }
+  for (const AttributeSpec& attribute : op.attributes)
+    if (attribute.required && !node.has_attribute(attribute.name)) node.fail("attribute \"{}\" is missing", attribute.name);
+}
+
+DType output_dtype(const Operator& op, const NodeView& node, const DTypeRule& rule) {
+  switch (rule.kind) {
+    case DTypeRule::Kind::fixed:
+      return rule.dtype;
+    case DTypeRule::Kind::attribute: {
+      const AttributeValue* value = node.node().attributes.find(rule.name);
+      if (!value) return rule.dtype;
+      if (const int64_t* number = std::get_if<int64_t>(value)) return static_cast<DType>(*number);
+      if (const Tensor* tensor = std::get_if<Tensor>(value)) return tensor->dtype();
+      node.fail("attribute \"{}\" has the wrong type", rule.name);
+    }
+    case DTypeRule::Kind::same_as:
+      for (size_t i = 0; i < op.inputs.size(); ++i)
+        if (op.inputs[i].name == rule.name) return node.input_dtype(i);
+  }
+  throw InternalError("{}: its dtype rule names an unknown input \"{}\"", op.name, rule.name);
+}
+
+}  // namespace
+
+void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
+  check_inputs(op, node);
+  if (op.infer) return op.infer(node, outputs);
+  MINNOW_CHECK(op.infer_shapes, "an operator needs a shape rule");
+  const Shapes shapes = op.infer_shapes(node);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ValueInfo& info = outputs[i];
+    if (!node.has_output(i)) {
+      info.kind = ValueInfo::Kind::absent;
+      continue;
+    }
+    if (i >= shapes.size()) node.fail("has at most {} outputs, output {} is asked for", shapes.size(), i);
+    const OutputSpec& spec = op.outputs[std::min(i, op.outputs.size() - 1)];
+    info.kind = ValueInfo::Kind::tensor;
+    info.dtype = output_dtype(op, node, spec.dtype);
+    info.extent = shapes[i].extent;
+    info.shape = shapes[i].shape;
+    if (size_of(info.dtype) == 0) throw Unsupported("{}: output {} is of dtype {}, which is not supported", node.where(), i, info.dtype);
+    if (info.extent != ValueInfo::Extent::unknown) info.shape.elements();  // throws for a shape that cannot be
+  }
+}
+
+void OperatorSet::add(const Operator& op) {
+  const auto at =
+      std::lower_bound(list_.begin(), list_.end(), op.name, [](const Operator* a, std::string_view name) { return a->name < name; });
+  if (at != list_.end() && (*at)->name == op.name) throw InvalidArgument("operator \"{}\" exists already", op.name);
+  list_.insert(at, &op);
+}
+
+const Operator* OperatorSet::find(std::string_view name) const noexcept {
+  const auto at = std::lower_bound(list_.begin(), list_.end(), name, [](const Operator* a, std::string_view n) { return a->name < n; });
+  return at != list_.end() && (*at)->name == name ? *at : nullptr;
+}
+
+const OperatorSet& OperatorSet::builtin() {
+  static const OperatorSet set = [] {
+    static const std::vector<Operator> operators = all_operators();
+    OperatorSet made;
+    for (const Operator& op : operators) made.add(op);
+    return made;
+  }();
+  return set;
+}
+
+}  // namespace minnow

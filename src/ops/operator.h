@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator is: schema, type and shape rule, reference, decomposition, gradient, documentation. Each is defined in one file of this
+// folder and listed once, in all.cpp.
+#pragma once
+#include "graph/expr.h"
+#include "graph/node_view.h"
+#include "ops/kernel_args.h"
+
+namespace minnow {
+
+#ifndef MINNOW_DOCS
+#define MINNOW_DOCS 1  // 0 leaves the texts out of the library (preset `size`)
+#endif
+#ifndef MINNOW_GRADIENTS
+#define MINNOW_GRADIENTS 1
+#endif
+#if MINNOW_DOCS
+#define MINNOW_DOC(text) text
+#else
+#define MINNOW_DOC(text) std::string_view()
+#endif
+
+/// A set of dtypes, a bit each.
+using DTypes = uint32_t;
+constexpr DTypes one_of(std::initializer_list<DType> list) {
+  DTypes set = 0;
+  for (DType dtype : list) set |= DTypes{1} << static_cast<int>(dtype);
+  return set;
+}
+constexpr bool contains(DTypes set, DType dtype) { return (set >> static_cast<int>(dtype)) & 1; }
+inline constexpr DTypes kFloats = one_of({DType::f64, DType::f32, DType::f16, DType::bf16});
+inline constexpr DTypes kFloat8 =
+    one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f8e8m0, DType::f4e2m1});
+inline constexpr DTypes kSigned = one_of({DType::i64, DType::i32, DType::i16, DType::i8});
+inline constexpr DTypes kUnsigned = one_of({DType::u64, DType::u32, DType::u16, DType::u8});
+inline constexpr DTypes kSubByte = one_of({DType::i4, DType::u4, DType::i2, DType::u2});
+inline constexpr DTypes kInts = kSigned | kUnsigned;
+inline constexpr DTypes kBool = one_of({DType::boolean});
+inline constexpr DTypes kNumeric = kFloats | kInts;
+inline constexpr DTypes kAny = kNumeric | kFloat8 | kSubByte | kBool;
+inline constexpr DTypes kIndex = one_of({DType::i64, DType::i32});
+inline constexpr DTypes kI64 = one_of({DType::i64});
+
+enum class Arity : uint8_t { required, optional, variadic };
+inline constexpr Arity kOptional = Arity::optional;
+inline constexpr Arity kVariadic = Arity::variadic;
+
+struct InputSpec {
+  std::string_view name;
+  DTypes dtypes = kAny;
+  Arity arity = Arity::required;
+};
+
+/// How the dtype of an output follows from the node.
+struct DTypeRule {
+  enum class Kind : uint8_t { same_as, fixed, attribute } kind = Kind::same_as;
+  std::string_view name = {};      // same_as: of an input; attribute: an integer (a DType's number) or a tensor (its dtype)
+  DType dtype = DType::undefined;  // fixed; attribute: where it is absent
+};
+constexpr DTypeRule same_as(std::string_view input) { return {DTypeRule::Kind::same_as, input, DType::undefined}; }
+constexpr DTypeRule fixed(DType dtype) { return {DTypeRule::Kind::fixed, {}, dtype}; }
+constexpr DTypeRule from_attribute(std::string_view name, DType fallback) { return {DTypeRule::Kind::attribute, name, fallback}; }
+
+struct OutputSpec {
+  std::string_view name;
+  DTypeRule dtype;
+  Arity arity = Arity::required;
+};
+
+/// What a gradient rule sees; see express/gradient.h for how rules are joined.
+struct GradientContext {
+  const NodeView& node;
+  Exprs inputs, outputs, output_gradients;  // output_gradients[i] is empty where nothing depends on output i
+  const Expr& input(size_t i) const { return inputs[i]; }
+  const Expr& output(size_t i) const { return outputs[i]; }
+  const Expr& output_gradient(size_t i) const { return output_gradients[i]; }
+};
+
+struct Operator {
+  std::string_view name;  // as Node::op(): "Conv", "minnow.FusedConv"
+  int since = 1;          // opset of ai.onnx from which this is the meaning
+  std::string_view doc = {};
+  std::vector<InputSpec> inputs = {};
+  std::vector<OutputSpec> outputs = {};
+  std::vector<AttributeSpec> attributes = {};
+
+  /// Shapes of the outputs from concrete inputs. Asks for contents with NodeView::contents; absent outputs may be given any shape.
+  Shapes (*infer_shapes)(const NodeView&) = nullptr;
+  /// Instead of infer_shapes and the dtype rules, where outputs are sequences or optionals or their dtypes follow no simple rule.
+  /// `outputs` has an entry per output of the node.
+  void (*infer)(const NodeView&, std::span<ValueInfo> outputs) = nullptr;
+  /// Plain loops; every other kernel is judged against them. Null where `decompose` says everything.
+  void (*reference)(const NodeView&, KernelArgs&) = nullptr;
+  /// The same computation in simpler operators; shapes and dtypes of the inputs are known. Empty result: not this case.
+  Exprs (*decompose)(const NodeView&, GraphBuilder&, const Exprs& inputs) = nullptr;
+  /// Gradients of the inputs, one each; empty Expr: no gradient flows there.
+  Exprs (*gradient)(const GradientContext&) = nullptr;
+  bool pure = true;              // false: never folded, merged or removed as equal to another (random numbers)
+  bool elementwise = false;      // output elements depend on the elements of the inputs (broadcast) at the same place alone
+  const void* custom = nullptr;  // a custom operator's own table
+};
+
+/// Operators by name.
+class OperatorSet {
+ public:
+  /// The built-in operators.
+  static const OperatorSet& builtin();
+  /// Null where there is none.
+  const Operator* find(std::string_view name) const noexcept;
+  const std::vector<const Operator*>& list() const noexcept { return list_; }
+  void add(const Operator& op);  // must outlive this set; throws InvalidArgument for a name that exists
+
+ private:
+  std::vector<const Operator*> list_;  // sorted by name
+};
+
+/// Dtypes, kinds and shapes of the outputs of a node, checked against the definition (number and dtypes of inputs, required attributes).
+/// Throws InvalidModel; NeedsContents from the shape rule passes through. `outputs` has an entry per output of the node.
+void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs);
+
+}  // namespace minnow
