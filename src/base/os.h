@@ -45,6 +45,9 @@ size_t peak_resident_bytes();
 /// Number of cores that this process may use.
 int available_cores();
 
+/// Has `handler` called in the child after every fork of this process.
+void after_fork_in_child(void (*handler)());
+
 /// A shared library, open until the object dies.
 class SharedLibrary {
  public:

@@ -2,6 +2,7 @@
 // Linux, Android and the BSD family.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -136,6 +137,8 @@ int available_cores() {
   const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
   return cores > 0 ? static_cast<int>(cores) : 1;
 }
+
+void after_fork_in_child(void (*handler)()) { ::pthread_atfork(nullptr, nullptr, handler); }
 
 SharedLibrary::SharedLibrary(const std::string& path) : handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (!handle_) throw IoError("{}: cannot be loaded: {}", path, ::dlerror());

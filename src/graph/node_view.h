@@ -7,6 +7,8 @@
 
 namespace minnow {
 
+struct Operator;  // ops/operator.h; here only passed on
+
 /// What is known of a value while a plan is being made.
 struct ValueInfo {
   enum class Kind : uint8_t { absent, tensor, sequence, optional };
@@ -83,9 +85,12 @@ constexpr AttributeSpec optional(std::string_view name, AttributeKind kind, std:
 class NodeView {
  public:
   /// `inputs` and `outputs` have an entry per position; absent ones are null or of kind absent. They must outlive the view.
-  NodeView(const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo* const> outputs = {})
-      : node_(&node), inputs_(inputs), outputs_(outputs) {}
+  NodeView(const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo* const> outputs = {},
+           const Operator* definition = nullptr)
+      : node_(&node), inputs_(inputs), outputs_(outputs), definition_(definition) {}
 
+  /// The operator's definition, for those who know what that is; null where it was not looked up.
+  const Operator* definition() const noexcept { return definition_; }
   const Node& node() const noexcept { return *node_; }
   const std::string& op() const noexcept { return node_->op(); }
   std::string where() const { return node_->where(); }

@@ -84,7 +84,7 @@ std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std:
     out_pointers[i] = &out[i];
     out_slot_pointers[i] = node.output(i) ? &out_slots[i] : nullptr;
   }
-  const NodeView view(node, in_pointers, out_pointers);
+  const NodeView view(node, in_pointers, out_pointers, op);
   infer_outputs(*op, view, out);
 
   if (!op->reference) {

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/backend.h"
+
+#include <cstring>
+
+namespace minnow {
+
+void Backend::copy_from_host(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+void Backend::copy_to_host(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+
+}  // namespace minnow

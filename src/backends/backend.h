@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract between the planner and a backend: a table of schemes, each one way to compute one operator; what preparing and running see.
+#pragma once
+#include <minnow/tensor.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/format.h"
+#include "base/function_ref.h"
+#include "base/memory.h"
+#include "base/thread_pool.h"
+#include "graph/node_view.h"
+#include "graph/slot.h"
+
+namespace minnow {
+
+/// `high`: no Winograd beyond F(2x2), no Strassen. `normal`: both allowed. `low`: bf16 or f16 arithmetic allowed.
+enum class Precision : uint8_t { high, normal, low };
+
+/// How a tensor lies in memory. packed: [N][C / c][spatial...][c] with c = Device::pack, the channels being axis 1 of a tensor of rank 2 or
+/// more. Where C is not a multiple of c, the lanes beyond are unspecified (NaN too): nobody may let them influence other lanes.
+enum class Layout : uint8_t { plain, packed };
+
+/// What estimates and kernels know of the machine that they will run on.
+struct Device {
+  std::string name;  // "cpu avx3"
+  int pack = 1;      // c of the packed layout; 1: no packed layout
+  int threads = 1;
+  Precision precision = Precision::normal;
+  double flops = 10e9;  // f32 operations a second of one thread, a multiply-add counting two
+  double l1_bandwidth = 100e9, l2_bandwidth = 50e9, l3_bandwidth = 30e9, memory_bandwidth = 10e9;  // bytes a second of one thread
+  size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
+  /// Seconds for arithmetic at `efficiency` of the peak, split over the threads.
+  double flop_time(double operations, double efficiency = 1) const { return operations / (flops * efficiency * threads); }
+  /// Seconds to move that many bytes through the smallest cache that holds them.
+  double byte_time(double bytes) const {
+    const double bandwidth = bytes <= double(l1)   ? l1_bandwidth
+                             : bytes <= double(l2) ? l2_bandwidth
+                             : bytes <= double(l3) ? l3_bandwidth
+                                                   : memory_bandwidth;
+    return bytes / (bandwidth * (bytes <= double(l2) || threads == 1 ? threads : 1 + 0.5 * (threads - 1)));
+  }
+  /// Bytes that a tensor takes in memory.
+  size_t bytes(DType dtype, const Shape& shape, Layout layout) const {
+    size_t elements = static_cast<size_t>(shape.elements());
+    if (layout == Layout::packed && shape.rank() >= 2 && shape[1] > 0)
+      elements = elements / static_cast<size_t>(shape[1]) * align_up(static_cast<size_t>(shape[1]), static_cast<size_t>(pack));
+    return elements * size_of(dtype);
+  }
+};
+
+/// A scheme's answer for one node: predicted time and wishes, or the reason for declining.
+struct Estimate {
+  double seconds = 0;
+  uint64_t packed_inputs = 0;   // bit i: input i is wanted packed (else plain)
+  uint64_t packed_outputs = 0;  // bit i: output i comes packed (else plain)
+  int overwrites = -1;          // the input whose memory output 0 may take over while it is being read, or -1
+  std::string declined;         // not empty: this scheme cannot serve, because ...
+
+  Estimate() = default;
+  Estimate(double seconds) : seconds(seconds) {}
+  Layout input_layout(size_t i) const { return i < 64 && (packed_inputs >> i) & 1 ? Layout::packed : Layout::plain; }
+  Layout output_layout(size_t i) const { return i < 64 && (packed_outputs >> i) & 1 ? Layout::packed : Layout::plain; }
+};
+template <class... Args>
+Estimate declined(std::string_view pattern, const Args&... args) {
+  Estimate estimate;
+  estimate.declined = format(pattern, args...);
+  return estimate;
+}
+
+/// Packed weights, kept by the model and shared by all its plans and sessions.
+class WeightStore {
+ public:
+  /// The packed form of `weight`: made by `pack` at the first call with this weight and this `packing` (which names the form completely,
+  /// instruction set and parameters included), shared afterwards. Safe to call from many threads.
+  virtual std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
+                                             FunctionRef<void(const TensorView& weight, void* out)> pack) = 0;
+  virtual ~WeightStore() = default;
+};
+
+/// What a scheme sees when it prepares: the node with all shapes, the estimate that was accepted, and where to put what it makes.
+class PrepareContext {
+ public:
+  PrepareContext(const NodeView& node, const Device& device, const Estimate& estimate, WeightStore& weights)
+      : node_(&node), device_(&device), estimate_(&estimate), weights_(&weights) {}
+  const NodeView& node() const { return *node_; }
+  const Device& device() const { return *device_; }
+  Layout input_layout(size_t i) const { return estimate_->input_layout(i); }
+  Layout output_layout(size_t i) const { return estimate_->output_layout(i); }
+  /// The packed form of a constant input.
+  std::shared_ptr<const void> packed(size_t input, std::string_view packing, size_t bytes,
+                                     FunctionRef<void(const TensorView& weight, void* out)> pack) {
+    return weights_->packed(node_->contents(input), packing, bytes, pack);
+  }
+  /// Memory for the run of this kernel alone, aligned to a cache line; several calls add up. Gives the offset from RunContext::scratch().
+  size_t reserve_scratch(size_t bytes) {
+    const size_t offset = scratch_;
+    scratch_ += align_up(bytes);
+    return offset;
+  }
+  size_t scratch_bytes() const { return scratch_; }
+
+ private:
+  const NodeView* node_;
+  const Device* device_;
+  const Estimate* estimate_;
+  WeightStore* weights_;
+  size_t scratch_ = 0;
+};
+
+/// What a kernel sees when it runs.
+class RunContext {
+ public:
+  bool has_input(size_t i) const noexcept { return i < inputs.size() && inputs[i] != nullptr; }
+  bool has_output(size_t i) const noexcept { return i < outputs.size() && outputs[i] != nullptr; }
+  template <class T>
+  const T* in(size_t i) const noexcept {
+    return static_cast<const T*>(inputs[i]->view.data());
+  }
+  template <class T>
+  T* out(size_t i) const noexcept {
+    return static_cast<T*>(const_cast<void*>(outputs[i]->view.data()));
+  }
+  template <class T = char>
+  T* scratch_at(size_t offset = 0) const noexcept {
+    return reinterpret_cast<T*>(static_cast<char*>(scratch) + offset);
+  }
+  /// Calls task(i) for i in [0, tasks) on the session's threads; see ThreadPool::run.
+  void parallel_for(size_t tasks, FunctionRef<void(size_t)> task) const noexcept { ThreadPool::process().run(tasks, threads, task); }
+  /// The run stops after this kernel, and Session::run throws the sentence. The first failure counts.
+  void fail(std::string sentence) noexcept {
+    if (failure.empty()) failure = std::move(sentence);
+  }
+
+  std::span<Slot*const> inputs, outputs;
+  void* scratch = nullptr;
+  int threads = 1;
+  SubgraphRunner* subgraphs = nullptr;
+  std::string failure;
+  std::shared_ptr<void> thrown;  // std::exception_ptr of a subgraph's run that threw
+};
+
+/// A prepared computation. run allocates nothing, locks nothing, looks at no string or shape logic where all shapes were known.
+struct Kernel {
+  virtual void run(RunContext& context) noexcept = 0;
+  virtual ~Kernel() = default;
+};
+
+/// One way to compute one operator. A row of a backend's table.
+struct Scheme {
+  std::string_view op;    // "Conv"; "*" serves every operator
+  std::string_view name;  // "conv.winograd_f4"
+  Estimate (*estimate)(const NodeView& node, const Device& device);
+  std::unique_ptr<Kernel> (*prepare)(PrepareContext& context);
+};
+
+/// The operator that changes a layout. The planner inserts it; a backend with a packed layout has a row for it.
+/// Attribute "to": "packed" or "plain". The one input and the one output have the same shape and dtype.
+inline constexpr std::string_view kReorder = "minnow.Reorder";
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;  // "cpu", "reference"
+  virtual const Device& device() const = 0;
+  virtual std::span<const Scheme> schemes() const = 0;
+  /// Memory that its kernels read and write. On the host unless the backend says otherwise.
+  virtual bool uses_host_memory() const { return true; }
+  virtual std::shared_ptr<void> allocate(size_t bytes) { return allocate_shared(bytes); }
+  virtual void copy_from_host(void* to, const void* from, size_t bytes);
+  virtual void copy_to_host(void* to, const void* from, size_t bytes);
+  /// Waits for what was enqueued.
+  virtual void finish() {}
+};
+
+struct BackendOptions {
+  int threads = 0;  // 0: all cores
+  Precision precision = Precision::normal;
+  std::string isa;  // "", "sse4", "avx2", "avx3", "neon": the most that may be used; the environment's MINNOW_ISA caps too
+};
+
+}  // namespace minnow

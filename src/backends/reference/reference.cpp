@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/reference/reference.h"
+
+#include <exception>
+#include <optional>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+// The planner's graph outlives its kernels, but the views that preparing sees do not: the kernel keeps its own.
+class ReferenceKernel : public Kernel {
+ public:
+  ReferenceKernel(const Operator& op, const NodeView& node) : op_(op), inputs_(node.input_count()), outputs_(node.output_count()) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (node.has_input(i)) inputs_[i] = node.input(i);
+      input_pointers_.push_back(node.has_input(i) ? &inputs_[i] : nullptr);
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (node.has_output(i)) outputs_[i] = node.output(i);
+      output_pointers_.push_back(node.has_output(i) ? &outputs_[i] : nullptr);
+    }
+    view_.emplace(node.node(), input_pointers_, output_pointers_, &op);
+  }
+
+  void run(RunContext& context) noexcept override {
+    try {
+      KernelArgs args(*view_, context.inputs, context.outputs, context.subgraphs);
+      op_.reference(*view_, args);
+    } catch (const KernelFailure& failure) {
+      context.fail(failure.sentence);
+    } catch (const NeedsContents&) {
+      context.fail(view_->where() + ": the contents of an input were not known when the plan was made");
+    } catch (const std::exception& error) {
+      context.fail(error.what());
+      context.thrown = std::make_shared<std::exception_ptr>(std::current_exception());
+    }
+  }
+
+ private:
+  const Operator& op_;
+  std::vector<ValueInfo> inputs_, outputs_;
+  std::vector<const ValueInfo*> input_pointers_, output_pointers_;
+  std::optional<NodeView> view_;
+};
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  const Operator* op = node.definition();
+  if (!op) return declined("there is no operator \"{}\"", node.op());
+  if (!op->reference) return declined("the operator is defined by its decomposition");
+  double elements = 0;
+  for (size_t i = 0; i < node.output_count(); ++i)
+    if (node.has_output(i) && node.output(i).kind == ValueInfo::Kind::tensor)
+      elements += static_cast<double>(node.output_shape(i).elements());
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (node.has_input(i) && node.input(i).kind == ValueInfo::Kind::tensor) elements += static_cast<double>(node.input(i).shape.elements());
+  return Estimate(device.flop_time(elements) + 1e-6);
+}
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  return std::make_unique<ReferenceKernel>(*context.node().definition(), context.node());
+}
+
+constexpr Scheme kSchemes[] = {{"*", "reference", estimate, prepare}};
+
+class ReferenceBackend : public Backend {
+ public:
+  explicit ReferenceBackend(const BackendOptions& options) {
+    device_.name = "reference";
+    device_.precision = options.precision;
+    device_.flops = 1e8;  // a few nanoseconds an element
+  }
+  std::string_view name() const override { return "reference"; }
+  const Device& device() const override { return device_; }
+  std::span<const Scheme> schemes() const override { return kSchemes; }
+
+ private:
+  Device device_;
+};
+
+}  // namespace
+
+std::shared_ptr<Backend> make_reference_backend(const BackendOptions& options) { return std::make_shared<ReferenceBackend>(options); }
+
+}  // namespace minnow

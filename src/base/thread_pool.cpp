@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/thread_pool.h"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "base/os.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace minnow {
+namespace {
+
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+// About 50 microseconds: longer than the gaps between the operators of a network, shorter than a waste that a user would notice.
+constexpr int kSpins = 2000;
+
+std::atomic<ThreadPool*> g_pool{nullptr};
+std::mutex g_mutex;
+std::atomic<bool> g_fork_handler{false};
+
+void forget_pool_after_fork() {
+  // The child has no workers, and the parent's objects may be in any state: leave them alone and begin anew.
+  g_pool.store(nullptr, std::memory_order_relaxed);
+  new (&g_mutex) std::mutex;
+}
+
+}  // namespace
+
+ThreadPool& ThreadPool::process() {
+  if (ThreadPool* pool = g_pool.load(std::memory_order_acquire)) return *pool;
+  const std::lock_guard lock(g_mutex);
+  if (ThreadPool* pool = g_pool.load(std::memory_order_relaxed)) return *pool;
+  if (!g_fork_handler.exchange(true)) os::after_fork_in_child(forget_pool_after_fork);
+  // Never destroyed: at exit other threads may still run, and joining workers from a static destructor can hang.
+  ThreadPool* pool = new ThreadPool;
+  g_pool.store(pool, std::memory_order_release);
+  return *pool;
+}
+
+ThreadPool::ThreadPool() = default;
+
+ThreadPool::~ThreadPool() {
+  stop_.store(true);
+  generation_.fetch_add(1);
+  generation_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::reserve(int threads) {
+  const size_t wanted = static_cast<size_t>(std::max(0, std::min(threads, os::available_cores()) - 1));
+  const std::lock_guard lock(g_mutex);
+  while (workers_.size() < wanted) workers_.emplace_back([this] { work(); });
+}
+
+void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t)> task) noexcept {
+  if (tasks <= 1 || threads <= 1 || busy_.exchange(true, std::memory_order_acquire)) {
+    for (size_t i = 0; i < tasks; ++i) task(i);
+    return;
+  }
+  task_ = &task;
+  tasks_ = tasks;
+  limit_ = std::min(tasks, static_cast<size_t>(threads)) - 1;
+  next_.store(0, std::memory_order_relaxed);
+  finished_.store(0, std::memory_order_relaxed);
+  joined_.store(0, std::memory_order_release);
+  generation_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) > 0) generation_.notify_all();
+
+  for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(i);
+
+  size_t joined = joined_.fetch_add(kClosed, std::memory_order_acq_rel);
+  while (finished_.load(std::memory_order_acquire) < std::min(joined, limit_)) pause();
+  busy_.store(false, std::memory_order_release);
+}
+
+void ThreadPool::work() {
+  unsigned seen = generation_.load(std::memory_order_acquire);
+  for (;;) {
+    unsigned now = seen;
+    for (int i = 0; i < kSpins && (now = generation_.load(std::memory_order_acquire)) == seen; ++i) pause();
+    if (now == seen) {
+      sleepers_.fetch_add(1, std::memory_order_seq_cst);
+      generation_.wait(seen, std::memory_order_seq_cst);
+      sleepers_.fetch_sub(1, std::memory_order_relaxed);
+      now = generation_.load(std::memory_order_acquire);
+    }
+    if (stop_.load(std::memory_order_relaxed)) return;
+    seen = now;
+    // A ticket below the limit makes this worker part of the job, which then cannot end before finished_ counts it.
+    if (joined_.load(std::memory_order_relaxed) >= kClosed) continue;
+    const size_t ticket = joined_.fetch_add(1, std::memory_order_acq_rel);
+    if (ticket >= kClosed || ticket >= limit_) continue;
+    for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;) (*task_)(i);
+    finished_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+}  // namespace minnow
