@@ -172,6 +172,7 @@ class NodeView {
   }
   const Node* node_;
   std::span<const ValueInfo*const> inputs_, outputs_;
+  const Operator* definition_;
 };
 
 /// The shape that NumPy's broadcasting rule gives; throws InvalidModel with `where` where the shapes do not fit.
