@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Installs the build into an empty folder, and builds against it what a user would: the project beside this file, and every example."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ["MINNOW_SOURCE_DIR"])
+BUILD = Path(os.environ["MINNOW_BUILD_DIR"])
+
+
+def run(*command, **options):
+    result = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if result.returncode:
+        raise AssertionError(f"{' '.join(map(str, command))} exited with {result.returncode}:\n{result.stdout}")
+    return result.stdout
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = Path(cls.folder.name)
+        cls.prefix = cls.root / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def build(self, project):
+        out = self.root / project.name
+        compiler = re.search(r"CMAKE_CXX_COMPILER:\w+=(.*)", (BUILD / "CMakeCache.txt").read_text())[1]
+        run("cmake", "-S", project, "-B", out, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={compiler}",
+            "-DCMAKE_BUILD_TYPE=Release")
+        run("cmake", "--build", out)
+        return out
+
+    def test_a_project_of_its_own(self):
+        out = self.build(SOURCE / "tests" / "package")
+        version = re.search(r"^project\(minnow VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        for program in ("with_archive", "with_shared", "with_convert"):
+            self.assertEqual(run(out / program).strip(), version)
+
+    def test_every_example_builds(self):
+        for project in sorted(SOURCE.glob("examples/*/CMakeLists.txt")):
+            with self.subTest(project.parent.name):
+                self.build(project.parent)
+
+    def test_no_path_of_this_machine(self):
+        for path in self.prefix.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                self.assertNotIn(str(SOURCE).encode(), path.read_bytes(), f"{path.relative_to(self.prefix)} names the source folder")
+
+
+if __name__ == "__main__":
+    if "MINNOW_SANITIZE:STRING=\n" not in (BUILD / "CMakeCache.txt").read_text():
+        sys.exit(77)
+    unittest.main()
