@@ -7,6 +7,7 @@ namespace minnow {
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(binary)                         \
+  X(conv)                           \
   X(identity)                       \
   X(matmul)                         \
   X(reshape)                        \

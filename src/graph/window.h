@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of sliding windows: what kernel, stride, dilation and padding make of spatial dimensions, for convolutions and pools
+// alike. Shape rules, references and schemes all take their numbers from here.
+#pragma once
+#include "graph/node_view.h"
+
+namespace minnow {
+
+/// Windows over the spatial dimensions of a tensor [batch, channels, spatial...]. Each Shape has one entry per spatial dimension.
+/// Tap k of output place o reads input place o * stride + k * dilation - pad_begin; places outside [0, input) are padding.
+struct WindowGeometry {
+  Shape input, output;
+  Shape kernel, stride, dilation;
+  Shape pad_begin, pad_end;  // never negative; resolved from auto_pad. With ceil_mode the last window may reach beyond pad_end.
+
+  size_t rank() const noexcept { return kernel.rank(); }
+  /// Input places that one window spans along a dimension: (kernel - 1) * dilation + 1.
+  int64_t extent(size_t axis) const noexcept { return (kernel[axis] - 1) * dilation[axis] + 1; }
+  int64_t taps() const noexcept { return kernel.product(0, rank()); }
+  int64_t input_places() const noexcept { return input.product(0, rank()); }
+  int64_t output_places() const noexcept { return output.product(0, rank()); }
+  bool is_padded() const noexcept;     // some window reads padding
+  bool is_pointwise() const noexcept;  // one tap, stride 1, no padding: output place i reads input place i alone
+  bool is_undilated() const noexcept;  // every dilation is 1
+  bool has_unit_stride() const noexcept;
+
+  /// Reads `strides`, `dilations`, `pads` and `auto_pad` of the node. Throws InvalidModel where they do not fit the dimensions.
+  static WindowGeometry of(const NodeView& node, std::span<const int64_t> input, std::span<const int64_t> kernel, bool ceil_mode = false);
+};
+
+/// A convolution of X [batch, in_channels, spatial...] with W [out_channels, in_channels / groups, kernel...].
+struct ConvGeometry {
+  int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
+  WindowGeometry window;
+
+  int64_t in_channels_per_group() const noexcept { return in_channels / groups; }
+  int64_t out_channels_per_group() const noexcept { return out_channels / groups; }
+  bool is_depthwise() const noexcept { return groups == in_channels && groups > 1; }
+  Shape output_shape() const;
+  /// Multiply-adds of the direct computation, padding included.
+  double multiply_adds() const noexcept;
+
+  /// Of Conv, minnow.FusedConv, ConvInteger and DeformConv: X is input 0, W input 1. QLinearConv and minnow.QuantizedConv have W at 3.
+  /// The bias, where there is one, is checked too.
+  /// Throws InvalidModel where shapes and attributes do not fit; asks for a cut where a shape is not known.
+  static ConvGeometry of(const NodeView& node);
+};
+
+/// A transposed convolution of X [batch, in_channels, spatial...] with W [in_channels, out_channels / groups, kernel...].
+/// `window` is that of the convolution whose adjoint this is: window.output is X's spatial shape, window.input the result's.
+/// Tap k of X place o adds to result place o * stride + k * dilation - pad_begin.
+struct ConvTransposeGeometry {
+  int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
+  WindowGeometry window;
+
+  int64_t in_channels_per_group() const noexcept { return in_channels / groups; }
+  int64_t out_channels_per_group() const noexcept { return out_channels / groups; }
+  Shape output_shape() const;
+  double multiply_adds() const noexcept;
+
+  static ConvTransposeGeometry of(const NodeView& node);
+};
+
+}  // namespace minnow

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions of floating tensors.
+#include "ops/conv_attributes.h"
+#include "ops/dense.h"
+
+namespace minnow {
+namespace {
+
+/// A result [batch, channels, places] that begins as the bias of each channel, or as zero.
+std::vector<double> begin_with_bias(KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places) {
+  std::vector<double> y(static_cast<size_t>(batch * channels * places));
+  if (!args.has_input(bias)) return y;
+  const std::vector<double> b = args.reals(bias);
+  for (int64_t image = 0; image < batch * channels; ++image)
+    std::fill_n(y.begin() + image * places, places, b[static_cast<size_t>(image % channels)]);
+  return y;
+}
+
+Shapes conv_shape(const NodeView& node) { return {ConvGeometry::of(node).output_shape()}; }
+
+void conv(const NodeView& node, KernelArgs& args) {
+  const ConvGeometry conv = ConvGeometry::of(node);
+  std::vector<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
+  convolve<double>(conv, args.reals(0).data(), args.reals(1).data(), y.data());
+  args.write(0, y);
+}
+
+Shapes transposed_shape(const NodeView& node) { return {ConvTransposeGeometry::of(node).output_shape()}; }
+
+void transposed(const NodeView& node, KernelArgs& args) {
+  const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
+  std::vector<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.input_places());
+  convolve_transposed(conv, args.reals(0).data(), args.reals(1).data(), y.data());
+  args.write(0, y);
+}
+
+}  // namespace
+
+std::vector<Operator> conv_operators() {
+  std::vector<AttributeSpec> more = conv_attributes();
+  more.push_back(optional("output_padding", AttributeKind::integers, MINNOW_DOC("places added after each dimension of the result")));
+  more.push_back(optional("output_shape", AttributeKind::integers,
+                          MINNOW_DOC("spatial shape of the result; the pads then follow from it, the odd one as auto_pad says")));
+  return {
+      {.name = "Conv",
+       .since = 22,
+       .doc =
+           MINNOW_DOC("The convolution (in the sense of neural networks: no mirroring) of X [batch, channels, spatial...] with filters W "
+                      "[filters, channels / group, kernel...], plus the bias B [filters]."),
+       .inputs = {{"X", kFloats}, {"W", kFloats}, {"B", kFloats, kOptional}},
+       .outputs = {{"Y", same_as("X")}},
+       .attributes = conv_attributes(),
+       .infer_shapes = conv_shape,
+       .reference = conv},
+      {.name = "ConvTranspose",
+       .since = 22,
+       .doc = MINNOW_DOC("The adjoint of a convolution: each place of X [batch, channels, spatial...] adds its multiple of W [channels, "
+                         "filters / group, kernel...] to the result at stride * place; then `pads` are cut off and the bias B [filters] is "
+                         "added."),
+       .inputs = {{"X", kFloats}, {"W", kFloats}, {"B", kFloats, kOptional}},
+       .outputs = {{"Y", same_as("X")}},
+       .attributes = more,
+       .infer_shapes = transposed_shape,
+       .reference = transposed},
+  };
+}
+
+}  // namespace minnow

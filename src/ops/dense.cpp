@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/dense.h"
+
+#include <algorithm>
+#include <array>
+
+namespace minnow {
+namespace {
+
+constexpr int64_t kColumns = 16;  // sums kept in registers: sixteen doubles are eight vectors of the least x86-64 has
+
+template <class T>
+void multiply_row(int64_t n, int64_t k, const T* a, int64_t a_step, MatrixView<const T> b, T* c) {
+  int64_t j = 0;
+  for (; j + kColumns <= n; j += kColumns) {
+    T sums[kColumns];
+    std::copy_n(c + j, kColumns, sums);
+    for (int64_t i = 0; i < k; ++i) {
+      const T left = a[i * a_step];
+      const T* right = b.data + i * b.row + j;
+      for (int64_t s = 0; s < kColumns; ++s) sums[s] += left * right[s];
+    }
+    std::copy_n(sums, kColumns, c + j);
+  }
+  if (j == n) return;
+  const int64_t rest = n - j;
+  for (int64_t i = 0; i < k; ++i) {
+    const T left = a[i * a_step];
+    const T* right = b.data + i * b.row + j;
+    for (int64_t s = 0; s < rest; ++s) c[j + s] += left * right[s];
+  }
+}
+
+}  // namespace
+
+template <class T>
+void multiply_add(int64_t m, int64_t n, int64_t k, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c) {
+  // A block of b that the second-level cache holds is used by every row of a before the next one.
+  const int64_t block = windows_at_once(k);
+  for (int64_t first = 0; first < n; first += block)
+    for (int64_t i = 0; i < m; ++i)
+      multiply_row<T>(std::min(block, n - first), k, a.data + i * a.row, a.column, {b.data + first, b.row}, c.data + i * c.row + first);
+}
+template void multiply_add(int64_t, int64_t, int64_t, MatrixView<const double>, MatrixView<const double>, MatrixView<double>);
+template void multiply_add(int64_t, int64_t, int64_t, MatrixView<const uint64_t>, MatrixView<const uint64_t>, MatrixView<uint64_t>);
+
+int64_t windows_at_once(int64_t rows) {
+  constexpr int64_t kValues = 64 << 10;  // 512 KiB of doubles
+  return std::clamp<int64_t>(kValues / std::max<int64_t>(rows, 1) / kColumns * kColumns, kColumns, 4096);
+}
+
+void WindowPlaces::seek(int64_t first, int64_t count) {
+  const WindowGeometry& w = *window_;
+  const size_t rank = w.rank();
+  const int64_t taps = w.taps();
+  count_ = count;
+  places_.resize(static_cast<size_t>(taps * count));
+  std::array<int64_t, kMaxRank> at{}, tap{};
+  int64_t rest = first;
+  for (size_t i = rank; i-- > 0; rest /= w.output[i]) at[i] = rest % w.output[i];
+  for (int64_t window = 0; window < count; ++window) {
+    tap.fill(0);
+    for (int64_t t = 0; t < taps; ++t) {
+      int64_t place = 0;
+      for (size_t i = 0; i < rank; ++i) {
+        const int64_t along = at[i] * w.stride[i] + tap[i] * w.dilation[i] - w.pad_begin[i];
+        if (along < 0 || along >= w.input[i]) {
+          place = -1;
+          break;
+        }
+        place = place * w.input[i] + along;
+      }
+      places_[static_cast<size_t>(t * count + window)] = place;
+      for (size_t i = rank; i-- > 0 && ++tap[i] == w.kernel[i];) tap[i] = 0;
+    }
+    for (size_t i = rank; i-- > 0 && ++at[i] == w.output[i];) at[i] = 0;
+  }
+}
+
+template <class T>
+void convolve(const ConvGeometry& conv, const T* x, const T* w, T* y) {
+  const int64_t taps = conv.window.taps(), channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group();
+  const int64_t inputs = conv.window.input_places(), outputs = conv.window.output_places(), rows = channels * taps;
+  const bool pointwise = conv.window.is_pointwise();
+  const int64_t block = pointwise ? std::max<int64_t>(outputs, 1) : windows_at_once(rows);
+  WindowPlaces places(conv.window);
+  std::vector<T> columns(pointwise ? 0 : static_cast<size_t>(rows * std::min(block, outputs)));
+  for (int64_t first = 0; first < outputs; first += block) {
+    const int64_t count = std::min(block, outputs - first);
+    if (!pointwise) places.seek(first, count);
+    for (int64_t image = 0; image < conv.batch * conv.groups; ++image) {
+      const T* from = x + image * channels * inputs;
+      if (!pointwise) {
+        T* column = columns.data();
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t t = 0; t < taps; ++t, column += count) {
+            const int64_t* at = places.of_tap(t);
+            for (int64_t i = 0; i < count; ++i) column[i] = at[i] < 0 ? T(0) : from[c * inputs + at[i]];
+          }
+      }
+      multiply_add<T>(filters, count, rows, {w + image % conv.groups * filters * rows, rows},
+                      {pointwise ? from : columns.data(), pointwise ? inputs : count}, {y + image * filters * outputs + first, outputs});
+    }
+  }
+}
+template void convolve(const ConvGeometry&, const double*, const double*, double*);
+template void convolve(const ConvGeometry&, const uint64_t*, const uint64_t*, uint64_t*);
+
+void convolve_transposed(const ConvTransposeGeometry& conv, const double* x, const double* w, double* y) {
+  const int64_t taps = conv.window.taps(), channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group();
+  const int64_t inputs = conv.window.output_places(), outputs = conv.window.input_places(), rows = filters * taps;
+  const int64_t block = windows_at_once(rows);
+  WindowPlaces places(conv.window);
+  std::vector<double> columns(static_cast<size_t>(rows * std::min(block, inputs)));
+  for (int64_t first = 0; first < inputs; first += block) {
+    const int64_t count = std::min(block, inputs - first);
+    places.seek(first, count);
+    for (int64_t image = 0; image < conv.batch * conv.groups; ++image) {
+      std::fill(columns.begin(), columns.end(), 0.0);
+      multiply_add<double>(rows, count, channels, {w + image % conv.groups * channels * rows, 1, rows},
+                           {x + image * channels * inputs + first, inputs}, {columns.data(), count});
+      double* to = y + image * filters * outputs;
+      const double* column = columns.data();
+      for (int64_t f = 0; f < filters; ++f, to += outputs)
+        for (int64_t t = 0; t < taps; ++t, column += count) {
+          const int64_t* at = places.of_tap(t);
+          for (int64_t i = 0; i < count; ++i)
+            if (at[i] >= 0) to[at[i]] += column[i];
+        }
+    }
+  }
+}
+
+}  // namespace minnow
