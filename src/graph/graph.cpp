@@ -242,6 +242,23 @@ void Graph::remove_input(size_t i) {
   for (size_t k = i; k < inputs_.size(); ++k) inputs_[k]->index_ = static_cast<uint32_t>(k);
 }
 
+void Graph::replace_outputs(const std::vector<Value*>& outputs) {
+  for (Value* output : outputs_) --output->output_uses_;
+  outputs_.clear();
+  for (Value* output : outputs) add_output(*output);
+}
+
+void Graph::order_inputs(const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, uint32_t> place;
+  for (uint32_t i = 0; i < names.size(); ++i) place.emplace(names[i], i);
+  for (const auto& input : inputs_) {
+    const auto found = place.find(input->name());
+    MINNOW_CHECK(found != place.end() && place.size() == inputs_.size(), "the names must be those of the inputs");
+    input->index_ = found->second;
+  }
+  std::sort(inputs_.begin(), inputs_.end(), [](const auto& a, const auto& b) { return a->index_ < b->index_; });
+}
+
 void Graph::move(Node& node, Node* before) {
   if (before == &node) return;
   unlink(node);

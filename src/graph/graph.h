@@ -200,6 +200,9 @@ class Graph {
   void remove(Node& node);
   void remove_unused_constants();
   void remove_input(size_t i);  // must be unused
+  void replace_outputs(const std::vector<Value*>& outputs);
+  /// Puts the inputs in this order; `names` must be their names, each once.
+  void order_inputs(const std::vector<std::string>& names);
   /// Puts `node` before `before` (at the end where null).
   void move(Node& node, Node* before);
 

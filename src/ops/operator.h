@@ -96,6 +96,7 @@ struct Operator {
   /// Gradients of the inputs, one each; empty Expr: no gradient flows there.
   Exprs (*gradient)(const GradientContext&) = nullptr;
   bool pure = true;              // false: never folded, merged or removed as equal to another (random numbers)
+  bool shape_only = false;       // the outputs depend on the shapes of the inputs alone (Shape, Size)
   bool elementwise = false;      // output elements depend on the elements of the inputs (broadcast) at the same place alone
   const void* custom = nullptr;  // a custom operator's own table
 };

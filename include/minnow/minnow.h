@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading and running models.
+//
+//   minnow::Model model = minnow::Model::load("mobilenet.minnow");
+//   minnow::Session session(model);
+//   std::vector<minnow::Tensor> outputs = session.run({{minnow::DType::f32, {1, 3, 224, 224}, pixels}});
+//
+// Threads: a Model is immutable and may be shared. A Session runs one call at a time; give each thread its own (they share the model's
+// weights). All sessions draw on one pool of threads; a call that finds the pool busy runs on its own thread alone.
+#pragma once
+#include <minnow/error.h>
+#include <minnow/tensor.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace minnow {
+
+class Graph;
+class OperatorSet;
+
+/// An input, output or state as the model declares it.
+struct ValueDescription {
+  std::string name;
+  std::string type;                // "f32[batch, 3, 224, 224]", "seq(i64)"
+  DType dtype = DType::undefined;  // of a tensor
+  bool is_tensor = true;
+  bool has_rank = false;
+  std::vector<int64_t> dims;         // -1 where not fixed
+  std::vector<std::string> symbols;  // the name of each dimension that is not fixed; empty where it has none
+};
+
+class MINNOW_API Model {
+ public:
+  /// A .minnow file; its weights are used in place from the mapped file. Throws IoError, InvalidModel.
+  static Model load(const std::string& path);
+  /// The bytes of such a file. They are copied unless `owner` keeps them alive.
+  static Model from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr);
+  /// A graph that was built or imported in this process.
+  static Model from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const OperatorSet> operators = nullptr);
+
+  const std::vector<ValueDescription>& inputs() const noexcept;
+  const std::vector<ValueDescription>& outputs() const noexcept;
+  const std::vector<ValueDescription>& states() const noexcept;
+  const std::vector<std::string>& labels() const noexcept;
+  const std::map<std::string, std::string>& properties() const noexcept;
+  size_t weight_bytes() const noexcept;
+
+  /// The part of the model that computes `outputs` from `inputs`, any named values of it. Shares the weights.
+  Model between(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const;
+
+  const Graph& graph() const noexcept;
+
+  struct Impl;
+  const std::shared_ptr<Impl>& impl() const noexcept { return impl_; }
+
+ private:
+  explicit Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
+
+struct SessionOptions {
+  int threads = 0;                              // 0: all cores
+  std::string precision = "normal";             // "high", "normal", "low"
+  std::vector<std::string> backends = {"cpu"};  // in order of preference; the reference backend serves what these cannot
+  std::string isa;                              // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
+  size_t memory_limit = 0;                      // bytes for the values between operators; 0: physical memory
+  double time_limit = 0;                        // seconds a run may take; 0: no limit
+  bool explain = false;                         // keep why schemes were refused, for plan_report()
+};
+
+/// One node of a run, as callbacks see it.
+class MINNOW_API NodeEvent {
+ public:
+  virtual std::string_view name() const = 0;
+  virtual std::string_view op() const = 0;
+  virtual std::string_view scheme() const = 0;
+  virtual size_t output_count() const = 0;
+  /// A copy of output i in the plain layout (after the node only).
+  virtual Tensor output(size_t i) const = 0;
+  /// Puts other elements in its place; dtype and shape must be the same.
+  virtual void replace(size_t i, const TensorView& value) = 0;
+
+ protected:
+  ~NodeEvent() = default;
+};
+/// Return false to stop the run, which then throws Error of kind cancelled.
+using NodeCallback = std::function<bool(NodeEvent& event)>;
+
+/// What a plan decided for one node, and how long it took where that was measured.
+struct PlanRow {
+  std::string node, op, scheme, backend, shape, layout;
+  size_t output_bytes = 0, scratch_bytes = 0;
+  double estimated_seconds = 0;
+  double measured_seconds = 0, best_seconds = 0, start_seconds = 0;  // the last run's, the least of all runs, when the last run's began
+  uint64_t runs = 0;
+  std::vector<std::string> refused;  // "conv.winograd_f4: kernel 1x1 is not 3x3"
+};
+struct PlanReport {
+  std::vector<PlanRow> rows;
+  size_t arena_bytes = 0, arena_lower_bound = 0;
+  bool cut = false;  // shapes after the last row depend on data
+};
+
+class MINNOW_API Session {
+ public:
+  explicit Session(const Model& model, const SessionOptions& options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  /// Inputs in the model's order, in the plain (row-major) layout. Throws InvalidArgument for a wrong count, dtype or shape; whatever
+  /// planning throws; and for what only the data reveals. The session stays usable.
+  std::vector<Tensor> run(std::span<const TensorView> inputs);
+  std::vector<Tensor> run(std::initializer_list<TensorView> inputs) {
+    return run(std::span<const TensorView>(inputs.begin(), inputs.size()));
+  }
+  /// The same into memory of the caller, whose shapes must be the outputs' own. Allocates nothing for shapes that were planned before.
+  void run(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs);
+  /// The same for sequences and optionals.
+  std::vector<Datum> run_any(std::span<const Datum> inputs);
+
+  /// Plans for these input shapes now, so that the first run does not have to.
+  void prepare(std::span<const Shape> input_shapes);
+
+  /// States, by the model's order. reset() puts the initial values back.
+  void reset_states();
+  const Tensor& state(size_t i) const;
+  void set_state(size_t i, const TensorView& value);
+
+  /// Stops the run that another thread is in (or the next one); that run throws Error of kind cancelled.
+  void cancel() noexcept;
+  void set_callbacks(NodeCallback before, NodeCallback after);
+  /// Measures every node from now on.
+  void set_profiling(bool on) noexcept;
+  /// The plan that ran (or was prepared) last.
+  PlanReport plan_report() const;
+  /// Bytes that this session holds for the values between operators.
+  size_t arena_bytes() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// "0.1.0"
+MINNOW_API const char* version() noexcept;
+/// Messages for people (warnings of importers, say); by default they go nowhere. Not called while running.
+using LogHook = std::function<void(std::string_view message)>;
+MINNOW_API void set_log_hook(LogHook hook);
+
+}  // namespace minnow

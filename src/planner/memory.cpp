@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Offsets in the arena. Two arrangements are tried, both greedy (after Pisarchyk, Lee 2020, "Efficient Memory Management for Deep Neural
+// Net Inference"): largest items first, and in order of time; the smaller one is taken.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "planner/plan.h"
+
+namespace minnow {
+namespace {
+
+// Placed items by the steps in which they live, in a segment tree over time, so that looking for neighbours does not visit all items:
+// each node lists the items that cover its whole interval, and those that begin or end within.
+class Timeline {
+ public:
+  explicit Timeline(uint32_t steps) {
+    while (size_ < steps) size_ *= 2;
+    covering_.resize(2 * size_);
+    within_.resize(2 * size_);
+  }
+  void insert(size_t item, uint32_t first, uint32_t last) { insert(1, 0, size_ - 1, item, first, last); }
+  void overlapping(uint32_t first, uint32_t last, std::vector<size_t>& found) const { visit(1, 0, size_ - 1, first, last, found); }
+
+ private:
+  void insert(size_t at, uint32_t low, uint32_t high, size_t item, uint32_t first, uint32_t last) {
+    if (first > high || last < low) return;
+    if (first <= low && high <= last) {
+      covering_[at].push_back(item);
+      return;
+    }
+    within_[at].push_back(item);
+    const uint32_t middle = low + (high - low) / 2;
+    insert(2 * at, low, middle, item, first, last);
+    insert(2 * at + 1, middle + 1, high, item, first, last);
+  }
+  void visit(size_t at, uint32_t low, uint32_t high, uint32_t first, uint32_t last, std::vector<size_t>& found) const {
+    if (first > high || last < low) return;
+    found.insert(found.end(), covering_[at].begin(), covering_[at].end());
+    if (first <= low && high <= last) {
+      found.insert(found.end(), within_[at].begin(), within_[at].end());
+      return;
+    }
+    const uint32_t middle = low + (high - low) / 2;
+    visit(2 * at, low, middle, first, last, found);
+    visit(2 * at + 1, middle + 1, high, first, last, found);
+  }
+  uint32_t size_ = 1;
+  std::vector<std::vector<size_t>> covering_, within_;
+};
+
+size_t place_in_order(std::span<MemoryItem> items, const std::vector<size_t>& order) {
+  uint32_t steps = 1;
+  for (const MemoryItem& item : items) steps = std::max(steps, item.last + 1);
+  Timeline timeline(steps);
+  std::vector<size_t> neighbours;
+  size_t total = 0;
+  for (size_t i : order) {
+    MemoryItem& item = items[i];
+    neighbours.clear();
+    timeline.overlapping(item.first, item.last, neighbours);
+    std::sort(neighbours.begin(), neighbours.end(), [&](size_t a, size_t b) { return items[a].offset < items[b].offset; });
+    // The tightest gap between neighbours that is large enough, else behind the last.
+    size_t best = kNowhere, best_gap = kNowhere, end = 0;
+    for (size_t n : neighbours) {
+      if (items[n].offset > end) {
+        const size_t gap = items[n].offset - end;
+        if (gap >= item.bytes && gap < best_gap) best = end, best_gap = gap;
+      }
+      end = std::max(end, items[n].offset + items[n].bytes);
+    }
+    item.offset = best != kNowhere ? best : end;
+    total = std::max(total, item.offset + item.bytes);
+    timeline.insert(i, item.first, item.last);
+  }
+  return total;
+}
+
+}  // namespace
+
+size_t plan_memory(std::span<MemoryItem> items) {
+  for (MemoryItem& item : items) item.bytes = align_up(item.bytes);
+  std::vector<size_t> by_size(items.size());
+  std::iota(by_size.begin(), by_size.end(), size_t{0});
+  std::vector<size_t> by_time = by_size;
+  std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) { return items[a].bytes > items[b].bytes; });
+  std::stable_sort(by_time.begin(), by_time.end(), [&](size_t a, size_t b) { return items[a].first < items[b].first; });
+  const size_t in_time = place_in_order(items, by_time);
+  std::vector<size_t> offsets;
+  for (const MemoryItem& item : items) offsets.push_back(item.offset);
+  const size_t in_size = place_in_order(items, by_size);
+  if (in_size <= in_time) return in_size;
+  for (size_t i = 0; i < items.size(); ++i) items[i].offset = offsets[i];
+  return in_time;
+}
+
+size_t memory_lower_bound(std::span<const MemoryItem> items) {
+  std::map<uint32_t, std::pair<size_t, size_t>> events;  // step: bytes that begin, bytes that ended before it
+  for (const MemoryItem& item : items) {
+    events[item.first].first += item.bytes;
+    events[item.last + 1].second += item.bytes;
+  }
+  size_t now = 0, most = 0;
+  for (const auto& [step, change] : events) {
+    now = now + change.first - change.second;
+    most = std::max(most, now);
+  }
+  return most;
+}
+
+}  // namespace minnow

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pre-inference: from a graph and the shapes of its inputs to a Plan, the list of prepared kernels with the place of every value.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/backend.h"
+#include "ops/operator.h"
+
+namespace minnow {
+
+inline constexpr uint32_t kNone = ~uint32_t{0};
+inline constexpr size_t kNowhere = ~size_t{0};
+
+/// Makes what runs the subgraphs of a control-flow node; given by the runtime, which the planner does not know.
+using MakeSubgraphRunner = std::function<std::unique_ptr<SubgraphRunner>(const Node& node, std::span<Slot* const> captured)>;
+
+/// Values that stand for others: inputs and results of decompositions.
+using ValueAliases = std::unordered_map<const Value*, const Value*>;
+
+/// What all plans of a session share.
+struct PlanEnvironment {
+  const OperatorSet* operators = nullptr;
+  std::vector<std::shared_ptr<Backend>> backends;  // in order of preference; the last one serves every operator (reference)
+  WeightStore* weights = nullptr;
+  MakeSubgraphRunner make_subgraph_runner;
+  size_t memory_limit = 0;  // bytes of one arena; 0: the process's limit
+  bool explain = false;     // keep the reasons of refusals, for reports
+
+  struct Row {
+    Backend* backend;
+    const Scheme* scheme;
+  };
+  std::unordered_map<std::string_view, std::vector<Row>> rows;  // by operator; filled by index_schemes
+  /// Call once the backends are known.
+  void index_schemes();
+};
+
+/// A value that a plan finds ready when it starts: an input, a state, a captured value, or a result of the plan before a cut.
+struct LiveIn {
+  const Value* value = nullptr;
+  ValueInfo info;                  // without contents, unless they are known for good
+  bool contents_required = false;  // shapes depend on what it holds: part of the plan's key
+};
+
+/// One value of a plan.
+struct PlanValue {
+  enum class Place : uint8_t { live_in, constant, arena, output, dynamic };
+  const Value* value = nullptr;  // null for what the planner made
+  ValueInfo info;
+  Place place = Place::arena;
+  Layout layout = Layout::plain;
+  size_t bytes = 0;              // in memory, in its layout
+  size_t offset = kNowhere;      // in the arena
+  uint32_t alias = kNone;        // shares the memory of that value (written in place)
+  uint32_t first = 0, last = 0;  // steps between which it must stay
+};
+
+/// Why a scheme was not taken, for reports.
+struct Refusal {
+  std::string_view scheme;
+  std::string reason;  // the scheme's own, or its estimate
+};
+
+struct Step {
+  const Node* node = nullptr;
+  const Operator* definition = nullptr;
+  Backend* backend = nullptr;
+  const Scheme* scheme = nullptr;
+  Estimate estimate;
+  std::unique_ptr<Kernel> kernel;
+  std::vector<uint32_t> inputs, outputs, captured;  // indices of values; kNone: absent
+  std::vector<Slot*> input_slots, output_slots, captured_slots;
+  std::unique_ptr<SubgraphRunner> subgraphs;
+  size_t scratch_bytes = 0, scratch_offset = 0;
+  std::vector<Refusal> refusals;
+  // Profile, where a session asks for it.
+  double measured_seconds = 0, best_seconds = 0, start_seconds = 0;
+  uint64_t runs = 0;
+};
+
+struct PlanRequest {
+  std::vector<const Node*> nodes;  // in order
+  std::vector<LiveIn> live_ins;
+  std::vector<const Value*> outputs;      // what is wanted in the end
+  std::shared_ptr<ValueAliases> aliases;  // of earlier segments; may be null
+  /// Contents of a live-in where they can be read now (while a run waits for its plan), else null data.
+  std::function<TensorView(size_t live_in)> contents;
+};
+
+class Plan {
+ public:
+  /// Throws InvalidModel, Unsupported, OutOfMemory.
+  static std::unique_ptr<Plan> build(const PlanEnvironment& environment, PlanRequest request);
+
+  /// Points the slots at this arena of at least arena_bytes(). Allocates nothing.
+  void bind(std::byte* arena) noexcept;
+  std::byte* bound_arena() const noexcept { return arena_; }
+
+  size_t arena_bytes() const noexcept { return arena_bytes_; }
+  /// The largest sum of bytes that are live at one step: no arrangement can be smaller.
+  size_t arena_lower_bound() const noexcept { return lower_bound_; }
+  std::vector<Step>& steps() noexcept { return steps_; }
+  const std::vector<Step>& steps() const noexcept { return steps_; }
+  const std::vector<PlanValue>& values() const noexcept { return values_; }
+  const std::vector<LiveIn>& live_ins() const noexcept { return live_ins_; }
+  Slot& slot(uint32_t value) noexcept { return slots_[value]; }
+  const Slot& slot(uint32_t value) const noexcept { return slots_[value]; }
+  Slot& live_in_slot(size_t i) noexcept { return slots_[i]; }  // live-ins are the first values
+
+  /// For each wanted output the value that is it, or kNone where it comes after the cut.
+  const std::vector<uint32_t>& outputs() const noexcept { return outputs_; }
+  /// True where outputs()[i] should be written to memory that the caller points the slot at (with point_output) before the run.
+  bool writes_output(size_t i) const noexcept { return outputs_[i] != kNone && values_[outputs_[i]].place == PlanValue::Place::output; }
+  void point_output(size_t i, void* memory) noexcept;
+
+  /// After the cut: what is left to plan once this plan has run. Empty: nothing.
+  bool is_cut() const noexcept { return !remaining_.empty(); }
+  /// A request for what is left; live-ins take their shapes from the slots as the run left them.
+  PlanRequest continuation() const;
+  /// The value of this plan behind live-in i of a continuation.
+  const std::vector<uint32_t>& exports() const noexcept { return exports_; }
+
+ private:
+  friend class PlanBuilder;
+  Plan() = default;
+  std::vector<PlanValue> values_;
+  std::vector<Slot> slots_;
+  std::vector<Step> steps_;
+  std::vector<LiveIn> live_ins_;
+  std::vector<const Value*> wanted_, export_values_;
+  std::vector<uint32_t> outputs_, exports_;
+  std::vector<const Node*> remaining_;
+  std::shared_ptr<ValueAliases> aliases_;
+  std::vector<std::unique_ptr<Graph>> graphs_;  // decompositions, and the nodes of conversions
+  std::byte* arena_ = nullptr;
+  size_t arena_bytes_ = 0, lower_bound_ = 0;
+};
+
+// Parts of building, each in its own file.
+
+/// A step's alternatives while layouts are chosen.
+struct Candidate {
+  Backend* backend;
+  const Scheme* scheme;
+  Estimate estimate;
+};
+
+/// Chooses one candidate for each step so that schemes and conversions together cost least (local search over the graph).
+/// `wants_plain[v]`: something outside the plan reads value v. Result: an index into candidates[step].
+std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>& candidates, const std::vector<Step>& steps,
+                                      const std::vector<PlanValue>& values, const std::vector<bool>& wants_plain);
+
+/// An interval of steps in which some bytes must stay in place.
+struct MemoryItem {
+  size_t bytes = 0;
+  uint32_t first = 0, last = 0;
+  size_t offset = 0;  // the result
+};
+/// Gives every item an offset so that items that live at the same time do not overlap; returns the bytes needed.
+size_t plan_memory(std::span<MemoryItem> items);
+/// Largest sum of bytes live at one step.
+size_t memory_lower_bound(std::span<const MemoryItem> items);
+
+}  // namespace minnow

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+namespace minnow {
+namespace {
+
+constexpr size_t kMostPlans = 16;
+
+ValueInfo info_of(const Value& value, const Slot& slot) {
+  ValueInfo info;
+  info.kind = value.type.kind == ValueType::Kind::sequence   ? ValueInfo::Kind::sequence
+              : value.type.kind == ValueType::Kind::optional ? ValueInfo::Kind::optional
+                                                             : ValueInfo::Kind::tensor;
+  if (info.kind == ValueInfo::Kind::tensor) {
+    info.dtype = slot.view.dtype();
+    info.shape = slot.view.shape();
+  } else {
+    info.dtype = value.type.element_dtype();
+  }
+  return info;
+}
+
+// A step as callbacks see it.
+class Event final : public NodeEvent {
+ public:
+  Event(const Plan& plan, Step& step) : plan_(plan), step_(step) {}
+  std::string_view name() const override { return step_.node->name(); }
+  std::string_view op() const override { return step_.node->op(); }
+  std::string_view scheme() const override { return step_.scheme->name; }
+  size_t output_count() const override { return step_.outputs.size(); }
+
+  Tensor output(size_t i) const override {
+    const TensorView& view = view_of(i);
+    Tensor plain(view.dtype(), view.shape());
+    char* out = static_cast<char*>(plain.writable().data());
+    if (packed(i))
+      for_each_lane(i, [&](size_t from, size_t to, size_t bytes) { std::memcpy(out + to, view.data<char>() + from, bytes); });
+    else if (const size_t bytes = plain.bytes())
+      std::memcpy(out, view.data(), bytes);
+    return plain;
+  }
+
+  void replace(size_t i, const TensorView& value) override {
+    const TensorView& view = view_of(i);
+    if (value.dtype() != view.dtype() || !(value.shape() == view.shape()))
+      throw InvalidArgument("{}: output {} is {}{}, it cannot be replaced by {}{}", step_.node->where(), i, view.dtype(), view.shape(),
+                            value.dtype(), value.shape());
+    char* memory = const_cast<char*>(view.data<char>());
+    if (packed(i))
+      for_each_lane(i, [&](size_t to, size_t from, size_t bytes) { std::memcpy(memory + to, value.data<char>() + from, bytes); });
+    else if (const size_t bytes = value.bytes())
+      std::memcpy(memory, value.data(), bytes);
+  }
+
+ private:
+  const TensorView& view_of(size_t i) const {
+    if (i >= step_.output_slots.size() || !step_.output_slots[i]) throw InvalidArgument("{}: has no output {}", step_.node->where(), i);
+    return step_.output_slots[i]->view;
+  }
+  bool packed(size_t i) const { return plan_.values()[step_.outputs[i]].layout == Layout::packed; }
+  // Calls f(packed byte offset, plain byte offset, bytes) for every element.
+  void for_each_lane(size_t i, FunctionRef<void(size_t, size_t, size_t)> f) const {
+    const TensorView& view = view_of(i);
+    const Shape& shape = view.shape();
+    const size_t size = size_of(view.dtype()), pack = static_cast<size_t>(step_.backend->device().pack);
+    const size_t batch = static_cast<size_t>(shape[0]), channels = static_cast<size_t>(shape[1]);
+    const size_t pixels = static_cast<size_t>(shape.product(2, shape.rank())), blocks = (channels + pack - 1) / pack;
+    for (size_t n = 0; n < batch; ++n)
+      for (size_t c = 0; c < channels; ++c)
+        for (size_t p = 0; p < pixels; ++p)
+          f((((n * blocks + c / pack) * pixels + p) * pack + c % pack) * size, ((n * channels + c) * pixels + p) * size, size);
+  }
+  const Plan& plan_;
+  Step& step_;
+};
+
+}  // namespace
+
+struct Executor::Entry {
+  std::unique_ptr<Plan> plan;
+  std::vector<std::unique_ptr<Entry>> continuations;
+  std::vector<const Slot*> export_slots;
+  uint64_t last_used = 0;
+};
+
+// The subgraphs of one control-flow step.
+namespace {
+
+class Subgraphs final : public SubgraphRunner {
+ public:
+  Subgraphs(const Node& node, std::span<Slot* const> captured, SessionContext& session) {
+    size_t next = 0;
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) {
+        const size_t count = captured_values(**subgraph).size();
+        parts_.push_back({name, subgraph->get(), std::make_unique<Executor>(**subgraph, session), captured.subspan(next, count)});
+        next += count;
+      }
+  }
+
+  std::vector<Datum> run(std::string_view attribute, std::span<const Datum> inputs) override {
+    for (Part& part : parts_) {
+      if (part.attribute != attribute) continue;
+      if (inputs.size() != part.graph->inputs().size())
+        throw InvalidModel("the graph \"{}\" takes {} inputs, {} were given", attribute, part.graph->inputs().size(), inputs.size());
+      std::vector<Slot> slots(inputs.size());
+      std::vector<const Slot*> live_ins;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        slots[i].datum = inputs[i];
+        if (inputs[i].kind == Datum::Kind::tensor) slots[i].view = inputs[i].tensor.view();
+        live_ins.push_back(&slots[i]);
+      }
+      for (const Slot* slot : part.captured) live_ins.push_back(slot);
+      std::vector<Tensor> outputs(part.executor->wanted_count());
+      part.executor->run(live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
+        outputs[k] = Tensor(dtype, shape);
+        return const_cast<void*>(outputs[k].data());
+      });
+      std::vector<Datum> results;
+      for (size_t k = 0; k < outputs.size(); ++k)
+        results.push_back(outputs[k] ? Datum(std::move(outputs[k])) : part.executor->output(k).datum);
+      return results;
+    }
+    throw InternalError("the node has no graph \"{}\"", attribute);
+  }
+
+ private:
+  struct Part {
+    std::string attribute;
+    const Graph* graph;
+    std::unique_ptr<Executor> executor;
+    std::span<Slot* const> captured;
+  };
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<SubgraphRunner> make_subgraph_runner(const Node& node, std::span<Slot* const> captured, SessionContext& session) {
+  return std::make_unique<Subgraphs>(node, captured, session);
+}
+
+Executor::Executor(const Graph& graph, SessionContext& session) : graph_(graph), session_(session) {
+  for (const auto& input : graph.inputs()) live_ins_.push_back(input.get());
+  for (const State& state : graph.states()) live_ins_.push_back(state.current);
+  for (const Value* value : captured_values(graph)) live_ins_.push_back(value);
+  for (const Value* output : graph.outputs()) wanted_.push_back(output);
+  for (const State& state : graph.states()) wanted_.push_back(state.next);
+  kept_outputs_.resize(wanted_.size());
+  output_slots_.resize(wanted_.size());
+  output_memory_.resize(wanted_.size());
+  output_kinds_.resize(wanted_.size(), ValueInfo::Kind::tensor);
+}
+
+Executor::~Executor() = default;
+
+PlanRequest Executor::first_request() const {
+  PlanRequest request;
+  for (const Node& node : graph_.nodes()) request.nodes.push_back(&node);
+  for (const Value* value : live_ins_) {
+    LiveIn live_in;
+    live_in.value = value;
+    if (const Tensor* constant = value->constant()) {  // captured: known for good, so that weights can be packed
+      live_in.info.dtype = constant->dtype();
+      live_in.info.shape = constant->shape();
+      live_in.info.contents = *constant;
+    }
+    request.live_ins.push_back(std::move(live_in));
+  }
+  request.outputs = wanted_;
+  return request;
+}
+
+Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins,
+                                FunctionRef<PlanRequest()> make) {
+  const auto fits = [&](const Plan& plan) {
+    for (size_t i = 0; i < live_ins.size(); ++i) {
+      const LiveIn& wanted = plan.live_ins()[i];
+      if (wanted.info.kind != ValueInfo::Kind::tensor) continue;
+      const TensorView& view = live_ins[i]->view;
+      if (view.dtype() != wanted.info.dtype || !(view.shape() == wanted.info.shape)) return false;
+      if (wanted.contents_required) {
+        const Tensor& contents = plan.values()[i].info.contents;
+        if (const size_t bytes = contents.bytes(); bytes && std::memcmp(contents.data(), view.data(), bytes) != 0) return false;
+      }
+    }
+    return true;
+  };
+  for (const auto& entry : cache)
+    if (fits(*entry->plan)) {
+      entry->last_used = ++clock_;
+      return *entry;
+    }
+  PlanRequest request = make();
+  for (size_t i = 0; i < live_ins.size(); ++i) {
+    const ValueInfo info = info_of(*request.live_ins[i].value, *live_ins[i]);
+    ValueInfo& wanted = request.live_ins[i].info;
+    if (!wanted.contents && wanted.kind == ValueInfo::Kind::tensor) {
+      if (wanted.dtype == DType::undefined) wanted.kind = info.kind;
+      wanted.dtype = info.dtype;
+      wanted.shape = info.shape;
+    }
+  }
+  request.contents = [&](size_t i) { return live_ins[i]->view; };
+  auto entry = std::make_unique<Entry>();
+  entry->plan = Plan::build(session_.environment, std::move(request));
+  for (uint32_t v : entry->plan->exports()) entry->export_slots.push_back(&entry->plan->slot(v));
+  entry->last_used = ++clock_;
+  if (cache.size() >= kMostPlans)
+    cache.erase(std::min_element(cache.begin(), cache.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
+  cache.push_back(std::move(entry));
+  return *cache.back();
+}
+
+void Executor::run(std::span<const Slot* const> live_ins, Destination destination) {
+  last_.clear();
+  std::fill(output_slots_.begin(), output_slots_.end(), nullptr);
+  std::fill(output_memory_.begin(), output_memory_.end(), nullptr);
+  Entry& entry = find(plans_, live_ins, [&] { return first_request(); });
+  run_plan(entry, live_ins, 0, destination);
+  for (size_t k = 0; k < wanted_.size(); ++k) MINNOW_CHECK(output_slots_[k], "every output is computed");
+}
+
+void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination) {
+  Plan& plan = *entry.plan;
+  last_.push_back(&entry);
+  if (arenas_.size() <= depth) arenas_.resize(depth + 1);
+  Arena& arena = arenas_[depth];
+  if (!arena.memory || arena.bytes < plan.arena_bytes()) {
+    arena.memory.reset();
+    arena.bytes = std::max(plan.arena_bytes(), kAlignment);
+    arena.memory = allocate_aligned(arena.bytes);
+  }
+  std::byte* base = static_cast<std::byte*>(arena.memory.get());
+  if (plan.bound_arena() != base) plan.bind(base);
+  for (size_t i = 0; i < live_ins.size(); ++i) {
+    Slot& slot = plan.live_in_slot(i);
+    slot.view = live_ins[i]->view;
+    if (plan.values()[i].info.kind != ValueInfo::Kind::tensor) slot.datum = live_ins[i]->datum;
+  }
+  const auto keep = [&](size_t k, size_t bytes) {
+    Arena& kept = kept_outputs_[k];
+    if (!kept.memory || kept.bytes < bytes) {
+      kept.memory = allocate_aligned(bytes);
+      kept.bytes = std::max(bytes, kAlignment);
+    }
+    return kept.memory.get();
+  };
+  const auto is_new = [&](size_t k) { return plan.outputs()[k] != kNone && !output_slots_[k]; };
+  for (size_t k = 0; k < wanted_.size(); ++k) {
+    if (!is_new(k) || !plan.writes_output(k)) continue;
+    const PlanValue& value = plan.values()[plan.outputs()[k]];
+    void* memory = destination(k, value.info.dtype, value.info.shape);
+    output_memory_[k] = memory ? memory : keep(k, value.bytes);
+    plan.point_output(k, output_memory_[k]);
+  }
+  run_steps(plan, base);
+  for (size_t k = 0; k < wanted_.size(); ++k) {
+    if (!is_new(k)) continue;
+    const uint32_t v = plan.outputs()[k];
+    Slot& slot = plan.slot(v);
+    output_slots_[k] = &slot;
+    output_kinds_[k] = plan.values()[v].info.kind;
+    if (output_kinds_[k] != ValueInfo::Kind::tensor) continue;
+    if (!plan.writes_output(k)) output_memory_[k] = destination(k, slot.view.dtype(), slot.view.shape());
+    // Not written in place: shared with another output, an input, a constant, or of a shape that only the run told.
+    if (output_memory_[k] && output_memory_[k] != slot.view.data())
+      if (const size_t bytes = slot.view.bytes()) std::memcpy(output_memory_[k], slot.view.data(), bytes);
+  }
+  if (!plan.is_cut()) return;
+  Entry& next = find(entry.continuations, entry.export_slots, [&] { return plan.continuation(); });
+  run_plan(next, entry.export_slots, depth + 1, destination);
+}
+
+void Executor::run_steps(Plan& plan, std::byte* arena) {
+  using Clock = std::chrono::steady_clock;
+  RunContext context;
+  context.threads = session_.threads;
+  for (Step& step : plan.steps()) {
+    if (session_.cancelled.load(std::memory_order_relaxed)) throw Cancelled("the run was cancelled before {}", step.node->where());
+    if (session_.limited && Clock::now() > session_.deadline) throw Cancelled("the time limit was reached before {}", step.node->where());
+    if (session_.before) {
+      Event event(plan, step);
+      if (!session_.before(event)) throw Cancelled("a callback stopped the run before {}", step.node->where());
+    }
+    context.inputs = step.input_slots;
+    context.outputs = step.output_slots;
+    context.scratch = arena + step.scratch_offset;
+    context.subgraphs = step.subgraphs.get();
+    if (session_.profiling) {
+      const Clock::time_point start = Clock::now();
+      step.kernel->run(context);
+      step.measured_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      step.start_seconds = std::chrono::duration<double>(start - session_.run_start).count();
+      step.best_seconds = step.runs ? std::min(step.best_seconds, step.measured_seconds) : step.measured_seconds;
+      ++step.runs;
+    } else {
+      step.kernel->run(context);
+    }
+    if (!context.failure.empty()) {
+      if (context.thrown) std::rethrow_exception(*static_cast<std::exception_ptr*>(context.thrown.get()));
+      throw InvalidArgument("{}", context.failure);
+    }
+    if (session_.after) {
+      Event event(plan, step);
+      if (!session_.after(event)) throw Cancelled("a callback stopped the run after {}", step.node->where());
+    }
+  }
+}
+
+void Executor::prepare(std::span<const ValueInfo> live_ins) {
+  std::vector<Slot> slots(live_ins.size());
+  std::vector<const Slot*> pointers;
+  for (size_t i = 0; i < live_ins.size(); ++i) {
+    slots[i].view = TensorView(live_ins[i].dtype, live_ins[i].shape, nullptr);
+    pointers.push_back(&slots[i]);
+  }
+  last_.clear();
+  last_.push_back(&find(plans_, pointers, [&] { return first_request(); }));
+}
+
+std::vector<const Plan*> Executor::last_plans() const {
+  std::vector<const Plan*> plans;
+  for (const Entry* entry : last_) plans.push_back(entry->plan.get());
+  return plans;
+}
+
+size_t Executor::arena_bytes() const noexcept {
+  size_t bytes = 0;
+  for (const Arena& arena : arenas_) bytes += arena.bytes;
+  return bytes;
+}
+
+}  // namespace minnow

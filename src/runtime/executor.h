@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one graph: finds or builds the plan for what it is given, and runs its steps; goes on after a cut; runs subgraphs.
+#pragma once
+#include <minnow/minnow.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace minnow {
+
+/// What a session's executors share.
+struct SessionContext {
+  PlanEnvironment environment;
+  int threads = 1;
+  std::atomic<bool> cancelled{false};
+  bool profiling = false;
+  bool limited = false;
+  std::chrono::steady_clock::time_point run_start, deadline;
+  NodeCallback before, after;
+};
+
+class Executor {
+ public:
+  /// `wanted`: values of the graph to compute; by default its outputs and the next values of its states.
+  Executor(const Graph& graph, SessionContext& session);
+  ~Executor();
+
+  /// Values that a run is given: the graph's inputs, its states, the captured values of outer graphs, in this order.
+  size_t live_in_count() const noexcept { return live_ins_.size(); }
+  const std::vector<const Value*>& live_ins() const noexcept { return live_ins_; }
+  size_t wanted_count() const noexcept { return wanted_.size(); }
+
+  /// Where output k should go, once its shape is known; null: the executor keeps it until the next run. Called once per output and run.
+  using Destination = FunctionRef<void*(size_t k, DType dtype, const Shape& shape)>;
+  void run(std::span<const Slot* const> live_ins, Destination destination);
+  /// Output k of the last run: of kind tensor `view`, else `datum`.
+  const Slot& output(size_t k) const noexcept { return *output_slots_[k]; }
+  ValueInfo::Kind output_kind(size_t k) const noexcept { return output_kinds_[k]; }
+
+  /// Plans ahead, without data, for shapes alone.
+  void prepare(std::span<const ValueInfo> live_ins);
+  /// The plans of the last run, in order.
+  std::vector<const Plan*> last_plans() const;
+  size_t arena_bytes() const noexcept;
+
+ private:
+  struct Entry;
+  struct Arena {
+    AlignedMemory memory;
+    size_t bytes = 0;
+  };
+  Entry& find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins, FunctionRef<PlanRequest()> request);
+  void run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination);
+  void run_steps(Plan& plan, std::byte* arena);
+  PlanRequest first_request() const;
+
+  const Graph& graph_;
+  SessionContext& session_;
+  std::vector<const Value*> live_ins_, wanted_;
+  std::vector<std::unique_ptr<Entry>> plans_;
+  std::vector<Arena> arenas_;        // by depth of the cut
+  std::vector<Arena> kept_outputs_;  // for outputs without a destination
+  std::vector<const Slot*> output_slots_;
+  std::vector<void*> output_memory_;
+  std::vector<ValueInfo::Kind> output_kinds_;
+  std::vector<Entry*> last_;
+  uint64_t clock_ = 0;
+};
+
+/// For PlanEnvironment::make_subgraph_runner.
+std::unique_ptr<SubgraphRunner> make_subgraph_runner(const Node& node, std::span<Slot* const> captured, SessionContext& session);
+
+}  // namespace minnow

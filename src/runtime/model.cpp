@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/model.h"
+
+#include <cstring>
+#include <unordered_set>
+
+#if __has_include("graph/model_file.h")
+#include "graph/model_file.h"
+#endif
+#if __has_include("ops/infer.h")
+#include "ops/infer.h"
+#endif
+
+namespace minnow {
+
+std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, std::string_view packing, size_t bytes,
+                                                  FunctionRef<void(const TensorView&, void*)> pack) {
+  const std::lock_guard lock(mutex_);
+  Key key{weight.data(), weight.shape(), std::string(packing)};
+  const auto found = items_.find(key);
+  if (found != items_.end()) return found->second.memory;
+  std::shared_ptr<void> memory = allocate_shared(bytes);
+  pack(weight, memory.get());
+  items_.emplace(std::move(key), Item{weight, memory, bytes});
+  return memory;
+}
+
+size_t PackedWeights::bytes() const {
+  const std::lock_guard lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& [key, item] : items_) bytes += item.bytes;
+  return bytes;
+}
+
+ValueDescription describe(const std::string& name, const ValueType& type) {
+  ValueDescription description;
+  description.name = name;
+  description.type = to_string(type);
+  description.dtype = type.dtype;
+  description.is_tensor = type.kind == ValueType::Kind::tensor;
+  description.has_rank = type.dims.has_value();
+  if (type.dims)
+    for (const Dim& dim : *type.dims) {
+      description.dims.push_back(dim.size);
+      description.symbols.push_back(dim.known() ? std::string() : dim.symbol);
+    }
+  return description;
+}
+
+namespace {
+
+size_t weight_bytes(const Graph& graph) {
+  size_t bytes = 0;
+  for (const auto& constant : graph.constants()) bytes += constant->constant()->bytes();
+  for (const Node& node : graph.nodes())
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) bytes += weight_bytes(**subgraph);
+  return bytes;
+}
+
+}  // namespace
+
+Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const OperatorSet> operators) {
+  auto impl = std::make_shared<Impl>();
+  impl->custom_operators = std::move(operators);
+  impl->operators = impl->custom_operators ? impl->custom_operators.get() : &OperatorSet::builtin();
+  verify(*graph);
+#if __has_include("ops/infer.h")
+  infer_types(*impl->operators, *graph);
+#endif
+  for (const auto& input : graph->inputs()) impl->inputs.push_back(describe(input->name(), input->type));
+  for (const Value* output : graph->outputs()) impl->outputs.push_back(describe(output->name(), output->type));
+  for (const State& state : graph->states()) impl->states.push_back(describe(state.name, state.current->type));
+  impl->weight_bytes = minnow::weight_bytes(*graph);
+  impl->graph = std::move(graph);
+  return Model(std::move(impl));
+}
+
+#if __has_include("graph/model_file.h")
+Model Model::load(const std::string& path) { return from_graph(read_model(path)); }
+
+Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  if (!owner) {
+    std::shared_ptr<void> copy = allocate_shared(bytes.size());
+    std::memcpy(copy.get(), bytes.data(), bytes.size());
+    bytes = {static_cast<const std::byte*>(copy.get()), bytes.size()};
+    owner = std::move(copy);
+  }
+  return from_graph(read_model(bytes, std::move(owner)));
+}
+#endif
+
+const std::vector<ValueDescription>& Model::inputs() const noexcept { return impl_->inputs; }
+const std::vector<ValueDescription>& Model::outputs() const noexcept { return impl_->outputs; }
+const std::vector<ValueDescription>& Model::states() const noexcept { return impl_->states; }
+const std::vector<std::string>& Model::labels() const noexcept { return impl_->graph->metadata.labels; }
+const std::map<std::string, std::string>& Model::properties() const noexcept { return impl_->graph->metadata.properties; }
+size_t Model::weight_bytes() const noexcept { return impl_->weight_bytes; }
+const Graph& Model::graph() const noexcept { return *impl_->graph; }
+
+Model Model::between(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const {
+  std::unique_ptr<Graph> graph = impl_->graph->clone();
+  std::unordered_map<std::string_view, Value*> by_name;
+  for (const auto& input : graph->inputs()) by_name.emplace(input->name(), input.get());
+  for (const Node& node : graph->nodes())
+    for (size_t i = 0; i < node.output_count(); ++i)
+      if (node.output(i)) by_name.emplace(node.output(i)->name(), node.output(i));
+  const auto find = [&](const std::string& name) -> Value& {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) throw InvalidArgument("{}: the model has no value \"{}\"", graph->source, name);
+    return *found->second;
+  };
+  std::vector<Value*> cut_outputs;
+  for (const std::string& name : outputs) cut_outputs.push_back(&find(name));
+  // Values that become inputs are replaced by new ones; what made them falls away if nothing else needs it.
+  std::vector<Value*> old_inputs, new_inputs;
+  for (const std::string& name : inputs) {
+    Value& old = find(name);
+    if (old.is_input()) continue;
+    Value& made = graph->add_input(name, old.type);
+    old_inputs.push_back(&old), new_inputs.push_back(&made);
+  }
+  graph->replace_outputs(cut_outputs);
+  for (size_t i = 0; i < old_inputs.size(); ++i) old_inputs[i]->replace_all_uses_with(*new_inputs[i]);
+  for (Node* node = graph->last(); node;) {
+    Node* previous = node->previous();
+    bool unused = true;
+    for (size_t i = 0; i < node->output_count(); ++i) unused &= !node->output(i) || node->output(i)->is_unused();
+    if (unused) graph->remove(*node);
+    node = previous;
+  }
+  graph->remove_unused_constants();
+  const std::unordered_set<std::string> named(inputs.begin(), inputs.end());
+  for (size_t i = graph->inputs().size(); i-- > 0;) {
+    const Value& input = *graph->inputs()[i];
+    if (named.contains(input.name())) continue;
+    if (!input.is_unused()) throw InvalidArgument("{}: these outputs depend on input \"{}\" too", graph->source, input.name());
+    graph->remove_input(i);
+  }
+  // In the order of the call.
+  graph->order_inputs(inputs);
+  return from_graph(std::move(graph), impl_->custom_operators);
+}
+
+}  // namespace minnow

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind minnow::Model.
+#pragma once
+#include <minnow/minnow.h>
+
+#include <mutex>
+#include <unordered_map>
+
+#include "planner/plan.h"
+
+namespace minnow {
+
+/// Packed weights by (memory of the plain weight, name of the packing).
+class PackedWeights final : public WeightStore {
+ public:
+  std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
+                                     FunctionRef<void(const TensorView&, void*)> pack) override;
+  size_t bytes() const;
+
+ private:
+  struct Key {
+    const void* data;
+    Shape shape;
+    std::string packing;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& key) const noexcept {
+      return std::hash<const void*>()(key.data) * 31 + std::hash<std::string>()(key.packing);
+    }
+  };
+  struct Item {
+    Tensor weight;  // kept, so that no other weight can come to lie at its address
+    std::shared_ptr<void> memory;
+    size_t bytes;
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<Key, Item, Hash> items_;
+};
+
+struct Model::Impl {
+  std::unique_ptr<Graph> graph;
+  std::shared_ptr<const OperatorSet> custom_operators;  // null: the built-in ones
+  const OperatorSet* operators = nullptr;
+  std::vector<ValueDescription> inputs, outputs, states;
+  size_t weight_bytes = 0;
+  PackedWeights packed;
+};
+
+ValueDescription describe(const std::string& name, const ValueType& type);
+
+}  // namespace minnow

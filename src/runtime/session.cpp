@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "base/os.h"
+#include "runtime/backends.h"
+#include "runtime/executor.h"
+#include "runtime/model.h"
+
+namespace minnow {
+namespace {
+
+Precision precision_of(const std::string& name) {
+  if (name == "high") return Precision::high;
+  if (name == "normal") return Precision::normal;
+  if (name == "low") return Precision::low;
+  throw InvalidArgument("precision is \"{}\", it should be high, normal or low", name);
+}
+
+void check_input(const Graph& graph, size_t i, const TensorView& given) {
+  const Value& input = *graph.inputs()[i];
+  const ValueType& type = input.type;
+  bool fits = type.dtype == DType::undefined || type.dtype == given.dtype();
+  if (type.dims) {
+    fits &= type.dims->size() == given.rank();
+    for (size_t axis = 0; fits && axis < given.rank(); ++axis)
+      fits &= !(*type.dims)[axis].known() || (*type.dims)[axis].size == given.dim(axis);
+  }
+  if (!fits)
+    throw InvalidArgument("{}: input \"{}\" should be {}, it is {}{}", graph.source, input.name(), to_string(type), given.dtype(),
+                          given.shape());
+  if (!given.data() && given.elements() != 0) throw InvalidArgument("{}: input \"{}\" has no data", graph.source, input.name());
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(const Model& model, const SessionOptions& options) : model(model.impl()), options(options) {
+    BackendOptions backend_options;
+    backend_options.threads = options.threads > 0 ? options.threads : os::available_cores();
+    backend_options.precision = precision_of(options.precision);
+    backend_options.isa = options.isa;
+    PlanEnvironment& environment = context.environment;
+    environment.operators = this->model->operators;
+    for (const std::string& name : options.backends) environment.backends.push_back(make_backend(name, backend_options));
+    if (environment.backends.empty() || environment.backends.back()->name() != "reference")
+      environment.backends.push_back(make_backend("reference", backend_options));
+    environment.weights = &this->model->packed;
+    environment.memory_limit = options.memory_limit;
+    environment.explain = options.explain;
+    environment.make_subgraph_runner = [this](const Node& node, std::span<Slot* const> captured) {
+      return make_subgraph_runner(node, captured, context);
+    };
+    environment.index_schemes();
+    context.threads = backend_options.threads;
+    if (context.threads > 1) ThreadPool::process().reserve(context.threads);
+    executor.emplace(*this->model->graph, context);
+    inputs.resize(graph().inputs().size());
+    states.resize(graph().states().size());
+    for (const Slot& input : inputs) live_ins.push_back(&input);
+    for (size_t i = 0; i < states.size(); ++i) live_ins.push_back(&states[i].slot);
+    reset_states();
+  }
+
+  const Graph& graph() const { return *model->graph; }
+
+  // A state and the buffer that its next value is written to while the current one may still be read.
+  struct StateBuffers {
+    Slot slot;
+    Tensor current, next;
+  };
+
+  void reset_states() {
+    for (size_t i = 0; i < states.size(); ++i) set_state(i, graph().states()[i].initial);
+  }
+  void set_state(size_t i, const TensorView& value) {
+    states[i].current = Tensor(value);
+    states[i].slot.view = states[i].current.view();
+  }
+
+  void run(Executor::Destination destination) {
+    struct Reset {
+      std::atomic<bool>& flag;
+      ~Reset() { flag.store(false); }
+    } reset{context.cancelled};
+    context.limited = options.time_limit > 0;
+    if (context.limited || context.profiling) {
+      context.run_start = std::chrono::steady_clock::now();
+      context.deadline = context.run_start +
+                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(options.time_limit));
+    }
+    const size_t outputs = graph().outputs().size();
+    executor->run(live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
+      if (k < outputs) return destination(k, dtype, shape);
+      StateBuffers& state = states[k - outputs];
+      if (!state.next || state.next.dtype() != dtype || !(state.next.shape() == shape)) state.next = Tensor(dtype, shape);
+      return const_cast<void*>(state.next.data());
+    });
+    for (StateBuffers& state : states) {
+      std::swap(state.current, state.next);
+      state.slot.view = state.current.view();
+    }
+  }
+
+  void bind_inputs(std::span<const TensorView> given) {
+    if (given.size() != inputs.size())
+      throw InvalidArgument("{}: the model takes {} inputs, {} were given", graph().source, inputs.size(), given.size());
+    for (size_t i = 0; i < given.size(); ++i) {
+      check_input(graph(), i, given[i]);
+      inputs[i].view = given[i];
+    }
+  }
+
+  std::shared_ptr<Model::Impl> model;
+  SessionOptions options;
+  SessionContext context;
+  std::optional<Executor> executor;
+  std::vector<Slot> inputs;
+  std::vector<StateBuffers> states;
+  std::vector<const Slot*> live_ins;
+};
+
+Session::Session(const Model& model, const SessionOptions& options) : impl_(std::make_unique<Impl>(model, options)) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+std::vector<Tensor> Session::run(std::span<const TensorView> inputs) {
+  impl_->bind_inputs(inputs);
+  std::vector<Tensor> outputs(impl_->graph().outputs().size());
+  impl_->run([&](size_t k, DType dtype, const Shape& shape) -> void* {
+    outputs[k] = Tensor(dtype, shape);
+    return const_cast<void*>(outputs[k].data());
+  });
+  for (size_t k = 0; k < outputs.size(); ++k)
+    if (!outputs[k]) throw InvalidArgument("output \"{}\" is not a tensor; use run_any", impl_->graph().outputs()[k]->name());
+  return outputs;
+}
+
+void Session::run(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs) {
+  impl_->bind_inputs(inputs);
+  if (outputs.size() != impl_->graph().outputs().size())
+    throw InvalidArgument("{}: the model has {} outputs, {} were given", impl_->graph().source, impl_->graph().outputs().size(),
+                          outputs.size());
+  impl_->run([&](size_t k, DType dtype, const Shape& shape) -> void* {
+    if (outputs[k].dtype() != dtype || !(outputs[k].shape() == shape))
+      throw InvalidArgument("output \"{}\" is {}{}, the memory given for it is {}{}", impl_->graph().outputs()[k]->name(), dtype, shape,
+                            outputs[k].dtype(), outputs[k].shape());
+    return outputs[k].data();
+  });
+}
+
+std::vector<Datum> Session::run_any(std::span<const Datum> inputs) {
+  Impl& impl = *impl_;
+  if (inputs.size() != impl.inputs.size())
+    throw InvalidArgument("{}: the model takes {} inputs, {} were given", impl.graph().source, impl.inputs.size(), inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind == Datum::Kind::tensor) {
+      if (impl.graph().inputs()[i]->type.kind == ValueType::Kind::tensor) check_input(impl.graph(), i, inputs[i].tensor);
+      impl.inputs[i].view = inputs[i].tensor.view();
+    }
+    impl.inputs[i].datum = inputs[i];
+  }
+  const size_t count = impl.graph().outputs().size();
+  std::vector<Tensor> tensors(count);
+  impl.run([&](size_t k, DType dtype, const Shape& shape) -> void* {
+    tensors[k] = Tensor(dtype, shape);
+    return const_cast<void*>(tensors[k].data());
+  });
+  std::vector<Datum> outputs(count);
+  for (size_t k = 0; k < count; ++k) outputs[k] = tensors[k] ? Datum(std::move(tensors[k])) : impl.executor->output(k).datum;
+  return outputs;
+}
+
+void Session::prepare(std::span<const Shape> input_shapes) {
+  const Graph& graph = impl_->graph();
+  if (input_shapes.size() != graph.inputs().size())
+    throw InvalidArgument("{}: the model takes {} inputs, {} shapes were given", graph.source, graph.inputs().size(), input_shapes.size());
+  std::vector<ValueInfo> infos;
+  for (size_t i = 0; i < input_shapes.size(); ++i) {
+    ValueInfo info;
+    info.dtype = graph.inputs()[i]->type.dtype;
+    info.shape = input_shapes[i];
+    infos.push_back(std::move(info));
+  }
+  for (const Impl::StateBuffers& state : impl_->states) {
+    ValueInfo info;
+    info.dtype = state.current.dtype();
+    info.shape = state.current.shape();
+    infos.push_back(std::move(info));
+  }
+  impl_->executor->prepare(infos);
+}
+
+void Session::reset_states() { impl_->reset_states(); }
+
+const Tensor& Session::state(size_t i) const {
+  if (i >= impl_->states.size()) throw InvalidArgument("the model has {} states, number {} was asked for", impl_->states.size(), i);
+  return impl_->states[i].current;
+}
+
+void Session::set_state(size_t i, const TensorView& value) {
+  const Tensor& current = state(i);
+  if (current.dtype() != value.dtype())
+    throw InvalidArgument("state \"{}\" is {}, it cannot be set to {}", impl_->graph().states()[i].name, current.dtype(), value.dtype());
+  impl_->set_state(i, value);
+}
+
+void Session::cancel() noexcept { impl_->context.cancelled.store(true); }
+
+void Session::set_callbacks(NodeCallback before, NodeCallback after) {
+  impl_->context.before = std::move(before);
+  impl_->context.after = std::move(after);
+}
+
+void Session::set_profiling(bool on) noexcept { impl_->context.profiling = on; }
+
+PlanReport Session::plan_report() const {
+  PlanReport report;
+  for (const Plan* plan : impl_->executor->last_plans()) {
+    report.arena_bytes += plan->arena_bytes();
+    report.arena_lower_bound += plan->arena_lower_bound();
+    report.cut |= plan->is_cut();
+    for (const Step& step : plan->steps()) {
+      PlanRow row;
+      row.node = step.node->name();
+      row.op = step.node->op();
+      row.scheme = step.scheme->name;
+      row.backend = step.backend->name();
+      row.scratch_bytes = step.scratch_bytes;
+      row.estimated_seconds = step.estimate.seconds;
+      row.measured_seconds = step.measured_seconds;
+      row.best_seconds = step.best_seconds;
+      row.start_seconds = step.start_seconds;
+      row.runs = step.runs;
+      for (uint32_t v : step.outputs) {
+        if (v == kNone) continue;
+        const PlanValue& value = plan->values()[v];
+        row.output_bytes += value.bytes;
+        if (row.node.empty() && value.value) row.node = value.value->name();
+        if (!row.shape.empty()) continue;
+        row.shape = value.info.extent == ValueInfo::Extent::exact ? to_string(value.info.shape) : std::string("?");
+        row.layout = value.layout == Layout::packed ? format("packed{}", step.backend->device().pack) : std::string("plain");
+      }
+      for (const Refusal& refusal : step.refusals) row.refused.push_back(format("{}: {}", refusal.scheme, refusal.reason));
+      report.rows.push_back(std::move(row));
+    }
+  }
+  return report;
+}
+
+size_t Session::arena_bytes() const noexcept { return impl_->executor->arena_bytes(); }
+
+}  // namespace minnow
