@@ -8,8 +8,11 @@ namespace minnow {
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(binary)                         \
   X(conv)                           \
+  X(fused)                          \
+  X(fused_elementwise)              \
   X(identity)                       \
   X(matmul)                         \
+  X(quantized)                      \
   X(reshape)                        \
   X(unary)
 

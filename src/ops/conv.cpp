@@ -6,16 +6,6 @@
 namespace minnow {
 namespace {
 
-/// A result [batch, channels, places] that begins as the bias of each channel, or as zero.
-std::vector<double> begin_with_bias(KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places) {
-  std::vector<double> y(static_cast<size_t>(batch * channels * places));
-  if (!args.has_input(bias)) return y;
-  const std::vector<double> b = args.reals(bias);
-  for (int64_t image = 0; image < batch * channels; ++image)
-    std::fill_n(y.begin() + image * places, places, b[static_cast<size_t>(image % channels)]);
-  return y;
-}
-
 Shapes conv_shape(const NodeView& node) { return {ConvGeometry::of(node).output_shape()}; }
 
 void conv(const NodeView& node, KernelArgs& args) {

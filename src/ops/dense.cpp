@@ -44,9 +44,40 @@ void multiply_add(int64_t m, int64_t n, int64_t k, MatrixView<const T> a, Matrix
 template void multiply_add(int64_t, int64_t, int64_t, MatrixView<const double>, MatrixView<const double>, MatrixView<double>);
 template void multiply_add(int64_t, int64_t, int64_t, MatrixView<const uint64_t>, MatrixView<const uint64_t>, MatrixView<uint64_t>);
 
+template <class T>
+void multiply(const MatMulGeometry& p, const T* a, const T* b, T* y) {
+  const int64_t batches = p.batches();
+  // Rows of b have to be contiguous.
+  std::vector<T> turned(p.transpose_b ? static_cast<size_t>(p.k * p.n) : 0);
+  int64_t turned_matrix = -1;
+  for (int64_t i = 0; i < batches; ++i) {
+    const int64_t matrix = p.b_matrix(i);
+    const T *left = a + p.a_matrix(i) * p.m * p.k, *right = b + matrix * p.k * p.n;
+    if (p.transpose_b) {
+      if (matrix != turned_matrix)
+        for (int64_t r = 0; r < p.n; ++r)
+          for (int64_t c = 0; c < p.k; ++c) turned[static_cast<size_t>(c * p.n + r)] = right[r * p.k + c];
+      turned_matrix = matrix;
+      right = turned.data();
+    }
+    multiply_add<T>(p.m, p.n, p.k, {left, p.transpose_a ? 1 : p.k, p.transpose_a ? p.m : 1}, {right, p.n}, {y + i * p.m * p.n, p.n});
+  }
+}
+template void multiply(const MatMulGeometry&, const double*, const double*, double*);
+template void multiply(const MatMulGeometry&, const uint64_t*, const uint64_t*, uint64_t*);
+
 int64_t windows_at_once(int64_t rows) {
   constexpr int64_t kValues = 64 << 10;  // 512 KiB of doubles
   return std::clamp<int64_t>(kValues / std::max<int64_t>(rows, 1) / kColumns * kColumns, kColumns, 4096);
+}
+
+std::vector<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places) {
+  std::vector<double> y(static_cast<size_t>(batch * channels * places));
+  if (!args.has_input(bias)) return y;
+  const std::vector<double> b = args.reals(bias);
+  for (int64_t image = 0; image < batch * channels; ++image)
+    std::fill_n(y.begin() + image * places, places, b[static_cast<size_t>(image % channels)]);
+  return y;
 }
 
 void WindowPlaces::seek(int64_t first, int64_t count) {

@@ -4,7 +4,9 @@
 #pragma once
 #include <vector>
 
+#include "graph/matmul.h"
 #include "graph/window.h"
+#include "ops/operator.h"
 
 namespace minnow {
 
@@ -19,6 +21,10 @@ struct MatrixView {
 /// T: double, or uint64_t for integers of any sign, which wrap around.
 template <class T>
 void multiply_add(int64_t m, int64_t n, int64_t k, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c);
+
+/// y[batch, m, n] += the product of a and b. T as of multiply_add.
+template <class T>
+void multiply(const MatMulGeometry& product, const T* a, const T* b, T* y);
 
 /// Where the taps of consecutive windows lie in one channel of the input.
 class WindowPlaces {
@@ -35,6 +41,9 @@ class WindowPlaces {
   int64_t count_ = 0;
   std::vector<int64_t> places_;
 };
+
+/// A result [batch, channels, places] that begins as the bias of each channel, or as zero where input `bias` is absent.
+std::vector<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places);
 
 /// Windows to handle at once, so that `rows` values for each stay within the second-level cache.
 int64_t windows_at_once(int64_t rows);

@@ -1,76 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/operator.h"
+// Products of matrices.
+#include <cmath>
+
+#include "ops/dense.h"
 
 namespace minnow {
 namespace {
 
-struct Product {
-  Shape batch;  // broadcast leading dimensions
-  int64_t m, k, n;
-  Shape a, b;  // inputs with vectors made matrices
-  Shape result;
-};
+constexpr Attribute<float> kAlpha{"alpha", 1, MINNOW_DOC("factor of the product")};
+constexpr Attribute<float> kBeta{"beta", 1, MINNOW_DOC("factor of C")};
+constexpr Attribute<bool> kTransA{"transA", false, MINNOW_DOC("A is transposed before it is multiplied")};
+constexpr Attribute<bool> kTransB{"transB", false, MINNOW_DOC("B is transposed before it is multiplied")};
 
-Product product_of(const NodeView& node) {
-  Product p;
-  p.a = node.input_shape(0);
-  p.b = node.input_shape(1);
-  if (p.a.empty() || p.b.empty()) node.fail("a product of shapes {} and {} is not defined", p.a, p.b);
-  const bool row = p.a.rank() == 1, column = p.b.rank() == 1;
-  if (row) p.a.insert(0, 1);
-  if (column) p.b.insert(1, 1);
-  p.m = p.a[p.a.rank() - 2], p.k = p.a.back(), p.n = p.b.back();
-  if (p.b[p.b.rank() - 2] != p.k) node.fail("shapes {} and {} do not fit: {} columns meet {} rows", p.a, p.b, p.k, p.b[p.b.rank() - 2]);
-  const Shape leading[] = {Shape(p.a.dims().first(p.a.rank() - 2)), Shape(p.b.dims().first(p.b.rank() - 2))};
-  p.batch = broadcast_shapes(node, leading);
-  p.result = p.batch;
-  if (!row) p.result.push_back(p.m);
-  if (!column) p.result.push_back(p.n);
-  return p;
-}
+Shapes matmul_shape(const NodeView& node) { return {MatMulGeometry::of(node).result}; }
 
-template <class T>
-void multiply(const Product& p, std::span<const T> a, std::span<const T> b, std::span<T> c) {
-  const Ints sa = broadcast_strides(Shape(p.a.dims().first(p.a.rank() - 2)), p.batch),
-             sb = broadcast_strides(Shape(p.b.dims().first(p.b.rank() - 2)), p.batch);
-  T* out = c.data();
-  for_each_index(p.batch, [&](std::span<const int64_t> index) {
-    int64_t oa = 0, ob = 0;
-    for (size_t i = 0; i < index.size(); ++i) oa += index[i] * sa[i], ob += index[i] * sb[i];
-    const T *left = a.data() + oa * p.m * p.k, *right = b.data() + ob * p.k * p.n;
-    for (int64_t i = 0; i < p.m; ++i, out += p.n)
-      for (int64_t k = 0; k < p.k; ++k)
-        for (int64_t j = 0; j < p.n; ++j) out[j] += left[i * p.k + k] * right[k * p.n + j];
-  });
-}
+/// Integers wrap around; unsigned arithmetic is where wrapping is defined.
+std::vector<uint64_t> bits(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
 
-Shapes infer(const NodeView& node) { return {product_of(node).result}; }
-
-void reference(const NodeView& node, KernelArgs& args) {
-  const Product p = product_of(node);
+void matmul(const NodeView& node, KernelArgs& args) {
+  const MatMulGeometry p = MatMulGeometry::of(node);
   const size_t count = static_cast<size_t>(p.result.elements());
   if (is_float(args.input(0).dtype())) {
-    std::vector<double> c(count);
-    multiply<double>(p, args.reals(0), args.reals(1), c);
-    args.write(0, c);
+    std::vector<double> y(count);
+    multiply<double>(p, args.reals(0).data(), args.reals(1).data(), y.data());
+    args.write(0, y);
   } else {
-    std::vector<int64_t> a = args.ints(0), b = args.ints(1), c(count);
-    const auto bits = [](std::vector<int64_t>& v) { return std::span<uint64_t>(reinterpret_cast<uint64_t*>(v.data()), v.size()); };
-    multiply<uint64_t>(p, bits(a), bits(b), bits(c));  // wraps around, as integers do
-    args.write(0, c);
+    std::vector<uint64_t> y(count);
+    multiply<uint64_t>(p, bits(args.ints(0)).data(), bits(args.ints(1)).data(), y.data());
+    args.write(0, std::vector<int64_t>(y.begin(), y.end()));
   }
 }
+
+Shapes gemm_shape(const NodeView& node) {
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  if (node.has_input(2)) {
+    const Shape& c = node.input_shape(2);
+    const bool fits = c.rank() <= 2 && (c.rank() < 1 || c.back() == 1 || c.back() == p.n) && (c.rank() < 2 || c[0] == 1 || c[0] == p.m);
+    if (!fits) node.fail("C of shape {} cannot be broadcast to {}", c, p.result);
+    if (node.input_dtype(2) != node.input_dtype(0)) node.fail("C is {}, A is {}", node.input_dtype(2), node.input_dtype(0));
+  }
+  return {p.result};
+}
+
+void gemm(const NodeView& node, KernelArgs& args) {
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  const double alpha = node.attribute(kAlpha), beta = node.attribute(kBeta);
+  const size_t count = static_cast<size_t>(p.result.elements());
+  const bool has_c = args.has_input(2) && beta != 0;
+  const Ints step = has_c ? broadcast_strides(args.input(2).shape(), p.result) : Ints{0, 0};
+  const auto c_at = [&](size_t i) {
+    return static_cast<size_t>(static_cast<int64_t>(i) / p.n * step[0] + static_cast<int64_t>(i) % p.n * step[1]);
+  };
+  if (is_float(args.input(0).dtype())) {
+    std::vector<double> y(count);
+    multiply<double>(p, args.reals(0).data(), args.reals(1).data(), y.data());
+    const std::vector<double> c = has_c ? args.reals(2) : std::vector<double>();
+    for (size_t i = 0; i < count; ++i) y[i] = alpha * y[i] + (has_c ? beta * c[c_at(i)] : 0);
+    return args.write(0, y);
+  }
+  std::vector<uint64_t> y(count);
+  multiply<uint64_t>(p, bits(args.ints(0)).data(), bits(args.ints(1)).data(), y.data());
+  const std::vector<uint64_t> c = has_c ? bits(args.ints(2)) : std::vector<uint64_t>();
+  // A factor that is no integer truncates its product toward zero.
+  const bool is_unsigned64 = args.input(0).dtype() == DType::u64;
+  const auto scaled = [&](double factor, uint64_t value) {
+    if (factor == std::trunc(factor) && std::fabs(factor) < 0x1p62) return static_cast<uint64_t>(static_cast<int64_t>(factor)) * value;
+    const double product = factor * (is_unsigned64 ? static_cast<double>(value) : static_cast<double>(static_cast<int64_t>(value)));
+    return std::fabs(product) < 0x1p63 ? static_cast<uint64_t>(static_cast<int64_t>(product)) : 0;
+  };
+  for (size_t i = 0; i < count; ++i) y[i] = scaled(alpha, y[i]) + (has_c ? scaled(beta, c[c_at(i)]) : 0);
+  args.write(0, std::vector<int64_t>(y.begin(), y.end()));
+}
+
+constexpr DTypes kProducts = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 
 }  // namespace
 
 std::vector<Operator> matmul_operators() {
-  return {{.name = "MatMul",
-           .since = 13,
-           .doc = MINNOW_DOC("The matrix product over the last two dimensions, as numpy.matmul; leading dimensions are broadcast."),
-           .inputs = {{"A", kNumeric}, {"B", kNumeric}},
-           .outputs = {{"Y", same_as("A")}},
-           .infer_shapes = infer,
-           .reference = reference}};
+  return {
+      {.name = "Gemm",
+       .since = 13,
+       .doc = MINNOW_DOC("alpha * A B + beta * C, where A [M, K] and B [K, N] may be stored transposed and C is broadcast to [M, N]. "
+                         "Integers wrap around."),
+       .inputs = {{"A", kProducts}, {"B", kProducts}, {"C", kProducts, kOptional}},
+       .outputs = {{"Y", same_as("A")}},
+       .attributes = {kAlpha, kBeta, kTransA, kTransB},
+       .infer_shapes = gemm_shape,
+       .reference = gemm},
+      {.name = "MatMul",
+       .since = 13,
+       .doc =
+           MINNOW_DOC("The matrix product over the last two dimensions, as numpy.matmul; leading dimensions are broadcast. Integers wrap "
+                      "around."),
+       .inputs = {{"A", kProducts}, {"B", kProducts}},
+       .outputs = {{"Y", same_as("A")}},
+       .infer_shapes = matmul_shape,
+       .reference = matmul},
+  };
 }
 
 }  // namespace minnow

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The activation that a fused operator applies to its result, as its attributes `activation`, `activation_alpha`, `activation_beta` name
+// it.
+#pragma once
+#include "graph/expr.h"
+#include "graph/node_view.h"
+
+namespace minnow {
+
+inline constexpr Attribute<std::string_view> kActivation{
+    "activation", "", "applied last: Relu, Clip, LeakyRelu, HardSigmoid, HardSwish, Sigmoid, Tanh, Swish, Gelu, or nothing"};
+inline constexpr Attribute<float> kActivationAlpha{"activation_alpha", 0, "Clip's lower bound; LeakyRelu's slope; HardSigmoid's slope"};
+inline constexpr Attribute<float> kActivationBeta{"activation_beta", 0, "Clip's upper bound; HardSigmoid's offset"};
+
+struct Activation {
+  enum class Kind : uint8_t {
+    none,
+    relu,          // max(x, 0)
+    clip,          // min(max(x, alpha), beta)
+    leaky_relu,    // x < 0 ? alpha * x : x
+    hard_sigmoid,  // min(max(alpha * x + beta, 0), 1)
+    hard_swish,    // x * min(max(x / 6 + 1/2, 0), 1)
+    sigmoid,       // 1 / (1 + e^-x)
+    tanh,
+    swish,  // x * sigmoid(x)
+    gelu    // x * (1 + erf(x / sqrt 2)) / 2
+  };
+  Kind kind = Kind::none;
+  float alpha = 0, beta = 0;
+
+  /// Of a node with the attributes above. Throws InvalidModel for an unknown name.
+  static Activation of(const NodeView& node);
+  /// Of an operator's name and its two numbers; nothing where there is no such activation.
+  static std::optional<Activation> named(std::string_view name, float alpha = 0, float beta = 0) noexcept;
+  std::string_view name() const noexcept;
+  /// Writes the three attributes; none where the kind is none.
+  void write(Attributes& attributes) const;
+
+  /// The same in standard operators.
+  Expr apply(const Expr& x) const;
+  double operator()(double x) const noexcept;
+};
+
+}  // namespace minnow

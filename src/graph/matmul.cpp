@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/matmul.h"
+
+namespace minnow {
+namespace {
+
+Shape leading(const Shape& shape) { return Shape(shape.dims().first(shape.rank() - 2)); }
+
+Shape steps_of(const Shape& from, const Shape& to) {
+  Shape steps = Shape::filled(to.rank(), 0);
+  int64_t step = 1;
+  for (size_t i = 0; i < from.rank(); ++i) {
+    const size_t axis = from.rank() - 1 - i;
+    if (from[axis] != 1) steps[to.rank() - 1 - i] = step;
+    step *= from[axis];
+  }
+  return steps;
+}
+
+}  // namespace
+
+int64_t MatMulGeometry::matrix(int64_t index, const Shape& step) const noexcept {
+  int64_t at = 0;
+  for (size_t i = batch.rank(); i-- > 0; index /= batch[i]) at += index % batch[i] * step[i];
+  return at;
+}
+
+bool MatMulGeometry::shares_b() const noexcept {
+  for (size_t i = 0; i < batch.rank(); ++i)
+    if (b_step[i] != 0 && batch[i] != 1) return false;
+  return true;
+}
+
+double MatMulGeometry::multiply_adds() const noexcept {
+  return static_cast<double>(batches()) * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n);
+}
+
+MatMulGeometry MatMulGeometry::of(const NodeView& node) {
+  const bool quantized = node.op() == "QLinearMatMul" || node.op() == "minnow.QuantizedMatMul";
+  Shape a = node.input_shape(0), b = node.input_shape(quantized ? 3 : 1);
+  MatMulGeometry p;
+  if (node.op() == "Gemm" || node.op() == "minnow.FusedMatMul") {
+    p.transpose_a = node.attribute(Attribute<bool>{"transA", false});
+    p.transpose_b = node.attribute(Attribute<bool>{"transB", false});
+  }
+  if (node.op() == "Gemm" && (a.rank() != 2 || b.rank() != 2)) node.fail("multiplies matrices, the inputs have shapes {} and {}", a, b);
+  if (a.empty() || b.empty()) node.fail("a product of shapes {} and {} is not defined", a, b);
+  const bool one_dtype = !quantized && node.op() != "MatMulInteger";
+  if (one_dtype && node.input_dtype(0) != node.input_dtype(1))
+    node.fail("multiplies tensors of one dtype, the inputs are {} and {}", node.input_dtype(0), node.input_dtype(1));
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  if ((row && p.transpose_a) || (column && p.transpose_b))
+    node.fail("a vector cannot be transposed: the inputs have shapes {} and {}", a, b);
+  const Shape given_a = a, given_b = b;
+  if (row) a.insert(0, 1);
+  if (column) b.insert(1, 1);
+  p.m = a[a.rank() - 2], p.k = a.back(), p.n = b.back();
+  int64_t rows = b[b.rank() - 2];
+  if (p.transpose_a) std::swap(p.m, p.k);
+  if (p.transpose_b) std::swap(p.n, rows);
+  if (rows != p.k) node.fail("shapes {} and {} do not fit: {} columns meet {} rows", given_a, given_b, p.k, rows);
+  const Shape batches[] = {leading(a), leading(b)};
+  p.batch = broadcast_shapes(node, batches);
+  p.a_step = steps_of(batches[0], p.batch);
+  p.b_step = steps_of(batches[1], p.batch);
+  p.result = p.batch;
+  if (!row) p.result.push_back(p.m);
+  if (!column) p.result.push_back(p.n);
+  return p;
+}
+
+}  // namespace minnow

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// A convolution or a matrix product with what follows it: bias, a tensor that is added (the other arm of a residual block), an activation.
+#include "graph/activation.h"
+#include "ops/conv_attributes.h"
+#include "ops/dense.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<float> kAlpha{"alpha", 1, MINNOW_DOC("factor of the product, before bias and Z")};
+constexpr Attribute<bool> kTransA{"transA", false, MINNOW_DOC("the last two dimensions of A are swapped before it is multiplied")};
+constexpr Attribute<bool> kTransB{"transB", false, MINNOW_DOC("the last two dimensions of B are swapped before it is multiplied")};
+
+Shape checked(const NodeView& node, const Shape& result) {
+  Activation::of(node);
+  if (node.has_input(3) && node.input_shape(3) != result) node.fail("Z should have shape {}, it has shape {}", result, node.input_shape(3));
+  for (size_t i : {2, 3})
+    if (node.has_input(i) && node.input_dtype(i) != node.input_dtype(0))
+      node.fail("input {} (\"{}\") is {}, the first input is {}", i, node.input_name(i), node.input_dtype(i), node.input_dtype(0));
+  return result;
+}
+
+/// Adds Z, applies the activation and rounds.
+void finish(const NodeView& node, KernelArgs& args, std::vector<double>& y) {
+  if (args.has_input(3)) {
+    const std::vector<double> z = args.reals(3);
+    for (size_t i = 0; i < y.size(); ++i) y[i] += z[i];
+  }
+  const Activation activation = Activation::of(node);
+  if (activation.kind != Activation::Kind::none)
+    for (double& value : y) value = activation(value);
+  args.write(0, y);
+}
+
+Expr with_residual_and_activation(const NodeView& node, Expr y, const Exprs& inputs) {
+  if (inputs.size() > 3 && inputs[3]) y = y + inputs[3];
+  return Activation::of(node).apply(y);
+}
+
+Expr input_or_none(const Exprs& inputs, size_t i) { return i < inputs.size() ? inputs[i] : Expr(); }
+
+Shapes conv_shape(const NodeView& node) { return {checked(node, ConvGeometry::of(node).output_shape())}; }
+
+void conv(const NodeView& node, KernelArgs& args) {
+  const ConvGeometry conv = ConvGeometry::of(node);
+  std::vector<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
+  convolve<double>(conv, args.reals(0).data(), args.reals(1).data(), y.data());
+  finish(node, args, y);
+}
+
+Exprs decompose_conv(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  Attributes attributes = node.node().attributes;
+  for (std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name}) attributes.remove(name);
+  const Expr y = builder.op("Conv", {inputs[0], inputs[1], input_or_none(inputs, 2)}, std::move(attributes));
+  return {with_residual_and_activation(node, y, inputs)};
+}
+
+Shapes matmul_shape(const NodeView& node) {
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  if (node.has_input(2)) {
+    const Shape shapes[] = {p.result, node.input_shape(2)};
+    if (broadcast_shapes(node, shapes) != p.result) node.fail("the bias of shape {} cannot be broadcast to {}", shapes[1], p.result);
+  }
+  return {checked(node, p.result)};
+}
+
+void matmul(const NodeView& node, KernelArgs& args) {
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  const double alpha = node.attribute(kAlpha);
+  std::vector<double> y(static_cast<size_t>(p.result.elements()));
+  multiply<double>(p, args.reals(0).data(), args.reals(1).data(), y.data());
+  if (alpha != 1)
+    for (double& value : y) value *= alpha;
+  if (args.has_input(2)) {
+    const std::vector<double> bias = args.reals(2);
+    const Ints step = broadcast_strides(args.input(2).shape(), p.result);
+    double* to = y.data();
+    for_each_index(p.result, [&](std::span<const int64_t> index) {
+      int64_t at = 0;
+      for (size_t i = 0; i < index.size(); ++i) at += index[i] * step[i];
+      *to++ += bias[static_cast<size_t>(at)];
+    });
+  }
+  finish(node, args, y);
+}
+
+Expr transposed(const NodeView& node, const Expr& x, size_t input) {
+  const size_t rank = node.input_shape(input).rank();
+  Ints order;
+  for (size_t i = 0; i < rank; ++i) order.push_back(static_cast<int64_t>(i));
+  std::swap(order[rank - 1], order[rank - 2]);
+  return op("Transpose", {x}, {{"perm", order}});
+}
+
+Exprs decompose_matmul(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  const bool trans_a = node.attribute(kTransA), trans_b = node.attribute(kTransB);
+  const Expr bias = input_or_none(inputs, 2);
+  Expr y;
+  if (node.input_shape(0).rank() == 2 && node.input_shape(1).rank() == 2 && (!bias || node.input_shape(2).rank() <= 2)) {
+    y = builder.op("Gemm", {inputs[0], inputs[1], bias},
+                   {{"alpha", node.attribute(kAlpha)}, {"transA", int64_t{trans_a}}, {"transB", int64_t{trans_b}}});
+  } else {
+    const Expr a = trans_a ? transposed(node, inputs[0], 0) : inputs[0], b = trans_b ? transposed(node, inputs[1], 1) : inputs[1];
+    y = builder.op("MatMul", {a, b});
+    if (node.attribute(kAlpha) != 1) y = y * builder.scalar(node.attribute(kAlpha), node.input_dtype(0));
+    if (bias) y = y + bias;
+  }
+  return {with_residual_and_activation(node, y, inputs)};
+}
+
+}  // namespace
+
+std::vector<Operator> fused_operators() {
+  std::vector<AttributeSpec> conv_specs = conv_attributes();
+  conv_specs.insert(conv_specs.end(), {kActivation, kActivationAlpha, kActivationBeta});
+  return {
+      {.name = "minnow.FusedConv",
+       .doc = MINNOW_DOC("activation(Conv(X, W, B) + Z). Z has the shape of the result."),
+       .inputs = {{"X", kFloats}, {"W", kFloats}, {"B", kFloats, kOptional}, {"Z", kFloats, kOptional}},
+       .outputs = {{"Y", same_as("X")}},
+       .attributes = conv_specs,
+       .infer_shapes = conv_shape,
+       .reference = conv,
+       .decompose = decompose_conv},
+      {.name = "minnow.FusedMatMul",
+       .doc = MINNOW_DOC("activation(alpha * A B + bias + Z). A and B as MatMul takes them, or with their last two dimensions swapped; the "
+                         "bias is broadcast to the result, Z has its shape."),
+       .inputs = {{"A", kFloats}, {"B", kFloats}, {"bias", kFloats, kOptional}, {"Z", kFloats, kOptional}},
+       .outputs = {{"Y", same_as("A")}},
+       .attributes = {kAlpha, kTransA, kTransB, kActivation, kActivationAlpha, kActivationBeta},
+       .infer_shapes = matmul_shape,
+       .reference = matmul,
+       .decompose = decompose_matmul},
+  };
+}
+
+}  // namespace minnow

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unordered_map>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr std::string_view kBody = "body";
+
+const Graph& body_of(const NodeView& node) {
+  const Graph* body = node.require<Subgraph>(kBody).get();
+  if (!body) node.fail("attribute \"body\" holds no graph");
+  if (body->inputs().size() != node.input_count() || body->outputs().size() != 1 || !body->states().empty())
+    node.fail("the body should have {} inputs and one output, it has {} and {}", node.input_count(), body->inputs().size(),
+              body->outputs().size());
+  return *body;
+}
+
+/// The node with the shapes that it has: each elementwise node in the body is inferred on its own, which checks the dtypes.
+void infer(const NodeView& node, std::span<ValueInfo> outputs) {
+  const Graph& body = body_of(node);
+  const Shape shape = broadcast_inputs(node);
+  std::unordered_map<const Value*, ValueInfo> known;
+  for (size_t i = 0; i < node.input_count(); ++i) known[body.inputs()[i].get()] = node.input(i);
+  for (const auto& constant : body.constants()) {
+    const Tensor& tensor = *constant->constant();
+    // A larger constant would take part in the broadcast: it has to be an input.
+    if (tensor.elements() != 1 || tensor.shape().rank() > shape.rank())
+      node.fail("constant \"{}\" in the body should be a scalar, it has shape {}", constant->name(), tensor.shape());
+    ValueInfo& info = known[constant.get()];
+    info.dtype = tensor.dtype();
+    info.shape = tensor.shape();
+    info.contents = tensor;
+  }
+  for (const Node& inner : body.nodes()) {
+    const Operator* op = OperatorSet::builtin().find(inner.op());
+    if (!op || !op->elementwise || op->name == node.op() || inner.output_count() != 1 || !inner.output(0))
+      node.fail("operator {} in the body is not elementwise", inner.op());
+    std::vector<const ValueInfo*> inputs;
+    for (size_t i = 0; i < inner.input_count(); ++i) {
+      const auto found = known.find(inner.input(i));
+      if (inner.input(i) && found == known.end()) node.fail("the body uses value \"{}\" of another graph", inner.input(i)->name());
+      inputs.push_back(inner.input(i) ? &found->second : nullptr);
+    }
+    ValueInfo result;
+    try {
+      infer_outputs(*op, NodeView(inner, inputs, {}, op), {&result, 1});
+    } catch (const NeedsContents&) {
+      node.fail("operator {} in the body needs the contents of an input", inner.op());
+    }
+    known[inner.output(0)] = std::move(result);
+  }
+  const auto result = known.find(body.outputs()[0]);
+  if (result == known.end() || result->second.shape != shape)
+    node.fail("the body should give {}, the shape of its inputs broadcast together", shape);
+  outputs[0] = ValueInfo{};
+  outputs[0].dtype = result->second.dtype;
+  outputs[0].shape = shape;
+}
+
+Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  const Graph& body = body_of(node);
+  std::unordered_map<const Value*, Expr> made;
+  for (size_t i = 0; i < inputs.size(); ++i) made[body.inputs()[i].get()] = inputs[i];
+  for (const auto& constant : body.constants()) made[constant.get()] = builder.constant(*constant->constant());
+  for (const Node& inner : body.nodes()) {
+    Exprs arguments;
+    for (size_t i = 0; i < inner.input_count(); ++i) arguments.push_back(inner.input(i) ? made.at(inner.input(i)) : Expr());
+    made[inner.output(0)] = builder.op(inner.op(), arguments, inner.attributes);
+  }
+  return {made.at(body.outputs()[0])};
+}
+
+}  // namespace
+
+std::vector<Operator> fused_elementwise_operators() {
+  return {
+      {.name = "minnow.FusedElementwise",
+       .doc = MINNOW_DOC("Several elementwise operators in one pass over the elements: the body is a graph of such operators, with an "
+                         "input for each input of the node; its constants are scalars. The result has the shape of all inputs broadcast "
+                         "together."),
+       .inputs = {{"inputs", kAny, kVariadic}},
+       .outputs = {{"output", same_as("inputs")}},
+       .attributes = {required(kBody, AttributeKind::graph, MINNOW_DOC("graph of elementwise operators, using nothing from outside"))},
+       .infer = infer,
+       .decompose = decompose,
+       .elementwise = true}};
+}
+
+}  // namespace minnow

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and matrix products of 8-bit integers, with a 32-bit result or requantized to 8 bits.
+#include "ops/quantized.h"
+
+#include <cmath>
+
+#include "base/numeric.h"
+#include "graph/activation.h"
+#include "ops/conv_attributes.h"
+#include "ops/dense.h"
+
+namespace minnow {
+
+Shape aligned_shape(const NodeView& node, size_t input, const Shape& to, size_t axis) {
+  const Shape& shape = node.input_shape(input);
+  if (shape.elements() == 1) return {};
+  Shape aligned = shape;
+  if (shape.rank() == 1 && axis < to.rank() && shape[0] == to[axis]) {
+    aligned = Shape::filled(to.rank(), 1);
+    aligned[axis] = shape[0];
+  }
+  bool fits = shape.rank() > 0 && aligned.rank() == to.rank();
+  for (size_t i = 0; fits && i < to.rank(); ++i) fits = aligned[i] == 1 || aligned[i] == to[i];
+  if (!fits)
+    node.fail("input {} (\"{}\") of shape {} is neither one element nor {}", input, node.input_name(input), shape,
+              axis < to.rank() ? format("one for each of {}", to[axis]) : std::string("anything else that fits"));
+  return aligned;
+}
+
+namespace {
+
+/// Walks a tensor of shape `to` together with one that is broadcast to it: f(place in `to`, place in the other).
+template <class F>
+void walk_broadcast(const Shape& from, const Shape& to, F f) {
+  const Ints step = broadcast_strides(from, to);
+  size_t place = 0;
+  for_each_index(to, [&](std::span<const int64_t> index) {
+    int64_t at = 0;
+    for (size_t i = 0; i < index.size(); ++i) at += index[i] * step[i];
+    f(place++, static_cast<size_t>(at));
+  });
+}
+
+double one_element(const NodeView& node, const KernelArgs& args, size_t input) {
+  const std::vector<double> values = args.reals(input);
+  if (values.size() != 1) node.fail("input {} (\"{}\") should hold one element, it holds {}", input, node.input_name(input), values.size());
+  return values[0];
+}
+
+}  // namespace
+
+std::vector<double> centered(const NodeView& node, const KernelArgs& args, size_t values, size_t zero_point, size_t axis) {
+  std::vector<double> x = args.reals(values);
+  if (!args.has_input(zero_point)) return x;
+  const Shape& shape = args.input(values).shape();
+  const Shape aligned = aligned_shape(node, zero_point, shape, axis);
+  const std::vector<double> zero = args.reals(zero_point);
+  if (zero.size() == 1)
+    for (double& value : x) value -= zero[0];
+  else
+    walk_broadcast(aligned, shape, [&](size_t i, size_t at) { x[i] -= zero[at]; });
+  return x;
+}
+
+int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest) noexcept {
+  const float scaled = std::nearbyint(static_cast<float>(sum) * multiplier);
+  const float low = static_cast<float>(lowest - zero_point), high = static_cast<float>(highest - zero_point);
+  if (std::isnan(scaled)) return zero_point;
+  return (scaled < low ? lowest - zero_point : scaled > high ? highest - zero_point : static_cast<int64_t>(scaled)) + zero_point;
+}
+
+namespace {
+
+void check_relu(const NodeView& node) {
+  const Activation::Kind kind = Activation::of(node).kind;
+  if (kind != Activation::Kind::none && kind != Activation::Kind::relu) node.fail("the activation should be Relu or nothing");
+}
+
+void check_one_element(const NodeView& node, std::initializer_list<size_t> inputs) {
+  for (size_t i : inputs)
+    if (node.has_input(i) && node.input_shape(i).elements() != 1)
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
+}
+
+void check_zero_point(const NodeView& node, size_t values, size_t zero_point) {
+  if (node.has_input(zero_point) && node.input_dtype(zero_point) != node.input_dtype(values))
+    node.fail("zero point \"{}\" is {}, what it belongs to is {}", node.input_name(zero_point), node.input_dtype(zero_point),
+              node.input_dtype(values));
+}
+
+// Convolutions: weights are quantized as a whole or along axis 0.
+
+Shapes conv_integer_shape(const NodeView& node) {
+  check_one_element(node, {2});
+  check_zero_point(node, 0, 2), check_zero_point(node, 1, 3);
+  const ConvGeometry conv = ConvGeometry::of(node);
+  if (node.has_input(3)) aligned_shape(node, 3, node.input_shape(1), 0);
+  return {conv.output_shape()};
+}
+
+void conv_integer(const NodeView& node, KernelArgs& args) {
+  const ConvGeometry conv = ConvGeometry::of(node);
+  std::vector<double> sums(static_cast<size_t>(conv.output_shape().elements()));
+  convolve<double>(conv, centered(node, args, 0, 2, 0).data(), centered(node, args, 1, 3, 0).data(), sums.data());
+  args.write(0, std::vector<int64_t>(sums.begin(), sums.end()));
+}
+
+Shapes quantized_conv_shape(const NodeView& node) {
+  check_one_element(node, {1, 2, 6, 7});
+  check_zero_point(node, 0, 2), check_zero_point(node, 3, 5);
+  check_relu(node);
+  const ConvGeometry conv = ConvGeometry::of(node);
+  for (size_t i : {4, 5}) {
+    const Shape& shape = node.input_shape(i);
+    if (shape.elements() != 1 && shape != Shape{conv.out_channels})
+      node.fail("input {} (\"{}\") should have shape [] or [{}], it has shape {}", i, node.input_name(i), conv.out_channels, shape);
+  }
+  return {conv.output_shape()};
+}
+
+void quantized_conv(const NodeView& node, KernelArgs& args) {
+  const ConvGeometry conv = ConvGeometry::of(node);
+  const int64_t places = conv.window.output_places();
+  std::vector<double> sums = begin_with_bias(args, 8, conv.batch, conv.out_channels, places);
+  convolve<double>(conv, centered(node, args, 0, 2, 0).data(), centered(node, args, 3, 5, 0).data(), sums.data());
+  const std::vector<double> w_scale = args.reals(4);
+  const float x_scale = static_cast<float>(one_element(node, args, 1)), y_scale = static_cast<float>(one_element(node, args, 6));
+  const int64_t zero = static_cast<int64_t>(one_element(node, args, 7));
+  const DType dtype = args.output(0).dtype();
+  const int64_t lowest = Activation::of(node).kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
+  std::vector<int64_t> y(sums.size());
+  for (int64_t image = 0, i = 0; image < conv.batch * conv.out_channels; ++image) {
+    const size_t channel = static_cast<size_t>(image % conv.out_channels);
+    const float multiplier = x_scale * static_cast<float>(w_scale[w_scale.size() == 1 ? 0 : channel]) / y_scale;
+    for (const int64_t end = i + places; i < end; ++i)
+      y[static_cast<size_t>(i)] = requantize(sums[static_cast<size_t>(i)], multiplier, zero, lowest, highest_of(dtype));
+  }
+  args.write(0, y);
+}
+
+// Products: A is quantized as a whole or by row, B as a whole or by column.
+
+/// The result with the dimensions that a vector operand takes away.
+Shape full_result(const MatMulGeometry& p) {
+  Shape shape = p.batch;
+  shape.push_back(p.m);
+  shape.push_back(p.n);
+  return shape;
+}
+size_t row_axis(const Shape& shape) { return shape.rank() < 2 ? kMaxRank : shape.rank() - 2; }
+size_t column_axis(const Shape& shape) { return shape.rank() < 2 ? kMaxRank : shape.rank() - 1; }
+
+void check_along(const NodeView& node, size_t values, std::initializer_list<size_t> inputs, bool rows) {
+  const Shape& shape = node.input_shape(values);
+  for (size_t i : inputs)
+    if (node.has_input(i)) {
+      Shape along = shape;
+      along[rows || along.rank() < 2 ? along.rank() - 1 : along.rank() - 2] = 1;
+      aligned_shape(node, i, along, rows ? row_axis(shape) : column_axis(shape));
+    }
+}
+
+Shapes matmul_integer_shape(const NodeView& node) {
+  check_zero_point(node, 0, 2), check_zero_point(node, 1, 3);
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  check_along(node, 0, {2}, true), check_along(node, 1, {3}, false);
+  return {p.result};
+}
+
+void matmul_integer(const NodeView& node, KernelArgs& args) {
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  std::vector<double> sums(static_cast<size_t>(p.result.elements()));
+  multiply<double>(p, centered(node, args, 0, 2, row_axis(args.input(0).shape())).data(),
+                   centered(node, args, 1, 3, column_axis(args.input(1).shape())).data(), sums.data());
+  args.write(0, std::vector<int64_t>(sums.begin(), sums.end()));
+}
+
+Shapes quantized_matmul_shape(const NodeView& node) {
+  check_one_element(node, {6, 7});
+  check_zero_point(node, 0, 2), check_zero_point(node, 3, 5);
+  check_relu(node);
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  check_along(node, 0, {1, 2}, true), check_along(node, 3, {4, 5}, false);
+  if (node.has_input(8) && node.input_shape(8) != Shape{p.n})
+    node.fail("the bias should have shape [{}], it has shape {}", p.n, node.input_shape(8));
+  return {p.result};
+}
+
+void quantized_matmul(const NodeView& node, KernelArgs& args) {
+  const MatMulGeometry p = MatMulGeometry::of(node);
+  const Shape result = full_result(p), &a = args.input(0).shape(), &b = args.input(3).shape();
+  std::vector<double> sums(static_cast<size_t>(p.result.elements()));
+  multiply<double>(p, centered(node, args, 0, 2, row_axis(a)).data(), centered(node, args, 3, 5, column_axis(b)).data(), sums.data());
+  if (args.has_input(8)) {
+    const std::vector<double> bias = args.reals(8);
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += bias[i % bias.size()];
+  }
+  // Scales of rows of A and columns of B, as factors of each element of the result.
+  std::vector<float> multiplier(sums.size());
+  const std::vector<double> a_scale = args.reals(1), b_scale = args.reals(4);
+  const float y_scale = static_cast<float>(one_element(node, args, 6));
+  walk_broadcast(aligned_shape(node, 1, a, row_axis(a)), result,
+                 [&](size_t i, size_t at) { multiplier[i] = static_cast<float>(a_scale[at]); });
+  walk_broadcast(aligned_shape(node, 4, b, column_axis(b)), result,
+                 [&](size_t i, size_t at) { multiplier[i] = multiplier[i] * static_cast<float>(b_scale[at]) / y_scale; });
+
+  const DType dtype = args.output(0).dtype();
+  const double zero_point = one_element(node, args, 7);
+  if (is_float(dtype)) {
+    const double largest = largest_of(dtype);
+    for (size_t i = 0; i < sums.size(); ++i)
+      sums[i] = std::fmin(std::fmax(sums[i] * static_cast<double>(multiplier[i]) + zero_point, -largest), largest);
+    return args.write(0, sums);
+  }
+  const int64_t zero = static_cast<int64_t>(zero_point);
+  const int64_t lowest = Activation::of(node).kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
+  std::vector<int64_t> y(sums.size());
+  for (size_t i = 0; i < sums.size(); ++i) y[i] = requantize(sums[i], multiplier[i], zero, lowest, highest_of(dtype));
+  args.write(0, y);
+}
+
+// Back to the form DequantizeLinear -> operator -> QuantizeLinear.
+
+Expr flat(const NodeView& node, const Exprs& inputs, size_t i) {
+  if (node.input_shape(i).rank() == 0) return inputs[i];
+  return op("Reshape", {inputs[i], inputs[i].builder().constant(Ints{})});
+}
+
+/// Scale and zero point of one element become scalars; along an axis they stay vectors.
+Expr dequantized(const NodeView& node, const Exprs& inputs, size_t values, size_t axis) {
+  const bool whole = node.input_shape(values + 1).elements() == 1 && node.input_shape(values + 2).elements() == 1;
+  Expr scale = inputs[values + 1], zero = inputs[values + 2];
+  if (whole) {
+    scale = flat(node, inputs, values + 1), zero = flat(node, inputs, values + 2);
+  } else {
+    // Both must have one entry for each place along the axis.
+    const Expr count = scale.builder().constant({node.input_shape(values)[axis]});
+    const auto wide = [&](const Expr& x, size_t i) { return node.input_shape(i).elements() == 1 ? op("Expand", {x, count}) : x; };
+    scale = wide(scale, values + 1), zero = wide(zero, values + 2);
+  }
+  const Expr y = op("DequantizeLinear", {inputs[values], scale, zero}, {{"axis", static_cast<int64_t>(axis)}});
+  y.value()->type.dtype = DType::f32;
+  return y;
+}
+
+Expr bias_of(const NodeView& node, const Exprs& inputs) {
+  if (inputs.size() <= 8 || !inputs[8]) return {};
+  const Expr scale = op("Mul", {flat(node, inputs, 1), node.input_shape(4).elements() == 1 ? flat(node, inputs, 4) : inputs[4]});
+  const Expr y = op("DequantizeLinear", {inputs[8], scale}, {{"axis", int64_t{0}}});
+  y.value()->type.dtype = DType::f32;
+  return y;
+}
+
+Expr quantized_again(const NodeView& node, const Exprs& inputs, const Expr& x) {
+  return op("QuantizeLinear", {Activation::of(node).apply(x), flat(node, inputs, 6), flat(node, inputs, 7)});
+}
+
+Exprs decompose_conv(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  Attributes attributes = node.node().attributes;
+  for (std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name}) attributes.remove(name);
+  const Expr x = dequantized(node, inputs, 0, 0), w = dequantized(node, inputs, 3, 0);
+  return {quantized_again(node, inputs, builder.op("Conv", {x, w, bias_of(node, inputs)}, std::move(attributes)))};
+}
+
+Exprs decompose_matmul(const NodeView& node, GraphBuilder&, const Exprs& inputs) {
+  const Shape &a = node.input_shape(0), &b = node.input_shape(3);
+  // DequantizeLinear knows scales along one axis only.
+  for (size_t i : {1, 2, 4, 5})
+    if (node.input_shape(i).elements() != 1 && node.input_shape(i).rank() != 1) return {};
+  if (is_float(node.input_dtype(0)) || node.input_dtype(1) != DType::f32) return {};
+  const bool by_row = node.input_shape(1).elements() != 1;
+  Expr y = op("MatMul", {dequantized(node, inputs, 0, a.rank() < 2 ? 0 : a.rank() - 2), dequantized(node, inputs, 3, b.rank() - 1)});
+  if (inputs.size() > 8 && inputs[8]) {
+    if (by_row || a.rank() < 2 || b.rank() < 2) return {};
+    y = y + bias_of(node, inputs);
+  }
+  return {quantized_again(node, inputs, y)};
+}
+
+const std::vector<InputSpec>& quantized_inputs(bool product) {
+  static constexpr DTypes kF32 = one_of({DType::f32}), kI32 = one_of({DType::i32});
+  static const std::vector<InputSpec> conv = {{"x", kBytes},     {"x_scale", kF32},        {"x_zero_point", kBytes},
+                                              {"w", kBytes},     {"w_scale", kF32},        {"w_zero_point", kBytes},
+                                              {"y_scale", kF32}, {"y_zero_point", kBytes}, {"B", kI32, kOptional}};
+  static constexpr DTypes kOperand = kBytes | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
+  static constexpr DTypes kScale = one_of({DType::f32, DType::f16, DType::bf16});
+  static const std::vector<InputSpec> matmul = {{"a", kOperand},     {"a_scale", kScale},       {"a_zero_point", kOperand},
+                                                {"b", kOperand},     {"b_scale", kScale},       {"b_zero_point", kOperand},
+                                                {"y_scale", kScale}, {"y_zero_point", kOperand}};
+  return product ? matmul : conv;
+}
+
+}  // namespace
+
+std::vector<Operator> quantized_operators() {
+  const std::vector<InputSpec>& conv_inputs = quantized_inputs(false);
+  std::vector<InputSpec> fused_matmul_inputs = conv_inputs;
+  constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
+  for (size_t i = 0; i < std::size(kNames); ++i) fused_matmul_inputs[i].name = kNames[i];
+  std::vector<AttributeSpec> fused_conv = conv_attributes();
+  fused_conv.insert(fused_conv.end(), {kActivation, kActivationAlpha, kActivationBeta});
+  constexpr DTypes kOneByte = kBytes;
+  return {
+      {.name = "ConvInteger",
+       .since = 10,
+       .doc = MINNOW_DOC("The convolution of 8-bit integers less their zero points, exact in 32 bits. Padding counts as the zero point."),
+       .inputs = {{"x", kOneByte}, {"w", kOneByte}, {"x_zero_point", kOneByte, kOptional}, {"w_zero_point", kOneByte, kOptional}},
+       .outputs = {{"y", fixed(DType::i32)}},
+       .attributes = conv_attributes(),
+       .infer_shapes = conv_integer_shape,
+       .reference = conv_integer},
+      {.name = "MatMulInteger",
+       .since = 10,
+       .doc =
+           MINNOW_DOC("The matrix product of 8-bit integers less their zero points (one, or one for each row of A and column of B), exact "
+                      "in 32 bits."),
+       .inputs = {{"A", kOneByte}, {"B", kOneByte}, {"a_zero_point", kOneByte, kOptional}, {"b_zero_point", kOneByte, kOptional}},
+       .outputs = {{"Y", fixed(DType::i32)}},
+       .infer_shapes = matmul_integer_shape,
+       .reference = matmul_integer},
+      {.name = "QLinearConv",
+       .since = 10,
+       .doc = MINNOW_DOC("The convolution of quantized tensors, summed exactly and requantized once; the bias is in units of x_scale * "
+                         "w_scale."),
+       .inputs = conv_inputs,
+       .outputs = {{"y", same_as("y_zero_point")}},
+       .attributes = conv_attributes(),
+       .infer_shapes = quantized_conv_shape,
+       .reference = quantized_conv,
+       .decompose = decompose_conv},
+      {.name = "QLinearMatMul",
+       .since = 21,
+       .doc = MINNOW_DOC("The matrix product of quantized tensors, summed exactly and requantized once; scales and zero points are one, or "
+                         "one for each row of a and column of b."),
+       .inputs = quantized_inputs(true),
+       .outputs = {{"y", same_as("y_zero_point")}},
+       .infer_shapes = quantized_matmul_shape,
+       .reference = quantized_matmul,
+       .decompose = decompose_matmul},
+      {.name = "minnow.QuantizedConv",
+       .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y."),
+       .inputs = conv_inputs,
+       .outputs = {{"y", same_as("y_zero_point")}},
+       .attributes = fused_conv,
+       .infer_shapes = quantized_conv_shape,
+       .reference = quantized_conv,
+       .decompose = decompose_conv},
+      {.name = "minnow.QuantizedMatMul",
+       .doc = MINNOW_DOC("QLinearMatMul with a bias [N] in units of a_scale * b_scale and an activation (Relu or none)."),
+       .inputs = fused_matmul_inputs,
+       .outputs = {{"y", same_as("y_zero_point")}},
+       .attributes = {kActivation, kActivationAlpha, kActivationBeta},
+       .infer_shapes = quantized_matmul_shape,
+       .reference = quantized_matmul,
+       .decompose = decompose_matmul},
+  };
+}
+
+}  // namespace minnow

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operators on quantized tensors share: zero points and scales along an axis, and the one requantization.
+#pragma once
+#include "ops/operator.h"
+
+namespace minnow {
+
+inline constexpr DTypes kBytes = one_of({DType::u8, DType::i8});
+
+/// The shape under which scale or zero point `input` is broadcast to a tensor of shape `to`: one element, or a vector of as many elements
+/// as `to` has along `axis`, or (for products) a tensor that can be broadcast as it is. Throws InvalidModel for other shapes.
+Shape aligned_shape(const NodeView& node, size_t input, const Shape& to, size_t axis);
+
+/// Elements of input `values` less their zero point, which may be absent. Sums of products of 8-bit integers are exact in doubles.
+std::vector<double> centered(const NodeView& node, const KernelArgs& args, size_t values, size_t zero_point, size_t axis);
+
+/// An element of a quantized result: `sum` (an integer, in units of input scale * weight scale) times multiplier (input scale * weight
+/// scale / output scale, from left to right) in single precision, rounded to nearest, ties to even, moved by the zero point, cut to the
+/// dtype's range.
+int64_t requantize(double sum, float multiplier, int64_t zero_point, int64_t lowest, int64_t highest) noexcept;
+
+}  // namespace minnow
