@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// NumPy's .npy files (format 1.0 to 3.0, numpy.lib.format). Outside the core libraries: for the command and the tests.
+#pragma once
+#include <minnow/tensor.h>
+
+#include <string>
+#include <vector>
+
+namespace minnow::cli {
+
+/// The array of a .npy file. Fortran order and big-endian elements are turned. A void type of two bytes ("|V2", how NumPy keeps bfloat16)
+/// is read as bf16, one of one byte as u8. Throws IoError, InvalidArgument with `what` (the path).
+Tensor read_npy(const std::string& path);
+Tensor parse_npy(std::span<const std::byte> bytes, const std::string& what);
+
+/// The bytes of a .npy file of format 1.0, and the same written beside and renamed. Types that NumPy lacks: i4, i2 as int8; u4, u2 as
+/// uint8; bf16 as "|V2", 8-bit floating types and f4e2m1 as "|V1".
+std::vector<std::byte> npy_bytes(const TensorView& tensor);
+void write_npy(const std::string& path, const TensorView& tensor);
+
+}  // namespace minnow::cli
