@@ -264,9 +264,11 @@ std::vector<Value*> captured_values(const Graph& graph);
 /// Throws InvalidModel where the graph breaks a promise of its form: order, ownership, names of inputs and outputs.
 void verify(const Graph& graph);
 
-/// The graph as text, one node a line, the form that parse_graph reads.
-std::string to_text(const Graph& graph);
-/// Reads the text form; for tests and debugging. Throws InvalidModel with the line.
+/// The graph as text, one node a line, the form that parse_graph reads (text.cpp shows it). The contents of larger constants are left out
+/// ("..."), except where all elements are equal; such a text cannot be read back.
+std::string to_text(const Graph& graph, size_t inline_elements = 64);
+/// Reads the text form; for tests and debugging. A constant may also be given as `random SEED`: floats in [-1, 1), integers in [-4, 4].
+/// Throws InvalidModel with the line.
 std::unique_ptr<Graph> parse_graph(std::string_view text);
 
 }  // namespace minnow
