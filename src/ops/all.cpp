@@ -7,13 +7,21 @@ namespace minnow {
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(binary)                         \
+  X(concat)                         \
   X(conv)                           \
+  X(expand)                         \
   X(fused)                          \
   X(fused_elementwise)              \
+  X(gather)                         \
   X(identity)                       \
   X(matmul)                         \
+  X(pad)                            \
   X(quantized)                      \
   X(reshape)                        \
+  X(scatter)                        \
+  X(shape)                          \
+  X(slice)                          \
+  X(transpose)                      \
   X(unary)
 
 #define MINNOW_DECLARE(family) std::vector<Operator> family##_operators();

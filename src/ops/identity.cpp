@@ -22,7 +22,7 @@ std::vector<Operator> identity_operators() {
   return {{.name = "Identity",
            .since = 25,
            .doc = MINNOW_DOC("y = x, for a tensor, a sequence or an optional."),
-           .inputs = {{"input", kAny}},
+           .inputs = {{"input", kAny, Arity::required, kAnyKind}},
            .outputs = {{"output", same_as("input")}},
            .infer = infer,
            .reference = reference}};

@@ -32,6 +32,13 @@ void check_inputs(const Operator& op, const NodeView& node) {
       continue;
     }
     const ValueInfo& info = node.input(i);
+    const Kinds kind = info.kind == ValueInfo::Kind::tensor ? kTensors : info.kind == ValueInfo::Kind::sequence ? kSequences : kOptionals;
+    if (!(spec->kinds & kind))
+      node.fail("input {} (\"{}\") is {}, which the operator does not take", i, spec->name,
+                kind == kTensors     ? "a tensor"
+                : kind == kSequences ? "a sequence"
+                                     : "an optional");
+    if (kind == kOptionals && info.dtype == DType::undefined) continue;  // an empty one that nobody gave a type
     if (!contains(spec->dtypes, info.dtype))
       node.fail("input {} (\"{}\") is {}, it should be one of {}", i, spec->name, info.dtype, names_of(spec->dtypes));
   }
@@ -57,11 +64,24 @@ DType output_dtype(const Operator& op, const NodeView& node, const DTypeRule& ru
   throw InternalError("{}: its dtype rule names an unknown input \"{}\"", op.name, rule.name);
 }
 
+void check_type(const NodeView& node, size_t i, const ValueInfo& info) {
+  if (info.kind != ValueInfo::Kind::tensor || info.extent == ValueInfo::Extent::unknown) return;
+  if (size_of(info.dtype) == 0) throw Unsupported("{}: output {} is of dtype {}, which is not supported", node.where(), i, info.dtype);
+  info.shape.elements();  // throws for a shape that cannot be
+}
+
 }  // namespace
 
 void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
   check_inputs(op, node);
-  if (op.infer) return op.infer(node, outputs);
+  if (op.infer) {
+    op.infer(node, outputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!node.has_output(i)) outputs[i].kind = ValueInfo::Kind::absent;
+      check_type(node, i, outputs[i]);
+    }
+    return;
+  }
   MINNOW_CHECK(op.infer_shapes, "an operator needs a shape rule");
   const Shapes shapes = op.infer_shapes(node);
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -76,8 +96,7 @@ void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo
     info.dtype = output_dtype(op, node, spec.dtype);
     info.extent = shapes[i].extent;
     info.shape = shapes[i].shape;
-    if (size_of(info.dtype) == 0) throw Unsupported("{}: output {} is of dtype {}, which is not supported", node.where(), i, info.dtype);
-    if (info.extent != ValueInfo::Extent::unknown) info.shape.elements();  // throws for a shape that cannot be
+    check_type(node, i, info);
   }
 }
 

@@ -45,10 +45,15 @@ enum class Arity : uint8_t { required, optional, variadic };
 inline constexpr Arity kOptional = Arity::optional;
 inline constexpr Arity kVariadic = Arity::variadic;
 
+/// What an input may be at run time: a bit per ValueInfo::Kind.
+using Kinds = uint8_t;
+inline constexpr Kinds kTensors = 1, kSequences = 2, kOptionals = 4, kAnyKind = 7;
+
 struct InputSpec {
   std::string_view name;
   DTypes dtypes = kAny;
   Arity arity = Arity::required;
+  Kinds kinds = kTensors;
 };
 
 /// How the dtype of an output follows from the node.
@@ -87,7 +92,8 @@ struct Operator {
   /// Shapes of the outputs from concrete inputs. Asks for contents with NodeView::contents; absent outputs may be given any shape.
   Shapes (*infer_shapes)(const NodeView&) = nullptr;
   /// Instead of infer_shapes and the dtype rules, where outputs are sequences or optionals or their dtypes follow no simple rule.
-  /// `outputs` has an entry per output of the node.
+  /// `outputs` has an entry per output of the node. Kinds and dtypes are set before a shape or contents are asked for, so that types can
+  /// be inferred where shapes are not known.
   void (*infer)(const NodeView&, std::span<ValueInfo> outputs) = nullptr;
   /// Plain loops; every other kernel is judged against them. Null where `decompose` says everything.
   void (*reference)(const NodeView&, KernelArgs&) = nullptr;

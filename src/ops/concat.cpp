@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors put together along an axis, and taken apart.
+#include <numeric>
+
+#include "ops/copy_region.h"
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr AttributeSpec kConcatAxis = required("axis", AttributeKind::integer, "axis along which the inputs follow each other");
+constexpr Attribute<int64_t> kSplitAxis{"axis", 0, "axis along which the input is cut"};
+constexpr AttributeSpec kNumOutputs =
+    optional("num_outputs", AttributeKind::integer, "number of parts, where `split` does not give their sizes");
+
+Shapes concat_shape(const NodeView& node) {
+  Shape shape = node.input_shape(0);
+  const size_t axis = node.normalize_axis(node.require<int64_t>("axis"), shape.rank());
+  for (size_t i = 1; i < node.input_count(); ++i) {
+    check_same_dtype(node, 0, i);
+    const Shape& other = node.input_shape(i);
+    bool fits = other.rank() == shape.rank();
+    for (size_t k = 0; fits && k < shape.rank(); ++k) fits = k == axis || shape[k] == other[k];
+    if (!fits)
+      node.fail("input {} (\"{}\") of shape {} cannot follow shape {} along axis {}", i, node.input_name(i), other, node.input_shape(0),
+                axis);
+    if (__builtin_add_overflow(shape[axis], other[axis], &shape[axis])) node.fail("the inputs have too many elements together");
+  }
+  return {shape};
+}
+
+void concat(const NodeView& node, KernelArgs& args) {
+  const MutableTensorView y = args.output(0);
+  const size_t axis = node.normalize_axis(node.require<int64_t>("axis"), y.rank());
+  const Ints to = row_major_strides(y.shape());
+  const size_t size = size_of(y.dtype());
+  char* target = y.data<char>();
+  for (size_t i = 0; i < args.input_count(); ++i) {
+    const TensorView& x = args.input(i);
+    copy_region(size, x.shape(), x.data(), row_major_strides(x.shape()), target, to);
+    target += x.dim(axis) * to[axis] * static_cast<int64_t>(size);
+  }
+}
+
+// Sizes of the parts along the axis, one per output of the node.
+Ints part_sizes(const NodeView& node, int64_t dim) {
+  const int64_t parts = static_cast<int64_t>(node.output_count());
+  const int64_t* wanted = node.find<int64_t>("num_outputs");
+  if (parts == 0) node.fail("has no outputs");
+  if (node.has_input(1)) {
+    if (wanted) node.fail("has both an input \"split\" and an attribute \"num_outputs\"");
+    const Ints sizes = node.ints(1);
+    if (sizes.size() != node.output_count()) node.fail("splits into sizes {}, it has {} outputs", sizes, parts);
+    int64_t rest = dim;
+    for (int64_t size : sizes) {
+      if (size < 0 || size > rest) node.fail("an axis of {} cannot be split into sizes {}", dim, sizes);
+      rest -= size;
+    }
+    if (rest != 0) node.fail("an axis of {} cannot be split into sizes {}", dim, sizes);
+    return sizes;
+  }
+  if (wanted && *wanted != parts) node.fail("attribute \"num_outputs\" is {}, the node has {} outputs", *wanted, parts);
+  // Equal parts, rounded up; what is left goes to the last ones.
+  const int64_t size = (dim + parts - 1) / parts;
+  Ints sizes;
+  for (int64_t i = 0, rest = dim; i < parts; ++i) {
+    sizes.push_back(std::min(size, rest));
+    rest -= sizes.back();
+  }
+  return sizes;
+}
+
+Shapes split_shape(const NodeView& node) {
+  const Shape& from = node.input_shape(0);
+  const size_t axis = node.normalize_axis(node.attribute(kSplitAxis), from.rank());
+  Shapes shapes;
+  for (int64_t size : part_sizes(node, from[axis])) {
+    Shape shape = from;
+    shape[axis] = size;
+    shapes.emplace_back(shape);
+  }
+  return shapes;
+}
+
+void split(const NodeView& node, KernelArgs& args) {
+  const TensorView& x = args.input(0);
+  const size_t axis = node.normalize_axis(node.attribute(kSplitAxis), x.rank());
+  const Ints from = row_major_strides(x.shape()), sizes = part_sizes(node, x.dim(axis));
+  const size_t size = size_of(x.dtype());
+  const char* source = x.data<char>();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (args.has_output(i)) {
+      const MutableTensorView y = args.output(i);
+      copy_region(size, y.shape(), source, from, y.data(), row_major_strides(y.shape()));
+    }
+    source += sizes[i] * from[axis] * static_cast<int64_t>(size);
+  }
+}
+
+}  // namespace
+
+std::vector<Operator> concat_operators() {
+  return {
+      {.name = "Concat",
+       .since = 13,
+       .doc = MINNOW_DOC("The inputs one after the other along an axis; all other dimensions are equal."),
+       .inputs = {{"inputs", kAny, kVariadic}},
+       .outputs = {{"concat_result", same_as("inputs")}},
+       .attributes = {kConcatAxis},
+       .infer_shapes = concat_shape,
+       .reference = concat},
+      {.name = "Split",
+       .since = 18,
+       .doc =
+           MINNOW_DOC("The input cut along an axis into parts of the sizes that `split` lists, or into equal parts of which the last may "
+                      "be smaller."),
+       .inputs = {{"input"}, {"split", kI64, kOptional}},
+       .outputs = {{"outputs", same_as("input"), kVariadic}},
+       .attributes = {kSplitAxis, kNumOutputs},
+       .infer_shapes = split_shape,
+       .reference = split},
+  };
+}
+
+}  // namespace minnow

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements repeated: Expand, Tile.
+#include <cstring>
+
+#include "ops/copy_region.h"
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+Shapes expand_shape(const NodeView& node) {
+  const Ints wanted = node.ints(1);
+  if (wanted.size() > kMaxRank) node.fail("makes a tensor of rank {}", wanted.size());
+  for (int64_t dim : wanted)
+    if (dim < 0) node.fail("shape {} has a negative dimension", wanted);
+  const Shape shapes[] = {node.input_shape(0), Shape(wanted)};
+  return {broadcast_shapes(node, shapes)};
+}
+
+void expand(const NodeView&, KernelArgs& args) {
+  const TensorView& x = args.input(0);
+  const MutableTensorView y = args.output(0);
+  copy_region(size_of(x.dtype()), y.shape(), x.data(), broadcast_strides(x.shape(), y.shape()), y.data(), row_major_strides(y.shape()));
+}
+
+Shapes tile_shape(const NodeView& node) {
+  Shape shape = node.input_shape(0);
+  const Ints repeats = node.ints(1);
+  if (repeats.size() != shape.rank()) node.fail("repeats {} should hold a number for each axis of shape {}", repeats, shape);
+  for (size_t i = 0; i < repeats.size(); ++i)
+    if (repeats[i] < 0 || __builtin_mul_overflow(shape[i], repeats[i], &shape[i]))
+      node.fail("shape {} cannot be repeated {} times", node.input_shape(0), repeats);
+  return {shape};
+}
+
+void tile(const NodeView& node, KernelArgs& args) {
+  const TensorView& x = args.input(0);
+  const MutableTensorView y = args.output(0);
+  const Ints repeats = node.ints(1);
+  if (y.elements() == 0) return;
+  // A block is what lies behind the last axis that is repeated, that axis included: it is copied as one piece, `times` times.
+  size_t rank = y.rank();
+  while (rank > 0 && repeats[rank - 1] == 1) --rank;
+  const int64_t times = rank ? repeats[rank - 1] : 1;
+  if (rank) --rank;
+  const int64_t elements = x.shape().product(rank, x.rank());
+  const size_t block = static_cast<size_t>(elements) * size_of(x.dtype());
+  const Ints strides = row_major_strides(x.shape());
+  char* to = y.data<char>();
+  for_each_index(Shape(y.shape().dims().first(rank)), [&](std::span<const int64_t> index) {
+    int64_t from = 0;
+    for (size_t i = 0; i < rank; ++i) from += index[i] % x.dim(i) * strides[i];
+    fill_elements(block, x.data<char>() + static_cast<size_t>(from) * size_of(x.dtype()), static_cast<size_t>(times), to);
+    to += block * static_cast<size_t>(times);
+  });
+}
+
+}  // namespace
+
+std::vector<Operator> expand_operators() {
+  return {
+      {.name = "Expand",
+       .since = 13,
+       .doc =
+           MINNOW_DOC("The input broadcast together with `shape`: dimensions of 1 are repeated, leading ones added; a 1 in `shape` keeps "
+                      "the input's dimension."),
+       .inputs = {{"input"}, {"shape", kI64}},
+       .outputs = {{"output", same_as("input")}},
+       .infer_shapes = expand_shape,
+       .reference = expand},
+      {.name = "Tile",
+       .since = 13,
+       .doc = MINNOW_DOC("The input repeats[i] times along axis i, as numpy.tile."),
+       .inputs = {{"input"}, {"repeats", kI64}},
+       .outputs = {{"output", same_as("input")}},
+       .infer_shapes = tile_shape,
+       .reference = tile},
+  };
+}
+
+}  // namespace minnow

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements picked by indices: Gather, GatherElements, GatherND.
+#include <algorithm>
+#include <cstring>
+
+#include "ops/indices.h"
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<int64_t> kAxis{"axis", 0, "axis that the indices count along"};
+constexpr Attribute<int64_t> kBatchDims{"batch_dims", 0, "leading axes that data and indices share"};
+
+Shapes gather_shape(const NodeView& node) {
+  const Shape &data = node.input_shape(0), &indices = node.input_shape(1);
+  const size_t axis = node.normalize_axis(node.attribute(kAxis), data.rank());
+  if (data.rank() + indices.rank() - 1 > kMaxRank) node.fail("shapes {} and {} make a tensor of too high a rank", data, indices);
+  Shape shape(data.dims().first(axis));
+  for (int64_t dim : indices) shape.push_back(dim);
+  for (size_t i = axis + 1; i < data.rank(); ++i) shape.push_back(data[i]);
+  return {shape};
+}
+
+void gather(const NodeView& node, KernelArgs& args) {
+  const TensorView& data = args.input(0);
+  const size_t axis = node.normalize_axis(node.attribute(kAxis), data.rank());
+  std::vector<int64_t> indices = args.ints(1);
+  for (int64_t& index : indices) index = checked_index(args, index, data.dim(axis));
+  const int64_t outer = data.shape().product(0, axis);
+  const size_t block = static_cast<size_t>(data.shape().product(axis + 1, data.rank())) * size_of(data.dtype());
+  const char* from = data.data<char>();
+  char* to = args.output(0).data<char>();
+  if (block == 0) return;
+  for (int64_t o = 0; o < outer; ++o, from += static_cast<size_t>(data.dim(axis)) * block)
+    for (int64_t index : indices) {
+      std::memcpy(to, from + static_cast<size_t>(index) * block, block);
+      to += block;
+    }
+}
+
+Shapes gather_elements_shape(const NodeView& node) {
+  check_elementwise_indices(node, node.normalize_axis(node.attribute(kAxis), node.input_shape(0).rank()));
+  return {node.input_shape(1)};
+}
+
+void gather_elements(const NodeView& node, KernelArgs& args) {
+  const TensorView& data = args.input(0);
+  const size_t axis = node.normalize_axis(node.attribute(kAxis), data.rank()), size = size_of(data.dtype());
+  const char* from = data.data<char>();
+  char* to = args.output(0).data<char>();
+  for (int64_t offset : elementwise_offsets(args, axis)) {
+    std::memcpy(to, from + static_cast<size_t>(offset) * size, size);
+    to += size;
+  }
+}
+
+size_t batch_dims_of(const NodeView& node) {
+  const int64_t batch = node.attribute(kBatchDims);
+  const Shape &data = node.input_shape(0), &indices = node.input_shape(1);
+  if (indices.empty()) node.fail("indices should have at least one axis");
+  if (batch < 0 || batch >= static_cast<int64_t>(std::min(data.rank(), indices.rank())))
+    node.fail("batch_dims is {} for data of shape {} and indices of shape {}", batch, data, indices);
+  for (size_t i = 0; i < static_cast<size_t>(batch); ++i)
+    if (data[i] != indices[i]) node.fail("data of shape {} and indices of shape {} differ in the first {} axes", data, indices, batch);
+  return static_cast<size_t>(batch);
+}
+
+Shapes gather_nd_shape(const NodeView& node) {
+  const Shape &data = node.input_shape(0), &indices = node.input_shape(1);
+  const size_t batch = batch_dims_of(node);
+  const int64_t depth = indices.back();
+  if (depth > static_cast<int64_t>(data.rank() - batch))
+    node.fail("indices of shape {} count along {} axes, data of shape {} has {} beside batches", indices, depth, data, data.rank() - batch);
+  const size_t rest = batch + static_cast<size_t>(depth);
+  if (indices.rank() - 1 + data.rank() - rest > kMaxRank) node.fail("shapes {} and {} make a tensor of too high a rank", data, indices);
+  Shape shape(indices.dims().first(indices.rank() - 1));
+  for (size_t i = rest; i < data.rank(); ++i) shape.push_back(data[i]);
+  return {shape};
+}
+
+void gather_nd(const NodeView& node, KernelArgs& args) {
+  const TensorView& data = args.input(0);
+  const size_t batch = batch_dims_of(node), depth = static_cast<size_t>(args.input(1).shape().back());
+  const size_t block = static_cast<size_t>(data.shape().product(batch + depth, data.rank())) * size_of(data.dtype());
+  char* to = args.output(0).data<char>();
+  if (args.output(0).elements() == 0) return;
+  for (int64_t offset : tuple_offsets(args, batch)) {
+    std::memcpy(to, data.data<char>() + static_cast<size_t>(offset) * size_of(data.dtype()), block);
+    to += block;
+  }
+}
+
+}  // namespace
+
+std::vector<Operator> gather_operators() {
+  return {
+      {.name = "Gather",
+       .since = 13,
+       .doc = MINNOW_DOC("For each index the slice of `data` at that place of `axis`; negative indices count from the end. The axis gives "
+                         "way to the axes of `indices`."),
+       .inputs = {{"data"}, {"indices", kIndex}},
+       .outputs = {{"output", same_as("data")}},
+       .attributes = {kAxis},
+       .infer_shapes = gather_shape,
+       .reference = gather},
+      {.name = "GatherElements",
+       .since = 13,
+       .doc = MINNOW_DOC("y[p] = data[p with its place along `axis` replaced by indices[p]]."),
+       .inputs = {{"data"}, {"indices", kIndex}},
+       .outputs = {{"output", same_as("data")}},
+       .attributes = {kAxis},
+       .infer_shapes = gather_elements_shape,
+       .reference = gather_elements},
+      {.name = "GatherND",
+       .since = 13,
+       .doc = MINNOW_DOC("For each tuple along the last axis of `indices` the slice of `data` at that place, behind `batch_dims` axes that "
+                         "both share."),
+       .inputs = {{"data"}, {"indices", kI64}},
+       .outputs = {{"output", same_as("data")}},
+       .attributes = {kBatchDims},
+       .infer_shapes = gather_nd_shape,
+       .reference = gather_nd},
+  };
+}
+
+}  // namespace minnow

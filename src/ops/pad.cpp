@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pad: a border of constants or of repeated elements; negative amounts cut elements off.
+#include <algorithm>
+#include <cstring>
+
+#include "ops/copy_region.h"
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<std::string_view> kMode{"mode", "constant", "what the border holds: constant, reflect, edge or wrap"};
+
+struct Border {
+  Shape shape;  // of the result
+  std::array<int64_t, kMaxRank> before{}, after{};
+};
+
+Border border_of(const NodeView& node) {
+  const Shape& from = node.input_shape(0);
+  const Ints pads = node.ints(1);
+  Ints axes;
+  if (node.has_input(3))
+    axes = node.ints(3);
+  else
+    for (size_t i = 0; i < from.rank(); ++i) axes.push_back(static_cast<int64_t>(i));
+  if (pads.size() != 2 * axes.size()) node.fail("pads {} should hold two numbers for each of {} axes", pads, axes.size());
+  Border border;
+  border.shape = from;
+  std::array<bool, kMaxRank> seen{};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t axis = node.normalize_axis(axes[i], from.rank());
+    if (seen[axis]) node.fail("axes {} name an axis twice", axes);
+    seen[axis] = true;
+    border.before[axis] = pads[i];
+    border.after[axis] = pads[axes.size() + i];
+    int64_t& dim = border.shape[axis];
+    if (__builtin_add_overflow(dim, pads[i], &dim) || __builtin_add_overflow(dim, pads[axes.size() + i], &dim) || dim < 0)
+      node.fail("pads {} leave no shape of {}", pads, from);
+  }
+  return border;
+}
+
+// For every place along an axis of the result, the place in the input, or -1 for the constant. What negative amounts cut off is gone
+// before the rest is repeated.
+Ints sources(const NodeView& node, std::string_view mode, int64_t dim, int64_t before, int64_t after, int64_t length) {
+  const int64_t first = std::max<int64_t>(0, -before), last = dim - std::max<int64_t>(0, -after), kept = last - first;
+  if (mode != "constant" && kept <= 0 && length > 0) node.fail("mode {} has no elements to repeat along an axis of {}", mode, dim);
+  Ints places(static_cast<size_t>(length));
+  for (int64_t i = 0; i < length; ++i) {
+    int64_t k = i - before - first;  // 0 is the first element kept
+    if (k < 0 || k >= kept) {
+      if (mode == "constant") {
+        places[static_cast<size_t>(i)] = -1;
+        continue;
+      }
+      if (mode == "edge") {
+        k = std::clamp<int64_t>(k, 0, kept - 1);
+      } else if (mode == "wrap") {
+        k = (k % kept + kept) % kept;
+      } else if (kept == 1) {
+        k = 0;
+      } else {
+        const int64_t period = 2 * (kept - 1);
+        k = (k % period + period) % period;
+        if (k >= kept) k = period - k;
+      }
+    }
+    places[static_cast<size_t>(i)] = first + k;
+  }
+  return places;
+}
+
+Shapes infer(const NodeView& node) {
+  const std::string_view mode = node.attribute(kMode);
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
+    node.fail("mode is \"{}\", it should be constant, reflect, edge or wrap", mode);
+  if (node.has_input(2)) {
+    check_same_dtype(node, 0, 2);
+    if (node.input_shape(2).elements() != 1) node.fail("constant_value of shape {} should be a scalar", node.input_shape(2));
+  }
+  return {border_of(node).shape};
+}
+
+struct Run {
+  int64_t from, to, length;
+};
+
+void reference(const NodeView& node, KernelArgs& args) {
+  const TensorView& x = args.input(0);
+  const MutableTensorView y = args.output(0);
+  if (y.elements() == 0) return;
+  const Border border = border_of(node);
+  const std::string_view mode = node.attribute(kMode);
+  const size_t size = size_of(x.dtype());
+  if (mode == "constant") {
+    constexpr char kZero[16] = {};
+    fill_elements(size, args.has_input(2) ? args.input(2).data() : kZero, static_cast<size_t>(y.elements()), y.data());
+    if (x.elements() == 0) return;
+  }
+  // Axes behind the last one that changes are part of one block.
+  size_t rank = x.rank();
+  while (rank > 0 && border.before[rank - 1] == 0 && border.after[rank - 1] == 0) --rank;
+  const int64_t block = x.shape().product(rank, x.rank());
+  std::vector<Ints> places;
+  for (size_t i = 0; i < rank; ++i) places.push_back(sources(node, mode, x.dim(i), border.before[i], border.after[i], y.dim(i)));
+  // The last of them is copied in runs of neighbours.
+  std::vector<Run> runs;
+  if (rank == 0) {
+    runs.push_back({0, 0, 1});
+  } else {
+    const Ints& last = places.back();
+    for (size_t i = 0; i < last.size(); ++i) {
+      if (last[i] < 0) continue;
+      if (i > 0 && last[i - 1] >= 0 && last[i] == last[i - 1] + 1)
+        ++runs.back().length;
+      else
+        runs.push_back({last[i], static_cast<int64_t>(i), 1});
+    }
+    --rank;
+  }
+  const Ints from = row_major_strides(x.shape()), to = row_major_strides(y.shape());
+  for_each_index(Shape(y.shape().dims().first(rank)), [&](std::span<const int64_t> index) {
+    int64_t source = 0, target = 0;
+    for (size_t i = 0; i < rank; ++i) {
+      const int64_t place = places[i][static_cast<size_t>(index[i])];
+      if (place < 0) return;
+      source += place * from[i];
+      target += index[i] * to[i];
+    }
+    for (const Run& run : runs)
+      std::memcpy(y.data<char>() + static_cast<size_t>(target + run.to * block) * size,
+                  x.data<char>() + static_cast<size_t>(source + run.from * block) * size, static_cast<size_t>(run.length * block) * size);
+  });
+}
+
+}  // namespace
+
+std::vector<Operator> pad_operators() {
+  return {{.name = "Pad",
+           .since = 25,
+           .doc = MINNOW_DOC("A border of pads[i] elements before and pads[i + n] after each of the n `axes`: a constant, the elements "
+                             "reflected at the border, the border's element, or the elements from the other side. Negative amounts cut "
+                             "elements off, before anything is repeated."),
+           .inputs = {{"data"}, {"pads", kI64}, {"constant_value", kAny, kOptional}, {"axes", kIndex, kOptional}},
+           .outputs = {{"output", same_as("data")}},
+           .attributes = {kMode},
+           .infer_shapes = infer,
+           .reference = reference}};
+}
+
+}  // namespace minnow

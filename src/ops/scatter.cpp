@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements written to places that indices name: ScatterElements, ScatterND, TensorScatter.
+#include <cmath>
+#include <cstring>
+
+#include "ops/copy_region.h"
+#include "ops/indices.h"
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<int64_t> kAxis{"axis", 0, "axis that the indices count along"};
+constexpr Attribute<std::string_view> kReduction{"reduction", "none",
+                                                 "how an update joins what is there: none (replaces), add, mul, max or min"};
+constexpr Attribute<int64_t> kCacheAxis{"axis", -2, "axis of the sequence; not the first, which is the batch"};
+constexpr Attribute<std::string_view> kMode{"mode", "linear", "linear, or circular: behind the end comes the beginning"};
+
+enum class Reduction { none, add, mul, max, min };
+
+Reduction reduction_of(const NodeView& node) {
+  const std::string_view text = node.attribute(kReduction);
+  constexpr std::string_view kNames[] = {"none", "add", "mul", "max", "min"};
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (text == kNames[i]) return static_cast<Reduction>(i);
+  node.fail("reduction is \"{}\", it should be none, add, mul, max or min", text);
+}
+
+template <class T>
+T combine(Reduction reduction, T old, T update) {
+  using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // integers wrap around
+  if constexpr (std::is_floating_point_v<T>)
+    if ((reduction == Reduction::max || reduction == Reduction::min) && (std::isnan(old) || std::isnan(update))) return old + update;
+  switch (reduction) {
+    case Reduction::add:
+      return static_cast<T>(static_cast<Wrapping>(old) + static_cast<Wrapping>(update));
+    case Reduction::mul:
+      return static_cast<T>(static_cast<Wrapping>(old) * static_cast<Wrapping>(update));
+    case Reduction::max:
+      return update > old ? update : old;
+    case Reduction::min:
+      return update < old ? update : old;
+    case Reduction::none:
+      break;
+  }
+  return update;
+}
+
+// Writes block k of the updates (input 2) over the block of data (input 0) at offsets[k].
+void scatter(const NodeView& node, KernelArgs& args, const std::vector<int64_t>& offsets, int64_t block) {
+  const Reduction reduction = reduction_of(node);
+  const TensorView& data = args.input(0);
+  const MutableTensorView y = args.output(0);
+  if (y.elements() == 0) return;
+  if (reduction == Reduction::none) {
+    const size_t size = size_of(data.dtype()), bytes = static_cast<size_t>(block) * size;
+    std::memcpy(y.data(), data.data(), data.bytes());
+    const char* from = args.input(2).data<char>();
+    if (bytes == 0) return;
+    for (size_t k = 0; k < offsets.size(); ++k)
+      std::memcpy(y.data<char>() + static_cast<size_t>(offsets[k]) * size, from + k * bytes, bytes);
+    return;
+  }
+  const auto reduce = [&](auto values, const auto& updates, auto type) {
+    using T = decltype(type);
+    for (size_t k = 0; k < offsets.size(); ++k)
+      for (int64_t i = 0; i < block; ++i) {
+        auto& value = values[static_cast<size_t>(offsets[k] + i)];
+        const auto update = updates[k * static_cast<size_t>(block) + static_cast<size_t>(i)];
+        value = static_cast<std::remove_reference_t<decltype(value)>>(combine(reduction, static_cast<T>(value), static_cast<T>(update)));
+      }
+    args.write(0, values);
+  };
+  if (is_float(data.dtype()))
+    reduce(args.reals(0), args.reals(2), 0.0);
+  else if (data.dtype() == DType::u64)
+    reduce(args.ints(0), args.ints(2), uint64_t{0});
+  else
+    reduce(args.ints(0), args.ints(2), int64_t{0});
+}
+
+Shapes scatter_elements_shape(const NodeView& node) {
+  check_same_dtype(node, 0, 2);
+  reduction_of(node);
+  check_elementwise_indices(node, node.normalize_axis(node.attribute(kAxis), node.input_shape(0).rank()));
+  if (node.input_shape(1) != node.input_shape(2))
+    node.fail("indices of shape {} and updates of shape {} should have one shape", node.input_shape(1), node.input_shape(2));
+  return {node.input_shape(0)};
+}
+
+void scatter_elements(const NodeView& node, KernelArgs& args) {
+  scatter(node, args, elementwise_offsets(args, node.normalize_axis(node.attribute(kAxis), args.input(0).rank())), 1);
+}
+
+Shapes scatter_nd_shape(const NodeView& node) {
+  check_same_dtype(node, 0, 2);
+  reduction_of(node);
+  const Shape &data = node.input_shape(0), &indices = node.input_shape(1), &updates = node.input_shape(2);
+  if (indices.empty()) node.fail("indices should have at least one axis");
+  if (indices.back() > static_cast<int64_t>(data.rank()))
+    node.fail("indices of shape {} count along {} axes, data of shape {} has {}", indices, indices.back(), data, data.rank());
+  const size_t lead = indices.rank() - 1, depth = static_cast<size_t>(indices.back());
+  bool fits = updates.rank() == lead + data.rank() - depth;
+  for (size_t i = 0; fits && i < updates.rank(); ++i) fits = updates[i] == (i < lead ? indices[i] : data[i - lead + depth]);
+  if (!fits) node.fail("updates of shape {} do not fit indices of shape {} into data of shape {}", updates, indices, data);
+  return {data};
+}
+
+void scatter_nd(const NodeView& node, KernelArgs& args) {
+  const Shape& data = args.input(0).shape();
+  scatter(node, args, tuple_offsets(args, 0), data.product(static_cast<size_t>(args.input(1).shape().back()), data.rank()));
+}
+
+Shapes tensor_scatter_shape(const NodeView& node) {
+  check_same_dtype(node, 0, 1);
+  const Shape &cache = node.input_shape(0), &update = node.input_shape(1);
+  const size_t axis = node.normalize_axis(node.attribute(kCacheAxis), cache.rank());
+  if (axis == 0) node.fail("axis 0 is that of the batch");
+  const std::string_view mode = node.attribute(kMode);
+  if (mode != "linear" && mode != "circular") node.fail("mode is \"{}\", it should be linear or circular", mode);
+  bool fits = cache.rank() == update.rank();
+  for (size_t i = 0; fits && i < cache.rank(); ++i) fits = i == axis ? update[i] <= cache[i] : update[i] == cache[i];
+  if (!fits) node.fail("an update of shape {} does not fit into a cache of shape {} along axis {}", update, cache, axis);
+  if (node.has_input(2) && node.input_shape(2) != Shape{cache[0]})
+    node.fail("write_indices of shape {} should hold {} numbers, one a sample", node.input_shape(2), cache[0]);
+  return {cache};
+}
+
+void tensor_scatter(const NodeView& node, KernelArgs& args) {
+  const TensorView &cache = args.input(0), &update = args.input(1);
+  const MutableTensorView y = args.output(0);
+  const size_t axis = node.normalize_axis(node.attribute(kCacheAxis), cache.rank());
+  const bool circular = node.attribute(kMode) == "circular";
+  const int64_t length = cache.dim(axis), steps = update.dim(axis);
+  const std::vector<int64_t> first = args.has_input(2) ? args.ints(2) : std::vector<int64_t>(static_cast<size_t>(cache.dim(0)), 0);
+  if (cache.elements() == 0) return;
+  std::memcpy(y.data(), cache.data(), cache.bytes());
+  const size_t block = static_cast<size_t>(cache.shape().product(axis + 1, cache.rank())) * size_of(cache.dtype());
+  const int64_t outer = cache.shape().product(1, axis);
+  const char* from = update.data<char>();
+  char* to = y.data<char>();
+  for (int64_t sample = 0; sample < cache.dim(0); ++sample) {
+    int64_t start = first[static_cast<size_t>(sample)];
+    if (circular)
+      start = (start % length + length) % length;
+    else if (start < 0 || start > length - steps)
+      args.fail("sample {} is written at {}, {} steps of an axis of {} do not fit there", sample, start, steps, length);
+    for (int64_t o = 0; o < outer; ++o, to += static_cast<size_t>(length) * block)
+      for (int64_t i = 0; i < steps; ++i, from += block) std::memcpy(to + static_cast<size_t>((start + i) % length) * block, from, block);
+  }
+}
+
+}  // namespace
+
+std::vector<Operator> scatter_operators() {
+  return {
+      {.name = "ScatterElements",
+       .since = 18,
+       .doc = MINNOW_DOC("data, with updates[p] written to the place p whose coordinate along `axis` is indices[p]. Of several updates of "
+                         "one place the last one stays, or all are joined by `reduction`."),
+       .inputs = {{"data"}, {"indices", kIndex}, {"updates"}},
+       .outputs = {{"output", same_as("data")}},
+       .attributes = {kAxis, kReduction},
+       .infer_shapes = scatter_elements_shape,
+       .reference = scatter_elements},
+      {.name = "ScatterND",
+       .since = 18,
+       .doc = MINNOW_DOC("data, with each slice of `updates` written to the place that a tuple along the last axis of `indices` names. Of "
+                         "several updates of one place the last one stays, or all are joined by `reduction`."),
+       .inputs = {{"data"}, {"indices", kI64}, {"updates"}},
+       .outputs = {{"output", same_as("data")}},
+       .attributes = {kReduction},
+       .infer_shapes = scatter_nd_shape,
+       .reference = scatter_nd},
+      {.name = "TensorScatter",
+       .since = 24,
+       .doc = MINNOW_DOC("A cache of sequences, with `update` written along `axis` from write_indices[b] on, for each sample b."),
+       .inputs = {{"past_cache"}, {"update"}, {"write_indices", kI64, kOptional}},
+       .outputs = {{"present_cache", same_as("past_cache")}},
+       .attributes = {kCacheAxis, kMode},
+       .infer_shapes = tensor_scatter_shape,
+       .reference = tensor_scatter},
+  };
+}
+
+}  // namespace minnow
