@@ -41,6 +41,9 @@ WindowGeometry attributes_of(const NodeView& node, std::span<const int64_t> kern
   const size_t rank = kernel.size();
   if (2 * rank > kMaxRank) node.fail("has {} spatial dimensions, at most {} are supported", rank, kMaxRank / 2);
   check_dims(node, kernel, 1, "a kernel of shape");
+  double taps = 1;
+  for (int64_t dim : kernel) taps *= static_cast<double>(dim);
+  if (taps > 0x1p40) node.fail("a kernel of shape {} is too large", Shape(kernel));
   window.kernel = Shape(kernel);
   window.stride = list_of(node, "strides", rank, 1, 1);
   window.dilation = list_of(node, "dilations", rank, 1, 1);
@@ -128,6 +131,27 @@ WindowGeometry WindowGeometry::of(const NodeView& node, std::span<const int64_t>
     }
   }
   return window;
+}
+
+Shape PoolGeometry::output_shape() const { return image_shape(batch, channels, window.output); }
+
+PoolGeometry PoolGeometry::of(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  const bool global = node.op().starts_with("Global");
+  if (x.rank() < (global ? 2 : 3)) node.fail("takes [batch, channels, spatial...], the input has shape {}", x);
+  PoolGeometry pool;
+  pool.batch = x[0], pool.channels = x[1];
+  if (!global) {
+    pool.window =
+        WindowGeometry::of(node, spatial(x), node.require<Ints>("kernel_shape"), node.attribute(Attribute<bool>{"ceil_mode", false}));
+    return pool;
+  }
+  WindowGeometry& window = pool.window;
+  const size_t rank = x.rank() - 2;
+  window.input = window.kernel = Shape(spatial(x));
+  window.output = window.stride = window.dilation = Shape::filled(rank, 1);
+  window.pad_begin = window.pad_end = Shape::filled(rank, 0);
+  return pool;
 }
 
 Shape ConvGeometry::output_shape() const { return image_shape(batch, out_channels, window.output); }

@@ -28,6 +28,18 @@ struct WindowGeometry {
   static WindowGeometry of(const NodeView& node, std::span<const int64_t> input, std::span<const int64_t> kernel, bool ceil_mode = false);
 };
 
+/// Pooling of X [batch, channels, spatial...].
+struct PoolGeometry {
+  int64_t batch = 0, channels = 0;
+  WindowGeometry window;
+
+  int64_t planes() const noexcept { return batch * channels; }
+  Shape output_shape() const;
+
+  /// Of MaxPool, AveragePool and LpPool, and of the global pools, whose one window is all of the input.
+  static PoolGeometry of(const NodeView& node);
+};
+
 /// A convolution of X [batch, in_channels, spatial...] with W [out_channels, in_channels / groups, kernel...].
 struct ConvGeometry {
   int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;

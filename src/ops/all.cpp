@@ -16,13 +16,16 @@ namespace minnow {
   X(identity)                       \
   X(matmul)                         \
   X(pad)                            \
+  X(pool)                           \
   X(quantized)                      \
   X(reshape)                        \
+  X(roi)                            \
   X(scatter)                        \
   X(shape)                          \
   X(slice)                          \
   X(transpose)                      \
-  X(unary)
+  X(unary)                          \
+  X(unpool)
 
 #define MINNOW_DECLARE(family) std::vector<Operator> family##_operators();
 MINNOW_OPERATOR_FAMILIES(MINNOW_DECLARE)

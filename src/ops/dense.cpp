@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/memory.h"
+
 namespace minnow {
 namespace {
 
@@ -85,6 +87,7 @@ void WindowPlaces::seek(int64_t first, int64_t count) {
   const size_t rank = w.rank();
   const int64_t taps = w.taps();
   count_ = count;
+  check_memory(static_cast<size_t>(taps * count) * sizeof(int64_t), "a table of windows");
   places_.resize(static_cast<size_t>(taps * count));
   std::array<int64_t, kMaxRank> at{}, tap{};
   int64_t rest = first;
@@ -112,6 +115,7 @@ template <class T>
 void convolve(const ConvGeometry& conv, const T* x, const T* w, T* y) {
   const int64_t taps = conv.window.taps(), channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group();
   const int64_t inputs = conv.window.input_places(), outputs = conv.window.output_places(), rows = channels * taps;
+  if (conv.batch == 0 || filters == 0) return;
   const bool pointwise = conv.window.is_pointwise();
   const int64_t block = pointwise ? std::max<int64_t>(outputs, 1) : windows_at_once(rows);
   WindowPlaces places(conv.window);
@@ -140,6 +144,7 @@ template void convolve(const ConvGeometry&, const uint64_t*, const uint64_t*, ui
 void convolve_transposed(const ConvTransposeGeometry& conv, const double* x, const double* w, double* y) {
   const int64_t taps = conv.window.taps(), channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group();
   const int64_t inputs = conv.window.output_places(), outputs = conv.window.input_places(), rows = filters * taps;
+  if (conv.batch == 0 || filters == 0) return;
   const int64_t block = windows_at_once(rows);
   WindowPlaces places(conv.window);
   std::vector<double> columns(static_cast<size_t>(rows * std::min(block, inputs)));

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Back from windows to an image: MaxUnpool and Col2Im.
+#include "ops/conv_attributes.h"
+#include "ops/dense.h"
+
+namespace minnow {
+namespace {
+
+/// The shape that X has in the image that its indices count in.
+Shape unpooled(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  if (x.rank() < 3) node.fail("takes [batch, channels, spatial...], the input has shape {}", x);
+  if (node.input_shape(1) != x) node.fail("the indices should have shape {}, they have shape {}", x, node.input_shape(1));
+  const size_t rank = x.rank() - 2;
+  const Ints& kernel = node.require<Ints>("kernel_shape");
+  const auto list = [&](std::string_view name, size_t count, int64_t fallback) {
+    const Ints* found = node.find<Ints>(name);
+    const Ints values = found ? *found : Ints(count, fallback);
+    if (values.size() != count) node.fail("{} should have {} entries, it is {}", name, count, values);
+    for (int64_t value : values)
+      if (value < fallback || value > int64_t{1} << 30) node.fail("{} should be at least {}, it is {}", name, fallback, values);
+    return values;
+  };
+  list("kernel_shape", rank, 1);
+  const Ints stride = list("strides", rank, 1), pads = list("pads", 2 * rank, 0);
+  Shape shape{x[0], x[1]};
+  for (size_t i = 0; i < rank; ++i) {
+    if (x[i + 2] > int64_t{1} << 30) node.fail("the input of shape {} is too large", x);
+    const int64_t dim = (x[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[rank + i];
+    if (dim < 0) node.fail("the result would have {} places along spatial dimension {}", dim, i);
+    shape.push_back(dim);
+  }
+  return shape;
+}
+
+Shapes unpool_shape(const NodeView& node) {
+  const Shape inner = unpooled(node);
+  if (!node.has_input(2)) return {inner};
+  const Ints wanted = node.ints(2);
+  if (wanted.size() != inner.rank()) node.fail("output_shape should have {} entries, it is {}", inner.rank(), wanted);
+  for (size_t i = 0; i < inner.rank(); ++i)
+    if (wanted[i] < inner[i] || (i < 2 && wanted[i] != inner[i]))
+      node.fail("output_shape {} does not hold an image of shape {}", wanted, inner);
+  return {Shape(wanted)};
+}
+
+void unpool(const NodeView& node, KernelArgs& args) {
+  const Shape inner = unpooled(node), outer = args.output(0).shape();
+  const std::vector<double> x = args.reals(0);
+  const std::vector<int64_t> indices = args.ints(1);
+  const Ints step = row_major_strides(outer);
+  const int64_t count = inner.elements();
+  std::vector<double> y(static_cast<size_t>(outer.elements()));
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (indices[i] < 0 || indices[i] >= count) args.fail("index {} is out of range for an image of shape {}", indices[i], inner);
+    int64_t rest = indices[i], at = 0;
+    for (size_t axis = inner.rank(); axis-- > 0; rest /= inner[axis]) at += rest % inner[axis] * step[axis];
+    y[static_cast<size_t>(at)] = x[i];
+  }
+  args.write(0, y);
+}
+
+struct Columns {
+  int64_t batch, channels;
+  WindowGeometry window;
+};
+
+Columns columns_of(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  if (x.rank() != 3) node.fail("takes [batch, channels * block, blocks], the input has shape {}", x);
+  const Ints image = node.ints(1), block = node.ints(2);
+  Columns columns{x[0], 0, WindowGeometry::of(node, image, block)};
+  if (x[1] % columns.window.taps() != 0) node.fail("{} rows are not a multiple of the elements of a block of shape {}", x[1], Shape(block));
+  columns.channels = x[1] / columns.window.taps();
+  double windows = 1;
+  for (int64_t dim : columns.window.output) windows *= static_cast<double>(dim);
+  if (windows != static_cast<double>(x[2])) node.fail("an image of shape {} has {} blocks, the input {}", Shape(image), windows, x[2]);
+  return columns;
+}
+
+Shapes col2im_shape(const NodeView& node) {
+  const Columns columns = columns_of(node);
+  Shape shape{columns.batch, columns.channels};
+  for (int64_t dim : columns.window.input) shape.push_back(dim);
+  return {shape};
+}
+
+template <class T>
+void add_columns(const Columns& columns, const std::vector<T>& x, std::vector<T>& y) {
+  const WindowGeometry& window = columns.window;
+  const int64_t taps = window.taps(), blocks = window.output_places(), image = window.input_places();
+  if (x.empty()) return;
+  const int64_t at_once = windows_at_once(taps);
+  WindowPlaces places(window);
+  for (int64_t first = 0; first < blocks; first += at_once) {
+    places.seek(first, std::min(at_once, blocks - first));
+    for (int64_t plane = 0; plane < columns.batch * columns.channels; ++plane)
+      for (int64_t t = 0; t < taps; ++t) {
+        const T* from = x.data() + (plane * taps + t) * blocks + first;
+        T* to = y.data() + plane * image;
+        const int64_t* at = places.of_tap(t);
+        for (int64_t i = 0; i < places.count(); ++i)
+          if (at[i] >= 0) to[at[i]] += from[i];
+      }
+  }
+}
+
+void col2im(const NodeView& node, KernelArgs& args) {
+  const Columns columns = columns_of(node);
+  const size_t count = static_cast<size_t>(args.output(0).elements());
+  if (is_float(args.input(0).dtype())) {
+    std::vector<double> y(count);
+    add_columns(columns, args.reals(0), y);
+    return args.write(0, y);
+  }
+  const std::vector<int64_t> x = args.ints(0);
+  std::vector<uint64_t> y(count);  // sums wrap around
+  add_columns(columns, std::vector<uint64_t>(x.begin(), x.end()), y);
+  args.write(0, std::vector<int64_t>(y.begin(), y.end()));
+}
+
+}  // namespace
+
+std::vector<Operator> unpool_operators() {
+  return {
+      {.name = "Col2Im",
+       .since = 18,
+       .doc =
+           MINNOW_DOC("Adds blocks up to an image: input [batch, channels * block, blocks] holds, for each block in row-major order of the "
+                      "blocks' places, its elements; where blocks overlap, they are added."),
+       .inputs = {{"input", kNumeric | kBool}, {"image_shape", kI64}, {"block_shape", kI64}},
+       .outputs = {{"output", same_as("input")}},
+       .attributes = {kDilations, kPads, kStrides},
+       .infer_shapes = col2im_shape,
+       .reference = col2im},
+      {.name = "MaxUnpool",
+       .since = 22,
+       .doc = MINNOW_DOC(
+           "Puts each element of X where MaxPool found it, by the indices that MaxPool gave; all else is zero. The indices count "
+           "in an image of (X - 1) * stride + kernel - pads places a dimension; output_shape gives that image more zeros after it."),
+       .inputs = {{"X", kFloats}, {"I", kI64}, {"output_shape", kI64, kOptional}},
+       .outputs = {{"output", same_as("X")}},
+       .attributes = {required("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of a window")), kPads, kStrides},
+       .infer_shapes = unpool_shape,
+       .reference = unpool},
+  };
+}
+
+}  // namespace minnow
