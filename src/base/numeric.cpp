@@ -69,16 +69,15 @@ void wrap(const int64_t* source, size_t count, void* out) {
   for (size_t i = 0; i < count; ++i) to[i] = static_cast<To>(static_cast<uint64_t>(source[i]));
 }
 
-// Truncation toward zero; what does not fit wraps like an integer of 64 bits, and NaN becomes 0, so that no conversion is undefined.
-int64_t truncate(double value) {
+}  // namespace
+
+int64_t truncate(double value) noexcept {
   if (!(std::fabs(value) < 9.2233720368547758e18)) {
     if (value >= 9.2233720368547758e18 && value < 1.8446744073709552e19) return static_cast<int64_t>(static_cast<uint64_t>(value));
     return std::isnan(value) ? 0 : value > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
   }
   return static_cast<int64_t>(value);
 }
-
-}  // namespace
 
 uint32_t encode(const SmallFloat& format, double value, bool saturate) noexcept {
   const uint64_t bits = std::bit_cast<uint64_t>(value);

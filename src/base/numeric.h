@@ -53,6 +53,9 @@ void narrow(DType dtype, const double* source, size_t count, void* out) noexcept
 /// i64 to an integer element: wrapped to its width; to bool: not zero; to a floating element: nearest.
 void narrow(DType dtype, const int64_t* source, size_t count, void* out) noexcept;
 
+/// Toward zero; what does not fit becomes the nearest i64 (in u64's upper half: its bits), NaN becomes 0.
+int64_t truncate(double value) noexcept;
+
 /// The smallest and the largest value of an integer dtype (u64's largest as i64's).
 int64_t lowest_of(DType dtype) noexcept;
 int64_t highest_of(DType dtype) noexcept;

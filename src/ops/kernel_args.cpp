@@ -69,23 +69,23 @@ void KernelArgs::set_output(size_t i, Datum value) {
   slot.datum = std::move(value);
 }
 
-std::vector<double> KernelArgs::reals(size_t i) const {
-  std::vector<double> values(static_cast<size_t>(input(i).elements()));
-  widen(input(i).dtype(), input(i).data(), values.size(), values.data());
-  return values;
+void KernelArgs::widen_all(size_t i, double* out) const {
+  widen(input(i).dtype(), input(i).data(), static_cast<size_t>(input(i).elements()), out);
 }
-
-std::vector<int64_t> KernelArgs::ints(size_t i) const {
-  std::vector<int64_t> values(static_cast<size_t>(input(i).elements()));
-  widen(input(i).dtype(), input(i).data(), values.size(), values.data());
-  return values;
+void KernelArgs::widen_all(size_t i, int64_t* out) const {
+  widen(input(i).dtype(), input(i).data(), static_cast<size_t>(input(i).elements()), out);
 }
+std::vector<double> KernelArgs::reals(size_t i) const { return values<double>(i); }
+std::vector<int64_t> KernelArgs::ints(size_t i) const { return values<int64_t>(i); }
 
 void KernelArgs::write(size_t i, std::span<const double> values) const {
   narrow(output(i).dtype(), values.data(), values.size(), output(i).data());
 }
 void KernelArgs::write(size_t i, std::span<const int64_t> values) const {
   narrow(output(i).dtype(), values.data(), values.size(), output(i).data());
+}
+void KernelArgs::write(size_t i, std::span<const uint64_t> values) const {
+  write(i, std::span<const int64_t>(reinterpret_cast<const int64_t*>(values.data()), values.size()));
 }
 
 namespace {

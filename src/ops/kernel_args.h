@@ -52,6 +52,17 @@ class KernelArgs {
   std::vector<int64_t> ints(size_t i) const;
   void write(size_t i, std::span<const double> values) const;
   void write(size_t i, std::span<const int64_t> values) const;
+  void write(size_t i, std::span<const uint64_t> values) const;
+  /// The same for a T that with_wide gave: double, int64_t or uint64_t.
+  template <class T>
+  std::vector<T> values(size_t i) const {
+    std::vector<T> all(static_cast<size_t>(input(i).elements()));
+    if constexpr (std::is_same_v<T, double>)
+      widen_all(i, all.data());
+    else
+      widen_all(i, reinterpret_cast<int64_t*>(all.data()));
+    return all;
+  }
 
   /// y = f(x), element by element: f(double) on floating inputs, f(int64_t) (f(uint64_t) for u64) on others. f is a generic lambda.
   template <class F>
@@ -72,13 +83,18 @@ class KernelArgs {
       for (size_t i = 0; i < n; ++i) y[i] = static_cast<double>(f(a[i]));
     }));
   }
+  /// y = f(a, b) with broadcasting, all in double; a and b may be of different dtypes, also integers.
+  template <class F>
+  void map2_reals(F f, size_t a = 0, size_t b = 1) const {
+    binary_rows(a, b, RealRow2([&](const double* p, const double* q, double* y, size_t n) {
+                  for (size_t i = 0; i < n; ++i) y[i] = static_cast<double>(f(p[i], q[i]));
+                }));
+  }
   /// y = f(a, b) with broadcasting; a and b of one dtype, y of that dtype or bool.
   template <class F>
   void map2(F f, size_t a = 0, size_t b = 1) const {
     if (is_float(input(a).dtype())) {
-      binary_rows(a, b, RealRow2([&](const double* p, const double* q, double* y, size_t n) {
-                    for (size_t i = 0; i < n; ++i) y[i] = static_cast<double>(f(p[i], q[i]));
-                  }));
+      map2_reals(f, a, b);
     } else if (input(a).dtype() == DType::u64) {
       binary_rows(a, b, IntRow2([&](const int64_t* p, const int64_t* q, int64_t* y, size_t n) {
                     for (size_t i = 0; i < n; ++i) y[i] = static_cast<int64_t>(f(static_cast<uint64_t>(p[i]), static_cast<uint64_t>(q[i])));
@@ -95,6 +111,8 @@ class KernelArgs {
   using IntRow1 = FunctionRef<void(const int64_t*, int64_t*, size_t)>;
   using RealRow2 = FunctionRef<void(const double*, const double*, double*, size_t)>;
   using IntRow2 = FunctionRef<void(const int64_t*, const int64_t*, int64_t*, size_t)>;
+  void widen_all(size_t i, double* out) const;
+  void widen_all(size_t i, int64_t* out) const;
   void unary_rows(RealRow1 row) const;
   void unary_rows(IntRow1 row) const;
   void binary_rows(size_t a, size_t b, RealRow2 row) const;
@@ -105,7 +123,46 @@ class KernelArgs {
   SubgraphRunner* subgraphs_;
 };
 
-/// Calls body(offset of `from`) for every index of `outer` in row-major order; strides are in elements. The work horse of data movement.
+/// Calls body(index) for every index of `outer` in row-major order. The work horse of data movement.
 void for_each_index(const Shape& outer, FunctionRef<void(std::span<const int64_t> index)> body);
+
+/// Walks a tensor of shape `to` together with one of shape `from` that is broadcast to it: body(place in `to`, place in `from`).
+template <class F>
+void walk_broadcast(const Shape& from, const Shape& to, F body) {
+  if (to.elements() == 0) return;
+  const Ints strides = broadcast_strides(from, to);
+  const int64_t length = to.empty() ? 1 : to.back(), step = to.empty() ? 0 : strides.back();
+  size_t place = 0;
+  for_each_index(to.empty() ? to : Shape(to.dims().first(to.rank() - 1)), [&](std::span<const int64_t> index) {
+    int64_t at = 0;
+    for (size_t i = 0; i < index.size(); ++i) at += index[i] * strides[i];
+    for (int64_t i = 0; i < length; ++i) body(place++, static_cast<size_t>(at + i * step));
+  });
+}
+
+/// Calls body with a zero of the type that references compute in for that dtype: double, int64_t or (for u64) uint64_t.
+template <class F>
+void with_wide(DType dtype, F body) {
+  if (is_float(dtype)) return body(double());
+  if (dtype == DType::u64) return body(uint64_t());
+  body(int64_t());
+}
+
+/// Integers are added, subtracted and multiplied on their unsigned twin, where wrapping around is defined.
+template <class T>
+using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+
+/// A tensor cut along one axis: line (o, i) holds elements o * length * inner + k * inner + i, k in [0, length).
+struct AxisLines {
+  int64_t outer, length, inner;
+  AxisLines(const Shape& shape, size_t axis)
+      : outer(shape.product(0, axis)), length(shape[axis]), inner(shape.product(axis + 1, shape.rank())) {}
+  /// body(place of the line's first element, number of the line); consecutive elements are `inner` apart.
+  template <class F>
+  void for_each(F body) const {
+    for (int64_t o = 0, line = 0; o < outer; ++o)
+      for (int64_t i = 0; i < inner; ++i, ++line) body(o * length * inner + i, line);
+  }
+};
 
 }  // namespace minnow

@@ -41,6 +41,10 @@ void check_inputs(const Operator& op, const NodeView& node) {
     if (kind == kOptionals && info.dtype == DType::undefined) continue;  // an empty one that nobody gave a type
     if (!contains(spec->dtypes, info.dtype))
       node.fail("input {} (\"{}\") is {}, it should be one of {}", i, spec->name, info.dtype, names_of(spec->dtypes));
+    if (spec->like.empty()) continue;
+    for (size_t other = 0; other < i && other < op.inputs.size(); ++other)
+      if (op.inputs[other].name == spec->like && node.has_input(other) && node.input_dtype(other) != info.dtype)
+        node.fail("input {} (\"{}\") is {}, it should be {} as \"{}\" is", i, spec->name, info.dtype, node.input_dtype(other), spec->like);
   }
   for (const AttributeSpec& attribute : op.attributes)
     if (attribute.required && !node.has_attribute(attribute.name)) node.fail("attribute \"{}\" is missing", attribute.name);
@@ -53,7 +57,10 @@ DType output_dtype(const Operator& op, const NodeView& node, const DTypeRule& ru
     case DTypeRule::Kind::attribute: {
       const AttributeValue* value = node.node().attributes.find(rule.name);
       if (!value) return rule.dtype;
-      if (const int64_t* number = std::get_if<int64_t>(value)) return static_cast<DType>(*number);
+      if (const int64_t* number = std::get_if<int64_t>(value)) {
+        if (*number < 1 || *number > 26) node.fail("attribute \"{}\" is {}, which is no dtype", rule.name, *number);
+        return static_cast<DType>(*number);
+      }
       if (const Tensor* tensor = std::get_if<Tensor>(value)) return tensor->dtype();
       node.fail("attribute \"{}\" has the wrong type", rule.name);
     }

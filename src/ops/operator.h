@@ -54,6 +54,7 @@ struct InputSpec {
   DTypes dtypes = kAny;
   Arity arity = Arity::required;
   Kinds kinds = kTensors;
+  std::string_view like = {};  // name of an input whose dtype this one must have; a variadic input may name itself
 };
 
 /// How the dtype of an output follows from the node.

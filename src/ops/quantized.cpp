@@ -29,18 +29,6 @@ Shape aligned_shape(const NodeView& node, size_t input, const Shape& to, size_t 
 
 namespace {
 
-/// Walks a tensor of shape `to` together with one that is broadcast to it: f(place in `to`, place in the other).
-template <class F>
-void walk_broadcast(const Shape& from, const Shape& to, F f) {
-  const Ints step = broadcast_strides(from, to);
-  size_t place = 0;
-  for_each_index(to, [&](std::span<const int64_t> index) {
-    int64_t at = 0;
-    for (size_t i = 0; i < index.size(); ++i) at += index[i] * step[i];
-    f(place++, static_cast<size_t>(at));
-  });
-}
-
 double one_element(const NodeView& node, const KernelArgs& args, size_t input) {
   const std::vector<double> values = args.reals(input);
   if (values.size() != 1) node.fail("input {} (\"{}\") should hold one element, it holds {}", input, node.input_name(input), values.size());
