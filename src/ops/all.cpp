@@ -18,6 +18,7 @@ namespace minnow {
   X(pad)                            \
   X(pool)                           \
   X(quantized)                      \
+  X(recurrent)                      \
   X(reshape)                        \
   X(roi)                            \
   X(scatter)                        \

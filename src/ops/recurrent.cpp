@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// RNN, GRU and LSTM: the cells, over the loops of recurrent_common.cpp.
+#include "ops/recurrent.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<bool> kInputForget{"input_forget", false, "the forget gate is 1 - the input gate"};
+constexpr Attribute<bool> kLinearBeforeReset{"linear_before_reset", false, "the reset gate scales the product with R, not the state"};
+
+constexpr int64_t kRnnGates = 1, kGruGates = 3, kLstmGates = 4, kLstmPeepholes = 3;
+
+void add(std::span<const double> a, std::span<double> out) {
+  for (size_t i = 0; i < a.size(); ++i) out[i] += a[i];
+}
+
+Shapes rnn_shapes(const NodeView& node) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kRnnGates, 1, 0);
+  return {sizes.sequence(), sizes.state()};
+}
+Shapes gru_shapes(const NodeView& node) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kGruGates, 1, 0);
+  return {sizes.sequence(), sizes.state()};
+}
+Shapes lstm_shapes(const NodeView& node) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kLstmGates, 2, kLstmPeepholes);
+  return {sizes.sequence(), sizes.state(), sizes.state()};
+}
+
+void rnn(const NodeView& node, KernelArgs& args) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kRnnGates, 1, 0);
+  const auto activations = recurrent_activations(node, sizes, {"Tanh"});
+  const auto cell = [](const RecurrentWeights& weights, std::span<double> x, std::span<double> h, std::span<double>) {
+    add(weights.rb, x);
+    add_product(h, weights.r, x);
+    for (size_t j = 0; j < h.size(); ++j) h[j] = weights.activations[0](x[j]);
+  };
+  run_recurrent(node, args, sizes, kRnnGates, false, activations, cell);
+}
+
+// Gates in the order of the weights: update z, reset r, new state h.
+void gru(const NodeView& node, KernelArgs& args) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kGruGates, 1, 0);
+  const auto activations = recurrent_activations(node, sizes, {"Sigmoid", "Tanh"});
+  const bool linear_before_reset = node.attribute(kLinearBeforeReset);
+  const size_t n = static_cast<size_t>(sizes.hidden);
+  std::vector<double> recurrent(3 * n), reset(n);
+  const auto cell = [&](const RecurrentWeights& weights, std::span<double> x, std::span<double> h, std::span<double>) {
+    const RecurrentActivation &f = weights.activations[0], &g = weights.activations[1];
+    std::fill(recurrent.begin(), recurrent.end(), 0.0);
+    add(weights.rb, recurrent);
+    add_product(h, weights.r, recurrent);
+    for (size_t j = 0; j < n; ++j) {
+      x[j] = f(x[j] + recurrent[j]);
+      reset[j] = f(x[n + j] + recurrent[n + j]);
+    }
+    if (linear_before_reset) {
+      for (size_t j = 0; j < n; ++j) x[2 * n + j] += reset[j] * recurrent[2 * n + j];
+    } else {
+      if (!weights.rb.empty()) add(weights.rb.subspan(2 * n), x.subspan(2 * n));
+      for (size_t k = 0; k < n; ++k)
+        for (size_t j = 0; j < n; ++j) x[2 * n + j] += reset[k] * h[k] * weights.r[k * 3 * n + 2 * n + j];
+    }
+    for (size_t j = 0; j < n; ++j) h[j] = (1 - x[j]) * g(x[2 * n + j]) + x[j] * h[j];
+  };
+  run_recurrent(node, args, sizes, kGruGates, false, activations, cell);
+}
+
+// Gates in the order of the weights: input i, output o, forget f, new cell state c; peepholes i, o, f.
+void lstm(const NodeView& node, KernelArgs& args) {
+  const RecurrentSizes sizes = RecurrentSizes::of(node, kLstmGates, 2, kLstmPeepholes);
+  const auto activations = recurrent_activations(node, sizes, {"Sigmoid", "Tanh", "Tanh"});
+  const bool input_forget = node.attribute(kInputForget);
+  const auto cell = [=](const RecurrentWeights& weights, std::span<double> x, std::span<double> h, std::span<double> c) {
+    const RecurrentActivation &f = weights.activations[0], &g = weights.activations[1], &last = weights.activations[2];
+    const size_t n = h.size();
+    add(weights.rb, x);
+    add_product(h, weights.r, x);
+    const auto peephole = [&](size_t gate, size_t j) { return weights.p.empty() ? 0 : weights.p[gate * n + j] * c[j]; };
+    for (size_t j = 0; j < n; ++j) {
+      const double input = f(x[j] + peephole(0, j));
+      const double forget = input_forget ? 1 - input : f(x[2 * n + j] + peephole(2, j));
+      c[j] = forget * c[j] + input * g(x[3 * n + j]);
+      h[j] = f(x[n + j] + peephole(1, j)) * last.without_clip(c[j]);  // ONNX Runtime clips the gates alone; the standard leaves it open
+    }
+  };
+  run_recurrent(node, args, sizes, kLstmGates, true, activations, cell);
+}
+
+std::vector<AttributeSpec> attributes(std::initializer_list<AttributeSpec> more) {
+  std::vector<AttributeSpec> list = {
+      optional("activations", AttributeKind::texts, "names of the activations, in order of use, of each direction"),
+      optional("activation_alpha", AttributeKind::reals, "one for each activation that takes an alpha"),
+      optional("activation_beta", AttributeKind::reals, "one for each activation that takes a beta"),
+      optional("clip", AttributeKind::real, "inputs of activations are limited to [-clip, clip]"),
+      optional("hidden_size", AttributeKind::integer, "must agree with R"),
+      kRecurrentDirection,
+      kRecurrentLayout};
+  list.insert(list.end(), more);
+  return list;
+}
+
+constexpr DTypes kLengths = one_of({DType::i32});
+
+}  // namespace
+
+std::vector<Operator> recurrent_operators() {
+  return {
+      {.name = "RNN",
+       .since = 22,
+       .doc = MINNOW_DOC("A simple recurrent layer: h = f(x W^T + h R^T + b). Sequences may end before the last step; then Y is 0 there."),
+       .inputs = {{"X", kFloats},
+                  {"W", kFloats},
+                  {"R", kFloats},
+                  {"B", kFloats, kOptional},
+                  {"sequence_lens", kLengths, kOptional},
+                  {"initial_h", kFloats, kOptional}},
+       .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}},
+       .attributes = attributes({}),
+       .infer_shapes = rnn_shapes,
+       .reference = rnn},
+      {.name = "GRU",
+       .since = 22,
+       .doc = MINNOW_DOC("Gated recurrent units. Source: Cho et al. 2014, \"Learning phrase representations using RNN encoder-decoder\"."),
+       .inputs = {{"X", kFloats},
+                  {"W", kFloats},
+                  {"R", kFloats},
+                  {"B", kFloats, kOptional},
+                  {"sequence_lens", kLengths, kOptional},
+                  {"initial_h", kFloats, kOptional}},
+       .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}},
+       .attributes = attributes({kLinearBeforeReset}),
+       .infer_shapes = gru_shapes,
+       .reference = gru},
+      {.name = "LSTM",
+       .since = 22,
+       .doc = MINNOW_DOC("Long short-term memory, with peepholes where P is given. Source: Hochreiter, Schmidhuber 1997; Gers, Schmidhuber "
+                         "2000 (peepholes)."),
+       .inputs = {{"X", kFloats},
+                  {"W", kFloats},
+                  {"R", kFloats},
+                  {"B", kFloats, kOptional},
+                  {"sequence_lens", kLengths, kOptional},
+                  {"initial_h", kFloats, kOptional},
+                  {"initial_c", kFloats, kOptional},
+                  {"P", kFloats, kOptional}},
+       .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}, {"Y_c", same_as("X"), kOptional}},
+       .attributes = attributes({kInputForget}),
+       .infer_shapes = lstm_shapes,
+       .reference = lstm},
+  };
+}
+
+}  // namespace minnow

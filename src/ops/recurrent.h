@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What RNN, GRU and LSTM share: sizes, directions, sequences of different length, activations.
+#pragma once
+#include "ops/operator.h"
+
+namespace minnow {
+
+inline constexpr Attribute<std::string_view> kRecurrentDirection{"direction", "forward", "forward, reverse or bidirectional"};
+inline constexpr Attribute<bool> kRecurrentLayout{"layout", false, "the batch comes first in X, Y and the states"};
+
+/// The sizes of a recurrent node, checked against all its inputs.
+struct RecurrentSizes {
+  int64_t length, batch, input, hidden, directions;
+  bool batch_first, first_reversed;
+  Shape state() const { return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden}; }
+  Shape sequence() const { return batch_first ? Shape{batch, length, directions, hidden} : Shape{length, directions, batch, hidden}; }
+
+  /// `gates`: blocks of `hidden` rows in W. `states`: inputs from 5 on that are initial states. `peepholes`: rows of P, input 7, or 0.
+  static RecurrentSizes of(const NodeView& node, int64_t gates, size_t states, int64_t peepholes);
+};
+
+/// One activation with its own alpha and beta; chosen once, called per element.
+struct RecurrentActivation {
+  double (*function)(double x, double alpha, double beta);
+  double alpha, beta, clip;
+  double operator()(double x) const {
+    if (x > clip) x = clip;
+    if (x < -clip) x = -clip;
+    return function(x, alpha, beta);
+  }
+  double without_clip(double x) const { return function(x, alpha, beta); }
+};
+/// The activations of all directions; `defaults` names those of one.
+std::vector<RecurrentActivation> recurrent_activations(const NodeView& node, const RecurrentSizes& sizes,
+                                                       std::initializer_list<std::string_view> defaults);
+
+/// The weights of one direction in the form that the loops want: one row per input element.
+struct RecurrentWeights {
+  std::vector<double> w, r;        // [input, gates * hidden], [hidden, gates * hidden]
+  std::span<const double> wb, rb;  // biases, gates * hidden each; empty: 0
+  std::span<const double> p;       // peepholes; empty: 0
+  const RecurrentActivation* activations;
+};
+
+/// One step of one sequence: `x` holds X W^T + wb for all gates and may be overwritten; `h`, `c` are the states, updated in place.
+using RecurrentCell = FunctionRef<void(const RecurrentWeights&, std::span<double> x, std::span<double> h, std::span<double> c)>;
+
+/// Runs the cell over all directions, sequences and steps and writes Y, Y_h and, where `has_cell_state`, Y_c.
+void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes& sizes, int64_t gates, bool has_cell_state,
+                   std::span<const RecurrentActivation> activations, RecurrentCell cell);
+
+/// out[columns] += x[rows] * matrix[rows, columns]
+void add_product(std::span<const double> x, std::span<const double> matrix, std::span<double> out);
+
+}  // namespace minnow

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/recurrent.h"
+
+namespace minnow {
+namespace {
+
+struct ActivationRow {
+  std::string_view name;
+  double (*function)(double x, double alpha, double beta);
+  bool takes_alpha, takes_beta;
+  double alpha, beta;  // where the node gives none
+};
+
+constexpr ActivationRow kActivations[] = {
+    {"relu", [](double x, double, double) { return std::fmax(x, 0.0); }, false, false, 0, 0},
+    {"tanh", [](double x, double, double) { return std::tanh(x); }, false, false, 0, 0},
+    {"sigmoid", [](double x, double, double) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }, false, false, 0,
+     0},
+    {"affine", [](double x, double alpha, double beta) { return alpha * x + beta; }, true, true, 1, 0},
+    {"leakyrelu", [](double x, double alpha, double) { return x >= 0 ? x : alpha * x; }, true, false, 0.01, 0},
+    {"thresholdedrelu", [](double x, double alpha, double) { return x >= alpha ? x : 0; }, true, false, 1, 0},
+    {"scaledtanh", [](double x, double alpha, double beta) { return alpha * std::tanh(beta * x); }, true, true, 1, 1},
+    {"hardsigmoid", [](double x, double alpha, double beta) { return std::fmin(std::fmax(alpha * x + beta, 0.0), 1.0); }, true, true, 0.2,
+     0.5},
+    {"elu", [](double x, double alpha, double) { return x >= 0 ? x : alpha * std::expm1(x); }, true, false, 1, 0},
+    {"softsign", [](double x, double, double) { return x / (1 + std::fabs(x)); }, false, false, 0, 0},
+    {"softplus", [](double x, double, double) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }, false, false, 0, 0},
+};
+
+void expect_shape(const NodeView& node, size_t input, std::string_view name, const Shape& expected) {
+  if (node.has_input(input) && node.input_shape(input) != expected)
+    node.fail("{} (\"{}\") should have shape {}, it has {}", name, node.input_name(input), expected, node.input_shape(input));
+}
+
+// [rows, columns] of one direction, transposed.
+std::vector<double> transposed(std::span<const double> matrix, size_t rows, size_t columns) {
+  std::vector<double> result(matrix.size());
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t j = 0; j < columns; ++j) result[j * rows + i] = matrix[i * columns + j];
+  return result;
+}
+
+}  // namespace
+
+RecurrentSizes RecurrentSizes::of(const NodeView& node, int64_t gates, size_t states, int64_t peepholes) {
+  RecurrentSizes sizes{};
+  const std::string_view direction = node.attribute(kRecurrentDirection);
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    node.fail("direction is \"{}\", it should be forward, reverse or bidirectional", direction);
+  sizes.directions = direction == "bidirectional" ? 2 : 1;
+  sizes.first_reversed = direction == "reverse";
+  sizes.batch_first = node.attribute(kRecurrentLayout);
+  const Shape &x = node.input_shape(0), &r = node.input_shape(2);
+  if (x.rank() != 3) node.fail("X (\"{}\") should have rank 3, it has shape {}", node.input_name(0), x);
+  if (r.rank() != 3) node.fail("R (\"{}\") should have rank 3, it has shape {}", node.input_name(2), r);
+  sizes.length = x[sizes.batch_first ? 1 : 0];
+  sizes.batch = x[sizes.batch_first ? 0 : 1];
+  sizes.input = x[2];
+  sizes.hidden = r[2];
+  if (const int64_t* hidden = node.find<int64_t>("hidden_size"); hidden && *hidden != sizes.hidden)
+    node.fail("hidden_size is {}, R (\"{}\") is made for {}", *hidden, node.input_name(2), sizes.hidden);
+  expect_shape(node, 1, "W", {sizes.directions, gates * sizes.hidden, sizes.input});
+  expect_shape(node, 2, "R", {sizes.directions, gates * sizes.hidden, sizes.hidden});
+  expect_shape(node, 3, "B", {sizes.directions, 2 * gates * sizes.hidden});
+  expect_shape(node, 4, "sequence_lens", {sizes.batch});
+  for (size_t i = 0; i < states; ++i) expect_shape(node, 5 + i, i ? "initial_c" : "initial_h", sizes.state());
+  if (peepholes) expect_shape(node, 7, "P", {sizes.directions, peepholes * sizes.hidden});
+  return sizes;
+}
+
+std::vector<RecurrentActivation> recurrent_activations(const NodeView& node, const RecurrentSizes& sizes,
+                                                       std::initializer_list<std::string_view> defaults) {
+  std::vector<std::string> names;
+  if (const Strings* given = node.find<Strings>("activations"); given && !given->empty())
+    names = *given;
+  else
+    for (int64_t i = 0; i < sizes.directions; ++i) names.insert(names.end(), defaults.begin(), defaults.end());
+  const size_t expected = defaults.size() * static_cast<size_t>(sizes.directions);
+  if (names.size() != expected) node.fail("{} activations are named, {} are needed", names.size(), expected);
+  const Floats *alphas = node.find<Floats>("activation_alpha"), *betas = node.find<Floats>("activation_beta");
+  const float* clip = node.find<float>("clip");
+  size_t next_alpha = 0, next_beta = 0;  // each activation that has the parameter takes the next one of the list
+  std::vector<RecurrentActivation> activations;
+  for (const std::string& name : names) {
+    std::string lower = name;
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const auto row =
+        std::find_if(std::begin(kActivations), std::end(kActivations), [&](const ActivationRow& r) { return r.name == lower; });
+    if (row == std::end(kActivations)) node.fail("activation \"{}\" is not known", name);
+    RecurrentActivation activation{row->function, row->alpha, row->beta, std::numeric_limits<double>::infinity()};
+    if (row->takes_alpha && alphas && next_alpha < alphas->size()) activation.alpha = static_cast<double>((*alphas)[next_alpha++]);
+    if (row->takes_beta && betas && next_beta < betas->size()) activation.beta = static_cast<double>((*betas)[next_beta++]);
+    if (clip && *clip > 0) activation.clip = static_cast<double>(*clip);
+    activations.push_back(activation);
+  }
+  return activations;
+}
+
+void add_product(std::span<const double> x, std::span<const double> matrix, std::span<double> out) {
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double scale = x[i];
+    const double* row = matrix.data() + i * out.size();
+    for (size_t j = 0; j < out.size(); ++j) out[j] += scale * row[j];
+  }
+}
+
+void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes& sizes, int64_t gates, bool has_cell_state,
+                   std::span<const RecurrentActivation> activations, RecurrentCell cell) {
+  const size_t length = static_cast<size_t>(sizes.length), batch = static_cast<size_t>(sizes.batch),
+               hidden = static_cast<size_t>(sizes.hidden), input = static_cast<size_t>(sizes.input),
+               directions = static_cast<size_t>(sizes.directions), width = static_cast<size_t>(gates) * hidden;
+  const std::vector<double> x = args.reals(0), w = args.reals(1), r = args.reals(2);
+  const auto optional = [&](size_t i) { return node.has_input(i) ? args.reals(i) : std::vector<double>(); };
+  const std::vector<double> biases = optional(3), initial_h = optional(5), initial_c = optional(6), peepholes = optional(7);
+  std::vector<int64_t> lengths(batch, sizes.length);
+  if (node.has_input(4)) lengths = args.ints(4);
+  for (int64_t steps : lengths)
+    if (steps < 0 || steps > sizes.length) args.fail("a sequence length is {}, X has {} steps", steps, sizes.length);
+
+  const size_t state_count = batch * directions * hidden;
+  std::vector<double> y(length * state_count), last_h(state_count), last_c(state_count), projected(width), h(hidden), c(hidden);
+  for (size_t d = 0; d < directions; ++d) {
+    const auto part = [&](const std::vector<double>& all) {
+      return std::span<const double>(all).subspan(d * all.size() / directions, all.size() / directions);
+    };
+    RecurrentWeights weights;
+    weights.w = transposed(part(w), width, input);
+    weights.r = transposed(part(r), width, hidden);
+    if (!biases.empty()) weights.wb = part(biases).first(width), weights.rb = part(biases).last(width);
+    if (!peepholes.empty()) weights.p = part(peepholes);
+    weights.activations = activations.data() + d * activations.size() / directions;
+    const bool reversed = d == 1 || sizes.first_reversed;
+    for (size_t b = 0; b < batch; ++b) {
+      const size_t state = (sizes.batch_first ? b * directions + d : d * batch + b) * hidden;
+      for (size_t j = 0; j < hidden; ++j) {
+        h[j] = initial_h.empty() ? 0 : initial_h[state + j];
+        c[j] = initial_c.empty() ? 0 : initial_c[state + j];
+      }
+      const size_t steps = static_cast<size_t>(lengths[b]);
+      if (steps == 0) continue;  // an empty sequence ends in states of zeros, as in ONNX Runtime; the standard does not say
+      for (size_t step = 0; step < steps; ++step) {
+        const size_t t = reversed ? steps - 1 - step : step;
+        const size_t row = sizes.batch_first ? b * length + t : t * batch + b;
+        for (size_t j = 0; j < width; ++j) projected[j] = weights.wb.empty() ? 0 : weights.wb[j];
+        add_product(std::span<const double>(x).subspan(row * input, input), weights.w, projected);
+        cell(weights, projected, h, c);
+        const size_t to = sizes.batch_first ? (row * directions + d) * hidden : ((t * directions + d) * batch + b) * hidden;
+        std::copy(h.begin(), h.end(), y.begin() + static_cast<ptrdiff_t>(to));
+      }
+      std::copy(h.begin(), h.end(), last_h.begin() + static_cast<ptrdiff_t>(state));
+      std::copy(c.begin(), c.end(), last_c.begin() + static_cast<ptrdiff_t>(state));
+    }
+  }
+  if (args.has_output(0)) args.write(0, y);
+  if (args.has_output(1)) args.write(1, last_h);
+  if (has_cell_state && args.has_output(2)) args.write(2, last_c);
+}
+
+}  // namespace minnow
