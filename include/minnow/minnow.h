@@ -94,6 +94,7 @@ using NodeCallback = std::function<bool(NodeEvent& event)>;
 struct PlanRow {
   std::string node, op, scheme, backend, shape, layout;
   size_t output_bytes = 0, scratch_bytes = 0;
+  double operations = 0;  // arithmetic operations of one run, a multiply-add counting two
   double estimated_seconds = 0;
   double measured_seconds = 0, best_seconds = 0, start_seconds = 0;  // the last run's, the least of all runs, when the last run's began
   uint64_t runs = 0;

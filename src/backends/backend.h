@@ -172,6 +172,9 @@ class Backend {
   virtual std::shared_ptr<void> allocate(size_t bytes) { return allocate_shared(bytes); }
   virtual void copy_from_host(void* to, const void* from, size_t bytes);
   virtual void copy_to_host(void* to, const void* from, size_t bytes);
+  /// Operations a second that this machine really does when it does nothing but f32 multiply-adds, on the backend's threads; takes about
+  /// 50 ms. 0: not known.
+  virtual double measure_peak() { return 0; }
   /// Waits for what was enqueued.
   virtual void finish() {}
 };

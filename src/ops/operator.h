@@ -102,6 +102,8 @@ struct Operator {
   Exprs (*decompose)(const NodeView&, GraphBuilder&, const Exprs& inputs) = nullptr;
   /// Gradients of the inputs, one each; empty Expr: no gradient flows there.
   Exprs (*gradient)(const GradientContext&) = nullptr;
+  /// Arithmetic operations of one run (a multiply-add counts two), for reports. Null: as many as output 0 has elements.
+  double (*operations)(const NodeView&) = nullptr;
   bool pure = true;              // false: never folded, merged or removed as equal to another (random numbers)
   bool shape_only = false;       // the outputs depend on the shapes of the inputs alone (Shape, Size)
   bool elementwise = false;      // output elements depend on the elements of the inputs (broadcast) at the same place alone

@@ -13,6 +13,12 @@ namespace {
 // Results up to this many elements are computed once, while planning, where their inputs are known.
 constexpr int64_t kFoldLimit = 65536;
 
+double operations_of(const Step& step, const NodeView& view) {
+  if (step.definition && step.definition->operations) return step.definition->operations(view);
+  if (!step.definition || !view.has_output(0) || view.output(0).extent != ValueInfo::Extent::exact) return 0;
+  return static_cast<double>(view.output_shape(0).elements());
+}
+
 }  // namespace
 
 void PlanEnvironment::index_schemes() {
@@ -473,6 +479,7 @@ class PlanBuilder {
       slots_of(step.captured, step.captured_slots);
       const Infos infos = infos_of(step);
       const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
+      step.operations = operations_of(step, view);
       PrepareContext context(view, step.backend->device(), step.estimate, *environment_.weights);
       step.kernel = step.scheme->prepare(context);
       MINNOW_CHECK(step.kernel, "a scheme that accepted must prepare a kernel");

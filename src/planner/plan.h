@@ -78,6 +78,7 @@ struct Step {
   std::unique_ptr<SubgraphRunner> subgraphs;
   size_t scratch_bytes = 0, scratch_offset = 0;
   std::vector<Refusal> refusals;
+  double operations = 0;  // arithmetic operations of one run
   // Profile, where a session asks for it.
   double measured_seconds = 0, best_seconds = 0, start_seconds = 0;
   uint64_t runs = 0;

@@ -228,6 +228,7 @@ PlanReport Session::plan_report() const {
       row.scheme = step.scheme->name;
       row.backend = step.backend->name();
       row.scratch_bytes = step.scratch_bytes;
+      row.operations = step.operations;
       row.estimated_seconds = step.estimate.seconds;
       row.measured_seconds = step.measured_seconds;
       row.best_seconds = step.best_seconds;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iostream>
+
+#include "base/os.h"
+#include "cli/commands.h"
+#include "runtime/backends.h"
+
+namespace minnow::cli {
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::vector<std::string> inputs, shapes;
+  double seconds = 2;
+  RunOptions run;
+  bool json = false;
+};
+
+void bench_command(const Arguments& arguments) {
+  const Stopwatch load;
+  const Model model = load_model(arguments.model);
+  const double load_seconds = load.seconds();
+  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
+  const SessionOptions options = arguments.run.session();
+  Session session(model, options);
+  std::vector<Shape> input_shapes;
+  std::vector<TensorView> views;
+  for (const Tensor& input : inputs) input_shapes.push_back(input.shape()), views.push_back(input);
+  const Stopwatch plan;
+  session.prepare(input_shapes);
+  const double plan_seconds = plan.seconds();
+  const Stopwatch first;
+  std::vector<Tensor> outputs = session.run(views);
+  const double first_seconds = first.seconds();
+  std::vector<MutableTensorView> targets;
+  for (Tensor& output : outputs) targets.push_back(output.writable());
+  std::vector<double> times;
+  {
+    Progress progress("measuring");
+    const Stopwatch total;
+    while (times.size() < 5 || (total.seconds() < arguments.seconds && times.size() < 1000000)) {
+      const Stopwatch one;
+      session.run(views, targets);
+      times.push_back(one.seconds());
+    }
+  }
+  std::sort(times.begin(), times.end());
+  double operations = 0;
+  for (const PlanRow& row : session.plan_report().rows) operations += row.operations;
+  BackendOptions backend_options;
+  backend_options.threads = arguments.run.threads > 0 ? arguments.run.threads : os::available_cores();
+  const double peak = make_backend(arguments.run.backend, backend_options)->measure_peak();
+  const double median = times[times.size() / 2], gflops = operations / times[0] * 1e-9;
+  Json json = {{"model", arguments.model},
+               {"backend", arguments.run.backend},
+               {"threads", backend_options.threads},
+               {"runs", times.size()},
+               {"min_ms", times[0] * 1e3},
+               {"median_ms", median * 1e3},
+               {"p90_ms", times[times.size() * 9 / 10] * 1e3},
+               {"load_ms", load_seconds * 1e3},
+               {"plan_ms", plan_seconds * 1e3},
+               {"first_run_ms", first_seconds * 1e3},
+               {"arena_bytes", session.arena_bytes()},
+               {"weight_bytes", model.weight_bytes()},
+               {"peak_rss_bytes", os::peak_resident_bytes()},
+               {"gflops", gflops},
+               {"peak_fraction", peak > 0 ? Json(operations / times[0] / peak) : Json()}};
+  if (arguments.json) return print_json(json);
+  std::cout << "min " << human_seconds(times[0]) << ", median " << human_seconds(median) << ", 90 % "
+            << human_seconds(times[times.size() * 9 / 10]) << " over " << times.size() << " runs, " << backend_options.threads
+            << " threads\n"
+            << "load " << human_seconds(load_seconds) << ", plan " << human_seconds(plan_seconds) << ", first run "
+            << human_seconds(first_seconds) << '\n'
+            << "arena " << human_bytes(static_cast<double>(session.arena_bytes())) << ", weights "
+            << human_bytes(static_cast<double>(model.weight_bytes())) << ", peak memory "
+            << human_bytes(static_cast<double>(os::peak_resident_bytes())) << '\n';
+  std::cout.precision(4);
+  std::cout << gflops << " GFLOP/s";
+  if (peak > 0) std::cout << ", " << 100 * operations / times[0] / peak << " % of the measured peak of " << peak * 1e-9 << " GFLOP/s";
+  std::cout << '\n';
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("bench", "Measures how fast a model runs here");
+  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
+  command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--shape", arguments->shapes, "shape of an input with open dimensions: name=1x3x224x224; others are 1");
+  command->add_option("--input", arguments->inputs, "name=x.npy; inputs that are not given are random");
+  arguments->run.add_to(*command);
+  command->add_flag("--json", arguments->json, "print one JSON object");
+  command->callback([arguments] { bench_command(*arguments); });
+}
+
+}  // namespace minnow::cli

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands of `minnow`, one file each, and what they share.
+#pragma once
+#include <minnow/convert.h>
+#include <minnow/minnow.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace minnow::cli {
+
+using Json = nlohmann::ordered_json;
+
+void add_convert(CLI::App& app);
+void add_run(CLI::App& app);
+void add_bench(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_profile(CLI::App& app);
+void add_ops(CLI::App& app);
+
+/// Options that every command running a model has.
+struct RunOptions {
+  int threads = 0;
+  std::string backend = "cpu", precision = "normal";
+  double memory_limit_mb = 0;
+  void add_to(CLI::App& command);
+  SessionOptions session() const;
+};
+
+/// A model file of any format that can be read; foreign ones are converted on the way. Its path is part of every error.
+Model load_model(const std::string& path, const std::vector<std::string>& shapes = {});
+
+/// "name=1x3x224x224", or the dimensions alone for position `index`. A dimension "?" (-1) stays as it is.
+struct NamedShape {
+  std::string name;  // empty: by position
+  std::vector<int64_t> dims;
+};
+NamedShape parse_shape(const std::string& text);
+
+/// Inputs for a model: from "name=x.npy" or "x.npy" arguments; what is not given is random where `fill_random` (floats N(0,1), integers 0
+/// or 1, symbolic dimensions 1 unless `shapes` says otherwise), else an error.
+std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
+                                bool fill_random);
+
+/// JSON alone on stdout.
+void print_json(const Json& json);
+/// "1.23 MB"
+std::string human_bytes(double bytes);
+/// "12.3 ms"
+std::string human_seconds(double seconds);
+
+/// Says on stderr what takes longer than a second, and how long it took.
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct Stopwatch {
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+};
+
+}  // namespace minnow::cli

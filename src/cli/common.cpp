@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <cstring>
+#include <iostream>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "base/error.h"
+#include "base/numeric.h"
+#include "base/os.h"
+#include "cli/commands.h"
+#include "cli/npy.h"
+#include "runtime/backends.h"
+
+namespace minnow::cli {
+
+void RunOptions::add_to(CLI::App& command) {
+  command.add_option("--threads", threads, "threads that compute; 0 takes all cores")->check(CLI::Range(0, 1024))->capture_default_str();
+  command.add_option("--backend", backend, "where to compute")->check(CLI::IsMember(backend_names()))->capture_default_str();
+  command.add_option("--precision", precision, "high: plain sums only; normal: may use Winograd; low: may compute in 16 bits")
+      ->check(CLI::IsMember({"high", "normal", "low"}))
+      ->capture_default_str();
+  command.add_option("--memory-limit", memory_limit_mb, "megabytes for the values between operators; 0 takes the machine's memory");
+}
+
+SessionOptions RunOptions::session() const {
+  SessionOptions options;
+  options.threads = threads;
+  options.backends = {backend};
+  options.precision = precision;
+  options.memory_limit = static_cast<size_t>(memory_limit_mb * 1e6);
+  return options;
+}
+
+NamedShape parse_shape(const std::string& text) {
+  NamedShape shape;
+  const size_t equals = text.rfind('=');
+  if (equals != text.npos) shape.name = text.substr(0, equals);
+  const std::string dims = equals == text.npos ? text : text.substr(equals + 1);
+  for (size_t at = 0; at <= dims.size() && !dims.empty();) {
+    const size_t end = std::min(dims.find_first_of("x,", at), dims.size());
+    const std::string part = dims.substr(at, end - at);
+    int64_t dim = -1;
+    if (part != "?" && part != "-1") {
+      const auto [next, error] = std::from_chars(part.data(), part.data() + part.size(), dim);
+      if (error != std::errc() || next != part.data() + part.size() || dim < 0)
+        throw InvalidArgument("--shape {}: \"{}\" is not a dimension; write name=1x3x224x224", text, part);
+    }
+    shape.dims.push_back(dim);
+    at = end + 1;
+  }
+  return shape;
+}
+
+Model load_model(const std::string& path, const std::vector<std::string>& shapes) {
+  Progress progress("reading " + path);
+  ConvertOptions options;
+  options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
+  for (const std::string& text : shapes) {
+    const NamedShape shape = parse_shape(text);
+    if (!shape.name.empty()) options.shapes[shape.name] = shape.dims;
+  }
+  return convert(path, options);
+}
+
+namespace {
+
+Tensor random_tensor(DType dtype, const Shape& shape, uint64_t seed) {
+  Tensor tensor(dtype, shape);
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal;
+  char* out = static_cast<char*>(tensor.writable().data());
+  const size_t count = static_cast<size_t>(tensor.elements());
+  for (size_t i = 0; i < count; ++i) {
+    if (is_float(dtype)) {
+      const double value = normal(generator);
+      narrow(dtype, &value, 1, out + i * size_of(dtype));
+    } else {
+      const int64_t value = static_cast<int64_t>(generator() & 1);
+      narrow(dtype, &value, 1, out + i * size_of(dtype));
+    }
+  }
+  return tensor;
+}
+
+// Elements that NumPy has no type for arrive under another name: the model knows better.
+Tensor adapt(Tensor tensor, DType wanted) {
+  if (tensor.dtype() == wanted || wanted == DType::undefined) return tensor;
+  const bool nameless = (tensor.dtype() == DType::bf16 && size_of(wanted) == 2) ||
+                        (tensor.dtype() == DType::u8 && size_of(wanted) == 1 && is_float(wanted)) ||
+                        (tensor.dtype() == DType::u8 && is_unsigned(wanted) && size_of(wanted) == 1) ||
+                        (tensor.dtype() == DType::i8 && is_signed(wanted) && size_of(wanted) == 1);
+  return nameless ? Tensor(wanted, tensor.shape(), tensor.data(), tensor.owner()) : tensor;
+}
+
+}  // namespace
+
+std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
+                                bool fill_random) {
+  const std::vector<ValueDescription>& inputs = model.inputs();
+  std::vector<Tensor> tensors(inputs.size());
+  const auto find = [&](const std::string& name) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].name == name) return i;
+    std::vector<std::string> names;
+    for (const ValueDescription& input : inputs) names.push_back(input.name);
+    throw InvalidArgument("the model has no input \"{}\"; its inputs are {}", name, names);
+  };
+  size_t position = 0;
+  for (const std::string& file : files) {
+    // A path may hold "=": it is a name only where the part before it is an input, or no such file exists.
+    const size_t equals = file.rfind('=');
+    const bool by_name = equals != file.npos && !os::file_exists(file);
+    if (!by_name && position >= inputs.size())
+      throw InvalidArgument("{} inputs are given, the model takes {}", files.size(), inputs.size());
+    const size_t i = by_name ? find(file.substr(0, equals)) : position++;
+    tensors[i] = adapt(read_npy(by_name ? file.substr(equals + 1) : file), inputs[i].dtype);
+  }
+  std::map<size_t, std::vector<int64_t>> given;
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    const NamedShape shape = parse_shape(shapes[k]);
+    given[shape.name.empty() ? k : find(shape.name)] = shape.dims;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (tensors[i]) continue;
+    if (!fill_random)
+      throw InvalidArgument("input \"{}\" ({}) is not given; use --input {}=FILE.npy", inputs[i].name, inputs[i].type, inputs[i].name);
+    if (!inputs[i].is_tensor) throw InvalidArgument("input \"{}\" is {}, which cannot be made up", inputs[i].name, inputs[i].type);
+    Shape shape;
+    for (int64_t dim : inputs[i].dims) shape.push_back(dim < 0 ? 1 : dim);
+    if (const auto found = given.find(i); found != given.end()) {
+      if (inputs[i].has_rank && found->second.size() != inputs[i].dims.size())
+        throw InvalidArgument("input \"{}\" is {}, a shape of {} dimensions is given", inputs[i].name, inputs[i].type,
+                              found->second.size());
+      shape = Shape(found->second);
+      for (int64_t& dim : shape) dim = dim < 0 ? 1 : dim;
+    }
+    tensors[i] = random_tensor(inputs[i].dtype == DType::undefined ? DType::f32 : inputs[i].dtype, shape, 7 + i);
+  }
+  return tensors;
+}
+
+void print_json(const Json& json) { std::cout << json.dump(2) << '\n'; }
+
+std::string human_bytes(double bytes) {
+  char text[32];
+  const char* unit = bytes >= 1e9 ? "GB" : bytes >= 1e6 ? "MB" : bytes >= 1e3 ? "kB" : "B";
+  const double value = bytes >= 1e9 ? bytes / 1e9 : bytes >= 1e6 ? bytes / 1e6 : bytes >= 1e3 ? bytes / 1e3 : bytes;
+  std::snprintf(text, sizeof text, bytes < 1e3 ? "%.0f %s" : "%.2f %s", value, unit);
+  return text;
+}
+
+std::string human_seconds(double seconds) {
+  char text[32];
+  if (seconds >= 1)
+    std::snprintf(text, sizeof text, "%.2f s", seconds);
+  else if (seconds >= 1e-3)
+    std::snprintf(text, sizeof text, "%.2f ms", seconds * 1e3);
+  else
+    std::snprintf(text, sizeof text, "%.1f us", seconds * 1e6);
+  return text;
+}
+
+struct Progress::State {
+  std::string what;
+  Stopwatch watch;
+  std::mutex mutex;
+  std::condition_variable done;
+  bool finished = false, shown = false;
+  std::thread thread;
+};
+
+Progress::Progress(std::string what) : state_(std::make_shared<State>()) {
+  state_->what = std::move(what);
+  state_->thread = std::thread([state = state_.get()] {
+    std::unique_lock lock(state->mutex);
+    if (state->done.wait_for(lock, std::chrono::seconds(1), [&] { return state->finished; })) return;
+    state->shown = true;
+    std::cerr << state->what << " ..." << std::endl;
+  });
+}
+
+Progress::~Progress() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->finished = true;
+  }
+  state_->done.notify_all();
+  state_->thread.join();
+  if (state_->shown) std::cerr << state_->what << ": " << human_seconds(state_->watch.seconds()) << std::endl;
+}
+
+}  // namespace minnow::cli

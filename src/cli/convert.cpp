@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "cli/commands.h"
+#include "graph/graph.h"
+
+namespace minnow::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> paths;
+  std::string optimize = "default", labels;
+  std::vector<std::string> shapes, renames;
+  bool verify = false, dump_passes = false, json = false;
+};
+
+void convert_command(const Arguments& arguments) {
+  if (arguments.paths.size() < 2) throw InvalidArgument("convert needs the model's files and, last, the file to write");
+  const std::vector<std::string> in(arguments.paths.begin(), arguments.paths.end() - 1);
+  const std::string& out = arguments.paths.back();
+  ConvertOptions options;
+  options.optimize = arguments.optimize == "none" ? Optimize::none : arguments.optimize == "train" ? Optimize::train : Optimize::standard;
+  for (const std::string& text : arguments.shapes) {
+    const NamedShape shape = parse_shape(text);
+    if (shape.name.empty()) throw InvalidArgument("--shape {}: write name=1x3x224x224", text);
+    options.shapes[shape.name] = shape.dims;
+  }
+  for (const std::string& text : arguments.renames) {
+    const size_t equals = text.rfind('=');
+    if (equals == text.npos || equals == 0 || equals + 1 == text.size()) throw InvalidArgument("--rename {}: write old=new", text);
+    options.renames[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  if (!arguments.labels.empty()) {
+    std::ifstream file(arguments.labels);
+    if (!file) throw IoError("{}: cannot be opened", arguments.labels);
+    for (std::string line; std::getline(file, line);) options.labels.push_back(line);
+  }
+  options.verify = arguments.verify;
+  options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
+  if (arguments.dump_passes) options.dump_passes = [](std::string_view line) { std::cerr << line << '\n'; };
+  const Stopwatch watch;
+  const Model model = [&] {
+    Progress progress("converting " + in[0]);
+    return convert(in, options);
+  }();
+  save(model, out);
+  const double seconds = watch.seconds();
+  const size_t bytes = os::MappedFile::open(out)->bytes().size();
+  if (arguments.json) {
+    print_json({{"output", out},
+                {"bytes", bytes},
+                {"nodes", model.graph().node_count()},
+                {"weight_bytes", model.weight_bytes()},
+                {"seconds", seconds}});
+  } else {
+    std::cout << out << ": " << model.graph().node_count() << " nodes, " << human_bytes(static_cast<double>(bytes)) << ", "
+              << human_seconds(seconds) << (arguments.verify ? ", verified" : "") << '\n';
+  }
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  std::string known;
+  for (const std::string& format : formats()) known += (known.empty() ? "" : ", ") + format;
+  CLI::App* command =
+      app.add_subcommand("convert", "Reads a model (" + known + "; recognized by content), optimizes it and writes a .minnow file");
+  command->add_option("paths", arguments->paths, "IN... OUT: the model's files, then the file to write")->required()->expected(-2);
+  command->add_option("--optimize", arguments->optimize, "none; default: every pass; train: keeps all parameters and batch normalizations")
+      ->check(CLI::IsMember({"none", "default", "train"}))
+      ->capture_default_str();
+  command->add_option("--shape", arguments->shapes, "fix an input's dimensions: name=1x3x224x224 (? leaves one open)");
+  command->add_option("--rename", arguments->renames, "rename an input or output: old=new");
+  command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model");
+  command->add_flag("--verify", arguments->verify,
+                    "run it before and after optimization and fail where the results differ by more than 1e-4");
+  command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed (on stderr)");
+  command->add_flag("--json", arguments->json, "print JSON");
+  command->callback([arguments] { convert_command(*arguments); });
+}
+
+}  // namespace minnow::cli

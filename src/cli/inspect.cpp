@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "graph/graph.h"
+
+namespace minnow::cli {
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::vector<std::string> shapes;
+  RunOptions run;
+  bool plan = false, text = false, json = false;
+};
+
+void count_operators(const Graph& graph, std::map<std::string, size_t>& counts) {
+  for (const Node& node : graph.nodes()) {
+    ++counts[node.op()];
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) count_operators(**subgraph, counts);
+  }
+}
+
+Json describe(const std::vector<ValueDescription>& values) {
+  Json list = Json::array();
+  for (const ValueDescription& value : values) list.push_back({{"name", value.name}, {"type", value.type}});
+  return list;
+}
+
+size_t parameters(const Graph& graph) {
+  size_t count = 0;
+  for (const auto& constant : graph.constants())
+    if (is_float(constant->constant()->dtype()) || constant->constant()->elements() > 64)
+      count += static_cast<size_t>(constant->constant()->elements());
+  for (const Node& node : graph.nodes())
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) count += parameters(**subgraph);
+  return count;
+}
+
+void inspect_command(const Arguments& arguments) {
+  const Model model = load_model(arguments.model);
+  if (arguments.text) {
+    std::cout << to_text(model.graph());
+    return;
+  }
+  std::map<std::string, size_t> counts;
+  count_operators(model.graph(), counts);
+  const Metadata& metadata = model.graph().metadata;
+  Json json = {{"model", arguments.model},
+               {"source_format", metadata.source_format},
+               {"producer", metadata.producer},
+               {"inputs", describe(model.inputs())},
+               {"outputs", describe(model.outputs())},
+               {"states", describe(model.states())},
+               {"nodes", model.graph().node_count()},
+               {"operators", counts},
+               {"parameters", parameters(model.graph())},
+               {"weight_bytes", model.weight_bytes()}};
+  // Plans for the shapes that are given, symbolic dimensions being 1: gives the arithmetic too.
+  SessionOptions options = arguments.run.session();
+  options.explain = arguments.plan;
+  Session session(model, options);
+  std::vector<Shape> shapes;
+  PlanReport report;
+  bool planned = std::all_of(model.inputs().begin(), model.inputs().end(), [](const ValueDescription& input) { return input.is_tensor; });
+  std::string why;
+  try {
+    for (const Tensor& input : make_inputs(model, {}, arguments.shapes, true)) shapes.push_back(input.shape());
+    session.prepare(shapes);
+    report = session.plan_report();
+  } catch (const Error& error) {
+    if (arguments.plan) throw;
+    planned = false;
+  }
+  double operations = 0;
+  for (const PlanRow& row : report.rows) operations += row.operations;
+  if (planned) json["flops"] = operations;
+  if (arguments.plan) {
+    Json rows = Json::array();
+    for (const PlanRow& row : report.rows)
+      rows.push_back({{"node", row.node},
+                      {"op", row.op},
+                      {"scheme", row.scheme},
+                      {"backend", row.backend},
+                      {"shape", row.shape},
+                      {"layout", row.layout},
+                      {"bytes", row.output_bytes},
+                      {"scratch_bytes", row.scratch_bytes},
+                      {"flops", row.operations},
+                      {"estimate_us", row.estimated_seconds * 1e6},
+                      {"refused", row.refused}});
+    json["plan"] = {
+        {"steps", rows}, {"arena_bytes", report.arena_bytes}, {"arena_lower_bound", report.arena_lower_bound}, {"cut", report.cut}};
+  }
+  if (arguments.json) return print_json(json);
+
+  const auto list = [](const char* what, const std::vector<ValueDescription>& values) {
+    for (const ValueDescription& value : values) std::cout << what << ' ' << value.name << ": " << value.type << '\n';
+  };
+  list("input ", model.inputs());
+  list("output", model.outputs());
+  list("state ", model.states());
+  std::cout << model.graph().node_count() << " nodes, " << parameters(model.graph()) << " parameters, "
+            << human_bytes(static_cast<double>(model.weight_bytes()));
+  if (planned) std::cout << ", " << std::setprecision(4) << operations * 1e-9 << " GFLOP";
+  std::cout << '\n';
+  for (const auto& [op, count] : counts) std::cout << "  " << std::setw(5) << count << "  " << op << '\n';
+  if (!arguments.plan) return;
+  std::cout << "\nplan: arena " << human_bytes(static_cast<double>(report.arena_bytes)) << " (no less than "
+            << human_bytes(static_cast<double>(report.arena_lower_bound)) << ")"
+            << (report.cut ? "; what follows depends on data and is planned while running" : "") << '\n';
+  for (const PlanRow& row : report.rows) {
+    std::cout << "  " << std::left << std::setw(28) << row.node.substr(0, 28) << ' ' << std::setw(20) << row.op << ' ' << std::setw(26)
+              << row.scheme << ' ' << std::setw(10) << row.backend << ' ' << std::setw(20) << row.shape << ' ' << std::setw(9) << row.layout
+              << std::right << std::setw(12) << human_bytes(static_cast<double>(row.output_bytes)) << std::setw(12)
+              << human_seconds(row.estimated_seconds) << '\n';
+    for (const std::string& refused : row.refused) std::cout << "      not " << refused << '\n';
+  }
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("inspect", "Shows what a model consists of, and with --plan how it will be computed");
+  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
+  command->add_flag("--plan", arguments->plan,
+                    "scheme, backend, layout, bytes and estimate of every node, and why other schemes were refused");
+  command->add_flag("--text", arguments->text, "the graph as text");
+  command->add_option("--shape", arguments->shapes, "shape of an input with open dimensions: name=1x3x224x224; others are 1");
+  arguments->run.add_to(*command);
+  command->add_flag("--json", arguments->json, "print JSON");
+  command->callback([arguments] { inspect_command(*arguments); });
+}
+
+}  // namespace minnow::cli

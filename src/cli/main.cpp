@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `minnow` command.
+#include <exception>
+#include <iostream>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace minnow;
+  CLI::App app{
+      "Minnow: converts, runs and examines deep-learning models.\n\n"
+      "  minnow convert model.onnx model.minnow       optimize a model and write it in Minnow's format\n"
+      "  minnow run model.minnow --input x.npy        compute its outputs, one .npy file each\n"
+      "  minnow bench model.minnow --threads 1        how fast it runs here\n"
+      "  minnow inspect model.minnow --plan           what it consists of and how it will be computed\n"};
+  app.set_version_flag("--version", std::string("minnow ") + version());
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  cli::add_convert(app);
+  cli::add_run(app);
+  cli::add_bench(app);
+  cli::add_inspect(app);
+  cli::add_profile(app);
+  cli::add_ops(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const Error& error) {
+    std::cerr << "minnow: " << error.what() << '\n';
+    return 1;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "minnow: the system has no more memory\n";
+    return 1;
+  } catch (const std::exception& error) {
+    std::cerr << "minnow: " << error.what() << '\n';
+    return 1;
+  }
+  std::cout.flush();
+  if (!std::cout) {
+    std::cerr << "minnow: the output could not be written\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "cli/commands.h"
+
+namespace minnow::cli {
+namespace {
+
+struct Arguments {
+  std::string model, trace;
+  std::vector<std::string> inputs, shapes;
+  double seconds = 1;
+  RunOptions run;
+  bool json = false;
+};
+
+// The trace-event format that Chrome's and Perfetto's viewers read: complete events ("ph": "X") with microseconds.
+void write_trace(const PlanReport& report, const std::string& path) {
+  Json events = Json::array();
+  for (const PlanRow& row : report.rows)
+    events.push_back({{"name", row.op + " " + row.node},
+                      {"cat", row.op},
+                      {"ph", "X"},
+                      {"ts", row.start_seconds * 1e6},
+                      {"dur", row.measured_seconds * 1e6},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"args", {{"scheme", row.scheme}, {"backend", row.backend}, {"shape", row.shape}, {"layout", row.layout}}}});
+  const std::string text = Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump();
+  os::write_file_atomically(path, [&](const os::ByteSink& sink) { sink(std::as_bytes(std::span(text.data(), text.size()))); });
+}
+
+void profile_command(const Arguments& arguments) {
+  const Model model = load_model(arguments.model);
+  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
+  const std::vector<TensorView> views(inputs.begin(), inputs.end());
+  Session session(model, arguments.run.session());
+  session.run(views);
+  session.set_profiling(true);
+  const Stopwatch total;
+  do session.run(views);
+  while (total.seconds() < arguments.seconds);
+  PlanReport report = session.plan_report();
+  if (!arguments.trace.empty()) write_trace(report, arguments.trace);
+  double sum = 0;
+  for (const PlanRow& row : report.rows) sum += row.best_seconds;
+  if (arguments.json) {
+    Json rows = Json::array();
+    for (const PlanRow& row : report.rows)
+      rows.push_back({{"node", row.node},
+                      {"op", row.op},
+                      {"scheme", row.scheme},
+                      {"backend", row.backend},
+                      {"shape", row.shape},
+                      {"layout", row.layout},
+                      {"best_us", row.best_seconds * 1e6},
+                      {"estimate_us", row.estimated_seconds * 1e6},
+                      {"flops", row.operations},
+                      {"runs", row.runs}});
+    return print_json({{"model", arguments.model}, {"sum_of_best_us", sum * 1e6}, {"nodes", rows}});
+  }
+  std::stable_sort(report.rows.begin(), report.rows.end(),
+                   [](const PlanRow& a, const PlanRow& b) { return a.best_seconds > b.best_seconds; });
+  std::cout << "     time   share  GFLOP/s  estimate  node\n" << std::fixed;
+  for (const PlanRow& row : report.rows)
+    std::cout << std::setw(9) << human_seconds(row.best_seconds) << std::setw(7) << std::setprecision(1)
+              << 100 * row.best_seconds / std::max(sum, 1e-12) << "%" << std::setw(9)
+              << row.operations / std::max(row.best_seconds, 1e-9) * 1e-9 << std::setw(10) << human_seconds(row.estimated_seconds) << "  "
+              << row.op << " " << row.node << " " << row.shape << " (" << row.scheme << ", " << row.layout << ")\n";
+  std::cout << "sum of the best times: " << human_seconds(sum) << '\n';
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("profile", "Measures every node of a model");
+  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
+  command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--shape", arguments->shapes, "shape of an input with open dimensions: name=1x3x224x224; others are 1");
+  command->add_option("--input", arguments->inputs, "name=x.npy; inputs that are not given are random");
+  command->add_option("--trace", arguments->trace, "write the last run as a trace file for chrome://tracing or Perfetto");
+  arguments->run.add_to(*command);
+  command->add_flag("--json", arguments->json, "print JSON");
+  command->callback([arguments] { profile_command(*arguments); });
+}
+
+}  // namespace minnow::cli
