@@ -36,9 +36,10 @@ struct ValueDescription {
 class MINNOW_API Model {
  public:
   /// A .minnow file; its weights are used in place from the mapped file. Throws IoError, InvalidModel.
-  static Model load(const std::string& path);
+  static Model load(const std::string& path, std::shared_ptr<const OperatorSet> operators = nullptr);
   /// The bytes of such a file. They are copied unless `owner` keeps them alive.
-  static Model from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr);
+  static Model from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr,
+                           std::shared_ptr<const OperatorSet> operators = nullptr);
   /// A graph that was built or imported in this process.
   static Model from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const OperatorSet> operators = nullptr);
 
@@ -146,6 +147,10 @@ class MINNOW_API Session {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// The built-in operators and those of these shared libraries (see <minnow/custom_op.h>), for Model::load and convert(). The libraries stay
+/// loaded as long as the set, or a model that uses it, lives. Throws IoError, InvalidArgument.
+MINNOW_API std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries);
 
 /// "0.1.0"
 MINNOW_API const char* version() noexcept;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "ops/custom.h"
 #if __has_include("graph/model_file.h")
 #include "graph/model_file.h"
 #endif
@@ -77,18 +78,23 @@ Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const Oper
 }
 
 #if __has_include("graph/model_file.h")
-Model Model::load(const std::string& path) { return from_graph(read_model(path)); }
+Model Model::load(const std::string& path, std::shared_ptr<const OperatorSet> operators) {
+  return from_graph(read_model(path), std::move(operators));
+}
 
-Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                         std::shared_ptr<const OperatorSet> operators) {
   if (!owner) {
     std::shared_ptr<void> copy = allocate_shared(bytes.size());
     std::memcpy(copy.get(), bytes.data(), bytes.size());
     bytes = {static_cast<const std::byte*>(copy.get()), bytes.size()};
     owner = std::move(copy);
   }
-  return from_graph(read_model(bytes, std::move(owner)));
+  return from_graph(read_model(bytes, std::move(owner)), std::move(operators));
 }
 #endif
+
+std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries) { return load_custom_operators(libraries); }
 
 const std::vector<ValueDescription>& Model::inputs() const noexcept { return impl_->inputs; }
 const std::vector<ValueDescription>& Model::outputs() const noexcept { return impl_->outputs; }

@@ -8,6 +8,9 @@ namespace minnow::test {
 /// The root of the repository: for files that lie beside the tests.
 std::filesystem::path source_dir();
 
+/// The root of the build folder.
+std::filesystem::path binary_dir();
+
 /// An empty folder of this process's own below the build folder, made by the first call and removed at exit.
 std::filesystem::path scratch_dir();
 

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/custom.h"
+
+#include <minnow/minnow_c.h>
+
+#include <deque>
+
+#include "base/os.h"
+
+// One call of a custom operator: what the functions of minnow_op_api work on.
+struct minnow_op_call {
+  const minnow::NodeView* node;
+  minnow::KernelArgs* args;  // null while inferring
+  std::vector<minnow_tensor> inputs, outputs;
+  std::string failure;
+  size_t needed;  // the input whose contents are needed
+};
+
+namespace minnow {
+namespace {
+
+constexpr size_t kNothingNeeded = ~size_t{0};
+
+minnow_tensor describe(const ValueInfo& info, const void* data) {
+  minnow_tensor tensor{};
+  tensor.dtype = static_cast<int32_t>(info.dtype);
+  tensor.rank = info.extent == ValueInfo::Extent::exact ? static_cast<int32_t>(info.shape.rank()) : -1;
+  for (size_t i = 0; i < info.shape.rank(); ++i) tensor.dims[i] = info.shape[i];
+  tensor.data = const_cast<void*>(data);
+  return tensor;
+}
+
+template <class T>
+const T* attribute(const minnow_op_call* call, const char* name) {
+  return call->node->node().attributes.get<T>(name);
+}
+
+size_t input_count(const minnow_op_call* call) { return call->inputs.size(); }
+size_t output_count(const minnow_op_call* call) { return call->outputs.size(); }
+const minnow_tensor* input(const minnow_op_call* call, size_t i) { return i < call->inputs.size() ? &call->inputs[i] : nullptr; }
+minnow_tensor* output(minnow_op_call* call, size_t i) { return i < call->outputs.size() ? &call->outputs[i] : nullptr; }
+
+void* allocate_output(minnow_op_call* call, size_t i, int32_t rank, const int64_t* dims) {
+  if (!call->args || i >= call->outputs.size() || rank < 0 || rank > MINNOW_MAX_RANK) {
+    call->failure = "asks for memory of an output that it cannot have";
+    return nullptr;
+  }
+  try {
+    const MutableTensorView view = call->args->allocate_output(i, Shape(std::span<const int64_t>(dims, static_cast<size_t>(rank))));
+    static char nothing;
+    return view.data() ? view.data() : &nothing;
+  } catch (const std::exception& error) {
+    call->failure = error.what();
+    return nullptr;
+  }
+}
+
+int attribute_int(const minnow_op_call* call, const char* name, int64_t* value) {
+  const int64_t* found = attribute<int64_t>(call, name);
+  return found ? (*value = *found, 1) : 0;
+}
+int attribute_float(const minnow_op_call* call, const char* name, float* value) {
+  const float* found = attribute<float>(call, name);
+  return found ? (*value = *found, 1) : 0;
+}
+int attribute_string(const minnow_op_call* call, const char* name, const char** text, size_t* length) {
+  const std::string* found = attribute<std::string>(call, name);
+  return found ? (*text = found->data(), *length = found->size(), 1) : 0;
+}
+int attribute_ints(const minnow_op_call* call, const char* name, const int64_t** values, size_t* count) {
+  const Ints* found = attribute<Ints>(call, name);
+  return found ? (*values = found->data(), *count = found->size(), 1) : 0;
+}
+int attribute_floats(const minnow_op_call* call, const char* name, const float** values, size_t* count) {
+  const Floats* found = attribute<Floats>(call, name);
+  return found ? (*values = found->data(), *count = found->size(), 1) : 0;
+}
+int attribute_tensor(const minnow_op_call* call, const char* name, minnow_tensor* value) {
+  const Tensor* found = attribute<Tensor>(call, name);
+  if (!found) return 0;
+  ValueInfo info;
+  info.dtype = found->dtype();
+  info.shape = found->shape();
+  *value = describe(info, found->data());
+  return 1;
+}
+void need_contents(minnow_op_call* call, size_t i) { call->needed = i; }
+void fail(minnow_op_call* call, const char* sentence) {
+  if (call->failure.empty()) call->failure = sentence ? sentence : "failed";
+}
+
+constexpr minnow_op_api kApi{sizeof(minnow_op_api),
+                             input_count,
+                             output_count,
+                             input,
+                             output,
+                             allocate_output,
+                             attribute_int,
+                             attribute_float,
+                             attribute_string,
+                             attribute_ints,
+                             attribute_floats,
+                             attribute_tensor,
+                             need_contents,
+                             fail};
+
+const minnow_custom_op& table_of(const NodeView& node) { return *static_cast<const minnow_custom_op*>(node.definition()->custom); }
+
+void infer(const NodeView& node, std::span<ValueInfo> outputs) {
+  minnow_op_call call{&node, nullptr, {}, {}, {}, kNothingNeeded};
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) {
+      call.inputs.push_back({});
+      continue;
+    }
+    const ValueInfo& info = node.input(i);
+    if (info.kind != ValueInfo::Kind::tensor) node.fail("input {} is a sequence or an optional, custom operators take tensors", i);
+    call.inputs.push_back(describe(info, info.contents.data()));
+  }
+  call.outputs.resize(outputs.size());
+  const int status = table_of(node).infer(&kApi, &call, table_of(node).user);
+  if (status != 0 && call.needed < node.input_count() && !node.is_constant(call.needed)) throw NeedsContents{call.needed};
+  if (status != 0) node.fail("{}", call.failure.empty() ? std::string("the operator refuses these inputs") : call.failure);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ValueInfo& info = outputs[i];
+    if (!node.has_output(i)) {
+      info.kind = ValueInfo::Kind::absent;
+      continue;
+    }
+    const minnow_tensor& made = call.outputs[i];
+    info.kind = ValueInfo::Kind::tensor;
+    info.dtype = static_cast<DType>(made.dtype);
+    if (size_of(info.dtype) == 0) node.fail("the operator gives output {} no dtype that can be", i);
+    if (made.rank < 0) {
+      info.extent = ValueInfo::Extent::unknown;
+    } else {
+      if (made.rank > MINNOW_MAX_RANK) node.fail("the operator gives output {} a rank of {}", i, made.rank);
+      info.extent = ValueInfo::Extent::exact;
+      info.shape = Shape(std::span<const int64_t>(made.dims, static_cast<size_t>(made.rank)));
+      info.shape.elements();
+    }
+  }
+}
+
+void reference(const NodeView& node, KernelArgs& args) {
+  minnow_op_call call{&node, &args, {}, {}, {}, kNothingNeeded};
+  for (size_t i = 0; i < args.input_count(); ++i)
+    call.inputs.push_back(args.has_input(i) ? describe(node.input(i), args.input(i).data()) : minnow_tensor{});
+  for (size_t i = 0; i < args.output_count(); ++i) {
+    call.outputs.push_back({});
+    if (!args.has_output(i)) continue;
+    const bool known = node.output(i).extent == ValueInfo::Extent::exact;
+    call.outputs.back() = describe(node.output(i), known ? args.output(i).data() : nullptr);
+  }
+  if (table_of(node).compute(&kApi, &call, table_of(node).user) != 0 || !call.failure.empty())
+    args.fail("{}", call.failure.empty() ? std::string("the operator failed") : call.failure);
+}
+
+struct LoadedSet {
+  OperatorSet set;
+  std::deque<os::SharedLibrary> libraries;
+  std::deque<Operator> operators;
+};
+
+}  // namespace
+
+std::shared_ptr<const OperatorSet> load_custom_operators(const std::vector<std::string>& libraries) {
+  auto loaded = std::make_shared<LoadedSet>();
+  loaded->set = OperatorSet::builtin();
+  for (const std::string& path : libraries) {
+    const os::SharedLibrary& library = loaded->libraries.emplace_back(path);
+    const auto list = reinterpret_cast<minnow_custom_ops_function>(library.symbol("minnow_custom_ops"));
+    if (!list) throw InvalidArgument("{}: exports no minnow_custom_ops; see minnow/custom_op.h", path);
+    size_t count = 0;
+    const minnow_custom_op* const* tables = list(MINNOW_CUSTOM_OP_ABI, &count);
+    if (!tables) throw InvalidArgument("{}: was built for another version of custom operators than {}", path, MINNOW_CUSTOM_OP_ABI);
+    for (size_t i = 0; i < count; ++i) {
+      const minnow_custom_op* table = tables[i];
+      if (!table || table->struct_size < sizeof(minnow_custom_op) || !table->name || !table->infer || !table->compute)
+        throw InvalidArgument("{}: custom operator {} is incomplete", path, i);
+      Operator op;
+      op.name = table->name;
+      op.doc = table->doc ? table->doc : "";
+      op.inputs = {{"inputs", kAny, kVariadic}};
+      op.outputs = {{"outputs", same_as("inputs"), kVariadic}};
+      op.infer = infer;
+      op.reference = reference;
+      op.custom = table;
+      loaded->operators.push_back(std::move(op));
+      loaded->set.add(loaded->operators.back());
+    }
+  }
+  return std::shared_ptr<const OperatorSet>(loaded, &loaded->set);
+}
+
+}  // namespace minnow

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators from shared libraries, through the C tables of <minnow/minnow_c.h>.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/operator.h"
+
+namespace minnow {
+
+/// The built-in operators and those of the libraries, which stay loaded as long as the set lives.
+/// Throws IoError for a library that cannot be loaded, InvalidArgument for one that exports no operators of this ABI version.
+std::shared_ptr<const OperatorSet> load_custom_operators(const std::vector<std::string>& libraries);
+
+}  // namespace minnow
