@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run whose shapes were planned before allocates nothing. Counts every call of operator new.
+#include <gtest/gtest.h>
+#include <minnow/minnow.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "graph/expr.h"
+#include "runtime/backends.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MINNOW_COUNTS_ALLOCATIONS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MINNOW_COUNTS_ALLOCATIONS 0
+#endif
+#endif
+#ifndef MINNOW_COUNTS_ALLOCATIONS
+#define MINNOW_COUNTS_ALLOCATIONS 1
+#endif
+
+#if MINNOW_COUNTS_ALLOCATIONS
+
+namespace {
+std::atomic<bool> g_counting{false};
+std::atomic<int> g_allocations{0};
+void* count(void* memory) {
+  if (g_counting.load(std::memory_order_relaxed)) g_allocations.fetch_add(1, std::memory_order_relaxed);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+void* operator new(size_t bytes) { return count(std::malloc(bytes ? bytes : 1)); }
+void* operator new[](size_t bytes) { return count(std::malloc(bytes ? bytes : 1)); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return count(std::aligned_alloc(static_cast<size_t>(alignment), (bytes + static_cast<size_t>(alignment) - 1) /
+                                                                      static_cast<size_t>(alignment) * static_cast<size_t>(alignment)));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace minnow {
+namespace {
+
+TEST(Allocation, a_planned_run_makes_none) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  const Expr x = b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {1, 8, 12, 12})));
+  Tensor weight(DType::f32, {16, 8, 3, 3});
+  const Expr y = op("Relu", {op("Conv", {x, b.constant(weight)}, {{"pads", Ints{1, 1, 1, 1}}})});
+  const Expr z = op("Conv", {y, b.constant(Tensor(DType::f32, {8, 16, 1, 1}))}) + x;
+  graph->add_output(*z.value());
+  const Model model = Model::from_graph(std::move(graph));
+  for (const std::string& backend : backend_names()) {
+    if (backend == "reference") continue;  // references widen whole tensors
+    for (const int threads : {1, 2}) {
+      SessionOptions options;
+      options.backends = {backend};
+      options.threads = threads;
+      Session session(model, options);
+      const Tensor input(DType::f32, {1, 8, 12, 12});
+      Tensor output(DType::f32, {1, 8, 12, 12});
+      const TensorView inputs[] = {input};
+      const MutableTensorView outputs[] = {output.writable()};
+      session.run(inputs, outputs);
+      g_allocations = 0;
+      g_counting = true;
+      for (int i = 0; i < 10; ++i) session.run(inputs, outputs);
+      g_counting = false;
+      EXPECT_EQ(g_allocations, 0) << backend << ", " << threads << " threads";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace minnow
+
+#endif
