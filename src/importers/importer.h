@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// From foreign model files to graphs of Minnow's own operators.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace minnow {
+
+class OperatorSet;
+
+/// Reads `bytes` bytes at `offset` of the file `name` into `buffer`; returns how many there were, fewer only at the file's end. The model
+/// itself has the empty name; files that it refers to (external data) come by the relative path that the model gives, checked to lead
+/// nowhere else. Throws where the file cannot be read.
+using ReadCallback = std::function<size_t(const std::string& name, uint64_t offset, void* buffer, size_t bytes)>;
+
+struct ImportOptions {
+  /// Told what was read differently than the file says, a sentence each. Empty: the log hook gets it.
+  std::function<void(std::string_view sentence)> warn;
+  /// Operators that the graph may hold; null: the built-in ones. A set with custom operators accepts theirs too.
+  const OperatorSet* operators = nullptr;
+  /// What the model is called in errors and in Graph::source; empty: the file's name, or "model".
+  std::string source;
+  /// Models from memory: the folder that external data is read from; empty: none, and external data is an error.
+  std::string external_folder;
+};
+
+/// Reads an ONNX model of any opset into a graph of today's operators. Weights are used in place where they lie aligned, so the graph keeps
+/// the file mapped. Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are missing, with their nodes.
+std::unique_ptr<Graph> import_onnx(const std::string& path, const ImportOptions& options = {});
+/// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
+std::unique_ptr<Graph> import_onnx(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options = {});
+/// The same through a callback that reads the model and the files beside it.
+std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions& options = {});
+
+/// True where the bytes (a whole file, or its first few kilobytes) look like an ONNX model.
+bool looks_like_onnx(std::span<const std::byte> bytes);
+
+}  // namespace minnow

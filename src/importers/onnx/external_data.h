@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors that lie in files beside the model.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "importers/importer.h"
+
+namespace minnow::onnx {
+
+struct ExternalPiece {
+  std::string_view bytes;
+  std::shared_ptr<const void> owner;
+};
+
+/// Gives pieces of files that a model names. The location must lead to a file inside the model's folder.
+class ExternalData {
+ public:
+  virtual ~ExternalData() = default;
+  /// `size` bytes at `offset`. Throws InvalidModel or IoError beginning with `where`.
+  ExternalPiece read(std::string_view location, uint64_t offset, uint64_t size, const std::string& where);
+
+ private:
+  virtual ExternalPiece read_file(const std::string& location, uint64_t offset, uint64_t size, const std::string& where) = 0;
+};
+
+/// Files of a folder, each mapped once.
+std::unique_ptr<ExternalData> external_data_of_folder(const std::string& folder);
+/// Files behind a callback.
+std::unique_ptr<ExternalData> external_data_of_callback(const ReadCallback& read);
+
+/// All bytes from `offset` on, at most `limit`, through a callback, in memory that grows with what really comes.
+std::pair<std::shared_ptr<const void>, size_t> read_all(const ReadCallback& read, const std::string& name, uint64_t offset, uint64_t limit);
+
+}  // namespace minnow::onnx

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The importer's entry points: where a model's bytes come from.
+#include <limits>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "importers/importer.h"
+#include "importers/onnx/importer.h"
+#include "importers/onnx/proto.h"
+#include "importers/onnx/wire.h"
+
+namespace minnow {
+namespace {
+
+std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+std::string source_of(const ImportOptions& options, std::string fallback) {
+  return options.source.empty() ? std::move(fallback) : options.source;
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> import_onnx(const std::string& path, const ImportOptions& options) {
+  const auto file = os::MappedFile::open(path);
+  const size_t slash = path.find_last_of('/');
+  const std::string folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  const auto external = onnx::external_data_of_folder(folder);
+  const onnx::DataReader data(file, external.get());
+  return onnx::import_model(text_of(file->bytes()), data, options, source_of(options, path.substr(slash == path.npos ? 0 : slash + 1)));
+}
+
+std::unique_ptr<Graph> import_onnx(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options) {
+  const auto external = options.external_folder.empty() ? nullptr : onnx::external_data_of_folder(options.external_folder);
+  const onnx::DataReader data(std::move(owner), external.get());
+  return onnx::import_model(text_of(bytes), data, options, source_of(options, "model"));
+}
+
+std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions& options) {
+  const auto external = onnx::external_data_of_callback(read);
+  const auto [memory, size] = onnx::read_all(read, {}, 0, std::numeric_limits<uint64_t>::max());
+  const onnx::DataReader data(memory, external.get());
+  return onnx::import_model({static_cast<const char*>(memory.get()), size}, data, options, source_of(options, "model"));
+}
+
+bool looks_like_onnx(std::span<const std::byte> bytes) {
+  // A ModelProto begins with ir_version (a small number), and has a graph or the opsets among its first fields. The last field of a
+  // beginning may be cut.
+  bool version = false, more = false;
+  try {
+    for (onnx::Fields fields(text_of(bytes)); fields.next();) {
+      switch (fields.number()) {
+        case onnx::field::kModelIrVersion:
+          if (fields.integer() < 1 || fields.integer() > 1000) return false;
+          version = true;
+          break;
+        case onnx::field::kModelProducerName:
+        case onnx::field::kModelProducerVersion:
+        case onnx::field::kModelDomain:
+        case onnx::field::kModelDoc:
+        case onnx::field::kModelGraph:
+        case onnx::field::kModelOpsetImport:
+        case onnx::field::kModelMetadata:
+        case onnx::field::kModelTrainingInfo:
+        case onnx::field::kModelFunctions:
+        case onnx::field::kModelConfiguration:
+          fields.bytes();
+          more = true;
+          break;
+        case onnx::field::kModelVersion:
+          fields.integer();
+          break;
+        default:
+          return false;
+      }
+    }
+  } catch (const onnx::WireError&) {
+    return version && bytes.size() >= 16;
+  }
+  return version && more;
+}
+
+}  // namespace minnow

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/onnx/onnx_node.h"
+
+#include <algorithm>
+
+#include "ops/operator.h"
+
+namespace minnow::onnx {
+namespace {
+
+template <class T>
+T attribute_or(const OnnxNode& node, std::string_view name, const T& fallback) {
+  const AttributeValue* value = node.attributes.find(name);
+  if (!value) return fallback;
+  const T* typed = std::get_if<T>(value);
+  if (!typed) node.fail("attribute \"{}\" has the wrong type", name);
+  return *typed;
+}
+
+bool keeps_rank(std::string_view op) {
+  static constexpr std::string_view kOps[] = {"Abs",         "Add",           "AveragePool", "BatchNormalization",
+                                              "Cast",        "Ceil",          "Clip",        "Concat",
+                                              "Conv",        "ConvTranspose", "Div",         "Dropout",
+                                              "Elu",         "Exp",           "Gelu",        "GlobalAveragePool",
+                                              "HardSigmoid", "HardSwish",     "Identity",    "LRN",
+                                              "LeakyRelu",   "LogSoftmax",    "MaxPool",     "Mul",
+                                              "Neg",         "PRelu",         "Pad",         "Relu",
+                                              "Sigmoid",     "Slice",         "Softmax",     "Softplus",
+                                              "Sqrt",        "Sub",           "Sum",         "Tanh",
+                                              "Transpose"};
+  return std::binary_search(std::begin(kOps), std::end(kOps), op);
+}
+
+}  // namespace
+
+Expr OnnxNode::required_input(size_t i) const {
+  if (!has_input(i)) fail("input {} is missing", i);
+  return inputs[i];
+}
+int64_t OnnxNode::integer(std::string_view name, int64_t fallback) const { return attribute_or(*this, name, fallback); }
+float OnnxNode::real(std::string_view name, float fallback) const { return attribute_or(*this, name, fallback); }
+std::string OnnxNode::text(std::string_view name, std::string_view fallback) const {
+  return attribute_or(*this, name, std::string(fallback));
+}
+Ints OnnxNode::integers(std::string_view name) const { return attribute_or(*this, name, Ints()); }
+Floats OnnxNode::reals(std::string_view name) const { return attribute_or(*this, name, Floats()); }
+
+Exprs OnnxNode::copy(std::string_view as) { return make(as, inputs, attributes); }
+
+Exprs OnnxNode::make(std::string_view as, const Exprs& with_inputs, Attributes with_attributes) {
+  Graph& graph = builder_->graph();
+  std::vector<Value*> values;
+  for (const Expr& input : with_inputs) values.push_back(input.value());
+  std::vector<std::string> names;
+  for (const std::string& output : outputs) names.push_back(output.empty() ? std::string() : graph.fresh_name(output));
+  Node& made = graph.add_node(as, values, names, std::move(with_attributes), name);
+  infer_dtypes(made, *operators_);
+  Exprs exprs;
+  for (size_t i = 0; i < made.output_count(); ++i) exprs.push_back(builder_->wrap(made.output(i)));
+  return exprs;
+}
+
+void OnnxNode::integers_to_input(std::string_view attribute, size_t i) {
+  if (!has_attribute(attribute)) return;
+  const Ints values = integers(attribute);
+  if (inputs.size() <= i) inputs.resize(i + 1);
+  if (inputs[i]) fail("has both attribute \"{}\" and input {}", attribute, i);
+  inputs[i] = builder_->constant(values);
+  attributes.remove(attribute);
+}
+
+int64_t OnnxNode::rank(const Expr& x) const {
+  const Value* value = x.value();
+  for (int step = 0; value && step < 64; ++step) {
+    if (value->type.dims) return static_cast<int64_t>(value->type.dims->size());
+    const Node* made = value->producer();
+    if (!made) return -1;
+    if (made->op() == "Gemm" || made->op() == "Flatten") return 2;
+    if (made->op() == "Reshape" && made->input(1) && made->input(1)->type.is_static() && made->input(1)->type.dims->size() == 1)
+      return (*made->input(1)->type.dims)[0].size;
+    if (!keeps_rank(made->op())) return -1;
+    // Broadcasting: the larger rank wins, so an operand that is a vector or a scalar tells nothing.
+    const Value* next = made->input(0);
+    if (made->input_count() > 1 && next && next->constant()) next = made->input(1);
+    if (made->op() == "Add" || made->op() == "Mul" || made->op() == "Sub" || made->op() == "Div" || made->op() == "Sum") {
+      const Value* other = next == made->input(0) ? made->input(1) : made->input(0);
+      if (!other || !other->constant()) return -1;
+    }
+    value = next;
+  }
+  return -1;
+}
+
+Expr OnnxNode::scalar_like(double value, const Expr& like) const {
+  if (dtype(like) != DType::undefined) return builder_->scalar_like(value, like);
+  return builder_->op("CastLike", {builder_->scalar(value), like});
+}
+
+void infer_dtypes(Node& node, const OperatorSet& operators) {
+  const auto adopt = [](Value* output, const ValueType& type) {
+    if (!output || output->type.kind != ValueType::Kind::tensor || output->type.dtype != DType::undefined) return;
+    output->type.kind = type.kind;
+    output->type.element = type.element;
+    output->type.dtype = type.dtype;
+  };
+  const auto branch = [&](const char* attribute, size_t skip) {
+    const Subgraph* graph = node.attributes.get<Subgraph>(attribute);
+    for (size_t i = 0; graph && i < node.output_count() && i + skip < (*graph)->outputs().size(); ++i)
+      adopt(node.output(i), (*graph)->outputs()[i + skip]->type);
+  };
+  if (node.op() == "If") return branch("then_branch", 0);
+  if (node.op() == "Loop") return branch("body", 1);
+  if (node.op() == "Scan") return branch("body", 0);
+  const Operator* op = operators.find(node.op());
+  if (!op || op->outputs.empty()) return;
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    Value* output = node.output(i);
+    if (!output) continue;
+    const DTypeRule& rule = op->outputs[std::min(i, op->outputs.size() - 1)].dtype;
+    ValueType type;
+    switch (rule.kind) {
+      case DTypeRule::Kind::fixed:
+        type.dtype = rule.dtype;
+        break;
+      case DTypeRule::Kind::attribute:
+        type.dtype = rule.dtype;
+        if (const int64_t* number = node.attributes.get<int64_t>(rule.name)) type.dtype = static_cast<DType>(*number);
+        if (const Tensor* tensor = node.attributes.get<Tensor>(rule.name)) type.dtype = tensor->dtype();
+        break;
+      case DTypeRule::Kind::same_as:
+        for (size_t k = 0; k < op->inputs.size(); ++k)
+          if (op->inputs[k].name == rule.name && node.input(k)) {
+            type.kind = node.input(k)->type.kind;
+            type.element = node.input(k)->type.element;
+            type.dtype = node.input(k)->type.dtype;
+          }
+        break;
+    }
+    adopt(output, type);
+  }
+}
+
+}  // namespace minnow::onnx
