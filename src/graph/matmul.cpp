@@ -45,9 +45,6 @@ MatMulGeometry MatMulGeometry::of(const NodeView& node) {
   }
   if (node.op() == "Gemm" && (a.rank() != 2 || b.rank() != 2)) node.fail("multiplies matrices, the inputs have shapes {} and {}", a, b);
   if (a.empty() || b.empty()) node.fail("a product of shapes {} and {} is not defined", a, b);
-  const bool one_dtype = !quantized && node.op() != "MatMulInteger";
-  if (one_dtype && node.input_dtype(0) != node.input_dtype(1))
-    node.fail("multiplies tensors of one dtype, the inputs are {} and {}", node.input_dtype(0), node.input_dtype(1));
   const bool row = a.rank() == 1, column = b.rank() == 1;
   if ((row && p.transpose_a) || (column && p.transpose_b))
     node.fail("a vector cannot be transposed: the inputs have shapes {} and {}", a, b);

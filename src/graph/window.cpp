@@ -71,13 +71,6 @@ int64_t groups_of(const NodeView& node, int64_t channels, int64_t filters) {
   return groups;
 }
 
-/// Schemes read weights and bias as elements of X's dtype.
-void check_same_dtype(const NodeView& node, size_t input) {
-  if (node.has_input(input) && node.input_dtype(input) != node.input_dtype(0))
-    node.fail("input {} (\"{}\") is {}, the first input is {}", input, node.input_name(input), node.input_dtype(input),
-              node.input_dtype(0));
-}
-
 void check_bias(const NodeView& node, size_t input, int64_t channels) {
   if (node.has_input(input) && node.input_shape(input) != Shape{channels})
     node.fail("the bias should have shape [{}], it has shape {}", channels, node.input_shape(input));
@@ -169,12 +162,7 @@ ConvGeometry ConvGeometry::of(const NodeView& node) {
   conv.groups = groups_of(node, conv.in_channels, conv.out_channels);
   if (w[1] != conv.in_channels_per_group())
     node.fail("weights of shape {} take {} channels in each of {} groups, the input has {}", w, w[1], conv.groups, x[1]);
-  if (node.op() != "ConvInteger") {
-    const size_t bias = quantized ? 8 : node.op() == "DeformConv" ? 3 : 2;
-    check_bias(node, bias, conv.out_channels);
-    if (!quantized)
-      for (const size_t input : {size_t{1}, bias}) check_same_dtype(node, input);
-  }
+  if (node.op() != "ConvInteger") check_bias(node, quantized ? 8 : node.op() == "DeformConv" ? 3 : 2, conv.out_channels);
   conv.window = WindowGeometry::of(node, spatial(x), spatial(w));
   return conv;
 }
@@ -195,7 +183,6 @@ ConvTransposeGeometry ConvTransposeGeometry::of(const NodeView& node) {
   if (w[1] > kLimit || conv.groups > kLimit) node.fail("weights of shape {} in {} groups are too many", w, conv.groups);
   conv.out_channels = w[1] * conv.groups;
   check_bias(node, 2, conv.out_channels);
-  for (const size_t input : {1, 2}) check_same_dtype(node, input);
 
   const AutoPad auto_pad = auto_pad_of(node);
   const bool wanted = node.has_attribute("output_shape");

@@ -14,9 +14,6 @@ constexpr Attribute<bool> kTransB{"transB", false, MINNOW_DOC("the last two dime
 Shape checked(const NodeView& node, const Shape& result) {
   Activation::of(node);
   if (node.has_input(3) && node.input_shape(3) != result) node.fail("Z should have shape {}, it has shape {}", result, node.input_shape(3));
-  for (size_t i : {2, 3})
-    if (node.has_input(i) && node.input_dtype(i) != node.input_dtype(0))
-      node.fail("input {} (\"{}\") is {}, the first input is {}", i, node.input_name(i), node.input_dtype(i), node.input_dtype(0));
   return result;
 }
 
@@ -116,21 +113,23 @@ std::vector<Operator> fused_operators() {
   return {
       {.name = "minnow.FusedConv",
        .doc = MINNOW_DOC("activation(Conv(X, W, B) + Z). Z has the shape of the result."),
-       .inputs = {{"X", kFloats}, {"W", kFloats}, {"B", kFloats, kOptional}, {"Z", kFloats, kOptional}},
+       .inputs = {{"X", kFloats}, like("W", kFloats, "X"), like("B", kFloats, "X", kOptional), like("Z", kFloats, "X", kOptional)},
        .outputs = {{"Y", same_as("X")}},
        .attributes = conv_specs,
        .infer_shapes = conv_shape,
        .reference = conv,
-       .decompose = decompose_conv},
+       .decompose = decompose_conv,
+       .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }},
       {.name = "minnow.FusedMatMul",
        .doc = MINNOW_DOC("activation(alpha * A B + bias + Z). A and B as MatMul takes them, or with their last two dimensions swapped; the "
                          "bias is broadcast to the result, Z has its shape."),
-       .inputs = {{"A", kFloats}, {"B", kFloats}, {"bias", kFloats, kOptional}, {"Z", kFloats, kOptional}},
+       .inputs = {{"A", kFloats}, like("B", kFloats, "A"), like("bias", kFloats, "A", kOptional), like("Z", kFloats, "A", kOptional)},
        .outputs = {{"Y", same_as("A")}},
        .attributes = {kAlpha, kTransA, kTransB, kActivation, kActivationAlpha, kActivationBeta},
        .infer_shapes = matmul_shape,
        .reference = matmul,
-       .decompose = decompose_matmul},
+       .decompose = decompose_matmul,
+       .operations = [](const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }},
   };
 }
 

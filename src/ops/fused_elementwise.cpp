@@ -20,13 +20,12 @@ const Graph& body_of(const NodeView& node) {
 /// The node with the shapes that it has: each elementwise node in the body is inferred on its own, which checks the dtypes.
 void infer(const NodeView& node, std::span<ValueInfo> outputs) {
   const Graph& body = body_of(node);
-  const Shape shape = broadcast_inputs(node);
   std::unordered_map<const Value*, ValueInfo> known;
   for (size_t i = 0; i < node.input_count(); ++i) known[body.inputs()[i].get()] = node.input(i);
   for (const auto& constant : body.constants()) {
     const Tensor& tensor = *constant->constant();
     // A larger constant would take part in the broadcast: it has to be an input.
-    if (tensor.elements() != 1 || tensor.shape().rank() > shape.rank())
+    if (tensor.elements() != 1)
       node.fail("constant \"{}\" in the body should be a scalar, it has shape {}", constant->name(), tensor.shape());
     ValueInfo& info = known[constant.get()];
     info.dtype = tensor.dtype();
@@ -47,15 +46,17 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
     try {
       infer_outputs(*op, NodeView(inner, inputs, {}, op), {&result, 1});
     } catch (const NeedsContents&) {
-      node.fail("operator {} in the body needs the contents of an input", inner.op());
+      result.extent = ValueInfo::Extent::unknown;  // its dtype is known even so
     }
     known[inner.output(0)] = std::move(result);
   }
   const auto result = known.find(body.outputs()[0]);
-  if (result == known.end() || result->second.shape != shape)
-    node.fail("the body should give {}, the shape of its inputs broadcast together", shape);
+  if (result == known.end()) node.fail("the body's output is a value of another graph");
   outputs[0] = ValueInfo{};
   outputs[0].dtype = result->second.dtype;
+  const Shape shape = broadcast_inputs(node);
+  if (result->second.extent != ValueInfo::Extent::exact || result->second.shape != shape)
+    node.fail("the body should give {}, the shape of its inputs broadcast together", shape);
   outputs[0].shape = shape;
 }
 

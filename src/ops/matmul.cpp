@@ -2,6 +2,7 @@
 // Products of matrices.
 #include <cmath>
 
+#include "ops/conv_attributes.h"
 #include "ops/dense.h"
 
 namespace minnow {
@@ -37,7 +38,6 @@ Shapes gemm_shape(const NodeView& node) {
     const Shape& c = node.input_shape(2);
     const bool fits = c.rank() <= 2 && (c.rank() < 1 || c.back() == 1 || c.back() == p.n) && (c.rank() < 2 || c[0] == 1 || c[0] == p.m);
     if (!fits) node.fail("C of shape {} cannot be broadcast to {}", c, p.result);
-    if (node.input_dtype(2) != node.input_dtype(0)) node.fail("C is {}, A is {}", node.input_dtype(2), node.input_dtype(0));
   }
   return {p.result};
 }
@@ -72,6 +72,8 @@ void gemm(const NodeView& node, KernelArgs& args) {
   args.write(0, std::vector<int64_t>(y.begin(), y.end()));
 }
 
+double operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }
+
 constexpr DTypes kProducts = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 
 }  // namespace
@@ -82,20 +84,22 @@ std::vector<Operator> matmul_operators() {
        .since = 13,
        .doc = MINNOW_DOC("alpha * A B + beta * C, where A [M, K] and B [K, N] may be stored transposed and C is broadcast to [M, N]. "
                          "Integers wrap around."),
-       .inputs = {{"A", kProducts}, {"B", kProducts}, {"C", kProducts, kOptional}},
+       .inputs = {{"A", kProducts}, like("B", kProducts, "A"), like("C", kProducts, "A", kOptional)},
        .outputs = {{"Y", same_as("A")}},
        .attributes = {kAlpha, kBeta, kTransA, kTransB},
        .infer_shapes = gemm_shape,
-       .reference = gemm},
+       .reference = gemm,
+       .operations = operations},
       {.name = "MatMul",
        .since = 13,
        .doc =
            MINNOW_DOC("The matrix product over the last two dimensions, as numpy.matmul; leading dimensions are broadcast. Integers wrap "
                       "around."),
-       .inputs = {{"A", kProducts}, {"B", kProducts}},
+       .inputs = {{"A", kProducts}, like("B", kProducts, "A")},
        .outputs = {{"Y", same_as("A")}},
        .infer_shapes = matmul_shape,
-       .reference = matmul},
+       .reference = matmul,
+       .operations = operations},
   };
 }
 

@@ -124,6 +124,11 @@ void lp_pool(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
+double operations(const NodeView& node) {
+  const PoolGeometry pool = PoolGeometry::of(node);
+  return static_cast<double>(pool.planes()) * static_cast<double>(pool.window.output_places()) * static_cast<double>(pool.window.taps());
+}
+
 Operator pool(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,
               void (*reference)(const NodeView&, KernelArgs&)) {
   attributes.insert(attributes.end(), {kAutoPad, kCeilMode, kDilations, kPads, kStrides,
@@ -135,7 +140,8 @@ Operator pool(std::string_view name, std::string_view doc, std::vector<Attribute
           .outputs = {{"Y", same_as("X")}},
           .attributes = std::move(attributes),
           .infer_shapes = pool_shape,
-          .reference = reference};
+          .reference = reference,
+          .operations = operations};
 }
 
 Operator global_pool(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
@@ -145,7 +151,8 @@ Operator global_pool(std::string_view name, std::string_view doc, void (*referen
           .inputs = {{"X", kFloats}},
           .outputs = {{"Y", same_as("X")}},
           .infer_shapes = pool_shape,
-          .reference = reference};
+          .reference = reference,
+          .operations = operations};
 }
 
 }  // namespace

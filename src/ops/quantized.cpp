@@ -70,17 +70,10 @@ void check_one_element(const NodeView& node, std::initializer_list<size_t> input
       node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
 }
 
-void check_zero_point(const NodeView& node, size_t values, size_t zero_point) {
-  if (node.has_input(zero_point) && node.input_dtype(zero_point) != node.input_dtype(values))
-    node.fail("zero point \"{}\" is {}, what it belongs to is {}", node.input_name(zero_point), node.input_dtype(zero_point),
-              node.input_dtype(values));
-}
-
 // Convolutions: weights are quantized as a whole or along axis 0.
 
 Shapes conv_integer_shape(const NodeView& node) {
   check_one_element(node, {2});
-  check_zero_point(node, 0, 2), check_zero_point(node, 1, 3);
   const ConvGeometry conv = ConvGeometry::of(node);
   if (node.has_input(3)) aligned_shape(node, 3, node.input_shape(1), 0);
   return {conv.output_shape()};
@@ -95,7 +88,6 @@ void conv_integer(const NodeView& node, KernelArgs& args) {
 
 Shapes quantized_conv_shape(const NodeView& node) {
   check_one_element(node, {1, 2, 6, 7});
-  check_zero_point(node, 0, 2), check_zero_point(node, 3, 5);
   check_relu(node);
   const ConvGeometry conv = ConvGeometry::of(node);
   for (size_t i : {4, 5}) {
@@ -149,7 +141,6 @@ void check_along(const NodeView& node, size_t values, std::initializer_list<size
 }
 
 Shapes matmul_integer_shape(const NodeView& node) {
-  check_zero_point(node, 0, 2), check_zero_point(node, 1, 3);
   const MatMulGeometry p = MatMulGeometry::of(node);
   check_along(node, 0, {2}, true), check_along(node, 1, {3}, false);
   return {p.result};
@@ -165,7 +156,6 @@ void matmul_integer(const NodeView& node, KernelArgs& args) {
 
 Shapes quantized_matmul_shape(const NodeView& node) {
   check_one_element(node, {6, 7});
-  check_zero_point(node, 0, 2), check_zero_point(node, 3, 5);
   check_relu(node);
   const MatMulGeometry p = MatMulGeometry::of(node);
   check_along(node, 0, {1, 2}, true), check_along(node, 3, {4, 5}, false);
@@ -265,15 +255,18 @@ Exprs decompose_matmul(const NodeView& node, GraphBuilder&, const Exprs& inputs)
   return {quantized_again(node, inputs, y)};
 }
 
+double conv_operations(const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }
+double matmul_operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }
+
 const std::vector<InputSpec>& quantized_inputs(bool product) {
   static constexpr DTypes kF32 = one_of({DType::f32}), kI32 = one_of({DType::i32});
-  static const std::vector<InputSpec> conv = {{"x", kBytes},     {"x_scale", kF32},        {"x_zero_point", kBytes},
-                                              {"w", kBytes},     {"w_scale", kF32},        {"w_zero_point", kBytes},
+  static const std::vector<InputSpec> conv = {{"x", kBytes},     {"x_scale", kF32},        like("x_zero_point", kBytes, "x"),
+                                              {"w", kBytes},     {"w_scale", kF32},        like("w_zero_point", kBytes, "w"),
                                               {"y_scale", kF32}, {"y_zero_point", kBytes}, {"B", kI32, kOptional}};
   static constexpr DTypes kOperand = kBytes | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
   static constexpr DTypes kScale = one_of({DType::f32, DType::f16, DType::bf16});
-  static const std::vector<InputSpec> matmul = {{"a", kOperand},     {"a_scale", kScale},       {"a_zero_point", kOperand},
-                                                {"b", kOperand},     {"b_scale", kScale},       {"b_zero_point", kOperand},
+  static const std::vector<InputSpec> matmul = {{"a", kOperand},     {"a_scale", kScale},       like("a_zero_point", kOperand, "a"),
+                                                {"b", kOperand},     {"b_scale", kScale},       like("b_zero_point", kOperand, "b"),
                                                 {"y_scale", kScale}, {"y_zero_point", kOperand}};
   return product ? matmul : conv;
 }
@@ -285,6 +278,7 @@ std::vector<Operator> quantized_operators() {
   std::vector<InputSpec> fused_matmul_inputs = conv_inputs;
   constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
   for (size_t i = 0; i < std::size(kNames); ++i) fused_matmul_inputs[i].name = kNames[i];
+  fused_matmul_inputs[2].like = "a", fused_matmul_inputs[5].like = "b";
   std::vector<AttributeSpec> fused_conv = conv_attributes();
   fused_conv.insert(fused_conv.end(), {kActivation, kActivationAlpha, kActivationBeta});
   constexpr DTypes kOneByte = kBytes;
@@ -292,20 +286,28 @@ std::vector<Operator> quantized_operators() {
       {.name = "ConvInteger",
        .since = 10,
        .doc = MINNOW_DOC("The convolution of 8-bit integers less their zero points, exact in 32 bits. Padding counts as the zero point."),
-       .inputs = {{"x", kOneByte}, {"w", kOneByte}, {"x_zero_point", kOneByte, kOptional}, {"w_zero_point", kOneByte, kOptional}},
+       .inputs = {{"x", kOneByte},
+                  {"w", kOneByte},
+                  like("x_zero_point", kOneByte, "x", kOptional),
+                  like("w_zero_point", kOneByte, "w", kOptional)},
        .outputs = {{"y", fixed(DType::i32)}},
        .attributes = conv_attributes(),
        .infer_shapes = conv_integer_shape,
-       .reference = conv_integer},
+       .reference = conv_integer,
+       .operations = conv_operations},
       {.name = "MatMulInteger",
        .since = 10,
        .doc =
            MINNOW_DOC("The matrix product of 8-bit integers less their zero points (one, or one for each row of A and column of B), exact "
                       "in 32 bits."),
-       .inputs = {{"A", kOneByte}, {"B", kOneByte}, {"a_zero_point", kOneByte, kOptional}, {"b_zero_point", kOneByte, kOptional}},
+       .inputs = {{"A", kOneByte},
+                  {"B", kOneByte},
+                  like("a_zero_point", kOneByte, "A", kOptional),
+                  like("b_zero_point", kOneByte, "B", kOptional)},
        .outputs = {{"Y", fixed(DType::i32)}},
        .infer_shapes = matmul_integer_shape,
-       .reference = matmul_integer},
+       .reference = matmul_integer,
+       .operations = matmul_operations},
       {.name = "QLinearConv",
        .since = 10,
        .doc = MINNOW_DOC("The convolution of quantized tensors, summed exactly and requantized once; the bias is in units of x_scale * "
@@ -315,7 +317,8 @@ std::vector<Operator> quantized_operators() {
        .attributes = conv_attributes(),
        .infer_shapes = quantized_conv_shape,
        .reference = quantized_conv,
-       .decompose = decompose_conv},
+       .decompose = decompose_conv,
+       .operations = conv_operations},
       {.name = "QLinearMatMul",
        .since = 21,
        .doc = MINNOW_DOC("The matrix product of quantized tensors, summed exactly and requantized once; scales and zero points are one, or "
@@ -324,7 +327,8 @@ std::vector<Operator> quantized_operators() {
        .outputs = {{"y", same_as("y_zero_point")}},
        .infer_shapes = quantized_matmul_shape,
        .reference = quantized_matmul,
-       .decompose = decompose_matmul},
+       .decompose = decompose_matmul,
+       .operations = matmul_operations},
       {.name = "minnow.QuantizedConv",
        .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y."),
        .inputs = conv_inputs,
@@ -332,7 +336,8 @@ std::vector<Operator> quantized_operators() {
        .attributes = fused_conv,
        .infer_shapes = quantized_conv_shape,
        .reference = quantized_conv,
-       .decompose = decompose_conv},
+       .decompose = decompose_conv,
+       .operations = conv_operations},
       {.name = "minnow.QuantizedMatMul",
        .doc = MINNOW_DOC("QLinearMatMul with a bias [N] in units of a_scale * b_scale and an activation (Relu or none)."),
        .inputs = fused_matmul_inputs,
@@ -340,7 +345,8 @@ std::vector<Operator> quantized_operators() {
        .attributes = {kActivation, kActivationAlpha, kActivationBeta},
        .infer_shapes = quantized_matmul_shape,
        .reference = quantized_matmul,
-       .decompose = decompose_matmul},
+       .decompose = decompose_matmul,
+       .operations = matmul_operations},
   };
 }
 

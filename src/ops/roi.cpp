@@ -190,7 +190,7 @@ std::vector<Operator> roi_operators() {
        .doc =
            MINNOW_DOC("The largest element of each bin of each region [image, x1, y1, x2, y2]; corners are rounded to pixels, bins cover "
                       "all pixels that they touch. Source: Girshick 2015, \"Fast R-CNN\"."),
-       .inputs = {{"X", kFloats}, {"rois", kFloats}},
+       .inputs = {{"X", kFloats}, {"rois", kFloats, Arity::required, kTensors, "X"}},
        .outputs = {{"Y", same_as("X")}},
        .attributes = {required("pooled_shape", AttributeKind::integers, MINNOW_DOC("rows and columns of bins")), kSpatialScale},
        .infer_shapes = max_roi_shape,
@@ -200,7 +200,7 @@ std::vector<Operator> roi_operators() {
        .doc =
            MINNOW_DOC("Bins of regions [x1, y1, x2, y2], sampled by bilinear interpolation at places spread evenly over each bin. Source: "
                       "He, Gkioxari, Dollar, Girshick 2017, \"Mask R-CNN\"."),
-       .inputs = {{"X", kFloats}, {"rois", kFloats}, {"batch_indices", kI64}},
+       .inputs = {{"X", kFloats}, {"rois", kFloats, Arity::required, kTensors, "X"}, {"batch_indices", kI64}},
        .outputs = {{"Y", same_as("X")}},
        .attributes = {kTransformation, kMode, kOutputHeight, kOutputWidth, kSamplingRatio, kSpatialScale},
        .infer_shapes = roi_align_shape,

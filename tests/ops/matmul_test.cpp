@@ -40,7 +40,7 @@ TEST(MatMul, wrong_shapes) {
               HasSubstr("node \"node\" (MatMul): shapes [2, 3] and [2, 3] do not fit"));
   EXPECT_THAT(error_of("MatMul", {pattern({}), pattern({2, 3})}), HasSubstr("not defined"));
   EXPECT_THAT(error_of("MatMul", {pattern({2, 2, 2}), pattern({3, 2, 2})}), HasSubstr("broadcast"));
-  EXPECT_THAT(error_of("MatMul", {pattern({2, 2}), pattern({2, 2}, 7, DType::f64)}), HasSubstr("one dtype"));
+  EXPECT_THAT(error_of("MatMul", {pattern({2, 2}), pattern({2, 2}, 7, DType::f64)}), HasSubstr("it should be f32 as"));
 }
 
 TEST(Gemm, transposed_scaled_and_broadcast) {
