@@ -6,7 +6,9 @@ namespace minnow {
 
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
+  X(activation)                     \
   X(binary)                         \
+  X(comparison)                     \
   X(concat)                         \
   X(conv)                           \
   X(expand)                         \
@@ -14,6 +16,7 @@ namespace minnow {
   X(fused_elementwise)              \
   X(gather)                         \
   X(identity)                       \
+  X(logic)                          \
   X(matmul)                         \
   X(pad)                            \
   X(pool)                           \
@@ -26,7 +29,8 @@ namespace minnow {
   X(slice)                          \
   X(transpose)                      \
   X(unary)                          \
-  X(unpool)
+  X(unpool)                         \
+  X(variadic)
 
 #define MINNOW_DECLARE(family) std::vector<Operator> family##_operators();
 MINNOW_OPERATOR_FAMILIES(MINNOW_DECLARE)

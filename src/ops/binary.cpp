@@ -7,11 +7,9 @@
 namespace minnow {
 namespace {
 
-Shapes broadcast(const NodeView& node) { return {broadcast_inputs(node)}; }
+constexpr Attribute<bool> kFmod{"fmod", false, MINNOW_DOC("the remainder takes the sign of A, not of B; needed for floating types")};
 
-// Integers wrap around: signed arithmetic is done on the unsigned twin, where wrapping is defined.
-template <class T>
-using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+Shapes broadcast(const NodeView& node) { return {broadcast_inputs(node)}; }
 
 void add(const NodeView&, KernelArgs& args) {
   args.map2([](auto a, auto b) { return static_cast<decltype(a)>(Wrapping<decltype(a)>(a) + Wrapping<decltype(a)>(b)); });
@@ -22,21 +20,64 @@ void subtract(const NodeView&, KernelArgs& args) {
 void multiply(const NodeView&, KernelArgs& args) {
   args.map2([](auto a, auto b) { return static_cast<decltype(a)>(Wrapping<decltype(a)>(a) * Wrapping<decltype(a)>(b)); });
 }
-void divide(const NodeView&, KernelArgs& args) {
-  if (is_float(args.input(0).dtype())) return args.map2([](auto a, auto b) { return a / b; });
+
+void check_divisor(const KernelArgs& args) {
+  if (args.output(0).elements() == 0) return;
   for (int64_t divisor : args.ints(1))
     if (divisor == 0) args.fail("an integer is divided by zero");
-  args.map2([](auto a, auto b) {
-    return b == static_cast<decltype(b)>(-1) && std::is_signed_v<decltype(a)> ? static_cast<decltype(a)>(0 - Wrapping<decltype(a)>(a))
-                                                                              : static_cast<decltype(a)>(a / b);
+}
+template <class T>
+bool is_minus_one(T x) {  // the one divisor of signed integers whose quotient can overflow
+  return std::is_signed_v<T> && x == static_cast<T>(-1);
+}
+
+void divide(const NodeView&, KernelArgs& args) {
+  if (is_float(args.input(0).dtype())) return args.map2_reals([](double a, double b) { return a / b; });
+  check_divisor(args);
+  args.map2_ints([](auto a, auto b) {
+    return is_minus_one(b) ? static_cast<decltype(a)>(0 - Wrapping<decltype(a)>(a)) : static_cast<decltype(a)>(a / b);
   });
 }
 
-Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+Shapes mod_shape(const NodeView& node) {
+  if (is_float(node.input_dtype(0)) && !node.attribute(kFmod)) node.fail("fmod should be 1 for {}", node.input_dtype(0));
+  return broadcast(node);
+}
+void mod(const NodeView& node, KernelArgs& args) {
+  if (is_float(args.input(0).dtype())) return args.map2_reals([](double a, double b) { return std::fmod(a, b); });
+  check_divisor(args);
+  const bool fmod = node.attribute(kFmod);
+  args.map2_ints([=](auto a, auto b) {
+    if (is_minus_one(b)) return decltype(a)(0);
+    const auto rest = a % b;
+    return rest != 0 && !fmod && (rest < 0) != (b < 0) ? static_cast<decltype(a)>(rest + b) : static_cast<decltype(a)>(rest);
+  });
+}
+
+uint64_t power(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1;
+  for (; exponent; exponent >>= 1, base *= base)
+    if (exponent & 1) result *= base;
+  return result;
+}
+void pow(const NodeView&, KernelArgs& args) {
+  const DType base = args.input(0).dtype(), exponent = args.input(1).dtype();
+  if (is_float(base) || is_float(exponent)) return args.map2_reals([](double x, double y) { return std::pow(x, y); });
+  // Of integers: exact and wrapping around. 1 / x^n is cut toward zero; u64 exponents beyond i64 are read from their bits.
+  const bool is_unsigned_exponent = exponent == DType::u64;
+  args.map2_ints([&](int64_t x, int64_t y) {
+    if (y >= 0 || is_unsigned_exponent) return static_cast<int64_t>(power(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+    if (x == 0) args.fail("0 is raised to the power {}", y);
+    return x == 1 ? int64_t{1} : x == -1 ? (y % 2 ? int64_t{-1} : int64_t{1}) : int64_t{0};
+  });
+}
+
+using Reference = void (*)(const NodeView&, KernelArgs&);
+Operator row(std::string_view name, int since, std::string_view doc, Reference reference) {
   return {.name = name,
-          .since = 14,
+          .since = since,
           .doc = doc,
-          .inputs = {{"A", kNumeric}, {"B", kNumeric}},
+          .inputs = {{"A", kNumeric}, {.name = "B", .dtypes = kNumeric, .like = "A"}},
           .outputs = {{"C", same_as("A")}},
           .infer_shapes = broadcast,
           .reference = reference,
@@ -46,12 +87,29 @@ Operator row(std::string_view name, std::string_view doc, void (*reference)(cons
 }  // namespace
 
 std::vector<Operator> binary_operators() {
+  Operator mod_row =
+      row("Mod", 13,
+          MINNOW_DOC("The remainder of a / b with NumPy's broadcasting, of the sign of b, or with fmod = 1 of the sign of a; "
+                     "an integer divisor of zero is an error."),
+          mod);
+  mod_row.attributes = {kFmod};
+  mod_row.infer_shapes = mod_shape;
   return {
-      row("Add", MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add),
-      row("Sub", MINNOW_DOC("c = a - b with NumPy's broadcasting; integers wrap around."), subtract),
-      row("Mul", MINNOW_DOC("c = a * b with NumPy's broadcasting; integers wrap around."), multiply),
-      row("Div", MINNOW_DOC("c = a / b with NumPy's broadcasting; integers are truncated toward zero, a zero divisor is an error."),
+      row("Add", 14, MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add),
+      row("Sub", 14, MINNOW_DOC("c = a - b with NumPy's broadcasting; integers wrap around."), subtract),
+      row("Mul", 14, MINNOW_DOC("c = a * b with NumPy's broadcasting; integers wrap around."), multiply),
+      row("Div", 14, MINNOW_DOC("c = a / b with NumPy's broadcasting; integers are truncated toward zero, a zero divisor is an error."),
           divide),
+      std::move(mod_row),
+      {.name = "Pow",
+       .since = 15,
+       .doc = MINNOW_DOC("z = x^y with NumPy's broadcasting. Integers raised to integers wrap around, negative powers are truncated toward "
+                         "zero, and 0 to a negative power is an error."),
+       .inputs = {{"X", kFloats | kIndex}, {"Y", kNumeric}},
+       .outputs = {{"Z", same_as("X")}},
+       .infer_shapes = broadcast,
+       .reference = pow,
+       .elementwise = true},
   };
 }
 

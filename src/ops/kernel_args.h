@@ -67,12 +67,15 @@ class KernelArgs {
   /// y = f(x), element by element: f(double) on floating inputs, f(int64_t) (f(uint64_t) for u64) on others. f is a generic lambda.
   template <class F>
   void map(F f) const {
-    const TensorView& x = input(0);
-    if (is_float(x.dtype())) return map_reals(f);
+    return is_float(input(0).dtype()) ? map_reals(f) : map_ints(f);
+  }
+  /// The same where f takes int64_t and uint64_t only.
+  template <class F>
+  void map_ints(F f) const {
     const auto apply = [&]<class T>(const int64_t* a, int64_t* y, size_t n) {
       for (size_t i = 0; i < n; ++i) y[i] = static_cast<int64_t>(f(static_cast<T>(a[i])));
     };
-    unary_rows(x.dtype() == DType::u64
+    unary_rows(input(0).dtype() == DType::u64
                    ? IntRow1([&](const int64_t* a, int64_t* y, size_t n) { apply.template operator()<uint64_t>(a, y, n); })
                    : IntRow1([&](const int64_t* a, int64_t* y, size_t n) { apply.template operator()<int64_t>(a, y, n); }));
   }
@@ -93,9 +96,12 @@ class KernelArgs {
   /// y = f(a, b) with broadcasting; a and b of one dtype, y of that dtype or bool.
   template <class F>
   void map2(F f, size_t a = 0, size_t b = 1) const {
-    if (is_float(input(a).dtype())) {
-      map2_reals(f, a, b);
-    } else if (input(a).dtype() == DType::u64) {
+    return is_float(input(a).dtype()) ? map2_reals(f, a, b) : map2_ints(f, a, b);
+  }
+  /// The same where f takes int64_t and uint64_t only.
+  template <class F>
+  void map2_ints(F f, size_t a = 0, size_t b = 1) const {
+    if (input(a).dtype() == DType::u64) {
       binary_rows(a, b, IntRow2([&](const int64_t* p, const int64_t* q, int64_t* y, size_t n) {
                     for (size_t i = 0; i < n; ++i) y[i] = static_cast<int64_t>(f(static_cast<uint64_t>(p[i]), static_cast<uint64_t>(q[i])));
                   }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise functions of one tensor without attributes: one row each.
+// Elementwise mathematical functions of one tensor: one row each.
 #include <cmath>
 
 #include "ops/operator.h"
@@ -18,14 +18,15 @@ void reference_real(const NodeView&, KernelArgs& args) {
   args.map_reals(kFunction);
 }
 
-constexpr auto kAbs = [](auto x) { return x < 0 ? static_cast<decltype(x)>(-x) : x; };
-constexpr auto kNeg = [](auto x) {
-  return static_cast<decltype(x)>(-static_cast<std::conditional_t<std::is_integral_v<decltype(x)>, uint64_t, double>>(x));
+constexpr auto kAbs = [](auto x) {
+  using T = decltype(x);
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fabs(x);
+  else
+    return x < 0 ? static_cast<T>(0 - static_cast<uint64_t>(x)) : x;
 };
-constexpr auto kRelu = [](auto x) { return x < 0 ? decltype(x)(0) : x; };
-constexpr auto kSign = [](auto x) { return static_cast<decltype(x)>((x > 0) - (x < 0)); };
-constexpr auto kSigmoid = [](double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); };
-constexpr auto kSoftplus = [](double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); };
+constexpr auto kNeg = [](auto x) { return static_cast<decltype(x)>(-static_cast<Wrapping<decltype(x)>>(x)); };
+constexpr auto kSign = [](auto x) { return x != x ? x : static_cast<decltype(x)>((x > 0) - (x < 0)); };
 
 Operator row(std::string_view name, int since, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
@@ -48,12 +49,27 @@ std::vector<Operator> unary_operators() {
   return {
       row("Abs", 13, MINNOW_DOC("y = |x|; the lowest integer stays itself."), kNumeric, reference<kAbs>),
       row("Neg", 13, MINNOW_DOC("y = -x; the lowest integer stays itself."), kFloats | kSigned, reference<kNeg>),
-      row("Relu", 14, MINNOW_DOC("y = max(x, 0). Source: Nair, Hinton 2010."), kFloats | kSigned, reference<kRelu>),
-      row("Sign", 13, MINNOW_DOC("y = -1, 0 or 1."), kNumeric, reference<kSign>),
+      row("Sign", 13, MINNOW_DOC("y = -1, 0 or 1; NaN stays NaN."), kNumeric, reference<kSign>),
+      real<[](double x) { return 1 / x; }>("Reciprocal", 13, MINNOW_DOC("y = 1 / x.")),
+      real<[](double x) { return std::sqrt(x); }>("Sqrt", 13, MINNOW_DOC("y = the square root of x; NaN for negative x.")),
       real<[](double x) { return std::exp(x); }>("Exp", 13, MINNOW_DOC("y = e^x.")),
-      real<[](double x) { return std::tanh(x); }>("Tanh", 13, MINNOW_DOC("y = tanh(x).")),
-      real<kSigmoid>("Sigmoid", 13, MINNOW_DOC("y = 1 / (1 + e^-x).")),
-      real<kSoftplus>("Softplus", 22, MINNOW_DOC("y = ln(1 + e^x).")),
+      real<[](double x) { return std::log(x); }>("Log", 13, MINNOW_DOC("y = ln x; NaN for negative x.")),
+      real<[](double x) { return std::erf(x); }>("Erf", 13, MINNOW_DOC("y = the error function of x.")),
+      real<[](double x) { return std::ceil(x); }>("Ceil", 13, MINNOW_DOC("y = the smallest integer not below x.")),
+      real<[](double x) { return std::floor(x); }>("Floor", 13, MINNOW_DOC("y = the largest integer not above x.")),
+      real<[](double x) { return std::nearbyint(x); }>("Round", 22, MINNOW_DOC("y = the integer nearest to x; of two, the even one.")),
+      real<[](double x) { return std::sin(x); }>("Sin", 22, MINNOW_DOC("y = sin x, x in radians.")),
+      real<[](double x) { return std::cos(x); }>("Cos", 22, MINNOW_DOC("y = cos x, x in radians.")),
+      real<[](double x) { return std::tan(x); }>("Tan", 22, MINNOW_DOC("y = tan x, x in radians.")),
+      real<[](double x) { return std::asin(x); }>("Asin", 22, MINNOW_DOC("y = the angle in [-pi/2, pi/2] of sine x; NaN outside [-1, 1].")),
+      real<[](double x) { return std::acos(x); }>("Acos", 22, MINNOW_DOC("y = the angle in [0, pi] of cosine x; NaN outside [-1, 1].")),
+      real<[](double x) { return std::atan(x); }>("Atan", 22, MINNOW_DOC("y = the angle in [-pi/2, pi/2] of tangent x.")),
+      real<[](double x) { return std::sinh(x); }>("Sinh", 22, MINNOW_DOC("y = the hyperbolic sine of x.")),
+      real<[](double x) { return std::cosh(x); }>("Cosh", 22, MINNOW_DOC("y = the hyperbolic cosine of x.")),
+      real<[](double x) { return std::asinh(x); }>("Asinh", 22, MINNOW_DOC("y = the inverse hyperbolic sine of x.")),
+      real<[](double x) { return std::acosh(x); }>("Acosh", 22, MINNOW_DOC("y = the inverse hyperbolic cosine of x; NaN below 1.")),
+      real<[](double x) { return std::atanh(x); }>("Atanh", 22,
+                                                   MINNOW_DOC("y = the inverse hyperbolic tangent of x; NaN outside [-1, 1].")),
   };
 }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of elements, and the choice between elements.
+#include <cmath>
+#include <cstring>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<bool> kDetectNegative{"detect_negative", true, MINNOW_DOC("minus infinity counts")};
+constexpr Attribute<bool> kDetectPositive{"detect_positive", true, MINNOW_DOC("plus infinity counts")};
+
+Shapes broadcast(const NodeView& node) { return {broadcast_inputs(node)}; }
+Shapes same_shape(const NodeView& node) { return {node.input_shape(0)}; }
+
+template <auto kFunction>
+void compare(const NodeView&, KernelArgs& args) {
+  args.map2(kFunction);
+}
+
+Expr truth(Expr x) {
+  x.value()->type.dtype = DType::boolean;
+  return x;
+}
+Exprs greater_or_equal_parts(const NodeView&, GraphBuilder&, const Exprs& in) {
+  return {op("Or", {truth(op("Greater", {in[0], in[1]})), truth(op("Equal", {in[0], in[1]}))})};
+}
+Exprs less_or_equal_parts(const NodeView&, GraphBuilder&, const Exprs& in) {
+  return {op("Or", {truth(op("Less", {in[0], in[1]})), truth(op("Equal", {in[0], in[1]}))})};
+}
+
+void is_nan(const NodeView&, KernelArgs& args) {
+  args.map_reals([](double x) { return std::isnan(x); });
+}
+void is_inf(const NodeView& node, KernelArgs& args) {
+  const bool negative = node.attribute(kDetectNegative), positive = node.attribute(kDetectPositive);
+  args.map_reals([=](double x) { return std::isinf(x) && (x < 0 ? negative : positive); });
+}
+
+// Elements are moved, whatever they mean.
+void where(const NodeView&, KernelArgs& args) {
+  const Shape& to = args.output(0).shape();
+  std::vector<int64_t> condition(static_cast<size_t>(to.elements()));
+  const std::vector<int64_t> given = args.ints(0);
+  walk_broadcast(args.input(0).shape(), to, [&](size_t place, size_t from) { condition[place] = given[from]; });
+  const size_t size = args.output(0).bytes() / std::max<size_t>(1, condition.size());
+  char* y = args.output(0).data<char>();
+  for (size_t input : {1, 2}) {
+    const char* x = args.input(input).data<char>();
+    walk_broadcast(args.input(input).shape(), to, [&](size_t place, size_t from) {
+      if ((condition[place] != 0) == (input == 1)) std::memcpy(y + place * size, x + from * size, size);
+    });
+  }
+}
+
+using Reference = void (*)(const NodeView&, KernelArgs&);
+Operator row(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+  return {.name = name,
+          .since = since,
+          .doc = doc,
+          .inputs = {{"A", dtypes}, {.name = "B", .dtypes = dtypes, .like = "A"}},
+          .outputs = {{"C", fixed(DType::boolean)}},
+          .infer_shapes = broadcast,
+          .reference = reference,
+          .elementwise = true};
+}
+
+constexpr DTypes kMayBeInfinite = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
+
+}  // namespace
+
+std::vector<Operator> comparison_operators() {
+  Operator greater_or_equal = row("GreaterOrEqual", 16, kNumeric, MINNOW_DOC("c = a >= b with NumPy's broadcasting; false beside NaN."),
+                                  compare<[](auto a, auto b) { return b <= a; }>);
+  greater_or_equal.decompose = greater_or_equal_parts;
+  Operator less_or_equal = row("LessOrEqual", 16, kNumeric, MINNOW_DOC("c = a <= b with NumPy's broadcasting; false beside NaN."),
+                               compare<[](auto a, auto b) { return a <= b; }>);
+  less_or_equal.decompose = less_or_equal_parts;
+  return {
+      row("Equal", 19, kNumeric | kBool, MINNOW_DOC("c = a == b with NumPy's broadcasting; false beside NaN."),
+          compare<[](auto a, auto b) { return a == b; }>),
+      row("Greater", 13, kNumeric, MINNOW_DOC("c = a > b with NumPy's broadcasting; false beside NaN."),
+          compare<[](auto a, auto b) { return b < a; }>),
+      row("Less", 13, kNumeric, MINNOW_DOC("c = a < b with NumPy's broadcasting; false beside NaN."),
+          compare<[](auto a, auto b) { return a < b; }>),
+      std::move(greater_or_equal),
+      std::move(less_or_equal),
+      {.name = "IsNaN",
+       .since = 20,
+       .doc = MINNOW_DOC("y = true where x is not a number."),
+       .inputs = {{"X", kMayBeInfinite}},
+       .outputs = {{"Y", fixed(DType::boolean)}},
+       .infer_shapes = same_shape,
+       .reference = is_nan,
+       .elementwise = true},
+      {.name = "IsInf",
+       .since = 20,
+       .doc = MINNOW_DOC("y = true where x is infinite, of either sign or of one."),
+       .inputs = {{"X", kMayBeInfinite}},
+       .outputs = {{"Y", fixed(DType::boolean)}},
+       .attributes = {kDetectNegative, kDetectPositive},
+       .infer_shapes = same_shape,
+       .reference = is_inf,
+       .elementwise = true},
+      {.name = "Where",
+       .since = 16,
+       .doc = MINNOW_DOC("y = x where the condition is true, else y, with NumPy's broadcasting of all three."),
+       .inputs = {{"condition", kBool}, {"X", kNumeric | kBool}, {.name = "Y", .dtypes = kNumeric | kBool, .like = "X"}},
+       .outputs = {{"output", same_as("X")}},
+       .infer_shapes = broadcast,
+       .reference = where,
+       .elementwise = true},
+  };
+}
+
+}  // namespace minnow

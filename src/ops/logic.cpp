@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Truth values, and integers as rows of bits.
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr AttributeSpec kDirection = required("direction", AttributeKind::text, MINNOW_DOC("LEFT or RIGHT"));
+
+Shapes broadcast(const NodeView& node) { return {broadcast_inputs(node)}; }
+Shapes same_shape(const NodeView& node) { return {node.input_shape(0)}; }
+
+template <auto kFunction>
+void map(const NodeView&, KernelArgs& args) {
+  args.map_ints(kFunction);
+}
+template <auto kFunction>
+void map2(const NodeView&, KernelArgs& args) {
+  args.map2_ints(kFunction);
+}
+
+bool to_left(const NodeView& node) {
+  const std::string& direction = node.require<std::string>(kDirection.name);
+  if (direction != "LEFT" && direction != "RIGHT") node.fail("direction should be LEFT or RIGHT, it is \"{}\"", direction);
+  return direction == "LEFT";
+}
+Shapes shift_shape(const NodeView& node) {
+  to_left(node);
+  return broadcast(node);
+}
+void shift(const NodeView& node, KernelArgs& args) {
+  const bool left = to_left(node);
+  args.map2_ints([=](auto x, auto y) {
+    const uint64_t bits = static_cast<uint64_t>(x), by = static_cast<uint64_t>(y);
+    return by >= 64 ? uint64_t{0} : left ? bits << by : bits >> by;  // C leaves shifts by the whole width open
+  });
+}
+
+using Reference = void (*)(const NodeView&, KernelArgs&);
+Operator unary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+  return {.name = name,
+          .since = since,
+          .doc = doc,
+          .inputs = {{"X", dtypes}},
+          .outputs = {{"Y", same_as("X")}},
+          .infer_shapes = same_shape,
+          .reference = reference,
+          .elementwise = true};
+}
+Operator binary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+  return {.name = name,
+          .since = since,
+          .doc = doc,
+          .inputs = {{"A", dtypes}, {.name = "B", .dtypes = dtypes, .like = "A"}},
+          .outputs = {{"C", same_as("A")}},
+          .infer_shapes = broadcast,
+          .reference = reference,
+          .elementwise = true};
+}
+
+}  // namespace
+
+std::vector<Operator> logic_operators() {
+  Operator shift_row =
+      binary("BitShift", 11, kUnsigned, MINNOW_DOC("The bits of a moved by b places; zeros come in, what leaves the type is lost."), shift);
+  shift_row.attributes = {kDirection};
+  shift_row.infer_shapes = shift_shape;
+  return {
+      unary("Not", 1, kBool, MINNOW_DOC("y = true where x is false."), map<[](auto x) { return !x; }>),
+      binary("And", 7, kBool, MINNOW_DOC("c = true where a and b are."), map2<[](auto a, auto b) { return a & b; }>),
+      binary("Or", 7, kBool, MINNOW_DOC("c = true where a or b is."), map2<[](auto a, auto b) { return a | b; }>),
+      binary("Xor", 7, kBool, MINNOW_DOC("c = true where just one of a and b is."), map2<[](auto a, auto b) { return a ^ b; }>),
+      unary("BitwiseNot", 18, kInts, MINNOW_DOC("y = x with every bit turned."), map<[](auto x) { return ~x; }>),
+      binary("BitwiseAnd", 18, kInts, MINNOW_DOC("c = the bits that are set in a and in b."), map2<[](auto a, auto b) { return a & b; }>),
+      binary("BitwiseOr", 18, kInts, MINNOW_DOC("c = the bits that are set in a or in b."), map2<[](auto a, auto b) { return a | b; }>),
+      binary("BitwiseXor", 18, kInts, MINNOW_DOC("c = the bits in which a and b differ."), map2<[](auto a, auto b) { return a ^ b; }>),
+      std::move(shift_row),
+  };
+}
+
+}  // namespace minnow

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise functions of any number of broadcast tensors; Clip, which is two of them.
+#include <cmath>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+Shapes broadcast(const NodeView& node) {
+  if (node.input_count() == 0) node.fail("takes at least one input");
+  for (size_t i = 0; i < node.input_count(); ++i) node.input(i);  // throws where one is absent
+  return {broadcast_inputs(node)};
+}
+
+/// The inputs joined by f, from left to right, divided by `divisor`.
+template <class F>
+void fold(KernelArgs& args, F f, double divisor = 1) {
+  const Shape& to = args.output(0).shape();
+  with_wide(args.output(0).dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> y(static_cast<size_t>(to.elements()));
+    for (size_t input = 0; input < args.input_count(); ++input) {
+      const std::vector<T> x = args.values<T>(input);
+      walk_broadcast(args.input(input).shape(), to,
+                     [&](size_t place, size_t from) { y[place] = input == 0 ? x[from] : static_cast<T>(f(y[place], x[from])); });
+    }
+    if (divisor != 1)
+      for (T& value : y) value = static_cast<T>(static_cast<double>(value) / divisor);
+    args.write(0, y);
+  });
+}
+
+// NaN wins over every number.
+constexpr auto kMax = [](auto a, auto b) { return a > b || a != a ? a : b; };
+constexpr auto kMin = [](auto a, auto b) { return a < b || a != a ? a : b; };
+constexpr auto kAdd = [](auto a, auto b) { return a + b; };
+
+void max(const NodeView&, KernelArgs& args) { fold(args, kMax); }
+void min(const NodeView&, KernelArgs& args) { fold(args, kMin); }
+void sum(const NodeView&, KernelArgs& args) { fold(args, kAdd); }
+void mean(const NodeView&, KernelArgs& args) { fold(args, kAdd, static_cast<double>(args.input_count())); }
+
+/// The inputs joined by a binary operator.
+Expr join(std::string_view name, const Exprs& in) {
+  Expr all = in[0];
+  for (size_t i = 1; i < in.size(); ++i) all = op(name, {all, in[i]});
+  return all;
+}
+template <bool kIsMax>
+Exprs extreme_parts(const NodeView&, GraphBuilder&, const Exprs& in) {
+  if (in.size() <= 2) return {};  // the form that backends know
+  return {join(kIsMax ? "Max" : "Min", in)};
+}
+Exprs sum_parts(const NodeView&, GraphBuilder&, const Exprs& in) {
+  // Narrow types would be rounded after every addition.
+  const DType dtype = in[0].value()->type.dtype;
+  if (in.size() > 2 && (dtype == DType::f16 || dtype == DType::bf16)) return {};
+  return {in.size() == 1 ? op("Identity", {in[0]}) : join("Add", in)};
+}
+
+Shapes clip_shape(const NodeView& node) {
+  for (size_t i : {1, 2})
+    if (node.has_input(i) && node.input_shape(i).elements() != 1)
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
+  return {node.input_shape(0)};
+}
+void clip(const NodeView&, KernelArgs& args) {
+  with_wide(args.output(0).dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const bool has_low = args.has_input(1), has_high = args.has_input(2);
+    const T low = has_low ? args.values<T>(1)[0] : T(), high = has_high ? args.values<T>(2)[0] : T();
+    args.map([=](auto x) {
+      const T raised = has_low && static_cast<T>(x) < low ? low : static_cast<T>(x);
+      return has_high && raised > high ? high : raised;
+    });
+  });
+}
+Exprs clip_parts(const NodeView& node, GraphBuilder&, const Exprs& in) {
+  Expr y = in[0];
+  const size_t rank = node.input_shape(0).rank();
+  for (size_t i : {1, 2}) {
+    if (i >= in.size() || !in[i]) continue;
+    if (node.input_shape(i).rank() > rank) return {};  // broadcasting would add a dimension
+    y = op(i == 1 ? "Max" : "Min", {y, in[i]});
+  }
+  return {y.value() == in[0].value() ? op("Identity", {y}) : y};
+}
+
+Operator row(std::string_view name, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&),
+             Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr) {
+  return {.name = name,
+          .since = 13,
+          .doc = doc,
+          .inputs = {{.name = "data_0", .dtypes = dtypes, .arity = kVariadic, .like = "data_0"}},
+          .outputs = {{"result", same_as("data_0")}},
+          .infer_shapes = broadcast,
+          .reference = reference,
+          .decompose = parts,
+          .elementwise = true};
+}
+
+}  // namespace
+
+std::vector<Operator> variadic_operators() {
+  return {
+      row("Max", MINNOW_DOC("The largest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
+          max, extreme_parts<true>),
+      row("Min", MINNOW_DOC("The smallest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
+          min, extreme_parts<false>),
+      row("Sum", MINNOW_DOC("The sum of the inputs, element by element, with NumPy's broadcasting."), kFloats, sum, sum_parts),
+      row("Mean", MINNOW_DOC("The mean of the inputs, element by element, with NumPy's broadcasting."), kFloats, mean),
+      {.name = "Clip",
+       .since = 13,
+       .doc = MINNOW_DOC("y = min(max(x, min), max); a bound that is absent does not bound, NaN stays NaN."),
+       .inputs = {{"input", kNumeric},
+                  {.name = "min", .dtypes = kNumeric, .arity = kOptional, .like = "input"},
+                  {.name = "max", .dtypes = kNumeric, .arity = kOptional, .like = "input"}},
+       .outputs = {{"output", same_as("input")}},
+       .infer_shapes = clip_shape,
+       .reference = clip,
+       .decompose = clip_parts,
+       .elementwise = true},
+  };
+}
+
+}  // namespace minnow
