@@ -16,7 +16,7 @@ Shapes broadcast(const NodeView& node) {
 /// The inputs joined by f, from left to right, divided by `divisor`.
 template <class F>
 void fold(KernelArgs& args, F f, double divisor = 1) {
-  const Shape& to = args.output(0).shape();
+  const Shape to = args.output(0).shape();
   with_wide(args.output(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
     std::vector<T> y(static_cast<size_t>(to.elements()));
