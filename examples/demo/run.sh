@@ -16,9 +16,9 @@ fi
 log=build/demo.log
 quietly() { "$@" > "$log" 2>&1 || { tail -n 30 "$log" >&2; echo "failed: $* (all of it in $log)" >&2; exit 1; }; }
 echo "building ..." >&2
-quietly cmake --preset release -DMINNOW_TESTS=OFF -B build/demo
-quietly cmake --build build/demo
-quietly cmake --install build/demo --prefix build/demo/install
+quietly cmake --preset release
+quietly cmake --build build/release --target minnow minnow_shared minnow_convert minnow_cli
+quietly cmake --install build/release --prefix build/demo/install
 quietly cmake -S examples/demo -B build/demo/example -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$PWD/build/demo/install"
 quietly cmake --build build/demo/example
 
