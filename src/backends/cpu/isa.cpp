@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/isa.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "backends/cpu/kernels/targets.h"
+#include "base/error.h"
+
+namespace minnow::cpu {
+namespace {
+
+struct Row {
+  Isa isa;
+  std::string_view name;
+  int lanes;
+};
+constexpr Row kRows[] = {{Isa::sse4, "sse4", 4}, {Isa::avx2, "avx2", 8}, {Isa::avx3, "avx3", 16}, {Isa::neon, "neon", 4}};
+
+const Row& row_of(Isa isa) { return kRows[static_cast<size_t>(isa)]; }
+
+#if HWY_ARCH_X86
+// What the code of each target may use: the target attributes that Highway compiles it with.
+bool runs_sse4() {
+  return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("pclmul") &&
+         __builtin_cpu_supports("aes");
+}
+bool runs_avx2() {  // f16c, which clang 14 cannot ask for, is older than AVX2
+  return runs_sse4() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2");
+}
+bool runs_avx3() {
+  return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw");
+}
+#endif
+
+Isa parse(std::string_view name, std::string_view where) {
+  for (const Row& row : kRows)
+    if (row.name == name) return row.isa;
+  throw InvalidArgument("{} should be sse4, avx2, avx3 or neon, it is \"{}\"", where, name);
+}
+
+}  // namespace
+
+std::string_view name_of(Isa isa) noexcept { return row_of(isa).name; }
+int lanes_of(Isa isa) noexcept { return row_of(isa).lanes; }
+
+std::vector<Isa> available_isas() {
+  std::vector<Isa> found;
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+#if HWY_TARGETS & HWY_SSE4
+  if (runs_sse4()) found.push_back(Isa::sse4);
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (runs_avx2()) found.push_back(Isa::avx2);
+#endif
+#if HWY_TARGETS & HWY_AVX3
+  if (runs_avx3()) found.push_back(Isa::avx3);
+#endif
+#elif HWY_TARGETS & HWY_NEON
+  found.push_back(Isa::neon);
+#endif
+  return found;
+}
+
+Isa best_isa(std::string_view cap) {
+  const char* environment = std::getenv("MINNOW_ISA");
+  std::optional<Isa> most;
+  if (!cap.empty()) most = parse(cap, "the option isa");
+  if (environment && *environment) {
+    const Isa isa = parse(environment, "the environment variable MINNOW_ISA");
+    if (!most || isa < *most) most = isa;
+  }
+  const std::vector<Isa> all = available_isas();
+  for (size_t i = all.size(); i-- > 0;)
+    if (!most || all[i] <= *most) return all[i];
+  throw Unsupported("this machine has no instruction set that the cpu backend was built for{}{}", most ? ", up to " : "",
+                    most ? name_of(*most) : "");
+}
+
+}  // namespace minnow::cpu

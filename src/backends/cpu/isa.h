@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instruction sets that kernels are compiled for, and which of them this machine may use.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace minnow::cpu {
+
+/// In ascending order of width within one architecture.
+enum class Isa : uint8_t { sse4, avx2, avx3, neon };
+
+/// "sse4", "avx2", "avx3" (AVX-512 F, BW, DQ, VL), "neon".
+std::string_view name_of(Isa isa) noexcept;
+/// Floats in one vector: c of the packed layout NCHWc.
+int lanes_of(Isa isa) noexcept;
+/// Those that this build has kernels for and this machine can run, the widest last. May be empty.
+std::vector<Isa> available_isas();
+/// The widest available one that neither `cap` nor the environment variable MINNOW_ISA excludes; an empty cap excludes nothing.
+/// Throws InvalidArgument for a name that does not exist, Unsupported where nothing is left.
+Isa best_isa(std::string_view cap = {});
+
+}  // namespace minnow::cpu

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+
+namespace minnow::cpu {
+
+/// A two-dimensional convolution of one batch. Padding at the bottom and at the right is what the output's size makes it.
+struct ConvShape {
+  size_t batch = 1, in_channels = 1, out_channels = 1, groups = 1;
+  size_t in_h = 1, in_w = 1, out_h = 1, out_w = 1;
+  size_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  size_t pad_top = 0, pad_left = 0;
+
+  size_t taps() const noexcept { return kernel_h * kernel_w; }
+  size_t extent_h() const noexcept { return (kernel_h - 1) * dilation_h + 1; }
+  size_t extent_w() const noexcept { return (kernel_w - 1) * dilation_w + 1; }
+  /// Every tap of every output lies inside the input.
+  bool reads_no_padding() const noexcept {
+    return pad_top == 0 && pad_left == 0 && (out_h - 1) * stride_h + extent_h() <= in_h && (out_w - 1) * stride_w + extent_w() <= in_w;
+  }
+};
+
+/// Where the pieces of [0, total) begin when it is cut into `parts` as equal as can be: piece i is [share(total, parts, i), share(..., i +
+/// 1)).
+inline size_t share(size_t total, size_t parts, size_t i) noexcept { return total * i / parts; }
+inline size_t ceil_div(size_t a, size_t b) noexcept { return (a + b - 1) / b; }
+
+}  // namespace minnow::cpu

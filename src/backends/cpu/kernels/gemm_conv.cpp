@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/gemm_conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kPair = 2;  // vectors of output channels that a tile computes
+
+}  // namespace
+
+GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue)
+    : shape_(shape), epilogue_(epilogue), tile_(kernels.tile), lanes_(kernels.lanes) {
+  const bool plain = options.plain_input;
+  const size_t channels = shape.in_channels / shape.groups;
+  table_ = plain ? tile_->plain : tile_->packed;
+  element_ = plain ? 1 : lanes_;
+  in_blocks_ = plain ? 0 : channels / lanes_;
+  in_rest_ = plain ? 0 : channels % lanes_;
+  planes_ = plain ? channels : ceil_div(channels, lanes_);
+  depth_ = channels * shape.taps();
+  out_vectors_ = ceil_div(shape.out_channels / shape.groups, lanes_);
+  direct_ = shape.reads_no_padding() && shape.stride_h == 1 && shape.stride_w == 1;
+  flat_ = direct_ && shape.taps() == 1 && shape.out_h == shape.in_h && shape.out_w == shape.in_w;
+  window_ = Window(shape, element_);
+  height_ = flat_ ? 1 : shape.out_h;
+  width_ = flat_ ? shape.out_h * shape.out_w : shape.out_w;
+  in_plane_ = shape.in_h * shape.in_w * element_;
+  in_row_ = direct_ ? shape.in_w * element_ : window_.row_step();
+  choose_blocks(options);
+  const size_t cut = flat_ ? width_ : height_;
+  block_rows_ = cut / blocks_;
+  for (size_t taller = 0; taller < 2; ++taller) {
+    add_places(block_rows_ + taller, places_[taller]);
+    const size_t plane = direct_ ? in_plane_ : window_.plane(block_rows_ + taller);
+    for (size_t c = 0; c < (plain ? planes_ : 1); ++c)
+      for (size_t ky = 0; ky < shape.kernel_h; ++ky)
+        for (size_t kx = 0; kx < shape.kernel_w; ++kx) {
+          const size_t tap = direct_ ? (ky * shape.dilation_h * shape.in_w + kx * shape.dilation_w) * element_ : window_.tap(ky, kx);
+          taps_[taller].push_back(static_cast<ptrdiff_t>(c * plane + tap));
+        }
+  }
+  if (!direct_) scratch_floats_ = planes_ * window_.plane(block_rows_ + (cut % blocks_ ? 1 : 0));
+}
+
+// Blocks are as large as keeps their input in half of L2: each reads all weights once. Where they are too few for the threads, the output
+// channels are cut too.
+void GemmConv::choose_blocks(const Options& options) {
+  const size_t budget = options.l2 / 2 / sizeof(float);
+  const size_t most_rows = static_cast<size_t>(tile_->rows[kPair]);
+  if (flat_) {
+    // Beyond 200 pixels nothing is gained, and the outputs of one group of channels leave L1.
+    const size_t pixels = std::clamp(budget / (planes_ * element_), 4 * most_rows, size_t{200});
+    blocks_ = ceil_div(width_, pixels);
+  } else {
+    size_t rows = 1;
+    while (rows < height_ && planes_ * (direct_ ? (rows + shape_.extent_h()) * in_row_ : window_.plane(rows + 1)) <= budget &&
+           rows * width_ < 64 * most_rows)
+      ++rows;
+    if (rows < height_ && width_ * 2 <= most_rows) rows = std::max<size_t>(2, rows / 2 * 2);
+    blocks_ = ceil_div(height_, rows);
+  }
+  const size_t groups = shape_.batch * shape_.groups * blocks_, pairs = ceil_div(out_vectors_, kPair);
+  if (options.threads > 1 && groups < 4 * options.threads) chunks_ = std::min(pairs, ceil_div(4 * options.threads, groups));
+}
+
+void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
+  const size_t most = static_cast<size_t>(tile_->rows[std::min(kPair, out_vectors_)]);
+  const size_t width = flat_ ? rows : width_, height = flat_ ? 1 : rows, y_row = shape_.out_w * lanes_;
+  const auto run_at = [&](size_t row, size_t column) {
+    return std::pair(row * in_row_ + column * element_, row * y_row + column * lanes_);
+  };
+  for (size_t row = 0; row < height;) {
+    if (width * 2 <= most && row + 1 < height) {  // narrow: two rows at once
+      const auto [x0, y0] = run_at(row, 0);
+      const auto [x1, y1] = run_at(row + 1, 0);
+      places.push_back({{x0, x1}, {y0, y1}, static_cast<int>(2 * width)});
+      row += 2;
+      continue;
+    }
+    // Tails are balanced: 49 pixels are 13 + 12 + 12 + 12, never 14 + 14 + 14 + 7.
+    const size_t tiles = ceil_div(width, most);
+    for (size_t t = 0; t < tiles; ++t) {
+      const size_t from = share(width, tiles, t), to = share(width, tiles, t + 1), half = from + (to - from + 1) / 2;
+      const auto [x0, y0] = run_at(row, from);
+      const auto [x1, y1] = run_at(row, half);
+      places.push_back({{x0, x1}, {y0, y1}, static_cast<int>(to - from)});
+    }
+    ++row;
+  }
+}
+
+// [group][pair of vectors][tap][channel][lanes of the pair]; of a plain image [channel][tap], the order in which its window lies.
+void GemmConv::pack_weights(const float* oihw, float* out) const noexcept {
+  const size_t channels = shape_.in_channels / shape_.groups, outputs = shape_.out_channels / shape_.groups, taps = shape_.taps();
+  for (size_t g = 0; g < shape_.groups; ++g)
+    for (size_t v = 0; v < out_vectors_; v += kPair) {
+      const size_t lanes = std::min(kPair, out_vectors_ - v) * lanes_;
+      for (size_t outer = 0; outer < (element_ == 1 ? channels : taps); ++outer)
+        for (size_t inner = 0; inner < (element_ == 1 ? taps : channels); ++inner) {
+          const size_t tap = element_ == 1 ? inner : outer, channel = element_ == 1 ? outer : inner;
+          for (size_t l = 0; l < lanes; ++l) {
+            const size_t o = v * lanes_ + l;
+            *out++ = o < outputs ? oihw[((g * outputs + o) * channels + channel) * taps + tap] : 0;
+          }
+        }
+    }
+}
+
+void GemmConv::pack_bias(const float* bias, float* out) const noexcept {
+  const size_t outputs = shape_.out_channels / shape_.groups;
+  for (size_t g = 0; g < shape_.groups; ++g)
+    for (size_t l = 0; l < out_vectors_ * lanes_; ++l) *out++ = l < outputs ? bias[g * outputs + l] : 0;
+}
+
+void GemmConv::run(size_t unit, const Arguments& a, float* scratch) const noexcept {
+  const size_t block = unit % blocks_, chunk = unit / blocks_ % chunks_;
+  const size_t group = unit / blocks_ / chunks_ % shape_.groups, image = unit / blocks_ / chunks_ / shape_.groups;
+  const size_t cut = flat_ ? width_ : height_, first = share(cut, blocks_, block), rows = share(cut, blocks_, block + 1) - first;
+  const size_t taller = rows - block_rows_;
+  const size_t y_plane = shape_.out_h * shape_.out_w * lanes_;
+
+  const float* x =
+      a.x + (image * (element_ == 1 ? shape_.in_channels : ceil_div(shape_.in_channels, lanes_)) + group * planes_) * in_plane_;
+  Tile t;
+  t.block_stride = static_cast<ptrdiff_t>(in_plane_);
+  if (direct_) {
+    x += flat_ ? first * element_ : first * in_row_;
+  } else {
+    const size_t plane = window_.plane(rows);
+    for (size_t p = 0; p < planes_; ++p) window_.copy(x + p * in_plane_, first, rows, scratch + p * plane);
+    x = scratch;
+    t.block_stride = static_cast<ptrdiff_t>(plane);
+  }
+  t.taps = taps_[taller].data();
+  t.tap_count = taps_[taller].size();
+  t.blocks = in_blocks_;
+  t.rest = in_rest_;
+  t.pixel_stride = static_cast<ptrdiff_t>(lanes_);
+  t.vector_stride = static_cast<ptrdiff_t>(y_plane);
+  t.low = epilogue_.low;
+  t.high = epilogue_.high;
+  t.finish = a.add || epilogue_.clamps();
+
+  const size_t y_vector = (image * shape_.groups + group) * out_vectors_, y_at = first * (flat_ ? 1 : shape_.out_w) * lanes_;
+  const size_t pairs = ceil_div(out_vectors_, kPair), last = share(pairs, chunks_, chunk + 1);
+  for (size_t pair = share(pairs, chunks_, chunk); pair < last; ++pair) {
+    const size_t v = pair * kPair, vectors = std::min(kPair, out_vectors_ - v), panel = depth_ * vectors * lanes_;
+    t.w = a.w + (group * out_vectors_ + v) * depth_ * lanes_;
+    t.bias = a.bias ? a.bias + (group * out_vectors_ + v) * lanes_ : nullptr;
+    float* y = a.y + (y_vector + v) * y_plane + y_at;
+    const float* add = a.add ? a.add + (y_vector + v) * y_plane + y_at : nullptr;
+    // The next panel of weights is asked for by the first tiles, a cache line of each of its rows by each.
+    const size_t lines = pair + 1 < last ? std::max<size_t>(1, vectors * lanes_ * sizeof(float) / 64) : 0;
+    size_t index = 0;
+    for (const Place& place : places_[taller]) {
+      t.prefetch = index < lines ? reinterpret_cast<const char*>(t.w + panel) + index * depth_ * 64 : nullptr;
+      ++index;
+      const int half = (place.rows + 1) / 2;
+      for (size_t h = 0; h < 2; ++h) {
+        t.x[h] = x + place.x[h];
+        t.y[h] = y + place.y[h];
+        t.add[h] = add ? add + place.y[h] : nullptr;
+      }
+      table_[vectors][place.rows](t);
+      if (epilogue_.after)
+        for (size_t n = 0; n < vectors; ++n) {
+          float *y0 = t.y[0] + n * y_plane, *y1 = t.y[1] + n * y_plane;
+          epilogue_.after(y0, y0, static_cast<size_t>(half) * lanes_, epilogue_.a, epilogue_.b);
+          epilogue_.after(y1, y1, static_cast<size_t>(place.rows - half) * lanes_, epilogue_.a, epilogue_.b);
+        }
+    }
+  }
+}
+
+}  // namespace minnow::cpu

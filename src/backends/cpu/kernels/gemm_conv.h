@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions as products of matrices that are never built: every register tile finds its inputs in the image itself, or in a
+// zero-bordered copy of a few rows of it.
+#pragma once
+#include <vector>
+
+#include "backends/cpu/kernels/epilogue.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/window.h"
+
+namespace minnow::cpu {
+
+class GemmConv {
+ public:
+  struct Options {
+    bool plain_input = false;  // the image is plain NCHW; groups must be 1. Meant for a network's first layer
+    size_t threads = 1;
+    size_t l2 = 1 << 20;  // bytes
+  };
+  struct Arguments {
+    const float* x;     // packed (or plain, as options say)
+    const float* w;     // as pack_weights wrote them
+    const float* bias;  // as pack_bias wrote it, or null
+    const float* add;   // packed like y, or null
+    float* y;           // packed
+  };
+
+  /// Whether pack_weights and run can serve: with groups, the channels of each must be whole vectors.
+  static bool can_serve(const ConvShape& shape, size_t lanes) {
+    return shape.groups == 1 || (shape.in_channels / shape.groups % lanes == 0 && shape.out_channels / shape.groups % lanes == 0);
+  }
+  GemmConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
+
+  size_t weight_floats() const noexcept { return shape_.groups * out_vectors_ * lanes_ * depth_; }
+  /// From [out channel][in channel of the group][kernel_h][kernel_w].
+  void pack_weights(const float* oihw, float* out) const noexcept;
+  /// Floats of the bias of all vectors, the lanes without a channel being zero.
+  size_t bias_floats() const noexcept { return shape_.groups * out_vectors_ * lanes_; }
+  void pack_bias(const float* bias, float* out) const noexcept;
+
+  /// The work is cut into units that may run at the same time, each with scratch of its own.
+  size_t units() const noexcept { return shape_.batch * shape_.groups * chunks_ * blocks_; }
+  size_t scratch_floats() const noexcept { return scratch_floats_; }
+  void run(size_t unit, const Arguments& arguments, float* scratch) const noexcept;
+
+ private:
+  // One register tile of a block: offsets of its two runs of pixels in the input and in the output.
+  struct Place {
+    size_t x[2], y[2];
+    int rows;
+  };
+  void choose_blocks(const Options& options);
+  void add_places(size_t block_rows, std::vector<Place>& places) const;
+
+  ConvShape shape_;
+  Epilogue epilogue_;
+  const TileKernels* tile_;
+  const TileFunction (*table_)[kMostTileRows + 1];
+  size_t lanes_, element_;
+  size_t in_blocks_, in_rest_;  // of one group: whole vectors of channels, and channels beyond (packed input)
+  size_t planes_;               // planes of one group's window
+  size_t depth_;                // products per output: taps times channels of a group
+  size_t out_vectors_;          // of one group
+  bool direct_;                 // tiles read the image itself
+  Window window_;
+  size_t height_, width_;           // of the output as tiles see it: one long row where it is flat
+  size_t in_row_, in_plane_;        // floats: between the inputs of neighbouring output rows; between planes of the image
+  std::vector<ptrdiff_t> taps_[2];  // for the two heights of blocks, because windows differ
+  size_t blocks_ = 1, chunks_ = 1;
+  size_t block_rows_ = 0;         // the lower of the two heights
+  std::vector<Place> places_[2];  // of blocks of block_rows_ and of block_rows_ + 1 rows (pixels where it is flat)
+  bool flat_;
+  size_t scratch_floats_ = 0;
+};
+
+}  // namespace minnow::cpu

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of kernels of one instruction set.
+#pragma once
+#include "backends/cpu/isa.h"
+#include "backends/cpu/kernels/tile.h"
+#include "backends/cpu/kernels/unary.h"
+
+namespace minnow::cpu {
+
+struct Kernels {
+  Isa isa;
+  size_t lanes;
+  const TileKernels* tile;
+  const UnaryKernels* unary;
+};
+
+/// Throws InternalError for one that available_isas() does not name.
+const Kernels& kernels_for(Isa isa);
+
+}  // namespace minnow::cpu

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instruction sets a kernel file is compiled for. Include this before hwy/foreach_target.h.
+//
+// Highway's own dispatch needs its library, so there is a chooser of our own (kernels.h): each kernel file defines one table of function
+// pointers per target, `const SomeKernels kSomeKernels` in namespace minnow::cpu::HWY_NAMESPACE, within `#if MINNOW_KERNEL_TARGET`.
+#pragma once
+
+#if MINNOW_ONE_ISA
+#define HWY_DISABLED_TARGETS (~(HWY_AVX2 | HWY_NEON | HWY_SCALAR | HWY_EMU128))
+#else
+// SSSE3 adds nothing to SSE4; SVE's vectors have no compile-time length, and arrays of them cannot be register tiles.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
+#include "hwy/detect_targets.h"
+
+/// False in the pass for the compiler's baseline: without vectors there are no kernels, the reference serves there.
+#define MINNOW_KERNEL_TARGET (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
+
+/// Full unrolling of short constant loops, so that arrays of vectors become registers.
+#if defined(__clang__)
+#define MINNOW_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define MINNOW_UNROLL _Pragma("GCC unroll 64")
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The register tile that every matrix product and convolution goes through:
+//   y[pixel][n] = bias[n] + sum over tap, k of x[pixel, tap, k] * w[tap][k][n],  n over one or two vectors.
+#pragma once
+#include <cstddef>
+
+namespace minnow::cpu {
+
+/// One call. A tile of `rows` pixels is two runs of neighbouring ones, the first of (rows + 1) / 2, so that it can take a whole narrow
+/// image row in each. Distances are in floats. Nothing needs to be aligned.
+struct Tile {
+  const float* x[2] = {};      // the first pixel of each run
+  const ptrdiff_t* taps = {};  // of every tap: what it adds to x
+  size_t tap_count = 1;
+  size_t blocks = 0;           // whole vectors of input channels per tap
+  size_t rest = 0;             // channels beyond them; lanes beyond those are not read
+  ptrdiff_t block_stride = 0;  // from one vector of input channels to the next
+  const float* w = nullptr;    // [tap][channel][n], without gaps
+  float* y[2] = {};
+  ptrdiff_t pixel_stride = 0, vector_stride = 0;  // of y and of `add`
+  const float* bias = nullptr;                    // [n], or null: zero
+  bool accumulate = false;                        // start from what y holds instead of the bias
+  bool finish = false;                            // add `add`, then clamp
+  const float* add[2] = {};                       // the other arm of a residual block, or null
+  float low = 0, high = 0;
+  const char* prefetch = nullptr;  // one cache line is asked for per channel; null: none
+};
+using TileFunction = void (*)(const Tile&);
+
+inline constexpr int kMostTileRows = 14;
+
+struct TileKernels {
+  int lanes;
+  int rows[3];  // most rows of a tile of 1 and 2 vectors
+  /// [vectors][rows]; null above the most. Neighbouring pixels are `lanes` floats apart, and the channels of a vector next to each other.
+  const TileFunction (*packed)[kMostTileRows + 1];
+  /// The same where neighbouring pixels are next to each other and each tap is of one channel (`blocks` and `rest` are not looked at).
+  const TileFunction (*plain)[kMostTileRows + 1];
+};
+
+}  // namespace minnow::cpu

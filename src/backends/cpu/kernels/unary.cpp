@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/unary.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/unary.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "hwy/contrib/math/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr size_t kLanes = HWY_LANES(float);
+
+#include "backends/cpu/kernels/math-inl.h"
+
+HWY_INLINE V constant(float value) { return hn::Set(D(), value); }
+HWY_INLINE V clamp(V x, V low, V high) { return hn::Min(high, hn::Max(low, x)); }  // in this order NaN passes
+
+// The functions, as types, so that each loop is compiled for its own. a and b are the parameters in every lane.
+#define MINNOW_UNARY(name, expression)      \
+  struct name {                             \
+    static HWY_INLINE V of(V x, V a, V b) { \
+      (void)a, (void)b;                     \
+      return expression;                    \
+    }                                       \
+  };
+MINNOW_UNARY(Copy, x)
+MINNOW_UNARY(Relu, hn::Max(hn::Zero(D()), x))
+MINNOW_UNARY(Clip, clamp(x, a, b))
+MINNOW_UNARY(LeakyRelu, hn::IfThenElse(hn::Lt(x, hn::Zero(D())), hn::Mul(a, x), x))
+MINNOW_UNARY(HardSigmoid, clamp(hn::MulAdd(a, x, b), hn::Zero(D()), constant(1)))
+MINNOW_UNARY(HardSwish, hn::Mul(x, clamp(hn::MulAdd(x, constant(1.0f / 6), constant(0.5f)), hn::Zero(D()), constant(1))))
+MINNOW_UNARY(Sigmoid, sigmoid_of(x))
+MINNOW_UNARY(Tanh, tanh_of(x))
+MINNOW_UNARY(Swish, hn::Mul(x, sigmoid_of(hn::Mul(a, x))))
+MINNOW_UNARY(Gelu, hn::Mul(hn::Mul(x, constant(0.5f)), hn::Add(constant(1), erf_of(hn::Mul(x, constant(0.70710678118f))))))
+MINNOW_UNARY(GeluTanh, hn::Mul(hn::Mul(x, constant(0.5f)),
+                               hn::Add(constant(1), tanh_of(hn::Mul(hn::Mul(x, constant(0.79788456080f)),
+                                                                    hn::MulAdd(hn::Mul(x, x), constant(0.044715f), constant(1)))))))
+HWY_INLINE V exp_minus_1(V x) {  // for x <= 0; near 0 as tanh(x / 2) (e^x + 1), which does not cancel
+  return hn::Mul(tanh_of(hn::Mul(x, constant(0.5f))), hn::Add(exp_of(x), constant(1)));
+}
+HWY_INLINE V elu(V x, V a, V scaled) { return hn::IfThenElse(hn::Lt(x, hn::Zero(D())), hn::Mul(a, exp_minus_1(scaled)), x); }
+MINNOW_UNARY(Elu, elu(x, a, x))
+MINNOW_UNARY(Selu, hn::Mul(b, elu(x, a, x)))
+MINNOW_UNARY(Celu, elu(x, a, hn::Div(x, a)))
+MINNOW_UNARY(Softplus, softplus_of(x))
+MINNOW_UNARY(Softsign, hn::Div(x, hn::Add(constant(1), hn::Abs(x))))
+MINNOW_UNARY(Mish, hn::Mul(x, tanh_of(softplus_of(x))))
+MINNOW_UNARY(ThresholdedRelu, hn::IfThenZeroElse(hn::Le(x, a), x))
+MINNOW_UNARY(Negate, hn::Neg(x))
+MINNOW_UNARY(Absolute, hn::Abs(x))
+MINNOW_UNARY(SquareRoot, hn::Sqrt(x))
+MINNOW_UNARY(Reciprocal, hn::Div(constant(1), x))
+MINNOW_UNARY(Exponential, exp_of(x))
+MINNOW_UNARY(Logarithm, log_of(x))
+MINNOW_UNARY(ErrorFunction, erf_of(x))
+MINNOW_UNARY(Floor, hn::Floor(x))
+MINNOW_UNARY(Ceil, hn::Ceil(x))
+MINNOW_UNARY(Round, hn::Round(x))
+MINNOW_UNARY(Sign, hn::IfThenElse(hn::Eq(hn::Abs(x), hn::Abs(x)),
+                                  hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(D())), constant(1)),
+                                          hn::IfThenElseZero(hn::Lt(x, hn::Zero(D())), constant(1))),
+                                  x))
+MINNOW_UNARY(Scale, hn::MulAdd(a, x, b))
+#undef MINNOW_UNARY
+
+// Highway's reduction of the argument is good up to this; beyond, and for infinities and NaN, the C library serves.
+template <class F>
+HWY_INLINE V of_large_too(V x, V y, F f) {
+  const D d;
+  const auto good = hn::Le(hn::Abs(x), constant(39000));
+  if (hn::AllTrue(d, good)) return y;
+  float in[kLanes], out[kLanes];
+  hn::StoreU(x, d, in);
+  hn::StoreU(y, d, out);
+  for (size_t i = 0; i < kLanes; ++i)
+    if (!(std::fabs(in[i]) <= 39000)) out[i] = f(in[i]);
+  return hn::LoadU(d, out);
+}
+struct Sine {
+  static HWY_INLINE V of(V x, V, V) {
+    return of_large_too(x, hn::Sin(D(), x), [](float v) { return std::sin(v); });
+  }
+};
+struct Cosine {
+  static HWY_INLINE V of(V x, V, V) {
+    return of_large_too(x, hn::Cos(D(), x), [](float v) { return std::cos(v); });
+  }
+};
+
+template <class F>
+void map(const float* x, float* y, size_t count, float a, float b) {
+  const D d;
+  const V va = hn::Set(d, a), vb = hn::Set(d, b);
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(F::of(hn::LoadU(d, x + i), va, vb), d, y + i);
+  if (i < count) {
+    float rest[kLanes] = {};
+    std::memcpy(rest, x + i, (count - i) * sizeof(float));
+    hn::StoreU(F::of(hn::LoadU(d, rest), va, vb), d, rest);
+    std::memcpy(y + i, rest, (count - i) * sizeof(float));
+  }
+}
+
+constexpr UnaryFunction kFunctions[] = {
+    map<Copy>,          map<Relu>,     map<Clip>,       map<LeakyRelu>,  map<HardSigmoid>, map<HardSwish>,
+    map<Sigmoid>,       map<Tanh>,     map<Swish>,      map<Gelu>,       map<GeluTanh>,    map<Elu>,
+    map<Selu>,          map<Celu>,     map<Softplus>,   map<Softsign>,   map<Mish>,        map<ThresholdedRelu>,
+    map<Negate>,        map<Absolute>, map<SquareRoot>, map<Reciprocal>, map<Exponential>, map<Logarithm>,
+    map<ErrorFunction>, map<Floor>,    map<Ceil>,       map<Round>,      map<Sign>,        map<Sine>,
+    map<Cosine>,        map<Scale>};
+static_assert(sizeof(kFunctions) / sizeof(kFunctions[0]) == static_cast<size_t>(Unary::count));
+}  // namespace
+
+extern const UnaryKernels kUnaryKernels;
+const UnaryKernels kUnaryKernels{kFunctions};
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A zero-bordered copy of some rows of an image, in which neighbouring outputs find neighbouring inputs whatever the stride is: the kernels
+// that read it know neither borders nor strides.
+#pragma once
+#include <vector>
+
+#include "backends/cpu/kernels/conv_shape.h"
+
+namespace minnow::cpu {
+
+/// Rows of columns of `element` floats, the columns of a row sorted by their place modulo the stride ("phases").
+class Window {
+ public:
+  Window() = default;
+  /// `element`: floats of one pixel in one plane, c of a packed image or 1 of a plain one.
+  Window(const ConvShape& shape, size_t element);
+
+  /// Floats of one plane that serves `rows` rows of output.
+  size_t plane(size_t rows) const noexcept { return in_rows(rows) * row_; }
+  /// Floats between the inputs of neighbouring rows of output.
+  size_t row_step() const noexcept { return step_h_ * row_; }
+  /// Where tap (ky, kx) of the output at the upper left finds its input.
+  size_t tap(size_t ky, size_t kx) const noexcept { return ky * dilation_h_ * row_ + tap_columns_[kx]; }
+
+  /// Copies what the rows [first, first + rows) of output need from the plane `image` to `out`.
+  void copy(const float* image, size_t first, size_t rows, float* out) const noexcept;
+
+ private:
+  size_t in_rows(size_t rows) const noexcept { return rows == 0 ? 0 : (rows - 1) * step_h_ + extent_h_; }
+  size_t in_h_ = 0, in_w_ = 0, stride_h_ = 1, stride_w_ = 1, dilation_h_ = 1, extent_h_ = 1, pad_top_ = 0, pad_left_ = 0, element_ = 1;
+  size_t step_h_ = 1;                // window rows between rows of output; less than the stride where rows between are never read
+  size_t columns_ = 0;               // of one phase
+  size_t row_ = 0;                   // floats of one row
+  std::vector<size_t> phases_;       // places modulo the stride that some tap reads
+  std::vector<size_t> tap_columns_;  // floats from a row's beginning, by kx
+};
+
+}  // namespace minnow::cpu
