@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/case.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "importers/onnx/data.h"
+#include "importers/onnx/wire.h"
+#include "support/npz.h"
+#include "support/paths.h"
+
+namespace minnow::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+Datum read_datum(const fs::path& path, const ValueType& type) {
+  const auto file = os::MappedFile::open(path.string());
+  const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  const onnx::DataReader reader(file, nullptr);
+  const std::string where = path.filename().string();
+  try {
+    switch (type.kind) {
+      case ValueType::Kind::sequence:
+        return reader.sequence(bytes, where);
+      case ValueType::Kind::optional:
+        return reader.optional(bytes, where);
+      default:
+        return Datum(reader.tensor(bytes, where));
+    }
+  } catch (const onnx::WireError& error) {
+    throw InvalidModel("{}: {}", where, error.what);
+  }
+}
+
+std::vector<DataSet> read_sets(const Case& one, const Graph& graph) {
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(one.data))
+    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_")) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  std::vector<DataSet> sets;
+  for (const fs::path& folder : folders) {
+    DataSet& set = sets.emplace_back();
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const fs::path path = folder / ("input_" + std::to_string(i) + ".pb");
+      if (!fs::exists(path)) throw InvalidArgument("{} has no {}", folder.filename().string(), path.filename().string());
+      set.inputs.push_back(read_datum(path, graph.inputs()[i]->type));
+    }
+    for (size_t i = 0; i < graph.outputs().size(); ++i) {
+      const fs::path path = folder / ("output_" + std::to_string(i) + ".pb");
+      if (fs::exists(path)) set.outputs.push_back(read_datum(path, graph.outputs()[i]->type));
+    }
+  }
+  return sets;
+}
+
+std::vector<Case> find_corpus(size_t& missing) {
+  std::vector<Case> cases;
+  std::ifstream file(corpus_dir() / "manifest.json");
+  if (!file) return cases;
+  const nlohmann::json manifest = nlohmann::json::parse(file);
+  for (const auto& row : manifest.at("cases")) {
+    if (row.at("format") != "onnx") continue;
+    Case one;
+    one.suite = "corpus";
+    one.name = row.at("name");
+    one.data = corpus_dir() / "onnx" / one.name / "ref.npz";
+    one.model = corpus_dir() / "onnx" / one.name / "model.onnx";
+    if (!fs::exists(one.model)) one.model = models_dir() / "onnx" / one.name / "model.onnx";
+    for (const auto& input : row.at("inputs")) one.input_names.push_back(input.at("name"));
+    for (const auto& output : row.at("outputs")) one.output_names.push_back(output.at("name"));
+    if (fs::exists(one.model) && fs::exists(one.data))
+      cases.push_back(std::move(one));
+    else
+      ++missing;
+  }
+  return cases;
+}
+
+}  // namespace
+
+fs::path onnx_cases_dir() {
+  const char* other = std::getenv("MINNOW_ONNX_CASES");
+  return other && *other ? fs::path(other) : models_dir() / "onnx_conformance";
+}
+
+std::vector<Case> find_cases(const std::string& suite, size_t& missing) {
+  std::vector<Case> cases;
+  if (suite == "corpus") {
+    cases = find_corpus(missing);
+  } else {
+    const fs::path folder = onnx_cases_dir() / suite;
+    if (fs::is_directory(folder))
+      for (const auto& entry : fs::directory_iterator(folder))
+        if (fs::exists(entry.path() / "model.onnx"))
+          cases.push_back({suite, entry.path().filename().string(), entry.path() / "model.onnx", entry.path(), {}, {}});
+  }
+  std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+  return cases;
+}
+
+std::vector<DataSet> read_data(const Case& one, const Graph& graph) {
+  if (one.data.extension() != ".npz") return read_sets(one, graph);
+  const std::map<std::string, Tensor> arrays = read_npz(one.data.string());
+  const auto array = [&](const char* stem, const std::vector<std::string>& names, const std::string& name) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) throw InvalidArgument("the manifest has no \"{}\"", name);
+    return Datum(arrays.at(stem + std::to_string(at - names.begin())));
+  };
+  DataSet set;
+  for (const auto& input : graph.inputs()) set.inputs.push_back(array("in_", one.input_names, input->name()));
+  for (const Value* output : graph.outputs()) set.outputs.push_back(array("out_", one.output_names, output->name()));
+  return {std::move(set)};
+}
+
+}  // namespace minnow::test

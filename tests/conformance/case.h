@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases of the suites: a model with inputs and the outputs it should give.
+#pragma once
+#include <minnow/tensor.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace minnow::test {
+
+struct DataSet {
+  std::vector<Datum> inputs, outputs;
+};
+
+struct Case {
+  std::string suite, name;
+  std::filesystem::path model, data;                   // data: a folder of test_data_set_*, or a .npz
+  std::vector<std::string> input_names, output_names;  // of the .npz's arrays, in its order
+  std::string id() const { return suite + "/" + name; }
+};
+
+/// Folder of the suites that the onnx package carries; MINNOW_ONNX_CASES names another.
+std::filesystem::path onnx_cases_dir();
+
+/// The cases of "node", "simple", "pytorch-converted", "pytorch-operator" or "corpus", in order of their names.
+/// `missing`: how many there should be whose files are not there.
+std::vector<Case> find_cases(const std::string& suite, size_t& missing);
+
+/// Inputs in the graph's order, and outputs.
+std::vector<DataSet> read_data(const Case& one, const Graph& graph);
+
+}  // namespace minnow::test

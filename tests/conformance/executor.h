@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <minnow/tensor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace minnow::test {
+
+/// Runs a graph: "evaluate" (the operators' references, one after the other), "reference" or "cpu" (a session on that backend).
+using Run = std::function<std::vector<Datum>(std::span<const Datum> inputs)>;
+Run make_executor(const std::string& backend, std::unique_ptr<Graph> graph);
+
+}  // namespace minnow::test

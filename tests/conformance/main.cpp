@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the suites of cases that others wrote: the onnx package's, and the ONNX models of the corpus.
+//
+//   conformance_tests [--suite node]... [--backend reference|cpu|evaluate] [--filter substring] [--verbose] [--list-failures] [--xml FILE]
+//
+// Cases that are expected to fail stand in expected_failures.txt with a reason. One that fails and is not listed fails the run, and so does
+// one that is listed and passes.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "base/error.h"
+#include "conformance/case.h"
+#include "conformance/compare.h"
+#include "conformance/executor.h"
+#include "importers/importer.h"
+#include "support/paths.h"
+
+namespace minnow::test {
+namespace {
+
+struct Options {
+  std::vector<std::string> suites;
+  std::string backend = "reference", filter, xml;
+  bool verbose = false, list_failures = false;
+};
+
+/// What expected_failures.txt says of a case: "suite/case backend|* reason". A reason that begins with "random" has the outputs compared by
+/// dtype and shape alone.
+struct Expectation {
+  std::string reason;
+  bool used = false;
+  bool random() const { return reason.starts_with("random"); }
+};
+
+std::map<std::string, Expectation> read_expectations(const std::string& backend) {
+  std::map<std::string, Expectation> expectations;
+  std::ifstream file(source_dir() / "tests" / "conformance" / "expected_failures.txt");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string id, where, reason;
+    words >> id >> where;
+    if (id.empty() || id[0] == '#' || (where != "*" && where != backend)) continue;
+    std::getline(words >> std::ws, reason);
+    expectations[id] = {reason};
+  }
+  return expectations;
+}
+
+/// What is wrong; empty where the case passes.
+std::string run_case(const Case& one, const std::string& backend, Rule rule) {
+  try {
+    ImportOptions options;
+    options.warn = [](std::string_view) {};
+    std::unique_ptr<Graph> graph = import_onnx(one.model.string(), options);
+    const std::vector<DataSet> sets = read_data(one, *graph);
+    if (sets.empty()) return "has no data";
+    std::vector<std::string> names;
+    for (const Value* output : graph->outputs()) names.push_back(output->name());
+    const Run run = make_executor(backend, std::move(graph));
+    for (const DataSet& set : sets) {
+      const std::vector<Datum> outputs = run(set.inputs);
+      if (outputs.size() < set.outputs.size()) return format("gives {} outputs, it should give {}", outputs.size(), set.outputs.size());
+      for (size_t i = 0; i < set.outputs.size(); ++i)
+        if (const std::string text = difference(outputs[i], set.outputs[i], rule); !text.empty())
+          return format("output {} (\"{}\"): {}", i, names[i], text);
+    }
+    return {};
+  } catch (const std::exception& error) {
+    return *error.what() ? error.what() : "throws an error without a sentence";
+  }
+}
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) >= 32 && static_cast<unsigned char>(c) < 127)
+      out += c;
+  }
+  return out;
+}
+
+int run(const Options& options) {
+  std::map<std::string, Expectation> expectations = read_expectations(options.backend);
+  size_t passed = 0, failed = 0, skipped = 0;
+  std::string xml = "<testsuites>\n<testsuite>\n";
+  const auto report = [&](const Case& one, const std::string& failure, bool skip) {
+    (skip ? skipped : failure.empty() ? passed : failed) += 1;
+    xml += format("<testcase classname=\"{}.{}\" name=\"{}\" status=\"run\" result=\"{}\">", options.backend, one.suite, escaped(one.name),
+                  skip ? "skipped" : "completed");
+    if (!failure.empty() && !skip) xml += format("<failure message=\"{}\"/>", escaped(failure));
+    xml += "</testcase>\n";
+    if (!failure.empty() && !skip) std::printf("FAILED %s (%s): %s\n", one.id().c_str(), options.backend.c_str(), failure.c_str());
+  };
+  for (const std::string& suite : options.suites) {
+    size_t missing = 0;
+    const std::vector<Case> cases = find_cases(suite, missing);
+    if (cases.empty() && !missing) {
+      std::printf("%s: its cases are not there (scripts/fetch_models.py gets them), all are skipped\n", suite.c_str());
+      continue;
+    }
+    if (missing) std::printf("%s: %zu cases are skipped, whose models scripts/fetch_models.py has not fetched\n", suite.c_str(), missing);
+    skipped += missing;
+    for (const Case& one : cases) {
+      if (one.id().find(options.filter) == std::string::npos) continue;
+      const auto found = expectations.find(one.id());
+      Expectation* expected = found == expectations.end() ? nullptr : &found->second;
+      const bool random = expected && expected->random();
+      const auto start = std::chrono::steady_clock::now();
+      if (options.verbose) std::printf("%s ... ", one.id().c_str()), std::fflush(stdout);
+      std::string failure = run_case(one, options.backend, random ? Rule::form : suite == "corpus" ? Rule::corpus : Rule::conformance);
+      if (expected) expected->used = true;
+      if (options.verbose)
+        std::printf("%s, %.0f ms\n", failure.empty() ? "ok" : "differs",
+                    std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+      if (expected && !random && !failure.empty()) {
+        if (options.list_failures) std::printf("expected %s: %s\n", one.id().c_str(), failure.c_str());
+        report(one, failure, true);
+      } else if (expected && !random) {
+        report(one, format("passes; take it off expected_failures.txt (\"{}\")", expected->reason), false);
+      } else {
+        report(one, failure, random && failure.empty());
+      }
+    }
+    if (options.filter.empty())
+      for (const auto& [id, expectation] : expectations)
+        if (!expectation.used && id.starts_with(suite + "/") && !missing) {
+          std::printf("FAILED %s: stands in expected_failures.txt, but there is no such case\n", id.c_str());
+          ++failed;
+        }
+  }
+  if (!options.xml.empty()) {
+    std::filesystem::create_directories(std::filesystem::path(options.xml).parent_path());
+    std::ofstream(options.xml) << xml << "</testsuite>\n</testsuites>\n";
+  }
+  std::printf("%zu passed, %zu failed, %zu skipped\n", passed, failed, skipped);
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace minnow::test
+
+int main(int argc, char** argv) {
+  minnow::test::Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    const auto value = [&]() -> std::string {
+      if (++i < argc) return argv[i];
+      std::fprintf(stderr, "%s needs a value\n", name.c_str());
+      std::exit(2);
+    };
+    if (name == "--suite")
+      options.suites.push_back(value());
+    else if (name == "--backend")
+      options.backend = value();
+    else if (name == "--filter")
+      options.filter = value();
+    else if (name == "--xml")
+      options.xml = value();
+    else if (name == "--verbose")
+      options.verbose = true;
+    else if (name == "--list-failures")
+      options.list_failures = true;
+    else {
+      std::fprintf(stderr, "%s: no such option\n", name.c_str());
+      return 2;
+    }
+  }
+  if (options.suites.empty()) options.suites = {"node", "simple", "pytorch-converted", "pytorch-operator", "corpus"};
+  if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
+    options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend + ".xml";
+  return minnow::test::run(options);
+}
