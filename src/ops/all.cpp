@@ -7,6 +7,7 @@ namespace minnow {
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(activation)                     \
+  X(attention)                      \
   X(binary)                         \
   X(comparison)                     \
   X(concat)                         \
@@ -24,6 +25,7 @@ namespace minnow {
   X(recurrent)                      \
   X(reshape)                        \
   X(roi)                            \
+  X(rotary_embedding)               \
   X(scatter)                        \
   X(shape)                          \
   X(slice)                          \

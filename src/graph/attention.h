@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of attention: which heads and positions meet, for the shape rule, the reference and schemes alike.
+#pragma once
+#include "graph/node_view.h"
+
+namespace minnow {
+
+/// What an Attention node computes, checked against all its inputs.
+struct AttentionGeometry {
+  int64_t batch = 0, q_heads = 0, kv_heads = 0;
+  int64_t queries = 0;          // length of the query sequence
+  int64_t past = 0, added = 0;  // keys from the cache, keys of this run
+  int64_t head = 0, v_head = 0;
+  bool packed = false;  // rank 3: [batch, length, heads * head], else [batch, heads, length, head]
+  bool causal = false;  // query i sees keys up to past + i
+  double scale = 1, softcap = 0;
+  int64_t scores_output = 0;  // what output 3 holds: the scores 0 as multiplied, 1 with the mask, 2 after the soft cap, 3 after softmax
+
+  int64_t keys() const noexcept { return past + added; }
+  int64_t group() const noexcept { return q_heads / kv_heads; }  // consecutive query heads that share a key and value head
+  Shape output_shape() const { return packed ? Shape{batch, queries, q_heads * v_head} : Shape{batch, q_heads, queries, v_head}; }
+  Shape key_shape() const { return {batch, kv_heads, keys(), head}; }
+  Shape value_shape() const { return {batch, kv_heads, keys(), v_head}; }
+  Shape scores_shape() const { return {batch, q_heads, queries, keys()}; }
+
+  /// Throws InvalidModel where the inputs do not fit; asks for a cut where a shape is not known.
+  static AttentionGeometry of(const NodeView& node);
+};
+
+inline constexpr Attribute<bool> kAttentionCausal{"is_causal", false};
+inline constexpr Attribute<float> kAttentionSoftcap{"softcap", 0};
+inline constexpr Attribute<int64_t> kAttentionScoresOutput{"qk_matmul_output_mode", 0};
+
+}  // namespace minnow

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaled dot-product attention with shared heads, masks and a key and value cache.
+#include "graph/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/dense.h"
+
+namespace minnow {
+namespace {
+
+constexpr double kExcluded = -std::numeric_limits<double>::infinity();
+enum Input : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kUsedKeys };
+enum Output : size_t { kResult, kPresentKey, kPresentValue, kScores };
+
+Shapes shapes(const NodeView& node) {
+  const AttentionGeometry a = AttentionGeometry::of(node);
+  return {a.output_shape(), a.key_shape(), a.value_shape(), a.scores_shape()};
+}
+
+size_t size(int64_t n) { return static_cast<size_t>(n); }
+
+/// [batch, heads, length, width] from a tensor that may be packed, written behind the first `skip` of `total` positions of each head.
+void place(const AttentionGeometry& a, std::span<const double> from, int64_t heads, int64_t length, int64_t width, bool packed,
+           int64_t skip, int64_t total, std::vector<double>& to) {
+  const double* at = from.data();
+  const auto copy_row = [&](int64_t b, int64_t h, int64_t t) {
+    std::copy(at, at + width, to.begin() + ((b * heads + h) * total + skip + t) * width);
+    at += width;
+  };
+  for (int64_t b = 0; b < a.batch; ++b)
+    for (int64_t i = 0; i < (packed ? length : heads); ++i)
+      for (int64_t j = 0; j < (packed ? heads : length); ++j) packed ? copy_row(b, j, i) : copy_row(b, i, j);
+}
+
+/// The mask as numbers to add, one for each score. Columns that it lacks are excluded.
+std::vector<double> bias_of(const KernelArgs& args, const AttentionGeometry& a) {
+  const TensorView& mask = args.input(kMask);
+  std::vector<double> values = args.reals(kMask), bias(size(a.scores_shape().elements()), kExcluded);
+  if (mask.dtype() == DType::boolean)
+    for (double& value : values) value = value != 0 ? 0 : kExcluded;
+  const int64_t columns = mask.shape().back();
+  Shape covered = a.scores_shape();
+  covered[3] = columns;
+  walk_broadcast(mask.shape(), covered,
+                 [&](size_t to, size_t from) { bias[to / size(columns) * size(a.keys()) + to % size(columns)] = values[from]; });
+  return bias;
+}
+
+void softmax(std::span<double> row) {
+  const double largest = *std::max_element(row.begin(), row.end());
+  if (largest == kExcluded) return std::fill(row.begin(), row.end(), 0.0);  // a query that sees nothing
+  double sum = 0;
+  for (double& value : row) sum += value = std::exp(value - largest);
+  for (double& value : row) value /= sum;
+}
+
+void reference(const NodeView& node, KernelArgs& args) {
+  const AttentionGeometry a = AttentionGeometry::of(node);
+  const int64_t keys = a.keys();
+  std::vector<double> q(size(a.batch * a.q_heads * a.queries * a.head)), k(size(a.key_shape().elements())),
+      v(size(a.value_shape().elements()));
+  place(a, args.reals(kQuery), a.q_heads, a.queries, a.head, a.packed, 0, a.queries, q);
+  place(a, args.reals(kKey), a.kv_heads, a.added, a.head, a.packed, a.past, keys, k);
+  place(a, args.reals(kValue), a.kv_heads, a.added, a.v_head, a.packed, a.past, keys, v);
+  if (args.has_input(kPastKey)) {
+    place(a, args.reals(kPastKey), a.kv_heads, a.past, a.head, false, 0, keys, k);
+    place(a, args.reals(kPastValue), a.kv_heads, a.past, a.v_head, false, 0, keys, v);
+  }
+  if (args.has_output(kPresentKey)) args.write(kPresentKey, k);
+  if (args.has_output(kPresentValue)) args.write(kPresentValue, v);
+
+  std::vector<int64_t> used(size(a.batch), keys);
+  if (args.has_input(kUsedKeys)) used = args.ints(kUsedKeys);
+  for (int64_t count : used)
+    if (count < 0 || count > keys) args.fail("nonpad_kv_seqlen names {} keys, there are {}", count, keys);
+  const std::vector<double> bias = args.has_input(kMask) ? bias_of(args, a) : std::vector<double>();
+
+  std::vector<double> shown(args.has_output(kScores) ? size(a.scores_shape().elements()) : 0), scores(size(a.queries * keys)),
+      turned(size(a.head * keys)), result(size(a.queries * a.v_head)), y(size(a.output_shape().elements()));
+  for (int64_t b = 0; b < a.batch; ++b)
+    for (int64_t h = 0; h < a.q_heads; ++h) {
+      const int64_t shared = b * a.kv_heads + h / a.group(), own = b * a.q_heads + h;
+      if (h % a.group() == 0)
+        for (int64_t j = 0; j < keys; ++j)
+          for (int64_t i = 0; i < a.head; ++i) turned[size(i * keys + j)] = k[size((shared * keys + j) * a.head + i)];
+      std::fill(scores.begin(), scores.end(), 0.0);
+      multiply_add<double>(a.queries, keys, a.head, {q.data() + own * a.queries * a.head, a.head}, {turned.data(), keys},
+                           {scores.data(), keys});
+      const auto show = [&](int64_t mode) {
+        if (a.scores_output == mode && !shown.empty()) std::copy(scores.begin(), scores.end(), shown.begin() + own * a.queries * keys);
+      };
+      for (double& score : scores) score *= a.scale;
+      show(0);
+      for (int64_t i = 0; i < a.queries; ++i)
+        for (int64_t j = 0; j < keys; ++j) {
+          double& score = scores[size(i * keys + j)];
+          if (!bias.empty()) score += bias[size((own * a.queries + i) * keys + j)];
+          if (j >= used[size(b)] || (a.causal && j > a.past + i)) score = kExcluded;
+        }
+      show(1);
+      if (a.softcap > 0)
+        for (double& score : scores)
+          if (score != kExcluded) score = a.softcap * std::tanh(score / a.softcap);
+      show(2);
+      if (keys)
+        for (int64_t i = 0; i < a.queries; ++i) softmax(std::span<double>(scores).subspan(size(i * keys), size(keys)));
+      show(3);
+      std::fill(result.begin(), result.end(), 0.0);
+      multiply_add<double>(a.queries, a.v_head, used[size(b)], {scores.data(), keys}, {v.data() + shared * keys * a.v_head, a.v_head},
+                           {result.data(), a.v_head});
+      for (int64_t i = 0; i < a.queries; ++i) {
+        const int64_t row = a.packed ? (b * a.queries + i) * a.q_heads + h : own * a.queries + i;
+        std::copy_n(result.begin() + i * a.v_head, a.v_head, y.begin() + row * a.v_head);
+      }
+    }
+  args.write(kResult, y);
+  if (args.has_output(kScores)) args.write(kScores, shown);
+}
+
+/// The same in matrix products, softmax and elementwise operators.
+class Decomposition {
+ public:
+  Decomposition(const NodeView& node, GraphBuilder& builder, const Exprs& inputs)
+      : node_(node), a_(AttentionGeometry::of(node)), builder_(builder), inputs_(inputs), dtype_(node.input_dtype(kQuery)) {}
+
+  Exprs build() {
+    if (a_.scores_shape().elements() == 0) return {};
+    const Expr q = heads_first(inputs_[kQuery], a_.q_heads, a_.queries, a_.head);
+    Expr k = heads_first(inputs_[kKey], a_.kv_heads, a_.added, a_.head), v = heads_first(inputs_[kValue], a_.kv_heads, a_.added, a_.v_head);
+    if (node_.has_input(kPastKey)) {
+      k = builder_.op("Concat", {inputs_[kPastKey], k}, {{"axis", int64_t{2}}});
+      v = builder_.op("Concat", {inputs_[kPastValue], v}, {{"axis", int64_t{2}}});
+    }
+    // Query heads that share a key head lie behind one another: seen as more queries of that head, nothing needs to be repeated.
+    const int64_t rows = a_.group() * a_.queries;
+    const Expr grouped = reshape(q, {a_.batch, a_.kv_heads, rows, a_.head});
+    const Expr turned = builder_.op("Transpose", {k}, {{"perm", Ints{0, 1, 3, 2}}});
+    const Expr raw = reshape(builder_.op("MatMul", {grouped * a_.scale, turned}), a_.scores_shape());
+    read_mask();
+    const Expr biased = added_ ? raw + added_ : raw;
+    Expr capped = biased;
+    if (a_.softcap > 0) {
+      capped = op("Tanh", {biased / a_.softcap}) * a_.softcap;
+      if (added_) capped = select(builder_.op("Equal", {added_, excluded()}), excluded(), capped);
+    }
+    const Expr scores = masked(capped);
+    const int64_t* precision = node_.find<int64_t>("softmax_precision");
+    const DType wide = precision ? static_cast<DType>(*precision) : dtype_;
+    const Expr wanted = wide == dtype_ ? scores : cast(scores, wide);
+    Expr weights = builder_.op("Softmax", {wanted}, {{"axis", int64_t{-1}}});
+    if (wide != dtype_) weights = cast(weights, dtype_);
+    if (node_.has_input(kMask) || node_.has_input(kUsedKeys)) {  // a query that sees nothing
+      const Expr largest = builder_.op("ReduceMax", {scores, builder_.constant({-1})});
+      weights = select(builder_.op("Equal", {largest, excluded()}), builder_.scalar(0, dtype_), weights);
+    }
+    const Expr values = node_.input_dtype(kValue) == dtype_ ? v : cast(v, dtype_);
+    Expr y = builder_.op("MatMul", {reshape(weights, {a_.batch, a_.kv_heads, rows, a_.keys()}), values});
+    y = reshape(y, {a_.batch, a_.q_heads, a_.queries, a_.v_head});
+    if (a_.packed) y = reshape(builder_.op("Transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}}), a_.output_shape());
+    Exprs outputs = {y, k, v};
+    if (node_.has_output(kScores)) {
+      const Expr modes[] = {raw, raw, scores, weights};
+      outputs.push_back(a_.scores_output == 1 ? masked(biased) : modes[a_.scores_output]);
+    }
+    return outputs;
+  }
+
+ private:
+  Expr reshape(const Expr& x, const Shape& shape) {
+    return builder_.op("Reshape", {x, builder_.constant(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}});
+  }
+  Expr heads_first(const Expr& x, int64_t heads, int64_t length, int64_t width) {
+    if (!a_.packed) return x;
+    return builder_.op("Transpose", {reshape(x, {a_.batch, length, heads, width})}, {{"perm", Ints{0, 2, 1, 3}}});
+  }
+  Expr excluded() { return builder_.scalar(kExcluded, dtype_); }
+  Expr masked(const Expr& scores) { return allowed_ ? select(allowed_, scores, excluded()) : scores; }
+  void allow(const Expr& condition) { allowed_ = allowed_ ? builder_.op("And", {allowed_, condition}) : condition; }
+  Expr numbers(int64_t first, int64_t count, const Shape& shape) {
+    Ints values(size(count));
+    for (int64_t i = 0; i < count; ++i) values[size(i)] = first + i;
+    return builder_.constant(Tensor::of_i64(shape, values));
+  }
+
+  void read_mask() {
+    if (node_.has_input(kMask)) {
+      const bool boolean = node_.input_dtype(kMask) == DType::boolean;
+      Expr mask = boolean || node_.input_dtype(kMask) == dtype_ ? inputs_[kMask] : cast(inputs_[kMask], dtype_);
+      const Shape& shape = node_.input_shape(kMask);
+      if (shape.back() < a_.keys()) {
+        Ints pads(2 * shape.rank());
+        pads.back() = a_.keys() - shape.back();
+        mask = builder_.op("Pad", {mask, builder_.constant(pads), boolean ? builder_.scalar(0, DType::boolean) : excluded()});
+      }
+      boolean ? allow(mask) : void(added_ = mask);
+    }
+    const Expr columns = numbers(0, a_.keys(), {a_.keys()});
+    if (a_.causal) allow(builder_.op("LessOrEqual", {columns, numbers(a_.past, a_.queries, {a_.queries, 1})}));
+    if (node_.has_input(kUsedKeys)) allow(builder_.op("Less", {columns, reshape(inputs_[kUsedKeys], {a_.batch, 1, 1, 1})}));
+  }
+
+  const NodeView& node_;
+  const AttentionGeometry a_;
+  GraphBuilder& builder_;
+  const Exprs& inputs_;
+  const DType dtype_;
+  Expr added_, allowed_;  // numbers to add to scores; where a query may look
+};
+
+Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) { return Decomposition(node, builder, inputs).build(); }
+
+constexpr DTypes kMasks = kNumeric | kBool;
+
+}  // namespace
+
+std::vector<Operator> attention_operators() {
+  return {
+      {.name = "Attention",
+       .since = 24,
+       .doc =
+           MINNOW_DOC("softmax(scale Q K^T + mask) V for each head. Fewer key and value heads than query heads are shared by consecutive "
+                      "query heads. Keys and values are put behind those of the cache. The soft cap c tanh(x / c) comes behind the mask; "
+                      "what the mask excludes (false, -inf, the future, padding) stays excluded under it, and a query that sees no key "
+                      "gives zeros, as in ONNX Runtime. Source: Vaswani et al. 2017, arXiv:1706.03762; Ainslie et al. 2023, "
+                      "arXiv:2305.13245 (shared heads)."),
+       .inputs = {{.name = "Q", .dtypes = kFloats},
+                  {.name = "K", .dtypes = kFloats, .like = "Q"},
+                  {.name = "V", .dtypes = kFloats},
+                  {.name = "attn_mask", .dtypes = kMasks, .arity = kOptional},
+                  {.name = "past_key", .dtypes = kFloats, .arity = kOptional, .like = "Q"},
+                  {.name = "past_value", .dtypes = kFloats, .arity = kOptional, .like = "V"},
+                  {.name = "nonpad_kv_seqlen", .dtypes = kI64, .arity = kOptional}},
+       .outputs = {{"Y", same_as("Q")},
+                   {"present_key", same_as("Q"), kOptional},
+                   {"present_value", same_as("V"), kOptional},
+                   {"qk_matmul_output", same_as("Q"), kOptional}},
+       .attributes = {kAttentionCausal, kAttentionSoftcap, kAttentionScoresOutput,
+                      optional("scale", AttributeKind::real, MINNOW_DOC("factor of the scores; 1 / sqrt(head size) where absent")),
+                      optional("q_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),
+                      optional("kv_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),
+                      optional("softmax_precision", AttributeKind::integer, MINNOW_DOC("dtype that kernels should compute softmax in"))},
+       .infer_shapes = shapes,
+       .reference = reference,
+       .decompose = decompose}};
+}
+
+}  // namespace minnow
