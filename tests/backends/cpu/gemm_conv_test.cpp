@@ -6,22 +6,9 @@
 namespace minnow::cpu {
 namespace {
 
-struct Case {
-  size_t batch, in_channels, out_channels, groups, in_h, in_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
-  size_t top, left, bottom, right;
-  ConvShape shape() const {
-    ConvShape s;
-    s.batch = batch, s.in_channels = in_channels, s.out_channels = out_channels, s.groups = groups, s.in_h = in_h, s.in_w = in_w;
-    s.kernel_h = kernel_h, s.kernel_w = kernel_w, s.stride_h = stride_h, s.stride_w = stride_w;
-    s.dilation_h = dilation_h, s.dilation_w = dilation_w, s.pad_top = top, s.pad_left = left;
-    s.out_h = (in_h + top + bottom - s.extent_h()) / stride_h + 1;
-    s.out_w = (in_w + left + right - s.extent_w()) / stride_w + 1;
-    return s;
-  }
-};
-
 // Channels a lane short and a lane over, narrow and wide rows, tiles of every height, strides that skip rows, padding on one side.
-constexpr Case kCases[] = {
+// batch, in, out, groups, in_h, in_w, kernel, stride, dilation, pads: top, left, bottom, right
+const std::vector<ConvShape> kShapes = conv_shapes({
     {1, 16, 32, 1, 7, 7, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},   {1, 33, 17, 1, 5, 9, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
     {2, 64, 48, 1, 14, 15, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
     {1, 24, 96, 1, 30, 31, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, {1, 32, 40, 1, 9, 9, 1, 1, 2, 2, 1, 1, 0, 0, 0, 0},
@@ -36,7 +23,7 @@ constexpr Case kCases[] = {
     {1, 3, 32, 1, 33, 35, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},  {1, 3, 64, 1, 30, 30, 7, 7, 2, 2, 1, 1, 3, 3, 3, 3},
     {2, 1, 20, 1, 28, 28, 5, 5, 1, 1, 1, 1, 2, 2, 2, 2},  {1, 4, 7, 1, 9, 8, 3, 2, 3, 1, 1, 2, 0, 1, 2, 0},
     {1, 3, 16, 1, 32, 32, 4, 4, 4, 4, 1, 1, 0, 0, 0, 0},  {1, 140, 20, 1, 30, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
-};
+});
 
 std::vector<float> run(const GemmConv& conv, const GemmConv::Arguments& arguments, size_t y_floats, float* y) {
   std::vector<float> scratch(conv.scratch_floats());
@@ -49,9 +36,8 @@ class GemmConvTest : public EveryIsa {};
 TEST_P(GemmConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
-  for (const Case& c : kCases)
+  for (const ConvShape& s : kShapes)
     for (bool plain : {false, true}) {
-      const ConvShape s = c.shape();
       if (plain && (s.in_channels > 4 || s.groups > 1)) continue;
       if (!GemmConv::can_serve(s, kernels.lanes)) continue;
       SCOPED_TRACE(describe(s) + (plain ? ", plain" : ""));
@@ -85,7 +71,7 @@ TEST_P(GemmConvTest, agrees_with_plain_loops) {
 
 TEST_P(GemmConvTest, gives_equal_bits_however_it_is_cut) {
   const Kernels& kernels = kernels_for(GetParam());
-  const ConvShape s = Case{1, 40, 72, 1, 19, 23, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}.shape();
+  const ConvShape s = conv_shapes({{1, 40, 72, 1, 19, 23, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}})[0];
   const std::vector<float> x = pack(random_floats(s.in_channels * s.in_h * s.in_w, 1), 1, s.in_channels, s.in_h * s.in_w, kernels.lanes);
   const std::vector<float> w = random_floats(s.out_channels * s.in_channels * 9, 2);
   std::vector<float> first;

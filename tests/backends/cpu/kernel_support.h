@@ -3,6 +3,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -64,6 +65,22 @@ inline std::vector<double> convolve(const ConvShape& s, const std::vector<float>
           *to++ = sum;
         }
   return y;
+}
+
+/// {batch, in, out, groups, in_h, in_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left, bottom, right}
+inline std::vector<ConvShape> conv_shapes(std::initializer_list<std::array<size_t, 16>> rows) {
+  std::vector<ConvShape> shapes;
+  for (const auto& [batch, in, out, groups, in_h, in_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left, bottom,
+                    right] : rows) {
+    ConvShape s;
+    s.batch = batch, s.in_channels = in, s.out_channels = out, s.groups = groups, s.in_h = in_h, s.in_w = in_w;
+    s.kernel_h = kernel_h, s.kernel_w = kernel_w, s.stride_h = stride_h, s.stride_w = stride_w;
+    s.dilation_h = dilation_h, s.dilation_w = dilation_w, s.pad_top = top, s.pad_left = left;
+    s.out_h = (in_h + top + bottom - s.extent_h()) / stride_h + 1;
+    s.out_w = (in_w + left + right - s.extent_w()) / stride_w + 1;
+    shapes.push_back(s);
+  }
+  return shapes;
 }
 
 inline std::string describe(const ConvShape& s) {

@@ -7,13 +7,14 @@
 namespace minnow::cpu {
 
 // What each kernel file defines once per target.
-#define MINNOW_DECLARE(target)             \
-  namespace target {                       \
-  extern const TileKernels kTileKernels;   \
-  extern const UnaryKernels kUnaryKernels; \
+#define MINNOW_DECLARE(target)                   \
+  namespace target {                             \
+  extern const TileKernels kTileKernels;         \
+  extern const UnaryKernels kUnaryKernels;       \
+  extern const LanewiseKernels kLanewiseKernels; \
   }
 #define MINNOW_TABLE(target, isa) \
-  { isa, static_cast<size_t>(target::kTileKernels.lanes), &target::kTileKernels, &target::kUnaryKernels }
+  { isa, static_cast<size_t>(target::kTileKernels.lanes), &target::kTileKernels, &target::kUnaryKernels, &target::kLanewiseKernels }
 
 #if HWY_TARGETS & HWY_SSE4
 MINNOW_DECLARE(N_SSE4)

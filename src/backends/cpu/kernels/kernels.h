@@ -2,6 +2,7 @@
 // The tables of kernels of one instruction set.
 #pragma once
 #include "backends/cpu/isa.h"
+#include "backends/cpu/kernels/lanewise.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
 
@@ -12,6 +13,7 @@ struct Kernels {
   size_t lanes;
   const TileKernels* tile;
   const UnaryKernels* unary;
+  const LanewiseKernels* lanewise;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

@@ -22,7 +22,7 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr size_t kLanes = HWY_LANES(float);
 
-#include "backends/cpu/kernels/math-inl.h"
+#include "backends/cpu/kernels/math.inc"
 
 HWY_INLINE V constant(float value) { return hn::Set(D(), value); }
 HWY_INLINE V clamp(V x, V low, V high) { return hn::Min(high, hn::Max(low, x)); }  // in this order NaN passes

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels in which every lane of an output comes from the same lane of the inputs: depthwise convolutions, and grouped ones once the lanes
+// of their inputs are in the order of the outputs.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::cpu {
+
+/// Some rows of one vector of channels of a depthwise convolution that reads the image itself.
+struct DepthwiseRows {
+  const float* x;  // the vector's plane
+  float* y;        // first row to compute
+  const float* w;  // [kernel_h][kernel_w][lane]
+  const float* bias = nullptr;
+  const float* add = nullptr;  // as y
+  float low = 0, high = 0;
+  bool clamps = false;
+  size_t in_h, in_w, out_w, kernel_h, stride_h, dilation_h;
+  ptrdiff_t pad_top, pad_left;
+  size_t first, rows;  // of the output
+};
+using DepthwiseFunction = void (*)(const DepthwiseRows&);
+
+/// Some rows of one vector of output channels, from a window (window.h).
+struct LanewiseRows {
+  const float* x;
+  float* y;
+  const float* w;         // [tap][lane]
+  const ptrdiff_t* taps;  // of every tap: what it adds to x
+  size_t tap_count;
+  const float* bias = nullptr;
+  const float* add = nullptr;
+  float low = 0, high = 0;
+  bool clamps = false;
+  size_t out_w, rows, x_row;
+};
+
+/// Lanes of one vector from several: lane l is lane source[i][l] of input i where take[i][l] is not zero. Some input takes each lane.
+struct LaneOrder {
+  const int32_t* source;  // [input][lane]
+  const int32_t* take;
+  size_t inputs;
+};
+
+struct LanewiseKernels {
+  /// For dilation 1 along the width, by kernel_w (3 or 5) and stride_w (1 or 2).
+  DepthwiseFunction depthwise[2][2];
+  void (*rows)(const LanewiseRows&);
+  /// y[pixel] from x[input * plane + pixel], `count` pixels.
+  void (*permute)(const LaneOrder& order, const float* x, size_t plane, size_t count, float* y);
+};
+
+}  // namespace minnow::cpu

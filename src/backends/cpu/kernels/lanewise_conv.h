@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Depthwise convolutions, and grouped ones whose groups are not whole vectors of channels, on the packed layout.
+#pragma once
+#include <vector>
+
+#include "backends/cpu/kernels/epilogue.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/window.h"
+
+namespace minnow::cpu {
+
+class LanewiseConv {
+ public:
+  struct Options {
+    size_t threads = 1;
+    size_t l1 = 32 << 10, l2 = 1 << 20;  // bytes
+  };
+  struct Arguments {
+    const float* x;     // packed
+    const float* w;     // as pack_weights wrote them
+    const float* bias;  // one of every channel in whole vectors, or null
+    const float* add;   // packed like y, or null
+    float* y;           // packed
+  };
+
+  LanewiseConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
+
+  size_t weight_floats() const noexcept { return vectors_ * channels_ * shape_.taps() * lanes_; }
+  /// From [out channel][in channel of the group][kernel_h][kernel_w].
+  void pack_weights(const float* oihw, float* out) const noexcept;
+  size_t bias_floats() const noexcept { return vectors_ * lanes_; }
+  void pack_bias(const float* bias, float* out) const noexcept;
+
+  size_t units() const noexcept { return shape_.batch * vectors_ * blocks_; }
+  size_t scratch_floats() const noexcept { return scratch_floats_; }
+  void run(size_t unit, const Arguments& arguments, float* scratch) const noexcept;
+  /// The image is read as it lies, without a window.
+  bool is_direct() const noexcept { return direct_ != nullptr; }
+
+ private:
+  ConvShape shape_;
+  Epilogue epilogue_;
+  const LanewiseKernels* kernels_;
+  size_t lanes_;
+  DepthwiseFunction direct_ = nullptr;
+  size_t channels_, vectors_;  // input channels of a group; vectors of output channels
+  size_t blocks_ = 1;
+  Window window_;
+  // How the lanes of input vectors become those of each vector of outputs and each channel of the group; not used where they are the same.
+  bool identity_;
+  struct Source {
+    size_t first, count;  // vectors of input channels that the lanes come from
+  };
+  std::vector<Source> sources_;        // by vector of outputs
+  std::vector<size_t> order_offsets_;  // by vector of outputs: into orders_
+  std::vector<int32_t> orders_;        // for every channel of the group: source[count][lanes], take[count][lanes]
+  size_t most_sources_ = 1;
+  size_t scratch_floats_ = 0;
+  std::vector<ptrdiff_t> taps_[2];  // for the two heights of blocks
+};
+
+}  // namespace minnow::cpu
