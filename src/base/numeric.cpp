@@ -5,9 +5,8 @@
 #include <limits>
 
 namespace minnow {
-namespace {
 
-constexpr const SmallFloat* small_float(DType dtype) {
+const SmallFloat* small_float(DType dtype) noexcept {
   switch (dtype) {
     case DType::f16:
       return &kF16;
@@ -27,6 +26,8 @@ constexpr const SmallFloat* small_float(DType dtype) {
       return nullptr;
   }
 }
+
+namespace {
 
 template <class From, class To>
 void convert(const void* source, size_t count, To* out) {
@@ -132,7 +133,7 @@ uint8_t encode_e8m0(double value, bool saturate, E8m0Rounding rounding) noexcept
   if (std::isnan(value)) return 0xff;
   value = std::fabs(value);
   if (std::isinf(value)) return saturate ? 0xfe : 0xff;
-  if (value == 0) return 0;
+  if (value == 0) return saturate ? 0 : 0xff;
   int e;
   const double m = std::frexp(value, &e);  // value = m * 2^e, 0.5 <= m < 1
   int code = e - 1 + 127;
@@ -140,7 +141,7 @@ uint8_t encode_e8m0(double value, bool saturate, E8m0Rounding rounding) noexcept
     if (rounding == E8m0Rounding::up) code += 1;
     if (rounding == E8m0Rounding::nearest && m >= 0.75) code += 1;
   }
-  if (code < 0) return 0;
+  if (code < 0) return saturate ? 0 : 0xff;
   if (code > 0xfe) return saturate ? 0xfe : 0xff;
   return static_cast<uint8_t>(code);
 }
@@ -156,6 +157,14 @@ float f32_from_f16(uint16_t bits) noexcept {
 }
 
 uint16_t f16_from_f32(float value) noexcept { return static_cast<uint16_t>(encode(kF16, value)); }
+
+double rounded(DType dtype, double value) noexcept {
+  if (dtype == DType::f64) return value;
+  if (dtype == DType::f32) return static_cast<float>(value);
+  if (dtype == DType::f8e8m0) return decode_e8m0(encode_e8m0(value));
+  const SmallFloat* format = small_float(dtype);
+  return format ? decode(*format, encode(*format, value)) : value;
+}
 
 void widen(DType dtype, const void* source, size_t count, double* out) noexcept {
   switch (dtype) {

@@ -23,12 +23,16 @@ inline constexpr SmallFloat kF8e5m2{5, 2, 15, 0x7b, 0x7c, 0x7f};
 inline constexpr SmallFloat kF8e5m2fnuz{5, 2, 16, 0x7f, 0x80, 0x80};
 inline constexpr SmallFloat kF4e2m1{2, 1, 1, 0x7, 0x7, 0x7};  // finite values only: NaN and overflow become the largest
 
+/// The format of a floating dtype of 16 bits or fewer; null for the others and for f8e8m0.
+const SmallFloat* small_float(DType dtype) noexcept;
+
 /// The code of `value` rounded to nearest, ties to even. Beyond the largest: the largest if `saturate`, else infinity (NaN where the format
 /// has none).
 uint32_t encode(const SmallFloat& format, double value, bool saturate = false) noexcept;
 double decode(const SmallFloat& format, uint32_t code) noexcept;
 
-/// Rounding of values between two powers of two when an f8e8m0 scale is made.
+/// Rounding of values between two powers of two when an f8e8m0 scale is made (ties up). The sign is dropped. Out of range: the nearest if
+/// `saturate`, else NaN.
 enum class E8m0Rounding { up, down, nearest };
 uint8_t encode_e8m0(double value, bool saturate = true, E8m0Rounding rounding = E8m0Rounding::nearest) noexcept;
 double decode_e8m0(uint8_t code) noexcept;
@@ -52,6 +56,9 @@ void widen(DType dtype, const void* source, size_t count, int64_t* out) noexcept
 void narrow(DType dtype, const double* source, size_t count, void* out) noexcept;
 /// i64 to an integer element: wrapped to its width; to bool: not zero; to a floating element: nearest.
 void narrow(DType dtype, const int64_t* source, size_t count, void* out) noexcept;
+
+/// `value` as the nearest element of a floating dtype holds it; ties to even, overflow to infinity (NaN where the format has none).
+double rounded(DType dtype, double value) noexcept;
 
 /// Toward zero; what does not fit becomes the nearest i64 (in u64's upper half: its bits), NaN becomes 0.
 int64_t truncate(double value) noexcept;

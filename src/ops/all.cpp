@@ -9,6 +9,7 @@ namespace minnow {
   X(activation)                     \
   X(attention)                      \
   X(binary)                         \
+  X(cast)                           \
   X(comparison)                     \
   X(concat)                         \
   X(conv)                           \
@@ -23,12 +24,14 @@ namespace minnow {
   X(pool)                           \
   X(quantized)                      \
   X(recurrent)                      \
+  X(reduce)                         \
   X(reshape)                        \
   X(roi)                            \
   X(rotary_embedding)               \
   X(scatter)                        \
   X(shape)                          \
   X(slice)                          \
+  X(softmax)                        \
   X(transpose)                      \
   X(unary)                          \
   X(unpool)                         \

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions along any set of axes. Floating sums are kept in double; integer sums and products wrap around.
+#include <cmath>
+#include <limits>
+
+#include "base/numeric.h"
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<bool> kKeepDims{"keepdims", true, MINNOW_DOC("reduced dimensions stay, with size 1")};
+constexpr Attribute<bool> kNoopWithEmptyAxes{"noop_with_empty_axes", false, MINNOW_DOC("no axes means none, not all")};
+
+std::array<bool, kMaxRank> reduced_axes(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  const Ints axes = node.has_input(1) ? node.ints(1) : Ints();
+  std::array<bool, kMaxRank> reduced{};
+  if (axes.empty() && !node.attribute(kNoopWithEmptyAxes)) reduced.fill(true);
+  for (int64_t given : axes) {
+    const size_t axis = node.normalize_axis(given, x.rank());
+    if (reduced[axis]) node.fail("axes {} name an axis twice", axes);
+    reduced[axis] = true;
+  }
+  return reduced;
+}
+
+/// The shape of the result with every reduced dimension kept as 1.
+Shape kept_shape(const NodeView& node) {
+  const auto reduced = reduced_axes(node);
+  Shape kept = node.input_shape(0);
+  for (size_t i = 0; i < kept.rank(); ++i)
+    if (reduced[i]) kept[i] = 1;
+  return kept;
+}
+
+Shapes infer(const NodeView& node) {
+  const auto reduced = reduced_axes(node);
+  const Shape& x = node.input_shape(0);
+  Shape y;
+  for (size_t i = 0; i < x.rank(); ++i)
+    if (!reduced[i] || node.attribute(kKeepDims)) y.push_back(reduced[i] ? 1 : x[i]);
+  return {y};
+}
+
+/// y[place] = f(y[place], x) over all elements, from `first`.
+template <class T, class F>
+std::vector<T> reduce(const NodeView& node, const std::vector<T>& x, T first, F f) {
+  const Shape kept = kept_shape(node);
+  std::vector<T> y(static_cast<size_t>(kept.elements()), first);
+  walk_broadcast(kept, node.input_shape(0), [&](size_t from, size_t place) { y[place] = static_cast<T>(f(y[place], x[from])); });
+  return y;
+}
+
+/// A reduction that integers do among themselves: `finish` gets the result.
+template <class F>
+void fold(const NodeView& node, KernelArgs& args, int first, F f) {
+  with_wide(args.input(0).dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    args.write(0, reduce<T>(node, args.values<T>(0), static_cast<T>(first), f));
+  });
+}
+
+constexpr auto kAdd = [](auto a, auto x) { return Wrapping<decltype(a)>(a) + Wrapping<decltype(a)>(x); };
+constexpr auto kMultiply = [](auto a, auto x) { return Wrapping<decltype(a)>(a) * Wrapping<decltype(a)>(x); };
+constexpr auto kAddSquare = [](auto a, auto x) {
+  using W = Wrapping<decltype(a)>;
+  return W(a) + W(x) * W(x);
+};
+constexpr auto kAddMagnitude = [](auto a, auto x) {
+  using W = Wrapping<decltype(a)>;
+  return W(a) + (x < 0 ? W(0) - W(x) : W(x));
+};
+
+void sum(const NodeView& node, KernelArgs& args) { fold(node, args, 0, kAdd); }
+void prod(const NodeView& node, KernelArgs& args) { fold(node, args, 1, kMultiply); }
+void sum_square(const NodeView& node, KernelArgs& args) { fold(node, args, 0, kAddSquare); }
+void l1(const NodeView& node, KernelArgs& args) { fold(node, args, 0, kAddMagnitude); }
+
+/// NaN wins over every number; of nothing, the largest is the smallest there is.
+template <bool kIsMax>
+void extreme(const NodeView& node, KernelArgs& args) {
+  const DType dtype = args.input(0).dtype();
+  with_wide(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T first;
+    if constexpr (std::is_floating_point_v<T>)
+      first = kIsMax ? -INFINITY : INFINITY;
+    else if constexpr (std::is_unsigned_v<T>)
+      first = kIsMax ? 0 : std::numeric_limits<T>::max();
+    else
+      first = kIsMax ? lowest_of(dtype) : highest_of(dtype);
+    args.write(0, reduce<T>(node, args.values<T>(0), first, [](T a, T x) { return (kIsMax ? a > x : a < x) || a != a ? a : x; }));
+  });
+}
+
+void mean(const NodeView& node, KernelArgs& args) {
+  const int64_t results = kept_shape(node).elements(), count = results ? args.input(0).elements() / results : 0;
+  with_wide(args.input(0).dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> y = reduce<T>(node, args.values<T>(0), T(0), kAdd);
+    if (!std::is_floating_point_v<T> && count == 0 && results > 0) args.fail("integers have no mean where there are none");
+    for (T& value : y) value = static_cast<T>(value / static_cast<T>(count));
+    args.write(0, y);
+  });
+}
+
+/// Reductions that end in a function of reals; an integer result is cut toward zero.
+void l2(const NodeView& node, KernelArgs& args) {
+  std::vector<double> y = reduce<double>(node, args.reals(0), 0.0, kAddSquare);
+  for (double& value : y) value = std::sqrt(value);
+  args.write(0, y);
+}
+void log_sum(const NodeView& node, KernelArgs& args) {
+  std::vector<double> y = reduce<double>(node, args.reals(0), 0.0, kAdd);
+  for (double& value : y) value = std::log(value);
+  args.write(0, y);
+}
+void log_sum_exp(const NodeView& node, KernelArgs& args) {
+  std::vector<double> x = args.reals(0);
+  // The largest is taken out, so that no power overflows.
+  std::vector<double> largest = reduce<double>(node, x, -INFINITY, [](double a, double v) { return std::fmax(a, v); });
+  for (double& value : largest)
+    if (!std::isfinite(value)) value = 0;
+  walk_broadcast(kept_shape(node), node.input_shape(0), [&](size_t from, size_t place) { x[from] = std::exp(x[from] - largest[place]); });
+  std::vector<double> y = reduce<double>(node, x, 0.0, kAdd);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = std::log(y[i]) + largest[i];
+  args.write(0, y);
+}
+
+/// The composed forms, for floating types; narrow ones are reduced in f32, where sums neither overflow nor lose their small terms.
+enum class Form { l1, l2, log_sum, sum_square };
+template <Form kForm>
+Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const DType dtype = node.input_dtype(0);
+  if (!is_float(dtype)) return {};
+  const bool is_narrow = dtype == DType::f16 || dtype == DType::bf16;
+  Expr x = is_narrow ? cast(in[0], DType::f32) : in[0];
+  if (kForm == Form::l1) x = op("Abs", {x});
+  if (kForm == Form::l2 || kForm == Form::sum_square) x = x * x;
+  x = b.op("ReduceSum", {x, in.size() > 1 ? in[1] : Expr()}, node.node().attributes);
+  if (kForm == Form::l2) x = op("Sqrt", {x});
+  if (kForm == Form::log_sum) x = op("Log", {x});
+  return {is_narrow ? cast(x, dtype) : x};
+}
+
+constexpr DTypes kReducible = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
+constexpr DTypes kOrdered = kReducible | kBool | one_of({DType::i8, DType::u8});
+
+Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+             Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr, DTypes dtypes = kReducible) {
+  return {.name = name,
+          .since = since,
+          .doc = doc,
+          .inputs = {{"data", dtypes}, {"axes", kI64, kOptional}},
+          .outputs = {{"reduced", same_as("data")}},
+          .attributes = {kKeepDims, kNoopWithEmptyAxes},
+          .infer_shapes = infer,
+          .reference = reference,
+          .decompose = parts};
+}
+
+}  // namespace
+
+std::vector<Operator> reduce_operators() {
+  return {
+      row("ReduceSum", 13, MINNOW_DOC("The sum of the elements along the axes; 0 of none. Integers wrap around."), sum),
+      row("ReduceMean", 18, MINNOW_DOC("The mean of the elements along the axes, of integers cut toward zero."), mean),
+      row("ReduceProd", 18, MINNOW_DOC("The product of the elements along the axes; 1 of none. Integers wrap around."), prod),
+      row("ReduceMax", 20, MINNOW_DOC("The largest element along the axes, NaN where one is NaN; of none the lowest value of the dtype."),
+          extreme<true>, nullptr, kOrdered),
+      row("ReduceMin", 20, MINNOW_DOC("The smallest element along the axes, NaN where one is NaN; of none the highest value of the dtype."),
+          extreme<false>, nullptr, kOrdered),
+      row("ReduceL1", 18, MINNOW_DOC("The sum of the absolute values along the axes."), l1, parts<Form::l1>),
+      row("ReduceL2", 18, MINNOW_DOC("The square root of the sum of the squares along the axes."), l2, parts<Form::l2>),
+      row("ReduceSumSquare", 18, MINNOW_DOC("The sum of the squares along the axes."), sum_square, parts<Form::sum_square>),
+      row("ReduceLogSum", 18, MINNOW_DOC("The logarithm of the sum along the axes."), log_sum, parts<Form::log_sum>),
+      row("ReduceLogSumExp", 18, MINNOW_DOC("The logarithm of the sum of e^x along the axes."), log_sum_exp),
+  };
+}
+
+}  // namespace minnow
