@@ -13,25 +13,30 @@ namespace minnow {
   X(comparison)                     \
   X(concat)                         \
   X(conv)                           \
+  X(deform_conv)                    \
   X(expand)                         \
   X(fused)                          \
   X(fused_elementwise)              \
   X(gather)                         \
+  X(grid)                           \
   X(identity)                       \
   X(logic)                          \
   X(matmul)                         \
+  X(non_max_suppression)            \
   X(pad)                            \
   X(pool)                           \
   X(quantized)                      \
   X(recurrent)                      \
   X(reduce)                         \
   X(reshape)                        \
+  X(resize)                         \
   X(roi)                            \
   X(rotary_embedding)               \
   X(scatter)                        \
   X(shape)                          \
   X(slice)                          \
   X(softmax)                        \
+  X(space)                          \
   X(transpose)                      \
   X(unary)                          \
   X(unpool)                         \

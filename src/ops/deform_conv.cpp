@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/conv_attributes.h"
+#include "ops/dense.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<int64_t> kOffsetGroup{"offset_group", 1, MINNOW_DOC("groups of input channels that share offsets and mask")};
+constexpr size_t kMostDims = 4;
+
+Shapes infer_shapes(const NodeView& node) {
+  const ConvGeometry conv = ConvGeometry::of(node);
+  const int64_t groups = node.attribute(kOffsetGroup);
+  const size_t rank = conv.window.rank();
+  if (rank > kMostDims) node.fail("has {} spatial dimensions, at most {} are supported", rank, kMostDims);
+  if (groups < 1 || conv.in_channels % groups != 0) node.fail("offset_group {} does not divide {} channels", groups, conv.in_channels);
+  if (groups > int64_t{1} << 20) node.fail("offset_group {} is too large", groups);
+  const Shape result = conv.output_shape();
+  const auto check = [&](size_t input, int64_t channels) {
+    if (!node.has_input(input)) return;
+    Shape expected = result;
+    expected[1] = channels;
+    if (node.input_shape(input) != expected)
+      node.fail("input {} (\"{}\") should have shape {}, it has shape {}", input, node.input_name(input), expected,
+                node.input_shape(input));
+  };
+  check(2, groups * conv.window.taps() * static_cast<int64_t>(rank));
+  check(4, groups * conv.window.taps());
+  return {result};
+}
+
+/// Linear interpolation in one channel; what lies outside is zero.
+double sample(const double* plane, const Shape& size, const double* place) {
+  const size_t rank = size.rank();
+  double sum = 0;
+  for (unsigned corner = 0; corner < 1u << rank; ++corner) {
+    double weight = 1;
+    int64_t at = 0;
+    for (size_t i = 0; i < rank; ++i) {
+      // A place that is no number, or too far away to be counted in, reads nothing.
+      if (!(place[i] > -1 && place[i] < static_cast<double>(size[i]))) return 0;
+      const double base = std::floor(place[i]), rest = place[i] - base;
+      const bool upper = corner >> i & 1;
+      const int64_t along = static_cast<int64_t>(base) + upper;
+      if (along < 0 || along >= size[i]) weight = 0;
+      weight *= upper ? rest : 1 - rest;
+      at = at * size[i] + along;
+    }
+    if (weight != 0) sum += weight * plane[at];
+  }
+  return sum;
+}
+
+void reference(const NodeView& node, KernelArgs& args) {
+  const ConvGeometry conv = ConvGeometry::of(node);
+  const WindowGeometry& window = conv.window;
+  const size_t rank = window.rank();
+  const int64_t taps = window.taps(), inputs = window.input_places(), outputs = window.output_places();
+  const int64_t channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group(), rows = channels * taps;
+  const int64_t offset_groups = node.attribute(kOffsetGroup);
+  const std::vector<double> x = args.reals(0), w = args.reals(1), offset = args.reals(2);
+  const std::vector<double> mask = args.has_input(4) ? args.reals(4) : std::vector<double>();
+  std::vector<double> y = begin_with_bias(args, 3, conv.batch, conv.out_channels, outputs);
+  const int64_t block = windows_at_once(rows);
+  std::vector<double> columns(static_cast<size_t>(rows * std::min(block, outputs)));
+  for (int64_t image = 0; image < conv.batch * conv.groups; ++image)
+    for (int64_t first = 0; first < outputs; first += block) {
+      const int64_t count = std::min(block, outputs - first), batch = image / conv.groups;
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t channel = image % conv.groups * channels + c;
+        const int64_t group = batch * offset_groups + channel / (conv.in_channels / offset_groups);
+        for (int64_t t = 0; t < taps; ++t)
+          for (int64_t i = 0; i < count; ++i) {
+            double place[kMostDims];
+            int64_t o = first + i, k = t;
+            for (size_t d = rank; d-- > 0; o /= window.output[d], k /= window.kernel[d]) {
+              const int64_t regular =
+                  o % window.output[d] * window.stride[d] + k % window.kernel[d] * window.dilation[d] - window.pad_begin[d];
+              const int64_t row = (group * taps + t) * static_cast<int64_t>(rank) + static_cast<int64_t>(d);
+              place[d] = static_cast<double>(regular) + offset[static_cast<size_t>(row * outputs + first + i)];
+            }
+            double value = sample(x.data() + (batch * conv.in_channels + channel) * inputs, window.input, place);
+            if (!mask.empty()) value *= mask[static_cast<size_t>((group * taps + t) * outputs + first + i)];
+            columns[static_cast<size_t>((c * taps + t) * count + i)] = value;
+          }
+      }
+      multiply_add<double>(filters, count, rows, {w.data() + image % conv.groups * filters * rows, rows}, {columns.data(), count},
+                           {y.data() + image * filters * outputs + first, outputs});
+    }
+  args.write(0, y);
+}
+
+}  // namespace
+
+std::vector<Operator> deform_conv_operators() {
+  std::vector<AttributeSpec> attributes = {kDilations, kGroup, kKernelShape, kOffsetGroup, kPads, kStrides};
+  return {{.name = "DeformConv",
+           .since = 22,
+           .doc = MINNOW_DOC(
+               "A convolution whose taps are moved by `offset` [batch, offset_group * taps * dimensions, places...], read by linear "
+               "interpolation, and weighted by `mask` [batch, offset_group * taps, places...]. Source: Dai et al. 2017, "
+               "\"Deformable Convolutional Networks\"; Zhu et al. 2018."),
+           .inputs = {{"X", kFloats},
+                      like("W", kFloats, "X"),
+                      like("offset", kFloats, "X"),
+                      like("B", kFloats, "X", kOptional),
+                      like("mask", kFloats, "X", kOptional)},
+           .outputs = {{"Y", same_as("X")}},
+           .attributes = attributes,
+           .infer_shapes = infer_shapes,
+           .reference = reference,
+           .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }}};
+}
+
+}  // namespace minnow

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<bool> kCenterPointBox{"center_point_box", false,
+                                          MINNOW_DOC("boxes are [x center, y center, width, height], not [y1, x1, y2, x2]")};
+
+struct Sizes {
+  int64_t batches, classes, boxes;
+};
+
+Sizes sizes_of(const NodeView& node) {
+  const Shape &boxes = node.input_shape(0), &scores = node.input_shape(1);
+  if (boxes.rank() != 3 || boxes[2] != 4) node.fail("boxes should have shape [batches, boxes, 4], they have shape {}", boxes);
+  if (scores.rank() != 3 || scores[0] != boxes[0] || scores[2] != boxes[1])
+    node.fail("scores should have shape [{}, classes, {}], they have shape {}", boxes[0], boxes[1], scores);
+  for (size_t i : {2, 3, 4})
+    if (node.has_input(i) && node.input_shape(i).elements() != 1)
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
+  return {boxes[0], scores[1], boxes[1]};
+}
+
+Shapes infer_shapes(const NodeView& node) {
+  const Sizes sizes = sizes_of(node);
+  if (!node.has_input(2)) return {Shape{0, 3}};
+  if (!node.is_constant(2)) return {OutputShape::unknown()};
+  const int64_t most = std::clamp<int64_t>(node.int_scalar(2), 0, sizes.boxes);
+  return {OutputShape::upper_bound({Shape{sizes.batches, sizes.classes, most}.elements(), 3})};
+}
+
+struct Box {
+  float x1, y1, x2, y2;
+  float area() const { return (x2 - x1) * (y2 - y1); }
+};
+
+Box box_at(const float* numbers, bool center_point) {
+  if (center_point) {
+    const float half_width = numbers[2] / 2, half_height = numbers[3] / 2;
+    return {numbers[0] - half_width, numbers[1] - half_height, numbers[0] + half_width, numbers[1] + half_height};
+  }
+  // Any two opposite corners.
+  return {std::min(numbers[1], numbers[3]), std::min(numbers[0], numbers[2]), std::max(numbers[1], numbers[3]),
+          std::max(numbers[0], numbers[2])};
+}
+
+/// Intersection over union, in the single precision that boxes come in; a box without area overlaps nothing.
+bool overlap(const Box& a, const Box& b, float threshold) {
+  const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1), height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+  if (!(width > 0 && height > 0)) return false;
+  const float common = width * height, both = a.area() + b.area() - common;
+  return a.area() > 0 && b.area() > 0 && both > 0 && common / both > threshold;
+}
+
+void reference(const NodeView& node, KernelArgs& args) {
+  const Sizes sizes = sizes_of(node);
+  if (!args.has_input(2)) return;  // no box is asked for, and the output is known to be empty
+  const int64_t most = args.ints(2)[0];
+  const auto number = [&](size_t i) { return args.has_input(i) ? static_cast<float>(args.reals(i)[0]) : 0; };
+  const float iou = number(3), least = number(4);
+  if (!(iou >= 0 && iou <= 1)) args.fail("iou_threshold should lie in [0, 1], it is {}", iou);
+  const bool thresholded = args.has_input(4), center_point = node.attribute(kCenterPointBox);
+  const float *boxes = args.input(0).data<float>(), *scores = args.input(1).data<float>();
+  std::vector<int64_t> selected, order;
+  std::vector<Box> kept;
+  for (int64_t batch = 0; batch < sizes.batches; ++batch)
+    for (int64_t c = 0; c < sizes.classes; ++c) {
+      const float *score = scores + (batch * sizes.classes + c) * sizes.boxes, *box = boxes + batch * sizes.boxes * 4;
+      order.clear();
+      for (int64_t i = 0; i < sizes.boxes; ++i)
+        if (score[i] == score[i] && (!thresholded || score[i] > least)) order.push_back(i);
+      // Of equal scores the first box comes first.
+      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score[a] > score[b]; });
+      kept.clear();
+      for (const int64_t i : order) {
+        if (static_cast<int64_t>(kept.size()) >= most) break;
+        const Box candidate = box_at(box + 4 * i, center_point);
+        if (std::any_of(kept.begin(), kept.end(), [&](const Box& other) { return overlap(candidate, other, iou); })) continue;
+        kept.push_back(candidate);
+        selected.insert(selected.end(), {batch, c, i});
+      }
+    }
+  const MutableTensorView y = args.allocate_output(0, {static_cast<int64_t>(selected.size() / 3), 3});
+  std::copy(selected.begin(), selected.end(), y.data<int64_t>());
+}
+
+}  // namespace
+
+std::vector<Operator> non_max_suppression_operators() {
+  constexpr DTypes kF32 = one_of({DType::f32});
+  return {
+      {.name = "NonMaxSuppression",
+       .since = 11,
+       .doc = MINNOW_DOC("For each image and class, boxes in order of falling score, without those that overlap a better one by more than "
+                         "iou_threshold (intersection over union): rows [image, class, box]. At most max_output_boxes_per_class of each "
+                         "class, with scores above score_threshold."),
+       .inputs = {{"boxes", kF32},
+                  {"scores", kF32},
+                  {"max_output_boxes_per_class", kI64, kOptional},
+                  {"iou_threshold", kF32, kOptional},
+                  {"score_threshold", kF32, kOptional}},
+       .outputs = {{"selected_indices", fixed(DType::i64)}},
+       .attributes = {kCenterPointBox},
+       .infer_shapes = infer_shapes,
+       .reference = reference}};
+}
+
+}  // namespace minnow
