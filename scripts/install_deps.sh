@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: scripts/install_deps.sh [build|python|cross|format|check|demo|bench]...   (default: build)
+# usage: scripts/install_deps.sh [build|python|cross|format|test|check|demo|bench]...   (default: build)
 # Installs what the named groups need and is missing: Debian packages (as root or by sudo), and for `python` the packages of
 # scripts/requirements.txt in build/venv. Asks nothing. Does nothing, quickly, when everything is there.
 set -u
@@ -14,6 +14,7 @@ packages() {
     python) echo python3-venv python3-dev ca-certificates ;;
     cross) echo g++-aarch64-linux-gnu ;;
     format) echo clang-format-14 ;;
+    test) echo clang-14 ;; # the other compiler, which custom operators are built with
     check) echo clang-14 libclang-rt-14-dev qemu-user-static googletest ;;
     demo) echo libpng-dev libjpeg62-turbo-dev ;;
     bench) echo libbenchmark-dev python3-venv ca-certificates ;;
