@@ -130,8 +130,8 @@ class Sources(unittest.TestCase):
             if not first or "SPDX-License-Identifier: Apache-2.0" not in first[0]:
                 wrong.append(f"{path.relative_to(ROOT)}: first line is not the licence's SPDX identifier")
         for path in files("src", "include", suffixes={".h"}):
-            if "#pragma once" not in path.read_text():
-                wrong.append(f"{path.relative_to(ROOT)}: no #pragma once")
+            if not re.search(r"^#pragma once|^#ifndef (\w+)\n#define \1\n", path.read_text(), re.MULTILINE):
+                wrong.append(f"{path.relative_to(ROOT)}: neither #pragma once nor a guard")
         self.assertEqual(wrong, [])
 
 
