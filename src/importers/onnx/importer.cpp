@@ -340,6 +340,7 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
   for (std::string_view input : message.inputs) node.inputs.push_back(builder.wrap(lookup(input, scope, where)));
   for (std::string_view output : message.outputs) node.outputs.emplace_back(output);
   read_attributes(message, scope, node.attributes, where);
+  if (message.domain.empty() && version < 8) node.attributes.remove("consumed_inputs");  // a memory hint of the first opsets
 
   Node* const before = scope.graph.last();
   const Exprs made = find_rule(node.op, version)(node, builder);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer forms to the one form of quantized graphs: DequantizeLinear -> operator -> QuantizeLinear.
+#include "importers/onnx/rules.h"
+
+namespace minnow::onnx {
+
+Expr as_scalar(OnnxNode& node, const Expr& x) {
+  if (!x) return x;
+  const int64_t rank = node.rank(x);
+  if (rank == 0) return x;
+  if (const Tensor* tensor = x.value()->constant()) return tensor->elements() == 1 ? reshaped(x, {}) : x;
+  const ValueType& type = x.value()->type;
+  return rank == 1 && type.is_static() && type.shape()[0] == 1 ? reshaped(x, {}) : x;
+}
+
+namespace {
+
+constexpr int64_t kNoAxis = INT64_MIN;
+
+/// DequantizeLinear; the axis matters where the scale is a vector.
+Expr dequantized(OnnxNode& node, const Expr& x, const Expr& scale, const Expr& zero_point, int64_t axis = kNoAxis) {
+  Attributes attributes;
+  const Expr s = as_scalar(node, scale);
+  if (axis != kNoAxis && node.rank(s) != 0) attributes.set("axis", axis);
+  const Expr y = op("DequantizeLinear", {x, s, as_scalar(node, zero_point)}, std::move(attributes));
+  y.value()->type.dtype = node.dtype(scale);
+  return y;
+}
+
+Expr quantized(OnnxNode& node, const Expr& y, const Expr& scale, const Expr& zero_point, int64_t axis = kNoAxis) {
+  Attributes attributes;
+  const Expr s = as_scalar(node, scale);
+  if (axis != kNoAxis && node.rank(s) != 0) attributes.set("axis", axis);
+  const Expr q = op("QuantizeLinear", {y, s, as_scalar(node, zero_point)}, std::move(attributes));
+  q.value()->type.dtype = zero_point ? node.dtype(zero_point) : DType::u8;
+  return q;
+}
+
+/// An operand of QLinearMatMul: its scale is one number, or a vector along `axis`, or spread over rows already.
+Expr dequantized_operand(OnnxNode& node, size_t first, int64_t axis) {
+  const Expr x = node.required_input(first), scale = node.required_input(first + 1), zero_point = node.required_input(first + 2);
+  if (node.rank(as_scalar(node, scale)) <= 1) return dequantized(node, x, scale, zero_point, axis);
+  const DType dtype = node.dtype(scale);
+  return (cast(x, dtype) - cast(zero_point, dtype)) * scale;
+}
+
+}  // namespace
+
+Exprs import_qlinear_conv(OnnxNode& node, GraphBuilder& g) {
+  const Expr x_scale = node.required_input(1), w_scale = node.required_input(4);
+  const Expr x = dequantized(node, node.required_input(0), x_scale, node.required_input(2));
+  const Expr w = dequantized(node, node.required_input(3), w_scale, node.required_input(5), 0);
+  Expr bias;
+  if (node.has_input(8)) {
+    // An i32 bias counts in steps of both scales' product.
+    const Expr scale = as_scalar(node, x_scale) * as_scalar(node, w_scale);
+    if (const Value* value = as_scalar(node, w_scale).value()) scale.value()->type = value->type;
+    bias = dequantized(node, node.input(8), scale, Expr(), 0);
+  }
+  const Expr y = g.op("Conv", {x, w, bias}, node.attributes);
+  return {quantized(node, y, node.required_input(6), node.required_input(7))};
+}
+
+Exprs import_qlinear_matmul(OnnxNode& node, GraphBuilder& g) {
+  const Expr a = dequantized_operand(node, 0, -2), b = dequantized_operand(node, 3, -1);
+  return {quantized(node, g.op("MatMul", {a, b}), node.required_input(6), node.required_input(7), -2)};
+}
+
+// com.microsoft. Inputs come as tensor, scale, zero point (which may be absent).
+
+Exprs import_qlinear_binary(OnnxNode& node, GraphBuilder& g) {
+  const Expr a = dequantized(node, node.required_input(0), node.required_input(1), node.input(2));
+  const Expr b = dequantized(node, node.required_input(3), node.required_input(4), node.input(5));
+  const Expr y = g.op(node.op.ends_with("Add") ? "Add" : "Mul", {a, b});
+  return {quantized(node, y, node.required_input(6), node.input(7))};
+}
+
+Exprs import_qlinear_unary(OnnxNode& node, GraphBuilder& g) {
+  static constexpr std::string_view kPrefix = "com.microsoft.QLinear";
+  if (node.integer("channels_last", 0)) node.refuse("attribute \"channels_last\" is not supported");
+  const Expr x = dequantized(node, node.required_input(0), node.required_input(1), node.input(2));
+  Attributes attributes = node.attributes;
+  attributes.remove("channels_last");
+  const Expr y = g.op(std::string_view(node.op).substr(kPrefix.size()), {x}, std::move(attributes));
+  return {quantized(node, y, node.required_input(3), node.input(4))};
+}
+
+Exprs import_qlinear_concat(OnnxNode& node, GraphBuilder& g) {
+  Exprs parts;
+  for (size_t i = 2; i + 2 < node.inputs.size(); i += 3)
+    parts.push_back(dequantized(node, node.required_input(i), node.required_input(i + 1), node.required_input(i + 2)));
+  if (parts.empty()) node.fail("has no tensors to join");
+  const Expr y = g.op("Concat", parts, {{"axis", node.require<int64_t>("axis")}});
+  return {quantized(node, y, node.required_input(0), node.required_input(1))};
+}
+
+Exprs import_quantize_microsoft(OnnxNode& node, GraphBuilder&) { return node.copy("QuantizeLinear"); }
+Exprs import_dequantize_microsoft(OnnxNode& node, GraphBuilder&) { return node.copy("DequantizeLinear"); }
+
+Exprs import_matmul_integer_to_float(OnnxNode& node, GraphBuilder& g) {
+  // A, B, A's scale, B's scale (one, or one a column), zero points, bias.
+  const Expr a = dequantized(node, node.required_input(0), node.required_input(2), node.input(4), -2);
+  const Expr b = dequantized(node, node.required_input(1), node.required_input(3), node.input(5), -1);
+  const Expr y = g.op("MatMul", {a, b});
+  return {node.has_input(6) ? y + node.input(6) : y};
+}
+
+namespace {
+
+/// x rounded to the 256 steps that its own range gives, as operators that quantize while running see it.
+Expr rounded(GraphBuilder& g, const Expr& x) {
+  const Exprs q = g.ops("DynamicQuantizeLinear", {x}, 3);
+  q[0].value()->type.dtype = DType::u8;
+  q[1].value()->type.dtype = DType::f32;
+  q[2].value()->type.dtype = DType::u8;
+  const Expr y = g.op("DequantizeLinear", {q[0], q[1], q[2]});
+  y.value()->type.dtype = DType::f32;
+  return y;
+}
+
+}  // namespace
+
+Exprs import_dynamic_quantize_matmul(OnnxNode& node, GraphBuilder& g) {
+  const Expr b = dequantized(node, node.required_input(1), node.required_input(2), node.input(3), -1);
+  const Expr y = g.op("MatMul", {rounded(g, node.required_input(0)), b});
+  return {node.has_input(4) ? y + node.input(4) : y};
+}
+
+Exprs import_dynamic_quantize_lstm(OnnxNode& node, GraphBuilder& g) {
+  // X, W, R, B, sequence_lens, initial_h, initial_c, P, then scale and zero point of W and of R. W and R lie transposed:
+  // [directions, input or hidden size, 4 * hidden size]. Their scales are one a direction, or one an output column.
+  const auto weight = [&](size_t i, size_t scale_at) {
+    const Expr w = node.required_input(i), scale = node.required_input(scale_at);
+    const Expr zero_point = node.input(scale_at + 1);
+    const int64_t rank = node.rank(scale);
+    if (rank != 1 && rank != 2) node.refuse("scales of {} dimensions are not supported", rank);
+    const auto spread = [&](const Expr& x) { return g.op("Unsqueeze", {x, rank == 1 ? g.constant({1, 2}) : g.constant({1})}); };
+    const Expr wide = cast(w, DType::f32);
+    const Expr centred = zero_point ? wide - spread(cast(zero_point, DType::f32)) : wide;
+    return g.op("Transpose", {centred * spread(scale)}, {{"perm", Ints{0, 2, 1}}});
+  };
+  const Expr w = weight(1, 8), r = weight(2, 10);
+  return node.make("LSTM",
+                   {rounded(g, node.required_input(0)), w, r, node.input(3), node.input(4), node.input(5), node.input(6), node.input(7)},
+                   node.attributes);
+}
+
+}  // namespace minnow::onnx

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/onnx/rules.h"
+
+namespace minnow::onnx {
+namespace {
+
+/// Before opset 11 output coordinate x lay at x / scale, and "nearest" rounded down.
+Exprs legacy_resize(OnnxNode& node, const Expr& scales) {
+  std::string mode = node.text("mode", "nearest");
+  if (mode == "bilinear") mode = "linear";
+  return node.make("Resize", {node.required_input(0), Expr(), scales},
+                   {{"mode", mode}, {"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}});
+}
+
+Expr floats(GraphBuilder& g, const Floats& values) { return g.constant(Tensor::of_f32({static_cast<int64_t>(values.size())}, values)); }
+
+}  // namespace
+
+Exprs import_upsample_1(OnnxNode& node, GraphBuilder& g) {
+  return legacy_resize(node, floats(g, {1, 1, node.require<float>("height_scale"), node.require<float>("width_scale")}));
+}
+Exprs import_upsample_7(OnnxNode& node, GraphBuilder& g) { return legacy_resize(node, floats(g, node.require<Floats>("scales"))); }
+Exprs import_upsample_9(OnnxNode& node, GraphBuilder&) { return legacy_resize(node, node.required_input(1)); }
+Exprs import_resize_10(OnnxNode& node, GraphBuilder&) { return legacy_resize(node, node.required_input(1)); }
+
+Exprs import_resize_11(OnnxNode& node, GraphBuilder&) {
+  // Opset 11 asked for roi and scales even where they say nothing: empty tensors stand for absent ones.
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const Expr& input = node.inputs[i];
+    if (input && input.value()->type.is_static() && input.value()->type.shape().elements() == 0) node.inputs[i] = Expr();
+  }
+  return node.copy();
+}
+
+Exprs import_grid_sample_16(OnnxNode& node, GraphBuilder&) {
+  const std::string mode = node.text("mode", "bilinear");
+  node.attributes.set("mode", mode == "bilinear" ? std::string("linear") : mode == "bicubic" ? std::string("cubic") : mode);
+  return node.copy();
+}
+
+Exprs import_roi_align_10(OnnxNode& node, GraphBuilder&) {
+  node.attributes.set("coordinate_transformation_mode", std::string("output_half_pixel"));
+  return node.copy();
+}
+
+}  // namespace minnow::onnx
