@@ -2,9 +2,7 @@
 // The one list of the backends of this build.
 #include "runtime/backends.h"
 
-#if __has_include("backends/cpu/cpu.h")
 #include "backends/cpu/cpu.h"
-#endif
 #include "backends/reference/reference.h"
 
 namespace minnow {
@@ -16,9 +14,7 @@ struct Row {
 };
 
 constexpr Row kBackends[] = {
-#if __has_include("backends/cpu/cpu.h")
     {"cpu", make_cpu_backend},
-#endif
     {"reference", make_reference_backend},
 };
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conv and minnow.FusedConv as implicit products: on the packed layout, or from a plain image of few channels.
+#include "backends/cpu/schemes/conv.h"
+
+#include <atomic>
+#include <cmath>
+
+#include "backends/cpu/kernels/gemm_conv.h"
+#include "backends/cpu/schemes/schemes.h"
+
+namespace minnow::cpu {
+
+std::optional<ConvShape> conv_shape_of(const NodeView& node) {
+  const ConvGeometry conv = ConvGeometry::of(node);
+  const WindowGeometry& w = conv.window;
+  if (w.rank() != 1 && w.rank() != 2) return std::nullopt;
+  const bool flat = w.rank() == 1;
+  const auto size = [](int64_t value) { return static_cast<size_t>(value); };
+  const size_t x = flat ? 0 : 1;  // the horizontal axis
+  ConvShape s;
+  s.batch = size(conv.batch), s.in_channels = size(conv.in_channels), s.out_channels = size(conv.out_channels),
+  s.groups = size(conv.groups);
+  s.in_w = size(w.input[x]), s.out_w = size(w.output[x]), s.kernel_w = size(w.kernel[x]);
+  s.stride_w = size(w.stride[x]), s.dilation_w = size(w.dilation[x]), s.pad_left = size(w.pad_begin[x]);
+  if (!flat) {
+    s.in_h = size(w.input[0]), s.out_h = size(w.output[0]), s.kernel_h = size(w.kernel[0]);
+    s.stride_h = size(w.stride[0]), s.dilation_h = size(w.dilation[0]), s.pad_top = size(w.pad_begin[0]);
+  }
+  return s;
+}
+
+Epilogue epilogue_of(const NodeView& node, const Kernels& kernels) {
+  Epilogue epilogue;
+  const Activation activation = Activation::of(node);
+  const auto after = [&](Unary kind, float a = 0, float b = 0) {
+    epilogue.after = (*kernels.unary)[kind];
+    epilogue.a = a, epilogue.b = b;
+  };
+  switch (activation.kind) {
+    case Activation::Kind::none:
+      break;
+    case Activation::Kind::relu:
+      epilogue.low = 0;
+      break;
+    case Activation::Kind::clip:
+      epilogue.low = activation.alpha, epilogue.high = activation.beta;
+      break;
+    case Activation::Kind::leaky_relu:
+      after(Unary::leaky_relu, activation.alpha);
+      break;
+    case Activation::Kind::hard_sigmoid:
+      after(Unary::hard_sigmoid, activation.alpha, activation.beta);
+      break;
+    case Activation::Kind::hard_swish:
+      after(Unary::hard_swish);
+      break;
+    case Activation::Kind::sigmoid:
+      after(Unary::sigmoid);
+      break;
+    case Activation::Kind::tanh:
+      after(Unary::tanh);
+      break;
+    case Activation::Kind::swish:
+      after(Unary::swish, 1);
+      break;
+    case Activation::Kind::gelu:
+      after(Unary::gelu);
+      break;
+  }
+  return epilogue;
+}
+
+std::string refusal_of_conv(const NodeView& node) {
+  if (node.input_dtype(0) != DType::f32) return format("the dtype is {}, not f32", node.input_dtype(0));
+  if (!node.is_constant(1)) return "the weights are not constant";
+  if (node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
+  if (!conv_shape_of(node)) return "there are more than two spatial dimensions";
+  if (node.output_shape(0).elements() == 0) return "the output is empty";
+  return {};
+}
+
+namespace {
+
+GemmConv::Options options_of(const Device& device, bool plain) {
+  GemmConv::Options options;
+  options.plain_input = plain;
+  options.threads = static_cast<size_t>(device.threads);
+  options.l2 = device.l2;
+  return options;
+}
+
+class GemmConvKernel final : public Kernel {
+ public:
+  GemmConvKernel(PrepareContext& context, bool plain)
+      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), plain),
+              epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
+    const NodeView& node = context.node();
+    const std::string packing =
+        format("gemm_conv {} {} groups {}", context.device().name, plain ? "plain" : "packed", conv_shape(node).groups);
+    weights_ = context.packed(1, packing, conv_.weight_floats() * sizeof(float),
+                              [&](const TensorView& w, void* out) { conv_.pack_weights(w.data<float>(), static_cast<float*>(out)); });
+    if (node.has_input(2))
+      bias_ = context.packed(2, packing, conv_.bias_floats() * sizeof(float),
+                             [&](const TensorView& b, void* out) { conv_.pack_bias(b.data<float>(), static_cast<float*>(out)); });
+    stride_ = align_up(conv_.scratch_floats() * sizeof(float));
+    // Each runner takes units of its own one after the other, in scratch of its own.
+    runners_ = std::min(conv_.units(), static_cast<size_t>(context.device().threads));
+    if (stride_) context.reserve_scratch(stride_ * runners_);
+  }
+
+  void run(RunContext& context) noexcept override {
+    const GemmConv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
+                                        static_cast<const float*>(bias_.get()), context.has_input(3) ? context.in<float>(3) : nullptr,
+                                        context.out<float>(0)};
+    if (runners_ == 1) {
+      for (size_t unit = 0; unit < conv_.units(); ++unit) conv_.run(unit, arguments, context.scratch_at<float>());
+      return;
+    }
+    std::atomic<size_t> next{0};
+    context.parallel_for(runners_, [&](size_t runner) {
+      float* scratch = context.scratch_at<float>(runner * stride_);
+      for (size_t unit; (unit = next.fetch_add(1, std::memory_order_relaxed)) < conv_.units();) conv_.run(unit, arguments, scratch);
+    });
+  }
+
+ private:
+  GemmConv conv_;
+  std::shared_ptr<const void> weights_, bias_;
+  size_t stride_ = 0, runners_ = 1;
+};
+
+double conv_bytes(const NodeView& node) {
+  double elements = static_cast<double>(node.input_shape(0).elements()) + static_cast<double>(node.output_shape(0).elements());
+  if (node.has_input(3)) elements += static_cast<double>(node.output_shape(0).elements());
+  return 4 * elements;
+}
+
+// Lanes that compute nothing cost as much as those that do.
+double efficiency_of(const ConvShape& s, const Device& device) {
+  const double lanes = device.pack, outputs = static_cast<double>(s.out_channels / s.groups);
+  return 0.9 * outputs / (std::ceil(outputs / lanes) * lanes);
+}
+
+Estimate estimate_packed(const NodeView& node, const Device& device) {
+  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  const ConvShape s = conv_shape(node);
+  if (!GemmConv::can_serve(s, static_cast<size_t>(device.pack)))
+    return declined("{} groups of {} channels are not whole vectors of {}", s.groups, s.in_channels / s.groups, device.pack);
+  const double weights = 4.0 * static_cast<double>(node.input_shape(1).elements());
+  const double compute = device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), efficiency_of(s, device));
+  Estimate estimate(std::max(compute, device.byte_time(weights)) + 0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
+  estimate.packed_inputs = 1 | 8;  // X and the tensor that is added
+  estimate.packed_outputs = 1;
+  return estimate;
+}
+
+Estimate estimate_plain(const NodeView& node, const Device& device) {
+  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  const ConvShape s = conv_shape(node);
+  if (s.groups != 1) return declined("there are {} groups", s.groups);
+  if (s.in_channels > static_cast<size_t>(device.pack))
+    return declined("{} channels are a whole vector or more: the packed layout is better", s.in_channels);
+  Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), 0.9 * efficiency_of(s, device)) +
+                    0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
+  estimate.packed_inputs = 8;
+  estimate.packed_outputs = 1;
+  return estimate;
+}
+
+std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) { return std::make_unique<GemmConvKernel>(context, false); }
+std::unique_ptr<Kernel> prepare_plain(PrepareContext& context) { return std::make_unique<GemmConvKernel>(context, true); }
+
+constexpr Scheme kSchemes[] = {
+    {"Conv", "conv.gemm", estimate_packed, prepare_packed},
+    {"Conv", "conv.first_layer", estimate_plain, prepare_plain},
+    {"minnow.FusedConv", "conv.gemm", estimate_packed, prepare_packed},
+    {"minnow.FusedConv", "conv.first_layer", estimate_plain, prepare_plain},
+};
+
+}  // namespace
+
+std::span<const Scheme> conv_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that move elements without looking at them. All but Gather are strided copies.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/strided_copy.h"
+
+namespace minnow::cpu {
+namespace {
+
+// A copy from one input to one output; an operator is a list of them.
+struct Part {
+  size_t input, output;
+  StridedCopy copy;
+};
+
+class MovementKernel final : public Kernel {
+ public:
+  std::vector<Part> parts;
+  std::vector<std::byte> fill;  // one element: what output 0 holds where no part writes; empty: every element is written
+  size_t fill_count = 0;
+
+  void run(RunContext& context) noexcept override {
+    if (!fill.empty()) fill_output(context.out<std::byte>(0));
+    for (const Part& part : parts) {
+      const void* from = context.in<void>(part.input);
+      void* to = context.out<void>(part.output);
+      if (part.copy.pieces() == 1)
+        part.copy.run(0, from, to);
+      else
+        context.parallel_for(part.copy.pieces(), [&](size_t piece) { part.copy.run(piece, from, to); });
+    }
+  }
+
+ private:
+  void fill_output(std::byte* out) const noexcept {
+    const size_t size = fill.size(), bytes = fill_count * size;
+    if (bytes == 0) return;
+    std::memcpy(out, fill.data(), size);
+    for (size_t done = size; done < bytes; done += std::min(done, bytes - done)) std::memcpy(out + done, out, std::min(done, bytes - done));
+  }
+};
+
+std::unique_ptr<MovementKernel> movement(const NodeView& node, const std::vector<StridedCopy::Axis>& axes, int64_t to_offset = 0,
+                                         int64_t from_offset = 0) {
+  auto kernel = std::make_unique<MovementKernel>();
+  kernel->parts.push_back({0, 0, StridedCopy(axes, to_offset, from_offset, size_of(node.input_dtype(0)))});
+  return kernel;
+}
+
+double tensor_bytes(const ValueInfo& info) { return static_cast<double>(info.shape.elements()) * static_cast<double>(size_of(info.dtype)); }
+
+// Reading and writing everything once; strided access costs a few times as much as a straight copy.
+Estimate estimate_copy(const NodeView& node, const Device& device) {
+  double bytes = 0;
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    if (!node.has_output(i)) continue;
+    if (node.output(i).kind != ValueInfo::Kind::tensor || node.output(i).extent != ValueInfo::Extent::exact)
+      return declined("the shape depends on data");
+    bytes += 2 * tensor_bytes(node.output(i));
+  }
+  return Estimate(device.byte_time(bytes) * 2 + 2e-7);
+}
+
+// Transpose
+
+std::unique_ptr<Kernel> prepare_transpose(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Shape &from = node.input_shape(0), &to = node.output_shape(0);
+  const size_t rank = from.rank();
+  Ints order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(rank - 1 - i);
+  if (const Ints* perm = node.find<Ints>("perm")) order = *perm;
+  const std::vector<StridedCopy::Axis> source = plain_axes(from);
+  std::vector<StridedCopy::Axis> axes = plain_axes(to);
+  for (size_t i = 0; i < rank; ++i) axes[i].from = source[node.normalize_axis(order[i], rank)].from;
+  return movement(node, axes);
+}
+
+// Slice
+
+struct SliceRange {
+  Ints start, step;  // by axis
+};
+
+std::optional<SliceRange> slice_range(const NodeView& node) {
+  for (size_t i = 1; i < node.input_count(); ++i)
+    if (node.has_input(i) && !node.is_constant(i)) return std::nullopt;
+  const Shape& shape = node.input_shape(0);
+  SliceRange range{Ints(shape.rank(), 0), Ints(shape.rank(), 1)};
+  const Ints starts = node.ints(1);
+  Ints axes, steps(starts.size(), 1);
+  if (node.has_input(3))
+    axes = node.ints(3);
+  else
+    for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  if (node.has_input(4)) steps = node.ints(4);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const size_t axis = node.normalize_axis(axes[i], shape.rank());
+    const int64_t dim = shape[axis];
+    int64_t start = starts[i] < 0 ? starts[i] + dim : starts[i];
+    start = steps[i] > 0 ? std::clamp<int64_t>(start, 0, dim) : std::clamp<int64_t>(start, -1, dim - 1);
+    range.start[axis] = start;
+    range.step[axis] = steps[i];
+  }
+  return range;
+}
+
+Estimate estimate_slice(const NodeView& node, const Device& device) {
+  if (!slice_range(node)) return declined("the bounds are not constant");
+  return estimate_copy(node, device);
+}
+
+std::unique_ptr<Kernel> prepare_slice(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const SliceRange range = *slice_range(node);
+  const std::vector<StridedCopy::Axis> source = plain_axes(node.input_shape(0));
+  std::vector<StridedCopy::Axis> axes = plain_axes(node.output_shape(0));
+  int64_t offset = 0;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    axes[i].from = source[i].from * range.step[i];
+    offset += source[i].from * range.start[i];
+  }
+  return movement(node, axes, 0, offset);
+}
+
+// Concat and Split
+
+size_t axis_of(const NodeView& node, int64_t fallback, size_t rank) {
+  return node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", fallback}), rank);
+}
+
+std::unique_ptr<Kernel> prepare_concat(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const std::vector<StridedCopy::Axis> whole = plain_axes(node.output_shape(0));
+  const size_t axis = axis_of(node, 0, whole.size());
+  auto kernel = std::make_unique<MovementKernel>();
+  int64_t offset = 0;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    std::vector<StridedCopy::Axis> axes = plain_axes(node.input_shape(i));
+    for (size_t k = 0; k < axes.size(); ++k) axes[k].to = whole[k].to;
+    kernel->parts.push_back({i, 0, StridedCopy(axes, offset, 0, size_of(node.input_dtype(0)))});
+    offset += node.input_shape(i)[axis] * whole[axis].to;
+  }
+  return kernel;
+}
+
+std::unique_ptr<Kernel> prepare_split(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const std::vector<StridedCopy::Axis> whole = plain_axes(node.input_shape(0));
+  const size_t axis = axis_of(node, 0, whole.size());
+  auto kernel = std::make_unique<MovementKernel>();
+  int64_t offset = 0;
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    std::vector<StridedCopy::Axis> axes = plain_axes(node.output_shape(i));
+    for (size_t k = 0; k < axes.size(); ++k) axes[k].from = whole[k].from;
+    if (node.has_output(i)) kernel->parts.push_back({0, i, StridedCopy(axes, 0, offset, size_of(node.input_dtype(0)))});
+    offset += node.output_shape(i)[axis] * whole[axis].from;
+  }
+  return kernel;
+}
+
+Estimate estimate_split(const NodeView& node, const Device& device) {
+  for (size_t i = 0; i < node.output_count(); ++i)
+    if (!node.has_output(i)) return declined("a part is not wanted");
+  return estimate_copy(node, device);
+}
+
+// In the packed layout a tensor is whole vectors of channels after each other: joining and splitting on such borders moves whole blocks.
+Estimate packed_blocks(const NodeView& node, const Device& device, bool concat) {
+  const Shape& whole = concat ? node.output_shape(0) : node.input_shape(0);
+  if (device.pack == 1) return declined("there is no packed layout");
+  if (size_of(node.input_dtype(0)) != 4) return declined("the packed layout is for f32");
+  if (whole.rank() < 3 || axis_of(node, 0, whole.rank()) != 1) return declined("the axis is not that of the channels");
+  const size_t parts = concat ? node.input_count() : node.output_count();
+  if (parts > 64) return declined("there are more than 64 parts");
+  for (size_t i = 0; i < parts; ++i) {
+    if (!concat && !node.has_output(i)) return declined("a part is not wanted");
+    const int64_t channels = (concat ? node.input_shape(i) : node.output_shape(i))[1];
+    if (i + 1 < parts && channels % device.pack != 0)
+      return declined("part {} has {} channels, not whole vectors of {}", i, channels, device.pack);
+  }
+  Estimate estimate(device.byte_time(2 * tensor_bytes(concat ? node.output(0) : node.input(0))) + 2e-7);
+  estimate.packed_inputs = concat ? ~uint64_t{0} : 1;
+  estimate.packed_outputs = concat ? 1 : ~uint64_t{0};
+  return estimate;
+}
+Estimate estimate_concat_packed(const NodeView& node, const Device& device) { return packed_blocks(node, device, true); }
+Estimate estimate_split_packed(const NodeView& node, const Device& device) { return packed_blocks(node, device, false); }
+
+std::unique_ptr<Kernel> prepare_packed_blocks(PrepareContext& context, bool concat) {
+  const NodeView& node = context.node();
+  const int64_t pack = context.device().pack;
+  const auto floats = [&](const Shape& shape) {
+    return (shape[1] + pack - 1) / pack * pack * shape.product(2, shape.rank());
+  };  // of one image
+  const Shape& whole = concat ? node.output_shape(0) : node.input_shape(0);
+  auto kernel = std::make_unique<MovementKernel>();
+  int64_t offset = 0;
+  for (size_t i = 0; i < (concat ? node.input_count() : node.output_count()); ++i) {
+    const int64_t part = floats(concat ? node.input_shape(i) : node.output_shape(i));
+    std::vector<StridedCopy::Axis> axes = {{whole[0], concat ? floats(whole) : part, concat ? part : floats(whole)}, {part, 1, 1}};
+    kernel->parts.push_back({concat ? i : 0, concat ? 0 : i, StridedCopy(axes, concat ? offset : 0, concat ? 0 : offset, 4)});
+    offset += part;
+  }
+  return kernel;
+}
+std::unique_ptr<Kernel> prepare_concat_packed(PrepareContext& context) { return prepare_packed_blocks(context, true); }
+std::unique_ptr<Kernel> prepare_split_packed(PrepareContext& context) { return prepare_packed_blocks(context, false); }
+
+// Expand and Tile
+
+std::unique_ptr<Kernel> prepare_expand(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Shape& from = node.input_shape(0);
+  const std::vector<StridedCopy::Axis> source = plain_axes(from);
+  std::vector<StridedCopy::Axis> axes = plain_axes(node.output_shape(0));
+  const size_t shift = axes.size() - source.size();
+  for (size_t i = 0; i < axes.size(); ++i) axes[i].from = i < shift || from[i - shift] == 1 ? 0 : source[i - shift].from;
+  return movement(node, axes);
+}
+
+std::unique_ptr<Kernel> prepare_tile(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const std::vector<StridedCopy::Axis> source = plain_axes(node.input_shape(0)), whole = plain_axes(node.output_shape(0));
+  std::vector<StridedCopy::Axis> axes;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const int64_t repeats = source[i].extent ? whole[i].extent / source[i].extent : 0;
+    axes.push_back({repeats, whole[i].to * source[i].extent, 0});
+    axes.push_back({source[i].extent, whole[i].to, source[i].from});
+  }
+  return movement(node, axes);
+}
+
+// Pad with a constant
+
+Estimate estimate_pad(const NodeView& node, const Device& device) {
+  if (node.attribute(Attribute<std::string_view>{"mode", "constant"}) != "constant") return declined("the mode is not \"constant\"");
+  for (size_t i = 1; i < node.input_count(); ++i)
+    if (node.has_input(i) && !node.is_constant(i)) return declined("input {} is not constant", i);
+  return estimate_copy(node, device);
+}
+
+std::unique_ptr<Kernel> prepare_pad(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Shape& from = node.input_shape(0);
+  const size_t rank = from.rank(), size = size_of(node.input_dtype(0));
+  const Ints pads = node.ints(1);
+  Ints axes_given;
+  if (node.has_input(3))
+    axes_given = node.ints(3);
+  else
+    for (size_t i = 0; i < rank; ++i) axes_given.push_back(static_cast<int64_t>(i));
+  const std::vector<StridedCopy::Axis> source = plain_axes(from);
+  std::vector<StridedCopy::Axis> axes = plain_axes(node.output_shape(0));
+  int64_t to_offset = 0, from_offset = 0;
+  for (size_t i = 0; i < rank; ++i) axes[i].from = source[i].from, axes[i].extent = from[i];
+  for (size_t k = 0; k < axes_given.size(); ++k) {  // a negative pad crops
+    const size_t i = node.normalize_axis(axes_given[k], rank);
+    const int64_t before = pads[k], after = pads[k + axes_given.size()];
+    to_offset += std::max<int64_t>(before, 0) * axes[i].to;
+    from_offset += std::max<int64_t>(-before, 0) * axes[i].from;
+    axes[i].extent = std::max<int64_t>(0, from[i] + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
+  }
+  std::unique_ptr<MovementKernel> kernel = movement(node, axes, to_offset, from_offset);
+  kernel->fill.assign(size, std::byte{0});
+  if (node.has_input(2) && node.contents(2).elements() == 1) std::memcpy(kernel->fill.data(), node.contents(2).data(), size);
+  kernel->fill_count = static_cast<size_t>(node.output_shape(0).elements());
+  return kernel;
+}
+
+// DepthToSpace and SpaceToDepth
+
+std::unique_ptr<Kernel> prepare_depth_space(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const int64_t b = node.require<int64_t>("blocksize");
+  const bool to_space = node.op() == "DepthToSpace", crd = node.attribute(Attribute<std::string_view>{"mode", "DCR"}) == "CRD";
+  const Shape& deep = to_space ? node.input_shape(0) : node.output_shape(0);  // [n, c b b, h, w]
+  const int64_t n = deep[0], c = deep[1] / (b * b), h = deep[2], w = deep[3];
+  // Strides of (n, c, block row, block column, h, w) on the deep side, and of the same on the wide side [n, c, h b, w b].
+  const int64_t image = deep[1] * h * w;
+  const int64_t deep_c = crd ? b * b * h * w : h * w, deep_y = crd ? b * h * w : b * c * h * w, deep_x = crd ? h * w : c * h * w;
+  struct Both {
+    int64_t extent, deep, wide;
+  };
+  const Both both[] = {{n, image, image}, {c, deep_c, h * b * w * b}, {h, w, b * w * b}, {b, deep_y, w * b}, {w, 1, b}, {b, deep_x, 1}};
+  std::vector<StridedCopy::Axis> axes;
+  for (const Both& axis : both) axes.push_back({axis.extent, to_space ? axis.wide : axis.deep, to_space ? axis.deep : axis.wide});
+  std::stable_sort(axes.begin(), axes.end(), [](const auto& x, const auto& y) { return x.to > y.to; });
+  return movement(node, axes);
+}
+
+// Operators that keep the elements in order: nothing to do where the output has taken over the input's memory.
+
+class AliasKernel final : public Kernel {
+ public:
+  explicit AliasKernel(size_t bytes) : bytes_(bytes) {}
+  void run(RunContext& context) noexcept override {
+    const void* from = context.in<void>(0);
+    void* to = context.out<void>(0);
+    if (from != to && bytes_) std::memcpy(to, from, bytes_);
+  }
+
+ private:
+  size_t bytes_;
+};
+
+Estimate estimate_alias(const NodeView& node, const Device& device) {
+  if (node.input(0).kind != ValueInfo::Kind::tensor) return declined("the input is no tensor");
+  Estimate estimate(device.byte_time(tensor_bytes(node.output(0))) * 0.25 + 1e-8);  // mostly nothing, sometimes a copy
+  estimate.overwrites = 0;
+  return estimate;
+}
+
+std::unique_ptr<Kernel> prepare_alias(PrepareContext& context) {
+  return std::make_unique<AliasKernel>(static_cast<size_t>(tensor_bytes(context.node().output(0))));
+}
+
+// Gather of whole rows
+
+class GatherKernel final : public Kernel {
+ public:
+  int64_t outer = 0, rows = 0, count = 0;
+  size_t row_bytes = 0;
+  bool wide_index = true;
+  std::string where;
+
+  void run(RunContext& context) noexcept override {
+    const char* data = context.in<char>(0);
+    char* out = context.out<char>(0);
+    for (int64_t k = 0; k < count; ++k) {
+      int64_t index = wide_index ? context.in<int64_t>(1)[k] : context.in<int32_t>(1)[k];
+      if (index < -rows || index >= rows) return context.fail(format("{}: index {} is out of range for {} rows", where, index, rows));
+      if (index < 0) index += rows;
+      for (int64_t o = 0; o < outer; ++o)
+        std::memcpy(out + static_cast<size_t>(o * count + k) * row_bytes, data + static_cast<size_t>(o * rows + index) * row_bytes,
+                    row_bytes);
+    }
+  }
+};
+
+std::unique_ptr<Kernel> prepare_gather(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const Shape& data = node.input_shape(0);
+  const size_t axis = axis_of(node, 0, data.rank());
+  auto kernel = std::make_unique<GatherKernel>();
+  kernel->outer = data.product(0, axis);
+  kernel->rows = data[axis];
+  kernel->count = node.input_shape(1).elements();
+  kernel->row_bytes = static_cast<size_t>(data.product(axis + 1, data.rank())) * size_of(node.input_dtype(0));
+  kernel->wide_index = node.input_dtype(1) == DType::i64;
+  kernel->where = node.where();
+  return kernel;
+}
+
+// Changes of layout
+
+Estimate estimate_reorder(const NodeView& node, const Device& device) {
+  if (device.pack == 1 || node.input_shape(0).rank() < 2) return declined("there is no packed layout");
+  const bool to_packed = node.require<std::string>("to") == "packed";
+  Estimate estimate(device.byte_time(2 * tensor_bytes(node.input(0))) * 2 + 2e-7);
+  (to_packed ? estimate.packed_outputs : estimate.packed_inputs) = 1;
+  return estimate;
+}
+
+// [n][c][pixels] and [n][c / pack][pixels][pack]: whole vectors of channels as one copy, the channels beyond as another.
+std::unique_ptr<Kernel> prepare_reorder(PrepareContext& context) {
+  const NodeView& node = context.node();
+  const bool to_packed = context.output_layout(0) == Layout::packed;
+  const Shape& shape = node.input_shape(0);
+  const int64_t pack = context.device().pack, n = shape[0], c = shape[1], pixels = shape.product(2, shape.rank());
+  const int64_t whole = c / pack, rest = c % pack, blocks = (c + pack - 1) / pack;
+  auto kernel = std::make_unique<MovementKernel>();
+  const auto add = [&](int64_t block_count, int64_t lanes, int64_t plain_offset, int64_t packed_offset) {
+    // (image, block, pixel, lane): strides on the plain and on the packed side.
+    const int64_t plain[] = {c * pixels, pack * pixels, 1, pixels}, packed[] = {blocks * pixels * pack, pixels * pack, pack, 1};
+    const int64_t extents[] = {n, block_count, pixels, lanes};
+    std::vector<StridedCopy::Axis> axes;
+    for (const int i : {0, 1, to_packed ? 2 : 3, to_packed ? 3 : 2})
+      axes.push_back({extents[i], to_packed ? packed[i] : plain[i], to_packed ? plain[i] : packed[i]});
+    kernel->parts.push_back({0, 0,
+                             StridedCopy(axes, to_packed ? packed_offset : plain_offset, to_packed ? plain_offset : packed_offset,
+                                         size_of(node.input_dtype(0)))});
+  };
+  if (whole) add(whole, pack, 0, 0);
+  if (rest) add(1, rest, whole * pack * pixels, whole * pixels * pack);
+  return kernel;
+}
+
+constexpr Scheme kSchemes[] = {
+    {"Concat", "concat.packed", estimate_concat_packed, prepare_concat_packed},
+    {"Concat", "concat", estimate_copy, prepare_concat},
+    {"DepthToSpace", "depth_to_space", estimate_copy, prepare_depth_space},
+    {"Expand", "expand", estimate_copy, prepare_expand},
+    {"Flatten", "alias", estimate_alias, prepare_alias},
+    {"Gather", "gather", estimate_copy, prepare_gather},
+    {"Identity", "alias", estimate_alias, prepare_alias},
+    {kReorder, "reorder", estimate_reorder, prepare_reorder},
+    {"Pad", "pad.constant", estimate_pad, prepare_pad},
+    {"Reshape", "alias", estimate_alias, prepare_alias},
+    {"Slice", "slice", estimate_slice, prepare_slice},
+    {"SpaceToDepth", "space_to_depth", estimate_copy, prepare_depth_space},
+    {"Split", "split.packed", estimate_split_packed, prepare_split_packed},
+    {"Split", "split", estimate_split, prepare_split},
+    {"Squeeze", "alias", estimate_alias, prepare_alias},
+    {"Tile", "tile", estimate_copy, prepare_tile},
+    {"Transpose", "transpose", estimate_copy, prepare_transpose},
+    {"Unsqueeze", "alias", estimate_alias, prepare_alias},
+};
+
+}  // namespace
+
+std::span<const Scheme> movement_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/schemes/schemes.h"
+
+namespace minnow::cpu {
+
+std::vector<std::span<const Scheme>> scheme_table() { return {conv_schemes(), elementwise_schemes(), movement_schemes()}; }
+
+}  // namespace minnow::cpu

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend's one table: the rows that each file of this folder gives to it. A new scheme is a file, or a row in one, and for a new file
+// a line here and in schemes.cpp.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "backends/backend.h"
+
+namespace minnow::cpu {
+
+std::span<const Scheme> conv_schemes();
+std::span<const Scheme> elementwise_schemes();
+std::span<const Scheme> movement_schemes();
+
+/// All of them.
+std::vector<std::span<const Scheme>> scheme_table();
+
+}  // namespace minnow::cpu
