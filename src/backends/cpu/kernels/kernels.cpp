@@ -11,10 +11,14 @@ namespace minnow::cpu {
   namespace target {                             \
   extern const TileKernels kTileKernels;         \
   extern const UnaryKernels kUnaryKernels;       \
+  extern const BinaryKernels kBinaryKernels;     \
   extern const LanewiseKernels kLanewiseKernels; \
   }
-#define MINNOW_TABLE(target, isa) \
-  { isa, static_cast<size_t>(target::kTileKernels.lanes), &target::kTileKernels, &target::kUnaryKernels, &target::kLanewiseKernels }
+#define MINNOW_TABLE(target, isa)                                                                                                 \
+  {                                                                                                                               \
+    isa, static_cast<size_t>(target::kTileKernels.lanes), &target::kTileKernels, &target::kUnaryKernels, &target::kBinaryKernels, \
+        &target::kLanewiseKernels                                                                                                 \
+  }
 
 #if HWY_TARGETS & HWY_SSE4
 MINNOW_DECLARE(N_SSE4)

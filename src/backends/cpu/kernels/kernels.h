@@ -2,6 +2,7 @@
 // The tables of kernels of one instruction set.
 #pragma once
 #include "backends/cpu/isa.h"
+#include "backends/cpu/kernels/binary.h"
 #include "backends/cpu/kernels/lanewise.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
@@ -13,6 +14,7 @@ struct Kernels {
   size_t lanes;
   const TileKernels* tile;
   const UnaryKernels* unary;
+  const BinaryKernels* binary;
   const LanewiseKernels* lanewise;
 };
 

@@ -3,6 +3,8 @@
 
 namespace minnow::cpu {
 
-std::vector<std::span<const Scheme>> scheme_table() { return {conv_schemes(), elementwise_schemes(), movement_schemes()}; }
+std::vector<std::span<const Scheme>> scheme_table() {
+  return {binary_schemes(), conv_schemes(), elementwise_schemes(), movement_schemes()};
+}
 
 }  // namespace minnow::cpu

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/binary.h"
+
+#include <cstring>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/binary.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr size_t kLanes = HWY_LANES(float);
+
+// Where one operand is NaN, so is the result: Min and Max alone would give the other one.
+HWY_INLINE V keep_nan(V a, V b, V y) { return hn::IfThenElse(hn::Eq(a, a), hn::IfThenElse(hn::Eq(b, b), y, b), a); }
+
+#define MINNOW_BINARY(name, expression)                     \
+  struct name {                                             \
+    static HWY_INLINE V of(V a, V b) { return expression; } \
+  };
+MINNOW_BINARY(Add, hn::Add(a, b))
+MINNOW_BINARY(Subtract, hn::Sub(a, b))
+MINNOW_BINARY(Multiply, hn::Mul(a, b))
+MINNOW_BINARY(Divide, hn::Div(a, b))
+MINNOW_BINARY(Minimum, keep_nan(a, b, hn::Min(a, b)))
+MINNOW_BINARY(Maximum, keep_nan(a, b, hn::Max(a, b)))
+MINNOW_BINARY(PRelu, hn::IfThenElse(hn::Lt(a, hn::Zero(D())), hn::Mul(a, b), a))
+#undef MINNOW_BINARY
+
+template <class F, BinaryForm kForm>
+void apply(const float* a, const float* b, float* y, size_t count) {
+  const D d;
+  constexpr bool kFixedA = kForm == BinaryForm::a_scalar || kForm == BinaryForm::a_lanes;
+  constexpr bool kFixedB = kForm == BinaryForm::b_scalar || kForm == BinaryForm::b_lanes;
+  V va = hn::Zero(d), vb = hn::Zero(d);
+  if constexpr (kForm == BinaryForm::a_scalar) va = hn::Set(d, *a);
+  if constexpr (kForm == BinaryForm::b_scalar) vb = hn::Set(d, *b);
+  if constexpr (kForm == BinaryForm::a_lanes) va = hn::LoadU(d, a);
+  if constexpr (kForm == BinaryForm::b_lanes) vb = hn::LoadU(d, b);
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    if constexpr (!kFixedA) va = hn::LoadU(d, a + i);
+    if constexpr (!kFixedB) vb = hn::LoadU(d, b + i);
+    hn::StoreU(F::of(va, vb), d, y + i);
+  }
+  if (i == count) return;
+  float rest_a[kLanes] = {}, rest_b[kLanes] = {};
+  if constexpr (!kFixedA) std::memcpy(rest_a, a + i, (count - i) * sizeof(float)), va = hn::LoadU(d, rest_a);
+  if constexpr (!kFixedB) std::memcpy(rest_b, b + i, (count - i) * sizeof(float)), vb = hn::LoadU(d, rest_b);
+  hn::StoreU(F::of(va, vb), d, rest_a);
+  std::memcpy(y + i, rest_a, (count - i) * sizeof(float));
+}
+
+#define MINNOW_FORMS(F)                                                                                                        \
+  {                                                                                                                            \
+    apply<F, BinaryForm::both>, apply<F, BinaryForm::b_scalar>, apply<F, BinaryForm::a_scalar>, apply<F, BinaryForm::b_lanes>, \
+        apply<F, BinaryForm::a_lanes>                                                                                          \
+  }
+constexpr BinaryFunction kFunctions[static_cast<size_t>(Binary::count)][static_cast<size_t>(BinaryForm::count)] = {
+    MINNOW_FORMS(Add),     MINNOW_FORMS(Subtract), MINNOW_FORMS(Multiply), MINNOW_FORMS(Divide),
+    MINNOW_FORMS(Minimum), MINNOW_FORMS(Maximum),  MINNOW_FORMS(PRelu)};
+#undef MINNOW_FORMS
+}  // namespace
+
+extern const BinaryKernels kBinaryKernels;
+const BinaryKernels kBinaryKernels{kFunctions};
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

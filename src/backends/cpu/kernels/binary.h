@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of two rows of floats.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::cpu {
+
+enum class Binary : uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  minimum,
+  maximum,
+  prelu,  // a < 0 ? a b : a
+  count
+};
+
+/// How the second dimension of work meets an operand.
+enum class BinaryForm : uint8_t {
+  both,      // y[i] = f(a[i], b[i])
+  b_scalar,  // y[i] = f(a[i], b[0])
+  a_scalar,  // y[i] = f(a[0], b[i])
+  b_lanes,   // y[i] = f(a[i], b[i % lanes]); count is whole vectors
+  a_lanes,   // y[i] = f(a[i % lanes], b[i])
+  count
+};
+
+/// y may be a or b, where those have as many elements. NaN stays NaN.
+using BinaryFunction = void (*)(const float* a, const float* b, float* y, size_t count);
+
+struct BinaryKernels {
+  const BinaryFunction (*functions)[static_cast<size_t>(BinaryForm::count)];  // by Binary, BinaryForm
+  BinaryFunction of(Binary kind, BinaryForm form) const noexcept { return functions[static_cast<size_t>(kind)][static_cast<size_t>(form)]; }
+};
+
+}  // namespace minnow::cpu
