@@ -4,48 +4,46 @@
 #include "backends/cpu/kernels/targets.h"
 #include "base/error.h"
 
+// Every table that a kernel file defines once per target, by its type (kType is the object), in the order of struct Kernels.
+#define MINNOW_KERNEL_TABLES(DO, target) \
+  DO(target, TileKernels)                \
+  DO(target, UnaryKernels) DO(target, BinaryKernels) DO(target, LanewiseKernels) DO(target, PoolKernels) DO(target, LayoutKernels)
+#define MINNOW_DECLARE(target, Type) extern const Type k##Type;
+#define MINNOW_ADDRESS(target, Type) &target::k##Type,
+#define MINNOW_DECLARE_ALL(target)             \
+  namespace target {                           \
+  MINNOW_KERNEL_TABLES(MINNOW_DECLARE, target) \
+  }
+#define MINNOW_TABLE(target, isa) {isa, static_cast<size_t>(lanes_of(isa)), MINNOW_KERNEL_TABLES(MINNOW_ADDRESS, target)},
+
 namespace minnow::cpu {
 
-// What each kernel file defines once per target.
-#define MINNOW_DECLARE(target)                   \
-  namespace target {                             \
-  extern const TileKernels kTileKernels;         \
-  extern const UnaryKernels kUnaryKernels;       \
-  extern const BinaryKernels kBinaryKernels;     \
-  extern const LanewiseKernels kLanewiseKernels; \
-  }
-#define MINNOW_TABLE(target, isa)                                                                                                 \
-  {                                                                                                                               \
-    isa, static_cast<size_t>(target::kTileKernels.lanes), &target::kTileKernels, &target::kUnaryKernels, &target::kBinaryKernels, \
-        &target::kLanewiseKernels                                                                                                 \
-  }
-
 #if HWY_TARGETS & HWY_SSE4
-MINNOW_DECLARE(N_SSE4)
+MINNOW_DECLARE_ALL(N_SSE4)
 #endif
 #if HWY_TARGETS & HWY_AVX2
-MINNOW_DECLARE(N_AVX2)
+MINNOW_DECLARE_ALL(N_AVX2)
 #endif
 #if HWY_TARGETS & HWY_AVX3
-MINNOW_DECLARE(N_AVX3)
+MINNOW_DECLARE_ALL(N_AVX3)
 #endif
 #if HWY_TARGETS & HWY_NEON
-MINNOW_DECLARE(N_NEON)
+MINNOW_DECLARE_ALL(N_NEON)
 #endif
 
 const Kernels& kernels_for(Isa isa) {
   static const Kernels kTables[] = {
 #if HWY_TARGETS & HWY_SSE4
-    MINNOW_TABLE(N_SSE4, Isa::sse4),
+    MINNOW_TABLE(N_SSE4, Isa::sse4)
 #endif
 #if HWY_TARGETS & HWY_AVX2
-    MINNOW_TABLE(N_AVX2, Isa::avx2),
+        MINNOW_TABLE(N_AVX2, Isa::avx2)
 #endif
 #if HWY_TARGETS & HWY_AVX3
-    MINNOW_TABLE(N_AVX3, Isa::avx3),
+            MINNOW_TABLE(N_AVX3, Isa::avx3)
 #endif
 #if HWY_TARGETS & HWY_NEON
-    MINNOW_TABLE(N_NEON, Isa::neon),
+                MINNOW_TABLE(N_NEON, Isa::neon)
 #endif
   };
   for (const Kernels& table : kTables)

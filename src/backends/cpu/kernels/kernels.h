@@ -4,6 +4,8 @@
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels/binary.h"
 #include "backends/cpu/kernels/lanewise.h"
+#include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pool.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
 
@@ -16,6 +18,8 @@ struct Kernels {
   const UnaryKernels* unary;
   const BinaryKernels* binary;
   const LanewiseKernels* lanewise;
+  const PoolKernels* pool;
+  const LayoutKernels* layout;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

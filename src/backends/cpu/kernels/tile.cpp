@@ -72,8 +72,11 @@ HWY_INLINE void step(const float* x0, const float* x1, const float* w, V (&sum)[
 // Weights that come next are asked for while these are used: in a network they come from memory, and this is worth 15 % there.
 template <int R, int N>
 HWY_NOINLINE void packed_tile(const Tile& t) {
-  V sum[R][N];
-  begin<R, N>(t, sum);
+  // A single row has too few sums to keep the multipliers busy: channels are dealt out to four sets of them.
+  constexpr int kSets = R == 1 ? 4 : 1;
+  V sum[kSets][R][N];
+  begin<R, N>(t, sum[0]);
+  MINNOW_UNROLL for (int s = 1; s < kSets; ++s) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[s][0][n] = hn::Zero(D());
   const float* w = t.w;
   const char* prefetch = t.prefetch ? t.prefetch : reinterpret_cast<const char*>(w);
   const size_t line = t.prefetch ? 64 : 0;
@@ -82,15 +85,18 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
     const float* x1 = t.x[1] + t.taps[tap];
     for (size_t b = 0; b < t.blocks; ++b, x0 += t.block_stride, x1 += t.block_stride)
       for (int k = 0; k < kLanes; k += 4, w += 4 * N * kLanes) MINNOW_UNROLL for (int u = 0; u < 4; ++u, prefetch += line) {
-          step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum);
-          __builtin_prefetch(prefetch, 0, 2);
+          step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u % kSets]);
+          if constexpr (R > 1) __builtin_prefetch(prefetch, 0, 2);
         }
     for (size_t k = 0; k < t.rest; ++k, w += N * kLanes, prefetch += line) {
-      step<R, N, kLanes>(x0 + k, x1 + k, w, sum);
-      __builtin_prefetch(prefetch, 0, 2);
+      step<R, N, kLanes>(x0 + k, x1 + k, w, sum[0]);
+      if constexpr (R > 1) __builtin_prefetch(prefetch, 0, 2);
     }
   }
-  end<R, N>(t, sum);
+  if constexpr (kSets == 4)
+    MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[0][0][n] =
+        hn::Add(hn::Add(sum[0][0][n], sum[1][0][n]), hn::Add(sum[2][0][n], sum[3][0][n]));
+  end<R, N>(t, sum[0]);
 }
 
 template <int R, int N>
@@ -121,7 +127,7 @@ constexpr Table kTable = make_table();
 }  // namespace
 
 extern const TileKernels kTileKernels;
-const TileKernels kTileKernels{kLanes, {0, kRows1, kRows2}, kTable.packed, kTable.plain};
+const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed, kTable.plain};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

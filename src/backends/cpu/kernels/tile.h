@@ -30,7 +30,6 @@ using TileFunction = void (*)(const Tile&);
 inline constexpr int kMostTileRows = 14;
 
 struct TileKernels {
-  int lanes;
   int rows[3];  // most rows of a tile of 1 and 2 vectors
   /// [vectors][rows]; null above the most. Neighbouring pixels are `lanes` floats apart, and the channels of a vector next to each other.
   const TileFunction (*packed)[kMostTileRows + 1];

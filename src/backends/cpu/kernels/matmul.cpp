@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/conv_shape.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kPair = 2;       // vectors of a panel
+constexpr ptrdiff_t kNoTaps = 0;  // the one tap of a product of matrices
+constexpr size_t kMostLanes = 16;
+
+}  // namespace
+
+MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& options, const Epilogue& epilogue)
+    : shape_(shape), epilogue_(epilogue), kernels_(&kernels), lanes_(kernels.lanes), vectors_(ceil_div(shape.n, kernels.lanes)) {
+  // A block of rows stays in half of L2 while all of b passes by. It does not depend on the number of threads: results must not.
+  const size_t most = static_cast<size_t>(kernels.tile->rows[kPair]);
+  const size_t rows = std::clamp(options.l2 / 2 / sizeof(float) / std::max<size_t>(1, shape.k), 2 * most, size_t{280});
+  blocks_ = std::max<size_t>(1, ceil_div(shape.m, rows));
+  if (options.threads > 1 && blocks_ < 4 * options.threads)
+    chunks_ = std::max<size_t>(1, std::min(panels(), ceil_div(4 * options.threads, blocks_)));
+  scratch_floats_ = ceil_div(shape.m, blocks_) * ceil_div(shape.k, lanes_) * lanes_;
+}
+
+size_t MatMul::panels() const noexcept { return ceil_div(vectors_, kPair); }
+
+// [panel][k][lanes of the panel]; columns beyond n are zero.
+void MatMul::pack_b(size_t panel, const float* b, float factor, float* out) const noexcept {
+  const size_t first = panel * kPair * lanes_, lanes = std::min(kPair, vectors_ - panel * kPair) * lanes_;
+  const size_t columns = std::min(lanes, shape_.n - first), k = shape_.k;
+  out += first * k;
+  if (shape_.transpose_b) {
+    kernels_->layout->transpose(b + first * k, k, columns, k, out, lanes);
+    if (columns < lanes)
+      for (size_t i = 0; i < k; ++i) std::fill(out + i * lanes + columns, out + (i + 1) * lanes, 0.0f);
+  } else {
+    for (size_t i = 0; i < k; ++i) {
+      std::memcpy(out + i * lanes, b + i * shape_.n + first, columns * sizeof(float));
+      std::fill(out + i * lanes + columns, out + (i + 1) * lanes, 0.0f);
+    }
+  }
+  if (factor != 1)
+    for (size_t i = 0; i < k * lanes; ++i) out[i] *= factor;
+}
+
+void MatMul::pack_bias(const float* bias, float factor, float* out) const noexcept {
+  for (size_t i = 0; i < vectors_ * lanes_; ++i) out[i] = i < shape_.n ? factor * bias[i] : 0;
+}
+
+// [k / lanes][row][lanes], so that a tile finds its rows next to each other, as in an image; lanes beyond k stay as they are.
+void MatMul::pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept {
+  for (size_t k = 0; k < shape_.k; k += lanes_, out += rows * lanes_) {
+    const size_t count = std::min(lanes_, shape_.k - k);
+    if (shape_.transpose_a) {
+      kernels_->layout->transpose(a + k * shape_.m + first, shape_.m, count, rows, out, lanes_);
+      continue;
+    }
+    const float* from = a + first * shape_.k + k;
+    if (count == 16)
+      for (size_t r = 0; r < rows; ++r) std::memcpy(out + r * 16, from + r * shape_.k, 16 * sizeof(float));
+    else if (count == 8)
+      for (size_t r = 0; r < rows; ++r) std::memcpy(out + r * lanes_, from + r * shape_.k, 8 * sizeof(float));
+    else if (count == 4)
+      for (size_t r = 0; r < rows; ++r) std::memcpy(out + r * lanes_, from + r * shape_.k, 4 * sizeof(float));
+    else
+      for (size_t r = 0; r < rows; ++r) std::memcpy(out + r * lanes_, from + r * shape_.k, count * sizeof(float));
+  }
+}
+
+void MatMul::run(size_t unit, const Arguments& arguments, float* scratch) const noexcept {
+  const size_t block = unit % blocks_, chunk = unit / blocks_, n = shape_.n;
+  const size_t first = share(shape_.m, blocks_, block), rows = share(shape_.m, blocks_, block + 1) - first;
+  pack_a(first, rows, arguments.a, scratch);
+  float edge[kMostTileRows * kPair * kMostLanes], edge_add[kMostTileRows * kPair * kMostLanes];
+  Tile t;
+  t.taps = &kNoTaps;
+  t.blocks = shape_.k / lanes_;
+  t.rest = shape_.k % lanes_;
+  t.block_stride = static_cast<ptrdiff_t>(rows * lanes_);
+  t.vector_stride = static_cast<ptrdiff_t>(lanes_);
+  t.low = epilogue_.low;
+  t.high = epilogue_.high;
+  t.finish = arguments.add || epilogue_.clamps();
+  const size_t last = share(panels(), chunks_, chunk + 1);
+  for (size_t panel = share(panels(), chunks_, chunk); panel < last; ++panel) {
+    const size_t vectors = std::min(kPair, vectors_ - panel * kPair), lanes = vectors * lanes_, column = panel * kPair * lanes_;
+    const size_t columns = std::min(lanes, n - column);
+    t.w = arguments.b + column * shape_.k;
+    t.bias = arguments.bias ? arguments.bias + column : nullptr;
+    const size_t lines = panel + 1 < last ? std::max<size_t>(1, lanes * sizeof(float) / 64) : 0;
+    const size_t most = static_cast<size_t>(kernels_->tile->rows[vectors]), tiles = ceil_div(rows, most);
+    for (size_t i = 0; i < tiles; ++i) {
+      const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;
+      t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + lanes * shape_.k) + i * shape_.k * 64 : nullptr;
+      t.x[0] = scratch + from * lanes_;
+      t.x[1] = t.x[0] + half * lanes_;
+      float* y = arguments.y + (first + from) * n + column;
+      const float* add = arguments.add ? arguments.add + (first + from) * n + column : nullptr;
+      const bool narrow = columns < lanes;  // the last columns go through a buffer of whole vectors
+      const size_t stride = narrow ? lanes : n;
+      t.pixel_stride = static_cast<ptrdiff_t>(stride);
+      if (narrow && add)
+        for (size_t r = 0; r < height; ++r) std::memcpy(edge_add + r * lanes, add + r * n, columns * sizeof(float));
+      t.y[0] = narrow ? edge : y;
+      t.y[1] = t.y[0] + half * stride;
+      t.add[0] = add ? (narrow ? edge_add : add) : nullptr;
+      t.add[1] = add ? t.add[0] + half * stride : nullptr;
+      kernels_->tile->packed[vectors][height](t);
+      if (epilogue_.after)
+        for (size_t r = 0; r < height; ++r) epilogue_.after(t.y[0] + r * stride, t.y[0] + r * stride, columns, epilogue_.a, epilogue_.b);
+      if (narrow)
+        for (size_t r = 0; r < height; ++r) std::memcpy(y + r * n, edge + r * lanes, columns * sizeof(float));
+    }
+  }
+}
+
+}  // namespace minnow::cpu

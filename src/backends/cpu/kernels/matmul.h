@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of row-major matrices: y[m, n] = after(clamp(a[m, k] b[k, n] + bias[n] + add[m, n])).
+#pragma once
+#include "backends/cpu/kernels/epilogue.h"
+#include "backends/cpu/kernels/kernels.h"
+
+namespace minnow::cpu {
+
+class MatMul {
+ public:
+  struct Shape {
+    size_t m, k, n;
+    bool transpose_a = false, transpose_b = false;  // stored as [k, m], [n, k]
+  };
+  struct Options {
+    size_t threads = 1;
+    size_t l2 = 1 << 20;  // bytes
+  };
+  struct Arguments {
+    const float* a;
+    const float* b;     // as pack_b wrote it
+    const float* bias;  // as pack_bias wrote it, or null
+    const float* add;   // like y, or null
+    float* y;
+  };
+  MatMul(const Kernels& kernels, const Shape& shape, const Options& options, const Epilogue& epilogue);
+
+  size_t packed_b_floats() const noexcept { return vectors_ * lanes_ * shape_.k; }
+  /// The whole of b is `panels()` panels, which may be packed at the same time. Every element is multiplied by `factor`.
+  size_t panels() const noexcept;
+  void pack_b(size_t panel, const float* b, float factor, float* out) const noexcept;
+  size_t bias_floats() const noexcept { return vectors_ * lanes_; }
+  void pack_bias(const float* bias, float factor, float* out) const noexcept;
+
+  size_t units() const noexcept { return blocks_ * chunks_; }
+  size_t scratch_floats() const noexcept { return scratch_floats_; }
+  void run(size_t unit, const Arguments& arguments, float* scratch) const noexcept;
+
+ private:
+  void pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept;
+  Shape shape_;
+  Epilogue epilogue_;
+  const Kernels* kernels_;
+  size_t lanes_, vectors_;
+  size_t blocks_ = 1, chunks_ = 1;  // of rows; of panels
+  size_t scratch_floats_;
+};
+
+}  // namespace minnow::cpu

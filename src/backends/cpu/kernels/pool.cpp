@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/pool.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/pool.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr ptrdiff_t kLanes = HWY_LANES(float);
+
+// NaN in either operand gives NaN: x86's maximum gives the second where either is NaN.
+HWY_INLINE V larger(V running, V x) { return hn::IfThenElse(hn::IsNaN(running), running, hn::Max(running, x)); }
+
+/// The taps [begin, end) of a window from `start` on that lie in [0, size).
+struct Taps {
+  size_t begin, end;
+  Taps(ptrdiff_t start, size_t kernel, size_t dilation, size_t size) : begin(0), end(kernel) {
+    const ptrdiff_t step = static_cast<ptrdiff_t>(dilation);
+    while (begin < end && start + static_cast<ptrdiff_t>(begin) * step < 0) ++begin;
+    while (end > begin && start + static_cast<ptrdiff_t>(end - 1) * step >= static_cast<ptrdiff_t>(size)) --end;
+  }
+};
+
+template <class F>
+HWY_INLINE void for_each_window(const PoolRows& r, F f) {
+  for (size_t row = 0; row < r.rows; ++row) {
+    const ptrdiff_t top = static_cast<ptrdiff_t>((r.first + row) * r.stride_h) - r.pad_top;
+    const Taps ky(top, r.kernel_h, r.dilation_h, r.in_h);
+    for (size_t x = 0; x < r.out_w; ++x) {
+      const ptrdiff_t left = static_cast<ptrdiff_t>(x * r.stride_w) - r.pad_left;
+      const Taps kx(left, r.kernel_w, r.dilation_w, r.in_w);
+      f(top, left, ky, kx, r.y + (row * r.out_w + x) * kLanes);
+    }
+  }
+}
+
+HWY_INLINE const float* at(const PoolRows& r, ptrdiff_t top, ptrdiff_t left, size_t ky, size_t kx) {
+  return r.x + ((top + static_cast<ptrdiff_t>(ky * r.dilation_h)) * static_cast<ptrdiff_t>(r.in_w) + left +
+                static_cast<ptrdiff_t>(kx * r.dilation_w)) *
+                   kLanes;
+}
+
+void max_pool(const PoolRows& r) {
+  const D d;
+  for_each_window(r, [&](ptrdiff_t top, ptrdiff_t left, Taps rows, Taps columns, float* y) HWY_ATTR {
+    V most = hn::Set(d, -std::numeric_limits<float>::infinity());
+    for (size_t ky = rows.begin; ky < rows.end; ++ky)
+      for (size_t kx = columns.begin; kx < columns.end; ++kx) most = larger(most, hn::LoadU(d, at(r, top, left, ky, kx)));
+    hn::StoreU(most, d, y);
+  });
+}
+
+void average_pool(const PoolRows& r) {
+  const D d;
+  for_each_window(r, [&](ptrdiff_t top, ptrdiff_t left, Taps rows, Taps columns, float* y) HWY_ATTR {
+    V sum = hn::Zero(d);
+    for (size_t ky = rows.begin; ky < rows.end; ++ky)
+      for (size_t kx = columns.begin; kx < columns.end; ++kx) sum = hn::Add(sum, hn::LoadU(d, at(r, top, left, ky, kx)));
+    size_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
+    if (r.count_h) {
+      const Taps all_rows(top + r.pad_top, r.kernel_h, r.dilation_h, r.count_h),
+          all(left + r.pad_left, r.kernel_w, r.dilation_w, r.count_w);
+      count = (all_rows.end - all_rows.begin) * (all.end - all.begin);
+    }
+    hn::StoreU(hn::Div(sum, hn::Set(d, static_cast<float>(count))), d, y);
+  });
+}
+
+void sum(const float* x, size_t count, float scale, float* y) {
+  const D d;
+  V sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) sums[j] = hn::Add(sums[j], hn::LoadU(d, x + (i + j) * kLanes));
+  for (; i < count; ++i) sums[0] = hn::Add(sums[0], hn::LoadU(d, x + i * kLanes));
+  hn::StoreU(hn::Mul(hn::Set(d, scale), hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))), d, y);
+}
+
+void most(const float* x, size_t count, float* y) {
+  const D d;
+  V most = hn::Set(d, -std::numeric_limits<float>::infinity());
+  for (size_t i = 0; i < count; ++i) most = larger(most, hn::LoadU(d, x + i * kLanes));
+  hn::StoreU(most, d, y);
+}
+}  // namespace
+
+extern const PoolKernels kPoolKernels;
+const PoolKernels kPoolKernels{max_pool, average_pool, sum, most};
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
