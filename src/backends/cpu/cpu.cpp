@@ -50,7 +50,7 @@ class CpuBackend final : public Backend {
   double measure_peak() override {
     constexpr size_t kChannels = 256;
     const TileKernels& tile = *device_.kernels->tile;
-    const size_t lanes = static_cast<size_t>(tile.lanes), rows = static_cast<size_t>(tile.rows[2]);
+    const size_t lanes = device_.kernels->lanes, rows = static_cast<size_t>(tile.rows[2]);
     const size_t threads = static_cast<size_t>(device_.threads);
     std::vector<std::vector<float>> memory(threads,
                                            std::vector<float>(2 * kChannels * lanes + kChannels * rows + 2 * rows * lanes + 64, 1e-3f));
