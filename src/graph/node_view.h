@@ -18,6 +18,7 @@ struct ValueInfo {
     unknown       // the shape (and perhaps the rank) depends on data
   };
   Kind kind = Kind::tensor;
+  Kind element = Kind::tensor;     // kind optional: what it holds where it is not empty, tensor or sequence
   DType dtype = DType::undefined;  // of a sequence or an optional: of the tensors within
   Extent extent = Extent::exact;
   Shape shape;

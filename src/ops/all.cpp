@@ -11,10 +11,13 @@ namespace minnow {
   X(binary)                         \
   X(cast)                           \
   X(comparison)                     \
+  X(compress)                       \
   X(concat)                         \
+  X(control_flow)                   \
   X(conv)                           \
   X(deform_conv)                    \
   X(expand)                         \
+  X(fill)                           \
   X(fused)                          \
   X(fused_elementwise)              \
   X(gather)                         \
@@ -23,6 +26,7 @@ namespace minnow {
   X(logic)                          \
   X(matmul)                         \
   X(non_max_suppression)            \
+  X(optional)                       \
   X(pad)                            \
   X(pool)                           \
   X(quantized)                      \
@@ -32,13 +36,17 @@ namespace minnow {
   X(resize)                         \
   X(roi)                            \
   X(rotary_embedding)               \
+  X(scan)                           \
   X(scatter)                        \
+  X(sequence)                       \
+  X(sequence_split)                 \
   X(shape)                          \
   X(slice)                          \
   X(softmax)                        \
   X(space)                          \
   X(transpose)                      \
   X(unary)                          \
+  X(unique)                         \
   X(unpool)                         \
   X(variadic)
 

@@ -17,7 +17,6 @@ Shapes concat_shape(const NodeView& node) {
   Shape shape = node.input_shape(0);
   const size_t axis = node.normalize_axis(node.require<int64_t>("axis"), shape.rank());
   for (size_t i = 1; i < node.input_count(); ++i) {
-    check_same_dtype(node, 0, i);
     const Shape& other = node.input_shape(i);
     bool fits = other.rank() == shape.rank();
     for (size_t k = 0; fits && k < shape.rank(); ++k) fits = k == axis || shape[k] == other[k];
@@ -104,7 +103,7 @@ std::vector<Operator> concat_operators() {
       {.name = "Concat",
        .since = 13,
        .doc = MINNOW_DOC("The inputs one after the other along an axis; all other dimensions are equal."),
-       .inputs = {{"inputs", kAny, kVariadic}},
+       .inputs = {{"inputs", kAny, kVariadic, kTensors, "inputs"}},
        .outputs = {{"concat_result", same_as("inputs")}},
        .attributes = {kConcatAxis},
        .infer_shapes = concat_shape,

@@ -85,10 +85,4 @@ void fill_elements(size_t element_size, const void* element, size_t count, void*
   }
 }
 
-void check_same_dtype(const NodeView& node, size_t a, size_t b) {
-  if (node.input_dtype(a) != node.input_dtype(b))
-    node.fail("input {} (\"{}\") is {}, input {} (\"{}\") is {}; they should be of one dtype", a, node.input_name(a), node.input_dtype(a),
-              b, node.input_name(b), node.input_dtype(b));
-}
-
 }  // namespace minnow

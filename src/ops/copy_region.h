@@ -17,7 +17,4 @@ void copy_region(size_t element_size, const Shape& extent, const void* from, std
 /// Writes `count` copies of one element.
 void fill_elements(size_t element_size, const void* element, size_t count, void* to);
 
-/// Throws InvalidModel where two inputs that must have one dtype have two.
-void check_same_dtype(const NodeView& node, size_t a, size_t b);
-
 }  // namespace minnow

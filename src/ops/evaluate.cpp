@@ -16,12 +16,16 @@ ValueInfo info_of(const Datum& datum, const Value* value) {
     info.contents = datum.tensor;
   } else if (datum.kind == Datum::Kind::sequence) {
     info.kind = ValueInfo::Kind::sequence;
-    info.dtype = datum.element;
+    info.dtype = datum.element != DType::undefined || !value ? datum.element : value->type.element_dtype();
   } else {
     info.kind = ValueInfo::Kind::optional;
     info.dtype = value ? value->type.element_dtype() : DType::undefined;
   }
-  if (value && value->type.kind == ValueType::Kind::optional) info.kind = ValueInfo::Kind::optional;
+  if (value && value->type.kind == ValueType::Kind::optional) {
+    info.kind = ValueInfo::Kind::optional;
+    const bool sequence = value->type.element && value->type.element->kind == ValueType::Kind::sequence;
+    info.element = sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor;
+  }
   return info;
 }
 

@@ -56,6 +56,12 @@ Datum KernelArgs::datum(size_t i) const {
 
 void KernelArgs::set_output(size_t i, Datum value) {
   Slot& slot = *outputs_[i];
+  // What follows was planned for this kind and dtype; where values come out of subgraphs or sequences, only the run shows whether they are.
+  const ValueInfo& info = node_->output(i);
+  if (info.kind != ValueInfo::Kind::optional && (info.kind == ValueInfo::Kind::tensor) != (value.kind == Datum::Kind::tensor))
+    fail("output {} should be a {}, it is not", i, info.kind == ValueInfo::Kind::tensor ? "tensor" : "sequence");
+  if (value.kind == Datum::Kind::tensor && info.dtype != DType::undefined && value.tensor.dtype() != info.dtype)
+    fail("output {} should be {}, it is {}", i, info.dtype, value.tensor.dtype());
   if (value.kind == Datum::Kind::tensor) {
     if (node_->output(i).kind == ValueInfo::Kind::tensor && node_->output(i).extent == ValueInfo::Extent::exact) {
       if (value.tensor.shape() != slot.view.shape() || value.tensor.dtype() != slot.view.dtype())

@@ -20,7 +20,7 @@ const InputSpec* spec_of(const std::vector<InputSpec>& specs, size_t i) {
   return !specs.empty() && specs.back().arity == Arity::variadic ? &specs.back() : nullptr;
 }
 
-void check_inputs(const Operator& op, const NodeView& node) {
+void check_form(const Operator& op, const NodeView& node) {
   for (size_t i = 0; i < std::max(node.input_count(), op.inputs.size()); ++i) {
     const InputSpec* spec = spec_of(op.inputs, i);
     if (!spec) {
@@ -45,6 +45,14 @@ void check_inputs(const Operator& op, const NodeView& node) {
     for (size_t other = 0; other < i && other < op.inputs.size(); ++other)
       if (op.inputs[other].name == spec->like && node.has_input(other) && node.input_dtype(other) != info.dtype)
         node.fail("input {} (\"{}\") is {}, it should be {} as \"{}\" is", i, spec->name, info.dtype, node.input_dtype(other), spec->like);
+  }
+  for (size_t i = 0; i < std::max(node.output_count(), op.outputs.size()); ++i) {
+    if (i >= op.outputs.size()) {
+      const bool more = !op.outputs.empty() && op.outputs.back().arity == Arity::variadic;
+      if (!more && node.has_output(i)) node.fail("has at most {} outputs, output {} is asked for", op.outputs.size(), i);
+    } else if (op.outputs[i].arity == Arity::required && !node.has_output(i)) {
+      node.fail("output {} (\"{}\") is missing", i, op.outputs[i].name);
+    }
   }
   for (const AttributeSpec& attribute : op.attributes)
     if (attribute.required && !node.has_attribute(attribute.name)) node.fail("attribute \"{}\" is missing", attribute.name);
@@ -80,7 +88,7 @@ void check_type(const NodeView& node, size_t i, const ValueInfo& info) {
 }  // namespace
 
 void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
-  check_inputs(op, node);
+  check_form(op, node);
   if (op.infer) {
     op.infer(node, outputs);
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -105,6 +113,21 @@ void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo
     info.shape = shapes[i].shape;
     check_type(node, i, info);
   }
+}
+
+void infer_kinds(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
+  if (op.infer) {
+    // A custom operator sees shapes as plain numbers: it is not asked before they are known.
+    for (size_t i = 0; op.custom && i < node.input_count(); ++i)
+      if (node.has_input(i) && node.input(i).extent != ValueInfo::Extent::exact) return;
+    try {
+      op.infer(node, outputs);
+    } catch (const NeedsContents&) {  // after it has set what is asked for here
+    }
+    return;
+  }
+  for (size_t i = 0; i < outputs.size() && !op.outputs.empty(); ++i)
+    outputs[i].dtype = output_dtype(op, node, op.outputs[std::min(i, op.outputs.size() - 1)].dtype);
 }
 
 void OperatorSet::add(const Operator& op) {

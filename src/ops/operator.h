@@ -127,5 +127,7 @@ class OperatorSet {
 /// Dtypes, kinds and shapes of the outputs of a node, checked against the definition (number and dtypes of inputs, required attributes).
 /// Throws InvalidModel; NeedsContents from the shape rule passes through. `outputs` has an entry per output of the node.
 void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs);
+/// Kinds and dtypes alone, as far as they follow from what is known of the inputs; the rest stays as it is. Inputs are not checked.
+void infer_kinds(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs);
 
 }  // namespace minnow

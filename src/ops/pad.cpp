@@ -75,10 +75,8 @@ Shapes infer(const NodeView& node) {
   const std::string_view mode = node.attribute(kMode);
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
     node.fail("mode is \"{}\", it should be constant, reflect, edge or wrap", mode);
-  if (node.has_input(2)) {
-    check_same_dtype(node, 0, 2);
-    if (node.input_shape(2).elements() != 1) node.fail("constant_value of shape {} should be a scalar", node.input_shape(2));
-  }
+  if (node.has_input(2) && node.input_shape(2).elements() != 1)
+    node.fail("constant_value of shape {} should be a scalar", node.input_shape(2));
   return {border_of(node).shape};
 }
 
@@ -142,7 +140,7 @@ std::vector<Operator> pad_operators() {
            .doc = MINNOW_DOC("A border of pads[i] elements before and pads[i + n] after each of the n `axes`: a constant, the elements "
                              "reflected at the border, the border's element, or the elements from the other side. Negative amounts cut "
                              "elements off, before anything is repeated."),
-           .inputs = {{"data"}, {"pads", kI64}, {"constant_value", kAny, kOptional}, {"axes", kIndex, kOptional}},
+           .inputs = {{"data"}, {"pads", kI64}, {"constant_value", kAny, kOptional, kTensors, "data"}, {"axes", kIndex, kOptional}},
            .outputs = {{"output", same_as("data")}},
            .attributes = {kMode},
            .infer_shapes = infer,

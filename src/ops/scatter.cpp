@@ -28,14 +28,13 @@ Reduction reduction_of(const NodeView& node) {
 
 template <class T>
 T combine(Reduction reduction, T old, T update) {
-  using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // integers wrap around
   if constexpr (std::is_floating_point_v<T>)
     if ((reduction == Reduction::max || reduction == Reduction::min) && (std::isnan(old) || std::isnan(update))) return old + update;
   switch (reduction) {
     case Reduction::add:
-      return static_cast<T>(static_cast<Wrapping>(old) + static_cast<Wrapping>(update));
+      return static_cast<T>(static_cast<Wrapping<T>>(old) + static_cast<Wrapping<T>>(update));
     case Reduction::mul:
-      return static_cast<T>(static_cast<Wrapping>(old) * static_cast<Wrapping>(update));
+      return static_cast<T>(static_cast<Wrapping<T>>(old) * static_cast<Wrapping<T>>(update));
     case Reduction::max:
       return update > old ? update : old;
     case Reduction::min:
@@ -61,26 +60,20 @@ void scatter(const NodeView& node, KernelArgs& args, const std::vector<int64_t>&
       std::memcpy(y.data<char>() + static_cast<size_t>(offsets[k]) * size, from + k * bytes, bytes);
     return;
   }
-  const auto reduce = [&](auto values, const auto& updates, auto type) {
-    using T = decltype(type);
+  with_wide(data.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values = args.values<T>(0);
+    const std::vector<T> updates = args.values<T>(2);
     for (size_t k = 0; k < offsets.size(); ++k)
-      for (int64_t i = 0; i < block; ++i) {
-        auto& value = values[static_cast<size_t>(offsets[k] + i)];
-        const auto update = updates[k * static_cast<size_t>(block) + static_cast<size_t>(i)];
-        value = static_cast<std::remove_reference_t<decltype(value)>>(combine(reduction, static_cast<T>(value), static_cast<T>(update)));
+      for (size_t i = 0; i < static_cast<size_t>(block); ++i) {
+        T& value = values[static_cast<size_t>(offsets[k]) + i];
+        value = combine(reduction, value, updates[k * static_cast<size_t>(block) + i]);
       }
     args.write(0, values);
-  };
-  if (is_float(data.dtype()))
-    reduce(args.reals(0), args.reals(2), 0.0);
-  else if (data.dtype() == DType::u64)
-    reduce(args.ints(0), args.ints(2), uint64_t{0});
-  else
-    reduce(args.ints(0), args.ints(2), int64_t{0});
+  });
 }
 
 Shapes scatter_elements_shape(const NodeView& node) {
-  check_same_dtype(node, 0, 2);
   reduction_of(node);
   check_elementwise_indices(node, node.normalize_axis(node.attribute(kAxis), node.input_shape(0).rank()));
   if (node.input_shape(1) != node.input_shape(2))
@@ -93,7 +86,6 @@ void scatter_elements(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes scatter_nd_shape(const NodeView& node) {
-  check_same_dtype(node, 0, 2);
   reduction_of(node);
   const Shape &data = node.input_shape(0), &indices = node.input_shape(1), &updates = node.input_shape(2);
   if (indices.empty()) node.fail("indices should have at least one axis");
@@ -112,7 +104,6 @@ void scatter_nd(const NodeView& node, KernelArgs& args) {
 }
 
 Shapes tensor_scatter_shape(const NodeView& node) {
-  check_same_dtype(node, 0, 1);
   const Shape &cache = node.input_shape(0), &update = node.input_shape(1);
   const size_t axis = node.normalize_axis(node.attribute(kCacheAxis), cache.rank());
   if (axis == 0) node.fail("axis 0 is that of the batch");
@@ -158,7 +149,7 @@ std::vector<Operator> scatter_operators() {
        .since = 18,
        .doc = MINNOW_DOC("data, with updates[p] written to the place p whose coordinate along `axis` is indices[p]. Of several updates of "
                          "one place the last one stays, or all are joined by `reduction`."),
-       .inputs = {{"data"}, {"indices", kIndex}, {"updates"}},
+       .inputs = {{"data"}, {"indices", kIndex}, {"updates", kAny, Arity::required, kTensors, "data"}},
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis, kReduction},
        .infer_shapes = scatter_elements_shape,
@@ -167,7 +158,7 @@ std::vector<Operator> scatter_operators() {
        .since = 18,
        .doc = MINNOW_DOC("data, with each slice of `updates` written to the place that a tuple along the last axis of `indices` names. Of "
                          "several updates of one place the last one stays, or all are joined by `reduction`."),
-       .inputs = {{"data"}, {"indices", kI64}, {"updates"}},
+       .inputs = {{"data"}, {"indices", kI64}, {"updates", kAny, Arity::required, kTensors, "data"}},
        .outputs = {{"output", same_as("data")}},
        .attributes = {kReduction},
        .infer_shapes = scatter_nd_shape,
@@ -175,7 +166,7 @@ std::vector<Operator> scatter_operators() {
       {.name = "TensorScatter",
        .since = 24,
        .doc = MINNOW_DOC("A cache of sequences, with `update` written along `axis` from write_indices[b] on, for each sample b."),
-       .inputs = {{"past_cache"}, {"update"}, {"write_indices", kI64, kOptional}},
+       .inputs = {{"past_cache"}, {"update", kAny, Arity::required, kTensors, "past_cache"}, {"write_indices", kI64, kOptional}},
        .outputs = {{"present_cache", same_as("past_cache")}},
        .attributes = {kCacheAxis, kMode},
        .infer_shapes = tensor_scatter_shape,

@@ -20,6 +20,7 @@ ValueInfo info_of(const Value& value, const Slot& slot) {
     info.shape = slot.view.shape();
   } else {
     info.dtype = value.type.element_dtype();
+    if (value.type.element && value.type.element->kind == ValueType::Kind::sequence) info.element = ValueInfo::Kind::sequence;
   }
   return info;
 }

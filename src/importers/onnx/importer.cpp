@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "importers/onnx/messages.h"
 #include "importers/onnx/wire.h"
+#include "ops/infer.h"
 #include "ops/operator.h"
 
 namespace minnow::onnx {
@@ -355,7 +356,7 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
     if (!fresh.erase(value)) value = builder.op("Identity", {made[i]}).value();
     value->rename(scope.frame.prefix.empty() ? std::string(message.outputs[i])
                                              : scope.graph.fresh_name(scope.frame.prefix + std::string(message.outputs[i])));
-    if (value->producer()) infer_dtypes(*value->producer(), operators_);
+    if (value->producer()) infer_types(operators_, *value->producer());
     bind(message.outputs[i], *value, scope, where);
   }
 }
@@ -488,6 +489,7 @@ std::unique_ptr<Graph> Importer::run() {
   import_graph(model_.graph, scope);
   settle_training(*graph);
   check_operators(*graph);
+  infer_types(operators_, *graph);
 
   Metadata& metadata = graph->metadata;
   metadata.source_format = "onnx";

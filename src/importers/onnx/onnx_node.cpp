@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/infer.h"
 #include "ops/operator.h"
 
 namespace minnow::onnx {
@@ -54,7 +55,7 @@ Exprs OnnxNode::make(std::string_view as, const Exprs& with_inputs, Attributes w
   std::vector<std::string> names;
   for (const std::string& output : outputs) names.push_back(output.empty() ? std::string() : graph.fresh_name(output));
   Node& made = graph.add_node(as, values, names, std::move(with_attributes), name);
-  infer_dtypes(made, *operators_);
+  infer_types(*operators_, made);
   Exprs exprs;
   for (size_t i = 0; i < made.output_count(); ++i) exprs.push_back(builder_->wrap(made.output(i)));
   return exprs;
@@ -94,50 +95,6 @@ int64_t OnnxNode::rank(const Expr& x) const {
 Expr OnnxNode::scalar_like(double value, const Expr& like) const {
   if (dtype(like) != DType::undefined) return builder_->scalar_like(value, like);
   return builder_->op("CastLike", {builder_->scalar(value), like});
-}
-
-void infer_dtypes(Node& node, const OperatorSet& operators) {
-  const auto adopt = [](Value* output, const ValueType& type) {
-    if (!output || output->type.kind != ValueType::Kind::tensor || output->type.dtype != DType::undefined) return;
-    output->type.kind = type.kind;
-    output->type.element = type.element;
-    output->type.dtype = type.dtype;
-  };
-  const auto branch = [&](const char* attribute, size_t skip) {
-    const Subgraph* graph = node.attributes.get<Subgraph>(attribute);
-    for (size_t i = 0; graph && i < node.output_count() && i + skip < (*graph)->outputs().size(); ++i)
-      adopt(node.output(i), (*graph)->outputs()[i + skip]->type);
-  };
-  if (node.op() == "If") return branch("then_branch", 0);
-  if (node.op() == "Loop") return branch("body", 1);
-  if (node.op() == "Scan") return branch("body", 0);
-  const Operator* op = operators.find(node.op());
-  if (!op || op->outputs.empty()) return;
-  for (size_t i = 0; i < node.output_count(); ++i) {
-    Value* output = node.output(i);
-    if (!output) continue;
-    const DTypeRule& rule = op->outputs[std::min(i, op->outputs.size() - 1)].dtype;
-    ValueType type;
-    switch (rule.kind) {
-      case DTypeRule::Kind::fixed:
-        type.dtype = rule.dtype;
-        break;
-      case DTypeRule::Kind::attribute:
-        type.dtype = rule.dtype;
-        if (const int64_t* number = node.attributes.get<int64_t>(rule.name)) type.dtype = static_cast<DType>(*number);
-        if (const Tensor* tensor = node.attributes.get<Tensor>(rule.name)) type.dtype = tensor->dtype();
-        break;
-      case DTypeRule::Kind::same_as:
-        for (size_t k = 0; k < op->inputs.size(); ++k)
-          if (op->inputs[k].name == rule.name && node.input(k)) {
-            type.kind = node.input(k)->type.kind;
-            type.element = node.input(k)->type.element;
-            type.dtype = node.input(k)->type.dtype;
-          }
-        break;
-    }
-    adopt(output, type);
-  }
 }
 
 }  // namespace minnow::onnx

@@ -84,9 +84,6 @@ class OnnxNode {
   const std::function<void(std::string_view)>* warn_;
 };
 
-/// Sets the dtypes and kinds of a node's outputs that its operator's definition tells without shapes. What is known stays.
-void infer_dtypes(Node& node, const OperatorSet& operators);
-
 /// One way to build Minnow's operators from a foreign one.
 using Build = Exprs (*)(OnnxNode& node, GraphBuilder& graph);
 struct ImportRule {

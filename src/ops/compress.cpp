@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements whose number only the data tells: Compress, NonZero.
+#include <algorithm>
+#include <cstring>
+
+#include "base/numeric.h"
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr AttributeSpec kAxis = optional("axis", AttributeKind::integer, "axis along which slices are kept; single elements by default");
+
+Shapes compress_shape(const NodeView& node) {
+  const Shape &x = node.input_shape(0), &condition = node.input_shape(1);
+  if (condition.rank() != 1) node.fail("condition of shape {} should be a list", condition);
+  const int64_t* axis = node.find<int64_t>("axis");
+  if (!axis) return {OutputShape::upper_bound({std::min(x.elements(), condition[0])})};
+  Shape bound = x;
+  int64_t& dim = bound[node.normalize_axis(*axis, x.rank())];
+  dim = std::min(dim, condition[0]);
+  return {OutputShape::upper_bound(bound)};
+}
+
+void compress(const NodeView& node, KernelArgs& args) {
+  const TensorView& x = args.input(0);
+  const int64_t* axis_given = node.find<int64_t>("axis");
+  Shape shape = axis_given ? x.shape() : Shape{x.elements()};
+  const size_t axis = axis_given ? node.normalize_axis(*axis_given, x.rank()) : 0;
+  const int64_t dim = shape[axis];
+  const std::vector<int64_t> condition = args.ints(1);
+  std::vector<int64_t> kept;
+  for (size_t i = 0; i < condition.size(); ++i) {
+    if (condition[i] == 0) continue;
+    if (static_cast<int64_t>(i) >= dim) args.fail("condition {} is true, the axis has {} elements", i, dim);
+    kept.push_back(static_cast<int64_t>(i));
+  }
+  const size_t block = static_cast<size_t>(shape.product(axis + 1, shape.rank())) * size_of(x.dtype());
+  const int64_t outer = shape.product(0, axis);
+  shape[axis] = static_cast<int64_t>(kept.size());
+  const MutableTensorView y = args.allocate_output(0, shape);
+  if (y.elements() == 0) return;
+  const char* from = x.data<char>();
+  char* to = y.data<char>();
+  for (int64_t o = 0; o < outer; ++o, from += static_cast<size_t>(dim) * block)
+    for (int64_t i : kept) {
+      std::memcpy(to, from + static_cast<size_t>(i) * block, block);
+      to += block;
+    }
+}
+
+Shapes non_zero_shape(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  return {OutputShape::upper_bound({static_cast<int64_t>(x.rank()), x.elements()})};
+}
+
+void non_zero(const NodeView&, KernelArgs& args) {
+  const TensorView& x = args.input(0);
+  const size_t count = static_cast<size_t>(x.elements()), rank = x.rank();
+  std::vector<int64_t> places;
+  with_wide(x.dtype(), [&](auto zero) {
+    const std::vector<decltype(zero)> values = args.values<decltype(zero)>(0);
+    for (size_t i = 0; i < count; ++i)
+      if (values[i] != 0) places.push_back(static_cast<int64_t>(i));
+  });
+  const MutableTensorView y = args.allocate_output(0, {static_cast<int64_t>(rank), static_cast<int64_t>(places.size())});
+  int64_t* to = y.data<int64_t>();
+  const Ints strides = row_major_strides(x.shape());
+  for (size_t axis = 0; axis < rank; ++axis)
+    for (int64_t place : places) *to++ = place / strides[axis] % x.dim(axis);
+}
+
+}  // namespace
+
+std::vector<Operator> compress_operators() {
+  return {
+      {.name = "Compress",
+       .since = 11,
+       .doc = MINNOW_DOC(
+           "The slices along `axis`, or the single elements, for which `condition` is true; a short condition leaves out what is "
+           "behind its end."),
+       .inputs = {{"input"}, {"condition", kBool}},
+       .outputs = {{"output", same_as("input")}},
+       .attributes = {kAxis},
+       .infer_shapes = compress_shape,
+       .reference = compress},
+      {.name = "NonZero",
+       .since = 13,
+       .doc = MINNOW_DOC("The places of the elements that are not zero, in row-major order: a row of coordinates for each axis."),
+       .inputs = {{"X"}},
+       .outputs = {{"Y", fixed(DType::i64)}},
+       .infer_shapes = non_zero_shape,
+       .reference = non_zero},
+  };
+}
+
+}  // namespace minnow

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of the values of a whole graph, written into Value::type: dtypes and kinds, or shapes for given sizes, or symbolic shapes by
+// probing. Subgraphs are included. These functions write into the graph: call them before it is shared.
+#pragma once
+#include <map>
+#include <string>
+
+#include "ops/operator.h"
+
+namespace minnow {
+
+/// Fills in dtypes and kinds (not shapes) of all values that nodes make and of the inputs of subgraphs. Control flow needs it: what an If
+/// or a Loop gives is known from its subgraphs alone. Operators that `operators` lacks leave their outputs as they are. Throws InvalidModel
+/// where a node contradicts its operator.
+void infer_types(const OperatorSet& operators, const Graph& graph);
+
+/// The same for one node, from the types of its inputs and, for control flow, of its subgraphs' outputs.
+void infer_types(const OperatorSet& operators, const Node& node);
+
+/// Shapes of all values for inputs of these shapes (of the declared ones where not given), contents of small integer tensors computed on
+/// the way. Dimensions are written where they are certain: for these input shapes, not for others. What only a run tells stays as it is.
+/// Throws InvalidArgument for shapes that the inputs cannot have, InvalidModel where a node does not fit.
+void infer_static_types(const OperatorSet& operators, const Graph& graph, const std::map<std::string, Shape>& input_shapes = {});
+
+/// Shapes in terms of the inputs' symbols, by probing: shapes are inferred for a few sizes of every symbol; what is the same each time is
+/// taken as fixed, what equals a symbol each time as that symbol, the rest as unknown. This is for display, and to choose by rank or number
+/// of channels; it proves nothing about sizes that were not tried, so nothing may be computed from it.
+/// False where the graph took none of the sizes tried; dtypes and kinds are filled in then too.
+bool infer_symbolic_types(const OperatorSet& operators, const Graph& graph);
+
+}  // namespace minnow
