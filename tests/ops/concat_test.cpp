@@ -28,7 +28,7 @@ TEST(Concat, looks_at_the_size_of_elements_alone) {
 TEST(Concat, refuses_what_does_not_fit) {
   EXPECT_THAT(error_of("Concat", {pattern({2, 2}), pattern({3, 2})}, axis(1)), HasSubstr("node \"node\" (Concat): input 1"));
   EXPECT_THAT(error_of("Concat", {pattern({2, 2}), pattern({2})}, axis(0)), HasSubstr("[2]"));
-  EXPECT_THAT(error_of("Concat", {pattern({2}), tensor(DType::f64, {1}, {0})}, axis(0)), HasSubstr("one dtype"));
+  EXPECT_THAT(error_of("Concat", {pattern({2}), tensor(DType::f64, {1}, {0})}, axis(0)), HasSubstr("is f64, it should be f32"));
   EXPECT_THAT(error_of("Concat", {pattern({})}, axis(0)), HasSubstr("axis 0 is out of range for rank 0"));
   EXPECT_THAT(error_of("Concat", {pattern({2})}), HasSubstr("\"axis\" is missing"));
 }

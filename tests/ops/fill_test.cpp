@@ -39,7 +39,9 @@ TEST(Range, integers_and_floats) {
   EXPECT_TRUE(near(of(DType::i32, 10, 4, -4), {2}, {10, 6}));
   EXPECT_TRUE(near(of(DType::i16, 5, 5, 1), {0}, {}));
   EXPECT_TRUE(near(of(DType::f64, 0, -1, 0.5), {0}, {}));
-  EXPECT_TRUE(near(of(DType::f32, 0.1, 1, 0.1), {9}, {0.1f, 0.2f, 0.1f + 2 * 0.1f, 0.4f, 0.5f, 0.6f, 0.1f + 6 * 0.1f, 0.8f, 0.9f}, 0));
+  EXPECT_TRUE(near(of(DType::f32, 0.1, 1, 0.1), {9},
+                   {0.100000001f, 0.200000003f, 0.300000012f, 0.400000006f, 0.5f, 0.600000024f, 0.700000048f, 0.800000012f, 0.900000036f},
+                   0));
   const Tensor lowest = Tensor::scalar_i64(INT64_MIN), highest = Tensor::scalar_i64(INT64_MAX);
   EXPECT_TRUE(near(run_operator("Range", {lowest, highest, highest})[0], {3}, {-0x1p63, -1, 0x1p63 - 2}));
   EXPECT_THAT(error_of("Range", {lowest, highest, Tensor::scalar_i64(1)}), HasSubstr("makes"));

@@ -58,7 +58,7 @@ TEST(Pad, refuses) {
   EXPECT_THAT(error_of("Pad", {pattern({2}), ints({INT64_MAX, 1})}), HasSubstr("leave no shape"));
   EXPECT_THAT(error_of("Pad", {pattern({2}), ints({0, 0})}, mode("mirror")), HasSubstr("\"mirror\""));
   EXPECT_THAT(error_of("Pad", {pattern({0}), ints({1, 0})}, mode("edge")), HasSubstr("no elements to repeat"));
-  EXPECT_THAT(error_of("Pad", {pattern({2}), ints({1, 0}), tensor(DType::f64, {}, {0})}), HasSubstr("one dtype"));
+  EXPECT_THAT(error_of("Pad", {pattern({2}), ints({1, 0}), tensor(DType::f64, {}, {0})}), HasSubstr("is f64, it should be f32"));
   EXPECT_THAT(error_of("Pad", {pattern({2, 2}), ints({1, 1, 0, 0}), Tensor(), ints({1, -1})}), HasSubstr("twice"));
 }
 

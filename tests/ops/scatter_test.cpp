@@ -53,7 +53,7 @@ TEST(ScatterElements, refuses) {
   EXPECT_THAT(error_of("ScatterElements", {pattern({2}), Tensor::of_i64({1}, Ints{1}), pattern({1})}, reduction("sum")),
               HasSubstr("\"sum\""));
   EXPECT_THAT(error_of("ScatterElements", {pattern({2}), Tensor::of_i64({1}, Ints{1}), pattern({1}, 7, DType::f64)}),
-              HasSubstr("one dtype"));
+              HasSubstr("is f64, it should be f32"));
   EXPECT_TRUE(near(run_operator("ScatterElements", {pattern({2}), Tensor::of_i64({0}, {}), pattern({0})})[0], {2}, {-0.5, 1.25}));
 }
 
