@@ -54,7 +54,9 @@ HWY_INLINE const float* at(const PoolRows& r, ptrdiff_t top, ptrdiff_t left, siz
 void max_pool(const PoolRows& r) {
   const D d;
   for_each_window(r, [&](ptrdiff_t top, ptrdiff_t left, Taps rows, Taps columns, float* y) HWY_ATTR {
-    V most = hn::Set(d, -std::numeric_limits<float>::infinity());
+    // A window of padding alone gives the lowest number.
+    const bool empty = rows.begin == rows.end || columns.begin == columns.end;
+    V most = hn::Set(d, empty ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity());
     for (size_t ky = rows.begin; ky < rows.end; ++ky)
       for (size_t kx = columns.begin; kx < columns.end; ++kx) most = larger(most, hn::LoadU(d, at(r, top, left, ky, kx)));
     hn::StoreU(most, d, y);
@@ -73,7 +75,7 @@ void average_pool(const PoolRows& r) {
           all(left + r.pad_left, r.kernel_w, r.dilation_w, r.count_w);
       count = (all_rows.end - all_rows.begin) * (all.end - all.begin);
     }
-    hn::StoreU(hn::Div(sum, hn::Set(d, static_cast<float>(count))), d, y);
+    hn::StoreU(hn::Div(sum, hn::Set(d, static_cast<float>(std::max<size_t>(1, count)))), d, y);
   });
 }
 

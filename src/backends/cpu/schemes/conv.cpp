@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv and minnow.FusedConv as implicit products: on the packed layout, or from a plain image of few channels.
+// Conv and minnow.FusedConv: as implicit products on the packed layout or from a plain image of few channels, and lane by lane.
 #include "backends/cpu/schemes/conv.h"
 
-#include <atomic>
 #include <cmath>
 
 #include "backends/cpu/kernels/gemm_conv.h"
+#include "backends/cpu/kernels/lanewise_conv.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
 
 namespace minnow::cpu {
 
@@ -88,45 +89,34 @@ GemmConv::Options options_of(const Device& device, bool plain) {
   options.l2 = device.l2;
   return options;
 }
+LanewiseConv::Options lanewise_options(const Device& device) { return {static_cast<size_t>(device.threads), device.l1, device.l2}; }
 
-class GemmConvKernel final : public Kernel {
+// Any of the classes that compute convolutions in units: it packs constant weights and bias, and runs its units.
+template <class Conv>
+class ConvKernel final : public Kernel {
  public:
-  GemmConvKernel(PrepareContext& context, bool plain)
-      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), plain),
-              epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
+  ConvKernel(PrepareContext& context, std::string_view name, Conv conv) : conv_(std::move(conv)) {
     const NodeView& node = context.node();
-    const std::string packing =
-        format("gemm_conv {} {} groups {}", context.device().name, plain ? "plain" : "packed", conv_shape(node).groups);
+    const std::string packing = format("{} {} groups {}", name, context.device().name, conv_shape(node).groups);
     weights_ = context.packed(1, packing, conv_.weight_floats() * sizeof(float),
                               [&](const TensorView& w, void* out) { conv_.pack_weights(w.data<float>(), static_cast<float*>(out)); });
     if (node.has_input(2))
       bias_ = context.packed(2, packing, conv_.bias_floats() * sizeof(float),
                              [&](const TensorView& b, void* out) { conv_.pack_bias(b.data<float>(), static_cast<float*>(out)); });
-    stride_ = align_up(conv_.scratch_floats() * sizeof(float));
-    // Each runner takes units of its own one after the other, in scratch of its own.
-    runners_ = std::min(conv_.units(), static_cast<size_t>(context.device().threads));
-    if (stride_) context.reserve_scratch(stride_ * runners_);
+    units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
   void run(RunContext& context) noexcept override {
-    const GemmConv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
-                                        static_cast<const float*>(bias_.get()), context.has_input(3) ? context.in<float>(3) : nullptr,
-                                        context.out<float>(0)};
-    if (runners_ == 1) {
-      for (size_t unit = 0; unit < conv_.units(); ++unit) conv_.run(unit, arguments, context.scratch_at<float>());
-      return;
-    }
-    std::atomic<size_t> next{0};
-    context.parallel_for(runners_, [&](size_t runner) {
-      float* scratch = context.scratch_at<float>(runner * stride_);
-      for (size_t unit; (unit = next.fetch_add(1, std::memory_order_relaxed)) < conv_.units();) conv_.run(unit, arguments, scratch);
-    });
+    const typename Conv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
+                                             static_cast<const float*>(bias_.get()), context.has_input(3) ? context.in<float>(3) : nullptr,
+                                             context.out<float>(0)};
+    units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, scratch); });
   }
 
  private:
-  GemmConv conv_;
+  Conv conv_;
   std::shared_ptr<const void> weights_, bias_;
-  size_t stride_ = 0, runners_ = 1;
+  Units units_;
 };
 
 double conv_bytes(const NodeView& node) {
@@ -167,14 +157,42 @@ Estimate estimate_plain(const NodeView& node, const Device& device) {
   return estimate;
 }
 
-std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) { return std::make_unique<GemmConvKernel>(context, false); }
-std::unique_ptr<Kernel> prepare_plain(PrepareContext& context) { return std::make_unique<GemmConvKernel>(context, true); }
+Estimate estimate_lanewise(const NodeView& node, const Device& device) {
+  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  const ConvShape s = conv_shape(node);
+  if (s.groups == 1) return declined("there is one group");
+  if (GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the groups are whole vectors of {}", device.pack);
+  const bool direct = LanewiseConv(*cpu_device(device).kernels, s, lanewise_options(device), {}).is_direct();
+  Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), direct ? 0.5 : 0.2) +
+                    0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
+  estimate.packed_inputs = 1 | 8;
+  estimate.packed_outputs = 1;
+  return estimate;
+}
+
+std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, bool plain) {
+  const Kernels& kernels = *cpu_device(context.device()).kernels;
+  const NodeView& node = context.node();
+  return std::make_unique<ConvKernel<GemmConv>>(
+      context, plain ? "gemm_conv plain" : "gemm_conv packed",
+      GemmConv(kernels, conv_shape(node), options_of(context.device(), plain), epilogue_of(node, kernels)));
+}
+std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) { return prepare_gemm(context, false); }
+std::unique_ptr<Kernel> prepare_plain(PrepareContext& context) { return prepare_gemm(context, true); }
+std::unique_ptr<Kernel> prepare_lanewise(PrepareContext& context) {
+  const Kernels& kernels = *cpu_device(context.device()).kernels;
+  const NodeView& node = context.node();
+  return std::make_unique<ConvKernel<LanewiseConv>>(
+      context, "lanewise_conv", LanewiseConv(kernels, conv_shape(node), lanewise_options(context.device()), epilogue_of(node, kernels)));
+}
 
 constexpr Scheme kSchemes[] = {
     {"Conv", "conv.gemm", estimate_packed, prepare_packed},
     {"Conv", "conv.first_layer", estimate_plain, prepare_plain},
+    {"Conv", "conv.lanewise", estimate_lanewise, prepare_lanewise},
     {"minnow.FusedConv", "conv.gemm", estimate_packed, prepare_packed},
     {"minnow.FusedConv", "conv.first_layer", estimate_plain, prepare_plain},
+    {"minnow.FusedConv", "conv.lanewise", estimate_lanewise, prepare_lanewise},
 };
 
 }  // namespace

@@ -12,7 +12,9 @@ namespace minnow::cpu {
 std::span<const Scheme> binary_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();
+std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
+std::span<const Scheme> pool_schemes();
 
 /// All of them.
 std::vector<std::span<const Scheme>> scheme_table();

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices: MatMul, Gemm and minnow.FusedMatMul, with B constant (packed once) or not (packed in every run).
+#include <optional>
+
+#include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/schemes/conv.h"
+#include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
+#include "graph/matmul.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr Attribute<float> kAlpha{"alpha", 1}, kBeta{"beta", 1};
+
+/// The product as the kernel computes it: leading dimensions joined with m where all of them meet the same B.
+struct Product {
+  MatMul::Shape shape;
+  MatMulGeometry geometry;
+  size_t batches;  // products to compute
+  explicit Product(const NodeView& node) : geometry(MatMulGeometry::of(node)) {
+    const auto size = [](int64_t value) { return static_cast<size_t>(value); };
+    shape = {size(geometry.m), size(geometry.k), size(geometry.n), geometry.transpose_a, geometry.transpose_b};
+    batches = size(geometry.batches());
+    const bool dense_a = size(node.input_shape(0).elements()) == batches * shape.m * shape.k;  // A itself is not broadcast
+    if (batches > 1 && geometry.shares_b() && dense_a && (!shape.transpose_a || shape.m == 1)) {
+      shape.m *= batches;
+      shape.transpose_a = false;
+      batches = 1;
+    }
+  }
+  size_t a_offset(size_t batch) const { return static_cast<size_t>(geometry.a_matrix(static_cast<int64_t>(batch))) * shape.m * shape.k; }
+  size_t b_matrix(size_t batch) const { return static_cast<size_t>(geometry.b_matrix(static_cast<int64_t>(batch))); }
+};
+
+/// What is added to the product: nothing, a value for each column, one value, or a tensor like the result.
+enum class Addend { none, columns, scalar, full };
+struct Addition {
+  Addend kind = Addend::none;
+  float factor = 1;
+};
+
+/// Of input 2, which is Gemm's C or the fused operator's bias; nothing where no kernel serves.
+std::optional<Addition> addition_of(const NodeView& node) {
+  if (!node.has_input(2)) return Addition{};
+  Addition addition;
+  if (node.op() == "Gemm") addition.factor = node.attribute(kBeta);
+  if (addition.factor == 0) return Addition{};
+  const Shape &shape = node.input_shape(2), &result = node.output_shape(0);
+  const int64_t elements = shape.elements();
+  if (elements == 1) {
+    addition.kind = Addend::scalar;
+  } else if (!shape.empty() && !result.empty() && shape.back() == elements && elements == result.back()) {
+    addition.kind = Addend::columns;
+  } else if (shape == result && addition.factor == 1 && !node.has_input(3)) {
+    addition.kind = Addend::full;
+  } else {
+    return std::nullopt;
+  }
+  return addition;
+}
+
+// A result without columns (B is a vector) has rows instead.
+bool is_vector(const NodeView& node) { return node.input_shape(1).rank() == 1; }
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
+  if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
+  const std::optional<Addition> addition = addition_of(node);
+  if (!addition || (addition->kind == Addend::columns && is_vector(node)))
+    return declined("a tensor of shape {} is added", node.input_shape(2));
+  const Product p(node);
+  const double b_bytes = 4.0 * static_cast<double>(node.input_shape(1).elements());
+  const double lanes = static_cast<double>(ceil_div(p.shape.n, static_cast<size_t>(device.pack))) * device.pack;
+  const double compute = device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes, 0.85);
+  double moved = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
+  if (!node.is_constant(1)) moved += 2 * b_bytes;
+  return Estimate(std::max(compute, device.byte_time(b_bytes)) + device.byte_time(moved) + 5e-7);
+}
+
+class MatMulKernel final : public Kernel {
+ public:
+  explicit MatMulKernel(PrepareContext& context)
+      : product_(context.node()),
+        kernels_(*cpu_device(context.device()).kernels),
+        matmul_(kernels_, product_.shape, MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2},
+                epilogue_of(context.node(), kernels_)) {
+    const NodeView& node = context.node();
+    if (node.op() == "Gemm" || node.op() == "minnow.FusedMatMul") alpha_ = node.attribute(kAlpha);
+    b_count_ = static_cast<size_t>(node.input_shape(1).elements()) / (product_.shape.k * product_.shape.n);
+    const size_t bytes = b_count_ * matmul_.packed_b_floats() * sizeof(float);
+    const auto pack = [&](const TensorView& b, void* out) {
+      for (size_t i = 0; i < b_count_ * matmul_.panels(); ++i) pack_panel(i, b.data<float>(), static_cast<float*>(out));
+    };
+    if (node.is_constant(1)) {
+      const std::string packing = format("matmul {}{} times {} as {}x{}", context.device().name,
+                                         product_.shape.transpose_b ? " transposed" : "", alpha_, product_.shape.k, product_.shape.n);
+      b_ = context.packed(1, packing, bytes, pack);
+    } else {
+      b_offset_ = context.reserve_scratch(bytes);
+    }
+    addition_ = *addition_of(node);
+    if (addition_.kind == Addend::columns || addition_.kind == Addend::scalar) {
+      if (node.is_constant(2))
+        bias_ = context.packed(2, format("matmul {} times {} for {}", context.device().name, addition_.factor, product_.shape.n),
+                               matmul_.bias_floats() * sizeof(float),
+                               [&](const TensorView& c, void* out) { pack_bias(c.data<float>(), static_cast<float*>(out)); });
+      else
+        bias_offset_ = context.reserve_scratch(matmul_.bias_floats() * sizeof(float));
+    }
+    units_.reserve(context, product_.batches * matmul_.units(), matmul_.scratch_floats());
+  }
+
+  void run(RunContext& context) noexcept override {
+    const float* a = context.in<float>(0);
+    const float* b = static_cast<const float*>(b_.get());
+    if (!b) {
+      float* packed = context.scratch_at<float>(b_offset_);
+      const float* from = context.in<float>(1);
+      // A few panels a task: packing one is a matter of microseconds.
+      const size_t panels = b_count_ * matmul_.panels(), panel = product_.shape.k * 2 * kernels_.lanes;
+      const size_t each = std::max<size_t>(1, (16 << 10) / std::max<size_t>(1, panel));
+      context.parallel_for(ceil_div(panels, each), [&](size_t task) {
+        for (size_t i = task * each; i < std::min(panels, (task + 1) * each); ++i) pack_panel(i, from, packed);
+      });
+      b = packed;
+    }
+    const float* bias = static_cast<const float*>(bias_.get());
+    if (!bias && (addition_.kind == Addend::columns || addition_.kind == Addend::scalar)) {
+      float* packed = context.scratch_at<float>(bias_offset_);
+      pack_bias(context.in<float>(2), packed);
+      bias = packed;
+    }
+    const float* add = addition_.kind == Addend::full ? context.in<float>(2) : context.has_input(3) ? context.in<float>(3) : nullptr;
+    float* y = context.out<float>(0);
+    const size_t each = matmul_.units(), result = product_.shape.m * product_.shape.n;
+    units_.run(context, [&](size_t unit, float* scratch) {
+      const size_t batch = unit / each;
+      matmul_.run(unit % each,
+                  {a + product_.a_offset(batch), b + product_.b_matrix(batch) * matmul_.packed_b_floats(), bias,
+                   add ? add + batch * result : nullptr, y + batch * result},
+                  scratch);
+    });
+  }
+
+ private:
+  void pack_panel(size_t i, const float* b, float* out) const noexcept {
+    const size_t matrix = i / matmul_.panels();
+    matmul_.pack_b(i % matmul_.panels(), b + matrix * product_.shape.k * product_.shape.n, alpha_,
+                   out + matrix * matmul_.packed_b_floats());
+  }
+  void pack_bias(const float* bias, float* out) const noexcept {
+    if (addition_.kind == Addend::columns) return matmul_.pack_bias(bias, addition_.factor, out);
+    std::fill_n(out, matmul_.bias_floats(), addition_.factor * bias[0]);
+  }
+
+  Product product_;
+  const Kernels& kernels_;
+  MatMul matmul_;
+  float alpha_ = 1;
+  Addition addition_;
+  size_t b_count_, b_offset_ = 0, bias_offset_ = 0;
+  std::shared_ptr<const void> b_, bias_;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<MatMulKernel>(context); }
+
+constexpr Scheme kSchemes[] = {
+    {"Gemm", "matmul", estimate, prepare},
+    {"MatMul", "matmul", estimate, prepare},
+    {"minnow.FusedMatMul", "matmul", estimate, prepare},
+};
+
+}  // namespace
+
+std::span<const Scheme> matmul_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu
