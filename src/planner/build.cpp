@@ -385,6 +385,12 @@ class PlanBuilder {
     if (layout == Layout::packed) value.bytes = device.bytes(value.info.dtype, value.info.shape, layout);
   }
 
+  const std::vector<PlanEnvironment::Row>& reorders() const {
+    static const std::vector<PlanEnvironment::Row> kNothing;
+    const auto found = environment_.rows.find(kReorder);
+    return found == environment_.rows.end() ? kNothing : found->second;
+  }
+
   // Appends a step that gives value v in the other layout.
   uint32_t add_conversion(uint32_t v, Backend& backend) {
     const bool to_plain = values()[v].layout == Layout::packed;
@@ -401,22 +407,22 @@ class PlanBuilder {
     made.info.contents = {};
     made.bytes = static_cast<size_t>(made.info.shape.elements()) * size_of(made.info.dtype);
     const uint32_t result = add_value(nullptr, std::move(made));
-    set_layout(result, to_plain ? Layout::plain : Layout::packed, backend.device());
     step.inputs = {v};
     step.outputs = {result};
-    const auto rows = environment_.rows.find(kReorder);
     const Infos infos = infos_of(step);
     const NodeView view(*step.node, infos.inputs, infos.outputs);
-    std::string reason = "the backend has no scheme for it";
-    if (rows != environment_.rows.end())
-      for (const PlanEnvironment::Row& row : rows->second) {
-        if (row.backend != &backend) continue;
-        Estimate estimate = row.scheme->estimate(view, backend.device());
+    std::string reason = "no backend has a scheme for it";
+    // The backend at hand first; a backend without a packed layout leaves it to the one that the value comes from or goes to.
+    for (const bool at_hand : {true, false})
+      for (const PlanEnvironment::Row& row : reorders()) {
+        if ((row.backend == &backend) != at_hand) continue;
+        Estimate estimate = row.scheme->estimate(view, row.backend->device());
         if (!estimate.declined.empty()) {
           reason = estimate.declined;
           continue;
         }
-        step.backend = &backend;
+        set_layout(result, to_plain ? Layout::plain : Layout::packed, row.backend->device());
+        step.backend = row.backend;
         step.scheme = row.scheme;
         step.estimate = std::move(estimate);
         steps().push_back(std::move(step));
