@@ -84,7 +84,7 @@ uint32_t encode(const SmallFloat& format, double value, bool saturate) noexcept 
   const uint64_t bits = std::bit_cast<uint64_t>(value);
   const uint32_t sign_bit = 1u << (format.exponent_bits + format.mantissa_bits);
   const uint32_t sign = bits >> 63 ? sign_bit : 0;
-  const bool no_negative_zero = format.nan_code == sign_bit;
+  const bool no_negative_zero = format.infinity_code == sign_bit;
   const int exponent = static_cast<int>((bits >> 52) & 0x7ff);
   const uint64_t fraction = bits & ((uint64_t{1} << 52) - 1);
   if (exponent == 0x7ff && fraction) return no_negative_zero ? format.nan_code : (format.nan_code | sign);
@@ -109,7 +109,7 @@ uint32_t encode(const SmallFloat& format, double value, bool saturate) noexcept 
   }
   if (code > format.max_code) {
     if (saturate) return format.max_code | sign;
-    if (format.infinity_code == format.nan_code && no_negative_zero) return format.nan_code;
+    if (no_negative_zero) return format.nan_code;
     return format.infinity_code | sign;
   }
   return code == 0 && no_negative_zero ? 0 : code | sign;
@@ -119,7 +119,7 @@ double decode(const SmallFloat& format, uint32_t code) noexcept {
   const uint32_t sign_bit = 1u << (format.exponent_bits + format.mantissa_bits);
   const uint32_t magnitude = code & (sign_bit - 1);
   const double sign = code & sign_bit ? -1 : 1;
-  if (format.nan_code == sign_bit && code == sign_bit) return std::numeric_limits<double>::quiet_NaN();
+  if (format.infinity_code == sign_bit && code == sign_bit) return std::numeric_limits<double>::quiet_NaN();
   if (magnitude > format.max_code)
     return magnitude == format.infinity_code && format.infinity_code != format.nan_code ? sign * std::numeric_limits<double>::infinity()
                                                                                         : std::numeric_limits<double>::quiet_NaN();

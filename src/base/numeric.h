@@ -21,7 +21,7 @@ inline constexpr SmallFloat kF8e4m3fn{4, 3, 7, 0x7e, 0x7f, 0x7f};
 inline constexpr SmallFloat kF8e4m3fnuz{4, 3, 8, 0x7f, 0x80, 0x80};
 inline constexpr SmallFloat kF8e5m2{5, 2, 15, 0x7b, 0x7c, 0x7f};
 inline constexpr SmallFloat kF8e5m2fnuz{5, 2, 16, 0x7f, 0x80, 0x80};
-inline constexpr SmallFloat kF4e2m1{2, 1, 1, 0x7, 0x7, 0x7};  // finite values only: NaN and overflow become the largest
+inline constexpr SmallFloat kF4e2m1{2, 1, 1, 0x7, 0x7, 0x8};  // finite values only: overflow becomes the largest, NaN -0
 
 /// The format of a floating dtype of 16 bits or fewer; null for the others and for f8e8m0.
 const SmallFloat* small_float(DType dtype) noexcept;

@@ -7,7 +7,9 @@ namespace minnow {
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(activation)                     \
+  X(arg_extreme)                    \
   X(attention)                      \
+  X(batch_normalization)            \
   X(binary)                         \
   X(cast)                           \
   X(comparison)                     \
@@ -15,7 +17,11 @@ namespace minnow {
   X(concat)                         \
   X(control_flow)                   \
   X(conv)                           \
+  X(cumulative)                     \
   X(deform_conv)                    \
+  X(determinant)                    \
+  X(dropout)                        \
+  X(einsum)                         \
   X(expand)                         \
   X(fill)                           \
   X(fused)                          \
@@ -24,11 +30,15 @@ namespace minnow {
   X(grid)                           \
   X(identity)                       \
   X(logic)                          \
+  X(loss)                           \
   X(matmul)                         \
   X(non_max_suppression)            \
+  X(normalization)                  \
+  X(norms)                          \
   X(optional)                       \
   X(pad)                            \
   X(pool)                           \
+  X(quantize_linear)                \
   X(quantized)                      \
   X(recurrent)                      \
   X(reduce)                         \

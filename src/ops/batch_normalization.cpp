@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<float> kEpsilon{"epsilon", 1e-5f, MINNOW_DOC("added to the variance, against division by zero")};
+constexpr Attribute<float> kMomentum{"momentum", 0.9f, MINNOW_DOC("what the running statistics keep of their old values")};
+constexpr Attribute<bool> kTrainingMode{"training_mode", false, MINNOW_DOC("the statistics are those of the batch")};
+
+/// The input cut along its channels; a vector is a batch of one channel.
+AxisLines channels_of(const Shape& x) { return x.rank() >= 2 ? AxisLines(x, 1) : AxisLines(Shape{x.elements(), 1}, 1); }
+
+Shapes infer(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  if (x.rank() == 0) node.fail("the input should have a batch and a channel dimension, it is a scalar");
+  const Shape expected{channels_of(x).length};
+  for (size_t i = 1; i < 5; ++i)
+    if (node.input_shape(i) != expected)
+      node.fail("input {} (\"{}\") should have shape {}, it has shape {}", i, node.input_name(i), expected, node.input_shape(i));
+  if (!node.attribute(kTrainingMode) && (node.has_output(1) || node.has_output(2)))
+    node.fail("running statistics are asked for, but training_mode is 0");
+  return {x, expected, expected};
+}
+
+void reference(const NodeView& node, KernelArgs& args) {
+  const AxisLines lines = channels_of(args.input(0).shape());
+  std::vector<double> x = args.reals(0), mean = args.reals(3), variance = args.reals(4);
+  const std::vector<double> scale = args.reals(1), bias = args.reals(2);
+  const auto each = [&](auto body) {
+    lines.for_each([&](int64_t first, int64_t) {
+      for (int64_t c = 0; c < lines.length; ++c) body(x[static_cast<size_t>(first + c * lines.inner)], static_cast<size_t>(c));
+    });
+  };
+  if (node.attribute(kTrainingMode)) {
+    const double count = static_cast<double>(lines.outer * lines.inner), momentum = node.attribute(kMomentum);
+    std::vector<double> batch_mean(mean.size()), batch_variance(mean.size());
+    each([&](double value, size_t c) { batch_mean[c] += value; });
+    for (double& value : batch_mean) value /= count;
+    each([&](double value, size_t c) { batch_variance[c] += (value - batch_mean[c]) * (value - batch_mean[c]); });
+    for (double& value : batch_variance) value /= count;
+    for (size_t c = 0; c < mean.size(); ++c) {
+      mean[c] = mean[c] * momentum + batch_mean[c] * (1 - momentum);
+      variance[c] = variance[c] * momentum + batch_variance[c] * (1 - momentum);
+    }
+    if (args.has_output(1)) args.write(1, mean);
+    if (args.has_output(2)) args.write(2, variance);
+    mean = batch_mean, variance = batch_variance;
+  }
+  std::vector<double> factor(scale.size());
+  for (size_t c = 0; c < factor.size(); ++c) factor[c] = scale[c] / std::sqrt(variance[c] + static_cast<double>(node.attribute(kEpsilon)));
+  each([&](double& value, size_t c) { value = (value - mean[c]) * factor[c] + bias[c]; });
+  if (args.has_output(0)) args.write(0, x);
+}
+
+/// One multiplication and one addition for each element: what concerns channels alone is folded before the run.
+Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  if (node.attribute(kTrainingMode)) return {};
+  const DType dtype = node.input_dtype(0), work = dtype == DType::f64 ? DType::f64 : DType::f32;
+  const auto as = [](const Expr& x, DType to) { return x.value()->type.dtype == to ? x : cast(x, to); };
+  const Expr factor = as(in[1], work) / op("Sqrt", {as(in[4], work) + node.attribute(kEpsilon)});
+  const Expr offset = as(in[2], work) - as(in[3], work) * factor;
+  Ints along(std::max<size_t>(node.input_shape(0).rank(), 2) - 1, 1);
+  along[0] = -1;
+  const auto per_channel = [&](const Expr& x) { return b.op("Reshape", {x, b.constant(along)}); };
+  return {as(as(in[0], work) * per_channel(factor) + per_channel(offset), dtype)};
+}
+
+}  // namespace
+
+std::vector<Operator> batch_normalization_operators() {
+  return {
+      {.name = "BatchNormalization",
+       .since = 15,
+       .doc = MINNOW_DOC("y = (x - mean) / sqrt(variance + epsilon) * scale + B for each channel (dimension 1), with the statistics that "
+                         "are given, or in training mode with those of the batch (the variance that of a population), which the running "
+                         "statistics then follow. Source: Ioffe, Szegedy 2015."),
+       .inputs = {{"X", kFloats},
+                  {"scale", kFloats},
+                  {.name = "B", .dtypes = kFloats, .like = "scale"},
+                  {"input_mean", kFloats},
+                  {.name = "input_var", .dtypes = kFloats, .like = "input_mean"}},
+       .outputs = {{"Y", same_as("X")},
+                   {"running_mean", same_as("input_mean"), kOptional},
+                   {"running_var", same_as("input_mean"), kOptional}},
+       .attributes = {kEpsilon, kMomentum, kTrainingMode},
+       .infer_shapes = infer,
+       .reference = reference,
+       .decompose = parts}};
+}
+
+}  // namespace minnow

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running sums and products along an axis.
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<bool> kExclusive{"exclusive", false, MINNOW_DOC("element i does not count itself")};
+constexpr Attribute<bool> kReverse{"reverse", false, MINNOW_DOC("from the last element to the first")};
+
+Shapes infer(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  if (node.input_shape(1).elements() != 1) node.fail("the axis should be one number, it has shape {}", node.input_shape(1));
+  if (node.is_constant(1)) node.normalize_axis(node.int_scalar(1), x.rank());
+  return {x};
+}
+
+template <bool kIsProduct>
+void accumulate(const NodeView& node, KernelArgs& args) {
+  const Shape& shape = args.input(0).shape();
+  const int64_t rank = static_cast<int64_t>(shape.rank()), given = args.ints(1)[0];
+  if (given < -rank || given >= rank) args.fail("axis {} is out of range for rank {}", given, rank);
+  const AxisLines lines(shape, static_cast<size_t>(given < 0 ? given + rank : given));
+  const bool exclusive = node.attribute(kExclusive), reverse = node.attribute(kReverse);
+  with_wide(args.input(0).dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    using W = Wrapping<T>;
+    std::vector<T> x = args.values<T>(0);
+    lines.for_each([&](int64_t first, int64_t) {
+      W total = kIsProduct ? 1 : 0;
+      for (int64_t k = 0; k < lines.length; ++k) {
+        T& at = x[static_cast<size_t>(first + (reverse ? lines.length - 1 - k : k) * lines.inner)];
+        const W before = total, value = static_cast<W>(at);
+        total = kIsProduct ? total * value : total + value;
+        at = static_cast<T>(exclusive ? before : total);
+      }
+    });
+    args.write(0, x);
+  });
+}
+
+Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+  constexpr DTypes dtypes = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
+  return {.name = name,
+          .since = since,
+          .doc = doc,
+          .inputs = {{"x", dtypes}, {"axis", kIndex}},
+          .outputs = {{"y", same_as("x")}},
+          .attributes = {kExclusive, kReverse},
+          .infer_shapes = infer,
+          .reference = reference};
+}
+
+}  // namespace
+
+std::vector<Operator> cumulative_operators() {
+  return {
+      row("CumSum", 14, MINNOW_DOC("The sums of the elements so far along the axis; integers wrap around."), accumulate<false>),
+      row("CumProd", 26, MINNOW_DOC("The products of the elements so far along the axis; integers wrap around."), accumulate<true>),
+  };
+}
+
+}  // namespace minnow

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+Shapes infer(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  if (x.rank() < 2 || x.back() != x[x.rank() - 2]) node.fail("the last two dimensions should be those of a square, the shape is {}", x);
+  return {Shape(x.dims().first(x.rank() - 2))};
+}
+
+/// By elimination with the largest pivot of each column; the matrix is overwritten.
+double determinant(double* a, size_t n) {
+  double result = 1;
+  for (size_t k = 0; k < n; ++k) {
+    size_t pivot = k;
+    for (size_t i = k + 1; i < n; ++i)
+      if (std::fabs(a[i * n + k]) > std::fabs(a[pivot * n + k])) pivot = i;
+    if (pivot != k) {
+      for (size_t j = k; j < n; ++j) std::swap(a[pivot * n + j], a[k * n + j]);
+      result = -result;
+    }
+    result *= a[k * n + k];
+    if (a[k * n + k] == 0) return result;
+    for (size_t i = k + 1; i < n; ++i) {
+      const double factor = a[i * n + k] / a[k * n + k];
+      for (size_t j = k + 1; j < n; ++j) a[i * n + j] -= factor * a[k * n + j];
+    }
+  }
+  return result;
+}
+
+void reference(const NodeView&, KernelArgs& args) {
+  std::vector<double> x = args.reals(0);
+  const size_t n = static_cast<size_t>(args.input(0).shape().back());
+  std::vector<double> y(static_cast<size_t>(args.output(0).elements()));
+  for (size_t i = 0; i < y.size(); ++i) y[i] = determinant(x.data() + i * n * n, n);
+  args.write(0, y);
+}
+
+}  // namespace
+
+std::vector<Operator> determinant_operators() {
+  return {{.name = "Det",
+           .since = 22,
+           .doc = MINNOW_DOC("The determinant of each matrix that the last two dimensions hold; 1 of an empty one."),
+           .inputs = {{"X", kFloats}},
+           .outputs = {{"Y", same_as("X")}},
+           .infer_shapes = infer,
+           .reference = reference}};
+}
+
+}  // namespace minnow

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "ops/operator.h"
+#include "ops/random.h"
+
+namespace minnow {
+
+RandomStream random_stream(std::optional<uint64_t> seed) {
+  static std::atomic<uint64_t> calls = 0;
+  if (seed) return RandomStream(*seed);
+  return RandomStream(RandomStream(++calls).next());  // mixed once, so that the streams of consecutive calls do not overlap
+}
+
+namespace {
+
+constexpr std::string_view kSeed = "seed";
+
+Shapes infer(const NodeView& node) {
+  for (size_t i : {1, 2})
+    if (node.has_input(i) && node.input_shape(i).elements() != 1)
+      node.fail("input {} (\"{}\") should hold one element, it has shape {}", i, node.input_name(i), node.input_shape(i));
+  node.find<int64_t>(kSeed);
+  return {node.input_shape(0), node.input_shape(0)};
+}
+
+void reference(const NodeView& node, KernelArgs& args) {
+  const double ratio = args.has_input(1) ? args.reals(1)[0] : 0.5;
+  const size_t count = static_cast<size_t>(args.input(0).elements());
+  if (!args.has_input(2) || args.ints(2)[0] == 0 || ratio == 0) {
+    if (args.has_output(0) && count > 0) std::memcpy(args.output(0).data(), args.input(0).data(), args.input(0).bytes());
+    if (args.has_output(1)) std::fill_n(args.output(1).data<uint8_t>(), count, uint8_t{1});
+    return;
+  }
+  if (!(ratio > 0 && ratio < 1)) args.fail("the ratio should be in [0, 1), it is {}", ratio);
+  const int64_t* seed = node.find<int64_t>(kSeed);
+  RandomStream random = random_stream(seed ? std::optional<uint64_t>(static_cast<uint64_t>(*seed)) : std::nullopt);
+  std::vector<double> x = args.reals(0);
+  std::vector<int64_t> mask(count);
+  for (size_t i = 0; i < count; ++i) {
+    mask[i] = random.uniform() >= ratio;
+    x[i] = mask[i] ? x[i] / (1 - ratio) : 0;
+  }
+  if (args.has_output(0)) args.write(0, x);
+  if (args.has_output(1)) args.write(1, mask);
+}
+
+/// For inference: nothing happens.
+Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  if (node.has_input(2) && node.int_scalar(2) != 0 && (!node.has_input(1) || node.real_scalar(1) != 0)) return {};
+  Exprs results{b.op("Identity", {in[0]})};
+  const Shape& shape = node.input_shape(0);
+  if (node.has_output(1)) results.push_back(b.op("Expand", {b.scalar(1, DType::boolean), b.constant(Ints(shape.begin(), shape.end()))}));
+  return results;
+}
+
+constexpr DTypes kDroppable = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
+
+}  // namespace
+
+std::vector<Operator> dropout_operators() {
+  return {
+      {.name = "Dropout",
+       .since = 22,
+       .doc = MINNOW_DOC("In training mode each element becomes 0 with probability `ratio` (1/2 where none is given) and is divided by 1 - "
+                         "ratio otherwise; else nothing happens. The mask tells what was kept. Source: Srivastava et al. 2014."),
+       .inputs = {{"data", kDroppable}, {"ratio", kDroppable, kOptional}, {"training_mode", kBool, kOptional}},
+       .outputs = {{"output", same_as("data")}, {"mask", fixed(DType::boolean), kOptional}},
+       .attributes = {optional(kSeed, AttributeKind::integer, MINNOW_DOC("seed of the mask; without one every run draws another"))},
+       .infer_shapes = infer,
+       .reference = reference,
+       .decompose = parts,
+       .pure = false}};
+}
+
+}  // namespace minnow

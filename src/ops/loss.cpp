@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses of classifications: scores [N, C, d...], one class index for each sample [N, d...].
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+constexpr std::string_view kIgnoreIndex = "ignore_index";
+constexpr Attribute<std::string_view> kReduction{"reduction", "mean", MINNOW_DOC("none, sum, or mean (weighted where there are weights)")};
+
+Shapes nll_shape(const NodeView& node) {
+  const Shape &x = node.input_shape(0), &target = node.input_shape(1);
+  const std::string_view reduction = node.attribute(kReduction);
+  if (reduction != "none" && reduction != "sum" && reduction != "mean")
+    node.fail("reduction should be none, sum or mean, it is \"{}\"", reduction);
+  node.find<int64_t>(kIgnoreIndex);
+  if (x.rank() < 2) node.fail("the scores should have a batch and a class dimension, their shape is {}", x);
+  Shape samples = x;
+  samples.erase(1);
+  if (target != samples) node.fail("scores of shape {} need class indices of shape {}, they have shape {}", x, samples, target);
+  if (node.has_input(2) && node.input_shape(2) != Shape{x[1]})
+    node.fail("the weights should have shape [{}], they have shape {}", x[1], node.input_shape(2));
+  return {reduction == "none" ? samples : Shape{}};
+}
+
+void nll(const NodeView& node, KernelArgs& args) {
+  const AxisLines lines(args.input(0).shape(), 1);
+  const std::vector<double> x = args.reals(0), weights = args.has_input(2) ? args.reals(2) : std::vector<double>();
+  const std::vector<int64_t> target = args.ints(1);
+  const int64_t* ignored = node.find<int64_t>(kIgnoreIndex);
+  const std::string_view reduction = node.attribute(kReduction);
+  std::vector<double> losses(target.size());
+  double sum = 0, weight_sum = 0;
+  lines.for_each([&](int64_t first, int64_t line) {
+    const int64_t label = target[static_cast<size_t>(line)];
+    if (ignored && label == *ignored) return;
+    if (label < 0 || label >= lines.length) args.fail("class index {} is out of range for {} classes", label, lines.length);
+    const double weight = weights.empty() ? 1 : weights[static_cast<size_t>(label)];
+    losses[static_cast<size_t>(line)] = -x[static_cast<size_t>(first + label * lines.inner)] * weight;
+    sum += losses[static_cast<size_t>(line)];
+    weight_sum += weight;
+  });
+  if (reduction == "none") return args.write(0, losses);
+  const double loss = reduction == "sum" ? sum : sum / weight_sum;
+  args.write(0, std::span<const double>(&loss, 1));
+}
+
+Shapes cross_entropy_shapes(const NodeView& node) { return {nll_shape(node)[0].shape, node.input_shape(0)}; }
+
+Exprs cross_entropy_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  const Expr log_shares = b.op("LogSoftmax", {in[0]}, {{"axis", int64_t{1}}});
+  Exprs inputs = in;
+  inputs[0] = log_shares;
+  return {b.op("NegativeLogLikelihoodLoss", inputs, node.node().attributes), log_shares};
+}
+
+std::vector<AttributeSpec> attributes() {
+  return {kReduction, optional(kIgnoreIndex, AttributeKind::integer, MINNOW_DOC("a class index whose samples do not count"))};
+}
+
+}  // namespace
+
+std::vector<Operator> loss_operators() {
+  return {
+      {.name = "NegativeLogLikelihoodLoss",
+       .since = 22,
+       .doc = MINNOW_DOC("-input[n, target[n, ...], ...] * weight[target[n, ...]] for each sample, summed, averaged, or as it is."),
+       .inputs = {{"input", kFloats}, {"target", kIndex}, {.name = "weight", .dtypes = kFloats, .arity = kOptional, .like = "input"}},
+       .outputs = {{"loss", same_as("input")}},
+       .attributes = attributes(),
+       .infer_shapes = nll_shape,
+       .reference = nll},
+      {.name = "SoftmaxCrossEntropyLoss",
+       .since = 13,
+       .doc = MINNOW_DOC("NegativeLogLikelihoodLoss of LogSoftmax(scores) along the classes, which is the second output."),
+       .inputs = {{"scores", kFloats}, {"labels", kIndex}, {.name = "weights", .dtypes = kFloats, .arity = kOptional, .like = "scores"}},
+       .outputs = {{"output", same_as("scores")}, {"log_prob", same_as("scores"), kOptional}},
+       .attributes = attributes(),
+       .infer_shapes = cross_entropy_shapes,
+       .decompose = cross_entropy_parts},
+  };
+}
+
+}  // namespace minnow
