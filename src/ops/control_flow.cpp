@@ -135,9 +135,11 @@ void loop_infer(const NodeView& node, std::span<ValueInfo> outputs) {
     outputs[i] = subgraph_output(node, "body", i + 1);
     if (i >= carried && outputs[i].kind != ValueInfo::Kind::tensor) node.fail("output {} stacks values that are no tensors", i);
     if (i >= carried || !node.has_input(i + 2)) continue;
+    if (outputs[i].dtype != DType::undefined) continue;
     const ValueInfo& initial = node.input(i + 2);
-    if (outputs[i].dtype == DType::undefined) outputs[i].dtype = initial.dtype;
-    if (outputs[i].kind == ValueInfo::Kind::tensor || initial.kind == ValueInfo::Kind::optional) outputs[i].kind = initial.kind;
+    outputs[i].kind = initial.kind;
+    outputs[i].element = initial.element;
+    outputs[i].dtype = initial.dtype;
   }
 }
 

@@ -201,7 +201,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
     const ValueInfo info = info_of(*request.live_ins[i].value, *live_ins[i]);
     ValueInfo& wanted = request.live_ins[i].info;
     if (!wanted.contents && wanted.kind == ValueInfo::Kind::tensor) {
-      if (wanted.dtype == DType::undefined) wanted.kind = info.kind;
+      if (wanted.dtype == DType::undefined) wanted.kind = info.kind, wanted.element = info.element;
       wanted.dtype = info.dtype;
       wanted.shape = info.shape;
     }
