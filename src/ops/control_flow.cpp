@@ -55,6 +55,9 @@ Tensor Stack::take(KernelArgs& args, const ValueType& declared, DType dtype, int
     shape_ = Shape();
     if (declared.dims)
       for (const Dim& dim : *declared.dims) shape_.push_back(dim.known() ? dim.size : 0);
+    else
+      for (int64_t least = given_axis < 0 ? -(given_axis + 1) : given_axis; static_cast<int64_t>(shape_.rank()) < least;)
+        shape_.push_back(0);
     dtype_ = dtype != DType::undefined ? dtype : declared.dtype;
     if (size_of(dtype_) == 0) args.fail("an output of no iterations has no known dtype");
     memory_ = allocate_shared(0);
