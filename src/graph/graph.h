@@ -244,6 +244,9 @@ class Graph {
   std::unique_ptr<Graph> clone() const;
   /// A name that no other call of this function returned and that no importer makes.
   std::string fresh_name(std::string_view stem);
+  /// How many names this graph and those within have made; a model file keeps it, so that a graph read back makes new ones.
+  uint64_t names_made() const noexcept { return name_counter_; }
+  void set_names_made(uint64_t count) noexcept { name_counter_ = count; }
 
  private:
   friend class Value;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first 64 bytes of a .minnow file, all numbers little-endian.
+#pragma once
+#include <bit>
+#include <cstdint>
+
+namespace minnow::file {
+
+static_assert(std::endian::native == std::endian::little, "model files are used in place");
+
+struct Header {
+  // As in PNG: a byte that is no text, the name, and line ends that a transfer in text mode would change.
+  unsigned char magic[8] = {0x89, 'M', 'N', 'W', '\r', '\n', 0x1a, '\n'};
+  uint16_t major = kMajor, minor = kMinor;
+  uint32_t reserved = 0;
+  uint64_t head_offset = sizeof(Header), head_size = 0;  // the FlatBuffer of model.fbs
+  uint64_t weights_offset = 0, weights_size = 0;
+  uint64_t file_size = 0;
+  uint64_t reserved2 = 0;
+
+  /// Readers refuse another major version, and read a newer minor one without what they do not know.
+  static constexpr uint16_t kMajor = 1, kMinor = 0;
+};
+static_assert(sizeof(Header) == 64);
+
+inline constexpr uint32_t kOpset = 26;  // version of ai.onnx that the operators follow
+inline constexpr uint32_t kNoSegment = 0xffffffffu;
+inline constexpr uint64_t kMaxHead = (uint64_t{1} << 31) - 64;  // what a FlatBuffer can address
+inline constexpr int kMaxDepth = 64;                            // of graphs in graphs and types in types
+
+}  // namespace minnow::file

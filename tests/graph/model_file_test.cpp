@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/model_file.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <random>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/model_generated.h"
+#include "graph/model_header.h"
+#include "support/operators.h"
+#include "support/paths.h"
+
+namespace minnow::test {
+namespace {
+
+using testing::HasSubstr;
+using Bytes = std::vector<std::byte>;
+
+constexpr std::string_view kEverything = R"(graph "digits" {
+  metadata producer "a tool"
+  metadata source_format "onnx"
+  metadata source_hash "00ff"
+  metadata label "cat"
+  metadata label "dog"
+  metadata property "key" = "value"
+  input x: f32[batch, 3, ?]
+  input items: optional(seq(?[1, 2]))
+  input plain
+  const w = f32[2, 2] [1, -2.5, 1e+10, 0.1]
+  const same = f32[4] [1, -2.5, 1e+10, 0.1]
+  const scalar = i64[] -3
+  const flags = bool[2] [1, 0]
+  const none = f32[0, 4] []
+  const special = f64[3] [inf, -inf, nan]
+  const nibbles = i4[3] [-8, 7, 1]
+  const codes = u2[5] [0, 1, 2, 3, 2]
+  const small = f4e2m1[3] [0.5, -6, 1.5]
+  const half = bf16[2] [0.5, 1]
+  state count: f32[n] = f32[1] [0] next y as "counter"
+  state kept: i64[1] = i64[1] [7]
+  y: f32[batch, 2], _, "a b" = Foo(x, _, w, scalar) {axis = 1, big = -9223372036854775808, scale = 0.5, mode = "sa\x00me", pads = [1, -1], floats = [1.0, 2.5], names = ["a", ""], a = ints[], b = floats[], c = strings[], value = u8[2] [1, 2], packed = i4[3] [-8, 7, 1], type = type(seq(i64[?]))} @"node 1"
+  z: f32[] = If(flags) {then_branch = graph "then" {
+    input i: f32
+    const k = f32[] 1
+    out = Add(k, y)
+    inner = Loop(out) {body = graph {
+      state s: f32[1] = f32[1] [0] next q
+      q = Mul(s, i, w)
+      output q
+    }}
+    output inner
+  }, else_branch = graph {
+    out'2 = com.example.Op(same, count)
+    output out'2
+    output y
+  }}
+  () = Print(z, plain, items, none, special, nibbles, codes, small, half, kept)
+  output z
+  output "a b"
+  output x
+}
+)";
+
+Bytes written(const Graph& graph) {
+  Bytes bytes;
+  write_model_to(graph, [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+  return bytes;
+}
+
+/// A copy that begins `shift` bytes behind a multiple of 64.
+std::unique_ptr<Graph> read(std::span<const std::byte> bytes, size_t shift = 0) {
+  std::shared_ptr<void> memory = allocate_shared(bytes.size() + shift + 1);
+  std::byte* at = static_cast<std::byte*>(memory.get()) + shift;
+  if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
+  return read_model({at, bytes.size()}, memory);
+}
+
+std::string text_of(Graph& graph) {
+  graph.source.clear();
+  return to_text(graph, std::numeric_limits<size_t>::max());
+}
+
+std::string error_in(std::span<const std::byte> bytes) {
+  try {
+    read(bytes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+file::Header header_of(const Bytes& bytes) {
+  file::Header header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header;
+}
+Bytes with_header(Bytes bytes, const file::Header& header) {
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+TEST(ModelFile, round_trips_everything) {
+  const auto graph = parse_graph(kEverything);
+  const auto copy = read(written(*graph));
+  EXPECT_EQ(text_of(*copy), kEverything);
+  verify(*copy);
+  EXPECT_EQ(written(*copy), written(*graph));
+}
+
+TEST(ModelFile, memory_need_not_be_aligned) {
+  const Bytes bytes = written(*parse_graph(kEverything));
+  for (size_t shift : {1, 4, 16, 63}) {
+    const auto copy = read(bytes, shift);
+    EXPECT_EQ(text_of(*copy), kEverything);
+    for (const auto& constant : copy->constants()) EXPECT_EQ(reinterpret_cast<uintptr_t>(constant->constant()->data()) % 64, 0u);
+  }
+}
+
+TEST(ModelFile, contents_are_used_in_place_and_stored_once) {
+  Graph graph;
+  const Tensor large = pattern({1000});
+  graph.add_constant(large, "a");
+  graph.add_constant(large.clone(), "b");
+  graph.add_constant(large.reshaped({10, 100}), "c");
+  graph.add_constant(pattern({1000}, 5), "d");
+  const std::string path = (scratch_dir() / "in_place.minnow").string();
+  write_model(graph, path);
+  auto copy = read_model(path);
+  EXPECT_LT(std::filesystem::file_size(path), 2 * 4000 + 1000u);
+  const auto data = [&](size_t i) { return copy->constants()[i]->constant()->data(); };
+  EXPECT_EQ(data(0), data(1));
+  EXPECT_EQ(data(0), data(2));
+  EXPECT_NE(data(0), data(3));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(data(3)) % 64, 0u);
+  EXPECT_EQ(copy->constants()[0]->constant()->owner(), copy->constants()[3]->constant()->owner());
+  EXPECT_EQ(copy->source, path);
+  Tensor kept = *copy->constants()[3]->constant();
+  copy.reset();
+  EXPECT_EQ(numbers(kept), numbers(pattern({1000}, 5)));  // the mapping lives as long as a tensor does
+}
+
+TEST(ModelFile, bits_of_numbers_are_kept) {
+  Graph graph;
+  Tensor odd(DType::f32, {2});
+  const uint32_t bits[] = {0x7fc12345, 0xff800001};  // NaNs with payloads
+  std::memcpy(odd.writable().data(), bits, sizeof bits);
+  graph.add_constant(odd, "odd");
+  const auto copy = read(written(graph));
+  EXPECT_EQ(std::memcmp(copy->constants()[0]->constant()->data(), bits, sizeof bits), 0);
+}
+
+TEST(ModelFile, names_made_later_differ_from_those_in_the_file) {
+  Graph graph;
+  const std::string first = graph.add_constant(pattern({2})).name();
+  const auto copy = read(written(graph));
+  EXPECT_NE(copy->add_constant(pattern({3})).name(), first);
+}
+
+TEST(ModelFile, errors_name_the_file) {
+  const std::string path = (scratch_dir() / "bad.minnow").string();
+  std::ofstream(path) << "this is no model";
+  try {
+    read_model(path);
+    FAIL();
+  } catch (const InvalidModel& error) {
+    EXPECT_EQ(error.what(), path + ": it does not begin as a .minnow file does");
+  }
+  EXPECT_THROW(read_model((scratch_dir() / "missing.minnow").string()), IoError);
+  EXPECT_THAT(error_in({}), HasSubstr("model in memory: it does not begin"));
+}
+
+TEST(ModelFile, versions) {
+  const Bytes bytes = written(*parse_graph(kEverything));
+  file::Header header = header_of(bytes);
+  header.minor += 1;
+  EXPECT_EQ(text_of(*read(with_header(bytes, header))), kEverything);
+  header = header_of(bytes);
+  header.major += 1;
+  EXPECT_EQ(error_in(with_header(bytes, header)),
+            "model in memory: it has format version 2.0, this build reads version 1; a newer Minnow is needed");
+}
+
+TEST(ModelFile, wrong_places) {
+  const Bytes bytes = written(*parse_graph(kEverything));
+  const auto changed = [&](auto change) {
+    file::Header header = header_of(bytes);
+    change(header);
+    return error_in(with_header(bytes, header));
+  };
+  EXPECT_THAT(changed([](auto& h) { h.file_size += 1; }), HasSubstr("it is incomplete or damaged"));
+  EXPECT_THAT(changed([](auto& h) { h.head_offset = ~uint64_t{15}; }), HasSubstr("its head of"));
+  EXPECT_THAT(changed([](auto& h) { h.head_size = ~uint64_t{0}; }), HasSubstr("its head of"));
+  EXPECT_THAT(changed([](auto& h) { h.weights_offset = ~uint64_t{63}; }), HasSubstr("its weights of"));
+  EXPECT_THAT(changed([](auto& h) { h.weights_size += 64; }), HasSubstr("its weights of"));
+  EXPECT_THAT(changed([](auto& h) { h.head_size /= 2; }), HasSubstr("its head is damaged"));
+}
+
+// A file whose head is made by hand.
+std::string error_in_head(const std::function<flatbuffers::Offset<file::Model>(flatbuffers::FlatBufferBuilder&)>& build) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(build(builder));
+  file::Header header;
+  header.head_size = builder.GetSize();
+  header.weights_offset = align_up(sizeof header + header.head_size);
+  header.weights_size = 128;
+  header.file_size = header.weights_offset + header.weights_size;
+  Bytes bytes(header.file_size);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, builder.GetBufferPointer(), builder.GetSize());
+  return error_in(bytes);
+}
+
+TEST(ModelFile, tables_that_refer_to_one_text_many_times_do_not_multiply_it) {
+  EXPECT_THAT(error_in_head([](auto& builder) {
+                const auto name = builder.CreateString(std::string(100000, 'x'));
+                const auto value = file::CreateValue(builder, name);
+                const auto inputs = builder.CreateVector(std::vector<flatbuffers::Offset<file::Value>>(10000, value));
+                return file::CreateModel(builder, file::kOpset, file::CreateGraph(builder, 0, inputs));
+              }),
+              HasSubstr("far more than it has bytes"));
+}
+
+TEST(ModelFile, tensors_that_do_not_fit_their_contents) {
+  const auto with_constant = [](uint8_t dtype, std::vector<int64_t> dims, uint32_t segment, std::vector<file::Segment> segments) {
+    return error_in_head([&](auto& builder) {
+      const auto sizes = builder.CreateVector(dims);
+      const auto tensor = file::CreateTensor(builder, dtype, sizes, segment);
+      const auto name = builder.CreateString("c");
+      const auto constants = builder.CreateVector(std::vector{file::CreateConstant(builder, name, tensor)});
+      const auto graph = file::CreateGraph(builder, 0, 0, constants);
+      const auto listed = builder.CreateVectorOfStructs(segments);
+      return file::CreateModel(builder, file::kOpset, graph, 0, 0, listed);
+    });
+  };
+  EXPECT_EQ(with_constant(1, {2, 4}, 0, {{64, 32}}), "");
+  EXPECT_THAT(with_constant(1, {2, 5}, 0, {{64, 32}}), HasSubstr("constant \"c\" is f32[2, 5] and needs 40 bytes, its contents have 32"));
+  EXPECT_THAT(with_constant(1, {2, 4}, 1, {{64, 32}}), HasSubstr("no contents"));
+  EXPECT_THAT(with_constant(1, {-2, 4}, 0, {{64, 32}}), HasSubstr("negative dimension"));
+  EXPECT_THAT(with_constant(1, {int64_t{1} << 40, int64_t{1} << 40}, 0, {{64, 32}}), HasSubstr("more than the file holds"));
+  EXPECT_THAT(with_constant(1, std::vector<int64_t>(13, 1), 0, {{64, 4}}), HasSubstr("rank 13"));
+  EXPECT_THAT(with_constant(8, {1}, 0, {{64, 32}}), HasSubstr("dtype 8"));
+  EXPECT_THAT(with_constant(200, {1}, 0, {{64, 32}}), HasSubstr("dtype 200"));
+  EXPECT_THAT(with_constant(1, {8}, 0, {{64, 128}}), HasSubstr("cannot lie at 64"));
+  EXPECT_THAT(with_constant(1, {8}, 0, {{32, 32}}), HasSubstr("cannot lie at 32"));
+  EXPECT_THAT(with_constant(1, {8}, 0, {{0, 65}, {64, 32}}), HasSubstr("cannot lie at 64"));
+}
+
+/// Everything that a reader of the graph would touch.
+void touch(const Graph& graph) {
+  to_text(graph);
+  for (const auto& constant : graph.constants()) {
+    volatile unsigned sum = 0;
+    const Tensor& tensor = *constant->constant();
+    for (size_t i = 0; i < tensor.bytes(); ++i) sum = sum + tensor.data<uint8_t>()[i];
+  }
+}
+
+TEST(ModelFile, truncated_files_are_errors) {
+  const Bytes bytes = written(*parse_graph(kEverything));
+  for (size_t i = 0; i < 1000; ++i) EXPECT_NE(error_in(std::span(bytes).first(i * bytes.size() / 1000)), "");
+}
+
+TEST(ModelFile, damaged_files_are_read_or_refused) {
+  const Bytes bytes = written(*parse_graph(kEverything));
+  std::mt19937 random(1);
+  size_t refused = 0;
+  for (int i = 0; i < 10000; ++i) {
+    Bytes damaged = bytes;
+    for (int flips = 1 + i % 3; flips--;) damaged[random() % damaged.size()] ^= std::byte(1 << random() % 8);
+    try {
+      touch(*read(damaged, i % 2));
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 5000u);
+}
+
+}  // namespace
+}  // namespace minnow::test
