@@ -182,8 +182,7 @@ class Graph {
   std::string name;
   std::string source;  // where it came from ("resnet50.onnx"), for errors
   Metadata metadata;
-  /// The graph that holds the node whose attribute this is. A subgraph that captures values must die with or before it.
-  Graph* outer = nullptr;
+  Graph* outer = nullptr;  // the graph that holds the node whose attribute this is
 
   Value& add_input(std::string name, ValueType type);
   Value& add_constant(Tensor tensor, std::string name = {});

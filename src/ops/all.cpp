@@ -9,7 +9,6 @@ namespace minnow {
   X(activation)                     \
   X(arg_extreme)                    \
   X(attention)                      \
-  X(audio)                          \
   X(batch_normalization)            \
   X(binary)                         \
   X(cast)                           \
@@ -25,7 +24,6 @@ namespace minnow {
   X(einsum)                         \
   X(expand)                         \
   X(fill)                           \
-  X(fourier)                        \
   X(fused)                          \
   X(fused_elementwise)              \
   X(gather)                         \
@@ -42,7 +40,6 @@ namespace minnow {
   X(pool)                           \
   X(quantize_linear)                \
   X(quantized)                      \
-  X(random)                         \
   X(recurrent)                      \
   X(reduce)                         \
   X(reshape)                        \
@@ -57,7 +54,6 @@ namespace minnow {
   X(slice)                          \
   X(softmax)                        \
   X(space)                          \
-  X(tfidf_vectorizer)               \
   X(transpose)                      \
   X(unary)                          \
   X(unique)                         \
