@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "backends/cpu/kernels/gemm_conv.h"
+#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/winograd_conv.h"
 #include "base/memory.h"
 
 namespace {
@@ -61,35 +63,73 @@ ConvShape shape_of(const Layer& l) {
   return s;
 }
 
+// Cold: the weights of many layers in turn, so that they come from memory, as in a network.
+template <class Conv, class Run>
+void measure(benchmark::State& state, const Conv& conv, const ConvShape& s, size_t lanes, Run run) {
+  const size_t copies = state.range(0) ? (64u << 18) / conv.weight_floats() + 1 : 1;
+  Memory x(ceil_div(s.in_channels, lanes) * lanes * s.in_h * s.in_w), y(ceil_div(s.out_channels, lanes) * lanes * s.out_h * s.out_w);
+  Memory w(conv.weight_floats() * copies), bias(conv.bias_floats()), scratch(conv.scratch_floats() + 16);
+  size_t turn = 0;
+  for (auto _ : state) {
+    const typename Conv::Arguments arguments{x.data, w.data + turn * conv.weight_floats(), bias.data, nullptr, y.data};
+    for (size_t unit = 0; unit < conv.units(); ++unit) run(unit, arguments, scratch.data);
+    turn = (turn + 1) % copies;
+  }
+  state.counters["GFLOP/s"] = benchmark::Counter(2e-9 * double(s.out_channels * s.out_h * s.out_w * s.in_channels / s.groups * s.taps()),
+                                                 benchmark::Counter::kIsIterationInvariantRate);
+}
+
+Epilogue relu() {
+  Epilogue epilogue;
+  epilogue.low = 0;
+  return epilogue;
+}
+
 void gemm_conv(benchmark::State& state, const Layer& layer, Isa isa) {
   const Kernels& kernels = kernels_for(isa);
   const ConvShape s = shape_of(layer);
   GemmConv::Options options;
   options.plain_input = layer.plain;
-  Epilogue epilogue;
-  epilogue.low = 0;
-  const GemmConv conv(kernels, s, options, epilogue);
-  const size_t lanes = kernels.lanes, copies = state.range(0) ? (64u << 18) / conv.weight_floats() + 1 : 1;
-  Memory x(ceil_div(s.in_channels, lanes) * lanes * s.in_h * s.in_w), y(ceil_div(s.out_channels, lanes) * lanes * s.out_h * s.out_w);
-  Memory w(conv.weight_floats() * copies), bias(conv.bias_floats()), scratch(conv.scratch_floats() + 16);
-  size_t turn = 0;
-  for (auto _ : state) {
-    for (size_t unit = 0; unit < conv.units(); ++unit)
-      conv.run(unit, {x.data, w.data + turn * conv.weight_floats(), bias.data, nullptr, y.data}, scratch.data);
-    turn = (turn + 1) % copies;
-  }
-  state.counters["GFLOP/s"] = benchmark::Counter(2e-9 * double(s.out_channels * s.out_h * s.out_w * s.in_channels * s.taps()),
-                                                 benchmark::Counter::kIsIterationInvariantRate);
+  const GemmConv conv(kernels, s, options, relu());
+  measure(state, conv, s, kernels.lanes, [&](size_t unit, const GemmConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch); });
 }
 
+void lanewise_conv(benchmark::State& state, const Layer& layer, Isa isa) {
+  const Kernels& kernels = kernels_for(isa);
+  ConvShape s = shape_of(layer);
+  s.groups = s.in_channels;
+  const LanewiseConv conv(kernels, s, {}, relu());
+  measure(state, conv, s, kernels.lanes,
+          [&](size_t unit, const LanewiseConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch); });
+}
+
+void winograd_conv(benchmark::State& state, const Layer& layer, Isa isa, size_t tile) {
+  const Kernels& kernels = kernels_for(isa);
+  const ConvShape s = shape_of(layer);
+  const WinogradConv conv(kernels, s, {tile, 1, 1 << 20}, relu());
+  measure(state, conv, s, kernels.lanes,
+          [&](size_t unit, const WinogradConv::Arguments& a, float* scratch) { conv.run(unit, a, nullptr, scratch); });
+}
+
+constexpr Layer kDepthwise[] = {{"32x112", 32, 32, 112, 3, 1, 1},         {"64x112 s2", 64, 64, 112, 3, 2, 1},
+                                {"128x56", 128, 128, 56, 3, 1, 1},        {"128x56 s2", 128, 128, 56, 3, 2, 1},
+                                {"256x28", 256, 256, 28, 3, 1, 1},        {"512x14", 512, 512, 14, 3, 1, 1},
+                                {"1024x7", 1024, 1024, 7, 3, 1, 1},       {"240x14 5x5", 240, 240, 14, 5, 1, 2},
+                                {"240x28 5x5 s2", 240, 240, 28, 5, 2, 2}, {"96x56 7x7", 96, 96, 56, 7, 1, 3}};
+
 const bool registered = [] {
-  for (Isa isa : available_isas())
-    for (const Layer& layer : kLayers)
-      benchmark::RegisterBenchmark((std::string("gemm_conv/") + std::string(name_of(isa)) + "/" + layer.name).c_str(), gemm_conv, layer,
-                                   isa)
-          ->ArgName("cold")
-          ->Arg(0)
-          ->Unit(benchmark::kMicrosecond);
+  const auto add = [](const std::string& name, auto... arguments) {
+    benchmark::RegisterBenchmark(name.c_str(), arguments...)->ArgName("cold")->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
+  };
+  for (Isa isa : available_isas()) {
+    const std::string set = std::string(name_of(isa)) + "/";
+    for (const Layer& layer : kLayers) {
+      add("gemm_conv/" + set + layer.name, gemm_conv, layer, isa);
+      if (layer.kernel == 3 && layer.stride == 1)
+        for (size_t tile : {2, 4}) add("winograd" + std::to_string(tile) + "/" + set + layer.name, winograd_conv, layer, isa, tile);
+    }
+    for (const Layer& layer : kDepthwise) add("lanewise_conv/" + set + layer.name, lanewise_conv, layer, isa);
+  }
   return true;
 }();
 }  // namespace

@@ -182,7 +182,8 @@ class Graph {
   std::string name;
   std::string source;  // where it came from ("resnet50.onnx"), for errors
   Metadata metadata;
-  Graph* outer = nullptr;  // the graph that holds the node whose attribute this is
+  /// The graph that holds the node whose attribute this is. A subgraph that captures values must die with or before it.
+  Graph* outer = nullptr;
 
   Value& add_input(std::string name, ValueType type);
   Value& add_constant(Tensor tensor, std::string name = {});

@@ -19,6 +19,8 @@ struct Case {
   std::string suite, name;
   std::filesystem::path model, data;                   // data: a folder of test_data_set_*, or a .npz
   std::vector<std::string> input_names, output_names;  // of the .npz's arrays, in its order
+  double tolerance = 0;                                // corpus: of max |a - b|, times max(1, max |b|)
+  double spread = 0;                                   // corpus: how far two modes of the reference engine are apart
   std::string id() const { return suite + "/" + name; }
 };
 

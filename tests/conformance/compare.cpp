@@ -29,10 +29,10 @@ Tolerance tolerance_of(DType dtype) {
   }
 }
 
-std::string tensor_difference(const Tensor& actual, const Tensor& expected, Rule rule) {
+std::string tensor_difference(const Tensor& actual, const Tensor& expected, const Rule& rule) {
   if (actual.dtype() != expected.dtype()) return format("dtype is {}, it should be {}", actual.dtype(), expected.dtype());
   if (actual.shape() != expected.shape()) return format("shape is {}, it should be {}", actual.shape(), expected.shape());
-  if (rule == Rule::form) return {};
+  if (rule.kind == Rule::Kind::form) return {};
   const DType dtype = expected.dtype();
   const size_t count = static_cast<size_t>(expected.elements());
   if (!is_float(dtype)) {
@@ -55,7 +55,8 @@ std::string tensor_difference(const Tensor& actual, const Tensor& expected, Rule
   size_t wrong = 0, worst = 0;
   double worst_excess = 0;
   for (size_t i = 0; i < count; ++i) {
-    const double bound = rule == Rule::corpus ? 1e-4 * largest : tolerance.absolute + tolerance.relative * std::fabs(b[i]);
+    const double bound = rule.kind == Rule::Kind::largest ? std::max(rule.tolerance * largest, rule.absolute)
+                                                          : tolerance.absolute + tolerance.relative * std::fabs(b[i]);
     const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
     const double excess = same ? 0 : std::isfinite(a[i]) && std::isfinite(b[i]) ? std::fabs(a[i] - b[i]) - bound : INFINITY;
     if (excess <= 0) continue;
@@ -68,7 +69,7 @@ std::string tensor_difference(const Tensor& actual, const Tensor& expected, Rule
 
 }  // namespace
 
-std::string difference(const Datum& actual, const Datum& expected, Rule rule) {
+std::string difference(const Datum& actual, const Datum& expected, const Rule& rule) {
   const auto kind = [](const Datum& datum) {
     return datum.kind == Datum::Kind::tensor ? "a tensor" : datum.kind == Datum::Kind::sequence ? "a sequence" : "an empty optional";
   };

@@ -6,13 +6,16 @@
 
 namespace minnow::test {
 
-enum class Rule {
-  conformance,  // |a - b| <= 1e-5 + 1e-3 |b|, wider for types of fewer digits; integers, bool and 8-bit types exactly
-  corpus,       // max |a - b| <= 1e-4 max(1, max |b|)
-  form          // dtypes and shapes alone
+struct Rule {
+  enum class Kind : uint8_t {
+    elements,  // |a - b| <= 1e-5 + 1e-3 |b|, wider for types of fewer digits; integers, bool and types of 8 bits and fewer exactly
+    largest,   // max |a - b| <= max(tolerance * max(1, max |b|), absolute)
+    form       // dtypes and shapes alone
+  } kind = Kind::elements;
+  double tolerance = 0, absolute = 0;
 };
 
 /// What is wrong with `actual`; empty where nothing is.
-std::string difference(const Datum& actual, const Datum& expected, Rule rule);
+std::string difference(const Datum& actual, const Datum& expected, const Rule& rule);
 
 }  // namespace minnow::test

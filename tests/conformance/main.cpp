@@ -52,7 +52,7 @@ std::map<std::string, Expectation> read_expectations(const std::string& backend)
 }
 
 /// What is wrong; empty where the case passes.
-std::string run_case(const Case& one, const std::string& backend, Rule rule) {
+std::string run_case(const Case& one, const std::string& backend, const Rule& rule) {
   try {
     ImportOptions options;
     options.warn = [](std::string_view) {};
@@ -116,9 +116,12 @@ int run(const Options& options) {
       const auto found = expectations.find(one.id());
       Expectation* expected = found == expectations.end() ? nullptr : &found->second;
       const bool random = expected && expected->random();
+      Rule rule;
+      if (random) rule.kind = Rule::Kind::form;
+      if (one.tolerance > 0) rule = {Rule::Kind::largest, one.tolerance, 4 * one.spread};
       const auto start = std::chrono::steady_clock::now();
       if (options.verbose) std::printf("%s ... ", one.id().c_str()), std::fflush(stdout);
-      std::string failure = run_case(one, options.backend, random ? Rule::form : suite == "corpus" ? Rule::corpus : Rule::conformance);
+      std::string failure = run_case(one, options.backend, rule);
       if (expected) expected->used = true;
       if (options.verbose)
         std::printf("%s, %.0f ms\n", failure.empty() ? "ok" : "differs",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cctype>
 
 #include "importers/onnx/rules.h"
@@ -20,7 +21,9 @@ Expr ones(const Expr& count) {
 }
 
 Expr reshaped(const Expr& x, const Ints& shape) {
-  if (const Tensor* tensor = x.value()->constant()) return x.builder().constant(tensor->reshaped(Shape(shape)));
+  const Tensor* tensor = x.value()->constant();
+  if (tensor && std::find(shape.begin(), shape.end(), -1) == shape.end() && Shape(shape).elements() == tensor->elements())
+    return x.builder().constant(tensor->reshaped(Shape(shape)));
   return op("Reshape", {x, x.builder().constant(shape)});
 }
 

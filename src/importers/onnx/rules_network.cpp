@@ -10,7 +10,7 @@ Exprs import_softmax_1(OnnxNode& node, GraphBuilder& g) {
   int64_t axis = node.integer("axis", 1);
   const int64_t rank = node.rank(x);
   if (rank >= 0 && axis < 0) axis += rank;
-  bool last = axis == -1 || axis == rank - 1;
+  bool last = axis == -1 || (rank >= 0 && axis == rank - 1);
   if (!last && axis >= 0 && rank >= 0 && x.value()->type.dims) {
     // Behind the axis only ones: the same as along the axis alone.
     last = true;

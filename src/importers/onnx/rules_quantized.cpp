@@ -126,20 +126,48 @@ Exprs import_dynamic_quantize_matmul(OnnxNode& node, GraphBuilder& g) {
   return {node.has_input(4) ? y + node.input(4) : y};
 }
 
+namespace {
+
+/// [directions, rows, columns] as [directions, columns, rows]; a constant of one-byte elements at once.
+Expr with_columns_first(GraphBuilder& g, const Expr& x) {
+  const Tensor* tensor = x.value()->constant();
+  if (!tensor || tensor->shape().rank() != 3 || size_of(tensor->dtype()) != 1) return g.op("Transpose", {x}, {{"perm", Ints{0, 2, 1}}});
+  const Shape& shape = tensor->shape();
+  Tensor turned(tensor->dtype(), {shape[0], shape[2], shape[1]});
+  const uint8_t* from = tensor->data<uint8_t>();
+  uint8_t* const to = turned.writable().data<uint8_t>();
+  const size_t rows = static_cast<size_t>(shape[1]), columns = static_cast<size_t>(shape[2]);
+  for (size_t d = 0; d < static_cast<size_t>(shape[0]); ++d)
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t c = 0; c < columns; ++c) to[(d * columns + c) * rows + r] = *from++;
+  return g.constant(std::move(turned));
+}
+
+/// Weights of DynamicQuantizeLSTM, [directions, input or hidden size, 4 * hidden size], as LSTM has them. Their scales are one a direction,
+/// or one an output column.
+Expr lstm_weight(OnnxNode& node, GraphBuilder& g, size_t i, size_t scale_at) {
+  const Expr w = with_columns_first(g, node.required_input(i));
+  const Expr scale = node.required_input(scale_at), zero_point = node.input(scale_at + 1);
+  const ValueType& type = scale.value()->type;
+  const int64_t rank = node.rank(scale);
+  if (rank == 1) return dequantized(node, w, scale, zero_point, 0);
+  if (rank != 2) node.refuse("scales of {} dimensions are not supported", rank);
+  if (type.is_static() && type.shape()[0] == 1) {
+    const auto flat = [](const Expr& x) { return x ? reshaped(x, {-1}) : x; };
+    return dequantized(node, w, flat(scale), flat(zero_point), 1);
+  }
+  // Both a direction and a column: no axis of DequantizeLinear says that.
+  const auto spread = [&](const Expr& x) { return g.op("Unsqueeze", {x, g.constant({2})}); };
+  const Expr wide = cast(w, DType::f32);
+  return (zero_point ? wide - spread(cast(zero_point, DType::f32)) : wide) * spread(scale);
+}
+
+}  // namespace
+
 Exprs import_dynamic_quantize_lstm(OnnxNode& node, GraphBuilder& g) {
-  // X, W, R, B, sequence_lens, initial_h, initial_c, P, then scale and zero point of W and of R. W and R lie transposed:
-  // [directions, input or hidden size, 4 * hidden size]. Their scales are one a direction, or one an output column.
-  const auto weight = [&](size_t i, size_t scale_at) {
-    const Expr w = node.required_input(i), scale = node.required_input(scale_at);
-    const Expr zero_point = node.input(scale_at + 1);
-    const int64_t rank = node.rank(scale);
-    if (rank != 1 && rank != 2) node.refuse("scales of {} dimensions are not supported", rank);
-    const auto spread = [&](const Expr& x) { return g.op("Unsqueeze", {x, rank == 1 ? g.constant({1, 2}) : g.constant({1})}); };
-    const Expr wide = cast(w, DType::f32);
-    const Expr centred = zero_point ? wide - spread(cast(zero_point, DType::f32)) : wide;
-    return g.op("Transpose", {centred * spread(scale)}, {{"perm", Ints{0, 2, 1}}});
-  };
-  const Expr w = weight(1, 8), r = weight(2, 10);
+  // X, W, R, B, sequence_lens, initial_h, initial_c, P, then scale and zero point of W and of R. The input is rounded as there; the hidden
+  // state, which is rounded anew in every step there, keeps its precision here.
+  const Expr w = lstm_weight(node, g, 1, 8), r = lstm_weight(node, g, 2, 10);
   return node.make("LSTM",
                    {rounded(g, node.required_input(0)), w, r, node.input(3), node.input(4), node.input(5), node.input(6), node.input(7)},
                    node.attributes);

@@ -4,12 +4,28 @@
 namespace minnow::onnx {
 namespace {
 
-/// Before opset 11 output coordinate x lay at x / scale, and "nearest" rounded down.
+Expr resized(OnnxNode& node, const Expr& x, const Expr& scales, const std::string& mode, const char* nearest_mode, bool last) {
+  const Attributes attributes{
+      {"mode", mode}, {"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string(nearest_mode)}};
+  return last ? node.make("Resize", {x, Expr(), scales}, attributes)[0] : op("Resize", {x, Expr(), scales}, attributes);
+}
+
+/// Before opset 11 output coordinate i lay at i / scale, and "nearest" rounded down where the axis grew and up where it shrank.
 Exprs legacy_resize(OnnxNode& node, const Expr& scales) {
+  const Expr x = node.required_input(0);
   std::string mode = node.text("mode", "nearest");
   if (mode == "bilinear") mode = "linear";
-  return node.make("Resize", {node.required_input(0), Expr(), scales},
-                   {{"mode", mode}, {"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}});
+  bool grows = true, shrinks = true;
+  if (const Tensor* known = scales.value()->constant(); known && known->dtype() == DType::f32) {
+    grows = shrinks = false;
+    for (float scale : std::span<const float>(known->data<float>(), static_cast<size_t>(known->elements())))
+      (scale < 1 ? shrinks : grows) = true;
+  }
+  if (mode != "nearest" || !shrinks) return {resized(node, x, scales, mode, "floor", true)};
+  if (!grows) return {resized(node, x, scales, mode, "ceil", true)};
+  const Expr one = node.builder().scalar(1);
+  const Expr grown = resized(node, x, op("Max", {scales, one}), mode, "floor", false);
+  return {resized(node, grown, op("Min", {scales, one}), mode, "ceil", true)};
 }
 
 Expr floats(GraphBuilder& g, const Floats& values) { return g.constant(Tensor::of_f32({static_cast<int64_t>(values.size())}, values)); }

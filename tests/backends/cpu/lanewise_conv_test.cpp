@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/lanewise_conv.h"
 
-#include "kernel_support.h"
+#include "backends/cpu/kernel_support.h"
 
 namespace minnow::cpu {
 namespace {

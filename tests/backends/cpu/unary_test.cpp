@@ -3,8 +3,8 @@
 
 #include <functional>
 
+#include "backends/cpu/kernel_support.h"
 #include "backends/cpu/kernels/kernels.h"
-#include "kernel_support.h"
 
 namespace minnow::cpu {
 namespace {

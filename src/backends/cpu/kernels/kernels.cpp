@@ -7,7 +7,12 @@
 // Every table that a kernel file defines once per target, by its type (kType is the object), in the order of struct Kernels.
 #define MINNOW_KERNEL_TABLES(DO, target) \
   DO(target, TileKernels)                \
-  DO(target, UnaryKernels) DO(target, BinaryKernels) DO(target, LanewiseKernels) DO(target, PoolKernels) DO(target, LayoutKernels)
+  DO(target, UnaryKernels)               \
+  DO(target, BinaryKernels)              \
+  DO(target, LanewiseKernels)            \
+  DO(target, PoolKernels)                \
+  DO(target, LayoutKernels)              \
+  DO(target, WinogradKernels)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \

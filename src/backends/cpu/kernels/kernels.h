@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/pool.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
+#include "backends/cpu/kernels/winograd.h"
 
 namespace minnow::cpu {
 
@@ -20,6 +21,7 @@ struct Kernels {
   const LanewiseKernels* lanewise;
   const PoolKernels* pool;
   const LayoutKernels* layout;
+  const WinogradKernels* winograd;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

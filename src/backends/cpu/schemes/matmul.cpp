@@ -50,7 +50,7 @@ std::optional<Addition> addition_of(const NodeView& node) {
   const int64_t elements = shape.elements();
   if (elements == 1) {
     addition.kind = Addend::scalar;
-  } else if (!shape.empty() && !result.empty() && shape.back() == elements && elements == result.back()) {
+  } else if (node.input_shape(1).rank() > 1 && !shape.empty() && shape.back() == elements && elements == result.back()) {
     addition.kind = Addend::columns;
   } else if (shape == result && addition.factor == 1 && !node.has_input(3)) {
     addition.kind = Addend::full;
@@ -60,16 +60,12 @@ std::optional<Addition> addition_of(const NodeView& node) {
   return addition;
 }
 
-// A result without columns (B is a vector) has rows instead.
-bool is_vector(const NodeView& node) { return node.input_shape(1).rank() == 1; }
-
 Estimate estimate(const NodeView& node, const Device& device) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
   const std::optional<Addition> addition = addition_of(node);
-  if (!addition || (addition->kind == Addend::columns && is_vector(node)))
-    return declined("a tensor of shape {} is added", node.input_shape(2));
+  if (!addition) return declined("a tensor of shape {} is added", node.input_shape(2));
   const Product p(node);
   const double b_bytes = 4.0 * static_cast<double>(node.input_shape(1).elements());
   const double lanes = static_cast<double>(ceil_div(p.shape.n, static_cast<size_t>(device.pack))) * device.pack;

@@ -15,6 +15,7 @@ std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
 std::span<const Scheme> pool_schemes();
+std::span<const Scheme> winograd_schemes();
 
 /// All of them.
 std::vector<std::span<const Scheme>> scheme_table();
