@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "cli/commands.h"
 #include "cli/npy.h"
+#include "graph/model_file.h"
 #include "runtime/backends.h"
 
 namespace minnow::cli {
@@ -63,6 +64,8 @@ Model load_model(const std::string& path, const std::vector<std::string>& shapes
     const NamedShape shape = parse_shape(text);
     if (!shape.name.empty()) options.shapes[shape.name] = shape.dims;
   }
+  // A model file holds what `convert` made of the model, by the options of that time.
+  if (is_model_file(os::MappedFile::open(path)->bytes())) options.optimize = Optimize::none;
   return convert(path, options);
 }
 
