@@ -109,7 +109,9 @@ int run(const Options& options) {
       std::printf("%s: its cases are not there (scripts/fetch_models.py gets them), all are skipped\n", suite.c_str());
       continue;
     }
-    if (missing) std::printf("%s: %zu cases are skipped, whose models scripts/fetch_models.py has not fetched\n", suite.c_str(), missing);
+    if (missing)
+      std::printf("%s: %zu cases are skipped, whose files are not there (../shared/corpus, or MINNOW_CORPUS; scripts/fetch_models.py)\n",
+                  suite.c_str(), missing);
     skipped += missing;
     for (const Case& one : cases) {
       if (one.id().find(options.filter) == std::string::npos) continue;

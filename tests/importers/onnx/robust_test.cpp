@@ -54,7 +54,7 @@ void expect_error_or_graph(const std::string& bytes) {
 
 std::vector<std::string> real_models() {
   std::vector<std::string> models = {everything()};
-  for (const char* name : {"onnx/oww_alexa/model.onnx", "onnx/silero_vad_op18_ifless/model.onnx"}) {
+  for (const char* name : {"onnx/resample_48_16/model.onnx", "onnx/silero_vad/model.onnx"}) {
     std::ifstream file(test::models_dir() / name, std::ios::binary);
     if (file) models.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
