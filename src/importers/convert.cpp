@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way from files to an optimized model, in order: import, rename, fix shapes, optimize, verify.
+#include <minnow/convert.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/sha256.h"
+#include "importers/formats.h"
+#include "ops/infer.h"
+#include "passes/compare.h"
+#include "passes/pipeline.h"
+#include "passes/rewrite.h"
+
+#if __has_include("graph/model_file.h")
+#include "graph/model_file.h"
+#endif
+
+namespace minnow {
+namespace {
+
+constexpr size_t kHeadBytes = 64 * 1024;
+
+std::string format_names() {
+  std::string names;
+  for (const Format& format : import_formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
+  return names;
+}
+
+ImportOptions import_options(const ConvertOptions& options) {
+  ImportOptions import;
+  import.operators = options.operators.get();
+  import.warn = options.warn ? options.warn : [](std::string_view message) { log_message(message);
+};
+return import;
+}  // namespace
+
+void finish_metadata(Graph& graph, const Format& format, Sha256& hash) {
+  if (format.name == "minnow") return;  // keeps what the file says
+  graph.metadata.source_format = format.name;
+  graph.metadata.source_hash = hash.hex_digest();
+}
+
+std::unique_ptr<Graph> import_files(const std::vector<std::string>& paths, const ConvertOptions& options) {
+  if (paths.empty()) throw InvalidArgument("no file was given");
+  const Format* format = nullptr;
+  Sha256 hash;
+  for (const std::string& path : paths) {
+    const auto file = os::MappedFile::open(path);
+    const auto bytes = file->bytes();
+    if (!format) format = recognize_format(bytes.first(std::min(bytes.size(), kHeadBytes)));
+    if (!format || format->name != "minnow") hash.add(bytes);
+  }
+  if (!format) throw InvalidModel("{}: is in none of the known formats ({})", paths[0], format_names());
+  std::unique_ptr<Graph> graph = format->import_files(paths, import_options(options));
+  finish_metadata(*graph, *format, hash);
+  return graph;
+}
+
+std::unique_ptr<Graph> import_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ConvertOptions& options) {
+  const Format* format = recognize_format(bytes.first(std::min(bytes.size(), kHeadBytes)));
+  if (!format) throw InvalidModel("the bytes are in none of the known formats ({})", format_names());
+  if (!format->import_memory) throw InvalidArgument("a model of the format {} is several files and cannot come from memory", format->name);
+  Sha256 hash;
+  if (format->name != "minnow") hash.add(bytes);
+  std::unique_ptr<Graph> graph = format->import_memory(bytes, std::move(owner), import_options(options));
+  finish_metadata(*graph, *format, hash);
+  return graph;
+}
+
+template <class F>
+void for_each_type(Graph& graph, F&& change) {
+  for_each_graph(graph, [&](Graph& each) {
+    for (const auto& input : each.inputs()) change(input->type);
+    for (const State& state : each.states()) change(state.current->type);
+    for (Node& node : each.nodes())
+      for (size_t i = 0; i < node.output_count(); ++i)
+        if (node.output(i)) change(node.output(i)->type);
+  });
+}
+
+void fix_shapes(Graph& graph, const ConvertOptions& options) {
+  std::map<std::string, int64_t> sizes;  // of symbols
+  for (const auto& [name, dims] : options.shapes) {
+    const auto found = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](const auto& input) { return input->name() == name; });
+    if (found == graph.inputs().end())
+      throw InvalidArgument("{}: the model has no input \"{}\" whose shape could be fixed", graph.source, name);
+    ValueType& type = (*found)->type;
+    if (type.kind != ValueType::Kind::tensor) throw InvalidArgument("{}: input \"{}\" is no tensor, it has no shape", graph.source, name);
+    if (!type.dims) type.dims.emplace(dims.size());
+    if (type.dims->size() != dims.size())
+      throw InvalidArgument("{}: input \"{}\" has {} dimensions, the shape {} has {}", graph.source, name, type.dims->size(), dims,
+                            dims.size());
+    for (size_t i = 0; i < dims.size(); ++i) {
+      Dim& dim = (*type.dims)[i];
+      if (dims[i] < 0) continue;
+      if (dim.known() && dim.size != dims[i])
+        throw InvalidArgument("{}: dimension {} of input \"{}\" is {}, it cannot be fixed to {}", graph.source, i, name, dim.size, dims[i]);
+      if (!dim.symbol.empty()) {
+        const auto [symbol, is_new] = sizes.emplace(dim.symbol, dims[i]);
+        if (!is_new && symbol->second != dims[i])
+          throw InvalidArgument("{}: dimension \"{}\" cannot be both {} and {}", graph.source, dim.symbol, symbol->second, dims[i]);
+      } else {
+        dim.size = dims[i];
+      }
+    }
+  }
+  for_each_type(graph, [&](ValueType& type) {
+    if (!type.dims) return;
+    for (Dim& dim : *type.dims)
+      if (const auto found = sizes.find(dim.symbol); !dim.known() && found != sizes.end()) dim = Dim{found->second, {}};
+  });
+}
+
+void rename(Graph& graph, const ConvertOptions& options) {
+  for (const auto& [from, to] : options.renames) {
+    bool found = false;
+    const auto apply = [&](Value& value) {
+      if (value.name() != from) return;
+      value.rename(to);
+      found = true;
+    };
+    for (const auto& input : graph.inputs()) apply(*input);
+    for (Value* output : graph.outputs()) apply(*output);
+    if (!found) throw InvalidArgument("{}: the model has no input or output \"{}\" that could be renamed", graph.source, from);
+  }
+  std::unordered_set<std::string_view> names;
+  for (const auto& input : graph.inputs())
+    if (!names.insert(input->name()).second) throw InvalidArgument("{}: two inputs would be named \"{}\"", graph.source, input->name());
+  names.clear();
+  for (const Value* output : graph.outputs())
+    if (!names.insert(output->name()).second && !options.renames.empty())
+      throw InvalidArgument("{}: two outputs would be named \"{}\"", graph.source, output->name());
+}
+
+Model finish(std::unique_ptr<Graph> graph, const ConvertOptions& options) {
+  const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
+  fix_shapes(*graph, options);
+  rename(*graph, options);
+  if (!options.labels.empty()) graph->metadata.labels = options.labels;
+  const std::unique_ptr<Graph> before = options.verify ? graph->clone() : nullptr;
+  OptimizeOptions optimize_options;
+  optimize_options.level = options.optimize;
+  if (options.dump_passes)
+    optimize_options.report = [&](const PassReport& report) {
+      options.dump_passes(
+          format("{}: {} change{}, {} nodes left", report.pass, report.changes, report.changes == 1 ? "" : "s", report.nodes));
+      for (const std::string& detail : report.details) options.dump_passes("  " + detail);
+    };
+  optimize(*graph, operators, optimize_options);
+  if (before) compare_graphs(operators, *before, *graph);
+  return Model::from_graph(std::move(graph), options.operators);
+}
+
+}  // namespace minnow
+
+Model convert(const std::vector<std::string>& paths, const ConvertOptions& options) {
+  return finish(import_files(paths, options), options);
+}
+
+Model convert_memory(std::span<const std::byte> bytes, const ConvertOptions& options, std::shared_ptr<const void> owner) {
+  return finish(import_memory(bytes, std::move(owner), options), options);
+}
+
+void save(const Model& model, const std::string& path) {
+#if __has_include("graph/model_file.h")
+  write_model(model.graph(), path);
+#else
+  throw Unsupported("{}: this build cannot write model files (of {} nodes)", path, model.graph().node_count());
+#endif
+}
+
+std::vector<std::string> formats() {
+  std::vector<std::string> names;
+  for (const Format& format : import_formats()) names.emplace_back(format.name);
+  return names;
+}
+
+}  // namespace minnow

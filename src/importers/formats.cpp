@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/formats.h"
+
+#include "base/error.h"
+
+#if __has_include("graph/model_file.h")
+#include "graph/model_file.h"
+#endif
+
+namespace minnow {
+namespace {
+
+using Paths = std::vector<std::string>;
+using Bytes = std::span<const std::byte>;
+using Owner = std::shared_ptr<const void>;
+
+const std::string& only_file(const Paths& paths, std::string_view format) {
+  if (paths.size() != 1) throw InvalidArgument("a model of the format {} is one file, {} were given: {}", format, paths.size(), paths);
+  return paths[0];
+}
+
+#if __has_include("graph/model_file.h")
+std::unique_ptr<Graph> minnow_files(const Paths& paths, const ImportOptions&) { return read_model(only_file(paths, "minnow")); }
+std::unique_ptr<Graph> minnow_memory(Bytes bytes, Owner owner, const ImportOptions&) { return read_model(bytes, std::move(owner)); }
+#endif
+
+std::unique_ptr<Graph> onnx_files(const Paths& paths, const ImportOptions& options) {
+  return import_onnx(only_file(paths, "onnx"), options);
+}
+std::unique_ptr<Graph> onnx_memory(Bytes bytes, Owner owner, const ImportOptions& options) {
+  return import_onnx(bytes, std::move(owner), options);
+}
+
+// Those with a magic number come first; the first that recognizes a file reads it.
+constexpr Format kFormats[] = {
+#if __has_include("graph/model_file.h")
+    {"minnow", is_model_file, minnow_files, minnow_memory},
+#endif
+    {"onnx", looks_like_onnx, onnx_files, onnx_memory},
+};
+
+}  // namespace
+
+std::span<const Format> import_formats() { return kFormats; }
+
+const Format* recognize_format(std::span<const std::byte> head) {
+  for (const Format& format : kFormats)
+    if (format.recognize(head)) return &format;
+  return nullptr;
+}
+
+}  // namespace minnow

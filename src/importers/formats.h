@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formats that models are read from: one row each in formats.cpp.
+#pragma once
+#include <vector>
+
+#include "importers/importer.h"
+
+namespace minnow {
+
+struct Format {
+  std::string_view name;
+  /// True where `head`, a file's first few kilobytes (all of a short one), looks like it.
+  bool (*recognize)(std::span<const std::byte> head);
+  /// The files of one model, of which at least one was recognized.
+  std::unique_ptr<Graph> (*import_files)(const std::vector<std::string>& paths, const ImportOptions& options);
+  /// The same from memory; null where a model is several files.
+  std::unique_ptr<Graph> (*import_memory)(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                          const ImportOptions& options);
+};
+
+std::span<const Format> import_formats();
+/// The format of a file by its beginning; null where it is none.
+const Format* recognize_format(std::span<const std::byte> head);
+
+}  // namespace minnow

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs two forms of a graph on the same random inputs, for `convert --verify` and for tests of passes.
+#pragma once
+#include <map>
+
+#include "ops/operator.h"
+
+namespace minnow {
+
+struct CompareOptions {
+  double tolerance = 1e-4;  // of max(1, largest magnitude of the output)
+  uint64_t seed = 1;
+  std::map<std::string, int64_t> symbols;  // sizes of symbolic dimensions
+  int64_t other_dims = 1;                  // size of all other dimensions that are not fixed
+};
+
+/// Inputs for a graph: floats N(0, 1); bytes of all values; other integers and bools 0 or 1.
+std::vector<Datum> random_inputs(const Graph& graph, const CompareOptions& options = {});
+
+/// Throws InvalidModel where an output of `after` differs from that of `before`, with the output and by how much; and what running either
+/// of them throws. Both are run by the operators' references.
+void compare_graphs(const OperatorSet& operators, const Graph& before, const Graph& after, const CompareOptions& options = {});
+/// The same for inputs at hand.
+void compare_graphs(const OperatorSet& operators, const Graph& before, const Graph& after, std::span<const Datum> inputs, double tolerance);
+
+}  // namespace minnow

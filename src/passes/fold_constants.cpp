@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes whose inputs are all known are computed now.
+#include <algorithm>
+
+#include "ops/evaluate.h"
+#include "passes/rewrite.h"
+
+namespace minnow {
+namespace {
+
+// A result up to this size is always worth storing; a larger one only where it takes the place of as many bytes of constants.
+constexpr size_t kSmallBytes = 64 * 1024;
+
+bool has_subgraph(const Node& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(),
+                     [](const auto& attribute) { return std::holds_alternative<Subgraph>(attribute.second); });
+}
+
+/// True for a parameter, or what would take a parameter's place, where graphs will be trained.
+bool is_parameter(const Value& value) { return is_float(value.type.dtype); }
+
+bool all_known(const Node& node) {
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (node.input(i) && !node.input(i)->constant()) return false;
+  return true;
+}
+
+/// A float that a convolution or a product of quantized tensors adds: gather_quantized_islands wants it in 32-bit integers.
+bool belongs_to_island(const Node& node) {
+  const Value* output = node.output(0);
+  return std::any_of(output->uses().begin(), output->uses().end(), [](const Use& use) {
+    return use.input >= 1 && made_by(use.node->input(0), "DequantizeLinear") && made_by(use.node->input(1), "DequantizeLinear");
+  });
+}
+
+bool may_fold(const Node& node, const PassContext& context) {
+  const Operator* op = context.find(node);
+  if (!op || !op->pure || op->custom || has_subgraph(node) || !all_known(node)) return false;
+  if (node.op() == "DequantizeLinear") {  // a quantized constant is never widened
+    if (node.input(0)->type.dtype != DType::i32 || belongs_to_island(node)) return false;
+  }
+  if (context.keeps_parameters())
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (node.input(i) && is_parameter(*node.input(i))) return false;
+  return true;
+}
+
+/// Bytes of constants that will not be needed any more once everything that can be folded is folded.
+size_t bytes_freed(const Node& node, const PassContext& context) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    const Value* input = node.input(i);
+    if (!input || input->is_graph_output()) continue;
+    constexpr size_t kMostUsers = 64;  // looking at each would take quadratic time where a constant has very many
+    if (input->uses().size() > kMostUsers) continue;
+    if (std::all_of(input->uses().begin(), input->uses().end(), [&](const Use& use) { return may_fold(*use.node, context); }))
+      bytes += stored_bytes(input->constant()->dtype(), input->constant()->shape());
+  }
+  return bytes;
+}
+
+std::optional<size_t> bytes_made(const Node& node, const PassContext& context) {
+  std::vector<ValueInfo> in(node.input_count()), out(node.output_count());
+  std::vector<const ValueInfo*> pointers(in.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!node.input(i)) continue;
+    in[i].contents = *node.input(i)->constant();
+    in[i].dtype = in[i].contents.dtype();
+    in[i].shape = in[i].contents.shape();
+    pointers[i] = &in[i];
+  }
+  const Operator& op = *context.find(node);
+  infer_outputs(op, NodeView(node, pointers, {}, &op), out);
+  size_t bytes = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!node.output(i)) continue;
+    if (out[i].kind != ValueInfo::Kind::tensor || out[i].extent == ValueInfo::Extent::unknown) return {};
+    bytes += stored_bytes(out[i].dtype, out[i].shape);
+  }
+  return bytes;
+}
+
+bool fold(Graph& graph, Node& node, const PassContext& context) {
+  std::vector<Datum> results;
+  try {
+    const auto bytes = bytes_made(node, context);
+    if (!bytes || (*bytes > kSmallBytes && *bytes > bytes_freed(node, context))) return false;
+    std::vector<Datum> inputs;
+    for (size_t i = 0; i < node.input_count(); ++i) inputs.push_back(node.input(i) ? Datum(*node.input(i)->constant()) : Datum());
+    results = evaluate(context.operators(), node, inputs);
+  } catch (const Error&) {
+    return false;  // a node that cannot be computed fails when it is run, if it is
+  } catch (const NeedsContents&) {
+    return false;
+  }
+  for (size_t i = 0; i < node.output_count(); ++i)
+    if (node.output(i) && results[i].kind != Datum::Kind::tensor) return false;
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    if (!node.output(i)) continue;
+    Value& constant = graph.add_constant(results[i].tensor);
+    const ValueType type = constant.type;
+    take_place_of(*node.output(i), constant);
+    constant.type = type;
+  }
+  return true;
+}
+
+}  // namespace
+
+void fold_constants(Graph& graph, PassContext& context) {
+  for (Node& node : graph.nodes()) {
+    if (!node.output(0) || !may_fold(node, context) || !fold(graph, node, context)) continue;
+    context.changed("computed {}", label_of(node));
+    remove_dead(node);
+  }
+}
+
+}  // namespace minnow

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Zeros that are put around an image before a convolution or a pool become that node's own padding.
+#include <algorithm>
+
+#include "passes/rewrite.h"
+
+namespace minnow {
+namespace {
+
+/// The amounts of a Pad with zeros around the dimensions from 2 on: before each, then after each.
+std::optional<Ints> zeros_around(const Node& pad) {
+  if (text_attribute(pad, "mode", "constant") != "constant" || !pad.input(0)) return {};
+  if (pad.input(2) && scalar_of(pad.input(2)) != 0.0) return {};
+  const auto amounts = ints_of(pad.input(1));
+  const auto rank = rank_of(*pad.input(0));
+  if (!amounts || !rank || *rank < 3) return {};
+  Ints axes;
+  if (pad.input(3)) {
+    const auto given = ints_of(pad.input(3));
+    if (!given) return {};
+    axes = *given;
+  } else {
+    for (size_t i = 0; i < *rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  }
+  if (amounts->size() != 2 * axes.size()) return {};
+  Ints around(2 * (*rank - 2), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = positive_axis(axes[i], *rank);
+    if (!axis) return {};
+    const int64_t begin = (*amounts)[i], end = (*amounts)[i + axes.size()];
+    if (begin < 0 || end < 0 || (*axis < 2 && (begin || end))) return {};
+    if (*axis < 2) continue;
+    around[*axis - 2] = begin;
+    around[*axis - 2 + *rank - 2] = end;
+  }
+  return around;
+}
+
+/// True where no element is below zero, so that a zero beside them never is the only largest one.
+bool is_never_negative(const Value& value) {
+  const Node* node = value.producer();
+  if (!node) return false;
+  constexpr std::string_view kOperators[] = {"Relu", "Sigmoid", "HardSigmoid", "Softmax", "Softplus", "Abs", "Exp"};
+  if (std::find(std::begin(kOperators), std::end(kOperators), node->op()) != std::end(kOperators)) return true;
+  return node->op() == "Clip" && scalar_of(node->input(1)).value_or(-1) >= 0;
+}
+
+bool fold(Node& node) {
+  const bool conv = node.op() == "Conv", average = node.op() == "AveragePool", maximum = node.op() == "MaxPool";
+  if (!conv && !average && !maximum) return false;
+  const Node* pad = made_by(node.input(0), "Pad");
+  const auto around = pad ? zeros_around(*pad) : std::nullopt;
+  if (!around) return false;
+  const std::string_view automatic = text_attribute(node, "auto_pad", "NOTSET");
+  if (automatic != "NOTSET" && automatic != "VALID" && !automatic.empty()) return false;
+  Ints pads(around->size(), 0);
+  if (const Ints* own = ints_attribute(node, "pads"); own && automatic != "VALID") pads = *own;
+  if (pads.size() != around->size()) return false;
+  const bool padded = std::any_of(pads.begin(), pads.end(), [](int64_t amount) { return amount != 0; });
+  if (average || maximum) {
+    // Rounding the number of windows up depends on where the padding ends.
+    if (int_attribute(node, "ceil_mode", 0) != 0) return false;
+  }
+  if (average) {
+    // The zeros count as elements, so padding has to as well; what there was before must do so already.
+    if (padded && int_attribute(node, "count_include_pad", 0) == 0) return false;
+  }
+  // To MaxPool its own padding is no element. Zeros are as good as none where every window holds something that is not negative.
+  if (maximum && (!is_never_negative(*pad->input(0)) || (node.output(1) && !node.output(1)->is_unused()))) return false;
+  if (const Ints* dilations = ints_attribute(node, "dilations"); maximum && dilations)
+    if (std::any_of(dilations->begin(), dilations->end(), [](int64_t dilation) { return dilation != 1; })) return false;
+  if (average || maximum) {
+    const Ints* kernel = ints_attribute(node, "kernel_shape");
+    if (!kernel || kernel->size() * 2 != pads.size()) return false;
+    for (size_t i = 0; i < pads.size(); ++i)
+      if (pads[i] + (*around)[i] >= (*kernel)[i % kernel->size()]) return false;
+  }
+  if (average) node.attributes.set("count_include_pad", int64_t{1});
+  for (size_t i = 0; i < pads.size(); ++i) pads[i] += (*around)[i];
+  node.attributes.set("pads", pads);
+  node.attributes.remove("auto_pad");
+  node.set_input(0, pad->input(0));
+  return true;
+}
+
+}  // namespace
+
+void fold_pads(Graph& graph, PassContext& context) {
+  for (Node& node : graph.nodes()) {
+    Node* pad = node.input(0) ? node.input(0)->producer() : nullptr;
+    if (!fold(node)) continue;
+    context.changed("{} pads its own input", label_of(node));
+    if (&pad->graph() == &graph) remove_dead(*pad);
+  }
+}
+
+}  // namespace minnow

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Infers all shapes, and folds what is computed from them. Small integer vectors are followed element by element: each is a size, perhaps
+// in terms of symbols, or unknown. Where all are numbers the vector becomes a constant; where a Reshape or an Expand can take the rest from
+// its own input, its shape does. Shapes and what is computed from them depend on each other, hence one walk for both.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/numeric.h"
+#include "ops/infer.h"
+#include "passes/infer_dims.h"
+#include "passes/rewrite.h"
+
+namespace minnow {
+namespace {
+
+using Element = std::optional<Size>;
+struct Vector {
+  std::vector<Element> elements;
+  bool is_scalar = false;
+};
+
+constexpr size_t kMostElements = 64;  // a vector of more is no shape
+
+class ShapeFolder {
+ public:
+  ShapeFolder(PassContext& context) : context_(context) {}
+
+  void run(Graph& graph) {
+    for (Node& node : graph.nodes()) {
+      for (const auto& [name, attribute] : node.attributes)
+        if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute); subgraph && node.op() != "minnow.FusedElementwise") {
+          bind_inputs(node, **subgraph);
+          run(**subgraph);
+        }
+      if (node.op() == "Reshape") fix_reshape(node);
+      if (node.op() == "Expand") fix_expand(node);
+      infer(node);
+      if (node.output_count() != 1 || !node.output(0)) continue;
+      std::optional<Vector> result = evaluate(node);
+      if (!result) continue;
+      if (std::all_of(result->elements.begin(), result->elements.end(), [](const Element& e) { return e && e->is_number(); }))
+        make_constant(node, *result);
+      else
+        known_.emplace(node.output(0), std::move(*result));
+    }
+  }
+
+ private:
+  // What comes into a subgraph changes from one iteration to the next, and so may its shape.
+  static void bind_inputs(const Node& node, Graph& body) {
+    for (size_t i = 0; i < body.inputs().size(); ++i) {
+      ValueType& type = body.inputs()[i]->type;
+      if (type.kind != ValueType::Kind::tensor) continue;
+      type.dims.reset();
+      if (node.op() == "Loop" && i < 2) type.dims.emplace();  // the iteration and the condition
+    }
+  }
+
+  void infer(Node& node) {
+    for (size_t i = 0; i < node.output_count(); ++i)
+      if (node.output(i) && node.output(i)->type.element_dtype() == DType::undefined) {
+        infer_types(context_.operators(), node);
+        break;
+      }
+    infer_dims(context_.operators(), context_.sizes, node);
+  }
+
+  static bool holds_integers(const Value& value) {
+    return value.type.dtype == DType::i64 || value.type.dtype == DType::i32 || value.type.dtype == DType::boolean;
+  }
+
+  std::optional<Vector> vector_of(const Value* value) {
+    if (!value) return {};
+    const auto found = known_.find(value);
+    if (found != known_.end()) return found->second;
+    const Tensor* tensor = value->constant();
+    if (!tensor || !holds_integers(*value) || tensor->shape().rank() > 1 || static_cast<size_t>(tensor->elements()) > kMostElements)
+      return {};
+    Vector vector;
+    const Ints numbers = *ints_of(value);
+    for (int64_t number : numbers) vector.elements.emplace_back(Size(number));
+    vector.is_scalar = tensor->shape().rank() == 0;
+    return vector;
+  }
+
+  std::optional<Vector> shape_of(const Node& node) {
+    const auto sizes = sizes_of(node.input(0), context_.sizes);
+    if (!sizes) return {};
+    const int64_t rank = static_cast<int64_t>(sizes->size());
+    const auto clamp = [&](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
+    const int64_t start = clamp(int_attribute(node, "start", 0)), end = clamp(int_attribute(node, "end", rank));
+    Vector vector;
+    for (int64_t axis = start; axis < end; ++axis) vector.elements.emplace_back((*sizes)[static_cast<size_t>(axis)]);
+    return vector;
+  }
+
+  Element product_of(const std::vector<Element>& elements) {
+    Element product(Size(1));
+    for (const Element& element : elements) product = product && element ? Size::multiply(*product, *element) : std::nullopt;
+    return product;
+  }
+
+  std::optional<Vector> size_of_value(const Node& node) {
+    const auto sizes = sizes_of(node.input(0), context_.sizes);
+    if (!sizes) return {};
+    return Vector{{product_of({sizes->begin(), sizes->end()})}, true};
+  }
+
+  std::optional<Vector> gather(const Node& node) {
+    const auto data = vector_of(node.input(0)), indices = vector_of(node.input(1));
+    if (!data || !indices || data->is_scalar || int_attribute(node, "axis", 0) != 0) return {};
+    Vector vector{{}, indices->is_scalar};
+    for (const Element& index : indices->elements) {
+      const auto place = index && index->is_number() ? positive_axis(index->number(), data->elements.size()) : std::nullopt;
+      if (!place) return {};
+      vector.elements.push_back(data->elements[*place]);
+    }
+    return vector;
+  }
+
+  std::optional<Vector> slice(const Node& node) {
+    const auto data = vector_of(node.input(0));
+    const auto starts = ints_of(node.input(1)), ends = ints_of(node.input(2));
+    const auto axes = node.input(3) ? ints_of(node.input(3)) : Ints{0}, steps = node.input(4) ? ints_of(node.input(4)) : Ints{1};
+    if (!data || data->is_scalar || !starts || !ends || !axes || !steps) return {};
+    if (starts->size() != 1 || ends->size() != 1 || axes->size() != 1 || steps->size() != 1) return {};
+    const int64_t size = static_cast<int64_t>(data->elements.size()), step = (*steps)[0];
+    if (((*axes)[0] != 0 && (*axes)[0] != -1) || step <= 0) return {};
+    const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+    Vector vector;
+    for (int64_t i = clamp((*starts)[0]); i < clamp((*ends)[0]); i += std::min(step, size))
+      vector.elements.push_back(data->elements[static_cast<size_t>(i)]);
+    return vector;
+  }
+
+  std::optional<Vector> concat(const Node& node) {
+    Vector vector;
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      const auto part = vector_of(node.input(i));
+      if (part) {
+        if (part->is_scalar || vector.elements.size() + part->elements.size() > kMostElements) return {};
+        vector.elements.insert(vector.elements.end(), part->elements.begin(), part->elements.end());
+        continue;
+      }
+      // As many unknown elements as the input has, where that is known.
+      const Value* input = node.input(i);
+      const auto count = input && holds_integers(*input) && rank_of(*input) == size_t{1} ? dim_of(*input, 0) : std::nullopt;
+      if (!count || *count > static_cast<int64_t>(kMostElements - vector.elements.size())) return {};
+      vector.elements.resize(vector.elements.size() + static_cast<size_t>(*count));
+    }
+    return vector;
+  }
+
+  /// Squeeze, Unsqueeze, Reshape of a vector or scalar to one of the two.
+  std::optional<Vector> reshape(const Node& node) {
+    auto data = vector_of(node.input(0));
+    const auto rank = rank_of(*node.output(0));
+    if (!data || !rank || *rank > 1 || (*rank == 0 && data->elements.size() != 1)) return {};
+    data->is_scalar = *rank == 0;
+    return data;
+  }
+
+  static Element apply(const std::string& op, const Element& a, const Element& b) {
+    if (!a || !b) return {};
+    if (op == "Add") return Size::add(*a, *b);
+    if (op == "Sub") return Size::subtract(*a, *b);
+    if (op == "Mul") return Size::multiply(*a, *b);
+    const bool numbers = a->is_number() && b->is_number();
+    const int64_t p = a->number(), q = b->number();
+    if (op == "Equal") {
+      if (*a == *b) return Size(1);
+      if (numbers) return Size(0);
+      // No dimension is negative.
+      const bool is_dimension = a->is_symbol() || b->is_symbol(), is_negative = (a->is_number() && p < 0) || (b->is_number() && q < 0);
+      return is_dimension && is_negative ? Element(Size(0)) : Element();
+    }
+    if (op == "Div") {
+      if (numbers) return q > 0 && p >= 0 ? Element(Size(p / q)) : Element();
+      return Size::divide_exactly(*a, *b);
+    }
+    if (!numbers) return {};
+    if (op == "Mod") return q > 0 && p >= 0 ? Element(Size(p % q)) : Element();
+    if (op == "Max") return Size(std::max(p, q));
+    if (op == "Min") return Size(std::min(p, q));
+    return {};
+  }
+
+  std::optional<Vector> arithmetic(const Node& node) {
+    if (node.input_count() != 2 || !holds_integers(*node.output(0))) return {};
+    const auto a = vector_of(node.input(0)), b = vector_of(node.input(1));
+    if (!a || !b) return {};
+    const size_t na = a->elements.size(), nb = b->elements.size();
+    if (na != nb && na != 1 && nb != 1) return {};
+    Vector vector{{}, a->is_scalar && b->is_scalar};
+    const size_t count = na == 1 ? nb : na;
+    for (size_t i = 0; i < count; ++i)
+      vector.elements.push_back(apply(node.op(), a->elements[na == 1 ? 0 : i], b->elements[nb == 1 ? 0 : i]));
+    return vector;
+  }
+
+  std::optional<Vector> where(const Node& node) {
+    const auto condition = vector_of(node.input(0)), a = vector_of(node.input(1)), b = vector_of(node.input(2));
+    if (!condition || !a || !b || condition->is_scalar || a->is_scalar || b->is_scalar) return {};
+    const size_t count = condition->elements.size();
+    if (a->elements.size() != count || b->elements.size() != count) return {};
+    Vector vector;
+    for (size_t i = 0; i < count; ++i) {
+      const Element& choice = condition->elements[i];
+      vector.elements.push_back(!choice || !choice->is_number() ? Element() : choice->number() ? a->elements[i] : b->elements[i]);
+    }
+    return vector;
+  }
+
+  /// The product of a vector: the number of elements that a shape has.
+  std::optional<Vector> product(const Node& node) {
+    const auto data = vector_of(node.input(0));
+    if (!data || data->is_scalar || !rank_of(*node.output(0))) return {};
+    return Vector{{product_of(data->elements)}, *rank_of(*node.output(0)) == 0};
+  }
+
+  std::optional<Vector> evaluate(const Node& node) {
+    const std::string& op = node.op();
+    if (!node.input(0) || node.output(0)->is_unused()) return {};
+    if (op == "Shape") return shape_of(node);
+    if (op == "Size") return size_of_value(node);
+    if (op == "Gather") return gather(node);
+    if (op == "Slice") return slice(node);
+    if (op == "Concat") return concat(node);
+    if (op == "Squeeze" || op == "Unsqueeze" || op == "Reshape") return reshape(node);
+    if (op == "Identity") return vector_of(node.input(0));
+    if (op == "Cast" && holds_integers(*node.output(0)) && holds_integers(*node.input(0)) && node.output(0)->type.dtype != DType::boolean)
+      return vector_of(node.input(0));
+    if (op == "ReduceProd") return product(node);
+    if (op == "Where") return where(node);
+    constexpr std::string_view kArithmetic[] = {"Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Equal"};
+    if (std::find(std::begin(kArithmetic), std::end(kArithmetic), op) != std::end(kArithmetic)) return arithmetic(node);
+    return {};
+  }
+
+  void make_constant(Node& node, const Vector& vector) {
+    bool all_known = node.op() != "Shape" && node.op() != "Size";
+    for (size_t i = 0; i < node.input_count(); ++i) all_known &= !node.input(i) || node.input(i)->constant();
+    if (all_known || !holds_integers(*node.output(0))) return;  // an ordinary fold
+    Ints numbers;
+    for (const Element& element : vector.elements) numbers.push_back(element->number());
+    const Shape shape = vector.is_scalar ? Shape{} : Shape{static_cast<int64_t>(numbers.size())};
+    Tensor tensor(node.output(0)->type.dtype, shape);
+    narrow(tensor.dtype(), numbers.data(), numbers.size(), tensor.writable().data());
+    Value& constant = node.graph().add_constant(tensor);
+    take_place_of(*node.output(0), constant);
+    constant.type = ValueType::tensor(tensor.dtype(), shape);
+    context_.changed("{} is {}", label_of(node), numbers);
+  }
+
+  void set_shape(Node& node, const Ints& shape) {
+    context_.changed("{} takes the shape {}", label_of(node), shape);
+    node.set_input(1, &add_ints(node.graph(), shape));
+  }
+
+  void fix_reshape(Node& node) {
+    if (!node.input(0) || !node.input(1) || node.input(1)->constant() || int_attribute(node, "allowzero", 0) != 0) return;
+    const auto vector = vector_of(node.input(1));
+    const auto from = sizes_of(node.input(0), context_.sizes);
+    if (!vector || vector->is_scalar) return;
+    std::vector<Element> wanted = vector->elements;
+    if (const auto to = from ? reshaped_sizes(*from, wanted) : std::nullopt) wanted.assign(to->begin(), to->end());
+    Ints shape;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const Element& size = wanted[i];
+      if (size && from && i < from->size() && *size == (*from)[i] && !size->is_number())
+        shape.push_back(0);
+      else
+        shape.push_back(size && size->is_number() ? size->number() : -1);
+    }
+    if (std::count(shape.begin(), shape.end(), -1) <= 1) set_shape(node, shape);
+  }
+
+  void fix_expand(Node& node) {
+    if (!node.input(0) || !node.input(1) || node.input(1)->constant()) return;
+    const auto vector = vector_of(node.input(1));
+    const auto from = sizes_of(node.input(0), context_.sizes);
+    if (!vector || vector->is_scalar || !from) return;
+    const size_t rank = from->size(), wanted = vector->elements.size();
+    Ints shape;
+    for (size_t i = 0; i < wanted; ++i) {
+      const Element& size = vector->elements[i];
+      if (size && size->is_number())
+        shape.push_back(size->number());
+      else if (size && i + rank >= wanted && *size == (*from)[i + rank - wanted])
+        shape.push_back(1);  // keeps the dimension
+      else
+        return;
+    }
+    set_shape(node, shape);
+  }
+
+  PassContext& context_;
+  std::unordered_map<const Value*, Vector> known_;  // nothing is removed meanwhile: a new value could come to lie at an old one's address
+};
+
+}  // namespace
+
+void fold_shapes(Graph& graph, PassContext& context) {
+  if (!graph.outer) ShapeFolder(context).run(graph);  // which goes into the subgraphs itself
+}
+
+}  // namespace minnow

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and products with constant weights, and what can be folded into their weights and biases.
+#pragma once
+#include "passes/rewrite.h"
+
+namespace minnow {
+
+/// A Conv, ConvTranspose, Gemm or MatMul with constant weights as seen from the channels of its result.
+struct Linear {
+  Node* node = nullptr;
+  int64_t channels = 0;     // of the result
+  size_t channel_axis = 0;  // of the weights
+  int64_t channel_groups =
+      1;  // the result's channels fall into so many groups, which lie along another axis of the weights (ConvTranspose)
+  bool has_bias_input = true;
+
+  static std::optional<Linear> of(Node* node);
+
+  /// A constant that stands beside the result as one number for each channel, or one for all. `value` is broadcast against the result.
+  std::optional<std::vector<double>> per_channel(const Value* value) const;
+  /// Result * scale + shift, by new weights and a new bias. One entry each per channel; empty: 1, or 0. False, and nothing done, where the
+  /// weights are large and others use them too, or there is no place for a bias.
+  bool absorb(std::span<const double> scale, std::span<const double> shift) const;
+};
+
+}  // namespace minnow

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/rewrite.h"
+
+namespace minnow {
+
+// Replacing a value reaches its uses by nodes, and by the outputs of its own graph; an output of a subgraph that is a value of an outer
+// graph would be missed. An Identity in between, which no pass removes, keeps such outputs apart.
+void outputs_of_their_own(Graph& graph, PassContext& context) {
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    Value& output = *graph.outputs()[i];
+    if (&output.graph() == &graph) continue;
+    Node& copy = graph.add_node("Identity", {&output});
+    copy.output(0)->type = output.type;
+    graph.set_output(i, *copy.output(0));
+    context.changed("output {} of a subgraph no longer is the outer value \"{}\" itself", i, output.name());
+  }
+}
+
+}  // namespace minnow

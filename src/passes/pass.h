@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pass is: a rewrite of one graph that keeps what it computes. pipeline.cpp has the one ordered list of them.
+#pragma once
+#include <minnow/convert.h>
+
+#include "ops/operator.h"
+#include "passes/sizes.h"
+
+namespace minnow {
+
+/// What all passes of one optimization share.
+class PassContext {
+ public:
+  explicit PassContext(const OperatorSet& operators = OperatorSet::builtin(), Optimize level = Optimize::standard)
+      : operators_(operators), level_(level) {}
+
+  const OperatorSet& operators() const noexcept { return operators_; }
+  const Operator* find(const Node& node) const noexcept { return operators_.find(node.op()); }
+  /// True where floating constants are parameters that must stay as they are.
+  bool keeps_parameters() const noexcept { return level_ == Optimize::train; }
+  Optimize level() const noexcept { return level_; }
+
+  /// Counts a change, and writes it down where somebody asked for details.
+  template <class... Args>
+  void changed(std::string_view pattern, const Args&... args) {
+    ++changes;
+    if (details) details->push_back(format(pattern, args...));
+  }
+  size_t changes = 0;
+  std::vector<std::string>* details = nullptr;
+  SizeTable sizes;  // what the symbols in the graph's types mean
+
+ private:
+  const OperatorSet& operators_;
+  Optimize level_;
+};
+
+struct Pass {
+  std::string_view name, doc;
+  /// Rewrites the nodes of this graph; the pipeline calls it for subgraphs too. It may remove or replace nodes with subgraphs, but must not
+  /// touch the nodes of another graph.
+  void (*run)(Graph& graph, PassContext& context);
+  uint8_t stages = 0;           // bits of kSimplify, kFuse
+  bool while_training = false;  // also at level train
+};
+inline constexpr uint8_t kSimplify = 1, kFuse = 2;
+
+// The passes, each in the file of its name.
+void outputs_of_their_own(Graph&, PassContext&);
+void remove_identities(Graph&, PassContext&);
+void remove_no_ops(Graph&, PassContext&);
+void inline_constant_ifs(Graph&, PassContext&);
+void fold_shapes(Graph&, PassContext&);
+void fold_constants(Graph&, PassContext&);
+void merge_common_subexpressions(Graph&, PassContext&);
+void raise_activations(Graph&, PassContext&);
+void raise_normalizations(Graph&, PassContext&);
+void fold_batch_normalizations(Graph&, PassContext&);
+void fold_scales(Graph&, PassContext&);
+void fold_pads(Graph&, PassContext&);
+void fuse_products(Graph&, PassContext&);
+void remove_dead_code(Graph&, PassContext&);
+
+}  // namespace minnow

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/pipeline.h"
+
+#include <chrono>
+
+#include "ops/infer.h"
+#include "passes/rewrite.h"
+
+namespace minnow {
+namespace {
+
+// Within a stage the list is repeated until nothing changes. What fuses runs last: it takes operators apart that other passes look for.
+constexpr uint8_t kBoth = kSimplify | kFuse;
+constexpr Pass kPasses[] = {
+    {"outputs_of_their_own", "outputs of subgraphs that are outer values get a node of their own", outputs_of_their_own, kSimplify, true},
+    {"remove_identities", "Identity, and Dropout outside training", remove_identities, kBoth, true},
+    {"fold_shapes", "what is computed from known dimensions becomes a constant", fold_shapes, kBoth, true},
+    {"fold_constants", "what is computed from constants becomes a constant", fold_constants, kBoth, true},
+    {"inline_constant_ifs", "an If with a constant condition becomes the branch that is taken", inline_constant_ifs, kSimplify, true},
+    {"remove_no_ops", "nodes whose result is their input; reshapes in a row", remove_no_ops, kBoth},
+    {"merge_common_subexpressions", "equal constants, and nodes that compute the same", merge_common_subexpressions, kBoth, true},
+    {"raise_activations", "activation functions written out in arithmetic become operators", raise_activations, kSimplify},
+    {"raise_normalizations", "LayerNormalization and RMSNormalization written out become operators", raise_normalizations, kSimplify},
+    {"fold_batch_normalizations", "BatchNormalization goes into the weights before it", fold_batch_normalizations, kSimplify},
+    {"fold_scales", "numbers multiplied with or added to channels go into weights and biases", fold_scales, kSimplify},
+    {"fold_pads", "zeros around an image become the padding of what reads it", fold_pads, kSimplify},
+    {"fuse_products", "bias, residual, activation, transposed and scaled factors join Conv, Gemm and MatMul", fuse_products, kFuse},
+    {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kBoth, true},
+};
+
+// Each round makes the graph smaller or moves something one step; models need three or four.
+constexpr int kMostRounds = 12;
+
+size_t count_nodes(Graph& graph) {
+  size_t count = 0;
+  for_each_graph(graph, [&](Graph& each) { count += each.node_count(); });
+  return count;
+}
+
+/// Types while passes run: what is inferred holds for all sizes, what the file claims about values between inputs and outputs is dropped,
+/// and every dimension has a symbol.
+class Types {
+ public:
+  Types(Graph& graph, PassContext& context) : graph_(graph) {
+    infer_types(context.operators(), graph);
+    for (const auto& input : graph.inputs()) name_dims(input->type, context.sizes);
+    for (const State& state : graph.states()) name_dims(state.current->type, context.sizes);
+    for (const Value* output : graph.outputs()) declared_.push_back(output->type);
+  }
+  /// Afterwards types are for people: dimensions without a name lose the one that was made for them, and outputs keep what was declared.
+  void finish() {
+    for_each_graph(graph_, [&](Graph& each) {
+      for (const auto& input : each.inputs()) unname_dims(input->type);
+      for (const State& state : each.states()) unname_dims(state.current->type);
+      for (Node& node : each.nodes())
+        for (size_t i = 0; i < node.output_count(); ++i)
+          if (node.output(i)) unname_dims(node.output(i)->type);
+    });
+    for (size_t i = 0; i < declared_.size(); ++i) keep_declared(*graph_.outputs()[i], declared_[i]);
+  }
+
+ private:
+  static void name_dims(ValueType& type, SizeTable& sizes) {
+    if (!type.dims) return;
+    for (Dim& dim : *type.dims)
+      if (!dim.known() && dim.symbol.empty()) dim = sizes.unknown();
+  }
+  static void unname_dims(ValueType& type) {
+    if (!type.dims) return;
+    for (Dim& dim : *type.dims)
+      if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
+  }
+  static void keep_declared(Value& output, const ValueType& declared) {
+    ValueType& type = output.type;
+    if (output.constant() || output.is_input() || type.kind != ValueType::Kind::tensor || declared.kind != type.kind || !declared.dims)
+      return;
+    if (!type.dims) {
+      type.dims = declared.dims;
+    } else if (type.dims->size() == declared.dims->size()) {
+      for (size_t i = 0; i < type.dims->size(); ++i)
+        if (Dim& dim = (*type.dims)[i]; !dim.known() && !(*declared.dims)[i].symbol.empty()) dim = (*declared.dims)[i];
+    }
+  }
+
+  Graph& graph_;
+  std::vector<ValueType> declared_;
+};
+
+void run_on_all(const Pass& pass, Graph& graph, PassContext& context) {
+  for_each_graph(graph, [&](Graph& each) { pass.run(each, context); });
+}
+
+size_t run_stage(uint8_t stage, Graph& graph, PassContext& context, const OptimizeOptions& options) {
+  size_t changes = 0;
+  for (const Pass& pass : kPasses) {
+    if (!(pass.stages & stage) || (options.level == Optimize::train && !pass.while_training)) continue;
+    PassReport report;
+    context.changes = 0;
+    context.details = options.report ? &report.details : nullptr;
+    const auto start = std::chrono::steady_clock::now();
+    run_on_all(pass, graph, context);
+    changes += context.changes;
+    if (!options.report || !context.changes) continue;
+    report.pass = pass.name;
+    report.changes = context.changes;
+    report.nodes = count_nodes(graph);
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    options.report(report);
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::span<const Pass> all_passes() { return kPasses; }
+
+void optimize(Graph& graph, const OperatorSet& operators, const OptimizeOptions& options) {
+  if (options.level == Optimize::none) return;
+  PassContext context(operators, options.level);
+  Types types(graph, context);
+  for (uint8_t stage : {kSimplify, kFuse})
+    for (int round = 0; round < kMostRounds && run_stage(stage, graph, context, options); ++round) {}
+  types.finish();
+  verify(graph);
+}
+
+size_t run_pass(std::string_view name, Graph& graph, const OperatorSet& operators, Optimize level, std::vector<std::string>* details) {
+  for (const Pass& pass : kPasses)
+    if (pass.name == name) {
+      PassContext context(operators, level);
+      Types types(graph, context);
+      fold_shapes(graph, context);  // infers the shapes
+      context.changes = 0;
+      context.details = details;
+      run_on_all(pass, graph, context);
+      types.finish();
+      verify(graph);
+      return context.changes;
+    }
+  throw InvalidArgument("there is no pass \"{}\"", name);
+}
+
+}  // namespace minnow

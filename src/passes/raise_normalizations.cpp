@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// LayerNormalization and RMSNormalization that are written out: x (or x less its mean) divided by the root of the mean of its squares.
+#include <numeric>
+
+#include "passes/match.h"
+
+namespace minnow {
+namespace {
+
+struct Normalized {
+  Value* x;       // what is normalized
+  bool centered;  // its mean is taken off first
+  size_t axis;    // the first of the last dimensions, over which it is normalized
+  float epsilon;
+};
+
+class NormalizationRaiser {
+ public:
+  NormalizationRaiser(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  void run() {
+    for (Node& node : graph_.nodes()) {
+      if ((node.op() != "Mul" && node.op() != "Div") || !node.output(0) || !is_float(node.output(0)->type.dtype)) continue;
+      if (const auto found = normalized(node)) raise(node, *found);
+    }
+  }
+
+ private:
+  /// The first axis of a mean over the last dimensions of x that keeps them.
+  static std::optional<size_t> mean_axis(const Node* mean, const Value& x) {
+    const auto axes = mean ? ints_of(mean->input(1)) : std::nullopt;
+    const auto rank = rank_of(x);
+    if (!axes || axes->empty() || !rank || int_attribute(*mean, "keepdims", 1) == 0) return {};
+    std::vector<bool> reduced(*rank);
+    for (int64_t axis : *axes) {
+      const auto place = positive_axis(axis, *rank);
+      if (!place) return {};
+      reduced[*place] = true;
+    }
+    const size_t first = *rank - axes->size();
+    for (size_t i = 0; i < *rank; ++i)
+      if (reduced[i] != (i >= first)) return {};
+    return first;
+  }
+
+  /// True where `value` is x * x.
+  static bool is_square_of(const Value* value, const Value& x) {
+    const auto square = polynomial_in(value, x);
+    return square && *square == Polynomial{0, 0, 1, 0};
+  }
+
+  /// The number v in sqrt(v) or 1 / sqrt(v).
+  static const Value* under_root(const Value* value) {
+    const Node* node = value ? value->producer() : nullptr;
+    if (!node) return nullptr;
+    if (node->op() == "Sqrt") return node->input(0);
+    if (node->op() == "Pow" && is_scalar(node->input(1), 0.5)) return node->input(0);
+    return nullptr;
+  }
+  static const Value* under_inverse_root(const Value* value) {
+    const Node* node = value ? value->producer() : nullptr;
+    if (!node) return nullptr;
+    if (node->op() == "Reciprocal") return under_root(node->input(0));
+    if (node->op() == "Div" && is_scalar(node->input(0), 1)) return under_root(node->input(1));
+    if (node->op() == "Pow" && is_scalar(node->input(1), -0.5)) return node->input(0);
+    return nullptr;
+  }
+
+  std::optional<Normalized> normalized(const Node& node) {
+    for (size_t i = 0; i < (node.op() == "Mul" ? 2u : 1u); ++i) {
+      Value* base = node.input(i);
+      const Value* variance = node.op() == "Mul" ? under_inverse_root(node.input(1 - i)) : under_root(node.input(1));
+      const Node* sum = base ? made_by(variance, "Add") : nullptr;
+      if (!sum) continue;
+      const Value* mean = scalar_of(sum->input(1)) ? sum->input(0) : sum->input(1);
+      const auto epsilon = scalar_of(other_input(*sum, mean));
+      const Node* mean_of_squares = made_by(mean, "ReduceMean");
+      const auto axis = mean_axis(mean_of_squares, *base);
+      if (!epsilon || !axis || !is_square_of(mean_of_squares->input(0), *base)) continue;
+      Normalized found{base, false, *axis, static_cast<float>(*epsilon)};
+      const Node* difference = made_by(base, "Sub");
+      const Node* own_mean = difference ? made_by(difference->input(1), "ReduceMean") : nullptr;
+      if (own_mean && own_mean->input(0) == difference->input(0) && mean_axis(own_mean, *difference->input(0)) == axis) {
+        found.x = difference->input(0);
+        found.centered = true;
+      }
+      if (same_shape(*found.x, *node.output(0))) return found;
+    }
+    return {};
+  }
+
+  /// A constant that is multiplied or added along the normalized dimensions, with exactly their shape.
+  Value* fitted(Value* value, const Shape& shape) {
+    const Tensor* tensor = value ? value->constant() : nullptr;
+    if (!tensor) return nullptr;
+    Shape own = tensor->shape();
+    if (tensor->elements() == 1 && shape.elements() != 1) {
+      const std::vector<double> elements(static_cast<size_t>(shape.elements()), *scalar_of(value));
+      return &add_reals(graph_, tensor->dtype(), shape, elements);
+    }
+    while (own.rank() > shape.rank() && own[0] == 1) own.erase(0);
+    if (own != shape) return nullptr;
+    return own == tensor->shape() ? value : &graph_.add_constant(tensor->reshaped(shape), graph_.fresh_name(value->name()));
+  }
+
+  void raise(Node& root, const Normalized& found) {
+    const std::string_view op = found.centered ? "LayerNormalization" : "RMSNormalization";
+    if (!context_.operators().find(op)) return;
+    Shape shape;
+    for (size_t i = found.axis; i < *rank_of(*found.x); ++i) {
+      const auto dim = dim_of(*found.x, static_cast<int64_t>(i));
+      if (!dim) return;  // a scale cannot be made
+      shape.push_back(*dim);
+    }
+    Node* last = &root;
+    Value *scale = nullptr, *bias = nullptr;
+    if (Node* user = sole_user(*last->output(0)); user && user->op() == "Mul" && same_shape(*user->output(0), *last->output(0)))
+      if ((scale = fitted(other_input(*user, last->output(0)), shape))) last = user;
+    if (Node* user = found.centered ? sole_user(*last->output(0)) : nullptr;
+        user && user->op() == "Add" && same_shape(*user->output(0), *last->output(0)))
+      if ((bias = fitted(other_input(*user, last->output(0)), shape))) last = user;
+    if (!scale) {
+      const std::vector<double> ones(static_cast<size_t>(shape.elements()), 1);
+      scale = &add_reals(graph_, found.x->type.dtype, shape, ones);
+    }
+    context_.changed("{} is {} of \"{}\"", label_of(*last), op, found.x->name());
+    Attributes attributes{{"axis", static_cast<int64_t>(found.axis) - static_cast<int64_t>(*rank_of(*found.x))},
+                          {"epsilon", found.epsilon}};
+    replace(*last->output(0), op, {found.x, scale, bias}, std::move(attributes));
+    pending_.push_back(last);
+  }
+
+ public:
+  /// The nodes that were replaced lie behind the place of the walk, where removing them would disturb it.
+  void remove_replaced() {
+    for (Node* node : pending_) remove_dead(*node);
+  }
+
+ private:
+  Graph& graph_;
+  PassContext& context_;
+  std::vector<Node*> pending_;
+};
+
+}  // namespace
+
+void raise_normalizations(Graph& graph, PassContext& context) {
+  NormalizationRaiser raiser(graph, context);
+  raiser.run();
+  raiser.remove_replaced();
+}
+
+}  // namespace minnow

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary of passes: questions about nodes and values, and changes that keep names, types and the form of the graph right.
+#pragma once
+#include <optional>
+
+#include "graph/graph.h"
+#include "passes/pass.h"
+
+namespace minnow {
+
+// Questions.
+
+/// The node that makes `value` if it is that operator, else null.
+Node* made_by(const Value* value, std::string_view op) noexcept;
+/// The one node that uses `value`, if there is one alone, in the same graph, and the value is no output; else null.
+Node* sole_user(const Value& value) noexcept;
+inline bool has_one_use(const Value& value) noexcept { return sole_user(value) != nullptr; }
+/// True for an output that the graph gives under its name (the next value of a state has none).
+bool is_named_output(const Value& value) noexcept;
+/// The other input of a node with two inputs.
+inline Value* other_input(const Node& node, const Value* one) noexcept { return node.input(0) == one ? node.input(1) : node.input(0); }
+
+/// The rank, where it is known.
+std::optional<size_t> rank_of(const Value& value) noexcept;
+/// Dimension `axis` (from the end where negative), where it is a known number.
+std::optional<int64_t> dim_of(const Value& value, int64_t axis) noexcept;
+/// True where the shapes are the same for certain: equal numbers, or equal symbols, everywhere.
+bool same_shape(const Value& a, const Value& b) noexcept;
+inline bool same_dtype(const Value& a, const Value& b) noexcept {
+  return a.type.kind == b.type.kind && a.type.dtype == b.type.dtype && a.type.dtype != DType::undefined;
+}
+/// The one element of a constant of one element.
+std::optional<double> scalar_of(const Value* value) noexcept;
+/// True where `value` is a constant of one element that is `expected`, within the precision of half floats.
+bool is_scalar(const Value* value, double expected) noexcept;
+/// The elements of a constant.
+std::optional<Ints> ints_of(const Value* value);
+std::optional<std::vector<double>> reals_of(const Value* value);
+
+int64_t int_attribute(const Node& node, std::string_view name, int64_t fallback) noexcept;
+float real_attribute(const Node& node, std::string_view name, float fallback) noexcept;
+std::string_view text_attribute(const Node& node, std::string_view name, std::string_view fallback = {}) noexcept;
+const Ints* ints_attribute(const Node& node, std::string_view name) noexcept;
+/// `axis` in [0, rank), where it is in range.
+std::optional<size_t> positive_axis(int64_t axis, size_t rank) noexcept;
+/// A name for reports: the node's, or that of its first output.
+std::string label_of(const Node& node);
+
+/// Bytes that a constant takes in a file.
+size_t stored_bytes(DType dtype, const Shape& shape);
+
+// Changes.
+
+/// Makes everything use `with` in place of `value`. Where `value` is an output of the model, `with` takes over its name; false, and nothing
+/// done, where it cannot (it is an input, a constant, or an output itself).
+bool forward(Value& value, Value& with);
+/// Puts a node with one output before the producer of `value`, in its place: the output takes over name, type and users. The old producer
+/// stays, unused; see remove_dead.
+Node& replace(Value& value, std::string_view op, const std::vector<Value*>& inputs, Attributes attributes = {}, std::string name = {});
+/// The same where the new node was made already (its output 0 becomes what `value` was).
+void take_place_of(Value& value, Value& with);
+/// Removes `node` if nothing uses its outputs, then in the same way what made its inputs in this graph. Safe for the current node of
+/// an iteration and nodes before it.
+void remove_dead(Node& node);
+/// Infers the types of the outputs of a node that was made without taking another's place.
+void infer_node(PassContext& context, Node& node);
+/// A constant of the same dtype as `like` with these elements (rounded to it).
+Value& add_reals(Graph& graph, DType dtype, const Shape& shape, std::span<const double> values, std::string name = {});
+Value& add_ints(Graph& graph, std::span<const int64_t> values, std::string name = {});  // i64, rank 1
+
+/// Calls body(graph) for `graph` and every graph within, outer ones first.
+template <class F>
+void for_each_graph(Graph& graph, F&& body) {
+  body(graph);
+  for (Node& node : graph.nodes())
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) for_each_graph(**subgraph, body);
+}
+
+}  // namespace minnow

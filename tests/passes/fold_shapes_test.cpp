@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "support/passes.h"
+
+namespace minnow::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(FoldShapes, known_dimensions_become_constants) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, 3, 4]
+    const two = i64[] 2
+    s = Shape(x)
+    d: i64[] = Gather(s, two) {axis = 0}
+    n: i64[] = Size(x)
+    y: i64[] = Add(d, n)
+    output y
+    output d
+  })",
+                            {"fold_shapes", "remove_dead_code"});
+  EXPECT_EQ(r.ops(), "Size Add");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(FoldShapes, flattening_keeps_the_symbolic_batch) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, 3, 4]
+    const zero = i64[] 0
+    const axes = i64[1] [0]
+    const rest = i64[1] [-1]
+    s = Shape(x)
+    d: i64[] = Gather(s, zero) {axis = 0}
+    u: i64[1] = Unsqueeze(d, axes)
+    shape: i64[2] = Concat(u, rest) {axis = 0}
+    y: f32[batch, 12] = Reshape(x, shape)
+    output y
+  })",
+                            {"fold_shapes", "remove_dead_code"});
+  EXPECT_EQ(r.ops(), "Reshape");
+  EXPECT_THAT(to_text(*r.after), HasSubstr("i64[2] [0, 12]"));  // not -1, which a batch of 0 would leave open
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(FoldShapes, another_value_of_the_same_symbol_is_copied_too) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, time, 12]
+    input z: f32[batch, 5]
+    const i0 = i64[1] [0]
+    const i1 = i64[1] [1]
+    const i2 = i64[1] [2]
+    const heads = i64[2] [3, 4]
+    sx = Shape(x)
+    sz = Shape(z)
+    b: i64[1] = Slice(sz, i0, i1)
+    t: i64[1] = Slice(sx, i1, i2)
+    shape: i64[4] = Concat(b, t, heads) {axis = 0}
+    y: f32[batch, time, 3, 4] = Reshape(x, shape)
+    output y
+  })",
+                            {"fold_shapes", "remove_dead_code"});
+  EXPECT_EQ(r.ops(), "Reshape");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(FoldShapes, a_shape_with_two_unknowns_stays) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[a, b]
+    const order = i64[2] [1, 0]
+    s = Shape(x)
+    t: i64[2] = Gather(s, order) {axis = 0}
+    y: f32[b, a] = Reshape(x, t)
+    output y
+  })",
+                            {"fold_shapes", "remove_dead_code"});
+  EXPECT_EQ(r.ops(), "Shape Gather Reshape");
+}
+
+TEST(FoldShapes, expand_by_its_own_dimensions) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, 1]
+    const i0 = i64[1] [0]
+    const i1 = i64[1] [1]
+    const four = i64[1] [4]
+    s = Shape(x)
+    b: i64[1] = Slice(s, i0, i1)
+    shape: i64[2] = Concat(b, four) {axis = 0}
+    y: f32[batch, 4] = Expand(x, shape)
+    output y
+  })",
+                            {"fold_shapes", "remove_dead_code"});
+  EXPECT_EQ(r.ops(), "Expand");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+}  // namespace
+}  // namespace minnow::test

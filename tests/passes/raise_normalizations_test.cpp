@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "support/passes.h"
+
+namespace minnow::test {
+namespace {
+
+TEST(RaiseNormalizations, layer_normalization_of_pytorch) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, 5, 8]
+    const axes = i64[1] [-1]
+    const two = f32[] 2
+    const epsilon = f32[] 1e-05
+    const random_scale = f32[8] fill 0
+    const random_bias = f32[8] fill 0
+    mean = ReduceMean(x, axes)
+    d = Sub(x, mean)
+    squares = Pow(d, two)
+    variance = ReduceMean(squares, axes)
+    sum = Add(variance, epsilon)
+    deviation = Sqrt(sum)
+    n = Div(d, deviation)
+    scaled = Mul(n, random_scale)
+    y = Add(scaled, random_bias)
+    output y
+  })",
+                            {"raise_normalizations"});
+  EXPECT_EQ(r.nodes(), "y = LayerNormalization(x, random_scale, random_bias) {axis = -1, epsilon = 1e-05}\n");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(RaiseNormalizations, over_two_dimensions_with_a_reciprocal_and_no_bias) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[3, 4, 5]
+    const axes = i64[2] [1, 2]
+    const epsilon = f32[] 0.001
+    const one = f32[] 1
+    mean = ReduceMean(x, axes)
+    d = Sub(x, mean)
+    squares = Mul(d, d)
+    variance = ReduceMean(squares, axes)
+    sum = Add(epsilon, variance)
+    deviation = Sqrt(sum)
+    inverse = Div(one, deviation)
+    y = Mul(inverse, d)
+    output y
+  })",
+                            {"raise_normalizations"});
+  EXPECT_EQ(r.ops(), "LayerNormalization");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(RaiseNormalizations, rms_normalization) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[2, seq, 8]
+    const axes = i64[1] [2]
+    const two = f32[] 2
+    const epsilon = f32[] 1e-06
+    const random_scale = f32[8] fill 0
+    squares = Pow(x, two)
+    mean = ReduceMean(squares, axes)
+    sum = Add(mean, epsilon)
+    root = Sqrt(sum)
+    inverse = Reciprocal(root)
+    n = Mul(x, inverse)
+    y = Mul(random_scale, n)
+    output y
+  })",
+                            {"raise_normalizations"});
+  EXPECT_EQ(r.nodes(), "y = RMSNormalization(x, random_scale) {axis = -1, epsilon = 1e-06}\n");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(RaiseNormalizations, only_over_the_last_dimensions) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[2, 4, 3, 3]
+    const axes = i64[1] [1]
+    const two = f32[] 2
+    const epsilon = f32[] 1e-06
+    mean = ReduceMean(x, axes)
+    d = Sub(x, mean)
+    squares = Pow(d, two)
+    variance = ReduceMean(squares, axes)
+    sum = Add(variance, epsilon)
+    root = Sqrt(sum)
+    y = Div(d, root)
+    output y
+  })",
+                            {"raise_normalizations"});
+  EXPECT_EQ(r.changes, 0u);
+}
+
+TEST(RaiseNormalizations, two_in_a_row) {
+  std::string text = "graph {\n input x: f32[2, 8]\n const axes = i64[1] [-1]\n const two = f32[] 2\n const epsilon = f32[] 1e-05\n";
+  for (const char* n : {"1", "2"}) {
+    const std::string i = n, in = i == "1" ? "x" : "n1";
+    text += "m" + i + " = ReduceMean(" + in + ", axes)\n d" + i + " = Sub(" + in + ", m" + i + ")\n q" + i + " = Pow(d" + i + ", two)\n v" +
+            i + " = ReduceMean(q" + i + ", axes)\n s" + i + " = Add(v" + i + ", epsilon)\n r" + i + " = Sqrt(s" + i + ")\n n" + i +
+            " = Div(d" + i + ", r" + i + ")\n";
+  }
+  const Rewrite r = rewrite(text + "output n2\n}", {"raise_normalizations"});
+  EXPECT_EQ(r.ops(), "LayerNormalization LayerNormalization");
+  EXPECT_TRUE(numbers_stay(r, 1e-4));
+}
+
+}  // namespace
+}  // namespace minnow::test
