@@ -9,6 +9,7 @@ namespace minnow {
   X(activation)                     \
   X(arg_extreme)                    \
   X(attention)                      \
+  X(audio)                          \
   X(batch_normalization)            \
   X(binary)                         \
   X(cast)                           \
@@ -24,6 +25,7 @@ namespace minnow {
   X(einsum)                         \
   X(expand)                         \
   X(fill)                           \
+  X(fourier)                        \
   X(fused)                          \
   X(fused_elementwise)              \
   X(gather)                         \
@@ -40,6 +42,7 @@ namespace minnow {
   X(pool)                           \
   X(quantize_linear)                \
   X(quantized)                      \
+  X(random)                         \
   X(recurrent)                      \
   X(reduce)                         \
   X(reshape)                        \
@@ -54,6 +57,7 @@ namespace minnow {
   X(slice)                          \
   X(softmax)                        \
   X(space)                          \
+  X(tfidf_vectorizer)               \
   X(transpose)                      \
   X(unary)                          \
   X(unique)                         \

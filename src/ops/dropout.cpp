@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "ops/operator.h"
 #include "ops/random.h"
 
 namespace minnow {
-
-RandomStream random_stream(std::optional<uint64_t> seed) {
-  static std::atomic<uint64_t> calls = 0;
-  if (seed) return RandomStream(*seed);
-  return RandomStream(RandomStream(++calls).next());  // mixed once, so that the streams of consecutive calls do not overlap
-}
 
 namespace {
 

@@ -5,8 +5,9 @@
 namespace minnow {
 namespace {
 
-constexpr Attribute<bool> kInputForget{"input_forget", false, "the forget gate is 1 - the input gate"};
-constexpr Attribute<bool> kLinearBeforeReset{"linear_before_reset", false, "the reset gate scales the product with R, not the state"};
+constexpr Attribute<bool> kInputForget{"input_forget", false, MINNOW_DOC("the forget gate is 1 - the input gate")};
+constexpr Attribute<bool> kLinearBeforeReset{"linear_before_reset", false,
+                                             MINNOW_DOC("the reset gate scales the product with R, not the state")};
 
 constexpr int64_t kRnnGates = 1, kGruGates = 3, kLstmGates = 4, kLstmPeepholes = 3;
 
@@ -89,11 +90,11 @@ void lstm(const NodeView& node, KernelArgs& args) {
 
 std::vector<AttributeSpec> attributes(std::initializer_list<AttributeSpec> more) {
   std::vector<AttributeSpec> list = {
-      optional("activations", AttributeKind::texts, "names of the activations, in order of use, of each direction"),
-      optional("activation_alpha", AttributeKind::reals, "one for each activation that takes an alpha"),
-      optional("activation_beta", AttributeKind::reals, "one for each activation that takes a beta"),
-      optional("clip", AttributeKind::real, "inputs of activations are limited to [-clip, clip]"),
-      optional("hidden_size", AttributeKind::integer, "must agree with R"),
+      optional("activations", AttributeKind::texts, MINNOW_DOC("names of the activations, in order of use, of each direction")),
+      optional("activation_alpha", AttributeKind::reals, MINNOW_DOC("one for each activation that takes an alpha")),
+      optional("activation_beta", AttributeKind::reals, MINNOW_DOC("one for each activation that takes a beta")),
+      optional("clip", AttributeKind::real, MINNOW_DOC("inputs of activations are limited to [-clip, clip]")),
+      optional("hidden_size", AttributeKind::integer, MINNOW_DOC("must agree with R")),
       kRecurrentDirection,
       kRecurrentLayout};
   list.insert(list.end(), more);
@@ -110,11 +111,11 @@ std::vector<Operator> recurrent_operators() {
        .since = 22,
        .doc = MINNOW_DOC("A simple recurrent layer: h = f(x W^T + h R^T + b). Sequences may end before the last step; then Y is 0 there."),
        .inputs = {{"X", kFloats},
-                  {"W", kFloats},
-                  {"R", kFloats},
-                  {"B", kFloats, kOptional},
+                  {.name = "W", .dtypes = kFloats, .like = "X"},
+                  {.name = "R", .dtypes = kFloats, .like = "X"},
+                  {.name = "B", .dtypes = kFloats, .arity = kOptional, .like = "X"},
                   {"sequence_lens", kLengths, kOptional},
-                  {"initial_h", kFloats, kOptional}},
+                  {.name = "initial_h", .dtypes = kFloats, .arity = kOptional, .like = "X"}},
        .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}},
        .attributes = attributes({}),
        .infer_shapes = rnn_shapes,
@@ -123,11 +124,11 @@ std::vector<Operator> recurrent_operators() {
        .since = 22,
        .doc = MINNOW_DOC("Gated recurrent units. Source: Cho et al. 2014, \"Learning phrase representations using RNN encoder-decoder\"."),
        .inputs = {{"X", kFloats},
-                  {"W", kFloats},
-                  {"R", kFloats},
-                  {"B", kFloats, kOptional},
+                  {.name = "W", .dtypes = kFloats, .like = "X"},
+                  {.name = "R", .dtypes = kFloats, .like = "X"},
+                  {.name = "B", .dtypes = kFloats, .arity = kOptional, .like = "X"},
                   {"sequence_lens", kLengths, kOptional},
-                  {"initial_h", kFloats, kOptional}},
+                  {.name = "initial_h", .dtypes = kFloats, .arity = kOptional, .like = "X"}},
        .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}},
        .attributes = attributes({kLinearBeforeReset}),
        .infer_shapes = gru_shapes,
@@ -137,13 +138,13 @@ std::vector<Operator> recurrent_operators() {
        .doc = MINNOW_DOC("Long short-term memory, with peepholes where P is given. Source: Hochreiter, Schmidhuber 1997; Gers, Schmidhuber "
                          "2000 (peepholes)."),
        .inputs = {{"X", kFloats},
-                  {"W", kFloats},
-                  {"R", kFloats},
-                  {"B", kFloats, kOptional},
+                  {.name = "W", .dtypes = kFloats, .like = "X"},
+                  {.name = "R", .dtypes = kFloats, .like = "X"},
+                  {.name = "B", .dtypes = kFloats, .arity = kOptional, .like = "X"},
                   {"sequence_lens", kLengths, kOptional},
-                  {"initial_h", kFloats, kOptional},
-                  {"initial_c", kFloats, kOptional},
-                  {"P", kFloats, kOptional}},
+                  {.name = "initial_h", .dtypes = kFloats, .arity = kOptional, .like = "X"},
+                  {.name = "initial_c", .dtypes = kFloats, .arity = kOptional, .like = "X"},
+                  {.name = "P", .dtypes = kFloats, .arity = kOptional, .like = "X"}},
        .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}, {"Y_c", same_as("X"), kOptional}},
        .attributes = attributes({kInputForget}),
        .infer_shapes = lstm_shapes,

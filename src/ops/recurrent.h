@@ -5,8 +5,8 @@
 
 namespace minnow {
 
-inline constexpr Attribute<std::string_view> kRecurrentDirection{"direction", "forward", "forward, reverse or bidirectional"};
-inline constexpr Attribute<bool> kRecurrentLayout{"layout", false, "the batch comes first in X, Y and the states"};
+inline constexpr Attribute<std::string_view> kRecurrentDirection{"direction", "forward", MINNOW_DOC("forward, reverse or bidirectional")};
+inline constexpr Attribute<bool> kRecurrentLayout{"layout", false, MINNOW_DOC("the batch comes first in X, Y and the states")};
 
 /// The sizes of a recurrent node, checked against all its inputs.
 struct RecurrentSizes {

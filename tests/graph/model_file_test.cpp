@@ -141,6 +141,7 @@ TEST(ModelFile, contents_are_used_in_place_and_stored_once) {
   EXPECT_EQ(copy->source, path);
   Tensor kept = *copy->constants()[3]->constant();
   copy.reset();
+  std::filesystem::remove(path);
   EXPECT_EQ(numbers(kept), numbers(pattern({1000}, 5)));  // the mapping lives as long as a tensor does
 }
 
@@ -170,6 +171,7 @@ TEST(ModelFile, errors_name_the_file) {
   } catch (const InvalidModel& error) {
     EXPECT_EQ(error.what(), path + ": it does not begin as a .minnow file does");
   }
+  std::filesystem::remove(path);
   EXPECT_THROW(read_model((scratch_dir() / "missing.minnow").string()), IoError);
   EXPECT_THAT(error_in({}), HasSubstr("model in memory: it does not begin"));
 }

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The discrete Fourier transform, whole and in frames.
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr Attribute<bool> kInverse{"inverse", false};
+constexpr Attribute<bool> kOneSided{
+    "onesided", false, MINNOW_DOC("keeps the first half of the spectrum of a real signal; inverse: takes it and gives a real signal")};
+constexpr Attribute<bool> kStftOneSided{"onesided", true, MINNOW_DOC("keeps the first half of the spectrum of a real signal")};
+
+size_t size(int64_t n) { return static_cast<size_t>(n); }
+
+/// Transforms of one length.
+class Fourier {
+ public:
+  Fourier(int64_t length, bool inverse) : length_(size(length)), roots_(length_) {
+    for (size_t i = 0; i < length_; ++i) {
+      const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(length_);
+      roots_[i] = {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
+    }
+  }
+  void operator()(const std::vector<Complex>& from, std::vector<Complex>& to) const {
+    to.resize(length_);
+    transform(from.data(), 1, to.data(), length_);
+  }
+
+ private:
+  // Halves while the length is even (Cooley, Tukey 1965) and sums up what is left: `count` elements of x, `step` apart.
+  void transform(const Complex* x, size_t step, Complex* y, size_t count) const {
+    if (count % 2 != 0) {
+      for (size_t k = 0; k < count; ++k) {
+        Complex sum = 0;
+        for (size_t i = 0, place = 0; i < count; ++i) {
+          sum += x[i * step] * roots_[place * step];
+          if ((place += k) >= count) place -= count;
+        }
+        y[k] = sum;
+      }
+      return;
+    }
+    const size_t half = count / 2;
+    if (half == 0) return;
+    transform(x, 2 * step, y, half);
+    transform(x + step, 2 * step, y + half, half);
+    for (size_t k = 0; k < half; ++k) {
+      const Complex even = y[k], odd = y[half + k] * roots_[k * step];
+      y[k] = even + odd;
+      y[half + k] = even - odd;
+    }
+  }
+
+  size_t length_;
+  std::vector<Complex> roots_;
+};
+
+struct DftPlan {
+  size_t axis;
+  int64_t length;  // of the transform
+  Shape result;
+  bool inverse, one_sided;
+
+  static DftPlan of(const NodeView& node) {
+    DftPlan plan;
+    const Shape& x = node.input_shape(0);
+    if (x.rank() < 2 || (x.back() != 1 && x.back() != 2))
+      node.fail("the last dimension should be 1 (real) or 2 (real and imaginary part), the shape is {}", x);
+    plan.axis = node.normalize_axis(node.has_input(2) ? node.int_scalar(2) : -2, x.rank());
+    if (plan.axis == x.rank() - 1) node.fail("the last dimension holds real and imaginary parts and cannot be transformed");
+    plan.inverse = node.attribute(kInverse), plan.one_sided = node.attribute(kOneSided);
+    plan.length = x[plan.axis];
+    if (plan.inverse && plan.one_sided) plan.length = 2 * (plan.length - 1);
+    if (node.has_input(1)) plan.length = node.int_scalar(1);
+    if (plan.length < 1) node.fail("a transform of length {} is not possible", plan.length);
+    plan.result = x;
+    plan.result[plan.axis] = plan.one_sided && !plan.inverse ? plan.length / 2 + 1 : plan.length;
+    plan.result[x.rank() - 1] = plan.inverse && plan.one_sided ? 1 : 2;
+    return plan;
+  }
+};
+
+Shapes dft_shape(const NodeView& node) { return {DftPlan::of(node).result}; }
+
+void dft(const NodeView& node, KernelArgs& args) {
+  const DftPlan plan = DftPlan::of(node);
+  const Shape& shape = args.input(0).shape();
+  const std::vector<double> x = args.reals(0);
+  std::vector<double> y(size(plan.result.elements()));
+  if (y.empty()) return;
+  const int64_t parts = shape.back(), kept = plan.result.back(), inner = shape.product(plan.axis + 1, shape.rank() - 1),
+                known = shape[plan.axis], made = plan.result[plan.axis];
+  const bool half_known = plan.inverse && plan.one_sided;  // the rest mirrors it
+  const int64_t taken = std::min(known, half_known ? plan.length / 2 + 1 : plan.length);
+  const Fourier transform(plan.length, plan.inverse);
+  std::vector<Complex> line(size(plan.length)), spectrum;
+  for (int64_t outer = 0; outer < shape.product(0, plan.axis); ++outer)
+    for (int64_t i = 0; i < inner; ++i) {
+      std::fill(line.begin(), line.end(), Complex());
+      for (int64_t k = 0; k < taken; ++k) {
+        const double* at = x.data() + ((outer * known + k) * inner + i) * parts;
+        line[size(k)] = {at[0], parts == 2 ? at[1] : 0};
+        if (half_known && k > 0) line[size(plan.length - k)] = std::conj(line[size(k)]);
+      }
+      if (half_known) {  // these two mirror themselves, so that they can only be real
+        line[0] = line[0].real();
+        if (plan.length % 2 == 0 && taken > plan.length / 2)
+          line[size(plan.length / 2)] = x[size(((outer * known + plan.length / 2) * inner + i) * parts)];
+      }
+      transform(line, spectrum);
+      const double scale = plan.inverse ? 1 / static_cast<double>(plan.length) : 1;
+      for (int64_t k = 0; k < made; ++k) {
+        double* to = y.data() + ((outer * made + k) * inner + i) * kept;
+        to[0] = spectrum[size(k)].real() * scale;
+        if (kept == 2) to[1] = spectrum[size(k)].imag() * scale;
+      }
+    }
+  args.write(0, y);
+}
+
+struct StftPlan {
+  int64_t batch, samples, parts, step, frame, frames, bins;
+
+  static StftPlan of(const NodeView& node) {
+    StftPlan plan;
+    const Shape& x = node.input_shape(0);
+    if (x.rank() != 3 || (x[2] != 1 && x[2] != 2)) node.fail("the signal should have shape [batch, length, 1 or 2], it has {}", x);
+    plan.batch = x[0], plan.samples = x[1], plan.parts = x[2];
+    plan.step = node.int_scalar(1);
+    if (plan.step < 1) node.fail("frame_step is {}", plan.step);
+    if (node.has_input(2) && node.input_shape(2).rank() != 1)
+      node.fail("the window should have rank 1, it has shape {}", node.input_shape(2));
+    if (!node.has_input(2) && !node.has_input(3)) node.fail("neither a window nor frame_length is given");
+    plan.frame = node.has_input(3) ? node.int_scalar(3) : node.input_shape(2)[0];
+    if (node.has_input(2) && node.input_shape(2)[0] != plan.frame)
+      node.fail("the window has {} elements, frames have {}", node.input_shape(2)[0], plan.frame);
+    if (plan.frame < 1 || plan.frame > plan.samples) node.fail("frames of {} do not fit a signal of {}", plan.frame, plan.samples);
+    plan.frames = (plan.samples - plan.frame) / plan.step + 1;
+    plan.bins = node.attribute(kStftOneSided) ? plan.frame / 2 + 1 : plan.frame;
+    return plan;
+  }
+};
+
+Shapes stft_shape(const NodeView& node) {
+  const StftPlan plan = StftPlan::of(node);
+  return {Shape{plan.batch, plan.frames, plan.bins, 2}};
+}
+
+void stft(const NodeView& node, KernelArgs& args) {
+  const StftPlan plan = StftPlan::of(node);
+  const std::vector<double> x = args.reals(0), window = args.has_input(2) ? args.reals(2) : std::vector<double>(size(plan.frame), 1.0);
+  std::vector<double> y(size(args.output(0).elements()));
+  const Fourier transform(plan.frame, false);
+  std::vector<Complex> frame(size(plan.frame)), spectrum;
+  double* to = y.data();
+  for (int64_t b = 0; b < plan.batch; ++b)
+    for (int64_t f = 0; f < plan.frames; ++f) {
+      const double* from = x.data() + (b * plan.samples + f * plan.step) * plan.parts;
+      for (int64_t i = 0; i < plan.frame; ++i, from += plan.parts)
+        frame[size(i)] = window[size(i)] * Complex(from[0], plan.parts == 2 ? from[1] : 0);
+      transform(frame, spectrum);
+      for (int64_t k = 0; k < plan.bins; ++k) {
+        *to++ = spectrum[size(k)].real();
+        *to++ = spectrum[size(k)].imag();
+      }
+    }
+  args.write(0, y);
+}
+
+}  // namespace
+
+std::vector<Operator> fourier_operators() {
+  return {
+      {.name = "DFT",
+       .since = 20,
+       .doc = MINNOW_DOC("The discrete Fourier transform along one axis; the signal is cut or filled with zeros to dft_length. The last "
+                         "dimension holds a real "
+                         "number, or real and imaginary part. The inverse is divided by the length."),
+       .inputs = {{"input", kFloats}, {"dft_length", kIndex, kOptional}, {"axis", kI64, kOptional}},
+       .outputs = {{"output", same_as("input")}},
+       .attributes = {kInverse, kOneSided},
+       .infer_shapes = dft_shape,
+       .reference = dft},
+      {.name = "STFT",
+       .since = 17,
+       .doc = MINNOW_DOC("Fourier transforms of frames of a signal, each multiplied by a window: [batch, frames, frequencies, 2]."),
+       .inputs = {{"signal", kFloats},
+                  {"frame_step", kIndex},
+                  {.name = "window", .dtypes = kFloats, .arity = kOptional, .like = "signal"},
+                  {"frame_length", kIndex, kOptional}},
+       .outputs = {{"output", same_as("signal")}},
+       .attributes = {kStftOneSided},
+       .infer_shapes = stft_shape,
+       .reference = stft},
+  };
+}
+
+}  // namespace minnow

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that draw random numbers. With a seed every run gives the same numbers, without one every run gives others.
+#include "ops/random.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "ops/operator.h"
+
+namespace minnow {
+
+RandomStream random_stream(std::optional<uint64_t> seed) {
+  static std::atomic<uint64_t> calls = 0;
+  return seed ? RandomStream(*seed) : RandomStream(0, ++calls);
+}
+
+namespace {
+
+constexpr Attribute<float> kMean{"mean", 0}, kScale{"scale", 1, MINNOW_DOC("standard deviation")};
+constexpr Attribute<float> kLow{"low", 0}, kHigh{"high", 1};
+constexpr Attribute<int64_t> kSampleSize{"sample_size", 1, MINNOW_DOC("numbers to draw for each row")};
+constexpr std::string_view kSeed = "seed", kShape = "shape", kDType = "dtype";
+
+RandomStream stream_of(const NodeView& node) {
+  const float* seed = node.find<float>(kSeed);
+  return random_stream(seed ? std::optional<uint64_t>(std::bit_cast<uint32_t>(*seed)) : std::nullopt);
+}
+
+/// The dtype that the attribute names, or `fallback`, where it is one of `allowed`.
+DType dtype_of(const NodeView& node, DType fallback, DTypes allowed) {
+  const int64_t* number = node.find<int64_t>(kDType);
+  const DType dtype = number ? static_cast<DType>(*number) : fallback;
+  if ((number && (*number < 0 || *number > 26)) || !contains(allowed, dtype))
+    node.fail("gives numbers of dtype {}, which is not possible", number ? std::to_string(*number) : to_string(dtype));
+  return dtype;
+}
+
+void infer_from_attributes(const NodeView& node, std::span<ValueInfo> outputs) {
+  outputs[0].dtype = dtype_of(node, DType::f32, kFloats);
+  const Ints& shape = node.require<Ints>(kShape);
+  for (int64_t dim : shape)
+    if (dim < 0) node.fail("shape {} has a negative dimension", shape);
+  if (shape.size() > kMaxRank) node.fail("shape {} has more than {} dimensions", shape, kMaxRank);
+  outputs[0].shape = Shape(shape);
+  outputs[0].shape.elements();
+}
+
+template <DTypes kAllowed>
+void infer_like(const NodeView& node, std::span<ValueInfo> outputs) {
+  outputs[0].dtype = dtype_of(node, node.input_dtype(0), kAllowed);
+  outputs[0].shape = node.input_shape(0);
+}
+
+// Box, Muller 1958: two normal numbers from two uniform ones.
+void normal(const NodeView& node, KernelArgs& args) {
+  const double mean = static_cast<double>(node.attribute(kMean)), scale = static_cast<double>(node.attribute(kScale));
+  RandomStream random = stream_of(node);
+  std::vector<double> y(static_cast<size_t>(args.output(0).elements()));
+  for (size_t i = 0; i < y.size(); i += 2) {
+    const double radius = std::sqrt(-2 * std::log(1 - random.uniform())), angle = 2 * std::numbers::pi * random.uniform();
+    y[i] = mean + scale * radius * std::cos(angle);
+    if (i + 1 < y.size()) y[i + 1] = mean + scale * radius * std::sin(angle);
+  }
+  args.write(0, y);
+}
+
+void uniform(const NodeView& node, KernelArgs& args) {
+  const double low = static_cast<double>(node.attribute(kLow)), high = static_cast<double>(node.attribute(kHigh));
+  RandomStream random = stream_of(node);
+  std::vector<double> y(static_cast<size_t>(args.output(0).elements()));
+  for (double& value : y) value = low + (high - low) * random.uniform();
+  args.write(0, y);
+}
+
+void bernoulli(const NodeView& node, KernelArgs& args) {
+  RandomStream random = stream_of(node);
+  const std::vector<double> p = args.reals(0);
+  std::vector<double> y(p.size());
+  for (size_t i = 0; i < p.size(); ++i) y[i] = random.uniform() < p[i] ? 1 : 0;
+  args.write(0, y);
+}
+
+void infer_multinomial(const NodeView& node, std::span<ValueInfo> outputs) {
+  outputs[0].dtype = dtype_of(node, DType::i32, kIndex);
+  const Shape& x = node.input_shape(0);
+  const int64_t count = node.attribute(kSampleSize);
+  if (x.rank() != 2) node.fail("takes a matrix, its input is of shape {}", x);
+  if (count < 0) node.fail("sample_size is {}", count);
+  if (x[1] == 0 && x[0] > 0 && count > 0) node.fail("there is no class to draw among in an input of shape {}", x);
+  outputs[0].shape = {x[0], count};
+  outputs[0].shape.elements();
+}
+
+void multinomial(const NodeView& node, KernelArgs& args) {
+  RandomStream random = stream_of(node);
+  const std::vector<double> x = args.reals(0);
+  const Shape y_shape = args.output(0).shape();
+  const size_t classes = static_cast<size_t>(args.input(0).dim(1)), count = static_cast<size_t>(y_shape[1]);
+  std::vector<int64_t> y(static_cast<size_t>(y_shape.elements()));
+  std::vector<double> sums(classes);
+  for (size_t row = 0; row * count < y.size(); ++row) {
+    const double* logits = x.data() + row * classes;
+    const double largest = *std::max_element(logits, logits + classes);
+    double sum = 0;
+    for (size_t i = 0; i < classes; ++i) sums[i] = sum += std::exp(logits[i] - largest);
+    for (size_t i = 0; i < count; ++i) {
+      const auto at = std::upper_bound(sums.begin(), sums.end(), random.uniform() * sum);
+      y[row * count + i] = std::min<int64_t>(at - sums.begin(), static_cast<int64_t>(classes) - 1);
+    }
+  }
+  args.write(0, y);
+}
+
+const AttributeSpec kSeedSpec = optional(kSeed, AttributeKind::real, MINNOW_DOC("without one every run gives other numbers"));
+const AttributeSpec kDTypeSpec = optional(kDType, AttributeKind::integer, MINNOW_DOC("dtype of the result, as ONNX numbers it"));
+
+Operator row(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,
+             void (*infer)(const NodeView&, std::span<ValueInfo>), void (*reference)(const NodeView&, KernelArgs&)) {
+  attributes.insert(attributes.end(), {kSeedSpec, kDTypeSpec});
+  return {.name = name,
+          .since = 22,
+          .doc = doc,
+          .outputs = {{"output", from_attribute(kDType, DType::f32)}},
+          .attributes = std::move(attributes),
+          .infer = infer,
+          .reference = reference,
+          .pure = false};
+}
+
+Operator with_input(Operator op, DTypes dtypes) {
+  op.inputs = {{"input", dtypes}};
+  return op;
+}
+
+}  // namespace
+
+std::vector<Operator> random_operators() {
+  const AttributeSpec shape = required(kShape, AttributeKind::integers);
+  return {
+      row("RandomNormal", MINNOW_DOC("Normal numbers (Box, Muller 1958) of a given shape."), {shape, kMean, kScale}, infer_from_attributes,
+          normal),
+      with_input(row("RandomNormalLike", MINNOW_DOC("Normal numbers of the input's shape and, unless another is named, its dtype."),
+                     {kMean, kScale}, infer_like<kFloats>, normal),
+                 kAny),
+      row("RandomUniform", MINNOW_DOC("Numbers of equal chance in [low, high) of a given shape."), {shape, kLow, kHigh},
+          infer_from_attributes, uniform),
+      with_input(row("RandomUniformLike",
+                     MINNOW_DOC("Numbers of equal chance in [low, high) of the input's shape and, unless another is named, its dtype."),
+                     {kLow, kHigh}, infer_like<kFloats>, uniform),
+                 kAny),
+      with_input(
+          row("Bernoulli", MINNOW_DOC("1 with the probability that the input holds, else 0."), {}, infer_like<kNumeric | kBool>, bernoulli),
+          kFloats),
+      with_input(row("Multinomial",
+                     MINNOW_DOC("Classes drawn with the probabilities whose logarithms, up to a constant, each row of the input holds."),
+                     {kSampleSize}, infer_multinomial, multinomial),
+                 kFloats),
+  };
+}
+
+}  // namespace minnow
