@@ -27,8 +27,9 @@ struct AttentionGeometry {
   static AttentionGeometry of(const NodeView& node);
 };
 
-inline constexpr Attribute<bool> kAttentionCausal{"is_causal", false};
-inline constexpr Attribute<float> kAttentionSoftcap{"softcap", 0};
-inline constexpr Attribute<int64_t> kAttentionScoresOutput{"qk_matmul_output_mode", 0};
+inline constexpr Attribute<bool> kAttentionCausal{"is_causal", false, "a query sees the keys up to its own place alone"};
+inline constexpr Attribute<float> kAttentionSoftcap{"softcap", 0, "scores are kept within this bound by a tanh; 0: they are not"};
+inline constexpr Attribute<int64_t> kAttentionScoresOutput{
+    "qk_matmul_output_mode", 0, "which scores the fourth output holds: 0 the products, 1 with the mask, 2 after softcap, 3 after softmax"};
 
 }  // namespace minnow
