@@ -3,6 +3,7 @@
 #include "importers/onnx/importer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <unordered_set>
 
@@ -98,6 +99,7 @@ class Importer {
   std::string source_;
   size_t expansion_left_;
   int depth_ = 0;
+  std::vector<std::string> refused_;  // what rules could not build, a sentence each
   std::vector<FunctionMessage> functions_;
   std::vector<size_t> function_costs_;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const FunctionMessage*> function_index_;
@@ -344,14 +346,25 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
   if (message.domain.empty() && version < 8) node.attributes.remove("consumed_inputs");  // a memory hint of the first opsets
 
   Node* const before = scope.graph.last();
-  const Exprs made = find_rule(node.op, version)(node, builder);
+  Exprs made;
+  try {
+    made = find_rule(node.op, version)(node, builder);
+  } catch (const Unsupported& error) {  // all that is not supported is told at once, at the end
+    refused_.emplace_back(error.what() + std::min(source_.size() + 2, std::strlen(error.what())));
+    made = node.copy();
+  }
   // Values of nodes that the rule made take the names of the file, once; others get a node to bear the name.
   std::unordered_set<const Value*> fresh;
   for (Node* at = scope.graph.last(); at != before; at = at->previous())
     for (size_t i = 0; i < at->output_count(); ++i) fresh.insert(at->output(i));
   for (size_t i = 0; i < message.outputs.size(); ++i) {
     if (message.outputs[i].empty()) continue;
-    if (i >= made.size() || !made[i]) node.refuse("output {} (\"{}\") is not supported", i, message.outputs[i].substr(0, 200));
+    if (i >= made.size() || !made[i]) {
+      refused_.push_back(format("node \"{}\" ({}): output {} is not supported", node.name, node.op, i));
+      made.resize(std::max(made.size(), i + 1));
+      made[i] = builder.op("Identity", {made[0]});  // only to go on
+      fresh.insert(made[i].value());
+    }
     Value* value = made[i].value();
     if (!fresh.erase(value)) value = builder.op("Identity", {made[i]}).value();
     value->rename(scope.frame.prefix.empty() ? std::string(message.outputs[i])
@@ -462,7 +475,7 @@ void collect_missing(const Graph& graph, const OperatorSet& operators, Missing& 
 void Importer::check_operators(const Graph& graph) const {
   Missing missing;
   collect_missing(graph, operators_, missing);
-  if (missing.empty()) return;
+  if (missing.empty() && refused_.empty()) return;
   std::string list;
   for (const auto& [op, nodes] : missing) {
     list += (list.empty() ? "" : "; ") + op.substr(0, 200) + (nodes.first == 1 ? " (node " : " (nodes ");
@@ -470,7 +483,16 @@ void Importer::check_operators(const Graph& graph) const {
     if (nodes.first > nodes.second.size()) list += format(" and {} more", nodes.first - nodes.second.size());
     list += ')';
   }
-  throw Unsupported("{}: {} not supported: {}", source_, missing.size() == 1 ? "an operator is" : "operators are", list);
+  for (size_t i = 0; i < refused_.size() && i < 20; ++i) list += (list.empty() ? "" : "; ") + refused_[i];
+  const bool one = missing.size() + refused_.size() == 1;
+  throw Unsupported("{}: {} not supported: {}", source_, one ? "an operator is" : "operators are", list);
+}
+
+void remove_unused_constants(Graph& graph) {
+  for (Node& node : graph.nodes())
+    for (const auto& [name, value] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&value)) remove_unused_constants(**subgraph);
+  graph.remove_unused_constants();
 }
 
 std::unique_ptr<Graph> Importer::run() {
@@ -486,9 +508,12 @@ std::unique_ptr<Graph> Importer::run() {
   Frame frame;
   frame.opsets = &model_.opsets;
   Scope scope{*graph, frame, nullptr, {}, {}};
+  if (const auto opset = model_.opsets.find(""); opset != model_.opsets.end() && opset->second > kNewestOpset)
+    warn_(format("{}: opset {} is newer than {}, whose operators it is read with", source_, opset->second, kNewestOpset));
   import_graph(model_.graph, scope);
   settle_training(*graph);
   check_operators(*graph);
+  remove_unused_constants(*graph);  // what rules have read, or made anew in another form
   infer_types(operators_, *graph);
 
   Metadata& metadata = graph->metadata;

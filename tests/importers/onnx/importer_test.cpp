@@ -289,6 +289,33 @@ TEST(OnnxImporter, all_unsupported_operators_are_listed_with_their_nodes) {
       ThrowsMessage<Unsupported>("net.onnx: operators are not supported: Affine (node \"y\"); com.camera.Blur (nodes \"b1\", \"b2\")"));
 }
 
+TEST(OnnxImporter, forms_of_operators_that_are_not_supported_join_the_list) {
+  const GraphParts parts{.inputs = {value("x")},
+                         .outputs = {value("y")},
+                         .nodes = {node("Blur", {"x"}, {"a"}, {}, "b1", "com.camera"),
+                                   node("FusedMatMul", {"a", "a"}, {"y"}, {attribute("transBatchA", int64_t{1})}, "m", "com.microsoft")}};
+  EXPECT_THAT(
+      ([&] {
+        import(model(parts, {.opsets = { opset("com.microsoft", 1), opset("com.camera", 1) }}));
+      }),
+      ThrowsMessage<Unsupported>(AllOf(HasSubstr("com.camera.Blur (node \"b1\")"),
+                                       HasSubstr("; node \"m\" (com.microsoft.FusedMatMul): transposed batches are not supported"))));
+}
+
+TEST(OnnxImporter, a_newer_opset_is_read_with_a_warning) {
+  ImportOptions options;
+  std::string warning;
+  options.warn = [&](std::string_view sentence) { warning = sentence; };
+  import(model(GraphParts{.inputs = {value("x")},
+                          .outputs = {value("y")},
+                          .nodes =
+                          { node("Relu", {"x"}, {"y"}) }},
+               {.opsets =
+                { opset("", 99) }}),
+         options);
+  EXPECT_THAT(warning, HasSubstr("opset 99"));
+}
+
 TEST(OnnxImporter, custom_operators_are_accepted_by_name) {
   static const Operator blur{.name = "com.camera.Blur"};
   OperatorSet operators;
