@@ -130,8 +130,10 @@ struct StftPlan {
   static StftPlan of(const NodeView& node) {
     StftPlan plan;
     const Shape& x = node.input_shape(0);
-    if (x.rank() != 3 || (x[2] != 1 && x[2] != 2)) node.fail("the signal should have shape [batch, length, 1 or 2], it has {}", x);
-    plan.batch = x[0], plan.samples = x[1], plan.parts = x[2];
+    const bool plain = x.rank() == 2;  // a real signal as exporters write it
+    if (!plain && (x.rank() != 3 || (x[2] != 1 && x[2] != 2)))
+      node.fail("the signal should have shape [batch, length, 1 or 2] or [batch, length], it has {}", x);
+    plan.batch = x[0], plan.samples = x[1], plan.parts = plain ? 1 : x[2];
     plan.step = node.int_scalar(1);
     if (plan.step < 1) node.fail("frame_step is {}", plan.step);
     if (node.has_input(2) && node.input_shape(2).rank() != 1)
