@@ -127,7 +127,7 @@ std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std:
   Subgraphs subgraphs(node, run_subgraph);
   KernelArgs args(view, in_slot_pointers, out_slot_pointers, &subgraphs);
   try {
-    op->reference(view, args);
+    run_reference(*op, view, args);
   } catch (const KernelFailure& failure) {
     throw InvalidArgument("{}", failure.sentence);
   }

@@ -31,7 +31,7 @@ void gather(const NodeView& node, KernelArgs& args) {
   const size_t block = static_cast<size_t>(data.shape().product(axis + 1, data.rank())) * size_of(data.dtype());
   const char* from = data.data<char>();
   char* to = args.output(0).data<char>();
-  if (block == 0) return;
+  if (block == 0 || indices.empty()) return;
   for (int64_t o = 0; o < outer; ++o, from += static_cast<size_t>(data.dim(axis)) * block)
     for (int64_t index : indices) {
       std::memcpy(to, from + static_cast<size_t>(index) * block, block);

@@ -115,6 +115,17 @@ void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo
   }
 }
 
+void run_reference(const Operator& op, const NodeView& node, KernelArgs& args) {
+  bool empty = false;
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    if (!node.has_output(i)) continue;
+    const ValueInfo& output = node.output(i);
+    empty = output.kind == ValueInfo::Kind::tensor && output.extent == ValueInfo::Extent::exact && output.shape.elements() == 0;
+    if (!empty) break;
+  }
+  if (!empty) op.reference(node, args);
+}
+
 void infer_kinds(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
   if (op.infer) {
     // A custom operator sees shapes as plain numbers: it is not asked before they are known.

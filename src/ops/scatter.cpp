@@ -100,7 +100,9 @@ Shapes scatter_nd_shape(const NodeView& node) {
 
 void scatter_nd(const NodeView& node, KernelArgs& args) {
   const Shape& data = args.input(0).shape();
-  scatter(node, args, tuple_offsets(args, 0), data.product(static_cast<size_t>(args.input(1).shape().back()), data.rank()));
+  // Tuples without indices may be many and hold nothing.
+  const std::vector<int64_t> offsets = args.input(2).elements() ? tuple_offsets(args, 0) : std::vector<int64_t>();
+  scatter(node, args, offsets, data.product(static_cast<size_t>(args.input(1).shape().back()), data.rank()));
 }
 
 Shapes tensor_scatter_shape(const NodeView& node) {
@@ -123,8 +125,8 @@ void tensor_scatter(const NodeView& node, KernelArgs& args) {
   const size_t axis = node.normalize_axis(node.attribute(kCacheAxis), cache.rank());
   const bool circular = node.attribute(kMode) == "circular";
   const int64_t length = cache.dim(axis), steps = update.dim(axis);
-  const std::vector<int64_t> first = args.has_input(2) ? args.ints(2) : std::vector<int64_t>(static_cast<size_t>(cache.dim(0)), 0);
   if (cache.elements() == 0) return;
+  const std::vector<int64_t> first = args.has_input(2) ? args.ints(2) : std::vector<int64_t>(static_cast<size_t>(cache.dim(0)), 0);
   std::memcpy(y.data(), cache.data(), cache.bytes());
   const size_t block = static_cast<size_t>(cache.shape().product(axis + 1, cache.rank())) * size_of(cache.dtype());
   const int64_t outer = cache.shape().product(1, axis);

@@ -27,7 +27,7 @@ class ReferenceKernel : public Kernel {
   void run(RunContext& context) noexcept override {
     try {
       KernelArgs args(*view_, context.inputs, context.outputs, context.subgraphs);
-      op_.reference(*view_, args);
+      run_reference(op_, *view_, args);
     } catch (const KernelFailure& failure) {
       context.fail(failure.sentence);
     } catch (const NeedsContents&) {
