@@ -210,8 +210,8 @@ std::vector<std::string> scheme_names(Isa isa) {
   BackendOptions options;
   options.isa = std::string(name_of(isa));
   std::vector<std::string> names;
-  for (const Scheme& scheme : make_cpu_backend(options)->schemes())
-    names.push_back(std::string(scheme.op) + "/" + std::string(scheme.name));
+  const std::shared_ptr<Backend> backend = make_cpu_backend(options);
+  for (const Scheme& scheme : backend->schemes()) names.push_back(std::string(scheme.op) + "/" + std::string(scheme.name));
   return names;
 }
 

@@ -12,7 +12,8 @@
   DO(target, LanewiseKernels)            \
   DO(target, PoolKernels)                \
   DO(target, LayoutKernels)              \
-  DO(target, WinogradKernels)
+  DO(target, WinogradKernels)            \
+  DO(target, RowKernels)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/lanewise.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pool.h"
+#include "backends/cpu/kernels/rows.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
 #include "backends/cpu/kernels/winograd.h"
@@ -22,6 +23,7 @@ struct Kernels {
   const PoolKernels* pool;
   const LayoutKernels* layout;
   const WinogradKernels* winograd;
+  const RowKernels* rows;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

@@ -14,7 +14,10 @@ std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
+std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> pool_schemes();
+std::span<const Scheme> reduce_schemes();
+std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> winograd_schemes();
 
 /// All of them.

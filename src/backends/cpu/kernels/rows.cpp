@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/rows.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "hwy/contrib/math/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr size_t kLanes = HWY_LANES(float);
+
+#include "backends/cpu/kernels/math.inc"
+
+HWY_INLINE V keep_nan(V a, V b, V y) { return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, y)); }
+
+struct Sum {
+  static constexpr float kStart = 0;
+  static HWY_INLINE V of(V x) { return x; }
+  static HWY_INLINE V join(V a, V b) { return hn::Add(a, b); }
+};
+struct SumAbs : Sum {
+  static HWY_INLINE V of(V x) { return hn::Abs(x); }
+};
+struct SumSquare : Sum {
+  static HWY_INLINE V of(V x) { return hn::Mul(x, x); }
+};
+struct Max {
+  static constexpr float kStart = -std::numeric_limits<float>::infinity();
+  static HWY_INLINE V of(V x) { return x; }
+  static HWY_INLINE V join(V a, V b) { return keep_nan(a, b, hn::Max(a, b)); }
+};
+struct Min {
+  static constexpr float kStart = std::numeric_limits<float>::infinity();
+  static HWY_INLINE V of(V x) { return x; }
+  static HWY_INLINE V join(V a, V b) { return keep_nan(a, b, hn::Min(a, b)); }
+};
+struct Product {
+  static constexpr float kStart = 1;
+  static HWY_INLINE V of(V x) { return x; }
+  static HWY_INLINE V join(V a, V b) { return hn::Mul(a, b); }
+};
+
+// The last floats of a row in a vector, the lanes beyond being `fill`.
+HWY_INLINE V load_rest(const float* x, size_t count, float fill) {
+  float rest[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) rest[i] = i < count ? x[i] : fill;
+  return hn::LoadU(D(), rest);
+}
+HWY_INLINE void store_rest(V v, size_t count, float* y) {
+  float rest[kLanes];
+  hn::StoreU(v, D(), rest);
+  std::memcpy(y, rest, count * sizeof(float));
+}
+
+// Joins the lanes of a vector, halves at a time.
+template <class F>
+HWY_INLINE float across(V v) {
+  const D d;
+  float lanes[2 * kLanes] = {};
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+    hn::StoreU(v, d, lanes);
+    v = F::join(v, hn::LoadU(d, lanes + half));  // beyond the first `half` lanes there is nothing of interest any more
+  }
+  return hn::GetLane(v);
+}
+
+// `map` is applied to each element first. Four running results, so that additions need not wait for each other.
+template <class F, class Map>
+HWY_INLINE float reduce_with(const float* x, size_t count, Map map) {
+  const D d;
+  const V start = hn::Set(d, F::kStart);
+  V total[4] = {start, start, start, start};
+  size_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes)
+    MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) total[j] = F::join(total[j], map(hn::LoadU(d, x + i + j * kLanes)));
+  for (; i + kLanes <= count; i += kLanes) total[0] = F::join(total[0], map(hn::LoadU(d, x + i)));
+  if (i < count) {
+    const V last = map(load_rest(x + i, count - i, 0));
+    float rest[kLanes];
+    hn::StoreU(last, d, rest);
+    total[1] = F::join(total[1], load_rest(rest, count - i, F::kStart));
+  }
+  return across<F>(F::join(F::join(total[0], total[1]), F::join(total[2], total[3])));
+}
+template <class F>
+float reduce(const float* x, size_t count) {
+  return reduce_with<F>(x, count, [](V v) HWY_ATTR { return F::of(v); });
+}
+
+template <class F>
+void fold(const float* x, size_t count, bool first, float* total) {
+  const D d;
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const V v = F::of(hn::LoadU(d, x + i));
+    hn::StoreU(first ? v : F::join(hn::LoadU(d, total + i), v), d, total + i);
+  }
+  if (i < count) {
+    const V v = F::of(load_rest(x + i, count - i, 0));
+    store_rest(first ? v : F::join(load_rest(total + i, count - i, 0), v), count - i, total + i);
+  }
+}
+
+template <class Map>
+HWY_INLINE void map_row(const float* x, size_t count, float* y, Map map) {
+  const D d;
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(map(hn::LoadU(d, x + i)), d, y + i);
+  if (i < count) store_rest(map(load_rest(x + i, count - i, 0)), count - i, y + i);
+}
+
+void softmax(const float* x, size_t count, float* y) {
+  const D d;
+  const V most = hn::Set(d, reduce<Max>(x, count));
+  map_row(x, count, y, [&](V v) HWY_ATTR { return exp_of(hn::Sub(v, most)); });
+  const V share = hn::Set(d, 1 / reduce<Sum>(y, count));
+  map_row(y, count, y, [&](V v) HWY_ATTR { return hn::Mul(v, share); });
+}
+
+void log_softmax(const float* x, size_t count, float* y) {
+  const D d;
+  const float most = reduce<Max>(x, count);
+  const V vm = hn::Set(d, most);
+  const float sum = reduce_with<Sum>(x, count, [&](V v) HWY_ATTR { return exp_of(hn::Sub(v, vm)); });
+  const V log = hn::Set(d, std::log(sum));
+  map_row(x, count, y, [&](V v) HWY_ATTR { return hn::Sub(hn::Sub(v, vm), log); });
+}
+
+void moments(const float* x, size_t count, float epsilon, float* mean, float* inverse) {
+  const float n = static_cast<float>(count);
+  *mean = reduce<Sum>(x, count) / n;
+  const V vm = hn::Set(D(), *mean);
+  const float squares = reduce_with<Sum>(x, count, [&](V v) HWY_ATTR {
+    const V centered = hn::Sub(v, vm);
+    return hn::Mul(centered, centered);
+  });
+  *inverse = 1 / std::sqrt(squares / n + epsilon);
+}
+
+void standardize(const float* x, size_t count, float mean, float inverse, const float* scale, const float* bias, float* y) {
+  const D d;
+  const V vm = hn::Set(d, mean), vi = hn::Set(d, inverse), zero = hn::Zero(d);
+  size_t i = 0;
+  const auto of = [&](V v, V s, V b) HWY_ATTR { return hn::MulAdd(hn::Mul(hn::Sub(v, vm), vi), s, b); };
+  for (; i + kLanes <= count; i += kLanes)
+    hn::StoreU(of(hn::LoadU(d, x + i), hn::LoadU(d, scale + i), bias ? hn::LoadU(d, bias + i) : zero), d, y + i);
+  if (i < count) {
+    const size_t rest = count - i;
+    store_rest(of(load_rest(x + i, rest, 0), load_rest(scale + i, rest, 0), bias ? load_rest(bias + i, rest, 0) : zero), rest, y + i);
+  }
+}
+
+void lane_moments(const float* x, size_t pixels, float epsilon, float* mean, float* inverse) {
+  const D d;
+  const V n = hn::Set(d, static_cast<float>(pixels));
+  const auto sum_of = [&](V less, bool square) HWY_ATTR {
+    V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    const auto at = [&](size_t i) HWY_ATTR {
+      const V v = hn::Sub(hn::LoadU(d, x + i * kLanes), less);
+      return square ? hn::Mul(v, v) : v;
+    };
+    size_t i = 0;
+    for (; i + 4 <= pixels; i += 4) MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) total[j] = hn::Add(total[j], at(i + j));
+    for (; i < pixels; ++i) total[0] = hn::Add(total[0], at(i));
+    return hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]));
+  };
+  const V m = hn::Div(sum_of(hn::Zero(d), false), n);
+  const V variance = hn::Div(sum_of(m, true), n);
+  hn::StoreU(m, d, mean);
+  hn::StoreU(hn::Div(hn::Set(d, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(d, epsilon)))), d, inverse);
+}
+
+void lane_affine(const float* x, size_t pixels, const float* scale, const float* shift, float* y) {
+  const D d;
+  const V s = hn::LoadU(d, scale), t = hn::LoadU(d, shift);
+  for (size_t i = 0; i < pixels; ++i) hn::StoreU(hn::MulAdd(hn::LoadU(d, x + i * kLanes), s, t), d, y + i * kLanes);
+}
+}  // namespace
+
+extern const RowKernels kRowKernels;
+const RowKernels kRowKernels{{reduce<Sum>, reduce<SumAbs>, reduce<SumSquare>, reduce<Max>, reduce<Min>, reduce<Product>},
+                             {fold<Sum>, fold<SumAbs>, fold<SumSquare>, fold<Max>, fold<Min>, fold<Product>},
+                             softmax,
+                             log_softmax,
+                             moments,
+                             standardize,
+                             lane_moments,
+                             lane_affine};
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

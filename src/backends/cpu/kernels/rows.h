@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of whole rows of floats: reductions, softmax, normalizations. Sums are taken in an order that depends on the length alone.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::cpu {
+
+enum class Reduction : uint8_t { sum, sum_abs, sum_square, max, min, product, count };
+
+struct RowKernels {
+  /// One number from `count` > 0 floats. NaN anywhere gives NaN.
+  float (*reduce[static_cast<size_t>(Reduction::count)])(const float* x, size_t count);
+  /// total[i] joins x[i], column by column; `first`: it begins as x[i] (or |x[i]|, or its square).
+  void (*fold[static_cast<size_t>(Reduction::count)])(const float* x, size_t count, bool first, float* total);
+  /// y may be x.
+  void (*softmax)(const float* x, size_t count, float* y);
+  void (*log_softmax)(const float* x, size_t count, float* y);
+  /// The mean, and 1 / sqrt(variance + epsilon).
+  void (*moments)(const float* x, size_t count, float epsilon, float* mean, float* inverse);
+  /// y[i] = (x[i] - mean) inverse scale[i] + bias[i]; bias may be null; y may be x.
+  void (*standardize)(const float* x, size_t count, float mean, float inverse, const float* scale, const float* bias, float* y);
+  /// The same two of every lane over `pixels` vectors of the packed layout.
+  void (*lane_moments)(const float* x, size_t pixels, float epsilon, float* mean, float* inverse);
+  /// y = scale x + shift, each of one vector.
+  void (*lane_affine)(const float* x, size_t pixels, const float* scale, const float* shift, float* y);
+};
+
+}  // namespace minnow::cpu
