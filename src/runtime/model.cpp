@@ -4,13 +4,9 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "ops/custom.h"
-#if __has_include("graph/model_file.h")
 #include "graph/model_file.h"
-#endif
-#if __has_include("ops/infer.h")
+#include "ops/custom.h"
 #include "ops/infer.h"
-#endif
 
 namespace minnow {
 
@@ -66,9 +62,7 @@ Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const Oper
   impl->custom_operators = std::move(operators);
   impl->operators = impl->custom_operators ? impl->custom_operators.get() : &OperatorSet::builtin();
   verify(*graph);
-#if __has_include("ops/infer.h")
   infer_types(*impl->operators, *graph);
-#endif
   for (const auto& input : graph->inputs()) impl->inputs.push_back(describe(input->name(), input->type));
   for (const Value* output : graph->outputs()) impl->outputs.push_back(describe(output->name(), output->type));
   for (const State& state : graph->states()) impl->states.push_back(describe(state.name, state.current->type));
@@ -77,7 +71,6 @@ Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const Oper
   return Model(std::move(impl));
 }
 
-#if __has_include("graph/model_file.h")
 Model Model::load(const std::string& path, std::shared_ptr<const OperatorSet> operators) {
   return from_graph(read_model(path), std::move(operators));
 }
@@ -92,7 +85,6 @@ Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const
   }
   return from_graph(read_model(bytes, std::move(owner)), std::move(operators));
 }
-#endif
 
 std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries) { return load_custom_operators(libraries); }
 
