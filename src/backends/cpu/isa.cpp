@@ -29,7 +29,7 @@ bool runs_avx2() {  // f16c, which clang 14 cannot ask for, is older than AVX2
   return runs_sse4() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
          __builtin_cpu_supports("bmi2");
 }
-bool runs_avx3() {
+[[maybe_unused]] bool runs_avx3() {  // unused in a build for one instruction set
   return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512bw");
 }
