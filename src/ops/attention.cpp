@@ -224,7 +224,8 @@ std::vector<Operator> attention_operators() {
            MINNOW_DOC("softmax(scale Q K^T + mask) V for each head. Fewer key and value heads than query heads are shared by consecutive "
                       "query heads. Keys and values are put behind those of the cache. The soft cap c tanh(x / c) comes behind the mask; "
                       "what the mask excludes (false, -inf, the future, padding) stays excluded under it, and a query that sees no key "
-                      "gives zeros, as in ONNX Runtime. Source: Vaswani et al. 2017, arXiv:1706.03762; Ainslie et al. 2023, "
+                      "gives zeros, as in ONNX Runtime. is_causal counts from the first key behind the cache, with padding too. Source: "
+                      "Vaswani et al. 2017, arXiv:1706.03762; Ainslie et al. 2023, "
                       "arXiv:2305.13245 (shared heads)."),
        .inputs = {{.name = "Q", .dtypes = kFloats},
                   {.name = "K", .dtypes = kFloats, .like = "Q"},

@@ -61,16 +61,16 @@ Shapes shape(const NodeView& node) {
 /// The n-grams of the pool as a tree: node 0 is the root, an edge is an item.
 struct Tree {
   std::map<std::pair<size_t, int64_t>, size_t> edges;
-  std::vector<int64_t> column{-1};  // of the n-gram that ends at the node, -1: none does
+  std::vector<int64_t> gram{-1};  // number of the n-gram that ends at the node, -1: none does
 
-  void add(const int64_t* items, int64_t count, int64_t to) {
+  void add(const int64_t* items, int64_t count, int64_t number) {
     size_t at = 0;
     for (int64_t i = 0; i < count; ++i) {
-      const auto [edge, added] = edges.emplace(std::pair(at, items[i]), column.size());
-      if (added) column.push_back(-1);
+      const auto [edge, added] = edges.emplace(std::pair(at, items[i]), gram.size());
+      if (added) gram.push_back(-1);
       at = edge->second;
     }
-    column[at] = to;
+    gram[at] = number;
   }
 };
 
@@ -82,7 +82,7 @@ Tree tree_of(const NodeView& node, const Vectorizer& v) {
                   end = i + 1 < v.counts->size() ? (*v.counts)[i + 1] : static_cast<int64_t>(v.pool->size());
     for (int64_t at = begin; at + length <= end; at += length, ++number) {
       if (number >= v.indexes->size()) node.fail("the pool holds more n-grams than {} names", kIndexes);
-      if (length >= v.min_length && length <= v.max_length) tree.add(v.pool->data() + at, length, (*v.indexes)[number]);
+      if (length >= v.min_length && length <= v.max_length) tree.add(v.pool->data() + at, length, static_cast<int64_t>(number));
     }
   }
   return tree;
@@ -96,7 +96,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   const int64_t rows = x_shape.rank() == 2 ? x_shape[0] : 1, items = rows ? x_shape.elements() / rows : 0;
   std::vector<double> y(static_cast<size_t>(rows * v.columns));
   for (int64_t row = 0; row < rows; ++row) {
-    double* counts = y.data() + row * v.columns;
+    double* columns = y.data() + row * v.columns;
     for (int64_t distance = 1; distance <= std::min(v.max_skip + 1, std::max<int64_t>(items, 1)); ++distance)
       for (int64_t start = 0; start < items; ++start) {
         size_t at = 0;
@@ -105,14 +105,13 @@ void reference(const NodeView& node, KernelArgs& args) {
           if (edge == tree.edges.end()) break;
           at = edge->second;
           const bool first_time = length > 1 || distance == 1;  // single items are the same at every distance
-          if (length >= v.min_length && first_time && tree.column[at] >= 0) counts[tree.column[at]] += 1;
+          if (length < v.min_length || !first_time || tree.gram[at] < 0) continue;
+          const size_t gram = static_cast<size_t>(tree.gram[at]);
+          const double weight = v.weighted && v.weights ? static_cast<double>((*v.weights)[gram]) : 1;
+          double& to = columns[(*v.indexes)[gram]];
+          to = v.counted ? to + weight : weight;
         }
       }
-    for (int64_t i = 0; i < v.columns; ++i) {
-      if (!v.counted) counts[i] = counts[i] > 0 ? 1 : 0;
-      if (v.weighted && v.weights)
-        counts[i] *= static_cast<size_t>(i) < v.weights->size() ? static_cast<double>((*v.weights)[static_cast<size_t>(i)]) : 0;
-    }
   }
   args.write(0, y);
 }
@@ -133,7 +132,7 @@ std::vector<Operator> tfidf_vectorizer_operators() {
                           required(kMinLength, AttributeKind::integer), required(kMaxLength, AttributeKind::integer),
                           required(kMaxSkip, AttributeKind::integer), optional(kPool, AttributeKind::integers),
                           optional("pool_strings", AttributeKind::texts, MINNOW_DOC("refused")),
-                          optional(kWeights, AttributeKind::reals, MINNOW_DOC("of each column"))},
+                          optional(kWeights, AttributeKind::reals, MINNOW_DOC("of each n-gram"))},
            .infer_shapes = shape,
            .reference = reference}};
 }

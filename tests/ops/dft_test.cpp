@@ -85,23 +85,5 @@ TEST(MelWeightMatrix, bands) {
   EXPECT_THAT(error_of("MelWeightMatrix", mel(2000)), HasSubstr("which is not in the spectrum"));
 }
 
-TEST(TfIdfVectorizer, modes) {  // ONNX Runtime 1.31
-  const Tensor x = tensor(DType::i32, {2, 6}, {1, 1, 3, 3, 3, 7, 8, 6, 7, 5, 6, 8});
-  const auto run = [&](const char* mode) {
-    return run_operator("TfIdfVectorizer", {x},
-                        {{"mode", std::string(mode)},
-                         {"min_gram_length", int64_t{1}},
-                         {"max_gram_length", int64_t{2}},
-                         {"max_skip_count", int64_t{2}},
-                         {"ngram_counts", Ints{0, 4}},
-                         {"ngram_indexes", Ints{0, 1, 2, 3, 4, 5, 6}},
-                         {"pool_int64s", Ints{2, 3, 5, 4, 5, 6, 7, 8, 6, 7}},
-                         {"weights", Floats{1, 2, 3, 4, 5, 6, 7}}})[0];
-  };
-  EXPECT_TRUE(near(run("TF"), {2, 7}, {0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1}));
-  EXPECT_TRUE(near(run("IDF"), {2, 7}, {0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 5, 6, 7}));
-  EXPECT_TRUE(near(run("TFIDF"), {2, 7}, {0, 6, 0, 0, 0, 0, 0, 0, 0, 3, 0, 5, 6, 7}));
-}
-
 }  // namespace
 }  // namespace minnow::test
