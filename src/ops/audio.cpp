@@ -59,6 +59,10 @@ enum MelInput : size_t { kBands, kLength, kRate, kLowest, kHighest };
 void infer_mel(const NodeView& node, std::span<ValueInfo> outputs) {
   const int64_t bands = node.int_scalar(kBands), length = node.int_scalar(kLength);
   if (bands < 0 || length < 0) node.fail("{} bands of a transform of length {} are not possible", bands, length);
+  for (const MelInput i : {kRate, kLowest, kHighest})
+    if (node.input_shape(i).elements() != 1)
+      node.fail("input {} (\"{}\") should hold one element, its shape is {}", static_cast<size_t>(i), node.input_name(i),
+                node.input_shape(i));
   outputs[0].dtype = output_dtype(node);
   outputs[0].shape = {length / 2 + 1, bands};
   outputs[0].shape.elements();

@@ -11,7 +11,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr Attribute<bool> kInverse{"inverse", false};
+constexpr Attribute<bool> kInverse{"inverse", false, MINNOW_DOC("from frequencies back to the signal")};
 constexpr Attribute<bool> kOneSided{
     "onesided", false, MINNOW_DOC("keeps the first half of the spectrum of a real signal; inverse: takes it and gives a real signal")};
 constexpr Attribute<bool> kStftOneSided{"onesided", true, MINNOW_DOC("keeps the first half of the spectrum of a real signal")};

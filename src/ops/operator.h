@@ -127,8 +127,8 @@ class OperatorSet {
 /// Dtypes, kinds and shapes of the outputs of a node, checked against the definition (number and dtypes of inputs, required attributes).
 /// Throws InvalidModel; NeedsContents from the shape rule passes through. `outputs` has an entry per output of the node.
 void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs);
-/// Runs the reference. Where no output holds an element there is nothing to run: one axis of such a tensor may still be as long as it likes,
-/// and no reference should walk along it.
+/// Runs the reference. Where no output holds an element there is nothing to run: one axis of such a tensor may still be as long as it
+/// likes, and no reference should walk along it.
 void run_reference(const Operator& op, const NodeView& node, KernelArgs& args);
 /// Kinds and dtypes alone, as far as they follow from what is known of the inputs; the rest stays as it is. Inputs are not checked.
 void infer_kinds(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs);

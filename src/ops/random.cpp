@@ -19,8 +19,8 @@ RandomStream random_stream(std::optional<uint64_t> seed) {
 
 namespace {
 
-constexpr Attribute<float> kMean{"mean", 0}, kScale{"scale", 1, MINNOW_DOC("standard deviation")};
-constexpr Attribute<float> kLow{"low", 0}, kHigh{"high", 1};
+constexpr Attribute<float> kMean{"mean", 0, MINNOW_DOC("mean")}, kScale{"scale", 1, MINNOW_DOC("standard deviation")};
+constexpr Attribute<float> kLow{"low", 0, MINNOW_DOC("smallest number")}, kHigh{"high", 1, MINNOW_DOC("no number reaches it")};
 constexpr Attribute<int64_t> kSampleSize{"sample_size", 1, MINNOW_DOC("numbers to draw for each row")};
 constexpr std::string_view kSeed = "seed", kShape = "shape", kDType = "dtype";
 
@@ -138,7 +138,7 @@ Operator with_input(Operator op, DTypes dtypes) {
 }  // namespace
 
 std::vector<Operator> random_operators() {
-  const AttributeSpec shape = required(kShape, AttributeKind::integers);
+  const AttributeSpec shape = required(kShape, AttributeKind::integers, MINNOW_DOC("of the result"));
   return {
       row("RandomNormal", MINNOW_DOC("Normal numbers (Box, Muller 1958) of a given shape."), {shape, kMean, kScale}, infer_from_attributes,
           normal),
