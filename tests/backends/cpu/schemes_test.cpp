@@ -62,6 +62,13 @@ std::vector<SchemeCase> pool_cases() {
     cases.push_back({op, {normal({1, 5, 8, 8})}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 3}}}});
     cases.push_back({op, {normal({1, 5, 30})}, {{"kernel_shape", Ints{4}}, {"strides", Ints{2}}, {"pads", Ints{1, 1}}}});
   }
+  cases.push_back(
+      {"MaxPool", {normal({1, 3, 9, 300})}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}});
+  cases.push_back({"MaxPool", {normal({1, 3, 2, 300})}, {{"kernel_shape", Ints{2, 140}}}});
+  Tensor special = normal({1, 3, 9, 40});
+  for (size_t i = 0; i < 9 * 40 * 3; i += 37) special.writable().data<float>()[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
+  for (const char* op : {"MaxPool", "AveragePool"})
+    cases.push_back({op, {special}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}});
   cases.push_back({"AveragePool",
                    {normal({2, 16, 7, 8})},
                    {{"kernel_shape", Ints{3, 3}},

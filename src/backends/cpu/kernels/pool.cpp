@@ -51,16 +51,76 @@ HWY_INLINE const float* at(const PoolRows& r, ptrdiff_t top, ptrdiff_t left, siz
                    kLanes;
 }
 
-void max_pool(const PoolRows& r) {
+// The windows [from, to) of one row, tap by tap.
+void max_windows(const PoolRows& r, size_t row, size_t from, size_t to) {
   const D d;
-  for_each_window(r, [&](ptrdiff_t top, ptrdiff_t left, Taps rows, Taps columns, float* y) HWY_ATTR {
+  const ptrdiff_t top = static_cast<ptrdiff_t>((r.first + row) * r.stride_h) - r.pad_top;
+  const Taps rows(top, r.kernel_h, r.dilation_h, r.in_h);
+  for (size_t x = from; x < to; ++x) {
+    const ptrdiff_t left = static_cast<ptrdiff_t>(x * r.stride_w) - r.pad_left;
+    const Taps columns(left, r.kernel_w, r.dilation_w, r.in_w);
     // A window of padding alone gives the lowest number.
     const bool empty = rows.begin == rows.end || columns.begin == columns.end;
     V most = hn::Set(d, empty ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity());
     for (size_t ky = rows.begin; ky < rows.end; ++ky)
       for (size_t kx = columns.begin; kx < columns.end; ++kx) most = larger(most, hn::LoadU(d, at(r, top, left, ky, kx)));
-    hn::StoreU(most, d, y);
-  });
+    hn::StoreU(most, d, r.y + (row * r.out_w + x) * kLanes);
+  }
+}
+
+// First the largest of each column, because neighbouring windows share columns, then along the row; some columns at a time, so that theirs
+// stay in L1.
+void max_pool(const PoolRows& r) {
+  const D d;
+  constexpr size_t kColumns = 128;
+  const size_t extent = (r.kernel_w - 1) * r.dilation_w + 1;
+  const size_t windows = extent <= kColumns ? (kColumns - extent) / r.stride_w + 1 : 0;  // whose columns fit
+  HWY_ALIGN float columns[kColumns * kLanes];
+  for (size_t row = 0; row < r.rows; ++row) {
+    const ptrdiff_t top = static_cast<ptrdiff_t>((r.first + row) * r.stride_h) - r.pad_top;
+    const Taps rows(top, r.kernel_h, r.dilation_h, r.in_h);
+    if (windows == 0 || rows.begin == rows.end) {
+      max_windows(r, row, 0, r.out_w);
+      continue;
+    }
+    for (size_t first = 0; first < r.out_w; first += windows) {
+      const size_t last = std::min(r.out_w, first + windows);
+      const ptrdiff_t left = static_cast<ptrdiff_t>(first * r.stride_w) - r.pad_left;
+      const ptrdiff_t begin = std::max<ptrdiff_t>(0, -left);  // of the columns from `left` on: those within the image
+      const ptrdiff_t end =
+          std::min(static_cast<ptrdiff_t>((last - first - 1) * r.stride_w + extent), static_cast<ptrdiff_t>(r.in_w) - left);
+      // x86's maximum loses a NaN in its first operand. A sum of these operands that is no NaN tells that none was lost.
+      V probe = hn::Zero(d);
+      for (ptrdiff_t c = begin; c < end; ++c) {
+        V most = hn::LoadU(d, at(r, top, left + c, rows.begin, 0));
+        for (size_t ky = rows.begin + 1; ky < rows.end; ++ky) {
+          probe = hn::Add(probe, most);
+          most = hn::Max(most, hn::LoadU(d, at(r, top, left + c, ky, 0)));
+        }
+        probe = hn::Add(probe, most);
+        hn::Store(most, d, columns + c * kLanes);
+      }
+      if (!hn::AllTrue(d, hn::Eq(probe, probe))) {
+        max_windows(r, row, first, last);
+        continue;
+      }
+      for (size_t x = first; x < last; ++x) {
+        const size_t place = (x - first) * r.stride_w;
+        const Taps taps(left + static_cast<ptrdiff_t>(place), r.kernel_w, r.dilation_w, r.in_w);
+        if (taps.begin == taps.end) {
+          max_windows(r, row, x, x + 1);
+          continue;
+        }
+        const float* from = columns + (place + taps.begin * r.dilation_w) * kLanes;
+        V most = hn::Load(d, from);
+        for (size_t kx = taps.begin + 1; kx < taps.end; ++kx) {
+          from += r.dilation_w * kLanes;
+          most = hn::Max(most, hn::Load(d, from));
+        }
+        hn::StoreU(most, d, r.y + (row * r.out_w + x) * kLanes);
+      }
+    }
+  }
 }
 
 void average_pool(const PoolRows& r) {
