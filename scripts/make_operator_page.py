@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/operators.md from the operators' own definitions: make_operator_page.py build/release/bin/minnow [--check]
+With --check nothing is written; the exit status says whether the page is up to date."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "operators.md"
+
+
+def page(minnow):
+    operators = json.loads(subprocess.run([minnow, "ops", "--json"], check=True, capture_output=True, text=True).stdout)["operators"]
+    lines = ["# Operators", "",
+             f"Made by `scripts/make_operator_page.py` from the definitions in `src/ops/`: {len(operators)} operators. \"Since\" is the opset of",
+             "ai.onnx in which the operator took this form; importers rewrite older forms into it. \"CPU\" names the schemes of the cpu backend;",
+             "where none takes a node, its decomposition or its reference serves.", "",
+             "| operator | since | dtypes of the first input | CPU | meaning |", "|---|---|---|---|---|"]
+    for op in operators:
+        schemes = list(dict.fromkeys(s for s in op["schemes"] if s not in ("reference", "decomposition")))
+        doc = " ".join(op["doc"].split()).replace("|", "\\|")
+        dtypes = " ".join(op["dtypes"]) if len(op["dtypes"]) < 20 else "all"
+        lines.append(f"| {op['operator']} | {op['since_opset']} | {dtypes} | {', '.join(schemes)} | {doc} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    text = page(sys.argv[1])
+    if "--check" in sys.argv:
+        if not PAGE.exists() or PAGE.read_text() != text:
+            sys.exit(f"{PAGE.name} is out of date; run scripts/make_operator_page.py {sys.argv[1]}")
+    else:
+        PAGE.write_text(text)
