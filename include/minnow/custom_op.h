@@ -10,6 +10,7 @@
 #include <minnow/minnow_c.h>
 
 #include <exception>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -134,7 +135,9 @@ int call_custom_op(const minnow_op_api* api, minnow_op_call* call, void* user) {
 
 struct CustomOpRow : minnow_custom_op {
   CustomOpRow(const char* name, CustomOp* op, const char* doc = nullptr)
-      : minnow_custom_op{sizeof(minnow_custom_op), name, doc, op, call_custom_op<&CustomOp::infer>, call_custom_op<&CustomOp::compute>} {}
+      : minnow_custom_op{sizeof(minnow_custom_op), name, doc, op, call_custom_op<&CustomOp::infer>, call_custom_op<&CustomOp::compute>},
+        owner(op) {}
+  std::shared_ptr<const CustomOp> owner;  // dies with the library
 };
 
 }  // namespace detail

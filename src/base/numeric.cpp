@@ -201,6 +201,7 @@ void widen(DType dtype, const void* source, size_t count, int64_t* out) noexcept
 }
 
 void narrow(DType dtype, const double* source, size_t count, void* out) noexcept {
+  if (count == 0) return;  // the pointers may be null
   switch (dtype) {
     case DType::f64:
       std::memcpy(out, source, count * sizeof(double));
@@ -235,6 +236,7 @@ void narrow(DType dtype, const double* source, size_t count, void* out) noexcept
 }
 
 void narrow(DType dtype, const int64_t* source, size_t count, void* out) noexcept {
+  if (count == 0) return;  // the pointers may be null
   switch (dtype) {
     case DType::i64:
     case DType::u64:
