@@ -204,7 +204,7 @@ void narrow(DType dtype, const double* source, size_t count, void* out) noexcept
   if (count == 0) return;  // the pointers may be null
   switch (dtype) {
     case DType::f64:
-      std::memcpy(out, source, count * sizeof(double));
+      if (count) std::memcpy(out, source, count * sizeof(double));
       return;
     case DType::f32:
       for (size_t i = 0; i < count; ++i) static_cast<float*>(out)[i] = static_cast<float>(source[i]);
@@ -240,7 +240,7 @@ void narrow(DType dtype, const int64_t* source, size_t count, void* out) noexcep
   switch (dtype) {
     case DType::i64:
     case DType::u64:
-      std::memcpy(out, source, count * 8);
+      if (count) std::memcpy(out, source, count * 8);
       return;
     case DType::i32:
     case DType::u32:
