@@ -49,6 +49,18 @@ template void multiply_add(int64_t, int64_t, int64_t, MatrixView<const uint64_t>
 template <class T>
 void multiply(const MatMulGeometry& p, const T* a, const T* b, T* y) {
   const int64_t batches = p.batches();
+  if (p.transpose_b && p.m < 8) {  // turning b around would cost more than the product
+    for (int64_t i = 0; i < batches; ++i, y += p.m * p.n) {
+      const T *left = a + p.a_matrix(i) * p.m * p.k, *right = b + p.b_matrix(i) * p.k * p.n;
+      for (int64_t r = 0; r < p.m; ++r)
+        for (int64_t c = 0; c < p.n; ++c) {
+          T sum = y[r * p.n + c];
+          for (int64_t k = 0; k < p.k; ++k) sum += left[p.transpose_a ? k * p.m + r : r * p.k + k] * right[c * p.k + k];
+          y[r * p.n + c] = sum;
+        }
+    }
+    return;
+  }
   // Rows of b have to be contiguous.
   std::vector<T> turned(p.transpose_b ? static_cast<size_t>(p.k * p.n) : 0);
   int64_t turned_matrix = -1;
