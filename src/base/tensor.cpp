@@ -81,14 +81,15 @@ void Shape::erase(size_t axis) {
 
 int64_t Shape::elements() const {
   int64_t count = 1;
+  bool empty = false;
   for (int64_t dim : *this) {
     if (dim < 0) throw InvalidArgument("shape {} has a negative dimension", to_string(*this));
-    if (dim == 0) return 0;
-  }
-  for (int64_t dim : *this)
-    if (__builtin_mul_overflow(count, dim, &count) || count > (int64_t{1} << 58))
+    empty = empty || dim == 0;
+    // The other dimensions of an empty shape count too, so that the product of any dimensions can be relied on.
+    if (dim != 0 && (__builtin_mul_overflow(count, dim, &count) || count > (int64_t{1} << 58)))
       throw InvalidArgument("shape {} has more elements than memory can hold", to_string(*this));
-  return count;
+  }
+  return empty ? 0 : count;
 }
 
 std::string to_string(const Shape& shape) { return std::string(FormatArg(shape.dims()).text()); }
