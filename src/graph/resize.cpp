@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/memory.h"
+
 namespace minnow {
 namespace {
 
@@ -175,6 +177,7 @@ ResizeAxis ResizeGeometry::axis(size_t i, std::span<const double> region) const 
     start = static_cast<float>(region[roi_place[i]]), end = static_cast<float>(region[roi_axes + roi_place[i]]);
   const bool whole = !needs_region() || (start == 0 && end == 1);
   if (!resized || (axis.input == axis.output && scale[i] == 1 && whole && transformation != Transformation::tf_half_pixel_for_nn)) {
+    check_memory(count * sizeof(int64_t), "a table of places");
     for (int64_t o = 0; o < axis.output; ++o) axis.index.push_back(o);
     return axis;
   }
@@ -184,6 +187,7 @@ ResizeAxis ResizeGeometry::axis(size_t i, std::span<const double> region) const 
   const double stretch = antialias ? std::min(static_cast<double>(scale[i]), 1.0) : 1.0, reach = mode == Mode::cubic ? 2 : 1;
   const int64_t first_tap = static_cast<int64_t>(std::floor(-reach / stretch)) + 1;
   if (mode != Mode::nearest) axis.taps = 2 - 2 * first_tap;
+  check_memory(count * static_cast<size_t>(axis.taps) * (sizeof(int64_t) + sizeof(double)), "a table of places");
   axis.index.resize(count * static_cast<size_t>(axis.taps));
   if (mode != Mode::nearest) axis.weight.resize(axis.index.size());
   for (int64_t o = 0; o < axis.output; ++o) {

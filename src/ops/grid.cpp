@@ -2,6 +2,7 @@
 // Sampling an image at places that a tensor names. Source: Jaderberg et al. 2015, "Spatial Transformer Networks".
 #include <cmath>
 
+#include "base/memory.h"
 #include "base/numeric.h"
 #include "ops/operator.h"
 
@@ -186,6 +187,7 @@ Shapes affine_grid_shape(const NodeView& node) {
 /// [places, dims + 1]: coordinates of each pixel, the last dimension's first, then a one.
 std::vector<double> pixel_coordinates(const Shape& spatial, bool align_corners) {
   std::vector<double> rows;
+  check_memory(static_cast<size_t>(spatial.elements()) * (spatial.rank() + 1) * sizeof(double), "a table of coordinates");
   for_each_index(spatial, [&](std::span<const int64_t> index) {
     for (size_t d = spatial.rank(); d-- > 0;) {
       const double n = static_cast<double>(spatial[d]), i = static_cast<double>(index[d]);
