@@ -86,9 +86,10 @@ int64_t Shape::elements() const {
     if (dim < 0) throw InvalidArgument("shape {} has a negative dimension", to_string(*this));
     empty = empty || dim == 0;
     // The other dimensions of an empty shape count too, so that the product of any dimensions can be relied on.
-    if (dim != 0 && (__builtin_mul_overflow(count, dim, &count) || count > (int64_t{1} << 58)))
+    if (dim != 0 && __builtin_mul_overflow(count, dim, &count))
       throw InvalidArgument("shape {} has more elements than memory can hold", to_string(*this));
   }
+  if (!empty && count > (int64_t{1} << 58)) throw InvalidArgument("shape {} has more elements than memory can hold", to_string(*this));
   return empty ? 0 : count;
 }
 
