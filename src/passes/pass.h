@@ -58,6 +58,10 @@ void raise_normalizations(Graph&, PassContext&);
 void fold_batch_normalizations(Graph&, PassContext&);
 void fold_scales(Graph&, PassContext&);
 void fold_pads(Graph&, PassContext&);
+void push_transposes(Graph&, PassContext&);
+void reshape_transposes(Graph&, PassContext&);
+void move_quantization(Graph&, PassContext&);
+void gather_quantized_islands(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);
 void remove_dead_code(Graph&, PassContext&);
 

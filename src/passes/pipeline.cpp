@@ -24,6 +24,11 @@ constexpr Pass kPasses[] = {
     {"fold_batch_normalizations", "BatchNormalization goes into the weights before it", fold_batch_normalizations, kSimplify},
     {"fold_scales", "numbers multiplied with or added to channels go into weights and biases", fold_scales, kSimplify},
     {"fold_pads", "zeros around an image become the padding of what reads it", fold_pads, kSimplify},
+    {"push_transposes", "Transposes cancel, or move to where there is less to transpose", push_transposes, kSimplify},
+    {"move_quantization", "data that is only moved stays quantized", move_quantization, kSimplify},
+    {"gather_quantized_islands", "convolutions and products between DequantizeLinear and QuantizeLinear compute with integers",
+     gather_quantized_islands, kSimplify},
+    {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kFuse},
     {"fuse_products", "bias, residual, activation, transposed and scaled factors join Conv, Gemm and MatMul", fuse_products, kFuse},
     {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kBoth, true},
 };

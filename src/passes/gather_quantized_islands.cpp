@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// DequantizeLinear -> convolution or product (-> Relu) -> QuantizeLinear becomes one operator on integers, minnow.QuantizedConv or
+// minnow.QuantizedMatMul, so that tensors and weights stay bytes in memory and on disk.
+#include <cmath>
+#include <limits>
+
+#include "base/numeric.h"
+#include "graph/activation.h"
+#include "passes/quantization.h"
+
+namespace minnow {
+namespace {
+
+bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+
+class IslandGatherer {
+ public:
+  IslandGatherer(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  void run() {
+    for (Node& node : graph_.nodes())
+      if (node.op() == "QuantizeLinear") gather(node);
+  }
+
+ private:
+  struct Island {
+    Node* product = nullptr;  // Conv, MatMul or Gemm
+    bool relu = false, transposes_w = false;
+    Quantization x, w, y;
+    Value *x_values = nullptr, *w_values = nullptr, *bias = nullptr;
+  };
+
+  void gather(Node& quantize) {
+    Island island;
+    const auto y = Quantization::of(&quantize);
+    if (!y || !y->is_per_tensor() || !is_byte(y->dtype)) return;
+    island.y = *y;
+    Value* result = quantize.input(0);
+    if (sole_user(*result) != &quantize || !result->producer()) return;
+    if (const std::string& op = result->producer()->op(); op == "Relu" || op == "Clip") {
+      Node& activation = *result->producer();
+      if (!take_activation(activation, island)) return;
+      result = activation.input(0);
+      if (!result || sole_user(*result) != &activation) return;
+    }
+    island.product = result->producer();
+    if (!island.product || &island.product->graph() != &graph_) return;
+    const std::string& op = island.product->op();
+    const bool is_conv = op == "Conv";
+    if (!is_conv && op != "MatMul" && op != "Gemm") return;
+    if (!take_factors(island) || !take_bias(island)) return;
+    if (island.transposes_w) {  // the integer product takes B as it stands in the formula; a constant is transposed by another pass
+      Node& transposed = graph_.add_node("Transpose", {island.w_values}, 1, {{"perm", Ints{1, 0}}}, {}, &quantize);
+      infer_node(context_, transposed);
+      island.w_values = transposed.output(0);
+    }
+    Attributes attributes = is_conv ? island.product->attributes : Attributes();
+    if (island.relu) attributes.set(kActivation.name, std::string("Relu"));
+    context_.changed("{} and what stands around it compute with integers", label_of(*island.product));
+    const std::vector<Value*> inputs{island.x_values,
+                                     island.x.scale,
+                                     &island.x.zero_point_value(graph_),
+                                     island.w_values,
+                                     island.w.scale,
+                                     &island.w.zero_point_value(graph_),
+                                     island.y.scale,
+                                     &island.y.zero_point_value(graph_),
+                                     island.bias};
+    replace(*quantize.output(0), is_conv ? "minnow.QuantizedConv" : "minnow.QuantizedMatMul", inputs, std::move(attributes),
+            island.product->name());
+    remove_dead(quantize);
+  }
+
+  /// Relu; Clip where quantizing cuts at its bounds anyway, or at 0.
+  static bool take_activation(const Node& node, Island& island) {
+    if (node.op() == "Relu") return island.relu = true;
+    const auto scale = island.y.scale_number();
+    const auto zero = island.y.zero_point_number();
+    const auto low = scalar_of(node.input(1)), high = scalar_of(node.input(2));
+    if (!scale || *scale <= 0 || !zero || (node.input(1) && !low) || (node.input(2) && !high)) return false;
+    const auto quantized = [&](double bound) { return std::nearbyint(bound / *scale) + static_cast<double>(*zero); };
+    if (high && quantized(*high) < static_cast<double>(highest_of(island.y.dtype))) return false;
+    if (!low || quantized(*low) <= static_cast<double>(lowest_of(island.y.dtype))) return true;
+    return island.relu = *low == 0;
+  }
+
+  bool take_factors(Island& island) {
+    Node& product = *island.product;
+    const Node *x_maker = made_by(product.input(0), "DequantizeLinear"), *w_maker = made_by(product.input(1), "DequantizeLinear");
+    const auto x = Quantization::of(x_maker), w = Quantization::of(w_maker);
+    if (!x || !w || !x->is_per_tensor() || !is_byte(x->dtype) || !is_byte(w->dtype)) return false;
+    island.x = *x, island.w = *w;
+    island.x_values = x_maker->input(0), island.w_values = w_maker->input(0);
+    const auto rank = rank_of(*island.w_values);
+    if (!rank || *rank < 2) return false;
+    const auto axis = w->is_per_tensor() ? std::optional<size_t>(0) : positive_axis(w->axis, *rank);
+    if (!axis || (!w->is_per_tensor() && (rank_of(*w->scale) != size_t{1} || (w->zero_point && rank_of(*w->zero_point) != size_t{1}))))
+      return false;
+    if (product.op() == "Conv") return w->is_per_tensor() || *axis == 0;
+    size_t columns = *rank - 1;
+    if (product.op() == "Gemm") {
+      if (real_attribute(product, "alpha", 1) != 1 || int_attribute(product, "transA", 0) != 0) return false;
+      if (product.input(2) && real_attribute(product, "beta", 1) != 1) return false;
+      if (int_attribute(product, "transB", 0) != 0) {
+        columns = 0;
+        if (!w->is_per_tensor() && *axis != columns) return false;
+        island.transposes_w = true;
+      }
+    }
+    return w->is_per_tensor() || *axis == columns;
+  }
+
+  /// The bias in units of x_scale * w_scale, as 32-bit integers.
+  bool take_bias(Island& island) {
+    Value* bias = island.product->input(2);
+    if (!bias) return true;
+    const auto x_scale = island.x.scale_number();
+    const auto w_scales = reals_of(island.w.scale);
+    if (!x_scale || !w_scales) return false;
+    std::vector<double> values;
+    Value* integers = nullptr;
+    std::vector<double> own_scales;
+    if (const Node* maker = made_by(bias, "DequantizeLinear")) {
+      const auto q = Quantization::of(maker);
+      if (!q || q->dtype != DType::i32 || !maker->input(0)->constant() || !q->scale->constant()) return false;
+      if (q->zero_point && (!q->zero_point->constant() || !is_zero(*q->zero_point))) return false;
+      integers = maker->input(0);
+      values = *reals_of(integers);
+      own_scales = *reals_of(q->scale);
+    } else if (bias->constant() && is_float(bias->type.dtype)) {
+      values = *reals_of(bias);
+      own_scales = {1};
+    } else {
+      return false;
+    }
+    const Shape& shape = (integers ? integers : bias)->constant()->shape();
+    if (shape.rank() != 1) return false;
+    bool same = integers != nullptr;
+    std::vector<double> wanted(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t count = values.size();
+      if ((own_scales.size() != 1 && own_scales.size() != count) || (w_scales->size() != 1 && w_scales->size() != count)) return false;
+      const double own = own_scales[own_scales.size() == 1 ? 0 : i], unit = *x_scale * (*w_scales)[w_scales->size() == 1 ? 0 : i];
+      if (!(unit > 0)) return false;
+      if (std::fabs(own - unit) > 1e-6 * unit) same = false;
+      wanted[i] = std::nearbyint(values[i] * own / unit);
+      if (!(std::fabs(wanted[i]) < 0x40000000)) return false;
+    }
+    island.bias = same ? integers : &add_reals(graph_, DType::i32, shape, wanted, graph_.fresh_name(bias->name()));
+    return true;
+  }
+  static bool is_zero(const Value& constant) {
+    const auto elements = *reals_of(&constant);
+    for (double element : elements)
+      if (element != 0) return false;
+    return true;
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+void gather_quantized_islands(Graph& graph, PassContext& context) { IslandGatherer(graph, context).run(); }
+
+}  // namespace minnow

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes that compute the same on permuted tensors: how permuting one of their values permutes the others, and what then changes in the
+// node.
+#pragma once
+#include "passes/rewrite.h"
+
+namespace minnow {
+
+/// As a Transpose's `perm`: axis i of the result is axis perm[i] of the input.
+using Permutation = Ints;
+
+bool is_identity(const Permutation& p) noexcept;
+/// Transpose by `first`, then by `second`, in one.
+Permutation compose(const Permutation& first, const Permutation& second);
+Permutation inverse(const Permutation& p);
+/// The perm of a Transpose of a value of known rank; nothing where it is not a permutation.
+std::optional<Permutation> permutation_of(const Node& transpose);
+
+/// True where a Transpose of `source` moves nothing in memory, because it changes the places of dimensions of size 1 alone.
+bool moves_nothing(const Value& source, const Permutation& perm);
+
+/// The values of a node as Transposes of other values: value = Transpose(other, perm). Empty: the value itself.
+struct PermutedNode {
+  std::vector<Permutation> inputs, outputs;
+};
+/// How the node can work on permuted tensors where input `i` is permuted so. Nothing where it cannot.
+std::optional<PermutedNode> permuted_by_input(const PassContext& context, const Node& node, size_t i, const Permutation& perm);
+/// The same where its one output shall be.
+std::optional<PermutedNode> permuted_by_output(const PassContext& context, const Node& node, const Permutation& perm);
+
+/// Changes attributes and constant inputs (axes, pads, channel vectors ...) to fit permuted tensors. The other inputs and the outputs are
+/// the caller's.
+void permute_node(Node& node, const PermutedNode& permuted);
+
+}  // namespace minnow

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes ask of QuantizeLinear and DequantizeLinear.
+#pragma once
+#include "passes/rewrite.h"
+
+namespace minnow {
+
+/// The scale and zero point of a QuantizeLinear or DequantizeLinear.
+struct Quantization {
+  Value *scale = nullptr, *zero_point = nullptr;  // zero_point may be null: 0
+  DType dtype = DType::undefined;                 // of the quantized tensor
+  int64_t axis = 1;                               // of the scale, where it has more than one element
+
+  /// Nothing where the tensor is quantized in blocks, or in another precision than f32.
+  static std::optional<Quantization> of(const Node* node);
+  /// One scale for the whole tensor.
+  bool is_per_tensor() const;
+  /// The scale, and the zero point as a number, where they are constants of one element.
+  std::optional<double> scale_number() const;
+  std::optional<int64_t> zero_point_number() const;
+  /// True where both are the same for certain.
+  bool same_as(const Quantization& other) const;
+  /// The zero point as a value, made where it is absent.
+  Value& zero_point_value(Graph& graph) const;
+};
+
+}  // namespace minnow

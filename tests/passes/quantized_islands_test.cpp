@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "base/format.h"
+#include "support/passes.h"
+
+namespace minnow::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// One step of the output's quantization: sums that are exact are rounded once, sums of rounded numbers may be rounded the other way.
+constexpr double kOneStep = 0.06;
+
+constexpr std::string_view kConstants = R"(
+    const sx = f32[] 0.02
+    const zx = u8[] 120
+    const sw = f32[] 0.01
+    const zw = i8[] 0
+    const sy = f32[] 0.05
+    const zy = u8[] 0
+    const sb = f32[] 0.0002
+    const random_w = i8[4, 3, 3, 3] fill 0
+    const random_b = i32[4] fill 0
+)";
+
+TEST(GatherQuantizedIslands, convolution_with_bias_and_relu) {
+  const Rewrite r = rewrite(format(R"(graph {{ {}
+    input x: u8[1, 3, 6, 6]
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_w, sw, zw)
+    db = DequantizeLinear(random_b, sb)
+    c = Conv(dx, dw, db) {{pads = [1, 1, 1, 1], strides = [2, 2]}}
+    a = Relu(c)
+    y = QuantizeLinear(a, sy, zy)
+    output y
+  }})",
+                                   kConstants),
+                            {"gather_quantized_islands"});
+  EXPECT_EQ(r.nodes(),
+            "y = minnow.QuantizedConv(x, sx, zx, random_w, sw, zw, sy, zy, random_b) {pads = [1, 1, 1, 1], strides = [2, 2], activation = "
+            "\"Relu\"}\n");
+  EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
+}
+
+TEST(GatherQuantizedIslands, weights_by_channel_and_a_bias_in_floats) {
+  const Rewrite r = rewrite(format(R"(graph {{ {}
+    input x: u8[1, 3, 6, 6]
+    const scales = f32[4] [0.01, 0.02, 0.005, 0.03]
+    const random_f = f32[4] fill 0
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_w, scales) {{axis = 0}}
+    c = Conv(dx, dw, random_f)
+    y = QuantizeLinear(c, sy, zx)
+    output y
+  }})",
+                                   kConstants),
+                            {"gather_quantized_islands"});
+  EXPECT_EQ(r.ops(), "minnow.QuantizedConv");
+  EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
+}
+
+TEST(GatherQuantizedIslands, clip_that_the_range_cuts_anyway) {
+  constexpr std::string_view kText = R"(graph {{ {}
+    input x: u8[1, 3, 6, 6]
+    const low = f32[] 0
+    const high = f32[] {}
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_w, sw, zw)
+    c = Conv(dx, dw)
+    a = Clip(c, low, high)
+    y = QuantizeLinear(a, sy, zy)
+    output y
+  }})";
+  const Rewrite r = rewrite(format(kText, kConstants, 12.75), {"gather_quantized_islands"});
+  EXPECT_EQ(r.ops(), "minnow.QuantizedConv");
+  EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
+  EXPECT_EQ(rewrite(format(kText, kConstants, 6), {"gather_quantized_islands"}).changes, 0u);
+}
+
+TEST(GatherQuantizedIslands, products) {
+  for (const char* nodes : {"const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n c = MatMul(dx, dw)",
+                            "const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n db = DequantizeLinear(random_b, sb)\n"
+                            "c = Gemm(dx, dw, db)",
+                            "const random_m = i8[4, 5] fill 0\n const s4 = f32[4] [0.01, 0.02, 0.005, 0.03]\n dw = "
+                            "DequantizeLinear(random_m, s4) {axis = 0}\n c = Gemm(dx, dw) {transB = 1}",
+                            "const random_m = i8[5, 4] fill 0\n const s4 = f32[4] [0.01, 0.02, 0.005, 0.03]\n dw = "
+                            "DequantizeLinear(random_m, s4)\n c = MatMul(dx, dw)"}) {
+    const Rewrite r = rewrite(format(R"(graph {{ {}
+    input x: u8[2, 5]
+    dx = DequantizeLinear(x, sx, zx)
+    {}
+    y = QuantizeLinear(c, sy, zx)
+    output y
+  }})",
+                                     kConstants, nodes),
+                              {"gather_quantized_islands", "fold_constants"});
+    EXPECT_EQ(r.ops(), "minnow.QuantizedMatMul") << nodes;
+    EXPECT_TRUE(numbers_stay(r, 1.0 / 255)) << nodes;
+  }
+}
+
+TEST(GatherQuantizedIslands, not_where_others_see_the_floats) {
+  const Rewrite r = rewrite(format(R"(graph {{ {}
+    input x: u8[1, 3, 6, 6]
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_w, sw, zw)
+    c = Conv(dx, dw)
+    y = QuantizeLinear(c, sy, zy)
+    output y
+    output c
+  }})",
+                                   kConstants),
+                            {"gather_quantized_islands"});
+  EXPECT_EQ(r.changes, 0u);
+}
+
+TEST(MoveQuantization, moved_data_stays_quantized) {
+  const Rewrite r = optimized(format(R"(graph {{ {}
+    input x: f32[1, 3, 6, 6]
+    const shape = i64[2] [1, -1]
+    q = QuantizeLinear(x, sx, zx)
+    d = DequantizeLinear(q, sx, zx)
+    t = Transpose(d) {{perm = [0, 2, 3, 1]}}
+    tq = QuantizeLinear(t, sx, zx)
+    td = DequantizeLinear(tq, sx, zx)
+    p = MaxPool(d) {{kernel_shape = [2, 2]}}
+    pq = QuantizeLinear(p, sx, zx)
+    pd = DequantizeLinear(pq, sx, zx)
+    f = Flatten(td)
+    g = Flatten(pd)
+    c = Concat(f, g) {{axis = 1}}
+    y = QuantizeLinear(c, sx, zx)
+    output y
+  }})",
+                                     kConstants));
+  EXPECT_EQ(r.ops(), "QuantizeLinear Transpose MaxPool Flatten Flatten Concat");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(MoveQuantization, before_a_pool_to_what_made_it) {
+  const Rewrite r = optimized(format(R"(graph {{ {}
+    input x: u8[1, 3, 6, 6]
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_w, sw, zw)
+    c = Conv(dx, dw)
+    a = Relu(c)
+    p = MaxPool(a) {{kernel_shape = [2, 2]}}
+    q = QuantizeLinear(p, sy, zy)
+    y = DequantizeLinear(q, sy, zy)
+    output y
+  }})",
+                                     kConstants));
+  EXPECT_EQ(r.ops(), "minnow.QuantizedConv MaxPool DequantizeLinear");
+  EXPECT_TRUE(numbers_stay(r, kOneStep));
+}
+
+TEST(MoveQuantization, weights_by_channel_through_a_transpose) {
+  const Rewrite r = optimized(format(R"(graph {{ {}
+    input x: u8[2, 5]
+    const random_m = i8[4, 5] fill 0
+    const scales = f32[4] [0.01, 0.02, 0.005, 0.03]
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(random_m, scales) {{axis = 0}}
+    t = Transpose(dw) {{perm = [1, 0]}}
+    c = MatMul(dx, t)
+    y = QuantizeLinear(c, sy, zx)
+    output y
+  }})",
+                                     kConstants));
+  EXPECT_EQ(r.ops(), "minnow.QuantizedMatMul");
+  EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
+}
+
+TEST(MoveQuantization, other_scales_stay) {
+  const Rewrite r = optimized(format(R"(graph {{ {}
+    input x: u8[2, 5]
+    d = DequantizeLinear(x, sx, zx)
+    y = QuantizeLinear(d, sy, zx)
+    output y
+  }})",
+                                     kConstants));
+  EXPECT_EQ(r.ops(), "DequantizeLinear QuantizeLinear");
+}
+
+TEST(FoldConstants, quantized_weights_are_never_widened) {
+  const Rewrite r = optimized(R"(graph {
+    input x: f32[2, 5]
+    const random_m = i8[5, 4] fill 0
+    const s = f32[] 0.5
+    w = DequantizeLinear(random_m, s)
+    y = MatMul(x, w)
+    output y
+  })");
+  EXPECT_EQ(r.ops(), "DequantizeLinear MatMul");
+}
+
+}  // namespace
+}  // namespace minnow::test
