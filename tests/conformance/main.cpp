@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites of cases that others wrote: the onnx package's, and the ONNX models of the corpus.
 //
-//   conformance_tests [--suite node]... [--backend reference|cpu|evaluate] [--filter substring] [--verbose] [--list-failures] [--xml FILE]
+//   conformance_tests [--suite node]... [--backend reference|cpu|evaluate] [--optimize] [--filter substring] [--verbose] [--list-failures]
+//                     [--xml FILE]
 //
 // Cases that are expected to fail stand in expected_failures.txt with a reason. One that fails and is not listed fails the run, and so does
 // one that is listed and passes.
@@ -18,6 +19,8 @@
 #include "conformance/compare.h"
 #include "conformance/executor.h"
 #include "importers/importer.h"
+#include "ops/operator.h"
+#include "passes/pipeline.h"
 #include "support/paths.h"
 
 namespace minnow::test {
@@ -27,6 +30,7 @@ struct Options {
   std::vector<std::string> suites;
   std::string backend = "reference", filter, xml;
   bool verbose = false, list_failures = false;
+  bool optimize = false;  // run every pass first
 };
 
 /// What expected_failures.txt says of a case: "suite/case backend|* reason". A reason that begins with "random" has the outputs compared by
@@ -52,16 +56,17 @@ std::map<std::string, Expectation> read_expectations(const std::string& backend)
 }
 
 /// What is wrong; empty where the case passes.
-std::string run_case(const Case& one, const std::string& backend, const Rule& rule) {
+std::string run_case(const Case& one, const Options& options, const Rule& rule) {
   try {
-    ImportOptions options;
-    options.warn = [](std::string_view) {};
-    std::unique_ptr<Graph> graph = import_onnx(one.model.string(), options);
+    ImportOptions import;
+    import.warn = [](std::string_view){};
+    std::unique_ptr<Graph> graph = import_onnx(one.model.string(), import);
     const std::vector<DataSet> sets = read_data(one, *graph);
     if (sets.empty()) return "has no data";
     std::vector<std::string> names;
     for (const Value* output : graph->outputs()) names.push_back(output->name());
-    const Run run = make_executor(backend, std::move(graph));
+    if (options.optimize) optimize(*graph, OperatorSet::builtin());
+    const Run run = make_executor(options.backend, std::move(graph));
     for (const DataSet& set : sets) {
       const std::vector<Datum> outputs = run(set.inputs);
       if (outputs.size() < set.outputs.size()) return format("gives {} outputs, it should give {}", outputs.size(), set.outputs.size());
@@ -123,7 +128,7 @@ int run(const Options& options) {
       if (one.tolerance > 0) rule = {Rule::Kind::largest, one.tolerance, 4 * one.spread};
       const auto start = std::chrono::steady_clock::now();
       if (options.verbose) std::printf("%s ... ", one.id().c_str()), std::fflush(stdout);
-      std::string failure = run_case(one, options.backend, rule);
+      std::string failure = run_case(one, options, rule);
       if (expected) expected->used = true;
       if (options.verbose)
         std::printf("%s, %.0f ms\n", failure.empty() ? "ok" : "differs",
@@ -172,6 +177,8 @@ int main(int argc, char** argv) {
       options.filter = value();
     else if (name == "--xml")
       options.xml = value();
+    else if (name == "--optimize")
+      options.optimize = true;
     else if (name == "--verbose")
       options.verbose = true;
     else if (name == "--list-failures")
@@ -183,6 +190,7 @@ int main(int argc, char** argv) {
   }
   if (options.suites.empty()) options.suites = {"node", "simple", "pytorch-converted", "pytorch-operator", "corpus"};
   if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
-    options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend + ".xml";
+    options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend +
+                  (options.optimize ? "-optimized" : "") + ".xml";
   return minnow::test::run(options);
 }
