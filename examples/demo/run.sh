@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
-fetch() { build/venv/bin/python scripts/fetch_models.py --package "$1" --member "$2" --to "build/models/demo/$3" --sha256 "$4" >&2; }
+fetch() { build/venv/bin/python scripts/fetch_models.py --package "$1" --member "$2" --to "demo/$3" --sha256 "$4" >&2; }
 
 picture=${1:-}
 if [ -n "$picture" ]; then
