@@ -19,19 +19,20 @@ class RandomNodes {
 
   /// True where the node could be computed.
   bool run(const Operator& op) {
-    odd_integers_ = op.name != "Loop";  // which would rightly run for ever
+    const bool loop = op.name == "Loop";  // without a small number of iterations it would rightly run for ever
+    odd_integers_ = !loop;
     Graph graph;
     graph.source = "random";
     std::vector<Value*> inputs;
     std::vector<Datum> given;
     size_t count = op.inputs.size();
     if (count && op.inputs.back().arity == Arity::variadic) count += below(3);
-    if (chance(20) && count) --count;
+    if (chance(20) && count && !loop) --count;
     const Shape common = shape();
     DType dtype = DType::undefined;
     for (size_t i = 0; i < count; ++i) {
       const InputSpec& spec = op.inputs[std::min(i, op.inputs.size() - 1)];
-      if (spec.arity == Arity::optional && chance(2)) {
+      if (spec.arity == Arity::optional && chance(2) && !(loop && i == 0)) {
         inputs.push_back(nullptr);
         continue;
       }
