@@ -134,7 +134,7 @@ class Writer {
   }
 
   void write_statements(const Graph& graph, int depth) {
-    if (!graph.source.empty()) line(depth, "source " + quoted(graph.source));
+    if (!graph.source.empty() && !graph.outer) line(depth, "source " + quoted(graph.source));
     const Metadata& metadata = graph.metadata;
     if (!metadata.producer.empty()) line(depth, "metadata producer " + quoted(metadata.producer));
     if (!metadata.source_format.empty()) line(depth, "metadata source_format " + quoted(metadata.source_format));
