@@ -103,10 +103,10 @@ void lanewise_conv(benchmark::State& state, const Layer& layer, Isa isa) {
           [&](size_t unit, const LanewiseConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch); });
 }
 
-void winograd_conv(benchmark::State& state, const Layer& layer, Isa isa, size_t tile) {
+void winograd_conv(benchmark::State& state, const Layer& layer, Isa isa, WinogradForm form) {
   const Kernels& kernels = kernels_for(isa);
   const ConvShape s = shape_of(layer);
-  const WinogradConv conv(kernels, s, {tile, 1, 1 << 20}, relu());
+  const WinogradConv conv(kernels, s, {form, 1, 1 << 20}, relu());
   measure(state, conv, s, kernels.lanes,
           [&](size_t unit, const WinogradConv::Arguments& a, float* scratch) { conv.run(unit, a, nullptr, scratch); });
 }
@@ -125,8 +125,11 @@ const bool registered = [] {
     const std::string set = std::string(name_of(isa)) + "/";
     for (const Layer& layer : kLayers) {
       add("gemm_conv/" + set + layer.name, gemm_conv, layer, isa);
-      if (layer.kernel == 3 && layer.stride == 1)
-        for (size_t tile : {2, 4}) add("winograd" + std::to_string(tile) + "/" + set + layer.name, winograd_conv, layer, isa, tile);
+      for (const auto& [name, form] : {std::pair("winograd_f2/", WinogradForm::f2),
+                                       {"winograd_f4/", WinogradForm::f4},
+                                       {"winograd_stride2_f2/", WinogradForm::stride2_f2},
+                                       {"winograd_stride2_f4/", WinogradForm::stride2_f4}})
+        if (!layer.plain && WinogradConv::can_serve(shape_of(layer), form)) add(name + set + layer.name, winograd_conv, layer, isa, form);
     }
     for (const Layer& layer : kDepthwise) add("lanewise_conv/" + set + layer.name, lanewise_conv, layer, isa);
   }

@@ -21,16 +21,24 @@ const std::vector<ConvShape> kShapes = conv_shapes({
     {1, 20, 100, 1, 2, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
     {1, 8, 8, 1, 5, 6, 3, 3, 1, 1, 1, 1, 0, 2, 1, 0},
     {1, 8, 8, 1, 4, 4, 3, 3, 1, 1, 1, 1, 5, 6, 5, 6},
+    {1, 16, 32, 1, 14, 14, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
+    {2, 19, 17, 1, 15, 13, 3, 3, 2, 2, 1, 1, 0, 0, 1, 1},
+    {1, 64, 40, 1, 7, 7, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
+    {1, 5, 5, 1, 1, 1, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
+    {1, 12, 20, 1, 33, 31, 3, 3, 2, 2, 1, 1, 1, 0, 0, 1},
+    {1, 12, 20, 1, 30, 31, 4, 4, 1, 1, 1, 1, 2, 2, 1, 1},
+    {2, 7, 9, 1, 5, 6, 4, 4, 1, 1, 1, 1, 0, 0, 0, 0},
 });
 
 TEST_P(WinogradConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
   for (const ConvShape& s : kShapes)
-    for (size_t tile : {2, 4}) {
-      SCOPED_TRACE(describe(s) + ", tile " + std::to_string(tile));
-      ASSERT_TRUE(WinogradConv::can_serve(s));
-      const size_t in = s.in_h * s.in_w, out = s.out_h * s.out_w, depth = s.in_channels * 9;
+    for (size_t f = 0; f < static_cast<size_t>(WinogradForm::count); ++f) {
+      const WinogradForm form = static_cast<WinogradForm>(f);
+      if (!WinogradConv::can_serve(s, form)) continue;
+      SCOPED_TRACE(describe(s) + ", form " + std::to_string(f));
+      const size_t in = s.in_h * s.in_w, out = s.out_h * s.out_w, depth = s.in_channels * s.taps();
       const std::vector<float> x = random_floats(s.batch * s.in_channels * in, ++seed);
       const std::vector<float> w = random_floats(s.out_channels * depth, ++seed, 1 / std::sqrt(float(depth)));
       const std::vector<float> bias = random_floats(s.out_channels, ++seed), add = random_floats(s.batch * s.out_channels * out, ++seed);
@@ -39,7 +47,7 @@ TEST_P(WinogradConvTest, agrees_with_plain_loops) {
       const std::vector<float> packed_add = pack(add, s.batch, s.out_channels, out, kernels.lanes);
       for (bool finished : {false, true})
         for (size_t threads : {1, 3}) {
-          const WinogradConv conv(kernels, s, {tile, threads, finished ? size_t{1} << 20 : size_t{1} << 14},
+          const WinogradConv conv(kernels, s, {form, threads, finished ? size_t{1} << 20 : size_t{1} << 14},
                                   finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{});
           std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats());
           std::vector<float> scratch(conv.scratch_floats(), NAN), shared(conv.shared_floats(), NAN), y(packed_add.size(), -7);
@@ -64,8 +72,8 @@ TEST_P(WinogradConvTest, errors_stay_small) {
   const std::vector<float> x = random_floats(s.in_channels * s.in_h * s.in_w, 1), w = random_floats(s.out_channels * 64 * 9, 2, 0.06f);
   const std::vector<double> want = convolve(s, x, w, {});
   const std::vector<float> packed = pack(x, 1, s.in_channels, s.in_h * s.in_w, kernels.lanes);
-  for (size_t tile : {2, 4}) {
-    const WinogradConv conv(kernels, s, {tile, 1, 1 << 20}, {});
+  for (WinogradForm form : {WinogradForm::f2, WinogradForm::f4}) {
+    const WinogradConv conv(kernels, s, {form, 1, 1 << 20}, {});
     std::vector<float> weights(conv.weight_floats()), scratch(conv.scratch_floats());
     std::vector<float> y(ceil_div(s.out_channels, kernels.lanes) * kernels.lanes * s.out_h * s.out_w);
     conv.pack_weights(w.data(), weights.data());
@@ -75,7 +83,7 @@ TEST_P(WinogradConvTest, errors_stay_small) {
     double error = 0, rms = 0;
     for (size_t i = 0; i < want.size(); ++i)
       error += std::fabs(got[i] - want[i]) / double(want.size()), rms += want[i] * want[i] / double(want.size());
-    EXPECT_LT(error, 6e-7 * std::sqrt(rms)) << "tile " << tile;  // summing in order: 2e-7
+    EXPECT_LT(error, 6e-7 * std::sqrt(rms)) << "form " << static_cast<int>(form);  // summing in order: 2e-7
   }
 }
 

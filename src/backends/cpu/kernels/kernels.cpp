@@ -13,7 +13,8 @@
   DO(target, PoolKernels)                \
   DO(target, LayoutKernels)              \
   DO(target, WinogradKernels)            \
-  DO(target, RowKernels)
+  DO(target, RowKernels)                 \
+  DO(target, ResampleKernels)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/lanewise.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pool.h"
+#include "backends/cpu/kernels/resample.h"
 #include "backends/cpu/kernels/rows.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
@@ -24,6 +25,7 @@ struct Kernels {
   const LayoutKernels* layout;
   const WinogradKernels* winograd;
   const RowKernels* rows;
+  const ResampleKernels* resample;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

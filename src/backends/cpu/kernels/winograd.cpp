@@ -17,103 +17,125 @@ using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(float);
 
 // Coefficient of y^power in the product of (y - p_k^2) over the pairs, or over all but pair `without`.
-template <int M>
+template <class Points>
 constexpr float coefficient(int power, int without = -1) {
-  using P = WinogradPoints<M>;
-  double c[P::kPairs + 1] = {1};
+  double c[Points::kPairs + 1] = {1};
   int degree = 0;
-  for (int k = 0; k < P::kPairs; ++k) {
+  for (int k = 0; k < Points::kPairs; ++k) {
     if (k == without) continue;
-    for (int t = ++degree; t >= 0; --t) c[t] = (t > 0 ? c[t - 1] : 0) - (t < degree ? c[t] : 0) * P::p[k] * P::p[k];
+    for (int t = ++degree; t >= 0; --t) c[t] = (t > 0 ? c[t - 1] : 0) - (t < degree ? c[t] : 0) * Points::p[k] * Points::p[k];
   }
   return power <= degree ? static_cast<float>(c[power]) : 0;
 }
-template <int M>
+template <class Points>
 constexpr float point_to(int pair, int power) {
   double value = 1;
-  for (int i = 0; i < power; ++i) value *= WinogradPoints<M>::p[pair];
+  for (int i = 0; i < power; ++i) value *= Points::p[pair];
   return static_cast<float>(value);
 }
 
-// One column or row of the input's transform.
-template <int M>
-HWY_INLINE void input_line(const V* x, V* out) {
+// One line of the input's transform, and of the output's.
+template <class Points>
+HWY_INLINE void to_points(const V* x, V* out) {
   const D d;
-  constexpr int P = WinogradPoints<M>::kPairs, A = M + 2;
-  V zero = x[2 * P], infinity = x[2 * P + 1];
-  MINNOW_UNROLL for (int i = 0; i < P; ++i) {
-    const V c = hn::Set(d, coefficient<M>(i));
-    zero = hn::MulAdd(c, x[2 * i], zero);
-    infinity = hn::MulAdd(c, x[2 * i + 1], infinity);
-  }
-  out[0] = zero;
+  constexpr int P = Points::kPairs, Z = Points::kZero, A = Points::kPositions;
+  V infinity = x[2 * P + Z];
+  MINNOW_UNROLL for (int i = 0; i < P; ++i) infinity = hn::MulAdd(hn::Set(d, coefficient<Points>(i)), x[2 * i + Z], infinity);
   out[A - 1] = infinity;
+  if constexpr (Z) {
+    V zero = x[2 * P];
+    MINNOW_UNROLL for (int i = 0; i < P; ++i) zero = hn::MulAdd(hn::Set(d, coefficient<Points>(i)), x[2 * i], zero);
+    out[0] = zero;
+  }
   MINNOW_UNROLL for (int j = 0; j < P; ++j) {
-    V even = x[2 * P], odd = x[2 * P - 1];
+    V even = x[2 * P - 1 + Z], odd = x[2 * P - 2 + Z];
     MINNOW_UNROLL for (int i = 0; i < P - 1; ++i) {
-      const V c = hn::Set(d, coefficient<M>(i, j));
-      even = hn::MulAdd(c, x[2 * i + 2], even);
-      odd = hn::MulAdd(c, x[2 * i + 1], odd);
+      const V c = hn::Set(d, coefficient<Points>(i, j));
+      even = hn::MulAdd(c, x[2 * i + 1 + Z], even);
+      odd = hn::MulAdd(c, x[2 * i + Z], odd);
     }
-    const V p = hn::Set(d, point_to<M>(j, 1));
-    out[1 + 2 * j] = hn::MulAdd(p, odd, even);
-    out[2 + 2 * j] = hn::NegMulAdd(p, odd, even);
+    const V p = hn::Set(d, point_to<Points>(j, 1));
+    out[Z + 2 * j] = hn::MulAdd(p, odd, even);
+    out[Z + 2 * j + 1] = hn::NegMulAdd(p, odd, even);
   }
 }
-
-// One column or row of the output's transform.
-template <int M>
-HWY_INLINE void output_line(const V* m, V* out) {
+template <class Points, int M>
+HWY_INLINE void from_points(const V* m, V* out) {
   const D d;
-  constexpr int P = WinogradPoints<M>::kPairs, A = M + 2;
+  constexpr int P = Points::kPairs, Z = Points::kZero, A = Points::kPositions;
   V sum[P], difference[P];
   MINNOW_UNROLL for (int j = 0; j < P; ++j) {
-    sum[j] = hn::Add(m[1 + 2 * j], m[2 + 2 * j]);
-    difference[j] = hn::Sub(m[1 + 2 * j], m[2 + 2 * j]);
+    sum[j] = hn::Add(m[Z + 2 * j], m[Z + 2 * j + 1]);
+    difference[j] = hn::Sub(m[Z + 2 * j], m[Z + 2 * j + 1]);
   }
   MINNOW_UNROLL for (int i = 0; i < M; ++i) {
-    V y = i == 0 ? m[0] : i == M - 1 ? m[A - 1] : hn::Mul(hn::Set(d, point_to<M>(0, i)), i % 2 ? difference[0] : sum[0]);
-    MINNOW_UNROLL for (int j = (i == 0 || i == M - 1) ? 0 : 1; j < P; ++j) y =
-        i == 0 ? hn::Add(y, sum[j]) : hn::MulAdd(hn::Set(d, point_to<M>(j, i)), i % 2 ? difference[j] : sum[j], y);
+    const bool with_zero = i == 0 && Z, with_infinity = i == M - 1;
+    V y = with_zero ? m[0] : with_infinity ? m[A - 1] : hn::Mul(hn::Set(d, point_to<Points>(0, i)), i % 2 ? difference[0] : sum[0]);
+    MINNOW_UNROLL for (int j = with_zero || with_infinity ? 0 : 1; j < P; ++j) y =
+        i == 0 ? hn::Add(y, sum[j]) : hn::MulAdd(hn::Set(d, point_to<Points>(j, i)), i % 2 ? difference[j] : sum[j], y);
     out[i] = y;
   }
 }
 
-template <int M>
+template <WinogradForm kForm>
+struct Plain {
+  static constexpr WinogradNumbers N = numbers_of(kForm);
+  static constexpr int M = N.outputs, A = N.positions;
+  using Points = WinogradPoints<M, N.taps>;
+  static HWY_INLINE void input(const V* x, V* out) { to_points<Points>(x, out); }
+  static HWY_INLINE void output(const V* m, V* out) { from_points<Points, M>(m, out); }
+};
+template <WinogradForm kForm>
+struct Stride2 {
+  static constexpr int M = numbers_of(kForm).outputs, A = 2 * M + 1;
+  using Points = WinogradPoints<M, 2>;
+  static HWY_INLINE void input(const V* x, V* out) {
+    V even[M + 1];
+    MINNOW_UNROLL for (int i = 0; i <= M; ++i) even[i] = x[2 * i];
+    to_points<Points>(even, out);
+    MINNOW_UNROLL for (int i = 0; i < M; ++i) out[M + 1 + i] = x[2 * i + 1];
+  }
+  static HWY_INLINE void output(const V* m, V* out) {
+    from_points<Points, M>(m, out);
+    MINNOW_UNROLL for (int i = 0; i < M; ++i) out[i] = hn::Add(out[i], m[M + 1 + i]);
+  }
+};
+
+template <class Form>
 void input(const float* x, size_t row, float* v, size_t plane) {
   const D d;
-  constexpr int A = M + 2;
+  constexpr int A = Form::A;
   HWY_ALIGN float columns[A * A * kLanes];
   for (int j = 0; j < A; ++j) {
     V in[A], out[A];
     MINNOW_UNROLL for (int i = 0; i < A; ++i) in[i] = hn::LoadU(d, x + i * row + j * kLanes);
-    input_line<M>(in, out);
+    Form::input(in, out);
     MINNOW_UNROLL for (int i = 0; i < A; ++i) hn::Store(out[i], d, columns + (i * A + j) * kLanes);
   }
   for (int i = 0; i < A; ++i) {
     V in[A], out[A];
     MINNOW_UNROLL for (int j = 0; j < A; ++j) in[j] = hn::Load(d, columns + (i * A + j) * kLanes);
-    input_line<M>(in, out);
+    Form::input(in, out);
     MINNOW_UNROLL for (int j = 0; j < A; ++j) hn::StoreU(out[j], d, v + (i * A + j) * plane);
   }
 }
 
-template <int M>
+template <class Form>
 void output(const WinogradOutput& t) {
   const D d;
-  constexpr int A = M + 2;
+  constexpr int A = Form::A, M = Form::M;
   HWY_ALIGN float columns[M * A * kLanes];
   for (int j = 0; j < A; ++j) {
     V in[A], out[M];
     MINNOW_UNROLL for (int i = 0; i < A; ++i) in[i] = hn::LoadU(d, t.m + (i * A + j) * t.plane);
-    output_line<M>(in, out);
+    Form::output(in, out);
     MINNOW_UNROLL for (int i = 0; i < M; ++i) hn::Store(out[i], d, columns + (i * A + j) * kLanes);
   }
   const V bias = t.bias ? hn::LoadU(d, t.bias) : hn::Zero(d), low = hn::Set(d, t.low), high = hn::Set(d, t.high);
   for (size_t i = 0; i < t.rows; ++i) {
     V in[A], out[M];
     MINNOW_UNROLL for (int j = 0; j < A; ++j) in[j] = hn::Load(d, columns + (i * A + j) * kLanes);
-    output_line<M>(in, out);
+    Form::output(in, out);
     MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = hn::Add(out[j], bias);
     if (t.add)
       MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) out[j] =
@@ -122,10 +144,16 @@ void output(const WinogradOutput& t) {
     MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) hn::StoreU(out[j], d, t.y + i * t.row + j * kLanes);
   }
 }
+using F2 = Plain<WinogradForm::f2>;
+using F4 = Plain<WinogradForm::f4>;
+using S2 = Stride2<WinogradForm::stride2_f2>;
+using S4 = Stride2<WinogradForm::stride2_f4>;
+using Four = Plain<WinogradForm::four_f3>;
 }  // namespace
 
 extern const WinogradKernels kWinogradKernels;
-const WinogradKernels kWinogradKernels{{input<2>, input<4>}, {output<2>, output<4>}};
+const WinogradKernels kWinogradKernels{{input<F2>, input<F4>, input<S2>, input<S4>, input<Four>},
+                                       {output<F2>, output<F4>, output<S2>, output<S4>, output<Four>}};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

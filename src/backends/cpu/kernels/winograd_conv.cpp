@@ -7,9 +7,9 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr size_t kPair = 2;       // vectors of output channels computed together
-constexpr ptrdiff_t kNoTaps = 0;  // the one tap of a product of matrices
-constexpr size_t kMostPositions = 6;
+constexpr size_t kPair = 2;                          // vectors of output channels computed together
+constexpr ptrdiff_t kNoTaps = 0;                     // the one tap of a product of matrices
+constexpr size_t kMostPositions = 9, kMostTaps = 4;  // along an axis
 constexpr size_t kMostLanes = 16;
 
 // An odd number of cache lines: planes a power of two apart would all fall into the same sets of the caches.
@@ -18,21 +18,24 @@ size_t odd_lines(size_t floats) {
   return (lines + (lines % 2 ? 0 : 1)) * 16;
 }
 
-// Row `i` of G, which takes the three taps of a kernel to position i.
-template <int M>
-void kernel_row(size_t i, double* g) {
-  constexpr size_t kFinite = M + 1;
-  using P = WinogradPoints<M>;
-  double points[kFinite] = {0};
-  for (size_t j = 0; j < P::kPairs; ++j) points[1 + 2 * j] = P::p[j], points[2 + 2 * j] = -P::p[j];
-  if (i == kFinite) {
-    g[0] = g[1] = 0, g[2] = 1;
-    return;
+// Row i of G, which takes the taps of a kernel to position i along one axis.
+void kernel_row(WinogradForm form, int i, double* g) {
+  const int outputs = numbers_of(form).outputs;
+  double two[2];
+  switch (form) {
+    case WinogradForm::f2:
+      return WinogradPoints<2, 3>::kernel_row(i, g);
+    case WinogradForm::f4:
+      return WinogradPoints<4, 3>::kernel_row(i, g);
+    case WinogradForm::four_f3:
+      return WinogradPoints<3, 4>::kernel_row(i, g);
+    default:
+      g[0] = g[2] = 0;
+      g[1] = i > outputs;
+      if (i > outputs) return;
+      outputs == 2 ? WinogradPoints<2, 2>::kernel_row(i, two) : WinogradPoints<4, 2>::kernel_row(i, two);
+      g[0] = two[0], g[2] = two[1];
   }
-  double n = 1;
-  for (size_t k = 0; k < kFinite; ++k)
-    if (k != i) n *= points[i] - points[k];
-  g[0] = 1 / n, g[1] = points[i] / n, g[2] = points[i] * points[i] / n;
 }
 
 }  // namespace
@@ -41,13 +44,15 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
     : shape_(shape),
       epilogue_(epilogue),
       tile_(kernels.tile),
-      input_(kernels.winograd->input[options.tile == 4]),
-      output_(kernels.winograd->output[options.tile == 4]),
+      input_(kernels.winograd->input[static_cast<size_t>(options.form)]),
+      output_(kernels.winograd->output[static_cast<size_t>(options.form)]),
+      form_(options.form),
       lanes_(kernels.lanes),
-      m_(options.tile),
-      positions_((m_ + 2) * (m_ + 2)),
       in_vectors_(ceil_div(shape.in_channels, lanes_)),
       out_vectors_(ceil_div(shape.out_channels, lanes_)) {
+  const WinogradNumbers numbers = numbers_of(form_);
+  m_ = static_cast<size_t>(numbers.outputs), a_ = static_cast<size_t>(numbers.positions), step_ = static_cast<size_t>(numbers.step);
+  positions_ = a_ * a_;
   tiles_w_ = ceil_div(shape.out_w, m_);
   tiles_ = tiles_w_ * ceil_div(shape.out_h, m_);
   // The transformed input of a block takes up to two fifths of L2; the products of two vectors and the weights that pass by need the rest.
@@ -66,21 +71,25 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
 
 // [pair of vectors][position][in channel][lanes of the pair]
 void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
-  const size_t a = m_ + 2, in = shape_.in_channels;
-  double g[kMostPositions][3];
-  for (size_t i = 0; i < a; ++i) m_ == 4 ? kernel_row<4>(i, g[i]) : kernel_row<2>(i, g[i]);
+  const size_t in = shape_.in_channels, taps = shape_.kernel_h;
+  double g[kMostPositions][kMostTaps];
+  for (size_t i = 0; i < a_; ++i) kernel_row(form_, static_cast<int>(i), g[i]);
   std::memset(out, 0, weight_floats() * sizeof(float));
   for (size_t o = 0; o < shape_.out_channels; ++o) {
     const size_t pair = o / (kPair * lanes_), lanes = std::min(kPair, out_vectors_ - pair * kPair) * lanes_;
     float* panel = out + pair * kPair * lanes_ * positions_ * in + o % (kPair * lanes_);
     for (size_t c = 0; c < in; ++c) {
-      const float* k = oihw + (o * in + c) * 9;
-      double rows[kMostPositions][3];
-      for (size_t i = 0; i < a; ++i)
-        for (size_t x = 0; x < 3; ++x) rows[i][x] = g[i][0] * k[x] + g[i][1] * k[3 + x] + g[i][2] * k[6 + x];
-      for (size_t i = 0; i < a; ++i)
-        for (size_t j = 0; j < a; ++j)
-          panel[((i * a + j) * in + c) * lanes] = static_cast<float>(g[j][0] * rows[i][0] + g[j][1] * rows[i][1] + g[j][2] * rows[i][2]);
+      const float* k = oihw + (o * in + c) * taps * taps;
+      double rows[kMostPositions][kMostTaps] = {};
+      for (size_t i = 0; i < a_; ++i)
+        for (size_t y = 0; y < taps; ++y)
+          for (size_t x = 0; x < taps; ++x) rows[i][x] += g[i][y] * static_cast<double>(k[y * taps + x]);
+      for (size_t i = 0; i < a_; ++i)
+        for (size_t j = 0; j < a_; ++j) {
+          double sum = 0;
+          for (size_t x = 0; x < taps; ++x) sum += g[j][x] * rows[i][x];
+          panel[((i * a_ + j) * in + c) * lanes] = static_cast<float>(sum);
+        }
     }
   }
 }
@@ -96,12 +105,12 @@ WinogradConv::Block WinogradConv::block(size_t index) const noexcept {
 
 // v: [position][vector of channels][tile][lane]
 void WinogradConv::transform_vector(const Block& b, const float* image, size_t vector, float* v) const noexcept {
-  const size_t row = shape_.in_w * lanes_, a = m_ + 2;
+  const size_t row = shape_.in_w * lanes_, a = a_;
   const float* plane = image + vector * shape_.in_h * row;
   const ptrdiff_t in_h = static_cast<ptrdiff_t>(shape_.in_h), in_w = static_cast<ptrdiff_t>(shape_.in_w), size = static_cast<ptrdiff_t>(a);
   for (size_t t = 0; t < b.tiles; ++t) {
-    const ptrdiff_t y = static_cast<ptrdiff_t>((b.first + t) / tiles_w_ * m_) - static_cast<ptrdiff_t>(shape_.pad_top);
-    const ptrdiff_t x = static_cast<ptrdiff_t>((b.first + t) % tiles_w_ * m_) - static_cast<ptrdiff_t>(shape_.pad_left);
+    const ptrdiff_t y = static_cast<ptrdiff_t>((b.first + t) / tiles_w_ * step_) - static_cast<ptrdiff_t>(shape_.pad_top);
+    const ptrdiff_t x = static_cast<ptrdiff_t>((b.first + t) % tiles_w_ * step_) - static_cast<ptrdiff_t>(shape_.pad_left);
     float* to = v + (vector * b.tiles + t) * lanes_;
     if (y >= 0 && x >= 0 && y + size <= in_h && x + size <= in_w) {
       input_(plane + (static_cast<size_t>(y) * shape_.in_w + static_cast<size_t>(x)) * lanes_, row, to, b.plane);

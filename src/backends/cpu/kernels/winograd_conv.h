@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3x3 convolutions of stride 1 by Winograd's minimal filtering, on the packed layout: with M = 4 a quarter of the products, with M = 2 four
-// ninths. The image is cut into tiles of M x M outputs; for a block of tiles, everything between input and output stays in L2.
+// Convolutions by Winograd's minimal filtering, on the packed layout: 3x3 of stride 1 with a quarter (f4) or four ninths (f2) of the
+// products, of stride 2 with 56 or 69 % of them. The image is cut into tiles of M x M outputs; for a block of tiles, everything between
+// input and output stays in L2.
 #pragma once
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace minnow::cpu {
 class WinogradConv {
  public:
   struct Options {
-    size_t tile = 4;  // M: 2 or 4
+    WinogradForm form = WinogradForm::f4;
     size_t threads = 1;
     size_t l2 = 1 << 20;  // bytes
   };
@@ -25,14 +26,16 @@ class WinogradConv {
     float* y;           // packed
   };
 
-  static bool can_serve(const ConvShape& shape) {
-    return shape.kernel_h == 3 && shape.kernel_w == 3 && shape.stride_h == 1 && shape.stride_w == 1 && shape.dilation_h == 1 &&
-           shape.dilation_w == 1 && shape.groups == 1;
+  static bool can_serve(const ConvShape& shape, WinogradForm form) {
+    const WinogradNumbers numbers = numbers_of(form);
+    const size_t taps = static_cast<size_t>(numbers.taps), stride = static_cast<size_t>(numbers.stride);
+    return shape.kernel_h == taps && shape.kernel_w == taps && shape.stride_h == stride && shape.stride_w == stride &&
+           shape.dilation_h == 1 && shape.dilation_w == 1 && shape.groups == 1;
   }
   WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
 
   size_t weight_floats() const noexcept { return positions_ * out_vectors_ * lanes_ * shape_.in_channels; }
-  /// From [out channel][in channel][3][3]; the transform is computed in double precision.
+  /// From [out channel][in channel][kernel_h][kernel_w]; the transform is computed in double precision.
   void pack_weights(const float* oihw, float* out) const noexcept;
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
@@ -58,7 +61,8 @@ class WinogradConv {
   const TileKernels* tile_;
   void (*input_)(const float*, size_t, float*, size_t);
   void (*output_)(const WinogradOutput&);
-  size_t lanes_, m_, positions_;
+  WinogradForm form_;
+  size_t lanes_, m_, a_, step_, positions_;  // M; positions along an axis; inputs between tiles; positions
   size_t in_vectors_, out_vectors_;
   size_t tiles_w_, tiles_;
   size_t blocks_, chunks_ = 1;

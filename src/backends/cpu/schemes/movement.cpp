@@ -355,40 +355,6 @@ std::unique_ptr<Kernel> prepare_gather(PrepareContext& context) {
   return kernel;
 }
 
-// Changes of layout
-
-Estimate estimate_reorder(const NodeView& node, const Device& device) {
-  if (device.pack == 1 || node.input_shape(0).rank() < 2) return declined("there is no packed layout");
-  const bool to_packed = node.require<std::string>("to") == "packed";
-  Estimate estimate(device.byte_time(2 * tensor_bytes(node.input(0))) * 2 + 2e-7);
-  (to_packed ? estimate.packed_outputs : estimate.packed_inputs) = 1;
-  return estimate;
-}
-
-// [n][c][pixels] and [n][c / pack][pixels][pack]: whole vectors of channels as one copy, the channels beyond as another.
-std::unique_ptr<Kernel> prepare_reorder(PrepareContext& context) {
-  const NodeView& node = context.node();
-  const bool to_packed = context.output_layout(0) == Layout::packed;
-  const Shape& shape = node.input_shape(0);
-  const int64_t pack = context.device().pack, n = shape[0], c = shape[1], pixels = shape.product(2, shape.rank());
-  const int64_t whole = c / pack, rest = c % pack, blocks = (c + pack - 1) / pack;
-  auto kernel = std::make_unique<MovementKernel>();
-  const auto add = [&](int64_t block_count, int64_t lanes, int64_t plain_offset, int64_t packed_offset) {
-    // (image, block, pixel, lane): strides on the plain and on the packed side.
-    const int64_t plain[] = {c * pixels, pack * pixels, 1, pixels}, packed[] = {blocks * pixels * pack, pixels * pack, pack, 1};
-    const int64_t extents[] = {n, block_count, pixels, lanes};
-    std::vector<StridedCopy::Axis> axes;
-    for (const int i : {0, 1, to_packed ? 2 : 3, to_packed ? 3 : 2})
-      axes.push_back({extents[i], to_packed ? packed[i] : plain[i], to_packed ? plain[i] : packed[i]});
-    kernel->parts.push_back({0, 0,
-                             StridedCopy(axes, to_packed ? packed_offset : plain_offset, to_packed ? plain_offset : packed_offset,
-                                         size_of(node.input_dtype(0)))});
-  };
-  if (whole) add(whole, pack, 0, 0);
-  if (rest) add(1, rest, whole * pack * pixels, whole * pixels * pack);
-  return kernel;
-}
-
 constexpr Scheme kSchemes[] = {
     {"Concat", "concat.packed", estimate_concat_packed, prepare_concat_packed},
     {"Concat", "concat", estimate_copy, prepare_concat},
@@ -397,7 +363,6 @@ constexpr Scheme kSchemes[] = {
     {"Flatten", "alias", estimate_alias, prepare_alias},
     {"Gather", "gather", estimate_copy, prepare_gather},
     {"Identity", "alias", estimate_alias, prepare_alias},
-    {kReorder, "reorder", estimate_reorder, prepare_reorder},
     {"Pad", "pad.constant", estimate_pad, prepare_pad},
     {"Reshape", "alias", estimate_alias, prepare_alias},
     {"Slice", "slice", estimate_slice, prepare_slice},

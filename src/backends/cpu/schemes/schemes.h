@@ -17,6 +17,8 @@ std::span<const Scheme> movement_schemes();
 std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> pool_schemes();
 std::span<const Scheme> reduce_schemes();
+std::span<const Scheme> reorder_schemes();
+std::span<const Scheme> resize_schemes();
 std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> winograd_schemes();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv and minnow.FusedConv by Winograd's minimal filtering, in tiles of 2 x 2 and 4 x 4 outputs: a row of the table each.
+// Conv and minnow.FusedConv by Winograd's minimal filtering: 3x3 kernels of stride 1 and 2, in tiles of 2 x 2 and 4 x 4 outputs.
 #include "backends/cpu/kernels/winograd_conv.h"
 
 #include "backends/cpu/schemes/conv.h"
@@ -9,16 +9,18 @@
 namespace minnow::cpu {
 namespace {
 
-WinogradConv::Options options_of(const Device& device, size_t tile) { return {tile, static_cast<size_t>(device.threads), device.l2}; }
+WinogradConv::Options options_of(const Device& device, WinogradForm form) { return {form, static_cast<size_t>(device.threads), device.l2}; }
 
-Estimate estimate(const NodeView& node, const Device& device, size_t tile) {
-  if (tile > 2 && device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
+Estimate estimate(const NodeView& node, const Device& device, WinogradForm form) {
+  const WinogradNumbers numbers = numbers_of(form);
+  if (numbers.outputs > 2 && device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
   if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
-  if (!WinogradConv::can_serve(s)) return declined("the kernel is not 3x3 of stride 1, dilation 1 and one group");
+  if (!WinogradConv::can_serve(s, form)) return declined("the kernel is not 3x3 of stride {}, dilation 1 and one group", numbers.stride);
   const size_t lanes = static_cast<size_t>(device.pack);
   const double in = static_cast<double>(s.in_channels), out = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);
-  const double positions = static_cast<double>((tile + 2) * (tile + 2));
+  const size_t tile = static_cast<size_t>(numbers.outputs);
+  const double positions = numbers.positions * numbers.positions;
   const double tiles = static_cast<double>(s.batch * ceil_div(s.out_h, tile) * ceil_div(s.out_w, tile));
   const double products = device.flop_time(2 * positions * tiles * in * out, 0.85);
   // The weights grow with the positions: where they come from memory, that decides.
@@ -32,10 +34,10 @@ Estimate estimate(const NodeView& node, const Device& device, size_t tile) {
 
 class WinogradKernel final : public Kernel {
  public:
-  WinogradKernel(PrepareContext& context, size_t tile)
-      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), tile),
+  WinogradKernel(PrepareContext& context, WinogradForm form)
+      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), form),
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
-    const std::string packing = format("winograd {} {}", tile, context.device().name);
+    const std::string packing = format("winograd {} {}", static_cast<int>(form), context.device().name);
     weights_ = context.packed(1, packing, conv_.weight_floats() * sizeof(float),
                               [&](const TensorView& w, void* out) { conv_.pack_weights(w.data<float>(), static_cast<float*>(out)); });
     if (context.node().has_input(2))
@@ -62,17 +64,25 @@ class WinogradKernel final : public Kernel {
   Units units_;
 };
 
-Estimate estimate_2(const NodeView& node, const Device& device) { return estimate(node, device, 2); }
-Estimate estimate_4(const NodeView& node, const Device& device) { return estimate(node, device, 4); }
-std::unique_ptr<Kernel> prepare_2(PrepareContext& context) { return std::make_unique<WinogradKernel>(context, 2); }
-std::unique_ptr<Kernel> prepare_4(PrepareContext& context) { return std::make_unique<WinogradKernel>(context, 4); }
+template <WinogradForm kForm>
+Estimate estimate_form(const NodeView& node, const Device& device) {
+  return estimate(node, device, kForm);
+}
+template <WinogradForm kForm>
+std::unique_ptr<Kernel> prepare_form(PrepareContext& context) {
+  return std::make_unique<WinogradKernel>(context, kForm);
+}
+
+#define MINNOW_WINOGRAD_ROWS(name, form) \
+  {"Conv", name, estimate_form<form>, prepare_form<form>}, { "minnow.FusedConv", name, estimate_form<form>, prepare_form<form> }
 
 constexpr Scheme kSchemes[] = {
-    {"Conv", "conv.winograd_f2", estimate_2, prepare_2},
-    {"Conv", "conv.winograd_f4", estimate_4, prepare_4},
-    {"minnow.FusedConv", "conv.winograd_f2", estimate_2, prepare_2},
-    {"minnow.FusedConv", "conv.winograd_f4", estimate_4, prepare_4},
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f2", WinogradForm::f2),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f4", WinogradForm::f4),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f2", WinogradForm::stride2_f2),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f4", WinogradForm::stride2_f4),
 };
+#undef MINNOW_WINOGRAD_ROWS
 
 }  // namespace
 

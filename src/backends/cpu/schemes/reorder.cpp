@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of layout: [n][c][pixels] to [n][c / pack][pixels][pack] and back, as transpositions of pack x pixels.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/cpu_device.h"
+#include "backends/cpu/schemes/schemes.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kFloatsPerTask = 16 << 10;
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (device.pack == 1 || node.input_shape(0).rank() < 2) return declined("there is no packed layout");
+  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
+  const bool to_packed = node.require<std::string>("to") == "packed";
+  const double bytes = static_cast<double>(device.bytes(DType::f32, node.input_shape(0), Layout::packed));
+  Estimate estimate(2 * device.byte_time(2 * bytes) + 2e-7);
+  (to_packed ? estimate.packed_outputs : estimate.packed_inputs) = 1;
+  return estimate;
+}
+
+class ReorderKernel final : public Kernel {
+ public:
+  explicit ReorderKernel(const PrepareContext& context)
+      : transpose_(cpu_device(context.device()).kernels->layout->transpose),
+        to_packed_(context.output_layout(0) == Layout::packed),
+        pack_(static_cast<size_t>(context.device().pack)) {
+    const Shape& shape = context.node().input_shape(0);
+    images_ = static_cast<size_t>(shape[0]);
+    channels_ = static_cast<size_t>(shape[1]);
+    pixels_ = static_cast<size_t>(shape.product(2, shape.rank()));
+    blocks_ = (channels_ + pack_ - 1) / pack_;
+    cuts_ = std::max<size_t>(1, pixels_ * pack_ / kFloatsPerTask);
+    each_ = std::max<size_t>(1, kFloatsPerTask / std::max<size_t>(1, pixels_ * pack_));
+  }
+
+  void run(RunContext& context) noexcept override {
+    const float* x = context.in<float>(0);
+    float* y = context.out<float>(0);
+    const size_t planes = images_ * blocks_, tasks = (planes + each_ - 1) / each_;
+    context.parallel_for(tasks * cuts_, [&](size_t task) {
+      const size_t cut = task % cuts_, first = pixels_ * cut / cuts_, count = pixels_ * (cut + 1) / cuts_ - first;
+      const size_t last = std::min(planes, (task / cuts_ + 1) * each_);
+      for (size_t plane = task / cuts_ * each_; plane < last; ++plane) {
+        const size_t block = plane % blocks_, lanes = std::min(pack_, channels_ - block * pack_);
+        const size_t plain = (plane / blocks_ * channels_ + block * pack_) * pixels_ + first, packed = (plane * pixels_ + first) * pack_;
+        if (!to_packed_) {
+          transpose_(x + packed, pack_, count, lanes, y + plain, pixels_);
+          continue;
+        }
+        // Lanes without a channel: nobody reads them, but zeros are computed with faster than some of what may lie there.
+        if (lanes < pack_) std::memset(y + packed, 0, count * pack_ * sizeof(float));
+        transpose_(x + plain, pixels_, lanes, count, y + packed, pack_);
+      }
+    });
+  }
+
+ private:
+  void (*transpose_)(const float*, size_t, size_t, size_t, float*, size_t);
+  bool to_packed_;
+  size_t pack_, images_, channels_, pixels_, blocks_, cuts_, each_;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<ReorderKernel>(context); }
+
+constexpr Scheme kSchemes[] = {{kReorder, "reorder", estimate, prepare}};
+
+}  // namespace
+
+std::span<const Scheme> reorder_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu
