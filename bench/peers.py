@@ -1,137 +1,422 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times Minnow and its peers side by side: every engine, network and number of threads in a fresh process, the engines in turn over several
-rounds, so that noise hits all alike. Checks first that the engines agree on the numbers. Prints the minimum and the median, and ratios.
+"""Times Minnow and its peers side by side. Every engine, network and number of threads runs in a fresh process, the engines in turn over
+several rounds, so that noise hits all alike; an engine whose numbers are not those of the others is reported and not compared with. What is
+compared: latency (minimum and median), the share of the machine's FMA peak (counting the arithmetic of direct convolutions), load and first
+run, and peak memory above what the process held before loading.
 
-  ./dev bench [--networks A,B] [--threads 1,2] [--rounds 3] [--seconds 2] [--minnow PATH] [--json FILE]
+  ./dev bench                                   twelve networks, threads 1 and 2, with everything this machine has
+  MINNOW_ISA=avx2 ./dev bench                   the second table: AVX2 (ONEDNN_MAX_CPU_ISA is set for the peer that heeds it; those that
+                                                cannot be held to an instruction set are left out)
+  ./dev bench --growth mobilenet_v1             how latency grows with the size of the image and with the batch
 
-MINNOW_ISA=avx2 caps Minnow's instruction set (ONEDNN_MAX_CPU_ISA=AVX2 that of peers which heed it).
+Writes OUT/NAME.md, .csv, .png and .json (every single run); NAME is "peers", with the instruction set where one is asked for.
 """
 import argparse
+import csv
+import importlib.util
 import json
+import math
 import os
+import platform
 import statistics
 import subprocess
 import sys
-import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
+import onnx
 
 import networks
 
 ROOT = Path(__file__).resolve().parent.parent
-
-ORT = r"""
-import json, sys, time, numpy as np, onnxruntime as ort
-path, threads, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-options = ort.SessionOptions()
-options.intra_op_num_threads = threads
-options.inter_op_num_threads = 1
-start = time.perf_counter()
-session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-load = time.perf_counter() - start
-x = {i.name: np.load(sys.argv[4]) for i in session.get_inputs()}
-start = time.perf_counter()
-y = session.run(None, x)
-first = time.perf_counter() - start
-if len(sys.argv) > 5: np.save(sys.argv[5], y[0])
-times, begin = [], time.perf_counter()
-while len(times) < 5 or time.perf_counter() - begin < seconds:
-    start = time.perf_counter()
-    session.run(None, x)
-    times.append(time.perf_counter() - start)
-times.sort()
-print(json.dumps({"min_ms": times[0] * 1e3, "median_ms": times[len(times) // 2] * 1e3, "load_ms": load * 1e3, "first_run_ms": first * 1e3}))
-"""
+MISSION = ["mobilenet_v1", "squeezenet_1_1", "resnet_18"]
+TOLERANCE = 1e-3  # largest difference of two engines' outputs relative to the largest output
 
 
-def run(command):
-    result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode != 0:
-        raise RuntimeError(f"{command[0]} failed: {result.stderr.strip().splitlines()[-1:] or result.returncode}")
+class Failure(Exception):
+    """One sentence: why an engine cannot take a network."""
+
+
+def run(command, where=None, seconds=600):
+    try:
+        result = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", cwd=where, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"no answer within {seconds} s") from None
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from None
+    if result.returncode:
+        said = (result.stderr + result.stdout).strip().splitlines()
+        raise Failure(f"{Path(command[0]).name} ended with {result.returncode}: {said[-1][:160] if said else ''}")
     return result.stdout
 
 
+def last_json(text):
+    return json.loads(text[text.index("{"):] if text.lstrip().startswith("{") else text.strip().splitlines()[-1])
+
+
 class Minnow:
-    name = "minnow"
+    name, capped = "minnow", True
 
-    def __init__(self, command, folder):
-        self.command, self.folder = str(command), folder
+    def __init__(self, command):
+        self.command = str(command)
 
-    def model(self, path):
-        target = self.folder / (path.stem + ".minnow")
-        run([self.command, "convert", str(path), str(target)])
+    def version(self):
+        return run([self.command, "--version"]).split()[-1]
+
+    def convert(self, path, folder):
+        target = folder / f"{path.stem}.minnow"
+        run([self.command, "convert", path, target])
         return target
 
     def time(self, path, threads, seconds, x):
-        name = json.loads(run([self.command, "inspect", str(path), "--json"]))["inputs"][0]["name"]
-        return json.loads(run([self.command, "bench", str(path), "--threads", str(threads), "--seconds", str(seconds), "--input", f"{name}={x}", "--json"]))
+        return last_json(run([self.command, "bench", path, "--threads", threads, "--seconds", seconds, "--input", f"data={x}", "--json"]))
 
-    def output(self, path, x):
-        answer = json.loads(run([self.command, "run", str(path), "--input", str(x), "--output-dir", str(self.folder), "--json"]))
+    def output(self, path, x, folder):
+        answer = last_json(run([self.command, "run", path, "--input", x, "--output-dir", folder, "--json"]))
         return np.load(answer["outputs"][0]["file"])
 
 
-class OnnxRuntime:
-    name = "onnxruntime"
+class Peer:
+    """An engine of engine.py. `capped`: it can be held to an instruction set."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, name, package, capped=False):
+        self.name, self.package, self.capped = name, package, capped
 
-    def model(self, path):
+    def version(self):
+        from importlib.metadata import PackageNotFoundError, version
+        try:
+            return version(self.package)
+        except PackageNotFoundError:
+            raise Failure("it is not installed (pip has no wheel for this machine)") from None
+
+    def convert(self, path, folder):
         return path
 
-    def time(self, path, threads, seconds, x, *more):
-        return json.loads(run([sys.executable, "-c", ORT, str(path), str(threads), str(seconds), str(x), *more]))
+    def time(self, path, threads, seconds, x, *output):
+        return last_json(run([sys.executable, ROOT / "bench/engine.py", self.name, path, threads, seconds, x, *output]))
 
-    def output(self, path, x):
-        target = self.folder / "peer.npy"
-        self.time(path, 1, 0, x, str(target))
+    def output(self, path, x, folder):
+        target = folder / f"{path.stem}.{self.name}.npy"
+        self.time(path, 1, 0, x, target)
         return np.load(target)
+
+
+class OpenVINO(Peer):
+    def convert(self, path, folder):
+        target = folder / f"{path.stem}.xml"
+        if not is_newer(target, path):
+            run([sys.executable, "-c", "import openvino as ov, sys; ov.save_model(ov.Core().read_model(sys.argv[1]), sys.argv[2], "
+                 "compress_to_fp16=False)", path, target])
+        return target
+
+
+class MNN(Peer):
+    def convert(self, path, folder):
+        target = folder / f"{path.stem}.mnn"
+        command = [Path(sys.executable).parent / "mnnconvert", "-f", "ONNX", "--modelFile", path, "--MNNModel", target, "--bizCode", "minnow"]
+        if not is_newer(target, path):
+            try:
+                run(command)
+            except Failure:  # its converter crashes over some recurrent networks unless told to keep them
+                run([*command, "--useOriginRNNImpl"])
+            if not target.exists():
+                raise Failure("mnnconvert wrote nothing")
+        return target
+
+
+class NCNN(Peer):
+    def convert(self, path, folder):
+        folder = folder / f"{path.stem}.ncnn"
+        target = folder / f"{path.stem}.ncnn.param"
+        if not is_newer(target, path):
+            package = importlib.util.find_spec("pnnx")  # importing it would ask for torch, which its converter does not need
+            if not package:
+                raise Failure("its converter pnnx is not installed")
+            folder.mkdir(exist_ok=True)
+            copy = folder / path.name  # pnnx writes beside what it reads
+            copy.write_bytes(path.read_bytes())
+            run([Path(package.origin).parent / "pnnx", copy.name, "fp16=0"], where=folder)
+            if not target.exists():
+                raise Failure("pnnx wrote nothing")
+        return target
+
+
+def is_newer(target, source):
+    return target.exists() and target.stat().st_mtime >= source.stat().st_mtime
+
+
+def machine():
+    name = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    return f"{name}, {len(os.sched_getaffinity(0))} cores"
+
+
+def progress(text):
+    print(f"\r\033[K{text}" if sys.stderr.isatty() else text, end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.arguments, self.isa = arguments, os.environ.get("MINNOW_ISA", "")
+        if self.isa == "avx2":
+            os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
+        self.folder = arguments.out / "models"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.engines, self.versions, self.left_out = [], {}, {}
+        self.refused, self.differences, self.runs = {}, {}, []
+        engines = [Minnow(arguments.minnow), Peer("onnxruntime", "onnxruntime"), OpenVINO("openvino", "openvino", capped=True),
+                   MNN("mnn", "MNN", capped=True), NCNN("ncnn", "ncnn")]  # MNN's wheels have no AVX-512: 3.6.1 runs the same either way
+        wanted = arguments.engines.split(",") if arguments.engines else [e.name for e in engines]
+        for engine in engines:
+            if engine.name not in wanted and engine.name != "minnow":
+                continue
+            if self.isa and not engine.capped:
+                self.left_out[engine.name] = f"it cannot be held to {self.isa}"
+                continue
+            try:
+                self.versions[engine.name] = engine.version()
+                self.engines.append(engine)
+            except Failure as failure:
+                self.left_out[engine.name] = str(failure)
+
+    def input(self, path):
+        shape = [d.dim_value for d in onnx.load(path, load_external_data=False).graph.input[0].type.tensor_type.shape.dim]
+        target = self.folder / f"{path.stem}.npy"
+        np.save(target, np.random.default_rng(1).standard_normal(shape, dtype=np.float32))
+        return target
+
+    def models(self, network, path, x):
+        """The engines that take this network and agree on its numbers, with their files."""
+        models, outputs = {}, {}
+        for engine in self.engines:
+            progress(f"{network}: {engine.name} converts and answers")
+            try:
+                models[engine.name] = engine.convert(path, self.folder)
+                outputs[engine.name] = engine.output(models[engine.name], x, self.folder).ravel().astype(np.float64)
+            except Failure as failure:
+                if engine.name == "minnow":
+                    raise
+                self.refused[engine.name, network] = str(failure)
+        # The engine that differs least from the others is the measure.
+        def difference(a, b):
+            if a.size != b.size:
+                return math.inf
+            worst = np.abs(a - b).max() / max(np.abs(b).max(), 1e-30)
+            return float(worst) if worst == worst else math.inf
+        medians = {e: statistics.median([difference(y, z) for f, z in outputs.items() if f != e] or [0]) for e, y in outputs.items()}
+        measure = min(medians, key=medians.get)
+        for name, y in outputs.items():
+            self.differences[name, network] = difference(y, outputs[measure])
+            if not self.differences[name, network] < TOLERANCE:
+                self.refused[name, network] = f"its numbers differ by {self.differences[name, network]:.2g} from {measure}'s"
+        return {name: models[name] for name in outputs if (name, network) not in self.refused}
+
+    def measure(self):
+        threads = [int(t) for t in self.arguments.threads.split(",")]
+        for network, path in networks.write(self.folder, self.arguments.networks.split(",")).items():
+            x = self.input(path)
+            models = self.models(network, path, x)
+            seconds = self.arguments.seconds / self.arguments.rounds
+            for count in threads:
+                for turn in range(self.arguments.rounds):
+                    taking = [e for e in self.engines if e.name in models]
+                    for engine in taking[turn % len(taking):] + taking[: turn % len(taking)]:
+                        progress(f"{network}, threads {count}, round {turn + 1}: {engine.name}")
+                        try:
+                            result = engine.time(models[engine.name], count, seconds, x)
+                        except Failure as failure:
+                            self.refused[engine.name, network] = str(failure)
+                            models.pop(engine.name)
+                            continue
+                        self.runs.append({"network": network, "threads": count, "engine": engine.name, "round": turn, **result})
+                if "minnow" in models and count == threads[0]:  # what loading costs straight from the ONNX file
+                    result = self.engines[0].time(path, count, 0.05, x)
+                    self.runs.append({"network": network, "threads": count, "engine": "minnow from .onnx", "round": 0, **result})
+        progress("")
+
+    def rows(self):
+        """One dictionary for each network, number of threads and engine."""
+        rows, groups = [], {}
+        for r in self.runs:
+            groups.setdefault((r["network"], r["threads"], r["engine"]), []).append(r)
+        peaks = {}
+        for r in self.runs:
+            if r.get("peak_fraction"):
+                peaks[r["threads"]] = max(peaks.get(r["threads"], 0), r["gflops"] / r["peak_fraction"])
+        for (network, threads, engine), runs in groups.items():
+            own = groups.get((network, threads, "minnow"))
+            gflop = max((r["gflops"] * r["min_ms"] for r in own), default=0) if own else 0
+            best = min(r["min_ms"] for r in runs)
+            rows.append({
+                "network": network, "threads": threads, "engine": engine, "min_ms": best,
+                "median_ms": statistics.median(r["median_ms"] for r in runs),
+                "peak_fraction": gflop / best / peaks[threads] if gflop and threads in peaks else None,
+                "load_ms": min(r["load_ms"] for r in runs),
+                "startup_ms": min(r["load_ms"] + r.get("plan_ms", 0) + r["first_run_ms"] for r in runs),
+                "memory_mb": min(r["peak_rss_bytes"] - r["base_rss_bytes"] for r in runs) / 1e6,
+                "difference": self.differences.get((engine, network)),
+            })
+        return rows, peaks
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(map(math.log, values))) if values else None
+
+
+def table(header, rows):
+    return "\n".join(["| " + " | ".join(header) + " |", "|" + "---|" * len(header), *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+
+
+def report(bench):
+    rows, peaks = bench.rows()
+    by = {(r["network"], r["threads"], r["engine"]): r for r in rows}
+    names = list(dict.fromkeys(r["network"] for r in rows))
+    threads = sorted({r["threads"] for r in rows})
+    engines = [e.name for e in bench.engines]
+    peers = [e for e in engines if e != "minnow"]
+    text = [f"# Minnow and its peers{f', {bench.isa}' if bench.isa else ''}\n",
+            f"{machine()}; {time.strftime('%Y-%m-%d')}; `{bench.command}`; " + ", ".join(f"{e} {v}" for e, v in bench.versions.items())
+            + ". f32, every run in a fresh process, " + f"{bench.arguments.rounds} rounds in turn. FMA peak by `minnow bench`: "
+            + ", ".join(f"{p:.0f} GFLOP/s at {t} thread{'s' * (t > 1)}" for t, p in sorted(peaks.items())) + ".\n"]
+    ratios = {}
+    for count in threads:
+        lines = []
+        for network in names:
+            cells, own = [network], by.get((network, count, "minnow"))
+            timed = {p: by[network, count, p]["min_ms"] for p in peers if (network, count, p) in by}
+            best = min(timed, key=timed.get) if timed else None
+            for engine in engines:
+                r = by.get((network, count, engine))
+                cells.append(("**{:.2f}** / {:.2f}" if engine == best else "{:.2f} / {:.2f}").format(r["min_ms"], r["median_ms"]) if r else "-")
+            if own and best:
+                ratios[network, count] = timed[best] / own["min_ms"]
+                cells.append(f"{ratios[network, count]:.2f}")
+            else:
+                cells.append("-")
+            for r in (own, by.get((network, count, best))):
+                cells.append(f"{r['peak_fraction']:.0%}" if r and r["peak_fraction"] else "-")
+            lines.append(cells)
+        text.append(f"## Latency, {count} thread{'s' * (count > 1)}: ms, minimum / median\n")
+        text.append(table(["network", *engines, "best peer / minnow", "of peak", "best peer of peak"], lines))
+        for what, chosen in (("the mission's three networks", MISSION), ("all networks", names)):
+            mean = geometric_mean([ratios[n, count] for n in chosen if (n, count) in ratios])
+            if mean:
+                text.append(f"Geometric mean of best peer / minnow over {what}: **{mean:.2f}**.\n")
+        for peer in peers:
+            each = [by[n, count, peer]["min_ms"] / by[n, count, "minnow"]["min_ms"]
+                    for n in names if (n, count, peer) in by and (n, count, "minnow") in by]
+            if each:
+                text.append(f"{peer} / minnow over {len(each)} networks: {geometric_mean(each):.2f}.\n")
+    if len(threads) > 1:
+        lines = [[n] + [f"{by[n, threads[0], e]['min_ms'] / by[n, threads[-1], e]['min_ms']:.2f}"
+                        if (n, threads[0], e) in by and (n, threads[-1], e) in by else "-" for e in engines] for n in names]
+        text += [f"## Scaling from {threads[0]} to {threads[-1]} threads\n", table(["network", *engines], lines)]
+    columns = [engines[0], "minnow from .onnx", *peers]
+    for what, key, form, note in (
+            ("Start: load, plan and first run, ms", "startup_ms", "{:.1f}", "Each engine from its own converted format; ONNX Runtime's is ONNX."),
+            ("Peak memory above the process before loading, MB", "memory_mb", "{:.1f}", "")):
+        lines = []
+        for n in names:
+            own = by.get((n, threads[0], "minnow"))
+            best = min((by[n, threads[0], p][key] for p in peers if (n, threads[0], p) in by), default=None)
+            lines.append([n] + [form.format(by[n, threads[0], e][key]) if (n, threads[0], e) in by else "-" for e in columns]
+                         + [f"{own[key] / best:.2f}" if own and best else "-"])
+        text += [f"## {what} ({threads[0]} thread{'s' * (threads[0] > 1)})\n", note + "\n" * bool(note),
+                 table(["network", *columns, "minnow / lowest peer"], lines)]
+    worst = {e: max((d for (name, _), d in bench.differences.items() if name == e), default=None) for e in engines}
+    text.append("Largest difference of an output, relative to the largest output: "
+                + ", ".join(f"{e} {d:.1e}" for e, d in worst.items() if d is not None) + ".\n")
+    for engine, why in bench.left_out.items():
+        text.append(f"Left out: {engine}: {why}.\n")
+    for (engine, network), why in bench.refused.items():
+        text.append(f"{engine}, {network}: {why}.\n")
+    return "\n".join(text), rows, ratios
+
+
+def plot(rows, ratios, path, title):
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        print(f"{path}: not drawn, matplotlib is not installed", file=sys.stderr)
+        return
+    threads = sorted({t for _, t in ratios})
+    names = list(dict.fromkeys(r["network"] for r in rows))
+    engines = [e for e in dict.fromkeys(r["engine"] for r in rows) if e != "minnow from .onnx"]
+    figure, axes = pyplot.subplots(len(threads), 1, figsize=(12, 3.6 * len(threads)), squeeze=False)
+    for axis, count in zip(axes[:, 0], threads):
+        least = {n: min(r["min_ms"] for r in rows if r["network"] == n and r["threads"] == count) for n in names}
+        for i, engine in enumerate(engines):
+            mine = {r["network"]: r["min_ms"] for r in rows if r["engine"] == engine and r["threads"] == count}
+            axis.bar([k + (i - len(engines) / 2 + 0.5) * 0.8 / len(engines) for k, n in enumerate(names)],
+                     [mine[n] / least[n] if n in mine else 0 for n in names], 0.8 / len(engines), label=engine)
+        axis.axhline(1, color="black", linewidth=0.6)
+        axis.set_xticks(range(len(names)), names, rotation=20, fontsize=8)
+        axis.set_ylim(0, 3)
+        axis.set_ylabel("latency / the fastest engine's")
+        axis.set_title(f"{title}, {count} thread{'s' * (count > 1)}", fontsize=10)
+        axis.legend(fontsize=8, ncol=len(engines))
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+def growth(bench, name):
+    """Latency against the area of the image and against the batch, per pixel and per image."""
+    lines, x = [], None
+    minnow = bench.engines[0]
+    threads = int(bench.arguments.threads.split(",")[0])
+    for size, batch in [(s, 1) for s in (224, 448, 896, 1792)] + [(224, n) for n in (4, 16, 64)]:
+        path = networks.write(bench.folder, [name], size, batch)[name]
+        x = bench.input(path)
+        result = minnow.time(minnow.convert(path, bench.folder), threads, bench.arguments.seconds, x)
+        scale = (size / 224) ** 2 * batch
+        lines.append([f"{batch} x {size}x{size}", f"{result['min_ms']:.2f}", f"{result['min_ms'] / scale:.3f}", f"{result['arena_bytes'] / 1e6:.1f}"])
+        progress(" ".join(lines[-1]))
+        x.unlink()
+    progress("")
+    return f"## {name}: growth ({threads} thread{'s' * (threads > 1)})\n\n" + table(["images", "ms", "ms for each 224x224", "arena, MB"], lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", default=",".join(networks.NETWORKS))
+    parser.add_argument("--engines", default="", help="the peers to compare with (default: all)")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--seconds", type=float, default=2, help="of measuring, for each engine, network and number of threads")
     parser.add_argument("--minnow", type=Path, default=ROOT / "build/release/bin/minnow")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    names, threads = arguments.networks.split(","), [int(t) for t in arguments.threads.split(",")]
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        files = networks.write(ROOT / "build/models/bench", names)
-        engines = [Minnow(arguments.minnow, folder), OnnxRuntime(folder)]
-        print(f"isa: {os.environ.get('MINNOW_ISA', 'best')}; ms, minimum / median; ratio: minnow's minimum over the peer's")
-        for name in names:
-            x = folder / f"{name}.npy"
-            np.save(x, np.random.default_rng(1).standard_normal((1, 3, 224, 224), dtype=np.float32))
-            models = {engine.name: engine.model(files[name]) for engine in engines}
-            outputs = {engine.name: engine.output(models[engine.name], x) for engine in engines}
-            want = outputs["onnxruntime"]
-            worst = float(np.abs(outputs["minnow"] - want).max() / max(np.abs(want).max(), 1e-30))
-            if not worst < 1e-3:
-                sys.exit(f"{name}: the engines disagree by {worst:.2g} relative to the largest output")
-            for count in threads:
-                results = {engine.name: [] for engine in engines}
-                for _ in range(arguments.rounds):
-                    for engine in engines:
-                        results[engine.name].append(engine.time(models[engine.name], count, arguments.seconds / arguments.rounds, x))
-                best = {e: min(r["min_ms"] for r in rs) for e, rs in results.items()}
-                median = {e: statistics.median(r["median_ms"] for r in rs) for e, rs in results.items()}
-                extra = results["minnow"][-1]
-                rows.append({"network": name, "threads": count, "min_ms": best, "median_ms": median, "ratio": best["minnow"] / best["onnxruntime"],
-                             "difference": worst, "minnow": extra})
-                cells = "  ".join(f"{e} {best[e]:8.3f} / {median[e]:8.3f}" for e in best)
-                peak = f", {extra['peak_fraction']:.0%} of peak" if extra.get("peak_fraction") else ""
-                print(f"{name:16} threads {count}  {cells}  ratio {rows[-1]['ratio']:.2f}  (difference {worst:.1e}{peak})", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1))
+    parser.add_argument("--out", type=Path, default=ROOT / "build/bench")
+    parser.add_argument("--growth", metavar="NETWORK", help="only this")
+    bench = Bench(parser.parse_args())
+    arguments = bench.arguments
+    isa = f"MINNOW_ISA={bench.isa} " if bench.isa else ""
+    bench.command = isa + " ".join(["./dev bench", *sys.argv[1:]])
+    for engine, why in bench.left_out.items():
+        print(f"{engine}: {why}", file=sys.stderr)
+    if arguments.growth:
+        print(growth(bench, arguments.growth))
+        return
+    bench.measure()
+    text, rows, ratios = report(bench)
+    stem = arguments.out / f"peers{f'-{bench.isa}' if bench.isa else ''}"
+    stem.with_suffix(".md").write_text(text)
+    stem.with_suffix(".json").write_text(json.dumps(bench.runs, indent=1))
+    with open(stem.with_suffix(".csv"), "w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    plot(rows, ratios, stem.with_suffix(".png"), f"f32{f', {bench.isa}' if bench.isa else ''}, {machine()}")
+    print(text)
+    print(f"written: {stem}.md, .csv, .png, .json", file=sys.stderr)
+    wrong = [n for (e, n) in bench.refused if e == "minnow"]
+    if wrong:
+        sys.exit(f"minnow's numbers are wrong on {', '.join(wrong)}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"peers.py: {failure}")

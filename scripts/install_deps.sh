@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: scripts/install_deps.sh [build|python|cross|format|test|check|demo|bench]...   (default: build)
-# Installs what the named groups need and is missing: Debian packages (as root or by sudo), and for `python` the packages of
-# scripts/requirements.txt in build/venv. Asks nothing. Does nothing, quickly, when everything is there.
+# Installs what the named groups need and is missing: Debian packages (as root or by sudo), for `python` the packages of
+# scripts/requirements.txt in build/venv, and for `bench` those of bench/requirements.txt in build/venv-bench. Asks nothing. Does nothing,
+# quickly, when everything is there.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 [ $# -gt 0 ] || set -- build
@@ -56,16 +57,25 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
 fi
 
-# venv FOLDER REQUIREMENTS: a virtual environment that holds exactly these requirements; a copy of the list says what it holds.
+# venv FOLDER REQUIREMENTS [each]: a virtual environment that holds exactly these requirements; a copy of the list says what it holds.
+# each: the list names all packages there are to install, and one that cannot be had here does not keep the others away.
 venv() {
-  local folder=$1 requirements=$2 python=python3
+  local folder=$1 requirements=$2 each=${3:-} python=python3 options=() line lacking=()
   cmp -s "$requirements" "$folder/requirements.txt" && return 0
   [ -x /usr/bin/python3 ] && python=/usr/bin/python3
+  [ -z "$each" ] || options=(--no-deps)
   echo "installing the Python packages of $requirements into $folder" >&2
   mkdir -p build
   local log=build/install_deps.log
-  if ! { [ -x "$folder/bin/pip" ] || "$python" -m venv --clear "$folder"; } > "$log" 2>&1 ||
-    ! "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: -r "$requirements" > "$log" 2>&1 < /dev/null; then
+  pip_install() { "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: "${options[@]}" "$@" >> "$log" 2>&1 < /dev/null; }
+  if ! { [ -x "$folder/bin/pip" ] || "$python" -m venv --clear "$folder"; } > "$log" 2>&1 || ! pip_install -r "$requirements"; then
+    if [ -n "$each" ] && [ -x "$folder/bin/pip" ]; then
+      while read -r line; do
+        [[ "$line" == "" || "$line" == "#"* ]] || pip_install "$line" || lacking+=("$line")
+      done < "$requirements"
+      echo "pip could not install ${lacking[*]}; all of it in $log" >&2
+      return 0
+    fi
     echo "missing, and pip could not install them: $(grep -v '^#' "$requirements" | tr '\n' ' ')($(grep -i error "$log" | tail -n 1); all of it in $log)" >&2
     return 1
   fi
@@ -74,6 +84,6 @@ venv() {
 for group in "$@"; do
   case "$group" in
     python) venv build/venv scripts/requirements.txt || exit 1 ;;
-    bench) [ ! -f bench/requirements.txt ] || venv build/venv-bench bench/requirements.txt || exit 1 ;;
+    bench) venv build/venv-bench bench/requirements.txt each || exit 1 ;;
   esac
 done

@@ -41,9 +41,16 @@ struct CacheSizes {
 };
 CacheSizes cache_sizes();
 size_t physical_memory_bytes();
+/// Bytes of this process that are in memory now, and the most there have been; 0 where the system does not tell.
+size_t resident_bytes();
 size_t peak_resident_bytes();
+/// Lets go of the memory behind bytes of a MappedFile that are not needed for now (whole pages only; they are read again when touched).
+/// Does nothing for other memory.
+void release_mapped(const void* data, size_t bytes) noexcept;
 /// Number of cores that this process may use.
 int available_cores();
+/// Keeps the calling thread on the i-th of them from now on (modulo their number). False where the system refuses.
+bool stay_on_core(int i) noexcept;
 
 /// Has `handler` called in the child after every fork of this process.
 void after_fork_in_child(void (*handler)());

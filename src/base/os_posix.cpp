@@ -4,15 +4,19 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
 
 #include "base/error.h"
 #include "base/os.h"
@@ -28,6 +32,27 @@ struct FileDescriptor {
 };
 
 std::string reason() { return std::strerror(errno); }
+
+// Every MappedFile: address and size. Never destroyed, as a MappedFile may live longer than static objects.
+std::mutex g_mappings_mutex;
+std::map<uintptr_t, size_t>& mappings() {
+  static auto* const map = new std::map<uintptr_t, size_t>;
+  return *map;
+}
+
+// A line of /proc/self/status in bytes; 0 where there is none. Unlike getrusage's, its peak is not the one of the process that started this
+// one.
+size_t status_bytes(const char* key) {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  if (!file) return 0;
+  char line[128];
+  size_t kilobytes = 0;
+  const size_t length = std::strlen(key);
+  while (std::fgets(line, sizeof line, file))
+    if (std::strncmp(line, key, length) == 0 && line[length] == ':') kilobytes = std::strtoul(line + length + 1, nullptr, 10);
+  std::fclose(file);
+  return kilobytes * 1024;
+}
 
 size_t read_cache_size(int index, char& type, int& level) {
   const std::string base = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
@@ -60,12 +85,30 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     void* data = ::mmap(nullptr, mapped->size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
     if (data == MAP_FAILED) throw IoError("{}: cannot be mapped: {}", path, reason());
     mapped->data_ = data;
+    const std::lock_guard lock(g_mappings_mutex);
+    mappings().emplace(reinterpret_cast<uintptr_t>(data), mapped->size_);
   }
   return mapped;
 }
 
 MappedFile::~MappedFile() {
-  if (data_) ::munmap(const_cast<void*>(data_), size_);
+  if (!data_) return;
+  const std::lock_guard lock(g_mappings_mutex);  // until it is unmapped: its addresses may be given to the next mapping at once
+  mappings().erase(reinterpret_cast<uintptr_t>(data_));
+  ::munmap(const_cast<void*>(data_), size_);
+}
+
+void release_mapped(const void* data, size_t bytes) noexcept {
+  const uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(data), end = begin + bytes;
+  const std::lock_guard lock(g_mappings_mutex);
+  auto found = mappings().upper_bound(begin);
+  if (found == mappings().begin()) return;
+  --found;
+  if (end > found->first + found->second) return;
+  // Its first page may hold the end of a neighbour that is needed, the last one the beginning: both are read again cheaply.
+  const uintptr_t first = begin / page * page, last = std::min((end + page - 1) / page * page, found->first + found->second);
+  ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 void write_file_atomically(const std::string& path, const std::function<void(const ByteSink&)>& write) {
@@ -123,7 +166,10 @@ size_t physical_memory_bytes() {
   return pages > 0 && size > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(size) : size_t{1} << 30;
 }
 
+size_t resident_bytes() { return status_bytes("VmRSS"); }
+
 size_t peak_resident_bytes() {
+  if (const size_t bytes = status_bytes("VmHWM")) return bytes;
   struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<size_t>(usage.ru_maxrss) * 1024;
@@ -136,6 +182,27 @@ int available_cores() {
 #endif
   const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
   return cores > 0 ? static_cast<int>(cores) : 1;
+}
+
+bool stay_on_core([[maybe_unused]] int i) noexcept {
+#if defined(__linux__)
+  // Of the process, not of the calling thread: a thread that was pinned before may be pinned elsewhere.
+  static const std::vector<int> cores = [] {
+    cpu_set_t set;
+    std::vector<int> found;
+    if (::sched_getaffinity(::getpid(), sizeof set, &set) == 0)
+      for (int core = 0; core < CPU_SETSIZE; ++core)
+        if (CPU_ISSET(core, &set)) found.push_back(core);
+    return found;
+  }();
+  if (cores.empty()) return false;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cores[static_cast<size_t>(i) % cores.size()], &set);
+  return ::sched_setaffinity(0, sizeof set, &set) == 0;
+#else
+  return false;
+#endif
 }
 
 void after_fork_in_child(void (*handler)()) { ::pthread_atfork(nullptr, nullptr, handler); }

@@ -18,6 +18,7 @@ struct Arguments {
 };
 
 void bench_command(const Arguments& arguments) {
+  const size_t base_bytes = os::resident_bytes();
   const Stopwatch load;
   const Model model = load_model(arguments.model);
   const double load_seconds = load.seconds();
@@ -50,6 +51,7 @@ void bench_command(const Arguments& arguments) {
   for (const PlanRow& row : session.plan_report().rows) operations += row.operations;
   BackendOptions backend_options;
   backend_options.threads = arguments.run.threads > 0 ? arguments.run.threads : os::available_cores();
+  const size_t peak_bytes = os::peak_resident_bytes();  // before the peak's own
   const double peak = make_backend(arguments.run.backend, backend_options)->measure_peak();
   const double median = times[times.size() / 2], gflops = operations / times[0] * 1e-9;
   Json json = {{"model", arguments.model},
@@ -64,7 +66,8 @@ void bench_command(const Arguments& arguments) {
                {"first_run_ms", first_seconds * 1e3},
                {"arena_bytes", session.arena_bytes()},
                {"weight_bytes", model.weight_bytes()},
-               {"peak_rss_bytes", os::peak_resident_bytes()},
+               {"base_rss_bytes", base_bytes},
+               {"peak_rss_bytes", peak_bytes},
                {"gflops", gflops},
                {"peak_fraction", peak > 0 ? Json(operations / times[0] / peak) : Json()}};
   if (arguments.json) return print_json(json);
@@ -74,8 +77,8 @@ void bench_command(const Arguments& arguments) {
             << "load " << human_seconds(load_seconds) << ", plan " << human_seconds(plan_seconds) << ", first run "
             << human_seconds(first_seconds) << '\n'
             << "arena " << human_bytes(static_cast<double>(session.arena_bytes())) << ", weights "
-            << human_bytes(static_cast<double>(model.weight_bytes())) << ", peak memory "
-            << human_bytes(static_cast<double>(os::peak_resident_bytes())) << '\n';
+            << human_bytes(static_cast<double>(model.weight_bytes())) << ", peak memory " << human_bytes(static_cast<double>(peak_bytes))
+            << '\n';
   std::cout.precision(4);
   std::cout << gflops << " GFLOP/s";
   if (peak > 0) std::cout << ", " << 100 * operations / times[0] / peak << " % of the measured peak of " << peak * 1e-9 << " GFLOP/s";
