@@ -82,7 +82,9 @@ void for_each_type(Graph& graph, F&& change) {
 
 void fix_shapes(Graph& graph, const ConvertOptions& options) {
   std::map<std::string, int64_t> sizes;  // of symbols
-  for (const auto& [name, dims] : options.shapes) {
+  for (const auto& shape : options.shapes) {  // no structured bindings: clang 14 cannot capture them
+    const std::string& name = shape.first;
+    const auto& dims = shape.second;
     const auto found = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](const auto& input) { return input->name() == name; });
     if (found == graph.inputs().end())
       throw InvalidArgument("{}: the model has no input \"{}\" whose shape could be fixed", graph.source, name);
@@ -114,7 +116,9 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
 }
 
 void rename(Graph& graph, const ConvertOptions& options) {
-  for (const auto& [from, to] : options.renames) {
+  for (const auto& change : options.renames) {
+    const std::string& from = change.first;
+    const std::string& to = change.second;
     bool found = false;
     const auto apply = [&](Value& value) {
       if (value.name() != from) return;
