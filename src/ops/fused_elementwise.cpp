@@ -43,10 +43,12 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
       inputs.push_back(inner.input(i) ? &found->second : nullptr);
     }
     ValueInfo result;
+    const NodeView view(inner, inputs, {}, op);
     try {
-      infer_outputs(*op, NodeView(inner, inputs, {}, op), {&result, 1});
-    } catch (const NeedsContents&) {
-      result.extent = ValueInfo::Extent::unknown;  // its dtype is known even so
+      infer_outputs(*op, view, {&result, 1});
+    } catch (const NeedsContents&) {  // its dtype is known even so
+      infer_kinds(*op, view, {&result, 1});
+      result.extent = ValueInfo::Extent::unknown;
     }
     known[inner.output(0)] = std::move(result);
   }

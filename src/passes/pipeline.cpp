@@ -9,7 +9,8 @@
 namespace minnow {
 namespace {
 
-// Within a stage the list is repeated until nothing changes. What fuses runs last: it takes operators apart that other passes look for.
+// Within a stage the list is repeated until nothing changes. What fuses runs later: it takes operators apart that other passes look for.
+// What is left between the fused operators is grouped last.
 constexpr uint8_t kBoth = kSimplify | kFuse;
 constexpr Pass kPasses[] = {
     {"outputs_of_their_own", "outputs of subgraphs that are outer values get a node of their own", outputs_of_their_own, kSimplify, true},
@@ -30,6 +31,7 @@ constexpr Pass kPasses[] = {
      gather_quantized_islands, kSimplify},
     {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kFuse},
     {"fuse_products", "bias, residual, activation, transposed and scaled factors join Conv, Gemm and MatMul", fuse_products, kFuse},
+    {"fuse_elementwise", "elementwise nodes in a row run in one pass over their elements", fuse_elementwise, kGroup},
     {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kBoth, true},
 };
 
@@ -123,7 +125,7 @@ void optimize(Graph& graph, const OperatorSet& operators, const OptimizeOptions&
   if (options.level == Optimize::none) return;
   PassContext context(operators, options.level);
   Types types(graph, context);
-  for (uint8_t stage : {kSimplify, kFuse})
+  for (uint8_t stage : {kSimplify, kFuse, kGroup})
     for (int round = 0; round < kMostRounds && run_stage(stage, graph, context, options); ++round) {}
   types.finish();
   verify(graph);

@@ -6,6 +6,7 @@
 
 #include "graph/activation.h"
 #include "graph/expr.h"
+#include "ops/infer.h"
 #include "support/operators.h"
 
 namespace minnow::test {
@@ -87,6 +88,24 @@ TEST(FusedElementwise, inlines_its_body) {
   const Tensor y = run_operator("minnow.FusedElementwise", {tensor(DType::f32, {2, 1}, {1, -3}), tensor(DType::f32, {3}, {0, 1, 2})},
                                 {{"body", body()}})[0];
   EXPECT_TRUE(near(y, {2, 3}, {2, 3, 4, 2, 0, 0}));
+}
+
+TEST(FusedElementwise, types_are_known_where_shapes_are_not) {
+  const auto graph = parse_graph(R"(graph {
+    input x: f32
+    input z: f32
+    y = minnow.FusedElementwise(x, z) {body = graph {
+      input a: f32
+      input b: f32
+      c = Mul(a, b)
+      d = Add(c, a)
+      e = Less(d, b)
+      output e
+    }}
+    output y
+  })");
+  infer_types(OperatorSet::builtin(), *graph);
+  EXPECT_EQ(graph->outputs()[0]->type.dtype, DType::boolean);
 }
 
 TEST(FusedElementwise, refuses_other_bodies) {

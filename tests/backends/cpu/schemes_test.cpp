@@ -170,6 +170,96 @@ std::vector<SchemeCase> binary_cases() {
   return cases;
 }
 
+// Programs: bodies of fused nodes, conditions, more or fewer than two inputs.
+std::vector<SchemeCase> program_cases() {
+  std::vector<SchemeCase> cases;
+  const auto body = [](std::string_view text) { return Attributes{{"body", Subgraph(parse_graph(text).release())}}; };
+  const auto condition = [](const Shape& shape) {
+    Tensor tensor(DType::boolean, shape);
+    for (int64_t i = 0; i < shape.elements(); ++i) tensor.writable().data<uint8_t>()[i] = i * 7 % 11 < 5;
+    return tensor;
+  };
+  const auto special = [](const Shape& shape, unsigned seed) {
+    Tensor tensor = normal(shape, seed);
+    constexpr float kValues[] = {NAN, INFINITY, -INFINITY, 0, -0.f, 1};
+    for (int64_t i = 0; i < shape.elements(); i += 3) tensor.writable().data<float>()[i] = kValues[(i + seed) % 6];
+    return tensor;
+  };
+  const Shape shapes[] = {{2, 17, 5, 7}, {1, 33, 3, 3}, {1, 64, 40, 40}, {3, 16, 1}, {5, 1100}, {2, 3000}, {37}, {}};
+  for (const Shape& shape : shapes) {
+    // Six registers at once, a value used twice, numbers on both sides.
+    cases.push_back({"minnow.FusedElementwise", {normal(shape), normal(shape, 2)}, body(R"(graph {
+                       input x0: f32
+                       input x1: f32
+                       const c0 = f32[] 0.5
+                       const c1 = f32[] 3
+                       a = Exp(x0)
+                       b = Sub(c0, x1)
+                       c = Mul(a, b)
+                       d = Sigmoid(x1)
+                       e = Div(c, c1)
+                       f = Max(d, e)
+                       g = Clip(b, c0, c1)
+                       h = Pow(g, c1)
+                       i = Add(f, h)
+                       y = Mul(i, a)
+                       output y
+                     })")});
+    cases.push_back({"minnow.FusedElementwise", {special(shape, 1), special(shape, 2), condition(shape)}, body(R"(graph {
+                       input x0: f32
+                       input x1: f32
+                       input x2: bool
+                       const c0 = f32[] 0
+                       a = Less(x0, x1)
+                       b = Or(a, x2)
+                       c = Neg(x0)
+                       y = Where(b, c, c0)
+                       output y
+                     })")});
+    for (const char* op : {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}) {
+      cases.push_back({op, {special(shape, 1), special(shape, 2)}});
+      cases.push_back({op, {special(shape, 1), Tensor::scalar_f32(0)}});
+    }
+    for (const char* op : {"And", "Or", "Xor", "Equal"}) cases.push_back({op, {condition(shape), condition({1})}});
+    cases.push_back({"Not", {condition(shape)}});
+    cases.push_back({"IsNaN", {special(shape, 1)}});
+    cases.push_back({"Cast", {special(shape, 1)}, {{"to", static_cast<int64_t>(DType::boolean)}}});
+    cases.push_back({"Cast", {condition(shape)}, {{"to", static_cast<int64_t>(DType::f32)}}});
+    cases.push_back({"Where", {condition(shape), special(shape, 1), Tensor::scalar_f32(-INFINITY)}});
+    cases.push_back({"Clip", {normal(shape), Tensor::scalar_f32(-0.5f), Tensor::scalar_f32(0.7f)}});
+    for (const char* op : {"Max", "Min", "Mean", "Sum"}) {
+      cases.push_back({op, {normal(shape)}});
+      cases.push_back({op, {normal(shape), normal(shape, 2), Tensor::scalar_f32(0.1f)}});
+    }
+    for (float exponent : {2.f, 3.f, 1.f, -1.f, 0.5f, 0.f, 2.5f})
+      cases.push_back({"Pow", {normal(shape), Tensor::scalar_f32(exponent)}, {}, {1}});
+  }
+  const std::vector<Shape> broadcasts[] = {{{2, 17, 5, 7}, {17, 1, 1}, {1}}, {{2, 17, 5, 7}, {2, 17, 1, 1}, {1, 17, 1, 1}},
+                                           {{2, 1, 5, 7}, {17, 1, 1}, {7}},  {{4, 300, 384}, {384}, {300, 1}},
+                                           {{3, 1, 4}, {5, 1}, {1, 1}},      {{2, 3, 5, 6}, {2, 1, 1, 6}, {5, 6}},
+                                           {{200, 300}, {200, 1}, {300}},    {{1, 20, 64, 64}, {1, 20, 1, 1}, {1, 20, 64, 64}}};
+  for (const std::vector<Shape>& each : broadcasts)
+    for (const std::vector<size_t>& constants : {std::vector<size_t>{}, std::vector<size_t>{1, 2}}) {
+      cases.push_back({"minnow.FusedElementwise",
+                       {normal(each[0]), normal(each[1], 2), normal(each[2], 3)},
+                       body(R"(graph {
+                         input x0: f32
+                         input x1: f32
+                         input x2: f32
+                         a = Mul(x1, x2)
+                         b = Tanh(x0)
+                         c = Sub(b, a)
+                         d = Sigmoid(x1)
+                         y = Mul(d, c)
+                         output y
+                       })"),
+                       constants});
+      cases.push_back({"Where", {condition(each[0]), normal(each[1]), normal(each[2], 2)}, {}, constants});
+      cases.push_back({"Where", {condition(each[1]), normal(each[2]), normal(each[0], 2)}, {}, {}});
+    }
+  return cases;
+}
+
 std::vector<SchemeCase> row_cases() {
   std::vector<SchemeCase> cases;
   for (const char* op : {"Softmax", "LogSoftmax"})
@@ -273,8 +363,8 @@ class SchemesTest : public EveryIsa {
 };
 
 TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
-  for (const auto& cases :
-       {conv_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), row_cases(), movement_cases(), layout_cases()})
+  for (const auto& cases : {conv_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(), row_cases(),
+                            movement_cases(), layout_cases()})
     check(cases);
   for (const std::string& name : scheme_names(GetParam())) EXPECT_TRUE(seen_.count(name)) << name << " has no case here";
 }

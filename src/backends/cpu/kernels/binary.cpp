@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/binary.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "backends/cpu/kernels/targets.h"
@@ -32,7 +33,20 @@ MINNOW_BINARY(Divide, hn::Div(a, b))
 MINNOW_BINARY(Minimum, keep_nan(a, b, hn::Min(a, b)))
 MINNOW_BINARY(Maximum, keep_nan(a, b, hn::Max(a, b)))
 MINNOW_BINARY(PRelu, hn::IfThenElse(hn::Lt(a, hn::Zero(D())), hn::Mul(a, b), a))
+HWY_INLINE V one_where(hn::Mask<D> condition) { return hn::IfThenElseZero(condition, hn::Set(D(), 1.0f)); }
+MINNOW_BINARY(Less, one_where(hn::Lt(a, b)))
+MINNOW_BINARY(LessEqual, one_where(hn::Le(a, b)))
+MINNOW_BINARY(Equal, one_where(hn::Eq(a, b)))
 #undef MINNOW_BINARY
+struct Power {
+  static HWY_INLINE V of(V a, V b) {
+    float base[kLanes], exponent[kLanes];
+    hn::StoreU(a, D(), base);
+    hn::StoreU(b, D(), exponent);
+    for (size_t i = 0; i < kLanes; ++i) base[i] = std::pow(base[i], exponent[i]);
+    return hn::LoadU(D(), base);
+  }
+};
 
 template <class F, BinaryForm kForm>
 void apply(const float* a, const float* b, float* y, size_t count) {
@@ -58,19 +72,30 @@ void apply(const float* a, const float* b, float* y, size_t count) {
   std::memcpy(y + i, rest_a, (count - i) * sizeof(float));
 }
 
+void select(const float* condition, const float* a, const float* b, float* y, size_t count) {
+  const D d;
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const auto first = hn::Ne(hn::LoadU(d, condition + i), hn::Zero(d));
+    hn::StoreU(hn::IfThenElse(first, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
+  }
+  for (; i < count; ++i) y[i] = condition[i] != 0 ? a[i] : b[i];
+}
+
 #define MINNOW_FORMS(F)                                                                                                        \
   {                                                                                                                            \
     apply<F, BinaryForm::both>, apply<F, BinaryForm::b_scalar>, apply<F, BinaryForm::a_scalar>, apply<F, BinaryForm::b_lanes>, \
         apply<F, BinaryForm::a_lanes>                                                                                          \
   }
 constexpr BinaryFunction kFunctions[static_cast<size_t>(Binary::count)][static_cast<size_t>(BinaryForm::count)] = {
-    MINNOW_FORMS(Add),     MINNOW_FORMS(Subtract), MINNOW_FORMS(Multiply), MINNOW_FORMS(Divide),
-    MINNOW_FORMS(Minimum), MINNOW_FORMS(Maximum),  MINNOW_FORMS(PRelu)};
+    MINNOW_FORMS(Add),       MINNOW_FORMS(Subtract), MINNOW_FORMS(Multiply), MINNOW_FORMS(Divide),
+    MINNOW_FORMS(Minimum),   MINNOW_FORMS(Maximum),  MINNOW_FORMS(PRelu),    MINNOW_FORMS(Less),
+    MINNOW_FORMS(LessEqual), MINNOW_FORMS(Equal),    MINNOW_FORMS(Power)};
 #undef MINNOW_FORMS
 }  // namespace
 
 extern const BinaryKernels kBinaryKernels;
-const BinaryKernels kBinaryKernels{kFunctions};
+const BinaryKernels kBinaryKernels{kFunctions, select};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

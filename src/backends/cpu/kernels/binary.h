@@ -13,7 +13,11 @@ enum class Binary : uint8_t {
   divide,
   minimum,
   maximum,
-  prelu,  // a < 0 ? a b : a
+  prelu,       // a < 0 ? a b : a
+  less,        // a < b ? 1 : 0; false beside NaN, as are the next two
+  less_equal,  // a <= b ? 1 : 0
+  equal,       // a == b ? 1 : 0
+  power,       // a^b, by the C library
   count
 };
 
@@ -30,8 +34,12 @@ enum class BinaryForm : uint8_t {
 /// y may be a or b, where those have as many elements. NaN stays NaN.
 using BinaryFunction = void (*)(const float* a, const float* b, float* y, size_t count);
 
+/// y[i] = condition[i] != 0 ? a[i] : b[i]; y may be any of them.
+using SelectFunction = void (*)(const float* condition, const float* a, const float* b, float* y, size_t count);
+
 struct BinaryKernels {
   const BinaryFunction (*functions)[static_cast<size_t>(BinaryForm::count)];  // by Binary, BinaryForm
+  SelectFunction select;
   BinaryFunction of(Binary kind, BinaryForm form) const noexcept { return functions[static_cast<size_t>(kind)][static_cast<size_t>(form)]; }
 };
 

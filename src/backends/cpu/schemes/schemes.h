@@ -12,6 +12,7 @@ namespace minnow::cpu {
 std::span<const Scheme> binary_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();
+std::span<const Scheme> fused_elementwise_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
 std::span<const Scheme> normalization_schemes();

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that are a function of one float, as the kernels know them.
+#pragma once
+#include <optional>
+
+#include "backends/cpu/kernels/unary.h"
+#include "graph/node_view.h"
+
+namespace minnow::cpu {
+
+struct Function {
+  Unary kind;
+  float a = 0, b = 0;
+};
+
+/// Nothing for another operator, and for a Clip whose bounds are not constant.
+std::optional<Function> function_of(const NodeView& node);
+/// Operations for one element: transcendental functions take some tens of instructions.
+double cost_of(Unary kind);
+
+}  // namespace minnow::cpu

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// minnow.FusedElementwise, and single elementwise operators without a kernel of their own, as programs that run in one pass over blocks:
+// f32 and boolean tensors, broadcast in any way in the plain layout; whole tensors, numbers and values per channel in the packed one.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "backends/cpu/cpu_device.h"
+#include "backends/cpu/schemes/elementwise_program.h"
+#include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr std::string_view kFused = "minnow.FusedElementwise";
+constexpr size_t kBlock = ElementwiseProgram::kBlock;
+constexpr size_t kElementsPerTask = 16 << 10;
+constexpr int64_t kLongRow = 128;  // from here on a block is a piece of one row, and numbers need not be spread over it
+
+using Form = ElementwiseProgram::Form;
+
+/// How an input meets the output.
+struct Source {
+  size_t input = 0;
+  Form form = Form::full;
+  bool spread = false;               // copied into a buffer of floats, block by block
+  bool boolean = false;              // bytes
+  Ints strides = {};                 // along Geometry::axes
+  std::vector<float> channels = {};  // a constant per channel, in whole vectors; empty: read from the input
+};
+
+/// The output as rows: axes from the outermost to the row, merged where all inputs allow it.
+struct Geometry {
+  std::vector<int64_t> axes;
+  std::vector<Source> sources;
+  int64_t rows = 1, row = 1;
+  bool long_rows = true;  // else a block is several whole rows
+
+  std::string plain(const NodeView& node);
+  std::string packed(const NodeView& node, int64_t lanes);
+
+ private:
+  void merge();
+};
+
+// Neighbouring axes that are one run everywhere become one.
+void Geometry::merge() {
+  std::vector<int64_t> merged;
+  std::vector<Ints> strides(sources.size());
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    if (axes[axis] == 1) continue;
+    bool joins = !merged.empty();
+    for (size_t s = 0; joins && s < sources.size(); ++s) joins = strides[s].back() == sources[s].strides[axis] * axes[axis];
+    if (joins)
+      merged.back() *= axes[axis];
+    else
+      merged.push_back(axes[axis]);
+    for (size_t s = 0; s < sources.size(); ++s) {
+      if (joins)
+        strides[s].back() = sources[s].strides[axis];
+      else
+        strides[s].push_back(sources[s].strides[axis]);
+    }
+  }
+  if (merged.empty()) {
+    merged.push_back(1);
+    for (Ints& each : strides) each.push_back(0);
+  }
+  axes = std::move(merged);
+  for (size_t s = 0; s < sources.size(); ++s) sources[s].strides = std::move(strides[s]);
+  row = axes.back();
+  for (size_t i = 0; i + 1 < axes.size(); ++i) rows *= axes[i];
+}
+
+std::string Geometry::plain(const NodeView& node) {
+  const Shape& y = node.output_shape(0);
+  axes.assign(y.begin(), y.end());
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) continue;
+    const Shape& shape = node.input_shape(i);
+    if (shape.rank() > y.rank()) return format("input {} of shape {} has a higher rank than the output", i, shape);
+    Source source;
+    source.input = i;
+    source.boolean = node.input_dtype(i) == DType::boolean;
+    source.strides.assign(y.rank(), 0);
+    int64_t stride = 1;
+    for (size_t k = shape.rank(); k-- > 0; stride *= shape[k])
+      if (shape[k] != 1) source.strides[y.rank() - shape.rank() + k] = stride;
+    sources.push_back(std::move(source));
+  }
+  merge();
+  long_rows = rows == 1 || row >= kLongRow;
+  for (Source& source : sources) {
+    int64_t dense = row;
+    bool whole = source.strides.back() == 1 || row == 1, number = source.strides.back() == 0;
+    for (size_t i = axes.size() - 1; !long_rows && i-- > 0; dense *= axes[i]) {
+      whole &= source.strides[i] == dense;
+      number &= source.strides[i] == 0;
+    }
+    source.form = number ? Form::scalar : Form::full;
+    source.spread = source.boolean || (!number && !whole);
+    if (source.spread) source.form = Form::full;
+  }
+  return {};
+}
+
+std::string Geometry::packed(const NodeView& node, int64_t lanes) {
+  const Shape& y = node.output_shape(0);
+  const int64_t blocks = (y[1] + lanes - 1) / lanes;
+  axes = {y[0], blocks, y.product(2, y.rank()) * lanes};
+  bool any = false;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has_input(i)) continue;
+    const Shape& shape = node.input_shape(i);
+    if (node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
+    Source source;
+    source.input = i;
+    if (shape == y) {
+      source.strides = {blocks * axes[2], axes[2], 1};
+      any = true;
+    } else if (shape.elements() == 1) {
+      source.form = Form::scalar;
+      source.strides = {0, 0, 0};
+    } else {
+      // [C, 1, ..] where it is constant, or [1 or N, C, 1, ..]
+      const bool image = shape.rank() == y.rank();
+      if (!image && shape.rank() + 1 != y.rank()) return format("input {} of shape {} is not a value per channel", i, shape);
+      bool per_channel = shape[image] == y[1];
+      for (size_t k = image + size_t{1}; k < shape.rank(); ++k) per_channel &= shape[k] == 1;
+      const bool one = !image || shape[0] == 1;
+      if (!per_channel || (!node.is_constant(i) && !image)) return format("input {} of shape {} is not a value per channel", i, shape);
+      source.form = Form::lanes;
+      source.strides = {one ? 0 : blocks * lanes, lanes, 0};
+      if (node.is_constant(i)) {
+        if (!one) return format("constant input {} differs between images", i);
+        source.channels.assign(static_cast<size_t>(blocks * lanes), 0);
+        std::memcpy(source.channels.data(), node.contents(i).data(), node.contents(i).bytes());
+      }
+    }
+    sources.push_back(std::move(source));
+  }
+  if (!any) return "no input has the shape of the output";
+  if (std::none_of(sources.begin(), sources.end(), [](const Source& source) { return source.form == Form::lanes; })) {
+    merge();
+  } else {
+    rows = axes[0] * axes[1];
+    row = axes[2];
+  }
+  return {};
+}
+
+bool is_f32_or_boolean(DType dtype) { return dtype == DType::f32 || dtype == DType::boolean; }
+
+/// The program of a node, and for a fused one of the nodes in its body. Nothing where an operator or a dtype has no place in a program.
+std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& kernels, const std::vector<Source>& sources) {
+  std::vector<Form> forms;
+  for (const Source& source : sources) forms.push_back(source.form);
+  ElementwiseProgram program(kernels, forms);
+  if (node.op() != kFused) {
+    std::vector<ElementwiseProgram::Value> operands;
+    for (size_t i = 0, s = 0; i < node.input_count(); ++i) operands.push_back(node.has_input(i) ? program.input(s++) : -1);
+    const auto result = program.add(node, operands);
+    if (!result) return std::nullopt;
+    program.finish(*result);
+    return program;
+  }
+  const Graph& body = **node.find<Subgraph>("body");
+  struct Known {
+    ElementwiseProgram::Value value;
+    ValueInfo info;
+  };
+  std::unordered_map<const minnow::Value*, Known> known;
+  for (size_t i = 0; i < node.input_count(); ++i) known[body.inputs()[i].get()] = {program.input(i), node.input(i)};
+  for (const auto& constant : body.constants()) {
+    Known& made = known[constant.get()];
+    made.info.dtype = constant->constant()->dtype();
+    made.info.shape = constant->constant()->shape();
+    made.info.contents = *constant->constant();
+    const bool boolean = made.info.dtype == DType::boolean;
+    if (!is_f32_or_boolean(made.info.dtype)) return std::nullopt;
+    made.value =
+        program.constant(boolean ? static_cast<float>(made.info.contents.data<uint8_t>()[0] != 0) : made.info.contents.data<float>()[0]);
+  }
+  for (const Node& inner : body.nodes()) {
+    std::vector<const ValueInfo*> infos;
+    std::vector<ElementwiseProgram::Value> operands;
+    for (size_t i = 0; i < inner.input_count(); ++i) {
+      const minnow::Value* input = inner.input(i);
+      infos.push_back(input ? &known.at(input).info : nullptr);
+      operands.push_back(input ? known.at(input).value : -1);
+    }
+    const auto result = program.add(NodeView(inner, infos), operands);
+    if (!result) return std::nullopt;
+    // What programs know gives floats and booleans alone; which of them matters to nobody.
+    Known& made = known[inner.output(0)];
+    made.value = *result;
+    made.info.dtype = DType::f32;
+  }
+  program.finish(known.at(body.outputs()[0]).value);
+  return program;
+}
+
+class ElementwiseKernel final : public Kernel {
+ public:
+  ElementwiseKernel(PrepareContext& context, Geometry geometry, ElementwiseProgram program)
+      : geometry_(std::move(geometry)), program_(std::move(program)), boolean_(context.node().output(0).dtype == DType::boolean) {
+    const size_t row = static_cast<size_t>(geometry_.row), rows = static_cast<size_t>(geometry_.rows);
+    if (geometry_.long_rows) {
+      cuts_ = (row + kBlock - 1) / kBlock;
+    } else {
+      rows_per_block_ = kBlock / row;
+    }
+    blocks_ = (rows + rows_per_block_ - 1) / rows_per_block_ * cuts_;
+    const size_t block = geometry_.long_rows ? std::min(row, kBlock) : row * rows_per_block_;
+    blocks_per_task_ = std::max<size_t>(1, kElementsPerTask / block);
+    size_t buffers = program_.registers() + (boolean_ ? 1 : 0);
+    for (const Source& source : geometry_.sources) buffers += source.spread ? 1 : 0;
+    pointers_ = geometry_.sources.size();
+    const size_t pointer_floats = align_up(pointers_ * sizeof(const float*)) / sizeof(float);
+    buffers_offset_ = pointer_floats;
+    units_.reserve(context, (blocks_ + blocks_per_task_ - 1) / blocks_per_task_, pointer_floats + buffers * kBlock);
+  }
+
+  void run(RunContext& context) noexcept override {
+    units_.run(context, [&](size_t task, float* scratch) {
+      const size_t last = std::min(blocks_, (task + 1) * blocks_per_task_);
+      for (size_t block = task * blocks_per_task_; block < last; ++block) run_block(context, block, scratch);
+    });
+  }
+
+ private:
+  void run_block(RunContext& context, size_t block, float* scratch) const noexcept {
+    const int64_t first = static_cast<int64_t>(block / cuts_ * rows_per_block_);
+    const int64_t rows = std::min(static_cast<int64_t>(rows_per_block_), geometry_.rows - first);
+    const int64_t begin = static_cast<int64_t>(block % cuts_ * kBlock), end = std::min(geometry_.row, begin + static_cast<int64_t>(kBlock));
+    const size_t count = static_cast<size_t>(rows * (end - begin));
+    const float** pointers = reinterpret_cast<const float**>(scratch);
+    float* buffer = scratch + buffers_offset_;
+    for (size_t s = 0; s < pointers_; ++s) {
+      const Source& source = geometry_.sources[s];
+      if (source.spread) {
+        spread(source, context, first, rows, begin, end, buffer);
+        pointers[s] = buffer;
+        buffer += kBlock;
+        continue;
+      }
+      const float* base = source.channels.empty() ? context.in<float>(source.input) : source.channels.data();
+      pointers[s] = base + offset_of(source, first) + begin * source.strides.back();
+    }
+    const int64_t at = first * geometry_.row + begin;
+    if (!boolean_) return program_.run(pointers, count, buffer, context.out<float>(0) + at);
+    program_.run(pointers, count, buffer + kBlock, buffer);
+    uint8_t* y = context.out<uint8_t>(0) + at;
+    for (size_t i = 0; i < count; ++i) y[i] = buffer[i] != 0;
+  }
+
+  int64_t offset_of(const Source& source, int64_t row) const noexcept {
+    int64_t offset = 0;
+    for (size_t axis = geometry_.axes.size() - 1; axis-- > 0; row /= geometry_.axes[axis])
+      offset += row % geometry_.axes[axis] * source.strides[axis];
+    return offset;
+  }
+
+  void spread(const Source& source, RunContext& context, int64_t first, int64_t rows, int64_t begin, int64_t end,
+              float* to) const noexcept {
+    const int64_t step = source.strides.back(), count = end - begin;
+    for (int64_t r = first; r < first + rows; ++r, to += count) {
+      const int64_t at = offset_of(source, r) + begin * step;
+      if (source.boolean) {
+        const uint8_t* from = context.in<uint8_t>(source.input) + at;
+        for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+      } else {
+        const float* from = context.in<float>(source.input) + at;
+        if (step == 0)
+          std::fill_n(to, count, *from);
+        else
+          for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+      }
+    }
+  }
+
+  Geometry geometry_;
+  ElementwiseProgram program_;
+  bool boolean_;
+  size_t cuts_ = 1, rows_per_block_ = 1, blocks_ = 0, blocks_per_task_ = 1, pointers_ = 0, buffers_offset_ = 0;
+  Units units_;
+};
+
+std::string geometry_of(const NodeView& node, const Device& device, Layout layout, Geometry& geometry) {
+  for (size_t i = 0; i < node.input_count(); ++i)
+    if (node.has_input(i) && !is_f32_or_boolean(node.input_dtype(i))) return format("the dtype of input {} is {}", i, node.input_dtype(i));
+  if (!is_f32_or_boolean(node.output(0).dtype)) return format("the dtype of the output is {}", node.output(0).dtype);
+  const Shape& y = node.output_shape(0);
+  if (y.elements() == 0) return "the output is empty";
+  if (layout == Layout::plain) return geometry.plain(node);
+  if (device.pack == 1 || y.rank() < 3 || node.output(0).dtype != DType::f32) return "the output has no packed layout";
+  return geometry.packed(node, device.pack);
+}
+
+Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
+  Geometry geometry;
+  if (const std::string refusal = geometry_of(node, device, layout, geometry); !refusal.empty()) return declined("{}", refusal);
+  const auto program = compile(node, *cpu_device(device).kernels, geometry.sources);
+  if (!program) return declined("an operator or a dtype in it has no kernel");
+  const ValueInfo& y = node.output(0);
+  const double elements = static_cast<double>(device.bytes(DType::f32, y.shape, layout)) / sizeof(float);
+  double bytes = static_cast<double>(device.bytes(y.dtype, y.shape, layout));
+  for (const Source& source : geometry.sources)
+    bytes += static_cast<double>(node.input_shape(source.input).elements()) * static_cast<double>(size_of(node.input_dtype(source.input)));
+  Estimate result(device.byte_time(bytes) + device.flop_time(elements * program->cost()) + 3e-7);
+  for (const Source& source : geometry.sources) {
+    const bool whole = node.input_shape(source.input) == y.shape && node.input_dtype(source.input) == y.dtype && y.dtype == DType::f32;
+    if (whole && result.overwrites < 0) result.overwrites = static_cast<int>(source.input);
+    const bool lanes = source.form == Form::lanes && source.channels.empty();
+    if (layout == Layout::packed && (whole || lanes)) result.packed_inputs |= uint64_t{1} << source.input;
+  }
+  if (layout == Layout::packed) {
+    if (node.input_count() > 64) return declined("there are more than 64 inputs");
+    result.packed_outputs = 1;
+  }
+  return result;
+}
+Estimate estimate_plain(const NodeView& node, const Device& device) { return estimate(node, device, Layout::plain); }
+Estimate estimate_packed(const NodeView& node, const Device& device) { return estimate(node, device, Layout::packed); }
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  Geometry geometry;
+  geometry_of(context.node(), context.device(), context.output_layout(0), geometry);
+  auto program = compile(context.node(), *cpu_device(context.device()).kernels, geometry.sources);
+  return std::make_unique<ElementwiseKernel>(context, std::move(geometry), std::move(*program));
+}
+
+#define MINNOW_PROGRAM_ROWS(op) \
+  {op, "elementwise.packed", estimate_packed, prepare}, { op, "elementwise", estimate_plain, prepare }
+
+constexpr Scheme kSchemes[] = {
+    MINNOW_PROGRAM_ROWS("minnow.FusedElementwise"),
+    MINNOW_PROGRAM_ROWS("Clip"),
+    MINNOW_PROGRAM_ROWS("Max"),
+    MINNOW_PROGRAM_ROWS("Mean"),
+    MINNOW_PROGRAM_ROWS("Min"),
+    MINNOW_PROGRAM_ROWS("Pow"),
+    MINNOW_PROGRAM_ROWS("Sum"),
+    {"And", "elementwise", estimate_plain, prepare},
+    {"Cast", "elementwise", estimate_plain, prepare},
+    {"Equal", "elementwise", estimate_plain, prepare},
+    {"Greater", "elementwise", estimate_plain, prepare},
+    {"GreaterOrEqual", "elementwise", estimate_plain, prepare},
+    {"IsNaN", "elementwise", estimate_plain, prepare},
+    {"Less", "elementwise", estimate_plain, prepare},
+    {"LessOrEqual", "elementwise", estimate_plain, prepare},
+    {"Not", "elementwise", estimate_plain, prepare},
+    {"Or", "elementwise", estimate_plain, prepare},
+    {"Where", "elementwise", estimate_plain, prepare},
+    {"Xor", "elementwise", estimate_plain, prepare},
+};
+#undef MINNOW_PROGRAM_ROWS
+
+}  // namespace
+
+std::span<const Scheme> fused_elementwise_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu

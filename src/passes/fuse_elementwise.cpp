@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise nodes whose results nobody else sees become one minnow.FusedElementwise with the node that uses them: their tensors are
+// never written to memory. Only f32 and boolean tensors, which backends have such a kernel for.
+#include <algorithm>
+#include <unordered_map>
+
+#include "passes/rewrite.h"
+
+namespace minnow {
+namespace {
+
+constexpr std::string_view kFused = "minnow.FusedElementwise";
+constexpr size_t kMostNodes = 48, kMostInputs = 16;
+
+constexpr std::string_view kFusible[] = {"Abs",
+                                         "Add",
+                                         "And",
+                                         "Cast",
+                                         "Ceil",
+                                         "Celu",
+                                         "Clip",
+                                         "Cos",
+                                         "Div",
+                                         "Elu",
+                                         "Equal",
+                                         "Erf",
+                                         "Exp",
+                                         "Floor",
+                                         "Gelu",
+                                         "Greater",
+                                         "GreaterOrEqual",
+                                         "HardSigmoid",
+                                         "HardSwish",
+                                         "IsNaN",
+                                         "LeakyRelu",
+                                         "Less",
+                                         "LessOrEqual",
+                                         "Log",
+                                         "Max",
+                                         "Mean",
+                                         "Min",
+                                         "Mish",
+                                         "Mul",
+                                         "Neg",
+                                         "Not",
+                                         "Or",
+                                         "PRelu",
+                                         "Pow",
+                                         "Reciprocal",
+                                         "Relu",
+                                         "Round",
+                                         "Selu",
+                                         "Sigmoid",
+                                         "Sign",
+                                         "Sin",
+                                         "Softplus",
+                                         "Softsign",
+                                         "Sqrt",
+                                         "Sub",
+                                         "Sum",
+                                         "Swish",
+                                         "Tanh",
+                                         "ThresholdedRelu",
+                                         "Where",
+                                         "Xor"};
+
+bool is_f32_or_boolean(const Value& value) {
+  return value.type.kind == ValueType::Kind::tensor && (value.type.dtype == DType::f32 || value.type.dtype == DType::boolean);
+}
+
+class ElementwiseFuser {
+ public:
+  ElementwiseFuser(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  void run() {
+    if (is_body()) return;
+    // Backward, so that a group begins at its result.
+    for (Node* node = graph_.last(); node;) {
+      Node* fused = fuse(*node);
+      node = (fused ? fused : node)->previous();
+    }
+  }
+
+ private:
+  bool is_body() const {
+    if (!graph_.outer) return false;
+    for (const Node& node : graph_.outer->nodes())
+      if (node.op() == kFused)
+        if (const Subgraph* body = node.attributes.get<Subgraph>("body"); body && body->get() == &graph_) return true;
+    return false;
+  }
+
+  static bool is_fusible(const Node& node) {
+    if (node.output_count() != 1 || !node.output(0) || !is_f32_or_boolean(*node.output(0)) || !rank_of(*node.output(0))) return false;
+    if (std::find(std::begin(kFusible), std::end(kFusible), node.op()) == std::end(kFusible)) return false;
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      const Value* input = node.input(i);
+      if (!input) continue;
+      if (!is_f32_or_boolean(*input) || !rank_of(*input)) return false;
+      if (node.op() == "Clip" && i > 0 && !scalar_of(input)) return false;
+    }
+    return true;
+  }
+
+  /// A number that can stand in the body: it must not give the result a higher rank.
+  static bool is_number(const Value& value) { return value.constant() && value.constant()->elements() == 1; }
+  static bool numbers_keep_rank(const Node& node) {
+    size_t most = 0;
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (const Value* input = node.input(i); input && !is_number(*input)) most = std::max(most, *rank_of(*input));
+    return most == *rank_of(*node.output(0));
+  }
+
+  bool joins(const Value& value, const Value& root, const std::vector<Node*>& group) const {
+    Node* producer = value.producer();
+    if (!producer || &producer->graph() != &graph_ || value.is_graph_output() || !same_shape(value, root)) return false;
+    if (!is_fusible(*producer) || !numbers_keep_rank(*producer)) return false;
+    for (const Use& use : value.uses())
+      if (std::find(group.begin(), group.end(), use.node) == group.end()) return false;
+    return true;
+  }
+
+  std::vector<Node*> group_of(Node& root) const {
+    std::vector<Node*> group{&root};
+    for (bool grown = true; grown && group.size() < kMostNodes;) {
+      grown = false;
+      for (size_t k = 0; k < group.size() && group.size() < kMostNodes; ++k)
+        for (size_t i = 0; i < group[k]->input_count(); ++i) {
+          const Value* input = group[k]->input(i);
+          if (!input || !input->producer() || std::find(group.begin(), group.end(), input->producer()) != group.end()) continue;
+          if (!joins(*input, *root.output(0), group)) continue;
+          group.push_back(input->producer());
+          grown = true;
+        }
+    }
+    return group;
+  }
+
+  /// The node that took the place of a group with this result, or null.
+  Node* fuse(Node& root) {
+    if (!is_fusible(root) || !numbers_keep_rank(root)) return nullptr;
+    std::vector<Node*> group = group_of(root);
+    if (group.size() < 2) return nullptr;
+    std::vector<Node*> ordered;
+    for (Node* node = &root; ordered.size() < group.size(); node = node->previous())
+      if (std::find(group.begin(), group.end(), node) != group.end()) ordered.push_back(node);
+    std::reverse(ordered.begin(), ordered.end());
+
+    auto body = std::make_shared<Graph>();
+    std::vector<Value*> inputs;
+    std::unordered_map<const Value*, Value*> inside;
+    const auto inner = [&](Value* value) -> Value* {
+      if (!value) return nullptr;
+      Value*& known = inside[value];
+      if (known) return known;
+      if (is_number(*value)) {
+        known = &body->add_constant(value->constant()->reshaped(Shape()), "c" + std::to_string(inside.size() - 1));
+      } else {
+        inputs.push_back(value);
+        known = &body->add_input("x" + std::to_string(inputs.size() - 1), ValueType::tensor(value->type.dtype));
+      }
+      return known;
+    };
+    for (const Node* node : ordered) {
+      std::vector<Value*> arguments;
+      for (size_t i = 0; i < node->input_count(); ++i) arguments.push_back(inner(node->input(i)));
+      const std::string output[] = {node == &root ? std::string("y") : "v" + std::to_string(inside.size())};
+      Node& copy = body->add_node(node->op(), arguments, output, node->attributes, node->name());
+      copy.output(0)->type = ValueType::tensor(node->output(0)->type.dtype);
+      inside[node->output(0)] = copy.output(0);
+    }
+    if (inputs.empty() || inputs.size() > kMostInputs) return nullptr;
+    body->add_output(*inside.at(root.output(0)));
+    context_.changed("{} and {} elementwise nodes before it are one", label_of(root), group.size() - 1);
+    Node& fused = replace(*root.output(0), kFused, inputs, {{"body", Subgraph(std::move(body))}}, root.name());
+    remove_dead(root);
+    return &fused;
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+};
+
+}  // namespace
+
+void fuse_elementwise(Graph& graph, PassContext& context) { ElementwiseFuser(graph, context).run(); }
+
+}  // namespace minnow
