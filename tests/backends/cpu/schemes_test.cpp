@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "backends/backend.h"
@@ -260,6 +261,33 @@ std::vector<SchemeCase> program_cases() {
   return cases;
 }
 
+std::vector<SchemeCase> recurrent_cases() {
+  std::vector<SchemeCase> cases;
+  // {steps, batch, input, hidden}; the last is large enough to be shared by threads.
+  const std::array<int64_t, 4> sizes[] = {{1, 1, 1, 1}, {3, 2, 5, 17}, {4, 15, 3, 8}, {5, 1, 40, 33}, {2, 3, 16, 16}, {3, 1, 30, 200}};
+  for (const char* op : {"LSTM", "GRU"})
+    for (const auto& [steps, batch, input, hidden] : sizes)
+      for (const char* direction : {"forward", "reverse", "bidirectional"})
+        for (int64_t option : {0, 1, 2, 3}) {  // batch first; linear before reset (GRU), no biases and states (LSTM)
+          const bool lstm = op[0] == 'L', batch_first = option & 1;
+          const int64_t d = direction[0] == 'b' ? 2 : 1, rows = (lstm ? 4 : 3) * hidden;
+          const double sigma = 0.7 / std::sqrt(double(hidden));
+          const Shape state = batch_first ? Shape{batch, d, hidden} : Shape{d, batch, hidden};
+          std::vector<Tensor> inputs = {normal(batch_first ? Shape{batch, steps, input} : Shape{steps, batch, input}),
+                                        normal({d, rows, input}, 2, 0.5), normal({d, rows, hidden}, 3, sigma)};
+          if (!lstm || option < 2) {
+            inputs.insert(inputs.end(), {normal({d, 2 * rows}, 4), Tensor(), normal(state, 5)});
+            if (lstm) inputs.push_back(normal(state, 6));
+          }
+          Attributes attributes = {{"direction", std::string(direction)}, {"layout", int64_t{batch_first}}, {"hidden_size", hidden}};
+          if (!lstm) attributes.set("linear_before_reset", option >> 1);
+          std::vector<size_t> constants = {1, 2};
+          if (inputs.size() > 3) constants.push_back(3);
+          cases.push_back({op, inputs, attributes, constants, lstm ? size_t{3} : size_t{2}});
+        }
+  return cases;
+}
+
 std::vector<SchemeCase> row_cases() {
   std::vector<SchemeCase> cases;
   for (const char* op : {"Softmax", "LogSoftmax"})
@@ -363,8 +391,8 @@ class SchemesTest : public EveryIsa {
 };
 
 TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
-  for (const auto& cases : {conv_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(), row_cases(),
-                            movement_cases(), layout_cases()})
+  for (const auto& cases : {conv_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(), recurrent_cases(),
+                            row_cases(), movement_cases(), layout_cases()})
     check(cases);
   for (const std::string& name : scheme_names(GetParam())) EXPECT_TRUE(seen_.count(name)) << name << " has no case here";
 }

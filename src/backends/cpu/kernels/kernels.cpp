@@ -14,7 +14,8 @@
   DO(target, LayoutKernels)              \
   DO(target, WinogradKernels)            \
   DO(target, RowKernels)                 \
-  DO(target, ResampleKernels)
+  DO(target, ResampleKernels)            \
+  DO(target, RecurrentKernels)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/lanewise.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pool.h"
+#include "backends/cpu/kernels/recurrent.h"
 #include "backends/cpu/kernels/resample.h"
 #include "backends/cpu/kernels/rows.h"
 #include "backends/cpu/kernels/tile.h"
@@ -26,6 +27,7 @@ struct Kernels {
   const WinogradKernels* winograd;
   const RowKernels* rows;
   const ResampleKernels* resample;
+  const RecurrentKernels* recurrent;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

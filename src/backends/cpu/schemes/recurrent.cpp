@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// LSTM and GRU: the products with the inputs of all steps as one matrix product, then step by step the products with the state, straight
+// into the sums of the gates. The gates of one vector of hidden units lie next to each other ([units / lanes][4 gates][lanes]), so that a
+// cell is finished while its sums are in the first-level cache.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kSlots = 4;                   // vectors of sums for each vector of hidden units
+constexpr double kBytesPerThread = 192 << 10;  // of recurrent weights; less is not worth waking a thread in each step
+
+size_t size(int64_t value) { return static_cast<size_t>(value); }
+
+struct Recurrent {
+  bool lstm, batch_first, reversed, reset_before = false;  // reset_before: the state is scaled, not its product
+  size_t length, batch, input, hidden, directions, gates;
+
+  explicit Recurrent(const NodeView& node)
+      : lstm(node.op() == "LSTM"),
+        batch_first(node.attribute(Attribute<bool>{"layout", false})),
+        reversed(node.attribute(Attribute<std::string_view>{"direction", "forward"}) == "reverse"),
+        reset_before(!lstm && !node.attribute(Attribute<bool>{"linear_before_reset", false})),
+        length(size(node.input_shape(0)[batch_first ? 1 : 0])),
+        batch(size(node.input_shape(0)[batch_first ? 0 : 1])),
+        input(size(node.input_shape(0)[2])),
+        hidden(size(node.input_shape(2)[2])),
+        directions(size(node.input_shape(2)[0])),
+        gates(lstm ? 4 : 3) {}
+};
+
+bool has_usual_activations(const NodeView& node) {
+  const Strings* names = node.find<Strings>("activations");
+  if (!names) return true;
+  const size_t each = node.op() == "LSTM" ? 3 : 2;
+  for (size_t i = 0; i < names->size(); ++i) {
+    std::string name = (*names)[i];
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (name != (i % each == 0 ? "sigmoid" : "tanh")) return false;
+  }
+  return true;
+}
+
+double recurrent_bytes(const Recurrent& r) { return 4.0 * static_cast<double>(r.gates * r.hidden * r.hidden); }
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  for (size_t i : {0, 1, 2, 3, 5, 6})
+    if (node.has_input(i) && node.input_dtype(i) != DType::f32)
+      return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
+  for (size_t i : {1, 2, 3})
+    if (node.has_input(i) && !node.is_constant(i)) return declined("input {} is not constant", i);
+  if (node.has_input(4)) return declined("the sequences differ in length");
+  if (node.has_input(7)) return declined("there are peepholes");
+  if (node.find<float>("clip")) return declined("the gates are clipped");
+  if (node.attribute(Attribute<bool>{"input_forget", false})) return declined("the forget gate is coupled to the input gate");
+  if (!has_usual_activations(node)) return declined("the activations are not sigmoid and tanh");
+  const Recurrent r(node);
+  if (r.length * r.batch * r.input * r.hidden == 0) return declined("a tensor is empty");
+  const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * kSlots * r.hidden);
+  const double steps = static_cast<double>(r.length * r.directions);
+  return Estimate(
+      device.flop_time(2 * rows * sums * static_cast<double>(r.input), 0.85) +
+      std::max(steps * device.byte_time(recurrent_bytes(r)), device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), 0.85)) +
+      device.flop_time(rows * sums * 60) + 1e-6);
+}
+
+class RecurrentKernel final : public Kernel {
+ public:
+  explicit RecurrentKernel(PrepareContext& context)
+      : r_(context.node()),
+        kernels_(*cpu_device(context.device()).kernels),
+        lanes_(kernels_.lanes),
+        blocks_(ceil_div(r_.hidden, lanes_)),
+        width_(blocks_ * kSlots * lanes_),
+        product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
+                 MatMul::Options{size(context.device().threads), context.device().l2}, Epilogue{}) {
+    const std::string form = format("{} {}{}", context.node().op(), context.device().name, r_.reset_before ? " reset before" : "");
+    w_ = context.packed(1, form + " W", r_.directions * product_.packed_b_floats() * sizeof(float),
+                        [&](const TensorView& w, void* out) { pack_input_weights(w.data<float>(), static_cast<float*>(out)); });
+    recurrent_floats_ = blocks_ * r_.gates * lanes_ * r_.hidden;
+    recurrent_ = context.packed(2, form + " R", r_.directions * recurrent_floats_ * sizeof(float), [&](const TensorView& w, void* out) {
+      for (size_t d = 0; d < r_.directions; ++d)
+        pack_recurrent_weights(w.data<float>() + d * r_.gates * r_.hidden * r_.hidden, static_cast<float*>(out) + d * recurrent_floats_);
+    });
+    if (context.node().has_input(3))
+      bias_ = context.packed(3, form + " B", r_.directions * width_ * sizeof(float),
+                             [&](const TensorView& b, void* out) { pack_bias(b.data<float>(), static_cast<float*>(out)); });
+    const size_t threads = size(context.device().threads);
+    if (threads > r_.directions && recurrent_bytes(r_) >= 2 * kBytesPerThread)
+      chunks_ = std::min({threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_) / kBytesPerThread)});
+    state_floats_ = blocks_ * r_.batch * lanes_;
+    sums_offset_ = context.reserve_scratch(r_.directions * r_.length * r_.batch * width_ * sizeof(float));
+    state_offset_ = context.reserve_scratch(r_.directions * kStates * state_floats_ * sizeof(float));
+    units_.reserve(context, r_.directions * product_.units(), product_.scratch_floats());
+  }
+
+  void run(RunContext& context) noexcept override {
+    const float* x = context.in<float>(0);
+    const float *w = static_cast<const float*>(w_.get()), *bias = static_cast<const float*>(bias_.get());
+    const size_t each = product_.units(), sums = r_.length * r_.batch * width_;
+    units_.run(context, [&](size_t unit, float* scratch) {
+      const size_t d = unit / each;
+      product_.run(unit % each,
+                   {x, w + d * product_.packed_b_floats(), bias ? bias + d * width_ : nullptr, nullptr,
+                    context.scratch_at<float>(sums_offset_) + d * sums},
+                   scratch);
+    });
+    for (size_t d = 0; d < r_.directions; ++d) begin(context, d);
+    if (chunks_ == 1) {
+      context.parallel_for(r_.directions, [&](size_t d) {
+        for (size_t step = 0; step < r_.length; ++step) {
+          if (r_.reset_before) scale_state(context, d, step, 0, blocks_);
+          advance(context, d, step, 0, blocks_);
+        }
+      });
+    } else {
+      for (size_t step = 0; step < r_.length; ++step) {
+        const auto share_out = [&](auto&& body) {
+          context.parallel_for(r_.directions * chunks_, [&](size_t task) {
+            const size_t chunk = task % chunks_;
+            body(task / chunks_, share(blocks_, chunks_, chunk), share(blocks_, chunks_, chunk + 1));
+          });
+        };
+        if (r_.reset_before) share_out([&](size_t d, size_t first, size_t last) { scale_state(context, d, step, first, last); });
+        share_out([&](size_t d, size_t first, size_t last) { advance(context, d, step, first, last); });
+      }
+    }
+    for (size_t d = 0; d < r_.directions; ++d) end(context, d);
+  }
+
+ private:
+  static constexpr size_t kStates = 4;  // h before and after a step, c, h scaled by the reset gate
+
+  // Row of W, R or B that is lane `lane` of slot `slot` of a vector of units, or none.
+  bool row_of(size_t block, size_t slot, size_t lane, size_t& row) const noexcept {
+    const size_t unit = block * lanes_ + lane;
+    row = slot * r_.hidden + unit;
+    return unit < r_.hidden && slot < r_.gates;
+  }
+
+  void pack_input_weights(const float* w, float* out) const {
+    std::vector<float> arranged(width_ * r_.input);
+    for (size_t d = 0; d < r_.directions; ++d) {
+      for (size_t i = 0; i < width_; ++i) {
+        size_t row;
+        const bool used = row_of(i / lanes_ / kSlots, i / lanes_ % kSlots, i % lanes_, row);
+        if (used) std::memcpy(arranged.data() + i * r_.input, w + (d * r_.gates * r_.hidden + row) * r_.input, r_.input * sizeof(float));
+      }
+      for (size_t panel = 0; panel < product_.panels(); ++panel)
+        product_.pack_b(panel, arranged.data(), 1, out + d * product_.packed_b_floats());
+    }
+  }
+
+  // The biases of both products are added to the inputs' sums; what the reset gate scales keeps its own.
+  void pack_bias(const float* b, float* out) const {
+    for (size_t d = 0; d < r_.directions; ++d, b += 2 * r_.gates * r_.hidden)
+      for (size_t i = 0; i < width_; ++i, ++out) {
+        const size_t slot = i / lanes_ % kSlots, gates = r_.gates * r_.hidden;
+        const bool scaled = !r_.lstm && !r_.reset_before;
+        size_t row;
+        *out = 0;
+        if (!row_of(i / lanes_ / kSlots, !r_.lstm && slot == 3 ? 2 : slot, i % lanes_, row)) continue;
+        const bool from_x = r_.lstm || slot < 3, from_h = r_.lstm || slot < 2 || (slot == 2 ? !scaled : scaled);
+        *out = (from_x ? b[row] : 0) + (from_h ? b[gates + row] : 0);
+      }
+  }
+
+  // For each vector of units panels of two gates and, where there are three, of one: [unit of h][lanes of the panel].
+  void pack_recurrent_weights(const float* r, float* out) const {
+    for (size_t block = 0; block < blocks_; ++block)
+      for (size_t slot = 0; slot < r_.gates; slot += 2)
+        for (size_t k = 0; k < r_.hidden; ++k)
+          for (size_t i = 0; i < std::min<size_t>(2, r_.gates - slot) * lanes_; ++i) {
+            size_t row;
+            *out++ = row_of(block, slot + i / lanes_, i % lanes_, row) ? r[row * r_.hidden + k] : 0;
+          }
+  }
+
+  size_t time_of(size_t direction, size_t step) const noexcept { return r_.reversed || direction == 1 ? r_.length - 1 - step : step; }
+  float* state(RunContext& context, size_t direction, size_t which) const noexcept {
+    return context.scratch_at<float>(state_offset_) + (direction * kStates + which) * state_floats_;
+  }
+  size_t row_stride() const noexcept { return r_.batch_first ? r_.length * width_ : width_; }  // between sequences
+  CellRows cell(RunContext& context, size_t d, size_t step, size_t block) const noexcept {
+    const size_t t = time_of(d, step), row = r_.batch_first ? t : t * r_.batch;
+    return {context.scratch_at<float>(sums_offset_) + (d * r_.length * r_.batch + row) * width_ + block * kSlots * lanes_, row_stride(),
+            r_.batch};
+  }
+
+  // sums of `vectors` slots += h times a panel of recurrent weights.
+  void multiply(const float* h, const float* w, size_t vectors, float* sums) const noexcept {
+    constexpr ptrdiff_t kNoTaps = 0;
+    Tile t;
+    t.taps = &kNoTaps;
+    t.blocks = r_.hidden / lanes_;
+    t.rest = r_.hidden % lanes_;
+    t.block_stride = static_cast<ptrdiff_t>(r_.batch * lanes_);
+    t.vector_stride = static_cast<ptrdiff_t>(lanes_);
+    t.pixel_stride = static_cast<ptrdiff_t>(row_stride());
+    t.accumulate = true;
+    t.w = w;
+    t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * r_.hidden);  // what comes next
+    const size_t tiles = ceil_div(r_.batch, size(kernels_.tile->rows[vectors]));
+    for (size_t i = 0; i < tiles; ++i) {
+      const size_t first = share(r_.batch, tiles, i), rows = share(r_.batch, tiles, i + 1) - first, half = (rows + 1) / 2;
+      t.x[0] = h + first * lanes_;
+      t.x[1] = t.x[0] + half * lanes_;
+      t.y[0] = sums + first * row_stride();
+      t.y[1] = t.y[0] + half * row_stride();
+      kernels_.tile->packed[vectors][rows](t);
+    }
+  }
+
+  const float* recurrent_weights(size_t d, size_t block) const noexcept {
+    return static_cast<const float*>(recurrent_.get()) + d * recurrent_floats_ + block * r_.gates * lanes_ * r_.hidden;
+  }
+
+  // GRU whose reset gate scales the state: update and reset of some vectors of units.
+  void scale_state(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
+    const float* h = state(context, d, step % 2);
+    for (size_t block = first; block < last; ++block) {
+      const CellRows rows = cell(context, d, step, block);
+      multiply(h, recurrent_weights(d, block), 2, rows.gates);
+      const size_t at = block * r_.batch * lanes_;
+      kernels_.recurrent->reset(rows, h + at, state(context, d, 3) + at);
+    }
+  }
+
+  void advance(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
+    const float* h = state(context, d, step % 2);
+    float* next = state(context, d, (step + 1) % 2);
+    for (size_t block = first; block < last; ++block) {
+      const CellRows rows = cell(context, d, step, block);
+      const float* w = recurrent_weights(d, block);
+      const size_t at = block * r_.batch * lanes_, pair = 2 * lanes_ * r_.hidden;
+      if (r_.reset_before) {
+        multiply(state(context, d, 3), w + pair, 1, rows.gates + 2 * lanes_);
+      } else {
+        multiply(h, w, 2, rows.gates);
+        multiply(h, w + pair, r_.lstm ? 2 : 1, rows.gates + (r_.lstm ? 2 : 3) * lanes_);
+      }
+      if (r_.lstm)
+        kernels_.recurrent->lstm(rows, state(context, d, 2) + at, next + at);
+      else
+        kernels_.recurrent->gru(rows, h + at, next + at);
+      if (!context.has_output(0)) continue;
+      const size_t t = time_of(d, step), count = std::min(lanes_, r_.hidden - block * lanes_);
+      for (size_t b = 0; b < r_.batch; ++b) {
+        const size_t place = r_.batch_first ? (b * r_.length + t) * r_.directions + d : (t * r_.directions + d) * r_.batch + b;
+        std::memcpy(context.out<float>(0) + place * r_.hidden + block * lanes_, next + at + b * lanes_, count * sizeof(float));
+      }
+    }
+  }
+
+  // Of one sequence and direction in the inputs and outputs that hold states.
+  size_t state_place(size_t d, size_t b) const noexcept { return (r_.batch_first ? b * r_.directions + d : d * r_.batch + b) * r_.hidden; }
+
+  void begin(RunContext& context, size_t d) const noexcept {
+    std::fill_n(state(context, d, 0), kStates * state_floats_, 0.0f);
+    for (size_t input : {size_t{5}, size_t{6}}) {
+      if (!context.has_input(input)) continue;
+      float* to = state(context, d, input == 5 ? 0 : 2);
+      for (size_t b = 0; b < r_.batch; ++b)
+        for (size_t i = 0; i < r_.hidden; ++i)
+          to[(i / lanes_ * r_.batch + b) * lanes_ + i % lanes_] = context.in<float>(input)[state_place(d, b) + i];
+    }
+  }
+  void end(RunContext& context, size_t d) const noexcept {
+    for (size_t output : {size_t{1}, size_t{2}}) {
+      if (!context.has_output(output)) continue;
+      const float* from = state(context, d, output == 1 ? r_.length % 2 : 2);
+      for (size_t b = 0; b < r_.batch; ++b)
+        for (size_t i = 0; i < r_.hidden; ++i)
+          context.out<float>(output)[state_place(d, b) + i] = from[(i / lanes_ * r_.batch + b) * lanes_ + i % lanes_];
+    }
+  }
+
+  Recurrent r_;
+  const Kernels& kernels_;
+  size_t lanes_, blocks_, width_;
+  MatMul product_;
+  std::shared_ptr<const void> w_, recurrent_, bias_;
+  size_t recurrent_floats_ = 0, state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<RecurrentKernel>(context); }
+
+constexpr Scheme kSchemes[] = {
+    {"GRU", "recurrent", estimate, prepare},
+    {"LSTM", "recurrent", estimate, prepare},
+};
+
+}  // namespace
+
+std::span<const Scheme> recurrent_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu
