@@ -69,7 +69,7 @@ struct SessionOptions {
   std::vector<std::string> backends = {"cpu"};  // in order of preference; the reference backend serves what these cannot
   std::string isa;                              // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
   size_t memory_limit = 0;                      // bytes for the values between operators; 0: physical memory
-  double time_limit = 0;                        // seconds a run may take; 0: no limit
+  double time_limit = 0;                        // seconds that a run, planning included, may take; looked at between nodes; 0: none
   bool explain = false;                         // keep why schemes were refused, for plan_report()
 };
 
@@ -120,7 +120,8 @@ class MINNOW_API Session {
   std::vector<Tensor> run(std::initializer_list<TensorView> inputs) {
     return run(std::span<const TensorView>(inputs.begin(), inputs.size()));
   }
-  /// The same into memory of the caller, whose shapes must be the outputs' own. Allocates nothing for shapes that were planned before.
+  /// The same into memory of the caller, whose dtypes and shapes must be the outputs' own. Allocates nothing for shapes that were planned
+  /// before.
   void run(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs);
   /// The same for sequences and optionals.
   std::vector<Datum> run_any(std::span<const Datum> inputs);
@@ -133,7 +134,7 @@ class MINNOW_API Session {
   const Tensor& state(size_t i) const;
   void set_state(size_t i, const TensorView& value);
 
-  /// Stops the run that another thread is in (or the next one); that run throws Error of kind cancelled.
+  /// Stops the run that another thread is in (or the next one) before its next node; that run throws Error of kind cancelled.
   void cancel() noexcept;
   void set_callbacks(NodeCallback before, NodeCallback after);
   /// Measures every node from now on.
@@ -151,6 +152,9 @@ class MINNOW_API Session {
 /// The built-in operators and those of these shared libraries (see <minnow/custom_op.h>), for Model::load and convert(). The libraries stay
 /// loaded as long as the set, or a model that uses it, lives. Throws IoError, InvalidArgument.
 MINNOW_API std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries);
+
+/// What the last run of a profiled session did, node by node, in the trace-event format that chrome://tracing and Perfetto read (JSON).
+MINNOW_API std::string chrome_trace(const PlanReport& report);
 
 /// "0.1.0"
 MINNOW_API const char* version() noexcept;

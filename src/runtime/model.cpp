@@ -108,6 +108,9 @@ Model Model::between(const std::vector<std::string>& inputs, const std::vector<s
     if (found == by_name.end()) throw InvalidArgument("{}: the model has no value \"{}\"", graph->source, name);
     return *found->second;
   };
+  if (outputs.empty()) throw InvalidArgument("{}: a part needs an output", graph->source);
+  const std::unordered_set<std::string> named(inputs.begin(), inputs.end());
+  if (named.size() != inputs.size()) throw InvalidArgument("{}: an input of the part is named twice: {}", graph->source, inputs);
   std::vector<Value*> cut_outputs;
   for (const std::string& name : outputs) cut_outputs.push_back(&find(name));
   // Values that become inputs are replaced by new ones; what made them falls away if nothing else needs it.
@@ -128,7 +131,6 @@ Model Model::between(const std::vector<std::string>& inputs, const std::vector<s
     node = previous;
   }
   graph->remove_unused_constants();
-  const std::unordered_set<std::string> named(inputs.begin(), inputs.end());
   for (size_t i = graph->inputs().size(); i-- > 0;) {
     const Value& input = *graph->inputs()[i];
     if (named.contains(input.name())) continue;

@@ -17,7 +17,21 @@ Precision precision_of(const std::string& name) {
   throw InvalidArgument("precision is \"{}\", it should be high, normal or low", name);
 }
 
-void check_input(const Graph& graph, size_t i, const TensorView& given) {
+constexpr double kLongestLimit = 1e9;  // seconds, which a clock can add
+
+std::string_view name_of(Datum::Kind kind) {
+  return kind == Datum::Kind::tensor ? "a tensor" : kind == Datum::Kind::sequence ? "a sequence" : "not given";
+}
+
+/// A sequence or an optional, or a tensor where one is expected.
+void check_kind(const Graph& graph, size_t i, Datum::Kind given) {
+  const Value& input = *graph.inputs()[i];
+  if (input.type.kind == ValueType::Kind::optional) return;
+  if ((input.type.kind == ValueType::Kind::tensor ? Datum::Kind::tensor : Datum::Kind::sequence) != given)
+    throw InvalidArgument("{}: input \"{}\" should be {}, it is {}", graph.source, input.name(), to_string(input.type), name_of(given));
+}
+
+void check_shape(const Graph& graph, size_t i, const TensorView& given) {
   const Value& input = *graph.inputs()[i];
   const ValueType& type = input.type;
   bool fits = type.dtype == DType::undefined || type.dtype == given.dtype();
@@ -29,6 +43,11 @@ void check_input(const Graph& graph, size_t i, const TensorView& given) {
   if (!fits)
     throw InvalidArgument("{}: input \"{}\" should be {}, it is {}{}", graph.source, input.name(), to_string(type), given.dtype(),
                           given.shape());
+}
+
+void check_input(const Graph& graph, size_t i, const TensorView& given) {
+  check_shape(graph, i, given);
+  const Value& input = *graph.inputs()[i];
   if (!given.data() && given.elements() != 0) throw InvalidArgument("{}: input \"{}\" has no data", graph.source, input.name());
 }
 
@@ -86,8 +105,8 @@ struct Session::Impl {
     context.limited = options.time_limit > 0;
     if (context.limited || context.profiling) {
       context.run_start = std::chrono::steady_clock::now();
-      context.deadline = context.run_start +
-                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(options.time_limit));
+      const std::chrono::duration<double> limit(std::min(options.time_limit, kLongestLimit));
+      context.deadline = context.run_start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
     }
     const size_t outputs = graph().outputs().size();
     executor->run(live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
@@ -142,10 +161,15 @@ void Session::run(std::span<const TensorView> inputs, std::span<const MutableTen
   if (outputs.size() != impl_->graph().outputs().size())
     throw InvalidArgument("{}: the model has {} outputs, {} were given", impl_->graph().source, impl_->graph().outputs().size(),
                           outputs.size());
+  for (const Value* output : impl_->graph().outputs())
+    if (output->type.kind != ValueType::Kind::tensor)
+      throw InvalidArgument("output \"{}\" is {}, not a tensor; use run_any", output->name(), to_string(output->type));
   impl_->run([&](size_t k, DType dtype, const Shape& shape) -> void* {
     if (outputs[k].dtype() != dtype || !(outputs[k].shape() == shape))
       throw InvalidArgument("output \"{}\" is {}{}, the memory given for it is {}{}", impl_->graph().outputs()[k]->name(), dtype, shape,
                             outputs[k].dtype(), outputs[k].shape());
+    if (!outputs[k].data() && shape.elements() != 0)
+      throw InvalidArgument("no memory is given for output \"{}\"", impl_->graph().outputs()[k]->name());
     return outputs[k].data();
   });
 }
@@ -155,6 +179,7 @@ std::vector<Datum> Session::run_any(std::span<const Datum> inputs) {
   if (inputs.size() != impl.inputs.size())
     throw InvalidArgument("{}: the model takes {} inputs, {} were given", impl.graph().source, impl.inputs.size(), inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
+    check_kind(impl.graph(), i, inputs[i].kind);
     if (inputs[i].kind == Datum::Kind::tensor) {
       if (impl.graph().inputs()[i]->type.kind == ValueType::Kind::tensor) check_input(impl.graph(), i, inputs[i].tensor);
       impl.inputs[i].view = inputs[i].tensor.view();
@@ -181,6 +206,7 @@ void Session::prepare(std::span<const Shape> input_shapes) {
     ValueInfo info;
     info.dtype = graph.inputs()[i]->type.dtype;
     info.shape = input_shapes[i];
+    check_shape(graph, i, TensorView(info.dtype, info.shape, nullptr));
     infos.push_back(std::move(info));
   }
   for (const Impl::StateBuffers& state : impl_->states) {
