@@ -15,12 +15,22 @@ enum class Optimize {
   train      // keeps every parameter and every BatchNormalization
 };
 
+/// Reads `bytes` bytes at `offset` of the file `name` into `buffer`; returns how many there were, fewer only at the file's end. The model
+/// itself has the empty name; files that it refers to (external data) come by the relative path that the model gives, checked to lead
+/// nowhere else. Throws where the file cannot be read.
+using ReadCallback = std::function<size_t(const std::string& name, uint64_t offset, void* buffer, size_t bytes)>;
+
 struct ConvertOptions {
   Optimize optimize = Optimize::standard;
   std::map<std::string, std::vector<int64_t>> shapes;  // input name -> dimensions that are fixed (-1: stays as it is)
   std::map<std::string, std::string> renames;          // inputs and outputs: old name -> new name
-  std::vector<std::string> labels;                     // of classes, kept in the model
-  bool verify = false;  // runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative
+  /// Initializers that the file lists as inputs too (in ONNX the caller may override such a default): these become inputs, which a run
+  /// then has to be given; others are constants.
+  std::vector<std::string> keep_inputs;
+  std::vector<std::string> labels;  // of classes, kept in the model
+  /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, or, where the graph quantizes,
+  /// beyond what a change of 1e-4 in the numbers that it rounds makes of its outputs.
+  bool verify = false;
   /// Told what each pass changed: "conv_batch_norm: 20 changes".
   std::function<void(std::string_view line)> dump_passes;
   /// Told what was read differently than the file says (training-mode Dropout ...).
@@ -37,6 +47,8 @@ inline Model convert(const std::string& path, const ConvertOptions& options = {}
 /// The same from memory, for formats of one file. The bytes are copied unless `owner` keeps them alive.
 MINNOW_API Model convert_memory(std::span<const std::byte> bytes, const ConvertOptions& options = {},
                                 std::shared_ptr<const void> owner = nullptr);
+/// The same through a callback that reads the model and the files beside it.
+MINNOW_API Model convert_read(const ReadCallback& read, const ConvertOptions& options = {});
 
 /// Writes a .minnow file beside its destination and renames it.
 MINNOW_API void save(const Model& model, const std::string& path);

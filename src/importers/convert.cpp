@@ -3,6 +3,7 @@
 #include <minnow/convert.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "base/sha256.h"
 #include "graph/model_file.h"
 #include "importers/formats.h"
+#include "importers/read_callback.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "passes/compare.h"
@@ -31,10 +33,10 @@ std::string format_names() {
 ImportOptions import_options(const ConvertOptions& options) {
   ImportOptions import;
   import.operators = options.operators.get();
-  import.warn = options.warn ? options.warn : [](std::string_view message) { log_message(message);
-};
-return import;
-}  // namespace
+  import.warn = options.warn ? options.warn : log_message;
+  import.keep_inputs = options.keep_inputs;
+  return import;
+}
 
 void finish_metadata(Graph& graph, const Format& format, Sha256& hash) {
   if (format.name == "minnow") return;  // keeps what the file says
@@ -65,6 +67,30 @@ std::unique_ptr<Graph> import_memory(std::span<const std::byte> bytes, std::shar
   Sha256 hash;
   if (format->name != "minnow") hash.add(bytes);
   std::unique_ptr<Graph> graph = format->import_memory(bytes, std::move(owner), import_options(options));
+  finish_metadata(*graph, *format, hash);
+  return graph;
+}
+
+std::unique_ptr<Graph> import_read(const ReadCallback& read, const ConvertOptions& options) {
+  std::vector<std::byte> head(kHeadBytes);
+  head.resize(std::min(read({}, 0, head.data(), head.size()), head.size()));
+  const Format* format = recognize_format(head);
+  if (!format) throw InvalidModel("the bytes are in none of the known formats ({})", format_names());
+  if (!format->import_read) {
+    const auto [memory, size] = read_all(read, {}, 0, std::numeric_limits<uint64_t>::max());
+    return import_memory({static_cast<const std::byte*>(memory.get()), size}, memory, options);
+  }
+  Sha256 hash;  // of the model itself, which importers read from front to back
+  uint64_t hashed = 0;
+  const ReadCallback hashing = [&](const std::string& name, uint64_t offset, void* buffer, size_t bytes) {
+    const size_t count = read(name, offset, buffer, bytes);
+    if (name.empty() && offset == hashed && count <= bytes) {
+      hash.add({static_cast<const std::byte*>(buffer), count});
+      hashed += count;
+    }
+    return count;
+  };
+  std::unique_ptr<Graph> graph = format->import_read(hashing, import_options(options));
   finish_metadata(*graph, *format, hash);
   return graph;
 }
@@ -116,19 +142,21 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
 }
 
 void rename(Graph& graph, const ConvertOptions& options) {
-  for (const auto& change : options.renames) {
-    const std::string& from = change.first;
-    const std::string& to = change.second;
-    bool found = false;
-    const auto apply = [&](Value& value) {
-      if (value.name() != from) return;
-      value.rename(to);
-      found = true;
-    };
-    for (const auto& input : graph.inputs()) apply(*input);
-    for (Value* output : graph.outputs()) apply(*output);
-    if (!found) throw InvalidArgument("{}: the model has no input or output \"{}\" that could be renamed", graph.source, from);
-  }
+  std::unordered_set<std::string_view> used;
+  const auto apply = [&](Value& value) {
+    const auto found = options.renames.find(value.name());
+    if (found == options.renames.end()) return;
+    used.insert(found->first);
+    value.rename(found->second);
+  };
+  // All at once, so that two names may be exchanged; a value that is an output twice is renamed once.
+  for (const auto& input : graph.inputs()) apply(*input);
+  std::unordered_set<const Value*> done;
+  for (Value* output : graph.outputs())
+    if (!output->is_input() && done.insert(output).second) apply(*output);
+  for (const auto& [from, to] : options.renames)
+    if (!used.contains(from))
+      throw InvalidArgument("{}: the model has no input or output \"{}\" that could be renamed", graph.source, from);
   std::unordered_set<std::string_view> names;
   for (const auto& input : graph.inputs())
     if (!names.insert(input->name()).second) throw InvalidArgument("{}: two inputs would be named \"{}\"", graph.source, input->name());
@@ -179,7 +207,7 @@ Model finish(std::unique_ptr<Graph> graph, const ConvertOptions& options) {
   return Model::from_graph(std::move(graph), options.operators);
 }
 
-}  // namespace minnow
+}  // namespace
 
 Model convert(const std::vector<std::string>& paths, const ConvertOptions& options) {
   return finish(import_files(paths, options), options);
@@ -189,13 +217,9 @@ Model convert_memory(std::span<const std::byte> bytes, const ConvertOptions& opt
   return finish(import_memory(bytes, std::move(owner), options), options);
 }
 
-void save(const Model& model, const std::string& path) {
-#if __has_include("graph/model_file.h")
-  write_model(model.graph(), path);
-#else
-  throw Unsupported("{}: this build cannot write model files (of {} nodes)", path, model.graph().node_count());
-#endif
-}
+Model convert_read(const ReadCallback& read, const ConvertOptions& options) { return finish(import_read(read, options), options); }
+
+void save(const Model& model, const std::string& path) { write_model(model.graph(), path); }
 
 std::vector<std::string> formats() {
   std::vector<std::string> names;

@@ -2,10 +2,7 @@
 #include "importers/formats.h"
 
 #include "base/error.h"
-
-#if __has_include("graph/model_file.h")
 #include "graph/model_file.h"
-#endif
 
 namespace minnow {
 namespace {
@@ -19,10 +16,8 @@ const std::string& only_file(const Paths& paths, std::string_view format) {
   return paths[0];
 }
 
-#if __has_include("graph/model_file.h")
 std::unique_ptr<Graph> minnow_files(const Paths& paths, const ImportOptions&) { return read_model(only_file(paths, "minnow")); }
 std::unique_ptr<Graph> minnow_memory(Bytes bytes, Owner owner, const ImportOptions&) { return read_model(bytes, std::move(owner)); }
-#endif
 
 std::unique_ptr<Graph> onnx_files(const Paths& paths, const ImportOptions& options) {
   return import_onnx(only_file(paths, "onnx"), options);
@@ -30,13 +25,12 @@ std::unique_ptr<Graph> onnx_files(const Paths& paths, const ImportOptions& optio
 std::unique_ptr<Graph> onnx_memory(Bytes bytes, Owner owner, const ImportOptions& options) {
   return import_onnx(bytes, std::move(owner), options);
 }
+std::unique_ptr<Graph> onnx_read(const ReadCallback& read, const ImportOptions& options) { return import_onnx(read, options); }
 
 // Those with a magic number come first; the first that recognizes a file reads it.
 constexpr Format kFormats[] = {
-#if __has_include("graph/model_file.h")
     {"minnow", is_model_file, minnow_files, minnow_memory},
-#endif
-    {"onnx", looks_like_onnx, onnx_files, onnx_memory},
+    {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ struct Format {
   /// The same from memory; null where a model is several files.
   std::unique_ptr<Graph> (*import_memory)(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                           const ImportOptions& options);
+  /// The same through a callback, for formats whose models refer to other files; null: what is read goes to import_memory.
+  std::unique_ptr<Graph> (*import_read)(const ReadCallback& read, const ImportOptions& options) = nullptr;
 };
 
 std::span<const Format> import_formats();

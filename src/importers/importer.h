@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From foreign model files to graphs of Minnow's own operators.
 #pragma once
+#include <minnow/convert.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -14,11 +16,6 @@ namespace minnow {
 
 class OperatorSet;
 
-/// Reads `bytes` bytes at `offset` of the file `name` into `buffer`; returns how many there were, fewer only at the file's end. The model
-/// itself has the empty name; files that it refers to (external data) come by the relative path that the model gives, checked to lead
-/// nowhere else. Throws where the file cannot be read.
-using ReadCallback = std::function<size_t(const std::string& name, uint64_t offset, void* buffer, size_t bytes)>;
-
 struct ImportOptions {
   /// Told what was read differently than the file says, a sentence each. Empty: the log hook gets it.
   std::function<void(std::string_view sentence)> warn;
@@ -28,6 +25,8 @@ struct ImportOptions {
   std::string source;
   /// Models from memory: the folder that external data is read from; empty: none, and external data is an error.
   std::string external_folder;
+  /// Initializers that are inputs too and stay inputs; others are constants. A name that is none such throws InvalidArgument.
+  std::vector<std::string> keep_inputs;
 };
 
 /// Reads an ONNX model of any opset into a graph of today's operators. Weights are used in place where they lie aligned, so the graph keeps

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs two forms of a graph on the same random inputs, for `convert --verify` and for tests of passes.
+// Runs two forms of a graph on the same inputs, for `convert --verify` and for tests of passes.
+//
+// Rounding to integers is a step function: where a number lies at the edge of a step, the last bit of a sum, which passes may change, moves
+// the result by a whole step, and what follows by any amount. So in a graph that quantizes, the tolerance holds for the numbers that are
+// rounded: an output may differ as far as it does when all of those are changed by the tolerance.
 #pragma once
 #include <map>
 
@@ -8,7 +12,7 @@
 namespace minnow {
 
 struct CompareOptions {
-  double tolerance = 1e-4;  // of max(1, largest magnitude of the output)
+  double tolerance = 1e-4;  // of max(1, largest magnitude of the output); in a graph that quantizes, also of what is rounded
   uint64_t seed = 1;
   std::map<std::string, int64_t> symbols;  // sizes of symbolic dimensions
   int64_t other_dims = 1;                  // size of all other dimensions that are not fixed

@@ -30,7 +30,4 @@ std::unique_ptr<ExternalData> external_data_of_folder(const std::string& folder)
 /// Files behind a callback.
 std::unique_ptr<ExternalData> external_data_of_callback(const ReadCallback& read);
 
-/// All bytes from `offset` on, at most `limit`, through a callback, in memory that grows with what really comes.
-std::pair<std::shared_ptr<const void>, size_t> read_all(const ReadCallback& read, const std::string& name, uint64_t offset, uint64_t limit);
-
 }  // namespace minnow::onnx

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "importers/onnx/messages.h"
+#include "importers/onnx/node_order.h"
 #include "importers/onnx/wire.h"
 #include "ops/infer.h"
 #include "ops/operator.h"
@@ -55,6 +56,7 @@ class Importer {
         data_(data),
         operators_(options.operators ? *options.operators : OperatorSet::builtin()),
         source_(std::move(source)),
+        kept_inputs_(options.keep_inputs.begin(), options.keep_inputs.end()),
         expansion_left_(kMaxExpanded + file_bytes * 8) {
     warn_ = options.warn ? options.warn : [](std::string_view sentence) { log_message(sentence); };
   }
@@ -76,6 +78,7 @@ class Importer {
   void import_graph(std::string_view message, Scope& scope);
   void add_inputs(const GraphMessage& message, Scope& scope);
   void add_initializers(const GraphMessage& message, Scope& scope);
+  void import_nodes(const Views& texts, Scope& scope, const std::string& where);
   void import_node(const NodeMessage& message, Scope& scope);
   void import_constant(const NodeMessage& message, Scope& scope, const std::string& where);
   void call_function(const FunctionMessage& function, const NodeMessage& call, Scope& scope, const std::string& where);
@@ -85,6 +88,10 @@ class Importer {
   bool resolve(std::string_view name, std::string_view reference, BoundAttribute& attribute, const std::string& where) const;
   Value* lookup(std::string_view name, const Scope& scope, const std::string& where) const;
   void bind(std::string_view name, Value& value, Scope& scope, const std::string& where);
+  /// True for an initializer that is an input of the model, and stays one.
+  bool stays_input(std::string_view name, const Scope& scope) const {
+    return !kept_inputs_.empty() && !scope.outer && !scope.frame.function && kept_inputs_.contains(name);
+  }
   int64_t opset_of(const NodeMessage& message, const Frame& frame, const std::string& where) const;
   const FunctionMessage* find_function(const NodeMessage& message) const;
   std::string place(const NodeMessage& message, const Frame& frame) const;
@@ -97,6 +104,7 @@ class Importer {
   const OperatorSet& operators_;
   std::function<void(std::string_view)> warn_;
   std::string source_;
+  std::unordered_set<std::string_view> kept_inputs_;  // names of initializers that stay inputs
   size_t expansion_left_;
   int depth_ = 0;
   std::vector<std::string> refused_;  // what rules could not build, a sentence each
@@ -131,7 +139,7 @@ Value* Importer::lookup(std::string_view name, const Scope& scope, const std::st
     const auto found = at->values.find(name);
     if (found != at->values.end()) return found->second;
   }
-  throw InvalidModel("{}: \"{}\" is used, but nothing before it makes it", where, name.substr(0, 200));
+  throw InvalidModel("{}: \"{}\" is used, but nothing makes it", where, name.substr(0, 200));
 }
 
 void Importer::bind(std::string_view name, Value& value, Scope& scope, const std::string& where) {
@@ -236,13 +244,13 @@ void Importer::read_attributes(const NodeMessage& message, Scope& scope, Attribu
 }
 
 void Importer::add_inputs(const GraphMessage& message, Scope& scope) {
-  std::unordered_map<std::string_view, bool> initialized;
-  for (std::string_view text : message.initializers) initialized[TensorMessage(text).name] = true;
-  for (std::string_view text : message.sparse_initializers) initialized[sparse_tensor_name(text)] = true;
+  std::unordered_set<std::string_view> initialized;
+  for (std::string_view text : message.initializers) initialized.insert(TensorMessage(text).name);
+  for (std::string_view text : message.sparse_initializers) initialized.insert(sparse_tensor_name(text));
   for (std::string_view text : message.inputs) {
     const ValueMessage input(text);
     if (input.name.empty()) throw InvalidModel("{}: an input of graph \"{}\" has no name", source_, message.name.substr(0, 100));
-    if (initialized.contains(input.name)) continue;  // a default that the caller could override; it is constant here
+    if (initialized.contains(input.name) && !stays_input(input.name, scope)) continue;  // a default: constant unless asked for
     const std::string where = format("{}: input \"{}\"", source_, input.name.substr(0, 200));
     ValueType type = read_type(input.type, where);
     refuse_strings(type, where);
@@ -257,11 +265,13 @@ void Importer::add_initializers(const GraphMessage& message, Scope& scope) {
   };
   for (std::string_view text : message.initializers) {
     const TensorMessage tensor(text);
+    if (scope.values.contains(tensor.name) && stays_input(tensor.name, scope)) continue;
     const std::string where = format("{}: initializer \"{}\"", source_, tensor.name.substr(0, 200));
     add(tensor.name, data_.tensor(tensor, where), where);
   }
   for (std::string_view text : message.sparse_initializers) {
     const std::string_view name = sparse_tensor_name(text);
+    if (scope.values.contains(name) && stays_input(name, scope)) continue;
     const std::string where = format("{}: sparse initializer \"{}\"", source_, name.substr(0, 200));
     add(name, data_.sparse_tensor(text, where), where);
   }
@@ -283,7 +293,7 @@ void Importer::import_graph(std::string_view text, Scope& scope) {
   }
   add_inputs(message, scope);
   add_initializers(message, scope);
-  for (std::string_view node : message.nodes) import_node(NodeMessage(node), scope);
+  import_nodes(message.nodes, scope, format("{}: graph \"{}\"", source_, message.name.substr(0, 100)));
   for (const ValueMessage& output : outputs) {
     const std::string where = format("{}: output \"{}\" of graph \"{}\"", source_, output.name.substr(0, 200), message.name.substr(0, 100));
     Value* value = lookup(output.name, scope, where);
@@ -298,6 +308,18 @@ void Importer::import_graph(std::string_view text, Scope& scope) {
     }
     graph.add_output(*value);
   }
+}
+
+void Importer::import_nodes(const Views& texts, Scope& scope, const std::string& where) {
+  std::vector<NodeMessage> nodes;
+  nodes.reserve(texts.size());
+  for (std::string_view text : texts) nodes.emplace_back(text);
+  const auto visible = [&](std::string_view name) {
+    for (const Scope* at = &scope; at; at = at->outer)
+      if (at->values.contains(name)) return true;
+    return false;
+  };
+  for (size_t i : node_order(nodes, visible, where)) import_node(nodes[i], scope);
 }
 
 void Importer::import_constant(const NodeMessage& message, Scope& scope, const std::string& where) {
@@ -409,7 +431,7 @@ void Importer::call_function(const FunctionMessage& function, const NodeMessage&
     if (!body.values.emplace(function.inputs[i], value).second)
       throw InvalidModel("{}: two inputs of the function are named \"{}\"", where, function.inputs[i].substr(0, 200));
   }
-  for (std::string_view node : function.nodes) import_node(NodeMessage(node), body);
+  import_nodes(function.nodes, body, where);
 
   std::unordered_set<const Value*> named;  // values from outside, and those that have borne a caller's name
   for (std::string_view input : function.inputs) named.insert(body.values.at(input));
@@ -511,6 +533,12 @@ std::unique_ptr<Graph> Importer::run() {
   if (const auto opset = model_.opsets.find(""); opset != model_.opsets.end() && opset->second > kNewestOpset)
     warn_(format("{}: opset {} is newer than {}, whose operators it is read with", source_, opset->second, kNewestOpset));
   import_graph(model_.graph, scope);
+  for (std::string_view name : kept_inputs_)
+    if (const auto found = scope.values.find(name); found == scope.values.end() || !found->second || !found->second->is_input()) {
+      std::vector<std::string> inputs;
+      for (const auto& input : graph->inputs()) inputs.push_back(input->name());
+      throw InvalidArgument("{}: the model has no input \"{}\"; its inputs are {}", source_, name.substr(0, 200), inputs);
+    }
   settle_training(*graph);
   check_operators(*graph);
   remove_unused_constants(*graph);  // what rules have read, or made anew in another form

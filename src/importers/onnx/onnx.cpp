@@ -5,9 +5,11 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "importers/importer.h"
+#include "importers/onnx/external_data.h"
 #include "importers/onnx/importer.h"
 #include "importers/onnx/proto.h"
 #include "importers/onnx/wire.h"
+#include "importers/read_callback.h"
 
 namespace minnow {
 namespace {
@@ -37,7 +39,7 @@ std::unique_ptr<Graph> import_onnx(std::span<const std::byte> bytes, std::shared
 
 std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions& options) {
   const auto external = onnx::external_data_of_callback(read);
-  const auto [memory, size] = onnx::read_all(read, {}, 0, std::numeric_limits<uint64_t>::max());
+  const auto [memory, size] = read_all(read, {}, 0, std::numeric_limits<uint64_t>::max());
   const onnx::DataReader data(memory, external.get());
   return onnx::import_model({static_cast<const char*>(memory.get()), size}, data, options, source_of(options, "model"));
 }

@@ -61,6 +61,65 @@ TEST(OnnxImporter, initializers_that_are_inputs_are_constants) {
   EXPECT_THAT(run(*graph, {vector({2})}), ElementsAre(6));
 }
 
+TEST(OnnxImporter, initializers_that_are_inputs_stay_inputs_where_asked) {
+  const std::string bytes = model(GraphParts{.inputs = {value("x"), value("w"), value("v")},
+                                             .outputs = {value("y")},
+                                             .nodes = {node("Mul", {"x", "w"}, {"h"}), node("Add", {"h", "v"}, {"y"})},
+                                             .initializers = {floats("w", {1}, {3}), floats("v", {1}, {1})}});
+  const auto import_keeping = [&](const char* name) {
+    ImportOptions options;
+    options.keep_inputs = {name};
+    return import(bytes, options);
+  };
+  const auto graph = import_keeping("w");
+  ASSERT_EQ(graph->inputs().size(), 2u);
+  EXPECT_EQ(graph->inputs()[1]->name(), "w");
+  EXPECT_THAT(run(*graph, {vector({2}), vector({5})}), ElementsAre(11));
+  EXPECT_EQ(import_keeping("x")->inputs().size(), 1u);  // an input anyway
+  EXPECT_THAT([&] { import_keeping("h"); }, ThrowsMessage<Error>(HasSubstr("net.onnx: the model has no input \"h\"; its inputs are [x]")));
+}
+
+TEST(OnnxImporter, nodes_in_any_order_are_sorted) {
+  const auto graph = import(model(GraphParts{.inputs = {value("x")},
+                                             .outputs = {value("y")},
+                                             .nodes = {node("Mul", {"b", "a"}, {"y"}, {}, "last"), node("Neg", {"x"}, {"a"}, {}, "first"),
+                                                       node("Exp", {"a"}, {"b"}, {}, "second")}}));
+  EXPECT_EQ(graph->first()->name(), "first");
+  EXPECT_EQ(graph->first()->next()->name(), "second");
+  EXPECT_EQ(graph->last()->name(), "last");
+}
+
+TEST(OnnxImporter, what_subgraphs_use_is_made_before_their_node) {
+  const std::string branch = test::onnx_file::graph({.outputs = {value("t")}, .nodes = {node("Neg", {"h"}, {"t"})}});
+  // "k" of the branch is its own: the outer "k", which needs the If, does not make a cycle.
+  const std::string other =
+      test::onnx_file::graph({.outputs = {value("t")}, .nodes = {node("Exp", {"k"}, {"t"}), node("Abs", {"h"}, {"k"})}});
+  const auto graph = import(
+      model(GraphParts{.inputs = {value("x"), condition()},
+                       .outputs = {value("k")},
+                       .nodes = {node("Relu", {"i"}, {"k"}),
+                                 node("If", {"c"}, {"i"}, {graph_attribute("then_branch", branch), graph_attribute("else_branch", other)}),
+                                 node("Abs", {"x"}, {"h"})}}));
+  EXPECT_EQ(graph->first()->op(), "Abs");
+  EXPECT_EQ(graph->last()->op(), "Relu");
+  EXPECT_THAT(run(*graph, {vector({-2}), flag(true)}), ElementsAre(0));
+}
+
+TEST(OnnxImporter, cycles_are_named) {
+  const auto error = [](const std::vector<std::string>& nodes) {
+    try {
+      import(model(GraphParts{.inputs = {value("x")}, .outputs = {value("y")}, .nodes = nodes}));
+    } catch (const Error& caught) {
+      return std::string(caught.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(error({node("Add", {"x", "b"}, {"a"}, {}, "one"), node("Neg", {"a"}, {"b"}), node("Exp", {"b"}, {"y"})}),
+              HasSubstr("the nodes \"one\", \"b\" form a cycle"));
+  EXPECT_THAT(error({node("Add", {"x", "y"}, {"y"}, {}, "self")}), HasSubstr("node \"self\" uses its own result"));
+  EXPECT_THAT(error({node("Add", {"x", "z"}, {"y"})}), HasSubstr("\"z\" is used, but nothing makes it"));
+}
+
 TEST(OnnxImporter, constants_and_inputs_that_are_outputs_get_a_node) {
   const auto graph = import(model(GraphParts{.inputs = {value("x")},
                                              .outputs = {value("x"), value("c")},
@@ -130,7 +189,7 @@ TEST(OnnxImporter, inner_names_hide_outer_ones_and_do_not_leak) {
       [&] {
         import(model(GraphParts{.inputs = {condition(), value("x")}, .outputs = {value("x2")}, .nodes = { if_node(hides, other, "y") }}));
       },
-      ThrowsMessage<InvalidModel>(HasSubstr("\"x2\" is used, but nothing before it makes it")));
+      ThrowsMessage<InvalidModel>(HasSubstr("\"x2\" is used, but nothing makes it")));
 }
 
 TEST(OnnxImporter, deep_nesting_is_an_error) {
@@ -344,7 +403,7 @@ TEST(OnnxImporter, wrong_graphs) {
     return "";
   };
   EXPECT_THAT(error({.outputs = {value("y")}, .nodes = {node("Relu", {"x"}, {"y"}, {}, "act")}}),
-              AllOf(HasSubstr("node \"act\" (Relu)"), HasSubstr("\"x\" is used, but nothing before it makes it")));
+              AllOf(HasSubstr("node \"act\" (Relu)"), HasSubstr("\"x\" is used, but nothing makes it")));
   EXPECT_THAT(error({.inputs = {value("x")}, .outputs = {value("y")}, .nodes = {node("Relu", {"x"}, {"y"}), node("Neg", {"x"}, {"y"})}}),
               HasSubstr("\"y\" is made a second time"));
   EXPECT_THAT(error({.inputs = {value("x"), value("x")}}), HasSubstr("a second time"));
