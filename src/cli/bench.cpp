@@ -13,6 +13,7 @@ struct Arguments {
   std::string model;
   std::vector<std::string> inputs, shapes;
   double seconds = 2;
+  OperatorOptions operators;
   RunOptions run;
   bool json = false;
 };
@@ -20,7 +21,7 @@ struct Arguments {
 void bench_command(const Arguments& arguments) {
   const size_t base_bytes = os::resident_bytes();
   const Stopwatch load;
-  const Model model = load_model(arguments.model);
+  const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const double load_seconds = load.seconds();
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
   const SessionOptions options = arguments.run.session();
@@ -28,12 +29,17 @@ void bench_command(const Arguments& arguments) {
   std::vector<Shape> input_shapes;
   std::vector<TensorView> views;
   for (const Tensor& input : inputs) input_shapes.push_back(input.shape()), views.push_back(input);
-  const Stopwatch plan;
-  session.prepare(input_shapes);
-  const double plan_seconds = plan.seconds();
-  const Stopwatch first;
-  std::vector<Tensor> outputs = session.run(views);
-  const double first_seconds = first.seconds();
+  std::vector<Tensor> outputs;
+  double plan_seconds = 0, first_seconds = 0;
+  {
+    Progress progress("planning, and running a first time");
+    const Stopwatch plan;
+    session.prepare(input_shapes);
+    plan_seconds = plan.seconds();
+    const Stopwatch first;
+    outputs = session.run(views);
+    first_seconds = first.seconds();
+  }
   std::vector<MutableTensorView> targets;
   for (Tensor& output : outputs) targets.push_back(output.writable());
   std::vector<double> times;
@@ -92,10 +98,18 @@ void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measures how fast a model runs here");
   command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
   command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--shape", arguments->shapes, "shape of an input with open dimensions: name=1x3x224x224; others are 1");
+  command->add_option("--shape", arguments->shapes,
+                      "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
+                      "input in the model's order");
   command->add_option("--input", arguments->inputs, "name=x.npy; inputs that are not given are random");
+  arguments->operators.add_to(*command);
   arguments->run.add_to(*command);
   command->add_flag("--json", arguments->json, "print one JSON object");
+  command->footer(
+      "min_ms is what the model needs where nothing disturbs it. gflops counts a multiply-add as two operations; peak_fraction is its\n"
+      "share of what the machine reaches, measured here, with multiply-adds alone.\n\n"
+      "  minnow bench model.minnow --threads 1 --seconds 5\n"
+      "  minnow bench detector.onnx --shape image=1x3x640x640 --json");
   command->callback([arguments] { bench_command(*arguments); });
 }
 

@@ -21,6 +21,14 @@ void add_inspect(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_ops(CLI::App& app);
 
+/// Shared libraries with custom operators, for every command that reads a model.
+struct OperatorOptions {
+  std::vector<std::string> libraries;
+  void add_to(CLI::App& command);
+  /// Null where no library is given. Throws IoError, InvalidArgument.
+  std::shared_ptr<const OperatorSet> load() const;
+};
+
 /// Options that every command running a model has.
 struct RunOptions {
   int threads = 0;
@@ -30,8 +38,9 @@ struct RunOptions {
   SessionOptions session() const;
 };
 
-/// A model file of any format that can be read; foreign ones are converted on the way. Its path is part of every error.
-Model load_model(const std::string& path, const std::vector<std::string>& shapes = {});
+/// A model file of any format that can be read; foreign ones are converted on the way. `inputs` are the arguments of --input: an
+/// initializer of an ONNX file that is an input too, and is given there by its name, stays an input.
+Model load_model(const std::string& path, const OperatorOptions& operators, const std::vector<std::string>& inputs = {});
 
 /// "name=1x3x224x224", or the dimensions alone for position `index`. A dimension "?" (-1) stays as it is.
 struct NamedShape {
@@ -40,12 +49,18 @@ struct NamedShape {
 };
 NamedShape parse_shape(const std::string& text);
 
+/// The parts of an argument of --input. "name=x.npy", or "x.npy" with an empty name.
+struct InputArgument {
+  std::string name, file;
+};
+InputArgument parse_input(const std::string& text);
+
 /// Inputs for a model: from "name=x.npy" or "x.npy" arguments; what is not given is random where `fill_random` (floats N(0,1), integers 0
 /// or 1, symbolic dimensions 1 unless `shapes` says otherwise), else an error.
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
                                 bool fill_random);
 
-/// JSON alone on stdout.
+/// JSON alone on stdout; bytes of names that are no UTF-8 are replaced.
 void print_json(const Json& json);
 /// "1.23 MB"
 std::string human_bytes(double bytes);

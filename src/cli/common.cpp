@@ -18,13 +18,22 @@
 
 namespace minnow::cli {
 
+void OperatorOptions::add_to(CLI::App& command) {
+  command.add_option("--operators", libraries, "a shared library with custom operators (minnow/custom_op.h); once per library")
+      ->type_name("LIBRARY");
+}
+
+std::shared_ptr<const OperatorSet> OperatorOptions::load() const { return libraries.empty() ? nullptr : load_operators(libraries); }
+
 void RunOptions::add_to(CLI::App& command) {
   command.add_option("--threads", threads, "threads that compute; 0 takes all cores")->check(CLI::Range(0, 1024))->capture_default_str();
   command.add_option("--backend", backend, "where to compute")->check(CLI::IsMember(backend_names()))->capture_default_str();
   command.add_option("--precision", precision, "high: plain sums only; normal: may use Winograd; low: may compute in 16 bits")
       ->check(CLI::IsMember({"high", "normal", "low"}))
       ->capture_default_str();
-  command.add_option("--memory-limit", memory_limit_mb, "megabytes for the values between operators; 0 takes the machine's memory");
+  command.add_option("--memory-limit", memory_limit_mb, "megabytes for the values between operators; 0 takes the machine's memory")
+      ->check(CLI::Range(0.0, 1e12))
+      ->capture_default_str();
 }
 
 SessionOptions RunOptions::session() const {
@@ -56,16 +65,28 @@ NamedShape parse_shape(const std::string& text) {
   return shape;
 }
 
-Model load_model(const std::string& path, const std::vector<std::string>& shapes) {
+InputArgument parse_input(const std::string& text) {
+  if (os::file_exists(text)) return {{}, text};
+  const size_t first = text.find('=');
+  if (first == text.npos) return {{}, text};
+  // Names and paths may hold "=" themselves: the parts are those that leave a file.
+  for (size_t equals = first; equals != text.npos; equals = text.find('=', equals + 1))
+    if (os::file_exists(text.substr(equals + 1))) return {text.substr(0, equals), text.substr(equals + 1)};
+  return {text.substr(0, first), text.substr(first + 1)};
+}
+
+Model load_model(const std::string& path, const OperatorOptions& operators, const std::vector<std::string>& inputs) {
   Progress progress("reading " + path);
   ConvertOptions options;
+  options.operators = operators.load();
   options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
-  for (const std::string& text : shapes) {
-    const NamedShape shape = parse_shape(text);
-    if (!shape.name.empty()) options.shapes[shape.name] = shape.dims;
+  if (is_model_file(os::MappedFile::open(path)->bytes())) {
+    // A model file holds what `convert` made of the model, by the options of that time.
+    options.optimize = Optimize::none;
+  } else {
+    for (const std::string& text : inputs)
+      if (InputArgument input = parse_input(text); !input.name.empty()) options.keep_inputs.push_back(std::move(input.name));
   }
-  // A model file holds what `convert` made of the model, by the options of that time.
-  if (is_model_file(os::MappedFile::open(path)->bytes())) options.optimize = Optimize::none;
   return convert(path, options);
 }
 
@@ -113,40 +134,54 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
     throw InvalidArgument("the model has no input \"{}\"; its inputs are {}", name, names);
   };
   size_t position = 0;
-  for (const std::string& file : files) {
-    // A path may hold "=": it is a name only where the part before it is an input, or no such file exists.
-    const size_t equals = file.rfind('=');
-    const bool by_name = equals != file.npos && !os::file_exists(file);
-    if (!by_name && position >= inputs.size())
-      throw InvalidArgument("{} inputs are given, the model takes {}", files.size(), inputs.size());
-    const size_t i = by_name ? find(file.substr(0, equals)) : position++;
-    tensors[i] = adapt(read_npy(by_name ? file.substr(equals + 1) : file), inputs[i].dtype);
+  for (const std::string& text : files) {
+    const InputArgument argument = parse_input(text);
+    if (argument.name.empty() && position >= inputs.size())
+      throw InvalidArgument("{} inputs are given by position, the model takes {}", position + 1, inputs.size());
+    const size_t i = argument.name.empty() ? position++ : find(argument.name);
+    if (tensors[i]) throw InvalidArgument("input \"{}\" is given twice", inputs[i].name);
+    tensors[i] = adapt(read_npy(argument.file), inputs[i].dtype);
   }
   std::map<size_t, std::vector<int64_t>> given;
   for (size_t k = 0; k < shapes.size(); ++k) {
     const NamedShape shape = parse_shape(shapes[k]);
+    if (shape.name.empty() && k >= inputs.size())
+      throw InvalidArgument("--shape {}: the model takes {} input{}", shapes[k], inputs.size(), inputs.size() == 1 ? "" : "s");
     given[shape.name.empty() ? k : find(shape.name)] = shape.dims;
   }
+  // Inputs that share a symbol share its size.
+  std::map<std::string, int64_t> sizes;
+  const auto note_sizes = [&](const ValueDescription& input, std::span<const int64_t> dims) {
+    for (size_t axis = 0; input.has_rank && axis < dims.size() && axis < input.symbols.size(); ++axis)
+      if (dims[axis] >= 0 && !input.symbols[axis].empty()) sizes.emplace(input.symbols[axis], dims[axis]);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (tensors[i]) note_sizes(inputs[i], tensors[i].shape().dims());
+  for (const auto& each : given) note_sizes(inputs[each.first], each.second);
+  const auto size_of_dim = [&](const ValueDescription& input, size_t axis) -> int64_t {
+    const auto found = axis < input.symbols.size() ? sizes.find(input.symbols[axis]) : sizes.end();
+    return found == sizes.end() ? 1 : found->second;
+  };
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (tensors[i]) continue;
     if (!fill_random)
       throw InvalidArgument("input \"{}\" ({}) is not given; use --input {}=FILE.npy", inputs[i].name, inputs[i].type, inputs[i].name);
     if (!inputs[i].is_tensor) throw InvalidArgument("input \"{}\" is {}, which cannot be made up", inputs[i].name, inputs[i].type);
-    Shape shape;
-    for (int64_t dim : inputs[i].dims) shape.push_back(dim < 0 ? 1 : dim);
+    std::vector<int64_t> dims = inputs[i].dims;
     if (const auto found = given.find(i); found != given.end()) {
-      if (inputs[i].has_rank && found->second.size() != inputs[i].dims.size())
+      if (inputs[i].has_rank && found->second.size() != dims.size())
         throw InvalidArgument("input \"{}\" is {}, a shape of {} dimensions is given", inputs[i].name, inputs[i].type,
                               found->second.size());
-      shape = Shape(found->second);
-      for (int64_t& dim : shape) dim = dim < 0 ? 1 : dim;
+      dims = found->second;
     }
+    Shape shape;
+    for (size_t axis = 0; axis < dims.size(); ++axis) shape.push_back(dims[axis] < 0 ? size_of_dim(inputs[i], axis) : dims[axis]);
     tensors[i] = random_tensor(inputs[i].dtype == DType::undefined ? DType::f32 : inputs[i].dtype, shape, 7 + i);
   }
   return tensors;
 }
 
-void print_json(const Json& json) { std::cout << json.dump(2) << '\n'; }
+void print_json(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
 
 std::string human_bytes(double bytes) {
   char text[32];

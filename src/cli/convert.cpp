@@ -13,7 +13,8 @@ namespace {
 struct Arguments {
   std::vector<std::string> paths;
   std::string optimize = "default", labels;
-  std::vector<std::string> shapes, renames;
+  std::vector<std::string> shapes, renames, keep_inputs;
+  OperatorOptions operators;
   bool verify = false, dump_passes = false, json = false;
 };
 
@@ -38,9 +39,18 @@ void convert_command(const Arguments& arguments) {
     if (!file) throw IoError("{}: cannot be opened", arguments.labels);
     for (std::string line; std::getline(file, line);) options.labels.push_back(line);
   }
+  options.keep_inputs = arguments.keep_inputs;
+  options.operators = arguments.operators.load();
   options.verify = arguments.verify;
   options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
-  if (arguments.dump_passes) options.dump_passes = [](std::string_view line) { std::cerr << line << '\n'; };
+  Json passes = Json::array();
+  if (arguments.dump_passes)
+    options.dump_passes = [&](std::string_view line) {
+      if (arguments.json)
+        passes.push_back(line);
+      else
+        std::cout << line << '\n';
+    };
   const Stopwatch watch;
   const Model model = [&] {
     Progress progress("converting " + in[0]);
@@ -50,11 +60,14 @@ void convert_command(const Arguments& arguments) {
   const double seconds = watch.seconds();
   const size_t bytes = os::MappedFile::open(out)->bytes().size();
   if (arguments.json) {
-    print_json({{"output", out},
-                {"bytes", bytes},
-                {"nodes", model.graph().node_count()},
-                {"weight_bytes", model.weight_bytes()},
-                {"seconds", seconds}});
+    Json json = {{"output", out},
+                 {"bytes", bytes},
+                 {"nodes", model.graph().node_count()},
+                 {"weight_bytes", model.weight_bytes()},
+                 {"verified", arguments.verify},
+                 {"seconds", seconds}};
+    if (arguments.dump_passes) json["passes"] = std::move(passes);
+    print_json(json);
   } else {
     std::cout << out << ": " << model.graph().node_count() << " nodes, " << human_bytes(static_cast<double>(bytes)) << ", "
               << human_seconds(seconds) << (arguments.verify ? ", verified" : "") << '\n';
@@ -75,11 +88,21 @@ void add_convert(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--shape", arguments->shapes, "fix an input's dimensions: name=1x3x224x224 (? leaves one open)");
   command->add_option("--rename", arguments->renames, "rename an input or output: old=new");
+  command->add_option("--keep-input", arguments->keep_inputs,
+                      "an initializer that the file lists as an input too: stays an input, which runs then have to give");
+  arguments->operators.add_to(*command);
   command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model");
-  command->add_flag("--verify", arguments->verify,
-                    "run it before and after optimization and fail where the results differ by more than 1e-4");
-  command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed (on stderr)");
+  command->add_flag(
+      "--verify", arguments->verify,
+      "run it before and after optimization and fail where the results differ by more than 1e-4 (in a quantized graph: by more "
+      "than such a change of what is rounded makes)");
+  command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed");
   command->add_flag("--json", arguments->json, "print JSON");
+  command->footer(
+      "The file is written beside its place and renamed when it is complete.\n\n"
+      "  minnow convert model.onnx model.minnow --verify\n"
+      "  minnow convert detector.onnx detector.minnow --shape image=1x3x640x640 --rename image=x --rename output_0=boxes\n"
+      "  minnow convert classifier.onnx classifier.minnow --labels classes.txt --dump-passes");
   command->callback([arguments] { convert_command(*arguments); });
 }
 

@@ -12,6 +12,7 @@ namespace {
 struct Arguments {
   std::string model;
   std::vector<std::string> shapes;
+  OperatorOptions operators;
   RunOptions run;
   bool plan = false, text = false, json = false;
 };
@@ -42,7 +43,7 @@ size_t parameters(const Graph& graph) {
 }
 
 void inspect_command(const Arguments& arguments) {
-  const Model model = load_model(arguments.model);
+  const Model model = load_model(arguments.model, arguments.operators);
   if (arguments.text) {
     std::cout << to_text(model.graph());
     return;
@@ -52,7 +53,10 @@ void inspect_command(const Arguments& arguments) {
   const Metadata& metadata = model.graph().metadata;
   Json json = {{"model", arguments.model},
                {"source_format", metadata.source_format},
+               {"source_hash", metadata.source_hash},
                {"producer", metadata.producer},
+               {"properties", metadata.properties},
+               {"labels", metadata.labels.size()},
                {"inputs", describe(model.inputs())},
                {"outputs", describe(model.outputs())},
                {"states", describe(model.states())},
@@ -67,7 +71,6 @@ void inspect_command(const Arguments& arguments) {
   std::vector<Shape> shapes;
   PlanReport report;
   bool planned = std::all_of(model.inputs().begin(), model.inputs().end(), [](const ValueDescription& input) { return input.is_tensor; });
-  std::string why;
   try {
     for (const Tensor& input : make_inputs(model, {}, arguments.shapes, true)) shapes.push_back(input.shape());
     session.prepare(shapes);
@@ -101,6 +104,10 @@ void inspect_command(const Arguments& arguments) {
   const auto list = [](const char* what, const std::vector<ValueDescription>& values) {
     for (const ValueDescription& value : values) std::cout << what << ' ' << value.name << ": " << value.type << '\n';
   };
+  if (!metadata.producer.empty() || !metadata.source_format.empty())
+    std::cout << "made by " << (metadata.producer.empty() ? "?" : metadata.producer) << ", from "
+              << (metadata.source_format.empty() ? "?" : metadata.source_format)
+              << (metadata.labels.empty() ? "" : ", " + std::to_string(metadata.labels.size()) + " labels") << '\n';
   list("input ", model.inputs());
   list("output", model.outputs());
   list("state ", model.states());
@@ -131,9 +138,15 @@ void add_inspect(CLI::App& app) {
   command->add_flag("--plan", arguments->plan,
                     "scheme, backend, layout, bytes and estimate of every node, and why other schemes were refused");
   command->add_flag("--text", arguments->text, "the graph as text");
-  command->add_option("--shape", arguments->shapes, "shape of an input with open dimensions: name=1x3x224x224; others are 1");
+  command->add_option("--shape", arguments->shapes,
+                      "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
+                      "input in the model's order");
+  arguments->operators.add_to(*command);
   arguments->run.add_to(*command);
   command->add_flag("--json", arguments->json, "print JSON");
+  command->footer(
+      "  minnow inspect model.onnx\n"
+      "  minnow inspect model.minnow --plan --threads 1 --shape image=1x3x640x640");
   command->callback([arguments] { inspect_command(*arguments); });
 }
 

@@ -22,6 +22,29 @@ std::vector<std::string> dtypes_of(const Operator& op) {
   return names;
 }
 
+// "floats, ints, bool": whole families by their name, the rest one by one.
+std::string families_of(const Operator& op) {
+  if (op.inputs.empty()) return "-";
+  struct Family {
+    const char* name;
+    DTypes dtypes;
+  };
+  constexpr Family kFamilies[] = {{"all", kAny},
+                                  {"floats", kFloats},
+                                  {"ints", kInts},
+                                  {"bool", kBool},
+                                  {"8- and 4-bit floats", kFloat8},
+                                  {"4- and 2-bit ints", kSubByte}};
+  DTypes left = op.inputs[0].dtypes;
+  std::string text;
+  const auto add = [&](std::string_view name) { text.append(text.empty() ? "" : ", ").append(name); };
+  for (const Family& family : kFamilies)
+    if ((left & family.dtypes) == family.dtypes) left &= ~family.dtypes, add(family.name);
+  for (int i = 1; i < 32; ++i)
+    if ((left >> i) & 1) add(name_of(static_cast<DType>(i)));
+  return text;
+}
+
 void ops_command(const Arguments& arguments) {
   const std::shared_ptr<Backend> backend = make_backend(arguments.backend, {});
   Json rows = Json::array();
@@ -31,17 +54,18 @@ void ops_command(const Arguments& arguments) {
       if (scheme.op == op->name) schemes.emplace_back(scheme.name);
     if (op->reference) schemes.emplace_back("reference");
     if (op->decompose) schemes.emplace_back("decomposition");
-    rows.push_back(
-        {{"operator", op->name}, {"since_opset", op->since}, {"dtypes", dtypes_of(*op)}, {"schemes", schemes}, {"doc", op->doc}});
+    if (arguments.json) {
+      rows.push_back(
+          {{"operator", op->name}, {"since_opset", op->since}, {"dtypes", dtypes_of(*op)}, {"schemes", schemes}, {"doc", op->doc}});
+      continue;
+    }
+    std::string list;
+    for (const std::string& scheme : schemes) list += (list.empty() ? "" : ", ") + scheme;
+    std::cout << std::left << std::setw(34) << op->name << " since " << std::setw(3) << op->since << "  " << std::setw(24)
+              << families_of(*op) << "  " << list << '\n';
   }
   if (arguments.json) return print_json({{"backend", arguments.backend}, {"operators", rows}});
-  for (const Json& row : rows) {
-    std::string schemes;
-    for (const Json& scheme : row["schemes"]) schemes += (schemes.empty() ? "" : ", ") + scheme.get<std::string>();
-    std::cout << std::left << std::setw(28) << row["operator"].get<std::string>() << " since " << std::setw(3)
-              << row["since_opset"].get<int>() << "  " << schemes << '\n';
-  }
-  std::cout << rows.size() << " operators\n";
+  std::cout << OperatorSet::builtin().list().size() << " operators (dtypes: of the first input)\n";
 }
 
 }  // namespace
@@ -53,6 +77,11 @@ void add_ops(CLI::App& app) {
       ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "print JSON, with the documentation");
+  command->footer(
+      "Schemes are the ways that the backend has to compute an operator; \"reference\" is the plain loop that every operator has,\n"
+      "\"decomposition\" one into simpler operators.\n\n"
+      "  minnow ops\n"
+      "  minnow ops --backend cpu --json");
   command->callback([arguments] { ops_command(*arguments); });
 }
 

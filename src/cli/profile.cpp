@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
 
@@ -15,38 +14,29 @@ struct Arguments {
   std::string model, trace;
   std::vector<std::string> inputs, shapes;
   double seconds = 1;
+  OperatorOptions operators;
   RunOptions run;
   bool json = false;
 };
 
-// The trace-event format that Chrome's and Perfetto's viewers read: complete events ("ph": "X") with microseconds.
-void write_trace(const PlanReport& report, const std::string& path) {
-  Json events = Json::array();
-  for (const PlanRow& row : report.rows)
-    events.push_back({{"name", row.op + " " + row.node},
-                      {"cat", row.op},
-                      {"ph", "X"},
-                      {"ts", row.start_seconds * 1e6},
-                      {"dur", row.measured_seconds * 1e6},
-                      {"pid", 1},
-                      {"tid", 1},
-                      {"args", {{"scheme", row.scheme}, {"backend", row.backend}, {"shape", row.shape}, {"layout", row.layout}}}});
-  const std::string text = Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump();
-  os::write_file_atomically(path, [&](const os::ByteSink& sink) { sink(std::as_bytes(std::span(text.data(), text.size()))); });
-}
-
 void profile_command(const Arguments& arguments) {
-  const Model model = load_model(arguments.model);
+  const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
   const std::vector<TensorView> views(inputs.begin(), inputs.end());
   Session session(model, arguments.run.session());
-  session.run(views);
-  session.set_profiling(true);
-  const Stopwatch total;
-  do session.run(views);
-  while (total.seconds() < arguments.seconds);
+  {
+    Progress progress("measuring");
+    session.run(views);
+    session.set_profiling(true);
+    const Stopwatch total;
+    do session.run(views);
+    while (total.seconds() < arguments.seconds);
+  }
   PlanReport report = session.plan_report();
-  if (!arguments.trace.empty()) write_trace(report, arguments.trace);
+  if (!arguments.trace.empty()) {
+    const std::string trace = chrome_trace(report);
+    os::write_file_atomically(arguments.trace, [&](const os::ByteSink& sink) { sink(std::as_bytes(std::span(trace))); });
+  }
   double sum = 0;
   for (const PlanRow& row : report.rows) sum += row.best_seconds;
   if (arguments.json) {
@@ -82,11 +72,18 @@ void add_profile(CLI::App& app) {
   CLI::App* command = app.add_subcommand("profile", "Measures every node of a model");
   command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
   command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--shape", arguments->shapes, "shape of an input with open dimensions: name=1x3x224x224; others are 1");
+  command->add_option("--shape", arguments->shapes,
+                      "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
+                      "input in the model's order");
   command->add_option("--input", arguments->inputs, "name=x.npy; inputs that are not given are random");
   command->add_option("--trace", arguments->trace, "write the last run as a trace file for chrome://tracing or Perfetto");
+  arguments->operators.add_to(*command);
   arguments->run.add_to(*command);
   command->add_flag("--json", arguments->json, "print JSON");
+  command->footer(
+      "The time of a node is the least of all runs, the estimate what the planner expected.\n\n"
+      "  minnow profile model.minnow --threads 1\n"
+      "  minnow profile model.minnow --trace trace.json");
   command->callback([arguments] { profile_command(*arguments); });
 }
 

@@ -16,6 +16,7 @@ namespace {
 struct Arguments {
   std::string model, output_dir = ".";
   std::vector<std::string> inputs, shapes;
+  OperatorOptions operators;
   RunOptions run;
   bool json = false;
 };
@@ -30,7 +31,13 @@ void make_folder(const std::string& path) {
 
 std::string file_name(const std::string& output, std::set<std::string>& taken) {
   std::string name;
-  for (const char c : output) name += std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' ? c : '_';
+  for (const char c : output) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    if (kept)
+      name += c;
+    else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)  // a character of several bytes (UTF-8) is one
+      name += '_';
+  }
   if (name.empty()) name = "output";
   std::string unique = name;
   for (int i = 2; !taken.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
@@ -53,7 +60,7 @@ void write_output(const Datum& value, const std::string& name, const Arguments& 
 }
 
 void run_command(const Arguments& arguments) {
-  const Model model = load_model(arguments.model);
+  const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, false);
   Session session(model, arguments.run.session());
   const Stopwatch watch;
@@ -86,8 +93,14 @@ void add_run(CLI::App& app) {
   command->add_option("--input", arguments->inputs, "name=x.npy, or x.npy for the next input in the model's order; once per input");
   command->add_option("--output-dir", arguments->output_dir, "where to write one .npy file per output, named after it")
       ->capture_default_str();
+  arguments->operators.add_to(*command);
   arguments->run.add_to(*command);
   command->add_flag("--json", arguments->json, "print JSON");
+  command->footer(
+      "Each output is written as DIR/NAME.npy; in its name every character but letters, digits, '.', '_' and '-' becomes '_'. With --json\n"
+      "stdout holds {\"outputs\": [{\"name\", \"file\", \"dtype\", \"shape\"}, ...]} in the model's order.\n\n"
+      "  minnow run model.minnow --input x.npy --output-dir out\n"
+      "  minnow run model.onnx --input image=a.npy --input scale=b.npy --threads 2 --json");
   command->callback([arguments] { run_command(*arguments); });
 }
 

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow convert."""
+import hashlib
+import os
+import unittest
+
+from command import F32, BUILD, CommandTest, helper, np, onnx, write_model
+
+
+class Convert(CommandTest):
+    def outputs(self, model, *inputs):
+        rows = self.json("run", model, *[part for path in inputs for part in ("--input", path)], "--output-dir", self.folder / "out")["outputs"]
+        return [np.load(row["file"]) for row in rows]
+
+    def test_what_it_writes_computes_the_same(self):
+        x = self.save("x.npy", np.ones((2, 4), np.float32))
+        result = self.succeeds("convert", self.dense(), "dense.minnow")
+        self.assertRegex(result.stdout, r"^dense\.minnow: \d+ nodes, ")
+        np.testing.assert_allclose(self.outputs("dense.minnow", x)[0], self.expected(np.load(x)), rtol=1e-5)
+
+    def test_json(self):
+        facts = self.json("convert", self.dense(), "dense.minnow", "--verify")
+        self.assertEqual(facts["output"], "dense.minnow")
+        self.assertEqual(facts["bytes"], (self.folder / "dense.minnow").stat().st_size)
+        self.assertTrue(facts["verified"])
+        self.assertGreater(facts["nodes"], 0)
+
+    def test_levels_of_optimization(self):
+        model = self.dense()
+        nodes = {level: self.json("convert", model, f"{level}.minnow", "--optimize", level)["nodes"] for level in ("none", "train", "default")}
+        self.assertEqual(nodes["none"], 4)
+        self.assertEqual(nodes["train"], 4)  # Dropout and all parameters stay
+        self.assertLess(nodes["default"], nodes["train"])
+        self.assertEqual(self.json("inspect", "train.minnow")["operators"], {"Add": 1, "Dropout": 1, "MatMul": 1, "Relu": 1})
+        self.assertRegex(self.fails("convert", model, "x.minnow", "--optimize", "most"), "none.*default.*train")
+
+    def test_shapes_are_fixed(self):
+        self.succeeds("convert", self.dense(), "fixed.minnow", "--shape", "x=2x4")
+        self.assertEqual(self.json("inspect", "fixed.minnow")["inputs"][0]["type"], "f32[2, 4]")
+        self.assertEqual(self.json("inspect", "fixed.minnow")["outputs"][0]["type"], "f32[2, 3]")
+        self.succeeds("convert", self.dense(), "open.minnow", "--shape", "x=?x4")
+        self.assertEqual(self.json("inspect", "open.minnow")["inputs"][0]["type"], "f32[batch, 4]")
+        for shape, word in (("x=2x5", "cannot be fixed to 5"), ("x=2", "2 dimensions"), ("z=2x4", 'no input "z"'), ("x=2xA", '"A" is not a dimension'),
+                            ("2x4", "write name=1x3x224x224")):
+            with self.subTest(shape):
+                self.assertIn(word, self.fails("convert", self.dense(), "wrong.minnow", "--shape", shape))
+        self.assertNotIn("wrong.minnow", self.listing())
+
+    def test_inputs_and_outputs_are_renamed(self):
+        self.succeeds("convert", self.dense(), "a.minnow", "--rename", "x=image", "--rename", "y=scores")
+        facts = self.json("inspect", "a.minnow")
+        self.assertEqual((facts["inputs"][0]["name"], facts["outputs"][0]["name"]), ("image", "scores"))
+        self.succeeds("convert", self.two_inputs(), "b.minnow", "--rename", "a=b/in", "--rename", "b/in=a")
+        self.assertEqual([row["name"] for row in self.json("inspect", "b.minnow")["inputs"]], ["b/in", "a"])
+        self.assertIn('no input or output "q"', self.fails("convert", self.dense(), "c.minnow", "--rename", "q=r"))
+        self.assertIn("two inputs would be named", self.fails("convert", self.two_inputs(), "c.minnow", "--rename", "a=b/in"))
+        self.assertIn("write old=new", self.fails("convert", self.dense(), "c.minnow", "--rename", "x"))
+
+    def test_verify_compares_before_and_after(self):
+        self.assertIn("verified", self.succeeds("convert", self.dense(), "dense.minnow", "--verify").stdout)
+
+    def test_verify_fails_where_a_pass_changes_numbers(self):
+        # Large numbers that cancel: folding the scale into the weights rounds them anew, and nothing is left but the rounding.
+        random = np.random.default_rng(1)
+        weights = random.standard_normal((64, 8)).astype(np.float32) * np.float32(1e6)
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Mul", ["h", "s"], ["m"]),
+                 helper.make_node("MatMul", ["x", "v"], ["k"]), helper.make_node("Sub", ["m", "k"], ["y"])]
+        scale = np.array([1 / 3], np.float32)
+        model = write_model(self.folder / "cancel.onnx", nodes, [("x", F32, [4, 64])], [("y", F32, [4, 8])],
+                            {"w": weights, "s": scale, "v": (weights * scale).astype(np.float32)})
+        error = self.fails("convert", model, "cancel.minnow", "--verify")
+        self.assertIn('cancel.onnx: output "y" differs after optimization', error)
+        self.assertNotIn("cancel.minnow", self.listing())
+
+    def test_passes_are_listed(self):
+        result = self.succeeds("convert", self.dense(), "dense.minnow", "--dump-passes")
+        self.assertIn("remove_identities: 1 change", result.stdout)
+        self.assertIn("drop", result.stdout)
+        self.assertIn("fuse_products", result.stdout)
+        facts = self.json("convert", self.dense(), "dense.minnow", "--dump-passes")
+        self.assertTrue(any(line.startswith("remove_identities: 1 change") for line in facts["passes"]))
+
+    def test_metadata_is_kept(self):
+        (self.folder / "labels.txt").write_text("cat\ndog\n")
+        model = self.dense(author="somebody")
+        self.succeeds("convert", model, "dense.minnow", "--labels", "labels.txt")
+        facts = self.json("inspect", "dense.minnow")
+        self.assertEqual(facts["source_format"], "onnx")
+        self.assertEqual(facts["source_hash"], hashlib.sha256(model.read_bytes()).hexdigest())
+        self.assertEqual(facts["producer"], "tests")
+        self.assertEqual(facts["properties"], {"author": "somebody"})
+        self.assertEqual(facts["labels"], 2)
+        again = self.json("convert", "dense.minnow", "again.minnow")
+        self.assertEqual(self.json("inspect", again["output"])["source_hash"], facts["source_hash"])
+        self.assertIn("nowhere.txt", self.fails("convert", model, "x.minnow", "--labels", "nowhere.txt"))
+
+    def test_a_default_stays_an_input_where_asked(self):
+        nodes = [helper.make_node("Mul", ["x", "k"], ["y"])]
+        model = write_model(self.folder / "default.onnx", nodes, [("x", F32, [2]), ("k", F32, [1])], [("y", F32, [2])],
+                            {"k": np.array([3], np.float32)})
+        x = self.save("x.npy", np.array([1, 2], np.float32))
+        k = self.save("k.npy", np.array([5], np.float32))
+        self.succeeds("convert", model, "constant.minnow")
+        np.testing.assert_array_equal(self.outputs("constant.minnow", x)[0], [3, 6])
+        self.succeeds("convert", model, "open.minnow", "--keep-input", "k")
+        np.testing.assert_array_equal(self.outputs("open.minnow", x, k)[0], [5, 10])
+        # Of an ONNX file, naming it with --input is enough.
+        np.testing.assert_array_equal(self.outputs(model, x, f"k={k}")[0], [5, 10])
+        self.assertIn('no input "q"; its inputs are [x]', self.fails("convert", model, "x.minnow", "--keep-input", "q"))
+
+    def test_custom_operators(self):
+        library = BUILD / "lib" / "libcustom_operators.so"
+        if not library.exists():
+            self.skipTest("the example library is not built")
+        nodes = [helper.make_node("Swish", ["x"], ["y"], name="swish", domain="com.example", beta=2.0)]
+        model = write_model(self.folder / "custom.onnx", nodes, [("x", F32, [3])], [("y", F32, [3])], opsets=[("com.example", 1)])
+        x = self.save("x.npy", np.array([-1, 0, 2], np.float32))
+        self.assertIn('com.example.Swish (node "swish")', self.fails("convert", model, "custom.minnow"))
+        self.succeeds("convert", model, "custom.minnow", "--operators", library, "--verify")
+        for file in (model, "custom.minnow"):
+            with self.subTest(str(file)):
+                out = self.json("run", file, "--input", x, "--operators", library, "--output-dir", "out")["outputs"][0]
+                values = np.load(x)
+                np.testing.assert_allclose(np.load(self.folder / out["file"]), values / (1 + np.exp(-2 * values)), rtol=1e-6)
+                self.assertEqual(self.json("inspect", file, "--operators", library)["operators"], {"com.example.Swish": 1})
+                self.assertGreater(self.json("bench", file, "--operators", library, "--seconds", "0.01")["runs"], 0)
+                self.assertEqual(self.json("profile", file, "--operators", library, "--seconds", "0.01")["nodes"][0]["op"], "com.example.Swish")
+        self.assertIn("com.example.Swish", self.fails("run", "custom.minnow", "--input", x))
+        self.assertIn("nowhere.so", self.fails("convert", model, "x.minnow", "--operators", self.folder / "nowhere.so"))
+
+    def test_training_forms_are_converted_with_a_warning(self):
+        ones = np.ones(3, np.float32)
+        nodes = [helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], name="norm", training_mode=1)]
+        model = write_model(self.folder / "train.onnx", nodes, [("x", F32, [1, 3, 2, 2])], [("y", F32, [1, 3, 2, 2])],
+                            {"s": ones, "b": ones, "m": ones, "v": ones})
+        self.assertIn('warning: train.onnx: node "norm" (BatchNormalization): training mode is read as inference',
+                      self.succeeds("convert", model, "train.minnow").stderr)
+
+    def test_all_unsupported_operators_are_listed_with_their_nodes(self):
+        nodes = [helper.make_node("Alpha", ["x"], ["a"], name="first", domain="com.other"),
+                 helper.make_node("Beta", ["a"], ["b"], name="second", domain="com.other"),
+                 helper.make_node("Alpha", ["b"], ["y"], name="third", domain="com.other")]
+        model = write_model(self.folder / "other.onnx", nodes, [("x", F32, [3])], [("y", F32, [3])], opsets=[("com.other", 1)])
+        error = self.fails("convert", model, "other.minnow")
+        self.assertIn('other.onnx: operators are not supported: com.other.Alpha (nodes "first", "third"); com.other.Beta (node "second")', error)
+
+    def test_wrong_files_name_themselves_and_leave_nothing(self):
+        model = self.dense()
+        whole = model.read_bytes()
+        (self.folder / "cut.onnx").write_bytes(whole[:len(whole) // 2])
+        (self.folder / "text.onnx").write_text("this is not a model\n" * 10)
+        (self.folder / "empty.onnx").write_bytes(b"")
+        self.succeeds("convert", model, "dense.minnow")
+        saved = (self.folder / "dense.minnow").read_bytes()
+        (self.folder / "cut.minnow").write_bytes(saved[:-1])
+        (self.folder / "newer.minnow").write_bytes(saved[:8] + b"\x63\x00" + saved[10:])
+        for name in ("cut.onnx", "text.onnx", "empty.onnx", "cut.minnow", "newer.minnow", "nowhere.onnx"):
+            with self.subTest(name):
+                self.assertIn(name, self.fails("convert", name, "out.minnow"))
+                self.assertNotIn("out.minnow", self.listing())
+        self.assertEqual([name for name in self.listing() if "tmp" in name or name.startswith(".")], [])
+
+    def test_a_place_that_cannot_be_written(self):
+        model = self.dense()
+        self.assertIn("nowhere/dense.minnow", self.fails("convert", model, "nowhere/dense.minnow"))
+        (self.folder / "taken").mkdir()
+        self.assertIn("taken", self.fails("convert", model, "taken"))
+        self.assertEqual(self.listing(), ["dense.onnx", "taken"])
+        self.assertEqual(list((self.folder / "taken").iterdir()), [])
+
+    def test_what_was_there_stays_where_it_fails(self):
+        self.succeeds("convert", self.dense(), "dense.minnow")
+        before = (self.folder / "dense.minnow").read_bytes()
+        (self.folder / "bad.onnx").write_bytes(b"\x08\x07nonsense")
+        self.fails("convert", "bad.onnx", "dense.minnow")
+        self.assertEqual((self.folder / "dense.minnow").read_bytes(), before)
+
+    def test_too_few_files(self):
+        self.fails("convert", self.dense())
+        self.fails("convert")
+        self.assertIn("1 file", self.fails("convert", self.dense("a.onnx"), self.dense("b.onnx"), "c.minnow").replace("one file", "1 file"))
+
+    def test_external_data_beside_the_model(self):
+        model = onnx.load(self.dense())
+        onnx.save_model(model, self.folder / "outside.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+        x = self.save("x.npy", np.ones((1, 4), np.float32))
+        self.succeeds("convert", "outside.onnx", "outside.minnow")
+        os.remove(self.folder / "weights.bin")
+        np.testing.assert_allclose(self.outputs("outside.minnow", x)[0], self.expected(np.load(x)), rtol=1e-5)
+        self.assertIn("weights.bin", self.fails("convert", "outside.onnx", "again.minnow"))
+
+
+if __name__ == "__main__":
+    unittest.main()

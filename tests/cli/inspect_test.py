@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow inspect."""
+import unittest
+
+from command import F32, CommandTest, helper, np, write_model
+
+
+class Inspect(CommandTest):
+    def test_what_a_model_consists_of(self):
+        self.succeeds("convert", self.dense(), "plain.minnow", "--optimize", "none")
+        facts = self.json("inspect", "plain.minnow", "--shape", "x=5x4")
+        self.assertEqual(facts["inputs"], [{"name": "x", "type": "f32[batch, 4]"}])
+        self.assertEqual(facts["outputs"], [{"name": "y", "type": "f32[batch, 3]"}])
+        self.assertEqual(facts["operators"], {"Add": 1, "Dropout": 1, "MatMul": 1, "Relu": 1})
+        self.assertEqual(facts["parameters"], 15)
+        self.assertEqual(facts["weight_bytes"], 60)
+        self.assertGreaterEqual(facts["flops"], 2 * 5 * 4 * 3)
+        text = self.succeeds("inspect", "plain.minnow").stdout
+        for word in ("input  x: f32[batch, 4]", "output y: f32[batch, 3]", "15 parameters", "GFLOP", "1  MatMul"):
+            self.assertIn(word, text)
+
+    def test_the_plan(self):
+        nodes = [helper.make_node("Conv", ["x", "w"], ["y"], name="conv", kernel_shape=[3, 3])]
+        model = write_model(self.folder / "conv.onnx", nodes, [("x", F32, [1, 3, 8, 8])], [("y", F32, [1, 4, 6, 6])],
+                            {"w": np.ones((4, 3, 3, 3), np.float32)})
+        facts = self.json("inspect", model, "--plan", "--threads", "1")
+        plan = facts["plan"]
+        self.assertGreaterEqual(plan["arena_bytes"], 0)
+        self.assertFalse(plan["cut"])
+        for row in plan["steps"]:
+            self.assertTrue(row["scheme"])
+            self.assertLessEqual({"node", "op", "scheme", "backend", "layout", "bytes", "estimate_us", "refused"}, set(row))
+        self.assertTrue(any(row["refused"] for row in plan["steps"]))
+        text = self.succeeds("inspect", model, "--plan").stdout
+        self.assertIn("plan: arena", text)
+        self.assertIn("      not conv.", text)  # schemes that were refused, with the reason
+
+    def test_the_graph_as_text(self):
+        self.assertIn("Relu", self.succeeds("inspect", self.dense(), "--text").stdout)
+
+    def test_errors(self):
+        self.assertIn("nowhere.onnx", self.fails("inspect", "nowhere.onnx"))
+        self.assertIn("should be", self.fails("inspect", self.dense(), "--plan", "--shape", "x=1x9"))
+        (self.folder / "cut.minnow").write_bytes(b"\x89MNW\r\n\x1a\n")
+        self.assertIn("cut.minnow", self.fails("inspect", "cut.minnow"))
+
+
+if __name__ == "__main__":
+    unittest.main()
