@@ -51,6 +51,14 @@ class Package(unittest.TestCase):
             with self.subTest(project.parent.name):
                 self.build(project.parent)
 
+    def test_the_first_example_runs_a_model(self):
+        out = self.build(SOURCE / "examples" / "run_model")
+        text = run(out / "run_model", SOURCE / "tests" / "fuzz" / "seeds" / "onnx_reader_fuzz" / "resize_10.onnx")
+        self.assertRegex(text, r"(?m)^input \S+: f32\[")
+        self.assertRegex(text, r"(?m)^output \S+: f32\[.*\] 0")
+        self.assertLess(len((SOURCE / "examples" / "run_model" / "run_model.cpp").read_text().splitlines()), 40)
+        self.assertNotEqual(subprocess.run([out / "run_model", "nowhere.onnx"], stderr=subprocess.DEVNULL).returncode, 0)
+
     def test_no_path_of_this_machine(self):
         for path in self.prefix.rglob("*"):
             if path.is_file() and not path.is_symlink():
