@@ -168,10 +168,10 @@ inline std::string model(const std::string& graph_message, const ModelParts& par
     w.add_string(field::kModelProducerVersion, "7");
     w.add_message(field::kModelGraph, graph_message);
     for (const std::string& one : parts.opsets) w.add_message(field::kModelOpsetImport, one);
-    for (const auto& [key, text] : parts.properties)
+    for (const auto& entry : parts.properties)  // no structured binding: clang 14 cannot capture one
       w.add_message(field::kModelMetadata, message([&](protozero::pbf_writer& e) {
-                      e.add_string(field::kEntryKey, key);
-                      e.add_string(field::kEntryValue, text);
+                      e.add_string(field::kEntryKey, entry.first);
+                      e.add_string(field::kEntryValue, entry.second);
                     }));
     for (const std::string& one : parts.functions) w.add_message(field::kModelFunctions, one);
   });

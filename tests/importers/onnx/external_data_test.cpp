@@ -29,10 +29,10 @@ std::string external_tensor(const std::string& name, const std::vector<std::pair
     w.add_int64(field::kTensorDims, 2);
     w.add_int32(field::kTensorDataType, 1);
     w.add_string(field::kTensorName, name);
-    for (const auto& [key, text] : entries)
+    for (const auto& entry : entries)  // no structured binding: clang 14 cannot capture one
       w.add_message(field::kTensorExternalData, message([&](protozero::pbf_writer& e) {
-                      e.add_string(field::kEntryKey, key);
-                      e.add_string(field::kEntryValue, text);
+                      e.add_string(field::kEntryKey, entry.first);
+                      e.add_string(field::kEntryValue, entry.second);
                     }));
     w.add_int32(field::kTensorDataLocation, 1);
   });
