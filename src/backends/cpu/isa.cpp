@@ -46,6 +46,15 @@ Isa parse(std::string_view name, std::string_view where) {
 std::string_view name_of(Isa isa) noexcept { return row_of(isa).name; }
 int lanes_of(Isa isa) noexcept { return row_of(isa).lanes; }
 
+bool computes_in_halves([[maybe_unused]] Isa isa) noexcept {
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+  return isa == Isa::avx3 && __builtin_cpu_is("amdfam19h");
+#else
+  return false;
+#endif
+}
+
 std::vector<Isa> available_isas() {
   std::vector<Isa> found;
 #if HWY_ARCH_X86

@@ -14,6 +14,9 @@ enum class Isa : uint8_t { sse4, avx2, avx3, neon };
 std::string_view name_of(Isa isa) noexcept;
 /// Floats in one vector: c of the packed layout NCHWc.
 int lanes_of(Isa isa) noexcept;
+/// Whether this processor computes the vectors of `isa` in two halves (AVX-512 on AMD's Zen 4), so that they are no faster than half as
+/// long ones.
+bool computes_in_halves(Isa isa) noexcept;
 /// Those that this build has kernels for and this machine can run, the widest last. May be empty.
 std::vector<Isa> available_isas();
 /// The widest available one that neither `cap` nor the environment variable MINNOW_ISA excludes; an empty cap excludes nothing.

@@ -80,6 +80,8 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
   const float* w = t.w;
   const char* prefetch = t.prefetch ? t.prefetch : reinterpret_cast<const char*>(w);
   const size_t line = t.prefetch ? 64 : 0;
+  constexpr size_t kLines = N * kLanes * sizeof(float) / 64;  // of the weights of one channel
+  [[maybe_unused]] const ptrdiff_t also = t.prefetch ? t.prefetch_also : 0;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const float* x0 = t.x[0] + t.taps[tap];
     const float* x1 = t.x[1] + t.taps[tap];
@@ -87,10 +89,12 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
       for (int k = 0; k < kLanes; k += 4, w += 4 * N * kLanes) MINNOW_UNROLL for (int u = 0; u < 4; ++u, prefetch += line) {
           step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u % kSets]);
           if constexpr (R > 1) __builtin_prefetch(prefetch, 0, 2);
+          if constexpr (R > 1 && kLines > 1) __builtin_prefetch(prefetch + also, 0, 2);
         }
     for (size_t k = 0; k < t.rest; ++k, w += N * kLanes, prefetch += line) {
       step<R, N, kLanes>(x0 + k, x1 + k, w, sum[0]);
       if constexpr (R > 1) __builtin_prefetch(prefetch, 0, 2);
+      if constexpr (R > 1 && kLines > 1) __builtin_prefetch(prefetch + also, 0, 2);
     }
   }
   if constexpr (kSets == 4)

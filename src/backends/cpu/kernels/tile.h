@@ -24,6 +24,7 @@ struct Tile {
   const float* add[2] = {};                       // the other arm of a residual block, or null
   float low = 0, high = 0;
   const char* prefetch = nullptr;  // one cache line is asked for per channel; null: none
+  ptrdiff_t prefetch_also = 0;     // and one that lies so many bytes further
 };
 using TileFunction = void (*)(const Tile&);
 

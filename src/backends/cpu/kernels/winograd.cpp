@@ -120,6 +120,19 @@ void input(const float* x, size_t row, float* v, size_t plane) {
   }
 }
 
+// Row i of a tile's outputs.
+template <int M>
+HWY_INLINE void finish_row(const WinogradOutput& t, size_t i, V* out) {
+  const D d;
+  const V bias = t.bias ? hn::LoadU(d, t.bias) : hn::Zero(d), low = hn::Set(d, t.low), high = hn::Set(d, t.high);
+  MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = hn::Add(out[j], bias);
+  if (t.add)
+    MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) out[j] =
+        hn::Add(out[j], hn::LoadU(d, t.add + i * t.row + j * kLanes));
+  if (t.clamps) MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = hn::Min(high, hn::Max(low, out[j]));  // in this order NaN passes
+  MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) hn::StoreU(out[j], d, t.y + i * t.row + j * kLanes);
+}
+
 template <class Form>
 void output(const WinogradOutput& t) {
   const D d;
@@ -131,29 +144,49 @@ void output(const WinogradOutput& t) {
     Form::output(in, out);
     MINNOW_UNROLL for (int i = 0; i < M; ++i) hn::Store(out[i], d, columns + (i * A + j) * kLanes);
   }
-  const V bias = t.bias ? hn::LoadU(d, t.bias) : hn::Zero(d), low = hn::Set(d, t.low), high = hn::Set(d, t.high);
   for (size_t i = 0; i < t.rows; ++i) {
     V in[A], out[M];
     MINNOW_UNROLL for (int j = 0; j < A; ++j) in[j] = hn::Load(d, columns + (i * A + j) * kLanes);
     Form::output(in, out);
-    MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = hn::Add(out[j], bias);
-    if (t.add)
-      MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) out[j] =
-          hn::Add(out[j], hn::LoadU(d, t.add + i * t.row + j * kLanes));
-    if (t.clamps) MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = hn::Min(high, hn::Max(low, out[j]));  // in this order NaN passes
-    MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) hn::StoreU(out[j], d, t.y + i * t.row + j * kLanes);
+    finish_row<M>(t, i, out);
   }
 }
+
+template <int N>
+void line(const float* x, const size_t* from, const float* matrix, size_t count, float* y, const size_t* to) {
+  const D d;
+  V in[N];
+  MINNOW_UNROLL for (int k = 0; k < N; ++k) in[k] = hn::LoadU(d, x + from[k]);
+  for (size_t i = 0; i < count; ++i, matrix += N) {
+    V sum = hn::Mul(hn::Set(d, matrix[0]), in[0]);
+    MINNOW_UNROLL for (int k = 1; k < N; ++k) sum = hn::MulAdd(hn::Set(d, matrix[k]), in[k], sum);
+    hn::StoreU(sum, d, y + to[i]);
+  }
+}
+
+void finish(const WinogradOutput& t) {
+  const D d;
+  for (size_t i = 0; i < t.rows; ++i) {
+    constexpr int M = 4;
+    V out[M];
+    MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = hn::LoadU(d, t.m + (i * M + (static_cast<size_t>(j) < t.columns ? j : 0)) * t.plane);
+    finish_row<M>(t, i, out);
+  }
+}
+
 using F2 = Plain<WinogradForm::f2>;
+using F3 = Plain<WinogradForm::f3>;
 using F4 = Plain<WinogradForm::f4>;
 using S2 = Stride2<WinogradForm::stride2_f2>;
 using S4 = Stride2<WinogradForm::stride2_f4>;
-using Four = Plain<WinogradForm::four_f3>;
+using Four = Plain<WinogradForm::four_f4>;
 }  // namespace
 
 extern const WinogradKernels kWinogradKernels;
-const WinogradKernels kWinogradKernels{{input<F2>, input<F4>, input<S2>, input<S4>, input<Four>},
-                                       {output<F2>, output<F4>, output<S2>, output<S4>, output<Four>}};
+const WinogradKernels kWinogradKernels{{input<F2>, input<F3>, input<F4>, input<S2>, input<S4>, input<Four>},
+                                       {output<F2>, output<F3>, output<F4>, output<S2>, output<S4>, output<Four>},
+                                       {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>, line<7>, line<8>, line<9>},
+                                       finish};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

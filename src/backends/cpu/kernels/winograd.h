@@ -9,36 +9,24 @@
 namespace minnow::cpu {
 
 /// The interpolation points are 0 (where their number is odd), +-p[0], +-p[1] ..., and infinity, so that both transforms share half of the
-/// work of a pair. For four points, 3/5 and 3/2 keep the error within a factor of two of plain summation; the usual 1 and 2 make it five
-/// times as large.
+/// work of a pair. For F(4, 3), 3/5 and 3/2 keep the error within a factor of two of plain summation, where the usual 1 and 2 make it five
+/// times as large; for F(3, 3), 1/3 and 6/5 make it equal; for F(4, 4), 5/16, 13/16 and 7/4 keep it within four times.
 template <int M, int R>
 struct WinogradPoints {
   static constexpr int kPositions = M + R - 1, kPairs = (kPositions - 1) / 2, kZero = (kPositions - 1) % 2;
-  static_assert(kPairs == 1 || kPairs == 2);
-  static constexpr double p[2] = {kPairs == 1 ? 1.0 : 0.6, 1.5};
+  static constexpr double kTable[4][3] = {{1}, {0.6, 1.5}, {0.3125, 0.8125, 1.75}, {1.0 / 3, 1.2}};
+  static constexpr const double (&p)[3] = kTable[M == 3 && R == 3 ? 3 : kPairs - 1];
   static constexpr double point(int i) { return kZero && i == 0 ? 0 : ((i - kZero) & 1 ? -1 : 1) * p[(i - kZero) / 2]; }
-  /// Row i of G: what position i takes of the taps of a filter.
-  static void kernel_row(int i, double* g) {
-    constexpr int kFinite = kPositions - 1;
-    if (i == kFinite) {
-      for (int k = 0; k < R; ++k) g[k] = k == R - 1;
-      return;
-    }
-    double n = 1;
-    for (int k = 0; k < kFinite; ++k)
-      if (k != i) n *= point(i) - point(k);
-    g[0] = 1 / n;
-    for (int k = 1; k < R; ++k) g[k] = g[k - 1] * point(i);
-  }
 };
 
 /// Which convolutions there are transforms for.
 enum class WinogradForm : uint8_t {
   f2,          // 3x3, stride 1, M = 2
+  f3,          // 3x3, stride 1, M = 3
   f4,          // 3x3, stride 1, M = 4
   stride2_f2,  // 3x3, stride 2, M = 2: along each axis, even inputs meet taps 0 and 2 (F(M, 2)), odd ones tap 1 (M plain products)
   stride2_f4,  // 3x3, stride 2, M = 4
-  four_f3,     // 4x4, stride 1, M = 3
+  four_f4,     // 4x4, stride 1, M = 4
   count
 };
 struct WinogradNumbers {
@@ -48,6 +36,8 @@ constexpr WinogradNumbers numbers_of(WinogradForm form) {
   switch (form) {
     case WinogradForm::f2:
       return {2, 4, 2, 3, 1};
+    case WinogradForm::f3:
+      return {3, 5, 3, 3, 1};
     case WinogradForm::f4:
       return {4, 6, 4, 3, 1};
     case WinogradForm::stride2_f2:
@@ -55,12 +45,14 @@ constexpr WinogradNumbers numbers_of(WinogradForm form) {
     case WinogradForm::stride2_f4:
       return {4, 9, 8, 3, 2};
     default:
-      return {3, 6, 3, 4, 1};
+      return {4, 7, 4, 4, 1};
   }
 }
 
+inline constexpr size_t kMostWinogradPositions = 9;  // along an axis
+
 struct WinogradOutput {
-  const float* m;  // planes of products, one for each pair of positions, of one vector each
+  const float* m;  // planes of products, one for each pair of positions, of one vector each; of `finish` a plane an output
   size_t plane;
   const float* bias = nullptr;
   const float* add = nullptr;  // as y
@@ -75,6 +67,12 @@ struct WinogradKernels {
   /// From as many rows of as many pixels as there are positions to as many planes, one vector each.
   void (*input[static_cast<size_t>(WinogradForm::count)])(const float* x, size_t row, float* v, size_t plane);
   void (*output[static_cast<size_t>(WinogradForm::count)])(const WinogradOutput&);
+  /// Of border tiles, one line at a time: y[to[i]] = sum over k of matrix[i][k] * x[from[k]] for i < count, a vector each; the function
+  /// for n values of k is line[n].
+  void (*line[kMostWinogradPositions + 1])(const float* x, const size_t* from, const float* matrix, size_t count, float* y,
+                                           const size_t* to);
+  /// Bias, addition and clamping of outputs that lie [row][column] in planes.
+  void (*finish)(const WinogradOutput&);
 };
 
 }  // namespace minnow::cpu

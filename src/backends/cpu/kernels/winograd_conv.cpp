@@ -7,10 +7,9 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr size_t kPair = 2;                          // vectors of output channels computed together
-constexpr ptrdiff_t kNoTaps = 0;                     // the one tap of a product of matrices
-constexpr size_t kMostPositions = 9, kMostTaps = 4;  // along an axis
-constexpr size_t kMostLanes = 16;
+constexpr size_t kPair = 2;       // vectors of output channels computed together
+constexpr ptrdiff_t kNoTaps = 0;  // the one tap of a product of matrices
+constexpr size_t kMostTaps = 4, kMostLanes = 16;
 
 // An odd number of cache lines: planes a power of two apart would all fall into the same sets of the caches.
 size_t odd_lines(size_t floats) {
@@ -18,34 +17,26 @@ size_t odd_lines(size_t floats) {
   return (lines + (lines % 2 ? 0 : 1)) * 16;
 }
 
-// Row i of G, which takes the taps of a kernel to position i along one axis.
-void kernel_row(WinogradForm form, int i, double* g) {
-  const int outputs = numbers_of(form).outputs;
-  double two[2];
-  switch (form) {
-    case WinogradForm::f2:
-      return WinogradPoints<2, 3>::kernel_row(i, g);
-    case WinogradForm::f4:
-      return WinogradPoints<4, 3>::kernel_row(i, g);
-    case WinogradForm::four_f3:
-      return WinogradPoints<3, 4>::kernel_row(i, g);
-    default:
-      g[0] = g[2] = 0;
-      g[1] = i > outputs;
-      if (i > outputs) return;
-      outputs == 2 ? WinogradPoints<2, 2>::kernel_row(i, two) : WinogradPoints<4, 2>::kernel_row(i, two);
-      g[0] = two[0], g[2] = two[1];
-  }
+// Positions of all tiles along an axis together.
+double positions_along(WinogradForm form, size_t outputs) {
+  const WinogradNumbers numbers = numbers_of(form);
+  const size_t m = static_cast<size_t>(numbers.outputs), rest = outputs % m;
+  const double whole = static_cast<double>(outputs / m * static_cast<size_t>(numbers.positions));
+  if (rest == 0) return whole;
+  return whole + static_cast<double>(numbers.stride == 2 ? 2 * rest + 1 : rest + static_cast<size_t>(numbers.taps) - 1);
 }
 
 }  // namespace
+
+double WinogradConv::products(const ConvShape& shape, WinogradForm form) {
+  return positions_along(form, shape.out_h) * positions_along(form, shape.out_w);
+}
 
 WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue)
     : shape_(shape),
       epilogue_(epilogue),
       tile_(kernels.tile),
-      input_(kernels.winograd->input[static_cast<size_t>(options.form)]),
-      output_(kernels.winograd->output[static_cast<size_t>(options.form)]),
+      kernels_(kernels.winograd),
       form_(options.form),
       lanes_(kernels.lanes),
       in_vectors_(ceil_div(shape.in_channels, lanes_)),
@@ -53,34 +44,63 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   const WinogradNumbers numbers = numbers_of(form_);
   m_ = static_cast<size_t>(numbers.outputs), a_ = static_cast<size_t>(numbers.positions), step_ = static_cast<size_t>(numbers.step);
   positions_ = a_ * a_;
-  tiles_w_ = ceil_div(shape.out_w, m_);
-  tiles_ = tiles_w_ * ceil_div(shape.out_h, m_);
-  // The transformed input of a block takes up to two fifths of L2; the products of two vectors and the weights that pass by need the rest.
-  const size_t most = static_cast<size_t>(tile_->rows[kPair]);
-  const size_t fitting = options.l2 * 2 / 5 / sizeof(float) / (positions_ * in_vectors_ * lanes_);
-  blocks_ = ceil_div(tiles_, std::clamp(fitting, most, 4 * most));
-  const size_t largest = ceil_div(tiles_, blocks_);
-  block_floats_ = positions_ * odd_lines(largest * in_vectors_ * lanes_);
-  product_floats_ = positions_ * odd_lines(largest * kPair * lanes_);
-  const size_t parts = shape.batch * blocks_, pairs = ceil_div(out_vectors_, kPair);
-  if (options.threads > 1 && parts < 4 * options.threads) {
-    chunks_ = std::min(pairs, ceil_div(4 * options.threads, parts));
+  add_axis(shape.out_h, vertical_);
+  add_axis(shape.out_w, horizontal_);
+  for (size_t image = 0; image < shape.batch; ++image)
+    for (size_t y = 0; y < shape.out_h; y += m_)
+      for (size_t x = 0; x < shape.out_w; x += m_) places_.push_back({image, y, x, x + m_ > shape.out_w, y + m_ > shape.out_h});
+
+  // The transformed input of a block and the products of two vectors share L2 with the weights that pass by, all of them where they fit.
+  const size_t most = static_cast<size_t>(tile_->rows[kPair]), weights = weight_floats() * sizeof(float);
+  const size_t budget = weights <= options.l2 * 2 / 3 ? options.l2 - weights : options.l2 * 3 / 4;
+  const size_t fitting = budget / sizeof(float) / (positions_ * (in_vectors_ + kPair) * lanes_);
+  const size_t tiles = places_.size(), blocks = ceil_div(tiles, std::clamp(fitting, most, 3 * most));
+  const auto kind = [](const Place& p) { return p.low ? (p.narrow ? 3 : 2) : (p.narrow ? 0 : 1); };
+  for (size_t i = 0; i < blocks; ++i) {
+    const size_t first = share(tiles, blocks, i), count = share(tiles, blocks, i + 1) - first;
+    const auto begin = places_.begin() + static_cast<ptrdiff_t>(first), end = begin + static_cast<ptrdiff_t>(count);
+    std::stable_sort(begin, end, [&](const Place& a, const Place& b) { return kind(a) < kind(b); });
+    const auto before = [&](int limit) {
+      return static_cast<size_t>(std::count_if(begin, end, [&](const Place& p) { return kind(p) < limit; }));
+    };
+    blocks_.push_back({first, count, before(1), before(2)});
+  }
+  const size_t largest = ceil_div(tiles, blocks);
+  v_plane_ = odd_lines(largest * in_vectors_ * lanes_);
+  m_plane_ = odd_lines(largest * kPair * lanes_);
+  block_floats_ = positions_ * v_plane_;
+  product_floats_ = positions_ * m_plane_;
+  const size_t pairs = ceil_div(out_vectors_, kPair);
+  if (options.threads > 1 && blocks < 4 * options.threads) {
+    chunks_ = std::min(pairs, ceil_div(4 * options.threads, blocks));
     shared_ = chunks_ > 1;
+  }
+}
+
+void WinogradConv::add_axis(size_t outputs, Axis (&axis)[2]) const {
+  for (size_t border = 0; border < 2; ++border) {
+    const size_t count = border ? outputs % m_ : m_;
+    if (count == 0) continue;  // there are no border tiles
+    WinogradAxis matrices = WinogradAxis::of(form_, count);
+    Axis& a = axis[border];
+    a.outputs = matrices.outputs, a.inputs = matrices.inputs, a.count = matrices.positions.size();
+    for (size_t position : matrices.positions) a.takes_part[position] = true;
+    a.positions = std::move(matrices.positions), a.input = std::move(matrices.input), a.output = std::move(matrices.output);
   }
 }
 
 // [pair of vectors][position][in channel][lanes of the pair]
 void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
   const size_t in = shape_.in_channels, taps = shape_.kernel_h;
-  double g[kMostPositions][kMostTaps];
-  for (size_t i = 0; i < a_; ++i) kernel_row(form_, static_cast<int>(i), g[i]);
+  double g[kMostWinogradPositions][kMostTaps];
+  for (size_t i = 0; i < a_; ++i) winograd_kernel_row(form_, i, g[i]);
   std::memset(out, 0, weight_floats() * sizeof(float));
   for (size_t o = 0; o < shape_.out_channels; ++o) {
     const size_t pair = o / (kPair * lanes_), lanes = std::min(kPair, out_vectors_ - pair * kPair) * lanes_;
     float* panel = out + pair * kPair * lanes_ * positions_ * in + o % (kPair * lanes_);
     for (size_t c = 0; c < in; ++c) {
       const float* k = oihw + (o * in + c) * taps * taps;
-      double rows[kMostPositions][kMostTaps] = {};
+      double rows[kMostWinogradPositions][kMostTaps] = {};
       for (size_t i = 0; i < a_; ++i)
         for (size_t y = 0; y < taps; ++y)
           for (size_t x = 0; x < taps; ++x) rows[i][x] += g[i][y] * static_cast<double>(k[y * taps + x]);
@@ -98,59 +118,99 @@ void WinogradConv::pack_bias(const float* bias, float* out) const noexcept {
   for (size_t o = 0; o < out_vectors_ * lanes_; ++o) out[o] = o < shape_.out_channels ? bias[o] : 0;
 }
 
-WinogradConv::Block WinogradConv::block(size_t index) const noexcept {
-  const size_t first = share(tiles_, blocks_, index), tiles = share(tiles_, blocks_, index + 1) - first;
-  return {first, tiles, odd_lines(tiles * in_vectors_ * lanes_)};
+// From the place's inputs, rows `row` floats apart, to the positions at which it takes part.
+void WinogradConv::transform_border(const Place& place, const float* from, size_t row, float* v) const noexcept {
+  const Axis &down = vertical_[place.low], &across = horizontal_[place.narrow];
+  alignas(64) float columns[kMostWinogradPositions * kMostWinogradPositions * kMostLanes];
+  size_t source[kMostWinogradPositions], target[kMostWinogradPositions];
+  for (size_t i = 0; i < down.inputs; ++i) source[i] = i * row;
+  for (size_t i = 0; i < down.count; ++i) target[i] = i * across.inputs * lanes_;
+  for (size_t x = 0; x < across.inputs; ++x)
+    kernels_->line[down.inputs](from + x * lanes_, source, down.input.data(), down.count, columns + x * lanes_, target);
+  for (size_t x = 0; x < across.inputs; ++x) source[x] = x * lanes_;
+  for (size_t j = 0; j < across.count; ++j) target[j] = across.positions[j] * v_plane_;
+  for (size_t i = 0; i < down.count; ++i)
+    kernels_->line[across.inputs](columns + i * across.inputs * lanes_, source, across.input.data(), across.count,
+                                  v + down.positions[i] * a_ * v_plane_, target);
+}
+
+void WinogradConv::output_border(const Place& place, WinogradOutput o) const noexcept {
+  const Axis &down = vertical_[place.low], &across = horizontal_[place.narrow];
+  constexpr size_t kMostOutputs = 4;
+  alignas(64) float columns[kMostOutputs * kMostWinogradPositions * kMostLanes], outputs[kMostOutputs * kMostOutputs * kMostLanes];
+  size_t source[kMostWinogradPositions], target[kMostWinogradPositions];
+  for (size_t i = 0; i < down.count; ++i) source[i] = down.positions[i] * a_ * m_plane_;
+  for (size_t i = 0; i < down.outputs; ++i) target[i] = i * across.count * lanes_;
+  for (size_t j = 0; j < across.count; ++j)
+    kernels_->line[down.count](o.m + across.positions[j] * m_plane_, source, down.output.data(), down.outputs, columns + j * lanes_,
+                               target);
+  for (size_t j = 0; j < across.count; ++j) source[j] = j * lanes_;
+  for (size_t x = 0; x < across.outputs; ++x) target[x] = x * lanes_;
+  for (size_t i = 0; i < down.outputs; ++i)
+    kernels_->line[across.count](columns + i * across.count * lanes_, source, across.output.data(), across.outputs,
+                                 outputs + i * kMostOutputs * lanes_, target);
+  o.m = outputs;
+  o.plane = lanes_;
+  kernels_->finish(o);
 }
 
 // v: [position][vector of channels][tile][lane]
-void WinogradConv::transform_vector(const Block& b, const float* image, size_t vector, float* v) const noexcept {
-  const size_t row = shape_.in_w * lanes_, a = a_;
-  const float* plane = image + vector * shape_.in_h * row;
-  const ptrdiff_t in_h = static_cast<ptrdiff_t>(shape_.in_h), in_w = static_cast<ptrdiff_t>(shape_.in_w), size = static_cast<ptrdiff_t>(a);
+void WinogradConv::transform_vector(const Block& b, const float* x, size_t vector, float* v) const noexcept {
+  const size_t row = shape_.in_w * lanes_;
+  const ptrdiff_t in_h = static_cast<ptrdiff_t>(shape_.in_h), in_w = static_cast<ptrdiff_t>(shape_.in_w);
   for (size_t t = 0; t < b.tiles; ++t) {
-    const ptrdiff_t y = static_cast<ptrdiff_t>((b.first + t) / tiles_w_ * step_) - static_cast<ptrdiff_t>(shape_.pad_top);
-    const ptrdiff_t x = static_cast<ptrdiff_t>((b.first + t) % tiles_w_ * step_) - static_cast<ptrdiff_t>(shape_.pad_left);
+    const Place& place = places_[b.first + t];
+    const bool border = place.low || place.narrow;
+    const float* plane = x + (place.image * in_vectors_ + vector) * shape_.in_h * row;
+    const ptrdiff_t height = static_cast<ptrdiff_t>(vertical_[place.low].inputs);
+    const ptrdiff_t width = static_cast<ptrdiff_t>(horizontal_[place.narrow].inputs);
+    const ptrdiff_t top = static_cast<ptrdiff_t>(place.y / m_ * step_) - static_cast<ptrdiff_t>(shape_.pad_top);
+    const ptrdiff_t first = static_cast<ptrdiff_t>(place.x / m_ * step_) - static_cast<ptrdiff_t>(shape_.pad_left);
     float* to = v + (vector * b.tiles + t) * lanes_;
-    if (y >= 0 && x >= 0 && y + size <= in_h && x + size <= in_w) {
-      input_(plane + (static_cast<size_t>(y) * shape_.in_w + static_cast<size_t>(x)) * lanes_, row, to, b.plane);
-      continue;
-    }
-    alignas(64) float edge[kMostPositions * kMostPositions * kMostLanes];
-    const ptrdiff_t left = std::clamp<ptrdiff_t>(-x, 0, size), right = std::clamp<ptrdiff_t>(in_w - x, left, size);
-    for (ptrdiff_t i = 0; i < size; ++i) {
-      float* line = edge + static_cast<size_t>(i) * a * lanes_;
-      if (y + i < 0 || y + i >= in_h) {
-        std::memset(line, 0, a * lanes_ * sizeof(float));
-        continue;
+    const float* from;
+    size_t step = row;
+    alignas(64) float edge[kMostWinogradPositions * kMostWinogradPositions * kMostLanes];
+    if (top < 0 || first < 0 || top + height > in_h || first + width > in_w) {
+      const ptrdiff_t left = std::clamp<ptrdiff_t>(-first, 0, width), right = std::clamp<ptrdiff_t>(in_w - first, left, width);
+      step = static_cast<size_t>(width) * lanes_;
+      for (ptrdiff_t i = 0; i < height; ++i) {
+        float* line = edge + static_cast<size_t>(i) * step;
+        if (top + i < 0 || top + i >= in_h) {
+          std::memset(line, 0, step * sizeof(float));
+          continue;
+        }
+        std::memset(line, 0, static_cast<size_t>(left) * lanes_ * sizeof(float));
+        std::memcpy(line + static_cast<size_t>(left) * lanes_, plane + ((top + i) * in_w + first + left) * static_cast<ptrdiff_t>(lanes_),
+                    static_cast<size_t>(right - left) * lanes_ * sizeof(float));
+        std::memset(line + static_cast<size_t>(right) * lanes_, 0, static_cast<size_t>(width - right) * lanes_ * sizeof(float));
       }
-      std::memset(line, 0, static_cast<size_t>(left) * lanes_ * sizeof(float));
-      std::memcpy(line + static_cast<size_t>(left) * lanes_, plane + ((y + i) * in_w + x + left) * static_cast<ptrdiff_t>(lanes_),
-                  static_cast<size_t>(right - left) * lanes_ * sizeof(float));
-      std::memset(line + static_cast<size_t>(right) * lanes_, 0, static_cast<size_t>(size - right) * lanes_ * sizeof(float));
+      from = edge;
+    } else {
+      from = plane + (top * in_w + first) * static_cast<ptrdiff_t>(lanes_);
     }
-    input_(edge, a * lanes_, to, b.plane);
+    if (border)
+      transform_border(place, from, step, to);
+    else
+      kernels_->input[static_cast<size_t>(form_)](from, step, to, v_plane_);
   }
 }
 
 void WinogradConv::transform(size_t unit, const Arguments& a, float* shared) const noexcept {
-  const size_t vector = unit % in_vectors_, part = unit / in_vectors_, image = part / blocks_;
-  const float* x = a.x + image * in_vectors_ * shape_.in_h * shape_.in_w * lanes_;
-  transform_vector(block(part % blocks_), x, vector, shared + part * block_floats_);
+  const size_t vector = unit % in_vectors_, block = unit / in_vectors_;
+  transform_vector(blocks_[block], a.x, vector, shared + block * block_floats_);
 }
 
 void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, float* scratch) const noexcept {
-  const size_t chunk = unit % chunks_, part = unit / chunks_, image = part / blocks_;
-  const Block b = block(part % blocks_);
-  const float* v = shared + part * block_floats_;
+  const size_t chunk = unit % chunks_;
+  const Block& b = blocks_[unit / chunks_];
+  const float* v = shared + unit / chunks_ * block_floats_;
   if (!shared_) {
     float* own = scratch + product_floats_;
-    const float* x = a.x + image * in_vectors_ * shape_.in_h * shape_.in_w * lanes_;
-    for (size_t vector = 0; vector < in_vectors_; ++vector) transform_vector(b, x, vector, own);
+    for (size_t vector = 0; vector < in_vectors_; ++vector) transform_vector(b, a.x, vector, own);
     v = own;
   }
   const size_t in = shape_.in_channels, y_row = shape_.out_w * lanes_, y_plane = shape_.out_h * y_row;
-  const size_t tiles = ceil_div(b.tiles, static_cast<size_t>(tile_->rows[kPair]));
+  const size_t most = static_cast<size_t>(tile_->rows[kPair]);
   const size_t pairs = ceil_div(out_vectors_, kPair), last = share(pairs, chunks_, chunk + 1);
   Tile t;
   t.taps = &kNoTaps;
@@ -160,36 +220,46 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
   t.vector_stride = static_cast<ptrdiff_t>(lanes_);
   for (size_t pair = share(pairs, chunks_, chunk); pair < last; ++pair) {
     const size_t vectors = std::min(kPair, out_vectors_ - pair * kPair), lanes = vectors * lanes_;
-    const size_t product = odd_lines(b.tiles * lanes), lines = std::max<size_t>(1, lanes * sizeof(float) / 64);
+    const size_t lines = std::max<size_t>(1, lanes * sizeof(float) / 64);
     const float* w = a.w + pair * kPair * lanes_ * positions_ * in;
     t.pixel_stride = static_cast<ptrdiff_t>(lanes);
-    for (size_t position = 0; position < positions_; ++position, w += in * lanes)
+    for (size_t position = 0; position < positions_; ++position, w += in * lanes) {
+      const bool low = vertical_[1].takes_part[position / a_], narrow = horizontal_[1].takes_part[position % a_];
+      const size_t begin = narrow ? 0 : b.narrow, count = (low ? b.tiles : b.low_from) - begin;
+      if (count == 0) continue;
+      const size_t tiles = ceil_div(count, most);
       for (size_t i = 0; i < tiles; ++i) {
-        const size_t from = share(b.tiles, tiles, i), rows = share(b.tiles, tiles, i + 1) - from, half = (rows + 1) / 2;
+        const size_t from = begin + share(count, tiles, i), rows = begin + share(count, tiles, i + 1) - from, half = (rows + 1) / 2;
         t.w = w;
-        t.x[0] = v + position * b.plane + from * lanes_;
+        t.x[0] = v + position * v_plane_ + from * lanes_;
         t.x[1] = t.x[0] + half * lanes_;
-        t.y[0] = scratch + position * product + from * lanes;
+        t.y[0] = scratch + position * m_plane_ + from * lanes;
         t.y[1] = t.y[0] + half * lanes;
         // The next position's weights are asked for while this one computes, shared out over the tiles.
         t.prefetch = i < lines ? reinterpret_cast<const char*>(w + in * lanes) + i * in * 64 : nullptr;
+        t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(in * 64) : 0;
         tile_->packed[vectors][rows](t);
       }
+    }
     WinogradOutput o;
-    o.plane = product;
+    o.plane = m_plane_;
     o.low = epilogue_.low, o.high = epilogue_.high, o.clamps = epilogue_.clamps();
     o.row = y_row;
     for (size_t n = 0; n < vectors; ++n) {
-      const size_t vector = pair * kPair + n, at = (image * out_vectors_ + vector) * y_plane;
+      const size_t vector = pair * kPair + n;
       o.bias = a.bias ? a.bias + vector * lanes_ : nullptr;
       for (size_t i = 0; i < b.tiles; ++i) {
-        const size_t y = (b.first + i) / tiles_w_ * m_, x = (b.first + i) % tiles_w_ * m_, place = at + y * y_row + x * lanes_;
+        const Place& p = places_[b.first + i];
+        const size_t place = (p.image * out_vectors_ + vector) * y_plane + p.y * y_row + p.x * lanes_;
         o.m = scratch + i * lanes + n * lanes_;
         o.add = a.add ? a.add + place : nullptr;
         o.y = a.y + place;
-        o.rows = std::min(m_, shape_.out_h - y);
-        o.columns = std::min(m_, shape_.out_w - x);
-        output_(o);
+        o.rows = vertical_[p.low].outputs;
+        o.columns = horizontal_[p.narrow].outputs;
+        if (p.low || p.narrow)
+          output_border(p, o);
+        else
+          kernels_->output[static_cast<size_t>(form_)](o);
         if (epilogue_.after)
           for (size_t r = 0; r < o.rows; ++r)
             epilogue_.after(o.y + r * y_row, o.y + r * y_row, o.columns * lanes_, epilogue_.a, epilogue_.b);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions by Winograd's minimal filtering, on the packed layout: 3x3 of stride 1 with a quarter (f4) or four ninths (f2) of the
-// products, of stride 2 with 56 or 69 % of them. The image is cut into tiles of M x M outputs; for a block of tiles, everything between
-// input and output stays in L2.
+// Convolutions by Winograd's minimal filtering, on the packed layout: 3x3 of stride 1 with a quarter (f4), 31 % (f3) or four ninths (f2) of
+// the products, of stride 2 with 56 or 69 % of them. The images are cut into tiles of M x M outputs; for a block of tiles, everything
+// between input and output stays in L2. Tiles at the right and lower border that have fewer outputs take part at fewer positions.
 #pragma once
 #include <vector>
 
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/winograd_axis.h"
 
 namespace minnow::cpu {
 
@@ -32,6 +33,8 @@ class WinogradConv {
     return shape.kernel_h == taps && shape.kernel_w == taps && shape.stride_h == stride && shape.stride_w == stride &&
            shape.dilation_h == 1 && shape.dilation_w == 1 && shape.groups == 1;
   }
+  /// Products for one input and one output channel, of all tiles of one image.
+  static double products(const ConvShape& shape, WinogradForm form);
   WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
 
   size_t weight_floats() const noexcept { return positions_ * out_vectors_ * lanes_ * shape_.in_channels; }
@@ -42,31 +45,49 @@ class WinogradConv {
 
   /// First all transform units, then, once they are done, all product units. Where `shared_floats` is zero there is nothing to transform
   /// beforehand: every product unit does it in its own scratch.
-  size_t transform_units() const noexcept { return shared_ ? shape_.batch * blocks_ * in_vectors_ : 0; }
-  size_t shared_floats() const noexcept { return shared_ ? shape_.batch * blocks_ * block_floats_ : 0; }
+  size_t transform_units() const noexcept { return shared_ ? blocks_.size() * in_vectors_ : 0; }
+  size_t shared_floats() const noexcept { return shared_ ? blocks_.size() * block_floats_ : 0; }
   void transform(size_t unit, const Arguments& arguments, float* shared) const noexcept;
-  size_t units() const noexcept { return shape_.batch * blocks_ * chunks_; }
+  size_t units() const noexcept { return blocks_.size() * chunks_; }
   size_t scratch_floats() const noexcept { return product_floats_ + (shared_ ? 0 : block_floats_); }
   void run(size_t unit, const Arguments& arguments, const float* shared, float* scratch) const noexcept;
 
  private:
-  struct Block {
-    size_t first, tiles, plane;  // plane: floats between the positions of the transformed input
+  // Where a tile's first output lies, and whether it is a border tile of fewer columns, of fewer rows.
+  struct Place {
+    size_t image, y, x;
+    bool narrow, low;
   };
-  Block block(size_t index) const noexcept;
-  void transform_vector(const Block& block, const float* image, size_t vector, float* v) const noexcept;
+  // Tiles are sorted by kind: narrow, whole, low, both. So those that take part at any one position are neighbours.
+  struct Block {
+    size_t first, tiles;      // in places_
+    size_t narrow, low_from;  // narrow tiles at the beginning; where the low ones begin
+  };
+  // What lies along one axis: whole tiles (index 0) or border tiles (1).
+  struct Axis {
+    size_t outputs = 0, inputs = 0, count = 0;  // count: of positions
+    std::vector<size_t> positions;
+    std::vector<float> input, output;
+    bool takes_part[kMostWinogradPositions] = {};
+  };
+  void add_axis(size_t outputs, Axis (&axis)[2]) const;
+  void transform_vector(const Block& block, const float* x, size_t vector, float* v) const noexcept;
+  void transform_border(const Place& place, const float* from, size_t row, float* v) const noexcept;
+  void output_border(const Place& place, WinogradOutput output) const noexcept;
 
   ConvShape shape_;
   Epilogue epilogue_;
   const TileKernels* tile_;
-  void (*input_)(const float*, size_t, float*, size_t);
-  void (*output_)(const WinogradOutput&);
+  const WinogradKernels* kernels_;
   WinogradForm form_;
   size_t lanes_, m_, a_, step_, positions_;  // M; positions along an axis; inputs between tiles; positions
   size_t in_vectors_, out_vectors_;
-  size_t tiles_w_, tiles_;
-  size_t blocks_, chunks_ = 1;
+  Axis vertical_[2], horizontal_[2];
+  std::vector<Place> places_;
+  std::vector<Block> blocks_;
+  size_t chunks_ = 1;
   bool shared_ = false;
+  size_t v_plane_, m_plane_;  // floats between the positions of the transformed input; of the products
   size_t block_floats_, product_floats_;
 };
 

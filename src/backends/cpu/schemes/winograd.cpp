@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv and minnow.FusedConv by Winograd's minimal filtering: 3x3 kernels of stride 1 and 2, in tiles of 2 x 2 and 4 x 4 outputs.
-#include "backends/cpu/kernels/winograd_conv.h"
+// Conv and minnow.FusedConv by Winograd's minimal filtering: 3x3 kernels of stride 1 and 2, in tiles of 2 x 2, 3 x 3 and 4 x 4 outputs, and
+// kernels of stride 2 on a plain image of few channels.
+#include "backends/cpu/kernels/stride2_conv.h"
 
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
@@ -11,57 +12,115 @@ namespace {
 
 WinogradConv::Options options_of(const Device& device, WinogradForm form) { return {form, static_cast<size_t>(device.threads), device.l2}; }
 
+double seconds_of(const ConvShape& s, const Device& device, WinogradForm form) {
+  const WinogradNumbers numbers = numbers_of(form);
+  const size_t lanes = static_cast<size_t>(device.pack);
+  const double in = static_cast<double>(s.in_channels), out = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);
+  const double positions = numbers.positions * numbers.positions;
+  const double each = static_cast<double>(s.batch) * WinogradConv::products(s, form);
+  // Sums of few products: a tile costs about as much as six channels beside them.
+  const double products = device.flop_time(2 * each * (in + 6) * out, 0.92);
+  // The weights grow with the positions. Those of several layers push each other out of the last cache: then memory decides.
+  const double bytes = 4 * positions * in * out;
+  const double weights = bytes > static_cast<double>(device.l3) / 8 ? bytes / device.memory_bandwidth : device.byte_time(bytes);
+  const double transforms = device.flop_time(6 * each * (in + out), 0.3);
+  return std::max(products, weights) + transforms + 1e-6;
+}
+
 Estimate estimate(const NodeView& node, const Device& device, WinogradForm form) {
   const WinogradNumbers numbers = numbers_of(form);
   if (numbers.outputs > 2 && device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
   if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (!WinogradConv::can_serve(s, form)) return declined("the kernel is not 3x3 of stride {}, dilation 1 and one group", numbers.stride);
-  const size_t lanes = static_cast<size_t>(device.pack);
-  const double in = static_cast<double>(s.in_channels), out = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);
-  const size_t tile = static_cast<size_t>(numbers.outputs);
-  const double positions = numbers.positions * numbers.positions;
-  const double tiles = static_cast<double>(s.batch * ceil_div(s.out_h, tile) * ceil_div(s.out_w, tile));
-  const double products = device.flop_time(2 * positions * tiles * in * out, 0.85);
-  // The weights grow with the positions: where they come from memory, that decides.
-  const double weights = device.byte_time(4 * positions * in * out);
-  const double transforms = device.flop_time(6 * positions * tiles * (in + out), 0.3);
-  Estimate estimate(std::max(products, weights) + transforms + 1e-6);
+  Estimate estimate(seconds_of(s, device, form));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;
 }
 
-class WinogradKernel final : public Kernel {
- public:
-  WinogradKernel(PrepareContext& context, WinogradForm form)
-      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), form),
-              epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
-    const std::string packing = format("winograd {} {}", static_cast<int>(form), context.device().name);
-    weights_ = context.packed(1, packing, conv_.weight_floats() * sizeof(float),
-                              [&](const TensorView& w, void* out) { conv_.pack_weights(w.data<float>(), static_cast<float*>(out)); });
-    if (context.node().has_input(2))
-      bias_ = context.packed(2, packing, conv_.bias_floats() * sizeof(float),
-                             [&](const TensorView& b, void* out) { conv_.pack_bias(b.data<float>(), static_cast<float*>(out)); });
-    if (conv_.shared_floats()) shared_ = context.reserve_scratch(conv_.shared_floats() * sizeof(float));
-    units_.reserve(context, conv_.units(), conv_.scratch_floats());
-  }
+Estimate estimate_first_layer(const NodeView& node, const Device& device) {
+  if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
+  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  const ConvShape s = conv_shape(node);
+  if (4 * s.in_channels > 16) return declined("{} channels are better served from the packed layout", s.in_channels);
+  const std::optional<WinogradForm> form = Stride2Conv::form_of(s);
+  if (!form) return declined("the kernel is not of stride 2, dilation 1, one group and between 5x5 and 8x8");
+  if (*form == WinogradForm::four_f4 && cpu_device(device).isa == Isa::sse4)
+    return declined("without fused multiply-adds its error is over four times that of plain sums");
+  const ConvShape blocks = Stride2Conv::blocks_of(s);
+  const double bytes = 8.0 * static_cast<double>(s.batch * s.in_channels * s.in_h * s.in_w);
+  Estimate estimate(seconds_of(blocks, device, *form) + 2 * device.byte_time(bytes));
+  estimate.packed_inputs = 8;
+  estimate.packed_outputs = 1;
+  return estimate;
+}
 
-  void run(RunContext& context) noexcept override {
-    const WinogradConv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
-                                            static_cast<const float*>(bias_.get()), context.has_input(3) ? context.in<float>(3) : nullptr,
-                                            context.out<float>(0)};
+// Either of the two convolutions: what they share.
+class WinogradKernel : public Kernel {
+ protected:
+  void prepare(PrepareContext& context, const WinogradConv& conv, std::string_view name, WinogradForm form,
+               FunctionRef<void(const float* w, float* out)> pack) {
+    const std::string packing = format("{} {} {}", name, static_cast<int>(form), context.device().name);
+    weights_ = context.packed(1, packing, conv.weight_floats() * sizeof(float),
+                              [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
+    if (context.node().has_input(2))
+      bias_ = context.packed(2, packing, conv.bias_floats() * sizeof(float),
+                             [&](const TensorView& b, void* out) { conv.pack_bias(b.data<float>(), static_cast<float*>(out)); });
+    if (conv.shared_floats()) shared_ = context.reserve_scratch(conv.shared_floats() * sizeof(float));
+    units_.reserve(context, conv.units(), conv.scratch_floats());
+  }
+  void run(RunContext& context, const WinogradConv& conv, const float* x) const noexcept {
+    const WinogradConv::Arguments arguments{x, static_cast<const float*>(weights_.get()), static_cast<const float*>(bias_.get()),
+                                            context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
     float* shared = context.scratch_at<float>(shared_);
-    if (conv_.transform_units())
-      context.parallel_for(conv_.transform_units(), [&](size_t unit) { conv_.transform(unit, arguments, shared); });
-    units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, shared, scratch); });
+    if (conv.transform_units()) context.parallel_for(conv.transform_units(), [&](size_t unit) { conv.transform(unit, arguments, shared); });
+    units_.run(context, [&](size_t unit, float* scratch) { conv.run(unit, arguments, shared, scratch); });
   }
 
  private:
-  WinogradConv conv_;
   std::shared_ptr<const void> weights_, bias_;
   size_t shared_ = 0;
   Units units_;
+};
+
+class PackedKernel final : public WinogradKernel {
+ public:
+  PackedKernel(PrepareContext& context, WinogradForm form)
+      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), form),
+              epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
+    prepare(context, conv_, "winograd", form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
+  }
+  void run(RunContext& context) noexcept override { WinogradKernel::run(context, conv_, context.in<float>(0)); }
+
+ private:
+  WinogradConv conv_;
+};
+
+class FirstLayerKernel final : public WinogradKernel {
+ public:
+  FirstLayerKernel(PrepareContext& context, WinogradForm form)
+      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), form),
+              epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
+    blocks_ = context.reserve_scratch(conv_.blocks_floats() * sizeof(float));
+    const ConvShape s = conv_shape(context.node());
+    const std::string name = format("winograd of blocks, pads {} {}", s.pad_top % 2, s.pad_left % 2);
+    prepare(context, conv_.conv(), name, form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
+  }
+  void run(RunContext& context) noexcept override {
+    const float* x = context.in<float>(0);
+    float* blocks = context.scratch_at<float>(blocks_);
+    constexpr size_t kEach = 8;
+    const size_t rows = conv_.gather_units();
+    context.parallel_for(ceil_div(rows, kEach), [&](size_t task) {
+      for (size_t row = task * kEach; row < std::min(rows, (task + 1) * kEach); ++row) conv_.gather(row, x, blocks);
+    });
+    WinogradKernel::run(context, conv_.conv(), blocks);
+  }
+
+ private:
+  Stride2Conv conv_;
+  size_t blocks_;
 };
 
 template <WinogradForm kForm>
@@ -70,7 +129,10 @@ Estimate estimate_form(const NodeView& node, const Device& device) {
 }
 template <WinogradForm kForm>
 std::unique_ptr<Kernel> prepare_form(PrepareContext& context) {
-  return std::make_unique<WinogradKernel>(context, kForm);
+  return std::make_unique<PackedKernel>(context, kForm);
+}
+std::unique_ptr<Kernel> prepare_first_layer(PrepareContext& context) {
+  return std::make_unique<FirstLayerKernel>(context, *Stride2Conv::form_of(conv_shape(context.node())));
 }
 
 #define MINNOW_WINOGRAD_ROWS(name, form) \
@@ -78,9 +140,12 @@ std::unique_ptr<Kernel> prepare_form(PrepareContext& context) {
 
 constexpr Scheme kSchemes[] = {
     MINNOW_WINOGRAD_ROWS("conv.winograd_f2", WinogradForm::f2),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f3", WinogradForm::f3),
     MINNOW_WINOGRAD_ROWS("conv.winograd_f4", WinogradForm::f4),
     MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f2", WinogradForm::stride2_f2),
     MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f4", WinogradForm::stride2_f4),
+    {"Conv", "conv.winograd_first_layer", estimate_first_layer, prepare_first_layer},
+    {"minnow.FusedConv", "conv.winograd_first_layer", estimate_first_layer, prepare_first_layer},
 };
 #undef MINNOW_WINOGRAD_ROWS
 
