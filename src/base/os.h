@@ -47,6 +47,9 @@ size_t peak_resident_bytes();
 /// Lets go of the memory behind bytes of a MappedFile that are not needed for now (whole pages only; they are read again when touched).
 /// Does nothing for other memory.
 void release_mapped(const void* data, size_t bytes) noexcept;
+/// Asks for pages of kHugePage bytes behind [memory, memory + bytes), which begins at a multiple of that. Only a wish.
+void prefer_huge_pages(void* memory, size_t bytes) noexcept;
+inline constexpr size_t kHugePage = 2 << 20;
 /// Number of cores that this process may use.
 int available_cores();
 /// Keeps the calling thread on the i-th of them from now on (modulo their number). False where the system refuses.

@@ -175,6 +175,12 @@ size_t peak_resident_bytes() {
   return static_cast<size_t>(usage.ru_maxrss) * 1024;
 }
 
+void prefer_huge_pages(void* memory, size_t bytes) noexcept {
+#ifdef MADV_HUGEPAGE
+  madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+}
+
 int available_cores() {
 #if defined(__linux__)
   cpu_set_t set;
