@@ -70,7 +70,7 @@ class WinogradKernel : public Kernel {
     if (conv.shared_floats()) shared_ = context.reserve_scratch(conv.shared_floats() * sizeof(float));
     units_.reserve(context, conv.units(), conv.scratch_floats());
   }
-  void run(RunContext& context, const WinogradConv& conv, const float* x) const noexcept {
+  void run_conv(RunContext& context, const WinogradConv& conv, const float* x) const noexcept {
     const WinogradConv::Arguments arguments{x, static_cast<const float*>(weights_.get()), static_cast<const float*>(bias_.get()),
                                             context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
     float* shared = context.scratch_at<float>(shared_);
@@ -91,7 +91,7 @@ class PackedKernel final : public WinogradKernel {
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
     prepare(context, conv_, "winograd", form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
   }
-  void run(RunContext& context) noexcept override { WinogradKernel::run(context, conv_, context.in<float>(0)); }
+  void run(RunContext& context) noexcept override { run_conv(context, conv_, context.in<float>(0)); }
 
  private:
   WinogradConv conv_;
@@ -115,7 +115,7 @@ class FirstLayerKernel final : public WinogradKernel {
     context.parallel_for(ceil_div(rows, kEach), [&](size_t task) {
       for (size_t row = task * kEach; row < std::min(rows, (task + 1) * kEach); ++row) conv_.gather(row, x, blocks);
     });
-    WinogradKernel::run(context, conv_.conv(), blocks);
+    run_conv(context, conv_.conv(), blocks);
   }
 
  private:
