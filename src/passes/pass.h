@@ -64,6 +64,7 @@ void move_quantization(Graph&, PassContext&);
 void gather_quantized_islands(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);
 void fuse_elementwise(Graph&, PassContext&);
+void raise_attention(Graph&, PassContext&);
 void remove_dead_code(Graph&, PassContext&);
 
 }  // namespace minnow

@@ -31,6 +31,7 @@ constexpr Pass kPasses[] = {
      gather_quantized_islands, kSimplify},
     {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kFuse},
     {"fuse_products", "bias, residual, activation, transposed and scaled factors join Conv, Gemm and MatMul", fuse_products, kFuse},
+    {"raise_attention", "products with a softmax between them become Attention", raise_attention, kGroup},
     {"fuse_elementwise", "elementwise nodes in a row run in one pass over their elements", fuse_elementwise, kGroup},
     {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kBoth, true},
 };

@@ -290,6 +290,44 @@ std::vector<SchemeCase> recurrent_cases() {
   return cases;
 }
 
+std::vector<SchemeCase> attention_cases() {
+  std::vector<SchemeCase> cases;
+  const auto condition = [](const Shape& shape) {
+    Tensor tensor(DType::boolean, shape);
+    for (int64_t i = 0; i < shape.elements(); ++i) tensor.writable().data<uint8_t>()[i] = i % 5 != 0;
+    return tensor;
+  };
+  // {batch, query heads, key heads, queries, keys, width, width of values, keys in the cache}
+  const std::array<int64_t, 8> sizes[] = {{1, 1, 1, 1, 1, 1, 1, 0},       {2, 3, 3, 5, 7, 8, 8, 0},    {1, 4, 2, 33, 33, 17, 9, 0},
+                                          {1, 6, 6, 128, 128, 64, 64, 0}, {2, 2, 1, 1, 1, 16, 40, 30}, {1, 2, 2, 40, 70, 32, 33, 5},
+                                          {1, 1, 1, 300, 100, 20, 16, 0}};
+  for (const auto& [batch, q_heads, kv_heads, queries, keys, head, v_head, past] : sizes)
+    for (int64_t causal : {0, 1})
+      for (int mask = 0; mask < 6; ++mask)
+        for (const bool packed : {false, true}) {
+          const auto shape = [&, b = batch, packed = packed](int64_t heads, int64_t length, int64_t width) {
+            return packed ? Shape{b, length, heads * width} : Shape{b, heads, length, width};
+          };
+          const int64_t all = keys + past;
+          Tensor masks[] = {Tensor(),
+                            normal({queries, all}, 5),
+                            normal({batch, 1, 1, all}, 5),
+                            normal({q_heads, queries, all}, 5),
+                            condition({batch, 1, queries, all}),
+                            condition({queries, std::max<int64_t>(1, all - 2)})};
+          if (mask == 1 && queries > 1)  // a query that sees nothing
+            for (int64_t i = 0; i < all; ++i) masks[1].writable().data<float>()[all + i] = -INFINITY;
+          std::vector<Tensor> inputs = {normal(shape(q_heads, queries, head)), normal(shape(kv_heads, keys, head), 2),
+                                        normal(shape(kv_heads, keys, v_head), 3), masks[mask]};
+          if (past) inputs.insert(inputs.end(), {normal({batch, kv_heads, past, head}, 6), normal({batch, kv_heads, past, v_head}, 7)});
+          Attributes attributes = {{"is_causal", causal}};
+          if (packed) attributes.set("q_num_heads", q_heads), attributes.set("kv_num_heads", kv_heads);
+          if (mask == 2) attributes.set("scale", 0.3f);
+          cases.push_back({"Attention", inputs, attributes, {}, past ? size_t{3} : size_t{1}});
+        }
+  return cases;
+}
+
 std::vector<SchemeCase> row_cases() {
   std::vector<SchemeCase> cases;
   for (const char* op : {"Softmax", "LogSoftmax"})
@@ -393,8 +431,8 @@ class SchemesTest : public EveryIsa {
 };
 
 TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
-  for (const auto& cases : {conv_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(), recurrent_cases(),
-                            row_cases(), movement_cases(), layout_cases()})
+  for (const auto& cases : {conv_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(), attention_cases(),
+                            recurrent_cases(), row_cases(), movement_cases(), layout_cases()})
     check(cases);
   for (const std::string& name : scheme_names(GetParam())) EXPECT_TRUE(seen_.count(name)) << name << " has no case here";
 }

@@ -15,7 +15,8 @@
   DO(target, WinogradKernels)            \
   DO(target, RowKernels)                 \
   DO(target, ResampleKernels)            \
-  DO(target, RecurrentKernels)
+  DO(target, RecurrentKernels)           \
+  DO(target, AttentionKernels)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \

@@ -2,6 +2,7 @@
 // The tables of kernels of one instruction set.
 #pragma once
 #include "backends/cpu/isa.h"
+#include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/binary.h"
 #include "backends/cpu/kernels/lanewise.h"
 #include "backends/cpu/kernels/layout.h"
@@ -28,6 +29,7 @@ struct Kernels {
   const RowKernels* rows;
   const ResampleKernels* resample;
   const RecurrentKernels* recurrent;
+  const AttentionKernels* attention;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

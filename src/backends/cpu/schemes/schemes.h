@@ -9,6 +9,7 @@
 
 namespace minnow::cpu {
 
+std::span<const Scheme> attention_schemes();
 std::span<const Scheme> binary_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();

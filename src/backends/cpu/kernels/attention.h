@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax over scores as register tiles write them and read them again.
+#pragma once
+#include <cstddef>
+
+namespace minnow::cpu {
+
+/// One row of scores: vectors `stride` floats apart, of which the first `count` > 0 floats matter.
+struct ScoreRow {
+  float* scores;
+  size_t stride, count;
+  const float* add = nullptr;  // [count], added first: a mask; null: nothing
+};
+
+struct AttentionKernels {
+  /// The scores become their softmax. Where all are minus infinity they become 0: a query that sees nothing.
+  void (*softmax)(const ScoreRow& row);
+};
+
+}  // namespace minnow::cpu

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention in one pass: for a block of queries of one head the scores stay in the second-level cache from the product with the keys
+// over softmax to the product with the values. Keys and values are brought into panels once for each head.
+#include "graph/attention.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
+
+namespace minnow::cpu {
+namespace {
+
+enum Input : size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kUsedKeys };
+enum Output : size_t { kResult, kPresentKey, kPresentValue, kScores };
+constexpr size_t kPair = 2;  // vectors of a panel
+constexpr ptrdiff_t kNoTaps = 0;
+
+size_t size(int64_t value) { return static_cast<size_t>(value); }
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})
+    if (node.has_input(i) && node.input_dtype(i) != DType::f32)
+      return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
+  if (node.has_input(kMask) && node.input_dtype(kMask) != DType::f32 && node.input_dtype(kMask) != DType::boolean)
+    return declined("the dtype of the mask is {}", node.input_dtype(kMask));
+  if (node.has_input(kUsedKeys)) return declined("the number of keys depends on the data");
+  if (node.output_count() > kScores && node.has_output(kScores)) return declined("the scores are wanted");
+  const AttentionGeometry a = AttentionGeometry::of(node);
+  if (a.softcap != 0) return declined("the scores are capped");
+  if (const int64_t* precision = node.find<int64_t>("softmax_precision"); precision && *precision != static_cast<int64_t>(DType::f32))
+    return declined("softmax is wanted in another precision");
+  if (a.output_shape().elements() == 0 || a.keys() == 0 || a.head == 0) return declined("a tensor is empty");
+  const double scores = static_cast<double>(a.scores_shape().elements());
+  double bytes = 0;
+  for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})
+    if (node.has_input(i)) bytes += 8 * static_cast<double>(node.input_shape(i).elements());
+  return Estimate(device.flop_time(2 * scores * static_cast<double>(a.head + a.v_head), 0.75) + device.flop_time(scores * 40) +
+                  device.byte_time(bytes) + 1e-6);
+}
+
+class AttentionKernel final : public Kernel {
+ public:
+  explicit AttentionKernel(PrepareContext& context)
+      : a_(AttentionGeometry::of(context.node())), kernels_(*cpu_device(context.device()).kernels), lanes_(kernels_.lanes) {
+    const NodeView& node = context.node();
+    keys_ = size(a_.keys()), head_ = size(a_.head), v_head_ = size(a_.v_head), queries_ = size(a_.queries);
+    key_vectors_ = ceil_div(keys_, lanes_), value_vectors_ = ceil_div(v_head_, lanes_);
+    // A block's scores take a third of the second-level cache at most; it does not depend on the number of threads: results must not.
+    const size_t most = size(kernels_.tile->rows[kPair]);
+    rows_ = std::clamp(context.device().l2 / 3 / sizeof(float) / std::max<size_t>(1, key_vectors_ * lanes_), most, 5 * most);
+    blocks_ = ceil_div(queries_, rows_);
+    rows_ = ceil_div(queries_, blocks_);
+    const size_t heads = size(a_.batch * a_.kv_heads);
+    key_floats_ = key_vectors_ * lanes_ * head_, value_floats_ = value_vectors_ * lanes_ * keys_;
+    keys_offset_ = context.reserve_scratch(heads * key_floats_ * sizeof(float));
+    values_offset_ = context.reserve_scratch(heads * value_floats_ * sizeof(float));
+    if (node.has_input(kMask)) {
+      boolean_mask_ = node.input_dtype(kMask) == DType::boolean;
+      const Shape& mask = node.input_shape(kMask);
+      mask_columns_ = size(mask.back());
+      int64_t stride = mask.back();
+      for (size_t i = 1; i < mask.rank(); ++i) {  // rows, heads, batch
+        const int64_t extent = mask[mask.rank() - 1 - i];
+        mask_strides_[i - 1] = extent == 1 ? 0 : size(stride);
+        stride *= extent;
+      }
+      mask_in_place_ = !boolean_mask_ && mask_columns_ == keys_;
+    }
+    const size_t row_floats = key_vectors_ * lanes_;
+    units_.reserve(context, size(a_.batch * a_.q_heads) * blocks_,
+                   rows_ * (ceil_div(head_, lanes_) * lanes_ + row_floats + kPair * lanes_) + row_floats);
+  }
+
+  void run(RunContext& context) noexcept override {
+    context.parallel_for(size(a_.batch * a_.kv_heads), [&](size_t head) { pack(context, head); });
+    units_.run(context, [&](size_t unit, float* scratch) { attend(context, unit / blocks_, unit % blocks_, scratch); });
+  }
+
+ private:
+  /// Rows of one head: `width` floats each, `stride` apart.
+  struct Rows {
+    const float* data;
+    size_t stride;
+  };
+  Rows rows_of(const float* data, int64_t head, int64_t heads, int64_t length, int64_t width) const noexcept {
+    const int64_t b = head / heads, h = head % heads;
+    if (a_.packed) return {data + (b * length * heads + h) * width, size(heads * width)};
+    return {data + head * length * width, size(width)};
+  }
+
+  // Panels of keys [head][lanes of the panel] with the scale, and of values [key][lanes of the panel]; what is beyond is zero.
+  void pack(RunContext& context, size_t head) const noexcept {
+    float* key_panels = context.scratch_at<float>(keys_offset_) + head * key_floats_;
+    float* value_panels = context.scratch_at<float>(values_offset_) + head * value_floats_;
+    const size_t past = size(a_.past), added = size(a_.added);
+    const Rows k = rows_of(context.in<float>(kKey), static_cast<int64_t>(head), a_.kv_heads, a_.added, a_.head);
+    const Rows v = rows_of(context.in<float>(kValue), static_cast<int64_t>(head), a_.kv_heads, a_.added, a_.v_head);
+    const float *past_k = nullptr, *past_v = nullptr;
+    if (context.has_input(kPastKey)) {
+      past_k = context.in<float>(kPastKey) + head * past * head_;
+      past_v = context.in<float>(kPastValue) + head * past * v_head_;
+    }
+    const auto present = [&](Output output, const float* from, const Rows& rows, size_t width) {
+      if (!context.has_output(output)) return;
+      float* to = context.out<float>(output) + head * keys_ * width;
+      if (from) std::memcpy(to, from, past * width * sizeof(float));
+      for (size_t i = 0; i < added; ++i) std::memcpy(to + (past + i) * width, rows.data + i * rows.stride, width * sizeof(float));
+    };
+    present(kPresentKey, past_k, k, head_);
+    present(kPresentValue, past_v, v, v_head_);
+
+    const float scale = static_cast<float>(a_.scale);
+    for (size_t vector = 0; vector < key_vectors_; vector += kPair) {
+      const size_t lanes = std::min(kPair, key_vectors_ - vector) * lanes_, first = vector * lanes_, last = std::min(keys_, first + lanes);
+      float* out = key_panels + first * head_;
+      const size_t old = std::clamp(past, first, last);  // keys [first, old) come from the cache
+      if (last < first + lanes)
+        for (size_t i = 0; i < head_; ++i) std::fill(out + i * lanes + last - first, out + (i + 1) * lanes, 0.0f);
+      if (old > first) kernels_.layout->transpose(past_k + first * head_, head_, old - first, head_, out, lanes);
+      if (last > old) kernels_.layout->transpose(k.data + (old - past) * k.stride, k.stride, last - old, head_, out + old - first, lanes);
+      (*kernels_.unary)[Unary::scale](out, out, head_ * lanes, scale, 0);
+    }
+    for (size_t vector = 0; vector < value_vectors_; vector += kPair) {
+      const size_t lanes = std::min(kPair, value_vectors_ - vector) * lanes_, column = vector * lanes_;
+      const size_t columns = std::min(lanes, v_head_ - column);
+      float* out = value_panels + column * keys_;
+      for (size_t i = 0; i < keys_; ++i, out += lanes) {
+        const float* row = i < past ? past_v + i * v_head_ : v.data + (i - past) * v.stride;
+        std::memcpy(out, row + column, columns * sizeof(float));
+        std::fill(out + columns, out + lanes, 0.0f);
+      }
+    }
+  }
+
+  // y[row][n] = sum over k of x[row][k] w[k][n] for a panel of some vectors; x is [k / lanes][rows][lanes].
+  void multiply(const float* x, size_t rows, size_t depth, const float* w, size_t vectors, float* y, size_t row_stride,
+                size_t vector_stride) const noexcept {
+    Tile t;
+    t.taps = &kNoTaps;
+    t.blocks = depth / lanes_;
+    t.rest = depth % lanes_;
+    t.block_stride = static_cast<ptrdiff_t>(rows * lanes_);
+    t.pixel_stride = static_cast<ptrdiff_t>(row_stride);
+    t.vector_stride = static_cast<ptrdiff_t>(vector_stride);
+    t.w = w;
+    const size_t tiles = ceil_div(rows, size(kernels_.tile->rows[vectors]));
+    for (size_t i = 0; i < tiles; ++i) {
+      const size_t first = share(rows, tiles, i), count = share(rows, tiles, i + 1) - first, half = (count + 1) / 2;
+      t.x[0] = x + first * lanes_;
+      t.x[1] = t.x[0] + half * lanes_;
+      t.y[0] = y + first * row_stride;
+      t.y[1] = t.y[0] + half * row_stride;
+      kernels_.tile->packed[vectors][count](t);
+    }
+  }
+
+  void attend(RunContext& context, size_t head, size_t block, float* scratch) const noexcept {
+    const size_t first = share(queries_, blocks_, block), rows = share(queries_, blocks_, block + 1) - first;
+    const size_t batch = head / size(a_.q_heads), shared = batch * size(a_.kv_heads) + head % size(a_.q_heads) / size(a_.group());
+    float* q = scratch;
+    float* scores = q + rows_ * ceil_div(head_, lanes_) * lanes_;
+    float* mask_row = scores + rows_ * key_vectors_ * lanes_;
+    float* edge = mask_row + key_vectors_ * lanes_;
+    const Rows from = rows_of(context.in<float>(kQuery), static_cast<int64_t>(head), a_.q_heads, a_.queries, a_.head);
+    for (size_t i = 0; i < head_; i += lanes_)
+      for (size_t r = 0; r < rows; ++r)
+        std::memcpy(q + (i / lanes_ * rows + r) * lanes_, from.data + (first + r) * from.stride + i,
+                    std::min(lanes_, head_ - i) * sizeof(float));
+
+    const float* key_panels = context.scratch_at<float>(keys_offset_) + shared * key_floats_;
+    const size_t seen = a_.causal ? std::min(keys_, size(a_.past) + first + rows) : keys_;  // by the last query
+    for (size_t vector = 0; vector * lanes_ < seen; vector += kPair)
+      multiply(q, rows, head_, key_panels + vector * lanes_ * head_, std::min(kPair, key_vectors_ - vector),
+               scores + vector * rows * lanes_, lanes_, rows * lanes_);
+
+    for (size_t r = 0; r < rows; ++r) {
+      ScoreRow row{scores + r * lanes_, rows * lanes_, a_.causal ? std::min(keys_, size(a_.past) + first + r + 1) : keys_};
+      if (context.has_input(kMask)) row.add = mask_of(context, batch, head % size(a_.q_heads), first + r, mask_row);
+      kernels_.attention->softmax(row);
+      for (size_t vector = ceil_div(row.count, lanes_); vector * lanes_ < seen; ++vector)
+        std::fill_n(scores + (vector * rows + r) * lanes_, lanes_, 0.0f);
+    }
+
+    const float* value_panels = context.scratch_at<float>(values_offset_) + shared * value_floats_;
+    const size_t stride = a_.packed ? size(a_.q_heads) * v_head_ : v_head_;
+    float* y = context.out<float>(kResult) +
+               (a_.packed ? (batch * queries_ + first) * stride + head % size(a_.q_heads) * v_head_ : (head * queries_ + first) * v_head_);
+    for (size_t vector = 0; vector < value_vectors_; vector += kPair) {
+      const size_t vectors = std::min(kPair, value_vectors_ - vector), column = vector * lanes_;
+      const float* w = value_panels + column * keys_;
+      if (column + vectors * lanes_ <= v_head_) {
+        multiply(scores, rows, seen, w, vectors, y + column, stride, lanes_);
+        continue;
+      }
+      // The last columns go through a buffer of whole vectors.
+      multiply(scores, rows, seen, w, vectors, edge, vectors * lanes_, lanes_);
+      for (size_t r = 0; r < rows; ++r)
+        std::memcpy(y + r * stride + column, edge + r * vectors * lanes_, (v_head_ - column) * sizeof(float));
+    }
+  }
+
+  // What is added to the scores of one query.
+  const float* mask_of(RunContext& context, size_t batch, size_t head, size_t row, float* to) const noexcept {
+    constexpr float kExcluded = -std::numeric_limits<float>::infinity();
+    const size_t at = batch * mask_strides_[2] + head * mask_strides_[1] + row * mask_strides_[0];
+    if (mask_in_place_) return context.in<float>(kMask) + at;
+    for (size_t i = 0; i < keys_; ++i) {
+      if (i >= mask_columns_)
+        to[i] = kExcluded;
+      else if (boolean_mask_)
+        to[i] = context.in<uint8_t>(kMask)[at + i] ? 0 : kExcluded;
+      else
+        to[i] = context.in<float>(kMask)[at + i];
+    }
+    return to;
+  }
+
+  AttentionGeometry a_;
+  const Kernels& kernels_;
+  size_t lanes_, keys_ = 0, head_ = 0, v_head_ = 0, queries_ = 0, key_vectors_ = 0, value_vectors_ = 0;
+  size_t rows_ = 0, blocks_ = 1;  // queries of one block, at most; blocks of one head
+  size_t key_floats_ = 0, value_floats_ = 0, keys_offset_ = 0, values_offset_ = 0;
+  bool boolean_mask_ = false, mask_in_place_ = false;
+  size_t mask_columns_ = 0, mask_strides_[3] = {0, 0, 0};
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<AttentionKernel>(context); }
+
+constexpr Scheme kSchemes[] = {
+    {"Attention", "attention", estimate, prepare},
+};
+
+}  // namespace
+
+std::span<const Scheme> attention_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// softmax(scale Q K^T + mask) V written out becomes Attention; where the heads were split from and are joined to one dimension by Reshape
+// and Transpose, it takes and gives that dimension itself. Runs where products have taken in their scales and biases.
+#include "passes/rewrite.h"
+
+namespace minnow {
+namespace {
+
+bool is_product(const Node* node) { return node && (node->op() == "MatMul" || node->op() == "minnow.FusedMatMul"); }
+
+bool is_transpose(const Node* node, const Ints& perm) {
+  const Ints* own = node && node->op() == "Transpose" ? ints_attribute(*node, "perm") : nullptr;
+  return own && *own == perm;
+}
+
+class AttentionRaiser {
+ public:
+  AttentionRaiser(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  void run() {
+    for (Node& node : graph_.nodes())
+      if (is_product(&node)) raise(node);
+  }
+
+ private:
+  struct Parts {
+    Value *q = nullptr, *k = nullptr, *v = nullptr, *mask = nullptr;
+    bool keys_first = false;  // k is [batch, heads, keys, width], else the last two are swapped
+    float scale = 1;
+  };
+
+  static bool is_plain_product(const Node& node) {
+    return node.op() == "MatMul" ||
+           (real_attribute(node, "alpha", 1) == 1 && int_attribute(node, "transA", 0) == 0 && int_attribute(node, "transB", 0) == 0 &&
+            !node.input(2) && !node.input(3) && text_attribute(node, "activation").empty());
+  }
+
+  /// A tensor that is added to scores: its shape must be one that a mask may have, with all columns.
+  static bool is_mask(const Value& mask, const Value& scores) {
+    const auto rank = rank_of(mask);
+    if (!rank || *rank < 1 || *rank > 4 || !same_dtype(mask, scores)) return false;
+    for (size_t i = 0; i < *rank; ++i) {
+      const Dim &own = (*mask.type.dims)[*rank - 1 - i], &full = (*scores.type.dims)[3 - i];
+      const bool same = own.known() ? own.size == full.size : !own.symbol.empty() && own == full;
+      if (!same && !(i > 0 && own.known() && own.size == 1)) return false;
+    }
+    return true;
+  }
+
+  std::optional<Parts> parts_of(const Node& last) const {
+    Parts parts;
+    const Node* softmax = made_by(last.input(0), "Softmax");
+    if (!is_plain_product(last) || !softmax || sole_user(*softmax->output(0)) != &last) return {};
+    parts.v = last.input(1);
+    const Value* scores = softmax->input(0);
+    const int64_t axis = int_attribute(*softmax, "axis", -1);
+    if (rank_of(*scores) != size_t{4} || rank_of(*parts.v) != size_t{4} || (axis != -1 && axis != 3)) return {};
+    if (sole_user(*scores) != softmax) return {};
+    if (const Node* add = made_by(scores, "Add")) {
+      size_t side = is_product(add->input(0)->producer()) && is_mask(*add->input(1), *scores) ? 0 : 1;
+      parts.mask = add->input(1 - side);
+      scores = add->input(side);
+      if (!is_mask(*parts.mask, *add->output(0)) || sole_user(*scores) != add || !same_shape(*scores, *add->output(0))) return {};
+    }
+    const Node* product = scores->producer();
+    if (!is_product(product) || &product->graph() != &graph_) return {};
+    if (int_attribute(*product, "transA", 0) != 0 || !text_attribute(*product, "activation").empty()) return {};
+    parts.scale = real_attribute(*product, "alpha", 1);
+    for (size_t i : {2, 3})
+      if (Value* added = product->input(i)) {
+        if (parts.mask || !is_mask(*added, *scores)) return {};
+        parts.mask = added;
+      }
+    parts.q = product->input(0), parts.k = product->input(1);
+    parts.keys_first = int_attribute(*product, "transB", 0) != 0;
+    for (const Value* value : {parts.q, parts.k, parts.v})
+      if (rank_of(*value) != size_t{4} || value->type.dtype != DType::f32) return {};
+    // Batch and heads must be the same three times: nothing is broadcast.
+    for (const Value* value : {parts.k, parts.v})
+      for (size_t i : {0, 1})
+        if ((*value->type.dims)[i] != (*parts.q->type.dims)[i] ||
+            (!(*value->type.dims)[i].known() && (*value->type.dims)[i].symbol.empty()))
+          return {};
+    return parts;
+  }
+
+  /// What was split into [batch, length, heads, width] and then turned to [batch, heads, length, width], or null.
+  static Value* joined_heads(const Value& value) {
+    const Node* turn = value.producer();
+    if (!is_transpose(turn, {0, 2, 1, 3})) return nullptr;
+    const Node* split = made_by(turn->input(0), "Reshape");
+    Value* joined = split ? split->input(0) : nullptr;
+    if (!joined || rank_of(*joined) != size_t{3}) return nullptr;
+    const auto heads = dim_of(*turn->input(0), 2), width = dim_of(*turn->input(0), 3), both = dim_of(*joined, 2);
+    if (!heads || !width || both != *heads * *width) return nullptr;
+    for (size_t i : {0, 1})
+      if ((*joined->type.dims)[i] != (*turn->input(0)->type.dims)[i]) return nullptr;
+    return joined;
+  }
+
+  /// The node that joins the heads of an attention's result, if nothing else happens to it.
+  static Node* joins_heads(const Value& result) {
+    Node* turn = sole_user(result);
+    if (!is_transpose(turn, {0, 2, 1, 3})) return nullptr;
+    Node* join = sole_user(*turn->output(0));
+    if (!join || join->op() != "Reshape" || join->input(0) != turn->output(0) || rank_of(*join->output(0)) != size_t{3}) return nullptr;
+    const auto heads = dim_of(*turn->output(0), 2), width = dim_of(*turn->output(0), 3), both = dim_of(*join->output(0), 2);
+    if (!heads || !width || both != *heads * *width) return nullptr;
+    for (size_t i : {0, 1})
+      if ((*turn->output(0)->type.dims)[i] != (*join->output(0)->type.dims)[i]) return nullptr;
+    return join;
+  }
+
+  Value* with_keys_first(Value& k, Node& before, Value*& made) {
+    Node* maker = k.producer();
+    const Ints* perm = maker && maker->op() == "Transpose" ? ints_attribute(*maker, "perm") : nullptr;
+    Value* from = perm && perm->size() == 4 ? maker->input(0) : &k;
+    Ints order = from == &k ? Ints{0, 1, 3, 2} : Ints{(*perm)[0], (*perm)[1], (*perm)[3], (*perm)[2]};
+    if (order == Ints{0, 1, 2, 3}) return from;
+    Node& turned = graph_.add_node("Transpose", {from}, 1, {{"perm", order}}, {}, &before);
+    infer_node(context_, turned);
+    return made = turned.output(0);
+  }
+
+  void raise(Node& last) {
+    const auto found = parts_of(last);
+    if (!found || !context_.operators().find("Attention")) return;
+    Parts parts = *found;
+    Value* made = nullptr;  // keys that had to be turned
+    if (!parts.keys_first) parts.k = with_keys_first(*parts.k, last, made);
+    Attributes attributes{{"scale", parts.scale}};
+    Node* root = &last;
+    const auto heads = dim_of(*parts.q, 1);
+    Node* join = joins_heads(*last.output(0));
+    Value *q = joined_heads(*parts.q), *k = joined_heads(*parts.k), *v = joined_heads(*parts.v);
+    if (heads && join && q && k && v) {
+      parts.q = q, parts.k = k, parts.v = v;
+      attributes.set("q_num_heads", *heads);
+      attributes.set("kv_num_heads", *heads);
+      root = join;
+    }
+    context_.changed("{} and what makes its factors are Attention", label_of(last));
+    replace(*root->output(0), "Attention", {parts.q, parts.k, parts.v, parts.mask}, std::move(attributes), last.name());
+    pending_.push_back(root);
+    if (made && made->is_unused()) remove_dead(*made->producer());  // the heads were joined
+  }
+
+ public:
+  /// The nodes that were replaced may lie behind the place of the walk, where removing them would disturb it.
+  void remove_replaced() {
+    for (Node* node : pending_) remove_dead(*node);
+  }
+
+ private:
+  Graph& graph_;
+  PassContext& context_;
+  std::vector<Node*> pending_;
+};
+
+}  // namespace
+
+void raise_attention(Graph& graph, PassContext& context) {
+  AttentionRaiser raiser(graph, context);
+  raiser.run();
+  raiser.remove_replaced();
+}
+
+}  // namespace minnow
