@@ -88,7 +88,8 @@ Tensor run(const Scheme& scheme, const NodeView& view, const Device& device, con
       std::memcpy(memory, tensor.data(), tensor.bytes());
     else
       Planes(tensor.shape(), device.pack).for_each([&](size_t plain, size_t packed) {
-        static_cast<float*>(memory)[packed] = tensor.data<float>()[plain];
+        std::memcpy(static_cast<char*>(memory) + packed * size_of(tensor.dtype()), tensor.data<char>() + plain * size_of(tensor.dtype()),
+                    size_of(tensor.dtype()));
       });
     slots[i].view = TensorView(tensor.dtype(), tensor.shape(), memory);
     inputs.push_back(&slots[i]);
@@ -120,8 +121,11 @@ Tensor run(const Scheme& scheme, const NodeView& view, const Device& device, con
       continue;
     }
     Tensor plain(out.dtype(), out.shape());
-    float* to = plain.writable().data<float>();
-    Planes(out.shape(), device.pack).for_each([&](size_t p, size_t packed) { to[p] = out.data<float>()[packed]; });
+    char* to = plain.writable().data<char>();
+    const size_t size = size_of(out.dtype());
+    Planes(out.shape(), device.pack).for_each([&](size_t p, size_t packed) {
+      std::memcpy(to + p * size, out.data<char>() + packed * size, size);
+    });
     results.push_back(std::move(plain));
   }
   return {};

@@ -328,6 +328,123 @@ std::vector<SchemeCase> attention_cases() {
   return cases;
 }
 
+// Integers in [low, high] of an 8-bit dtype, the bounds among them.
+Tensor bytes(DType dtype, const Shape& shape, unsigned seed, int low = -1000, int high = 1000) {
+  low = std::max(low, dtype == DType::i8 ? -128 : 0), high = std::min(high, dtype == DType::i8 ? 127 : 255);
+  Tensor tensor(dtype, shape);
+  unsigned state = seed * 2654435761u + 12345;
+  for (int64_t i = 0; i < shape.elements(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    const int value = i == 0 ? low : i == 1 ? high : low + static_cast<int>((state >> 8) % static_cast<unsigned>(high - low + 1));
+    tensor.writable().data<uint8_t>()[i] = static_cast<uint8_t>(value);
+  }
+  return tensor;
+}
+Tensor one_byte(DType dtype, int value) { return bytes(dtype, {}, 1, value, value); }
+Tensor scales(int64_t count, double scale) {
+  Tensor tensor(DType::f32, count ? Shape{count} : Shape{});
+  for (int64_t i = 0; i < std::max<int64_t>(1, count); ++i)
+    tensor.writable().data<float>()[i] = static_cast<float>(scale * (1 + 0.13 * double(i % 7)));
+  return tensor;
+}
+Tensor biases(int64_t count) {
+  Tensor tensor(DType::i32, {count});
+  for (int64_t i = 0; i < count; ++i) tensor.writable().data<int32_t>()[i] = static_cast<int32_t>(i * 7919 % 4001 - 2000);
+  return tensor;
+}
+
+struct Quantized {
+  DType x, w, y;
+  int x_zero, y_zero;
+  bool per_channel, zero_weights, bias, relu;  // zero_weights: the weights' zero point is 0
+};
+constexpr Quantized kQuantized[] = {
+    {DType::u8, DType::i8, DType::u8, 3, 120, true, true, true, false},
+    {DType::i8, DType::i8, DType::i8, -128, -5, true, true, true, true},
+    {DType::i8, DType::i8, DType::u8, 17, 0, false, true, false, true},
+    {DType::u8, DType::u8, DType::u8, 255, 128, false, false, true, false},
+    {DType::u8, DType::u8, DType::i8, 0, 0, true, false, false, false},
+    {DType::i8, DType::i8, DType::i8, 127, 100, true, false, true, false},
+};
+
+// The inputs from 1 on, the largest sums being some hundred times a step of the result.
+std::vector<Tensor> quantized_inputs(const Quantized& q, const Tensor& x, const Shape& w, int64_t outputs, double depth) {
+  std::vector<Tensor> inputs = {x,
+                                scales(0, 0.02),
+                                one_byte(q.x, q.x_zero),
+                                bytes(q.w, w, 3),
+                                scales(q.per_channel ? outputs : 0, 0.01),
+                                q.zero_weights  ? one_byte(q.w, 0)
+                                : q.per_channel ? bytes(q.w, {outputs}, 9)
+                                                : one_byte(q.w, 77),
+                                scales(0, 0.02 * 0.01 * 50 * std::sqrt(depth)),
+                                one_byte(q.y, q.y_zero)};
+  if (q.per_channel && q.zero_weights) inputs[5] = bytes(q.w, {outputs}, 9, 0, 0);
+  if (q.bias) inputs.push_back(biases(outputs));
+  return inputs;
+}
+std::vector<size_t> constants_of(const std::vector<Tensor>& inputs) {
+  std::vector<size_t> list;
+  for (size_t i = 1; i < inputs.size(); ++i) list.push_back(i);
+  return list;
+}
+
+std::vector<SchemeCase> quantized_cases() {
+  std::vector<SchemeCase> cases;
+  const auto add_conv = [&](const Shape& x, const Shape& w, const Attributes& attributes) {
+    for (const Quantized& q : kQuantized) {
+      const std::vector<Tensor> inputs = quantized_inputs(q, bytes(q.x, x, 2), w, w[0], double(w.product(1, w.rank())));
+      cases.push_back({"minnow.QuantizedConv", inputs, q.relu ? with(attributes, {{"activation", std::string("Relu")}}) : attributes,
+                       constants_of(inputs)});
+      cases.push_back({"QLinearConv", inputs, attributes, constants_of(inputs)});
+    }
+  };
+  add_conv({1, 17, 9, 11}, {33, 17, 1, 1}, conv({1, 1}, {1, 1}, {0, 0, 0, 0}));
+  add_conv({2, 16, 14, 14}, {32, 16, 3, 3}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}));
+  add_conv({1, 20, 7, 8}, {20, 20, 3, 3}, conv({3, 3}, {2, 2}, {0, 1, 1, 1}));
+  add_conv({1, 3, 21, 20}, {24, 3, 3, 3}, conv({3, 3}, {2, 2}, {1, 1, 1, 1}));
+  add_conv({1, 5, 9, 10}, {7, 5, 1, 1}, conv({1, 1}, {2, 3}, {1, 1, 0, 1}));
+  add_conv({1, 6, 9, 10}, {70, 6, 1, 3}, conv({1, 3}, {2, 1}, {0, 2, 0, 1}));
+  add_conv({1, 64, 3, 4}, {32, 32, 1, 1}, conv({1, 1}, {1, 1}, {0, 0, 0, 0}, 2));
+  add_conv({1, 9, 9, 9}, {8, 9, 3, 2}, conv({3, 2}, {1, 1}, {2, 2, 2, 2}, 1, {2, 3}));
+  add_conv({2, 5, 30}, {6, 5, 3}, conv({3}, {1}, {1, 1}, 1, {1}));
+  add_conv({1, 33, 12, 12}, {33, 1, 3, 3}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 33));
+  add_conv({2, 19, 9, 8}, {19, 1, 5, 5}, conv({5, 5}, {2, 2}, {2, 2, 2, 2}, 19));
+  const std::pair<Shape, Shape> products[] = {
+      {{5, 7}, {7, 9}}, {{1, 64}, {64, 100}}, {{3, 4, 17}, {17, 33}}, {{300, 65}, {65, 50}}, {{1, 1}, {1, 1}}};
+  for (const auto& [a, b] : products)
+    for (const Quantized& q : kQuantized) {
+      std::vector<Tensor> inputs = quantized_inputs(q, bytes(q.x, a, 2), b, b[1], double(b[0]));
+      cases.push_back({"minnow.QuantizedMatMul", inputs, q.relu ? Attributes{{"activation", std::string("Relu")}} : Attributes{},
+                       constants_of(inputs)});
+      inputs.resize(8);
+      cases.push_back({"QLinearMatMul", inputs, {}, constants_of(inputs)});
+    }
+  for (DType dtype : {DType::u8, DType::i8}) {
+    cases.push_back({"MaxPool", {bytes(dtype, {1, 17, 9, 11}, 1)}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}}});
+    cases.push_back({"MaxPool", {bytes(dtype, {2, 16, 7, 8}, 1)}, {{"kernel_shape", Ints{3, 2}}, {"pads", Ints{1, 1, 2, 0}}}});
+    cases.push_back({"MaxPool",
+                     {bytes(dtype, {1, 5, 9, 8}, 1)},
+                     {{"kernel_shape", Ints{2, 3}}, {"dilations", Ints{2, 3}}, {"pads", Ints{1, 2, 1, 2}}}});
+    cases.push_back({"MaxPool", {bytes(dtype, {1, 5, 30}, 1)}, {{"kernel_shape", Ints{4}}, {"strides", Ints{2}}, {"pads", Ints{1, 1}}}});
+  }
+  for (const Shape& shape : {Shape{2, 17, 5, 7}, Shape{1, 3, 90, 91}, Shape{37}, Shape{5, 6}})
+    for (DType dtype : {DType::u8, DType::i8}) {
+      Tensor x = normal(shape, 1, 60);
+      constexpr float kValues[] = {NAN, INFINITY, -INFINITY, 0.35f, 1.05f, 1e30f};
+      for (int64_t i = 0; i < shape.elements(); i += 5) x.writable().data<float>()[i] = kValues[i % 6];
+      cases.push_back({"QuantizeLinear", {x, Tensor::scalar_f32(0.7f), one_byte(dtype, 5)}});
+      cases.push_back(
+          {"QuantizeLinear", {normal(shape, 2, 60), scales(shape[0], 0.7), bytes(dtype, {shape[0]}, 4)}, {{"axis", int64_t{0}}}});
+      cases.push_back({"DequantizeLinear", {bytes(dtype, shape, 1), Tensor::scalar_f32(0.7f), one_byte(dtype, 5)}});
+      cases.push_back({"DequantizeLinear", {bytes(dtype, shape, 1), scales(shape.back(), 0.7)}, {{"axis", int64_t{-1}}}});
+      if (shape.rank() > 1)
+        for (const char* to : {"packed", "plain"})
+          cases.push_back({std::string(kReorder), {bytes(dtype, shape, 1)}, {{"to", std::string(to)}}});
+    }
+  return cases;
+}
+
 std::vector<SchemeCase> row_cases() {
   std::vector<SchemeCase> cases;
   for (const char* op : {"Softmax", "LogSoftmax"})
@@ -432,7 +549,7 @@ class SchemesTest : public EveryIsa {
 
 TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
   for (const auto& cases : {conv_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(), attention_cases(),
-                            recurrent_cases(), row_cases(), movement_cases(), layout_cases()})
+                            quantized_cases(), recurrent_cases(), row_cases(), movement_cases(), layout_cases()})
     check(cases);
   for (const std::string& name : scheme_names(GetParam())) EXPECT_TRUE(seen_.count(name)) << name << " has no case here";
 }

@@ -16,7 +16,8 @@
   DO(target, RowKernels)                 \
   DO(target, ResampleKernels)            \
   DO(target, RecurrentKernels)           \
-  DO(target, AttentionKernels)
+  DO(target, AttentionKernels)           \
+  DO(target, IntegerKernels)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \

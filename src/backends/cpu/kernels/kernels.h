@@ -4,6 +4,7 @@
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/binary.h"
+#include "backends/cpu/kernels/integer.h"
 #include "backends/cpu/kernels/lanewise.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pool.h"
@@ -30,6 +31,7 @@ struct Kernels {
   const ResampleKernels* resample;
   const RecurrentKernels* recurrent;
   const AttentionKernels* attention;
+  const IntegerKernels* integer;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

@@ -13,9 +13,10 @@ constexpr size_t kFloatsPerTask = 16 << 10;
 
 Estimate estimate(const NodeView& node, const Device& device) {
   if (device.pack == 1 || node.input_shape(0).rank() < 2) return declined("there is no packed layout");
-  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
+  const DType dtype = node.input_dtype(0);
+  if (dtype != DType::f32 && dtype != DType::u8 && dtype != DType::i8) return declined("the dtype is {}", dtype);
   const bool to_packed = node.require<std::string>("to") == "packed";
-  const double bytes = static_cast<double>(device.bytes(DType::f32, node.input_shape(0), Layout::packed));
+  const double bytes = static_cast<double>(device.bytes(dtype, node.input_shape(0), Layout::packed));
   Estimate estimate(2 * device.byte_time(2 * bytes) + 2e-7);
   (to_packed ? estimate.packed_outputs : estimate.packed_inputs) = 1;
   return estimate;
@@ -26,6 +27,7 @@ class ReorderKernel final : public Kernel {
   explicit ReorderKernel(const PrepareContext& context)
       : transpose_(cpu_device(context.device()).kernels->layout->transpose),
         to_packed_(context.output_layout(0) == Layout::packed),
+        bytes_(size_of(context.node().input_dtype(0)) == 1),
         pack_(static_cast<size_t>(context.device().pack)) {
     const Shape& shape = context.node().input_shape(0);
     images_ = static_cast<size_t>(shape[0]);
@@ -36,9 +38,13 @@ class ReorderKernel final : public Kernel {
     each_ = std::max<size_t>(1, kFloatsPerTask / std::max<size_t>(1, pixels_ * pack_));
   }
 
-  void run(RunContext& context) noexcept override {
-    const float* x = context.in<float>(0);
-    float* y = context.out<float>(0);
+  void run(RunContext& context) noexcept override { bytes_ ? reorder<uint8_t>(context) : reorder<float>(context); }
+
+ private:
+  template <class T>
+  void reorder(RunContext& context) const noexcept {
+    const T* x = context.in<T>(0);
+    T* y = context.out<T>(0);
     const size_t planes = images_ * blocks_, tasks = (planes + each_ - 1) / each_;
     context.parallel_for(tasks * cuts_, [&](size_t task) {
       const size_t cut = task % cuts_, first = pixels_ * cut / cuts_, count = pixels_ * (cut + 1) / cuts_ - first;
@@ -47,19 +53,26 @@ class ReorderKernel final : public Kernel {
         const size_t block = plane % blocks_, lanes = std::min(pack_, channels_ - block * pack_);
         const size_t plain = (plane / blocks_ * channels_ + block * pack_) * pixels_ + first, packed = (plane * pixels_ + first) * pack_;
         if (!to_packed_) {
-          transpose_(x + packed, pack_, count, lanes, y + plain, pixels_);
+          transpose(x + packed, pack_, count, lanes, y + plain, pixels_);
           continue;
         }
         // Lanes without a channel: nobody reads them, but zeros are computed with faster than some of what may lie there.
-        if (lanes < pack_) std::memset(y + packed, 0, count * pack_ * sizeof(float));
-        transpose_(x + plain, pixels_, lanes, count, y + packed, pack_);
+        if (lanes < pack_) std::memset(y + packed, 0, count * pack_ * sizeof(T));
+        transpose(x + plain, pixels_, lanes, count, y + packed, pack_);
       }
     });
   }
 
- private:
+  void transpose(const float* from, size_t from_row, size_t rows, size_t columns, float* to, size_t to_row) const noexcept {
+    transpose_(from, from_row, rows, columns, to, to_row);
+  }
+  void transpose(const uint8_t* from, size_t from_row, size_t rows, size_t columns, uint8_t* to, size_t to_row) const noexcept {
+    for (size_t r = 0; r < rows; ++r)
+      for (size_t c = 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];
+  }
+
   void (*transpose_)(const float*, size_t, size_t, size_t, float*, size_t);
-  bool to_packed_;
+  bool to_packed_, bytes_;
   size_t pack_, images_, channels_, pixels_, blocks_, cuts_, each_;
 };
 

@@ -11,6 +11,7 @@ namespace minnow::cpu {
 
 std::span<const Scheme> attention_schemes();
 std::span<const Scheme> binary_schemes();
+std::span<const Scheme> byte_pool_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> fused_elementwise_schemes();
@@ -18,6 +19,9 @@ std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
 std::span<const Scheme> normalization_schemes();
 std::span<const Scheme> pool_schemes();
+std::span<const Scheme> quantize_schemes();
+std::span<const Scheme> quantized_conv_schemes();
+std::span<const Scheme> quantized_matmul_schemes();
 std::span<const Scheme> recurrent_schemes();
 std::span<const Scheme> reduce_schemes();
 std::span<const Scheme> reorder_schemes();

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/integer.h"
+
+#include <cstring>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/integer.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<int32_t>;
+using DF = hn::ScalableTag<float>;
+using D16 = hn::Repartition<int16_t, D>;
+using D8 = hn::Rebind<uint8_t, D>;  // as many bytes as there are lanes
+using DS8 = hn::Rebind<int8_t, D>;
+using V = hn::Vec<D>;
+constexpr int kLanes = HWY_LANES(int32_t);
+constexpr int kVector = 4 * kLanes;  // bytes
+// Where products of pairs are not added to one sum in order, two sums hold the halves of a vector (see pairs).
+constexpr bool kTwoSums = !HWY_ARCH_X86;
+constexpr int kSums = kTwoSums ? 2 : 1;
+constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_ARCH_X86 ? 6 : 5;
+constexpr int kColumns = 2;  // vectors of a tile
+
+HWY_INLINE V broadcast(const uint8_t* x) {
+  int32_t group;
+  std::memcpy(&group, x, sizeof group);
+  return hn::Set(D(), group);
+}
+
+// Sums of products of neighbouring 16-bit numbers: one instruction on x86; elsewhere the lower half of a vector goes to the first sum and
+// the upper one to the second, each product in a lane of its own.
+HWY_INLINE void add_pairs(V a, V b, V (&sum)[kSums]) {
+  const D16 d16;
+  V other = hn::Zero(D());
+  if constexpr (kTwoSums) other = sum[kSums - 1];
+  sum[0] = hn::ReorderWidenMulAccumulate(D(), hn::BitCast(d16, a), hn::BitCast(d16, b), sum[0], other);
+  if constexpr (kTwoSums) sum[kSums - 1] = other;
+}
+HWY_INLINE V total(const V (&sum)[kSums]) {
+  if constexpr (kTwoSums) {
+    const D d;
+    return hn::Add(hn::ConcatEven(d, sum[kSums - 1], sum[0]), hn::ConcatOdd(d, sum[kSums - 1], sum[0]));
+  } else {
+    return sum[0];
+  }
+}
+
+HWY_INLINE V requantized(V sum, const IntegerTile& t, size_t n) {
+  const DF d;
+  const auto scaled = hn::Mul(hn::ConvertTo(d, sum), hn::LoadU(d, t.multiplier + n * kLanes));
+  return hn::Add(hn::NearestInt(hn::Min(hn::Set(d, t.high), hn::Max(hn::Set(d, t.low), scaled))), hn::Set(D(), t.zero_point));
+}
+HWY_INLINE void store(V v, bool is_signed, uint8_t* y) {
+  if (is_signed)
+    hn::StoreU(hn::DemoteTo(DS8(), v), DS8(), reinterpret_cast<int8_t*>(y));
+  else
+    hn::StoreU(hn::DemoteTo(D8(), v), D8(), y);
+}
+
+// Row r of a run is at base[r / 3] + (r % 3) * stride, which an address can hold.
+template <int R>
+struct Rows {
+  static constexpr int kHalf = (R + 1) / 2, kBases = (kHalf + 2) / 3;
+  const uint8_t* base[2][kBases];
+  HWY_INLINE Rows(const IntegerTile& t, ptrdiff_t tap) {
+    MINNOW_UNROLL for (int h = 0; h < 2; ++h) MINNOW_UNROLL for (int i = 0; i < kBases; ++i) base[h][i] =
+        t.x[h] + tap + 3 * i * t.row_stride;
+  }
+  HWY_INLINE const uint8_t* at(int row, ptrdiff_t stride) const {
+    const int in = row < kHalf ? row : row - kHalf;
+    return base[row < kHalf ? 0 : 1][in / 3] + (in % 3) * stride;
+  }
+};
+
+template <int R>
+HWY_NOINLINE void words_tile(const IntegerTile& t) {
+  const D d;
+  V sum[R][kColumns][kSums];
+  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int s = 0; s < kSums; ++s)
+      sum[r][n][s] = hn::Zero(d);
+  const uint8_t* w = t.w;
+  for (size_t tap = 0; tap < t.tap_count; ++tap) {
+    const Rows<R> rows(t, t.taps[tap]);
+    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups * kGroupBytes);
+    for (ptrdiff_t at = 0; at < bytes; at += static_cast<ptrdiff_t>(kGroupBytes), w += kColumns * kVector) {
+      V b[kColumns];
+      MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = hn::LoadU(d, reinterpret_cast<const int32_t*>(w + n * kVector));
+      MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+        const V a = broadcast(rows.at(r, stride) + at);
+        MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) add_pairs(a, b[n], sum[r][n]);
+      }
+    }
+  }
+  for (size_t n = 0; n < t.vectors; ++n) {
+    const V bias = hn::LoadU(d, t.bias + n * kLanes);
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+      constexpr int kHalf = (R + 1) / 2;
+      uint8_t* y =
+          (r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride) + static_cast<ptrdiff_t>(n) * t.vector_stride;
+      store(requantized(hn::Add(total(n == 0 ? sum[r][0] : sum[r][1]), bias), t, n), t.is_signed, y);
+    }
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3
+// AVX512-VNNI, which Highway 1.0.3 has no operation for: four products of u8 and i8 are added to each sum, without saturation.
+#define MINNOW_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+template <int R>
+MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
+  __m512i sum[R][kColumns];
+  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = _mm512_setzero_si512();
+  const uint8_t* w = t.w;
+  for (size_t tap = 0; tap < t.tap_count; ++tap) {
+    const Rows<R> rows(t, t.taps[tap]);
+    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups * kGroupBytes);
+    for (ptrdiff_t at = 0; at < bytes; at += static_cast<ptrdiff_t>(kGroupBytes), w += kColumns * kVector) {
+      __m512i b[kColumns];
+      MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = _mm512_loadu_si512(w + n * kVector);
+      MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+        int32_t group;
+        std::memcpy(&group, rows.at(r, stride) + at, sizeof group);
+        const __m512i a = _mm512_set1_epi32(group);
+        MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[r][n] = _mm512_dpbusd_epi32(sum[r][n], a, b[n]);
+      }
+    }
+  }
+  const D d;
+  for (size_t n = 0; n < t.vectors; ++n) {
+    const V bias = hn::LoadU(d, t.bias + n * kLanes);
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+      constexpr int kHalf = (R + 1) / 2;
+      uint8_t* y =
+          (r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride) + static_cast<ptrdiff_t>(n) * t.vector_stride;
+      store(requantized(hn::Add(V{n == 0 ? sum[r][0] : sum[r][1]}, bias), t, n), t.is_signed, y);
+    }
+  }
+}
+#endif
+
+struct Table {
+  IntegerTileFunction words[kMostIntegerRows + 1] = {}, bytes[kMostIntegerRows + 1] = {};
+};
+template <int R>
+constexpr void add(Table& table) {
+  table.words[R] = words_tile<R>;
+#if HWY_TARGET == HWY_AVX3
+  table.bytes[R] = bytes_tile<R>;
+#endif
+  if constexpr (R > 1) add<R - 1>(table);
+}
+constexpr Table make_table() {
+  Table table;
+  add<kRows>(table);
+  return table;
+}
+constexpr Table kTable = make_table();
+
+using Words = hn::Rebind<int16_t, D>;
+HWY_INLINE hn::Vec<Words> widened(const uint8_t* x, bool is_signed) {
+  if (is_signed) return hn::PromoteTo(Words(), hn::LoadU(DS8(), reinterpret_cast<const int8_t*>(x)));
+  return hn::PromoteTo(Words(), hn::LoadU(D8(), x));
+}
+
+void arrange(IntegerForm form, const ByteSource& source, size_t step, size_t count, uint8_t* to, size_t to_step) {
+  const uint8_t* from = source.from;
+  if (form == IntegerForm::words) {
+    const auto zero = hn::Set(Words(), static_cast<int16_t>(source.zero_point));
+    for (size_t i = 0; i < count; ++i, from += step, to += to_step)
+      hn::StoreU(hn::Sub(widened(from, source.is_signed), zero), Words(), reinterpret_cast<int16_t*>(to));
+    return;
+  }
+  const auto flip = hn::Set(D8(), source.is_signed ? uint8_t{0x80} : uint8_t{0});
+  for (size_t i = 0; i < count; ++i, from += step, to += to_step) hn::StoreU(hn::Xor(hn::LoadU(D8(), from), flip), D8(), to);
+}
+
+void quantize(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y) {
+  const DF d;
+  const float lowest = is_signed ? -128.0f : 0.0f, highest = is_signed ? 127.0f : 255.0f, zero = static_cast<float>(zero_point);
+  const auto of = [&](hn::Vec<DF> v) HWY_ATTR {
+    const auto quotient = hn::Div(v, hn::Set(d, scale));
+    const auto cut = hn::Min(hn::Max(quotient, hn::Set(d, lowest - zero)), hn::Set(d, highest - zero));
+    return hn::Add(hn::NearestInt(hn::IfThenZeroElse(hn::IsNaN(quotient), cut)), hn::Set(D(), zero_point));
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(of(hn::LoadU(d, x + i)), is_signed, y + i);
+  if (i == count) return;
+  float rest[kLanes] = {};
+  uint8_t result[kLanes];
+  std::memcpy(rest, x + i, (count - i) * sizeof(float));
+  store(of(hn::LoadU(d, rest)), is_signed, result);
+  std::memcpy(y + i, result, count - i);
+}
+
+HWY_INLINE hn::Vec<DF> real(const uint8_t* x, bool is_signed) {
+  if (is_signed) return hn::ConvertTo(DF(), hn::PromoteTo(D(), hn::LoadU(DS8(), reinterpret_cast<const int8_t*>(x))));
+  return hn::ConvertTo(DF(), hn::PromoteTo(D(), hn::LoadU(D8(), x)));
+}
+
+void dequantize(const ByteSource& source, size_t count, float scale, float* y) {
+  const DF d;
+  const auto zero = hn::Set(d, static_cast<float>(source.zero_point)), factor = hn::Set(d, scale);
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(hn::Mul(hn::Sub(real(source.from + i, source.is_signed), zero), factor), d, y + i);
+  if (i == count) return;
+  uint8_t rest[kLanes] = {};
+  float result[kLanes];
+  std::memcpy(rest, source.from + i, count - i);
+  hn::StoreU(hn::Mul(hn::Sub(real(rest, source.is_signed), zero), factor), d, result);
+  std::memcpy(y + i, result, (count - i) * sizeof(float));
+}
+
+void requantize(const float* x, size_t count, const IntegerTile& t) {
+  const D d;
+  const V bias = hn::LoadU(d, t.bias);
+  uint8_t* y = t.y[0];
+  for (size_t i = 0; i < count; ++i, x += kLanes, y += kLanes)
+    store(requantized(hn::Add(hn::NearestInt(hn::LoadU(DF(), x)), bias), t, 0), t.is_signed, y);
+}
+}  // namespace
+
+extern const IntegerKernels kIntegerKernels;
+const IntegerKernels kIntegerKernels{kRows,      kTable.words, HWY_TARGET == HWY_AVX3 ? kTable.bytes : nullptr, arrange, quantize,
+                                     dequantize, requantize};
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace minnow::cpu {
+
+bool has_byte_products() {
+#if HWY_ARCH_X86
+  static const bool has = __builtin_cpu_supports("avx512vnni");
+  return has;
+#else
+  return false;
+#endif
+}
+
+}  // namespace minnow::cpu
+#endif

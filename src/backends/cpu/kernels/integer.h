@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of 8-bit integers, summed exactly in 32 bits and requantized, and the steps around them.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::cpu {
+
+/// How the tile takes its factors.
+///   words: x and w as 16-bit integers less their zero points, in pairs of channels; any values fit.
+///   bytes: x as u8 and w as i8, in fours of channels, where the machine multiplies and adds these exactly.
+enum class IntegerForm : uint8_t { words, bytes };
+/// Channels that are multiplied at once, and bytes that they take: 4 in both forms.
+inline constexpr size_t channels_at_once(IntegerForm form) { return form == IntegerForm::bytes ? 4 : 2; }
+inline constexpr size_t kGroupBytes = 4;
+
+/// y[row][n] = zero_point + clamp(round((bias[n] + sum over tap, channel of x[row, tap, channel] w[tap][channel][n]) multiplier[n])),
+/// n over two vectors of lanes. A tile of `rows` rows is two runs, the first of (rows + 1) / 2. Distances are in bytes.
+struct IntegerTile {
+  const uint8_t* x[2];
+  const ptrdiff_t* taps;  // of every tap: what it adds to x
+  size_t tap_count = 1;
+  size_t groups = 0;         // of channels per tap
+  ptrdiff_t row_stride = 0;  // of x
+  const uint8_t* w;          // [tap][group][two vectors][lane][channel of the group]
+  const int32_t* bias;
+  const float* multiplier;
+  float low = 0, high = 0;  // bounds of the result less the zero point
+  int32_t zero_point = 0;
+  bool is_signed = false;  // y is i8
+  size_t vectors = 2;      // that are written
+  uint8_t* y[2];
+  ptrdiff_t pixel_stride = 0, vector_stride = 0;  // of y
+};
+using IntegerTileFunction = void (*)(const IntegerTile&);
+
+inline constexpr int kMostIntegerRows = 12;
+
+/// What quantized tensors are less their zero point, or with what they are u8.
+struct ByteSource {
+  const uint8_t* from;
+  bool is_signed = false;
+  int32_t zero_point = 0;
+};
+
+struct IntegerKernels {
+  int rows;                          // most rows of a tile
+  const IntegerTileFunction* words;  // [rows]
+  const IntegerTileFunction* bytes;  // [rows], or null; callers check that the machine runs them (has_byte_products)
+  /// `count` vectors of `lanes` bytes, `step` bytes apart, next to each other in a form: for bytes as u8 (signed ones plus 128), for words
+  /// as 16-bit numbers less the zero point. `to_step`: bytes between the results.
+  void (*arrange)(IntegerForm form, const ByteSource& source, size_t step, size_t count, uint8_t* to, size_t to_step);
+  /// y = clamp(round(x / scale) + zero_point) as u8 or i8; NaN becomes the zero point.
+  void (*quantize)(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y);
+  /// y = (x - zero_point) scale.
+  void (*dequantize)(const ByteSource& source, size_t count, float scale, float* y);
+  /// y = clamp(round((x + bias) multiplier)) + zero_point where x holds exact integers: `count` vectors of which each lane has its own bias
+  /// and multiplier. The fields of `to` that describe the result are used.
+  void (*requantize)(const float* x, size_t count, const IntegerTile& to);
+};
+
+/// True where the form `bytes` runs on this machine.
+bool has_byte_products();
+
+}  // namespace minnow::cpu

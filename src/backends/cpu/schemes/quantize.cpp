@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// QuantizeLinear of f32 and DequantizeLinear to f32 of 8-bit integers: one scale in either layout, or one for each place along an axis.
+#include <algorithm>
+
+#include "backends/cpu/cpu_device.h"
+#include "backends/cpu/schemes/schemes.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kElementsPerTask = 16 << 10;
+
+bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+
+Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
+  const bool quantizes = node.op() == "QuantizeLinear";
+  const DType real = quantizes ? node.input_dtype(0) : node.output(0).dtype, byte = quantizes ? node.output(0).dtype : node.input_dtype(0);
+  if (real != DType::f32 || !is_byte(byte) || node.input_dtype(1) != DType::f32) return declined("the dtypes are {} and {}", real, byte);
+  if (const int64_t* precision = node.find<int64_t>("precision"); precision && *precision && *precision != static_cast<int64_t>(DType::f32))
+    return declined("it divides in another precision");
+  const int64_t scales = node.input_shape(1).elements();
+  if (node.attribute(Attribute<int64_t>{"block_size", 0}) != 0 || node.input_shape(1).rank() > 1)
+    return declined("there are scales of blocks");
+  if (node.has_input(2) && node.input_shape(2).elements() != scales) return declined("there are fewer zero points than scales");
+  if (layout == Layout::packed && (device.pack == 1 || node.output_shape(0).rank() < 3)) return declined("the shape has no packed layout");
+  if (layout == Layout::packed && scales != 1) return declined("there are {} scales", scales);
+  const double elements = static_cast<double>(node.output_shape(0).elements());
+  Estimate estimate(device.byte_time(5 * elements) + 2e-7);
+  if (layout == Layout::packed) estimate.packed_inputs = estimate.packed_outputs = 1;
+  return estimate;
+}
+Estimate estimate_plain(const NodeView& node, const Device& device) { return estimate(node, device, Layout::plain); }
+Estimate estimate_packed(const NodeView& node, const Device& device) { return estimate(node, device, Layout::packed); }
+
+class QuantizeKernel final : public Kernel {
+ public:
+  explicit QuantizeKernel(PrepareContext& context)
+      : kernels_(*cpu_device(context.device()).kernels->integer), quantizes_(context.node().op() == "QuantizeLinear") {
+    const NodeView& node = context.node();
+    const ValueInfo& y = node.output(0);
+    is_signed_ = (quantizes_ ? y.dtype : node.input_dtype(0)) == DType::i8;
+    if (const int64_t scales = node.input_shape(1).elements(); scales == 1) {
+      count_ = context.device().bytes(y.dtype, y.shape, context.output_layout(0)) / size_of(y.dtype);
+    } else {
+      const size_t axis = node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", 1}), y.shape.rank());
+      scales_ = static_cast<size_t>(scales);
+      rows_ = static_cast<size_t>(y.shape.product(0, axis + 1));
+      count_ = static_cast<size_t>(y.shape.product(axis + 1, y.shape.rank()));
+    }
+  }
+
+  void run(RunContext& context) noexcept override {
+    const size_t cuts = std::max<size_t>(1, count_ / kElementsPerTask),
+                 rows = std::max<size_t>(1, kElementsPerTask / std::max<size_t>(1, count_));
+    context.parallel_for((rows_ + rows - 1) / rows * cuts, [&](size_t task) {
+      const size_t cut = task % cuts, begin = count_ * cut / cuts, end = count_ * (cut + 1) / cuts,
+                   last = std::min(rows_, (task / cuts + 1) * rows);
+      for (size_t row = task / cuts * rows; row < last; ++row) convert(context, row * count_ + begin, end - begin, row % scales_);
+    });
+  }
+
+ private:
+  void convert(RunContext& context, size_t at, size_t count, size_t scale) const noexcept {
+    const float factor = context.in<float>(1)[scale];
+    int32_t zero = 0;
+    if (context.has_input(2)) zero = is_signed_ ? int32_t{context.in<int8_t>(2)[scale]} : int32_t{context.in<uint8_t>(2)[scale]};
+    if (quantizes_)
+      kernels_.quantize(context.in<float>(0) + at, count, factor, zero, is_signed_, context.out<uint8_t>(0) + at);
+    else
+      kernels_.dequantize({context.in<uint8_t>(0) + at, is_signed_, zero}, count, factor, context.out<float>(0) + at);
+  }
+
+  const IntegerKernels& kernels_;
+  bool quantizes_, is_signed_;
+  size_t scales_ = 1, rows_ = 1, count_ = 0;  // elements of a row, which share a scale
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<QuantizeKernel>(context); }
+
+constexpr Scheme kSchemes[] = {
+    {"DequantizeLinear", "quantize.packed", estimate_packed, prepare},
+    {"DequantizeLinear", "quantize", estimate_plain, prepare},
+    {"QuantizeLinear", "quantize.packed", estimate_packed, prepare},
+    {"QuantizeLinear", "quantize", estimate_plain, prepare},
+};
+
+}  // namespace
+
+std::span<const Scheme> quantize_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu

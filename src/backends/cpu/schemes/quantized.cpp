@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/schemes/quantized.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/kernels/conv_shape.h"
+#include "graph/activation.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kPair = 2;
+constexpr size_t kMostDepth = 16384;  // sums of so many products of 9-bit numbers and a bias below 2^30 fit 32 bits
+
+bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+
+int32_t byte_at(const Tensor& tensor, size_t i) {
+  return tensor.dtype() == DType::i8 ? tensor.data<int8_t>()[i] : tensor.data<uint8_t>()[i];
+}
+/// One element, or one for each channel.
+template <class T>
+T of_channel(const T* values, int64_t elements, size_t channel) {
+  return values[elements == 1 ? 0 : channel];
+}
+
+float multiplier_of(const NodeView& node, size_t channel) {
+  const Tensor& w_scale = node.contents(kWScale);
+  return *node.contents(kXScale).data<float>() * of_channel(w_scale.data<float>(), w_scale.elements(), channel) /
+         *node.contents(kYScale).data<float>();
+}
+
+}  // namespace
+
+std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth) {
+  for (size_t i : {kX, kW, kXZero, kWZero, kYZero})
+    if (!is_byte(node.input_dtype(i))) return format("the dtype of input {} is {}", i, node.input_dtype(i));
+  for (size_t i : {kXScale, kWScale, kYScale})
+    if (node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
+  for (size_t i = kXScale; i <= kBias; ++i)
+    if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
+  for (size_t i : {kXScale, kXZero, kYScale, kYZero})
+    if (node.input_shape(i).elements() != 1) return format("input {} is not one element", i);
+  for (size_t i : {kWScale, kWZero}) {
+    const int64_t elements = node.input_shape(i).elements();
+    if (elements != 1 && elements != static_cast<int64_t>(outputs)) return format("input {} is not one element for each channel", i);
+  }
+  if (depth > kMostDepth) return format("sums of {} products do not fit 32 bits for certain", depth);
+  if (node.has_input(kBias)) {
+    const Tensor& bias = node.contents(kBias);
+    for (int64_t i = 0; i < bias.elements(); ++i)
+      if (std::abs(int64_t{bias.data<int32_t>()[i]}) >= int64_t{1} << 30) return "the bias is too large";
+  }
+  for (size_t i = 0; i < outputs; ++i)
+    if (!std::isfinite(multiplier_of(node, i))) return "a scale is not finite";
+  return {};
+}
+
+double integer_speed(const Kernels& kernels) { return kernels.integer->bytes && has_byte_products() ? 3.5 : 1.2; }
+
+Requantization::Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels)
+    : padded(ceil_div(outputs / groups, kPair * kernels.lanes) * kPair * kernels.lanes),
+      bias(groups * padded, 0),
+      multiplier(groups * padded, 0),
+      zero_point(byte_at(node.contents(kYZero), 0)),
+      is_signed(node.output(0).dtype == DType::i8),
+      lanes(kernels.lanes) {
+  const int32_t lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255;
+  const bool relu = Activation::of(node).kind == Activation::Kind::relu;
+  low = static_cast<float>((relu ? std::max(zero_point, lowest) : lowest) - zero_point);
+  high = static_cast<float>(highest - zero_point);
+  for (size_t g = 0, channel = 0; g < groups; ++g)
+    for (size_t o = 0; o < outputs / groups; ++o, ++channel) {
+      multiplier[g * padded + o] = multiplier_of(node, channel);
+      if (node.has_input(kBias)) bias[g * padded + o] = node.contents(kBias).data<int32_t>()[channel];
+    }
+}
+
+void Requantization::apply(IntegerTile& tile, size_t group, size_t vector) const noexcept {
+  tile.bias = bias.data() + group * padded + vector * lanes;
+  tile.multiplier = multiplier.data() + group * padded + vector * lanes;
+  tile.low = low, tile.high = high;
+  tile.zero_point = zero_point;
+  tile.is_signed = is_signed;
+}
+
+IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups,
+                               bool last)
+    : weights_(outputs * channels * taps), outputs_(outputs), channels_(channels), taps_(taps), groups_(groups), lanes_(kernels.lanes) {
+  const Tensor &w = node.contents(kW), &zero = node.contents(kWZero);
+  const size_t depth = channels * taps;
+  zero_is_zero_ = true;
+  bool fits = true;
+  for (size_t o = 0; o < outputs; ++o) {
+    const int32_t less = byte_at(zero, zero.elements() == 1 ? 0 : o);
+    zero_is_zero_ &= less == 0;
+    for (size_t k = 0; k < depth; ++k) {
+      const int32_t value = byte_at(w, last ? k * outputs + o : o * depth + k) - less;
+      weights_[o * depth + k] = static_cast<int16_t>(value);
+      fits &= value >= -128 && value <= 127;
+    }
+  }
+  form_ = fits && kernels.integer->bytes && has_byte_products() ? IntegerForm::bytes : IntegerForm::words;
+  pairs_ = ceil_div(ceil_div(outputs / groups, lanes_), kPair);
+  channel_groups_ = ceil_div(channels, channels_at_once(form_));
+  panel_bytes_ = taps * channel_groups_ * kPair * lanes_ * kGroupBytes;
+}
+
+void IntegerWeights::pack(uint8_t* out) const {
+  const size_t at_once = channels_at_once(form_), outputs = outputs_ / groups_;
+  for (size_t g = 0; g < groups_; ++g)
+    for (size_t pair = 0; pair < pairs_; ++pair)
+      for (size_t tap = 0; tap < taps_; ++tap)
+        for (size_t c = 0; c < channel_groups_ * at_once; c += at_once)
+          for (size_t lane = 0; lane < kPair * lanes_; ++lane)
+            for (size_t i = 0; i < at_once; ++i) {
+              const size_t o = pair * kPair * lanes_ + lane;
+              const bool used = o < outputs && c + i < channels_;
+              const int16_t value = used ? weights_[((g * outputs + o) * channels_ + c + i) * taps_ + tap] : int16_t{0};
+              if (form_ == IntegerForm::bytes) {
+                *out++ = static_cast<uint8_t>(value);
+              } else {
+                *out++ = static_cast<uint8_t>(value & 0xff);  // little-endian, as every target is
+                *out++ = static_cast<uint8_t>(static_cast<uint16_t>(value) >> 8);
+              }
+            }
+}
+
+void IntegerWeights::prepare(PrepareContext& context, Requantization& requantization) {
+  const size_t bytes = groups_ * pairs_ * panel_bytes_, depth = channels_ * taps_;
+  if (form_ == IntegerForm::bytes) {
+    // x is there as u8, signed values plus 128: what that and the zero point add to the sums goes into the bias.
+    const Tensor& x_zero = context.node().contents(kXZero);
+    const int32_t zero = byte_at(x_zero, 0) + (x_zero.dtype() == DType::i8 ? 128 : 0);
+    for (size_t o = 0; o < outputs_; ++o) {
+      int32_t sum = 0;
+      for (size_t k = 0; k < depth; ++k) sum += weights_[o * depth + k];
+      requantization.bias_of(o / (outputs_ / groups_), o % (outputs_ / groups_)) -= zero * sum;
+    }
+  }
+  if (zero_is_zero_) {
+    const std::string packing =
+        format("integer {} {} groups {} of {}", context.device().name, form_ == IntegerForm::bytes ? "bytes" : "words", groups_, channels_);
+    shared_ = context.packed(kW, packing, bytes, [&](const TensorView&, void* out) { pack(static_cast<uint8_t*>(out)); });
+  } else {
+    own_.resize(bytes);
+    pack(own_.data());
+  }
+  weights_ = {};
+}
+
+}  // namespace minnow::cpu

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the schemes of quantized convolutions and products share: their constants, arranged for the kernels.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/cpu/cpu_device.h"
+
+namespace minnow::cpu {
+
+/// Inputs of minnow.QuantizedConv, minnow.QuantizedMatMul and the QLinear forms.
+enum QuantizedInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
+
+/// What happens to the sums of `outputs` channels in `groups` groups of equal size, each group padded to whole tiles.
+struct Requantization {
+  Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels);
+  /// Of channel o of group g.
+  int32_t& bias_of(size_t g, size_t o) { return bias[g * padded + o]; }
+  void apply(IntegerTile& tile, size_t group, size_t vector) const noexcept;
+
+  size_t padded;  // channels of a group in whole tiles
+  std::vector<int32_t> bias;
+  std::vector<float> multiplier;
+  float low, high;
+  int32_t zero_point;
+  bool is_signed;
+  size_t lanes;
+};
+
+/// Weights of one group as tiles read them: [pair of vectors][tap][group of channels][vector][lane][channel].
+class IntegerWeights {
+ public:
+  /// `channel_axis`: of the weights' outputs, 0 or last. The form is bytes where the machine and the values allow it.
+  IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups, bool last);
+
+  IntegerForm form() const noexcept { return form_; }
+  size_t channel_groups() const noexcept { return channel_groups_; }
+  size_t pairs() const noexcept { return pairs_; }
+  /// Of a pair of vectors of a group.
+  const uint8_t* panel(size_t group, size_t pair) const noexcept { return data() + (group * pairs_ + pair) * panel_bytes_; }
+  size_t panel_bytes() const noexcept { return panel_bytes_; }
+  /// Packs the weights (shared with other plans where their zero points are 0) and takes the zero point of X into the biases.
+  void prepare(PrepareContext& context, Requantization& requantization);
+
+ private:
+  const uint8_t* data() const noexcept { return shared_ ? static_cast<const uint8_t*>(shared_.get()) : own_.data(); }
+  void pack(uint8_t* out) const;
+  std::vector<int16_t> weights_;  // less their zero points, [output of all groups][channel][tap], until they are packed
+  size_t outputs_, channels_, taps_, groups_, lanes_, pairs_, channel_groups_, panel_bytes_;
+  IntegerForm form_;
+  bool zero_is_zero_;
+  std::shared_ptr<const void> shared_;
+  std::vector<uint8_t> own_;
+};
+
+/// Why no integer scheme can serve a node of `outputs` channels whose sums have `depth` terms; empty where they can.
+std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth);
+/// Multiply-adds of these schemes beside those of f32.
+double integer_speed(const Kernels& kernels);
+
+}  // namespace minnow::cpu

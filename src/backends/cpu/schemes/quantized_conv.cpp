@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// minnow.QuantizedConv and QLinearConv with constant weights, exact: tiles of 32-bit sums over a copy of some rows of the image whose
+// pixels hold all channels of a group, and depthwise lane by lane in f32, whose sums are exact integers there.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/schemes/conv.h"
+#include "backends/cpu/schemes/quantized.h"
+#include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kPair = 2;
+
+ByteSource source_of(const NodeView& node) {
+  const Tensor& zero = node.contents(kXZero);
+  const bool is_signed = zero.dtype() == DType::i8;
+  return {nullptr, is_signed, is_signed ? int32_t{*zero.data<int8_t>()} : int32_t{*zero.data<uint8_t>()}};
+}
+
+std::string refusal_of(const NodeView& node) {
+  if (!node.is_constant(kW)) return "the weights are not constant";
+  const auto shape = conv_shape_of(node);
+  if (!shape) return "there are more than two spatial dimensions";
+  if (node.output_shape(0).elements() == 0 || node.input_shape(kX).elements() == 0) return "a tensor is empty";
+  if (node.output_shape(0).rank() < 3) return "the output has no packed layout";
+  return refusal_of_quantized(node, shape->out_channels, shape->in_channels / shape->groups * shape->taps());
+}
+
+Estimate packed(const NodeView& node, const Device& device, double speed) {
+  const double bytes = static_cast<double>(node.input_shape(kX).elements() + node.output_shape(0).elements());
+  Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), speed) + 2 * device.byte_time(bytes) + 1e-6);
+  estimate.packed_inputs = uint64_t{1} << kX;
+  estimate.packed_outputs = 1;
+  return estimate;
+}
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (device.pack == 1) return declined("there is no packed layout");
+  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
+  const ConvShape s = conv_shape(node);
+  const size_t lanes = static_cast<size_t>(device.pack);
+  if (s.groups > 1 && (s.in_channels / s.groups % lanes != 0 || s.out_channels / s.groups % lanes != 0))
+    return declined("{} groups of {} channels are not whole vectors of {}", s.groups, s.in_channels / s.groups, device.pack);
+  return packed(node, device, 0.8 * integer_speed(*cpu_device(device).kernels));
+}
+
+class QuantizedConvKernel final : public Kernel {
+ public:
+  explicit QuantizedConvKernel(PrepareContext& context)
+      : s_(conv_shape(context.node())),
+        kernels_(*cpu_device(context.device()).kernels),
+        lanes_(kernels_.lanes),
+        source_(source_of(context.node())),
+        requantization_(context.node(), s_.out_channels, s_.groups, kernels_),
+        weights_(context.node(), kernels_, s_.out_channels, s_.in_channels / s_.groups, s_.taps(), s_.groups, false) {
+    weights_.prepare(context, requantization_);
+    const size_t channels = s_.in_channels / s_.groups;
+    in_blocks_ = ceil_div(channels, lanes_);
+    piece_ = lanes_ * (weights_.form() == IntegerForm::bytes ? 1 : 2);
+    pixel_ = in_blocks_ * piece_;
+    // Rows and columns that no tap reads are not copied.
+    step_h_ = s_.kernel_h == 1 ? 1 : s_.stride_h, step_w_ = s_.kernel_w == 1 ? 1 : s_.stride_w;
+    columns_ = (s_.out_w - 1) * step_w_ + s_.extent_w();
+    row_ = columns_ * pixel_;
+    const size_t budget = context.device().l2 / 3;
+    rows_ = 1;
+    while (rows_ < s_.out_h && window_rows(rows_ + 1) * row_ <= budget && rows_ * s_.out_w < 512) ++rows_;
+    blocks_ = ceil_div(s_.out_h, rows_);
+    const size_t threads = static_cast<size_t>(context.device().threads), groups = s_.batch * s_.groups * blocks_;
+    if (threads > 1 && groups < 2 * threads) chunks_ = std::min(weights_.pairs(), ceil_div(2 * threads, groups));
+    rows_ = ceil_div(s_.out_h, blocks_);
+    for (size_t ky = 0; ky < s_.kernel_h; ++ky)
+      for (size_t kx = 0; kx < s_.kernel_w; ++kx)
+        taps_.push_back(static_cast<ptrdiff_t>(ky * s_.dilation_h * row_ + kx * s_.dilation_w * pixel_));
+    units_.reserve(context, groups * chunks_, ceil_div(window_rows(rows_) * row_, sizeof(float)));
+  }
+
+  void run(RunContext& context) noexcept override {
+    const uint8_t* x = context.in<uint8_t>(kX);
+    uint8_t* y = context.out<uint8_t>(0);
+    units_.run(context, [&](size_t unit, float* scratch) {
+      const size_t chunk = unit % chunks_, block = unit / chunks_ % blocks_, group = unit / chunks_ / blocks_ % s_.groups;
+      run_block(x, y, unit / chunks_ / blocks_ / s_.groups, group, block, chunk, reinterpret_cast<uint8_t*>(scratch));
+    });
+  }
+
+ private:
+  size_t window_rows(size_t rows) const noexcept { return (rows - 1) * step_h_ + s_.extent_h(); }
+
+  // Pixels of all channels, [row][column][channel], with the zero point around the image.
+  void copy_window(const uint8_t* x, size_t first, size_t rows, uint8_t* window) const noexcept {
+    const size_t plane = s_.in_h * s_.in_w * lanes_;
+    const uint8_t zero =
+        weights_.form() == IntegerForm::bytes ? static_cast<uint8_t>(source_.zero_point + (source_.is_signed ? 128 : 0)) : uint8_t{0};
+    // Columns [begin, end) of the window lie in the image.
+    const size_t stride = s_.kernel_w == 1 ? s_.stride_w : 1;
+    const size_t begin = std::min(columns_, ceil_div(s_.pad_left, stride));
+    const size_t end = std::max(begin, std::min(columns_, ceil_div(s_.in_w + s_.pad_left, stride)));
+    for (size_t r = 0; r < window_rows(rows); ++r, window += row_) {
+      const size_t place = s_.kernel_h == 1 ? (first + r) * s_.stride_h : first * s_.stride_h + r;  // from the top of the padding
+      if (place < s_.pad_top || place - s_.pad_top >= s_.in_h || begin == end) {
+        std::memset(window, zero, row_);
+        continue;
+      }
+      std::memset(window, zero, begin * pixel_);
+      std::memset(window + end * pixel_, zero, (columns_ - end) * pixel_);
+      ByteSource source = source_;
+      for (size_t c = 0; c < in_blocks_; ++c) {
+        source.from = x + c * plane + ((place - s_.pad_top) * s_.in_w + begin * stride - s_.pad_left) * lanes_;
+        kernels_.integer->arrange(weights_.form(), source, stride * lanes_, end - begin, window + begin * pixel_ + c * piece_, pixel_);
+      }
+    }
+  }
+
+  void run_block(const uint8_t* x, uint8_t* y, size_t image, size_t group, size_t block, size_t chunk, uint8_t* window) const noexcept {
+    const size_t first = share(s_.out_h, blocks_, block), rows = share(s_.out_h, blocks_, block + 1) - first;
+    const size_t in_vectors = s_.groups == 1 ? in_blocks_ : s_.groups * in_blocks_,
+                 out_vectors = ceil_div(s_.out_channels / s_.groups, lanes_);
+    copy_window(x + (image * in_vectors + group * in_blocks_) * s_.in_h * s_.in_w * lanes_, first, rows, window);
+    const size_t y_plane = s_.out_h * s_.out_w * lanes_;
+    y += (image * s_.groups + group) * out_vectors * y_plane + first * s_.out_w * lanes_;
+    const bool flat = s_.taps() == 1;  // the pixels of all rows lie one behind the other
+    const size_t width = flat ? rows * s_.out_w : s_.out_w, height = flat ? 1 : rows;
+    const size_t most = static_cast<size_t>(kernels_.integer->rows), in_row = step_h_ * row_, in_pixel = step_w_ * pixel_;
+    const IntegerTileFunction* table = weights_.form() == IntegerForm::bytes ? kernels_.integer->bytes : kernels_.integer->words;
+    IntegerTile t{};
+    t.taps = taps_.data();
+    t.tap_count = taps_.size();
+    t.groups = weights_.channel_groups();
+    t.row_stride = static_cast<ptrdiff_t>(in_pixel);
+    t.pixel_stride = static_cast<ptrdiff_t>(lanes_);
+    t.vector_stride = static_cast<ptrdiff_t>(y_plane);
+    const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
+    for (size_t pair = share(weights_.pairs(), chunks_, chunk); pair < last; ++pair) {
+      requantization_.apply(t, group, pair * kPair);
+      t.w = weights_.panel(group, pair);
+      t.vectors = std::min(kPair, out_vectors - pair * kPair);
+      uint8_t* to = y + pair * kPair * y_plane;
+      for (size_t row = 0; row < height;) {
+        const bool two = width * 2 <= most && row + 1 < height;  // narrow rows, two at once
+        const size_t tiles = two ? 1 : ceil_div(width, most);
+        for (size_t i = 0; i < tiles; ++i) {
+          const size_t from = share(width, tiles, i), count = two ? 2 * width : share(width, tiles, i + 1) - from;
+          t.x[0] = window + row * in_row + from * in_pixel;
+          t.y[0] = to + (row * s_.out_w + from) * lanes_;
+          t.x[1] = two ? t.x[0] + in_row : t.x[0] + (count + 1) / 2 * in_pixel;
+          t.y[1] = two ? t.y[0] + s_.out_w * lanes_ : t.y[0] + (count + 1) / 2 * lanes_;
+          table[count](t);
+        }
+        row += two ? 2 : 1;
+      }
+    }
+  }
+
+  ConvShape s_;
+  const Kernels& kernels_;
+  size_t lanes_;
+  ByteSource source_;
+  Requantization requantization_;
+  IntegerWeights weights_;
+  size_t in_blocks_ = 0, piece_ = 0, pixel_ = 0;  // vectors of input channels; bytes of one of them, and of a pixel, in the window
+  size_t step_h_ = 1, step_w_ = 1, columns_ = 0, row_ = 0;
+  size_t rows_ = 1, blocks_ = 1, chunks_ = 1;
+  std::vector<ptrdiff_t> taps_;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<QuantizedConvKernel>(context); }
+
+// Depthwise: products of 9-bit numbers over so few taps are exact in f32.
+constexpr size_t kMostTaps = 128;
+
+Estimate estimate_depthwise(const NodeView& node, const Device& device) {
+  if (device.pack == 1) return declined("there is no packed layout");
+  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
+  const ConvShape s = conv_shape(node);
+  if (s.groups == 1 || s.groups != s.in_channels || s.groups != s.out_channels) return declined("it is not depthwise");
+  if (s.taps() > kMostTaps) return declined("{} taps are too many to be exact", s.taps());
+  return packed(node, device, 0.3);
+}
+
+class QuantizedDepthwiseKernel final : public Kernel {
+ public:
+  explicit QuantizedDepthwiseKernel(PrepareContext& context)
+      : s_(conv_shape(context.node())),
+        kernels_(*cpu_device(context.device()).kernels),
+        source_(source_of(context.node())),
+        conv_(kernels_, s_, {static_cast<size_t>(context.device().threads), context.device().l1, context.device().l2}, Epilogue{}),
+        blocks_(ceil_div(s_.out_channels, kernels_.lanes)),
+        bias_(context.node(), s_.out_channels, 1, kernels_) {
+    const Tensor &w = context.node().contents(kW), &zero = context.node().contents(kWZero);
+    std::vector<float> weights(static_cast<size_t>(w.elements()));
+    const auto at = [](const Tensor& tensor, size_t i) {
+      return tensor.dtype() == DType::i8 ? int32_t{tensor.data<int8_t>()[i]} : int32_t{tensor.data<uint8_t>()[i]};
+    };
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<float>(at(w, i) - at(zero, zero.elements() == 1 ? 0 : i / s_.taps()));
+    w_.resize(conv_.weight_floats());
+    conv_.pack_weights(weights.data(), w_.data());
+    in_plane_ = s_.in_h * s_.in_w * kernels_.lanes, out_plane_ = s_.out_h * s_.out_w * kernels_.lanes;
+    x_offset_ = context.reserve_scratch(s_.batch * blocks_ * in_plane_ * sizeof(float));
+    y_offset_ = context.reserve_scratch(s_.batch * blocks_ * out_plane_ * sizeof(float));
+    units_.reserve(context, conv_.units(), conv_.scratch_floats());
+  }
+
+  void run(RunContext& context) noexcept override {
+    float *x = context.scratch_at<float>(x_offset_), *y = context.scratch_at<float>(y_offset_);
+    context.parallel_for(s_.batch * blocks_, [&](size_t plane) {
+      ByteSource source = source_;
+      source.from = context.in<uint8_t>(kX) + plane * in_plane_;
+      kernels_.integer->dequantize(source, in_plane_, 1, x + plane * in_plane_);
+    });
+    units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, {x, w_.data(), nullptr, nullptr, y}, scratch); });
+    context.parallel_for(s_.batch * blocks_, [&](size_t plane) {
+      IntegerTile t{};
+      bias_.apply(t, 0, plane % blocks_);
+      t.y[0] = context.out<uint8_t>(0) + plane * out_plane_;
+      kernels_.integer->requantize(y + plane * out_plane_, s_.out_h * s_.out_w, t);
+    });
+  }
+
+ private:
+  ConvShape s_;
+  const Kernels& kernels_;
+  ByteSource source_;
+  LanewiseConv conv_;
+  size_t blocks_;
+  Requantization bias_;
+  std::vector<float> w_;
+  size_t in_plane_ = 0, out_plane_ = 0, x_offset_ = 0, y_offset_ = 0;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) { return std::make_unique<QuantizedDepthwiseKernel>(context); }
+
+constexpr Scheme kSchemes[] = {
+    {"QLinearConv", "quantized_conv", estimate, prepare},
+    {"QLinearConv", "quantized_conv.depthwise", estimate_depthwise, prepare_depthwise},
+    {"minnow.QuantizedConv", "quantized_conv", estimate, prepare},
+    {"minnow.QuantizedConv", "quantized_conv.depthwise", estimate_depthwise, prepare_depthwise},
+};
+
+}  // namespace
+
+std::span<const Scheme> quantized_conv_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu
