@@ -27,9 +27,14 @@ std::unique_ptr<Graph> onnx_memory(Bytes bytes, Owner owner, const ImportOptions
 }
 std::unique_ptr<Graph> onnx_read(const ReadCallback& read, const ImportOptions& options) { return import_onnx(read, options); }
 
+std::unique_ptr<Graph> tflite_files(const Paths& paths, const ImportOptions& options) {
+  return import_tflite(only_file(paths, "tflite"), options);
+}
+
 // Those with a magic number come first; the first that recognizes a file reads it.
 constexpr Format kFormats[] = {
     {"minnow", is_model_file, minnow_files, minnow_memory},
+    {"tflite", looks_like_tflite, tflite_files, import_tflite},
     {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
 };
 

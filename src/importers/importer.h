@@ -40,4 +40,14 @@ std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions
 /// True where the bytes (a whole file, or its first few kilobytes) look like an ONNX model.
 bool looks_like_onnx(std::span<const std::byte> bytes);
 
+/// Reads a TFLite model. Variables become states; what several subgraphs compute becomes If and Loop; tensors keep the layout that the file
+/// gives them at the graph's inputs and outputs. Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are
+/// missing, with their nodes.
+std::unique_ptr<Graph> import_tflite(const std::string& path, const ImportOptions& options = {});
+/// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
+std::unique_ptr<Graph> import_tflite(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                     const ImportOptions& options = {});
+/// True where the bytes look like a TFLite model.
+bool looks_like_tflite(std::span<const std::byte> bytes);
+
 }  // namespace minnow

@@ -95,17 +95,20 @@ DType quotient_dtype(const NodeView& node) {
   return scale == DType::i32 ? DType::f64 : contains(kReals, node.input_dtype(0)) ? node.input_dtype(0) : DType::f32;
 }
 
+// The dtype comes first: it is known without shapes.
+
 void infer_quantize(const NodeView& node, std::span<ValueInfo> outputs) {
-  Granularity::of(node);
-  check_zero_point(node);
-  quotient_dtype(node);
   DType dtype = dtype_attribute(node, kOutputDType, kQuantized);
   if (node.has_input(2)) {
     if (dtype != DType::undefined && dtype != node.input_dtype(2))
       node.fail("output_dtype is {}, the zero point is {}", dtype, node.input_dtype(2));
     dtype = node.input_dtype(2);
   }
-  tensor_of(outputs[0], dtype == DType::undefined ? DType::u8 : dtype, node.input_shape(0));
+  outputs[0].dtype = dtype == DType::undefined ? DType::u8 : dtype;
+  Granularity::of(node);
+  check_zero_point(node);
+  quotient_dtype(node);
+  tensor_of(outputs[0], outputs[0].dtype, node.input_shape(0));
 }
 
 int64_t to_integer(double quotient, int64_t zero, int64_t lowest, int64_t highest) {
@@ -137,11 +140,12 @@ void quantize(const NodeView& node, KernelArgs& args) {
 }
 
 void infer_dequantize(const NodeView& node, std::span<ValueInfo> outputs) {
-  Granularity::of(node);
-  check_zero_point(node);
   DType dtype = dtype_attribute(node, kOutputDType, kReals);
   if (dtype == DType::undefined) dtype = node.input_dtype(1);
   if (!contains(kReals, dtype)) node.fail("needs the attribute output_dtype where the scale is {}", dtype);
+  outputs[0].dtype = dtype;
+  Granularity::of(node);
+  check_zero_point(node);
   tensor_of(outputs[0], dtype, node.input_shape(0));
 }
 

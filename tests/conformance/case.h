@@ -27,8 +27,8 @@ struct Case {
 /// Folder of the suites that the onnx package carries; MINNOW_ONNX_CASES names another.
 std::filesystem::path onnx_cases_dir();
 
-/// The cases of "node", "simple", "pytorch-converted", "pytorch-operator" or "corpus", in order of their names.
-/// `missing`: how many there should be whose files are not there.
+/// The cases of "node", "simple", "pytorch-converted", "pytorch-operator", "corpus" (its ONNX models) or "corpus-tflite", in order of their
+/// names. `missing`: how many there should be whose files are not there.
 std::vector<Case> find_cases(const std::string& suite, size_t& missing);
 
 /// Inputs in the graph's order, and outputs.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -42,7 +43,8 @@ std::string tensor_difference(const Tensor& actual, const Tensor& expected, cons
     widen(dtype, expected.data(), count, b.data());
     size_t wrong = 0, first = count;
     for (size_t i = 0; i < count; ++i)
-      if (a[i] != b[i]) ++wrong, first = std::min(first, i);
+      if (std::abs(a[i] - b[i]) > rule.steps) ++wrong, first = std::min(first, i);
+    if (!wrong) return {};
     return format("{} of {} elements differ, the first is element {}: {}, it should be {}", wrong, count, first, a[first], b[first]);
   }
   std::vector<double> a(count), b(count);
@@ -68,6 +70,17 @@ std::string tensor_difference(const Tensor& actual, const Tensor& expected, cons
 }
 
 }  // namespace
+
+double largest_difference(const Datum& actual, const Datum& expected) {
+  const Tensor &a = actual.tensor, &b = expected.tensor;
+  if (actual.kind != Datum::Kind::tensor || expected.kind != actual.kind || a.dtype() != b.dtype() || a.shape() != b.shape()) return 0;
+  std::vector<double> x(static_cast<size_t>(a.elements())), y(x.size());
+  widen(a.dtype(), a.data(), x.size(), x.data());
+  widen(b.dtype(), b.data(), y.size(), y.data());
+  double largest = 0;
+  for (size_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::fabs(x[i] - y[i]));
+  return largest;
+}
 
 std::string difference(const Datum& actual, const Datum& expected, const Rule& rule) {
   const auto kind = [](const Datum& datum) {

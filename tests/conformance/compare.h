@@ -9,13 +9,17 @@ namespace minnow::test {
 struct Rule {
   enum class Kind : uint8_t {
     elements,  // |a - b| <= 1e-5 + 1e-3 |b|, wider for types of fewer digits; integers, bool and types of 8 bits and fewer exactly
-    largest,   // max |a - b| <= max(tolerance * max(1, max |b|), absolute)
+    largest,   // max |a - b| <= max(tolerance * max(1, max |b|), absolute); integers: at most `steps` apart
     form       // dtypes and shapes alone
   } kind = Kind::elements;
   double tolerance = 0, absolute = 0;
+  int64_t steps = 0;
 };
 
 /// What is wrong with `actual`; empty where nothing is.
 std::string difference(const Datum& actual, const Datum& expected, const Rule& rule);
+
+/// max |a - b| of two tensors of one dtype and shape; 0 for what is no such pair.
+double largest_difference(const Datum& actual, const Datum& expected);
 
 }  // namespace minnow::test

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the suites of cases that others wrote: the onnx package's, and the ONNX models of the corpus.
+// Runs the suites of cases that others wrote: the onnx package's, and the models of the corpus.
 //
 //   conformance_tests [--suite node]... [--backend reference|cpu|evaluate] [--optimize] [--filter substring] [--verbose] [--list-failures]
 //                     [--xml FILE]
 //
 // Cases that are expected to fail stand in expected_failures.txt with a reason. One that fails and is not listed fails the run, and so does
 // one that is listed and passes.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,10 +16,11 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/os.h"
 #include "conformance/case.h"
 #include "conformance/compare.h"
 #include "conformance/executor.h"
-#include "importers/importer.h"
+#include "importers/formats.h"
 #include "ops/operator.h"
 #include "passes/pipeline.h"
 #include "support/paths.h"
@@ -55,12 +57,19 @@ std::map<std::string, Expectation> read_expectations(const std::string& backend)
   return expectations;
 }
 
+std::unique_ptr<Graph> import_case(const Case& one, const ImportOptions& options) {
+  const auto file = os::MappedFile::open(one.model.string());
+  const Format* format = recognize_format(file->bytes());
+  if (!format) throw InvalidModel("{}: is in none of the known formats", one.model.filename().string());
+  return format->import_files({one.model.string()}, options);
+}
+
 /// What is wrong; empty where the case passes.
-std::string run_case(const Case& one, const Options& options, const Rule& rule) {
+std::string run_case(const Case& one, const Options& options, const Rule& rule, double& worst) {
   try {
     ImportOptions import;
     import.warn = [](std::string_view){};
-    std::unique_ptr<Graph> graph = import_onnx(one.model.string(), import);
+    std::unique_ptr<Graph> graph = import_case(one, import);
     const std::vector<DataSet> sets = read_data(one, *graph);
     if (sets.empty()) return "has no data";
     std::vector<std::string> names;
@@ -70,6 +79,7 @@ std::string run_case(const Case& one, const Options& options, const Rule& rule) 
     for (const DataSet& set : sets) {
       const std::vector<Datum> outputs = run(set.inputs);
       if (outputs.size() < set.outputs.size()) return format("gives {} outputs, it should give {}", outputs.size(), set.outputs.size());
+      for (size_t i = 0; i < set.outputs.size(); ++i) worst = std::max(worst, largest_difference(outputs[i], set.outputs[i]));
       for (size_t i = 0; i < set.outputs.size(); ++i)
         if (const std::string text = difference(outputs[i], set.outputs[i], rule); !text.empty())
           return format("output {} (\"{}\"): {}", i, names[i], text);
@@ -125,13 +135,18 @@ int run(const Options& options) {
       const bool random = expected && expected->random();
       Rule rule;
       if (random) rule.kind = Rule::Kind::form;
-      if (one.tolerance > 0) rule = {Rule::Kind::largest, one.tolerance, 4 * one.spread};
+      if (one.tolerance > 0) {
+        // Integer models: one step of the output's scale, or as much as the reference engine's own kernels are apart.
+        rule = {Rule::Kind::largest, one.tolerance, 4 * one.spread, 0};
+        if (one.suite == "corpus-tflite") rule.steps = std::max<int64_t>(1, static_cast<int64_t>(one.spread));
+      }
       const auto start = std::chrono::steady_clock::now();
       if (options.verbose) std::printf("%s ... ", one.id().c_str()), std::fflush(stdout);
-      std::string failure = run_case(one, options, rule);
+      double worst = 0;
+      std::string failure = run_case(one, options, rule, worst);
       if (expected) expected->used = true;
       if (options.verbose)
-        std::printf("%s, %.0f ms\n", failure.empty() ? "ok" : "differs",
+        std::printf("%s, largest difference %.3g, %.0f ms\n", failure.empty() ? "ok" : "differs", worst,
                     std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
       if (expected && !random && !failure.empty()) {
         if (options.list_failures) std::printf("expected %s: %s\n", one.id().c_str(), failure.c_str());
@@ -188,7 +203,7 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  if (options.suites.empty()) options.suites = {"node", "simple", "pytorch-converted", "pytorch-operator", "corpus"};
+  if (options.suites.empty()) options.suites = {"node", "simple", "pytorch-converted", "pytorch-operator", "corpus", "corpus-tflite"};
   if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
     options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend +
                   (options.optimize ? "-optimized" : "") + ".xml";

@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a file's tables to a graph: tensors to values, variables to states, subgraphs to If and Loop, one rule an operator.
+#include "importers/tflite/importer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "importers/tflite/tflite_node.h"
+#include "ops/evaluate.h"
+#include "ops/infer.h"
+#include "passes/infer_dims.h"
+#include "passes/rewrite.h"
+
+namespace minnow::tflite {
+namespace {
+
+constexpr int kMaxDepth = 32;                 // of subgraphs in each other
+constexpr size_t kMostOperators = 1'000'000;  // of all subgraphs where they are used
+
+/// A subgraph where it is used: the tensors' values. `graph` may be shared with an outer scope, where a subgraph's nodes are put in line.
+struct Scope {
+  Scope(Parts& p, const SubgraphInfo& graph_info, std::string name_prefix)
+      : parts(p), info(graph_info), prefix(std::move(name_prefix)), raw(graph_info.tensors.size()), real(graph_info.tensors.size()) {}
+  Parts& parts;
+  const SubgraphInfo& info;
+  std::string prefix;  // of values' names
+  std::vector<Expr> raw, real;
+  std::map<int32_t, std::string> resources;  // tensor -> name of the variable
+  enum class Kind : uint8_t { main, nested, once } kind = Kind::nested;
+};
+
+/// A named variable of the model.
+struct Variable {
+  size_t state = 0;
+  Expr value;  // now
+};
+
+class Importer final : public Host {
+ public:
+  Importer(ModelFile& file, const ImportOptions& options)
+      : file_(file), operators_(options.operators ? *options.operators : OperatorSet::builtin()) {
+    warn_ = options.warn ? options.warn : [](std::string_view sentence) { log_message(sentence); };
+  }
+
+  std::unique_ptr<Graph> run();
+
+  void set_variable(const TfliteNode& node, size_t i, const Expr& value) override;
+  Expr read_resource(const TfliteNode& node) override;
+  void assign_resource(const TfliteNode& node) override;
+  void name_resource(const TfliteNode& node) override;
+  void run_once(const TfliteNode& node, int64_t subgraph) override;
+  Exprs branch(const TfliteNode& node, const Expr& condition, int64_t then_graph, int64_t else_graph) override;
+  Exprs loop(const TfliteNode& node, int64_t condition_graph, int64_t body_graph) override;
+  Exprs inlined(const TfliteNode& node, int64_t subgraph) override;
+  Expr real_tensor(const TfliteNode& node, int32_t index) override { return real_of(*scope_, index, node.place); }
+
+ private:
+  const SubgraphInfo& subgraph(const TfliteNode& node, int64_t index) const;
+  void import_operators(Scope& scope);
+  void import_operator(Scope& scope, const OperatorInfo& op, size_t number);
+  void refuse(Scope& scope, TfliteNode& node, const std::string& op);
+  void bind(Scope& scope, int32_t tensor, const Expr& value);
+  Expr raw_of(Scope& scope, int32_t tensor, const std::string& place);
+  Expr real_of(Scope& scope, int32_t tensor, const std::string& place);
+  Exprs outputs_of(Scope& scope, const std::string& place);
+  /// The subgraph put into the graph of `parts`.
+  Exprs put(Parts& parts, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources, const TfliteNode& node);
+  std::vector<std::string> resources_of(const TfliteNode& node, size_t first) const;
+  std::string unique(std::string name);
+  const std::string& resource_of(const TfliteNode& node, size_t input) const;
+  Variable& variable(const std::string& name, const TensorInfo& like, const std::string& place);
+  Expr own(Parts& parts, const Expr& x);
+  void add_outputs(Scope& scope);
+  void finish_states(Scope& scope);
+  void throw_refused() const;
+  void describe();
+
+  ModelFile& file_;
+  const OperatorSet& operators_;
+  std::function<void(std::string_view)> warn_;
+  std::unique_ptr<Graph> graph_;
+  SizeTable sizes_;
+  Scope* scope_ = nullptr;  // where the current operator stands
+  int depth_ = 0;
+  size_t operators_left_ = kMostOperators;
+  std::unordered_set<std::string> names_;
+  std::map<int32_t, size_t> states_;  // of variable tensors of the main graph
+  std::map<std::string, Variable> variables_;
+  std::map<std::string, Tensor> initial_values_;
+  std::vector<std::pair<std::string, Expr>> assigned_once_;
+  std::map<std::string, std::pair<size_t, std::vector<std::string>>> missing_;  // operator -> how many, the first few
+  std::vector<std::string> refused_;
+};
+
+std::string Importer::unique(std::string name) {
+  if (name.empty()) name = "value";
+  if (names_.insert(name).second) return name;
+  for (size_t i = 1;; ++i) {
+    std::string other = name + "_" + std::to_string(i);
+    if (names_.insert(other).second) return other;
+  }
+}
+
+const SubgraphInfo& Importer::subgraph(const TfliteNode& node, int64_t index) const {
+  if (index <= 0 || static_cast<size_t>(index) >= file_.subgraphs().size()) node.fail("there is no subgraph {}", index);
+  return file_.subgraphs()[static_cast<size_t>(index)];
+}
+
+Expr Importer::raw_of(Scope& scope, int32_t tensor, const std::string& place) {
+  Expr& value = scope.raw[static_cast<size_t>(tensor)];
+  if (value) return value;
+  const TensorInfo& info = scope.info.tensors[static_cast<size_t>(tensor)];
+  if (info.is_variable) {
+    if (scope.kind != Scope::Kind::main) throw Unsupported("{}: variable tensors of subgraphs are not supported", place);
+    Shape shape(info.shape);
+    for (int64_t size : shape)
+      if (size < 0) throw Unsupported("{}: variable tensor \"{}\" has an unknown shape", place, info.name);
+    Tensor initial(info.dtype, shape);
+    if (info.dtype == DType::i8 && info.quantization.zero_point.size() == 1 && initial.bytes())
+      std::memset(initial.writable().data(), static_cast<int>(info.quantization.zero_point[0]), initial.bytes());
+    Graph& graph = scope.parts.builder().graph();
+    states_[tensor] = graph.states().size();
+    graph.add_state({unique(info.name.empty() ? "state" : std::string(info.name)), nullptr, nullptr, initial});
+    return value = scope.parts.builder().wrap(graph.states().back().current);
+  }
+  if (!file_.has_contents(info)) {
+    // A tensor without elements needs no bytes.
+    const bool empty = info.has_rank && std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end();
+    if (!empty || info.dtype == DType::undefined)
+      throw InvalidModel("{}: \"{}\" is used, but nothing before it makes it", place, info.name.substr(0, 200));
+  }
+  const std::string name = unique(scope.prefix + std::string(info.name));
+  return value = scope.parts.builder().wrap(&scope.parts.builder().graph().add_constant(file_.contents(info), name));
+}
+
+Expr Importer::real_of(Scope& scope, int32_t tensor, const std::string& place) {
+  const TensorInfo& info = scope.info.tensors[static_cast<size_t>(tensor)];
+  const Expr stored = raw_of(scope, tensor, place);
+  if (!info.quantized()) return stored;
+  Expr& value = scope.real[static_cast<size_t>(tensor)];
+  if (!value) {
+    if (info.quantization.block) {
+      const Expr scales = scope.parts.cast(raw_of(scope, info.quantization.block_scales, place), DType::f32);
+      value = scope.parts.op("DequantizeLinear", {stored, scales},
+                             {{"axis", scope.parts.rank(stored) - 1}, {"block_size", info.quantization.block}});
+    } else {
+      value = dequantize(scope.parts, stored, info.quantization, info.quantization.axis);
+    }
+  }
+  return value;
+}
+
+void Importer::bind(Scope& scope, int32_t tensor, const Expr& value) {
+  scope.raw[static_cast<size_t>(tensor)] = value;
+  scope.real[static_cast<size_t>(tensor)] = {};
+}
+
+/// A value that a node of this very graph makes, as a graph's outputs must be.
+Expr Importer::own(Parts& parts, const Expr& x) {
+  const Value* value = x.value();
+  return value->producer() && &value->graph() == &parts.builder().graph() && !value->is_graph_output() ? x : parts.op("Identity", {x});
+}
+
+void Importer::import_operators(Scope& scope) {
+  if (++depth_ > kMaxDepth) throw InvalidModel("{}: subgraphs are nested more than {} deep", file_.source(), kMaxDepth);
+  if (scope.info.operators.size() > operators_left_)
+    throw InvalidModel("{}: subgraphs that use subgraphs make this file a very large graph", file_.source());
+  operators_left_ -= scope.info.operators.size();
+  Scope* const before = scope_;
+  for (size_t i = 0; i < scope.info.operators.size(); ++i) {
+    scope_ = &scope;
+    import_operator(scope, scope.info.operators[i], i);
+  }
+  scope_ = before;
+  --depth_;
+}
+
+void Importer::refuse(Scope& scope, TfliteNode& node, const std::string& op) {
+  // Outputs of a kind, only to go on and find what else is missing.
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    if (!node.out[i]) continue;
+    const Expr x = scope.parts.builder().op("tflite." + op, {});
+    x.value()->type = node.out[i]->value_type();
+    bind(scope, node.info.outputs[i], x);
+  }
+}
+
+void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t number) {
+  Parts& p = scope.parts;
+  Graph& graph = p.builder().graph();
+  TfliteNode node(p, *this, file_, op);
+  const std::string op_name = operator_name(op.code, op.custom);
+  const auto tensor_of = [&](int32_t index) { return index < 0 ? nullptr : &scope.info.tensors[static_cast<size_t>(index)]; };
+  for (size_t i = 0; i < op.inputs.size(); ++i) node.in.push_back(tensor_of(op.inputs[i]));
+  for (size_t i = 0; i < op.outputs.size(); ++i) node.out.push_back(tensor_of(op.outputs[i]));
+  for (size_t i = 0; i < op.intermediates.size(); ++i) node.intermediates.push_back(tensor_of(op.intermediates[i]));
+  std::string shown = "#" + std::to_string(number);
+  for (size_t i = node.out.size(); i-- > 0;)
+    if (node.out[i] && !node.out[i]->name.empty()) shown = std::string(node.out[i]->name.substr(0, 200));
+  node.place = format("{}: node \"{}{}\" ({})", file_.source(), scope.prefix, shown, op_name);
+  p.builder().set_stem(scope.prefix + shown);
+
+  node.rule = find_rule(op.code, op.custom);
+  const bool is_custom = !node.rule && op.code == kCustomCode;
+  const std::string custom_name = is_custom && operators_.find(op.custom) ? std::string(op.custom) : "tflite." + std::string(op.custom);
+  if (!node.rule && !(is_custom && operators_.find(custom_name))) {
+    auto& [count, nodes] = missing_[op_name];
+    if (++count <= 3) nodes.push_back(shown);
+    return refuse(scope, node, op_name);
+  }
+  Node* const before = graph.last();
+  Exprs made;
+  try {
+    for (const TensorInfo* tensor : node.in)
+      if (tensor && (tensor->type == TensorType::string || tensor->type == TensorType::variant))
+        node.refuse("\"{}\" holds {}, which are not supported", tensor->name.substr(0, 200),
+                    tensor->type == TensorType::string ? "strings" : "variants");
+    for (const auto& list : {node.in, node.out})
+      for (const TensorInfo* tensor : list)
+        if (tensor && tensor->is_complex() && (!node.rule || node.rule->target != "complex"))
+          node.refuse("complex numbers are not supported here");
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const bool resource = node.in[i] && node.in[i]->type == TensorType::resource;
+      node.raw.push_back(op.inputs[i] < 0 || resource ? Expr() : raw_of(scope, op.inputs[i], node.place));
+    }
+    const Values values = node.rule ? node.rule->values : Values::raw;
+    node.as_real = values == Values::real;
+    if (values == Values::moves) {
+      // As stored where all are quantized alike.
+      const TensorQuantization* first = nullptr;
+      for (const auto& list : {node.in, node.out})
+        for (const TensorInfo* tensor : list)
+          if (tensor && tensor->quantized()) {
+            if (!first) first = &tensor->quantization;
+            node.as_real = node.as_real || !(tensor->quantization == *first) || !tensor->quantization.per_tensor();
+          }
+    }
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      node.inputs.push_back(!node.raw[i] || !node.as_real ? node.raw[i] : real_of(scope, op.inputs[i], node.place));
+    if (node.rule) {
+      made = node.rule->build(node, p);
+    } else {
+      made = p.ops(custom_name, node.raw, node.out.size());
+    }
+    for (size_t i = 0; i < node.out.size(); ++i) {
+      const TensorInfo* tensor = node.out[i];
+      if (!tensor || tensor->type == TensorType::resource || tensor->type == TensorType::variant) continue;
+      if (i >= made.size() || !made[i]) {
+        if (tensor->type == TensorType::string) node.refuse("strings are not supported");
+        node.refuse("output {} is not supported", i);
+      }
+      if (node.as_real && tensor->quantized())
+        made[i] = quantize(p, made[i], *tensor);
+      else if (tensor->dtype != DType::undefined && p.dtype(made[i]) != DType::undefined)
+        made[i] = p.cast(made[i], tensor->dtype);
+    }
+  } catch (const Unsupported& error) {  // all that is not supported is told at once, at the end
+    std::string_view sentence = error.what();
+    const std::string& source = file_.source();
+    if (sentence.starts_with(source + ": ")) sentence.remove_prefix(source.size() + 2);
+    refused_.push_back(sentence.starts_with("node ") ? std::string(sentence)
+                                                     : node.place.substr(source.size() + 2) + ": " + std::string(sentence));
+    return refuse(scope, node, op_name);
+  } catch (const InvalidModel& error) {
+    if (std::string_view(error.what()).starts_with(file_.source() + ": ")) throw;
+    throw InvalidModel("{}: {}", node.place, error.what());
+  }
+  // Values that the rule made take the names of the file.
+  std::unordered_set<const Value*> fresh;
+  for (Node* at = graph.last(); at != before; at = at->previous())
+    for (size_t i = 0; i < at->output_count(); ++i) fresh.insert(at->output(i));
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    const TensorInfo* tensor = node.out[i];
+    if (!tensor || i >= made.size() || !made[i]) continue;
+    Value& value = *made[i].value();
+    if (fresh.erase(&value)) value.rename(unique(scope.prefix + std::string(tensor->name)));
+    p.infer(made[i]);
+    if (!value.type.dims && value.type.kind == ValueType::Kind::tensor && tensor->has_rank && !value.constant())
+      value.type.dims = std::vector<Dim>(tensor->shape.size() + (tensor->is_complex() ? 1 : 0));
+    bind(scope, op.outputs[i], made[i]);
+  }
+}
+
+Exprs Importer::outputs_of(Scope& scope, const std::string& place) {
+  Exprs all;
+  for (size_t i = 0; i < scope.info.outputs.size(); ++i) {
+    const int32_t tensor = scope.info.outputs[i];
+    all.push_back(scope.info.tensors[static_cast<size_t>(tensor)].type == TensorType::resource ? Expr() : raw_of(scope, tensor, place));
+  }
+  return all;
+}
+
+std::vector<std::string> Importer::resources_of(const TfliteNode& node, size_t first) const {
+  std::vector<std::string> names;
+  for (size_t i = first; i < node.in.size(); ++i) {
+    const auto found = scope_->resources.find(node.info.inputs[i]);
+    names.push_back(found == scope_->resources.end() ? std::string() : found->second);
+  }
+  return names;
+}
+
+Exprs Importer::put(Parts& parts, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources,
+                    const TfliteNode& node) {
+  if (info.inputs.size() != inputs.size()) node.fail("its subgraph takes {} inputs, {} are given", info.inputs.size(), inputs.size());
+  Scope inner(parts, info, scope_->prefix + (info.name.empty() ? "body" : std::string(info.name)) + "/");
+  if (inner.prefix.size() > 250) inner.prefix.erase(0, inner.prefix.size() - 250);
+  inner.kind = scope_->kind == Scope::Kind::once ? Scope::Kind::once : Scope::Kind::nested;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]) inner.raw[static_cast<size_t>(info.inputs[i])] = parts.builder().wrap(inputs[i].value());
+    if (!resources[i].empty()) inner.resources[info.inputs[i]] = resources[i];
+  }
+  import_operators(inner);
+  return outputs_of(inner, node.place);
+}
+
+Exprs Importer::inlined(const TfliteNode& node, int64_t index) {
+  return put(node.p, subgraph(node, index), node.raw, resources_of(node, 0), node);
+}
+
+Exprs Importer::branch(const TfliteNode& node, const Expr& condition, int64_t then_graph, int64_t else_graph) {
+  const Exprs inputs(node.raw.begin() + 1, node.raw.end());
+  const std::vector<std::string> resources = resources_of(node, 1);
+  Attributes attributes;
+  std::vector<ValueType> types;
+  for (const auto& [name, index] : {std::pair("then_branch", then_graph), std::pair("else_branch", else_graph)}) {
+    auto body = std::make_shared<Graph>();
+    body->outer = &node.p.builder().graph();
+    body->source = file_.source();
+    GraphBuilder builder(*body);
+    Parts parts(builder, operators_, sizes_);
+    const Exprs results = put(parts, subgraph(node, index), inputs, resources, node);
+    if (results.size() != node.out.size()) node.fail("its subgraph gives {} outputs, it has {}", results.size(), node.out.size());
+    for (const Expr& x : results) {
+      if (!x) node.refuse("a branch that gives a variable is not supported");
+      body->add_output(*own(parts, x).value());
+    }
+    attributes.set(name, Subgraph(body));
+  }
+  return node.p.ops("If", {node.p.reshape(condition, Ints{})}, node.out.size(), std::move(attributes));
+}
+
+Exprs Importer::loop(const TfliteNode& node, int64_t condition_graph, int64_t body_graph) {
+  Parts& p = node.p;
+  const SubgraphInfo &condition_info = subgraph(node, condition_graph), &body_info = subgraph(node, body_graph);
+  const std::vector<std::string> resources = resources_of(node, 0);
+  const auto condition = [&](Parts& parts, const Exprs& values) {
+    const Exprs result = put(parts, condition_info, values, resources, node);
+    if (result.size() != 1 || !result[0]) node.fail("its condition gives {} outputs", result.size());
+    return parts.reshape(parts.builder().wrap(result[0].value()), Ints{});
+  };
+  const Expr start = condition(p, node.raw);
+  auto body = std::make_shared<Graph>();
+  body->outer = &p.builder().graph();
+  body->source = file_.source();
+  GraphBuilder builder(*body);
+  Parts parts(builder, operators_, sizes_);
+  body->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
+  body->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
+  Exprs values, carried = {Expr(), start};
+  if (body_info.inputs.size() != node.raw.size())
+    node.fail("its body takes {} inputs, {} are given", body_info.inputs.size(), node.raw.size());
+  for (size_t i = 0; i < node.raw.size(); ++i) {
+    if (!node.raw[i]) {
+      values.emplace_back();
+      continue;
+    }
+    const TensorInfo& tensor = body_info.tensors[static_cast<size_t>(body_info.inputs[i])];
+    ValueType type = ValueType::tensor(p.dtype(node.raw[i]));
+    // A dimension that the file fixes and that is so at the beginning stays; others may change from one iteration to the next.
+    if (tensor.has_rank && p.rank(node.raw[i]) == static_cast<int64_t>(tensor.shape.size())) {
+      type.dims.emplace();
+      for (size_t k = 0; k < tensor.shape.size(); ++k)
+        type.dims->push_back(Dim{p.dim(node.raw[i], static_cast<int64_t>(k)) == tensor.shape[k] ? tensor.shape[k] : -1, {}});
+    }
+    values.push_back(builder.wrap(&body->add_input(unique(scope_->prefix + std::string(tensor.name)), std::move(type))));
+    carried.push_back(node.raw[i]);
+  }
+  const Exprs results = put(parts, body_info, values, resources, node);
+  if (results.size() != node.raw.size()) node.fail("its body gives {} outputs and takes {} inputs", results.size(), node.raw.size());
+  const Expr again = condition(parts, results);
+  body->add_output(*own(parts, again).value());
+  size_t count = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!values[i]) continue;
+    if (!results[i]) node.fail("output {} of its body is missing", i);
+    body->add_output(*own(parts, results[i]).value());
+    ++count;
+  }
+  if (count == 0) node.refuse("a loop that carries nothing is not supported");
+  const Exprs made = p.ops("Loop", carried, count, {{"body", Subgraph(body)}});
+  Exprs outputs;
+  for (size_t i = 0, k = 0; i < values.size(); ++i) outputs.push_back(values[i] ? made[k++] : Expr());
+  return outputs;
+}
+
+// Variables.
+
+void Importer::set_variable(const TfliteNode& node, size_t i, const Expr& value) {
+  if (i >= node.in.size() || !node.in[i]) node.fail("input {} is missing", i);
+  if (!node.in[i]->is_variable) return;  // a state that nobody keeps
+  if (scope_->kind != Scope::Kind::main) node.refuse("variable tensors of subgraphs are not supported");
+  bind(*scope_, node.info.inputs[i], value);
+}
+
+const std::string& Importer::resource_of(const TfliteNode& node, size_t input) const {
+  const auto found = input < node.in.size() ? scope_->resources.find(node.info.inputs[input]) : scope_->resources.end();
+  if (found == scope_->resources.end()) node.fail("input {} is no variable", input);
+  return found->second;
+}
+
+void Importer::name_resource(const TfliteNode& node) {
+  if (node.out.empty() || !node.out[0]) node.fail("has no output");
+  const FlatTable& options = node.options();
+  scope_->resources[node.info.outputs[0]] = std::string(options.text(0).substr(0, 200)) + "/" + std::string(options.text(1).substr(0, 200));
+}
+
+Variable& Importer::variable(const std::string& name, const TensorInfo& like, const std::string& place) {
+  const auto found = variables_.find(name);
+  if (found != variables_.end()) return found->second;
+  Tensor initial;
+  if (const auto value = initial_values_.find(name); value != initial_values_.end()) {
+    initial = value->second;
+  } else {
+    Shape shape(like.shape);
+    for (int64_t size : shape)
+      if (size < 0) throw Unsupported("{}: a variable of unknown shape is not supported", place);
+    initial = Tensor(like.dtype, shape);
+  }
+  Variable& variable = variables_[name];
+  variable.state = graph_->states().size();
+  graph_->add_state({unique(name.substr(name.starts_with("/") ? 1 : 0)), nullptr, nullptr, initial});
+  return variable;
+}
+
+Expr Importer::read_resource(const TfliteNode& node) {
+  if (scope_->kind == Scope::Kind::once) node.refuse("reading a variable while the model is initialized is not supported");
+  Variable& found = variable(resource_of(node, 0), node.output_info(0), node.place);
+  if (!found.value) found.value = node.p.builder().wrap(graph_->states()[found.state].current);
+  return node.p.builder().wrap(found.value.value());
+}
+
+void Importer::assign_resource(const TfliteNode& node) {
+  const std::string& name = resource_of(node, 0);
+  const Expr value = node.input(1);
+  if (scope_->kind == Scope::Kind::once) {
+    assigned_once_.emplace_back(name, value);
+    return;
+  }
+  if (scope_->kind != Scope::Kind::main) node.refuse("assigning a variable in a subgraph is not supported");
+  variable(name, node.input_info(1), node.place).value = value;
+}
+
+void Importer::run_once(const TfliteNode& node, int64_t index) {
+  if (scope_->kind != Scope::Kind::main || !variables_.empty()) node.refuse("initializing variables that are in use is not supported");
+  Graph scratch;
+  scratch.source = file_.source();
+  GraphBuilder builder(scratch);
+  Parts parts(builder, operators_, sizes_);
+  Scope inner(parts, subgraph(node, index), {});
+  inner.kind = Scope::Kind::once;
+  assigned_once_.clear();
+  const size_t refused = refused_.size() + missing_.size();
+  import_operators(inner);
+  if (refused_.size() + missing_.size() == refused) {
+    for (const auto& [name, value] : assigned_once_) scratch.add_output(*own(parts, value).value());
+    infer_types(operators_, scratch);
+    const std::vector<Datum> values = evaluate(operators_, scratch, {});
+    for (size_t i = 0; i < assigned_once_.size(); ++i) initial_values_[assigned_once_[i].first] = values[i].tensor;
+  }
+  assigned_once_.clear();
+  sizes_ = {};
+}
+
+void Importer::finish_states(Scope& scope) {
+  const auto set = [&](size_t state, const Expr& value) { graph_->set_state_next(state, *own(scope.parts, value).value()); };
+  for (const auto& [tensor, state] : states_) set(state, scope.raw[static_cast<size_t>(tensor)]);
+  for (const auto& [name, variable] : variables_)
+    set(variable.state, variable.value ? variable.value : scope.parts.builder().wrap(graph_->states()[variable.state].current));
+}
+
+// The whole.
+
+void Importer::add_outputs(Scope& scope) {
+  std::unordered_set<std::string> taken;
+  for (const auto& input : graph_->inputs()) taken.insert(input->name());
+  for (size_t i = 0; i < scope.info.outputs.size(); ++i) {
+    const int32_t tensor = scope.info.outputs[i];
+    const TensorInfo& info = scope.info.tensors[static_cast<size_t>(tensor)];
+    std::string name(info.name);
+    if (name.empty()) name = "output" + std::to_string(i);
+    const Expr x = raw_of(scope, tensor, format("{}: output \"{}\"", file_.source(), name));
+    Value* value = own(scope.parts, x).value();
+    if (!taken.insert(name).second) {
+      name = unique(name);
+      taken.insert(name);
+    }
+    value->rename(name);
+    graph_->add_output(*value);
+  }
+}
+
+void Importer::throw_refused() const {
+  if (missing_.empty() && refused_.empty()) return;
+  std::string list;
+  for (const auto& [op, nodes] : missing_) {
+    list += (list.empty() ? "" : "; ") + op + (nodes.first == 1 ? " (node " : " (nodes ");
+    for (size_t i = 0; i < nodes.second.size(); ++i) list += format("{}\"{}\"", i ? ", " : "", nodes.second[i]);
+    if (nodes.first > nodes.second.size()) list += format(" and {} more", nodes.first - nodes.second.size());
+    list += ')';
+  }
+  for (size_t i = 0; i < refused_.size() && i < 20; ++i) list += (list.empty() ? "" : "; ") + refused_[i];
+  const bool one = missing_.size() + refused_.size() == 1;
+  throw Unsupported("{}: {} not supported: {}", file_.source(), one ? "an operator is" : "operators are", list);
+}
+
+void Importer::describe() {
+  Metadata& metadata = graph_->metadata;
+  metadata.source_format = "tflite";
+  if (!file_.description().empty()) metadata.producer = file_.description().substr(0, 500);
+  metadata.labels = read_labels(file_.bytes());
+  for (const auto& [name, bytes] : file_.metadata())
+    if (name == "min_runtime_version" && bytes.size() < 100) {
+      const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      metadata.properties[std::string(name)] = text.substr(0, text.find('\0'));
+    }
+  // What a signature calls the inputs and outputs.
+  const FlatTables signatures = file_.signatures();
+  for (size_t i = 0; i < signatures.size() && i < 100; ++i) {
+    const FlatTable signature = signatures[i];
+    if (signature.number<uint32_t>(4, 0) != 0) continue;
+    std::string text;
+    for (size_t list = 0; list < 2; ++list) {
+      const FlatTables entries = signature.tables(list);
+      text += list ? " -> " : "";
+      for (size_t k = 0; k < entries.size() && k < 1000; ++k) {
+        const uint32_t tensor = entries[k].number<uint32_t>(1, 0);
+        const auto& tensors = file_.subgraphs()[0].tensors;
+        if (tensor >= tensors.size()) throw FlatError{"a signature refers to a tensor that is not there"};
+        text += format("{}{}={}", k ? ", " : "", entries[k].text(0).substr(0, 200), tensors[tensor].name.substr(0, 200));
+      }
+    }
+    metadata.properties["signature." + std::string(signature.text(2).substr(0, 100))] = text;
+  }
+}
+
+void unname_dims(Graph& graph) {
+  for_each_graph(graph, [](Graph& each) {
+    const auto unname = [](ValueType& type) {
+      if (!type.dims) return;
+      for (Dim& dim : *type.dims)
+        if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
+    };
+    for (const auto& input : each.inputs()) unname(input->type);
+    for (Node& node : each.nodes())
+      for (size_t i = 0; i < node.output_count(); ++i)
+        if (node.output(i)) unname(node.output(i)->type);
+  });
+}
+
+std::unique_ptr<Graph> Importer::run() {
+  const SubgraphInfo& info = file_.subgraphs()[0];
+  graph_ = std::make_unique<Graph>();
+  graph_->name = info.name;
+  graph_->source = file_.source();
+  GraphBuilder builder(*graph_);
+  Parts parts(builder, operators_, sizes_);
+  Scope scope(parts, info, {});
+  scope.kind = Scope::Kind::main;
+  for (size_t i = 0; i < info.inputs.size(); ++i) {
+    const TensorInfo& tensor = info.tensors[static_cast<size_t>(info.inputs[i])];
+    if (tensor.type == TensorType::string) {
+      refused_.push_back(format("input \"{}\" holds strings", tensor.name));
+      continue;
+    }
+    if (tensor.dtype == DType::undefined) {
+      refused_.push_back(format("input \"{}\" is of type {}", tensor.name, static_cast<int>(tensor.type)));
+      continue;
+    }
+    const std::string name = unique(tensor.name.empty() ? "input" + std::to_string(i) : std::string(tensor.name));
+    scope.raw[static_cast<size_t>(info.inputs[i])] = builder.wrap(&graph_->add_input(name, tensor.value_type()));
+  }
+  if (!refused_.empty()) throw_refused();
+  import_operators(scope);
+  throw_refused();
+  add_outputs(scope);
+  finish_states(scope);
+  for_each_graph(*graph_, [](Graph& each) { each.remove_unused_constants(); });
+  unname_dims(*graph_);
+  infer_types(operators_, *graph_);
+  describe();
+  verify(*graph_);
+  return std::move(graph_);
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> import_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options,
+                                    const std::string& source) {
+  try {
+    ModelFile file(bytes, std::move(owner), source);
+    return Importer(file, options).run();
+  } catch (const FlatError& error) {
+    throw InvalidModel("{}: is not a valid TFLite model: {}", source, error.what);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("{}: there is not enough memory to read it", source);
+  }
+}
+
+}  // namespace minnow::tflite

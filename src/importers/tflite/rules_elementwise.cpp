@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "importers/tflite/rules.h"
+
+namespace minnow::tflite {
+
+Exprs import_unary(TfliteNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0)})}; }
+
+Exprs import_binary(TfliteNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
+
+Exprs import_binary_activated(TfliteNode& node, Parts& p) {
+  return {node.activated(p.op(node.rule->target, {node.input(0), node.input(1)}), 0)};
+}
+
+Exprs import_div(TfliteNode& node, Parts& p) { return {node.activated(p.op("Div", {node.input(0), node.input(1)}), 0)}; }
+
+Exprs import_add_n(TfliteNode& node, Parts& p) { return {p.op("Sum", node.inputs)}; }
+
+Exprs import_atan2(TfliteNode& node, Parts& p) { return {p.atan2(node.input(0), node.input(1))}; }
+
+Exprs import_bitcast(TfliteNode& node, Parts& p) {
+  const DType to = node.output_info(0).dtype, from = p.dtype(node.input(0));
+  if (to == DType::undefined || size_of(to) != size_of(from)) node.refuse("elements of {} cannot become {}", from, to);
+  return {p.op("BitCast", {node.input(0)}, {{"to", static_cast<int64_t>(to)}})};
+}
+
+Exprs import_bitwise_xor(TfliteNode& node, Parts& p) {
+  return {p.op(p.dtype(node.input(0)) == DType::boolean ? "Xor" : "BitwiseXor", {node.input(0), node.input(1)})};
+}
+
+Exprs import_right_shift(TfliteNode& node, Parts& p) {
+  const Expr x = node.input(0), by = node.input(1);
+  const DType dtype = p.dtype(x);
+  if (is_unsigned(dtype)) return {p.op("BitShift", {x, by}, {{"direction", std::string("RIGHT")}})};
+  // Arithmetic: divided by a power of two and rounded down. The power is made by shifting, which keeps it exact.
+  const Expr one = p.scalar(1, DType::u64);
+  const Expr power = p.cast(p.op("BitShift", {one, p.cast(by, DType::u64)}, {{"direction", std::string("LEFT")}}), DType::i64);
+  return {p.cast(p.floor_div(p.i64(x), power), dtype)};
+}
+
+Exprs import_bucketize(TfliteNode& node, Parts& p) {
+  const FlatNumbers<float> boundaries = node.options().numbers<float>(0);
+  const std::vector<double> values = boundaries.copy<double>();
+  const Expr x = p.cast(node.input(0), DType::f32);
+  const Expr above = p.op("GreaterOrEqual", {p.unsqueeze(x, {-1}), p.reals({static_cast<int64_t>(values.size())}, values)});
+  return {p.op("ReduceSum", {p.cast(above, DType::i32), p.constant({-1})}, {{"keepdims", int64_t{0}}})};
+}
+
+Exprs import_cast(TfliteNode& node, Parts& p) {
+  const DType to = node.output_info(0).dtype;
+  if (to == DType::undefined) node.refuse("its result is of no type that is supported");
+  return {p.cast(node.input(0), to)};
+}
+
+Exprs import_clipped_relu(TfliteNode& node, Parts& p) {
+  const bool six = node.rule->name == "RELU6", one = node.rule->name == "RELU_0_TO_1";
+  return {p.clip(node.input(0), six || one ? 0 : -1, six ? 6 : 1)};
+}
+
+Exprs import_dequantize(TfliteNode& node, Parts& p) {
+  return {node.in[0] && node.in[0]->quantized() ? node.real(0) : p.cast(node.input(0), DType::f32)};
+}
+
+Exprs import_quantize(TfliteNode& node, Parts& p) {
+  const TensorInfo& to = node.output_info(0);
+  if (!to.quantized()) node.fail("its result is not quantized");
+  if (node.in[0] && node.in[0]->quantized() && node.in[0]->quantization == to.quantization && node.in[0]->dtype == to.dtype)
+    return {node.input(0)};
+  return {quantize(p, node.real(0), to)};
+}
+
+Exprs import_fake_quant(TfliteNode& node, Parts& p) {
+  // The range is moved a little so that zero is one of its steps.
+  const double low = static_cast<double>(node.real_option(0, 0)), high = static_cast<double>(node.real_option(1, 0));
+  const int64_t bits = node.option<int32_t>(2, 8);
+  if (!(low < high) || bits < 2 || bits > 16) node.fail("a range from {} to {} in {} bits is not valid", low, high, bits);
+  const double least = node.flag(3) ? 1 : 0, most = std::exp2(static_cast<double>(bits)) - 1;
+  const double scale = (high - low) / (most - least);
+  const double zero = std::clamp(std::round(least - low / scale), least, most);
+  const double from = (least - zero) * scale, to = (most - zero) * scale;
+  const Expr inside = p.clip(node.input(0), from, to);
+  const Expr steps =
+      p.op("Floor", {p.op("Add", {p.op("Mul", {p.op("Sub", {inside, p.scalar(from)}), p.scalar(1 / scale)}), p.scalar(0.5)})});
+  return {p.op("Add", {p.op("Mul", {steps, p.scalar(scale)}), p.scalar(from)})};
+}
+
+Exprs import_floor_div(TfliteNode& node, Parts& p) { return {p.floor_div(node.input(0), node.input(1))}; }
+Exprs import_floor_mod(TfliteNode& node, Parts& p) { return {p.floor_mod(node.input(0), node.input(1))}; }
+
+Exprs import_gelu(TfliteNode& node, Parts& p) {
+  return {p.op("Gelu", {node.input(0)}, {{"approximate", std::string(node.flag(0) ? "tanh" : "none")}})};
+}
+
+Exprs import_leaky_relu(TfliteNode& node, Parts& p) { return {p.op("LeakyRelu", {node.input(0)}, {{"alpha", node.real_option(0, 0)}})}; }
+
+Exprs import_not_equal(TfliteNode& node, Parts& p) { return {p.op("Not", {p.op("Equal", {node.input(0), node.input(1)})})}; }
+
+Exprs import_rsqrt(TfliteNode& node, Parts& p) { return {p.op("Reciprocal", {p.op("Sqrt", {node.input(0)})})}; }
+
+Exprs import_select(TfliteNode& node, Parts& p) {
+  Expr condition = node.input(0);
+  const Expr a = node.input(1), b = node.input(2);
+  const int64_t rank = p.rank(a);
+  // SELECT with a vector chooses whole rows.
+  if (node.rule->name == "SELECT" && p.rank(condition) == 1 && rank > 1) {
+    Ints axes;
+    for (int64_t i = 1; i < rank; ++i) axes.push_back(i);
+    condition = p.unsqueeze(condition, axes);
+  }
+  return {p.op("Where", {condition, a, b})};
+}
+
+Exprs import_square(TfliteNode& node, Parts& p) { return {p.op("Mul", {node.input(0), node.input(0)})}; }
+
+Exprs import_squared_difference(TfliteNode& node, Parts& p) {
+  const Expr difference = p.op("Sub", {node.input(0), node.input(1)});
+  return {p.op("Mul", {difference, difference})};
+}
+
+}  // namespace minnow::tflite

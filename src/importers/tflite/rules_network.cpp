@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions, pools, products, normalizations. Images are [N, H, W, C]; weights of convolutions [O, H, W, I].
+#include <algorithm>
+
+#include "importers/tflite/rules.h"
+
+namespace minnow::tflite {
+namespace {
+
+bool is_same(const TfliteNode& node) { return node.option<int8_t>(0, 0) == 0; }
+
+int64_t positive(const TfliteNode& node, std::string_view what, int64_t value) {
+  if (value < 1) node.fail("{} is {}", what, value);
+  return value;
+}
+
+/// Strides and dilations; the options name the width before the height.
+SlidingWindow window_of(const TfliteNode& node, size_t stride_w, size_t dilation_w) {
+  SlidingWindow window;
+  window.same = is_same(node);
+  window.strides = {positive(node, "stride_h", node.option<int32_t>(stride_w + 1, 0)),
+                    positive(node, "stride_w", node.option<int32_t>(stride_w, 0))};
+  if (dilation_w)
+    window.dilations = {positive(node, "dilation_h_factor", node.option<int32_t>(dilation_w + 1, 1)),
+                        positive(node, "dilation_w_factor", node.option<int32_t>(dilation_w, 1))};
+  return window;
+}
+
+Expr bias_of(const TfliteNode& node, size_t i) { return node.optional_input(i); }
+
+}  // namespace
+
+Exprs import_conv_2d(TfliteNode& node, Parts& p) {
+  const Expr x = node.input(0), w = node.real_permuted(1, {0, 3, 1, 2});
+  SlidingWindow window = window_of(node, 1, 4);
+  window.kernel = {p.dim(w, 2), p.dim(w, 3)};
+  if (window.kernel[0] < 1 || window.kernel[1] < 1) node.refuse("weights of unknown size are not supported");
+  const int64_t channels = p.dim(x, -1), per_group = p.dim(w, 1);
+  int64_t groups = 1;
+  if (channels > 0 && per_group > 0) {
+    if (channels % per_group != 0) node.fail("weights for {} channels do not fit {}", per_group, channels);
+    groups = channels / per_group;
+  }
+  return {node.activated(p.conv(x, w, bias_of(node, 2), window, groups), 3)};
+}
+
+Exprs import_depthwise_conv_2d(TfliteNode& node, Parts& p) {
+  // [1, H, W, C * multiplier]
+  const Expr x = node.input(0), w = node.real_permuted(1, {3, 0, 1, 2});
+  SlidingWindow window = window_of(node, 1, 5);
+  window.kernel = {p.dim(w, 2), p.dim(w, 3)};
+  int64_t channels = p.dim(x, -1);
+  if (channels < 1 && p.dim(w, 0) > 0) channels = p.dim(w, 0) / std::max<int64_t>(node.option<int32_t>(3, 1), 1);
+  if (channels < 1 || p.dim(w, 0) % channels != 0 || p.dim(w, 1) != 1)
+    node.fail("weights of shape [1, ..., {}] do not fit {} channels", p.dim(w, 0), channels);
+  return {node.activated(p.conv(x, w, bias_of(node, 2), window, channels), 4)};
+}
+
+Exprs import_transpose_conv(TfliteNode& node, Parts& p) {
+  // Output shape, weights [O, H, W, I], data, bias.
+  const Expr x = node.input(2), w = node.real_permuted(1, {3, 0, 1, 2});
+  SlidingWindow window = window_of(node, 1, 0);
+  Ints size;
+  if (const auto shape = node.known_ints(0)) {
+    if (shape->size() != 4) node.fail("its output shape has {} entries", shape->size());
+    size = {(*shape)[1], (*shape)[2]};
+  }
+  return {node.activated(p.conv_transpose(x, w, bias_of(node, 3), window, size), 3)};
+}
+
+Exprs import_transpose_conv_bias(TfliteNode& node, Parts& p) {
+  // Options are a structure of the program that wrote the file: padding (1: same, 2: valid), stride_w, stride_h.
+  if (node.info.custom_options.size() < 12) node.fail("its options have {} bytes", node.info.custom_options.size());
+  const FlatNumbers<int32_t> options(node.info.custom_options.data(), 3);
+  const Expr x = node.input(0), w = node.real_permuted(1, {3, 0, 1, 2});
+  SlidingWindow window;
+  window.same = options[0] == 1;
+  window.strides = {positive(node, "stride_h", options[2]), positive(node, "stride_w", options[1])};
+  Ints size;
+  const int64_t height = p.dim(x, 1), width = p.dim(x, 2);
+  if (window.same && height > 0 && width > 0) size = {height * window.strides[0], width * window.strides[1]};
+  return {p.conv_transpose(x, w, bias_of(node, 2), window, size)};
+}
+
+Exprs import_conv_3d(TfliteNode& node, Parts& p) {
+  // Weights [D, H, W, I, O].
+  const Expr x = node.input(0), w = node.real_permuted(1, {4, 3, 0, 1, 2});
+  SlidingWindow window;
+  window.same = is_same(node);
+  window.strides = {positive(node, "stride_d", node.option<int32_t>(1, 0)), positive(node, "stride_h", node.option<int32_t>(3, 0)),
+                    positive(node, "stride_w", node.option<int32_t>(2, 0))};
+  window.dilations = {positive(node, "dilation_d_factor", node.option<int32_t>(5, 1)),
+                      positive(node, "dilation_h_factor", node.option<int32_t>(7, 1)),
+                      positive(node, "dilation_w_factor", node.option<int32_t>(6, 1))};
+  window.kernel = {p.dim(w, 2), p.dim(w, 3), p.dim(w, 4)};
+  const int64_t channels = p.dim(x, -1), per_group = p.dim(w, 1);
+  const int64_t groups = channels > 0 && per_group > 0 && channels % per_group == 0 ? channels / per_group : 1;
+  return {node.activated(p.conv(x, w, bias_of(node, 2), window, groups), 4)};
+}
+
+Exprs import_conv_3d_transpose(TfliteNode& node, Parts& p) {
+  // Output shape, weights [D, H, W, O, I], data, bias.
+  const Expr x = node.input(2), w = node.real_permuted(1, {4, 3, 0, 1, 2});
+  SlidingWindow window;
+  window.same = is_same(node);
+  window.strides = {positive(node, "stride_d", node.option<int32_t>(1, 0)), positive(node, "stride_h", node.option<int32_t>(3, 0)),
+                    positive(node, "stride_w", node.option<int32_t>(2, 0))};
+  Ints size;
+  if (const auto shape = node.known_ints(0)) {
+    if (shape->size() != 5) node.fail("its output shape has {} entries", shape->size());
+    size = {(*shape)[1], (*shape)[2], (*shape)[3]};
+  }
+  return {node.activated(p.conv_transpose(x, w, bias_of(node, 3), window, size), 4)};
+}
+
+Exprs import_pool(TfliteNode& node, Parts& p) {
+  SlidingWindow window = window_of(node, 1, 0);
+  window.kernel = {positive(node, "filter_height", node.option<int32_t>(4, 0)), positive(node, "filter_width", node.option<int32_t>(3, 0))};
+  const std::string_view target = node.rule->target;
+  if (target != "LpPool") return {node.activated(p.pool(target, node.input(0), window), 5)};
+  // The root of the mean of squares.
+  const Expr squares = p.op("Mul", {node.input(0), node.input(0)});
+  return {node.activated(p.op("Sqrt", {p.pool("AveragePool", squares, window)}), 5)};
+}
+
+Exprs import_reduce_window(TfliteNode& node, Parts& p) {
+  // Data, start value, window shape, strides, base dilations, window dilations.
+  static constexpr std::string_view kNames[] = {"", "Add", "Mul", "Min", "Max", "Min", "Max"};
+  const int64_t function = node.option<int32_t>(0, 0);
+  const Ints shape = node.ints(2), strides = node.ints(3), base = node.ints(4), dilations = node.ints(5);
+  Expr x = node.input(0);
+  const auto sizes = p.shape(x);
+  if (function < 1 || function > 6) node.refuse("function {} is not supported", function);
+  if (!sizes || sizes->size() != shape.size()) node.refuse("a tensor of unknown shape is not supported");
+  if (std::any_of(base.begin(), base.end(), [](int64_t d) { return d != 1; })) node.refuse("base dilations are not supported");
+  // One axis after the other: the elements of a window are slices that are joined.
+  const DType dtype = p.dtype(x);
+  const bool logic = dtype == DType::boolean;
+  if (logic) x = p.cast(x, DType::u8);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] == 1 && strides[axis] == 1) continue;
+    const int64_t extent = (shape[axis] - 1) * dilations[axis] + 1, windows = ((*sizes)[axis] - extent) / strides[axis] + 1;
+    if (shape[axis] < 1 || shape[axis] > 1024 || strides[axis] < 1 || dilations[axis] < 1 || (*sizes)[axis] < extent)
+      node.refuse("a window of {} is not supported", shape[axis]);
+    Expr joined;
+    for (int64_t i = 0; i < shape[axis]; ++i) {
+      const int64_t first = i * dilations[axis];
+      const Expr part = p.slice(x, {first}, {first + (windows - 1) * strides[axis] + 1}, {static_cast<int64_t>(axis)}, {strides[axis]});
+      joined = joined ? p.op(kNames[function], {joined, part}) : part;
+    }
+    x = joined;
+  }
+  const Expr start = node.input(1);
+  x = p.op(kNames[function], {x, logic ? p.cast(start, DType::u8) : start});
+  return {logic ? p.cast(x, DType::boolean) : x};
+}
+
+Exprs import_fully_connected(TfliteNode& node, Parts& p) {
+  if (node.option<int8_t>(1, 0) != 0) node.refuse("shuffled weights are not supported");
+  const Expr x = node.input(0), w = node.input(1), bias = bias_of(node, 2);
+  const int64_t units = p.dim(w, 0), depth = p.dim(w, 1), rank = p.rank(x);
+  if (units < 0 || depth < 0 || p.rank(w) != 2) node.refuse("weights of unknown shape are not supported");
+  const bool keeps_dims = node.flag(2) && rank != 2;
+  if (keeps_dims && rank < 1) node.refuse("a tensor of unknown rank is not supported");
+  const bool integers = node.input_info(1).quantized() && node.input_info(0).quantized();
+  Expr y;
+  if (keeps_dims && !integers) {
+    y = p.op("MatMul", {x, node.real_permuted(1, {1, 0})});
+    if (bias) y = p.op("Add", {y, bias});
+  } else {
+    const Expr rows = rank == 2 && p.dim(x, 1) == depth ? x : p.reshape(x, Ints{-1, depth});
+    y = p.op("Gemm", {rows, w, bias}, {{"transB", int64_t{1}}});
+  }
+  y = node.activated(y, 0);
+  if (keeps_dims && integers) {
+    if (auto shape = p.shape(x)) {
+      shape->back() = units;
+      y = p.reshape(y, *shape);
+    } else {
+      y = p.reshape(y, p.concat({p.shape_of(x, 0, -1), p.constant({units})}, 0));
+    }
+  }
+  return {y};
+}
+
+Exprs import_batch_matmul(TfliteNode& node, Parts& p) {
+  const Expr a = node.flag(0) ? p.swap_last(node.input(0)) : node.input(0), b = node.flag(1) ? p.swap_last(node.input(1)) : node.input(1);
+  return {p.op("MatMul", {a, b})};
+}
+
+Exprs import_depth_to_space(TfliteNode& node, Parts& p) {
+  return {p.depth_to_space(node.input(0), positive(node, "block_size", node.option<int32_t>(0, 0)))};
+}
+Exprs import_space_to_depth(TfliteNode& node, Parts& p) {
+  return {p.space_to_depth(node.input(0), positive(node, "block_size", node.option<int32_t>(0, 0)))};
+}
+Exprs import_batch_to_space(TfliteNode& node, Parts& p) { return {p.batch_to_space(node.input(0), node.ints(1), node.input(2))}; }
+Exprs import_space_to_batch(TfliteNode& node, Parts& p) { return {p.space_to_batch(node.input(0), node.ints(1), node.input(2))}; }
+
+Exprs import_embedding_lookup(TfliteNode& node, Parts& p) { return {p.gather(node.input(1), node.input(0), 0)}; }
+
+Exprs import_hashtable_lookup(TfliteNode& node, Parts& p) {
+  // Lookups [n], keys [m], values [m, ...]: the values whose key is looked up, zeros where there is none; and which there were.
+  const Expr lookup = node.input(0), keys = node.input(1), values = node.input(2);
+  const int64_t rank = p.rank(values);
+  if (rank < 1) node.refuse("values of unknown rank are not supported");
+  const Expr equal = p.cast(p.op("Equal", {p.unsqueeze(lookup, {1}), p.unsqueeze(keys, {0})}), DType::i32);
+  const Expr hits = p.op("ReduceMax", {equal, p.constant({1})}, {{"keepdims", int64_t{0}}});
+  const Expr place = p.op("ArgMax", {equal}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}});
+  Ints axes;
+  for (int64_t i = 1; i < rank; ++i) axes.push_back(i);
+  const Expr found = p.unsqueeze(p.cast(hits, DType::boolean), axes);
+  return {p.op("Where", {found, p.gather(values, place, 0), p.scalar(0, p.dtype(values))}), p.cast(hits, DType::u8)};
+}
+
+Exprs import_l2_normalization(TfliteNode& node, Parts& p) {
+  const Expr x = node.input(0);
+  const Expr length = p.op("ReduceL2", {x, p.constant({-1})});
+  return {node.activated(p.op("Div", {x, p.op("Max", {length, p.scalar(1e-6)})}), 0)};
+}
+
+Exprs import_local_response_normalization(TfliteNode& node, Parts& p) {
+  return {p.local_response_normalization(node.input(0), node.option<int32_t>(0, 0), node.real_option(1, 0), node.real_option(2, 0),
+                                         node.real_option(3, 0))};
+}
+
+Exprs import_softmax(TfliteNode& node, Parts& p) {
+  const float beta = node.real_option(0, 0);
+  const Expr x = beta == 1 ? node.input(0) : p.op("Mul", {node.input(0), p.scalar(static_cast<double>(beta))});
+  return {p.op("Softmax", {x}, {{"axis", int64_t{-1}}})};
+}
+Exprs import_log_softmax(TfliteNode& node, Parts& p) { return {p.op("LogSoftmax", {node.input(0)}, {{"axis", int64_t{-1}}})}; }
+
+Exprs import_resize_bilinear(TfliteNode& node, Parts& p) {
+  const Parts::Grid grid = node.flag(2) ? Parts::Grid::align_corners : node.flag(3) ? Parts::Grid::half_pixel : Parts::Grid::asymmetric;
+  return {p.resize(node.input(0), node.input(1), true, grid)};
+}
+Exprs import_resize_nearest(TfliteNode& node, Parts& p) {
+  const Parts::Grid grid = node.flag(0) ? Parts::Grid::align_corners : node.flag(1) ? Parts::Grid::half_pixel : Parts::Grid::asymmetric;
+  return {p.resize(node.input(0), node.input(1), false, grid)};
+}
+
+}  // namespace minnow::tflite
