@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/operators.md says what the operators' definitions say."""
+"""docs/operators.md and docs/importers.md say what the operators' definitions and the importers' tables say."""
 import os
 import subprocess
 import sys
@@ -10,5 +10,7 @@ minnow = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
 if not minnow.exists():
     print("the command is not built")
     sys.exit(77)
-script = Path(os.environ["MINNOW_SOURCE_DIR"]) / "scripts" / "make_operator_page.py"
-sys.exit(subprocess.run([sys.executable, str(script), str(minnow), "--check"]).returncode)
+scripts = Path(os.environ["MINNOW_SOURCE_DIR"]) / "scripts"
+results = [subprocess.run([sys.executable, str(scripts / name), str(minnow), "--check"]).returncode
+           for name in ("make_operator_page.py", "make_importer_page.py")]
+sys.exit(max(results))

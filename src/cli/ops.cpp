@@ -2,7 +2,9 @@
 #include <iomanip>
 #include <iostream>
 
+#include "base/error.h"
 #include "cli/commands.h"
+#include "importers/formats.h"
 #include "ops/operator.h"
 #include "runtime/backends.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 struct Arguments {
   std::string backend = "cpu";
+  std::string importer;
   bool json = false;
 };
 
@@ -45,7 +48,25 @@ std::string families_of(const Operator& op) {
   return text;
 }
 
+// The operators of another format that its importer reads.
+void importer_operators(const Arguments& arguments) {
+  for (const Format& format : import_formats()) {
+    if (format.name != arguments.importer) continue;
+    if (!format.operators) throw InvalidArgument("the operators of the format {} are Minnow's own: see `minnow ops`", format.name);
+    Json rows = Json::array();
+    for (const ForeignOperator& op : format.operators()) {
+      rows.push_back({{"operator", op.name}, {"notes", op.notes}});
+      if (!arguments.json) std::cout << std::left << std::setw(34) << op.name << "  " << op.notes << '\n';
+    }
+    if (arguments.json) return print_json({{"importer", arguments.importer}, {"operators", rows}});
+    std::cout << rows.size() << " operators\n";
+    return;
+  }
+  throw InvalidArgument("there is no importer \"{}\"", arguments.importer);
+}
+
 void ops_command(const Arguments& arguments) {
+  if (!arguments.importer.empty()) return importer_operators(arguments);
   const std::shared_ptr<Backend> backend = make_backend(arguments.backend, {});
   Json rows = Json::array();
   for (const Operator* op : OperatorSet::builtin().list()) {
@@ -76,6 +97,7 @@ void add_ops(CLI::App& app) {
   command->add_option("--backend", arguments->backend, "whose schemes to list")
       ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
+  command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: tflite");
   command->add_flag("--json", arguments->json, "print JSON, with the documentation");
   command->footer(
       "Schemes are the ways that the backend has to compute an operator; \"reference\" is the plain loop that every operator has,\n"

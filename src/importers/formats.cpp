@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "graph/model_file.h"
+#include "importers/tflite/tflite_node.h"
 
 namespace minnow {
 namespace {
@@ -31,10 +32,20 @@ std::unique_ptr<Graph> tflite_files(const Paths& paths, const ImportOptions& opt
   return import_tflite(only_file(paths, "tflite"), options);
 }
 
+std::vector<ForeignOperator> tflite_operators() {
+  std::vector<ForeignOperator> list;
+  for (const tflite::Rule& rule : tflite::all_rules())
+    list.push_back({rule.name, rule.code == tflite::kCustomCode       ? "custom operator"
+                               : rule.values == tflite::Values::moves ? "moves elements as they are stored"
+                               : rule.values == tflite::Values::raw   ? ""
+                                                                      : "of real or quantized numbers"});
+  return list;
+}
+
 // Those with a magic number come first; the first that recognizes a file reads it.
 constexpr Format kFormats[] = {
     {"minnow", is_model_file, minnow_files, minnow_memory},
-    {"tflite", looks_like_tflite, tflite_files, import_tflite},
+    {"tflite", looks_like_tflite, tflite_files, import_tflite, nullptr, tflite_operators},
     {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
 };
 

@@ -7,6 +7,12 @@
 
 namespace minnow {
 
+/// An operator of a foreign format that its importer reads.
+struct ForeignOperator {
+  std::string_view name;
+  std::string_view notes;  // a phrase: how it is read, what is left out; may be empty
+};
+
 struct Format {
   std::string_view name;
   /// True where `head`, a file's first few kilobytes (all of a short one), looks like it.
@@ -18,6 +24,8 @@ struct Format {
                                           const ImportOptions& options);
   /// The same through a callback, for formats whose models refer to other files; null: what is read goes to import_memory.
   std::unique_ptr<Graph> (*import_read)(const ReadCallback& read, const ImportOptions& options) = nullptr;
+  /// The operators that it reads, in the order of its table; null where the format's operators are Minnow's own.
+  std::vector<ForeignOperator> (*operators)() = nullptr;
 };
 
 std::span<const Format> import_formats();

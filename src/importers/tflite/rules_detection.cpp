@@ -64,7 +64,7 @@ Exprs import_detection_post_process(TfliteNode& node, Parts& p) {
   const Expr overlap = p.scalar(number("nms_iou_threshold")), least = p.scalar(number("nms_score_threshold"));
   const Expr all_boxes = p.unsqueeze(boxes, {0});
 
-  Expr found_boxes, found_classes, found_scores;
+  Expr found_boxes, found_classes, found_scores, found;  // found: how many boxes
   int64_t rows = most;
   if (number("use_regular_nms", 0) != 0) {
     // Each class by itself, then the best of all.
@@ -77,6 +77,7 @@ Exprs import_detection_post_process(TfliteNode& node, Parts& p) {
     found_scores = best[0];
     found_classes = p.vector(column(p, chosen, 1));
     found_boxes = p.gather(boxes, p.vector(column(p, chosen, 2)), 0);
+    found = p.shape_of(found_scores);
   } else {
     // Boxes by their best score, each with its best classes.
     const Exprs best = p.ops("TopK", {scores, p.constant({per_box})}, 2);
@@ -87,11 +88,11 @@ Exprs import_detection_post_process(TfliteNode& node, Parts& p) {
     found_boxes = p.gather(boxes, left, 0);
     if (per_box > 1) found_boxes = p.reshape(p.op("Tile", {found_boxes, p.constant({1, per_box})}), Ints{-1, 4});
     rows = most * per_box;
+    found = p.shape_of(left);
   }
   const Expr size_out = p.constant({rows});
   const auto finished = [&](const Expr& x) { return p.unsqueeze(filled_up(p, x, size_out), {0}); };
-  return {finished(found_boxes), finished(p.cast(found_classes, DType::f32)), finished(found_scores),
-          p.cast(p.shape_of(found_scores), DType::f32)};
+  return {finished(found_boxes), finished(p.cast(found_classes, DType::f32)), finished(found_scores), p.cast(found, DType::f32)};
 }
 
 Exprs import_non_max_suppression(TfliteNode& node, Parts& p) {

@@ -124,15 +124,16 @@ Exprs import_pool(TfliteNode& node, Parts& p) {
 }
 
 Exprs import_reduce_window(TfliteNode& node, Parts& p) {
-  // Data, start value, window shape, strides, base dilations, window dilations.
+  // Data, start value, window shape, strides, window dilations.
   static constexpr std::string_view kNames[] = {"", "Add", "Mul", "Min", "Max", "Min", "Max"};
   const int64_t function = node.option<int32_t>(0, 0);
-  const Ints shape = node.ints(2), strides = node.ints(3), base = node.ints(4), dilations = node.ints(5);
+  const Ints shape = node.ints(2), strides = node.ints(3), dilations = node.ints(4);
   Expr x = node.input(0);
   const auto sizes = p.shape(x);
   if (function < 1 || function > 6) node.refuse("function {} is not supported", function);
-  if (!sizes || sizes->size() != shape.size()) node.refuse("a tensor of unknown shape is not supported");
-  if (std::any_of(base.begin(), base.end(), [](int64_t d) { return d != 1; })) node.refuse("base dilations are not supported");
+  if (!sizes) node.refuse("a tensor of unknown shape is not supported");
+  if (sizes->size() != shape.size() || strides.size() != shape.size() || dilations.size() != shape.size())
+    node.fail("windows of {} dimensions do not fit a tensor of {}", shape.size(), sizes->size());
   // One axis after the other: the elements of a window are slices that are joined.
   const DType dtype = p.dtype(x);
   const bool logic = dtype == DType::boolean;

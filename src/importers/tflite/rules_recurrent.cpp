@@ -189,7 +189,7 @@ Exprs import_sequence_lstm(TfliteNode& node, Parts& p) {
 Exprs import_bidirectional_lstm(TfliteNode& node, Parts& p) {
   for (size_t i = 39; i < node.in.size(); ++i)
     if (node.in[i]) node.refuse("an auxiliary input is not supported");
-  const bool merges = node.flag(3), time_major = node.flag(4);
+  const bool merges = node.flag(3), time_major = node.flag(4, true);
   const Expr x = time_major ? node.real(0) : turned(p, node.real(0));
   Exprs outputs;
   for (const bool backward : {false, true}) {

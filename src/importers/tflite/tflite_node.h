@@ -80,7 +80,7 @@ class TfliteNode {
   int64_t option(size_t field, T fallback) const {
     return static_cast<int64_t>(options().number<T>(field, fallback));
   }
-  bool flag(size_t field) const { return options().flag(field, false); }
+  bool flag(size_t field, bool fallback = false) const { return options().flag(field, fallback); }
   float real_option(size_t field, float fallback) const { return options().number<float>(field, fallback); }
   const FlatTable& options() const { return info.options ? info.options : info.options2; }
 

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/importers.md from the importers' tables: make_importer_page.py build/release/bin/minnow [--check]
+With --check nothing is written; the exit status says whether the page is up to date."""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "importers.md"
+FORMATS = {"tflite": "TFLite"}
+
+
+def page(minnow):
+    lines = ["# Operators of foreign formats", "",
+             "Made by `scripts/make_importer_page.py` from the importers' tables (`minnow ops --importer NAME`). An operator that is not here makes",
+             "`minnow convert` fail with the names of all such operators and their nodes. ONNX's operators are Minnow's own: `operators.md`."]
+    for name, title in FORMATS.items():
+        rows = json.loads(subprocess.run([minnow, "ops", "--importer", name, "--json"], check=True, capture_output=True, text=True).stdout)["operators"]
+        lines += ["", f"## {title}: {len(rows)} operators", "", "| operator | notes |", "|---|---|"]
+        lines += [f"| {row['operator']} | {row['notes']} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    text = page(sys.argv[1])
+    if "--check" in sys.argv:
+        if not PAGE.exists() or PAGE.read_text() != text:
+            sys.exit(f"{PAGE.name} is out of date; run scripts/make_importer_page.py {sys.argv[1]}")
+    else:
+        PAGE.write_text(text)
