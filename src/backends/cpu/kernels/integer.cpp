@@ -111,7 +111,7 @@ HWY_NOINLINE void words_tile(const IntegerTile& t) {
 
 #if HWY_TARGET == HWY_AVX3
 // AVX512-VNNI, which Highway 1.0.3 has no operation for: four products of u8 and i8 are added to each sum, without saturation.
-#define MINNOW_VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+#define MINNOW_VNNI __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
 template <int R>
 MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
   __m512i sum[R][kColumns];
