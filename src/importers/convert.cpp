@@ -107,7 +107,7 @@ void for_each_type(Graph& graph, F&& change) {
 }
 
 void fix_shapes(Graph& graph, const ConvertOptions& options) {
-  std::map<std::string, int64_t> sizes;  // of symbols
+  std::map<std::string, int64_t> sizes;       // of symbols
   for (const auto& shape : options.shapes) {  // no structured bindings: clang 14 cannot capture them
     const std::string& name = shape.first;
     const auto& dims = shape.second;

@@ -33,11 +33,13 @@ namespace minnow {
   X(identity)                       \
   X(logic)                          \
   X(loss)                           \
+  X(machine_learning)               \
   X(matmul)                         \
   X(non_max_suppression)            \
   X(normalization)                  \
   X(norms)                          \
   X(optional)                       \
+  X(optimizers)                     \
   X(pad)                            \
   X(pool)                           \
   X(quantize_linear)                \
@@ -59,6 +61,7 @@ namespace minnow {
   X(space)                          \
   X(tfidf_vectorizer)               \
   X(transpose)                      \
+  X(tree_ensemble)                  \
   X(unary)                          \
   X(unique)                         \
   X(unpool)                         \
