@@ -57,6 +57,27 @@ std::vector<SchemeCase> conv_cases() {
   return cases;
 }
 
+std::vector<SchemeCase> conv_transpose_cases() {
+  std::vector<SchemeCase> cases;
+  const auto add = [&](const Shape& x, const Shape& w_shape, const Attributes& attributes) {
+    const Tensor w = normal(w_shape, 2, 1 / std::sqrt(double(w_shape[0])));
+    const int64_t groups = std::get<int64_t>(*attributes.find("group"));
+    cases.push_back({"ConvTranspose", {normal(x), w, normal({w_shape[1] * groups}, 3)}, attributes, {1, 2}});
+    cases.push_back({"ConvTranspose", {normal(x), w}, attributes, {1}});
+  };
+  add({1, 100, 1, 1}, {100, 32, 4, 4}, conv({4, 4}, {1, 1}, {0, 0, 0, 0}));
+  add({1, 33, 5, 6}, {33, 17, 4, 4}, conv({4, 4}, {2, 2}, {1, 1, 1, 1}));
+  add({2, 16, 7, 3}, {16, 20, 2, 2}, conv({2, 2}, {2, 2}, {0, 0, 0, 0}));
+  add({1, 5, 6, 7}, {5, 3, 3, 5}, conv({3, 5}, {2, 3}, {1, 0, 2, 1}));
+  add({1, 6, 9, 8}, {6, 9, 3, 3}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 1, {2, 3}));
+  add({1, 32, 4, 4}, {32, 32, 3, 3}, conv({3, 3}, {2, 2}, {1, 1, 1, 1}, 2));
+  add({1, 4, 5, 5}, {4, 6, 3, 3}, with(conv({3, 3}, {2, 2}, {1, 1, 1, 1}), {{"output_padding", Ints{1, 1}}}));
+  add({1, 4, 5, 5}, {4, 6, 3, 3}, with(conv({3, 3}, {2, 2}, {0, 0, 0, 0}), {{"output_shape", Ints{13, 12}}}));
+  add({2, 7, 11}, {7, 5, 4}, conv({4}, {2}, {1, 1}, 1, {1}));
+  add({1, 24, 40, 40}, {24, 24, 2, 2}, conv({2, 2}, {2, 2}, {0, 0, 0, 0}));
+  return cases;
+}
+
 std::vector<SchemeCase> pool_cases() {
   std::vector<SchemeCase> cases;
   for (const char* op : {"MaxPool", "AveragePool"}) {
@@ -548,8 +569,9 @@ class SchemesTest : public EveryIsa {
 };
 
 TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
-  for (const auto& cases : {conv_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(), attention_cases(),
-                            quantized_cases(), recurrent_cases(), row_cases(), movement_cases(), layout_cases()})
+  for (const auto& cases :
+       {conv_cases(), conv_transpose_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(),
+        attention_cases(), quantized_cases(), recurrent_cases(), row_cases(), movement_cases(), layout_cases()})
     check(cases);
   for (const std::string& name : scheme_names(GetParam())) EXPECT_TRUE(seen_.count(name)) << name << " has no case here";
 }

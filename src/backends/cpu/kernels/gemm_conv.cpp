@@ -23,7 +23,12 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   depth_ = channels * shape.taps();
   out_vectors_ = ceil_div(shape.out_channels / shape.groups, lanes_);
   direct_ = shape.reads_no_padding() && shape.stride_h == 1 && shape.stride_w == 1;
-  flat_ = direct_ && shape.taps() == 1 && shape.out_h == shape.in_h && shape.out_w == shape.in_w;
+  const Grid grid = options.grid.value_or(Grid{shape.out_h, shape.out_w});
+  y_pixel_ = grid.step_w * lanes_;
+  y_row_ = grid.step_h * grid.width * lanes_;
+  y_plane_ = grid.height * grid.width * lanes_;
+  y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
+  flat_ = !options.grid && direct_ && shape.taps() == 1 && shape.out_h == shape.in_h && shape.out_w == shape.in_w;
   window_ = Window(shape, element_);
   height_ = flat_ ? 1 : shape.out_h;
   width_ = flat_ ? shape.out_h * shape.out_w : shape.out_w;
@@ -68,9 +73,9 @@ void GemmConv::choose_blocks(const Options& options) {
 
 void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
   const size_t most = static_cast<size_t>(tile_->rows[std::min(kPair, out_vectors_)]);
-  const size_t width = flat_ ? rows : width_, height = flat_ ? 1 : rows, y_row = shape_.out_w * lanes_;
+  const size_t width = flat_ ? rows : width_, height = flat_ ? 1 : rows;
   const auto run_at = [&](size_t row, size_t column) {
-    return std::pair(row * in_row_ + column * element_, row * y_row + column * lanes_);
+    return std::pair(row * in_row_ + column * element_, row * y_row_ + column * y_pixel_);
   };
   for (size_t row = 0; row < height;) {
     if (width * 2 <= most && row + 1 < height) {  // narrow: two rows at once
@@ -115,12 +120,19 @@ void GemmConv::pack_bias(const float* bias, float* out) const noexcept {
     for (size_t l = 0; l < out_vectors_ * lanes_; ++l) *out++ = l < outputs ? bias[g * outputs + l] : 0;
 }
 
+void GemmConv::finish_run(float* y, size_t pixels) const noexcept {
+  if (y_pixel_ == lanes_) {
+    epilogue_.after(y, y, pixels * lanes_, epilogue_.a, epilogue_.b);
+  } else {
+    for (size_t i = 0; i < pixels; ++i, y += y_pixel_) epilogue_.after(y, y, lanes_, epilogue_.a, epilogue_.b);
+  }
+}
+
 void GemmConv::run(size_t unit, const Arguments& a, float* scratch) const noexcept {
   const size_t block = unit % blocks_, chunk = unit / blocks_ % chunks_;
   const size_t group = unit / blocks_ / chunks_ % shape_.groups, image = unit / blocks_ / chunks_ / shape_.groups;
   const size_t cut = flat_ ? width_ : height_, first = share(cut, blocks_, block), rows = share(cut, blocks_, block + 1) - first;
   const size_t taller = rows - block_rows_;
-  const size_t y_plane = shape_.out_h * shape_.out_w * lanes_;
 
   const float* x =
       a.x + (image * (element_ == 1 ? shape_.in_channels : ceil_div(shape_.in_channels, lanes_)) + group * planes_) * in_plane_;
@@ -138,20 +150,20 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch) const noexce
   t.tap_count = taps_[taller].size();
   t.blocks = in_blocks_;
   t.rest = in_rest_;
-  t.pixel_stride = static_cast<ptrdiff_t>(lanes_);
-  t.vector_stride = static_cast<ptrdiff_t>(y_plane);
+  t.pixel_stride = static_cast<ptrdiff_t>(y_pixel_);
+  t.vector_stride = static_cast<ptrdiff_t>(y_plane_);
   t.low = epilogue_.low;
   t.high = epilogue_.high;
   t.finish = a.add || epilogue_.clamps();
 
-  const size_t y_vector = (image * shape_.groups + group) * out_vectors_, y_at = first * (flat_ ? 1 : shape_.out_w) * lanes_;
+  const size_t y_vector = (image * shape_.groups + group) * out_vectors_, y_at = y_origin_ + first * (flat_ ? y_pixel_ : y_row_);
   const size_t pairs = ceil_div(out_vectors_, kPair), last = share(pairs, chunks_, chunk + 1);
   for (size_t pair = share(pairs, chunks_, chunk); pair < last; ++pair) {
     const size_t v = pair * kPair, vectors = std::min(kPair, out_vectors_ - v), panel = depth_ * vectors * lanes_;
     t.w = a.w + (group * out_vectors_ + v) * depth_ * lanes_;
     t.bias = a.bias ? a.bias + (group * out_vectors_ + v) * lanes_ : nullptr;
-    float* y = a.y + (y_vector + v) * y_plane + y_at;
-    const float* add = a.add ? a.add + (y_vector + v) * y_plane + y_at : nullptr;
+    float* y = a.y + (y_vector + v) * y_plane_ + y_at;
+    const float* add = a.add ? a.add + (y_vector + v) * y_plane_ + y_at : nullptr;
     // The next panel of weights is asked for by the first tiles, a cache line of each of its rows by each.
     const size_t lines = pair + 1 < last ? std::max<size_t>(1, vectors * lanes_ * sizeof(float) / 64) : 0;
     size_t index = 0;
@@ -167,9 +179,8 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch) const noexce
       table_[vectors][place.rows](t);
       if (epilogue_.after)
         for (size_t n = 0; n < vectors; ++n) {
-          float *y0 = t.y[0] + n * y_plane, *y1 = t.y[1] + n * y_plane;
-          epilogue_.after(y0, y0, static_cast<size_t>(half) * lanes_, epilogue_.a, epilogue_.b);
-          epilogue_.after(y1, y1, static_cast<size_t>(place.rows - half) * lanes_, epilogue_.a, epilogue_.b);
+          finish_run(t.y[0] + n * y_plane_, static_cast<size_t>(half));
+          finish_run(t.y[1] + n * y_plane_, static_cast<size_t>(place.rows - half));
         }
     }
   }

@@ -2,6 +2,7 @@
 // Convolutions as products of matrices that are never built: every register tile finds its inputs in the image itself, or in a
 // zero-bordered copy of a few rows of it.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/kernels/epilogue.h"
@@ -12,8 +13,14 @@ namespace minnow::cpu {
 
 class GemmConv {
  public:
+  /// Where output (row, column) lies in a larger image: at (top + row * step_h, left + column * step_w).
+  struct Grid {
+    size_t height, width;  // of the larger image
+    size_t top = 0, left = 0, step_h = 1, step_w = 1;
+  };
   struct Options {
     bool plain_input = false;  // the image is plain NCHW; groups must be 1. Meant for a network's first layer
+    std::optional<Grid> grid;  // of y and of what is added; nothing: the outputs are the image
     size_t threads = 1;
     size_t l2 = 1 << 20;  // bytes
   };
@@ -51,6 +58,7 @@ class GemmConv {
   };
   void choose_blocks(const Options& options);
   void add_places(size_t block_rows, std::vector<Place>& places) const;
+  void finish_run(float* y, size_t pixels) const noexcept;  // epilogue_.after over neighbouring outputs
 
   ConvShape shape_;
   Epilogue epilogue_;
@@ -63,9 +71,10 @@ class GemmConv {
   size_t out_vectors_;          // of one group
   bool direct_;                 // tiles read the image itself
   Window window_;
-  size_t height_, width_;           // of the output as tiles see it: one long row where it is flat
-  size_t in_row_, in_plane_;        // floats: between the inputs of neighbouring output rows; between planes of the image
-  std::vector<ptrdiff_t> taps_[2];  // for the two heights of blocks, because windows differ
+  size_t height_, width_;                        // of the output as tiles see it: one long row where it is flat
+  size_t in_row_, in_plane_;                     // floats: between the inputs of neighbouring output rows; between planes of the image
+  size_t y_origin_, y_row_, y_pixel_, y_plane_;  // floats of y: before the first output, between rows, columns and planes
+  std::vector<ptrdiff_t> taps_[2];               // for the two heights of blocks, because windows differ
   size_t blocks_ = 1, chunks_ = 1;
   size_t block_rows_ = 0;         // the lower of the two heights
   std::vector<Place> places_[2];  // of blocks of block_rows_ and of block_rows_ + 1 rows (pixels where it is flat)

@@ -80,44 +80,20 @@ std::string refusal_of_conv(const NodeView& node) {
   return {};
 }
 
-namespace {
-
-GemmConv::Options options_of(const Device& device, bool plain) {
+GemmConv::Options gemm_options(const Device& device) {
   GemmConv::Options options;
-  options.plain_input = plain;
   options.threads = static_cast<size_t>(device.threads);
   options.l2 = device.l2;
   return options;
 }
+
+namespace {
+
+std::string packing_of(std::string_view name, const PrepareContext& context) {
+  return format("{} {} groups {}", name, context.device().name, conv_shape(context.node()).groups);
+}
+
 LanewiseConv::Options lanewise_options(const Device& device) { return {static_cast<size_t>(device.threads), device.l1, device.l2}; }
-
-// Any of the classes that compute convolutions in units: it packs constant weights and bias, and runs its units.
-template <class Conv>
-class ConvKernel final : public Kernel {
- public:
-  ConvKernel(PrepareContext& context, std::string_view name, Conv conv) : conv_(std::move(conv)) {
-    const NodeView& node = context.node();
-    const std::string packing = format("{} {} groups {}", name, context.device().name, conv_shape(node).groups);
-    weights_ = context.packed(1, packing, conv_.weight_floats() * sizeof(float),
-                              [&](const TensorView& w, void* out) { conv_.pack_weights(w.data<float>(), static_cast<float*>(out)); });
-    if (node.has_input(2))
-      bias_ = context.packed(2, packing, conv_.bias_floats() * sizeof(float),
-                             [&](const TensorView& b, void* out) { conv_.pack_bias(b.data<float>(), static_cast<float*>(out)); });
-    units_.reserve(context, conv_.units(), conv_.scratch_floats());
-  }
-
-  void run(RunContext& context) noexcept override {
-    const typename Conv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
-                                             static_cast<const float*>(bias_.get()), context.has_input(3) ? context.in<float>(3) : nullptr,
-                                             context.out<float>(0)};
-    units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, scratch); });
-  }
-
- private:
-  Conv conv_;
-  std::shared_ptr<const void> weights_, bias_;
-  Units units_;
-};
 
 double conv_bytes(const NodeView& node) {
   double elements = static_cast<double>(node.input_shape(0).elements()) + static_cast<double>(node.output_shape(0).elements());
@@ -172,11 +148,12 @@ Estimate estimate_lanewise(const NodeView& node, const Device& device) {
 }
 
 std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, bool plain) {
+  GemmConv::Options options = gemm_options(context.device());
+  options.plain_input = plain;
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
-  return std::make_unique<ConvKernel<GemmConv>>(
-      context, plain ? "gemm_conv plain" : "gemm_conv packed",
-      GemmConv(kernels, conv_shape(node), options_of(context.device(), plain), epilogue_of(node, kernels)));
+  return std::make_unique<ConvKernel<GemmConv>>(context, packing_of(plain ? "gemm_conv plain" : "gemm_conv packed", context),
+                                                GemmConv(kernels, conv_shape(node), options, epilogue_of(node, kernels)));
 }
 std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) { return prepare_gemm(context, false); }
 std::unique_ptr<Kernel> prepare_plain(PrepareContext& context) { return prepare_gemm(context, true); }
@@ -184,7 +161,8 @@ std::unique_ptr<Kernel> prepare_lanewise(PrepareContext& context) {
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
   return std::make_unique<ConvKernel<LanewiseConv>>(
-      context, "lanewise_conv", LanewiseConv(kernels, conv_shape(node), lanewise_options(context.device()), epilogue_of(node, kernels)));
+      context, packing_of("lanewise_conv", context),
+      LanewiseConv(kernels, conv_shape(node), lanewise_options(context.device()), epilogue_of(node, kernels)));
 }
 
 constexpr Scheme kSchemes[] = {

@@ -7,6 +7,8 @@
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
+#include "backends/cpu/kernels/gemm_conv.h"
+#include "backends/cpu/schemes/units.h"
 #include "graph/activation.h"
 #include "graph/window.h"
 
@@ -21,5 +23,36 @@ Epilogue epilogue_of(const NodeView& node, const Kernels& kernels);
 
 /// Why no scheme for f32 convolutions of a constant weight can serve; empty where they can.
 std::string refusal_of_conv(const NodeView& node);
+
+/// What the machine says to a product or convolution over packed images.
+GemmConv::Options gemm_options(const Device& device);
+
+/// Any of the classes that compute convolutions in units: it packs constant weights and bias, and runs its units. `packing` names what
+/// their packed forms depend on.
+template <class Conv>
+class ConvKernel final : public Kernel {
+ public:
+  ConvKernel(PrepareContext& context, std::string_view packing, Conv conv) : conv_(std::move(conv)) {
+    const NodeView& node = context.node();
+    weights_ = context.packed(1, packing, conv_.weight_floats() * sizeof(float),
+                              [&](const TensorView& w, void* out) { conv_.pack_weights(w.data<float>(), static_cast<float*>(out)); });
+    if (node.has_input(2))
+      bias_ = context.packed(2, packing, conv_.bias_floats() * sizeof(float),
+                             [&](const TensorView& b, void* out) { conv_.pack_bias(b.data<float>(), static_cast<float*>(out)); });
+    units_.reserve(context, conv_.units(), conv_.scratch_floats());
+  }
+
+  void run(RunContext& context) noexcept override {
+    const typename Conv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
+                                             static_cast<const float*>(bias_.get()), context.has_input(3) ? context.in<float>(3) : nullptr,
+                                             context.out<float>(0)};
+    units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, scratch); });
+  }
+
+ private:
+  Conv conv_;
+  std::shared_ptr<const void> weights_, bias_;
+  Units units_;
+};
 
 }  // namespace minnow::cpu

@@ -4,10 +4,26 @@
 namespace minnow::cpu {
 
 std::vector<std::span<const Scheme>> scheme_table() {
-  return {attention_schemes(),         binary_schemes(),         byte_pool_schemes(),        conv_schemes(),          elementwise_schemes(),
-          fused_elementwise_schemes(), matmul_schemes(),         movement_schemes(),         normalization_schemes(), pool_schemes(),
-          quantize_schemes(),          quantized_conv_schemes(), quantized_matmul_schemes(), recurrent_schemes(),     reduce_schemes(),
-          reorder_schemes(),           resize_schemes(),         softmax_schemes(),          winograd_schemes()};
+  return {attention_schemes(),
+          binary_schemes(),
+          byte_pool_schemes(),
+          conv_schemes(),
+          conv_transpose_schemes(),
+          elementwise_schemes(),
+          fused_elementwise_schemes(),
+          matmul_schemes(),
+          movement_schemes(),
+          normalization_schemes(),
+          pool_schemes(),
+          quantize_schemes(),
+          quantized_conv_schemes(),
+          quantized_matmul_schemes(),
+          recurrent_schemes(),
+          reduce_schemes(),
+          reorder_schemes(),
+          resize_schemes(),
+          softmax_schemes(),
+          winograd_schemes()};
 }
 
 }  // namespace minnow::cpu

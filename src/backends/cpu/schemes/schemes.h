@@ -13,6 +13,7 @@ std::span<const Scheme> attention_schemes();
 std::span<const Scheme> binary_schemes();
 std::span<const Scheme> byte_pool_schemes();
 std::span<const Scheme> conv_schemes();
+std::span<const Scheme> conv_transpose_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> fused_elementwise_schemes();
 std::span<const Scheme> matmul_schemes();

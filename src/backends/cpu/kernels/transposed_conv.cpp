@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/transposed_conv.h"
+
+#include <algorithm>
+
+namespace minnow::cpu {
+namespace {
+
+// One axis of one phase: the outputs `first`, first + stride, ... (`count` of them) meet the taps `tap`, tap + stride, ... (`taps` of
+// them).
+struct Axis {
+  size_t tap, taps, first, count;
+  ptrdiff_t pad;  // before the input, of the convolution by the reversed taps
+};
+
+Axis axis_of(size_t phase, size_t output, size_t kernel, size_t stride, size_t dilation, size_t pad) {
+  const size_t skipped = pad > phase ? ceil_div(pad - phase, stride) : 0;  // places before the output
+  const size_t end = ceil_div(output + pad - phase, stride);               // output >= stride > phase
+  Axis axis;
+  axis.tap = phase;
+  axis.taps = stride == 1 ? kernel : kernel > phase ? ceil_div(kernel - phase, stride) : 0;
+  axis.first = skipped * stride + phase - pad;
+  axis.count = end - skipped;
+  axis.pad = static_cast<ptrdiff_t>((axis.taps - 1) * dilation) - static_cast<ptrdiff_t>(skipped);
+  return axis;
+}
+
+template <class F>
+void for_each_phase(const ConvShape& s, F f) {
+  for (size_t y = 0; y < s.stride_h; ++y)
+    for (size_t x = 0; x < s.stride_w; ++x) {
+      const Axis vertical = axis_of(y, s.out_h, s.kernel_h, s.stride_h, s.dilation_h, s.pad_top);
+      const Axis horizontal = axis_of(x, s.out_w, s.kernel_w, s.stride_w, s.dilation_w, s.pad_left);
+      f(vertical, horizontal);
+    }
+}
+
+}  // namespace
+
+std::string_view TransposedConv::refusal(const ConvShape& s, size_t lanes) {
+  if ((s.stride_h > 1 && s.dilation_h > 1) || (s.stride_w > 1 && s.dilation_w > 1)) return "there are a stride and a dilation";
+  if (s.out_h < s.stride_h || s.out_w < s.stride_w) return "the output is smaller than the stride";
+  if (!GemmConv::can_serve(s, lanes)) return "the channels of a group are not whole vectors";
+  std::string_view refusal;
+  for_each_phase(s, [&](const Axis& y, const Axis& x) {
+    if (y.taps == 0 || x.taps == 0)
+      refusal = "the stride is larger than the kernel";
+    else if (y.pad < 0 || x.pad < 0)
+      refusal = "the padding is larger than what the kernel reaches";
+  });
+  return refusal;
+}
+
+TransposedConv::TransposedConv(const Kernels& kernels, const ConvShape& shape, const GemmConv::Options& options, const Epilogue& epilogue)
+    : shape_(shape) {
+  for_each_phase(shape, [&](const Axis& y, const Axis& x) {
+    ConvShape s = shape;
+    s.out_h = y.count, s.out_w = x.count;
+    s.kernel_h = y.taps, s.kernel_w = x.taps;
+    s.stride_h = s.stride_w = 1;
+    s.pad_top = static_cast<size_t>(y.pad), s.pad_left = static_cast<size_t>(x.pad);
+    GemmConv::Options of_phase = options;
+    of_phase.grid = {shape.out_h, shape.out_w, y.first, x.first, shape.stride_h, shape.stride_w};
+    phases_.push_back({y.tap, x.tap, units_, weight_floats_, s, GemmConv(kernels, s, of_phase, epilogue)});
+    const GemmConv& conv = phases_.back().conv;
+    units_ += conv.units();
+    weight_floats_ += conv.weight_floats();
+    scratch_floats_ = std::max(scratch_floats_, conv.scratch_floats());
+  });
+}
+
+void TransposedConv::pack_weights(const float* iohw, float* out) const {
+  const size_t ins = shape_.in_channels / shape_.groups, outs = shape_.out_channels / shape_.groups;
+  const size_t step_h = shape_.stride_h, step_w = shape_.stride_w;
+  std::vector<float> oihw;
+  for (const Phase& phase : phases_) {
+    const ConvShape& s = phase.shape;
+    oihw.resize(shape_.out_channels * ins * s.taps());
+    float* to = oihw.data();
+    for (size_t o = 0; o < shape_.out_channels; ++o)
+      for (size_t i = 0; i < ins; ++i) {
+        const float* from = iohw + ((o / outs * ins + i) * outs + o % outs) * shape_.taps();
+        for (size_t ky = s.kernel_h; ky-- > 0;)
+          for (size_t kx = s.kernel_w; kx-- > 0;) *to++ = from[(phase.y + ky * step_h) * shape_.kernel_w + phase.x + kx * step_w];
+      }
+    phase.conv.pack_weights(oihw.data(), out + phase.first_weight);
+  }
+}
+
+void TransposedConv::run(size_t unit, const Arguments& arguments, float* scratch) const noexcept {
+  size_t p = phases_.size() - 1;
+  while (phases_[p].first_unit > unit) --p;
+  Arguments of_phase = arguments;
+  of_phase.w += phases_[p].first_weight;
+  phases_[p].conv.run(unit - phases_[p].first_unit, of_phase, scratch);
+}
+
+}  // namespace minnow::cpu

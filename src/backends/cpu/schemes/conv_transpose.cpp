@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// ConvTranspose on the packed layout, as one convolution for each place of the outputs modulo the stride.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/kernels/transposed_conv.h"
+#include "backends/cpu/schemes/conv.h"
+#include "backends/cpu/schemes/schemes.h"
+
+namespace minnow::cpu {
+namespace {
+
+ConvShape shape_of(const ConvTransposeGeometry& conv) {
+  const WindowGeometry& w = conv.window;  // of the convolution whose adjoint this is
+  const bool flat = w.rank() == 1;
+  const size_t x = flat ? 0 : 1;
+  const auto size = [](int64_t value) { return static_cast<size_t>(value); };
+  ConvShape s;
+  s.batch = size(conv.batch), s.in_channels = size(conv.in_channels), s.out_channels = size(conv.out_channels),
+  s.groups = size(conv.groups);
+  s.in_w = size(w.output[x]), s.out_w = size(w.input[x]), s.kernel_w = size(w.kernel[x]);
+  s.stride_w = size(w.stride[x]), s.dilation_w = size(w.dilation[x]), s.pad_left = size(w.pad_begin[x]);
+  if (!flat) {
+    s.in_h = size(w.output[0]), s.out_h = size(w.input[0]), s.kernel_h = size(w.kernel[0]);
+    s.stride_h = size(w.stride[0]), s.dilation_h = size(w.dilation[0]), s.pad_top = size(w.pad_begin[0]);
+  }
+  return s;
+}
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
+  if (!node.is_constant(1)) return declined("the weights are not constant");
+  if (node.has_input(2) && !node.is_constant(2)) return declined("the bias is not constant");
+  if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a tensor is empty");
+  const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
+  if (conv.window.rank() != 1 && conv.window.rank() != 2) return declined("there are more than two spatial dimensions");
+  const ConvShape s = shape_of(conv);
+  if (const std::string_view refusal = TransposedConv::refusal(s, static_cast<size_t>(device.pack)); !refusal.empty())
+    return declined("{}", refusal);
+  const double outputs = static_cast<double>(s.out_channels / s.groups), lanes = device.pack;
+  const double compute = device.flop_time(2 * conv.multiply_adds(), 0.8 * outputs / (std::ceil(outputs / lanes) * lanes));
+  const double image_bytes = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
+  Estimate estimate(std::max(compute, device.byte_time(4.0 * static_cast<double>(node.input_shape(1).elements()))) +
+                    device.byte_time(image_bytes) + 1e-6);
+  estimate.packed_inputs = 1;
+  estimate.packed_outputs = 1;
+  return estimate;
+}
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  const Kernels& kernels = *cpu_device(context.device()).kernels;
+  const ConvShape shape = shape_of(ConvTransposeGeometry::of(context.node()));
+  const std::string packing =
+      format("transposed_conv {} stride {}x{} groups {}", context.device().name, shape.stride_h, shape.stride_w, shape.groups);
+  return std::make_unique<ConvKernel<TransposedConv>>(context, packing,
+                                                      TransposedConv(kernels, shape, gemm_options(context.device()), Epilogue{}));
+}
+
+constexpr Scheme kSchemes[] = {{"ConvTranspose", "conv_transpose.gemm", estimate, prepare}};
+
+}  // namespace
+
+std::span<const Scheme> conv_transpose_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu
