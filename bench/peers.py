@@ -8,6 +8,7 @@ run, and peak memory above what the process held before loading.
   ./dev bench                                   twelve networks, threads 1 and 2, with everything this machine has
   MINNOW_ISA=avx2 ./dev bench                   the second table: AVX2 (ONEDNN_MAX_CPU_ISA is set for the peer that heeds it; those that
                                                 cannot be held to an instruction set are left out)
+  ./dev bench --choices                         what choosing schemes by estimate costs against choosing them by measurement
   ./dev bench --growth mobilenet_v1             how latency grows with the size of the image and with the batch
 
 Writes OUT/NAME.md, .csv, .png and .json (every single run); NAME is "peers", with the instruction set where one is asked for.
@@ -379,6 +380,33 @@ def growth(bench, name):
     return f"## {name}: growth ({threads} thread{'s' * (threads > 1)})\n\n" + table(["images", "ms", "ms for each 224x224", "arena, MB"], lines)
 
 
+def choices(bench):
+    """What choosing schemes by estimate costs against choosing them by measurement."""
+    lines, ratios = [], []
+    for network, path in networks.write(bench.folder, bench.arguments.networks.split(",")).items():
+        progress(network)
+        minnow = bench.engines[0]
+        for threads in bench.arguments.threads.split(","):
+            answer = last_json(run([minnow.command, "inspect", minnow.convert(path, bench.folder), "--measure", "--threads", threads, "--seconds",
+                                    bench.arguments.seconds, "--json"]))["plan"]
+            choice = answer["choice"]
+            ratios.append(choice["ratio"])
+            worst = max(((step["candidates"], step) for step in answer["steps"] if len(step["candidates"]) > 1),
+                        key=lambda pair: lost(*pair), default=(None, None))
+            lines.append([network, threads, f"{choice['by_estimate_us'] / 1e3:.2f}", f"{choice['by_measurement_us'] / 1e3:.2f}", f"{ratios[-1]:.3f}",
+                          f"{worst[1]['node']} {worst[1]['shape']}: {worst[1]['scheme']}, {lost(*worst):.0f} us" if worst[1] else "-"])
+    progress("")
+    return ("## Schemes chosen by estimate and by measurement\n\n"
+            + table(["network", "threads", "by estimate, ms", "by measurement, ms", "ratio", "the choice that loses most by itself"], lines)
+            + f"\nGeometric mean {geometric_mean(ratios):.3f}, worst {max(ratios):.3f}.\n")
+
+
+def lost(candidates, step):
+    """Microseconds that the chosen scheme of a step takes beyond its fastest candidate (without conversions of layouts)."""
+    times = {c["scheme"]: c["measured_us"] for c in candidates if c.get("measured_us") is not None}
+    return times[step["scheme"]] - min(times.values()) if step["scheme"] in times else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", default=",".join(networks.NETWORKS))
@@ -388,6 +416,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2, help="of measuring, for each engine, network and number of threads")
     parser.add_argument("--minnow", type=Path, default=ROOT / "build/release/bin/minnow")
     parser.add_argument("--out", type=Path, default=ROOT / "build/bench")
+    parser.add_argument("--choices", action="store_true", help="only this: schemes chosen by estimate against chosen by measurement")
     parser.add_argument("--growth", metavar="NETWORK", help="only this")
     bench = Bench(parser.parse_args())
     arguments = bench.arguments
@@ -395,6 +424,9 @@ def main():
     bench.command = isa + " ".join(["./dev bench", *sys.argv[1:]])
     for engine, why in bench.left_out.items():
         print(f"{engine}: {why}", file=sys.stderr)
+    if arguments.choices:
+        print(choices(bench))
+        return
     if arguments.growth:
         print(growth(bench, arguments.growth))
         return

@@ -63,13 +63,22 @@ class MINNOW_API Model {
   std::shared_ptr<Impl> impl_;
 };
 
+/// What a scheme takes for one node, estimated or measured.
+struct SchemeTime {
+  std::string node, scheme;  // names as in PlanRow
+  double seconds = 0;
+};
+
 struct SessionOptions {
-  int threads = 0;                              // 0: all cores
-  std::string precision = "normal";             // "high", "normal", "low"
+  int threads = 0;                   // 0: all cores
+  std::string precision = "normal";  // "high", "normal", "low"
+  std::string memory = "normal";     // "low": weights and scratch take the least memory, at the price of time
+  bool pin_threads = false;          // each thread of the process's pool stays on one core (the caller's own thread is left alone)
   std::vector<std::string> backends = {"cpu"};  // in order of preference; the reference backend serves what these cannot
   std::string isa;                              // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
   size_t memory_limit = 0;                      // bytes for the values between operators; 0: physical memory
   double time_limit = 0;                        // seconds that a run, planning included, may take; looked at between nodes; 0: none
+  std::vector<SchemeTime> times;                // what planning takes instead of its estimates, where a node and scheme is named
   bool explain = false;                         // keep why schemes were refused, for plan_report()
 };
 
@@ -99,7 +108,9 @@ struct PlanRow {
   double estimated_seconds = 0;
   double measured_seconds = 0, best_seconds = 0, start_seconds = 0;  // the last run's, the least of all runs, when the last run's began
   uint64_t runs = 0;
-  std::vector<std::string> refused;  // "conv.winograd_f4: kernel 1x1 is not 3x3"
+  int threads = 0;                     // that the node runs on; 0: not found yet (the first runs try)
+  std::vector<std::string> refused;    // "conv.winograd_f4: kernel 1x1 is not 3x3"
+  std::vector<SchemeTime> candidates;  // all schemes that could serve, with their estimates
 };
 struct PlanReport {
   std::vector<PlanRow> rows;

@@ -29,7 +29,8 @@ struct Device {
   int pack = 1;      // c of the packed layout; 1: no packed layout
   int threads = 1;
   Precision precision = Precision::normal;
-  double flops = 10e9;  // f32 operations a second of one thread, a multiply-add counting two
+  bool low_memory = false;  // schemes that pack weights into more than their plain bytes decline
+  double flops = 10e9;      // f32 operations a second of one thread, a multiply-add counting two
   double l1_bandwidth = 100e9, l2_bandwidth = 50e9, l3_bandwidth = 30e9, memory_bandwidth = 10e9;  // bytes a second of one thread
   size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
   /// Seconds for arithmetic at `efficiency` of the peak, split over the threads.
@@ -57,7 +58,10 @@ struct Estimate {
   uint64_t packed_inputs = 0;   // bit i: input i is wanted packed (else plain)
   uint64_t packed_outputs = 0;  // bit i: output i comes packed (else plain)
   int overwrites = -1;          // the input whose memory output 0 may take over while it is being read, or -1
-  std::string declined;         // not empty: this scheme cannot serve, because ...
+  // The memory of the inputs, one after another in their layout, would be output 0's (joins), or that of the outputs input 0's (parts). The
+  // planner then may give them one memory; the kernel copies what does not lie there already.
+  bool joins = false, parts = false;
+  std::string declined;  // not empty: this scheme cannot serve, because ...
 
   Estimate() = default;
   Estimate(double seconds) : seconds(seconds) {}
@@ -182,6 +186,7 @@ class Backend {
 struct BackendOptions {
   int threads = 0;  // 0: all cores
   Precision precision = Precision::normal;
+  bool low_memory = false;
   std::string isa;  // "", "sse4", "avx2", "avx3", "neon": the most that may be used; the environment's MINNOW_ISA caps too
 };
 

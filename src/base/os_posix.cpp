@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -69,6 +70,19 @@ size_t read_cache_size(int index, char& type, int& level) {
   if (!read("level", "%d", &level) || !read("type", "%15s", kind) || !read("size", "%lu%c", &size, &unit)) return 0;
   type = kind[0];
   return size << (unit == 'M' ? 20 : unit == 'K' ? 10 : 0);
+}
+
+// Cores' worth of time that a container may use; many where there is no such limit.
+int quota_of_cores() {
+  static const int quota = [] {
+    std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "r");
+    if (!file) return INT_MAX;
+    double time = 0, period = 0;
+    const bool limited = std::fscanf(file, "%lf %lf", &time, &period) == 2 && time > 0 && period > 0;  // "max 100000": no limit
+    std::fclose(file);
+    return limited ? std::max(1, static_cast<int>(std::min(time / period + 0.5, 4096.0))) : INT_MAX;
+  }();
+  return quota;
 }
 
 }  // namespace
@@ -184,7 +198,7 @@ void prefer_huge_pages(void* memory, size_t bytes) noexcept {
 int available_cores() {
 #if defined(__linux__)
   cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::min(CPU_COUNT(&set), quota_of_cores());
 #endif
   const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
   return cores > 0 ? static_cast<int>(cores) : 1;

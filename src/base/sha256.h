@@ -17,7 +17,7 @@ class Sha256 {
   std::string hex_digest();
 
  private:
-  void add_block(const std::byte* block);
+  void add_blocks(const std::byte* block, size_t count);
   std::array<uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::array<std::byte, 64> rest_{};
   size_t held_ = 0;

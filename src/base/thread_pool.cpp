@@ -2,6 +2,7 @@
 #include "base/thread_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <new>
 
@@ -22,8 +23,29 @@ inline void pause() {
 #endif
 }
 
-// About 50 microseconds: longer than the gaps between the operators of a network, shorter than a waste that a user would notice.
-constexpr int kSpins = 2000;
+// Longer than the gaps between the operators of a network, shorter than a waste that a user would notice. A pause takes 10 to 140 cycles,
+// by the processor, so that it is the clock that counts.
+constexpr std::chrono::microseconds kActiveWait{50};
+// Waiting for the last worker of a job: one that has not come by then has lost its core to another process, and needs this one.
+constexpr std::chrono::microseconds kYieldAfter{20};
+
+// Calls until() until it is true, for at most `most`. Gives its last answer.
+template <class Until>
+bool wait_actively(std::chrono::microseconds most, Until until) {
+  using Clock = std::chrono::steady_clock;
+  for (int i = 0; i < 64; ++i) {  // most waits end here, before the clock is asked
+    if (until()) return true;
+    pause();
+  }
+  const Clock::time_point end = Clock::now() + most;
+  do
+    for (int i = 0; i < 32; ++i) {
+      if (until()) return true;
+      pause();
+    }
+  while (Clock::now() < end);
+  return false;
+}
 
 std::atomic<ThreadPool*> g_pool{nullptr};
 std::mutex g_mutex;
@@ -57,10 +79,11 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::reserve(int threads) {
+void ThreadPool::reserve(int threads, bool pin) {
   const size_t wanted = static_cast<size_t>(std::max(0, std::min(threads, os::available_cores()) - 1));
   const std::lock_guard lock(g_mutex);
-  while (workers_.size() < wanted) workers_.emplace_back([this] { work(); });
+  if (pin) pinned_.store(true, std::memory_order_relaxed);
+  while (workers_.size() < wanted) workers_.emplace_back([this, worker = static_cast<int>(workers_.size()) + 1] { work(worker); });
 }
 
 void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t)> task) noexcept {
@@ -80,15 +103,18 @@ void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t)> task) 
   for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(i);
 
   size_t joined = joined_.fetch_add(kClosed, std::memory_order_acq_rel);
-  while (finished_.load(std::memory_order_acquire) < std::min(joined, limit_)) pause();
+  const auto done = [&] { return finished_.load(std::memory_order_acquire) >= std::min(joined, limit_); };
+  if (!wait_actively(kYieldAfter, done))
+    while (!done()) std::this_thread::yield();
   busy_.store(false, std::memory_order_release);
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(int worker) {
   unsigned seen = generation_.load(std::memory_order_acquire);
-  for (;;) {
+  for (bool pinned = false;;) {
+    if (!pinned && pinned_.load(std::memory_order_relaxed)) pinned = true, os::stay_on_core(worker);
     unsigned now = seen;
-    for (int i = 0; i < kSpins && (now = generation_.load(std::memory_order_acquire)) == seen; ++i) pause();
+    wait_actively(kActiveWait, [&] { return (now = generation_.load(std::memory_order_acquire)) != seen; });
     if (now == seen) {
       sleepers_.fetch_add(1, std::memory_order_seq_cst);
       generation_.wait(seen, std::memory_order_seq_cst);

@@ -22,13 +22,14 @@ class ThreadPool {
   /// all tasks run on the calling thread. Allocates nothing once the threads exist. Tasks must not throw.
   void run(size_t tasks, int threads, FunctionRef<void(size_t task)> task) noexcept;
 
-  /// Makes sure that jobs of that many threads find their workers (no more than the machine has cores).
-  void reserve(int threads);
+  /// Makes sure that jobs of that many threads find their workers (no more than the machine has cores). `pin`: the workers stay on one core
+  /// each from now on.
+  void reserve(int threads, bool pin = false);
 
  private:
   struct Job;
   ThreadPool();
-  void work();
+  void work(int worker);
   static constexpr size_t kClosed = size_t{1} << 40;
   alignas(64) std::atomic<bool> busy_{false};
   alignas(64) std::atomic<unsigned> generation_{0};
@@ -38,7 +39,7 @@ class ThreadPool {
   std::atomic<int> sleepers_{0};
   size_t tasks_ = 0, limit_ = 0;
   const FunctionRef<void(size_t)>* task_ = nullptr;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false}, pinned_{false};
   std::vector<std::thread> workers_;
 };
 

@@ -32,7 +32,8 @@ struct OperatorOptions {
 /// Options that every command running a model has.
 struct RunOptions {
   int threads = 0;
-  std::string backend = "cpu", precision = "normal";
+  std::string backend = "cpu", precision = "normal", memory = "normal";
+  bool pin_threads = false;
   double memory_limit_mb = 0;
   void add_to(CLI::App& command);
   SessionOptions session() const;

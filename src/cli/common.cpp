@@ -31,6 +31,10 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("--precision", precision, "high: plain sums only; normal: may use Winograd; low: may compute in 16 bits")
       ->check(CLI::IsMember({"high", "normal", "low"}))
       ->capture_default_str();
+  command.add_option("--memory", memory, "low: weights and scratch take the least memory, at the price of time")
+      ->check(CLI::IsMember({"normal", "low"}))
+      ->capture_default_str();
+  command.add_flag("--pin", pin_threads, "keep each thread of the pool on one core");
   command.add_option("--memory-limit", memory_limit_mb, "megabytes for the values between operators; 0 takes the machine's memory")
       ->check(CLI::Range(0.0, 1e12))
       ->capture_default_str();
@@ -41,6 +45,8 @@ SessionOptions RunOptions::session() const {
   options.threads = threads;
   options.backends = {backend};
   options.precision = precision;
+  options.memory = memory;
+  options.pin_threads = pin_threads;
   options.memory_limit = static_cast<size_t>(memory_limit_mb * 1e6);
   return options;
 }

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/measure.h"
 #include "graph/graph.h"
 
 namespace minnow::cli {
@@ -14,7 +15,8 @@ struct Arguments {
   std::vector<std::string> shapes;
   OperatorOptions operators;
   RunOptions run;
-  bool plan = false, text = false, json = false;
+  bool plan = false, measure = false, text = false, json = false;
+  double seconds = 2;
 };
 
 void count_operators(const Graph& graph, std::map<std::string, size_t>& counts) {
@@ -66,25 +68,41 @@ void inspect_command(const Arguments& arguments) {
                {"weight_bytes", model.weight_bytes()}};
   // Plans for the shapes that are given, symbolic dimensions being 1: gives the arithmetic too.
   SessionOptions options = arguments.run.session();
-  options.explain = arguments.plan;
+  options.explain = arguments.plan || arguments.measure;
   Session session(model, options);
   std::vector<Shape> shapes;
   PlanReport report;
+  Measurement measurement;
   bool planned = std::all_of(model.inputs().begin(), model.inputs().end(), [](const ValueDescription& input) { return input.is_tensor; });
   try {
     for (const Tensor& input : make_inputs(model, {}, arguments.shapes, true)) shapes.push_back(input.shape());
     session.prepare(shapes);
     report = session.plan_report();
+    if (arguments.measure) {
+      measurement = measure_schemes(model, arguments.run.session(), make_inputs(model, {}, arguments.shapes, true), arguments.seconds);
+      report = measurement.report;
+    }
   } catch (const Error& error) {
-    if (arguments.plan) throw;
+    if (arguments.plan || arguments.measure) throw;
     planned = false;
   }
   double operations = 0;
   for (const PlanRow& row : report.rows) operations += row.operations;
   if (planned) json["flops"] = operations;
-  if (arguments.plan) {
+  std::map<std::pair<std::string, std::string>, double> measured;
+  for (const SchemeTime& time : measurement.times) measured[{time.node, time.scheme}] = time.seconds;
+  const auto measured_of = [&](const std::string& node, const std::string& scheme) {
+    const auto found = measured.find({node, scheme});
+    return found == measured.end() ? Json() : Json(found->second * 1e6);
+  };
+  if (arguments.plan || arguments.measure) {
     Json rows = Json::array();
-    for (const PlanRow& row : report.rows)
+    for (const PlanRow& row : report.rows) {
+      Json candidates = Json::array();
+      for (const SchemeTime& one : row.candidates) {
+        candidates.push_back({{"scheme", one.scheme}, {"estimate_us", one.seconds * 1e6}});
+        if (arguments.measure) candidates.back()["measured_us"] = measured_of(row.node, one.scheme);
+      }
       rows.push_back({{"node", row.node},
                       {"op", row.op},
                       {"scheme", row.scheme},
@@ -95,9 +113,15 @@ void inspect_command(const Arguments& arguments) {
                       {"scratch_bytes", row.scratch_bytes},
                       {"flops", row.operations},
                       {"estimate_us", row.estimated_seconds * 1e6},
+                      {"candidates", candidates},
                       {"refused", row.refused}});
+    }
     json["plan"] = {
         {"steps", rows}, {"arena_bytes", report.arena_bytes}, {"arena_lower_bound", report.arena_lower_bound}, {"cut", report.cut}};
+    if (arguments.measure)
+      json["plan"]["choice"] = {{"by_estimate_us", measurement.by_estimate * 1e6},
+                                {"by_measurement_us", measurement.by_measurement * 1e6},
+                                {"ratio", measurement.by_estimate / measurement.by_measurement}};
   }
   if (arguments.json) return print_json(json);
 
@@ -116,7 +140,7 @@ void inspect_command(const Arguments& arguments) {
   if (planned) std::cout << ", " << std::setprecision(4) << operations * 1e-9 << " GFLOP";
   std::cout << '\n';
   for (const auto& [op, count] : counts) std::cout << "  " << std::setw(5) << count << "  " << op << '\n';
-  if (!arguments.plan) return;
+  if (!arguments.plan && !arguments.measure) return;
   std::cout << "\nplan: arena " << human_bytes(static_cast<double>(report.arena_bytes)) << " (no less than "
             << human_bytes(static_cast<double>(report.arena_lower_bound)) << ")"
             << (report.cut ? "; what follows depends on data and is planned while running" : "") << '\n';
@@ -125,8 +149,19 @@ void inspect_command(const Arguments& arguments) {
               << row.scheme << ' ' << std::setw(10) << row.backend << ' ' << std::setw(20) << row.shape << ' ' << std::setw(9) << row.layout
               << std::right << std::setw(12) << human_bytes(static_cast<double>(row.output_bytes)) << std::setw(12)
               << human_seconds(row.estimated_seconds) << '\n';
-    for (const std::string& refused : row.refused) std::cout << "      not " << refused << '\n';
+    for (const SchemeTime& one : row.candidates) {
+      const Json time = measured_of(row.node, one.scheme);
+      if (arguments.measure)
+        std::cout << "      " << (one.scheme == row.scheme ? "chosen " : "       ") << std::left << std::setw(26) << one.scheme
+                  << " estimate " << std::right << std::setw(10) << human_seconds(one.seconds) << "  measured "
+                  << (time.is_null() ? "-" : human_seconds(time.get<double>() * 1e-6)) << '\n';
+    }
+    if (arguments.plan)
+      for (const std::string& refused : row.refused) std::cout << "      not " << refused << '\n';
   }
+  if (arguments.measure)
+    std::cout << "\na run takes " << human_seconds(measurement.by_estimate) << " with schemes chosen by estimate, "
+              << human_seconds(measurement.by_measurement) << " by measurement\n";
 }
 
 }  // namespace
@@ -137,6 +172,9 @@ void add_inspect(CLI::App& app) {
   command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
   command->add_flag("--plan", arguments->plan,
                     "scheme, backend, layout, bytes and estimate of every node, and why other schemes were refused");
+  command->add_flag("--measure", arguments->measure,
+                    "measure every scheme that could serve, beside its estimate (runs the model on random input)");
+  command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
   command->add_flag("--text", arguments->text, "the graph as text");
   command->add_option("--shape", arguments->shapes,
                       "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "

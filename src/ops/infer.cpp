@@ -115,6 +115,22 @@ class ShapeInference {
     for (const Node& node : graph.nodes()) visit(node);
   }
 
+  /// Outputs of an If whose branches were visited. `condition`: null where it is not known.
+  void join_branches(const Node& node, const Tensor& condition, std::span<ValueInfo> outputs) const {
+    const Subgraph *yes = node.attributes.get<Subgraph>("then_branch"), *no = node.attributes.get<Subgraph>("else_branch");
+    if (!yes || !*yes || !no || !*no) return;
+    const bool decided = condition && condition.dtype() == DType::boolean && condition.elements() == 1;
+    const bool truth = decided && *condition.data<uint8_t>() != 0;
+    for (size_t i = 0; i < outputs.size() && i < (*yes)->outputs().size() && i < (*no)->outputs().size(); ++i) {
+      const ValueInfo a = info_about(*(*yes)->outputs()[i]), b = info_about(*(*no)->outputs()[i]);
+      const ValueInfo& taken = decided && !truth ? b : a;
+      if (taken.kind != ValueInfo::Kind::tensor || taken.extent != ValueInfo::Extent::exact) continue;
+      if (!decided && (b.kind != a.kind || b.extent != a.extent || b.dtype != a.dtype || b.shape != a.shape)) continue;
+      outputs[i] = taken;
+      if (!decided) outputs[i].contents = {};
+    }
+  }
+
  private:
   // More than shapes are made of: neither time nor memory is spent on folding weights.
   static constexpr int64_t kMostIntegers = 65536, kMostReals = 1024;
@@ -147,7 +163,7 @@ class ShapeInference {
       for (ValueInfo& output : outputs)
         if (output.kind == ValueInfo::Kind::tensor) output.extent = ValueInfo::Extent::unknown, output.contents = {};
     }
-    if (node.op() == "If") join_branches(node, inputs, outputs);
+    if (node.op() == "If" && !inputs.empty()) join_branches(node, inputs[0].contents, outputs);
     for (size_t i = 0; i < outputs.size(); ++i)
       if (node.output(i)) set(*node.output(i), std::move(outputs[i]));
   }
@@ -158,21 +174,6 @@ class ShapeInference {
     try {
       run(body);
     } catch (const Error&) {}
-  }
-
-  void join_branches(const Node& node, const std::vector<ValueInfo>& inputs, std::vector<ValueInfo>& outputs) const {
-    const Subgraph *yes = node.attributes.get<Subgraph>("then_branch"), *no = node.attributes.get<Subgraph>("else_branch");
-    if (!yes || !*yes || !no || !*no) return;
-    const bool decided = inputs.size() == 1 && inputs[0].contents && inputs[0].contents.elements() == 1;
-    const bool truth = decided && *inputs[0].contents.data<uint8_t>() != 0;
-    for (size_t i = 0; i < outputs.size() && i < (*yes)->outputs().size() && i < (*no)->outputs().size(); ++i) {
-      const ValueInfo a = info_about(*(*yes)->outputs()[i]), b = info_about(*(*no)->outputs()[i]);
-      const ValueInfo& taken = decided && !truth ? b : a;
-      if (taken.kind != ValueInfo::Kind::tensor || taken.extent != ValueInfo::Extent::exact) continue;
-      if (!decided && (b.kind != a.kind || b.extent != a.extent || b.dtype != a.dtype || b.shape != a.shape)) continue;
-      outputs[i] = taken;
-      if (!decided) outputs[i].contents = {};
-    }
   }
 
   static bool is_small(const ValueInfo& info) {
@@ -241,6 +242,22 @@ void infer_types(const OperatorSet& operators, const Graph& graph) {
       }
     infer_types(operators, node);
   }
+}
+
+void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
+                    std::span<ValueInfo> outputs) {
+  ShapeInference inference(operators);
+  const ValueInfo condition = node.input_count() == 1 && node.input(0) ? outside(*node.input(0)) : ValueInfo();
+  try {
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Graph* body = subgraph_in(attribute)) {
+        for (const Value* value : captured_values(*body)) inference.set(*value, outside(*value));
+        inference.run(*body);
+      }
+  } catch (const Error&) {
+    return;  // a branch that may never run must not make the whole fail
+  }
+  inference.join_branches(node, condition.contents, outputs);
 }
 
 void infer_static_types(const OperatorSet& operators, const Graph& graph, const std::map<std::string, Shape>& input_shapes) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "base/function_ref.h"
 #include "ops/operator.h"
 
 namespace minnow {
@@ -21,6 +22,12 @@ void infer_types(const OperatorSet& operators, const Node& node);
 /// the way. Dimensions are written where they are certain: for these input shapes, not for others. What only a run tells stays as it is.
 /// Throws InvalidArgument for shapes that the inputs cannot have, InvalidModel where a node does not fit.
 void infer_static_types(const OperatorSet& operators, const Graph& graph, const std::map<std::string, Shape>& input_shapes = {});
+
+/// What an If gives, from shape inference over its branches: outputs of the same dtype and shape in both (or in the one that is taken,
+/// where the condition is known) get them, the others stay as they are. `outside` tells what is known of the condition and of captured
+/// values. Writes nothing into the graphs.
+void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
+                    std::span<ValueInfo> outputs);
 
 /// Shapes in terms of the inputs' symbols, by probing: shapes are inferred for a few sizes of every symbol; what is the same each time is
 /// taken as fixed, what equals a symbol each time as that symbol, the rest as unknown. This is for display, and to choose by rank or number

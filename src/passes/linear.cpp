@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/numeric.h"
+
 namespace minnow {
 namespace {
 
@@ -22,6 +24,9 @@ class ChannelOf {
     const int64_t within = i / inner_ % channels_;
     return static_cast<size_t>(groups_ > 1 ? i / (inner_ * channels_) / in_per_group_ * channels_ + within : within);
   }
+
+  /// That many elements after each other, from a multiple of it on, belong to one channel.
+  int64_t run() const { return inner_; }
 
  private:
   int64_t channels_, groups_, inner_ = 1, in_per_group_ = 1;
@@ -93,11 +98,26 @@ bool Linear::absorb(std::span<const double> scale, std::span<const double> shift
     for (size_t c = 0; c < count; ++c) b[c] = beta * old[old.size() == 1 ? 0 : c];
   }
   if (!scale.empty()) {
-    std::vector<double> values = *reals_of(&weights);
+    // In runs of elements of one channel, and a piece at a time: weights may be large.
+    constexpr size_t kPiece = 1024;
     const ChannelOf channel_of(*this, w.shape());
-    for (size_t i = 0; i < values.size(); ++i) values[i] *= scale[channel_of(static_cast<int64_t>(i))];
+    const size_t elements = static_cast<size_t>(w.elements()), run = static_cast<size_t>(channel_of.run());
+    Tensor scaled(w.dtype(), w.shape());
+    const std::byte* from = w.data<std::byte>();
+    std::byte* to = scaled.writable().data<std::byte>();
+    double values[kPiece];
+    for (size_t begin = 0; begin < elements; begin += kPiece) {
+      const size_t piece = std::min(kPiece, elements - begin);
+      widen(w.dtype(), from + begin * size_of(w.dtype()), piece, values);
+      for (size_t i = 0; i < piece;) {
+        const size_t last = std::min(piece, ((begin + i) / run + 1) * run - begin);
+        const double factor = scale[channel_of(static_cast<int64_t>(begin + i))];
+        for (; i < last; ++i) values[i] *= factor;
+      }
+      narrow(w.dtype(), values, piece, to + begin * size_of(w.dtype()));
+    }
     for (size_t c = 0; c < count; ++c) b[c] *= scale[c];
-    node->set_input(1, &add_reals(graph, w.dtype(), w.shape(), values, graph.fresh_name(weights.name())));
+    node->set_input(1, &graph.add_constant(std::move(scaled), graph.fresh_name(weights.name())));
   }
   for (size_t c = 0; c < count && !shift.empty(); ++c) b[c] += shift[c];
   if (bias || !shift.empty()) {

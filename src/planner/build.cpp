@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ops/evaluate.h"
+#include "ops/infer.h"
 #include "planner/plan.h"
 
 namespace minnow {
@@ -21,6 +22,11 @@ double operations_of(const Step& step, const NodeView& view) {
 
 }  // namespace
 
+std::string_view report_name(const Node& node) {
+  if (!node.name().empty() || node.output_count() == 0 || !node.output(0)) return node.name();
+  return node.output(0)->name();
+}
+
 void PlanEnvironment::index_schemes() {
   rows.clear();
   for (const auto& backend : backends)
@@ -34,6 +40,8 @@ class PlanBuilder {
 
   std::unique_ptr<Plan> build() {
     plan_->aliases_ = request_.aliases ? std::make_shared<ValueAliases>(*request_.aliases) : std::make_shared<ValueAliases>();
+    if (request_.like)
+      for (const Step& step : request_.like->steps()) earlier_.emplace(step.node, step.scheme);
     add_live_ins();
     for (const Node* node : request_.nodes) process(*node);
     find_outputs();
@@ -135,6 +143,9 @@ class PlanBuilder {
       const Infos infos = infos_of(step);
       try {
         infer_outputs(*step.definition, NodeView(node, infos.inputs, {}, step.definition), outputs);
+        if (node.op() == "If")
+          infer_branches(
+              *environment_.operators, node, [&](const Value& value) { return values()[lookup(&value)].info; }, outputs);
         break;
       } catch (const NeedsContents& needs) {
         if (!read_contents(step.inputs[needs.input])) return defer(node);
@@ -226,16 +237,27 @@ class PlanBuilder {
         estimate = declined("input {} is not constant", needs.input);
       }
       if (estimate.declined.empty()) {
+        if (!environment_.times.empty()) {
+          const auto known = environment_.times.find({std::string(report_name(*step.node)), std::string(row.scheme->name)});
+          if (known != environment_.times.end()) estimate.seconds = known->second;
+        }
+        if (environment_.explain) step.candidates.emplace_back(row.scheme, estimate.seconds);
         accepted.push_back({row.backend, row.scheme, std::move(estimate)});
       } else if (environment_.explain || environment_.backends.size() == 1) {
         step.refusals.push_back({row.scheme->name, std::move(estimate.declined)});
       }
     };
-    if (const auto found = environment_.rows.find(step.node->op()); found != environment_.rows.end())
-      for (const PlanEnvironment::Row& row : found->second) ask(row);
-    if (accepted.empty())
-      if (const auto found = environment_.rows.find("*"); found != environment_.rows.end())
+    const auto found = environment_.rows.find(step.node->op());
+    if (found != environment_.rows.end()) {
+      if (const auto earlier = earlier_.find(step.node); earlier != earlier_.end())
+        for (const PlanEnvironment::Row& row : found->second)
+          if (row.scheme == earlier->second) ask(row);
+      if (accepted.empty())
         for (const PlanEnvironment::Row& row : found->second) ask(row);
+    }
+    if (accepted.empty())
+      if (const auto any = environment_.rows.find("*"); any != environment_.rows.end())
+        for (const PlanEnvironment::Row& row : any->second) ask(row);
     return accepted;
   }
 
@@ -451,19 +473,7 @@ class PlanBuilder {
     }
     for (uint32_t v : plan_->exports_) use(v, end);
     for (uint32_t v : plan_->outputs_) use(v, end);
-    // In place: output 0 takes over the memory of an input that nobody reads later.
-    for (uint32_t s = 0; s < end; ++s) {
-      const int overwritten = steps()[s].estimate.overwrites;
-      if (overwritten < 0 || static_cast<size_t>(overwritten) >= steps()[s].inputs.size()) continue;
-      const uint32_t from = steps()[s].inputs[static_cast<size_t>(overwritten)], to = steps()[s].outputs[0];
-      if (from == kNone || to == kNone) continue;
-      const uint32_t owner = all[from].alias != kNone ? all[from].alias : from;
-      if (all[owner].place != PlanValue::Place::arena || all[to].place != PlanValue::Place::arena) continue;
-      if (all[from].last != s || all[to].info.extent != ValueInfo::Extent::exact || all[to].bytes > all[owner].bytes) continue;
-      all[to].alias = owner;
-    }
-    for (uint32_t v = 0; v < all.size(); ++v)
-      if (all[v].alias != kNone) all[all[v].alias].last = std::max(all[all[v].alias].last, all[v].last);
+    share_memory(steps(), all);
     items_.clear();
     for (uint32_t v = 0; v < all.size(); ++v) {
       if (!made[v] || all[v].place != PlanValue::Place::arena || all[v].alias != kNone || all[v].bytes == 0) continue;
@@ -472,10 +482,23 @@ class PlanBuilder {
     }
   }
 
+  // The steps with the largest constants first: while a weight is packed it is in memory twice, and that should not come on top of all
+  // the others.
+  std::vector<size_t> by_weight() const {
+    std::vector<size_t> bytes(plan_->steps_.size(), 0), order(bytes.size());
+    for (size_t s = 0; s < bytes.size(); ++s) {
+      order[s] = s;
+      for (uint32_t v : plan_->steps_[s].inputs)
+        if (v != kNone && plan_->values_[v].place == PlanValue::Place::constant) bytes[s] += plan_->values_[v].info.contents.bytes();
+    }
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return bytes[a] > bytes[b]; });
+    return order;
+  }
+
   void prepare() {
     Plan& plan = *plan_;
     plan.slots_.resize(values().size());
-    for (size_t s = 0; s < steps().size(); ++s) {
+    for (size_t s : by_weight()) {
       Step& step = steps()[s];
       const auto slots_of = [&](const std::vector<uint32_t>& indices, std::vector<Slot*>& slots) {
         for (uint32_t v : indices) slots.push_back(v == kNone ? nullptr : &plan.slots_[v]);
@@ -490,12 +513,13 @@ class PlanBuilder {
       step.kernel = step.scheme->prepare(context);
       MINNOW_CHECK(step.kernel, "a scheme that accepted must prepare a kernel");
       step.scratch_bytes = context.scratch_bytes();
-      if (step.scratch_bytes) items_.push_back({step.scratch_bytes, static_cast<uint32_t>(s), static_cast<uint32_t>(s)});
       bool control_flow = false;
       for (const auto& [name, attribute] : step.node->attributes) control_flow |= std::holds_alternative<Subgraph>(attribute);
       if (control_flow && environment_.make_subgraph_runner)
         step.subgraphs = environment_.make_subgraph_runner(*step.node, step.captured_slots);
     }
+    for (uint32_t s = 0; s < steps().size(); ++s)
+      if (steps()[s].scratch_bytes) items_.push_back({steps()[s].scratch_bytes, s, s});
     plan.arena_bytes_ = plan_memory(items_);
     plan.lower_bound_ = memory_lower_bound(items_);
     const size_t limit = environment_.memory_limit ? environment_.memory_limit : memory_limit();
@@ -506,7 +530,7 @@ class PlanBuilder {
     for (Step& step : steps())
       if (step.scratch_bytes) step.scratch_offset = items_[next++].offset;
     for (PlanValue& value : values())
-      if (value.alias != kNone) value.offset = values()[value.alias].offset;
+      if (value.alias != kNone) value.offset = values()[value.alias].offset + value.alias_offset;
     for (uint32_t v = 0; v < values().size(); ++v) {
       const PlanValue& value = values()[v];
       const void* data = value.place == PlanValue::Place::constant ? value.info.contents.data() : nullptr;
@@ -519,6 +543,7 @@ class PlanBuilder {
   std::unique_ptr<Plan> plan_;
   std::unordered_map<const Value*, uint32_t> index_;
   std::vector<std::vector<Candidate>> candidates_;
+  std::unordered_map<const Node*, const Scheme*> earlier_;  // the schemes of PlanRequest::like
   std::unordered_map<uint32_t, uint32_t> replaced_captures_;
   Graph* conversions_ = nullptr;
   std::vector<MemoryItem> items_;

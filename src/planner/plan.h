@@ -13,6 +13,8 @@
 
 namespace minnow {
 
+class Plan;
+
 inline constexpr uint32_t kNone = ~uint32_t{0};
 inline constexpr size_t kNowhere = ~size_t{0};
 
@@ -28,8 +30,9 @@ struct PlanEnvironment {
   std::vector<std::shared_ptr<Backend>> backends;  // in order of preference; the last one serves every operator (reference)
   WeightStore* weights = nullptr;
   MakeSubgraphRunner make_subgraph_runner;
-  size_t memory_limit = 0;  // bytes of one arena; 0: the process's limit
-  bool explain = false;     // keep the reasons of refusals, for reports
+  size_t memory_limit = 0;                                      // bytes of one arena; 0: the process's limit
+  bool explain = false;                                         // keep candidates and the reasons of refusals, for reports
+  std::map<std::pair<std::string, std::string>, double> times;  // by node and scheme: seconds that take an estimate's place
 
   struct Row {
     Backend* backend;
@@ -56,7 +59,8 @@ struct PlanValue {
   Layout layout = Layout::plain;
   size_t bytes = 0;              // in memory, in its layout
   size_t offset = kNowhere;      // in the arena
-  uint32_t alias = kNone;        // shares the memory of that value (written in place)
+  uint32_t alias = kNone;        // shares the memory of that value: written in place, or a part of it
+  size_t alias_offset = 0;       // where it begins there
   uint32_t first = 0, last = 0;  // steps between which it must stay
 };
 
@@ -78,17 +82,27 @@ struct Step {
   std::unique_ptr<SubgraphRunner> subgraphs;
   size_t scratch_bytes = 0, scratch_offset = 0;
   std::vector<Refusal> refusals;
-  double operations = 0;  // arithmetic operations of one run
+  std::vector<std::pair<const Scheme*, double>> candidates;  // with their estimates
+  double operations = 0;                                     // arithmetic operations of one run
+  // Threads that the step runs on, and how that was found: the executor's own (see executor.cpp).
+  int threads = 0;
+  uint8_t trial = 0;
+  double trial_seconds[2] = {0, 0};  // the least with one thread, with all
   // Profile, where a session asks for it.
   double measured_seconds = 0, best_seconds = 0, start_seconds = 0;
   uint64_t runs = 0;
 };
+
+/// A name to report a node by: its own, or that of its first output.
+std::string_view report_name(const Node& node);
 
 struct PlanRequest {
   std::vector<const Node*> nodes;  // in order
   std::vector<LiveIn> live_ins;
   std::vector<const Value*> outputs;      // what is wanted in the end
   std::shared_ptr<ValueAliases> aliases;  // of earlier segments; may be null
+  /// A plan of the same nodes for other shapes: its schemes are taken again where they accept, without comparing; may be null.
+  const Plan* like = nullptr;
   /// Contents of a live-in where they can be read now (while a run waits for its plan), else null data.
   std::function<TensorView(size_t live_in)> contents;
 };
@@ -155,6 +169,10 @@ struct Candidate {
 /// `wants_plain[v]`: something outside the plan reads value v. Result: an index into candidates[step].
 std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>& candidates, const std::vector<Step>& steps,
                                       const std::vector<PlanValue>& values, const std::vector<bool>& wants_plain);
+
+/// Decides which values lie in another one's memory (PlanValue::alias, alias_offset); the lifetimes of values that others lie in are
+/// extended to theirs. Wants lifetimes of all values, and estimates of all steps.
+void share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values);
 
 /// An interval of steps in which some bytes must stay in place.
 struct MemoryItem {

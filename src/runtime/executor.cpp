@@ -197,6 +197,8 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
       return *entry;
     }
   PlanRequest request = make();
+  // What follows a cut is planned often, for shapes that data decide: the choices of another time are taken again.
+  if (&cache != &plans_ && !cache.empty()) request.like = cache.back()->plan.get();
   for (size_t i = 0; i < live_ins.size(); ++i) {
     const ValueInfo info = info_of(*request.live_ins[i].value, *live_ins[i]);
     ValueInfo& wanted = request.live_ins[i].info;
@@ -277,11 +279,36 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
   run_plan(next, entry.export_slots, depth + 1, destination);
 }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Whether a step gains from several threads is measured in its first runs, as it depends on the machine's caches and on how soon its
+// workers answer: once with all threads to warm up, then in turn with one and with all, three times each.
+constexpr uint8_t kTrials = 7;
+constexpr double kSurelyGains = 100e-6;  // a step that takes longer on all threads is not tried on one
+
+int threads_of(const Step& step, int all) {
+  if (all == 1) return 1;
+  if (step.trial >= kTrials) return step.threads;
+  return step.trial % 2 ? 1 : all;
+}
+
+void note_trial(Step& step, double seconds, int all) {
+  const size_t way = step.trial % 2 ? 0 : 1;
+  if (step.trial > 0 && (step.trial <= 2 || seconds < step.trial_seconds[way])) step.trial_seconds[way] = seconds;
+  ++step.trial;
+  if (step.trial == 1 && seconds > kSurelyGains) step.trial = kTrials, step.threads = all;
+  if (step.trial == kTrials && step.threads == 0) step.threads = step.trial_seconds[0] <= step.trial_seconds[1] ? 1 : all;
+}
+
+}  // namespace
+
 void Executor::run_steps(Plan& plan, std::byte* arena) {
-  using Clock = std::chrono::steady_clock;
   RunContext context;
-  context.threads = session_.threads;
   for (Step& step : plan.steps()) {
+    context.threads = threads_of(step, session_.threads);
+    const bool trying = session_.threads > 1 && step.trial < kTrials;
     if (session_.cancelled.load(std::memory_order_relaxed)) throw Cancelled("the run was cancelled before {}", step.node->where());
     if (session_.limited && Clock::now() > session_.deadline) throw Cancelled("the time limit was reached before {}", step.node->where());
     if (session_.before) {
@@ -292,13 +319,17 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
     context.outputs = step.output_slots;
     context.scratch = arena + step.scratch_offset;
     context.subgraphs = step.subgraphs.get();
-    if (session_.profiling) {
+    if (session_.profiling || trying) {
       const Clock::time_point start = Clock::now();
       step.kernel->run(context);
-      step.measured_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      step.start_seconds = std::chrono::duration<double>(start - session_.run_start).count();
-      step.best_seconds = step.runs ? std::min(step.best_seconds, step.measured_seconds) : step.measured_seconds;
-      ++step.runs;
+      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      if (trying) note_trial(step, seconds, session_.threads);
+      if (session_.profiling) {
+        step.measured_seconds = seconds;
+        step.start_seconds = std::chrono::duration<double>(start - session_.run_start).count();
+        step.best_seconds = step.runs ? std::min(step.best_seconds, seconds) : seconds;
+        ++step.runs;
+      }
     } else {
       step.kernel->run(context);
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "base/os.h"
 #include "graph/model_file.h"
 #include "ops/custom.h"
 #include "ops/infer.h"
@@ -12,20 +13,31 @@ namespace minnow {
 
 std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, std::string_view packing, size_t bytes,
                                                   FunctionRef<void(const TensorView&, void*)> pack) {
-  const std::lock_guard lock(mutex_);
-  Key key{weight.data(), weight.shape(), std::string(packing)};
-  const auto found = items_.find(key);
-  if (found != items_.end()) return found->second.memory;
-  std::shared_ptr<void> memory = allocate_shared(bytes);
-  pack(weight, memory.get());
-  items_.emplace(std::move(key), Item{weight, memory, bytes});
-  return memory;
+  std::shared_ptr<Item> item;
+  {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Item>& place = items_[Key{weight.data(), weight.shape(), std::string(packing)}];
+    if (!place) {
+      place = std::make_shared<Item>();
+      place->weight = weight;
+    }
+    item = place;
+  }
+  const std::lock_guard lock(item->packing);
+  if (!item->memory) {
+    std::shared_ptr<void> memory = allocate_shared(bytes);
+    pack(weight, memory.get());
+    item->memory = std::move(memory);
+    item->bytes = bytes;
+    os::release_mapped(weight.data(), weight.bytes());  // the plain copy is not kept beside the packed one
+  }
+  return item->memory;
 }
 
 size_t PackedWeights::bytes() const {
   const std::lock_guard lock(mutex_);
   size_t bytes = 0;
-  for (const auto& [key, item] : items_) bytes += item.bytes;
+  for (const auto& [key, item] : items_) bytes += item->bytes;
   return bytes;
 }
 

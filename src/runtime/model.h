@@ -3,6 +3,7 @@
 #pragma once
 #include <minnow/minnow.h>
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
@@ -31,11 +32,12 @@ class PackedWeights final : public WeightStore {
   };
   struct Item {
     Tensor weight;  // kept, so that no other weight can come to lie at its address
-    std::shared_ptr<void> memory;
-    size_t bytes;
+    std::mutex packing;
+    std::shared_ptr<void> memory;  // null until it is packed
+    std::atomic<size_t> bytes{0};
   };
-  mutable std::mutex mutex_;
-  std::unordered_map<Key, Item, Hash> items_;
+  mutable std::mutex mutex_;  // of the table alone: many weights are packed at the same time, each once
+  std::unordered_map<Key, std::shared_ptr<Item>, Hash> items_;
 };
 
 struct Model::Impl {

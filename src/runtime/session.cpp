@@ -17,6 +17,11 @@ Precision precision_of(const std::string& name) {
   throw InvalidArgument("precision is \"{}\", it should be high, normal or low", name);
 }
 
+bool is_low_memory(const std::string& name) {
+  if (name != "normal" && name != "low") throw InvalidArgument("memory is \"{}\", it should be normal or low", name);
+  return name == "low";
+}
+
 constexpr double kLongestLimit = 1e9;  // seconds, which a clock can add
 
 std::string_view name_of(Datum::Kind kind) {
@@ -56,7 +61,10 @@ void check_input(const Graph& graph, size_t i, const TensorView& given) {
 struct Session::Impl {
   Impl(const Model& model, const SessionOptions& options) : model(model.impl()), options(options) {
     BackendOptions backend_options;
-    backend_options.threads = options.threads > 0 ? options.threads : os::available_cores();
+    // More threads than cores would only take turns.
+    const int cores = os::available_cores();
+    backend_options.threads = options.threads > 0 ? std::min(options.threads, cores) : cores;
+    backend_options.low_memory = is_low_memory(options.memory);
     backend_options.precision = precision_of(options.precision);
     backend_options.isa = options.isa;
     PlanEnvironment& environment = context.environment;
@@ -67,12 +75,13 @@ struct Session::Impl {
     environment.weights = &this->model->packed;
     environment.memory_limit = options.memory_limit;
     environment.explain = options.explain;
+    for (const SchemeTime& time : options.times) environment.times[{time.node, time.scheme}] = time.seconds;
     environment.make_subgraph_runner = [this](const Node& node, std::span<Slot* const> captured) {
       return make_subgraph_runner(node, captured, context);
     };
     environment.index_schemes();
     context.threads = backend_options.threads;
-    if (context.threads > 1) ThreadPool::process().reserve(context.threads);
+    if (context.threads > 1) ThreadPool::process().reserve(context.threads, options.pin_threads);
     executor.emplace(*this->model->graph, context);
     inputs.resize(graph().inputs().size());
     states.resize(graph().states().size());
@@ -249,7 +258,7 @@ PlanReport Session::plan_report() const {
     report.cut |= plan->is_cut();
     for (const Step& step : plan->steps()) {
       PlanRow row;
-      row.node = step.node->name();
+      row.node = report_name(*step.node);
       row.op = step.node->op();
       row.scheme = step.scheme->name;
       row.backend = step.backend->name();
@@ -264,11 +273,12 @@ PlanReport Session::plan_report() const {
         if (v == kNone) continue;
         const PlanValue& value = plan->values()[v];
         row.output_bytes += value.bytes;
-        if (row.node.empty() && value.value) row.node = value.value->name();
         if (!row.shape.empty()) continue;
         row.shape = value.info.extent == ValueInfo::Extent::exact ? to_string(value.info.shape) : std::string("?");
         row.layout = value.layout == Layout::packed ? format("packed{}", step.backend->device().pack) : std::string("plain");
       }
+      row.threads = step.threads ? step.threads : impl_->context.threads == 1 ? 1 : 0;
+      for (const auto& [scheme, seconds] : step.candidates) row.candidates.push_back({row.node, std::string(scheme->name), seconds});
       for (const Refusal& refusal : step.refusals) row.refused.push_back(format("{}: {}", refusal.scheme, refusal.reason));
       report.rows.push_back(std::move(row));
     }

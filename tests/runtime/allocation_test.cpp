@@ -8,7 +8,9 @@
 #include <new>
 
 #include "graph/expr.h"
+#include "passes/pipeline.h"
 #include "runtime/backends.h"
+#include "support/networks.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MINNOW_COUNTS_ALLOCATIONS 0
@@ -75,6 +77,30 @@ TEST(Allocation, a_planned_run_makes_none) {
       for (int i = 0; i < 10; ++i) session.run(inputs, outputs);
       g_counting = false;
       EXPECT_EQ(g_allocations, 0) << backend << ", " << threads << " threads";
+    }
+  }
+}
+
+// Every operator of three whole networks; enough runs for the executor to have found on how many threads each step runs.
+TEST(Allocation, planned_runs_of_whole_networks_make_none) {
+  for (const std::string_view name : test::kNetworks) {
+    std::unique_ptr<Graph> graph = test::make_network(name, 64);
+    optimize(*graph, OperatorSet::builtin());
+    const Model model = Model::from_graph(std::move(graph));
+    const Tensor input(DType::f32, {1, 3, 64, 64});
+    Tensor output(DType::f32, {1, 1000});
+    const TensorView inputs[] = {input};
+    const MutableTensorView outputs[] = {output.writable()};
+    for (const int threads : {1, 2}) {
+      SessionOptions options;
+      options.threads = threads;
+      Session session(model, options);
+      session.run(inputs, outputs);
+      g_allocations = 0;
+      g_counting = true;
+      for (int i = 0; i < 10; ++i) session.run(inputs, outputs);
+      g_counting = false;
+      EXPECT_EQ(g_allocations, 0) << name << ", " << threads << " threads";
     }
   }
 }

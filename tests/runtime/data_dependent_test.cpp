@@ -95,6 +95,68 @@ TEST_P(DataDependent, a_loop_whose_trip_count_is_an_input) {
   }
 }
 
+// A graph with one output: relu(x) or -x, of x's shape, or of a shape that only one branch has.
+Subgraph branch_of(const Expr& x, std::string_view op) {
+  auto branch = std::make_shared<Graph>();
+  GraphBuilder inner(*branch);
+  const Expr shape = inner.op("Shape", {x});  // what folds to a constant where x's shape is known
+  Expr y = op == "Twice" ? inner.op("Concat", {x, x}, {{"axis", int64_t{0}}}) : inner.op("Reshape", {inner.op(op, {x}), shape});
+  y.value()->type.dtype = DType::f32;
+  branch->add_output(*y.value());
+  return branch;
+}
+
+TEST_P(DataDependent, branches_of_one_shape_do_not_cut_the_plan) {
+  for (const bool same : {true, false}) {
+    auto graph = std::make_unique<Graph>();
+    GraphBuilder b(*graph);
+    const Expr condition = b.wrap(&graph->add_input("condition", ValueType::tensor(DType::boolean, Shape{})));
+    const Expr x = b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {3})));
+    const Expr y =
+        b.ops("If", {condition}, 1, {{"then_branch", branch_of(x, "Relu")}, {"else_branch", branch_of(x, same ? "Neg" : "Twice")}})[0];
+    y.value()->type.dtype = DType::f32;
+    graph->add_output(*(y * 2.0).value());
+    Session session = session_of(std::move(graph));
+    const Shape shapes[] = {Shape{}, Shape{3}};
+    session.prepare(shapes);
+    EXPECT_EQ(session.plan_report().cut, !same);
+    Tensor yes(DType::boolean, Shape{}), no(DType::boolean, Shape{});
+    *yes.writable().data<uint8_t>() = 1;
+    const Tensor value = Tensor::of_f32({3}, std::vector<float>{1, -2, 3});
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_THAT(floats(session.run({yes, value})[0]), ElementsAre(2, 0, 6));
+      if (same)
+        EXPECT_THAT(floats(session.run({no, value})[0]), ElementsAre(-2, 4, -6));
+      else
+        EXPECT_THAT(floats(session.run({no, value})[0]), ElementsAre(2, -4, 6, 2, -4, 6));
+    }
+  }
+}
+
+// What follows a cut is planned again for every number of places, with the schemes of the first time.
+TEST_P(DataDependent, what_follows_a_cut_keeps_its_schemes) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  const Expr x = b.wrap(&graph->add_input("x", ValueType::tensor(DType::f32, {40})));
+  const Expr places = b.op("NonZero", {x});
+  places.value()->type.dtype = DType::i64;
+  const Expr found = b.op("Gather", {x, b.op("Reshape", {places, b.constant({-1})})});
+  graph->add_output(*b.op("Softmax", {found * 3.0}).value());
+  Session session = session_of(std::move(graph));
+  std::vector<std::string> schemes;
+  for (const int count : {40, 1, 7, 40}) {
+    std::vector<float> values(40, 0.0f);
+    for (int i = 0; i < count; ++i) values[static_cast<size_t>(i)] = 1.0f;
+    const Tensor y = session.run({Tensor::of_f32({40}, values)})[0];
+    ASSERT_EQ(y.elements(), count);
+    EXPECT_NEAR(y.data<float>()[count - 1], 1.0 / count, 1e-6);
+    std::vector<std::string> now;
+    for (const PlanRow& row : session.plan_report().rows) now.push_back(row.scheme);
+    if (schemes.empty()) schemes = now;
+    EXPECT_EQ(now, schemes);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, DataDependent, ::testing::ValuesIn(backend_names()));
 
 }  // namespace

@@ -24,6 +24,7 @@ CpuDevice device_of(Isa isa, const BackendOptions& options) {
   device.pack = lanes_of(isa);
   device.threads = std::max(1, options.threads > 0 ? options.threads : os::available_cores());
   device.precision = options.precision;
+  device.low_memory = options.low_memory;
   const double width = lanes_of(isa) / 16.0;
   device.flops = 250e9 * (computes_in_halves(isa) ? width / 2 : width);
   device.l1_bandwidth = 400e9 * width;

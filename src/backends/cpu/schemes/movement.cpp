@@ -14,6 +14,8 @@ namespace {
 struct Part {
   size_t input, output;
   StridedCopy copy;
+  // Where the plan may have given both sides one memory: from the beginning of the output to that of the input, in bytes.
+  std::optional<ptrdiff_t> shared = std::nullopt;
 };
 
 class MovementKernel final : public Kernel {
@@ -27,6 +29,7 @@ class MovementKernel final : public Kernel {
     for (const Part& part : parts) {
       const void* from = context.in<void>(part.input);
       void* to = context.out<void>(part.output);
+      if (part.shared && static_cast<const char*>(from) == static_cast<const char*>(to) + *part.shared) continue;
       if (part.copy.pieces() == 1)
         part.copy.run(0, from, to);
       else
@@ -132,6 +135,18 @@ size_t axis_of(const NodeView& node, int64_t fallback, size_t rank) {
   return node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", fallback}), rank);
 }
 
+// With one slice before the axis, the parts lie behind each other as wholes.
+bool is_outermost(const Shape& shape, size_t axis) { return shape.product(0, axis) == 1; }
+
+Estimate estimate_concat(const NodeView& node, const Device& device) {
+  Estimate estimate = estimate_copy(node, device);
+  if (!estimate.declined.empty()) return estimate;
+  const Shape& whole = node.output_shape(0);
+  estimate.joins = is_outermost(whole, axis_of(node, 0, whole.rank()));
+  if (estimate.joins) estimate.seconds *= 0.25;  // mostly nothing, sometimes a copy
+  return estimate;
+}
+
 std::unique_ptr<Kernel> prepare_concat(PrepareContext& context) {
   const NodeView& node = context.node();
   const std::vector<StridedCopy::Axis> whole = plain_axes(node.output_shape(0));
@@ -141,7 +156,9 @@ std::unique_ptr<Kernel> prepare_concat(PrepareContext& context) {
   for (size_t i = 0; i < node.input_count(); ++i) {
     std::vector<StridedCopy::Axis> axes = plain_axes(node.input_shape(i));
     for (size_t k = 0; k < axes.size(); ++k) axes[k].to = whole[k].to;
+    const int64_t size = static_cast<int64_t>(size_of(node.input_dtype(0)));
     kernel->parts.push_back({i, 0, StridedCopy(axes, offset, 0, size_of(node.input_dtype(0)))});
+    if (is_outermost(node.output_shape(0), axis)) kernel->parts.back().shared = offset * size;
     offset += node.input_shape(i)[axis] * whole[axis].to;
   }
   return kernel;
@@ -156,7 +173,11 @@ std::unique_ptr<Kernel> prepare_split(PrepareContext& context) {
   for (size_t i = 0; i < node.output_count(); ++i) {
     std::vector<StridedCopy::Axis> axes = plain_axes(node.output_shape(i));
     for (size_t k = 0; k < axes.size(); ++k) axes[k].from = whole[k].from;
-    if (node.has_output(i)) kernel->parts.push_back({0, i, StridedCopy(axes, 0, offset, size_of(node.input_dtype(0)))});
+    if (node.has_output(i)) {
+      kernel->parts.push_back({0, i, StridedCopy(axes, 0, offset, size_of(node.input_dtype(0)))});
+      if (is_outermost(node.input_shape(0), axis))
+        kernel->parts.back().shared = -offset * static_cast<int64_t>(size_of(node.input_dtype(0)));
+    }
     offset += node.output_shape(i)[axis] * whole[axis].from;
   }
   return kernel;
@@ -165,7 +186,12 @@ std::unique_ptr<Kernel> prepare_split(PrepareContext& context) {
 Estimate estimate_split(const NodeView& node, const Device& device) {
   for (size_t i = 0; i < node.output_count(); ++i)
     if (!node.has_output(i)) return declined("a part is not wanted");
-  return estimate_copy(node, device);
+  Estimate estimate = estimate_copy(node, device);
+  if (!estimate.declined.empty()) return estimate;
+  const Shape& whole = node.input_shape(0);
+  estimate.parts = is_outermost(whole, axis_of(node, 0, whole.rank()));
+  if (estimate.parts) estimate.seconds *= 0.25;
+  return estimate;
 }
 
 // In the packed layout a tensor is whole vectors of channels after each other: joining and splitting on such borders moves whole blocks.
@@ -183,6 +209,8 @@ Estimate packed_blocks(const NodeView& node, const Device& device, bool concat) 
       return declined("part {} has {} channels, not whole vectors of {}", i, channels, device.pack);
   }
   Estimate estimate(device.byte_time(2 * tensor_bytes(concat ? node.output(0) : node.input(0))) + 2e-7);
+  (concat ? estimate.joins : estimate.parts) = whole[0] == 1;
+  if (whole[0] == 1) estimate.seconds *= 0.25;  // mostly nothing, sometimes a copy
   estimate.packed_inputs = concat ? ~uint64_t{0} : 1;
   estimate.packed_outputs = concat ? 1 : ~uint64_t{0};
   return estimate;
@@ -203,6 +231,7 @@ std::unique_ptr<Kernel> prepare_packed_blocks(PrepareContext& context, bool conc
     const int64_t part = floats(concat ? node.input_shape(i) : node.output_shape(i));
     std::vector<StridedCopy::Axis> axes = {{whole[0], concat ? floats(whole) : part, concat ? part : floats(whole)}, {part, 1, 1}};
     kernel->parts.push_back({concat ? i : 0, concat ? 0 : i, StridedCopy(axes, concat ? offset : 0, concat ? 0 : offset, 4)});
+    if (whole[0] == 1) kernel->parts.back().shared = (concat ? offset : -offset) * 4;
     offset += part;
   }
   return kernel;
@@ -357,7 +386,7 @@ std::unique_ptr<Kernel> prepare_gather(PrepareContext& context) {
 
 constexpr Scheme kSchemes[] = {
     {"Concat", "concat.packed", estimate_concat_packed, prepare_concat_packed},
-    {"Concat", "concat", estimate_copy, prepare_concat},
+    {"Concat", "concat", estimate_concat, prepare_concat},
     {"DepthToSpace", "depth_to_space", estimate_copy, prepare_depth_space},
     {"Expand", "expand", estimate_copy, prepare_expand},
     {"Flatten", "alias", estimate_alias, prepare_alias},

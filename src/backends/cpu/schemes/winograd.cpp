@@ -33,6 +33,7 @@ Estimate estimate(const NodeView& node, const Device& device, WinogradForm form)
   if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (!WinogradConv::can_serve(s, form)) return declined("the kernel is not 3x3 of stride {}, dilation 1 and one group", numbers.stride);
+  if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
   Estimate estimate(seconds_of(s, device, form));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;

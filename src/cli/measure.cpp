@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/measure.h"
+
+#include <algorithm>
+#include <map>
+
+namespace minnow::cli {
+namespace {
+
+// A plan in which the schemes named have cost nothing, and all others of their nodes too much.
+std::vector<SchemeTime> forced(const PlanReport& report, size_t turn) {
+  std::vector<SchemeTime> times;
+  for (const PlanRow& row : report.rows)
+    for (size_t c = 0; c < row.candidates.size(); ++c)
+      times.push_back({row.node, row.candidates[c].scheme, c == turn % row.candidates.size() ? 1e-9 : 10.0});
+  return times;
+}
+
+// Runs in turn, so that noise hits all alike, for about `seconds`; the least time of each.
+std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorView> inputs, double seconds) {
+  std::vector<double> best(sessions.size(), 1e30);
+  std::vector<std::vector<Tensor>> outputs;
+  std::vector<std::vector<MutableTensorView>> targets(sessions.size());
+  for (size_t i = 0; i < sessions.size(); ++i) {
+    outputs.push_back(sessions[i].run(inputs));
+    for (Tensor& output : outputs[i]) targets[i].push_back(output.writable());
+  }
+  const Stopwatch total;
+  for (int round = 0; round < 20 || total.seconds() < seconds; ++round)
+    for (size_t i = 0; i < sessions.size(); ++i) {
+      const Stopwatch one;
+      sessions[i].run(inputs, targets[i]);
+      best[i] = std::min(best[i], one.seconds());
+    }
+  return best;
+}
+
+}  // namespace
+
+Measurement measure_schemes(const Model& model, const SessionOptions& options, std::span<const Tensor> inputs, double seconds) {
+  const std::vector<TensorView> views(inputs.begin(), inputs.end());
+  SessionOptions explaining = options;
+  explaining.explain = true;
+  Measurement result;
+  size_t most = 1;
+  {
+    Session session(model, explaining);
+    session.run(views);
+    result.report = session.plan_report();
+    for (const PlanRow& row : result.report.rows) most = std::max(most, row.candidates.size());
+  }
+  // Plan k takes every node's k-th scheme; the plan by estimates is the last, and gives what conversions of layouts cost in it.
+  std::map<std::pair<std::string, std::string>, double> best;
+  std::vector<Session> sessions;
+  for (size_t k = 0; k < most; ++k) {
+    SessionOptions one = options;
+    one.times = forced(result.report, k);
+    sessions.emplace_back(model, one);
+  }
+  sessions.emplace_back(model, options);
+  for (Session& session : sessions) session.run(views), session.set_profiling(true);
+  const Stopwatch total;
+  for (int round = 0; round < 10 || total.seconds() < seconds / 2; ++round)
+    for (Session& session : sessions) session.run(views);
+  for (const Session& session : sessions)
+    for (const PlanRow& row : session.plan_report().rows) {
+      const auto [place, is_new] = best.try_emplace({row.node, row.scheme}, row.best_seconds);
+      if (!is_new) place->second = std::min(place->second, row.best_seconds);
+    }
+  sessions.clear();
+  for (const PlanRow& row : result.report.rows)
+    for (const SchemeTime& candidate : row.candidates)
+      if (const auto found = best.find({row.node, candidate.scheme}); found != best.end())
+        result.times.push_back({row.node, candidate.scheme, found->second});
+  SessionOptions measured = explaining;
+  measured.times = result.times;
+  sessions.emplace_back(model, options);
+  sessions.emplace_back(model, measured);
+  const std::vector<double> least = race(sessions, views, seconds / 2);
+  result.by_estimate = least[0];
+  result.by_measurement = least[1];
+  return result;
+}
+
+}  // namespace minnow::cli

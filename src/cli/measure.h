@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring what the planner estimates: every scheme that could serve, for every node of a model.
+#pragma once
+#include "cli/commands.h"
+
+namespace minnow::cli {
+
+struct Measurement {
+  std::vector<SchemeTime> times;               // the least of several runs, of every node and scheme that could serve it
+  PlanReport report;                           // the plan as it is without them
+  double by_estimate = 0, by_measurement = 0;  // seconds of a run, chosen either way; the least of runs taken in turn
+};
+
+/// Runs the model several times for each of its schemes, about `seconds` in all.
+Measurement measure_schemes(const Model& model, const SessionOptions& options, std::span<const Tensor> inputs, double seconds);
+
+}  // namespace minnow::cli

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that lie in one another's memory: written in place of an input that nobody reads later, or parts of a whole (the inputs of a join,
+// the outputs of a split), which then need no copy.
+#include <algorithm>
+
+#include "planner/plan.h"
+
+namespace minnow {
+namespace {
+
+class Sharing {
+ public:
+  Sharing(const std::vector<Step>& steps, std::vector<PlanValue>& values) : steps_(steps), values_(values), members_(values.size()) {
+    for (uint32_t v = 0; v < values.size(); ++v) members_[v] = {v};
+  }
+
+  void run() {
+    for (uint32_t s = 0; s < steps_.size(); ++s) overwrite(s);
+    for (uint32_t s = 0; s < steps_.size(); ++s) {
+      const Step& step = steps_[s];
+      if (step.estimate.joins) join(step.outputs[0], step.inputs, s);
+      if (step.estimate.parts && step.inputs[0] != kNone) join(step.inputs[0], step.outputs, s);
+    }
+    for (uint32_t v = 0; v < values_.size(); ++v) {
+      if (values_[v].alias == kNone) continue;
+      PlanValue& owner = values_[values_[v].alias];
+      owner.first = std::min(owner.first, values_[v].first);
+      owner.last = std::max(owner.last, values_[v].last);
+    }
+  }
+
+ private:
+  uint32_t owner_of(uint32_t v) const { return values_[v].alias != kNone ? values_[v].alias : v; }
+  bool in_arena(uint32_t v) const {
+    return v != kNone && values_[v].place == PlanValue::Place::arena && values_[v].info.kind == ValueInfo::Kind::tensor &&
+           values_[v].info.extent == ValueInfo::Extent::exact;
+  }
+
+  // Output 0 takes over the memory of the input that the kernel may overwrite.
+  void overwrite(uint32_t s) {
+    const Step& step = steps_[s];
+    const int overwritten = step.estimate.overwrites;
+    if (overwritten < 0 || static_cast<size_t>(overwritten) >= step.inputs.size()) return;
+    const uint32_t from = step.inputs[static_cast<size_t>(overwritten)], to = step.outputs[0];
+    if (!in_arena(from) || !in_arena(to) || values_[from].last != s) return;
+    const uint32_t owner = owner_of(from);
+    if (values_[to].bytes > values_[owner].bytes) return;
+    values_[to].alias = owner;
+    members_[owner].push_back(to);
+  }
+
+  // At step s the parts, one after another, are what the whole is: those that can be get their place in its memory.
+  void join(uint32_t whole, const std::vector<uint32_t>& parts, uint32_t s) {
+    if (!in_arena(whole)) return;
+    size_t offset = 0;
+    for (uint32_t part : parts) {
+      if (part == kNone) return;
+      if (in_arena(part)) place_within(part, whole, offset, s);
+      offset += values_[part].bytes;
+    }
+  }
+
+  void place_within(uint32_t part, uint32_t whole, size_t offset, uint32_t s) {
+    // The one that is there before the step must end with it: while both are alive, a callback may replace what one of them holds.
+    if (values_[values_[part].first < s ? part : whole].last != s) return;
+    const uint32_t inner = owner_of(part), outer = owner_of(whole);
+    if (inner == outer || values_[part].bytes == 0) return;
+    const size_t place = values_[whole].alias_offset + offset;
+    if (place < values_[part].alias_offset) return;
+    const size_t shift = place - values_[part].alias_offset;  // of the part's owner in the whole's
+    if (shift + values_[inner].bytes > values_[outer].bytes) return;
+    for (uint32_t a : members_[inner])
+      for (uint32_t b : members_[outer]) {
+        if (a == part && b == whole) continue;
+        const size_t at = values_[a].alias_offset + shift;
+        const bool same_time = values_[a].first <= values_[b].last && values_[b].first <= values_[a].last;
+        const bool same_place = at < values_[b].alias_offset + values_[b].bytes && values_[b].alias_offset < at + values_[a].bytes;
+        if (same_time && same_place) return;
+      }
+    for (uint32_t a : members_[inner]) {
+      values_[a].alias = outer;
+      values_[a].alias_offset += shift;
+    }
+    members_[outer].insert(members_[outer].end(), members_[inner].begin(), members_[inner].end());
+    members_[inner].clear();
+  }
+
+  const std::vector<Step>& steps_;
+  std::vector<PlanValue>& values_;
+  std::vector<std::vector<uint32_t>> members_;  // of every owner, itself included
+};
+
+}  // namespace
+
+void share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values) { Sharing(steps, values).run(); }
+
+}  // namespace minnow
