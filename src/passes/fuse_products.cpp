@@ -182,6 +182,21 @@ class ProductFuser {
   static bool take_scale(Parts& parts, size_t i, const Node&) {
     Value*& factor = i == 0 ? parts.a : parts.b;
     Node* maker = factor->producer();
+    // Behind a Transpose, which moves the same numbers.
+    if (Node* transpose = made_by(factor, "Transpose"); transpose && has_one_use(*factor) && transpose->input(0)) {
+      Value* scaled = transpose->input(0);
+      Node* inner = scaled->producer();
+      if (!inner || (inner->op() != "Mul" && inner->op() != "Div") || sole_user(*scaled) != transpose) return false;
+      for (size_t k = 0; k < (inner->op() == "Mul" ? 2u : 1u); ++k) {
+        const auto number = scale_beside(*inner, k);
+        if (!number) continue;
+        parts.attributes.set("alpha", static_cast<float>(parts.alpha() * *number));
+        transpose->set_input(0, inner->input(k));
+        remove_dead(*inner);
+        return true;
+      }
+      return false;
+    }
     if (!maker || (maker->op() != "Mul" && maker->op() != "Div") || !has_one_use(*factor)) return false;
     for (size_t k = 0; k < (maker->op() == "Mul" ? 2u : 1u); ++k) {
       const auto number = scale_beside(*maker, k);

@@ -122,6 +122,25 @@ TEST(FuseProducts, scaled_and_transposed_factors) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(FuseProducts, factors_scaled_before_they_are_transposed) {
+  const Rewrite r = rewrite(R"(graph {
+    input q: f32[2, 5, 3, 4]
+    input k: f32[2, 5, 3, 4]
+    const s = f32[] 0.5
+    const t = f32[1] [4]
+    a = Mul(q, s)
+    at = Transpose(a) {perm = [0, 2, 1, 3]}
+    b = Div(k, t)
+    bt = Transpose(b) {perm = [0, 2, 3, 1]}
+    y = MatMul(at, bt)
+    output y
+  })",
+                            {"fuse_products"});
+  EXPECT_EQ(r.ops(), "Transpose Transpose minnow.FusedMatMul");
+  EXPECT_FLOAT_EQ(*r.node("minnow.FusedMatMul").attributes.get<float>("alpha"), 0.125f);
+  EXPECT_TRUE(numbers_stay(r));
+}
+
 TEST(FuseProducts, gemm) {
   const Rewrite r = rewrite(R"(graph {
     input x: f32[3, 5]
