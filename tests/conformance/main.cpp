@@ -3,9 +3,10 @@
 //
 //   conformance_tests [--suite node]... [--backend reference|cpu|evaluate] [--optimize] [--filter substring] [--verbose] [--list-failures]
 //                     [--xml FILE]
+//   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
 // Cases that are expected to fail stand in expected_failures.txt with a reason. One that fails and is not listed fails the run, and so does
-// one that is listed and passes.
+// one that is listed and passes. With --damage the cases' model files are cut off and changed instead (damage.h).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "base/os.h"
 #include "conformance/case.h"
 #include "conformance/compare.h"
+#include "conformance/damage.h"
 #include "conformance/executor.h"
 #include "importers/formats.h"
 #include "ops/operator.h"
@@ -28,11 +30,14 @@
 namespace minnow::test {
 namespace {
 
+constexpr int kSkipped = 77;  // exit status
+
 struct Options {
   std::vector<std::string> suites;
   std::string backend = "reference", filter, xml;
   bool verbose = false, list_failures = false;
   bool optimize = false;  // run every pass first
+  size_t truncations = 0, flips = 0;
 };
 
 /// What expected_failures.txt says of a case: "suite/case backend|* reason". A reason that begins with "random" has the outputs compared by
@@ -103,6 +108,20 @@ std::string escaped(const std::string& text) {
       out += c;
   }
   return out;
+}
+
+int run_damage(const Options& options) {
+  std::vector<std::filesystem::path> models;
+  for (const std::string& suite : options.suites) {
+    size_t missing = 0;
+    for (const Case& one : find_cases(suite, missing))
+      if (one.id().find(options.filter) != std::string::npos) models.push_back(one.model);
+  }
+  if (models.empty()) {
+    std::puts("there are no models to damage (../shared/corpus, or MINNOW_CORPUS; scripts/fetch_models.py)");
+    return kSkipped;
+  }
+  return damage_models(models, options.truncations, options.flips) ? 1 : 0;
 }
 
 int run(const Options& options) {
@@ -194,6 +213,8 @@ int main(int argc, char** argv) {
       options.xml = value();
     else if (name == "--optimize")
       options.optimize = true;
+    else if (name == "--damage")
+      options.truncations = std::stoull(value()), options.flips = std::stoull(value());
     else if (name == "--verbose")
       options.verbose = true;
     else if (name == "--list-failures")
@@ -207,5 +228,6 @@ int main(int argc, char** argv) {
   if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
     options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend +
                   (options.optimize ? "-optimized" : "") + ".xml";
+  if (options.truncations || options.flips) return minnow::test::run_damage(options);
   return minnow::test::run(options);
 }
