@@ -7,6 +7,8 @@
 
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/strassen_conv.h"
+#include "backends/cpu/kernels/stride2_conv.h"
 #include "backends/cpu/kernels/winograd_conv.h"
 #include "base/memory.h"
 
@@ -111,6 +113,31 @@ void winograd_conv(benchmark::State& state, const Layer& layer, Isa isa, Winogra
           [&](size_t unit, const WinogradConv::Arguments& a, float* scratch) { conv.run(unit, a, nullptr, scratch); });
 }
 
+void strassen_conv(benchmark::State& state, const Layer& layer, Isa isa) {
+  const Kernels& kernels = kernels_for(isa);
+  const ConvShape s = shape_of(layer);
+  const StrassenConv conv(kernels, s, relu());
+  Memory shared(conv.shared_floats());
+  measure(state, conv, s, kernels.lanes, [&](size_t unit, const StrassenConv::Arguments& a, float* scratch) {
+    if (unit == 0)
+      for (size_t i = 0; i < conv.sum_units(); ++i) conv.sum(i, a, shared.data);
+    conv.run(unit, a, shared.data, scratch);
+  });
+}
+
+void winograd_first_layer(benchmark::State& state, const Layer& layer, Isa isa) {
+  const Kernels& kernels = kernels_for(isa);
+  const ConvShape s = shape_of(layer);
+  const Stride2Conv conv(kernels, s, {*Stride2Conv::form_of(s), 1, 1 << 20}, relu());
+  Memory blocks(conv.blocks_floats());
+  measure(state, conv.conv(), s, kernels.lanes, [&](size_t unit, WinogradConv::Arguments a, float* scratch) {
+    if (unit == 0)
+      for (size_t i = 0; i < conv.gather_units(); ++i) conv.gather(i, a.x, blocks.data);
+    a.x = blocks.data;
+    conv.conv().run(unit, a, nullptr, scratch);
+  });
+}
+
 constexpr Layer kDepthwise[] = {{"32x112", 32, 32, 112, 3, 1, 1},         {"64x112 s2", 64, 64, 112, 3, 2, 1},
                                 {"128x56", 128, 128, 56, 3, 1, 1},        {"128x56 s2", 128, 128, 56, 3, 2, 1},
                                 {"256x28", 256, 256, 28, 3, 1, 1},        {"512x14", 512, 512, 14, 3, 1, 1},
@@ -126,10 +153,17 @@ const bool registered = [] {
     for (const Layer& layer : kLayers) {
       add("gemm_conv/" + set + layer.name, gemm_conv, layer, isa);
       for (const auto& [name, form] : {std::pair("winograd_f2/", WinogradForm::f2),
+                                       {"winograd_f3/", WinogradForm::f3},
                                        {"winograd_f4/", WinogradForm::f4},
                                        {"winograd_stride2_f2/", WinogradForm::stride2_f2},
                                        {"winograd_stride2_f4/", WinogradForm::stride2_f4}})
         if (!layer.plain && WinogradConv::can_serve(shape_of(layer), form)) add(name + set + layer.name, winograd_conv, layer, isa, form);
+    }
+    for (const Layer& layer : kLayers) {
+      const ConvShape s = shape_of(layer);
+      if (!layer.plain && StrassenConv::can_serve(s, kernels_for(isa).lanes))
+        add("strassen_conv/" + set + layer.name, strassen_conv, layer, isa);
+      if (layer.plain && Stride2Conv::form_of(s)) add("winograd_first_layer/" + set + layer.name, winograd_first_layer, layer, isa);
     }
     for (const Layer& layer : kDepthwise) add("lanewise_conv/" + set + layer.name, lanewise_conv, layer, isa);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/tile.h"
 
+#include <limits>
+
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/tile.cpp"
@@ -46,13 +48,31 @@ HWY_INLINE void end(const Tile& t, V (&sum)[R][N]) {
         const float* add = r < kHalf ? t.add[0] + r * t.pixel_stride : t.add[1] + (r - kHalf) * t.pixel_stride;
         MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::Add(sum[r][n], hn::LoadU(d, add + n * t.vector_stride));
       }
-    const V low = hn::Set(d, t.low), high = hn::Set(d, t.high);
     // The operands' order matters on x86: where one is NaN, the second is the result.
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::Min(high, hn::Max(low, sum[r][n]));
+    const V low = hn::Set(d, t.low), high = hn::Set(d, t.high);
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::Max(low, sum[r][n]);
+    if (t.high < std::numeric_limits<float>::infinity())
+      MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::Min(high, sum[r][n]);
   }
   MINNOW_UNROLL for (int r = 0; r < R; ++r) {
     float* y = r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride;
     MINNOW_UNROLL for (int n = 0; n < N; ++n) hn::StoreU(sum[r][n], d, y + n * t.vector_stride);
+  }
+}
+
+template <int R, int N>
+HWY_INLINE void add_sums(const TileSums& s, V (&sum)[R][N]) {
+  const D d;
+  MINNOW_UNROLL for (int n = 0; n < N; ++n) {
+    if (s.also) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+        float* also = s.also + n * s.stride + r * kLanes;
+        hn::StoreU(hn::Add(sum[r][n], hn::LoadU(d, also)), d, also);
+      }
+    if (s.add) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = hn::Add(sum[r][n], hn::LoadU(d, s.add + n * s.stride + r * kLanes));
+    if (s.bias) {
+      const V bias = hn::LoadU(d, s.bias + n * kLanes);
+      MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = hn::Add(sum[r][n], bias);
+    }
   }
 }
 
@@ -70,7 +90,7 @@ HWY_INLINE void step(const float* x0, const float* x1, const float* w, V (&sum)[
 }
 
 // Weights that come next are asked for while these are used: in a network they come from memory, and this is worth 15 % there.
-template <int R, int N>
+template <int R, int N, bool kSums>
 HWY_NOINLINE void packed_tile(const Tile& t) {
   // A single row has too few sums to keep the multipliers busy: channels are dealt out to four sets of them.
   constexpr int kSets = R == 1 ? 4 : 1;
@@ -100,7 +120,19 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
   if constexpr (kSets == 4)
     MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[0][0][n] =
         hn::Add(hn::Add(sum[0][0][n], sum[1][0][n]), hn::Add(sum[2][0][n], sum[3][0][n]));
+  if constexpr (kSums) add_sums<R, N>(t.sums, sum[0]);
   end<R, N>(t, sum[0]);
+}
+
+void strassen_sums(const float* const (&a)[4], float* const (&s)[4], size_t vectors) {
+  const D d;
+  for (size_t i = 0; i < vectors * kLanes; i += kLanes) {
+    const V a11 = hn::LoadU(d, a[0] + i), a21 = hn::LoadU(d, a[2] + i), s1 = hn::Add(a21, hn::LoadU(d, a[3] + i)), s2 = hn::Sub(s1, a11);
+    hn::StoreU(s1, d, s[0] + i);
+    hn::StoreU(s2, d, s[1] + i);
+    hn::StoreU(hn::Sub(a11, a21), d, s[2] + i);
+    hn::StoreU(hn::Sub(hn::LoadU(d, a[1] + i), s2), d, s[3] + i);
+  }
 }
 
 template <int R, int N>
@@ -114,10 +146,12 @@ HWY_NOINLINE void plain_tile(const Tile& t) {
 
 struct Table {
   TileFunction packed[3][kMostTileRows + 1] = {}, plain[3][kMostTileRows + 1] = {};
+  TileFunction summed[kMostTileRows + 1] = {};
 };
 template <int N, int R>
 constexpr void add(Table& table) {
-  table.packed[N][R] = packed_tile<R, N>;
+  table.packed[N][R] = packed_tile<R, N, false>;
+  if constexpr (N == 2) table.summed[R] = packed_tile<R, N, true>;
   table.plain[N][R] = plain_tile<R, N>;
   if constexpr (R > 1) add<N, R - 1>(table);
 }
@@ -131,7 +165,7 @@ constexpr Table kTable = make_table();
 }  // namespace
 
 extern const TileKernels kTileKernels;
-const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed, kTable.plain};
+const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed, kTable.summed, strassen_sums, kTable.plain};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

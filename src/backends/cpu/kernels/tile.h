@@ -6,6 +6,15 @@
 
 namespace minnow::cpu {
 
+/// What else becomes of a product of Strassen's algorithm: also += product; then what Tile says with product + add + bias. Null: not so.
+/// Neighbouring rows of `also` and `add` are a vector apart, the tile's two vectors `stride`.
+struct TileSums {
+  float* also = nullptr;
+  const float* add = nullptr;
+  ptrdiff_t stride = 0;
+  const float* bias = nullptr;
+};
+
 /// One call. A tile of `rows` pixels is two runs of neighbouring ones, the first of (rows + 1) / 2, so that it can take a whole narrow
 /// image row in each. Distances are in floats. Nothing needs to be aligned.
 struct Tile {
@@ -25,6 +34,7 @@ struct Tile {
   float low = 0, high = 0;
   const char* prefetch = nullptr;  // one cache line is asked for per channel; null: none
   ptrdiff_t prefetch_also = 0;     // and one that lies so many bytes further
+  TileSums sums;                   // looked at by `summed` only
 };
 using TileFunction = void (*)(const Tile&);
 
@@ -34,7 +44,11 @@ struct TileKernels {
   int rows[3];  // most rows of a tile of 1 and 2 vectors
   /// [vectors][rows]; null above the most. Neighbouring pixels are `lanes` floats apart, and the channels of a vector next to each other.
   const TileFunction (*packed)[kMostTileRows + 1];
-  /// The same where neighbouring pixels are next to each other and each tap is of one channel (`blocks` and `rest` are not looked at).
+  /// [rows]: of 2 vectors and with `sums`.
+  const TileFunction* summed;
+  /// Vectors of the left factor's sums from its quarters a11, a12, a21, a22: a21 + a22, that - a11, a11 - a21, a12 - the second.
+  void (*strassen_sums)(const float* const (&a)[4], float* const (&s)[4], size_t vectors);
+  /// As `packed` where neighbouring pixels are next to each other and each tap is of one channel (`blocks` and `rest` are not looked at).
   const TileFunction (*plain)[kMostTileRows + 1];
 };
 

@@ -23,6 +23,7 @@ std::vector<std::span<const Scheme>> scheme_table() {
           reorder_schemes(),
           resize_schemes(),
           softmax_schemes(),
+          strassen_schemes(),
           winograd_schemes()};
 }
 
