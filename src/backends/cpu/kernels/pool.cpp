@@ -68,6 +68,26 @@ void max_windows(const PoolRows& r, size_t row, size_t from, size_t to) {
   }
 }
 
+// The largest of each of `count` columns over N rows that are `step` floats apart. x86's maximum loses a NaN in its first operand: a sum of
+// these operands that is no NaN tells that none was lost.
+template <int N>
+HWY_INLINE V max_columns(const float* x, ptrdiff_t step, ptrdiff_t count, float* out) {
+  const D d;
+  V probe[N];  // several, because one sum would have to wait for the one before
+  MINNOW_UNROLL for (int i = 0; i < N; ++i) probe[i] = hn::Zero(d);
+  for (ptrdiff_t c = 0; c < count * kLanes; c += kLanes) {
+    V most = hn::LoadU(d, x + c);
+    MINNOW_UNROLL for (int i = 1; i < N; ++i) {
+      probe[i - 1] = hn::Add(probe[i - 1], most);
+      most = hn::Max(most, hn::LoadU(d, x + i * step + c));
+    }
+    probe[N - 1] = hn::Add(probe[N - 1], most);
+    hn::StoreU(most, d, out + c);
+  }
+  MINNOW_UNROLL for (int i = 1; i < N; ++i) probe[0] = hn::Add(probe[0], probe[i]);
+  return probe[0];
+}
+
 // First the largest of each column, because neighbouring windows share columns, then along the row; some columns at a time, so that theirs
 // stay in L1.
 void max_pool(const PoolRows& r) {
@@ -89,16 +109,28 @@ void max_pool(const PoolRows& r) {
       const ptrdiff_t begin = std::max<ptrdiff_t>(0, -left);  // of the columns from `left` on: those within the image
       const ptrdiff_t end =
           std::min(static_cast<ptrdiff_t>((last - first - 1) * r.stride_w + extent), static_cast<ptrdiff_t>(r.in_w) - left);
-      // x86's maximum loses a NaN in its first operand. A sum of these operands that is no NaN tells that none was lost.
-      V probe = hn::Zero(d);
-      for (ptrdiff_t c = begin; c < end; ++c) {
-        V most = hn::LoadU(d, at(r, top, left + c, rows.begin, 0));
-        for (size_t ky = rows.begin + 1; ky < rows.end; ++ky) {
-          probe = hn::Add(probe, most);
-          most = hn::Max(most, hn::LoadU(d, at(r, top, left + c, ky, 0)));
-        }
-        probe = hn::Add(probe, most);
-        hn::Store(most, d, columns + c * kLanes);
+      const float* source = at(r, top, left + begin, rows.begin, 0);
+      float* target = columns + begin * kLanes;
+      const ptrdiff_t step = static_cast<ptrdiff_t>(r.dilation_h * r.in_w) * kLanes, count = end - begin;
+      V probe;
+      switch (rows.end - rows.begin) {
+        case 1:
+          probe = max_columns<1>(source, step, count, target);
+          break;
+        case 2:
+          probe = max_columns<2>(source, step, count, target);
+          break;
+        case 3:
+          probe = max_columns<3>(source, step, count, target);
+          break;
+        default:
+          probe = max_columns<3>(source, step, count, target);
+          for (size_t ky = rows.begin + 3; ky < rows.end; ++ky)
+            for (ptrdiff_t c = begin; c < end; ++c) {
+              const V most = hn::Max(hn::Load(d, columns + c * kLanes), hn::LoadU(d, at(r, top, left + c, ky, 0)));
+              probe = hn::Add(probe, most);
+              hn::Store(most, d, columns + c * kLanes);
+            }
       }
       if (!hn::AllTrue(d, hn::Eq(probe, probe))) {
         max_windows(r, row, first, last);
@@ -106,6 +138,13 @@ void max_pool(const PoolRows& r) {
       }
       for (size_t x = first; x < last; ++x) {
         const size_t place = (x - first) * r.stride_w;
+        const ptrdiff_t from_left = left + static_cast<ptrdiff_t>(place);
+        if (r.kernel_w == 3 && r.dilation_w == 1 && from_left >= 0 && from_left + 3 <= static_cast<ptrdiff_t>(r.in_w)) {
+          const float* three = columns + static_cast<ptrdiff_t>(place) * kLanes;
+          hn::StoreU(hn::Max(hn::Load(d, three), hn::Max(hn::Load(d, three + kLanes), hn::Load(d, three + 2 * kLanes))), d,
+                     r.y + (row * r.out_w + x) * kLanes);
+          continue;
+        }
         const Taps taps(left + static_cast<ptrdiff_t>(place), r.kernel_w, r.dilation_w, r.in_w);
         if (taps.begin == taps.end) {
           max_windows(r, row, x, x + 1);
