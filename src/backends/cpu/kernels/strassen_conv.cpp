@@ -26,9 +26,10 @@ constexpr Product kSteps[kProducts] = {
 };
 
 // The factors of weights that belong to them, from the quarters b11, b12, b21, b22.
-void factors(double b11, double b12, double b21, double b22, double (&f)[kProducts]) {
+void factors(double b11, double b12, double b21, double b22, float (&f)[kProducts]) {
   const double t1 = b12 - b11, t2 = b22 - t1;
-  f[0] = b11, f[1] = b21, f[2] = t2, f[3] = b22 - b12, f[4] = t1, f[5] = b22, f[6] = b21 - t2;
+  const double exact[kProducts] = {b11, b21, t2, b22 - b12, t1, b22, b21 - t2};
+  for (size_t p = 0; p < kProducts; ++p) f[p] = static_cast<float>(exact[p]);
 }
 
 }  // namespace
@@ -51,17 +52,22 @@ StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const
 
 // [chunk][product][pair of vectors][in channel of half][lanes of the pair], then the rest as [pair][in channel][lanes of the pair].
 void StrassenConv::pack_weights(const float* oi, float* out) const noexcept {
+  constexpr size_t kWhole = 16;  // input channels at a time: whole cache lines of the weights
   const size_t in = shape_.in_channels, half_in = in / 2, lanes = kPair * lanes_;
   for (size_t chunk = 0; chunk < chunks_; ++chunk) {
-    const size_t first = chunk_begin(chunk) * lanes_, half = chunk_begin(chunk + 1) * lanes_ - first;
-    float* to = out + chunk_weights(chunk);
-    for (size_t o = 0; o < half / 2; ++o)
-      for (size_t k = 0; k < half_in; ++k) {
-        const float *left = oi + (first + o) * in + k, *right = left + half / 2 * in;
-        double f[kProducts];
-        factors(left[0], right[0], left[half_in], right[half_in], f);
-        for (size_t p = 0; p < kProducts; ++p)
-          to[p * half / 2 * half_in + (o / lanes * half_in + k) * lanes + o % lanes] = static_cast<float>(f[p]);
+    const size_t first = chunk_begin(chunk) * lanes_, half = (chunk_begin(chunk + 1) * lanes_ - first) / 2;
+    for (size_t pair = 0; pair < half; pair += lanes)
+      for (size_t begin = 0; begin < half_in; begin += kWhole) {
+        float* to = out + chunk_weights(chunk) + (pair * half_in + begin * lanes);
+        const size_t count = std::min(kWhole, half_in - begin);
+        for (size_t l = 0; l < lanes; ++l) {
+          const float *left = oi + (first + pair + l) * in + begin, *right = left + half * in;
+          for (size_t k = 0; k < count; ++k) {
+            float f[kProducts];
+            factors(left[k], right[k], left[half_in + k], right[half_in + k], f);
+            for (size_t p = 0; p < kProducts; ++p) to[p * half * half_in + k * lanes + l] = f[p];
+          }
+        }
       }
   }
   float* to = out + chunk_weights(chunks_);

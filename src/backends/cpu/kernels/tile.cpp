@@ -98,23 +98,29 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
   begin<R, N>(t, sum[0]);
   MINNOW_UNROLL for (int s = 1; s < kSets; ++s) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[s][0][n] = hn::Zero(D());
   const float* w = t.w;
-  const char* prefetch = t.prefetch ? t.prefetch : reinterpret_cast<const char*>(w);
-  const size_t line = t.prefetch ? 64 : 0;
+  const char* prefetch = t.prefetch;
   constexpr size_t kLines = N * kLanes * sizeof(float) / 64;  // of the weights of one channel
-  [[maybe_unused]] const ptrdiff_t also = t.prefetch ? t.prefetch_also : 0;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const float* x0 = t.x[0] + t.taps[tap];
     const float* x1 = t.x[1] + t.taps[tap];
     for (size_t b = 0; b < t.blocks; ++b, x0 += t.block_stride, x1 += t.block_stride)
-      for (int k = 0; k < kLanes; k += 4, w += 4 * N * kLanes) MINNOW_UNROLL for (int u = 0; u < 4; ++u, prefetch += line) {
-          step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u % kSets]);
-          if constexpr (R > 1) __builtin_prefetch(prefetch, 0, 2);
-          if constexpr (R > 1 && kLines > 1) __builtin_prefetch(prefetch + also, 0, 2);
+      for (int k = 0; k < kLanes; k += 4, w += 4 * N * kLanes) {
+        MINNOW_UNROLL for (int u = 0; u < 4; ++u) step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u % kSets]);
+        if (R > 1 && prefetch) {
+          MINNOW_UNROLL for (int u = 0; u < 4; ++u) {
+            __builtin_prefetch(prefetch + u * 64, 0, 2);
+            if constexpr (kLines > 1) __builtin_prefetch(prefetch + t.prefetch_also + u * 64, 0, 2);
+          }
+          prefetch += 4 * 64;
         }
-    for (size_t k = 0; k < t.rest; ++k, w += N * kLanes, prefetch += line) {
+      }
+    for (size_t k = 0; k < t.rest; ++k, w += N * kLanes) {
       step<R, N, kLanes>(x0 + k, x1 + k, w, sum[0]);
-      if constexpr (R > 1) __builtin_prefetch(prefetch, 0, 2);
-      if constexpr (R > 1 && kLines > 1) __builtin_prefetch(prefetch + also, 0, 2);
+      if (R > 1 && prefetch) {
+        __builtin_prefetch(prefetch, 0, 2);
+        if constexpr (kLines > 1) __builtin_prefetch(prefetch + t.prefetch_also, 0, 2);
+        prefetch += 64;
+      }
     }
   }
   if constexpr (kSets == 4)

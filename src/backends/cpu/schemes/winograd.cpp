@@ -24,7 +24,8 @@ double seconds_of(const ConvShape& s, const Device& device, WinogradForm form) {
   const double bytes = 4 * positions * in * out;
   const double weights = bytes > static_cast<double>(device.l3) / 8 ? bytes / device.memory_bandwidth : device.byte_time(bytes);
   const double transforms = device.flop_time(6 * each * (in + out), 0.3);
-  return std::max(products, weights) + transforms + 1e-6;
+  // Neither hides the other wholly.
+  return std::max(products, weights) + 0.25 * std::min(products, weights) + transforms + 1e-6;
 }
 
 Estimate estimate(const NodeView& node, const Device& device, WinogradForm form) {
