@@ -53,8 +53,11 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   // The transformed input of a block and the products of two vectors share L2 with the weights that pass by, all of them where they fit.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]), weights = weight_floats() * sizeof(float);
   const size_t budget = weights <= options.l2 * 2 / 3 ? options.l2 - weights : options.l2 * 3 / 4;
-  const size_t fitting = budget / sizeof(float) / (positions_ * (in_vectors_ + kPair) * lanes_);
-  const size_t tiles = places_.size(), blocks = ceil_div(tiles, std::clamp(fitting, most, 3 * most));
+  const size_t tile = positions_ * (in_vectors_ + kPair) * lanes_ * sizeof(float), tiles = places_.size();
+  size_t fitting = std::clamp(budget / tile, most, 3 * most);
+  // Where the weights come from memory once a block, fewer blocks are worth some of the transformed input in the last cache.
+  if (weights > options.l3 / 2) fitting = std::max(fitting, 2 * options.l2 / tile);
+  const size_t blocks = ceil_div(tiles, fitting);
   const auto kind = [](const Place& p) { return p.low ? (p.narrow ? 3 : 2) : (p.narrow ? 0 : 1); };
   for (size_t i = 0; i < blocks; ++i) {
     const size_t first = share(tiles, blocks, i), count = share(tiles, blocks, i + 1) - first;

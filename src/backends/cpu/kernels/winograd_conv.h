@@ -17,7 +17,7 @@ class WinogradConv {
   struct Options {
     WinogradForm form = WinogradForm::f4;
     size_t threads = 1;
-    size_t l2 = 1 << 20;  // bytes
+    size_t l2 = 1 << 20, l3 = 32 << 20;  // bytes
   };
   struct Arguments {
     const float* x;     // packed

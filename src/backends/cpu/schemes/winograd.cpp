@@ -10,7 +10,9 @@
 namespace minnow::cpu {
 namespace {
 
-WinogradConv::Options options_of(const Device& device, WinogradForm form) { return {form, static_cast<size_t>(device.threads), device.l2}; }
+WinogradConv::Options options_of(const Device& device, WinogradForm form) {
+  return {form, static_cast<size_t>(device.threads), device.l2, device.l3};
+}
 
 double seconds_of(const ConvShape& s, const Device& device, WinogradForm form) {
   const WinogradNumbers numbers = numbers_of(form);
