@@ -24,6 +24,9 @@ ConvShape shape_of(const ConvTransposeGeometry& conv) {
     s.in_h = size(w.output[0]), s.out_h = size(w.input[0]), s.kernel_h = size(w.kernel[0]);
     s.stride_h = size(w.stride[0]), s.dilation_h = size(w.dilation[0]), s.pad_top = size(w.pad_begin[0]);
   }
+  // With one input place the stride means nothing, and each tap can be a phase of its own, without products with padding.
+  if (s.in_h == 1 && s.dilation_h == 1 && s.out_h >= s.kernel_h) s.stride_h = std::max(s.stride_h, s.kernel_h);
+  if (s.in_w == 1 && s.dilation_w == 1 && s.out_w >= s.kernel_w) s.stride_w = std::max(s.stride_w, s.kernel_w);
   return s;
 }
 

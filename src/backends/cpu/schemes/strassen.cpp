@@ -17,6 +17,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const size_t lanes = static_cast<size_t>(device.pack);
   if (!StrassenConv::can_serve(s, lanes))
     return declined("the kernel is not 1x1 of stride 1, from a multiple of {} to {} channels or more", 2 * lanes, 4 * lanes);
+  if (device.low_memory) return declined("its weights are 7/4 of the plain ones, and memory is to be saved");
   const StrassenConv conv(*cpu_device(device).kernels, s, {});
   const double in = static_cast<double>(s.in_channels), pixels = static_cast<double>(s.batch * s.in_h * s.in_w);
   const double all = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);

@@ -52,6 +52,7 @@ Estimate estimate_first_layer(const NodeView& node, const Device& device) {
   if (!form) return declined("the kernel is not of stride 2, dilation 1, one group and between 5x5 and 8x8");
   if (*form == WinogradForm::four_f4 && cpu_device(device).isa == Isa::sse4)
     return declined("without fused multiply-adds its error is over four times that of plain sums");
+  if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
   const ConvShape blocks = Stride2Conv::blocks_of(s);
   const double bytes = 8.0 * static_cast<double>(s.batch * s.in_channels * s.in_h * s.in_w);
   Estimate estimate(seconds_of(blocks, device, *form) + 2 * device.byte_time(bytes));
