@@ -54,8 +54,6 @@ Estimate estimate(const NodeView& node, const Device& device) {
   for (size_t i : {0, 1, 2, 3, 5, 6})
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
-  for (size_t i : {1, 2, 3})
-    if (node.has_input(i) && !node.is_constant(i)) return declined("input {} is not constant", i);
   if (node.has_input(4)) return declined("the sequences differ in length");
   if (node.has_input(7)) return declined("there are peepholes");
   if (node.find<float>("clip")) return declined("the gates are clipped");
@@ -82,16 +80,25 @@ class RecurrentKernel final : public Kernel {
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
                  MatMul::Options{size(context.device().threads), context.device().l2}, Epilogue{}) {
     const std::string form = format("{} {}{}", context.node().op(), context.device().name, r_.reset_before ? " reset before" : "");
-    w_ = context.packed(1, form + " W", r_.directions * product_.packed_b_floats() * sizeof(float),
-                        [&](const TensorView& w, void* out) { pack_input_weights(w.data<float>(), static_cast<float*>(out)); });
-    recurrent_floats_ = blocks_ * r_.gates * lanes_ * r_.hidden;
-    recurrent_ = context.packed(2, form + " R", r_.directions * recurrent_floats_ * sizeof(float), [&](const TensorView& w, void* out) {
-      for (size_t d = 0; d < r_.directions; ++d)
-        pack_recurrent_weights(w.data<float>() + d * r_.gates * r_.hidden * r_.hidden, static_cast<float*>(out) + d * recurrent_floats_);
-    });
-    if (context.node().has_input(3))
-      bias_ = context.packed(3, form + " B", r_.directions * width_ * sizeof(float),
-                             [&](const TensorView& b, void* out) { pack_bias(b.data<float>(), static_cast<float*>(out)); });
+    const auto add = [&](size_t input, std::string_view what, size_t floats, Packed& packed,
+                         void (RecurrentKernel::*pack)(const float*, float*, size_t) const noexcept) {
+      packed.floats = floats;
+      if (!context.node().has_input(input)) return;
+      packed.input = input;
+      packed.pack = pack;
+      const size_t bytes = r_.directions * floats * sizeof(float);
+      if (context.node().is_constant(input)) {
+        packed.kept = context.packed(input, format("{} {}", form, what), bytes, [&](const TensorView& view, void* out) {
+          for (size_t block = 0; block < r_.directions * blocks_; ++block)
+            (this->*pack)(view.data<float>(), static_cast<float*>(out), block);
+        });
+      } else {
+        packed.offset = context.reserve_scratch(bytes);
+      }
+    };
+    add(1, "W", product_.packed_b_floats(), w_, &RecurrentKernel::pack_input_weights);
+    add(2, "R", blocks_ * r_.gates * lanes_ * r_.hidden, recurrent_, &RecurrentKernel::pack_recurrent_weights);
+    add(3, "B", width_, bias_, &RecurrentKernel::pack_bias);
     const size_t threads = size(context.device().threads);
     if (threads > r_.directions && recurrent_bytes(r_) >= 2 * kBytesPerThread)
       chunks_ = std::min({threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_) / kBytesPerThread)});
@@ -103,7 +110,12 @@ class RecurrentKernel final : public Kernel {
 
   void run(RunContext& context) noexcept override {
     const float* x = context.in<float>(0);
-    const float *w = static_cast<const float*>(w_.get()), *bias = static_cast<const float*>(bias_.get());
+    for (const Packed* packed : {&w_, &recurrent_, &bias_})
+      if (packed->pack && !packed->kept)
+        context.parallel_for(r_.directions * blocks_, [&](size_t block) {
+          (this->*packed->pack)(context.in<float>(packed->input), context.scratch_at<float>(packed->offset), block);
+        });
+    const float *w = w_.data(context), *bias = bias_.data(context);
     const size_t each = product_.units(), sums = r_.length * r_.batch * width_;
     units_.run(context, [&](size_t unit, float* scratch) {
       const size_t d = unit / each;
@@ -138,49 +150,44 @@ class RecurrentKernel final : public Kernel {
  private:
   static constexpr size_t kStates = 4;  // h before and after a step, c, h scaled by the reset gate
 
-  // Row of W, R or B that is lane `lane` of slot `slot` of a vector of units, or none.
-  bool row_of(size_t block, size_t slot, size_t lane, size_t& row) const noexcept {
-    const size_t unit = block * lanes_ + lane;
-    row = slot * r_.hidden + unit;
-    return unit < r_.hidden && slot < r_.gates;
-  }
+  /// Constants are packed once, others in every run.
+  struct Packed {
+    size_t input = 0, floats = 0, offset = 0;                                                            // floats of one direction
+    void (RecurrentKernel::*pack)(const float* from, float* to, size_t block) const noexcept = nullptr;  // null: there is none
+    std::shared_ptr<const void> kept;
+    const float* data(const RunContext& context) const noexcept {
+      return !pack ? nullptr : kept ? static_cast<const float*>(kept.get()) : context.scratch_at<float>(offset);
+    }
+  };
 
-  void pack_input_weights(const float* w, float* out) const {
-    std::vector<float> arranged(width_ * r_.input);
-    for (size_t d = 0; d < r_.directions; ++d) {
-      for (size_t i = 0; i < width_; ++i) {
-        size_t row;
-        const bool used = row_of(i / lanes_ / kSlots, i / lanes_ % kSlots, i % lanes_, row);
-        if (used) std::memcpy(arranged.data() + i * r_.input, w + (d * r_.gates * r_.hidden + row) * r_.input, r_.input * sizeof(float));
-      }
-      for (size_t panel = 0; panel < product_.panels(); ++panel)
-        product_.pack_b(panel, arranged.data(), 1, out + d * product_.packed_b_floats());
+  // Each packs one vector of units of one direction. For every two slots a panel [k][lanes of both], what has no row being zero.
+  void pack_gates(const float* from, size_t depth, size_t slots, size_t block, float* to) const noexcept {
+    const size_t direction = block / blocks_, unit = block % blocks_ * lanes_, units = std::min(lanes_, r_.hidden - unit);
+    to += block * slots * lanes_ * depth;
+    for (size_t slot = 0; slot < slots; slot += 2) {
+      const size_t vectors = std::min<size_t>(2, slots - slot), lanes = vectors * lanes_;
+      if (units < lanes_ || slot + vectors > r_.gates) std::fill_n(to, depth * lanes, 0.0f);
+      for (size_t v = 0; v < vectors && slot + v < r_.gates; ++v)
+        kernels_.layout->transpose(from + ((direction * r_.gates + slot + v) * r_.hidden + unit) * depth, depth, units, depth,
+                                   to + v * lanes_, lanes);
+      to += depth * lanes;
     }
   }
+  void pack_input_weights(const float* w, float* to, size_t block) const noexcept { pack_gates(w, r_.input, kSlots, block, to); }
+  void pack_recurrent_weights(const float* r, float* to, size_t block) const noexcept { pack_gates(r, r_.hidden, r_.gates, block, to); }
 
   // The biases of both products are added to the inputs' sums; what the reset gate scales keeps its own.
-  void pack_bias(const float* b, float* out) const {
-    for (size_t d = 0; d < r_.directions; ++d, b += 2 * r_.gates * r_.hidden)
-      for (size_t i = 0; i < width_; ++i, ++out) {
-        const size_t slot = i / lanes_ % kSlots, gates = r_.gates * r_.hidden;
-        const bool scaled = !r_.lstm && !r_.reset_before;
-        size_t row;
-        *out = 0;
-        if (!row_of(i / lanes_ / kSlots, !r_.lstm && slot == 3 ? 2 : slot, i % lanes_, row)) continue;
+  void pack_bias(const float* b, float* to, size_t block) const noexcept {
+    const size_t gates = r_.gates * r_.hidden, unit = block % blocks_ * lanes_;
+    const bool scaled = !r_.lstm && !r_.reset_before;
+    b += block / blocks_ * 2 * gates + unit;
+    to += block * kSlots * lanes_;
+    for (size_t slot = 0; slot < kSlots; ++slot)
+      for (size_t i = 0; i < lanes_; ++i, ++to) {
+        const size_t row = (!r_.lstm && slot == 3 ? 2 : slot) * r_.hidden + i;
         const bool from_x = r_.lstm || slot < 3, from_h = r_.lstm || slot < 2 || (slot == 2 ? !scaled : scaled);
-        *out = (from_x ? b[row] : 0) + (from_h ? b[gates + row] : 0);
+        *to = unit + i < r_.hidden ? (from_x ? b[row] : 0) + (from_h ? b[gates + row] : 0) : 0;
       }
-  }
-
-  // For each vector of units panels of two gates and, where there are three, of one: [unit of h][lanes of the panel].
-  void pack_recurrent_weights(const float* r, float* out) const {
-    for (size_t block = 0; block < blocks_; ++block)
-      for (size_t slot = 0; slot < r_.gates; slot += 2)
-        for (size_t k = 0; k < r_.hidden; ++k)
-          for (size_t i = 0; i < std::min<size_t>(2, r_.gates - slot) * lanes_; ++i) {
-            size_t row;
-            *out++ = row_of(block, slot + i / lanes_, i % lanes_, row) ? r[row * r_.hidden + k] : 0;
-          }
   }
 
   size_t time_of(size_t direction, size_t step) const noexcept { return r_.reversed || direction == 1 ? r_.length - 1 - step : step; }
@@ -218,8 +225,8 @@ class RecurrentKernel final : public Kernel {
     }
   }
 
-  const float* recurrent_weights(size_t d, size_t block) const noexcept {
-    return static_cast<const float*>(recurrent_.get()) + d * recurrent_floats_ + block * r_.gates * lanes_ * r_.hidden;
+  const float* recurrent_weights(RunContext& context, size_t d, size_t block) const noexcept {
+    return recurrent_.data(context) + d * recurrent_.floats + block * r_.gates * lanes_ * r_.hidden;
   }
 
   // GRU whose reset gate scales the state: update and reset of some vectors of units.
@@ -227,7 +234,7 @@ class RecurrentKernel final : public Kernel {
     const float* h = state(context, d, step % 2);
     for (size_t block = first; block < last; ++block) {
       const CellRows rows = cell(context, d, step, block);
-      multiply(h, recurrent_weights(d, block), 2, rows.gates);
+      multiply(h, recurrent_weights(context, d, block), 2, rows.gates);
       const size_t at = block * r_.batch * lanes_;
       kernels_.recurrent->reset(rows, h + at, state(context, d, 3) + at);
     }
@@ -238,7 +245,7 @@ class RecurrentKernel final : public Kernel {
     float* next = state(context, d, (step + 1) % 2);
     for (size_t block = first; block < last; ++block) {
       const CellRows rows = cell(context, d, step, block);
-      const float* w = recurrent_weights(d, block);
+      const float* w = recurrent_weights(context, d, block);
       const size_t at = block * r_.batch * lanes_, pair = 2 * lanes_ * r_.hidden;
       if (r_.reset_before) {
         multiply(state(context, d, 3), w + pair, 1, rows.gates + 2 * lanes_);
@@ -286,8 +293,8 @@ class RecurrentKernel final : public Kernel {
   const Kernels& kernels_;
   size_t lanes_, blocks_, width_;
   MatMul product_;
-  std::shared_ptr<const void> w_, recurrent_, bias_;
-  size_t recurrent_floats_ = 0, state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0;
+  Packed w_, recurrent_, bias_;
+  size_t state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0;
   Units units_;
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kFloatsPerTask = 16 << 10;
 constexpr size_t kColumns = 1024;
+constexpr size_t kShortRow = 16, kShortRows = 64;  // rows up to this length are turned, so many at once, and reduced side by side
 
 /// The reduced dimensions as one, between those before and those after.
 struct Lines {
@@ -71,6 +72,7 @@ class ReduceKernel final : public Kernel {
  public:
   ReduceKernel(const Kernels& kernels, const Row& row, const Lines& lines)
       : reduce_(kernels.rows->reduce[static_cast<size_t>(row.reduction)]),
+        transpose_(kernels.layout->transpose),
         fold_(kernels.rows->fold[static_cast<size_t>(row.reduction)]),
         scale_(row.mean ? (*kernels.unary)[Unary::scale] : nullptr),
         then_(row.then == Unary::copy ? nullptr : (*kernels.unary)[row.then]),
@@ -83,7 +85,16 @@ class ReduceKernel final : public Kernel {
       const size_t each = std::max<size_t>(1, kFloatsPerTask / lines_.length), tasks = (lines_.outer + each - 1) / each;
       context.parallel_for(tasks, [&](size_t task) {
         const size_t first = task * each, last = std::min(lines_.outer, first + each);
-        for (size_t row = first; row < last; ++row) y[row] = reduce_(x + row * lines_.length, lines_.length);
+        if (lines_.length > kShortRow) {
+          for (size_t row = first; row < last; ++row) y[row] = reduce_(x + row * lines_.length, lines_.length);
+        } else {
+          float turned[kShortRow * kShortRows];
+          for (size_t row = first; row < last; row += kShortRows) {
+            const size_t rows = std::min(kShortRows, last - row);
+            transpose_(x + row * lines_.length, lines_.length, rows, lines_.length, turned, kShortRows);
+            for (size_t i = 0; i < lines_.length; ++i) fold_(turned + i * kShortRows, rows, i == 0, y + row);
+          }
+        }
         finish(y + first, last - first);
       });
       return;
@@ -103,6 +114,7 @@ class ReduceKernel final : public Kernel {
     if (then_) then_(y, y, count, 0, 0);
   }
   float (*reduce_)(const float*, size_t);
+  void (*transpose_)(const float*, size_t, size_t, size_t, float*, size_t);
   void (*fold_)(const float*, size_t, bool, float*);
   UnaryFunction scale_, then_;
   Lines lines_;
