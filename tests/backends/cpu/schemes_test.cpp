@@ -310,6 +310,7 @@ std::vector<SchemeCase> recurrent_cases() {
           std::vector<size_t> constants = {1, 2};
           if (inputs.size() > 3) constants.push_back(3);
           cases.push_back({op, inputs, attributes, constants, lstm ? size_t{3} : size_t{2}});
+          cases.push_back({op, inputs, attributes, {}, lstm ? size_t{3} : size_t{2}});
         }
   return cases;
 }
@@ -434,6 +435,50 @@ std::vector<SchemeCase> quantized_cases() {
   add_conv({2, 5, 30}, {6, 5, 3}, conv({3}, {1}, {1, 1}, 1, {1}));
   add_conv({1, 33, 12, 12}, {33, 1, 3, 3}, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 33));
   add_conv({2, 19, 9, 8}, {19, 1, 5, 5}, conv({5, 5}, {2, 2}, {2, 2, 2, 2}, 19));
+  // The sums themselves; the zero point of x is known before the run, or not, or there is none.
+  const auto add_integer = [&](const char* op, const Shape& x, const Shape& w, int64_t outputs, const Attributes& attributes) {
+    for (const Quantized& q : kQuantized) {
+      const Tensor w_zero = q.zero_weights ? Tensor() : q.per_channel ? bytes(q.w, {outputs}, 9) : one_byte(q.w, 77);
+      const Tensor x_zero = q.relu ? Tensor() : one_byte(q.x, q.x_zero);
+      cases.push_back({op,
+                       {bytes(q.x, x, 2), bytes(q.w, w, 3), x_zero, w_zero},
+                       attributes,
+                       q.bias ? std::vector<size_t>{1, 3} : std::vector<size_t>{1, 2, 3}});
+    }
+  };
+  add_integer("ConvInteger", {1, 17, 9, 11}, {33, 17, 1, 1}, 33, conv({1, 1}, {1, 1}, {0, 0, 0, 0}));
+  add_integer("ConvInteger", {2, 5, 9, 10}, {18, 5, 3, 3}, 18, conv({3, 3}, {2, 1}, {1, 1, 1, 1}));
+  add_integer("ConvInteger", {1, 32, 5, 5}, {32, 16, 3, 3}, 32, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 2));
+  add_integer("MatMulInteger", {3, 4, 17}, {17, 33}, 33, {});
+  add_integer("MatMulInteger", {40, 65}, {65, 64}, 64, {});
+  for (const Shape& shape : {Shape{2, 17, 5, 7}, Shape{3, 20000}, Shape{1}}) {
+    Tensor special = normal(shape, 2);
+    special.writable().data<float>()[shape.elements() / 2] = NAN;
+    for (const Tensor& x : {normal(shape), special, test::tensor(DType::f32, shape, std::vector<double>(size_t(shape.elements()), 0))})
+      cases.push_back({"DynamicQuantizeLinear", {x}, {}, {}, 3});
+  }
+  for (DType dtype : {DType::i32, DType::i64}) {
+    const auto integers = [&](const Shape& shape, unsigned seed) {
+      std::vector<double> values;
+      for (int64_t i = 0; i < shape.elements(); ++i) values.push_back(double((i * 7919 + seed * 31) % 11 - 5) * (i % 3 ? 1 : 300000000));
+      return test::tensor(dtype, shape, values);
+    };
+    const std::pair<Shape, Shape> shapes[] = {{{2, 17, 5, 7}, {2, 17, 5, 7}},
+                                              {{2, 17, 5, 7}, {}},
+                                              {{}, {1, 20, 300, 60}},
+                                              {{2, 17, 5, 7}, {1, 17, 1, 1}},
+                                              {{2, 17, 1, 1}, {2, 17, 5, 7}},
+                                              {{3, 1, 4}, {5, 1}},
+                                              {{7}, {7}}};
+    for (const char* op : {"Add", "Sub", "Mul", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+      for (const auto& [a, b] : shapes)
+        for (const std::vector<size_t>& constants : {std::vector<size_t>{}, std::vector<size_t>{1}})
+          cases.push_back({op, {integers(a, 1), integers(b, 2)}, {}, constants});
+    cases.push_back({"Cast", {integers({2, 17, 5, 7}, 1)}, {{"to", static_cast<int64_t>(DType::f32)}}});
+    cases.push_back({"Cast", {integers({}, 1)}, {{"to", static_cast<int64_t>(DType::f32)}}});
+  }
+  for (DType dtype : {DType::u8, DType::i8})
+    cases.push_back({"Cast", {bytes(dtype, {1, 3, 5, 7}, 1)}, {{"to", static_cast<int64_t>(DType::f32)}}});
   const std::pair<Shape, Shape> products[] = {
       {{5, 7}, {7, 9}}, {{1, 64}, {64, 100}}, {{3, 4, 17}, {17, 33}}, {{300, 65}, {65, 50}}, {{1, 1}, {1, 1}}};
   for (const auto& [a, b] : products)
@@ -483,6 +528,8 @@ std::vector<SchemeCase> row_cases() {
                                       {Shape{2, 3, 1500}, Ints{0, 1}},
                                       {Shape{2, 5, 3}, Ints{}},
                                       {Shape{3, 1, 6, 1}, Ints{0, 2}},
+                                      {Shape{7, 200, 2}, Ints{2}},
+                                      {Shape{67, 16}, Ints{1}},
                                       {Shape{4, 65}, Ints{1}}})
       for (int64_t keep : {0, 1}) {
         Tensor x = normal(shape);

@@ -64,6 +64,14 @@ HWY_INLINE void store(V v, bool is_signed, uint8_t* y) {
     hn::StoreU(hn::DemoteTo(D8(), v), D8(), y);
 }
 
+HWY_INLINE void finish(V sum, const IntegerTile& t, size_t n, uint8_t* y) {
+  sum = hn::Add(sum, hn::LoadU(D(), t.bias + n * kLanes));
+  if (t.raw)
+    hn::StoreU(sum, D(), reinterpret_cast<int32_t*>(y));
+  else
+    store(requantized(sum, t, n), t.is_signed, y);
+}
+
 // Row r of a run is at base[r / 3] + (r % 3) * stride, which an address can hold.
 template <int R>
 struct Rows {
@@ -99,12 +107,11 @@ HWY_NOINLINE void words_tile(const IntegerTile& t) {
     }
   }
   for (size_t n = 0; n < t.vectors; ++n) {
-    const V bias = hn::LoadU(d, t.bias + n * kLanes);
     MINNOW_UNROLL for (int r = 0; r < R; ++r) {
       constexpr int kHalf = (R + 1) / 2;
       uint8_t* y =
           (r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride) + static_cast<ptrdiff_t>(n) * t.vector_stride;
-      store(requantized(hn::Add(total(n == 0 ? sum[r][0] : sum[r][1]), bias), t, n), t.is_signed, y);
+      finish(total(n == 0 ? sum[r][0] : sum[r][1]), t, n, y);
     }
   }
 }
@@ -131,14 +138,12 @@ MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
       }
     }
   }
-  const D d;
   for (size_t n = 0; n < t.vectors; ++n) {
-    const V bias = hn::LoadU(d, t.bias + n * kLanes);
     MINNOW_UNROLL for (int r = 0; r < R; ++r) {
       constexpr int kHalf = (R + 1) / 2;
       uint8_t* y =
           (r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride) + static_cast<ptrdiff_t>(n) * t.vector_stride;
-      store(requantized(hn::Add(V{n == 0 ? sum[r][0] : sum[r][1]}, bias), t, n), t.is_signed, y);
+      finish(V{n == 0 ? sum[r][0] : sum[r][1]}, t, n, y);
     }
   }
 }

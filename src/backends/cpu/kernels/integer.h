@@ -14,8 +14,9 @@ enum class IntegerForm : uint8_t { words, bytes };
 inline constexpr size_t channels_at_once(IntegerForm form) { return form == IntegerForm::bytes ? 4 : 2; }
 inline constexpr size_t kGroupBytes = 4;
 
-/// y[row][n] = zero_point + clamp(round((bias[n] + sum over tap, channel of x[row, tap, channel] w[tap][channel][n]) multiplier[n])),
-/// n over two vectors of lanes. A tile of `rows` rows is two runs, the first of (rows + 1) / 2. Distances are in bytes.
+/// s[row][n] = bias[n] + sum over tap, channel of x[row, tap, channel] w[tap][channel][n], n over two vectors of lanes, and
+/// y[row][n] = zero_point + clamp(round(s[row][n] multiplier[n])), or s[row][n] itself. A tile of `rows` rows is two runs, the first of
+/// (rows + 1) / 2. Distances are in bytes.
 struct IntegerTile {
   const uint8_t* x[2];
   const ptrdiff_t* taps;  // of every tap: what it adds to x
@@ -28,6 +29,7 @@ struct IntegerTile {
   float low = 0, high = 0;  // bounds of the result less the zero point
   int32_t zero_point = 0;
   bool is_signed = false;  // y is i8
+  bool raw = false;        // y is the sums, i32; the fields from `multiplier` on do not matter
   size_t vectors = 2;      // that are written
   uint8_t* y[2];
   ptrdiff_t pixel_stride = 0, vector_stride = 0;  // of y

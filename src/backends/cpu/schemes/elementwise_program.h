@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/schemes/elementwise_geometry.h"
 #include "backends/cpu/schemes/functions.h"
 
 namespace minnow::cpu {
@@ -17,8 +18,7 @@ class ElementwiseProgram {
  public:
   static constexpr size_t kBlock = 1024;  // floats; whole vectors of every instruction set
 
-  /// What a value holds for a block: a float for each element, one for all, or one vector that repeats.
-  enum class Form : uint8_t { full, scalar, lanes };
+  using Form = ElementwiseForm;
   using Value = int;
 
   ElementwiseProgram(const Kernels& kernels, std::span<const Form> inputs);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/schemes/elementwise_geometry.h"
 #include "backends/cpu/schemes/elementwise_program.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
@@ -16,139 +17,9 @@ namespace {
 constexpr std::string_view kFused = "minnow.FusedElementwise";
 constexpr size_t kBlock = ElementwiseProgram::kBlock;
 constexpr size_t kElementsPerTask = 16 << 10;
-constexpr int64_t kLongRow = 128;  // from here on a block is a piece of one row, and numbers need not be spread over it
 
+using Source = ElementwiseGeometry::Source;
 using Form = ElementwiseProgram::Form;
-
-/// How an input meets the output.
-struct Source {
-  size_t input = 0;
-  Form form = Form::full;
-  bool spread = false;               // copied into a buffer of floats, block by block
-  bool boolean = false;              // bytes
-  Ints strides = {};                 // along Geometry::axes
-  std::vector<float> channels = {};  // a constant per channel, in whole vectors; empty: read from the input
-};
-
-/// The output as rows: axes from the outermost to the row, merged where all inputs allow it.
-struct Geometry {
-  std::vector<int64_t> axes;
-  std::vector<Source> sources;
-  int64_t rows = 1, row = 1;
-  bool long_rows = true;  // else a block is several whole rows
-
-  std::string plain(const NodeView& node);
-  std::string packed(const NodeView& node, int64_t lanes);
-
- private:
-  void merge();
-};
-
-// Neighbouring axes that are one run everywhere become one.
-void Geometry::merge() {
-  std::vector<int64_t> merged;
-  std::vector<Ints> strides(sources.size());
-  for (size_t axis = 0; axis < axes.size(); ++axis) {
-    if (axes[axis] == 1) continue;
-    bool joins = !merged.empty();
-    for (size_t s = 0; joins && s < sources.size(); ++s) joins = strides[s].back() == sources[s].strides[axis] * axes[axis];
-    if (joins)
-      merged.back() *= axes[axis];
-    else
-      merged.push_back(axes[axis]);
-    for (size_t s = 0; s < sources.size(); ++s) {
-      if (joins)
-        strides[s].back() = sources[s].strides[axis];
-      else
-        strides[s].push_back(sources[s].strides[axis]);
-    }
-  }
-  if (merged.empty()) {
-    merged.push_back(1);
-    for (Ints& each : strides) each.push_back(0);
-  }
-  axes = std::move(merged);
-  for (size_t s = 0; s < sources.size(); ++s) sources[s].strides = std::move(strides[s]);
-  row = axes.back();
-  for (size_t i = 0; i + 1 < axes.size(); ++i) rows *= axes[i];
-}
-
-std::string Geometry::plain(const NodeView& node) {
-  const Shape& y = node.output_shape(0);
-  axes.assign(y.begin(), y.end());
-  for (size_t i = 0; i < node.input_count(); ++i) {
-    if (!node.has_input(i)) continue;
-    const Shape& shape = node.input_shape(i);
-    if (shape.rank() > y.rank()) return format("input {} of shape {} has a higher rank than the output", i, shape);
-    Source source;
-    source.input = i;
-    source.boolean = node.input_dtype(i) == DType::boolean;
-    source.strides.assign(y.rank(), 0);
-    int64_t stride = 1;
-    for (size_t k = shape.rank(); k-- > 0; stride *= shape[k])
-      if (shape[k] != 1) source.strides[y.rank() - shape.rank() + k] = stride;
-    sources.push_back(std::move(source));
-  }
-  merge();
-  long_rows = rows == 1 || row >= kLongRow;
-  for (Source& source : sources) {
-    int64_t dense = row;
-    bool whole = source.strides.back() == 1 || row == 1, number = source.strides.back() == 0;
-    for (size_t i = axes.size() - 1; !long_rows && i-- > 0; dense *= axes[i]) {
-      whole &= source.strides[i] == dense;
-      number &= source.strides[i] == 0;
-    }
-    source.form = number ? Form::scalar : Form::full;
-    source.spread = source.boolean || (!number && !whole);
-    if (source.spread) source.form = Form::full;
-  }
-  return {};
-}
-
-std::string Geometry::packed(const NodeView& node, int64_t lanes) {
-  const Shape& y = node.output_shape(0);
-  const int64_t blocks = (y[1] + lanes - 1) / lanes;
-  axes = {y[0], blocks, y.product(2, y.rank()) * lanes};
-  bool any = false;
-  for (size_t i = 0; i < node.input_count(); ++i) {
-    if (!node.has_input(i)) continue;
-    const Shape& shape = node.input_shape(i);
-    if (node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
-    Source source;
-    source.input = i;
-    if (shape == y) {
-      source.strides = {blocks * axes[2], axes[2], 1};
-      any = true;
-    } else if (shape.elements() == 1) {
-      source.form = Form::scalar;
-      source.strides = {0, 0, 0};
-    } else {
-      // [C, 1, ..] where it is constant, or [1 or N, C, 1, ..]
-      const bool image = shape.rank() == y.rank();
-      if (!image && shape.rank() + 1 != y.rank()) return format("input {} of shape {} is not a value per channel", i, shape);
-      bool per_channel = shape[image] == y[1];
-      for (size_t k = image + size_t{1}; k < shape.rank(); ++k) per_channel &= shape[k] == 1;
-      const bool one = !image || shape[0] == 1;
-      if (!per_channel || (!node.is_constant(i) && !image)) return format("input {} of shape {} is not a value per channel", i, shape);
-      source.form = Form::lanes;
-      source.strides = {one ? 0 : blocks * lanes, lanes, 0};
-      if (node.is_constant(i)) {
-        if (!one) return format("constant input {} differs between images", i);
-        source.channels.assign(static_cast<size_t>(blocks * lanes), 0);
-        std::memcpy(source.channels.data(), node.contents(i).data(), node.contents(i).bytes());
-      }
-    }
-    sources.push_back(std::move(source));
-  }
-  if (!any) return "no input has the shape of the output";
-  if (std::none_of(sources.begin(), sources.end(), [](const Source& source) { return source.form == Form::lanes; })) {
-    merge();
-  } else {
-    rows = axes[0] * axes[1];
-    row = axes[2];
-  }
-  return {};
-}
 
 bool is_f32_or_boolean(DType dtype) { return dtype == DType::f32 || dtype == DType::boolean; }
 
@@ -203,7 +74,7 @@ std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& k
 
 class ElementwiseKernel final : public Kernel {
  public:
-  ElementwiseKernel(PrepareContext& context, Geometry geometry, ElementwiseProgram program)
+  ElementwiseKernel(PrepareContext& context, ElementwiseGeometry geometry, ElementwiseProgram program)
       : geometry_(std::move(geometry)), program_(std::move(program)), boolean_(context.node().output(0).dtype == DType::boolean) {
     const size_t row = static_cast<size_t>(geometry_.row), rows = static_cast<size_t>(geometry_.rows);
     if (geometry_.long_rows) {
@@ -246,7 +117,7 @@ class ElementwiseKernel final : public Kernel {
         continue;
       }
       const float* base = source.channels.empty() ? context.in<float>(source.input) : source.channels.data();
-      pointers[s] = base + offset_of(source, first) + begin * source.strides.back();
+      pointers[s] = base + geometry_.offset_of(source, first) + begin * source.strides.back();
     }
     const int64_t at = first * geometry_.row + begin;
     if (!boolean_) return program_.run(pointers, count, buffer, context.out<float>(0) + at);
@@ -255,18 +126,11 @@ class ElementwiseKernel final : public Kernel {
     for (size_t i = 0; i < count; ++i) y[i] = buffer[i] != 0;
   }
 
-  int64_t offset_of(const Source& source, int64_t row) const noexcept {
-    int64_t offset = 0;
-    for (size_t axis = geometry_.axes.size() - 1; axis-- > 0; row /= geometry_.axes[axis])
-      offset += row % geometry_.axes[axis] * source.strides[axis];
-    return offset;
-  }
-
   void spread(const Source& source, RunContext& context, int64_t first, int64_t rows, int64_t begin, int64_t end,
               float* to) const noexcept {
     const int64_t step = source.strides.back(), count = end - begin;
     for (int64_t r = first; r < first + rows; ++r, to += count) {
-      const int64_t at = offset_of(source, r) + begin * step;
+      const int64_t at = geometry_.offset_of(source, r) + begin * step;
       if (source.boolean) {
         const uint8_t* from = context.in<uint8_t>(source.input) + at;
         for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
@@ -280,14 +144,14 @@ class ElementwiseKernel final : public Kernel {
     }
   }
 
-  Geometry geometry_;
+  ElementwiseGeometry geometry_;
   ElementwiseProgram program_;
   bool boolean_;
   size_t cuts_ = 1, rows_per_block_ = 1, blocks_ = 0, blocks_per_task_ = 1, pointers_ = 0, buffers_offset_ = 0;
   Units units_;
 };
 
-std::string geometry_of(const NodeView& node, const Device& device, Layout layout, Geometry& geometry) {
+std::string geometry_of(const NodeView& node, const Device& device, Layout layout, ElementwiseGeometry& geometry) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && !is_f32_or_boolean(node.input_dtype(i))) return format("the dtype of input {} is {}", i, node.input_dtype(i));
   if (!is_f32_or_boolean(node.output(0).dtype)) return format("the dtype of the output is {}", node.output(0).dtype);
@@ -299,7 +163,7 @@ std::string geometry_of(const NodeView& node, const Device& device, Layout layou
 }
 
 Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
-  Geometry geometry;
+  ElementwiseGeometry geometry;
   if (const std::string refusal = geometry_of(node, device, layout, geometry); !refusal.empty()) return declined("{}", refusal);
   const auto program = compile(node, *cpu_device(device).kernels, geometry.sources);
   if (!program) return declined("an operator or a dtype in it has no kernel");
@@ -325,7 +189,7 @@ Estimate estimate_plain(const NodeView& node, const Device& device) { return est
 Estimate estimate_packed(const NodeView& node, const Device& device) { return estimate(node, device, Layout::packed); }
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  Geometry geometry;
+  ElementwiseGeometry geometry;
   geometry_of(context.node(), context.device(), context.output_layout(0), geometry);
   auto program = compile(context.node(), *cpu_device(context.device()).kernels, geometry.sources);
   return std::make_unique<ElementwiseKernel>(context, std::move(geometry), std::move(*program));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // QuantizeLinear of f32 and DequantizeLinear to f32 of 8-bit integers: one scale in either layout, or one for each place along an axis.
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/schemes/schemes.h"
@@ -77,9 +78,60 @@ class QuantizeKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<QuantizeKernel>(context); }
 
+// DynamicQuantizeLinear: the bounds of the tensor first, then as above. All steps are in f32, as the operator's definition fixes them.
+
+Estimate estimate_dynamic(const NodeView& node, const Device& device) {
+  if (node.input_shape(0).elements() == 0) return declined("the input is empty");
+  if (!node.has_output(0)) return declined("the quantized tensor is not wanted");
+  return Estimate(device.byte_time(9 * static_cast<double>(node.input_shape(0).elements())) + 5e-7);
+}
+
+class DynamicKernel final : public Kernel {
+ public:
+  explicit DynamicKernel(PrepareContext& context)
+      : kernels_(*cpu_device(context.device()).kernels), count_(static_cast<size_t>(context.node().input_shape(0).elements())) {
+    tasks_ = (count_ + kElementsPerTask - 1) / kElementsPerTask;
+    bounds_offset_ = context.reserve_scratch(2 * tasks_ * sizeof(float));
+  }
+
+  void run(RunContext& context) noexcept override {
+    const float* x = context.in<float>(0);
+    float* bounds = context.scratch_at<float>(bounds_offset_);
+    const auto extent = [&](size_t task) { return std::min(kElementsPerTask, count_ - task * kElementsPerTask); };
+    context.parallel_for(tasks_, [&](size_t task) {
+      const float* from = x + task * kElementsPerTask;
+      float least = kernels_.rows->reduce[static_cast<size_t>(Reduction::min)](from, extent(task));
+      float most = kernels_.rows->reduce[static_cast<size_t>(Reduction::max)](from, extent(task));
+      if (std::isnan(least)) {  // NaN is no bound
+        least = most = 0;
+        for (size_t i = 0; i < extent(task); ++i) least = std::min(least, from[i]), most = std::max(most, from[i]);
+      }
+      bounds[2 * task] = least, bounds[2 * task + 1] = most;
+    });
+    float low = 0, high = 0;
+    for (size_t task = 0; task < tasks_; ++task) low = std::min(low, bounds[2 * task]), high = std::max(high, bounds[2 * task + 1]);
+    const float range = high - low, scale = range == 0 ? 1 : range / 255;
+    const float zero = std::nearbyint(std::clamp(0 - low / scale, 0.0f, 255.0f));
+    const int32_t zero_point = std::isnan(zero) ? 0 : static_cast<int32_t>(zero);
+    context.parallel_for(tasks_, [&](size_t task) {
+      const size_t begin = task * kElementsPerTask;
+      kernels_.integer->quantize(x + begin, extent(task), scale, zero_point, false, context.out<uint8_t>(0) + begin);
+    });
+    if (context.has_output(1)) *context.out<float>(1) = scale;
+    if (context.has_output(2)) *context.out<uint8_t>(2) = static_cast<uint8_t>(zero_point);
+  }
+
+ private:
+  const Kernels& kernels_;
+  size_t count_, tasks_, bounds_offset_;
+};
+
+std::unique_ptr<Kernel> prepare_dynamic(PrepareContext& context) { return std::make_unique<DynamicKernel>(context); }
+
 constexpr Scheme kSchemes[] = {
     {"DequantizeLinear", "quantize.packed", estimate_packed, prepare},
     {"DequantizeLinear", "quantize", estimate_plain, prepare},
+    {"DynamicQuantizeLinear", "quantize.dynamic", estimate_dynamic, prepare_dynamic},
     {"QuantizeLinear", "quantize.packed", estimate_packed, prepare},
     {"QuantizeLinear", "quantize", estimate_plain, prepare},
 };

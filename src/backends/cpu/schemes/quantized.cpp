@@ -33,19 +33,28 @@ float multiplier_of(const NodeView& node, size_t channel) {
 }  // namespace
 
 std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t depth) {
-  for (size_t i : {kX, kW, kXZero, kWZero, kYZero})
-    if (!is_byte(node.input_dtype(i))) return format("the dtype of input {} is {}", i, node.input_dtype(i));
+  const FactorInputs inputs(node);
+  for (size_t i : {inputs.x, inputs.w, inputs.x_zero, inputs.w_zero})
+    if (node.has_input(i) && !is_byte(node.input_dtype(i))) return format("the dtype of input {} is {}", i, node.input_dtype(i));
+  for (size_t i : {inputs.w, inputs.w_zero})
+    if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
+  if (node.has_input(inputs.x_zero) && node.input_shape(inputs.x_zero).elements() != 1)
+    return "the rows of x have zero points of their own";
+  const auto is_per_channel = [&](size_t i) {
+    const int64_t elements = node.input_shape(i).elements();
+    return elements == 1 || elements == static_cast<int64_t>(outputs);
+  };
+  if (node.has_input(inputs.w_zero) && !is_per_channel(inputs.w_zero)) return "the zero points of w are not one for each channel";
+  if (depth > kMostDepth) return format("sums of {} products do not fit 32 bits for certain", depth);
+  if (inputs.raw) return {};
+  if (!is_byte(node.input_dtype(kYZero))) return format("the dtype of the result is {}", node.input_dtype(kYZero));
   for (size_t i : {kXScale, kWScale, kYScale})
     if (node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
   for (size_t i = kXScale; i <= kBias; ++i)
     if (node.has_input(i) && !node.is_constant(i)) return format("input {} is not constant", i);
-  for (size_t i : {kXScale, kXZero, kYScale, kYZero})
+  for (size_t i : {kXScale, kYScale, kYZero})
     if (node.input_shape(i).elements() != 1) return format("input {} is not one element", i);
-  for (size_t i : {kWScale, kWZero}) {
-    const int64_t elements = node.input_shape(i).elements();
-    if (elements != 1 && elements != static_cast<int64_t>(outputs)) return format("input {} is not one element for each channel", i);
-  }
-  if (depth > kMostDepth) return format("sums of {} products do not fit 32 bits for certain", depth);
+  if (!is_per_channel(kWScale)) return "the scales of w are not one for each channel";
   if (node.has_input(kBias)) {
     const Tensor& bias = node.contents(kBias);
     for (int64_t i = 0; i < bias.elements(); ++i)
@@ -62,9 +71,14 @@ Requantization::Requantization(const NodeView& node, size_t outputs, size_t grou
     : padded(ceil_div(outputs / groups, kPair * kernels.lanes) * kPair * kernels.lanes),
       bias(groups * padded, 0),
       multiplier(groups * padded, 0),
-      zero_point(byte_at(node.contents(kYZero), 0)),
+      low(0),
+      high(0),
+      zero_point(0),
       is_signed(node.output(0).dtype == DType::i8),
+      raw(FactorInputs(node).raw),
       lanes(kernels.lanes) {
+  if (raw) return;
+  zero_point = byte_at(node.contents(kYZero), 0);
   const int32_t lowest = is_signed ? -128 : 0, highest = is_signed ? 127 : 255;
   const bool relu = Activation::of(node).kind == Activation::Kind::relu;
   low = static_cast<float>((relu ? std::max(zero_point, lowest) : lowest) - zero_point);
@@ -76,23 +90,31 @@ Requantization::Requantization(const NodeView& node, size_t outputs, size_t grou
     }
 }
 
-void Requantization::apply(IntegerTile& tile, size_t group, size_t vector) const noexcept {
-  tile.bias = bias.data() + group * padded + vector * lanes;
+void Requantization::apply(IntegerTile& tile, size_t group, size_t vector, const int32_t* sums) const noexcept {
+  tile.bias = (sums ? sums : bias.data()) + group * padded + vector * lanes;
   tile.multiplier = multiplier.data() + group * padded + vector * lanes;
   tile.low = low, tile.high = high;
   tile.zero_point = zero_point;
   tile.is_signed = is_signed;
+  tile.raw = raw;
 }
 
 IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups,
                                bool last)
-    : weights_(outputs * channels * taps), outputs_(outputs), channels_(channels), taps_(taps), groups_(groups), lanes_(kernels.lanes) {
-  const Tensor &w = node.contents(kW), &zero = node.contents(kWZero);
+    : weights_(outputs * channels * taps),
+      outputs_(outputs),
+      channels_(channels),
+      taps_(taps),
+      groups_(groups),
+      lanes_(kernels.lanes),
+      inputs_(node) {
+  const Tensor &w = node.contents(inputs_.w), zero = node.has_input(inputs_.w_zero) ? node.contents(inputs_.w_zero) : Tensor();
+  x_is_signed_ = node.input_dtype(inputs_.x) == DType::i8;
   const size_t depth = channels * taps;
   zero_is_zero_ = true;
   bool fits = true;
   for (size_t o = 0; o < outputs; ++o) {
-    const int32_t less = byte_at(zero, zero.elements() == 1 ? 0 : o);
+    const int32_t less = zero ? byte_at(zero, zero.elements() == 1 ? 0 : o) : 0;
     zero_is_zero_ &= less == 0;
     for (size_t k = 0; k < depth; ++k) {
       const int32_t value = byte_at(w, last ? k * outputs + o : o * depth + k) - less;
@@ -127,26 +149,48 @@ void IntegerWeights::pack(uint8_t* out) const {
 }
 
 void IntegerWeights::prepare(PrepareContext& context, Requantization& requantization) {
-  const size_t bytes = groups_ * pairs_ * panel_bytes_, depth = channels_ * taps_;
+  const size_t bytes = groups_ * pairs_ * panel_bytes_, depth = channels_ * taps_, each = outputs_ / groups_;
   if (form_ == IntegerForm::bytes) {
     // x is there as u8, signed values plus 128: what that and the zero point add to the sums goes into the bias.
-    const Tensor& x_zero = context.node().contents(kXZero);
-    const int32_t zero = byte_at(x_zero, 0) + (x_zero.dtype() == DType::i8 ? 128 : 0);
+    const NodeView& node = context.node();
+    const bool known = !node.has_input(inputs_.x_zero) || node.is_constant(inputs_.x_zero);
+    if (!known) {
+      sums_.assign(requantization.bias.size(), 0);
+      biases_offset_ = context.reserve_scratch(sums_.size() * sizeof(int32_t));
+    }
+    const int32_t zero =
+        (known && node.has_input(inputs_.x_zero) ? byte_at(node.contents(inputs_.x_zero), 0) : 0) + (x_is_signed_ ? 128 : 0);
     for (size_t o = 0; o < outputs_; ++o) {
       int32_t sum = 0;
       for (size_t k = 0; k < depth; ++k) sum += weights_[o * depth + k];
-      requantization.bias_of(o / (outputs_ / groups_), o % (outputs_ / groups_)) -= zero * sum;
+      requantization.bias_of(o / each, o % each) -= zero * sum;
+      if (!known) sums_[o / each * requantization.padded + o % each] = sum;
     }
   }
   if (zero_is_zero_) {
     const std::string packing =
         format("integer {} {} groups {} of {}", context.device().name, form_ == IntegerForm::bytes ? "bytes" : "words", groups_, channels_);
-    shared_ = context.packed(kW, packing, bytes, [&](const TensorView&, void* out) { pack(static_cast<uint8_t*>(out)); });
+    shared_ = context.packed(inputs_.w, packing, bytes, [&](const TensorView&, void* out) { pack(static_cast<uint8_t*>(out)); });
   } else {
     own_.resize(bytes);
     pack(own_.data());
   }
   weights_ = {};
+}
+
+ByteSource IntegerWeights::source(const RunContext& context) const noexcept {
+  ByteSource source{context.in<uint8_t>(inputs_.x), x_is_signed_, 0};
+  if (context.has_input(inputs_.x_zero))
+    source.zero_point = x_is_signed_ ? int32_t{*context.in<int8_t>(inputs_.x_zero)} : int32_t{*context.in<uint8_t>(inputs_.x_zero)};
+  return source;
+}
+
+const int32_t* IntegerWeights::biases(const RunContext& context, const Requantization& requantization,
+                                      const ByteSource& source) const noexcept {
+  if (sums_.empty()) return requantization.bias.data();
+  int32_t* biases = context.scratch_at<int32_t>(biases_offset_);
+  for (size_t i = 0; i < sums_.size(); ++i) biases[i] = requantization.bias[i] - source.zero_point * sums_[i];
+  return biases;
 }
 
 }  // namespace minnow::cpu

@@ -10,20 +10,28 @@ namespace minnow::cpu {
 
 /// Inputs of minnow.QuantizedConv, minnow.QuantizedMatMul and the QLinear forms.
 enum QuantizedInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
+/// Where a node has its factors and their zero points: ConvInteger and MatMulInteger, which give the sums as i32, have them elsewhere.
+struct FactorInputs {
+  bool raw;  // the sums are wanted
+  size_t x = 0, x_zero = 2, w, w_zero;
+  explicit FactorInputs(const NodeView& node)
+      : raw(node.op() == "ConvInteger" || node.op() == "MatMulInteger"), w(raw ? 1 : 3), w_zero(raw ? 3 : 5) {}
+};
 
 /// What happens to the sums of `outputs` channels in `groups` groups of equal size, each group padded to whole tiles.
 struct Requantization {
   Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels);
   /// Of channel o of group g.
   int32_t& bias_of(size_t g, size_t o) { return bias[g * padded + o]; }
-  void apply(IntegerTile& tile, size_t group, size_t vector) const noexcept;
+  /// `sums`: biases that take the place of those here, or null.
+  void apply(IntegerTile& tile, size_t group, size_t vector, const int32_t* sums = nullptr) const noexcept;
 
   size_t padded;  // channels of a group in whole tiles
   std::vector<int32_t> bias;
   std::vector<float> multiplier;
   float low, high;
   int32_t zero_point;
-  bool is_signed;
+  bool is_signed, raw;
   size_t lanes;
 };
 
@@ -39,8 +47,13 @@ class IntegerWeights {
   /// Of a pair of vectors of a group.
   const uint8_t* panel(size_t group, size_t pair) const noexcept { return data() + (group * pairs_ + pair) * panel_bytes_; }
   size_t panel_bytes() const noexcept { return panel_bytes_; }
-  /// Packs the weights (shared with other plans where their zero points are 0) and takes the zero point of X into the biases.
+  /// Packs the weights (shared with other plans where their zero points are 0) and takes the zero point of X into the biases, where it
+  /// is constant.
   void prepare(PrepareContext& context, Requantization& requantization);
+
+  /// At the beginning of a run: X as this run finds it (`from` is set, the zero point read), and the biases that belong to it.
+  ByteSource source(const RunContext& context) const noexcept;
+  const int32_t* biases(const RunContext& context, const Requantization& requantization, const ByteSource& source) const noexcept;
 
  private:
   const uint8_t* data() const noexcept { return shared_ ? static_cast<const uint8_t*>(shared_.get()) : own_.data(); }
@@ -48,7 +61,10 @@ class IntegerWeights {
   std::vector<int16_t> weights_;  // less their zero points, [output of all groups][channel][tap], until they are packed
   size_t outputs_, channels_, taps_, groups_, lanes_, pairs_, channel_groups_, panel_bytes_;
   IntegerForm form_;
-  bool zero_is_zero_;
+  FactorInputs inputs_;
+  bool zero_is_zero_, x_is_signed_;
+  std::vector<int32_t> sums_;  // of the weights of each channel, where the zero point of X is known in a run alone
+  size_t biases_offset_ = 0;
   std::shared_ptr<const void> shared_;
   std::vector<uint8_t> own_;
 };

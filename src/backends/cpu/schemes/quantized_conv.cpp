@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// minnow.QuantizedConv and QLinearConv with constant weights, exact: tiles of 32-bit sums over a copy of some rows of the image whose
-// pixels hold all channels of a group, and depthwise lane by lane in f32, whose sums are exact integers there.
+// minnow.QuantizedConv, QLinearConv and ConvInteger with constant weights, exact: tiles of 32-bit sums over a copy of some rows of the
+// image whose pixels hold all channels of a group, and depthwise lane by lane in f32, whose sums are exact integers there.
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +22,7 @@ ByteSource source_of(const NodeView& node) {
 }
 
 std::string refusal_of(const NodeView& node) {
-  if (!node.is_constant(kW)) return "the weights are not constant";
+  if (!node.is_constant(FactorInputs(node).w)) return "the weights are not constant";
   const auto shape = conv_shape_of(node);
   if (!shape) return "there are more than two spatial dimensions";
   if (node.output_shape(0).elements() == 0 || node.input_shape(kX).elements() == 0) return "a tensor is empty";
@@ -31,7 +31,8 @@ std::string refusal_of(const NodeView& node) {
 }
 
 Estimate packed(const NodeView& node, const Device& device, double speed) {
-  const double bytes = static_cast<double>(node.input_shape(kX).elements() + node.output_shape(0).elements());
+  const double bytes = static_cast<double>(node.input_shape(kX).elements()) +
+                       static_cast<double>(node.output_shape(0).elements()) * static_cast<double>(size_of(node.output(0).dtype));
   Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), speed) + 2 * device.byte_time(bytes) + 1e-6);
   estimate.packed_inputs = uint64_t{1} << kX;
   estimate.packed_outputs = 1;
@@ -54,7 +55,7 @@ class QuantizedConvKernel final : public Kernel {
       : s_(conv_shape(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
         lanes_(kernels_.lanes),
-        source_(source_of(context.node())),
+        raw_(FactorInputs(context.node()).raw),
         requantization_(context.node(), s_.out_channels, s_.groups, kernels_),
         weights_(context.node(), kernels_, s_.out_channels, s_.in_channels / s_.groups, s_.taps(), s_.groups, false) {
     weights_.prepare(context, requantization_);
@@ -80,11 +81,12 @@ class QuantizedConvKernel final : public Kernel {
   }
 
   void run(RunContext& context) noexcept override {
-    const uint8_t* x = context.in<uint8_t>(kX);
+    const ByteSource x = weights_.source(context);
+    const int32_t* biases = weights_.biases(context, requantization_, x);
     uint8_t* y = context.out<uint8_t>(0);
     units_.run(context, [&](size_t unit, float* scratch) {
       const size_t chunk = unit % chunks_, block = unit / chunks_ % blocks_, group = unit / chunks_ / blocks_ % s_.groups;
-      run_block(x, y, unit / chunks_ / blocks_ / s_.groups, group, block, chunk, reinterpret_cast<uint8_t*>(scratch));
+      run_block(x, biases, y, unit / chunks_ / blocks_ / s_.groups, group, block, chunk, reinterpret_cast<uint8_t*>(scratch));
     });
   }
 
@@ -92,10 +94,9 @@ class QuantizedConvKernel final : public Kernel {
   size_t window_rows(size_t rows) const noexcept { return (rows - 1) * step_h_ + s_.extent_h(); }
 
   // Pixels of all channels, [row][column][channel], with the zero point around the image.
-  void copy_window(const uint8_t* x, size_t first, size_t rows, uint8_t* window) const noexcept {
+  void copy_window(ByteSource x, size_t first, size_t rows, uint8_t* window) const noexcept {
     const size_t plane = s_.in_h * s_.in_w * lanes_;
-    const uint8_t zero =
-        weights_.form() == IntegerForm::bytes ? static_cast<uint8_t>(source_.zero_point + (source_.is_signed ? 128 : 0)) : uint8_t{0};
+    const uint8_t zero = weights_.form() == IntegerForm::bytes ? static_cast<uint8_t>(x.zero_point + (x.is_signed ? 128 : 0)) : uint8_t{0};
     // Columns [begin, end) of the window lie in the image.
     const size_t stride = s_.kernel_w == 1 ? s_.stride_w : 1;
     const size_t begin = std::min(columns_, ceil_div(s_.pad_left, stride));
@@ -108,21 +109,23 @@ class QuantizedConvKernel final : public Kernel {
       }
       std::memset(window, zero, begin * pixel_);
       std::memset(window + end * pixel_, zero, (columns_ - end) * pixel_);
-      ByteSource source = source_;
+      ByteSource source = x;
       for (size_t c = 0; c < in_blocks_; ++c) {
-        source.from = x + c * plane + ((place - s_.pad_top) * s_.in_w + begin * stride - s_.pad_left) * lanes_;
+        source.from = x.from + c * plane + ((place - s_.pad_top) * s_.in_w + begin * stride - s_.pad_left) * lanes_;
         kernels_.integer->arrange(weights_.form(), source, stride * lanes_, end - begin, window + begin * pixel_ + c * piece_, pixel_);
       }
     }
   }
 
-  void run_block(const uint8_t* x, uint8_t* y, size_t image, size_t group, size_t block, size_t chunk, uint8_t* window) const noexcept {
+  void run_block(ByteSource x, const int32_t* biases, uint8_t* y, size_t image, size_t group, size_t block, size_t chunk,
+                 uint8_t* window) const noexcept {
     const size_t first = share(s_.out_h, blocks_, block), rows = share(s_.out_h, blocks_, block + 1) - first;
     const size_t in_vectors = s_.groups == 1 ? in_blocks_ : s_.groups * in_blocks_,
                  out_vectors = ceil_div(s_.out_channels / s_.groups, lanes_);
-    copy_window(x + (image * in_vectors + group * in_blocks_) * s_.in_h * s_.in_w * lanes_, first, rows, window);
-    const size_t y_plane = s_.out_h * s_.out_w * lanes_;
-    y += (image * s_.groups + group) * out_vectors * y_plane + first * s_.out_w * lanes_;
+    x.from += (image * in_vectors + group * in_blocks_) * s_.in_h * s_.in_w * lanes_;
+    copy_window(x, first, rows, window);
+    const size_t place = lanes_ * (raw_ ? sizeof(int32_t) : 1), y_plane = s_.out_h * s_.out_w * place;  // bytes
+    y += (image * s_.groups + group) * out_vectors * y_plane + first * s_.out_w * place;
     const bool flat = s_.taps() == 1;  // the pixels of all rows lie one behind the other
     const size_t width = flat ? rows * s_.out_w : s_.out_w, height = flat ? 1 : rows;
     const size_t most = static_cast<size_t>(kernels_.integer->rows), in_row = step_h_ * row_, in_pixel = step_w_ * pixel_;
@@ -132,11 +135,11 @@ class QuantizedConvKernel final : public Kernel {
     t.tap_count = taps_.size();
     t.groups = weights_.channel_groups();
     t.row_stride = static_cast<ptrdiff_t>(in_pixel);
-    t.pixel_stride = static_cast<ptrdiff_t>(lanes_);
+    t.pixel_stride = static_cast<ptrdiff_t>(place);
     t.vector_stride = static_cast<ptrdiff_t>(y_plane);
     const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
     for (size_t pair = share(weights_.pairs(), chunks_, chunk); pair < last; ++pair) {
-      requantization_.apply(t, group, pair * kPair);
+      requantization_.apply(t, group, pair * kPair, biases);
       t.w = weights_.panel(group, pair);
       t.vectors = std::min(kPair, out_vectors - pair * kPair);
       uint8_t* to = y + pair * kPair * y_plane;
@@ -146,9 +149,9 @@ class QuantizedConvKernel final : public Kernel {
         for (size_t i = 0; i < tiles; ++i) {
           const size_t from = share(width, tiles, i), count = two ? 2 * width : share(width, tiles, i + 1) - from;
           t.x[0] = window + row * in_row + from * in_pixel;
-          t.y[0] = to + (row * s_.out_w + from) * lanes_;
+          t.y[0] = to + (row * s_.out_w + from) * place;
           t.x[1] = two ? t.x[0] + in_row : t.x[0] + (count + 1) / 2 * in_pixel;
-          t.y[1] = two ? t.y[0] + s_.out_w * lanes_ : t.y[0] + (count + 1) / 2 * lanes_;
+          t.y[1] = t.y[0] + (two ? s_.out_w : (count + 1) / 2) * place;
           table[count](t);
         }
         row += two ? 2 : 1;
@@ -159,7 +162,7 @@ class QuantizedConvKernel final : public Kernel {
   ConvShape s_;
   const Kernels& kernels_;
   size_t lanes_;
-  ByteSource source_;
+  bool raw_;
   Requantization requantization_;
   IntegerWeights weights_;
   size_t in_blocks_ = 0, piece_ = 0, pixel_ = 0;  // vectors of input channels; bytes of one of them, and of a pixel, in the window
@@ -238,6 +241,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
 std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) { return std::make_unique<QuantizedDepthwiseKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
+    {"ConvInteger", "quantized_conv", estimate, prepare},
     {"QLinearConv", "quantized_conv", estimate, prepare},
     {"QLinearConv", "quantized_conv.depthwise", estimate_depthwise, prepare_depthwise},
     {"minnow.QuantizedConv", "quantized_conv", estimate, prepare},

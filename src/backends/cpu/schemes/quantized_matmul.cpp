@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// minnow.QuantizedMatMul and QLinearMatMul with a constant matrix B, exact: tiles of 32-bit sums over a copy of some rows of A.
+// minnow.QuantizedMatMul, QLinearMatMul and MatMulInteger with a constant matrix B, exact: tiles of 32-bit sums over a copy of some rows of
+// A.
 #include <algorithm>
 #include <cstring>
 
@@ -16,32 +17,32 @@ constexpr size_t kPair = 2;
 constexpr size_t kMostLanes = 16;
 
 Estimate estimate(const NodeView& node, const Device& device) {
-  if (!node.is_constant(kW)) return declined("B is not constant");
-  if (node.input_shape(kW).rank() != 2) return declined("B has rank {}, not 2", node.input_shape(kW).rank());
+  const FactorInputs inputs(node);
+  if (!node.is_constant(inputs.w)) return declined("B is not constant");
+  if (node.input_shape(inputs.w).rank() != 2) return declined("B has rank {}, not 2", node.input_shape(inputs.w).rank());
   if (node.output_shape(0).elements() == 0 || node.input_shape(kX).elements() == 0) return declined("a matrix is empty");
   const MatMulGeometry p = MatMulGeometry::of(node);
-  if (node.output(0).dtype != DType::u8 && node.output(0).dtype != DType::i8) return declined("the result is {}", node.output(0).dtype);
+  if (!inputs.raw && node.output(0).dtype != DType::u8 && node.output(0).dtype != DType::i8)
+    return declined("the result is {}", node.output(0).dtype);
   if (const std::string refusal = refusal_of_quantized(node, static_cast<size_t>(p.n), static_cast<size_t>(p.k)); !refusal.empty())
     return declined("{}", refusal);
   const double bytes = static_cast<double>(node.input_shape(kX).elements() + 2 * node.output_shape(0).elements());
   const double speed = 0.7 * integer_speed(*cpu_device(device).kernels);
-  return Estimate(
-      std::max(device.flop_time(2 * p.multiply_adds(), speed), device.byte_time(static_cast<double>(node.input_shape(kW).elements()))) +
-      device.byte_time(bytes) + 1e-6);
+  return Estimate(std::max(device.flop_time(2 * p.multiply_adds(), speed),
+                           device.byte_time(static_cast<double>(node.input_shape(inputs.w).elements()))) +
+                  device.byte_time(bytes) + 1e-6);
 }
 
 class QuantizedMatMulKernel final : public Kernel {
  public:
   explicit QuantizedMatMulKernel(PrepareContext& context)
       : kernels_(*cpu_device(context.device()).kernels),
-        k_(static_cast<size_t>(context.node().input_shape(kW)[0])),
-        n_(static_cast<size_t>(context.node().input_shape(kW)[1])),
+        place_(FactorInputs(context.node()).raw ? sizeof(int32_t) : 1),
+        k_(static_cast<size_t>(context.node().input_shape(FactorInputs(context.node()).w)[0])),
+        n_(static_cast<size_t>(context.node().input_shape(FactorInputs(context.node()).w)[1])),
         m_(static_cast<size_t>(context.node().input_shape(kX).elements()) / k_),
         requantization_(context.node(), n_, 1, kernels_),
         weights_(context.node(), kernels_, n_, k_, 1, 1, true) {
-    const Tensor& zero = context.node().contents(kXZero);
-    is_signed_ = zero.dtype() == DType::i8;
-    zero_point_ = is_signed_ ? int32_t{*zero.data<int8_t>()} : int32_t{*zero.data<uint8_t>()};
     weights_.prepare(context, requantization_);
     row_ = weights_.channel_groups() * kGroupBytes + kernels_.lanes * 2;  // whole vectors are written
     // A block of rows stays in half of L2; it does not depend on the number of threads.
@@ -54,18 +55,20 @@ class QuantizedMatMulKernel final : public Kernel {
   }
 
   void run(RunContext& context) noexcept override {
-    const uint8_t* x = context.in<uint8_t>(kX);
+    const ByteSource x = weights_.source(context);
+    const int32_t* biases = weights_.biases(context, requantization_, x);
     uint8_t* y = context.out<uint8_t>(0);
-    units_.run(context,
-               [&](size_t unit, float* scratch) { run_block(x, y, unit / chunks_, unit % chunks_, reinterpret_cast<uint8_t*>(scratch)); });
+    units_.run(context, [&](size_t unit, float* scratch) {
+      run_block(x, biases, y, unit / chunks_, unit % chunks_, reinterpret_cast<uint8_t*>(scratch));
+    });
   }
 
  private:
-  void run_block(const uint8_t* x, uint8_t* y, size_t block, size_t chunk, uint8_t* rows) const noexcept {
+  void run_block(const ByteSource& x, const int32_t* biases, uint8_t* y, size_t block, size_t chunk, uint8_t* rows) const noexcept {
     const size_t first = share(m_, blocks_, block), count = share(m_, blocks_, block + 1) - first, lanes = kernels_.lanes;
     const size_t piece = lanes * (weights_.form() == IntegerForm::bytes ? 1 : 2), whole = k_ / lanes, rest = k_ % lanes;
     for (size_t r = 0; r < count; ++r) {
-      ByteSource source{x + (first + r) * k_, is_signed_, zero_point_};
+      ByteSource source{x.from + (first + r) * k_, x.is_signed, x.zero_point};
       uint8_t* to = rows + r * row_;
       kernels_.integer->arrange(weights_.form(), source, lanes, whole, to, piece);
       if (!rest) continue;
@@ -77,40 +80,39 @@ class QuantizedMatMulKernel final : public Kernel {
     constexpr ptrdiff_t kNoTaps = 0;
     const IntegerTileFunction* table = weights_.form() == IntegerForm::bytes ? kernels_.integer->bytes : kernels_.integer->words;
     const size_t most = static_cast<size_t>(kernels_.integer->rows), tiles = ceil_div(count, most);
-    uint8_t edge[kMostIntegerRows * kPair * kMostLanes];
+    uint8_t edge[kMostIntegerRows * kPair * kMostLanes * sizeof(int32_t)];
     IntegerTile t{};
     t.taps = &kNoTaps;
     t.groups = weights_.channel_groups();
     t.row_stride = static_cast<ptrdiff_t>(row_);
-    t.vector_stride = static_cast<ptrdiff_t>(lanes);
+    t.vector_stride = static_cast<ptrdiff_t>(lanes * place_);
     const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
     for (size_t pair = share(weights_.pairs(), chunks_, chunk); pair < last; ++pair) {
-      requantization_.apply(t, 0, pair * kPair);
+      requantization_.apply(t, 0, pair * kPair, biases);
       t.w = weights_.panel(0, pair);
       const size_t column = pair * kPair * lanes, columns = std::min(kPair * lanes, n_ - column);
-      const bool narrow = columns < kPair * lanes;  // the last columns go through a buffer of whole vectors
-      const size_t stride = narrow ? kPair * lanes : n_;
+      const bool narrow = columns < kPair * lanes;                   // the last columns go through a buffer of whole vectors
+      const size_t stride = (narrow ? kPair * lanes : n_) * place_;  // bytes
       t.pixel_stride = static_cast<ptrdiff_t>(stride);
       for (size_t i = 0; i < tiles; ++i) {
         const size_t from = share(count, tiles, i), height = share(count, tiles, i + 1) - from, half = (height + 1) / 2;
-        uint8_t* to = y + (first + from) * n_ + column;
+        uint8_t* to = y + ((first + from) * n_ + column) * place_;
         t.x[0] = rows + from * row_;
         t.x[1] = t.x[0] + half * row_;
         t.y[0] = narrow ? edge : to;
         t.y[1] = t.y[0] + half * stride;
         table[height](t);
         if (narrow)
-          for (size_t r = 0; r < height; ++r) std::memcpy(to + r * n_, edge + r * stride, columns);
+          for (size_t r = 0; r < height; ++r) std::memcpy(to + r * n_ * place_, edge + r * stride, columns * place_);
       }
     }
   }
 
   const Kernels& kernels_;
+  size_t place_;  // bytes of a result
   size_t k_, n_, m_;
   Requantization requantization_;
   IntegerWeights weights_;
-  bool is_signed_ = false;
-  int32_t zero_point_ = 0;
   size_t row_ = 0, blocks_ = 1, chunks_ = 1;  // bytes of a row of A as it is arranged
   Units units_;
 };
@@ -118,6 +120,7 @@ class QuantizedMatMulKernel final : public Kernel {
 std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<QuantizedMatMulKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
+    {"MatMulInteger", "quantized_matmul", estimate, prepare},
     {"QLinearMatMul", "quantized_matmul", estimate, prepare},
     {"minnow.QuantizedMatMul", "quantized_matmul", estimate, prepare},
 };

@@ -14,7 +14,7 @@ constexpr size_t kFloatsPerTask = 16 << 10;
 Estimate estimate(const NodeView& node, const Device& device) {
   if (device.pack == 1 || node.input_shape(0).rank() < 2) return declined("there is no packed layout");
   const DType dtype = node.input_dtype(0);
-  if (dtype != DType::f32 && dtype != DType::u8 && dtype != DType::i8) return declined("the dtype is {}", dtype);
+  if (dtype != DType::f32 && dtype != DType::i32 && dtype != DType::u8 && dtype != DType::i8) return declined("the dtype is {}", dtype);
   const bool to_packed = node.require<std::string>("to") == "packed";
   const double bytes = static_cast<double>(device.bytes(dtype, node.input_shape(0), Layout::packed));
   Estimate estimate(2 * device.byte_time(2 * bytes) + 2e-7);

@@ -11,6 +11,7 @@ std::vector<std::span<const Scheme>> scheme_table() {
           conv_transpose_schemes(),
           elementwise_schemes(),
           fused_elementwise_schemes(),
+          integer_elementwise_schemes(),
           matmul_schemes(),
           movement_schemes(),
           normalization_schemes(),

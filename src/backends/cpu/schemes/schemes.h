@@ -16,6 +16,7 @@ std::span<const Scheme> conv_schemes();
 std::span<const Scheme> conv_transpose_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> fused_elementwise_schemes();
+std::span<const Scheme> integer_elementwise_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
 std::span<const Scheme> normalization_schemes();

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic and comparisons of two i32 or i64 tensors, and integers as f32, in plain loops that compilers make vectors of.
+#include <algorithm>
+#include <functional>
+#include <type_traits>
+
+#include "backends/cpu/cpu_device.h"
+#include "backends/cpu/schemes/elementwise_geometry.h"
+#include "backends/cpu/schemes/schemes.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr int64_t kElementsPerTask = 16 << 10;
+
+using RowFunction = void (*)(const void* a, bool a_moves, const void* b, bool b_moves, int64_t count, void* y);
+
+template <class T, class Y, class F>
+void row(const void* a, bool a_moves, const void* b, bool b_moves, int64_t count, void* y) {
+  const T *x = static_cast<const T*>(a), *z = static_cast<const T*>(b);
+  Y* to = static_cast<Y*>(y);
+  constexpr F kFunction{};
+  if (a_moves && b_moves)
+    for (int64_t i = 0; i < count; ++i) to[i] = kFunction(x[i], z[i]);
+  else if (a_moves)
+    for (int64_t i = 0; i < count; ++i) to[i] = kFunction(x[i], *z);
+  else
+    for (int64_t i = 0; i < count; ++i) to[i] = kFunction(*x, z[b_moves ? i : 0]);
+}
+
+// Wraps around, as the operators do.
+template <class T, class F>
+struct Wrapped {
+  constexpr T operator()(T a, T b) const {
+    return static_cast<T>(F{}(static_cast<std::make_unsigned_t<T>>(a), static_cast<std::make_unsigned_t<T>>(b)));
+  }
+};
+
+// Greater and GreaterOrEqual are Less and LessOrEqual of the operands in the other order.
+template <class T>
+RowFunction function_for(std::string_view op) {
+  if (op == "Add") return row<T, T, Wrapped<T, std::plus<>>>;
+  if (op == "Sub") return row<T, T, Wrapped<T, std::minus<>>>;
+  if (op == "Mul") return row<T, T, Wrapped<T, std::multiplies<>>>;
+  if (op == "Equal") return row<T, uint8_t, std::equal_to<>>;
+  return op == "Less" || op == "Greater" ? row<T, uint8_t, std::less<>> : row<T, uint8_t, std::less_equal<>>;
+}
+
+std::string geometry_of(const NodeView& node, const Device& device, Layout layout, ElementwiseGeometry& geometry) {
+  const DType dtype = node.input_dtype(0);
+  if (node.input_count() != 2 || !node.has_input(1)) return "there are not two inputs";
+  if ((dtype != DType::i32 && dtype != DType::i64) || node.input_dtype(1) != dtype) return format("the dtype is {}, not i32 or i64", dtype);
+  const Shape& y = node.output_shape(0);
+  if (y.elements() == 0) return "the output is empty";
+  if (layout == Layout::plain) return geometry.plain(node);
+  if (device.pack == 1 || y.rank() < 3 || node.output(0).dtype != DType::i32) return "the output has no packed layout";
+  return geometry.packed(node, device.pack);
+}
+
+Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
+  ElementwiseGeometry geometry;
+  if (const std::string refusal = geometry_of(node, device, layout, geometry); !refusal.empty()) return declined("{}", refusal);
+  const double elements = static_cast<double>(node.output_shape(0).elements());
+  Estimate result(device.byte_time(3 * elements * static_cast<double>(size_of(node.input_dtype(0)))) + elements * 0.3e-9 + 2e-7);
+  for (const ElementwiseGeometry::Source& source : geometry.sources) {
+    const bool whole = node.input_shape(source.input) == node.output_shape(0);
+    if (whole && result.overwrites < 0 && node.output(0).dtype == node.input_dtype(0)) result.overwrites = static_cast<int>(source.input);
+    const bool lanes = source.form == ElementwiseForm::lanes && source.channels.empty();
+    if (layout == Layout::packed && (whole || lanes)) result.packed_inputs |= uint64_t{1} << source.input;
+  }
+  if (layout == Layout::packed) result.packed_outputs = 1;
+  return result;
+}
+Estimate estimate_plain(const NodeView& node, const Device& device) { return estimate(node, device, Layout::plain); }
+Estimate estimate_packed(const NodeView& node, const Device& device) { return estimate(node, device, Layout::packed); }
+
+class IntegerKernel final : public Kernel {
+ public:
+  explicit IntegerKernel(PrepareContext& context)
+      : size_(size_of(context.node().input_dtype(0))),
+        place_(size_of(context.node().output(0).dtype)),
+        lanes_(context.device().pack),
+        function_(size_ == 4 ? function_for<int32_t>(context.node().op()) : function_for<int64_t>(context.node().op())) {
+    geometry_of(context.node(), context.device(), context.output_layout(0), geometry_);
+    if (context.node().op().starts_with("Greater")) std::swap(geometry_.sources[0], geometry_.sources[1]);
+    cuts_ = std::max<int64_t>(1, geometry_.row / kElementsPerTask);
+    rows_per_task_ = std::max<int64_t>(1, kElementsPerTask / geometry_.row);
+    for (const ElementwiseGeometry::Source& source : geometry_.sources) repeats_ |= source.form == ElementwiseForm::lanes;
+  }
+
+  void run(RunContext& context) noexcept override {
+    const int64_t groups = (geometry_.rows + rows_per_task_ - 1) / rows_per_task_;
+    context.parallel_for(static_cast<size_t>(groups * cuts_), [&](size_t task) {
+      const int64_t group = static_cast<int64_t>(task) / cuts_, cut = static_cast<int64_t>(task) % cuts_;
+      const int64_t last = std::min(geometry_.rows, (group + 1) * rows_per_task_);
+      // Cuts of the packed layout are whole pixels.
+      const int64_t unit = repeats_ ? lanes_ : 1, pieces = geometry_.row / unit;
+      const int64_t begin = pieces * cut / cuts_ * unit, end = pieces * (cut + 1) / cuts_ * unit;
+      for (int64_t r = group * rows_per_task_; r < last; ++r) {
+        char* y = context.out<char>(0) + static_cast<size_t>(r * geometry_.row + begin) * place_;
+        if (!repeats_) {
+          function_(at(context, 0, r, begin), moves(0), at(context, 1, r, begin), moves(1), end - begin, y);
+          continue;
+        }
+        for (int64_t i = begin; i < end; i += lanes_, y += static_cast<size_t>(lanes_) * place_)
+          function_(at(context, 0, r, i), moves_in_pixel(0), at(context, 1, r, i), moves_in_pixel(1), lanes_, y);
+      }
+    });
+  }
+
+ private:
+  bool moves(size_t s) const noexcept { return geometry_.sources[s].strides.back() != 0; }
+  bool moves_in_pixel(size_t s) const noexcept { return geometry_.sources[s].form != ElementwiseForm::scalar; }
+  const char* at(RunContext& context, size_t s, int64_t row, int64_t place) const noexcept {
+    const ElementwiseGeometry::Source& source = geometry_.sources[s];
+    const char* base = source.channels.empty() ? context.in<char>(source.input) : reinterpret_cast<const char*>(source.channels.data());
+    return base + static_cast<size_t>(geometry_.offset_of(source, row) + place * source.strides.back()) * size_;
+  }
+
+  ElementwiseGeometry geometry_;
+  size_t size_, place_;
+  int64_t lanes_, cuts_ = 1, rows_per_task_ = 1;
+  RowFunction function_;
+  bool repeats_ = false;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<IntegerKernel>(context); }
+
+// Cast to f32, in either layout.
+
+Estimate estimate_cast(const NodeView& node, const Device& device, Layout layout) {
+  const DType from = node.input_dtype(0);
+  if (node.output(0).dtype != DType::f32) return declined("the result is {}, not f32", node.output(0).dtype);
+  if (from != DType::i32 && from != DType::i64 && from != DType::u8 && from != DType::i8) return declined("the dtype is {}", from);
+  const bool has_layout = device.pack > 1 && node.output_shape(0).rank() >= 3 && from != DType::i64;
+  if (layout == Layout::packed && !has_layout) return declined("the tensor has no packed layout");
+  Estimate estimate(device.byte_time(8 * static_cast<double>(node.output_shape(0).elements())) + 2e-7);
+  if (layout == Layout::packed) estimate.packed_inputs = estimate.packed_outputs = 1;
+  return estimate;
+}
+Estimate estimate_cast_plain(const NodeView& node, const Device& device) { return estimate_cast(node, device, Layout::plain); }
+Estimate estimate_cast_packed(const NodeView& node, const Device& device) { return estimate_cast(node, device, Layout::packed); }
+
+template <class T>
+void to_floats(const void* x, size_t begin, size_t end, float* y) {
+  for (size_t i = begin; i < end; ++i) y[i] = static_cast<float>(static_cast<const T*>(x)[i]);
+}
+
+class CastKernel final : public Kernel {
+ public:
+  explicit CastKernel(PrepareContext& context)
+      : count_(context.device().bytes(DType::f32, context.node().output_shape(0), context.output_layout(0)) / sizeof(float)) {
+    switch (context.node().input_dtype(0)) {
+      case DType::i32:
+        function_ = to_floats<int32_t>;
+        break;
+      case DType::i64:
+        function_ = to_floats<int64_t>;
+        break;
+      case DType::u8:
+        function_ = to_floats<uint8_t>;
+        break;
+      default:
+        function_ = to_floats<int8_t>;
+    }
+  }
+  void run(RunContext& context) noexcept override {
+    const size_t each = kElementsPerTask;
+    context.parallel_for((count_ + each - 1) / each, [&](size_t task) {
+      function_(context.in<char>(0), task * each, std::min(count_, (task + 1) * each), context.out<float>(0));
+    });
+  }
+
+ private:
+  size_t count_;
+  void (*function_)(const void*, size_t, size_t, float*) = nullptr;
+};
+
+std::unique_ptr<Kernel> prepare_cast(PrepareContext& context) { return std::make_unique<CastKernel>(context); }
+
+#define MINNOW_INTEGER_ROWS(op) \
+  {op, "integers.packed", estimate_packed, prepare}, { op, "integers", estimate_plain, prepare }
+
+constexpr Scheme kSchemes[] = {
+    MINNOW_INTEGER_ROWS("Add"),
+    MINNOW_INTEGER_ROWS("Mul"),
+    MINNOW_INTEGER_ROWS("Sub"),
+    {"Cast", "integers.packed", estimate_cast_packed, prepare_cast},
+    {"Cast", "integers", estimate_cast_plain, prepare_cast},
+    {"Equal", "integers", estimate_plain, prepare},
+    {"Greater", "integers", estimate_plain, prepare},
+    {"GreaterOrEqual", "integers", estimate_plain, prepare},
+    {"Less", "integers", estimate_plain, prepare},
+    {"LessOrEqual", "integers", estimate_plain, prepare},
+};
+#undef MINNOW_INTEGER_ROWS
+
+}  // namespace
+
+std::span<const Scheme> integer_elementwise_schemes() { return kSchemes; }
+
+}  // namespace minnow::cpu
