@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "graph/model_file.h"
+#include "importers/caffe/caffe_layer.h"
 #include "importers/tflite/tflite_node.h"
 
 namespace minnow {
@@ -42,10 +43,17 @@ std::vector<ForeignOperator> tflite_operators() {
   return list;
 }
 
+std::vector<ForeignOperator> caffe_layers() {
+  std::vector<ForeignOperator> list;
+  for (const caffe::Rule& rule : caffe::all_rules()) list.push_back({rule.type, rule.build ? "" : "training only, left out"});
+  return list;
+}
+
 // Those with a magic number come first; the first that recognizes a file reads it.
 constexpr Format kFormats[] = {
     {"minnow", is_model_file, minnow_files, minnow_memory},
     {"tflite", looks_like_tflite, tflite_files, import_tflite, nullptr, tflite_operators},
+    {"caffe", looks_like_caffe, import_caffe, nullptr, nullptr, caffe_layers},
     {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
 };
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -49,5 +50,12 @@ std::unique_ptr<Graph> import_tflite(std::span<const std::byte> bytes, std::shar
                                      const ImportOptions& options = {});
 /// True where the bytes look like a TFLite model.
 bool looks_like_tflite(std::span<const std::byte> bytes);
+
+/// Reads a Caffe model of any generation: its network (.prototxt, the test phase) and its weights (.caffemodel), in either order. Image
+/// sizes stay open where no layer is tied to the file's. Throws IoError; InvalidModel where a file is wrong, or where the two do not fit,
+/// with the layer; Unsupported naming all layers that are missing.
+std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const ImportOptions& options = {});
+/// True where the bytes look like one of the two files.
+bool looks_like_caffe(std::span<const std::byte> bytes);
 
 }  // namespace minnow

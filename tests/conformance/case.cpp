@@ -66,6 +66,7 @@ struct CorpusSuite {
 constexpr CorpusSuite kCorpus[] = {
     {"corpus", "onnx", "model.onnx", 22},
     {"corpus-tflite", "tflite", "model.tflite", 26},
+    {"corpus-caffe", "caffe", "model.caffemodel", 10},
 };
 
 std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
@@ -85,6 +86,10 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
     one.data = corpus_dir() / format / one.name / "ref.npz";
     one.model = corpus_dir() / format / one.name / wanted.model;
     if (!fs::exists(one.model)) one.model = models_dir() / format / one.name / wanted.model;
+    if (format == "caffe") {
+      const fs::path folder = one.model.parent_path();
+      one.second_file = fs::exists(folder / "deploy.prototxt") ? folder / "deploy.prototxt" : folder / "model.prototxt";
+    }
     // Where activations are quantized while running, an engine that keeps more digits differs by parts of a step.
     one.tolerance = row.at("ops").contains("com.microsoft.DynamicQuantizeLSTM") ? 1e-3 : 1e-4;
     const auto spread = row.find("engine_spread");
@@ -117,7 +122,7 @@ std::vector<Case> find_cases(const std::string& suite, size_t& missing) {
     if (fs::is_directory(folder))
       for (const auto& entry : fs::directory_iterator(folder))
         if (fs::exists(entry.path() / "model.onnx"))
-          cases.push_back({suite, entry.path().filename().string(), entry.path() / "model.onnx", entry.path(), {}, {}, 0, 0});
+          cases.push_back({suite, entry.path().filename().string(), entry.path() / "model.onnx", entry.path(), {}, {}, {}, 0, 0});
   }
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
   return cases;
@@ -140,7 +145,17 @@ std::vector<DataSet> read_data(const Case& one, const Graph& graph) {
   const std::vector<std::string> input_names = names(one.input_names, "input"), output_names = names(one.output_names, "output");
   DataSet set;
   for (const auto& input : graph.inputs()) set.inputs.push_back(array("in_", input_names, input->name()));
-  for (const Value* output : graph.outputs()) set.outputs.push_back(array("out_", output_names, output->name()));
+  // Where the reference engine names some outputs in its own way, those that are left belong together in their order.
+  std::vector<std::string> left = output_names;
+  for (const Value* output : graph.outputs()) std::erase(left, output->name());
+  for (const Value* output : graph.outputs()) {
+    std::string name = output->name();
+    if (std::find(output_names.begin(), output_names.end(), name) == output_names.end() && !left.empty()) {
+      name = left.front();
+      left.erase(left.begin());
+    }
+    set.outputs.push_back(array("out_", output_names, name));
+  }
   const auto& first = graph.inputs()[0]->type.dims;
   if (graph.states().empty() || !first || set.inputs[0].tensor.shape().rank() != first->size() + 1) return {std::move(set)};
   // A model with states: the first dimension of every array counts the runs, one after the other.

@@ -18,6 +18,7 @@ struct DataSet {
 struct Case {
   std::string suite, name;
   std::filesystem::path model, data;                   // data: a folder of test_data_set_*, or a .npz
+  std::filesystem::path second_file;                   // of formats whose models are two files
   std::vector<std::string> input_names, output_names;  // of the .npz's arrays, in its order
   double tolerance = 0;                                // corpus: of max |a - b|, times max(1, max |b|)
   double spread = 0;                                   // corpus: how far two modes of the reference engine are apart
@@ -27,7 +28,8 @@ struct Case {
 /// Folder of the suites that the onnx package carries; MINNOW_ONNX_CASES names another.
 std::filesystem::path onnx_cases_dir();
 
-/// The cases of "node", "simple", "pytorch-converted", "pytorch-operator", "corpus" (its ONNX models) or "corpus-tflite", in order of their
+/// The cases of "node", "simple", "pytorch-converted", "pytorch-operator", "corpus" (its ONNX models) "corpus-caffe" or
+/// "corpus-tflite", in order of their
 /// names. `missing`: how many there should be whose files are not there.
 std::vector<Case> find_cases(const std::string& suite, size_t& missing);
 

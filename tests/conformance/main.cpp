@@ -63,10 +63,12 @@ std::map<std::string, Expectation> read_expectations(const std::string& backend)
 }
 
 std::unique_ptr<Graph> import_case(const Case& one, const ImportOptions& options) {
-  const auto file = os::MappedFile::open(one.model.string());
+  std::vector<std::string> paths = {one.model.string()};
+  if (!one.second_file.empty()) paths.push_back(one.second_file.string());
+  const auto file = os::MappedFile::open(paths[0]);
   const Format* format = recognize_format(file->bytes());
   if (!format) throw InvalidModel("{}: is in none of the known formats", one.model.filename().string());
-  return format->import_files({one.model.string()}, options);
+  return format->import_files(paths, options);
 }
 
 /// What is wrong; empty where the case passes.
@@ -224,7 +226,8 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  if (options.suites.empty()) options.suites = {"node", "simple", "pytorch-converted", "pytorch-operator", "corpus", "corpus-tflite"};
+  if (options.suites.empty())
+    options.suites = {"node", "simple", "pytorch-converted", "pytorch-operator", "corpus", "corpus-caffe", "corpus-tflite"};
   if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
     options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend +
                   (options.optimize ? "-optimized" : "") + ".xml";

@@ -21,7 +21,7 @@ double number_of(const TfliteNode& node, const std::map<std::string, FlexValue>&
 
 /// [n, ...] with zeros behind up to `size` rows.
 Expr filled_up(Parts& p, const Expr& x, const Expr& size) {
-  const int64_t rank = p.rank(x);
+  const int64_t rank = std::max<int64_t>(p.rank(x), 1);
   const Expr missing = p.op("Sub", {size, p.shape_of(x, 0, 1)});
   const Ints before(static_cast<size_t>(rank), 0), behind(static_cast<size_t>(rank - 1), 0);
   Exprs pads = {p.constant(before), missing};
@@ -71,7 +71,7 @@ Exprs import_detection_post_process(TfliteNode& node, Parts& p) {
     const Expr by_class = p.unsqueeze(p.transpose(scores, {1, 0}), {0});
     const Expr left =
         suppressed(p, all_boxes, by_class, p.constant({static_cast<int64_t>(number("detections_per_class", 100))}), overlap, least);
-    const Expr values = p.op("GatherND", {by_class, left});
+    const Expr values = p.vector(p.op("GatherND", {by_class, left}));
     const Exprs best = p.ops("TopK", {values, p.op("Min", {p.shape_of(values), p.constant({most})})}, 2);
     const Expr chosen = p.gather(left, best[1], 0);
     found_scores = best[0];

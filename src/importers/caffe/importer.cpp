@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// From layers and blobs to a graph.
+#include "importers/caffe/importer.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "importers/caffe/caffe_layer.h"
+#include "importers/onnx/wire.h"
+#include "ops/infer.h"
+#include "passes/rewrite.h"
+
+namespace minnow::caffe {
+namespace {
+
+bool is_data(const std::string& type) {
+  static constexpr std::string_view kTypes[] = {"Input",    "Data",      "ImageData",  "MemoryData",
+                                                "HDF5Data", "DummyData", "WindowData", "AnnotatedData"};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
+class Importer {
+ public:
+  Importer(Net net, std::map<std::string, std::vector<Blob>> blobs, const ImportOptions& options, std::string source)
+      : net_(std::move(net)),
+        blobs_(std::move(blobs)),
+        operators_(options.operators ? *options.operators : OperatorSet::builtin()),
+        source_(std::move(source)) {
+    warn_ = options.warn ? options.warn : [](std::string_view sentence) { log_message(sentence); };
+  }
+
+  std::unique_ptr<Graph> run();
+
+ private:
+  void add_input(GraphBuilder& builder, const std::string& name, const Ints& shape);
+  void add_data(GraphBuilder& builder, const Layer& layer);
+  void import_layer(Parts& parts, const Layer& layer);
+  void throw_refused() const;
+
+  Net net_;
+  std::map<std::string, std::vector<Blob>> blobs_;
+  const OperatorSet& operators_;
+  std::function<void(std::string_view)> warn_;
+  std::string source_;
+  SizeTable sizes_;
+  bool keeps_size_ = false;  // the network fits images of one size alone
+  std::unordered_map<std::string, Expr> values_;
+  std::vector<std::string> order_;           // of tops, as they were made last
+  std::unordered_set<std::string> read_;     // tops that a later layer reads
+  std::unordered_set<std::string> ignored_;  // labels and what training computes from them
+  std::unordered_set<std::string> names_;    // of values
+  std::map<std::string, std::pair<size_t, std::vector<std::string>>> missing_;
+  std::vector<std::string> refused_;
+};
+
+void Importer::add_input(GraphBuilder& builder, const std::string& name, const Ints& shape) {
+  if (values_.contains(name)) throw InvalidModel("{}: input \"{}\" is given twice", source_, name);
+  ValueType type = ValueType::tensor(DType::f32);
+  if (!shape.empty()) {
+    Shape checked(shape);
+    type.dims.emplace();
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] < 0) throw InvalidModel("{}: input \"{}\" has shape {}", source_, name, shape);
+      // Sizes in the file are a first choice; users run the net at others where it is not tied to one.
+      const bool open = !keeps_size_ && i >= 2 && shape.size() == 4;
+      type.dims->push_back(open
+                               ? Dim{-1, (i == 2 ? "height" : "width") + (values_.empty() ? std::string() : std::to_string(values_.size()))}
+                               : Dim{shape[i], {}});
+    }
+  }
+  names_.insert(name);
+  values_[name] = builder.wrap(&builder.graph().add_input(name, std::move(type)));
+}
+
+void Importer::add_data(GraphBuilder& builder, const Layer& layer) {
+  // Images come first, labels behind them are for training.
+  const std::vector<const Message*> shapes =
+      layer.message.message(layer.type == "Input" ? "input_param" : "dummy_data_param").messages("shape");
+  for (size_t i = 0; i < layer.tops.size(); ++i) {
+    if (layer.type != "Input" && i > 0) {
+      ignored_.insert(layer.tops[i]);
+      continue;
+    }
+    Ints shape = shapes.empty() ? Ints() : shapes[std::min(i, shapes.size() - 1)]->integers("dim");
+    if (layer.type == "MemoryData") {
+      const Message& data = layer.message.message("memory_data_param");
+      shape = {data.integer("batch_size", 1), data.integer("channels", 1), data.integer("height", 1), data.integer("width", 1)};
+    }
+    if (shape.empty()) {
+      const int64_t crop = layer.message.message("transform_param").integer("crop_size", 0);
+      if (crop > 0) shape = {1, 3, crop, crop};
+    }
+    if (shape.empty()) throw Unsupported("{}: layer \"{}\" ({}): does not tell the shape of its data", source_, layer.name, layer.type);
+    add_input(builder, layer.tops[i], shape);
+  }
+}
+
+void Importer::import_layer(Parts& p, const Layer& layer) {
+  const Rule* rule = find_rule(layer.type);
+  const std::string where = format("{}: layer \"{}\" ({})", source_, layer.name.substr(0, 200), layer.type.substr(0, 100));
+  const bool uses_ignored =
+      std::any_of(layer.bottoms.begin(), layer.bottoms.end(), [&](const std::string& name) { return ignored_.contains(name); });
+  if ((rule && !rule->build) || (uses_ignored && !(rule && layer.type.ends_with("Loss")))) {
+    for (const std::string& top : layer.tops) ignored_.insert(top);
+    return;
+  }
+  const auto found = blobs_.find(layer.name);
+  CaffeLayer node(p, layer, found == blobs_.end() ? nullptr : &found->second);
+  node.place = where;
+  for (const std::string& name : layer.bottoms) {
+    if (ignored_.contains(name)) continue;
+    const auto value = values_.find(name);
+    if (value == values_.end()) throw InvalidModel("{}: \"{}\" is used, but no layer before it makes it", where, name.substr(0, 200));
+    node.bottoms.push_back(value->second);
+    read_.insert(name);
+  }
+  p.builder().set_stem(layer.name);
+  Exprs made;
+  if (!rule) {
+    auto& [count, nodes] = missing_[layer.type];
+    if (++count <= 3) nodes.push_back(layer.name);
+  } else {
+    try {
+      made = rule->build(node, p);
+    } catch (const Unsupported& error) {
+      const std::string_view sentence = error.what();
+      refused_.push_back(sentence.starts_with(source_) ? std::string(sentence.substr(source_.size() + 2))
+                                                       : where.substr(source_.size() + 2) + ": " + std::string(sentence));
+    } catch (const InvalidModel& error) {
+      if (std::string_view(error.what()).starts_with(source_)) throw;
+      throw InvalidModel("{}: {}", where, error.what());
+    } catch (const TextError& error) {
+      throw InvalidModel("{}: {}", where, error.what);
+    }
+  }
+  for (size_t i = 0; i < layer.tops.size(); ++i) {
+    const std::string& top = layer.tops[i];
+    Expr value = i < made.size() ? made[i] : Expr();
+    if (!value) {
+      if (rule && refused_.empty() && missing_.empty()) throw InvalidModel("{}: has no top {}", where, i);
+      value = p.builder().op("caffe." + layer.type, {});  // only to go on
+    }
+    // In place means a new value of the same name; the last one keeps it.
+    values_[top] = value;
+    read_.erase(top);
+    std::erase(order_, top);
+    order_.push_back(top);
+  }
+}
+
+void Importer::throw_refused() const {
+  if (missing_.empty() && refused_.empty()) return;
+  std::string list;
+  for (const auto& [type, nodes] : missing_) {
+    list += (list.empty() ? "" : "; ") + type.substr(0, 200) + (nodes.first == 1 ? " (layer " : " (layers ");
+    for (size_t i = 0; i < nodes.second.size(); ++i) list += format("{}\"{}\"", i ? ", " : "", nodes.second[i]);
+    if (nodes.first > nodes.second.size()) list += format(" and {} more", nodes.first - nodes.second.size());
+    list += ')';
+  }
+  for (size_t i = 0; i < refused_.size() && i < 20; ++i) list += (list.empty() ? "" : "; ") + refused_[i];
+  throw Unsupported("{}: {} not supported: {}", source_, missing_.size() + refused_.size() == 1 ? "a layer is" : "layers are", list);
+}
+
+std::unique_ptr<Graph> Importer::run() {
+  auto graph = std::make_unique<Graph>();
+  graph->name = net_.name;
+  graph->source = source_;
+  for (const Layer& layer : net_.layers)
+    if (const Rule* rule = find_rule(layer.type); rule && rule->needs_size) keeps_size_ = true;
+  GraphBuilder builder(*graph);
+  Parts parts(builder, operators_, sizes_);
+  for (const NetInput& input : net_.inputs) add_input(builder, input.name, input.shape);
+  if (net_.layers.empty()) throw InvalidModel("{}: has no layers", source_);
+  for (const Layer& layer : net_.layers) {
+    if (is_data(layer.type))
+      add_data(builder, layer);
+    else
+      import_layer(parts, layer);
+  }
+  throw_refused();
+  // Outputs are what no later layer reads.
+  for (const std::string& top : order_) {
+    if (read_.contains(top)) continue;
+    const Expr value = values_.at(top);
+    const bool own = value.value()->producer() && !value.value()->is_graph_output();
+    Value& output = own ? *value.value() : *parts.op("Identity", {value}).value();
+    output.rename(names_.insert(top).second ? top : graph->fresh_name(top));
+    graph->add_output(output);
+  }
+  if (graph->outputs().empty()) throw InvalidModel("{}: has no outputs", source_);
+  graph->remove_unused_constants();
+  for (Node& node : graph->nodes())
+    for (size_t i = 0; i < node.output_count(); ++i)
+      if (node.output(i) && node.output(i)->type.dims)
+        for (Dim& dim : *node.output(i)->type.dims)
+          if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
+  infer_types(operators_, *graph);
+  graph->metadata.source_format = "caffe";
+  graph->metadata.producer = "Caffe";
+  verify(*graph);
+  return graph;
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> import_model(std::string_view prototxt, std::string_view caffemodel, const ImportOptions& options,
+                                    const std::string& prototxt_source, const std::string& caffemodel_source) {
+  std::map<std::string, std::vector<Blob>> blobs;
+  try {
+    blobs = read_blobs(caffemodel);
+  } catch (const onnx::WireError& error) {
+    throw InvalidModel("{}: is not a valid caffemodel: {}", caffemodel_source, error.what);
+  } catch (const TextError& error) {
+    throw InvalidModel("{}: is not a valid caffemodel: {}", caffemodel_source, error.what);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("{}: there is not enough memory to read it", caffemodel_source);
+  }
+  try {
+    return Importer(read_net(prototxt), std::move(blobs), options, prototxt_source).run();
+  } catch (const TextError& error) {
+    throw InvalidModel("{}: {}", prototxt_source, error.what);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory("{}: there is not enough memory to read it", prototxt_source);
+  }
+}
+
+}  // namespace minnow::caffe
+
+namespace minnow {
+
+namespace {
+
+std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string name_of_file(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == path.npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const ImportOptions& options) {
+  if (paths.size() != 2)
+    throw InvalidArgument("a Caffe model is two files, the network (.prototxt) and its weights (.caffemodel); {} were given: {}",
+                          paths.size(), paths);
+  const auto first = os::MappedFile::open(paths[0]), second = os::MappedFile::open(paths[1]);
+  const bool in_order = caffe::looks_like_prototxt(text_of(first->bytes()).substr(0, 65536));
+  if (!in_order && !caffe::looks_like_prototxt(text_of(second->bytes()).substr(0, 65536)))
+    throw InvalidModel("neither {} nor {} is the text of a Caffe network", paths[0], paths[1]);
+  const std::string names[] = {name_of_file(paths[0]), name_of_file(paths[1])};
+  const size_t net = in_order ? 0 : 1;
+  return caffe::import_model(text_of((in_order ? first : second)->bytes()), text_of((in_order ? second : first)->bytes()), options,
+                             options.source.empty() ? names[net] : options.source, names[1 - net]);
+}
+
+bool looks_like_caffe(std::span<const std::byte> bytes) {
+  return caffe::looks_like_prototxt(text_of(bytes)) || caffe::looks_like_caffemodel(text_of(bytes));
+}
+
+}  // namespace minnow

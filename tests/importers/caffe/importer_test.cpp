@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/error.h"
+#include "importers/caffe/caffe_layer.h"
+#include "importers/caffe/importer.h"
+#include "ops/evaluate.h"
+
+namespace minnow {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Wire format by hand: what a caffemodel is made of.
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string message(uint64_t field, const std::string& body) { return varint(field << 3 | 2) + varint(body.size()) + body; }
+std::string floats(std::initializer_list<float> values) {
+  return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
+}
+std::string blob(std::initializer_list<int64_t> shape, std::initializer_list<float> values) {
+  std::string dims;
+  for (int64_t dim : shape) dims += varint(static_cast<uint64_t>(dim));
+  return message(7, message(1, dims)) + message(5, floats(values));
+}
+std::string old_blob(std::initializer_list<float> values) {
+  return varint(1 << 3) + varint(1) + varint(2 << 3) + varint(1) + varint(3 << 3) + varint(1) + varint(4 << 3) + varint(values.size()) +
+         message(5, floats(values));
+}
+std::string layer(const std::string& name, std::initializer_list<std::string> blobs) {
+  std::string body = message(1, name);
+  for (const std::string& one : blobs) body += message(7, one);
+  return message(100, body);
+}
+
+std::unique_ptr<Graph> import_net(const std::string& text, const std::string& weights = {}) {
+  ImportOptions options;
+  options.warn = [](std::string_view) {};
+  return caffe::import_model(text, weights, options, "net.prototxt", "net.caffemodel");
+}
+std::vector<float> run(const Graph& graph, const Shape& shape, std::vector<float> x) {
+  const std::vector<Datum> inputs = {Datum(Tensor::of_f32(shape, x))};
+  const std::vector<Datum> outputs = evaluate(OperatorSet::builtin(), graph, inputs);
+  const Tensor& y = outputs.at(0).tensor;
+  return {y.data<float>(), y.data<float>() + y.elements()};
+}
+std::string error_of(const std::string& text, const std::string& weights = {}) {
+  try {
+    import_net(text, weights);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+constexpr char kInput[] = "input: 'x' input_shape { dim: 1 dim: 2 }\n";
+
+TEST(CaffeImporter, text_in_all_its_forms) {
+  const auto graph = import_net(R"(# a comment
+    name: "n" input: 'x'; input_shape < dim: [1, 2] >
+    layer { name: "a", type: "Power" bottom: "x" top: "y" power_param { scale: 2. shift: -1e0 } }
+    layer: { name: "b" type: "Eltwise" bottom: "y" bottom: "x" top: "z" eltwise_param { operation: MAX } })");
+  EXPECT_THAT(run(*graph, {1, 2}, {0, 3}), ElementsAre(0, 5));
+  EXPECT_EQ(graph->outputs()[0]->name(), "z");
+}
+
+TEST(CaffeImporter, layers_in_place_make_new_values) {
+  const auto graph = import_net(std::string(kInput) + R"(
+    layer { name: "a" type: "Power" bottom: "x" top: "y" power_param { shift: -2 } }
+    layer { name: "r" type: "ReLU" bottom: "y" top: "y" }
+    layer { name: "s" type: "Power" bottom: "y" top: "y" power_param { scale: 3 } })");
+  EXPECT_THAT(run(*graph, {1, 2}, {1, 4}), ElementsAre(0, 6));
+}
+
+TEST(CaffeImporter, weights_of_all_three_generations) {
+  const std::string now =
+      std::string(kInput) + R"(layer { name: "fc" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 1 } })";
+  const std::string weights = layer("fc", {blob({1, 2}, {2, 3}), blob({1}, {10})});
+  EXPECT_THAT(run(*import_net(now, weights), {1, 2}, {1, 1}), ElementsAre(15));
+  const std::string before = R"(input: "x" input_dim: 1 input_dim: 2 input_dim: 1 input_dim: 1
+    layers { name: "fc" type: INNER_PRODUCT bottom: "x" top: "y" inner_product_param { num_output: 1 } })";
+  const std::string old_weights = message(2, message(4, "fc") + message(6, old_blob({2, 3})) + message(6, old_blob({10})));
+  EXPECT_THAT(run(*import_net(before, old_weights), {1, 2, 1, 1}, {1, 1}), ElementsAre(15));
+  const std::string first = R"(input: "x" input_dim: 1 input_dim: 2 input_dim: 1 input_dim: 1
+    layers { layer { name: "fc" type: "innerproduct" num_output: 1 } bottom: "x" top: "y" })";
+  const std::string first_weights = message(2, message(1, message(1, "fc") + message(50, old_blob({2, 3})) + message(50, old_blob({10}))));
+  EXPECT_THAT(run(*import_net(first, first_weights), {1, 2, 1, 1}, {1, 1}), ElementsAre(15));
+}
+
+TEST(CaffeImporter, what_only_training_has_is_left_out) {
+  const auto graph = import_net(R"(
+    layer { name: "d" type: "Data" top: "x" top: "label" include { phase: TRAIN } }
+    layer { name: "d" type: "MemoryData" top: "x" top: "label" memory_data_param { batch_size: 1 channels: 2 height: 1 width: 1 } }
+    layer { name: "drop" type: "Dropout" bottom: "x" top: "x" }
+    layer { name: "t" type: "Power" bottom: "x" top: "t" exclude { phase: TEST } }
+    layer { name: "accuracy" type: "Accuracy" bottom: "x" bottom: "label" top: "accuracy" }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "x" bottom: "label" top: "loss" })");
+  ASSERT_EQ(graph->outputs().size(), 1u);
+  EXPECT_EQ(graph->outputs()[0]->name(), "loss");
+  EXPECT_EQ(graph->inputs().size(), 1u);
+  EXPECT_THAT(run(*graph, {1, 2, 1, 1}, {0, 0}), ElementsAre(0.5f, 0.5f));
+}
+
+TEST(CaffeImporter, pooling_rounds_up_and_padding_counts) {
+  const std::string head =
+      "input: 'x' input_shape { dim: 1 dim: 1 dim: 1 dim: 4 } layer { name: 'p' type: 'Pooling' bottom: 'x' top: 'y' pooling_param { ";
+  EXPECT_THAT(run(*import_net(head + "kernel_h: 1 kernel_w: 3 stride: 2 } }"), {1, 1, 1, 4}, {1, 2, 3, 4}), ElementsAre(3, 4));
+  EXPECT_THAT(run(*import_net(head + "pool: AVE kernel_h: 1 kernel_w: 3 stride: 2 } }"), {1, 1, 1, 4}, {1, 2, 3, 4}), ElementsAre(2, 3.5));
+  EXPECT_THAT(run(*import_net(head + "pool: AVE kernel_h: 1 kernel_w: 3 stride_h: 1 stride_w: 3 pad_h: 0 pad_w: 1 } }"), {1, 1, 1, 4},
+                  {3, 3, 3, 6}),
+              ElementsAre(2, 3));
+}
+
+TEST(CaffeImporter, a_layer_whose_weights_do_not_fit_is_named) {
+  const std::string net =
+      std::string(kInput) + R"(layer { name: "fc" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 3 } })";
+  EXPECT_THAT(
+      error_of(net, layer("fc", {blob({1, 2}, {2, 3}), blob({1}, {10})})),
+      HasSubstr("net.prototxt: layer \"fc\" (InnerProduct): blob 0 should have shape [3, 2], the caffemodel has one of shape [1, 2]"));
+  EXPECT_THAT(error_of(net, layer("other", {blob({1}, {1})})), HasSubstr("layer \"fc\" (InnerProduct): has no weights in the caffemodel"));
+}
+
+TEST(CaffeImporter, all_that_is_missing_is_told_at_once) {
+  const std::string text = error_of(std::string(kInput) + R"(
+    layer { name: "a" type: "Strange" bottom: "x" top: "y" }
+    layer { name: "b" type: "Odd" bottom: "y" top: "z" }
+    layer { name: "c" type: "Strange" bottom: "z" top: "u" })");
+  EXPECT_THAT(text, HasSubstr("layers are not supported: Odd (layer \"b\"); Strange (layers \"a\", \"c\")"));
+}
+
+TEST(CaffeImporter, errors_name_the_line) {
+  EXPECT_THAT(error_of("name: \"a\n"), HasSubstr("net.prototxt: line 1: a quoted text does not end"));
+  EXPECT_THAT(error_of("\nlayer { name: 'a' "), HasSubstr("line 2: a message does not end"));
+  EXPECT_THAT(error_of(std::string(kInput) + "layer { name: 'a' type: 'ReLU' bottom: 'q' top: 'y' }"),
+              HasSubstr("\"q\" is used, but no layer before it makes it"));
+}
+
+TEST(CaffeImporter, at_least_sixty_layers) {
+  size_t computed = 0;
+  for (const caffe::Rule& rule : caffe::all_rules()) computed += rule.build != nullptr;
+  EXPECT_GE(computed, 60u);
+}
+
+TEST(CaffeImporter, damaged_files_give_an_error_or_a_graph) {
+  const std::string text = std::string(kInput) + R"(
+    layer { name: "fc" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 3 } }
+    layer { name: "n" type: "BatchNorm" bottom: "y" top: "y" }
+    layer { name: "s" type: "Scale" bottom: "y" top: "y" scale_param { bias_term: true } })";
+  const std::string weights = layer("fc", {blob({3, 2}, {1, 2, 3, 4, 5, 6}), blob({3}, {1, 2, 3})}) +
+                              layer("n", {blob({3}, {1, 2, 3}), blob({3}, {1, 2, 3}), blob({1}, {1})}) +
+                              layer("s", {blob({3}, {1, 2, 3}), blob({3}, {1, 2, 3})});
+  EXPECT_NO_THROW(import_net(text, weights));
+  const auto try_both = [](const std::string& net, const std::string& numbers) {
+    try {
+      import_net(net, numbers);
+    } catch (const Error& error) {
+      EXPECT_NE(error.kind(), ErrorKind::internal) << error.what();
+    }
+  };
+  for (size_t size = 0; size < text.size(); ++size) try_both(text.substr(0, size), weights);
+  for (size_t size = 0; size < weights.size(); ++size) try_both(text, weights.substr(0, size));
+  std::mt19937 random(7);
+  for (int i = 0; i < 5000; ++i) {
+    std::string net = text, numbers = weights;
+    std::string& damaged = i % 2 ? net : numbers;
+    for (int k = 0; k < 1 + i % 3; ++k) damaged[random() % damaged.size()] = static_cast<char>(i % 2 ? 32 + random() % 95 : random());
+    try_both(net, numbers);
+  }
+}
+
+}  // namespace
+}  // namespace minnow
