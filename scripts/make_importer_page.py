@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "importers.md"
-FORMATS = {"tflite": "TFLite", "caffe": "Caffe"}
+FORMATS = {"tflite": "TFLite", "caffe": "Caffe", "tensorflow": "TensorFlow"}
 
 
 def page(minnow):

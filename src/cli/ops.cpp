@@ -97,7 +97,7 @@ void add_ops(CLI::App& app) {
   command->add_option("--backend", arguments->backend, "whose schemes to list")
       ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
-  command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: tflite, caffe");
+  command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: tflite, caffe, tensorflow");
   command->add_flag("--json", arguments->json, "print JSON, with the documentation");
   command->footer(
       "Schemes are the ways that the backend has to compute an operator; \"reference\" is the plain loop that every operator has,\n"

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "graph/model_file.h"
 #include "importers/caffe/caffe_layer.h"
+#include "importers/tensorflow/tf_node.h"
 #include "importers/tflite/tflite_node.h"
 
 namespace minnow {
@@ -43,6 +44,16 @@ std::vector<ForeignOperator> tflite_operators() {
   return list;
 }
 
+std::unique_ptr<Graph> tensorflow_files(const Paths& paths, const ImportOptions& options) {
+  return import_tensorflow(only_file(paths, "tensorflow"), options);
+}
+
+std::vector<ForeignOperator> tensorflow_operators() {
+  std::vector<ForeignOperator> list = {{"Const", ""}, {"Placeholder", ""}};
+  for (const tensorflow::Rule& rule : tensorflow::all_rules()) list.push_back({rule.op, ""});
+  return list;
+}
+
 std::vector<ForeignOperator> caffe_layers() {
   std::vector<ForeignOperator> list;
   for (const caffe::Rule& rule : caffe::all_rules()) list.push_back({rule.type, rule.build ? "" : "training only, left out"});
@@ -53,8 +64,9 @@ std::vector<ForeignOperator> caffe_layers() {
 constexpr Format kFormats[] = {
     {"minnow", is_model_file, minnow_files, minnow_memory},
     {"tflite", looks_like_tflite, tflite_files, import_tflite, nullptr, tflite_operators},
-    {"caffe", looks_like_caffe, import_caffe, nullptr, nullptr, caffe_layers},
     {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
+    {"tensorflow", looks_like_tensorflow, tensorflow_files, import_tensorflow, nullptr, tensorflow_operators},
+    {"caffe", looks_like_caffe, import_caffe, nullptr, nullptr, caffe_layers},
 };
 
 }  // namespace

@@ -58,4 +58,13 @@ std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const
 /// True where the bytes look like one of the two files.
 bool looks_like_caffe(std::span<const std::byte> bytes);
 
+/// Reads a frozen TensorFlow graph (GraphDef): constants in place of variables, functions put in line or made If and Loop. Outputs are the
+/// nodes that no other reads. Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are missing, with nodes.
+std::unique_ptr<Graph> import_tensorflow(const std::string& path, const ImportOptions& options = {});
+/// The same from memory, which is copied.
+std::unique_ptr<Graph> import_tensorflow(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                         const ImportOptions& options = {});
+/// True where the bytes look like such a graph.
+bool looks_like_tensorflow(std::span<const std::byte> bytes);
+
 }  // namespace minnow

@@ -67,6 +67,7 @@ constexpr CorpusSuite kCorpus[] = {
     {"corpus", "onnx", "model.onnx", 22},
     {"corpus-tflite", "tflite", "model.tflite", 26},
     {"corpus-caffe", "caffe", "model.caffemodel", 10},
+    {"corpus-tensorflow", "tensorflow", "frozen.pb", 14},
 };
 
 std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {

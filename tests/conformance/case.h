@@ -28,8 +28,8 @@ struct Case {
 /// Folder of the suites that the onnx package carries; MINNOW_ONNX_CASES names another.
 std::filesystem::path onnx_cases_dir();
 
-/// The cases of "node", "simple", "pytorch-converted", "pytorch-operator", "corpus" (its ONNX models) "corpus-caffe" or
-/// "corpus-tflite", in order of their
+/// The cases of "node", "simple", "pytorch-converted", "pytorch-operator", "corpus" (its ONNX models) "corpus-caffe",
+/// "corpus-tensorflow" or "corpus-tflite", in order of their
 /// names. `missing`: how many there should be whose files are not there.
 std::vector<Case> find_cases(const std::string& suite, size_t& missing);
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// TensorFlow's GraphDef: nodes with their attributes, and functions. Everything borrows the file's bytes.
+#pragma once
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "importers/onnx/wire.h"
+
+namespace minnow::tensorflow {
+
+/// TensorFlow's element type as Minnow's; undefined for strings, resources and variants. Quantized types are their integers.
+DType dtype_of(int64_t type) noexcept;
+
+/// A TensorProto. Throws onnx::WireError, and Unsupported for types without a dtype.
+Tensor read_tensor(std::string_view message);
+/// A TensorShapeProto: nothing where the rank is unknown, -1 for unknown sizes.
+std::optional<Ints> read_shape(std::string_view message);
+
+struct NodeDef {
+  std::string_view name, op;
+  std::vector<std::string_view> inputs;                     // with control inputs ("^name")
+  std::map<std::string_view, std::string_view> attributes;  // AttrValue messages
+};
+
+struct FunctionDef {
+  std::string_view name;
+  std::vector<std::string_view> inputs, outputs;  // argument names
+  std::vector<NodeDef> nodes;
+  std::map<std::string_view, std::string_view> results;  // output argument -> where it comes from
+};
+
+struct GraphDef {
+  std::vector<NodeDef> nodes;
+  std::map<std::string_view, FunctionDef> functions;
+};
+
+/// Throws onnx::WireError.
+GraphDef read_graph(std::string_view bytes);
+bool looks_like_graph(std::string_view head);
+
+}  // namespace minnow::tensorflow

@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of what becomes of TensorFlow's operators, and the rules: most are one call of what the channel-last formats share.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "importers/tensorflow/tf_node.h"
+
+namespace minnow::tensorflow {
+namespace {
+
+using Axes = Ints;
+
+// Elements by themselves.
+
+Exprs unary(TfNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0)})}; }
+Exprs binary(TfNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
+Exprs identity(TfNode& node, Parts&) { return {node.input(0)}; }
+Exprs identity_n(TfNode& node, Parts&) { return node.inputs; }
+Exprs nothing(TfNode&, Parts&) { return {}; }
+Exprs add_n(TfNode& node, Parts& p) { return {p.op("Sum", node.inputs)}; }
+Exprs not_equal(TfNode& node, Parts& p) { return {p.op("Not", {p.op("Equal", {node.input(0), node.input(1)})})}; }
+Exprs floor_div(TfNode& node, Parts& p) { return {p.floor_div(node.input(0), node.input(1))}; }
+Exprs floor_mod(TfNode& node, Parts& p) { return {p.floor_mod(node.input(0), node.input(1))}; }
+Exprs truncate_mod(TfNode& node, Parts& p) { return {p.op("Mod", {node.input(0), node.input(1)}, {{"fmod", int64_t{1}}})}; }
+Exprs squared_difference(TfNode& node, Parts& p) {
+  const Expr difference = p.op("Sub", {node.input(0), node.input(1)});
+  return {p.op("Mul", {difference, difference})};
+}
+Exprs square(TfNode& node, Parts& p) { return {p.op("Mul", {node.input(0), node.input(0)})}; }
+Exprs rsqrt(TfNode& node, Parts& p) { return {p.op("Reciprocal", {p.op("Sqrt", {node.input(0)})})}; }
+Exprs log1p(TfNode& node, Parts& p) { return {p.op("Log", {p.op("Add", {node.input(0), p.scalar(1, p.dtype(node.input(0)))})})}; }
+Exprs expm1(TfNode& node, Parts& p) { return {p.op("Sub", {p.op("Exp", {node.input(0)}), p.scalar(1, p.dtype(node.input(0)))})}; }
+Exprs div_no_nan(TfNode& node, Parts& p) {
+  const Expr zero = p.scalar(0, p.dtype(node.input(0))), none = p.op("Equal", {node.input(1), zero});
+  const Expr divisor = p.op("Where", {none, p.scalar(1, p.dtype(node.input(0))), node.input(1)});
+  return {p.op("Where", {none, zero, p.op("Div", {node.input(0), divisor})})};
+}
+Exprs relu6(TfNode& node, Parts& p) { return {p.clip(node.input(0), 0, 6)}; }
+Exprs leaky_relu(TfNode& node, Parts& p) { return {p.op("LeakyRelu", {node.input(0)}, {{"alpha", node.real("alpha", 0.2f)}})}; }
+Exprs atan2(TfNode& node, Parts& p) { return {p.atan2(node.input(0), node.input(1))}; }
+Exprs cast(TfNode& node, Parts& p) {
+  const DType to = node.type("DstT");
+  if (to == DType::undefined) node.refuse("its result is of no type that is supported");
+  return {p.cast(node.input(0), to)};
+}
+Exprs clip_by_value(TfNode& node, Parts& p) { return {p.op("Min", {p.op("Max", {node.input(0), node.input(1)}), node.input(2)})}; }
+Exprs select(TfNode& node, Parts& p) {
+  Expr condition = node.input(0);
+  const int64_t rank = p.rank(node.input(1));
+  if (node.def.op == "Select" && p.rank(condition) == 1 && rank > 1) {
+    Axes axes;
+    for (int64_t i = 1; i < rank; ++i) axes.push_back(i);
+    condition = p.unsqueeze(condition, axes);
+  }
+  return {p.op("Where", {condition, node.input(1), node.input(2)})};
+}
+Exprs bitwise(TfNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
+Exprs fake_quant(TfNode& node, Parts& p) {
+  const double bits = static_cast<double>(node.integer("num_bits", 8)), least = node.flag("narrow_range") ? 1 : 0,
+               most = std::exp2(bits) - 1;
+  const bool args = node.def.op == "FakeQuantWithMinMaxArgs";
+  const auto bound = [&](size_t i, const char* name, float fallback) {
+    if (args) return static_cast<double>(node.real(name, fallback));
+    const auto number = p.number(node.input(i));
+    if (!number) node.refuse("input {} is not constant", i);
+    return *number;
+  };
+  const double low = bound(1, "min", -6), high = bound(2, "max", 6);
+  if (!(low < high)) node.fail("a range from {} to {} is not valid", low, high);
+  const double scale = (high - low) / (most - least), zero = std::clamp(std::round(least - low / scale), least, most),
+               from = (least - zero) * scale;
+  const Expr inside = p.clip(node.input(0), from, (most - zero) * scale);
+  const Expr steps =
+      p.op("Floor", {p.op("Add", {p.op("Mul", {p.op("Sub", {inside, p.scalar(from)}), p.scalar(1 / scale)}), p.scalar(0.5)})});
+  return {p.op("Add", {p.op("Mul", {steps, p.scalar(scale)}), p.scalar(from)})};
+}
+Exprs dequantize(TfNode& node, Parts& p) {
+  const auto low = p.number(node.input(1)), high = p.number(node.input(2));
+  const std::string_view mode = node.text("mode", "MIN_COMBINED");
+  const DType from = p.dtype(node.input(0));
+  if (!low || !high) node.refuse("a range that is not constant is not supported");
+  if (from != DType::u8 || mode == "SCALED") node.refuse("mode {} of {} is not supported", mode, from);
+  const double scale = (*high - *low) / 255;
+  // TensorFlow's own kernel for bytes does not move the range in mode MIN_FIRST either.
+  return {p.op("Add", {p.op("Mul", {p.cast(node.input(0), DType::f32), p.scalar(scale)}), p.scalar(*low)})};
+}
+
+// Images.
+
+/// The image with channels last, and what was done turned back.
+Expr image_of(TfNode& node, Parts& p, const Expr& x, int64_t rank = 4) {
+  if (p.rank(x) < 0) x.value()->type.dims = std::vector<Dim>(static_cast<size_t>(rank));
+  return node.channels_first() ? p.channels_last(x) : x;
+}
+Expr turned_back(TfNode& node, Parts& p, const Expr& y) { return node.channels_first() ? p.channels_first(y) : y; }
+
+/// The entries of a list with one for each dimension that belong to the spatial ones.
+Ints spatial(TfNode& node, std::string_view name, size_t count) {
+  const Ints all = node.integers(name);
+  if (all.empty()) return Ints(count, 1);
+  if (all.size() != count + 2) node.fail("attribute \"{}\" has {} entries", name, all.size());
+  const size_t first = node.channels_first() ? 2 : 1;
+  for (size_t i = 0; i < all.size(); ++i)
+    if ((i < first || i >= first + count) && all[i] != 1) node.refuse("\"{}\" of {} is not supported", name, all);
+  return {all.begin() + static_cast<ptrdiff_t>(first), all.begin() + static_cast<ptrdiff_t>(first + count)};
+}
+SlidingWindow window_of(TfNode& node, size_t count, bool kernel) {
+  SlidingWindow window;
+  window.strides = spatial(node, "strides", count);
+  window.dilations = spatial(node, "dilations", count);
+  if (kernel) window.kernel = spatial(node, "ksize", count);
+  const std::string_view padding = node.text("padding");
+  window.same = padding == "SAME";
+  if (padding == "EXPLICIT") {
+    const Ints pads = node.integers("explicit_paddings");
+    if (pads.size() != 2 * (count + 2)) node.fail("explicit_paddings has {} entries", pads.size());
+    const size_t first = node.channels_first() ? 2 : 1;
+    for (size_t side = 0; side < 2; ++side)
+      for (size_t i = 0; i < count; ++i) window.pads.push_back(pads[2 * (first + i) + side]);
+  } else if (!window.same && padding != "VALID") {
+    node.fail("padding is \"{}\"", padding);
+  }
+  return window;
+}
+
+Exprs conv(TfNode& node, Parts& p) {
+  const size_t count = node.def.op == "Conv3D" ? 3 : 2;
+  const Expr x = image_of(node, p, node.input(0), static_cast<int64_t>(count) + 2);
+  // Weights [kernel..., in / groups, out].
+  const Expr w = p.transpose(node.input(1), count == 3 ? Ints{4, 3, 0, 1, 2} : Ints{3, 2, 0, 1});
+  SlidingWindow window = window_of(node, count, false);
+  for (size_t i = 0; i < count; ++i) window.kernel.push_back(p.dim(w, static_cast<int64_t>(i) + 2));
+  if (std::any_of(window.kernel.begin(), window.kernel.end(), [](int64_t size) { return size < 1; })) window.kernel.clear();
+  const int64_t channels = p.dim(x, -1), per_group = p.dim(w, 1);
+  const int64_t groups = channels > 0 && per_group > 0 && channels % per_group == 0 ? channels / per_group : 1;
+  return {turned_back(node, p, p.conv(x, w, Expr(), window, groups))};
+}
+Exprs depthwise_conv(TfNode& node, Parts& p) {
+  // Weights [H, W, C, multiplier].
+  const Expr x = image_of(node, p, node.input(0));
+  const int64_t height = p.dim(node.input(1), 0), width = p.dim(node.input(1), 1), channels = p.dim(node.input(1), 2),
+                multiplier = p.dim(node.input(1), 3);
+  if (height < 1 || width < 1 || channels < 1 || multiplier < 1) node.refuse("weights of unknown shape are not supported");
+  const Expr w = p.reshape(p.transpose(node.input(1), {2, 3, 0, 1}), Ints{channels * multiplier, 1, height, width});
+  SlidingWindow window = window_of(node, 2, false);
+  window.kernel = {height, width};
+  return {turned_back(node, p, p.conv(x, w, Expr(), window, channels))};
+}
+Exprs conv_transpose(TfNode& node, Parts& p) {
+  // Sizes, weights [kernel..., out, in], data.
+  const size_t count = node.def.op == "Conv3DBackpropInputV2" ? 3 : 2;
+  const Expr x = image_of(node, p, node.input(2), static_cast<int64_t>(count) + 2);
+  const Expr w = p.transpose(node.input(1), count == 3 ? Ints{4, 3, 0, 1, 2} : Ints{3, 2, 0, 1});
+  Ints size;
+  if (const auto known = p.ints(node.input(0))) {
+    const size_t first = node.channels_first() && known->size() == count + 2 ? 2 : known->size() == count ? 0 : 1;
+    if (known->size() < first + count) node.fail("its sizes are {}", *known);
+    size.assign(known->begin() + static_cast<ptrdiff_t>(first), known->begin() + static_cast<ptrdiff_t>(first + count));
+  }
+  const SlidingWindow window = window_of(node, count, false);
+  return {turned_back(node, p, p.conv_transpose(x, w, Expr(), window, size))};
+}
+Exprs pool(TfNode& node, Parts& p) {
+  const size_t count = node.def.op.ends_with("3D") ? 3 : 2;
+  const Expr x = image_of(node, p, node.input(0), static_cast<int64_t>(count) + 2);
+  return {turned_back(node, p, p.pool(node.rule->target, x, window_of(node, count, true)))};
+}
+Exprs bias_add(TfNode& node, Parts& p) {
+  const int64_t rank = p.rank(node.input(0));
+  Expr bias = node.input(1);
+  if (node.channels_first() && rank > 2) {
+    Axes axes;
+    for (int64_t i = 1; i < rank - 1; ++i) axes.push_back(i);
+    bias = p.unsqueeze(bias, axes);
+  }
+  return {p.op("Add", {node.input(0), bias})};
+}
+Exprs fused_batch_norm(TfNode& node, Parts& p) {
+  if (node.flag("is_training", true)) node.refuse("training mode is not supported");
+  const Expr x = image_of(node, p, node.input(0));
+  const Expr first = p.channels_first(x);
+  const Expr y = p.op("BatchNormalization", {first, node.input(1), node.input(2), node.input(3), node.input(4)},
+                      {{"epsilon", node.real("epsilon", 1e-4f)}});
+  return {turned_back(node, p, p.channels_last(y)), node.input(3), node.input(4), node.input(3), node.input(4), node.input(3)};
+}
+Exprs resize(TfNode& node, Parts& p) {
+  const Expr x = image_of(node, p, node.input(0));
+  const Parts::Grid grid = node.flag("align_corners")        ? Parts::Grid::align_corners
+                           : node.flag("half_pixel_centers") ? Parts::Grid::half_pixel
+                                                             : Parts::Grid::asymmetric;
+  const bool bilinear = node.def.op == "ResizeBilinear";
+  const Expr y = p.resize(bilinear ? p.cast(x, DType::f32) : x, node.input(1), bilinear, grid);
+  return {y};
+}
+Exprs space_to_depth(TfNode& node, Parts& p) {
+  return {turned_back(node, p, p.space_to_depth(image_of(node, p, node.input(0)), node.integer("block_size", 0)))};
+}
+Exprs depth_to_space(TfNode& node, Parts& p) {
+  return {turned_back(node, p, p.depth_to_space(image_of(node, p, node.input(0)), node.integer("block_size", 0)))};
+}
+Exprs space_to_batch(TfNode& node, Parts& p) { return {p.space_to_batch(node.input(0), node.ints(1), node.input(2))}; }
+Exprs batch_to_space(TfNode& node, Parts& p) { return {p.batch_to_space(node.input(0), node.ints(1), node.input(2))}; }
+Exprs lrn(TfNode& node, Parts& p) {
+  return {p.local_response_normalization(image_of(node, p, node.input(0)), node.integer("depth_radius", 5), node.real("bias", 1),
+                                         node.real("alpha", 1), node.real("beta", 0.5f))};
+}
+Exprs l2_loss(TfNode& node, Parts& p) {
+  return {p.op("Mul", {p.op("ReduceSumSquare", {node.input(0)}, {{"keepdims", int64_t{0}}}), p.scalar(0.5, p.dtype(node.input(0)))})};
+}
+
+// Products.
+
+Exprs matmul(TfNode& node, Parts& p) {
+  const Expr a = node.flag("transpose_a") ? p.swap_last(node.input(0)) : node.input(0);
+  const Expr b = node.flag("transpose_b") ? p.swap_last(node.input(1)) : node.input(1);
+  return {p.op("MatMul", {a, b})};
+}
+Exprs batch_matmul(TfNode& node, Parts& p) {
+  const Expr a = node.flag("adj_x") ? p.swap_last(node.input(0)) : node.input(0),
+             b = node.flag("adj_y") ? p.swap_last(node.input(1)) : node.input(1);
+  return {p.op("MatMul", {a, b})};
+}
+Exprs einsum(TfNode& node, Parts& p) { return {p.op("Einsum", node.inputs, {{"equation", std::string(node.text("equation"))}})}; }
+Exprs softmax(TfNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0)}, {{"axis", int64_t{-1}}})}; }
+
+// Shapes.
+
+Exprs reshape(TfNode& node, Parts& p) { return {p.reshape(node.input(0), node.input(1))}; }
+Exprs squeeze(TfNode& node, Parts& p) {
+  Ints axes = node.integers("squeeze_dims");
+  if (axes.empty()) axes = node.integers("axis");
+  if (axes.empty()) return {p.op("Squeeze", {node.input(0)})};
+  return {p.squeeze(node.input(0), axes)};
+}
+Exprs expand_dims(TfNode& node, Parts& p) { return {p.unsqueeze(node.input(0), {node.scalar(1)})}; }
+Exprs transpose(TfNode& node, Parts& p) {
+  Ints perm = node.ints(1);
+  for (int64_t& axis : perm)
+    if (axis < 0) axis += static_cast<int64_t>(perm.size());
+  return {p.transpose(node.input(0), perm)};
+}
+Exprs concat(TfNode& node, Parts& p) {
+  const bool axis_first = node.def.op == "Concat";
+  if (node.input_count() < 2) node.fail("has {} inputs", node.input_count());
+  const size_t axis = axis_first ? 0 : node.input_count() - 1;
+  const Exprs parts(node.inputs.begin() + (axis_first ? 1 : 0), node.inputs.end() - (axis_first ? 0 : 1));
+  return {p.concat(parts, node.scalar(axis))};
+}
+Exprs pack(TfNode& node, Parts& p) {
+  const int64_t rank = p.rank(node.input(0));
+  int64_t axis = node.integer("axis", 0);
+  if (axis < 0 && rank < 0) node.refuse("a tensor of unknown rank is not supported");
+  if (axis < 0) axis += rank + 1;
+  Exprs parts;
+  for (const Expr& x : node.inputs) parts.push_back(p.unsqueeze(x, {axis}));
+  return {p.concat(parts, axis)};
+}
+Exprs unpack(TfNode& node, Parts& p) {
+  const int64_t axis = node.integer("axis", 0), count = node.integer("num", 0);
+  if (count < 1 || count > 100000) node.fail("has {} results", count);
+  if (count == 1) return {p.squeeze(node.input(0), {axis})};
+  Exprs parts = p.ops("Split", {node.input(0)}, static_cast<size_t>(count), {{"axis", axis}, {"num_outputs", count}});
+  for (Expr& part : parts) part = p.squeeze(part, {axis});
+  return parts;
+}
+Exprs split(TfNode& node, Parts& p) {
+  const int64_t count = node.integer("num_split", 1);
+  if (count < 1 || count > 100000) node.fail("has {} results", count);
+  if (node.def.op == "SplitV") {
+    const Expr x = node.input(0);
+    const int64_t axis = node.scalar(2);
+    Ints sizes = node.ints(1);
+    int64_t rest = p.dim(x, axis);
+    for (int64_t size : sizes) rest -= std::max<int64_t>(size, 0);
+    for (int64_t& size : sizes)
+      if (size < 0) {
+        if (p.dim(x, axis) < 0) node.refuse("a split of unknown size is not supported");
+        size = rest;
+      }
+    return p.ops("Split", {x, p.constant(sizes)}, sizes.size(), {{"axis", axis}});
+  }
+  if (count == 1) return {node.input(1)};
+  return p.ops("Split", {node.input(1)}, static_cast<size_t>(count), {{"axis", node.scalar(0)}, {"num_outputs", count}});
+}
+Exprs slice(TfNode& node, Parts& p) {
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  const auto begin = p.ints(node.input(1)), size = p.ints(node.input(2));
+  if (begin && size && begin->size() == size->size()) {
+    Ints ends, axes;
+    for (size_t i = 0; i < begin->size(); ++i) {
+      ends.push_back((*size)[i] < 0 ? kEnd : (*begin)[i] + (*size)[i]);
+      axes.push_back(static_cast<int64_t>(i));
+    }
+    return {p.slice(node.input(0), *begin, ends, axes)};
+  }
+  const Expr starts = p.vector(p.i64(node.input(1))), sizes = p.vector(p.i64(node.input(2)));
+  const Expr ends = p.op("Where", {p.op("Less", {sizes, p.constant({0})}), p.constant({kEnd}), p.op("Add", {starts, sizes})});
+  const Expr y = p.op("Slice", {node.input(0), starts, ends});
+  if (const int64_t rank = p.rank(node.input(0)); rank >= 0 && !y.value()->type.dims)
+    y.value()->type.dims = std::vector<Dim>(static_cast<size_t>(rank));
+  return {y};
+}
+Exprs strided_slice(TfNode& node, Parts& p) {
+  Parts::SliceMasks masks;
+  masks.begin = node.integer("begin_mask", 0);
+  masks.end = node.integer("end_mask", 0);
+  masks.ellipsis = node.integer("ellipsis_mask", 0);
+  masks.new_axis = node.integer("new_axis_mask", 0);
+  masks.shrink = node.integer("shrink_axis_mask", 0);
+  return {p.strided_slice(node.input(0), node.input(1), node.input(2), node.ints(3), masks)};
+}
+Exprs pad(TfNode& node, Parts& p) { return {p.pad(node.input(0), node.input(1), node.input_count() > 2 ? node.input(2) : Expr())}; }
+Exprs mirror_pad(TfNode& node, Parts& p) {
+  if (node.text("mode") == "SYMMETRIC") return {p.pad_symmetric(node.input(0), node.ints(1))};
+  return {p.pad(node.input(0), node.input(1), Expr(), "reflect")};
+}
+Exprs gather(TfNode& node, Parts& p) {
+  if (node.def.op == "Gather") return {p.gather(node.input(0), node.input(1), 0)};
+  return {p.gather_batched(node.input(0), node.input(1), node.scalar(2), node.integer("batch_dims", 0))};
+}
+Exprs gather_nd(TfNode& node, Parts& p) { return {p.op("GatherND", {node.input(0), p.i64(node.input(1))})}; }
+Exprs scatter_nd(TfNode& node, Parts& p) { return {p.scatter_nd(node.input(0), node.input(1), node.input(2))}; }
+Exprs tensor_scatter(TfNode& node, Parts& p) {
+  Attributes attributes;
+  if (!node.rule->target.empty()) attributes.set("reduction", std::string(node.rule->target));
+  return {p.op("ScatterND", {node.input(0), p.i64(node.input(1)), node.input(2)}, std::move(attributes))};
+}
+Exprs shape(TfNode& node, Parts& p) { return {p.cast(p.shape_of(node.input(0)), node.type("out_type", DType::i32))}; }
+Exprs shape_n(TfNode& node, Parts& p) {
+  Exprs all;
+  for (const Expr& x : node.inputs) all.push_back(p.cast(p.shape_of(x), node.type("out_type", DType::i32)));
+  return all;
+}
+Exprs size(TfNode& node, Parts& p) { return {p.cast(p.op("Size", {node.input(0)}), node.type("out_type", DType::i32))}; }
+Exprs rank(TfNode& node, Parts& p) {
+  const int64_t count = p.rank(node.input(0));
+  if (count >= 0) return {p.scalar(static_cast<double>(count), DType::i32)};
+  return {p.cast(p.op("Size", {p.op("Shape", {node.input(0)})}), DType::i32)};
+}
+Exprs fill(TfNode& node, Parts& p) { return {p.op("Expand", {node.input(1), p.i64(node.input(0))})}; }
+Exprs broadcast_to(TfNode& node, Parts& p) { return {p.op("Expand", {node.input(0), p.i64(node.input(1))})}; }
+Exprs broadcast_args(TfNode& node, Parts& p) {
+  return {p.cast(p.broadcast_shapes(p.i64(node.input(0)), p.i64(node.input(1))), p.dtype(node.input(0)))};
+}
+Exprs zeros_like(TfNode& node, Parts& p) {
+  return {p.fill(p.shape_of(node.input(0)), node.def.op == "OnesLike" ? 1 : 0, p.dtype(node.input(0)))};
+}
+Exprs range(TfNode& node, Parts& p) {
+  const auto scalar = [&](size_t i) { return p.reshape(node.input(i), Ints{}); };
+  return {p.op("Range", {scalar(0), scalar(1), scalar(2)})};
+}
+Exprs tile(TfNode& node, Parts& p) { return {p.op("Tile", {node.input(0), p.i64(node.input(1))})}; }
+Exprs one_hot(TfNode& node, Parts& p) {
+  return {p.one_hot(node.input(0), node.input(1), p.reshape(node.input(2), Ints{}), p.reshape(node.input(3), Ints{}),
+                    node.integer("axis", -1))};
+}
+Exprs reduce(TfNode& node, Parts& p) {
+  Expr x = node.input(0);
+  const bool logic = p.dtype(x) == DType::boolean;
+  if (logic) x = p.cast(x, DType::u8);
+  Attributes attributes{{"keepdims", int64_t{node.flag("keep_dims")}}};
+  const Expr axes = p.vector(p.i64(node.input(1)));
+  if (const auto known = p.ints(axes); known && known->empty()) attributes.set("noop_with_empty_axes", int64_t{1});
+  const Expr y = p.op(node.rule->target, {x, axes}, std::move(attributes));
+  return {logic ? p.cast(y, DType::boolean) : y};
+}
+Exprs arg_extreme(TfNode& node, Parts& p) {
+  const int64_t axis = node.input_count() > 1 ? node.scalar(1) : 0;
+  return {
+      p.cast(p.op(node.rule->target, {node.input(0)}, {{"axis", axis}, {"keepdims", int64_t{0}}}), node.type("output_type", DType::i64))};
+}
+Exprs top_k(TfNode& node, Parts& p) {
+  const Expr k = node.def.op == "TopK" ? p.constant({node.integer("k", 1)}) : p.vector(p.i64(node.input(1)));
+  Exprs made = p.ops("TopK", {node.input(0), k}, 2);
+  made[1] = p.cast(made[1], node.type("index_type", DType::i32));
+  return made;
+}
+Exprs cumulative(TfNode& node, Parts& p) {
+  return {p.op("CumSum", {node.input(0), p.reshape(p.i64(node.input(1)), Ints{})},
+               {{"exclusive", int64_t{node.flag("exclusive")}}, {"reverse", int64_t{node.flag("reverse")}}})};
+}
+Exprs reverse(TfNode& node, Parts& p) { return {p.reverse(node.input(0), node.ints(1))}; }
+Exprs reverse_sequence(TfNode& node, Parts& p) {
+  const int64_t time = node.integer("seq_dim", 0), batch = node.integer("batch_dim", 0);
+  if (time > 1 || batch > 1 || time == batch) node.refuse("dimensions {} and {} are not supported", time, batch);
+  return {p.op("ReverseSequence", {node.input(0), p.i64(node.input(1))}, {{"batch_axis", batch}, {"time_axis", time}})};
+}
+Exprs where(TfNode& node, Parts& p) {
+  const Expr x = node.input(0);
+  const Expr condition = p.dtype(x) == DType::boolean ? x : p.op("Not", {p.op("Equal", {x, p.scalar(0, p.dtype(x))})});
+  return {p.transpose(p.op("NonZero", {condition}), {1, 0})};
+}
+Exprs matrix_diag(TfNode& node, Parts& p) { return {p.matrix_diag(node.input(0))}; }
+Exprs matrix_set_diag(TfNode& node, Parts& p) { return {p.matrix_set_diag(node.input(0), node.input(1))}; }
+Exprs segment(TfNode& node, Parts& p) {
+  const std::string_view target = node.rule->target;
+  const Parts::Segment join = target == "add"   ? Parts::Segment::sum
+                              : target == "mul" ? Parts::Segment::product
+                              : target == "max" ? Parts::Segment::largest
+                                                : Parts::Segment::smallest;
+  return {p.segment(node.input(0), node.input(1), node.input(2), join)};
+}
+Exprs segment_sum(TfNode& node, Parts& p) {
+  const Expr last = p.op("ReduceMax", {p.i64(node.input(1))}, {{"keepdims", int64_t{0}}});
+  return {p.segment(node.input(0), node.input(1), p.op("Add", {last, p.scalar(1, DType::i64)}), Parts::Segment::sum)};
+}
+Exprs unique(TfNode& node, Parts& p) {
+  const Exprs made = p.ops("Unique", {node.input(0)}, 3, {{"sorted", int64_t{0}}});
+  return {made[0], p.cast(made[2], node.type("out_idx", DType::i32))};
+}
+Exprs invert_permutation(TfNode& node, Parts& p) {
+  const Expr places = p.i64(node.input(0));
+  const Expr numbers = p.op("Range", {p.scalar(0, DType::i64), p.op("Size", {places}), p.scalar(1, DType::i64)});
+  return {p.cast(p.op("ScatterElements", {numbers, places, numbers}), p.dtype(node.input(0)))};
+}
+Exprs band_part(TfNode& node, Parts& p) {
+  const int64_t lower = node.scalar(1), upper = node.scalar(2);
+  Expr y = node.input(0);
+  if (lower >= 0) y = p.op("Trilu", {y, p.scalar(static_cast<double>(-lower), DType::i64)}, {{"upper", int64_t{1}}});
+  if (upper >= 0) y = p.op("Trilu", {y, p.scalar(static_cast<double>(upper), DType::i64)}, {{"upper", int64_t{0}}});
+  return {y};
+}
+Exprs random_like(TfNode& node, Parts& p) { return {p.op(node.rule->target, {p.fill(node.input(0), 0, node.type("dtype", DType::f32))})}; }
+Exprs bitcast(TfNode& node, Parts& p) {
+  const DType to = node.type("type"), from = p.dtype(node.input(0));
+  if (to == DType::undefined || size_of(to) != size_of(from)) node.refuse("elements of {} cannot become {}", from, to);
+  return {p.op("BitCast", {node.input(0)}, {{"to", static_cast<int64_t>(to)}})};
+}
+
+// Detection.
+
+Exprs non_max_suppression(TfNode& node, Parts& p) {
+  const bool has_score = node.def.op != "NonMaxSuppression" && node.def.op != "NonMaxSuppressionV2";
+  const Expr overlap = node.def.op == "NonMaxSuppression" ? p.scalar(static_cast<double>(node.real("iou_threshold", 0.5f))) : node.input(3);
+  Exprs inputs = {p.unsqueeze(node.input(0), {0}), p.unsqueeze(node.input(1), {0, 1}), p.vector(p.i64(node.input(2))), p.vector(overlap)};
+  if (has_score) inputs.push_back(p.vector(node.input(4)));
+  const Expr found = p.op("NonMaxSuppression", inputs);
+  return {p.cast(p.vector(p.slice(found, {2}, {3}, {1})), DType::i32)};
+}
+
+// Functions.
+
+Exprs call(TfNode& node, Parts&) { return node.host.call(node, node.function("f"), node.inputs); }
+Exprs branch(TfNode& node, Parts& p) {
+  Expr condition = node.input(0);
+  if (p.dtype(condition) != DType::boolean) condition = p.op("Not", {p.op("Equal", {condition, p.scalar(0, p.dtype(condition))})});
+  return node.host.branch(node, condition, node.function("then_branch"), node.function("else_branch"),
+                          Exprs(node.inputs.begin() + 1, node.inputs.end()));
+}
+Exprs loop(TfNode& node, Parts&) { return node.host.loop(node, node.function("cond"), node.function("body")); }
+
+constexpr Rule kRules[] = {
+    {"Abs", unary, "Abs"},
+    {"Acos", unary, "Acos"},
+    {"Acosh", unary, "Acosh"},
+    {"Add", binary, "Add"},
+    {"AddN", add_n},
+    {"AddV2", binary, "Add"},
+    {"All", reduce, "ReduceMin"},
+    {"Any", reduce, "ReduceMax"},
+    {"ArgMax", arg_extreme, "ArgMax"},
+    {"ArgMin", arg_extreme, "ArgMin"},
+    {"Asin", unary, "Asin"},
+    {"Asinh", unary, "Asinh"},
+    {"Assert", nothing},
+    {"Atan", unary, "Atan"},
+    {"Atan2", atan2},
+    {"Atanh", unary, "Atanh"},
+    {"AvgPool", pool, "AveragePool"},
+    {"AvgPool3D", pool, "AveragePool"},
+    {"BatchMatMul", batch_matmul},
+    {"BatchMatMulV2", batch_matmul},
+    {"BatchMatMulV3", batch_matmul},
+    {"BatchToSpaceND", batch_to_space},
+    {"BiasAdd", bias_add},
+    {"BiasAddV1", binary, "Add"},
+    {"Bitcast", bitcast},
+    {"BitwiseAnd", bitwise, "BitwiseAnd"},
+    {"BitwiseOr", bitwise, "BitwiseOr"},
+    {"BitwiseXor", bitwise, "BitwiseXor"},
+    {"BroadcastArgs", broadcast_args},
+    {"BroadcastTo", broadcast_to},
+    {"Cast", cast},
+    {"Ceil", unary, "Ceil"},
+    {"CheckNumerics", identity},
+    {"ClipByValue", clip_by_value},
+    {"Concat", concat},
+    {"ConcatV2", concat},
+    {"Conv2D", conv},
+    {"Conv2DBackpropInput", conv_transpose},
+    {"Conv3D", conv},
+    {"Conv3DBackpropInputV2", conv_transpose},
+    {"Cos", unary, "Cos"},
+    {"Cosh", unary, "Cosh"},
+    {"Cumsum", cumulative},
+    {"DepthToSpace", depth_to_space},
+    {"DepthwiseConv2dNative", depthwise_conv},
+    {"Dequantize", dequantize},
+    {"Div", binary, "Div"},
+    {"DivNoNan", div_no_nan},
+    {"Einsum", einsum},
+    {"Elu", unary, "Elu"},
+    {"EnsureShape", identity},
+    {"Equal", binary, "Equal"},
+    {"Erf", unary, "Erf"},
+    {"Exp", unary, "Exp"},
+    {"ExpandDims", expand_dims},
+    {"Expm1", expm1},
+    {"FakeQuantWithMinMaxArgs", fake_quant},
+    {"FakeQuantWithMinMaxVars", fake_quant},
+    {"Fill", fill},
+    {"Floor", unary, "Floor"},
+    {"FloorDiv", floor_div},
+    {"FloorMod", floor_mod},
+    {"FusedBatchNorm", fused_batch_norm},
+    {"FusedBatchNormV2", fused_batch_norm},
+    {"FusedBatchNormV3", fused_batch_norm},
+    {"Gather", gather},
+    {"GatherNd", gather_nd},
+    {"GatherV2", gather},
+    {"Greater", binary, "Greater"},
+    {"GreaterEqual", binary, "GreaterOrEqual"},
+    {"Identity", identity},
+    {"IdentityN", identity_n},
+    {"If", branch},
+    {"Inv", unary, "Reciprocal"},
+    {"InvertPermutation", invert_permutation},
+    {"IsFinite", unary, "IsFinite"},
+    {"IsInf", unary, "IsInf"},
+    {"IsNan", unary, "IsNaN"},
+    {"L2Loss", l2_loss},
+    {"LRN", lrn},
+    {"LeakyRelu", leaky_relu},
+    {"Less", binary, "Less"},
+    {"LessEqual", binary, "LessOrEqual"},
+    {"Log", unary, "Log"},
+    {"Log1p", log1p},
+    {"LogSoftmax", softmax, "LogSoftmax"},
+    {"LogicalAnd", binary, "And"},
+    {"LogicalNot", unary, "Not"},
+    {"LogicalOr", binary, "Or"},
+    {"MatMul", matmul},
+    {"MatrixBandPart", band_part},
+    {"MatrixDiag", matrix_diag},
+    {"MatrixSetDiag", matrix_set_diag},
+    {"Max", reduce, "ReduceMax"},
+    {"MaxPool", pool, "MaxPool"},
+    {"MaxPool3D", pool, "MaxPool"},
+    {"Maximum", binary, "Max"},
+    {"Mean", reduce, "ReduceMean"},
+    {"Min", reduce, "ReduceMin"},
+    {"Minimum", binary, "Min"},
+    {"MirrorPad", mirror_pad},
+    {"Mod", truncate_mod},
+    {"Mul", binary, "Mul"},
+    {"Neg", unary, "Neg"},
+    {"NoOp", nothing},
+    {"NonMaxSuppression", non_max_suppression},
+    {"NonMaxSuppressionV2", non_max_suppression},
+    {"NonMaxSuppressionV3", non_max_suppression},
+    {"NotEqual", not_equal},
+    {"OneHot", one_hot},
+    {"OnesLike", zeros_like},
+    {"Pack", pack},
+    {"Pad", pad},
+    {"PadV2", pad},
+    {"PartitionedCall", call},
+    {"PlaceholderWithDefault", identity},
+    {"Pow", binary, "Pow"},
+    {"PreventGradient", identity},
+    {"Prod", reduce, "ReduceProd"},
+    {"RandomStandardNormal", random_like, "RandomNormalLike"},
+    {"RandomUniform", random_like, "RandomUniformLike"},
+    {"Range", range},
+    {"Rank", rank},
+    {"RealDiv", binary, "Div"},
+    {"Reciprocal", unary, "Reciprocal"},
+    {"Relu", unary, "Relu"},
+    {"Relu6", relu6},
+    {"Reshape", reshape},
+    {"ResizeBilinear", resize},
+    {"ResizeNearestNeighbor", resize},
+    {"ReverseSequence", reverse_sequence},
+    {"ReverseV2", reverse},
+    {"Rint", unary, "Round"},
+    {"Round", unary, "Round"},
+    {"Rsqrt", rsqrt},
+    {"ScatterNd", scatter_nd},
+    {"SegmentSum", segment_sum},
+    {"Select", select},
+    {"SelectV2", select},
+    {"Selu", unary, "Selu"},
+    {"Shape", shape},
+    {"ShapeN", shape_n},
+    {"Sigmoid", unary, "Sigmoid"},
+    {"Sign", unary, "Sign"},
+    {"Sin", unary, "Sin"},
+    {"Sinh", unary, "Sinh"},
+    {"Size", size},
+    {"Slice", slice},
+    {"Snapshot", identity},
+    {"Softmax", softmax, "Softmax"},
+    {"Softplus", unary, "Softplus"},
+    {"Softsign", unary, "Softsign"},
+    {"SpaceToBatchND", space_to_batch},
+    {"SpaceToDepth", space_to_depth},
+    {"Split", split},
+    {"SplitV", split},
+    {"Sqrt", unary, "Sqrt"},
+    {"Square", square},
+    {"SquaredDifference", squared_difference},
+    {"Squeeze", squeeze},
+    {"StatefulPartitionedCall", call},
+    {"StatelessIf", branch},
+    {"StatelessWhile", loop},
+    {"StopGradient", identity},
+    {"StridedSlice", strided_slice},
+    {"Sub", binary, "Sub"},
+    {"Sum", reduce, "ReduceSum"},
+    {"Tan", unary, "Tan"},
+    {"Tanh", unary, "Tanh"},
+    {"TensorScatterAdd", tensor_scatter, "add"},
+    {"TensorScatterMax", tensor_scatter, "max"},
+    {"TensorScatterMin", tensor_scatter, "min"},
+    {"TensorScatterUpdate", tensor_scatter},
+    {"Tile", tile},
+    {"TopK", top_k},
+    {"TopKV2", top_k},
+    {"Transpose", transpose},
+    {"TruncateDiv", binary, "Div"},
+    {"TruncateMod", truncate_mod},
+
+    {"Unique", unique},
+    {"Unpack", unpack},
+    {"UnsortedSegmentMax", segment, "max"},
+    {"UnsortedSegmentMin", segment, "min"},
+    {"UnsortedSegmentProd", segment, "mul"},
+    {"UnsortedSegmentSum", segment, "add"},
+    {"Where", where},
+    {"While", loop},
+    {"ZerosLike", zeros_like},
+};
+
+static_assert(std::is_sorted(std::begin(kRules), std::end(kRules), [](const Rule& a, const Rule& b) { return a.op < b.op; }));
+
+struct OutputName {
+  std::string_view op, argument;
+  size_t place;
+};
+// Output arguments that are not the first of their operator.
+constexpr OutputName kOutputs[] = {
+    {"FusedBatchNorm", "batch_mean", 1},
+    {"FusedBatchNorm", "batch_variance", 2},
+    {"FusedBatchNormV2", "batch_mean", 1},
+    {"FusedBatchNormV2", "batch_variance", 2},
+    {"FusedBatchNormV3", "batch_mean", 1},
+    {"FusedBatchNormV3", "batch_variance", 2},
+    {"TopK", "indices", 1},
+    {"TopKV2", "indices", 1},
+    {"Unique", "idx", 1},
+};
+
+}  // namespace
+
+std::span<const Rule> all_rules() { return kRules; }
+
+const Rule* find_rule(std::string_view op) {
+  const auto found =
+      std::lower_bound(std::begin(kRules), std::end(kRules), op, [](const Rule& rule, std::string_view name) { return rule.op < name; });
+  return found != std::end(kRules) && found->op == op ? found : nullptr;
+}
+
+size_t output_place(std::string_view op, std::string_view argument) {
+  for (const OutputName& row : kOutputs)
+    if (row.op == op && row.argument == argument) return row.place;
+  return 0;
+}
+
+}  // namespace minnow::tensorflow

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of a GraphDef as a rule sees it.
+#pragma once
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "importers/parts.h"
+#include "importers/tensorflow/graph_def.h"
+
+namespace minnow::tensorflow {
+
+class TfNode;
+
+/// What only the importer can do for a rule: functions of the file.
+class Host {
+ public:
+  virtual Exprs call(const TfNode& node, std::string_view function, const Exprs& inputs) = 0;
+  virtual Exprs branch(const TfNode& node, const Expr& condition, std::string_view then_function, std::string_view else_function,
+                       const Exprs& inputs) = 0;
+  virtual Exprs loop(const TfNode& node, std::string_view condition, std::string_view body) = 0;
+
+ protected:
+  ~Host() = default;
+};
+
+using Build = Exprs (*)(TfNode& node, Parts& p);
+struct Rule {
+  std::string_view op;
+  Build build;
+  std::string_view target = {};  // Minnow's operator, for rules that serve several
+};
+
+class TfNode {
+ public:
+  TfNode(Parts& parts, Host& host, const NodeDef& def) : p(parts), host(host), def(def) {}
+
+  Parts& p;
+  Host& host;
+  const NodeDef& def;
+  const Rule* rule = nullptr;
+  std::string place;  // `net.pb: node "conv1" (Conv2D)`, the beginning of every error
+  Exprs inputs;       // data inputs
+
+  Expr input(size_t i) const;
+  size_t input_count() const noexcept { return inputs.size(); }
+
+  // Attributes; the fallback is TensorFlow's default, which files may leave out.
+  int64_t integer(std::string_view name, int64_t fallback) const;
+  float real(std::string_view name, float fallback) const;
+  bool flag(std::string_view name, bool fallback = false) const;
+  std::string_view text(std::string_view name, std::string_view fallback = {}) const;
+  DType type(std::string_view name, DType fallback = DType::undefined) const;
+  Ints integers(std::string_view name) const;
+  std::vector<float> reals(std::string_view name) const;
+  std::string_view function(std::string_view name) const;
+  bool has(std::string_view name) const { return def.attributes.contains(name); }
+
+  /// Elements of an integer input that must be a constant.
+  Ints ints(size_t i) const;
+  int64_t scalar(size_t i) const;
+  bool channels_first() const { return text("data_format", "NHWC").starts_with("NC"); }
+
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
+    throw InvalidModel("{}: {}", place, format(pattern, args...));
+  }
+  template <class... Args>
+  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
+    throw Unsupported("{}: {}", place, format(pattern, args...));
+  }
+};
+
+std::span<const Rule> all_rules();
+const Rule* find_rule(std::string_view op);
+/// Place among a node's outputs of the first one of an output argument, as functions name them.
+size_t output_place(std::string_view op, std::string_view argument);
+
+}  // namespace minnow::tensorflow

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/error.h"
+#include "importers/formats.h"
+#include "importers/tensorflow/tf_node.h"
+#include "ops/evaluate.h"
+
+namespace minnow {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Wire format by hand: what a GraphDef is made of.
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string message(uint64_t field, const std::string& body) { return varint(field << 3 | 2) + varint(body.size()) + body; }
+std::string number(uint64_t field, int64_t value) { return varint(field << 3) + varint(static_cast<uint64_t>(value)); }
+std::string entry(const std::string& key, const std::string& value) { return message(1, key) + message(2, value); }
+
+constexpr int64_t kFloat = 1, kInt = 3;
+
+std::string shape(const std::vector<int64_t>& dims) {
+  std::string body;
+  for (int64_t dim : dims) body += message(2, number(1, dim));
+  return body;
+}
+std::string node_body(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& attributes) {
+  std::string body = message(1, name) + message(2, op);
+  for (const std::string& input : inputs) body += message(3, input);
+  for (const std::string& attribute : attributes) body += message(5, attribute);
+  return body;
+}
+std::string node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+                 const std::vector<std::string>& attributes = {}) {
+  return message(1, node_body(name, op, inputs, attributes));
+}
+std::string placeholder(const std::string& name, const std::vector<int64_t>& dims, int64_t type = kFloat) {
+  return node(name, "Placeholder", {}, {entry("dtype", number(6, type)), entry("shape", message(7, shape(dims)))});
+}
+/// `values` as the typed list, which may be shorter than the shape.
+std::string floats(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values) {
+  const std::string list(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  return node(name, "Const", {}, {entry("value", message(8, number(1, kFloat) + message(2, shape(dims)) + message(5, list)))});
+}
+std::string ints(const std::string& name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values) {
+  std::string list;
+  for (int64_t value : values) list += varint(static_cast<uint64_t>(value));
+  return node(name, "Const", {}, {entry("value", message(8, number(1, kInt) + message(2, shape(dims)) + message(7, list)))});
+}
+
+std::span<const std::byte> as_bytes(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
+std::unique_ptr<Graph> import_graph(const std::string& bytes) { return import_tensorflow(as_bytes(bytes), nullptr); }
+std::string error_of(const std::string& bytes) {
+  try {
+    import_graph(bytes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+std::vector<float> run(const Graph& graph, const std::vector<Datum>& inputs) {
+  const std::vector<Datum> outputs = evaluate(OperatorSet::builtin(), graph, inputs);
+  const Tensor& y = outputs.at(0).tensor;
+  return {y.data<float>(), y.data<float>() + y.elements()};
+}
+Datum vector(std::vector<float> values) { return Datum(Tensor::of_f32({static_cast<int64_t>(values.size())}, values)); }
+
+TEST(TensorflowImporter, nodes_in_any_order) {
+  const std::string graph =
+      node("y", "Mul", {"sum", "k"}) + placeholder("x", {-1}) + node("sum", "AddV2", {"x", "x:0", "^k"}) + floats("k", {}, {3});
+  const auto imported = import_graph(graph);
+  EXPECT_EQ(imported->outputs()[0]->name(), "y");
+  EXPECT_EQ(imported->inputs()[0]->name(), "x");
+  EXPECT_THAT(run(*imported, {vector({1, 2})}), ElementsAre(6, 12));
+  ASSERT_TRUE(recognize_format(as_bytes(graph)));
+  EXPECT_EQ(recognize_format(as_bytes(graph))->name, "tensorflow");
+}
+
+TEST(TensorflowImporter, a_short_list_repeats_its_last_value_and_an_empty_one_is_zeros) {
+  EXPECT_THAT(run(*import_graph(placeholder("x", {3}) + floats("k", {3}, {1, 5}) + node("y", "Add", {"x", "k"})), {vector({0, 0, 0})}),
+              ElementsAre(1, 5, 5));
+  EXPECT_THAT(run(*import_graph(placeholder("x", {2}) + floats("k", {2}, {}) + node("y", "Add", {"x", "k"})), {vector({4, 3})}),
+              ElementsAre(4, 3));
+}
+
+TEST(TensorflowImporter, outputs_of_nodes_with_several) {
+  const std::string graph = placeholder("x", {4}) + ints("axis", {}, {0}) +
+                            node("parts", "Split", {"axis", "x"}, {entry("num_split", number(3, 2))}) +
+                            node("y", "Sub", {"parts:1", "parts"});
+  EXPECT_THAT(run(*import_graph(graph), {vector({1, 2, 5, 7})}), ElementsAre(4, 5));
+}
+
+std::string function(const std::string& name, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                     const std::vector<std::string>& nodes, const std::vector<std::string>& results) {
+  std::string signature = message(1, name), body;
+  for (const std::string& input : inputs) signature += message(2, message(1, input));
+  for (const std::string& output : outputs) signature += message(3, message(1, output));
+  body = message(1, signature);
+  for (const std::string& one : nodes) body += message(3, one);
+  for (const std::string& result : results) body += message(4, result);
+  return message(2, message(1, body));
+}
+
+TEST(TensorflowImporter, functions_and_loops) {
+  // while (n > 0) { x = x * x; n = n - 1 }
+  const std::string zero = message(8, number(1, kInt) + message(2, "") + message(7, varint(0))),
+                    one = message(8, number(1, kInt) + message(2, "") + message(7, varint(1)));
+  const std::string library =
+      function("more", {"n", "x"}, {"go"},
+               {node_body("zero", "Const", {}, {entry("value", zero)}), node_body("greater", "Greater", {"n", "zero:output:0"}, {})},
+               {entry("go", "greater:z:0")}) +
+      function("step", {"n", "x"}, {"m", "y"},
+               {node_body("square", "Mul", {"x", "x"}, {}), node_body("one", "Const", {}, {entry("value", one)}),
+                node_body("less", "Sub", {"n", "one:output:0"}, {})},
+               {entry("m", "less:z:0"), entry("y", "square:z:0")});
+  const std::string graph =
+      placeholder("n", {}, kInt) + placeholder("x", {2}) +
+      node("loop", "While", {"n", "x"}, {entry("cond", message(10, message(1, "more"))), entry("body", message(10, message(1, "step")))}) +
+      node("y", "Identity", {"loop:1"}) + library;
+  Tensor n(DType::i32, Shape{});
+  *n.writable().data<int32_t>() = 2;
+  const auto imported = import_graph(graph);
+  EXPECT_THAT(run(*imported, {Datum(n), vector({2, 3})}), ElementsAre(16, 81));
+}
+
+TEST(TensorflowImporter, all_that_is_missing_is_told_at_once) {
+  const std::string text =
+      error_of(placeholder("x", {2}) + node("a", "Strange", {"x"}) + node("b", "Odd", {"a"}) + node("c", "Strange", {"b"}));
+  EXPECT_THAT(text, HasSubstr("operators are not supported: Odd (node \"b\"); Strange (nodes \"a\", \"c\")"));
+}
+
+TEST(TensorflowImporter, contradictions) {
+  EXPECT_THAT(error_of(placeholder("x", {2}) + node("y", "Add", {"x", "z"})),
+              HasSubstr("node \"y\" (Add): \"z\" is used, but no node makes it"));
+  EXPECT_THAT(error_of(node("a", "Neg", {"b"}) + node("b", "Neg", {"a"}) + node("y", "Neg", {"a"})), HasSubstr("go round in a circle"));
+  EXPECT_THAT(error_of(placeholder("x", {2}) + placeholder("x", {2})), HasSubstr("two nodes have the same name"));
+}
+
+TEST(TensorflowImporter, at_least_170_operators) { EXPECT_GE(tensorflow::all_rules().size(), 170u); }
+
+TEST(TensorflowImporter, damaged_files_give_an_error_or_a_graph) {
+  const std::string whole =
+      placeholder("x", {1, 4, 4, 2}) + floats("w", {2, 2, 2, 3}, {1, 2}) +
+      node("conv", "Conv2D", {"x", "w"},
+           {entry("strides", message(1, message(3, std::string("\1\2\2\1", 4)))), entry("padding", message(2, "SAME"))}) +
+      floats("b", {3}, {1}) + node("bias", "BiasAdd", {"conv", "b"}) + ints("axes", {2}, {1, 2}) +
+      node("mean", "Mean", {"bias", "axes"}, {entry("keep_dims", number(5, 1))}) + node("y", "Relu", {"mean"});
+  EXPECT_NO_THROW(import_graph(whole));
+  const auto expect_error_or_graph = [](const std::string& bytes) {
+    try {
+      import_graph(bytes);
+    } catch (const Error& error) {
+      EXPECT_NE(error.kind(), ErrorKind::internal) << error.what();
+    }
+  };
+  for (size_t size = 0; size < whole.size(); ++size) expect_error_or_graph(whole.substr(0, size));
+  std::mt19937 random(7);
+  for (int i = 0; i < 10000; ++i) {
+    std::string damaged = whole;
+    for (int k = 0; k < 1 + i % 3; ++k) damaged[random() % damaged.size()] = static_cast<char>(random());
+    expect_error_or_graph(damaged);
+  }
+}
+
+}  // namespace
+}  // namespace minnow
