@@ -252,6 +252,7 @@ class Bench:
             rows.append({
                 "network": network, "threads": threads, "engine": engine, "min_ms": best,
                 "median_ms": statistics.median(r["median_ms"] for r in runs),
+                "cpu_ms": min(r["min_cpu_ms"] for r in runs),
                 "peak_fraction": gflop / best / peaks[threads] if gflop and threads in peaks else None,
                 "load_ms": min(r["load_ms"] for r in runs),
                 "startup_ms": min(r["load_ms"] + r.get("plan_ms", 0) + r["first_run_ms"] for r in runs),
@@ -313,6 +314,20 @@ def report(bench):
         lines = [[n] + [f"{by[n, threads[0], e]['min_ms'] / by[n, threads[-1], e]['min_ms']:.2f}"
                         if (n, threads[0], e) in by and (n, threads[-1], e) in by else "-" for e in engines] for n in names]
         text += [f"## Scaling from {threads[0]} to {threads[-1]} threads\n", table(["network", *engines], lines)]
+    if 1 in threads:
+        lines, each = [], []
+        for n in names:
+            times = {e: by[n, 1, e]["cpu_ms"] for e in engines if (n, 1, e) in by}
+            others = [t for e, t in times.items() if e != "minnow"]
+            if "minnow" in times and others:
+                each.append((n, min(others) / times["minnow"]))
+            lines.append([n] + [f"{times[e]:.2f}" if e in times else "-" for e in engines]
+                         + [f"{each[-1][1]:.2f}" if each and each[-1][0] == n else "-"])
+        text += ["## Processor time of a run, 1 thread: ms, minimum\n", "What other processes take of the cores does not count here.\n",
+                 table(["network", *engines, "best peer / minnow"], lines)]
+        for what, chosen in (("the mission's three networks", MISSION), ("all networks", names)):
+            if mean := geometric_mean([r for n, r in each if n in chosen]):
+                text.append(f"Geometric mean of best peer / minnow over {what}: **{mean:.2f}**.\n")
     columns = [engines[0], "minnow from .onnx", *peers]
     for what, key, form, note in (
             ("Start: load, plan and first run, ms", "startup_ms", "{:.1f}", "Each engine from its own converted format; ONNX Runtime's is ONNX."),

@@ -214,6 +214,12 @@ Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs
 
 constexpr DTypes kMasks = kNumeric | kBool;
 
+// The two products; what a causal mask leaves out is counted too.
+double operations(const NodeView& node) {
+  const AttentionGeometry a = AttentionGeometry::of(node);
+  return 2 * static_cast<double>(a.batch * a.q_heads * a.queries) * static_cast<double>(a.keys() * (a.head + a.v_head));
+}
+
 }  // namespace
 
 std::vector<Operator> attention_operators() {
@@ -245,7 +251,8 @@ std::vector<Operator> attention_operators() {
                       optional("softmax_precision", AttributeKind::integer, MINNOW_DOC("dtype that kernels should compute softmax in"))},
        .infer_shapes = shapes,
        .reference = reference,
-       .decompose = decompose}};
+       .decompose = decompose,
+       .operations = operations}};
 }
 
 }  // namespace minnow

@@ -103,6 +103,13 @@ std::vector<AttributeSpec> attributes(std::initializer_list<AttributeSpec> more)
 
 constexpr DTypes kLengths = one_of({DType::i32});
 
+// Every step of every sequence multiplies by all of W and R.
+double operations(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  return 2 * static_cast<double>(x[0] * x[1]) *
+         (static_cast<double>(node.input_shape(1).elements()) + static_cast<double>(node.input_shape(2).elements()));
+}
+
 }  // namespace
 
 std::vector<Operator> recurrent_operators() {
@@ -119,7 +126,8 @@ std::vector<Operator> recurrent_operators() {
        .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}},
        .attributes = attributes({}),
        .infer_shapes = rnn_shapes,
-       .reference = rnn},
+       .reference = rnn,
+       .operations = operations},
       {.name = "GRU",
        .since = 22,
        .doc = MINNOW_DOC("Gated recurrent units. Source: Cho et al. 2014, \"Learning phrase representations using RNN encoder-decoder\"."),
@@ -132,7 +140,8 @@ std::vector<Operator> recurrent_operators() {
        .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}},
        .attributes = attributes({kLinearBeforeReset}),
        .infer_shapes = gru_shapes,
-       .reference = gru},
+       .reference = gru,
+       .operations = operations},
       {.name = "LSTM",
        .since = 22,
        .doc = MINNOW_DOC("Long short-term memory, with peepholes where P is given. Source: Hochreiter, Schmidhuber 1997; Gers, Schmidhuber "
@@ -148,7 +157,8 @@ std::vector<Operator> recurrent_operators() {
        .outputs = {{"Y", same_as("X"), kOptional}, {"Y_h", same_as("X"), kOptional}, {"Y_c", same_as("X"), kOptional}},
        .attributes = attributes({kInputForget}),
        .infer_shapes = lstm_shapes,
-       .reference = lstm},
+       .reference = lstm,
+       .operations = operations},
   };
 }
 

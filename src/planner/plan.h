@@ -30,6 +30,7 @@ struct PlanEnvironment {
   std::vector<std::shared_ptr<Backend>> backends;  // in order of preference; the last one serves every operator (reference)
   WeightStore* weights = nullptr;
   MakeSubgraphRunner make_subgraph_runner;
+  std::function<void()> planned;                                // called when a plan is complete; may be empty
   size_t memory_limit = 0;                                      // bytes of one arena; 0: the process's limit
   bool explain = false;                                         // keep candidates and the reasons of refusals, for reports
   std::map<std::pair<std::string, std::string>, double> times;  // by node and scheme: seconds that take an estimate's place

@@ -211,6 +211,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   request.contents = [&](size_t i) { return live_ins[i]->view; };
   auto entry = std::make_unique<Entry>();
   entry->plan = Plan::build(session_.environment, std::move(request));
+  if (session_.environment.planned) session_.environment.planned();
   for (uint32_t v : entry->plan->exports()) entry->export_slots.push_back(&entry->plan->slot(v));
   entry->last_used = ++clock_;
   if (cache.size() >= kMostPlans)

@@ -34,6 +34,12 @@ std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, std::str
   return item->memory;
 }
 
+void PackedWeights::release_plain() const noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, item] : items_)
+    if (item->bytes) os::release_mapped(item->weight.data(), item->weight.bytes());
+}
+
 size_t PackedWeights::bytes() const {
   const std::lock_guard lock(mutex_);
   size_t bytes = 0;

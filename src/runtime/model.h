@@ -17,6 +17,9 @@ class PackedWeights final : public WeightStore {
   std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
                                      FunctionRef<void(const TensorView&, void*)> pack) override;
   size_t bytes() const;
+  /// Gives back the mapped pages behind weights that are packed. Reading one weight maps pages of its neighbours too, so that this is done
+  /// once more when all are.
+  void release_plain() const noexcept;
 
  private:
   struct Key {

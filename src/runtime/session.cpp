@@ -73,6 +73,7 @@ struct Session::Impl {
     if (environment.backends.empty() || environment.backends.back()->name() != "reference")
       environment.backends.push_back(make_backend("reference", backend_options));
     environment.weights = &this->model->packed;
+    environment.planned = [this] { this->model->packed.release_plain(); };
     environment.memory_limit = options.memory_limit;
     environment.explain = options.explain;
     for (const SchemeTime& time : options.times) environment.times[{time.node, time.scheme}] = time.seconds;
