@@ -14,6 +14,9 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
   if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
+  // Its error is relative to the largest output of a pixel, not to each: too much for transforms of signals, written as convolutions over
+  // time, whose quiet bands count as much as the loud ones (a logarithm follows).
+  if (s.in_h == 1 || s.in_w == 1) return declined("the input is no image: small outputs may matter beside large ones");
   const size_t lanes = static_cast<size_t>(device.pack);
   if (!StrassenConv::can_serve(s, lanes))
     return declined("the kernel is not 1x1 of stride 1, from a multiple of {} to {} channels or more", 2 * lanes, 4 * lanes);
