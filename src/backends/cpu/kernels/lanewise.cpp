@@ -16,13 +16,15 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(float);
 
+#include "backends/cpu/kernels/clamp.inc"
+
 template <int N, class Rows>
 HWY_INLINE void store(const Rows& r, V (&sum)[N], size_t at) {
   const D d;
   if (r.add) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = hn::Add(sum[n], hn::LoadU(d, r.add + at + n * kLanes));
   if (r.clamps) {
-    const V low = hn::Set(d, r.low), high = hn::Set(d, r.high);  // in this order NaN passes
-    MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = hn::Min(high, hn::Max(low, sum[n]));
+    const V low = hn::Set(d, r.low), high = hn::Set(d, r.high);
+    MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = at_most(high, at_least(low, sum[n]));
   }
   MINNOW_UNROLL for (int n = 0; n < N; ++n) hn::StoreU(sum[n], d, r.y + at + n * kLanes);
 }

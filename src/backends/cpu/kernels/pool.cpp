@@ -19,8 +19,10 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr ptrdiff_t kLanes = HWY_LANES(float);
 
-// NaN in either operand gives NaN: x86's maximum gives the second where either is NaN.
-HWY_INLINE V larger(V running, V x) { return hn::IfThenElse(hn::IsNaN(running), running, hn::Max(running, x)); }
+#include "backends/cpu/kernels/clamp.inc"
+
+// NaN in either operand gives NaN.
+HWY_INLINE V larger(V running, V x) { return hn::IfThenElse(hn::IsNaN(running), running, at_least(running, x)); }
 
 /// The taps [begin, end) of a window from `start` on that lie in [0, size).
 struct Taps {
@@ -68,7 +70,7 @@ void max_windows(const PoolRows& r, size_t row, size_t from, size_t to) {
   }
 }
 
-// The largest of each of `count` columns over N rows that are `step` floats apart. x86's maximum loses a NaN in its first operand: a sum of
+// The largest of each of `count` columns over N rows that are `step` floats apart. The maximum loses a NaN in its first operand: a sum of
 // these operands that is no NaN tells that none was lost.
 template <int N>
 HWY_INLINE V max_columns(const float* x, ptrdiff_t step, ptrdiff_t count, float* out) {
@@ -79,7 +81,7 @@ HWY_INLINE V max_columns(const float* x, ptrdiff_t step, ptrdiff_t count, float*
     V most = hn::LoadU(d, x + c);
     MINNOW_UNROLL for (int i = 1; i < N; ++i) {
       probe[i - 1] = hn::Add(probe[i - 1], most);
-      most = hn::Max(most, hn::LoadU(d, x + i * step + c));
+      most = at_least(most, hn::LoadU(d, x + i * step + c));
     }
     probe[N - 1] = hn::Add(probe[N - 1], most);
     hn::StoreU(most, d, out + c);
@@ -127,7 +129,7 @@ void max_pool(const PoolRows& r) {
           probe = max_columns<3>(source, step, count, target);
           for (size_t ky = rows.begin + 3; ky < rows.end; ++ky)
             for (ptrdiff_t c = begin; c < end; ++c) {
-              const V most = hn::Max(hn::Load(d, columns + c * kLanes), hn::LoadU(d, at(r, top, left + c, ky, 0)));
+              const V most = at_least(hn::Load(d, columns + c * kLanes), hn::LoadU(d, at(r, top, left + c, ky, 0)));
               probe = hn::Add(probe, most);
               hn::Store(most, d, columns + c * kLanes);
             }
@@ -141,7 +143,7 @@ void max_pool(const PoolRows& r) {
         const ptrdiff_t from_left = left + static_cast<ptrdiff_t>(place);
         if (r.kernel_w == 3 && r.dilation_w == 1 && from_left >= 0 && from_left + 3 <= static_cast<ptrdiff_t>(r.in_w)) {
           const float* three = columns + static_cast<ptrdiff_t>(place) * kLanes;
-          hn::StoreU(hn::Max(hn::Load(d, three), hn::Max(hn::Load(d, three + kLanes), hn::Load(d, three + 2 * kLanes))), d,
+          hn::StoreU(at_least(hn::Load(d, three), at_least(hn::Load(d, three + kLanes), hn::Load(d, three + 2 * kLanes))), d,
                      r.y + (row * r.out_w + x) * kLanes);
           continue;
         }
@@ -154,7 +156,7 @@ void max_pool(const PoolRows& r) {
         V most = hn::Load(d, from);
         for (size_t kx = taps.begin + 1; kx < taps.end; ++kx) {
           from += r.dilation_w * kLanes;
-          most = hn::Max(most, hn::Load(d, from));
+          most = at_least(most, hn::Load(d, from));
         }
         hn::StoreU(most, d, r.y + (row * r.out_w + x) * kLanes);
       }

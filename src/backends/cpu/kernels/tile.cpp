@@ -17,6 +17,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(float);
+#include "backends/cpu/kernels/clamp.inc"
+
 // Accumulators, the vectors of weights and one broadcast have to stay in registers. 14 x 2 (AVX-512) and 6 x 2 (AVX2) were within 1 % of
 // the best of all shapes on every layer measured.
 constexpr int kRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : 16;
@@ -48,11 +50,10 @@ HWY_INLINE void end(const Tile& t, V (&sum)[R][N]) {
         const float* add = r < kHalf ? t.add[0] + r * t.pixel_stride : t.add[1] + (r - kHalf) * t.pixel_stride;
         MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::Add(sum[r][n], hn::LoadU(d, add + n * t.vector_stride));
       }
-    // The operands' order matters on x86: where one is NaN, the second is the result.
     const V low = hn::Set(d, t.low), high = hn::Set(d, t.high);
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::Max(low, sum[r][n]);
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = at_least(low, sum[r][n]);
     if (t.high < std::numeric_limits<float>::infinity())
-      MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::Min(high, sum[r][n]);
+      MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = at_most(high, sum[r][n]);
   }
   MINNOW_UNROLL for (int r = 0; r < R; ++r) {
     float* y = r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride;

@@ -25,7 +25,7 @@ constexpr size_t kLanes = HWY_LANES(float);
 #include "backends/cpu/kernels/math.inc"
 
 HWY_INLINE V constant(float value) { return hn::Set(D(), value); }
-HWY_INLINE V clamp(V x, V low, V high) { return hn::Min(high, hn::Max(low, x)); }  // in this order NaN passes
+HWY_INLINE V clamp(V x, V low, V high) { return at_most(high, at_least(low, x)); }
 
 // The functions, as types, so that each loop is compiled for its own. a and b are the parameters in every lane.
 #define MINNOW_UNARY(name, expression)      \
@@ -36,7 +36,7 @@ HWY_INLINE V clamp(V x, V low, V high) { return hn::Min(high, hn::Max(low, x)); 
     }                                       \
   };
 MINNOW_UNARY(Copy, x)
-MINNOW_UNARY(Relu, hn::Max(hn::Zero(D()), x))
+MINNOW_UNARY(Relu, at_least(hn::Zero(D()), x))
 MINNOW_UNARY(Clip, clamp(x, a, b))
 MINNOW_UNARY(LeakyRelu, hn::IfThenElse(hn::Lt(x, hn::Zero(D())), hn::Mul(a, x), x))
 MINNOW_UNARY(HardSigmoid, clamp(hn::MulAdd(a, x, b), hn::Zero(D()), constant(1)))

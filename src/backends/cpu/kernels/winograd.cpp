@@ -16,6 +16,8 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(float);
 
+#include "backends/cpu/kernels/clamp.inc"
+
 // Coefficient of y^power in the product of (y - p_k^2) over the pairs, or over all but pair `without`.
 template <class Points>
 constexpr float coefficient(int power, int without = -1) {
@@ -129,7 +131,7 @@ HWY_INLINE void finish_row(const WinogradOutput& t, size_t i, V* out) {
   if (t.add)
     MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) out[j] =
         hn::Add(out[j], hn::LoadU(d, t.add + i * t.row + j * kLanes));
-  if (t.clamps) MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = hn::Min(high, hn::Max(low, out[j]));  // in this order NaN passes
+  if (t.clamps) MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = at_most(high, at_least(low, out[j]));
   MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) hn::StoreU(out[j], d, t.y + i * t.row + j * kLanes);
 }
 
