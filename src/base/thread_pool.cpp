@@ -93,17 +93,18 @@ void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t)> task) 
   }
   task_ = &task;
   tasks_ = tasks;
-  limit_ = std::min(tasks, static_cast<size_t>(threads)) - 1;
+  const int64_t places = static_cast<int64_t>(std::min(tasks, static_cast<size_t>(threads))) - 1;
   next_.store(0, std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
-  joined_.store(0, std::memory_order_release);
+  places_.store(places, std::memory_order_release);
   generation_.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) generation_.notify_all();
 
   for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(i);
 
-  size_t joined = joined_.fetch_add(kClosed, std::memory_order_acq_rel);
-  const auto done = [&] { return finished_.load(std::memory_order_acquire) >= std::min(joined, limit_); };
+  const int64_t left = places_.exchange(kClosed, std::memory_order_acq_rel);
+  const size_t joined = static_cast<size_t>(places - std::max<int64_t>(left, 0));
+  const auto done = [&] { return finished_.load(std::memory_order_acquire) == joined; };
   if (!wait_actively(kYieldAfter, done))
     while (!done()) std::this_thread::yield();
   busy_.store(false, std::memory_order_release);
@@ -123,10 +124,9 @@ void ThreadPool::work(int worker) {
     }
     if (stop_.load(std::memory_order_relaxed)) return;
     seen = now;
-    // A ticket below the limit makes this worker part of the job, which then cannot end before finished_ counts it.
-    if (joined_.load(std::memory_order_relaxed) >= kClosed) continue;
-    const size_t ticket = joined_.fetch_add(1, std::memory_order_acq_rel);
-    if (ticket >= kClosed || ticket >= limit_) continue;
+    // A place makes this worker part of the job, which then cannot end before finished_ counts it. Whether it got one must follow from this
+    // one number: whatever else it read could be of the next job already.
+    if (places_.load(std::memory_order_relaxed) <= 0 || places_.fetch_sub(1, std::memory_order_acq_rel) <= 0) continue;
     for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;) (*task_)(i);
     finished_.fetch_add(1, std::memory_order_release);
   }

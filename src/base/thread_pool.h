@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -27,17 +28,16 @@ class ThreadPool {
   void reserve(int threads, bool pin = false);
 
  private:
-  struct Job;
   ThreadPool();
   void work(int worker);
-  static constexpr size_t kClosed = size_t{1} << 40;
+  static constexpr int64_t kClosed = -(int64_t{1} << 40);
   alignas(64) std::atomic<bool> busy_{false};
   alignas(64) std::atomic<unsigned> generation_{0};
-  alignas(64) std::atomic<size_t> joined_{kClosed};  // workers that took part; from kClosed up the job accepts no more
+  alignas(64) std::atomic<int64_t> places_{kClosed};  // for workers, of the job that runs; none are left at 0 and below
   alignas(64) std::atomic<size_t> finished_{0};
   alignas(64) std::atomic<size_t> next_{0};
   std::atomic<int> sleepers_{0};
-  size_t tasks_ = 0, limit_ = 0;
+  size_t tasks_ = 0;
   const FunctionRef<void(size_t)>* task_ = nullptr;
   std::atomic<bool> stop_{false}, pinned_{false};
   std::vector<std::thread> workers_;

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 namespace minnow::test {
 namespace {
@@ -18,6 +21,19 @@ TEST(ThreadPool, every_task_runs_once) {
       pool.run(tasks, threads, [&](size_t task) { counts[task].fetch_add(1); });
       for (size_t i = 0; i < tasks; ++i) ASSERT_EQ(counts[i], 1) << tasks << " tasks, " << threads << " threads";
     }
+}
+
+// Jobs of changing widths in close succession: a worker that came too late for one must not take part in the next without being waited for.
+// Only a machine of more than two cores has such workers.
+TEST(ThreadPool, jobs_of_changing_widths_keep_apart) {
+  ThreadPool& pool = ThreadPool::process();
+  pool.reserve(16);
+  for (size_t job = 0; job < 20000; ++job) {
+    const size_t tasks = 2 + job % 7;
+    std::array<std::atomic<int>, 8> runs{};
+    pool.run(tasks, 2 + static_cast<int>(job * 5 % 15), [&](size_t task) { runs[task].fetch_add(1, std::memory_order_relaxed); });
+    for (size_t task = 0; task < runs.size(); ++task) ASSERT_EQ(runs[task].load(), task < tasks ? 1 : 0) << "job " << job;
+  }
 }
 
 TEST(ThreadPool, what_tasks_wrote_is_seen_after_the_job) {
