@@ -10,6 +10,8 @@ target_compile_options(minnow_flags INTERFACE "-ffile-prefix-map=${PROJECT_SOURC
 target_compile_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-ffunction-sections -fdata-sections>)
 target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,--gc-sections>)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  # References round after every operation, as they do on x86: kernels say themselves where they fuse a multiplication with an addition.
+  target_compile_options(minnow_flags INTERFACE -ffp-contract=off)
   # Binutils pads segments to the largest page that an ARM kernel may have, 64 KiB; phones have pages of 4 or 16.
   target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,-z,max-page-size=16384>)
 endif()

@@ -228,6 +228,7 @@ void narrow(DType dtype, const double* source, size_t count, void* out) noexcept
     for (size_t i = 0; i < count; ++i) static_cast<uint8_t*>(out)[i] = static_cast<uint8_t>(encode(*format, source[i]));
     return;
   }
+  if (dtype == DType::undefined) return;  // has no elements
   const size_t size = size_of(dtype);
   for (size_t i = 0; i < count; ++i) {
     const int64_t value = truncate(source[i]);
@@ -269,6 +270,7 @@ void narrow(DType dtype, const int64_t* source, size_t count, void* out) noexcep
     default:
       break;
   }
+  if (dtype == DType::undefined) return;
   const size_t size = size_of(dtype);
   for (size_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(source[i]);

@@ -28,7 +28,10 @@ Expr GraphBuilder::op(std::string_view name, std::initializer_list<Expr> inputs,
   return op(name, Exprs(inputs), std::move(attributes));
 }
 
-Expr GraphBuilder::constant(Tensor tensor) { return wrap(&graph_->add_constant(std::move(tensor))); }
+Expr GraphBuilder::constant(Tensor tensor) {
+  if (tensor.dtype() == DType::undefined) throw InvalidModel("a constant beside a value needs the value's dtype, which is not known");
+  return wrap(&graph_->add_constant(std::move(tensor)));
+}
 Expr GraphBuilder::constant(std::initializer_list<int64_t> ints) { return constant(Ints(ints)); }
 Expr GraphBuilder::constant(const Ints& ints) { return constant(Tensor::of_i64({static_cast<int64_t>(ints.size())}, ints)); }
 
