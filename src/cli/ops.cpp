@@ -13,6 +13,7 @@ namespace {
 
 struct Arguments {
   std::string backend = "cpu";
+  OperatorOptions operators;
   std::string importer;
   bool json = false;
 };
@@ -68,8 +69,10 @@ void importer_operators(const Arguments& arguments) {
 void ops_command(const Arguments& arguments) {
   if (!arguments.importer.empty()) return importer_operators(arguments);
   const std::shared_ptr<Backend> backend = make_backend(arguments.backend, {});
+  const std::shared_ptr<const OperatorSet> with_custom = arguments.operators.load();
+  const OperatorSet& operators = with_custom ? *with_custom : OperatorSet::builtin();
   Json rows = Json::array();
-  for (const Operator* op : OperatorSet::builtin().list()) {
+  for (const Operator* op : operators.list()) {
     std::vector<std::string> schemes;
     for (const Scheme& scheme : backend->schemes())
       if (scheme.op == op->name) schemes.emplace_back(scheme.name);
@@ -86,7 +89,7 @@ void ops_command(const Arguments& arguments) {
               << families_of(*op) << "  " << list << '\n';
   }
   if (arguments.json) return print_json({{"backend", arguments.backend}, {"operators", rows}});
-  std::cout << OperatorSet::builtin().list().size() << " operators (dtypes: of the first input)\n";
+  std::cout << operators.list().size() << " operators (dtypes: of the first input)\n";
 }
 
 }  // namespace
@@ -98,6 +101,7 @@ void add_ops(CLI::App& app) {
       ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
   command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: tflite, caffe, tensorflow");
+  arguments->operators.add_to(*command);
   command->add_flag("--json", arguments->json, "print JSON, with the documentation");
   command->footer(
       "Schemes are the ways that the backend has to compute an operator; \"reference\" is the plain loop that every operator has,\n"

@@ -24,7 +24,8 @@ std::vector<Datum> random_inputs(const Graph& graph, const CompareOptions& optio
 /// Throws InvalidModel where an output of `after` differs from that of `before`, with the output and by how much; and what running either
 /// of them throws. Both are run by the operators' references.
 void compare_graphs(const OperatorSet& operators, const Graph& before, const Graph& after, const CompareOptions& options = {});
-/// The same for inputs at hand.
-void compare_graphs(const OperatorSet& operators, const Graph& before, const Graph& after, std::span<const Datum> inputs, double tolerance);
+/// The same for inputs at hand, and what `before` makes of them.
+void compare_graphs(const OperatorSet& operators, const Graph& before, const Graph& after, std::span<const Datum> inputs,
+                    std::span<const Datum> expected, double tolerance);
 
 }  // namespace minnow

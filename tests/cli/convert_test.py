@@ -26,6 +26,14 @@ class Convert(CommandTest):
         self.assertTrue(facts["verified"])
         self.assertGreater(facts["nodes"], 0)
 
+    def test_formats_are_recognized_by_content(self):
+        model = self.dense()
+        (self.folder / "a.minnow").write_bytes(model.read_bytes())
+        self.assertEqual(self.json("inspect", "a.minnow")["source_format"], "onnx")
+        self.succeeds("convert", "a.minnow", "b.onnx")
+        self.assertEqual((self.folder / "b.onnx").read_bytes()[1:4], b"MNW")
+        self.assertEqual(self.json("convert", "b.onnx", "c.minnow")["nodes"], self.json("inspect", "a.minnow")["nodes"])
+
     def test_levels_of_optimization(self):
         model = self.dense()
         nodes = {level: self.json("convert", model, f"{level}.minnow", "--optimize", level)["nodes"] for level in ("none", "train", "default")}
@@ -127,6 +135,8 @@ class Convert(CommandTest):
                 self.assertGreater(self.json("bench", file, "--operators", library, "--seconds", "0.01")["runs"], 0)
                 self.assertEqual(self.json("profile", file, "--operators", library, "--seconds", "0.01")["nodes"][0]["op"], "com.example.Swish")
         self.assertIn("com.example.Swish", self.fails("run", "custom.minnow", "--input", x))
+        rows = {row["operator"]: row for row in self.json("ops", "--operators", library)["operators"]}
+        self.assertEqual(rows["com.example.Swish"]["doc"], "y = x * sigmoid(beta * x)")
         self.assertIn("nowhere.so", self.fails("convert", model, "x.minnow", "--operators", self.folder / "nowhere.so"))
 
     def test_training_forms_are_converted_with_a_warning(self):
