@@ -221,6 +221,17 @@ void dequantize(const ByteSource& source, size_t count, float scale, float* y) {
   std::memcpy(y + i, result, (count - i) * sizeof(float));
 }
 
+template <class Tag, class T = hn::TFromD<Tag>>
+HWY_INLINE void maximum_of(Tag d, const T* x, size_t step, size_t count, T* most) {
+  for (size_t i = 0; i < count; ++i, x += step * kLanes, most += kLanes) hn::StoreU(hn::Max(hn::LoadU(d, most), hn::LoadU(d, x)), d, most);
+}
+void maximum(const uint8_t* x, size_t step, size_t count, bool is_signed, uint8_t* most) {
+  if (is_signed)
+    maximum_of(DS8(), reinterpret_cast<const int8_t*>(x), step, count, reinterpret_cast<int8_t*>(most));
+  else
+    maximum_of(D8(), x, step, count, most);
+}
+
 void requantize(const float* x, size_t count, const IntegerTile& t) {
   const D d;
   const V bias = hn::LoadU(d, t.bias);
@@ -231,8 +242,8 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
 }  // namespace
 
 extern const IntegerKernels kIntegerKernels;
-const IntegerKernels kIntegerKernels{kRows,      kTable.words, HWY_TARGET == HWY_AVX3 ? kTable.bytes : nullptr, arrange, quantize,
-                                     dequantize, requantize};
+const IntegerKernels kIntegerKernels{kRows,   kTable.words, HWY_TARGET == HWY_AVX3 ? kTable.bytes : nullptr, arrange, quantize, dequantize,
+                                     maximum, requantize};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -56,6 +56,8 @@ struct IntegerKernels {
   void (*quantize)(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y);
   /// y = (x - zero_point) scale.
   void (*dequantize)(const ByteSource& source, size_t count, float scale, float* y);
+  /// most[i] = max(most[i], x[i step]) of `count` vectors of `lanes` bytes, those of `most` next to each other; step counts vectors.
+  void (*maximum)(const uint8_t* x, size_t step, size_t count, bool is_signed, uint8_t* most);
   /// y = clamp(round((x + bias) multiplier)) + zero_point where x holds exact integers: `count` vectors of which each lane has its own bias
   /// and multiplier. The fields of `to` that describe the result are used.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);

@@ -2,7 +2,6 @@
 // MaxPool of 8-bit integers in the packed layout: the lanes of a pixel at once.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/schemes/schemes.h"
@@ -31,35 +30,12 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return estimate;
 }
 
-// One row of outputs of `kLanes` channels.
-template <class T, size_t kLanes>
-void pool_row(const Window& w, const T* x, size_t row, T* y) {
-  const auto first_tap = [](int64_t begin, size_t dilation) {
-    return begin >= 0 ? size_t{0} : (static_cast<size_t>(-begin) + dilation - 1) / dilation;
-  };
-  const int64_t top = static_cast<int64_t>(row * w.stride_h) - w.pad_top;
-  for (size_t column = 0; column < w.out_w; ++column, y += kLanes) {
-    const int64_t left = static_cast<int64_t>(column * w.stride_w) - w.pad_left;
-    T most[kLanes];
-    std::fill_n(most, kLanes, std::numeric_limits<T>::lowest());
-    for (size_t ky = first_tap(top, w.dilation_h); ky < w.kernel_h; ++ky) {
-      const size_t in_row = static_cast<size_t>(top + static_cast<int64_t>(ky * w.dilation_h));
-      if (in_row >= w.in_h) break;
-      for (size_t kx = first_tap(left, w.dilation_w); kx < w.kernel_w; ++kx) {
-        const size_t in_column = static_cast<size_t>(left + static_cast<int64_t>(kx * w.dilation_w));
-        if (in_column >= w.in_w) break;
-        const T* from = x + (in_row * w.in_w + in_column) * kLanes;
-        for (size_t l = 0; l < kLanes; ++l) most[l] = std::max(most[l], from[l]);
-      }
-    }
-    std::memcpy(y, most, sizeof most);
-  }
-}
-
 class BytePoolKernel final : public Kernel {
  public:
   explicit BytePoolKernel(PrepareContext& context)
-      : lanes_(static_cast<size_t>(context.device().pack)), is_signed_(context.node().input_dtype(0) == DType::i8) {
+      : kernels_(*cpu_device(context.device()).kernels->integer),
+        lanes_(static_cast<size_t>(context.device().pack)),
+        is_signed_(context.node().input_dtype(0) == DType::i8) {
     const PoolGeometry pool = PoolGeometry::of(context.node());
     const WindowGeometry& g = pool.window;
     const auto size = [](int64_t value) { return static_cast<size_t>(value); };
@@ -73,19 +49,34 @@ class BytePoolKernel final : public Kernel {
     planes_ = size(pool.batch) * ((size(pool.channels) + lanes_ - 1) / lanes_);
   }
 
-  void run(RunContext& context) noexcept override { is_signed_ ? run_as<int8_t>(context) : run_as<uint8_t>(context); }
-
- private:
-  template <class T>
-  void run_as(RunContext& context) const noexcept {
-    const auto row = lanes_ == 16 ? pool_row<T, 16> : lanes_ == 8 ? pool_row<T, 8> : pool_row<T, 4>;
+  void run(RunContext& context) noexcept override {
     context.parallel_for(planes_, [&](size_t plane) {
-      const T* x = context.in<T>(0) + plane * w_.in_h * w_.in_w * lanes_;
-      T* y = context.out<T>(0) + plane * w_.out_h * w_.out_w * lanes_;
-      for (size_t r = 0; r < w_.out_h; ++r) row(w_, x, r, y + r * w_.out_w * lanes_);
+      const uint8_t* x = context.in<uint8_t>(0) + plane * w_.in_h * w_.in_w * lanes_;
+      uint8_t* y = context.out<uint8_t>(0) + plane * w_.out_h * w_.out_w * lanes_;
+      for (size_t row = 0; row < w_.out_h; ++row) pool_row(x, row, y + row * w_.out_w * lanes_);
     });
   }
 
+ private:
+  // Tap by tap, along the outputs that find it in the image.
+  void pool_row(const uint8_t* x, size_t row, uint8_t* y) const noexcept {
+    std::memset(y, is_signed_ ? 0x80 : 0, w_.out_w * lanes_);
+    for (size_t ky = 0; ky < w_.kernel_h; ++ky) {
+      const int64_t in_row = static_cast<int64_t>(row * w_.stride_h + ky * w_.dilation_h) - w_.pad_top;
+      if (in_row < 0 || in_row >= static_cast<int64_t>(w_.in_h)) continue;
+      for (size_t kx = 0; kx < w_.kernel_w; ++kx) {
+        const int64_t left = static_cast<int64_t>(kx * w_.dilation_w) - w_.pad_left, stride = static_cast<int64_t>(w_.stride_w);
+        const int64_t begin = left >= 0 ? 0 : (-left + stride - 1) / stride, reach = static_cast<int64_t>(w_.in_w) - left;
+        const int64_t end = reach <= 0 ? 0 : std::min(static_cast<int64_t>(w_.out_w), (reach + stride - 1) / stride);
+        if (begin >= end) continue;
+        const size_t at = static_cast<size_t>(in_row) * w_.in_w + static_cast<size_t>(left + begin * stride);
+        kernels_.maximum(x + at * lanes_, w_.stride_w, static_cast<size_t>(end - begin), is_signed_,
+                         y + static_cast<size_t>(begin) * lanes_);
+      }
+    }
+  }
+
+  const IntegerKernels& kernels_;
   Window w_;
   size_t lanes_, planes_ = 0;
   bool is_signed_;

@@ -186,55 +186,64 @@ Estimate estimate_depthwise(const NodeView& node, const Device& device) {
   return packed(node, device, 0.3);
 }
 
+// Vector by vector of channels: the image of each in f32, its convolution and its result stay close together.
 class QuantizedDepthwiseKernel final : public Kernel {
  public:
   explicit QuantizedDepthwiseKernel(PrepareContext& context)
       : s_(conv_shape(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
         source_(source_of(context.node())),
-        conv_(kernels_, s_, {static_cast<size_t>(context.device().threads), context.device().l1, context.device().l2}, Epilogue{}),
-        blocks_(ceil_div(s_.out_channels, kernels_.lanes)),
-        bias_(context.node(), s_.out_channels, 1, kernels_) {
+        conv_(kernels_, of_one_vector(s_, kernels_.lanes), {1, context.device().l1, context.device().l2}, Epilogue{}),
+        vectors_(ceil_div(s_.out_channels, kernels_.lanes)),
+        requantization_(context.node(), s_.out_channels, 1, kernels_) {
     const Tensor &w = context.node().contents(kW), &zero = context.node().contents(kWZero);
-    std::vector<float> weights(static_cast<size_t>(w.elements()));
+    const size_t lanes = kernels_.lanes, taps = s_.taps();
     const auto at = [](const Tensor& tensor, size_t i) {
       return tensor.dtype() == DType::i8 ? int32_t{tensor.data<int8_t>()[i]} : int32_t{tensor.data<uint8_t>()[i]};
     };
-    for (size_t i = 0; i < weights.size(); ++i)
-      weights[i] = static_cast<float>(at(w, i) - at(zero, zero.elements() == 1 ? 0 : i / s_.taps()));
-    w_.resize(conv_.weight_floats());
-    conv_.pack_weights(weights.data(), w_.data());
-    in_plane_ = s_.in_h * s_.in_w * kernels_.lanes, out_plane_ = s_.out_h * s_.out_w * kernels_.lanes;
-    x_offset_ = context.reserve_scratch(s_.batch * blocks_ * in_plane_ * sizeof(float));
-    y_offset_ = context.reserve_scratch(s_.batch * blocks_ * out_plane_ * sizeof(float));
-    units_.reserve(context, conv_.units(), conv_.scratch_floats());
+    weights_.resize(vectors_ * conv_.weight_floats());
+    std::vector<float> plain(lanes * taps);
+    for (size_t v = 0; v < vectors_; ++v) {
+      std::fill(plain.begin(), plain.end(), 0.0f);
+      for (size_t c = v * lanes; c < std::min(s_.out_channels, (v + 1) * lanes); ++c)
+        for (size_t tap = 0; tap < taps; ++tap)
+          plain[(c - v * lanes) * taps + tap] = static_cast<float>(at(w, c * taps + tap) - at(zero, zero.elements() == 1 ? 0 : c));
+      conv_.pack_weights(plain.data(), weights_.data() + v * conv_.weight_floats());
+    }
+    in_plane_ = s_.in_h * s_.in_w * lanes, out_plane_ = s_.out_h * s_.out_w * lanes;
+    units_.reserve(context, s_.batch * vectors_, in_plane_ + out_plane_ + conv_.scratch_floats());
   }
 
   void run(RunContext& context) noexcept override {
-    float *x = context.scratch_at<float>(x_offset_), *y = context.scratch_at<float>(y_offset_);
-    context.parallel_for(s_.batch * blocks_, [&](size_t plane) {
+    units_.run(context, [&](size_t plane, float* x) {
+      float *y = x + in_plane_, *scratch = y + out_plane_;
       ByteSource source = source_;
       source.from = context.in<uint8_t>(kX) + plane * in_plane_;
-      kernels_.integer->dequantize(source, in_plane_, 1, x + plane * in_plane_);
-    });
-    units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, {x, w_.data(), nullptr, nullptr, y}, scratch); });
-    context.parallel_for(s_.batch * blocks_, [&](size_t plane) {
+      kernels_.integer->dequantize(source, in_plane_, 1, x);
+      const float* w = weights_.data() + plane % vectors_ * conv_.weight_floats();
+      for (size_t unit = 0; unit < conv_.units(); ++unit) conv_.run(unit, {x, w, nullptr, nullptr, y}, scratch);
       IntegerTile t{};
-      bias_.apply(t, 0, plane % blocks_);
+      requantization_.apply(t, 0, plane % vectors_);
       t.y[0] = context.out<uint8_t>(0) + plane * out_plane_;
-      kernels_.integer->requantize(y + plane * out_plane_, s_.out_h * s_.out_w, t);
+      kernels_.integer->requantize(y, s_.out_h * s_.out_w, t);
     });
   }
 
  private:
+  static ConvShape of_one_vector(ConvShape s, size_t lanes) {
+    s.batch = 1;
+    s.in_channels = s.out_channels = s.groups = lanes;
+    return s;
+  }
+
   ConvShape s_;
   const Kernels& kernels_;
   ByteSource source_;
   LanewiseConv conv_;
-  size_t blocks_;
-  Requantization bias_;
-  std::vector<float> w_;
-  size_t in_plane_ = 0, out_plane_ = 0, x_offset_ = 0, y_offset_ = 0;
+  size_t vectors_;
+  Requantization requantization_;
+  std::vector<float> weights_;
+  size_t in_plane_ = 0, out_plane_ = 0;
   Units units_;
 };
 
