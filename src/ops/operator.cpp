@@ -131,6 +131,9 @@ void infer_kinds(const Operator& op, const NodeView& node, std::span<ValueInfo> 
     // A custom operator sees shapes as plain numbers: it is not asked before they are known.
     for (size_t i = 0; op.custom && i < node.input_count(); ++i)
       if (node.has_input(i) && node.input(i).extent != ValueInfo::Extent::exact) return;
+    // A node that lacks outputs is refused when it is checked.
+    for (size_t i = outputs.size(); i < op.outputs.size(); ++i)
+      if (op.outputs[i].arity == Arity::required) return;
     try {
       op.infer(node, outputs);
     } catch (const NeedsContents&) {  // after it has set what is asked for here

@@ -40,7 +40,6 @@ TEST(Compare, real_numbers_within_the_tolerance) {
 TEST(Compare, a_rounding_step_where_the_tolerance_reaches_over_an_edge) {
   EXPECT_EQ(complaint(graph_text("0.5", true), graph_text("0.50002", true)), "");
   EXPECT_THAT(complaint(graph_text("0.5", true), graph_text("0.6", true)), testing::HasSubstr("a difference of 0.7"));
-  EXPECT_THAT(complaint(graph_text("0.5", true), graph_text("0.5", false)), testing::HasSubstr("differs"));
 }
 
 TEST(Compare, other_types_and_numbers_of_outputs) {
