@@ -4,10 +4,9 @@
 With --check nothing is written; the exit status says whether the page is up to date."""
 import json
 import subprocess
-import sys
-from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "importers.md"
+import generated_page
+
 FORMATS = {"tflite": "TFLite", "caffe": "Caffe", "tensorflow": "TensorFlow"}
 
 
@@ -23,11 +22,4 @@ def page(minnow):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    text = page(sys.argv[1])
-    if "--check" in sys.argv:
-        if not PAGE.exists() or PAGE.read_text() != text:
-            sys.exit(f"{PAGE.name} is out of date; run scripts/make_importer_page.py {sys.argv[1]}")
-    else:
-        PAGE.write_text(text)
+    generated_page.main("importers.md", page, __doc__)

@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "importers/caffe/caffe_layer.h"
 #include "importers/onnx/wire.h"
+#include "importers/refusals.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
 
@@ -39,7 +40,6 @@ class Importer {
   void add_input(GraphBuilder& builder, const std::string& name, const Ints& shape);
   void add_data(GraphBuilder& builder, const Layer& layer);
   void import_layer(Parts& parts, const Layer& layer);
-  void throw_refused() const;
 
   Net net_;
   std::map<std::string, std::vector<Blob>> blobs_;
@@ -53,8 +53,7 @@ class Importer {
   std::unordered_set<std::string> read_;     // tops that a later layer reads
   std::unordered_set<std::string> ignored_;  // labels and what training computes from them
   std::unordered_set<std::string> names_;    // of values
-  std::map<std::string, std::pair<size_t, std::vector<std::string>>> missing_;
-  std::vector<std::string> refused_;
+  Refusals refusals_{"layer", "layer"};
 };
 
 void Importer::add_input(GraphBuilder& builder, const std::string& name, const Ints& shape) {
@@ -121,15 +120,14 @@ void Importer::import_layer(Parts& p, const Layer& layer) {
   p.builder().set_stem(layer.name);
   Exprs made;
   if (!rule) {
-    auto& [count, nodes] = missing_[layer.type];
-    if (++count <= 3) nodes.push_back(layer.name);
+    refusals_.add_missing(layer.type, layer.name);
   } else {
     try {
       made = rule->build(node, p);
     } catch (const Unsupported& error) {
       const std::string_view sentence = error.what();
-      refused_.push_back(sentence.starts_with(source_) ? std::string(sentence.substr(source_.size() + 2))
-                                                       : where.substr(source_.size() + 2) + ": " + std::string(sentence));
+      refusals_.add(sentence.starts_with(source_) ? std::string(sentence.substr(source_.size() + 2))
+                                                  : where.substr(source_.size() + 2) + ": " + std::string(sentence));
     } catch (const InvalidModel& error) {
       if (std::string_view(error.what()).starts_with(source_)) throw;
       throw InvalidModel("{}: {}", where, error.what());
@@ -141,7 +139,7 @@ void Importer::import_layer(Parts& p, const Layer& layer) {
     const std::string& top = layer.tops[i];
     Expr value = i < made.size() ? made[i] : Expr();
     if (!value) {
-      if (rule && refused_.empty() && missing_.empty()) throw InvalidModel("{}: has no top {}", where, i);
+      if (rule && refusals_.empty()) throw InvalidModel("{}: has no top {}", where, i);
       value = p.builder().op("caffe." + layer.type, {});  // only to go on
     }
     // In place means a new value of the same name; the last one keeps it.
@@ -150,19 +148,6 @@ void Importer::import_layer(Parts& p, const Layer& layer) {
     std::erase(order_, top);
     order_.push_back(top);
   }
-}
-
-void Importer::throw_refused() const {
-  if (missing_.empty() && refused_.empty()) return;
-  std::string list;
-  for (const auto& [type, nodes] : missing_) {
-    list += (list.empty() ? "" : "; ") + type.substr(0, 200) + (nodes.first == 1 ? " (layer " : " (layers ");
-    for (size_t i = 0; i < nodes.second.size(); ++i) list += format("{}\"{}\"", i ? ", " : "", nodes.second[i]);
-    if (nodes.first > nodes.second.size()) list += format(" and {} more", nodes.first - nodes.second.size());
-    list += ')';
-  }
-  for (size_t i = 0; i < refused_.size() && i < 20; ++i) list += (list.empty() ? "" : "; ") + refused_[i];
-  throw Unsupported("{}: {} not supported: {}", source_, missing_.size() + refused_.size() == 1 ? "a layer is" : "layers are", list);
 }
 
 std::unique_ptr<Graph> Importer::run() {
@@ -181,7 +166,7 @@ std::unique_ptr<Graph> Importer::run() {
     else
       import_layer(parts, layer);
   }
-  throw_refused();
+  refusals_.throw_if_any(source_);
   // Outputs are what no later layer reads.
   for (const std::string& top : order_) {
     if (read_.contains(top)) continue;

@@ -12,6 +12,7 @@
 #include "importers/onnx/messages.h"
 #include "importers/onnx/node_order.h"
 #include "importers/onnx/wire.h"
+#include "importers/refusals.h"
 #include "ops/infer.h"
 #include "ops/operator.h"
 
@@ -107,7 +108,7 @@ class Importer {
   std::unordered_set<std::string_view> kept_inputs_;  // names of initializers that stay inputs
   size_t expansion_left_;
   int depth_ = 0;
-  std::vector<std::string> refused_;  // what rules could not build, a sentence each
+  Refusals refusals_{"operator", "node", 5};
   std::vector<FunctionMessage> functions_;
   std::vector<size_t> function_costs_;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const FunctionMessage*> function_index_;
@@ -372,7 +373,7 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
   try {
     made = find_rule(node.op, version)(node, builder);
   } catch (const Unsupported& error) {  // all that is not supported is told at once, at the end
-    refused_.emplace_back(error.what() + std::min(source_.size() + 2, std::strlen(error.what())));
+    refusals_.add(error.what() + std::min(source_.size() + 2, std::strlen(error.what())));
     made = node.copy();
   }
   // Values of nodes that the rule made take the names of the file, once; others get a node to bear the name.
@@ -382,7 +383,7 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
   for (size_t i = 0; i < message.outputs.size(); ++i) {
     if (message.outputs[i].empty()) continue;
     if (i >= made.size() || !made[i]) {
-      refused_.push_back(format("node \"{}\" ({}): output {} is not supported", node.name, node.op, i));
+      refusals_.add(format("node \"{}\" ({}): output {} is not supported", node.name, node.op, i));
       made.resize(std::max(made.size(), i + 1));
       made[i] = builder.op("Identity", {made[0]});  // only to go on
       fresh.insert(made[i].value());
@@ -477,37 +478,23 @@ void Importer::settle_training(Graph& graph) {
   }
 }
 
-using Missing = std::map<std::string, std::pair<size_t, std::vector<std::string>>>;  // operator -> number of nodes, the first few
-
-void collect_missing(const Graph& graph, const OperatorSet& operators, Missing& missing) {
+void collect_missing(const Graph& graph, const OperatorSet& operators, Refusals& refusals) {
   for (const Node& node : graph.nodes()) {
     if (!operators.find(node.op())) {
-      auto& [count, shown] = missing[node.op()];
-      ++count;
       std::string name = node.name();
       for (size_t i = 0; name.empty() && i < node.output_count(); ++i)
         if (node.output(i)) name = node.output(i)->name();
-      if (shown.size() < 5) shown.push_back(name.substr(0, 200));
+      refusals.add_missing(node.op(), name.substr(0, 200));
     }
     for (const auto& [name, value] : node.attributes)
-      if (const Subgraph* subgraph = std::get_if<Subgraph>(&value)) collect_missing(**subgraph, operators, missing);
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&value)) collect_missing(**subgraph, operators, refusals);
   }
 }
 
 void Importer::check_operators(const Graph& graph) const {
-  Missing missing;
-  collect_missing(graph, operators_, missing);
-  if (missing.empty() && refused_.empty()) return;
-  std::string list;
-  for (const auto& [op, nodes] : missing) {
-    list += (list.empty() ? "" : "; ") + op.substr(0, 200) + (nodes.first == 1 ? " (node " : " (nodes ");
-    for (size_t i = 0; i < nodes.second.size(); ++i) list += format("{}\"{}\"", i ? ", " : "", nodes.second[i]);
-    if (nodes.first > nodes.second.size()) list += format(" and {} more", nodes.first - nodes.second.size());
-    list += ')';
-  }
-  for (size_t i = 0; i < refused_.size() && i < 20; ++i) list += (list.empty() ? "" : "; ") + refused_[i];
-  const bool one = missing.size() + refused_.size() == 1;
-  throw Unsupported("{}: {} not supported: {}", source_, one ? "an operator is" : "operators are", list);
+  Refusals all = refusals_;
+  collect_missing(graph, operators_, all);
+  all.throw_if_any(source_);
 }
 
 void remove_unused_constants(Graph& graph) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "importers/refusals.h"
 #include "importers/tensorflow/tf_node.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
@@ -80,7 +81,6 @@ class Importer final : public Host {
     return format("{}: node \"{}{}\" ({})", source_, scope.prefix, def.name.substr(0, 200), def.op.substr(0, 100));
   }
   std::string unique(std::string name);
-  void throw_refused() const;
 
   GraphDef def_;
   const OperatorSet& operators_;
@@ -91,8 +91,7 @@ class Importer final : public Host {
   int depth_ = 0;
   size_t nodes_left_ = kMostNodes;
   std::unordered_set<std::string> names_;
-  std::map<std::string, std::pair<size_t, std::vector<std::string>>> missing_;
-  std::vector<std::string> refused_;
+  Refusals refusals_;
 };
 
 std::string Importer::unique(std::string name) {
@@ -172,7 +171,7 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
       Tensor tensor = read_tensor(message);
       scope.made[def.name] = {p.builder().wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + std::string(def.name))))};
     } catch (const Unsupported& error) {
-      refused_.push_back(format("node \"{}\" (Const): {}", def.name.substr(0, 200), error.what()));
+      refusals_.add(format("node \"{}\" (Const): {}", def.name.substr(0, 200), error.what()));
       refuse();
     }
     return;
@@ -181,7 +180,7 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
     if (depth_ > 0) throw InvalidModel("{}: stands in a function", where);
     ValueType type = ValueType::tensor(node.type("dtype"));
     if (type.dtype == DType::undefined) {
-      refused_.push_back(where.substr(source_.size() + 2) + ": its type is not supported");
+      refusals_.add(where.substr(source_.size() + 2) + ": its type is not supported");
       return refuse();
     }
     if (const auto found = def.attributes.find("shape"); found != def.attributes.end())
@@ -196,8 +195,7 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
   }
   node.rule = find_rule(def.op);
   if (!node.rule) {
-    auto& [count, nodes] = missing_[std::string(def.op.substr(0, 200))];
-    if (++count <= 3) nodes.emplace_back(scope.prefix + std::string(def.name.substr(0, 200)));
+    refusals_.add_missing(std::string(def.op.substr(0, 200)), scope.prefix + std::string(def.name.substr(0, 200)));
     return refuse();
   }
   Node* const before = graph.last();
@@ -211,8 +209,8 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
   } catch (const Unsupported& error) {
     scope_ = outer;
     const std::string_view sentence = error.what();
-    refused_.push_back(sentence.starts_with(source_) ? std::string(sentence.substr(source_.size() + 2))
-                                                     : where.substr(source_.size() + 2) + ": " + std::string(sentence));
+    refusals_.add(sentence.starts_with(source_) ? std::string(sentence.substr(source_.size() + 2))
+                                                : where.substr(source_.size() + 2) + ": " + std::string(sentence));
     return refuse();
   } catch (const InvalidModel& error) {
     scope_ = outer;
@@ -310,19 +308,6 @@ Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::s
   return p.ops("Loop", carried, results.size(), {{"body", Subgraph(body)}});
 }
 
-void Importer::throw_refused() const {
-  if (missing_.empty() && refused_.empty()) return;
-  std::string list;
-  for (const auto& [op, nodes] : missing_) {
-    list += (list.empty() ? "" : "; ") + op + (nodes.first == 1 ? " (node " : " (nodes ");
-    for (size_t i = 0; i < nodes.second.size(); ++i) list += format("{}\"{}\"", i ? ", " : "", nodes.second[i]);
-    if (nodes.first > nodes.second.size()) list += format(" and {} more", nodes.first - nodes.second.size());
-    list += ')';
-  }
-  for (size_t i = 0; i < refused_.size() && i < 20; ++i) list += (list.empty() ? "" : "; ") + refused_[i];
-  throw Unsupported("{}: {} not supported: {}", source_, missing_.size() + refused_.size() == 1 ? "an operator is" : "operators are", list);
-}
-
 std::unique_ptr<Graph> Importer::run() {
   graph_ = std::make_unique<Graph>();
   graph_->source = source_;
@@ -339,10 +324,9 @@ std::unique_ptr<Graph> Importer::run() {
   if (std::any_of(def_.nodes.begin(), def_.nodes.end(), [](const NodeDef& def) { return def.op == "NextIteration"; })) {
     for (const NodeDef& def : def_.nodes) {
       if (find_rule(def.op) || def.op == "Const" || def.op == "Placeholder") continue;
-      auto& [count, nodes] = missing_[std::string(def.op.substr(0, 200))];
-      if (++count <= 3) nodes.emplace_back(def.name.substr(0, 200));
+      refusals_.add_missing(std::string(def.op.substr(0, 200)), def.name.substr(0, 200));
     }
-    throw_refused();
+    refusals_.throw_if_any(source_);
   }
   std::vector<size_t> outputs;
   for (size_t i = 0; i < def_.nodes.size(); ++i) {
@@ -353,7 +337,7 @@ std::unique_ptr<Graph> Importer::run() {
     outputs.push_back(i);
   }
   for (size_t i : outputs) import_with_inputs(scope, i);
-  throw_refused();
+  refusals_.throw_if_any(source_);
   for (size_t i : outputs) {
     const Exprs& made = scope.made.at(def_.nodes[i].name);
     for (size_t k = 0; k < made.size(); ++k) {

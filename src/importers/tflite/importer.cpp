@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "importers/refusals.h"
 #include "importers/tflite/tflite_node.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
@@ -76,7 +77,6 @@ class Importer final : public Host {
   Expr own(Parts& parts, const Expr& x);
   void add_outputs(Scope& scope);
   void finish_states(Scope& scope);
-  void throw_refused() const;
   void describe();
 
   ModelFile& file_;
@@ -92,8 +92,7 @@ class Importer final : public Host {
   std::map<std::string, Variable> variables_;
   std::map<std::string, Tensor> initial_values_;
   std::vector<std::pair<std::string, Expr>> assigned_once_;
-  std::map<std::string, std::pair<size_t, std::vector<std::string>>> missing_;  // operator -> how many, the first few
-  std::vector<std::string> refused_;
+  Refusals refusals_;
 };
 
 std::string Importer::unique(std::string name) {
@@ -208,8 +207,7 @@ void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t numb
   const bool is_custom = !node.rule && op.code == kCustomCode;
   const std::string custom_name = is_custom && operators_.find(op.custom) ? std::string(op.custom) : "tflite." + std::string(op.custom);
   if (!node.rule && !(is_custom && operators_.find(custom_name))) {
-    auto& [count, nodes] = missing_[op_name];
-    if (++count <= 3) nodes.push_back(shown);
+    refusals_.add_missing(op_name, shown);
     return refuse(scope, node, op_name);
   }
   Node* const before = graph.last();
@@ -262,8 +260,8 @@ void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t numb
     std::string_view sentence = error.what();
     const std::string& source = file_.source();
     if (sentence.starts_with(source + ": ")) sentence.remove_prefix(source.size() + 2);
-    refused_.push_back(sentence.starts_with("node ") ? std::string(sentence)
-                                                     : node.place.substr(source.size() + 2) + ": " + std::string(sentence));
+    refusals_.add(sentence.starts_with("node ") ? std::string(sentence)
+                                                : node.place.substr(source.size() + 2) + ": " + std::string(sentence));
     return refuse(scope, node, op_name);
   } catch (const InvalidModel& error) {
     if (std::string_view(error.what()).starts_with(file_.source() + ": ")) throw;
@@ -463,9 +461,9 @@ void Importer::run_once(const TfliteNode& node, int64_t index) {
   Scope inner(parts, subgraph(node, index), {});
   inner.kind = Scope::Kind::once;
   assigned_once_.clear();
-  const size_t refused = refused_.size() + missing_.size();
+  const size_t refused = refusals_.size();
   import_operators(inner);
-  if (refused_.size() + missing_.size() == refused) {
+  if (refusals_.size() == refused) {
     for (const auto& [name, value] : assigned_once_) scratch.add_output(*own(parts, value).value());
     infer_types(operators_, scratch);
     const std::vector<Datum> values = evaluate(operators_, scratch, {});
@@ -501,20 +499,6 @@ void Importer::add_outputs(Scope& scope) {
     value->rename(name);
     graph_->add_output(*value);
   }
-}
-
-void Importer::throw_refused() const {
-  if (missing_.empty() && refused_.empty()) return;
-  std::string list;
-  for (const auto& [op, nodes] : missing_) {
-    list += (list.empty() ? "" : "; ") + op + (nodes.first == 1 ? " (node " : " (nodes ");
-    for (size_t i = 0; i < nodes.second.size(); ++i) list += format("{}\"{}\"", i ? ", " : "", nodes.second[i]);
-    if (nodes.first > nodes.second.size()) list += format(" and {} more", nodes.first - nodes.second.size());
-    list += ')';
-  }
-  for (size_t i = 0; i < refused_.size() && i < 20; ++i) list += (list.empty() ? "" : "; ") + refused_[i];
-  const bool one = missing_.size() + refused_.size() == 1;
-  throw Unsupported("{}: {} not supported: {}", file_.source(), one ? "an operator is" : "operators are", list);
 }
 
 void Importer::describe() {
@@ -573,19 +557,19 @@ std::unique_ptr<Graph> Importer::run() {
   for (size_t i = 0; i < info.inputs.size(); ++i) {
     const TensorInfo& tensor = info.tensors[static_cast<size_t>(info.inputs[i])];
     if (tensor.type == TensorType::string) {
-      refused_.push_back(format("input \"{}\" holds strings", tensor.name));
+      refusals_.add(format("input \"{}\" holds strings", tensor.name));
       continue;
     }
     if (tensor.dtype == DType::undefined) {
-      refused_.push_back(format("input \"{}\" is of type {}", tensor.name, static_cast<int>(tensor.type)));
+      refusals_.add(format("input \"{}\" is of type {}", tensor.name, static_cast<int>(tensor.type)));
       continue;
     }
     const std::string name = unique(tensor.name.empty() ? "input" + std::to_string(i) : std::string(tensor.name));
     scope.raw[static_cast<size_t>(info.inputs[i])] = builder.wrap(&graph_->add_input(name, tensor.value_type()));
   }
-  if (!refused_.empty()) throw_refused();
+  refusals_.throw_if_any(file_.source());
   import_operators(scope);
-  throw_refused();
+  refusals_.throw_if_any(file_.source());
   add_outputs(scope);
   finish_states(scope);
   for_each_graph(*graph_, [](Graph& each) { each.remove_unused_constants(); });

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an importer cannot take, gathered while it goes on, so that one error names all of it.
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minnow {
+
+class Refusals {
+ public:
+  /// How the format calls what it is made of ("operator", "node"; "layer", "layer"), and how many nodes of one operator are named.
+  explicit Refusals(std::string_view operators = "operator", std::string_view nodes = "node", size_t most_named = 3)
+      : operators_(operators), nodes_(nodes), most_named_(most_named) {}
+
+  /// `op` has no rule; `node` is one of its kind.
+  void add_missing(const std::string& op, std::string_view node);
+  /// A whole sentence without the file's name: what a rule could not build.
+  void add(std::string sentence) { sentences_.push_back(std::move(sentence)); }
+  /// Operators without a rule and sentences.
+  size_t size() const noexcept { return missing_.size() + sentences_.size(); }
+  bool empty() const noexcept { return size() == 0; }
+  /// Throws Unsupported for the file `source` unless this is empty.
+  void throw_if_any(const std::string& source) const;
+
+ private:
+  struct Missing {
+    size_t count = 0;
+    std::vector<std::string> named;  // the first few
+  };
+  std::string_view operators_, nodes_;
+  size_t most_named_;
+  std::map<std::string, Missing> missing_;
+  std::vector<std::string> sentences_;
+};
+
+}  // namespace minnow
