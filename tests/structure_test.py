@@ -63,6 +63,8 @@ def complaint(path, included, quoted):
     target = room_of(included)
     if allowed is None or target == room or target in allowed:
         return None
+    if room == "exporters" and re.fullmatch(r"importers/\w+/proto\.h", included) and included.split("/")[1] == path.split("/")[1]:
+        return None  # the facts of a format that is read too
     if path == "runtime/backends.cpp" and target.startswith("backends/") and included == f"{target}/{target.split('/')[1]}.h":
         return None  # the one list of a build's backends sees each backend's one public header
     return f"{room} may not include {target}"
@@ -85,13 +87,14 @@ class Rules(unittest.TestCase):
         for path, included in [("graph/graph.h", "base/shape.h"), ("ops/relu.cpp", "graph/expr.h"), ("planner/plan.h", "backends/backend.h"),
                                ("runtime/backends.cpp", "backends/cpu/cpu.h"), ("backends/reference/reference.cpp", "ops/operator.h"),
                                ("backends/cpu/kernels/gemm.cpp", "backends/cpu/gemm.h"), ("importers/onnx/reader.cpp", "passes/pipeline.h"),
-                               ("cli/run.cpp", "importers/onnx/onnx.h"), ("express/var.h", "runtime/session.h")]:
+                               ("cli/run.cpp", "importers/onnx/onnx.h"), ("exporters/onnx/writer.cpp", "importers/onnx/proto.h"),
+                               ("express/var.h", "runtime/session.h")]:
             self.assertIsNone(complaint(path, included, True), f"{path} includes {included}")
         for path, included in [("base/shape.h", "graph/graph.h"), ("graph/graph.h", "ops/operator.h"), ("backends/cpu/gemm.cpp", "ops/operator.h"),
                                ("backends/cpu/gemm.cpp", "planner/plan.h"), ("runtime/session.cpp", "backends/cpu/cpu.h"),
                                ("runtime/backends.cpp", "backends/cpu/gemm.h"), ("passes/fold.cpp", "runtime/session.h"),
                                ("importers/onnx/reader.cpp", "exporters/onnx/writer.h"), ("backends/cpu/cpu.cpp", "backends/reference/reference.h"),
-                               ("ops/relu.cpp", "operator.h"), ("extras/x.cpp", "base/shape.h")]:
+                               ("ops/relu.cpp", "operator.h"), ("exporters/onnx/writer.cpp", "importers/onnx/data.h"), ("extras/x.cpp", "base/shape.h")]:
             self.assertIsNotNone(complaint(path, included, True), f"{path} includes {included}")
 
     def test_packages_and_system(self):

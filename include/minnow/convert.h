@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From foreign model files to Minnow's graph, and to .minnow files. Link minnow_convert (CMake: Minnow::convert).
+// From foreign model files to Minnow's graph, and to .minnow and ONNX files. Link minnow_convert (CMake: Minnow::convert).
 #pragma once
 #include <minnow/minnow.h>
 
@@ -50,8 +50,16 @@ MINNOW_API Model convert_memory(std::span<const std::byte> bytes, const ConvertO
 /// The same through a callback that reads the model and the files beside it.
 MINNOW_API Model convert_read(const ReadCallback& read, const ConvertOptions& options = {});
 
-/// Writes a .minnow file beside its destination and renames it.
-MINNOW_API void save(const Model& model, const std::string& path);
+struct SaveOptions {
+  /// ONNX: constants of a page and more lie in a file beside the model, PATH.data. Models of more than two gigabytes have it anyway.
+  bool external_data = false;
+  /// ONNX: of ai.onnx, 21 to 26; 0: 26.
+  int opset = 0;
+};
+
+/// Writes an ONNX file where the path ends in ".onnx", else a .minnow file, beside its destination, and renames it. In an ONNX file fused
+/// operators are taken apart, and states are inputs and, as NAME_next, outputs. Throws IoError, Unsupported for what ONNX cannot say.
+MINNOW_API void save(const Model& model, const std::string& path, const SaveOptions& options = {});
 
 /// Names of the formats that convert() reads: "onnx", "minnow", ...
 MINNOW_API std::vector<std::string> formats();

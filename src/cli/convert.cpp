@@ -15,7 +15,8 @@ struct Arguments {
   std::string optimize = "default", labels;
   std::vector<std::string> shapes, renames, keep_inputs;
   OperatorOptions operators;
-  bool verify = false, dump_passes = false, json = false;
+  bool verify = false, dump_passes = false, json = false, external_data = false;
+  int opset = 0;
 };
 
 void convert_command(const Arguments& arguments) {
@@ -56,7 +57,7 @@ void convert_command(const Arguments& arguments) {
     Progress progress("converting " + in[0]);
     return convert(in, options);
   }();
-  save(model, out);
+  save(model, out, {.external_data = arguments.external_data, .opset = arguments.opset});
   const double seconds = watch.seconds();
   const size_t bytes = os::MappedFile::open(out)->bytes().size();
   if (arguments.json) {
@@ -80,8 +81,8 @@ void add_convert(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   std::string known;
   for (const std::string& format : formats()) known += (known.empty() ? "" : ", ") + format;
-  CLI::App* command =
-      app.add_subcommand("convert", "Reads a model (" + known + "; recognized by content), optimizes it and writes a .minnow file");
+  CLI::App* command = app.add_subcommand(
+      "convert", "Reads a model (" + known + "; recognized by content), optimizes it and writes a .minnow or .onnx file");
   command->add_option("paths", arguments->paths, "IN... OUT: the model's files, then the file to write")->required()->expected(-2);
   command->add_option("--optimize", arguments->optimize, "none; default: every pass; train: keeps all parameters and batch normalizations")
       ->check(CLI::IsMember({"none", "default", "train"}))
@@ -96,13 +97,16 @@ void add_convert(CLI::App& app) {
       "--verify", arguments->verify,
       "run it before and after optimization and fail where the results differ by more than 1e-4 (in a quantized graph: by more "
       "than such a change of what is rounded makes)");
+  command->add_flag("--external-data", arguments->external_data, "OUT.onnx: large constants go to a file OUT.onnx.data beside it");
+  command->add_option("--opset", arguments->opset, "OUT.onnx: the operator set that it is written in, 21 to 26 (default 26)");
   command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed");
   command->add_flag("--json", arguments->json, "print JSON");
   command->footer(
-      "The file is written beside its place and renamed when it is complete.\n\n"
+      "OUT.onnx becomes an ONNX file, everything else a .minnow file. It is written beside its place and renamed when it is complete.\n\n"
       "  minnow convert model.onnx model.minnow --verify\n"
       "  minnow convert detector.onnx detector.minnow --shape image=1x3x640x640 --rename image=x --rename output_0=boxes\n"
-      "  minnow convert classifier.onnx classifier.minnow --labels classes.txt --dump-passes");
+      "  minnow convert classifier.onnx classifier.minnow --labels classes.txt --dump-passes\n"
+      "  minnow convert model.tflite model.onnx");
   command->callback([arguments] { convert_command(*arguments); });
 }
 

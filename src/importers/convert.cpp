@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/sha256.h"
-#include "graph/model_file.h"
 #include "importers/formats.h"
 #include "importers/read_callback.h"
 #include "ops/evaluate.h"
@@ -218,8 +217,6 @@ Model convert_memory(std::span<const std::byte> bytes, const ConvertOptions& opt
 }
 
 Model convert_read(const ReadCallback& read, const ConvertOptions& options) { return finish(import_read(read, options), options); }
-
-void save(const Model& model, const std::string& path) { write_model(model.graph(), path); }
 
 std::vector<std::string> formats() {
   std::vector<std::string> names;

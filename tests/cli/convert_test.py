@@ -30,9 +30,9 @@ class Convert(CommandTest):
         model = self.dense()
         (self.folder / "a.minnow").write_bytes(model.read_bytes())
         self.assertEqual(self.json("inspect", "a.minnow")["source_format"], "onnx")
-        self.succeeds("convert", "a.minnow", "b.onnx")
-        self.assertEqual((self.folder / "b.onnx").read_bytes()[1:4], b"MNW")
-        self.assertEqual(self.json("convert", "b.onnx", "c.minnow")["nodes"], self.json("inspect", "a.minnow")["nodes"])
+        self.succeeds("convert", "a.minnow", "b.data")
+        self.assertEqual((self.folder / "b.data").read_bytes()[1:4], b"MNW")
+        self.assertEqual(self.json("convert", "b.data", "c.minnow")["nodes"], self.json("inspect", "a.minnow")["nodes"])
 
     def test_levels_of_optimization(self):
         model = self.dense()

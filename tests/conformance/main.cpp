@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites of cases that others wrote: the onnx package's, and the models of the corpus.
 //
-//   conformance_tests [--suite node]... [--backend reference|cpu|evaluate] [--optimize] [--filter substring] [--verbose] [--list-failures]
-//                     [--xml FILE]
+//   conformance_tests [--suite node]... [--backend reference|cpu|evaluate] [--optimize] [--export] [--filter substring] [--verbose]
+//                     [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
 // Cases that are expected to fail stand in expected_failures.txt with a reason. One that fails and is not listed fails the run, and so does
-// one that is listed and passes. With --damage the cases' model files are cut off and changed instead (damage.h).
+// one that is listed and passes. With --export the graph is written as ONNX and read again before it runs. With --damage the cases' model
+// files are cut off and changed instead (damage.h).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,12 +17,15 @@
 #include <map>
 #include <sstream>
 
+#include <unistd.h>
+
 #include "base/error.h"
 #include "base/os.h"
 #include "conformance/case.h"
 #include "conformance/compare.h"
 #include "conformance/damage.h"
 #include "conformance/executor.h"
+#include "exporters/onnx/onnx.h"
 #include "importers/formats.h"
 #include "ops/operator.h"
 #include "passes/pipeline.h"
@@ -36,7 +40,8 @@ struct Options {
   std::vector<std::string> suites;
   std::string backend = "reference", filter, xml;
   bool verbose = false, list_failures = false;
-  bool optimize = false;  // run every pass first
+  bool optimize = false;   // run every pass first
+  bool by_export = false;  // write it as ONNX, and run what that file holds
   size_t truncations = 0, flips = 0;
 };
 
@@ -71,6 +76,15 @@ std::unique_ptr<Graph> import_case(const Case& one, const ImportOptions& options
   return format->import_files(paths, options);
 }
 
+/// The graph as its ONNX file gives it back.
+std::unique_ptr<Graph> exported(const Graph& graph, const ImportOptions& options) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / format("minnow_conformance_{}.onnx", getpid());
+  export_onnx(OperatorSet::builtin(), graph, path.string());
+  std::unique_ptr<Graph> again = import_onnx(path.string(), options);
+  std::filesystem::remove(path);
+  return again;
+}
+
 /// What is wrong; empty where the case passes.
 std::string run_case(const Case& one, const Options& options, const Rule& rule, double& worst) {
   try {
@@ -82,6 +96,7 @@ std::string run_case(const Case& one, const Options& options, const Rule& rule, 
     std::vector<std::string> names;
     for (const Value* output : graph->outputs()) names.push_back(output->name());
     if (options.optimize) optimize(*graph, OperatorSet::builtin());
+    if (options.by_export) graph = exported(*graph, import);
     const Run run = make_executor(options.backend, std::move(graph));
     for (const DataSet& set : sets) {
       const std::vector<Datum> outputs = run(set.inputs);
@@ -215,6 +230,8 @@ int main(int argc, char** argv) {
       options.xml = value();
     else if (name == "--optimize")
       options.optimize = true;
+    else if (name == "--export")
+      options.by_export = true;
     else if (name == "--damage")
       options.truncations = std::stoull(value()), options.flips = std::stoull(value());
     else if (name == "--verbose")
@@ -231,7 +248,7 @@ int main(int argc, char** argv) {
                       "corpus", "corpus-caffe", "corpus-tensorflow", "corpus-tflite"};
   if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
     options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend +
-                  (options.optimize ? "-optimized" : "") + ".xml";
+                  (options.optimize ? "-optimized" : "") + (options.by_export ? "-exported" : "") + ".xml";
   if (options.truncations || options.flips) return minnow::test::run_damage(options);
   return minnow::test::run(options);
 }

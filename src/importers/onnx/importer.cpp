@@ -504,6 +504,16 @@ void remove_unused_constants(Graph& graph) {
   graph.remove_unused_constants();
 }
 
+std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
 std::unique_ptr<Graph> Importer::run() {
   if (!model_.has_graph) throw InvalidModel("{}: is not an ONNX model: it holds no graph", source_);
   functions_.reserve(model_.functions.size());
@@ -535,7 +545,14 @@ std::unique_ptr<Graph> Importer::run() {
   metadata.source_format = "onnx";
   metadata.producer = model_.producer;
   if (!model_.producer_version.empty()) metadata.producer += " " + std::string(model_.producer_version);
-  for (const auto& [key, value] : model_.properties) metadata.properties[std::string(key)] = value;
+  for (const auto& [key, value] : model_.properties) {
+    if (key == kProducerKey)
+      metadata.producer = value;
+    else if (key == kLabelsKey)
+      metadata.labels = split_lines(value);
+    else
+      metadata.properties[std::string(key)] = value;
+  }
   verify(*graph);
   return graph;
 }

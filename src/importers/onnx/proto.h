@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field numbers and enumerations of ONNX's messages (onnx.proto, IR version 13). Only what is read is named.
+// Field numbers and enumerations of ONNX's messages (onnx.proto, IR version 13). Only what is read or written is named.
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 namespace minnow::onnx::field {
 
@@ -143,6 +144,10 @@ enum class DataLocation : uint8_t { in_place = 0, external = 1 };
 
 /// SequenceProto.DataType and OptionalProto.DataType.
 enum class ElementKind : uint8_t { undefined = 0, tensor = 1, sparse_tensor = 2, sequence = 3, map = 4, optional = 5 };
+
+// Keys of metadata_props for what Minnow's files know beside the original's properties.
+inline constexpr std::string_view kProducerKey = "minnow.producer";
+inline constexpr std::string_view kLabelsKey = "minnow.labels";  // a label a line
 
 inline constexpr int64_t kNewestOpset = 26;  // of ai.onnx; what a newer one says is read as this one says it
 

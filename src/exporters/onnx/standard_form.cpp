@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exporters/onnx/standard_form.h"
+
+#include <algorithm>
+
+#include "ops/evaluate.h"
+#include "ops/infer.h"
+#include "passes/compare.h"
+#include "passes/rewrite.h"
+
+namespace minnow::onnx {
+namespace {
+
+/// Operators, and attributes of operators, that ONNX has or reads as we do only from this opset on.
+struct Newer {
+  std::string_view op, attribute;
+  int64_t opset;
+};
+constexpr Newer kNewer[] = {
+    {"Attention", {}, 24},
+    {"BitCast", {}, 26},
+    {"CumProd", {}, 26},
+    {"RMSNormalization", {}, 23},
+    {"RotaryEmbedding", {}, 23},
+    {"Swish", {}, 24},
+    {"TensorScatter", {}, 24},
+    {"Cast", "round_mode", 24},
+    {"CastLike", "round_mode", 24},
+    {"DequantizeLinear", "output_dtype", 23},
+    {"QuantizeLinear", "precision", 23},
+};
+
+/// What ONNX does not have, and what ONNX Runtime (1.31.1) does not run.
+bool is_taken_apart(const Node& node, int64_t opset) {
+  return node.op().starts_with("minnow.") || node.op() == "Swish" ||
+         std::any_of(std::begin(kNewer), std::end(kNewer), [&](const Newer& row) {
+           return opset < row.opset && node.op() == row.op && (row.attribute.empty() || node.attributes.find(row.attribute));
+         });
+}
+
+bool has_rank(const Value& value) { return value.type.kind != ValueType::Kind::tensor || value.type.dims; }
+
+/// ONNX wants the rank of every output. What inference for all sizes leaves open, sizes that are tried tell, and at last a run: the rank of
+/// what a loop carries follows from its body alone.
+void find_output_ranks(const OperatorSet& operators, Graph& graph) {
+  const auto complete = [&] { return std::all_of(graph.outputs().begin(), graph.outputs().end(), [](Value* y) { return has_rank(*y); }); };
+  if (complete()) return;
+  const std::unique_ptr<Graph> tried = graph.clone();
+  infer_symbolic_types(operators, *tried);
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    if (const auto& dims = tried->outputs()[i]->type.dims; dims && !has_rank(*graph.outputs()[i]))
+      graph.outputs()[i]->type.dims.emplace(dims->size());
+  CompareOptions options;
+  for (options.other_dims = 1; !complete() && options.other_dims <= 64; options.other_dims *= 8) {
+    try {
+      const std::vector<Datum> outputs = evaluate(operators, graph, random_inputs(graph, options));
+      for (size_t i = 0; i < outputs.size(); ++i)
+        if (!has_rank(*graph.outputs()[i])) graph.outputs()[i]->type.dims.emplace(outputs[i].tensor.shape().rank());
+    } catch (const Error&) {}  // the next size
+  }
+}
+
+/// What a decomposition is shown of an input: exact where the shape is known. Decompositions of the minnow domain ask for the rank of an
+/// activation and for the shapes of scales and weights; of a dimension that is open they would make a constant, so -1 stands for it, and
+/// `open` is set.
+ValueInfo shown(const Value& value, bool& open) {
+  ValueInfo info;
+  info.dtype = value.type.dtype;
+  if (const Tensor* constant = value.constant()) {
+    info.shape = constant->shape();
+    info.contents = *constant;
+  } else if (value.type.kind != ValueType::Kind::tensor || !value.type.dims) {
+    info.extent = ValueInfo::Extent::unknown;
+  } else {
+    for (const Dim& dim : *value.type.dims) info.shape.push_back(dim.size), open |= !dim.known();
+  }
+  return info;
+}
+
+/// True where the contents of a constant that was made for `node` say -1 of a dimension.
+bool names_open_dimension(const Graph& graph, size_t first_constant) {
+  for (size_t i = first_constant; i < graph.constants().size(); ++i) {
+    const Tensor& tensor = *graph.constants()[i]->constant();
+    if (tensor.dtype() != DType::i64) continue;
+    for (int64_t k = 0; k < tensor.elements(); ++k)
+      if (tensor.data<int64_t>()[k] < 0) return true;
+  }
+  return false;
+}
+
+bool decompose(const OperatorSet& operators, Node& node) {
+  const Operator* op = operators.find(node.op());
+  if (!op || !op->decompose) return false;
+  Graph& graph = node.graph();
+  std::vector<ValueInfo> infos(node.input_count());
+  std::vector<const ValueInfo*> inputs(node.input_count());
+  GraphBuilder builder(graph, &node);
+  builder.set_stem(node.name().empty() ? node.output(0)->name() : node.name());
+  Exprs arguments;
+  bool open = false;
+  for (size_t i = 0; i < node.input_count(); ++i) {
+    arguments.push_back(builder.wrap(node.input(i)));
+    if (!node.input(i)) continue;
+    infos[i] = shown(*node.input(i), open);
+    inputs[i] = &infos[i];
+  }
+  const size_t constants = graph.constants().size();
+  Exprs made;
+  try {
+    made = op->decompose(NodeView(node, inputs, {}, op), builder, arguments);
+  } catch (const NeedsContents&) {}
+  if (made.empty() || (open && names_open_dimension(graph, constants))) return false;
+  for (size_t i = 0; i < node.output_count(); ++i)
+    if (node.output(i)) take_place_of(*node.output(i), *made[i].value());
+  graph.remove(node);
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> standard_form(const OperatorSet& operators, const Graph& graph, int64_t opset) {
+  std::unique_ptr<Graph> copy = graph.clone();
+  for (const auto& input : copy->inputs())
+    if (!has_rank(*input))
+      throw Unsupported("{}: input \"{}\" has no number of dimensions, which ONNX wants; give it with --shape {}=?x? (? leaves one open)",
+                        graph.source, input->name(), input->name());
+  std::string refused;
+  for (bool changed = true; changed && refused.empty();) {  // a decomposition may hold what is taken apart itself
+    changed = false;
+    for_each_graph(*copy, [&](Graph& each) {
+      for (Node& node : each.nodes()) {
+        if (!is_taken_apart(node, opset)) continue;
+        changed = true;
+        const std::string name = node.name().empty() ? node.output(0)->name() : node.name(), op = node.op();
+        if (!decompose(operators, node)) refused += format("\n  node \"{}\" ({})", name, op);
+      }
+    });
+  }
+  if (!refused.empty())
+    throw Unsupported("{}: these nodes cannot be written in the operators of opset {}, or not without the shapes of their inputs:{}",
+                      graph.source, opset, refused);
+  infer_types(operators, *copy);
+  find_output_ranks(operators, *copy);
+  return copy;
+}
+
+}  // namespace minnow::onnx
