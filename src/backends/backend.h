@@ -32,6 +32,7 @@ struct Device {
   bool low_memory = false;  // schemes that pack weights into more than their plain bytes decline
   double flops = 10e9;      // f32 operations a second of one thread, a multiply-add counting two
   double l1_bandwidth = 100e9, l2_bandwidth = 50e9, l3_bandwidth = 30e9, memory_bandwidth = 10e9;  // bytes a second of one thread
+  double far_scaling = 0.5;  // what each further thread adds to the bandwidth of the last cache and of memory
   size_t l1 = 32 << 10, l2 = 512 << 10, l3 = 4 << 20;
   /// Seconds for arithmetic at `efficiency` of the peak, split over the threads.
   double flop_time(double operations, double efficiency = 1) const { return operations / (flops * efficiency * threads); }
@@ -41,7 +42,12 @@ struct Device {
                              : bytes <= double(l2) ? l2_bandwidth
                              : bytes <= double(l3) ? l3_bandwidth
                                                    : memory_bandwidth;
-    return bytes / (bandwidth * (bytes <= double(l2) || threads == 1 ? threads : 1 + 0.5 * (threads - 1)));
+    return bytes / (bandwidth * (bytes <= double(l2) ? threads : 1 + far_scaling * (threads - 1)));
+  }
+  /// Seconds to read that many bytes of constants. Between two runs those of the other nodes push them out of the nearer caches.
+  double weight_time(double bytes) const {
+    if (bytes <= double(l2) / 16) return byte_time(bytes);
+    return bytes / ((bytes <= double(l3) / 8 ? l3_bandwidth : memory_bandwidth) * (1 + far_scaling * (threads - 1)));
   }
   /// Bytes that a tensor takes in memory.
   size_t bytes(DType dtype, const Shape& shape, Layout layout) const {

@@ -35,6 +35,12 @@ CpuDevice device_of(Isa isa, const BackendOptions& options) {
   device.l1 = caches.l1;
   device.l2 = caches.l2;
   device.l3 = caches.l3;
+  // A last cache of that size is spread over the tiles of a mesh: a core waits for it almost as long as for memory (13 GB/s, measured on an
+  // Emerald Rapids whose tile reaches 183 GFLOP/s), but cores hardly disturb each other.
+  if (caches.l3 > (size_t{128} << 20)) {
+    device.l3_bandwidth = device.memory_bandwidth = 18e9;
+    device.far_scaling = 0.9;
+  }
   return device;
 }
 

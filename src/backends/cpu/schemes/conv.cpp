@@ -115,7 +115,7 @@ Estimate estimate_packed(const NodeView& node, const Device& device) {
   const double weights = 4.0 * static_cast<double>(node.input_shape(1).elements());
   const double few = s.in_channels < static_cast<size_t>(device.pack) ? 0.8 : 1;  // lanes of the input without a channel are moved too
   const double compute = device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), efficiency_of(s, device) * few);
-  Estimate estimate(std::max(compute, device.byte_time(weights)) + 0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
+  Estimate estimate(std::max(compute, device.weight_time(weights)) + 0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
   estimate.packed_inputs = 1 | 8;  // X and the tensor that is added
   estimate.packed_outputs = 1;
   return estimate;

@@ -43,7 +43,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const double outputs = static_cast<double>(s.out_channels / s.groups), lanes = device.pack;
   const double compute = device.flop_time(2 * conv.multiply_adds(), 0.8 * outputs / (std::ceil(outputs / lanes) * lanes));
   const double image_bytes = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
-  Estimate estimate(std::max(compute, device.byte_time(4.0 * static_cast<double>(node.input_shape(1).elements()))) +
+  Estimate estimate(std::max(compute, device.weight_time(4.0 * static_cast<double>(node.input_shape(1).elements()))) +
                     device.byte_time(image_bytes) + 1e-6);
   estimate.packed_inputs = 1;
   estimate.packed_outputs = 1;

@@ -72,7 +72,8 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const double compute = device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes, 0.85);
   double moved = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
   if (!node.is_constant(1)) moved += 2 * b_bytes;
-  return Estimate(std::max(compute, device.byte_time(b_bytes)) + device.byte_time(moved) + 5e-7);
+  return Estimate(std::max(compute, node.is_constant(1) ? device.weight_time(b_bytes) : device.byte_time(b_bytes)) +
+                  device.byte_time(moved) + 5e-7);
 }
 
 class MatMulKernel final : public Kernel {

@@ -29,7 +29,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const double bytes = static_cast<double>(node.input_shape(kX).elements() + 2 * node.output_shape(0).elements());
   const double speed = 0.7 * integer_speed(*cpu_device(device).kernels);
   return Estimate(std::max(device.flop_time(2 * p.multiply_adds(), speed),
-                           device.byte_time(static_cast<double>(node.input_shape(inputs.w).elements()))) +
+                           device.weight_time(static_cast<double>(node.input_shape(inputs.w).elements()))) +
                   device.byte_time(bytes) + 1e-6);
 }
 

@@ -29,8 +29,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const double units = static_cast<double>(conv.units()), threads = device.threads;
   const double waiting = std::ceil(units / threads) * threads / units;
   const double compute = waiting * device.flop_time(2 * pixels * in * (split * 7 / 8 + all - split), 0.9);
-  const double bytes = 4 * static_cast<double>(conv.weight_floats());
-  const double weights = bytes > static_cast<double>(device.l3) / 8 ? bytes / device.memory_bandwidth : device.byte_time(bytes);
+  const double weights = device.weight_time(4 * static_cast<double>(conv.weight_floats()));
   // The input's quarters are read and their sums written; the quarters of the output are passed over eleven times.
   const double sums = 4 * pixels * (2 * in + 2.75 * split) / (0.5 * device.l2_bandwidth * threads);
   const double moved = 4 * pixels * (in + all * (node.has_input(3) ? 2 : 1));

@@ -22,9 +22,7 @@ double seconds_of(const ConvShape& s, const Device& device, WinogradForm form) {
   const double each = static_cast<double>(s.batch) * WinogradConv::products(s, form);
   // Sums of few products: a tile costs about as much as six channels beside them.
   const double products = device.flop_time(2 * each * (in + 6) * out, 0.92);
-  // The weights grow with the positions. Those of several layers push each other out of the last cache: then memory decides.
-  const double bytes = 4 * positions * in * out;
-  const double weights = bytes > static_cast<double>(device.l3) / 8 ? bytes / device.memory_bandwidth : device.byte_time(bytes);
+  const double weights = device.weight_time(4 * positions * in * out);
   const double transforms = device.flop_time(6 * each * (in + out), 0.3);
   // Neither hides the other wholly.
   return std::max(products, weights) + 0.25 * std::min(products, weights) + transforms + 1e-6;
