@@ -140,6 +140,9 @@ class RunContext {
   }
   /// Calls task(i) for i in [0, tasks) on the session's threads; see ThreadPool::run.
   void parallel_for(size_t tasks, FunctionRef<void(size_t)> task) const noexcept { ThreadPool::process().run(tasks, threads, task); }
+  void parallel_for(size_t tasks, FunctionRef<void(size_t task, size_t runner)> task) const noexcept {
+    ThreadPool::process().run(tasks, threads, task);
+  }
   /// The run stops after this kernel, and Session::run throws the sentence. The first failure counts.
   void fail(std::string sentence) noexcept {
     if (failure.empty()) failure = std::move(sentence);

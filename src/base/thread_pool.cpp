@@ -29,6 +29,13 @@ constexpr std::chrono::microseconds kActiveWait{50};
 // Waiting for the last worker of a job: one that has not come by then has lost its core to another process, and needs this one.
 constexpr std::chrono::microseconds kYieldAfter{20};
 
+constexpr uint64_t range_of(size_t first, size_t end) { return uint64_t{end} << 32 | first; }
+constexpr size_t first_of(uint64_t range) { return range & UINT32_MAX; }
+constexpr size_t end_of(uint64_t range) { return range >> 32; }
+
+// The number of a job says how many runners it has, so that a worker knows from this one number whether it is for it.
+constexpr size_t runners_of(unsigned generation) { return generation % (ThreadPool::kMostRunners * 2); }
+
 // Calls until() until it is true, for at most `most`. Gives its last answer.
 template <class Until>
 bool wait_actively(std::chrono::microseconds most, Until until) {
@@ -83,24 +90,30 @@ void ThreadPool::reserve(int threads, bool pin) {
   const size_t wanted = static_cast<size_t>(std::max(0, std::min(threads, os::available_cores()) - 1));
   const std::lock_guard lock(g_mutex);
   if (pin) pinned_.store(true, std::memory_order_relaxed);
-  while (workers_.size() < wanted) workers_.emplace_back([this, worker = static_cast<int>(workers_.size()) + 1] { work(worker); });
+  while (workers_.size() < wanted) workers_.emplace_back([this, worker = workers_.size() + 1] { work(worker); });
 }
 
-void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t)> task) noexcept {
-  if (tasks <= 1 || threads <= 1 || busy_.exchange(true, std::memory_order_acquire)) {
-    for (size_t i = 0; i < tasks; ++i) task(i);
+void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t, size_t)> task) noexcept {
+  if (tasks <= 1 || threads <= 1 || tasks > UINT32_MAX || busy_.exchange(true, std::memory_order_acquire)) {
+    for (size_t i = 0; i < tasks; ++i) task(i, 0);
     return;
   }
   task_ = &task;
-  tasks_ = tasks;
-  const int64_t places = static_cast<int64_t>(std::min(tasks, static_cast<size_t>(threads))) - 1;
-  next_.store(0, std::memory_order_relaxed);
+  runners_ = std::min({tasks, static_cast<size_t>(threads), kMostRunners});
+  for (size_t i = 0, end = 0; i < runners_; ++i) {
+    const size_t first = end;
+    end = tasks / runners_ * (i + 1) + std::min(i + 1, tasks % runners_);
+    shares_[i].range.store(range_of(first, end), std::memory_order_relaxed);
+  }
+  const int64_t places = static_cast<int64_t>(runners_) - 1;
   finished_.store(0, std::memory_order_relaxed);
   places_.store(places, std::memory_order_release);
-  generation_.fetch_add(1, std::memory_order_seq_cst);
+  // Only the thread that made the pool busy gets here; the destructor adds to it only when no job can be running.
+  const unsigned job = generation_.load(std::memory_order_relaxed) / (kMostRunners * 2) + 1;
+  generation_.store(job * static_cast<unsigned>(kMostRunners * 2) + static_cast<unsigned>(runners_), std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) generation_.notify_all();
 
-  for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks;) task(i);
+  take_part(0);
 
   const int64_t left = places_.exchange(kClosed, std::memory_order_acq_rel);
   const size_t joined = static_cast<size_t>(places - std::max<int64_t>(left, 0));
@@ -110,10 +123,26 @@ void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t)> task) 
   busy_.store(false, std::memory_order_release);
 }
 
-void ThreadPool::work(int worker) {
+// Its own share from the front, then those of the others from the end.
+void ThreadPool::take_part(size_t runner) noexcept {
+  const FunctionRef<void(size_t, size_t)>& task = *task_;
+  for (size_t k = 0; k < runners_; ++k) {
+    std::atomic<uint64_t>& range = shares_[(runner + k) % runners_].range;
+    uint64_t now = range.load(std::memory_order_relaxed);
+    for (size_t first, end; (first = first_of(now)) < (end = end_of(now));) {
+      const size_t taken = k == 0 ? first : end - 1;
+      if (!range.compare_exchange_weak(now, k == 0 ? range_of(first + 1, end) : range_of(first, end - 1), std::memory_order_relaxed))
+        continue;
+      task(taken, runner);
+      now = range.load(std::memory_order_relaxed);
+    }
+  }
+}
+
+void ThreadPool::work(size_t worker) {
   unsigned seen = generation_.load(std::memory_order_acquire);
   for (bool pinned = false;;) {
-    if (!pinned && pinned_.load(std::memory_order_relaxed)) pinned = true, os::stay_on_core(worker);
+    if (!pinned && pinned_.load(std::memory_order_relaxed)) pinned = true, os::stay_on_core(static_cast<int>(worker));
     unsigned now = seen;
     wait_actively(kActiveWait, [&] { return (now = generation_.load(std::memory_order_acquire)) != seen; });
     if (now == seen) {
@@ -124,10 +153,12 @@ void ThreadPool::work(int worker) {
     }
     if (stop_.load(std::memory_order_relaxed)) return;
     seen = now;
+    if (worker >= runners_of(now)) continue;
     // A place makes this worker part of the job, which then cannot end before finished_ counts it. Whether it got one must follow from this
     // one number: whatever else it read could be of the next job already.
-    if (places_.load(std::memory_order_relaxed) <= 0 || places_.fetch_sub(1, std::memory_order_acq_rel) <= 0) continue;
-    for (size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;) (*task_)(i);
+    if (places_.load(std::memory_order_relaxed) <= 0) continue;
+    if (places_.fetch_sub(1, std::memory_order_acq_rel) <= 0) continue;
+    if (worker < runners_) take_part(worker);
     finished_.fetch_add(1, std::memory_order_release);
   }
 }

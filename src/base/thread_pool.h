@@ -18,10 +18,16 @@ class ThreadPool {
   static ThreadPool& process();
   ~ThreadPool();
 
-  /// Calls task(0) ... task(tasks - 1), each once, on up to `threads` threads, the caller's among them; returns when all have returned.
-  /// Which thread runs a task is not determined. Where another job is running already (another session, or a task that calls this),
-  /// all tasks run on the calling thread. Allocates nothing once the threads exist. Tasks must not throw.
-  void run(size_t tasks, int threads, FunctionRef<void(size_t task)> task) noexcept;
+  static constexpr size_t kMostRunners = 128;
+  /// Calls task(0, runner) ... task(tasks - 1, runner), each once, on up to min(threads, tasks, kMostRunners) threads, the caller's among
+  /// them; returns when all have returned. A runner, one of the numbers below that, is one thread at a time. Each begins with a run of
+  /// neighbouring tasks, in job after job of the same size the same thread with the same one (the caller's has the first), so that data
+  /// stays near; those that are done help the others from the end. Where another job is running already (another session, or a task that
+  /// calls this), all tasks run on the calling thread. Allocates nothing once the threads exist. Tasks must not throw.
+  void run(size_t tasks, int threads, FunctionRef<void(size_t task, size_t runner)> task) noexcept;
+  void run(size_t tasks, int threads, FunctionRef<void(size_t task)> task) noexcept {
+    run(tasks, threads, FunctionRef<void(size_t, size_t)>([&](size_t i, size_t) { task(i); }));
+  }
 
   /// Makes sure that jobs of that many threads find their workers (no more than the machine has cores). `pin`: the workers stay on one core
   /// each from now on.
@@ -29,16 +35,20 @@ class ThreadPool {
 
  private:
   ThreadPool();
-  void work(int worker);
+  void work(size_t worker);
+  void take_part(size_t runner) noexcept;
+  struct alignas(64) Share {
+    std::atomic<uint64_t> range{0};  // of tasks: the first in the low half, the end in the high half
+  };
   static constexpr int64_t kClosed = -(int64_t{1} << 40);
   alignas(64) std::atomic<bool> busy_{false};
   alignas(64) std::atomic<unsigned> generation_{0};
   alignas(64) std::atomic<int64_t> places_{kClosed};  // for workers, of the job that runs; none are left at 0 and below
   alignas(64) std::atomic<size_t> finished_{0};
-  alignas(64) std::atomic<size_t> next_{0};
-  std::atomic<int> sleepers_{0};
-  size_t tasks_ = 0;
-  const FunctionRef<void(size_t)>* task_ = nullptr;
+  alignas(64) std::atomic<int> sleepers_{0};
+  size_t runners_ = 0;
+  const FunctionRef<void(size_t, size_t)>* task_ = nullptr;
+  Share shares_[kMostRunners];
   std::atomic<bool> stop_{false}, pinned_{false};
   std::vector<std::thread> workers_;
 };

@@ -128,8 +128,8 @@ void GemmConv::finish_run(float* y, size_t pixels) const noexcept {
   }
 }
 
-void GemmConv::run(size_t unit, const Arguments& a, float* scratch) const noexcept {
-  const size_t block = unit % blocks_, chunk = unit / blocks_ % chunks_;
+void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t before) const noexcept {
+  const size_t chunk = unit % chunks_, block = unit / chunks_ % blocks_;
   const size_t group = unit / blocks_ / chunks_ % shape_.groups, image = unit / blocks_ / chunks_ / shape_.groups;
   const size_t cut = flat_ ? width_ : height_, first = share(cut, blocks_, block), rows = share(cut, blocks_, block + 1) - first;
   const size_t taller = rows - block_rows_;
@@ -142,7 +142,8 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch) const noexce
     x += flat_ ? first * element_ : first * in_row_;
   } else {
     const size_t plane = window_.plane(rows);
-    for (size_t p = 0; p < planes_; ++p) window_.copy(x + p * in_plane_, first, rows, scratch + p * plane);
+    if (before / chunks_ != unit / chunks_)
+      for (size_t p = 0; p < planes_; ++p) window_.copy(x + p * in_plane_, first, rows, scratch + p * plane);
     x = scratch;
     t.block_stride = static_cast<ptrdiff_t>(plane);
   }
@@ -165,7 +166,7 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch) const noexce
     float* y = a.y + (y_vector + v) * y_plane_ + y_at;
     const float* add = a.add ? a.add + (y_vector + v) * y_plane_ + y_at : nullptr;
     // The next panel of weights is asked for by the first tiles, a cache line of each of its rows by each.
-    const size_t lines = pair + 1 < last ? std::max<size_t>(1, vectors * lanes_ * sizeof(float) / 64) : 0;
+    const size_t lines = pair + 1 < pairs ? std::max<size_t>(1, vectors * lanes_ * sizeof(float) / 64) : 0;
     size_t index = 0;
     for (const Place& place : places_[taller]) {
       t.prefetch = index < lines ? reinterpret_cast<const char*>(t.w + panel) + index * depth_ * 64 : nullptr;

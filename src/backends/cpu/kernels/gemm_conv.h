@@ -48,7 +48,8 @@ class GemmConv {
   /// The work is cut into units that may run at the same time, each with scratch of its own.
   size_t units() const noexcept { return shape_.batch * shape_.groups * chunks_ * blocks_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
-  void run(size_t unit, const Arguments& arguments, float* scratch) const noexcept;
+  /// `before`: the unit that ran in this scratch before, if any: its window may serve again.
+  void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
 
  private:
   // One register tile of a block: offsets of its two runs of pixels in the input and in the output.

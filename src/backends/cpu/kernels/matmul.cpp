@@ -71,10 +71,10 @@ void MatMul::pack_a(size_t first, size_t rows, const float* a, float* out) const
   }
 }
 
-void MatMul::run(size_t unit, const Arguments& arguments, float* scratch) const noexcept {
-  const size_t block = unit % blocks_, chunk = unit / blocks_, n = shape_.n;
+void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t before) const noexcept {
+  const size_t block = unit / chunks_, chunk = unit % chunks_, n = shape_.n;
   const size_t first = share(shape_.m, blocks_, block), rows = share(shape_.m, blocks_, block + 1) - first;
-  pack_a(first, rows, arguments.a, scratch);
+  if (before / chunks_ != block) pack_a(first, rows, arguments.a, scratch);
   float edge[kMostTileRows * kPair * kMostLanes], edge_add[kMostTileRows * kPair * kMostLanes];
   Tile t;
   t.taps = &kNoTaps;
@@ -91,7 +91,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch) const 
     const size_t columns = std::min(lanes, n - column);
     t.w = arguments.b + column * shape_.k;
     t.bias = arguments.bias ? arguments.bias + column : nullptr;
-    const size_t lines = panel + 1 < last ? std::max<size_t>(1, lanes * sizeof(float) / 64) : 0;
+    const size_t lines = panel + 1 < panels() ? std::max<size_t>(1, lanes * sizeof(float) / 64) : 0;
     const size_t most = static_cast<size_t>(kernels_->tile->rows[vectors]), tiles = ceil_div(rows, most);
     for (size_t i = 0; i < tiles; ++i) {
       const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;

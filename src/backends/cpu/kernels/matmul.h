@@ -34,7 +34,8 @@ class MatMul {
 
   size_t units() const noexcept { return blocks_ * chunks_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
-  void run(size_t unit, const Arguments& arguments, float* scratch) const noexcept;
+  /// `before`: the unit of the same product that ran in this scratch before, if any.
+  void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
 
  private:
   void pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept;

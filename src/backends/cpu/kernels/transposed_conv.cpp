@@ -87,12 +87,13 @@ void TransposedConv::pack_weights(const float* iohw, float* out) const {
   }
 }
 
-void TransposedConv::run(size_t unit, const Arguments& arguments, float* scratch) const noexcept {
+void TransposedConv::run(size_t unit, const Arguments& arguments, float* scratch, size_t before) const noexcept {
   size_t p = phases_.size() - 1;
   while (phases_[p].first_unit > unit) --p;
   Arguments of_phase = arguments;
   of_phase.w += phases_[p].first_weight;
-  phases_[p].conv.run(unit - phases_[p].first_unit, of_phase, scratch);
+  const size_t first = phases_[p].first_unit;
+  phases_[p].conv.run(unit - first, of_phase, scratch, before < first ? SIZE_MAX : before - first);
 }
 
 }  // namespace minnow::cpu

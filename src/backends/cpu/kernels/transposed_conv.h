@@ -28,7 +28,8 @@ class TransposedConv {
 
   size_t units() const noexcept { return units_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
-  void run(size_t unit, const Arguments& arguments, float* scratch) const noexcept;
+  /// `before`: as GemmConv's.
+  void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
 
  private:
   struct Phase {

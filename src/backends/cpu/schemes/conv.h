@@ -46,7 +46,10 @@ class ConvKernel final : public Kernel {
     const typename Conv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
                                              static_cast<const float*>(bias_.get()), context.has_input(3) ? context.in<float>(3) : nullptr,
                                              context.out<float>(0)};
-    units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, scratch); });
+    if constexpr (requires { conv_.run(0, arguments, nullptr, Units::kNone); })
+      units_.run(context, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
+    else
+      units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, scratch); });
   }
 
  private:

@@ -132,12 +132,12 @@ class MatMulKernel final : public Kernel {
     const float* add = addition_.kind == Addend::full ? context.in<float>(2) : context.has_input(3) ? context.in<float>(3) : nullptr;
     float* y = context.out<float>(0);
     const size_t each = matmul_.units(), result = product_.shape.m * product_.shape.n;
-    units_.run(context, [&](size_t unit, float* scratch) {
+    units_.run(context, [&](size_t unit, float* scratch, size_t before) {
       const size_t batch = unit / each;
       matmul_.run(unit % each,
                   {a + product_.a_offset(batch), b + product_.b_matrix(batch) * matmul_.packed_b_floats(), bias,
                    add ? add + batch * result : nullptr, y + batch * result},
-                  scratch);
+                  scratch, before / each == batch ? before % each : Units::kNone);
     });
   }
 

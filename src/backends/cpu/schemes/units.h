@@ -2,7 +2,7 @@
 // How kernels share their work out: in units that may run at the same time, each on one of a few runners that have scratch of their own.
 #pragma once
 #include <algorithm>
-#include <atomic>
+#include <type_traits>
 
 #include "backends/backend.h"
 
@@ -14,23 +14,26 @@ class Units {
   void reserve(PrepareContext& context, size_t units, size_t scratch_floats) {
     units_ = units;
     stride_ = align_up(scratch_floats * sizeof(float));
-    runners_ = std::max<size_t>(1, std::min(units, static_cast<size_t>(context.device().threads)));
+    runners_ = std::clamp<size_t>(std::min(units, static_cast<size_t>(context.device().threads)), 1, ThreadPool::kMostRunners);
     if (stride_) offset_ = context.reserve_scratch(stride_ * runners_);
   }
 
-  /// Calls run(unit, scratch) for every unit.
+  static constexpr size_t kNone = SIZE_MAX;
+  /// Calls run(unit, scratch) for every unit, or run(unit, scratch, before): `before` is the unit that had this scratch before, mostly the
+  /// one before it in order, or kNone.
   template <class F>
   void run(RunContext& context, F run) const noexcept {
     const auto scratch_of = [&](size_t runner) { return stride_ ? context.scratch_at<float>(offset_ + runner * stride_) : nullptr; };
-    if (runners_ == 1) {
-      for (size_t unit = 0; unit < units_; ++unit) run(unit, scratch_of(0));
-      return;
+    if constexpr (std::is_invocable_v<F&, size_t, float*, size_t>) {
+      size_t before[ThreadPool::kMostRunners];
+      std::fill_n(before, runners_, kNone);
+      context.parallel_for(units_, [&](size_t unit, size_t runner) {
+        run(unit, scratch_of(runner), before[runner]);
+        before[runner] = unit;
+      });
+    } else {
+      context.parallel_for(units_, [&](size_t unit, size_t runner) { run(unit, scratch_of(runner)); });
     }
-    std::atomic<size_t> next{0};
-    context.parallel_for(runners_, [&](size_t runner) {
-      float* scratch = scratch_of(runner);
-      for (size_t unit; (unit = next.fetch_add(1, std::memory_order_relaxed)) < units_;) run(unit, scratch);
-    });
   }
 
  private:
