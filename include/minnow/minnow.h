@@ -76,10 +76,12 @@ struct SessionOptions {
   bool pin_threads = false;          // each thread of the process's pool stays on one core (the caller's own thread is left alone)
   std::vector<std::string> backends = {"cpu"};  // in order of preference; the reference backend serves what these cannot
   std::string isa;                              // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
-  size_t memory_limit = 0;                      // bytes for the values between operators; 0: physical memory
-  double time_limit = 0;                        // seconds that a run, planning included, may take; looked at between nodes; 0: none
-  std::vector<SchemeTime> times;                // what planning takes instead of its estimates, where a node and scheme is named
-  bool explain = false;                         // keep why schemes were refused, for plan_report()
+  /// Bytes that the runs of the session may hold: values between operators, scratch, and what operators without a scheme of their own work
+  /// on. Weights, inputs, outputs and states are the model's and the caller's. 0: physical memory.
+  size_t memory_limit = 0;
+  double time_limit = 0;          // seconds that a run, planning included, may take; looked at between nodes; 0: none
+  std::vector<SchemeTime> times;  // what planning takes instead of its estimates, where a node and scheme is named
+  bool explain = false;           // keep why schemes were refused, for plan_report()
 };
 
 /// One node of a run, as callbacks see it.
@@ -88,11 +90,25 @@ class MINNOW_API NodeEvent {
   virtual std::string_view name() const = 0;
   virtual std::string_view op() const = 0;
   virtual std::string_view scheme() const = 0;
+  virtual size_t input_count() const = 0;
   virtual size_t output_count() const = 0;
-  /// A copy of output i in the plain layout (after the node only).
+  /// The tensor's name in the graph; empty where the node has no such input or output.
+  virtual std::string_view input_name(size_t i) const = 0;
+  virtual std::string_view output_name(size_t i) const = 0;
+
+  // Tensors come and go in the plain (row-major) layout, as copies. All four throw InvalidArgument for what there is not, for sequences and
+  // optionals, and at the wrong time: inputs are seen before the node, since it may overwrite them, outputs after it.
+
+  /// Before the node.
+  virtual Tensor input(size_t i) const = 0;
+  /// Before the node: this node alone, in this run, reads `value` instead. The tensor itself, which other nodes and the caller may read,
+  /// stays as it is. dtype and shape must be the same. Throws InvalidArgument for an input that the plan was made from: a constant (its
+  /// packed form may be all that is used), or contents that a shape depends on.
+  virtual void replace_input(size_t i, const TensorView& value) = 0;
+  /// After the node.
   virtual Tensor output(size_t i) const = 0;
-  /// Puts other elements in its place; dtype and shape must be the same.
-  virtual void replace(size_t i, const TensorView& value) = 0;
+  /// After the node: all that read the tensor later, in this run, see `value`. dtype and shape must be the same.
+  virtual void replace_output(size_t i, const TensorView& value) = 0;
 
  protected:
   ~NodeEvent() = default;
@@ -100,17 +116,21 @@ class MINNOW_API NodeEvent {
 /// Return false to stop the run, which then throws Error of kind cancelled.
 using NodeCallback = std::function<bool(NodeEvent& event)>;
 
-/// What a plan decided for one node, and how long it took where that was measured.
+/// What a plan decided for one node, and how long it took where that was measured. Nodes inside If, Loop, Scan and SequenceMap have rows
+/// once they have run in a profiled session: behind the row of the node that they belong to, one for all calls and shapes, with the sums of
+/// all calls of a run. The time of a node includes that of the nodes within.
 struct PlanRow {
   std::string node, op, scheme, backend, shape, layout;
+  std::string owner;  // of a node in a subgraph: "loop.body", "loop.body/if.then_branch"; empty for the model's own nodes
+  size_t depth = 0;   // of the subgraph; 0: the model's own nodes
   size_t output_bytes = 0, scratch_bytes = 0;
   double operations = 0;  // arithmetic operations of one run, a multiply-add counting two
   double estimated_seconds = 0;
   double measured_seconds = 0, best_seconds = 0, start_seconds = 0;  // the last run's, the least of all runs, when the last run's began
-  uint64_t runs = 0;
-  int threads = 0;                     // that the node runs on; 0: not found yet (the first runs try)
-  std::vector<std::string> refused;    // "conv.winograd_f4: kernel 1x1 is not 3x3"
-  std::vector<SchemeTime> candidates;  // all schemes that could serve, with their estimates
+  uint64_t runs = 0, calls = 0;                                      // that were measured; calls in the last of them
+  int threads = 0;                                                   // that the node runs on; 0: not found yet (the first runs try)
+  std::vector<std::string> refused;                                  // "conv.winograd_f4: kernel 1x1 is not 3x3"
+  std::vector<SchemeTime> candidates;                                // all schemes that could serve, with their estimates
 };
 struct PlanReport {
   std::vector<PlanRow> rows;
@@ -165,6 +185,7 @@ class MINNOW_API Session {
 MINNOW_API std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries);
 
 /// What the last run of a profiled session did, node by node, in the trace-event format that chrome://tracing and Perfetto read (JSON).
+/// Nodes of subgraphs are drawn below the node that they belong to, one after another, each with the time of all its calls.
 MINNOW_API std::string chrome_trace(const PlanReport& report);
 
 /// "0.1.0"

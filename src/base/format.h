@@ -27,8 +27,8 @@ class FormatArg {
   template <class T>
   requires requires(const T& value) { std::string(to_string(value)); }
   FormatArg(const T& value) : owned_(to_string(value)) {}
-  template <class T>
-  FormatArg(const std::vector<T>& values) : FormatArg(std::span<const T>(values)) {}
+  template <class T, class Allocator>
+  FormatArg(const std::vector<T, Allocator>& values) : FormatArg(std::span<const T>(values)) {}
   template <class T>
   FormatArg(std::span<const T> values) {
     owned_ = "[";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory.h"
 
-#include <atomic>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -10,9 +9,30 @@
 namespace minnow {
 namespace {
 std::atomic<size_t> g_limit{0};
+const std::shared_ptr<MemoryAccount> kNobody;
+thread_local const std::shared_ptr<MemoryAccount>* t_account = &kNobody;
+}  // namespace
+
+size_t MemoryAccount::limit() const noexcept { return limit_ ? limit_ : memory_limit(); }
+
+void MemoryAccount::charge(size_t bytes) {
+  const size_t most = limit();
+  size_t used = used_.load(std::memory_order_relaxed);
+  do
+    if (bytes > most || used > most - bytes)
+      throw OutOfMemory("{} bytes are needed beside {} in use, the memory limit is {}", bytes, used, most);
+  while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
-void AlignedFree::operator()(void* memory) const noexcept { std::free(memory); }
+ChargeTo::ChargeTo(const std::shared_ptr<MemoryAccount>& account) noexcept : before_(t_account) { t_account = &account; }
+ChargeTo::ChargeTo() noexcept : ChargeTo(kNobody) {}
+ChargeTo::~ChargeTo() { t_account = before_; }
+const std::shared_ptr<MemoryAccount>& current_account() noexcept { return *t_account; }
+
+void AlignedFree::operator()(void* memory) const noexcept {
+  std::free(memory);
+  if (account) account->refund(bytes);
+}
 
 void set_memory_limit(size_t bytes) noexcept { g_limit.store(bytes, std::memory_order_relaxed); }
 
@@ -28,14 +48,19 @@ void check_memory(size_t bytes, const char* what) {
 
 AlignedMemory allocate_aligned(size_t bytes) {
   check_memory(bytes, "an allocation");
+  AlignedFree free{current_account(), bytes};
+  if (free.account) free.account->charge(bytes);
   // Weights of tens of megabytes that are read once a run cost more in address translation than in bandwidth where pages are small: 3x3
   // layers of 512 channels by Winograd took 1.35 ms with pages of 4 KiB, 1.12 ms with pages of 2 MiB (virtual machine on Zen 4).
   const bool large = bytes >= os::kHugePage;
   const size_t alignment = large ? os::kHugePage : kAlignment;
   void* memory = std::aligned_alloc(alignment, align_up(bytes ? bytes : 1, alignment));
-  if (!memory) throw OutOfMemory("the system refused {} bytes of memory", bytes);
+  if (!memory) {
+    if (free.account) free.account->refund(bytes);
+    throw OutOfMemory("the system refused {} bytes of memory", bytes);
+  }
   if (large) os::prefer_huge_pages(memory, bytes / os::kHugePage * os::kHugePage);  // the rest would take a whole one
-  return AlignedMemory(memory);
+  return AlignedMemory(memory, std::move(free));
 }
 
 std::shared_ptr<void> allocate_shared(size_t bytes) { return std::shared_ptr<void>(allocate_aligned(bytes)); }

@@ -1,21 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligned memory, and the limit that every large allocation is checked against.
+// Aligned memory, the limit that every large allocation is checked against, and accounts of what a session's runs have taken.
 #pragma once
+#include <atomic>
 #include <cstddef>
+#include <limits>
 #include <memory>
+#include <new>
+#include <vector>
 
 namespace minnow {
 
 inline constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
 inline constexpr size_t align_up(size_t bytes, size_t alignment = kAlignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
+/// What the runs of one session hold, and the most that they may. May be charged and refunded from many threads.
+class MemoryAccount {
+ public:
+  /// `limit` in bytes; 0: the process's limit, memory_limit().
+  explicit MemoryAccount(size_t limit) : limit_(limit) {}
+  /// Throws OutOfMemory where `bytes` more would be over the limit; then nothing is charged.
+  void charge(size_t bytes);
+  void refund(size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  size_t limit() const noexcept;
+
+ private:
+  const size_t limit_;
+  std::atomic<size_t> used_{0};
+};
+
+/// While this object lives, what its thread allocates (allocate_aligned, tensors, Numbers) is charged to an account, and refunded when it
+/// is freed, whenever that is.
+class ChargeTo {
+ public:
+  explicit ChargeTo(const std::shared_ptr<MemoryAccount>& account) noexcept;
+  ChargeTo() noexcept;  // to nobody
+  ~ChargeTo();
+  ChargeTo(const ChargeTo&) = delete;
+  ChargeTo& operator=(const ChargeTo&) = delete;
+
+ private:
+  const std::shared_ptr<MemoryAccount>* before_;
+};
+/// The account that this thread's allocations are charged to, or null.
+const std::shared_ptr<MemoryAccount>& current_account() noexcept;
+
+/// Elements that a computation works on, charged like tensors. Must not outlive the account, so that it is for the inside of a run.
+template <class T>
+struct CountedAllocator {
+  using value_type = T;
+  MemoryAccount* account = current_account().get();
+  CountedAllocator() = default;
+  template <class U>
+  CountedAllocator(const CountedAllocator<U>& other) noexcept : account(other.account) {}
+  T* allocate(size_t count) {
+    if (count > std::numeric_limits<size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
+    if (account) account->charge(count * sizeof(T));
+    try {
+      return std::allocator<T>().allocate(count);
+    } catch (...) {
+      if (account) account->refund(count * sizeof(T));
+      throw;
+    }
+  }
+  void deallocate(T* memory, size_t count) noexcept {
+    std::allocator<T>().deallocate(memory, count);
+    if (account) account->refund(count * sizeof(T));
+  }
+  friend bool operator==(const CountedAllocator& a, const CountedAllocator& b) noexcept { return a.account == b.account; }
+};
+template <class T>
+using Numbers = std::vector<T, CountedAllocator<T>>;
+
 struct AlignedFree {
+  std::shared_ptr<MemoryAccount> account;  // that it was charged to
+  size_t bytes = 0;
   void operator()(void* memory) const noexcept;
 };
 using AlignedMemory = std::unique_ptr<void, AlignedFree>;
 
-/// Uninitialized memory aligned to kAlignment, never null. Throws OutOfMemory where the limit or the system refuses; counts allocations for
-/// tests.
+/// Uninitialized memory aligned to kAlignment, never null. Throws OutOfMemory where a limit or the system refuses.
 AlignedMemory allocate_aligned(size_t bytes);
 std::shared_ptr<void> allocate_shared(size_t bytes);
 

@@ -35,7 +35,9 @@ void RunOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"normal", "low"}))
       ->capture_default_str();
   command.add_flag("--pin", pin_threads, "keep each thread of the pool on one core");
-  command.add_option("--memory-limit", memory_limit_mb, "megabytes for the values between operators; 0 takes the machine's memory")
+  command
+      .add_option("--memory-limit", memory_limit_mb,
+                  "megabytes that a run may hold beside weights, inputs and outputs; 0: the machine's memory")
       ->check(CLI::Range(0.0, 1e12))
       ->capture_default_str();
 }

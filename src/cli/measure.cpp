@@ -64,6 +64,7 @@ Measurement measure_schemes(const Model& model, const SessionOptions& options, s
     for (Session& session : sessions) session.run(views);
   for (const Session& session : sessions)
     for (const PlanRow& row : session.plan_report().rows) {
+      if (row.depth) continue;  // of a subgraph
       const auto [place, is_new] = best.try_emplace({row.node, row.scheme}, row.best_seconds);
       if (!is_new) place->second = std::min(place->second, row.best_seconds);
     }

@@ -19,6 +19,23 @@ struct Arguments {
   bool json = false;
 };
 
+/// The rows by time, the slowest first, each followed by those of the nodes within it.
+std::vector<PlanRow> by_time(std::span<const PlanRow> rows) {
+  std::vector<std::span<const PlanRow>> groups;
+  for (size_t i = 0, end; i < rows.size(); i = end) {
+    for (end = i + 1; end < rows.size() && rows[end].depth > rows[i].depth;) ++end;
+    groups.push_back(rows.subspan(i, end - i));
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.front().best_seconds > b.front().best_seconds; });
+  std::vector<PlanRow> sorted;
+  for (const std::span<const PlanRow>& group : groups) {
+    sorted.push_back(group.front());
+    for (PlanRow& row : by_time(group.subspan(1))) sorted.push_back(std::move(row));
+  }
+  return sorted;
+}
+
 void profile_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
@@ -38,7 +55,8 @@ void profile_command(const Arguments& arguments) {
     os::write_file_atomically(arguments.trace, [&](const os::ByteSink& sink) { sink(std::as_bytes(std::span(trace))); });
   }
   double sum = 0;
-  for (const PlanRow& row : report.rows) sum += row.best_seconds;
+  for (const PlanRow& row : report.rows)
+    if (row.depth == 0) sum += row.best_seconds;
   if (arguments.json) {
     Json rows = Json::array();
     for (const PlanRow& row : report.rows)
@@ -51,17 +69,19 @@ void profile_command(const Arguments& arguments) {
                       {"best_us", row.best_seconds * 1e6},
                       {"estimate_us", row.estimated_seconds * 1e6},
                       {"flops", row.operations},
-                      {"runs", row.runs}});
+                      {"runs", row.runs},
+                      {"calls", row.calls},
+                      {"owner", row.owner}});
     return print_json({{"model", arguments.model}, {"sum_of_best_us", sum * 1e6}, {"nodes", rows}});
   }
-  std::stable_sort(report.rows.begin(), report.rows.end(),
-                   [](const PlanRow& a, const PlanRow& b) { return a.best_seconds > b.best_seconds; });
   std::cout << "     time   share  GFLOP/s  estimate  node\n" << std::fixed;
-  for (const PlanRow& row : report.rows)
+  for (const PlanRow& row : by_time(report.rows)) {
     std::cout << std::setw(9) << human_seconds(row.best_seconds) << std::setw(7) << std::setprecision(1)
               << 100 * row.best_seconds / std::max(sum, 1e-12) << "%" << std::setw(9)
               << row.operations / std::max(row.best_seconds, 1e-9) * 1e-9 << std::setw(10) << human_seconds(row.estimated_seconds) << "  "
-              << row.op << " " << row.node << " " << row.shape << " (" << row.scheme << ", " << row.layout << ")\n";
+              << std::string(2 * row.depth, ' ') << row.op << " " << (row.depth ? row.owner + "/" : "") << row.node << " " << row.shape
+              << " (" << row.scheme << ", " << row.layout << (row.depth ? format(", {} calls", row.calls) : "") << ")\n";
+  }
   std::cout << "sum of the best times: " << human_seconds(sum) << '\n';
 }
 
@@ -81,7 +101,8 @@ void add_profile(CLI::App& app) {
   arguments->run.add_to(*command);
   command->add_flag("--json", arguments->json, "print JSON");
   command->footer(
-      "The time of a node is the least of all runs, the estimate what the planner expected.\n\n"
+      "The time of a node is the least of all runs, the estimate what the planner expected. Nodes inside If, Loop and Scan follow the\n"
+      "node that they belong to, whose time includes theirs, each with all its calls in a run.\n\n"
       "  minnow profile model.minnow --threads 1\n"
       "  minnow profile model.minnow --trace trace.json");
   command->callback([arguments] { profile_command(*arguments); });

@@ -41,7 +41,7 @@ void arg(const NodeView& node, KernelArgs& args) {
   int64_t* y = args.output(0).data<int64_t>();
   with_wide(args.input(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<T> x = args.values<T>(0);
+    const Numbers<T> x = args.values<T>(0);
     lines.for_each([&](int64_t first, int64_t line) {
       const T* at = x.data() + first;
       int64_t best = 0;
@@ -72,11 +72,11 @@ void top(const NodeView& node, KernelArgs& args) {
   const AxisLines lines(shape, axis);
   const bool largest = node.attribute(kLargest);
   const int64_t count = args.ints(1)[0];
-  std::vector<int64_t> order(static_cast<size_t>(lines.length)), indices(static_cast<size_t>(count * lines.outer * lines.inner));
+  Numbers<int64_t> order(static_cast<size_t>(lines.length)), indices(static_cast<size_t>(count * lines.outer * lines.inner));
   with_wide(args.input(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const std::vector<T> x = args.values<T>(0);
-    std::vector<T> values(indices.size());
+    const Numbers<T> x = args.values<T>(0);
+    Numbers<T> values(indices.size());
     lines.for_each([&](int64_t first, int64_t line) {
       const T* at = x.data() + first;
       for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int64_t>(k);

@@ -24,7 +24,7 @@ size_t size(int64_t n) { return static_cast<size_t>(n); }
 
 /// [batch, heads, length, width] from a tensor that may be packed, written behind the first `skip` of `total` positions of each head.
 void place(const AttentionGeometry& a, std::span<const double> from, int64_t heads, int64_t length, int64_t width, bool packed,
-           int64_t skip, int64_t total, std::vector<double>& to) {
+           int64_t skip, int64_t total, Numbers<double>& to) {
   const double* at = from.data();
   const auto copy_row = [&](int64_t b, int64_t h, int64_t t) {
     std::copy(at, at + width, to.begin() + ((b * heads + h) * total + skip + t) * width);
@@ -36,9 +36,9 @@ void place(const AttentionGeometry& a, std::span<const double> from, int64_t hea
 }
 
 /// The mask as numbers to add, one for each score. Columns that it lacks are excluded.
-std::vector<double> bias_of(const KernelArgs& args, const AttentionGeometry& a) {
+Numbers<double> bias_of(const KernelArgs& args, const AttentionGeometry& a) {
   const TensorView& mask = args.input(kMask);
-  std::vector<double> values = args.reals(kMask), bias(size(a.scores_shape().elements()), kExcluded);
+  Numbers<double> values = args.reals(kMask), bias(size(a.scores_shape().elements()), kExcluded);
   if (mask.dtype() == DType::boolean)
     for (double& value : values) value = value != 0 ? 0 : kExcluded;
   const int64_t columns = mask.shape().back();
@@ -60,8 +60,7 @@ void softmax(std::span<double> row) {
 void reference(const NodeView& node, KernelArgs& args) {
   const AttentionGeometry a = AttentionGeometry::of(node);
   const int64_t keys = a.keys();
-  std::vector<double> q(size(a.batch * a.q_heads * a.queries * a.head)), k(size(a.key_shape().elements())),
-      v(size(a.value_shape().elements()));
+  Numbers<double> q(size(a.batch * a.q_heads * a.queries * a.head)), k(size(a.key_shape().elements())), v(size(a.value_shape().elements()));
   place(a, args.reals(kQuery), a.q_heads, a.queries, a.head, a.packed, 0, a.queries, q);
   place(a, args.reals(kKey), a.kv_heads, a.added, a.head, a.packed, a.past, keys, k);
   place(a, args.reals(kValue), a.kv_heads, a.added, a.v_head, a.packed, a.past, keys, v);
@@ -72,13 +71,13 @@ void reference(const NodeView& node, KernelArgs& args) {
   if (args.has_output(kPresentKey)) args.write(kPresentKey, k);
   if (args.has_output(kPresentValue)) args.write(kPresentValue, v);
 
-  std::vector<int64_t> used(size(a.batch), keys);
+  Numbers<int64_t> used(size(a.batch), keys);
   if (args.has_input(kUsedKeys)) used = args.ints(kUsedKeys);
   for (int64_t count : used)
     if (count < 0 || count > keys) args.fail("nonpad_kv_seqlen names {} keys, there are {}", count, keys);
-  const std::vector<double> bias = args.has_input(kMask) ? bias_of(args, a) : std::vector<double>();
+  const Numbers<double> bias = args.has_input(kMask) ? bias_of(args, a) : Numbers<double>();
 
-  std::vector<double> shown(args.has_output(kScores) ? size(a.scores_shape().elements()) : 0), scores(size(a.queries * keys)),
+  Numbers<double> shown(args.has_output(kScores) ? size(a.scores_shape().elements()) : 0), scores(size(a.queries * keys)),
       turned(size(a.head * keys)), result(size(a.queries * a.v_head)), y(size(a.output_shape().elements()));
   for (int64_t b = 0; b < a.batch; ++b)
     for (int64_t h = 0; h < a.q_heads; ++h) {

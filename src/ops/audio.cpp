@@ -34,7 +34,7 @@ constexpr Coefficients kHann{0.5, 0.5, 0}, kHamming{25. / 46, 21. / 46, 0}, kBla
 
 template <const Coefficients& kWindow>
 void window(const NodeView& node, KernelArgs& args) {
-  std::vector<double> y(static_cast<size_t>(args.output(0).elements()));
+  Numbers<double> y(static_cast<size_t>(args.output(0).elements()));
   const double period = static_cast<double>(y.size()) - (node.attribute(kPeriodic) ? 0 : 1);
   for (size_t i = 0; i < y.size(); ++i) {
     const double t = 2 * std::numbers::pi * static_cast<double>(i) / period;
@@ -80,7 +80,7 @@ void mel(const NodeView&, KernelArgs& args) {
     if (!(bin >= 0 && bin < static_cast<double>(bins))) args.fail("a band has its edge at {} Hz, which is not in the spectrum", hertz);
     return static_cast<int64_t>(bin);
   };
-  std::vector<double> y(static_cast<size_t>(bins * bands));
+  Numbers<double> y(static_cast<size_t>(bins * bands));
   for (int64_t i = 0; i < bands; ++i) {
     const auto at = [&](int64_t bin) -> double& { return y[static_cast<size_t>(bin * bands + i)]; };
     const int64_t left = edge(i), peak = edge(i + 1), right = edge(i + 2);

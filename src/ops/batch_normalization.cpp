@@ -27,8 +27,8 @@ Shapes infer(const NodeView& node) {
 
 void reference(const NodeView& node, KernelArgs& args) {
   const AxisLines lines = channels_of(args.input(0).shape());
-  std::vector<double> x = args.reals(0), mean = args.reals(3), variance = args.reals(4);
-  const std::vector<double> scale = args.reals(1), bias = args.reals(2);
+  Numbers<double> x = args.reals(0), mean = args.reals(3), variance = args.reals(4);
+  const Numbers<double> scale = args.reals(1), bias = args.reals(2);
   const auto each = [&](auto body) {
     lines.for_each([&](int64_t first, int64_t) {
       for (int64_t c = 0; c < lines.length; ++c) body(x[static_cast<size_t>(first + c * lines.inner)], static_cast<size_t>(c));
@@ -36,7 +36,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   };
   if (node.attribute(kTrainingMode)) {
     const double count = static_cast<double>(lines.outer * lines.inner), momentum = node.attribute(kMomentum);
-    std::vector<double> batch_mean(mean.size()), batch_variance(mean.size());
+    Numbers<double> batch_mean(mean.size()), batch_variance(mean.size());
     each([&](double value, size_t c) { batch_mean[c] += value; });
     for (double& value : batch_mean) value /= count;
     each([&](double value, size_t c) { batch_variance[c] += (value - batch_mean[c]) * (value - batch_mean[c]); });
@@ -49,7 +49,7 @@ void reference(const NodeView& node, KernelArgs& args) {
     if (args.has_output(2)) args.write(2, variance);
     mean = batch_mean, variance = batch_variance;
   }
-  std::vector<double> factor(scale.size());
+  Numbers<double> factor(scale.size());
   for (size_t c = 0; c < factor.size(); ++c) factor[c] = scale[c] / std::sqrt(variance[c] + static_cast<double>(node.attribute(kEpsilon)));
   each([&](double& value, size_t c) { value = (value - mean[c]) * factor[c] + bias[c]; });
   if (args.has_output(0)) args.write(0, x);

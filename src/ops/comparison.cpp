@@ -41,8 +41,8 @@ void is_inf(const NodeView& node, KernelArgs& args) {
 // Elements are moved, whatever they mean.
 void where(const NodeView&, KernelArgs& args) {
   const Shape to = args.output(0).shape();
-  std::vector<int64_t> condition(static_cast<size_t>(to.elements()));
-  const std::vector<int64_t> given = args.ints(0);
+  Numbers<int64_t> condition(static_cast<size_t>(to.elements()));
+  const Numbers<int64_t> given = args.ints(0);
   walk_broadcast(args.input(0).shape(), to, [&](size_t place, size_t from) { condition[place] = given[from]; });
   const size_t size = args.output(0).bytes() / std::max<size_t>(1, condition.size());
   char* y = args.output(0).data<char>();

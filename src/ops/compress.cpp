@@ -28,8 +28,8 @@ void compress(const NodeView& node, KernelArgs& args) {
   Shape shape = axis_given ? x.shape() : Shape{x.elements()};
   const size_t axis = axis_given ? node.normalize_axis(*axis_given, x.rank()) : 0;
   const int64_t dim = shape[axis];
-  const std::vector<int64_t> condition = args.ints(1);
-  std::vector<int64_t> kept;
+  const Numbers<int64_t> condition = args.ints(1);
+  Numbers<int64_t> kept;
   for (size_t i = 0; i < condition.size(); ++i) {
     if (condition[i] == 0) continue;
     if (static_cast<int64_t>(i) >= dim) args.fail("condition {} is true, the axis has {} elements", i, dim);
@@ -57,9 +57,9 @@ Shapes non_zero_shape(const NodeView& node) {
 void non_zero(const NodeView&, KernelArgs& args) {
   const TensorView& x = args.input(0);
   const size_t count = static_cast<size_t>(x.elements()), rank = x.rank();
-  std::vector<int64_t> places;
+  Numbers<int64_t> places;
   with_wide(x.dtype(), [&](auto zero) {
-    const std::vector<decltype(zero)> values = args.values<decltype(zero)>(0);
+    const auto values = args.values<decltype(zero)>(0);
     for (size_t i = 0; i < count; ++i)
       if (values[i] != 0) places.push_back(static_cast<int64_t>(i));
   });

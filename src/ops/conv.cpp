@@ -10,7 +10,7 @@ Shapes conv_shape(const NodeView& node) { return {ConvGeometry::of(node).output_
 
 void conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
-  std::vector<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
+  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
   convolve<double>(conv, args.reals(0).data(), args.reals(1).data(), y.data());
   args.write(0, y);
 }
@@ -19,7 +19,7 @@ Shapes transposed_shape(const NodeView& node) { return {ConvTransposeGeometry::o
 
 void transposed(const NodeView& node, KernelArgs& args) {
   const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
-  std::vector<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.input_places());
+  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.input_places());
   convolve_transposed(conv, args.reals(0).data(), args.reals(1).data(), y.data());
   args.write(0, y);
 }

@@ -25,7 +25,7 @@ void accumulate(const NodeView& node, KernelArgs& args) {
   with_wide(args.input(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
     using W = Wrapping<T>;
-    std::vector<T> x = args.values<T>(0);
+    Numbers<T> x = args.values<T>(0);
     lines.for_each([&](int64_t first, int64_t) {
       W total = kIsProduct ? 1 : 0;
       for (int64_t k = 0; k < lines.length; ++k) {

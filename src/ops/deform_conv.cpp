@@ -60,11 +60,11 @@ void reference(const NodeView& node, KernelArgs& args) {
   const int64_t taps = window.taps(), inputs = window.input_places(), outputs = window.output_places();
   const int64_t channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group(), rows = channels * taps;
   const int64_t offset_groups = node.attribute(kOffsetGroup);
-  const std::vector<double> x = args.reals(0), w = args.reals(1), offset = args.reals(2);
-  const std::vector<double> mask = args.has_input(4) ? args.reals(4) : std::vector<double>();
-  std::vector<double> y = begin_with_bias(args, 3, conv.batch, conv.out_channels, outputs);
+  const Numbers<double> x = args.reals(0), w = args.reals(1), offset = args.reals(2);
+  const Numbers<double> mask = args.has_input(4) ? args.reals(4) : Numbers<double>();
+  Numbers<double> y = begin_with_bias(args, 3, conv.batch, conv.out_channels, outputs);
   const int64_t block = windows_at_once(rows);
-  std::vector<double> columns(static_cast<size_t>(rows * std::min(block, outputs)));
+  Numbers<double> columns(static_cast<size_t>(rows * std::min(block, outputs)));
   for (int64_t image = 0; image < conv.batch * conv.groups; ++image)
     for (int64_t first = 0; first < outputs; first += block) {
       const int64_t count = std::min(block, outputs - first), batch = image / conv.groups;

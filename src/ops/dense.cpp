@@ -62,7 +62,7 @@ void multiply(const MatMulGeometry& p, const T* a, const T* b, T* y) {
     return;
   }
   // Rows of b have to be contiguous.
-  std::vector<T> turned(p.transpose_b ? static_cast<size_t>(p.k * p.n) : 0);
+  Numbers<T> turned(p.transpose_b ? static_cast<size_t>(p.k * p.n) : 0);
   int64_t turned_matrix = -1;
   for (int64_t i = 0; i < batches; ++i) {
     const int64_t matrix = p.b_matrix(i);
@@ -85,10 +85,10 @@ int64_t windows_at_once(int64_t rows) {
   return std::clamp<int64_t>(kValues / std::max<int64_t>(rows, 1) / kColumns * kColumns, kColumns, 4096);
 }
 
-std::vector<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places) {
-  std::vector<double> y(static_cast<size_t>(batch * channels * places));
+Numbers<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places) {
+  Numbers<double> y(static_cast<size_t>(batch * channels * places));
   if (!args.has_input(bias)) return y;
-  const std::vector<double> b = args.reals(bias);
+  const Numbers<double> b = args.reals(bias);
   for (int64_t image = 0; image < batch * channels; ++image)
     std::fill_n(y.begin() + image * places, places, b[static_cast<size_t>(image % channels)]);
   return y;
@@ -131,7 +131,7 @@ void convolve(const ConvGeometry& conv, const T* x, const T* w, T* y) {
   const bool pointwise = conv.window.is_pointwise();
   const int64_t block = pointwise ? std::max<int64_t>(outputs, 1) : windows_at_once(rows);
   WindowPlaces places(conv.window);
-  std::vector<T> columns(pointwise ? 0 : static_cast<size_t>(rows * std::min(block, outputs)));
+  Numbers<T> columns(pointwise ? 0 : static_cast<size_t>(rows * std::min(block, outputs)));
   for (int64_t first = 0; first < outputs; first += block) {
     const int64_t count = std::min(block, outputs - first);
     if (!pointwise) places.seek(first, count);
@@ -159,7 +159,7 @@ void convolve_transposed(const ConvTransposeGeometry& conv, const double* x, con
   if (conv.batch == 0 || filters == 0) return;
   const int64_t block = windows_at_once(rows);
   WindowPlaces places(conv.window);
-  std::vector<double> columns(static_cast<size_t>(rows * std::min(block, inputs)));
+  Numbers<double> columns(static_cast<size_t>(rows * std::min(block, inputs)));
   for (int64_t first = 0; first < inputs; first += block) {
     const int64_t count = std::min(block, inputs - first);
     places.seek(first, count);

@@ -39,11 +39,11 @@ class WindowPlaces {
  private:
   const WindowGeometry* window_;
   int64_t count_ = 0;
-  std::vector<int64_t> places_;
+  Numbers<int64_t> places_;
 };
 
 /// A result [batch, channels, places] that begins as the bias of each channel, or as zero where input `bias` is absent.
-std::vector<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places);
+Numbers<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places);
 
 /// Windows to handle at once, so that `rows` values for each stay within the second-level cache.
 int64_t windows_at_once(int64_t rows);

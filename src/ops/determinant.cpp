@@ -34,9 +34,9 @@ double determinant(double* a, size_t n) {
 }
 
 void reference(const NodeView&, KernelArgs& args) {
-  std::vector<double> x = args.reals(0);
+  Numbers<double> x = args.reals(0);
   const size_t n = static_cast<size_t>(args.input(0).shape().back());
-  std::vector<double> y(static_cast<size_t>(args.output(0).elements()));
+  Numbers<double> y(static_cast<size_t>(args.output(0).elements()));
   for (size_t i = 0; i < y.size(); ++i) y[i] = determinant(x.data() + i * n * n, n);
   args.write(0, y);
 }

@@ -30,8 +30,8 @@ void reference(const NodeView& node, KernelArgs& args) {
   if (!(ratio > 0 && ratio < 1)) args.fail("the ratio should be in [0, 1), it is {}", ratio);
   const int64_t* seed = node.find<int64_t>(kSeed);
   RandomStream random = random_stream(seed ? std::optional<uint64_t>(static_cast<uint64_t>(*seed)) : std::nullopt);
-  std::vector<double> x = args.reals(0);
-  std::vector<int64_t> mask(count);
+  Numbers<double> x = args.reals(0);
+  Numbers<int64_t> mask(count);
   for (size_t i = 0; i < count; ++i) {
     mask[i] = random.uniform() >= ratio;
     x[i] = mask[i] ? x[i] / (1 - ratio) : 0;

@@ -132,12 +132,12 @@ int64_t offset_of(std::span<const int64_t> index, const Ints& strides) {
 }
 
 template <class T>
-std::vector<T> evaluate_sums(const Equation& equation, const KernelArgs& args, const Shape& result) {
+Numbers<T> evaluate_sums(const Equation& equation, const KernelArgs& args, const Shape& result) {
   const size_t operands = equation.terms.size();
   const Labels summed = summed_labels(equation);
   Shape sums = equation.shape_of(summed);
   const int64_t length = sums.empty() ? 1 : sums.back();
-  std::vector<std::vector<T>> x;
+  std::vector<Numbers<T>> x;
   std::vector<Ints> outer, inner;
   for (size_t i = 0; i < operands; ++i) {
     const Shape& shape = args.input(i).shape();
@@ -147,7 +147,7 @@ std::vector<T> evaluate_sums(const Equation& equation, const KernelArgs& args, c
     inner.push_back(strides_of(equation.terms[i], shape, summed));
   }
   if (!sums.empty()) sums.erase(sums.rank() - 1);
-  std::vector<T> y(static_cast<size_t>(result.elements()));
+  Numbers<T> y(static_cast<size_t>(result.elements()));
   std::vector<const T*> base(operands), at(operands);
   size_t place = 0;
   for_each_index(result, [&](std::span<const int64_t> index) {

@@ -142,8 +142,8 @@ void one_hot(const NodeView& node, KernelArgs& args) {
   const char* values = args.input(2).data<char>();  // off, on
   fill_elements(size, values, static_cast<size_t>(y.elements()), y.data());
   const bool real = is_float(args.input(0).dtype()), is_u64 = args.input(0).dtype() == DType::u64;
-  const std::vector<double> reals = real ? args.reals(0) : std::vector<double>();
-  const std::vector<int64_t> ints = real ? std::vector<int64_t>() : args.ints(0);
+  const Numbers<double> reals = real ? args.reals(0) : Numbers<double>();
+  const Numbers<int64_t> ints = real ? Numbers<int64_t>() : args.ints(0);
   if (y.elements() == 0) return;
   for (int64_t i = 0; i < count; ++i) {
     const size_t at = static_cast<size_t>(i);

@@ -91,8 +91,8 @@ Shapes dft_shape(const NodeView& node) { return {DftPlan::of(node).result}; }
 void dft(const NodeView& node, KernelArgs& args) {
   const DftPlan plan = DftPlan::of(node);
   const Shape& shape = args.input(0).shape();
-  const std::vector<double> x = args.reals(0);
-  std::vector<double> y(size(plan.result.elements()));
+  const Numbers<double> x = args.reals(0);
+  Numbers<double> y(size(plan.result.elements()));
   if (y.empty()) return;
   const int64_t parts = shape.back(), kept = plan.result.back(), inner = shape.product(plan.axis + 1, shape.rank() - 1),
                 known = shape[plan.axis], made = plan.result[plan.axis];
@@ -156,8 +156,8 @@ Shapes stft_shape(const NodeView& node) {
 
 void stft(const NodeView& node, KernelArgs& args) {
   const StftPlan plan = StftPlan::of(node);
-  const std::vector<double> x = args.reals(0), window = args.has_input(2) ? args.reals(2) : std::vector<double>(size(plan.frame), 1.0);
-  std::vector<double> y(size(args.output(0).elements()));
+  const Numbers<double> x = args.reals(0), window = args.has_input(2) ? args.reals(2) : Numbers<double>(size(plan.frame), 1.0);
+  Numbers<double> y(size(args.output(0).elements()));
   const Fourier transform(plan.frame, false);
   std::vector<Complex> frame(size(plan.frame)), spectrum;
   double* to = y.data();

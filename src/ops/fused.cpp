@@ -18,9 +18,9 @@ Shape checked(const NodeView& node, const Shape& result) {
 }
 
 /// Adds Z, applies the activation and rounds.
-void finish(const NodeView& node, KernelArgs& args, std::vector<double>& y) {
+void finish(const NodeView& node, KernelArgs& args, Numbers<double>& y) {
   if (args.has_input(3)) {
-    const std::vector<double> z = args.reals(3);
+    const Numbers<double> z = args.reals(3);
     for (size_t i = 0; i < y.size(); ++i) y[i] += z[i];
   }
   const Activation activation = Activation::of(node);
@@ -40,7 +40,7 @@ Shapes conv_shape(const NodeView& node) { return {checked(node, ConvGeometry::of
 
 void conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
-  std::vector<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
+  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
   convolve<double>(conv, args.reals(0).data(), args.reals(1).data(), y.data());
   finish(node, args, y);
 }
@@ -64,12 +64,12 @@ Shapes matmul_shape(const NodeView& node) {
 void matmul(const NodeView& node, KernelArgs& args) {
   const MatMulGeometry p = MatMulGeometry::of(node);
   const double alpha = node.attribute(kAlpha);
-  std::vector<double> y(static_cast<size_t>(p.result.elements()));
+  Numbers<double> y(static_cast<size_t>(p.result.elements()));
   multiply<double>(p, args.reals(0).data(), args.reals(1).data(), y.data());
   if (alpha != 1)
     for (double& value : y) value *= alpha;
   if (args.has_input(2)) {
-    const std::vector<double> bias = args.reals(2);
+    const Numbers<double> bias = args.reals(2);
     const Ints step = broadcast_strides(args.input(2).shape(), p.result);
     double* to = y.data();
     for_each_index(p.result, [&](std::span<const int64_t> index) {

@@ -25,7 +25,7 @@ Shapes gather_shape(const NodeView& node) {
 void gather(const NodeView& node, KernelArgs& args) {
   const TensorView& data = args.input(0);
   const size_t axis = node.normalize_axis(node.attribute(kAxis), data.rank());
-  std::vector<int64_t> indices = args.ints(1);
+  Numbers<int64_t> indices = args.ints(1);
   for (int64_t& index : indices) index = checked_index(args, index, data.dim(axis));
   const int64_t outer = data.shape().product(0, axis);
   const size_t block = static_cast<size_t>(data.shape().product(axis + 1, data.rank())) * size_of(data.dtype());

@@ -120,11 +120,11 @@ Taps taps_along(const Sampling& s, Real coordinate, int64_t size) {
 }
 
 template <class Real>
-std::vector<double> sampled(const Sampling& s, const Shape& x_shape, const std::vector<double>& x, const std::vector<double>& grid,
-                            const Shape& y_shape) {
+Numbers<double> sampled(const Sampling& s, const Shape& x_shape, const Numbers<double>& x, const Numbers<double>& grid,
+                        const Shape& y_shape) {
   const int64_t plane = x_shape.product(2, x_shape.rank()), places = y_shape.product(2, y_shape.rank());
   const int along = s.mode == Mode::linear ? 2 : s.mode == Mode::nearest ? 1 : 4;
-  std::vector<double> y(static_cast<size_t>(y_shape.elements()));
+  Numbers<double> y(static_cast<size_t>(y_shape.elements()));
   std::vector<std::pair<int64_t, double>> taps, wider;  // of one sample: place in a plane, weight
   for (int64_t batch = 0; batch < y_shape[0]; ++batch)
     for (int64_t p = 0; p < places; ++p) {
@@ -152,10 +152,10 @@ std::vector<double> sampled(const Sampling& s, const Shape& x_shape, const std::
 void grid_sample(const NodeView& node, KernelArgs& args) {
   const Sampling s = sampling_of(node);
   const auto run = args.input(1).dtype() == DType::f64 ? sampled<double> : sampled<float>;
-  const std::vector<double> y = run(s, args.input(0).shape(), args.reals(0), args.reals(1), args.output(0).shape());
+  const Numbers<double> y = run(s, args.input(0).shape(), args.reals(0), args.reals(1), args.output(0).shape());
   const DType dtype = args.input(0).dtype();
   if (is_float(dtype)) return args.write(0, y);
-  std::vector<int64_t> truncated(y.size());
+  Numbers<int64_t> truncated(y.size());
   for (size_t i = 0; i < y.size(); ++i) truncated[i] = static_cast<int64_t>(std::fmin(std::fmax(y[i], -0x1p63), 0x1.fffffffffffffp62));
   args.write(0, truncated);
 }
@@ -185,8 +185,8 @@ Shapes affine_grid_shape(const NodeView& node) {
 }
 
 /// [places, dims + 1]: coordinates of each pixel, the last dimension's first, then a one.
-std::vector<double> pixel_coordinates(const Shape& spatial, bool align_corners) {
-  std::vector<double> rows;
+Numbers<double> pixel_coordinates(const Shape& spatial, bool align_corners) {
+  Numbers<double> rows;
   check_memory(static_cast<size_t>(spatial.elements()) * (spatial.rank() + 1) * sizeof(double), "a table of coordinates");
   for_each_index(spatial, [&](std::span<const int64_t> index) {
     for (size_t d = spatial.rank(); d-- > 0;) {
@@ -200,9 +200,9 @@ std::vector<double> pixel_coordinates(const Shape& spatial, bool align_corners) 
 
 void affine_grid(const NodeView& node, KernelArgs& args) {
   const Shape spatial = affine_grid_spatial(node);
-  const std::vector<double> pixels = pixel_coordinates(spatial, node.attribute(kAlignCorners)), theta = args.reals(0);
+  const Numbers<double> pixels = pixel_coordinates(spatial, node.attribute(kAlignCorners)), theta = args.reals(0);
   const size_t dims = spatial.rank(), places = pixels.size() / (dims + 1);
-  std::vector<double> y;
+  Numbers<double> y;
   y.reserve(static_cast<size_t>(args.output(0).elements()));
   for (int64_t batch = 0; batch < args.output(0).dim(0); ++batch)
     for (size_t p = 0; p < places; ++p)
@@ -217,7 +217,7 @@ void affine_grid(const NodeView& node, KernelArgs& args) {
 
 Exprs decompose_affine_grid(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   const Shape spatial = affine_grid_spatial(node);
-  const std::vector<double> pixels = pixel_coordinates(spatial, node.attribute(kAlignCorners));
+  const Numbers<double> pixels = pixel_coordinates(spatial, node.attribute(kAlignCorners));
   const int64_t homogeneous = static_cast<int64_t>(spatial.rank()) + 1;
   Tensor table(node.input_dtype(0), {static_cast<int64_t>(pixels.size()) / homogeneous, homogeneous});
   narrow(table.dtype(), pixels.data(), pixels.size(), table.writable().data());

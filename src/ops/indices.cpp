@@ -10,9 +10,9 @@ void check_elementwise_indices(const NodeView& node, size_t axis) {
   if (!fits) node.fail("indices of shape {} do not lie within data of shape {} along the axes other than {}", indices, data, axis);
 }
 
-std::vector<int64_t> elementwise_offsets(const KernelArgs& args, size_t axis) {
+Numbers<int64_t> elementwise_offsets(const KernelArgs& args, size_t axis) {
   const Shape &data = args.input(0).shape(), &indices = args.input(1).shape();
-  std::vector<int64_t> offsets = args.ints(1);
+  Numbers<int64_t> offsets = args.ints(1);
   Ints strides = row_major_strides(data);
   const int64_t dim = data[axis], stride = strides[axis];
   strides[axis] = 0;
@@ -25,15 +25,15 @@ std::vector<int64_t> elementwise_offsets(const KernelArgs& args, size_t axis) {
   return offsets;
 }
 
-std::vector<int64_t> tuple_offsets(const KernelArgs& args, size_t batch) {
+Numbers<int64_t> tuple_offsets(const KernelArgs& args, size_t batch) {
   const Shape &data = args.input(0).shape(), &indices = args.input(1).shape();
-  const std::vector<int64_t> tuples = args.ints(1);
+  const Numbers<int64_t> tuples = args.ints(1);
   const Ints strides = row_major_strides(data);
   const size_t depth = static_cast<size_t>(indices.back());
   // A tuple of no indices names the whole: the number of tuples comes from the shape alone.
   const int64_t count = indices.product(0, indices.rank() - 1), batches = indices.product(0, batch),
                 batch_stride = data.product(batch, data.rank());
-  std::vector<int64_t> offsets(static_cast<size_t>(count));
+  Numbers<int64_t> offsets(static_cast<size_t>(count));
   const int64_t per_batch = batches ? count / batches : 0;
   for (int64_t k = 0; k < count; ++k) {
     int64_t offset = k / per_batch * batch_stride;

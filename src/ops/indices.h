@@ -14,8 +14,8 @@ inline int64_t checked_index(const KernelArgs& args, int64_t index, int64_t dim)
 /// Throws InvalidModel where indices that stand for single elements do not lie within data along the axes other than `axis`.
 void check_elementwise_indices(const NodeView& node, size_t axis);
 /// For each element p of the indices the offset in data of p with its place along `axis` replaced.
-std::vector<int64_t> elementwise_offsets(const KernelArgs& args, size_t axis);
+Numbers<int64_t> elementwise_offsets(const KernelArgs& args, size_t axis);
 /// For each tuple along the last axis of the indices the offset in data of the slice that it names, behind `batch` common axes.
-std::vector<int64_t> tuple_offsets(const KernelArgs& args, size_t batch);
+Numbers<int64_t> tuple_offsets(const KernelArgs& args, size_t batch);
 
 }  // namespace minnow

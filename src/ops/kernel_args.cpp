@@ -81,8 +81,8 @@ void KernelArgs::widen_all(size_t i, double* out) const {
 void KernelArgs::widen_all(size_t i, int64_t* out) const {
   widen(input(i).dtype(), input(i).data(), static_cast<size_t>(input(i).elements()), out);
 }
-std::vector<double> KernelArgs::reals(size_t i) const { return values<double>(i); }
-std::vector<int64_t> KernelArgs::ints(size_t i) const { return values<int64_t>(i); }
+Numbers<double> KernelArgs::reals(size_t i) const { return values<double>(i); }
+Numbers<int64_t> KernelArgs::ints(size_t i) const { return values<int64_t>(i); }
 
 void KernelArgs::write(size_t i, std::span<const double> values) const {
   narrow(output(i).dtype(), values.data(), values.size(), output(i).data());

@@ -3,6 +3,7 @@
 // at the end.
 #pragma once
 #include "base/function_ref.h"
+#include "base/memory.h"
 #include "graph/node_view.h"
 #include "graph/slot.h"
 
@@ -47,16 +48,16 @@ class KernelArgs {
     throw KernelFailure{node_->where() + ": " + format(pattern, args...)};
   }
 
-  // Whole tensors widened and narrowed.
-  std::vector<double> reals(size_t i) const;
-  std::vector<int64_t> ints(size_t i) const;
+  // Whole tensors widened and narrowed. What is as large as a tensor is kept in Numbers, which the memory limit counts.
+  Numbers<double> reals(size_t i) const;
+  Numbers<int64_t> ints(size_t i) const;
   void write(size_t i, std::span<const double> values) const;
   void write(size_t i, std::span<const int64_t> values) const;
   void write(size_t i, std::span<const uint64_t> values) const;
   /// The same for a T that with_wide gave: double, int64_t or uint64_t.
   template <class T>
-  std::vector<T> values(size_t i) const {
-    std::vector<T> all(static_cast<size_t>(input(i).elements()));
+  Numbers<T> values(size_t i) const {
+    Numbers<T> all(static_cast<size_t>(input(i).elements()));
     if constexpr (std::is_same_v<T, double>)
       widen_all(i, all.data());
     else

@@ -25,11 +25,11 @@ Shapes nll_shape(const NodeView& node) {
 
 void nll(const NodeView& node, KernelArgs& args) {
   const AxisLines lines(args.input(0).shape(), 1);
-  const std::vector<double> x = args.reals(0), weights = args.has_input(2) ? args.reals(2) : std::vector<double>();
-  const std::vector<int64_t> target = args.ints(1);
+  const Numbers<double> x = args.reals(0), weights = args.has_input(2) ? args.reals(2) : Numbers<double>();
+  const Numbers<int64_t> target = args.ints(1);
   const int64_t* ignored = node.find<int64_t>(kIgnoreIndex);
   const std::string_view reduction = node.attribute(kReduction);
-  std::vector<double> losses(target.size());
+  Numbers<double> losses(target.size());
   double sum = 0, weight_sum = 0;
   lines.for_each([&](int64_t first, int64_t line) {
     const int64_t label = target[static_cast<size_t>(line)];

@@ -16,19 +16,19 @@ constexpr Attribute<bool> kTransB{"transB", false, MINNOW_DOC("B is transposed b
 Shapes matmul_shape(const NodeView& node) { return {MatMulGeometry::of(node).result}; }
 
 /// Integers wrap around; unsigned arithmetic is where wrapping is defined.
-std::vector<uint64_t> bits(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
+Numbers<uint64_t> bits(const Numbers<int64_t>& values) { return {values.begin(), values.end()}; }
 
 void matmul(const NodeView& node, KernelArgs& args) {
   const MatMulGeometry p = MatMulGeometry::of(node);
   const size_t count = static_cast<size_t>(p.result.elements());
   if (is_float(args.input(0).dtype())) {
-    std::vector<double> y(count);
+    Numbers<double> y(count);
     multiply<double>(p, args.reals(0).data(), args.reals(1).data(), y.data());
     args.write(0, y);
   } else {
-    std::vector<uint64_t> y(count);
+    Numbers<uint64_t> y(count);
     multiply<uint64_t>(p, bits(args.ints(0)).data(), bits(args.ints(1)).data(), y.data());
-    args.write(0, std::vector<int64_t>(y.begin(), y.end()));
+    args.write(0, Numbers<int64_t>(y.begin(), y.end()));
   }
 }
 
@@ -52,15 +52,15 @@ void gemm(const NodeView& node, KernelArgs& args) {
     return static_cast<size_t>(static_cast<int64_t>(i) / p.n * step[0] + static_cast<int64_t>(i) % p.n * step[1]);
   };
   if (is_float(args.input(0).dtype())) {
-    std::vector<double> y(count);
+    Numbers<double> y(count);
     multiply<double>(p, args.reals(0).data(), args.reals(1).data(), y.data());
-    const std::vector<double> c = has_c ? args.reals(2) : std::vector<double>();
+    const Numbers<double> c = has_c ? args.reals(2) : Numbers<double>();
     for (size_t i = 0; i < count; ++i) y[i] = alpha * y[i] + (has_c ? beta * c[c_at(i)] : 0);
     return args.write(0, y);
   }
-  std::vector<uint64_t> y(count);
+  Numbers<uint64_t> y(count);
   multiply<uint64_t>(p, bits(args.ints(0)).data(), bits(args.ints(1)).data(), y.data());
-  const std::vector<uint64_t> c = has_c ? bits(args.ints(2)) : std::vector<uint64_t>();
+  const Numbers<uint64_t> c = has_c ? bits(args.ints(2)) : Numbers<uint64_t>();
   // A factor that is no integer truncates its product toward zero.
   const bool is_unsigned64 = args.input(0).dtype() == DType::u64;
   const auto scaled = [&](double factor, uint64_t value) {
@@ -69,7 +69,7 @@ void gemm(const NodeView& node, KernelArgs& args) {
     return std::fabs(product) < 0x1p63 ? static_cast<uint64_t>(static_cast<int64_t>(product)) : 0;
   };
   for (size_t i = 0; i < count; ++i) y[i] = scaled(alpha, y[i]) + (has_c ? scaled(beta, c[c_at(i)]) : 0);
-  args.write(0, std::vector<int64_t>(y.begin(), y.end()));
+  args.write(0, Numbers<int64_t>(y.begin(), y.end()));
 }
 
 double operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }

@@ -65,7 +65,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   if (!(iou >= 0 && iou <= 1)) args.fail("iou_threshold should lie in [0, 1], it is {}", iou);
   const bool thresholded = args.has_input(4), center_point = node.attribute(kCenterPointBox);
   const float *boxes = args.input(0).data<float>(), *scores = args.input(1).data<float>();
-  std::vector<int64_t> selected, order;
+  Numbers<int64_t> selected, order;
   std::vector<Box> kept;
   for (int64_t batch = 0; batch < sizes.batches; ++batch)
     for (int64_t c = 0; c < sizes.classes; ++c) {

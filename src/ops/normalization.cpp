@@ -73,7 +73,7 @@ Shapes channel_shapes(const NodeView& node) {
 }
 
 /// Rows less their mean and divided by their deviation; what was taken goes to `mean` and `inverse`, one element for each row.
-void standardize(std::vector<double>& x, Rows rows, double epsilon, double* mean, double* inverse) {
+void standardize(Numbers<double>& x, Rows rows, double epsilon, double* mean, double* inverse) {
   const double length = static_cast<double>(rows.length);
   for (int64_t r = 0; r < rows.count; ++r) {
     double *row = x.data() + r * rows.length, sum = 0, squares = 0;
@@ -85,18 +85,18 @@ void standardize(std::vector<double>& x, Rows rows, double epsilon, double* mean
   }
 }
 
-void scale_and_shift(const KernelArgs& args, std::vector<double>& x) {
+void scale_and_shift(const KernelArgs& args, Numbers<double>& x) {
   const Shape& shape = args.input(0).shape();
-  const std::vector<double> scale = args.reals(1);
+  const Numbers<double> scale = args.reals(1);
   walk_broadcast(args.input(1).shape(), shape, [&](size_t i, size_t at) { x[i] *= scale[at]; });
   if (!args.has_input(2)) return;
-  const std::vector<double> bias = args.reals(2);
+  const Numbers<double> bias = args.reals(2);
   walk_broadcast(args.input(2).shape(), shape, [&](size_t i, size_t at) { x[i] += bias[at]; });
 }
 
 void layer(const NodeView& node, KernelArgs& args) {
   const Rows rows = trailing_rows(node);
-  std::vector<double> x = args.reals(0), mean(static_cast<size_t>(rows.count)), inverse(mean.size());
+  Numbers<double> x = args.reals(0), mean(static_cast<size_t>(rows.count)), inverse(mean.size());
   standardize(x, rows, node.attribute(kEpsilon), mean.data(), inverse.data());
   if (args.has_output(1)) args.write(1, mean);
   if (args.has_output(2)) args.write(2, inverse);
@@ -108,7 +108,7 @@ void layer(const NodeView& node, KernelArgs& args) {
 void root_mean_square(const NodeView& node, KernelArgs& args) {
   const Rows rows = trailing_rows(node);
   const double epsilon = node.attribute(kEpsilon);
-  std::vector<double> x = args.reals(0);
+  Numbers<double> x = args.reals(0);
   for (int64_t r = 0; r < rows.count; ++r) {
     double *row = x.data() + r * rows.length, squares = 0;
     for (int64_t i = 0; i < rows.length; ++i) squares += row[i] * row[i];
@@ -121,9 +121,9 @@ void root_mean_square(const NodeView& node, KernelArgs& args) {
 
 void channels(const NodeView& node, KernelArgs& args) {
   const Rows rows = channel_rows(node);
-  std::vector<double> x = args.reals(0), mean(static_cast<size_t>(rows.count)), inverse(mean.size());
+  Numbers<double> x = args.reals(0), mean(static_cast<size_t>(rows.count)), inverse(mean.size());
   standardize(x, rows, node.attribute(kEpsilon), mean.data(), inverse.data());
-  const std::vector<double> scale = args.reals(1), bias = args.reals(2);
+  const Numbers<double> scale = args.reals(1), bias = args.reals(2);
   const AxisLines lines(args.input(0).shape(), 1);
   lines.for_each([&](int64_t first, int64_t) {
     for (int64_t c = 0; c < lines.length; ++c) {

@@ -38,7 +38,7 @@ void mvn(const NodeView& node, KernelArgs& args) {
   const Ints axes = mvn_axes(node);
   for (int64_t axis : axes) kept[static_cast<size_t>(axis)] = 1;
   if (axes.empty()) kept = Shape::filled(shape.rank(), 1);  // no axes: all, as in reductions
-  std::vector<double> x = args.reals(0), mean(static_cast<size_t>(kept.elements())), deviation(mean.size());
+  Numbers<double> x = args.reals(0), mean(static_cast<size_t>(kept.elements())), deviation(mean.size());
   const double count = static_cast<double>(x.size()) / static_cast<double>(mean.size());
   walk_broadcast(kept, shape, [&](size_t i, size_t at) { mean[at] += x[i] / count; });
   walk_broadcast(kept, shape, [&](size_t i, size_t at) { deviation[at] += (x[i] - mean[at]) * (x[i] - mean[at]) / count; });
@@ -65,7 +65,7 @@ void lp(const NodeView& node, KernelArgs& args) {
   const Shape& shape = args.input(0).shape();
   const AxisLines lines(shape, node.normalize_axis(node.attribute(kLpAxis), shape.rank()));
   const bool euclidean = node.attribute(kLpOrder) == 2;
-  std::vector<double> x = args.reals(0);
+  Numbers<double> x = args.reals(0);
   lines.for_each([&](int64_t first, int64_t) {
     double *line = x.data() + first, norm = 0;
     const int64_t end = lines.length * lines.inner;
@@ -87,8 +87,8 @@ void lrn(const NodeView& node, KernelArgs& args) {
   const int64_t size = node.require<int64_t>(kLrnSize.name), before = (size - 1) / 2, after = size - 1 - before;
   const double alpha = static_cast<double>(node.attribute(kLrnAlpha)) / static_cast<double>(size), beta = node.attribute(kLrnBeta),
                bias = node.attribute(kLrnBias);
-  const std::vector<double> x = args.reals(0);
-  std::vector<double> y(x.size());
+  const Numbers<double> x = args.reals(0);
+  Numbers<double> y(x.size());
   lines.for_each([&](int64_t first, int64_t) {
     for (int64_t c = 0; c < lines.length; ++c) {
       double squares = 0;

@@ -40,7 +40,7 @@ template <size_t kGroups, class F>
 void for_each_element(KernelArgs& args, F step) {
   const size_t count = (args.input_count() - 2) / kGroups;
   for (size_t i = 0; i < count; ++i) {
-    std::vector<double> groups[kGroups];
+    Numbers<double> groups[kGroups];
     for (size_t k = 0; k < kGroups; ++k) groups[k] = args.reals(2 + k * count + i);
     for (size_t at = 0; at < groups[0].size(); ++at) {
       double values[kGroups];

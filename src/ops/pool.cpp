@@ -32,12 +32,12 @@ void for_each_tap(const PoolGeometry& pool, const double* x, F tap) {
 }
 
 /// For each window, the taps that meet the input, or the input and its padding.
-std::vector<double> taps_counted(const WindowGeometry& window, bool with_padding) {
-  std::vector<double> counts{1};
+Numbers<double> taps_counted(const WindowGeometry& window, bool with_padding) {
+  Numbers<double> counts{1};
   for (size_t axis = 0; axis < window.rank(); ++axis) {
     const int64_t from = with_padding ? -window.pad_begin[axis] : 0;
     const int64_t to = window.input[axis] + (with_padding ? window.pad_end[axis] : 0);
-    std::vector<double> wider;
+    Numbers<double> wider;
     wider.reserve(counts.size() * static_cast<size_t>(window.output[axis]));
     for (const double count : counts)
       for (int64_t o = 0; o < window.output[axis]; ++o) {
@@ -74,8 +74,8 @@ void max_pool(const NodeView& node, KernelArgs& args) {
   const size_t count = static_cast<size_t>(pool.output_shape().elements());
   const DType dtype = args.input(0).dtype();
   // A window of padding alone gives the lowest number.
-  std::vector<double> y(count, is_float(dtype) ? -largest_of(dtype) : static_cast<double>(lowest_of(dtype)));
-  std::vector<int64_t> best(count, -1);
+  Numbers<double> y(count, is_float(dtype) ? -largest_of(dtype) : static_cast<double>(lowest_of(dtype)));
+  Numbers<int64_t> best(count, -1);
   const int64_t inputs = pool.window.input_places();
   for_each_tap(pool, args.reals(0).data(), [&](int64_t first, const double* x, const int64_t* at, int64_t n, int64_t plane) {
     for (int64_t i = 0; i < n; ++i) {
@@ -97,12 +97,12 @@ void max_pool(const NodeView& node, KernelArgs& args) {
 
 void average_pool(const NodeView& node, KernelArgs& args) {
   const PoolGeometry pool = PoolGeometry::of(node);
-  std::vector<double> y(static_cast<size_t>(pool.output_shape().elements()));
+  Numbers<double> y(static_cast<size_t>(pool.output_shape().elements()));
   for_each_tap(pool, args.reals(0).data(), [&](int64_t first, const double* x, const int64_t* at, int64_t n, int64_t) {
     for (int64_t i = 0; i < n; ++i)
       if (at[i] >= 0) y[static_cast<size_t>(first + i)] += x[at[i]];
   });
-  const std::vector<double> counts = taps_counted(pool.window, node.attribute(kCountIncludePad));
+  const Numbers<double> counts = taps_counted(pool.window, node.attribute(kCountIncludePad));
   for (size_t i = 0; i < y.size(); ++i) y[i] = counts[i % counts.size()] == 0 ? 0 : y[i] / counts[i % counts.size()];
   args.write(0, y);
 }
@@ -115,7 +115,7 @@ Shapes lp_pool_shape(const NodeView& node) {
 void lp_pool(const NodeView& node, KernelArgs& args) {
   const PoolGeometry pool = PoolGeometry::of(node);
   const double p = static_cast<double>(node.attribute(kP));
-  std::vector<double> y(static_cast<size_t>(pool.output_shape().elements()));
+  Numbers<double> y(static_cast<size_t>(pool.output_shape().elements()));
   for_each_tap(pool, args.reals(0).data(), [&](int64_t first, const double* x, const int64_t* at, int64_t n, int64_t) {
     for (int64_t i = 0; i < n; ++i)
       if (at[i] >= 0) y[static_cast<size_t>(first + i)] += p == 2 ? x[at[i]] * x[at[i]] : std::pow(std::fabs(x[at[i]]), p);

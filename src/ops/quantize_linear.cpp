@@ -120,8 +120,8 @@ int64_t to_integer(double quotient, int64_t zero, int64_t lowest, int64_t highes
 void quantize(const NodeView& node, KernelArgs& args) {
   const Granularity granularity = Granularity::of(node);
   const DType dtype = args.output(0).dtype(), quotient = quotient_dtype(node);
-  std::vector<double> x = args.reals(0), scale = args.reals(1);
-  const std::vector<double> zero = args.has_input(2) ? args.reals(2) : std::vector<double>(scale.size());
+  Numbers<double> x = args.reals(0), scale = args.reals(1);
+  const Numbers<double> zero = args.has_input(2) ? args.reals(2) : Numbers<double>(scale.size());
   for (double& value : scale) value = rounded(quotient, value);
   // The quotient has the precision that the specification fixes: one that is rounded again may come to lie on a tie.
   granularity.for_each([&](size_t i, size_t s) { x[i] = rounded(quotient, rounded(quotient, x[i]) / scale[s]); });
@@ -133,7 +133,7 @@ void quantize(const NodeView& node, KernelArgs& args) {
     });
     return;
   }
-  std::vector<int64_t> y(x.size());
+  Numbers<int64_t> y(x.size());
   granularity.for_each(
       [&](size_t i, size_t s) { y[i] = to_integer(x[i], static_cast<int64_t>(zero[s]), lowest_of(dtype), highest_of(dtype)); });
   args.write(0, y);
@@ -150,9 +150,9 @@ void infer_dequantize(const NodeView& node, std::span<ValueInfo> outputs) {
 }
 
 void dequantize(const NodeView& node, KernelArgs& args) {
-  std::vector<double> x = args.reals(0);
-  const std::vector<double> scale = args.reals(1);
-  const std::vector<double> zero = args.has_input(2) ? args.reals(2) : std::vector<double>(scale.size());
+  Numbers<double> x = args.reals(0);
+  const Numbers<double> scale = args.reals(1);
+  const Numbers<double> zero = args.has_input(2) ? args.reals(2) : Numbers<double>(scale.size());
   Granularity::of(node).for_each([&](size_t i, size_t s) { x[i] = (x[i] - zero[s]) * scale[s]; });
   args.write(0, x);
 }

@@ -30,19 +30,19 @@ Shape aligned_shape(const NodeView& node, size_t input, const Shape& to, size_t 
 namespace {
 
 double one_element(const NodeView& node, const KernelArgs& args, size_t input) {
-  const std::vector<double> values = args.reals(input);
+  const Numbers<double> values = args.reals(input);
   if (values.size() != 1) node.fail("input {} (\"{}\") should hold one element, it holds {}", input, node.input_name(input), values.size());
   return values[0];
 }
 
 }  // namespace
 
-std::vector<double> centered(const NodeView& node, const KernelArgs& args, size_t values, size_t zero_point, size_t axis) {
-  std::vector<double> x = args.reals(values);
+Numbers<double> centered(const NodeView& node, const KernelArgs& args, size_t values, size_t zero_point, size_t axis) {
+  Numbers<double> x = args.reals(values);
   if (!args.has_input(zero_point)) return x;
   const Shape& shape = args.input(values).shape();
   const Shape aligned = aligned_shape(node, zero_point, shape, axis);
-  const std::vector<double> zero = args.reals(zero_point);
+  const Numbers<double> zero = args.reals(zero_point);
   if (zero.size() == 1)
     for (double& value : x) value -= zero[0];
   else
@@ -81,9 +81,9 @@ Shapes conv_integer_shape(const NodeView& node) {
 
 void conv_integer(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
-  std::vector<double> sums(static_cast<size_t>(conv.output_shape().elements()));
+  Numbers<double> sums(static_cast<size_t>(conv.output_shape().elements()));
   convolve<double>(conv, centered(node, args, 0, 2, 0).data(), centered(node, args, 1, 3, 0).data(), sums.data());
-  args.write(0, std::vector<int64_t>(sums.begin(), sums.end()));
+  args.write(0, Numbers<int64_t>(sums.begin(), sums.end()));
 }
 
 Shapes quantized_conv_shape(const NodeView& node) {
@@ -101,14 +101,14 @@ Shapes quantized_conv_shape(const NodeView& node) {
 void quantized_conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
   const int64_t places = conv.window.output_places();
-  std::vector<double> sums = begin_with_bias(args, 8, conv.batch, conv.out_channels, places);
+  Numbers<double> sums = begin_with_bias(args, 8, conv.batch, conv.out_channels, places);
   convolve<double>(conv, centered(node, args, 0, 2, 0).data(), centered(node, args, 3, 5, 0).data(), sums.data());
-  const std::vector<double> w_scale = args.reals(4);
+  const Numbers<double> w_scale = args.reals(4);
   const float x_scale = static_cast<float>(one_element(node, args, 1)), y_scale = static_cast<float>(one_element(node, args, 6));
   const int64_t zero = static_cast<int64_t>(one_element(node, args, 7));
   const DType dtype = args.output(0).dtype();
   const int64_t lowest = Activation::of(node).kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
-  std::vector<int64_t> y(sums.size());
+  Numbers<int64_t> y(sums.size());
   for (int64_t image = 0, i = 0; image < conv.batch * conv.out_channels; ++image) {
     const size_t channel = static_cast<size_t>(image % conv.out_channels);
     const float multiplier = x_scale * static_cast<float>(w_scale[w_scale.size() == 1 ? 0 : channel]) / y_scale;
@@ -148,10 +148,10 @@ Shapes matmul_integer_shape(const NodeView& node) {
 
 void matmul_integer(const NodeView& node, KernelArgs& args) {
   const MatMulGeometry p = MatMulGeometry::of(node);
-  std::vector<double> sums(static_cast<size_t>(p.result.elements()));
+  Numbers<double> sums(static_cast<size_t>(p.result.elements()));
   multiply<double>(p, centered(node, args, 0, 2, row_axis(args.input(0).shape())).data(),
                    centered(node, args, 1, 3, column_axis(args.input(1).shape())).data(), sums.data());
-  args.write(0, std::vector<int64_t>(sums.begin(), sums.end()));
+  args.write(0, Numbers<int64_t>(sums.begin(), sums.end()));
 }
 
 Shapes quantized_matmul_shape(const NodeView& node) {
@@ -167,15 +167,15 @@ Shapes quantized_matmul_shape(const NodeView& node) {
 void quantized_matmul(const NodeView& node, KernelArgs& args) {
   const MatMulGeometry p = MatMulGeometry::of(node);
   const Shape result = full_result(p), &a = args.input(0).shape(), &b = args.input(3).shape();
-  std::vector<double> sums(static_cast<size_t>(p.result.elements()));
+  Numbers<double> sums(static_cast<size_t>(p.result.elements()));
   multiply<double>(p, centered(node, args, 0, 2, row_axis(a)).data(), centered(node, args, 3, 5, column_axis(b)).data(), sums.data());
   if (args.has_input(8)) {
-    const std::vector<double> bias = args.reals(8);
+    const Numbers<double> bias = args.reals(8);
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += bias[i % bias.size()];
   }
   // Scales of rows of A and columns of B, as factors of each element of the result.
-  std::vector<float> multiplier(sums.size());
-  const std::vector<double> a_scale = args.reals(1), b_scale = args.reals(4);
+  Numbers<float> multiplier(sums.size());
+  const Numbers<double> a_scale = args.reals(1), b_scale = args.reals(4);
   const float y_scale = static_cast<float>(one_element(node, args, 6));
   walk_broadcast(aligned_shape(node, 1, a, row_axis(a)), result,
                  [&](size_t i, size_t at) { multiplier[i] = static_cast<float>(a_scale[at]); });
@@ -192,7 +192,7 @@ void quantized_matmul(const NodeView& node, KernelArgs& args) {
   }
   const int64_t zero = static_cast<int64_t>(zero_point);
   const int64_t lowest = Activation::of(node).kind == Activation::Kind::relu ? std::max(zero, lowest_of(dtype)) : lowest_of(dtype);
-  std::vector<int64_t> y(sums.size());
+  Numbers<int64_t> y(sums.size());
   for (size_t i = 0; i < sums.size(); ++i) y[i] = requantize(sums[i], multiplier[i], zero, lowest, highest_of(dtype));
   args.write(0, y);
 }

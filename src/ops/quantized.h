@@ -12,7 +12,7 @@ inline constexpr DTypes kBytes = one_of({DType::u8, DType::i8});
 Shape aligned_shape(const NodeView& node, size_t input, const Shape& to, size_t axis);
 
 /// Elements of input `values` less their zero point, which may be absent. Sums of products of 8-bit integers are exact in doubles.
-std::vector<double> centered(const NodeView& node, const KernelArgs& args, size_t values, size_t zero_point, size_t axis);
+Numbers<double> centered(const NodeView& node, const KernelArgs& args, size_t values, size_t zero_point, size_t axis);
 
 /// An element of a quantized result: `sum` (an integer, in units of input scale * weight scale) times multiplier (input scale * weight
 /// scale / output scale, from left to right) in single precision, rounded to nearest, ties to even, moved by the zero point, cut to the

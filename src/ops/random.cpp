@@ -58,7 +58,7 @@ void infer_like(const NodeView& node, std::span<ValueInfo> outputs) {
 void normal(const NodeView& node, KernelArgs& args) {
   const double mean = static_cast<double>(node.attribute(kMean)), scale = static_cast<double>(node.attribute(kScale));
   RandomStream random = stream_of(node);
-  std::vector<double> y(static_cast<size_t>(args.output(0).elements()));
+  Numbers<double> y(static_cast<size_t>(args.output(0).elements()));
   for (size_t i = 0; i < y.size(); i += 2) {
     const double radius = std::sqrt(-2 * std::log(1 - random.uniform())), angle = 2 * std::numbers::pi * random.uniform();
     y[i] = mean + scale * radius * std::cos(angle);
@@ -70,15 +70,15 @@ void normal(const NodeView& node, KernelArgs& args) {
 void uniform(const NodeView& node, KernelArgs& args) {
   const double low = static_cast<double>(node.attribute(kLow)), high = static_cast<double>(node.attribute(kHigh));
   RandomStream random = stream_of(node);
-  std::vector<double> y(static_cast<size_t>(args.output(0).elements()));
+  Numbers<double> y(static_cast<size_t>(args.output(0).elements()));
   for (double& value : y) value = low + (high - low) * random.uniform();
   args.write(0, y);
 }
 
 void bernoulli(const NodeView& node, KernelArgs& args) {
   RandomStream random = stream_of(node);
-  const std::vector<double> p = args.reals(0);
-  std::vector<double> y(p.size());
+  const Numbers<double> p = args.reals(0);
+  Numbers<double> y(p.size());
   for (size_t i = 0; i < p.size(); ++i) y[i] = random.uniform() < p[i] ? 1 : 0;
   args.write(0, y);
 }
@@ -96,11 +96,11 @@ void infer_multinomial(const NodeView& node, std::span<ValueInfo> outputs) {
 
 void multinomial(const NodeView& node, KernelArgs& args) {
   RandomStream random = stream_of(node);
-  const std::vector<double> x = args.reals(0);
+  const Numbers<double> x = args.reals(0);
   const Shape y_shape = args.output(0).shape();
   const size_t classes = static_cast<size_t>(args.input(0).dim(1)), count = static_cast<size_t>(y_shape[1]);
-  std::vector<int64_t> y(static_cast<size_t>(y_shape.elements()));
-  std::vector<double> sums(classes);
+  Numbers<int64_t> y(static_cast<size_t>(y_shape.elements()));
+  Numbers<double> sums(classes);
   for (size_t row = 0; row * count < y.size(); ++row) {
     const double* logits = x.data() + row * classes;
     const double largest = *std::max_element(logits, logits + classes);

@@ -45,7 +45,7 @@ void gru(const NodeView& node, KernelArgs& args) {
   const auto activations = recurrent_activations(node, sizes, {"Sigmoid", "Tanh"});
   const bool linear_before_reset = node.attribute(kLinearBeforeReset);
   const size_t n = static_cast<size_t>(sizes.hidden);
-  std::vector<double> recurrent(3 * n), reset(n);
+  Numbers<double> recurrent(3 * n), reset(n);
   const auto cell = [&](const RecurrentWeights& weights, std::span<double> x, std::span<double> h, std::span<double>) {
     const RecurrentActivation &f = weights.activations[0], &g = weights.activations[1];
     std::fill(recurrent.begin(), recurrent.end(), 0.0);

@@ -36,7 +36,7 @@ std::vector<RecurrentActivation> recurrent_activations(const NodeView& node, con
 
 /// The weights of one direction in the form that the loops want: one row per input element.
 struct RecurrentWeights {
-  std::vector<double> w, r;        // [input, gates * hidden], [hidden, gates * hidden]
+  Numbers<double> w, r;            // [input, gates * hidden], [hidden, gates * hidden]
   std::span<const double> wb, rb;  // biases, gates * hidden each; empty: 0
   std::span<const double> p;       // peepholes; empty: 0
   const RecurrentActivation* activations;

@@ -37,8 +37,8 @@ void expect_shape(const NodeView& node, size_t input, std::string_view name, con
 }
 
 // [rows, columns] of one direction, transposed.
-std::vector<double> transposed(std::span<const double> matrix, size_t rows, size_t columns) {
-  std::vector<double> result(matrix.size());
+Numbers<double> transposed(std::span<const double> matrix, size_t rows, size_t columns) {
+  Numbers<double> result(matrix.size());
   for (size_t i = 0; i < rows; ++i)
     for (size_t j = 0; j < columns; ++j) result[j * rows + i] = matrix[i * columns + j];
   return result;
@@ -113,18 +113,18 @@ void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes&
   const size_t length = static_cast<size_t>(sizes.length), batch = static_cast<size_t>(sizes.batch),
                hidden = static_cast<size_t>(sizes.hidden), input = static_cast<size_t>(sizes.input),
                directions = static_cast<size_t>(sizes.directions), width = static_cast<size_t>(gates) * hidden;
-  const std::vector<double> x = args.reals(0), w = args.reals(1), r = args.reals(2);
-  const auto optional = [&](size_t i) { return node.has_input(i) ? args.reals(i) : std::vector<double>(); };
-  const std::vector<double> biases = optional(3), initial_h = optional(5), initial_c = optional(6), peepholes = optional(7);
-  std::vector<int64_t> lengths(batch, sizes.length);
+  const Numbers<double> x = args.reals(0), w = args.reals(1), r = args.reals(2);
+  const auto optional = [&](size_t i) { return node.has_input(i) ? args.reals(i) : Numbers<double>(); };
+  const Numbers<double> biases = optional(3), initial_h = optional(5), initial_c = optional(6), peepholes = optional(7);
+  Numbers<int64_t> lengths(batch, sizes.length);
   if (node.has_input(4)) lengths = args.ints(4);
   for (int64_t steps : lengths)
     if (steps < 0 || steps > sizes.length) args.fail("a sequence length is {}, X has {} steps", steps, sizes.length);
 
   const size_t state_count = batch * directions * hidden;
-  std::vector<double> y(length * state_count), last_h(state_count), last_c(state_count), projected(width), h(hidden), c(hidden);
+  Numbers<double> y(length * state_count), last_h(state_count), last_c(state_count), projected(width), h(hidden), c(hidden);
   for (size_t d = 0; d < directions; ++d) {
-    const auto part = [&](const std::vector<double>& all) {
+    const auto part = [&](const Numbers<double>& all) {
       return std::span<const double>(all).subspan(d * all.size() / directions, all.size() / directions);
     };
     RecurrentWeights weights;

@@ -45,9 +45,9 @@ Shapes infer(const NodeView& node) {
 
 /// y[place] = f(y[place], x) over all elements, from `first`.
 template <class T, class F>
-std::vector<T> reduce(const NodeView& node, const std::vector<T>& x, T first, F f) {
+Numbers<T> reduce(const NodeView& node, const Numbers<T>& x, T first, F f) {
   const Shape kept = kept_shape(node);
-  std::vector<T> y(static_cast<size_t>(kept.elements()), first);
+  Numbers<T> y(static_cast<size_t>(kept.elements()), first);
   walk_broadcast(kept, node.input_shape(0), [&](size_t from, size_t place) { y[place] = static_cast<T>(f(y[place], x[from])); });
   return y;
 }
@@ -98,7 +98,7 @@ void mean(const NodeView& node, KernelArgs& args) {
   const int64_t results = kept_shape(node).elements(), count = results ? args.input(0).elements() / results : 0;
   with_wide(args.input(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> y = reduce<T>(node, args.values<T>(0), T(0), kAdd);
+    Numbers<T> y = reduce<T>(node, args.values<T>(0), T(0), kAdd);
     if (!std::is_floating_point_v<T> && count == 0 && results > 0) args.fail("integers have no mean where there are none");
     for (T& value : y) value = static_cast<T>(value / static_cast<T>(count));
     args.write(0, y);
@@ -107,23 +107,23 @@ void mean(const NodeView& node, KernelArgs& args) {
 
 /// Reductions that end in a function of reals; an integer result is cut toward zero.
 void l2(const NodeView& node, KernelArgs& args) {
-  std::vector<double> y = reduce<double>(node, args.reals(0), 0.0, kAddSquare);
+  Numbers<double> y = reduce<double>(node, args.reals(0), 0.0, kAddSquare);
   for (double& value : y) value = std::sqrt(value);
   args.write(0, y);
 }
 void log_sum(const NodeView& node, KernelArgs& args) {
-  std::vector<double> y = reduce<double>(node, args.reals(0), 0.0, kAdd);
+  Numbers<double> y = reduce<double>(node, args.reals(0), 0.0, kAdd);
   for (double& value : y) value = std::log(value);
   args.write(0, y);
 }
 void log_sum_exp(const NodeView& node, KernelArgs& args) {
-  std::vector<double> x = args.reals(0);
+  Numbers<double> x = args.reals(0);
   // The largest is taken out, so that no power overflows.
-  std::vector<double> largest = reduce<double>(node, x, -INFINITY, [](double a, double v) { return std::fmax(a, v); });
+  Numbers<double> largest = reduce<double>(node, x, -INFINITY, [](double a, double v) { return std::fmax(a, v); });
   for (double& value : largest)
     if (!std::isfinite(value)) value = 0;
   walk_broadcast(kept_shape(node), node.input_shape(0), [&](size_t from, size_t place) { x[from] = std::exp(x[from] - largest[place]); });
-  std::vector<double> y = reduce<double>(node, x, 0.0, kAdd);
+  Numbers<double> y = reduce<double>(node, x, 0.0, kAdd);
   for (size_t i = 0; i < y.size(); ++i) y[i] = std::log(y[i]) + largest[i];
   args.write(0, y);
 }

@@ -30,7 +30,7 @@ constexpr Attribute<float> kExtrapolation{"extrapolation_value", 0, MINNOW_DOC("
 Shapes infer_shapes(const NodeView& node) { return {ResizeGeometry::of(node).output}; }
 
 std::vector<ResizeAxis> axes_of(const ResizeGeometry& resize, const KernelArgs& args) {
-  const std::vector<double> region = resize.needs_region() && resize.roi_axes ? args.reals(1) : std::vector<double>();
+  const Numbers<double> region = resize.needs_region() && resize.roi_axes ? args.reals(1) : Numbers<double>();
   std::vector<ResizeAxis> axes;
   for (size_t i = 0; i < resize.input.rank(); ++i) axes.push_back(resize.axis(i, region));
   return axes;
@@ -73,8 +73,8 @@ void pick(const ResizeGeometry& resize, const std::vector<ResizeAxis>& axes, Ker
 }
 
 /// One axis of a tensor [outer, axis.input, inner].
-std::vector<double> interpolated(const std::vector<double>& x, const ResizeAxis& axis, int64_t outer, int64_t inner) {
-  std::vector<double> y(static_cast<size_t>(outer * axis.output * inner));
+Numbers<double> interpolated(const Numbers<double>& x, const ResizeAxis& axis, int64_t outer, int64_t inner) {
+  Numbers<double> y(static_cast<size_t>(outer * axis.output * inner));
   double* to = y.data();
   for (int64_t i = 0; i < outer; ++i) {
     const double* from = x.data() + i * axis.input * inner;
@@ -105,7 +105,7 @@ void reference(const NodeView& node, KernelArgs& args) {
         return pick<uint64_t>(resize, axes, args);
     }
   }
-  std::vector<double> y = args.reals(0);
+  Numbers<double> y = args.reals(0);
   Shape shape = resize.input;
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].is_identity()) continue;
@@ -117,7 +117,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   // Integers: the nearest, within the dtype's range.
   const bool boolean = dtype == DType::boolean;
   const int64_t lowest = boolean ? 0 : lowest_of(dtype), highest = boolean ? 1 : highest_of(dtype);
-  std::vector<int64_t> rounded(y.size());
+  Numbers<int64_t> rounded(y.size());
   for (size_t i = 0; i < y.size(); ++i) {
     const double value = std::nearbyint(y[i]);
     rounded[i] = value <= static_cast<double>(lowest)    ? lowest

@@ -42,9 +42,9 @@ Shapes max_roi_shape(const NodeView& node) {
 void max_roi(const NodeView& node, KernelArgs& args) {
   const Shape x = image_of(node), y_shape = args.output(0).shape();
   const int64_t channels = x[1], height = x[2], width = x[3], rows = y_shape[2], columns = y_shape[3];
-  const std::vector<double> image = args.reals(0), rois = args.reals(1);
+  const Numbers<double> image = args.reals(0), rois = args.reals(1);
   const float scale = node.attribute(kSpatialScale);
-  std::vector<double> y(static_cast<size_t>(y_shape.elements()));
+  Numbers<double> y(static_cast<size_t>(y_shape.elements()));
   double* to = y.data();
   for (int64_t r = 0; r < y_shape[0]; ++r) {
     const double* roi = rois.data() + 5 * r;
@@ -127,12 +127,12 @@ template <class Real>
 void align(const NodeView& node, KernelArgs& args) {
   const Shape x = image_of(node), y_shape = args.output(0).shape();
   const int64_t channels = x[1], height = x[2], width = x[3], rows = y_shape[2], columns = y_shape[3];
-  const std::vector<double> image = args.reals(0), rois = args.reals(1);
-  const std::vector<int64_t> batch = args.ints(2);
+  const Numbers<double> image = args.reals(0), rois = args.reals(1);
+  const Numbers<int64_t> batch = args.ints(2);
   const bool half_pixel = node.attribute(kTransformation) == "half_pixel", average = node.attribute(kMode) == "avg";
   const Real scale = static_cast<Real>(node.attribute(kSpatialScale)), offset = half_pixel ? Real(0.5) : Real(0);
   const int64_t given = node.attribute(kSamplingRatio);
-  std::vector<double> y(static_cast<size_t>(y_shape.elements()));
+  Numbers<double> y(static_cast<size_t>(y_shape.elements()));
   std::vector<Sample> samples;
   for (int64_t r = 0; r < y_shape[0]; ++r) {
     const int64_t index = batch[static_cast<size_t>(r)];

@@ -42,9 +42,9 @@ Shapes shapes(const NodeView& node) {
 
 void reference(const NodeView& node, KernelArgs& args) {
   const Rotation r = Rotation::of(node);
-  std::vector<double> x = args.reals(0);
-  const std::vector<double> cosines = args.reals(1), sines = args.reals(2);
-  const std::vector<int64_t> positions = r.by_position ? args.ints(3) : std::vector<int64_t>();
+  Numbers<double> x = args.reals(0);
+  const Numbers<double> cosines = args.reals(1), sines = args.reals(2);
+  const Numbers<int64_t> positions = r.by_position ? args.ints(3) : Numbers<int64_t>();
   const int64_t half = r.width / 2, known = r.by_position ? node.input_shape(1)[0] : r.batch * r.length;
   for (int64_t b = 0; b < r.batch; ++b)
     for (int64_t t = 0; t < r.length; ++t) {

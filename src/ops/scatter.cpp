@@ -46,7 +46,7 @@ T combine(Reduction reduction, T old, T update) {
 }
 
 // Writes block k of the updates (input 2) over the block of data (input 0) at offsets[k].
-void scatter(const NodeView& node, KernelArgs& args, const std::vector<int64_t>& offsets, int64_t block) {
+void scatter(const NodeView& node, KernelArgs& args, const Numbers<int64_t>& offsets, int64_t block) {
   const Reduction reduction = reduction_of(node);
   const TensorView& data = args.input(0);
   const MutableTensorView y = args.output(0);
@@ -62,8 +62,8 @@ void scatter(const NodeView& node, KernelArgs& args, const std::vector<int64_t>&
   }
   with_wide(data.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> values = args.values<T>(0);
-    const std::vector<T> updates = args.values<T>(2);
+    Numbers<T> values = args.values<T>(0);
+    const Numbers<T> updates = args.values<T>(2);
     for (size_t k = 0; k < offsets.size(); ++k)
       for (size_t i = 0; i < static_cast<size_t>(block); ++i) {
         T& value = values[static_cast<size_t>(offsets[k]) + i];
@@ -101,7 +101,7 @@ Shapes scatter_nd_shape(const NodeView& node) {
 void scatter_nd(const NodeView& node, KernelArgs& args) {
   const Shape& data = args.input(0).shape();
   // Tuples without indices may be many and hold nothing.
-  const std::vector<int64_t> offsets = args.input(2).elements() ? tuple_offsets(args, 0) : std::vector<int64_t>();
+  const Numbers<int64_t> offsets = args.input(2).elements() ? tuple_offsets(args, 0) : Numbers<int64_t>();
   scatter(node, args, offsets, data.product(static_cast<size_t>(args.input(1).shape().back()), data.rank()));
 }
 
@@ -126,7 +126,7 @@ void tensor_scatter(const NodeView& node, KernelArgs& args) {
   const bool circular = node.attribute(kMode) == "circular";
   const int64_t length = cache.dim(axis), steps = update.dim(axis);
   if (cache.elements() == 0) return;
-  const std::vector<int64_t> first = args.has_input(2) ? args.ints(2) : std::vector<int64_t>(static_cast<size_t>(cache.dim(0)), 0);
+  const Numbers<int64_t> first = args.has_input(2) ? args.ints(2) : Numbers<int64_t>(static_cast<size_t>(cache.dim(0)), 0);
   std::memcpy(y.data(), cache.data(), cache.bytes());
   const size_t block = static_cast<size_t>(cache.shape().product(axis + 1, cache.rank())) * size_of(cache.dtype());
   const int64_t outer = cache.shape().product(1, axis);

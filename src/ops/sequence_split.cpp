@@ -19,8 +19,8 @@ void split_infer(const NodeView& node, std::span<ValueInfo> outputs) {
   node.normalize_axis(node.attribute(kSplitAxis), node.input_shape(0).rank());
 }
 
-std::vector<int64_t> part_sizes(KernelArgs& args, int64_t dim) {
-  std::vector<int64_t> sizes = args.has_input(1) ? args.ints(1) : std::vector<int64_t>{1};
+Numbers<int64_t> part_sizes(KernelArgs& args, int64_t dim) {
+  Numbers<int64_t> sizes = args.has_input(1) ? args.ints(1) : Numbers<int64_t>{1};
   const size_t rank = args.has_input(1) ? args.input(1).rank() : 0;
   if (rank > 1) args.fail("a split of shape {} should be a number or a list", args.input(1).shape());
   if (rank == 0) {

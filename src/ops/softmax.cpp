@@ -18,7 +18,7 @@ Shapes infer(const NodeView& node) {
 
 template <bool kLog>
 void softmax(const NodeView& node, KernelArgs& args) {
-  std::vector<double> x = args.reals(0);
+  Numbers<double> x = args.reals(0);
   const AxisLines lines(args.input(0).shape(), axis_of(node));
   lines.for_each([&](int64_t first, int64_t) {
     double* line = x.data() + first;
@@ -47,7 +47,7 @@ Exprs softmax_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 }
 
 void hardmax(const NodeView& node, KernelArgs& args) {
-  std::vector<double> x = args.reals(0);
+  Numbers<double> x = args.reals(0);
   const AxisLines lines(args.input(0).shape(), axis_of(node));
   lines.for_each([&](int64_t first, int64_t) {
     double* line = x.data() + first;

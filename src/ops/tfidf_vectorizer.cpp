@@ -92,9 +92,9 @@ void reference(const NodeView& node, KernelArgs& args) {
   const Vectorizer v = Vectorizer::of(node);
   const Tree tree = tree_of(node, v);
   const Shape& x_shape = args.input(0).shape();
-  const std::vector<int64_t> x = args.ints(0);
+  const Numbers<int64_t> x = args.ints(0);
   const int64_t rows = x_shape.rank() == 2 ? x_shape[0] : 1, items = rows ? x_shape.elements() / rows : 0;
-  std::vector<double> y(static_cast<size_t>(rows * v.columns));
+  Numbers<double> y(static_cast<size_t>(rows * v.columns));
   for (int64_t row = 0; row < rows; ++row) {
     double* columns = y.data() + row * v.columns;
     for (int64_t distance = 1; distance <= std::min(v.max_skip + 1, std::max<int64_t>(items, 1)); ++distance)

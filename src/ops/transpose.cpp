@@ -61,7 +61,8 @@ void reverse_sequence(const NodeView& node, KernelArgs& args) {
   const TensorView& x = args.input(0);
   const MutableTensorView y = args.output(0);
   const size_t time = node.normalize_axis(node.attribute(kTimeAxis), x.rank()), batch = 1 - time, size = size_of(x.dtype());
-  const Ints strides = row_major_strides(x.shape()), lengths = args.ints(1);
+  const Ints strides = row_major_strides(x.shape());
+  const Numbers<int64_t> lengths = args.ints(1);
   const size_t row = static_cast<size_t>(x.shape().product(2, x.rank())) * size;
   if (row == 0) return;
   for (int64_t b = 0; b < x.dim(batch); ++b) {

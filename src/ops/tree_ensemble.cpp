@@ -170,9 +170,9 @@ void tree_ensemble(const NodeView& node, KernelArgs& args) {
   const Trees trees(node);
   const auto aggregate = static_cast<Aggregate>(node.attribute(kAggregate));
   const auto kind = static_cast<Transform>(node.attribute(kTransform));
-  const std::vector<double> x = args.reals(0);
+  const Numbers<double> x = args.reals(0);
   const size_t rows = static_cast<size_t>(args.input(0).dim(0)), features = static_cast<size_t>(args.input(0).dim(1));
-  std::vector<double> y(rows * trees.targets);
+  Numbers<double> y(rows * trees.targets);
   std::vector<bool> reached(trees.targets);
   for (size_t r = 0; r < rows; ++r) {
     const std::span<double> scores(y.data() + r * trees.targets, trees.targets);

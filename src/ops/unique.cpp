@@ -48,7 +48,7 @@ int compare(T a, T b) {
 
 // Order of the slices: by value, equal ones by place.
 template <class T>
-std::vector<int64_t> sorted_order(const std::vector<T>& values, const Slices& slices, std::vector<bool>& starts_group) {
+Numbers<int64_t> sorted_order(const Numbers<T>& values, const Slices& slices, std::vector<bool>& starts_group) {
   const int64_t inner = slices.shape.product(slices.axis + 1, slices.shape.rank()), n = slices.count;
   const auto order_of = [&](int64_t a, int64_t b) {
     for (int64_t k = 0; k < slices.length; ++k) {
@@ -58,7 +58,7 @@ std::vector<int64_t> sorted_order(const std::vector<T>& values, const Slices& sl
     }
     return 0;
   };
-  std::vector<int64_t> order(static_cast<size_t>(n));
+  Numbers<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return order_of(a, b) < 0; });
   starts_group.assign(order.size(), true);
@@ -71,20 +71,20 @@ void reference(const NodeView& node, KernelArgs& args) {
   const Slices slices = slices_of(node);
   check_memory(static_cast<size_t>(slices.count) * 4 * sizeof(int64_t), "the list of slices");  // also where they are empty
   std::vector<bool> starts_group;
-  std::vector<int64_t> order;
+  Numbers<int64_t> order;
   with_wide(x.dtype(), [&](auto zero) { order = sorted_order(args.values<decltype(zero)>(0), slices, starts_group); });
   struct Group {
     int64_t first, count, rank;
   };
   std::vector<Group> groups;
-  std::vector<int64_t> group_of(order.size());
+  Numbers<int64_t> group_of(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     if (starts_group[i]) groups.push_back({order[i], 0, static_cast<int64_t>(groups.size())});
     ++groups.back().count;
     group_of[static_cast<size_t>(order[i])] = groups.back().rank;
   }
   if (!node.attribute(kSorted)) std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.first < b.first; });
-  std::vector<int64_t> place_of(groups.size());
+  Numbers<int64_t> place_of(groups.size());
   for (size_t i = 0; i < groups.size(); ++i) place_of[static_cast<size_t>(groups[i].rank)] = static_cast<int64_t>(i);
 
   const int64_t found = static_cast<int64_t>(groups.size());

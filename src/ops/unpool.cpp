@@ -46,11 +46,11 @@ Shapes unpool_shape(const NodeView& node) {
 
 void unpool(const NodeView& node, KernelArgs& args) {
   const Shape inner = unpooled(node), outer = args.output(0).shape();
-  const std::vector<double> x = args.reals(0);
-  const std::vector<int64_t> indices = args.ints(1);
+  const Numbers<double> x = args.reals(0);
+  const Numbers<int64_t> indices = args.ints(1);
   const Ints step = row_major_strides(outer);
   const int64_t count = inner.elements();
-  std::vector<double> y(static_cast<size_t>(outer.elements()));
+  Numbers<double> y(static_cast<size_t>(outer.elements()));
   for (size_t i = 0; i < x.size(); ++i) {
     if (indices[i] < 0 || indices[i] >= count) args.fail("index {} is out of range for an image of shape {}", indices[i], inner);
     int64_t rest = indices[i], at = 0;
@@ -86,7 +86,7 @@ Shapes col2im_shape(const NodeView& node) {
 }
 
 template <class T>
-void add_columns(const Columns& columns, const std::vector<T>& x, std::vector<T>& y) {
+void add_columns(const Columns& columns, const Numbers<T>& x, Numbers<T>& y) {
   const WindowGeometry& window = columns.window;
   const int64_t taps = window.taps(), blocks = window.output_places(), image = window.input_places();
   if (x.empty()) return;
@@ -109,14 +109,14 @@ void col2im(const NodeView& node, KernelArgs& args) {
   const Columns columns = columns_of(node);
   const size_t count = static_cast<size_t>(args.output(0).elements());
   if (is_float(args.input(0).dtype())) {
-    std::vector<double> y(count);
+    Numbers<double> y(count);
     add_columns(columns, args.reals(0), y);
     return args.write(0, y);
   }
-  const std::vector<int64_t> x = args.ints(0);
-  std::vector<uint64_t> y(count);  // sums wrap around
-  add_columns(columns, std::vector<uint64_t>(x.begin(), x.end()), y);
-  args.write(0, std::vector<int64_t>(y.begin(), y.end()));
+  const Numbers<int64_t> x = args.ints(0);
+  Numbers<uint64_t> y(count);  // sums wrap around
+  add_columns(columns, Numbers<uint64_t>(x.begin(), x.end()), y);
+  args.write(0, Numbers<int64_t>(y.begin(), y.end()));
 }
 
 }  // namespace

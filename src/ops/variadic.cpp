@@ -19,9 +19,9 @@ void fold(KernelArgs& args, F f, double divisor = 1) {
   const Shape to = args.output(0).shape();
   with_wide(args.output(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> y(static_cast<size_t>(to.elements()));
+    Numbers<T> y(static_cast<size_t>(to.elements()));
     for (size_t input = 0; input < args.input_count(); ++input) {
-      const std::vector<T> x = args.values<T>(input);
+      const Numbers<T> x = args.values<T>(input);
       walk_broadcast(args.input(input).shape(), to,
                      [&](size_t place, size_t from) { y[place] = input == 0 ? x[from] : static_cast<T>(f(y[place], x[from])); });
     }

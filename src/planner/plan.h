@@ -14,6 +14,7 @@
 namespace minnow {
 
 class Plan;
+struct NodeProfile;
 
 inline constexpr uint32_t kNone = ~uint32_t{0};
 inline constexpr size_t kNowhere = ~size_t{0};
@@ -31,7 +32,7 @@ struct PlanEnvironment {
   WeightStore* weights = nullptr;
   MakeSubgraphRunner make_subgraph_runner;
   std::function<void()> planned;                                // called when a plan is complete; may be empty
-  size_t memory_limit = 0;                                      // bytes of one arena; 0: the process's limit
+  size_t memory_limit = 0;                                      // bytes of what a run holds; 0: the process's limit
   bool explain = false;                                         // keep candidates and the reasons of refusals, for reports
   std::map<std::pair<std::string, std::string>, double> times;  // by node and scheme: seconds that take an estimate's place
 
@@ -89,9 +90,7 @@ struct Step {
   int threads = 0;
   uint8_t trial = 0;
   double trial_seconds[2] = {0, 0};  // the least with one thread, with all
-  // Profile, where a session asks for it.
-  double measured_seconds = 0, best_seconds = 0, start_seconds = 0;
-  uint64_t runs = 0;
+  NodeProfile* profile = nullptr;    // where a session asks for it: the executor's own
 };
 
 /// A name to report a node by: its own, or that of its first output.

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
+
+#include "runtime/node_event.h"
+#include "runtime/profile.h"
 
 namespace minnow {
 namespace {
@@ -25,66 +29,15 @@ ValueInfo info_of(const Value& value, const Slot& slot) {
   return info;
 }
 
-// A step as callbacks see it.
-class Event final : public NodeEvent {
- public:
-  Event(const Plan& plan, Step& step) : plan_(plan), step_(step) {}
-  std::string_view name() const override { return step_.node->name(); }
-  std::string_view op() const override { return step_.node->op(); }
-  std::string_view scheme() const override { return step_.scheme->name; }
-  size_t output_count() const override { return step_.outputs.size(); }
-
-  Tensor output(size_t i) const override {
-    const TensorView& view = view_of(i);
-    Tensor plain(view.dtype(), view.shape());
-    char* out = static_cast<char*>(plain.writable().data());
-    if (packed(i))
-      for_each_lane(i, [&](size_t from, size_t to, size_t bytes) { std::memcpy(out + to, view.data<char>() + from, bytes); });
-    else if (const size_t bytes = plain.bytes())
-      std::memcpy(out, view.data(), bytes);
-    return plain;
-  }
-
-  void replace(size_t i, const TensorView& value) override {
-    const TensorView& view = view_of(i);
-    if (value.dtype() != view.dtype() || !(value.shape() == view.shape()))
-      throw InvalidArgument("{}: output {} is {}{}, it cannot be replaced by {}{}", step_.node->where(), i, view.dtype(), view.shape(),
-                            value.dtype(), value.shape());
-    char* memory = const_cast<char*>(view.data<char>());
-    if (packed(i))
-      for_each_lane(i, [&](size_t to, size_t from, size_t bytes) { std::memcpy(memory + to, value.data<char>() + from, bytes); });
-    else if (const size_t bytes = value.bytes())
-      std::memcpy(memory, value.data(), bytes);
-  }
-
- private:
-  const TensorView& view_of(size_t i) const {
-    if (i >= step_.output_slots.size() || !step_.output_slots[i]) throw InvalidArgument("{}: has no output {}", step_.node->where(), i);
-    return step_.output_slots[i]->view;
-  }
-  bool packed(size_t i) const { return plan_.values()[step_.outputs[i]].layout == Layout::packed; }
-  // Calls f(packed byte offset, plain byte offset, bytes) for every element.
-  void for_each_lane(size_t i, FunctionRef<void(size_t, size_t, size_t)> f) const {
-    const TensorView& view = view_of(i);
-    const Shape& shape = view.shape();
-    const size_t size = size_of(view.dtype()), pack = static_cast<size_t>(step_.backend->device().pack);
-    const size_t batch = static_cast<size_t>(shape[0]), channels = static_cast<size_t>(shape[1]);
-    const size_t pixels = static_cast<size_t>(shape.product(2, shape.rank())), blocks = (channels + pack - 1) / pack;
-    for (size_t n = 0; n < batch; ++n)
-      for (size_t c = 0; c < channels; ++c)
-        for (size_t p = 0; p < pixels; ++p)
-          f((((n * blocks + c / pack) * pixels + p) * pack + c % pack) * size, ((n * channels + c) * pixels + p) * size, size);
-  }
-  const Plan& plan_;
-  Step& step_;
-};
-
 }  // namespace
 
 struct Executor::Entry {
   std::unique_ptr<Plan> plan;
   std::vector<std::unique_ptr<Entry>> continuations;
   std::vector<const Slot*> export_slots;
+  std::vector<Slot*> dynamic_slots;                    // of values that the plan gave no memory
+  std::vector<std::unique_ptr<NodeProfile>> profiles;  // of the steps of a model's own graph
+  bool profiled = false;                               // every step has a profile
   uint64_t last_used = 0;
 };
 
@@ -127,6 +80,13 @@ class Subgraphs final : public SubgraphRunner {
       return results;
     }
     throw InternalError("the node has no graph \"{}\"", attribute);
+  }
+
+  void profile_into(NodeProfile& owner) {
+    for (Part& part : parts_) part.executor->profile_into(owner, part.attribute);
+  }
+  void release() noexcept {
+    for (Part& part : parts_) part.executor->release();
   }
 
  private:
@@ -196,6 +156,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
       entry->last_used = ++clock_;
       return *entry;
     }
+  if (&cache == &plans_ && has_own_limit()) release();
   PlanRequest request = make();
   // What follows a cut is planned often, for shapes that data decide: the choices of another time are taken again.
   if (&cache != &plans_ && !cache.empty()) request.like = cache.back()->plan.get();
@@ -213,6 +174,10 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   entry->plan = Plan::build(session_.environment, std::move(request));
   if (session_.environment.planned) session_.environment.planned();
   for (uint32_t v : entry->plan->exports()) entry->export_slots.push_back(&entry->plan->slot(v));
+  for (uint32_t v = 0; v < entry->plan->values().size(); ++v)
+    if (entry->plan->values()[v].place == PlanValue::Place::dynamic ||
+        entry->plan->values()[v].info.extent == ValueInfo::Extent::upper_bound)
+      entry->dynamic_slots.push_back(&entry->plan->slot(v));
   entry->last_used = ++clock_;
   if (cache.size() >= kMostPlans)
     cache.erase(std::min_element(cache.begin(), cache.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
@@ -220,11 +185,53 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   return *cache.back();
 }
 
+void Executor::forget_results(Entry& entry) noexcept {
+  for (Slot* slot : entry.dynamic_slots) slot->datum = {};
+}
+
+void Executor::release(std::vector<std::unique_ptr<Entry>>& entries) noexcept {
+  for (const auto& entry : entries) {
+    forget_results(*entry);
+    for (Step& step : entry->plan->steps())
+      if (step.subgraphs) static_cast<Subgraphs&>(*step.subgraphs).release();
+    release(entry->continuations);
+  }
+}
+
+void Executor::release() noexcept {
+  release(plans_);
+  for (std::vector<Arena>* arenas : {&arenas_, &kept_outputs_})
+    for (Arena& arena : *arenas) arena = {};
+}
+
+void Executor::profile_into(NodeProfile& owner, std::string_view attribute) {
+  profile_owner_ = &owner;
+  profile_attribute_ = attribute;
+}
+
+// Gives every step of a plan the place where its times are kept.
+void Executor::add_profiles(Entry& entry) {
+  for (Step& step : entry.plan->steps()) {
+    if (profile_owner_) {
+      step.profile = &profile_owner_->inner_profile(*entry.plan, step, profile_attribute_);
+    } else {
+      entry.profiles.push_back(std::make_unique<NodeProfile>());
+      step.profile = entry.profiles.back().get();
+      step.profile->row.node = report_name(*step.node);
+    }
+    if (step.subgraphs) static_cast<Subgraphs&>(*step.subgraphs).profile_into(*step.profile);
+  }
+  entry.profiled = true;
+}
+
 void Executor::run(std::span<const Slot* const> live_ins, Destination destination) {
+  for (Entry* entry : last_) forget_results(*entry);
+  const Entry* const before = last_.empty() ? nullptr : last_.front();
   last_.clear();
   std::fill(output_slots_.begin(), output_slots_.end(), nullptr);
   std::fill(output_memory_.begin(), output_memory_.end(), nullptr);
   Entry& entry = find(plans_, live_ins, [&] { return first_request(); });
+  if (before && before != &entry && has_own_limit()) release();
   run_plan(entry, live_ins, 0, destination);
   for (size_t k = 0; k < wanted_.size(); ++k) MINNOW_CHECK(output_slots_[k], "every output is computed");
 }
@@ -235,9 +242,9 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
   if (arenas_.size() <= depth) arenas_.resize(depth + 1);
   Arena& arena = arenas_[depth];
   if (!arena.memory || arena.bytes < plan.arena_bytes()) {
-    arena.memory.reset();
+    arena = {};
+    arena.memory = allocate_aligned(plan.arena_bytes());
     arena.bytes = std::max(plan.arena_bytes(), kAlignment);
-    arena.memory = allocate_aligned(arena.bytes);
   }
   std::byte* base = static_cast<std::byte*>(arena.memory.get());
   if (plan.bound_arena() != base) plan.bind(base);
@@ -262,6 +269,7 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
     output_memory_[k] = memory ? memory : keep(k, value.bytes);
     plan.point_output(k, output_memory_[k]);
   }
+  if (session_.profiling && !entry.profiled) add_profiles(entry);
   run_steps(plan, base);
   for (size_t k = 0; k < wanted_.size(); ++k) {
     if (!is_new(k)) continue;
@@ -312,9 +320,11 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
     const bool trying = session_.threads > 1 && step.trial < kTrials;
     if (session_.cancelled.load(std::memory_order_relaxed)) throw Cancelled("the run was cancelled before {}", step.node->where());
     if (session_.limited && Clock::now() > session_.deadline) throw Cancelled("the time limit was reached before {}", step.node->where());
+    std::optional<StepEvent> before;  // lives until the step has run: it holds what replaces inputs
     if (session_.before) {
-      Event event(plan, step);
-      if (!session_.before(event)) throw Cancelled("a callback stopped the run before {}", step.node->where());
+      const ChargeTo nobody;
+      before.emplace(plan, step, StepEvent::Moment::before);
+      if (!session_.before(*before)) throw Cancelled("a callback stopped the run before {}", step.node->where());
     }
     context.inputs = step.input_slots;
     context.outputs = step.output_slots;
@@ -325,12 +335,9 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
       step.kernel->run(context);
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
       if (trying) note_trial(step, seconds, session_.threads);
-      if (session_.profiling) {
-        step.measured_seconds = seconds;
-        step.start_seconds = std::chrono::duration<double>(start - session_.run_start).count();
-        step.best_seconds = step.runs ? std::min(step.best_seconds, seconds) : seconds;
-        ++step.runs;
-      }
+      if (session_.profiling)
+        step.profile->add(session_.run_number, step, std::chrono::duration<double>(start - session_.run_start).count(), seconds,
+                          context.threads);
     } else {
       step.kernel->run(context);
     }
@@ -339,7 +346,8 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
       throw InvalidArgument("{}", context.failure);
     }
     if (session_.after) {
-      Event event(plan, step);
+      const ChargeTo nobody;
+      StepEvent event(plan, step, StepEvent::Moment::after);
       if (!session_.after(event)) throw Cancelled("a callback stopped the run after {}", step.node->where());
     }
   }

@@ -18,6 +18,7 @@ struct SessionContext {
   int threads = 1;
   std::atomic<bool> cancelled{false};
   bool profiling = false;
+  uint64_t run_number = 0;  // of the session's runs, for profiles
   bool limited = false;
   std::chrono::steady_clock::time_point run_start, deadline;
   NodeCallback before, after;
@@ -47,6 +48,11 @@ class Executor {
   std::vector<const Plan*> last_plans() const;
   size_t arena_bytes() const noexcept;
 
+  /// Of a subgraph: the profiles of its nodes belong to that of their owner.
+  void profile_into(NodeProfile& owner, std::string_view attribute);
+  /// Gives back the memory that is kept for the next run.
+  void release() noexcept;
+
  private:
   struct Entry;
   struct Arena {
@@ -56,7 +62,12 @@ class Executor {
   Entry& find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins, FunctionRef<PlanRequest()> request);
   void run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination);
   void run_steps(Plan& plan, std::byte* arena);
+  void add_profiles(Entry& entry);
+  static void forget_results(Entry& entry) noexcept;
+  static void release(std::vector<std::unique_ptr<Entry>>& entries) noexcept;
   PlanRequest first_request() const;
+  /// Then what plans for other shapes keep for their next run is given back, as it would count too.
+  bool has_own_limit() const noexcept { return session_.environment.memory_limit != 0; }
 
   const Graph& graph_;
   SessionContext& session_;
@@ -69,6 +80,8 @@ class Executor {
   std::vector<ValueInfo::Kind> output_kinds_;
   std::vector<Entry*> last_;
   uint64_t clock_ = 0;
+  NodeProfile* profile_owner_ = nullptr;
+  std::string profile_attribute_;
 };
 
 /// For PlanEnvironment::make_subgraph_runner.

@@ -25,6 +25,7 @@ std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, std::str
   }
   const std::lock_guard lock(item->packing);
   if (!item->memory) {
+    const ChargeTo nobody;  // the model's, not the session's
     std::shared_ptr<void> memory = allocate_shared(bytes);
     pack(weight, memory.get());
     item->memory = std::move(memory);

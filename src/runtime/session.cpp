@@ -6,6 +6,7 @@
 #include "runtime/backends.h"
 #include "runtime/executor.h"
 #include "runtime/model.h"
+#include "runtime/profile.h"
 
 namespace minnow {
 namespace {
@@ -26,6 +27,13 @@ constexpr double kLongestLimit = 1e9;  // seconds, which a clock can add
 
 std::string_view name_of(Datum::Kind kind) {
   return kind == Datum::Kind::tensor ? "a tensor" : kind == Datum::Kind::sequence ? "a sequence" : "not given";
+}
+
+Datum copy_of(const Datum& datum) {
+  Datum copy = datum;
+  if (datum.kind == Datum::Kind::tensor) copy.tensor = datum.tensor.clone();
+  for (Datum& item : copy.items) item = copy_of(item);
+  return copy;
 }
 
 /// A sequence or an optional, or a tensor where one is expected.
@@ -83,6 +91,7 @@ struct Session::Impl {
     environment.index_schemes();
     context.threads = backend_options.threads;
     if (context.threads > 1) ThreadPool::process().reserve(context.threads, options.pin_threads);
+    account = std::make_shared<MemoryAccount>(options.memory_limit);
     executor.emplace(*this->model->graph, context);
     inputs.resize(graph().inputs().size());
     states.resize(graph().states().size());
@@ -118,8 +127,11 @@ struct Session::Impl {
       const std::chrono::duration<double> limit(std::min(options.time_limit, kLongestLimit));
       context.deadline = context.run_start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
     }
+    ++context.run_number;
     const size_t outputs = graph().outputs().size();
+    const ChargeTo session(account);
     executor->run(live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
+      const ChargeTo nobody;  // outputs are the caller's, states stay
       if (k < outputs) return destination(k, dtype, shape);
       StateBuffers& state = states[k - outputs];
       if (!state.next || state.next.dtype() != dtype || !(state.next.shape() == shape)) state.next = Tensor(dtype, shape);
@@ -143,6 +155,7 @@ struct Session::Impl {
   std::shared_ptr<Model::Impl> model;
   SessionOptions options;
   SessionContext context;
+  std::shared_ptr<MemoryAccount> account;  // of what runs hold
   std::optional<Executor> executor;
   std::vector<Slot> inputs;
   std::vector<StateBuffers> states;
@@ -203,7 +216,8 @@ std::vector<Datum> Session::run_any(std::span<const Datum> inputs) {
     return const_cast<void*>(tensors[k].data());
   });
   std::vector<Datum> outputs(count);
-  for (size_t k = 0; k < count; ++k) outputs[k] = tensors[k] ? Datum(std::move(tensors[k])) : impl.executor->output(k).datum;
+  // What the run made of sequences stays the session's: the caller gets a copy, which no memory limit counts.
+  for (size_t k = 0; k < count; ++k) outputs[k] = tensors[k] ? Datum(std::move(tensors[k])) : copy_of(impl.executor->output(k).datum);
   return outputs;
 }
 
@@ -225,6 +239,7 @@ void Session::prepare(std::span<const Shape> input_shapes) {
     info.shape = state.current.shape();
     infos.push_back(std::move(info));
   }
+  const ChargeTo session(impl_->account);
   impl_->executor->prepare(infos);
 }
 
@@ -257,32 +272,7 @@ PlanReport Session::plan_report() const {
     report.arena_bytes += plan->arena_bytes();
     report.arena_lower_bound += plan->arena_lower_bound();
     report.cut |= plan->is_cut();
-    for (const Step& step : plan->steps()) {
-      PlanRow row;
-      row.node = report_name(*step.node);
-      row.op = step.node->op();
-      row.scheme = step.scheme->name;
-      row.backend = step.backend->name();
-      row.scratch_bytes = step.scratch_bytes;
-      row.operations = step.operations;
-      row.estimated_seconds = step.estimate.seconds;
-      row.measured_seconds = step.measured_seconds;
-      row.best_seconds = step.best_seconds;
-      row.start_seconds = step.start_seconds;
-      row.runs = step.runs;
-      for (uint32_t v : step.outputs) {
-        if (v == kNone) continue;
-        const PlanValue& value = plan->values()[v];
-        row.output_bytes += value.bytes;
-        if (!row.shape.empty()) continue;
-        row.shape = value.info.extent == ValueInfo::Extent::exact ? to_string(value.info.shape) : std::string("?");
-        row.layout = value.layout == Layout::packed ? format("packed{}", step.backend->device().pack) : std::string("plain");
-      }
-      row.threads = step.threads ? step.threads : impl_->context.threads == 1 ? 1 : 0;
-      for (const auto& [scheme, seconds] : step.candidates) row.candidates.push_back({row.node, std::string(scheme->name), seconds});
-      for (const Refusal& refusal : step.refusals) row.refused.push_back(format("{}: {}", refusal.scheme, refusal.reason));
-      report.rows.push_back(std::move(row));
-    }
+    for (const Step& step : plan->steps()) append_rows(*plan, step, impl_->context.threads, report.rows);
   }
   return report;
 }

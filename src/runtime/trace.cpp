@@ -53,12 +53,19 @@ std::string quoted(std::string_view text) {
 
 std::string chrome_trace(const PlanReport& report) {
   std::string events;
-  for (const PlanRow& row : report.rows)
+  std::vector<double> free_from{0};  // by depth: when the next node of a subgraph is drawn, behind the ones before it
+  for (const PlanRow& row : report.rows) {
+    const size_t depth = std::min(row.depth, free_from.size() - 1);
+    const double start = depth == 0 ? row.start_seconds : free_from[depth];
+    free_from.resize(depth + 1);
+    free_from[depth] = start + row.measured_seconds;
+    free_from.push_back(start);
     events += format(
         "{}\n{{\"name\":{},\"cat\":{},\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":1,\"tid\":1,"
-        "\"args\":{{\"scheme\":{},\"backend\":{},\"shape\":{},\"layout\":{}}}}}",
-        events.empty() ? "" : ",", quoted(row.op + " " + row.node), quoted(row.op), row.start_seconds * 1e6, row.measured_seconds * 1e6,
-        quoted(row.scheme), quoted(row.backend), quoted(row.shape), quoted(row.layout));
+        "\"args\":{{\"scheme\":{},\"backend\":{},\"shape\":{},\"layout\":{},\"owner\":{},\"calls\":{}}}}}",
+        events.empty() ? "" : ",", quoted(row.op + " " + row.node), quoted(row.op), start * 1e6, row.measured_seconds * 1e6,
+        quoted(row.scheme), quoted(row.backend), quoted(row.shape), quoted(row.layout), quoted(row.owner), row.calls);
+  }
   return "{\"traceEvents\":[" + events + "\n],\"displayTimeUnit\":\"ms\"}\n";
 }
 

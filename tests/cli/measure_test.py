@@ -4,7 +4,7 @@
 import json
 import unittest
 
-from command import F32, I64, CommandTest, helper, np, write_model
+from command import F32, I64, CommandTest, TensorProto, helper, np, write_model
 
 BENCH_KEYS = {"min_ms", "median_ms", "p90_ms", "load_ms", "plan_ms", "first_run_ms", "arena_bytes", "weight_bytes", "peak_rss_bytes", "gflops",
               "peak_fraction"}
@@ -81,6 +81,26 @@ class Profile(CommandTest):
             self.assertEqual(event["ph"], "X")
             self.assertGreaterEqual(event["dur"], 0)
         self.assertIn("nowhere/trace.json", self.fails("profile", self.dense(), "--seconds", "0.01", "--trace", "nowhere/trace.json"))
+
+    def test_nodes_of_a_loop_are_rows_of_their_owner(self):
+        body = helper.make_graph([helper.make_node("Identity", ["going"], ["go"]), helper.make_node("Exp", ["h"], ["next"], name="grow")],
+                                 "body", [helper.make_tensor_value_info("i", I64, []), helper.make_tensor_value_info("going", TensorProto.BOOL, []),
+                                          helper.make_tensor_value_info("h", F32, [4])],
+                                 [helper.make_tensor_value_info("go", TensorProto.BOOL, []), helper.make_tensor_value_info("next", F32, [4])])
+        nodes = [helper.make_node("Loop", ["turns", "", "x"], ["y"], name="repeat", body=body)]
+        model = write_model(self.folder / "loop.onnx", nodes, [("turns", I64, []), ("x", F32, [4])], [("y", F32, [4])])
+        facts = self.json("profile", model, "--seconds", "0.01", "--input", "turns=" + str(self.save("turns.npy", np.array(6))),
+                          "--trace", "trace.json")
+        rows = {row["node"]: row for row in facts["nodes"]}
+        self.assertEqual((rows["repeat"]["owner"], rows["repeat"]["calls"]), ("", 1))
+        self.assertEqual((rows["grow"]["owner"], rows["grow"]["calls"]), ("repeat.body", 6))
+        self.assertAlmostEqual(facts["sum_of_best_us"], rows["repeat"]["best_us"])
+        events = {event["name"]: event for event in json.loads((self.folder / "trace.json").read_text())["traceEvents"]}
+        inner, outer = events["Exp grow"], events["Loop repeat"]
+        self.assertEqual(inner["args"]["calls"], 6)
+        self.assertGreaterEqual(inner["ts"], outer["ts"] - 1e-6)
+        self.assertLessEqual(inner["ts"] + inner["dur"], outer["ts"] + outer["dur"] + 1e-6)
+        self.assertIn("repeat.body/grow", self.succeeds("profile", model, "--seconds", "0.01").stdout)
 
     def test_nodes_behind_a_shape_that_depends_on_data(self):
         nodes = [helper.make_node("NonZero", ["x"], ["p"], name="places"), helper.make_node("Cast", ["p"], ["y"], name="cast", to=F32)]

@@ -137,6 +137,15 @@ class Run(CommandTest):
         self.succeeds("run", model, "--input", x, "--input", small, "--memory-limit", "1", "--output-dir", "out")
         self.assertIn("memory", self.fails("run", model, "--input", x, "--input", large, "--memory-limit", "1"))
 
+    def test_the_memory_limit_counts_what_references_work_on(self):
+        model = write_model(self.folder / "soft.onnx", [helper.make_node("Softmax", ["x"], ["y"], name="soft")], [("x", F32, [None])],
+                            [("y", F32, [None])])
+        x = self.save("x.npy", np.ones(200000, np.float32))
+        error = self.fails("run", model, "--input", x, "--memory-limit", "1", "--backend", "reference")
+        self.assertIn('node "soft" (Softmax)', error)
+        self.assertIn("memory limit is 1000000", error)
+        self.succeeds("run", model, "--input", x, "--memory-limit", "1", "--output-dir", "out")
+
     def test_an_output_that_cannot_be_written(self):
         x, model = self.save("x.npy", np.ones((2, 4), np.float32)), self.dense()
         (self.folder / "taken").write_text("")

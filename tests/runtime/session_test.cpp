@@ -165,7 +165,7 @@ TEST(Session, callbacks_read_replace_and_stop) {
   std::vector<std::string> seen;
   session.set_callbacks({}, [&](NodeEvent& event) {
     seen.emplace_back(event.op());
-    if (event.op() == "Relu") event.replace(0, Tensor::of_f32({2}, std::vector<float>{100, 200}));
+    if (event.op() == "Relu") event.replace_output(0, Tensor::of_f32({2}, std::vector<float>{100, 200}));
     return true;
   });
   EXPECT_THAT(floats(session.run({Tensor::of_f32({2}, std::vector<float>{1, 2})})[0]), ElementsAre(100, 400));
@@ -331,9 +331,9 @@ TEST(Session, callbacks_read_and_replace_packed_values_and_inner_nodes) {
       seen.push_back(floats(made));
       Tensor other(DType::f32, {1, 7, 4, 4});
       for (int64_t i = 0; i < other.elements(); ++i) other.writable().data<float>()[i] = static_cast<float>(i / 16);
-      event.replace(0, other);
+      event.replace_output(0, other);
       EXPECT_EQ(floats(event.output(0)), floats(other));
-      EXPECT_THROW(event.replace(0, Tensor(DType::f32, {1})), Error);
+      EXPECT_THROW(event.replace_output(0, Tensor(DType::f32, {1})), Error);
       EXPECT_THROW(event.output(1), Error);
       return true;
     });

@@ -32,13 +32,19 @@ class ReferenceKernel : public Kernel {
       context.fail(failure.sentence);
     } catch (const NeedsContents&) {
       context.fail(view_->where() + ": the contents of an input were not known when the plan was made");
+    } catch (const OutOfMemory& error) {
+      fail(context, std::make_exception_ptr(OutOfMemory("{}: {}", view_->where(), error.what())), error.what());
     } catch (const std::exception& error) {
-      context.fail(error.what());
-      context.thrown = std::make_shared<std::exception_ptr>(std::current_exception());
+      fail(context, std::current_exception(), error.what());
     }
   }
 
  private:
+  static void fail(RunContext& context, std::exception_ptr thrown, const char* sentence) {
+    context.fail(sentence);
+    context.thrown = std::make_shared<std::exception_ptr>(std::move(thrown));
+  }
+
   const Operator& op_;
   std::vector<ValueInfo> inputs_, outputs_;
   std::vector<const ValueInfo*> input_pointers_, output_pointers_;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/node_event.h"
+
+#include <cstring>
+
+namespace minnow {
+
+StepEvent::~StepEvent() {
+  while (!replacements_.empty()) {  // backwards: an input may have been replaced twice
+    step_.input_slots[replacements_.back().input] = replacements_.back().original;
+    replacements_.pop_back();
+  }
+}
+
+std::string_view StepEvent::input_name(size_t i) const {
+  return i < step_.node->input_count() && step_.node->input(i) ? std::string_view(step_.node->input(i)->name()) : std::string_view();
+}
+std::string_view StepEvent::output_name(size_t i) const {
+  return i < step_.node->output_count() && step_.node->output(i) ? std::string_view(step_.node->output(i)->name()) : std::string_view();
+}
+
+uint32_t StepEvent::find(std::string_view what, size_t i, const std::vector<uint32_t>& values, Moment moment) const {
+  if (moment != moment_)
+    throw InvalidArgument("{}: {}s can be read and replaced {} the node", step_.node->where(), what,
+                          moment == Moment::before ? "before" : "after");
+  if (i >= values.size() || values[i] == kNone) throw InvalidArgument("{}: has no {} {}", step_.node->where(), what, i);
+  if (plan_.values()[values[i]].info.kind != ValueInfo::Kind::tensor)
+    throw InvalidArgument("{}: {} {} is a sequence or an optional, callbacks see tensors", step_.node->where(), what, i);
+  return values[i];
+}
+
+void StepEvent::check_same_form(std::string_view what, size_t i, const TensorView& is, const TensorView& value) const {
+  if (value.dtype() != is.dtype() || !(value.shape() == is.shape()))
+    throw InvalidArgument("{}: {} {} is {}{}, it cannot be replaced by {}{}", step_.node->where(), what, i, is.dtype(), is.shape(),
+                          value.dtype(), value.shape());
+  if (!value.data() && value.elements() != 0)
+    throw InvalidArgument("{}: what should replace {} {} has no data", step_.node->where(), what, i);
+}
+
+Tensor StepEvent::input(size_t i) const {
+  const uint32_t v = find("input", i, step_.inputs, Moment::before);
+  return read(step_.input_slots[i]->view, v);
+}
+
+void StepEvent::replace_input(size_t i, const TensorView& value) {
+  const uint32_t v = find("input", i, step_.inputs, Moment::before);
+  const PlanValue& is = plan_.values()[v];
+  if (is.info.contents)
+    throw InvalidArgument("{}: input {} {}, it cannot be replaced", step_.node->where(), i,
+                          is.place == PlanValue::Place::constant ? "is constant" : "holds what a shape depends on");
+  const TensorView& view = step_.input_slots[i]->view;
+  check_same_form("input", i, view, value);
+  const Layout layout = is.layout;
+  const size_t bytes = step_.backend->device().bytes(value.dtype(), value.shape(), layout);
+  auto slot = std::make_unique<Slot>();
+  slot->datum = Datum(Tensor(DType::u8, {static_cast<int64_t>(bytes)}));
+  slot->view = TensorView(value.dtype(), value.shape(), slot->datum.tensor.data());
+  write(value, v, const_cast<void*>(slot->view.data()));
+  replacements_.push_back({i, step_.input_slots[i], std::move(slot)});
+  step_.input_slots[i] = replacements_.back().slot.get();
+}
+
+Tensor StepEvent::output(size_t i) const {
+  const uint32_t v = find("output", i, step_.outputs, Moment::after);
+  return read(step_.output_slots[i]->view, v);
+}
+
+void StepEvent::replace_output(size_t i, const TensorView& value) {
+  const uint32_t v = find("output", i, step_.outputs, Moment::after);
+  Slot& slot = *step_.output_slots[i];
+  check_same_form("output", i, slot.view, value);
+  if (plan_.values()[v].place == PlanValue::Place::dynamic || slot.datum.kind == Datum::Kind::tensor) {
+    // The plan gave it no memory: it may share that of an item of a sequence, say.
+    slot.datum = Datum(Tensor(value));
+    slot.view = slot.datum.tensor.view();
+  } else {
+    write(value, v, const_cast<void*>(slot.view.data()));
+  }
+}
+
+Tensor StepEvent::read(const TensorView& view, uint32_t v) const {
+  if (!is_packed(v)) return Tensor(view);
+  Tensor plain(view.dtype(), view.shape());
+  char* to = plain.writable().data<char>();
+  for_each_lane(view, [&](size_t packed, size_t at, size_t bytes) { std::memcpy(to + at, view.data<char>() + packed, bytes); });
+  return plain;
+}
+
+void StepEvent::write(const TensorView& value, uint32_t v, void* to) const {
+  if (is_packed(v))
+    for_each_lane(value, [&](size_t packed, size_t plain, size_t bytes) {
+      std::memcpy(static_cast<char*>(to) + packed, value.data<char>() + plain, bytes);
+    });
+  else if (const size_t bytes = value.bytes())
+    std::memmove(to, value.data(), bytes);
+}
+
+// Calls f(packed byte offset, plain byte offset, bytes) for every element.
+void StepEvent::for_each_lane(const TensorView& view, FunctionRef<void(size_t, size_t, size_t)> f) const {
+  const Shape& shape = view.shape();
+  const size_t size = size_of(view.dtype()), pack = static_cast<size_t>(step_.backend->device().pack);
+  const size_t batch = static_cast<size_t>(shape[0]), channels = static_cast<size_t>(shape[1]);
+  const size_t pixels = static_cast<size_t>(shape.product(2, shape.rank())), blocks = (channels + pack - 1) / pack;
+  for (size_t n = 0; n < batch; ++n)
+    for (size_t c = 0; c < channels; ++c)
+      for (size_t p = 0; p < pixels; ++p)
+        f((((n * blocks + c / pack) * pixels + p) * pack + c % pack) * size, ((n * channels + c) * pixels + p) * size, size);
+}
+
+}  // namespace minnow

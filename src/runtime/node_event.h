@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of a running plan as callbacks see it: plain layouts only, whatever lies in memory.
+#pragma once
+#include <minnow/minnow.h>
+
+#include <memory>
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace minnow {
+
+/// Lives from before the callback before a step until the step has run, or around the callback after it. Inputs that a callback replaces
+/// lie in memory of the event, which the step's input slots are turned to for that time.
+class StepEvent final : public NodeEvent {
+ public:
+  enum class Moment : uint8_t { before, after };
+  StepEvent(Plan& plan, Step& step, Moment moment) : plan_(plan), step_(step), moment_(moment) {}
+  ~StepEvent();
+
+  std::string_view name() const override { return step_.node->name(); }
+  std::string_view op() const override { return step_.node->op(); }
+  std::string_view scheme() const override { return step_.scheme->name; }
+  size_t input_count() const override { return step_.inputs.size(); }
+  size_t output_count() const override { return step_.outputs.size(); }
+  std::string_view input_name(size_t i) const override;
+  std::string_view output_name(size_t i) const override;
+  Tensor input(size_t i) const override;
+  void replace_input(size_t i, const TensorView& value) override;
+  Tensor output(size_t i) const override;
+  void replace_output(size_t i, const TensorView& value) override;
+
+ private:
+  /// The index of the plan's value, a tensor.
+  uint32_t find(std::string_view what, size_t i, const std::vector<uint32_t>& values, Moment moment) const;
+  void check_same_form(std::string_view what, size_t i, const TensorView& is, const TensorView& value) const;
+  bool is_packed(uint32_t v) const { return plan_.values()[v].layout == Layout::packed; }
+  Tensor read(const TensorView& view, uint32_t v) const;
+  void write(const TensorView& value, uint32_t v, void* to) const;
+  void for_each_lane(const TensorView& view, FunctionRef<void(size_t packed, size_t plain, size_t bytes)> f) const;
+
+  struct Replacement {
+    size_t input;
+    Slot* original;
+    std::unique_ptr<Slot> slot;
+  };
+  Plan& plan_;
+  Step& step_;
+  const Moment moment_;
+  std::vector<Replacement> replacements_;
+};
+
+}  // namespace minnow

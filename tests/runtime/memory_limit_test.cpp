@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// What counts against SessionOptions::memory_limit: all that runs hold beside weights, inputs, outputs and states.
+#include <gmock/gmock.h>
+#include <minnow/minnow.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "graph/graph.h"
+
+namespace minnow {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Session session_of(std::string_view text, size_t limit, const char* backend = "reference") {
+  SessionOptions options;
+  options.backends = {backend};
+  options.threads = 1;
+  options.memory_limit = limit;
+  return Session(Model::from_graph(parse_graph(text)), options);
+}
+
+/// The error of a run that is over the limit; empty where it is not.
+std::string refusal(Session& session, std::initializer_list<TensorView> inputs) {
+  try {
+    session.run(inputs);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory) << error.what();
+    return error.what();
+  }
+  return {};
+}
+
+constexpr size_t kMega = 1000000;
+
+TEST(MemoryAccount, counts_what_is_allocated_while_it_is_charged) {
+  const auto account = std::make_shared<MemoryAccount>(1000);
+  Tensor kept;
+  {
+    const ChargeTo charged(account);
+    kept = Tensor(DType::u8, {600});
+    EXPECT_EQ(account->used(), 600u);
+    EXPECT_THROW(Tensor(DType::u8, {600}), OutOfMemory);
+    EXPECT_EQ(account->used(), 600u);
+    {
+      const ChargeTo nobody;
+      Tensor free(DType::u8, {5000});
+      Numbers<double> numbers(5000);
+    }
+    Numbers<double> numbers(50);
+    EXPECT_EQ(account->used(), 1000u);
+    EXPECT_THROW(numbers.push_back(1), OutOfMemory);
+    Numbers<double> moved = std::move(numbers);
+    EXPECT_EQ(account->used(), 1000u);
+  }
+  EXPECT_EQ(account->used(), 600u);
+  kept = {};
+  EXPECT_EQ(account->used(), 0u);
+  EXPECT_FALSE(current_account());
+}
+
+TEST(MemoryLimit, what_references_work_on_counts) {
+  // 100 000 elements in f64.
+  constexpr std::string_view kText = "graph {\n source \"net\"\n input x: f32[n]\n y = Softmax(x) @\"soft\"\n output y\n}";
+  const Tensor x(DType::f32, {100000}), less(DType::f32, {1000});
+  Session small = session_of(kText, kMega / 2), large = session_of(kText, 2 * kMega), fast = session_of(kText, kMega / 2, "cpu");
+  EXPECT_THAT(refusal(small, {x}),
+              AllOf(HasSubstr("node \"soft\" (Softmax)"), HasSubstr("800000 bytes are needed"), HasSubstr("the memory limit is 500000")));
+  EXPECT_EQ(refusal(small, {less}), "");  // still usable
+  EXPECT_THAT(refusal(small, {x}), HasSubstr("memory limit"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(refusal(large, {x}), "");
+    EXPECT_EQ(refusal(fast, {x}), "") << "a scheme works in place";
+  }
+}
+
+TEST(MemoryLimit, what_comes_after_a_cut_counts) {
+  // Both parts fit alone: 0.4 MB of coordinates, and behind them 2 x 0.4 MB.
+  constexpr std::string_view kText = R"(graph {
+    source "net"
+    input x: f32[n]
+    p = NonZero(x)
+    q = Neg(p)
+    r = Mul(q, p)
+    s = Add(r, q)
+    y = ReduceMax(s)
+    output y
+  })";
+  Tensor x(DType::f32, {50000});
+  for (int64_t i = 0; i < 50000; ++i) x.writable().data<float>()[i] = 1;
+  const Tensor zeros(DType::f32, {50000});
+  Session small = session_of(kText, kMega, "cpu"), large = session_of(kText, 4 * kMega, "cpu");
+  EXPECT_THAT(refusal(small, {x}), HasSubstr("memory limit"));
+  EXPECT_EQ(refusal(small, {zeros}), "") << "the same shape, with nothing behind the cut";
+  EXPECT_THAT(refusal(small, {x}), HasSubstr("memory limit"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(refusal(large, {x}), "");
+}
+
+TEST(MemoryLimit, what_loops_gather_counts) {
+  constexpr std::string_view kText = R"(graph {
+    source "net"
+    input turns: i64[]
+    input x: f32[1000]
+    last, all = Loop(turns, _, x) {body = graph {
+      input i: i64[]
+      input going: bool[]
+      input h: f32[1000]
+      go = Identity(going)
+      next = Abs(h)
+      out = Identity(next)
+      output go
+      output next
+      output out
+    }} @"loop"
+    y = ReduceMax(all)
+    output y
+    output last
+  })";
+  const Tensor x(DType::f32, {1000});
+  Session session = session_of(kText, kMega, "cpu");
+  EXPECT_EQ(refusal(session, {Tensor::scalar_i64(20), x}), "");
+  EXPECT_THAT(refusal(session, {Tensor::scalar_i64(1000), x}),
+              AllOf(HasSubstr("node \"loop\" (Loop)"), HasSubstr("memory limit is 1000000")));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(refusal(session, {Tensor::scalar_i64(20), x}), "");
+}
+
+TEST(MemoryLimit, what_fits_alone_fits_after_other_shapes) {
+  // Dynamic outputs, whose memory a session keeps until the next run of their plan: two thirds of the limit each.
+  constexpr std::string_view kText = R"(graph {
+    source "net"
+    input s: seq(f32)
+    input k: i64[n]
+    const i = i64[] 0
+    t = SequenceAt(s, i)
+    u = Neg(t)
+    y = ReduceMax(u)
+    output y
+  })";
+  SessionOptions options;
+  options.backends = {"cpu"};
+  options.threads = 1;
+  options.memory_limit = kMega;
+  Session session(Model::from_graph(parse_graph(kText)), options);
+  for (int64_t turn = 0; turn < 12; ++turn) {
+    const Datum inputs[] = {Datum::sequence(DType::f32, {Tensor(DType::f32, {150000 + turn % 3})}), Tensor(DType::i64, {turn % 4})};
+    EXPECT_NO_THROW(session.run_any(inputs)) << turn;
+  }
+  const Datum large[] = {Datum::sequence(DType::f32, {Tensor(DType::f32, {300000})}), Tensor(DType::i64, {1})};
+  EXPECT_THROW(session.run_any(large), Error);
+}
+
+TEST(MemoryLimit, inputs_outputs_weights_and_sequences_of_the_caller_do_not_count) {
+  constexpr std::string_view kText = R"(graph {
+    source "net"
+    input x: f32[400000]
+    y = Neg(x)
+    output y
+  })";
+  Session session = session_of(kText, kMega / 10, "cpu");
+  const Tensor x(DType::f32, {400000});
+  std::vector<std::vector<Tensor>> kept;
+  for (int i = 0; i < 3; ++i) kept.push_back(session.run({x}));
+  Session sequences = session_of("graph {\n input x: f32[1000]\n s = SequenceConstruct(x, x)\n output s\n}", kMega / 50, "cpu");
+  const Datum given[] = {Tensor(DType::f32, {1000})};
+  std::vector<std::vector<Datum>> all;
+  for (int i = 0; i < 20; ++i) all.push_back(sequences.run_any(given));
+}
+
+TEST(MemoryLimit, callbacks_may_copy_what_they_like) {
+  Session session = session_of("graph {\n input x: f32[1000]\n y = Neg(x)\n output y\n}", 1000, "cpu");
+  std::vector<Tensor> copies;
+  session.set_callbacks(
+      [&](NodeEvent& event) {
+        copies.push_back(event.input(0));
+        event.replace_input(0, copies.back());
+        return true;
+      },
+      [&](NodeEvent& event) {
+        copies.push_back(event.output(0));
+        return true;
+      });
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(refusal(session, {Tensor(DType::f32, {1000})}), "");
+}
+
+}  // namespace
+}  // namespace minnow
