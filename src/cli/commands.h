@@ -20,6 +20,7 @@ void add_bench(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_ops(CLI::App& app);
+void add_compare(CLI::App& app);
 
 /// Shared libraries with custom operators, for every command that reads a model.
 struct OperatorOptions {

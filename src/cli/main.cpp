@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
       "  minnow convert model.onnx model.minnow       optimize a model and write it in Minnow's format\n"
       "  minnow run model.minnow --input x.npy        compute its outputs, one .npy file each\n"
       "  minnow bench model.minnow --threads 1        how fast it runs here\n"
+      "  minnow compare model.onnx model.minnow       where two models differ\n"
       "  minnow inspect model.minnow --plan           what it consists of and how it will be computed\n"};
   app.set_version_flag("--version", std::string("minnow ") + version());
   app.require_subcommand(1);
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   cli::add_inspect(app);
   cli::add_profile(app);
   cli::add_ops(app);
+  cli::add_compare(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

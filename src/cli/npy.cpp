@@ -150,4 +150,16 @@ void write_npy(const std::string& path, const TensorView& tensor) {
   os::write_file_atomically(path, [&](const os::ByteSink& sink) { sink(npy_bytes(tensor)); });
 }
 
+std::string npy_name(std::string_view tensor) {
+  std::string name;
+  for (const char c : tensor) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    if (kept)
+      name += c;
+    else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)  // a character of several bytes (UTF-8) is one
+      name += '_';
+  }
+  return name;
+}
+
 }  // namespace minnow::cli

@@ -18,4 +18,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& what);
 std::vector<std::byte> npy_bytes(const TensorView& tensor);
 void write_npy(const std::string& path, const TensorView& tensor);
 
+/// The file, without ".npy", of a tensor of this name: every character but letters, digits, '.', '_' and '-' becomes '_'.
+std::string npy_name(std::string_view tensor);
+
 }  // namespace minnow::cli

@@ -30,15 +30,7 @@ void make_folder(const std::string& path) {
 }
 
 std::string file_name(const std::string& output, std::set<std::string>& taken) {
-  std::string name;
-  for (const char c : output) {
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-    if (kept)
-      name += c;
-    else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)  // a character of several bytes (UTF-8) is one
-      name += '_';
-  }
-  if (name.empty()) name = "output";
+  const std::string name = npy_name(output.empty() ? "output" : output);
   std::string unique = name;
   for (int i = 2; !taken.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
   return unique + ".npy";
