@@ -243,7 +243,10 @@ class RecurrentKernel final : public Kernel {
   void advance(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
     const float* h = state(context, d, step % 2);
     float* next = state(context, d, (step + 1) % 2);
-    for (size_t block = first; block < last; ++block) {
+    for (size_t i = first; i < last; ++i) {
+      // There and back again: where the weights are a little larger than L2, most of what a step needs first is what the one before it
+      // used last.
+      const size_t block = step % 2 ? first + last - 1 - i : i;
       const CellRows rows = cell(context, d, step, block);
       const float* w = recurrent_weights(context, d, block);
       const size_t at = block * r_.batch * lanes_, pair = 2 * lanes_ * r_.hidden;
