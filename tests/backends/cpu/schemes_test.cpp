@@ -149,6 +149,15 @@ std::vector<SchemeCase> matmul_cases() {
                        {{"transA", transposed & 1}, {"transB", transposed >> 1}},
                        constants});
     }
+  for (int64_t transposed = 0; transposed < 2; ++transposed) {  // large enough for Strassen's algorithm on every instruction set
+    const Tensor b = normal(transposed ? Shape{80, 96} : Shape{96, 80}, 2, 0.1);
+    const Attributes attributes = {{"transB", transposed}, {"alpha", 1.5f}};
+    cases.push_back({"Gemm", {normal({37, 96}), b, normal({80}, 3)}, with(attributes, {{"beta", 0.5f}}), {1, 2}});
+    cases.push_back({"minnow.FusedMatMul",
+                     {normal({3, 11, 96}), b, normal({80}, 3), normal({3, 11, 80}, 4)},
+                     with(attributes, {{"activation", std::string("Gelu")}}),
+                     {1, 2}});
+  }
   return cases;
 }
 

@@ -15,10 +15,18 @@ ConvShape pointwise(size_t batch, size_t in, size_t out, size_t height, size_t w
   return s;
 }
 
+std::vector<float> transpose(const std::vector<float>& from, size_t rows, size_t columns) {
+  std::vector<float> to(rows * columns);
+  for (size_t r = 0; r < rows && !from.empty(); ++r)
+    for (size_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
+  return to;
+}
+
 const ConvShape kShapes[] = {
-    pointwise(1, 64, 64, 4, 7),   pointwise(1, 32, 64, 7, 7), pointwise(2, 64, 128, 7, 7),  pointwise(1, 96, 100, 13, 13),
-    pointwise(3, 32, 341, 1, 1),  pointwise(1, 64, 65, 1, 2), pointwise(1, 32, 600, 3, 5),  pointwise(1, 128, 272, 21, 20),
-    pointwise(1, 32, 64, 29, 31), pointwise(1, 64, 79, 5, 1), pointwise(2, 32, 1000, 2, 3),
+    pointwise(1, 64, 64, 4, 7),   pointwise(1, 32, 64, 7, 7),    pointwise(2, 64, 128, 7, 7),  pointwise(1, 96, 100, 13, 13),
+    pointwise(3, 32, 341, 1, 1),  pointwise(1, 64, 65, 1, 2),    pointwise(1, 32, 600, 3, 5),  pointwise(1, 128, 272, 21, 20),
+    pointwise(1, 32, 64, 29, 31), pointwise(1, 64, 79, 5, 1),    pointwise(2, 32, 1000, 2, 3), pointwise(1, 64, 80, 1, 1),
+    pointwise(1, 96, 112, 1, 9),  pointwise(1, 64, 128, 1, 128),
 };
 
 TEST_P(StrassenConvTest, agrees_with_plain_loops) {
@@ -34,21 +42,32 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
     const std::vector<double> want = convolve(s, x, w, bias), plain = convolve(s, x, w, {});
     const std::vector<float> packed_x = pack(x, s.batch, s.in_channels, pixels, kernels.lanes);
     const std::vector<float> packed_add = pack(add, s.batch, s.out_channels, pixels, kernels.lanes);
-    for (bool finished : {false, true}) {
-      const StrassenConv conv(kernels, s, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{});
-      std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats());
-      std::vector<float> scratch(conv.scratch_floats(), NAN), shared(conv.shared_floats(), NAN), y(packed_add.size(), -7);
-      conv.pack_weights(w.data(), weights.data());
-      conv.pack_bias(bias.data(), packed_bias.data());
-      const StrassenConv::Arguments arguments{packed_x.data(), weights.data(), finished ? packed_bias.data() : nullptr,
-                                              finished ? packed_add.data() : nullptr, y.data()};
-      for (size_t unit = 0; unit < conv.sum_units(); ++unit) conv.sum(unit, arguments, shared.data());
-      for (size_t unit = 0; unit < conv.units(); ++unit) conv.run(unit, arguments, shared.data(), scratch.data());
-      std::vector<double> expected = plain;
-      if (finished)
-        for (size_t i = 0; i < want.size(); ++i) expected[i] = std::tanh(std::min(1.0, std::max(-0.5, want[i] + add[i])));
-      ASSERT_TRUE(close(unpack(y, s.batch, s.out_channels, pixels, kernels.lanes), expected));
-    }
+    const bool can_rows = s.batch == 1 && StrassenConv::can_serve_rows(s.in_channels, s.out_channels, kernels.lanes);
+    const std::vector<float> x_rows = transpose(x, s.in_channels, pixels), add_rows = transpose(add, s.out_channels, pixels);
+    const std::vector<float> w_rows = transpose(w, s.out_channels, s.in_channels);
+    for (bool rows : {false, true})
+      for (bool finished : {false, true}) {
+        if (rows && !can_rows) continue;
+        const StrassenConv conv(kernels, s, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{}, rows);
+        std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats());
+        std::vector<float> scratch(conv.scratch_floats(), NAN), shared(conv.shared_floats(), NAN), y(packed_add.size(), -7);
+        if (rows)
+          conv.pack_weights({w_rows.data(), 1, s.out_channels, 1}, weights.data());
+        else
+          conv.pack_weights(w.data(), weights.data());
+        conv.pack_bias(bias.data(), packed_bias.data());
+        const StrassenConv::Arguments arguments{rows ? x_rows.data() : packed_x.data(), weights.data(),
+                                                finished ? packed_bias.data() : nullptr,
+                                                finished ? (rows ? add_rows : packed_add).data() : nullptr, y.data()};
+        for (size_t unit = 0; unit < conv.sum_units(); ++unit) conv.sum(unit, arguments, shared.data());
+        for (size_t unit = 0; unit < conv.units(); ++unit) conv.run(unit, arguments, shared.data(), scratch.data());
+        std::vector<double> expected = plain;
+        if (finished)
+          for (size_t i = 0; i < want.size(); ++i) expected[i] = std::tanh(std::min(1.0, std::max(-0.5, want[i] + add[i])));
+        if (rows) y.resize(s.out_channels * pixels);
+        ASSERT_TRUE(
+            close(rows ? transpose(y, pixels, s.out_channels) : unpack(y, s.batch, s.out_channels, pixels, kernels.lanes), expected));
+      }
   }
 }
 

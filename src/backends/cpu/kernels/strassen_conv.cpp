@@ -2,6 +2,7 @@
 #include "backends/cpu/kernels/strassen_conv.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace minnow::cpu {
 namespace {
@@ -34,24 +35,28 @@ void factors(double b11, double b12, double b21, double b22, float (&f)[kProduct
 
 }  // namespace
 
-StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue)
+StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, bool rows)
     : shape_(shape),
       epilogue_(epilogue),
       tile_(kernels.tile),
       lanes_(kernels.lanes),
       in_vectors_(shape.in_channels / kernels.lanes),
       out_vectors_(ceil_div(shape.out_channels, kernels.lanes)),
-      pixels_(shape.in_h * shape.in_w) {
+      pixels_(shape.in_h * shape.in_w),
+      rows_(rows),
+      y_pixel_(rows ? shape.out_channels : kernels.lanes),
+      y_vector_(rows ? kernels.lanes : pixels_ * kernels.lanes) {
   blocks_ = ceil_div(pixels_, kBlockPixels);
   quads_ = shape.out_channels / (4 * lanes_);
   chunks_ = ceil_div(quads_ * 4 * lanes_, kChunkChannels);
+  if (chunks_ % 2 && chunks_ < quads_) ++chunks_;  // an even number of units goes well with most numbers of threads
   rest_ = out_vectors_ - 4 * quads_;
   const size_t widest = ceil_div(quads_, chunks_) * kPair;  // vectors of half a chunk
   scratch_floats_ = 2 * widest * half_of(ceil_div(pixels_, blocks_)) * lanes_;
 }
 
 // [chunk][product][pair of vectors][in channel of half][lanes of the pair], then the rest as [pair][in channel][lanes of the pair].
-void StrassenConv::pack_weights(const float* oi, float* out) const noexcept {
+void StrassenConv::pack_weights(const Weights& weights, float* out) const noexcept {
   constexpr size_t kWhole = 16;  // input channels at a time: whole cache lines of the weights
   const size_t in = shape_.in_channels, half_in = in / 2, lanes = kPair * lanes_;
   for (size_t chunk = 0; chunk < chunks_; ++chunk) {
@@ -61,10 +66,11 @@ void StrassenConv::pack_weights(const float* oi, float* out) const noexcept {
         float* to = out + chunk_weights(chunk) + (pair * half_in + begin * lanes);
         const size_t count = std::min(kWhole, half_in - begin);
         for (size_t l = 0; l < lanes; ++l) {
-          const float *left = oi + (first + pair + l) * in + begin, *right = left + half * in;
+          const size_t left = first + pair + l, right = left + half;
           for (size_t k = 0; k < count; ++k) {
+            const size_t top = begin + k, bottom = half_in + top;
             float f[kProducts];
-            factors(left[k], right[k], left[half_in + k], right[half_in + k], f);
+            factors(weights.at(left, top), weights.at(right, top), weights.at(left, bottom), weights.at(right, bottom), f);
             for (size_t p = 0; p < kProducts; ++p) to[p * half * half_in + k * lanes + l] = f[p];
           }
         }
@@ -76,7 +82,7 @@ void StrassenConv::pack_weights(const float* oi, float* out) const noexcept {
     for (size_t k = 0; k < in; ++k)
       for (size_t l = 0; l < wide; ++l) {
         const size_t o = v * lanes_ + l;
-        *to++ = o < shape_.out_channels ? oi[o * in + k] : 0;
+        *to++ = o < shape_.out_channels ? weights.at(o, k) : 0;
       }
   }
 }
@@ -94,7 +100,13 @@ void StrassenConv::sum(size_t unit, const Arguments& a, float* shared) const noe
   const size_t half_in = in_vectors_ / 2, vector = unit % half_in, index = unit / half_in;
   const Block b = block(index);
   const size_t plane = pixels_ * lanes_, size = half_in * b.half * lanes_;
-  const float* top = a.x + (b.image * in_vectors_ + vector) * plane + b.first * lanes_;
+  if (rows_)
+    for (size_t v : {vector, vector + half_in}) {
+      const float* from = a.x + b.first * shape_.in_channels + v * lanes_;
+      float* to = packed_rows(shared) + v * plane + b.first * lanes_;
+      for (size_t p = 0; p < b.pixels; ++p) std::memcpy(to + p * lanes_, from + p * shape_.in_channels, lanes_ * sizeof(float));
+    }
+  const float* top = image_of(b, a, shared) + vector * plane + b.first * lanes_;
   const float* right = top + half_in * plane;
   float* s = shared + index * block_floats() + vector * b.half * lanes_;
   tile_->strassen_sums({top, right, top + b.low * lanes_, right + b.low * lanes_}, {s, s + size, s + 2 * size, s + 3 * size}, b.half);
@@ -103,20 +115,19 @@ void StrassenConv::sum(size_t unit, const Arguments& a, float* shared) const noe
 void StrassenConv::run(size_t unit, const Arguments& a, const float* shared, float* scratch) const noexcept {
   const size_t parts = chunks_ + (rest_ ? 1 : 0), chunk = unit % parts, index = unit / parts;
   const Block b = block(index);
-  if (chunk == chunks_) return rest(b, a);
+  if (chunk == chunks_) return rest(b, a, image_of(b, a, shared));
   const size_t plane = pixels_ * lanes_, half_in = in_vectors_ / 2, row = b.half * lanes_, depth = shape_.in_channels / 2;
   const size_t first = chunk_begin(chunk), half_out = (chunk_begin(chunk + 1) - first) / 2, lanes = kPair * lanes_;
-  const float* image = a.x + b.image * in_vectors_ * plane + b.first * lanes_;
+  const float* image = image_of(b, a, shared) + b.first * lanes_;
   const float* sums = shared + index * block_floats();
   float *x = scratch, *y = scratch + half_out * row;
-  const size_t c = (b.image * out_vectors_ + first) * plane + b.first * lanes_;  // of c11
+  const size_t c = (b.image * out_vectors_ + first) * y_vector_ + b.first * y_pixel_;  // of c11
   const size_t most = static_cast<size_t>(tile_->rows[kPair]), tiles = ceil_div(b.half, most);
   const size_t lines = std::max<size_t>(1, lanes * sizeof(float) / 64);
 
   Tile t;
   t.taps = &kNoTaps;
   t.blocks = half_in;
-  t.pixel_stride = static_cast<ptrdiff_t>(lanes_);
   t.low = epilogue_.low, t.high = epilogue_.high;
   t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(depth * 64) : 0;
   t.sums.stride = static_cast<ptrdiff_t>(row);
@@ -127,41 +138,47 @@ void StrassenConv::run(size_t unit, const Arguments& a, const float* shared, flo
                                   : image + (p.left == kA12 || p.left == kA22 ? half_in * plane : 0) +
                                         (p.left == kA21 || p.left == kA22 ? b.low * lanes_ : 0);
     t.block_stride = static_cast<ptrdiff_t>(from_sums ? row : plane);
-    t.vector_stride = static_cast<ptrdiff_t>(is_output ? plane : row);
+    t.vector_stride = static_cast<ptrdiff_t>(is_output ? y_vector_ : row);
+    t.pixel_stride = static_cast<ptrdiff_t>(is_output ? y_pixel_ : lanes_);
     t.finish = is_output && (a.add || epilogue_.clamps());
     const bool right = p.to == kC12 || p.to == kC22;
-    const size_t output = c + (right ? half_out * plane : 0) + (p.to == kC21 || p.to == kC22 ? b.low * lanes_ : 0);
+    const size_t output = c + (right ? half_out * y_vector_ : 0) + (p.to == kC21 || p.to == kC22 ? b.low * y_pixel_ : 0);
     for (size_t v = 0; v < half_out; v += kPair, t.w += depth * lanes)
       for (size_t i = 0; i < tiles; ++i) {
-        const size_t from = share(b.half, tiles, i), rows = share(b.half, tiles, i + 1) - from, half = (rows + 1) / 2 * lanes_;
-        const size_t at = v * row + from * lanes_, place = output + v * plane + from * lanes_;
+        const size_t from = share(b.half, tiles, i), rows = share(b.half, tiles, i + 1) - from, half = (rows + 1) / 2;
+        const size_t at = v * row + from * lanes_, place = output + v * y_vector_ + from * y_pixel_;
+        const size_t to_half = half * (is_output ? y_pixel_ : lanes_);
         t.x[0] = left + from * lanes_;
-        t.x[1] = t.x[0] + half;
+        t.x[1] = t.x[0] + half * lanes_;
         t.y[0] = is_output ? a.y + place : (p.to == kX ? x : y) + at;
-        t.y[1] = t.y[0] + half;
+        t.y[1] = t.y[0] + to_half;
         t.add[0] = is_output && a.add ? a.add + place : nullptr;
-        t.add[1] = t.add[0] ? t.add[0] + half : nullptr;
+        t.add[1] = t.add[0] ? t.add[0] + to_half : nullptr;
         t.sums.add = p.add == kNowhere ? nullptr : (p.add == kX ? x : y) + at;
         t.sums.also = p.also == kNowhere ? nullptr : x + at;
         t.sums.bias = is_output && a.bias ? a.bias + (first + (right ? half_out : 0) + v) * lanes_ : nullptr;
         // The weights lie in the order of use: those of the next pair, or of the next product, are asked for meanwhile.
         t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + depth * lanes) + i * depth * 64 : nullptr;
         tile_->summed[rows](t);
-        if (is_output && epilogue_.after)
-          for (size_t n = 0; n < kPair; ++n)
-            epilogue_.after(t.y[0] + n * plane, t.y[0] + n * plane, rows * lanes_, epilogue_.a, epilogue_.b);
+        if (is_output && epilogue_.after) finish(t.y[0], kPair, rows);
       }
   }
 }
 
+void StrassenConv::finish(float* y, size_t vectors, size_t pixels) const noexcept {
+  const size_t runs = rows_ ? pixels : vectors, step = rows_ ? y_pixel_ : y_vector_, count = (rows_ ? vectors : pixels) * lanes_;
+  for (size_t i = 0; i < runs; ++i, y += step) epilogue_.after(y, y, count, epilogue_.a, epilogue_.b);
+}
+
 // The output channels that are too few for four vectors, directly.
-void StrassenConv::rest(const Block& b, const Arguments& a) const noexcept {
+void StrassenConv::rest(const Block& b, const Arguments& a, const float* image) const noexcept {
   const size_t plane = pixels_ * lanes_, depth = shape_.in_channels;
   Tile t;
   t.taps = &kNoTaps;
   t.blocks = in_vectors_;
-  t.block_stride = t.vector_stride = static_cast<ptrdiff_t>(plane);
-  t.pixel_stride = static_cast<ptrdiff_t>(lanes_);
+  t.block_stride = static_cast<ptrdiff_t>(plane);
+  t.vector_stride = static_cast<ptrdiff_t>(y_vector_);
+  t.pixel_stride = static_cast<ptrdiff_t>(y_pixel_);
   t.low = epilogue_.low, t.high = epilogue_.high;
   t.finish = a.add || epilogue_.clamps();
   t.w = a.w + chunk_weights(chunks_);
@@ -169,18 +186,16 @@ void StrassenConv::rest(const Block& b, const Arguments& a) const noexcept {
     const size_t vectors = std::min(kPair, out_vectors_ - v), tiles = ceil_div(b.pixels, static_cast<size_t>(tile_->rows[vectors]));
     t.bias = a.bias ? a.bias + v * lanes_ : nullptr;
     for (size_t i = 0; i < tiles; ++i) {
-      const size_t from = share(b.pixels, tiles, i), rows = share(b.pixels, tiles, i + 1) - from, half = (rows + 1) / 2 * lanes_;
-      const size_t place = (b.image * out_vectors_ + v) * plane + (b.first + from) * lanes_;
-      t.x[0] = a.x + b.image * in_vectors_ * plane + (b.first + from) * lanes_;
-      t.x[1] = t.x[0] + half;
+      const size_t from = share(b.pixels, tiles, i), rows = share(b.pixels, tiles, i + 1) - from, half = (rows + 1) / 2;
+      const size_t place = (b.image * out_vectors_ + v) * y_vector_ + (b.first + from) * y_pixel_;
+      t.x[0] = image + (b.first + from) * lanes_;
+      t.x[1] = t.x[0] + half * lanes_;
       t.y[0] = a.y + place;
-      t.y[1] = t.y[0] + half;
+      t.y[1] = t.y[0] + half * y_pixel_;
       t.add[0] = a.add ? a.add + place : nullptr;
-      t.add[1] = a.add ? t.add[0] + half : nullptr;
+      t.add[1] = a.add ? t.add[0] + half * y_pixel_ : nullptr;
       tile_->packed[vectors][rows](t);
-      if (epilogue_.after)
-        for (size_t n = 0; n < vectors; ++n)
-          epilogue_.after(t.y[0] + n * plane, t.y[0] + n * plane, rows * lanes_, epilogue_.a, epilogue_.b);
+      if (epilogue_.after) finish(t.y[0], vectors, rows);
     }
     t.w += depth * vectors * lanes_;
   }

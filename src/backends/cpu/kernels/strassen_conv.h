@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 1x1 convolutions of many channels by one level of Strassen's algorithm in Winograd's variant: 7 products of half the size along each
-// dimension instead of 8. The sums of weights are packed beforehand; those of the input are one pass; those of products are part of the
-// tiles. Source: Winograd 1971, "On multiplication of 2 x 2 matrices", Linear Algebra and its Applications 4.
+// 1x1 convolutions of many channels, and products of matrices, by one level of Strassen's algorithm in Winograd's variant: 7 products of
+// half the size along each dimension instead of 8. The sums of weights are packed beforehand; those of the input are one pass; those of
+// products are part of the tiles. Source: Winograd 1971, "On multiplication of 2 x 2 matrices", Linear Algebra and its Applications 4.
 #pragma once
 #include <vector>
 
@@ -14,11 +14,11 @@ namespace minnow::cpu {
 class StrassenConv {
  public:
   struct Arguments {
-    const float* x;     // packed
+    const float* x;     // packed, or [pixels][in channels] where `rows` are wanted
     const float* w;     // as pack_weights wrote them
     const float* bias;  // one of every channel in whole vectors, or null
-    const float* add;   // packed like y, or null
-    float* y;           // packed
+    const float* add;   // like y, or null
+    float* y;           // packed, or [pixels][out channels]
   };
 
   static bool can_serve(const ConvShape& shape, size_t lanes) {
@@ -26,17 +26,28 @@ class StrassenConv {
            shape.pad_left == 0 && shape.out_h == shape.in_h && shape.out_w == shape.in_w && shape.in_channels % (2 * lanes) == 0 &&
            shape.out_channels >= 4 * lanes;
   }
-  StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue);
+  /// Whether the product of row-major matrices [m, k] and [k, n] can be computed, as the convolution of an image of m pixels.
+  static bool can_serve_rows(size_t k, size_t n, size_t lanes) { return k % (2 * lanes) == 0 && n >= 4 * lanes && n % lanes == 0; }
+  /// `rows`: x, y and `add` are row-major matrices, and the batch is 1.
+  StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, bool rows = false);
 
   size_t weight_floats() const noexcept { return chunk_weights(chunks_) + rest_ * lanes_ * shape_.in_channels; }
   /// From [out channel][in channel]; the sums are rounded once.
-  void pack_weights(const float* oi, float* out) const noexcept;
+  void pack_weights(const float* oi, float* out) const noexcept { pack_weights({oi, shape_.in_channels, 1, 1}, out); }
+  /// From weights that lie `out_step` and `in_step` floats apart; each is multiplied by `factor`.
+  struct Weights {
+    const float* data;
+    size_t out_step, in_step;
+    float factor;
+    float at(size_t o, size_t i) const noexcept { return factor * data[o * out_step + i * in_step]; }
+  };
+  void pack_weights(const Weights& weights, float* out) const noexcept;
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
 
   /// First all sums of the input, then, once they are there, all product units. Neither depends on the number of threads.
   size_t sum_units() const noexcept { return shape_.batch * blocks_ * (in_vectors_ / 2); }
-  size_t shared_floats() const noexcept { return shape_.batch * blocks_ * block_floats(); }
+  size_t shared_floats() const noexcept { return shape_.batch * blocks_ * block_floats() + (rows_ ? in_vectors_ * pixels_ * lanes_ : 0); }
   void sum(size_t unit, const Arguments& arguments, float* shared) const noexcept;
   size_t units() const noexcept { return shape_.batch * blocks_ * (chunks_ + (rest_ ? 1 : 0)); }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
@@ -53,14 +64,22 @@ class StrassenConv {
   // Where the output channels of a chunk begin, in vectors; chunks_ is the end of all that the algorithm computes.
   size_t chunk_begin(size_t chunk) const noexcept { return share(quads_, chunks_, chunk) * 4; }
   size_t chunk_weights(size_t chunk) const noexcept { return chunk_begin(chunk) * lanes_ * shape_.in_channels / 4 * 7; }
-  void rest(const Block& block, const Arguments& arguments) const noexcept;
+  void rest(const Block& block, const Arguments& arguments, const float* image) const noexcept;
+  void finish(float* y, size_t vectors, size_t pixels) const noexcept;  // epilogue_.after over a tile
+  // Rows are laid out like an image before anything else, behind the sums.
+  float* packed_rows(float* shared) const noexcept { return shared + blocks_ * block_floats(); }
+  const float* image_of(const Block& block, const Arguments& arguments, const float* shared) const noexcept {
+    return rows_ ? shared + blocks_ * block_floats() : arguments.x + block.image * in_vectors_ * pixels_ * lanes_;
+  }
 
   ConvShape shape_;
   Epilogue epilogue_;
   const TileKernels* tile_;
   size_t lanes_, in_vectors_, out_vectors_;
   size_t pixels_, blocks_, quads_, chunks_;
-  size_t rest_;  // vectors of output channels beyond the quads
+  bool rows_;
+  size_t y_pixel_, y_vector_;  // floats from one pixel, and from one vector of output channels, to the next
+  size_t rest_;                // vectors of output channels beyond the quads
   size_t scratch_floats_;
 };
 

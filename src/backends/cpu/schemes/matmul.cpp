@@ -1,50 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices: MatMul, Gemm and minnow.FusedMatMul, with B constant (packed once) or not (packed in every run).
-#include <optional>
-
 #include "backends/cpu/kernels/matmul.h"
 #include "backends/cpu/schemes/conv.h"
+#include "backends/cpu/schemes/matmul.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
-#include "graph/matmul.h"
 
 namespace minnow::cpu {
-namespace {
 
-constexpr Attribute<float> kAlpha{"alpha", 1}, kBeta{"beta", 1};
-
-/// The product as the kernel computes it: leading dimensions joined with m where all of them meet the same B.
-struct Product {
-  MatMul::Shape shape;
-  MatMulGeometry geometry;
-  size_t batches;  // products to compute
-  explicit Product(const NodeView& node) : geometry(MatMulGeometry::of(node)) {
-    const auto size = [](int64_t value) { return static_cast<size_t>(value); };
-    shape = {size(geometry.m), size(geometry.k), size(geometry.n), geometry.transpose_a, geometry.transpose_b};
-    batches = size(geometry.batches());
-    const bool dense_a = size(node.input_shape(0).elements()) == batches * shape.m * shape.k;  // A itself is not broadcast
-    if (batches > 1 && geometry.shares_b() && dense_a && (!shape.transpose_a || shape.m == 1)) {
-      shape.m *= batches;
-      shape.transpose_a = false;
-      batches = 1;
-    }
-  }
-  size_t a_offset(size_t batch) const { return static_cast<size_t>(geometry.a_matrix(static_cast<int64_t>(batch))) * shape.m * shape.k; }
-  size_t b_matrix(size_t batch) const { return static_cast<size_t>(geometry.b_matrix(static_cast<int64_t>(batch))); }
-};
-
-/// What is added to the product: nothing, a value for each column, one value, or a tensor like the result.
-enum class Addend { none, columns, scalar, full };
-struct Addition {
-  Addend kind = Addend::none;
-  float factor = 1;
-};
-
-/// Of input 2, which is Gemm's C or the fused operator's bias; nothing where no kernel serves.
 std::optional<Addition> addition_of(const NodeView& node) {
   if (!node.has_input(2)) return Addition{};
   Addition addition;
-  if (node.op() == "Gemm") addition.factor = node.attribute(kBeta);
+  if (node.op() == "Gemm") addition.factor = node.attribute(Attribute<float>{"beta", 1});
   if (addition.factor == 0) return Addition{};
   const Shape &shape = node.input_shape(2), &result = node.output_shape(0);
   const int64_t elements = shape.elements();
@@ -60,6 +27,12 @@ std::optional<Addition> addition_of(const NodeView& node) {
   return addition;
 }
 
+float alpha_of(const NodeView& node) {
+  return node.op() == "Gemm" || node.op() == "minnow.FusedMatMul" ? node.attribute(Attribute<float>{"alpha", 1}) : 1;
+}
+
+namespace {
+
 Estimate estimate(const NodeView& node, const Device& device) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
@@ -69,7 +42,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const Product p(node);
   const double b_bytes = 4.0 * static_cast<double>(node.input_shape(1).elements());
   const double lanes = static_cast<double>(ceil_div(p.shape.n, static_cast<size_t>(device.pack))) * device.pack;
-  const double compute = device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes, 0.85);
+  const double compute = device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes, 0.89);
   double moved = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
   if (!node.is_constant(1)) moved += 2 * b_bytes;
   return Estimate(std::max(compute, node.is_constant(1) ? device.weight_time(b_bytes) : device.byte_time(b_bytes)) +
@@ -84,7 +57,7 @@ class MatMulKernel final : public Kernel {
         matmul_(kernels_, product_.shape, MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2},
                 epilogue_of(context.node(), kernels_)) {
     const NodeView& node = context.node();
-    if (node.op() == "Gemm" || node.op() == "minnow.FusedMatMul") alpha_ = node.attribute(kAlpha);
+    alpha_ = alpha_of(node);
     b_count_ = static_cast<size_t>(node.input_shape(1).elements()) / (product_.shape.k * product_.shape.n);
     const size_t bytes = b_count_ * matmul_.packed_b_floats() * sizeof(float);
     const auto pack = [&](const TensorView& b, void* out) {
