@@ -21,8 +21,8 @@ double seconds_of(const ConvShape& s, const Device& device, bool adds, bool rows
   // Units are few: where they do not fill the threads, some wait.
   const double units = static_cast<double>(conv.units()), threads = device.threads;
   const double waiting = std::ceil(units / threads) * threads / units;
-  // Each tile adds to and from other products: as much as about a dozen channels.
-  const double tiles = 1 + 12 / (in / 2);
+  // Each tile adds to and from other products: as much as about six channels.
+  const double tiles = 1 + 6 / (in / 2);
   const double compute = waiting * device.flop_time(2 * pixels * in * (split * 7 / 8 * tiles + all - split), 0.9);
   const double weights = device.weight_time(4 * static_cast<double>(conv.weight_floats()));
   // The input's quarters are read and their sums written; the quarters of the output are passed over eleven times.
