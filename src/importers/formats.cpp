@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "graph/model_file.h"
 #include "importers/caffe/caffe_layer.h"
+#include "importers/mnn/mnn_node.h"
 #include "importers/tensorflow/tf_node.h"
 #include "importers/tflite/tflite_node.h"
 
@@ -54,16 +55,29 @@ std::vector<ForeignOperator> tensorflow_operators() {
   return list;
 }
 
+std::unique_ptr<Graph> mnn_files(const Paths& paths, const ImportOptions& options) { return import_mnn(only_file(paths, "mnn"), options); }
+std::unique_ptr<Graph> mnn_memory(Bytes bytes, Owner owner, const ImportOptions& options) {
+  return import_mnn(bytes, std::move(owner), options);
+}
+std::unique_ptr<Graph> mnn_read(const ReadCallback& read, const ImportOptions& options) { return import_mnn(read, options); }
+
+std::vector<ForeignOperator> mnn_operators() {
+  std::vector<ForeignOperator> list = {{"Const", ""}, {"Input", ""}, {"TrainableParam", ""}};
+  for (const mnn::Rule& rule : mnn::all_rules()) list.push_back({rule.name, ""});
+  return list;
+}
+
 std::vector<ForeignOperator> caffe_layers() {
   std::vector<ForeignOperator> list;
   for (const caffe::Rule& rule : caffe::all_rules()) list.push_back({rule.type, rule.build ? "" : "training only, left out"});
   return list;
 }
 
-// Those with a magic number come first; the first that recognizes a file reads it.
+// Those with a magic number come first, then the one whose structure is the strictest; the first that recognizes a file reads it.
 constexpr Format kFormats[] = {
     {"minnow", is_model_file, minnow_files, minnow_memory},
     {"tflite", looks_like_tflite, tflite_files, import_tflite, nullptr, tflite_operators},
+    {"mnn", looks_like_mnn, mnn_files, mnn_memory, mnn_read, mnn_operators},
     {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
     {"tensorflow", looks_like_tensorflow, tensorflow_files, import_tensorflow, nullptr, tensorflow_operators},
     {"caffe", looks_like_caffe, import_caffe, nullptr, nullptr, caffe_layers},

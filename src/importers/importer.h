@@ -51,6 +51,17 @@ std::unique_ptr<Graph> import_tflite(std::span<const std::byte> bytes, std::shar
 /// True where the bytes look like a TFLite model.
 bool looks_like_tflite(std::span<const std::byte> bytes);
 
+/// Reads an MNN model of any age: weights in every packed form, also in the file of weights beside the model; tensors keep the layout that
+/// the file gives them at the graph's inputs and outputs; what several graphs compute becomes If and Loop. Throws IoError; InvalidModel for
+/// a wrong file; Unsupported naming all operators that are missing, with their nodes.
+std::unique_ptr<Graph> import_mnn(const std::string& path, const ImportOptions& options = {});
+/// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
+std::unique_ptr<Graph> import_mnn(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options = {});
+/// The same through a callback that reads the model and the file beside it.
+std::unique_ptr<Graph> import_mnn(const ReadCallback& read, const ImportOptions& options = {});
+/// True where the bytes look like an MNN model, which has no magic number.
+bool looks_like_mnn(std::span<const std::byte> bytes);
+
 /// Reads a Caffe model of any generation: its network (.prototxt, the test phase) and its weights (.caffemodel), in either order. Image
 /// sizes stay open where no layer is tied to the file's. Throws IoError; InvalidModel where a file is wrong, or where the two do not fit,
 /// with the layer; Unsupported naming all layers that are missing.

@@ -34,6 +34,8 @@ class Parts {
 
   // What is known. Asking infers the types of nodes that were made with plain expressions.
   void infer(const Expr& x);
+  /// Called before a node that was made here is removed.
+  void forget(const Node& node) { inferred_.erase(&node); }
   DType dtype(const Expr& x);
   int64_t rank(const Expr& x);               // -1: not known
   int64_t dim(const Expr& x, int64_t axis);  // from the end where negative; -1: not known
@@ -74,6 +76,8 @@ class Parts {
   /// `weights` [in, out / groups, kernel...]; the spatial size of the result where it is known, else empty (same padding: input * stride).
   Expr conv_transpose(const Expr& x, const Expr& weights, const Expr& bias, const SlidingWindow& window, const Ints& output_size,
                       int64_t groups = 1);
+  /// Kernel, strides, dilations and padding as attributes, for an image with channels first.
+  Attributes window_attributes(const Expr& x_first, const SlidingWindow& window);
   /// "MaxPool", "AveragePool" (padding does not count) or "LpPool".
   Expr pool(std::string_view name, const Expr& x, const SlidingWindow& window);
   enum class Grid : uint8_t { asymmetric, align_corners, half_pixel };
@@ -114,7 +118,6 @@ class Parts {
   /// The input of the Transpose that makes x alone, which is removed, and its permutation; x itself and none where there is no such node.
   Expr before_transpose(const Expr& x, Ints& perm);
   Ints image_perm(const Expr& x, bool first);
-  Attributes window_attributes(const Expr& x_first, const SlidingWindow& window);
   Exprs split_dims(const Expr& shape, size_t count);
 
   GraphBuilder* g_;

@@ -68,6 +68,7 @@ constexpr CorpusSuite kCorpus[] = {
     {"corpus-tflite", "tflite", "model.tflite", 26},
     {"corpus-caffe", "caffe", "model.caffemodel", 10},
     {"corpus-tensorflow", "tensorflow", "frozen.pb", 14},
+    {"corpus-mnn", "mnn", "model.mnn", 12},
 };
 
 std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {

@@ -244,8 +244,8 @@ int main(int argc, char** argv) {
     }
   }
   if (options.suites.empty())
-    options.suites = {"node",   "simple",       "pytorch-converted", "pytorch-operator",
-                      "corpus", "corpus-caffe", "corpus-tensorflow", "corpus-tflite"};
+    options.suites = {"node",         "simple",     "pytorch-converted", "pytorch-operator", "corpus",
+                      "corpus-caffe", "corpus-mnn", "corpus-tensorflow", "corpus-tflite"};
   if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
     options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend +
                   (options.optimize ? "-optimized" : "") + (options.by_export ? "-exported" : "") + ".xml";

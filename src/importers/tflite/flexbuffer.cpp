@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "importers/tflite/flat.h"
+#include "importers/flat.h"
 
 namespace minnow::tflite {
 namespace {

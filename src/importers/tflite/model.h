@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "graph/graph.h"
-#include "importers/tflite/flat.h"
+#include "importers/flat.h"
 
 namespace minnow::tflite {
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "importers/tflite/flat.h"
+#include "importers/flat.h"
 #include "importers/tflite/flexbuffer.h"
 #include "importers/tflite/importer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/tflite/flat.h"
+#include "importers/flat.h"
 
-namespace minnow::tflite {
+namespace minnow {
 
 FlatTable::FlatTable(std::span<const std::byte> buffer, size_t at) : buffer_(buffer), at_(at) {
   const int64_t back = load<int32_t>(at);
@@ -50,6 +50,18 @@ std::string_view FlatTable::text(size_t field) const {
   return first ? std::string_view(reinterpret_cast<const char*>(buffer_.data()) + first, count) : std::string_view();
 }
 
+std::vector<std::string_view> FlatTable::texts(size_t field) const {
+  size_t count = 0;
+  const size_t first = vector_of(field, 4, count);
+  std::vector<std::string_view> all;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = target_of(first + 4 * i), size = load<uint32_t>(at);
+    if (size > buffer_.size() - at - 4) throw FlatError{"a text is longer than the file"};
+    all.emplace_back(reinterpret_cast<const char*>(buffer_.data()) + at + 4, size);
+  }
+  return all;
+}
+
 FlatTable FlatTable::table(size_t field) const {
   const size_t place = place_of(field, 4);
   return place ? FlatTable(buffer_, target_of(place)) : FlatTable();
@@ -67,4 +79,4 @@ FlatTable FlatTables::operator[](size_t i) const {
   return FlatTable(owner_.buffer_, owner_.target_of(first_ + 4 * i));
 }
 
-}  // namespace minnow::tflite
+}  // namespace minnow

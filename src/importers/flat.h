@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace minnow::tflite {
+namespace minnow {
 
 /// What is wrong with the bytes; the importer adds the file's name.
 struct FlatError {
@@ -64,6 +64,8 @@ class FlatTable {
   std::string_view text(size_t field) const;
   FlatTable table(size_t field) const;
   FlatTables tables(size_t field) const;
+  /// A vector of strings.
+  std::vector<std::string_view> texts(size_t field) const;
   template <class T>
   FlatNumbers<T> numbers(size_t field) const {
     size_t count = 0;
@@ -105,4 +107,4 @@ class FlatTables {
   size_t first_ = 0, size_ = 0;
 };
 
-}  // namespace minnow::tflite
+}  // namespace minnow

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/mnn/mnn_node.h"
+
+#include <algorithm>
+
+namespace minnow::mnn {
+
+Expr MnnNode::any(size_t i) const {
+  if (!has(i)) fail("input {} is missing", i);
+  return raw[i];
+}
+
+Expr MnnNode::input(size_t i) const {
+  const Expr x = any(i);
+  return p.dtype(x) == DType::boolean ? p.cast(x, DType::i32) : x;
+}
+
+Expr MnnNode::truth(size_t i) const { return p.cast(any(i), DType::boolean); }
+
+Exprs MnnNode::all_inputs() const {
+  Exprs all;
+  for (size_t i = 0; i < raw.size(); ++i) all.push_back(input(i));
+  return alike(std::move(all));
+}
+
+Exprs MnnNode::alike(Exprs values) const {
+  const bool wide = std::any_of(values.begin(), values.end(), [&](const Expr& x) { return x && p.dtype(x) == DType::i64; });
+  for (Expr& x : values)
+    if (wide && x && p.dtype(x) == DType::i32) x = p.cast(x, DType::i64);
+  return values;
+}
+
+std::optional<Ints> MnnNode::known_ints(size_t i) const { return has(i) ? p.ints(raw[i]) : std::nullopt; }
+
+Ints MnnNode::ints(size_t i) const {
+  if (!has(i)) fail("input {} is missing", i);
+  const auto values = p.ints(raw[i]);
+  if (!values) refuse("input {} (\"{}\") is not constant", i, std::string_view(raw[i].value()->name()).substr(0, 200));
+  return *values;
+}
+
+int64_t MnnNode::rank(size_t i) const {
+  const int64_t rank = p.rank(any(i));
+  if (rank < 0) refuse("a tensor of unknown rank is not supported");
+  return rank;
+}
+
+int64_t MnnNode::axis(int64_t axis, int64_t rank) const {
+  const int64_t from_front = axis < 0 ? axis + rank : axis;
+  if (from_front < 0 || from_front >= rank) fail("axis {} does not fit {} dimensions", axis, rank);
+  return from_front;
+}
+
+Expr MnnNode::image() const {
+  const Expr x = input(0);
+  return channels_last() && p.rank(x) > 2 ? p.channels_first(x) : x;
+}
+
+Expr MnnNode::from_image(const Expr& y) const { return channels_last() && p.rank(y) > 2 ? p.channels_last(y) : y; }
+
+}  // namespace minnow::mnn

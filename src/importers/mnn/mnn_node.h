@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator of an MNN file as a rule sees it.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "importers/mnn/model.h"
+#include "importers/parts.h"
+
+namespace minnow::mnn {
+
+class MnnNode;
+
+/// What only the importer can do for a rule: subgraphs of the file.
+class Host {
+ public:
+  virtual Exprs branch(MnnNode& node) = 0;
+  virtual Exprs loop(MnnNode& node) = 0;
+
+ protected:
+  ~Host() = default;
+};
+
+using Build = Exprs (*)(MnnNode& node, Parts& p);
+struct Rule {
+  int32_t type;           // number of the operator
+  std::string_view name;  // "ConvolutionDepthwise"
+  Build build;
+  std::string_view target = {};  // Minnow's operator, for rules that serve several
+  /// Kind of the parameter; kNone: without one, or the rule looks itself. An operator without parameter has those of the defaults.
+  uint8_t kind = kNone;
+};
+
+class MnnNode {
+ public:
+  MnnNode(Parts& parts, Host& host, ModelFile& file, const GraphInfo& graph, const OpInfo& info)
+      : p(parts), host(host), file(file), graph(graph), info(info) {}
+
+  Parts& p;
+  Host& host;
+  ModelFile& file;
+  const GraphInfo& graph;
+  const OpInfo& info;
+  const Rule* rule = nullptr;
+  std::string place;            // `net.mnn: node "conv1" (Convolution)`, the beginning of every error
+  Exprs raw;                    // inputs as they are; empty Expr: absent
+  std::vector<Layout> layouts;  // of the inputs
+  /// Of the outputs; the importer has set all to the first input's.
+  std::vector<Layout> output_layouts;
+
+  const FlatTable& parameter() const noexcept { return info.parameter; }
+  template <class T = int32_t>
+  int64_t integer(size_t field, T fallback = 0) const {
+    return static_cast<int64_t>(parameter().number<T>(field, fallback));
+  }
+  float real(size_t field, float fallback = 0) const { return parameter().number<float>(field, fallback); }
+  bool flag(size_t field, bool fallback = false) const { return parameter().flag(field, fallback); }
+  Ints list(size_t field) const { return parameter().numbers<int32_t>(field).copy<int64_t>(); }
+  std::vector<float> reals(size_t field) const { return parameter().numbers<float>(field).copy<float>(); }
+
+  size_t input_count() const noexcept { return raw.size(); }
+  size_t output_count() const noexcept { return info.outputs.size(); }
+  bool has(size_t i) const { return i < raw.size() && raw[i]; }
+  /// The input, which must be there, with truth values as the integers that MNN has them as.
+  Expr input(size_t i) const;
+  Expr optional_input(size_t i) const { return has(i) ? input(i) : Expr(); }
+  /// The input as it is, perhaps of truth values.
+  Expr any(size_t i) const;
+  /// The input as truth values.
+  Expr truth(size_t i) const;
+  Exprs all_inputs() const;
+  /// Integers of one dtype: i64 where one of them is.
+  Exprs alike(Exprs values) const;
+  /// Elements of an integer input that must be a constant, and the same where it is one.
+  Ints ints(size_t i) const;
+  std::optional<Ints> known_ints(size_t i) const;
+  int64_t rank(size_t i) const;  // refuses unknown ranks
+  /// An axis counted from the front, checked against a rank.
+  int64_t axis(int64_t axis, int64_t rank) const;
+
+  Layout layout(size_t i) const { return i < layouts.size() ? layouts[i] : Layout::channels_first; }
+  bool channels_last(size_t i = 0) const { return layout(i) == Layout::channels_last; }
+  /// Input 0 as an image [N, C, spatial...], whatever its layout, and a result put back into it.
+  Expr image() const;
+  Expr from_image(const Expr& y) const;
+
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
+    throw InvalidModel("{}: {}", place, format(pattern, args...));
+  }
+  template <class... Args>
+  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
+    throw Unsupported("{}: {}", place, format(pattern, args...));
+  }
+};
+
+/// The rules in order of their numbers.
+std::span<const Rule> all_rules();
+/// Null where there is none for an operator with such a parameter.
+const Rule* find_rule(int32_t type, uint8_t kind);
+/// "Convolution" for 12; a number where it is unknown.
+std::string operator_name(int32_t type);
+
+}  // namespace minnow::mnn

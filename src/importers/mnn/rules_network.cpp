@@ -1,0 +1,842 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions, pools, products, normalizations. Weights of convolutions are [O, I / groups, kernel...] in every layout.
+#include <algorithm>
+#include <cmath>
+
+#include "importers/mnn/rules.h"
+#include "importers/mnn/weights.h"
+
+namespace minnow::mnn {
+namespace {
+
+/// The table Convolution2DCommon, which lists columns before rows.
+struct Window {
+  explicit Window(const FlatTable& common) : table(common) {}
+  const FlatTable& table;
+  int64_t at(size_t field, int64_t fallback) const { return table.number<int32_t>(field, static_cast<int32_t>(fallback)); }
+  int64_t kernel_h() const { return at(3, 1); }
+  int64_t kernel_w() const { return at(2, 1); }
+  int64_t groups() const { return at(9, 1); }
+  int64_t outputs() const { return at(10, 0); }
+  int64_t inputs() const { return at(11, 0); }
+};
+
+int64_t at_least(const MnnNode& node, std::string_view what, int64_t value, int64_t least) {
+  if (value < least || value > 1'000'000) node.fail("{} is {}", what, value);
+  return value;
+}
+
+SlidingWindow sliding_window(const MnnNode& node, const Window& window) {
+  SlidingWindow sliding;
+  const auto positive = [&](size_t field) { return std::max<int64_t>(at_least(node, "a stride or dilation", window.at(field, 1), 0), 1); };
+  sliding.strides = {positive(5), positive(4)};
+  sliding.dilations = {positive(7), positive(6)};
+  const int64_t mode = window.table.number<int8_t>(8, 0);
+  sliding.same = mode == 2;
+  if (mode == 0) {
+    const Ints pads = window.table.numbers<int32_t>(14).copy<int64_t>();  // top, left, bottom, right
+    sliding.pads =
+        pads.size() >= 4 ? Ints(pads.begin(), pads.begin() + 4) : Ints{window.at(1, 0), window.at(0, 0), window.at(1, 0), window.at(0, 0)};
+    for (int64_t pad : sliding.pads) at_least(node, "padding", pad, -1'000'000);
+  }
+  return sliding;
+}
+
+Expr activated(Parts& p, const Window& window, const Expr& y) {
+  if (window.table.flag(13, false)) return p.clip(y, 0, 6);
+  if (window.table.flag(12, false)) return p.op("Relu", {y});
+  return y;
+}
+
+/// Weights that the node's own table holds, as real numbers of `shape`.
+Expr own_weights(MnnNode& node, Parts& p, const FlatTable& conv, size_t weight_field, size_t packed_field, size_t external_field,
+                 const std::function<Shape(int64_t elements)>& shape_of) {
+  const FlatTable packed = packed_field == size_t(-1) ? FlatTable() : conv.table(packed_field);
+  if (!packed) {
+    std::shared_ptr<const void> owner = node.file.owner();
+    std::span<const std::byte> bytes = conv.numbers<float>(weight_field).bytes();
+    if (bytes.empty() && external_field != size_t(-1)) bytes = node.file.piece(conv, external_field, 1, node.info, node.place, owner);
+    const Shape shape = shape_of(static_cast<int64_t>(bytes.size() / 4));
+    if (static_cast<uint64_t>(shape.elements()) * 4 != bytes.size())
+      node.fail("weights of shape {} should be {} numbers, there are {}", shape, shape.elements(), bytes.size() / 4);
+    return p.builder().constant(node.file.share(DType::f32, shape, bytes, owner));
+  }
+  const PackedWeights weights = read_packed_weights(node.file, packed, conv, external_field, node.info, node.place);
+  const Shape shape = shape_of(weights.values.elements());
+  if (shape.elements() != weights.values.elements())
+    node.fail("weights of shape {} should be {} numbers, there are {}", shape, shape.elements(), weights.values.elements());
+  if (!weights.rows()) return p.cast(p.builder().constant(weights.values.reshaped(shape)), DType::f32);
+  const int64_t outputs = shape.rank() ? shape[0] : 1, rows = weights.rows();
+  if (rows % std::max<int64_t>(outputs, 1) != 0 || weights.values.elements() % rows != 0)
+    node.fail("{} scales do not fit weights of shape {}", rows, shape);
+  // Rows are outputs, or blocks of them.
+  const bool blocks = rows != outputs;
+  const Shape stored = blocks ? Shape{rows, weights.values.elements() / rows} : shape;
+  Floats zero_points;
+  for (size_t i = 0; i < weights.offset.size(); ++i)
+    zero_points.push_back(weights.scale[i] != 0 ? -weights.offset[i] / weights.scale[i] : 0);
+  const bool whole = std::all_of(zero_points.begin(), zero_points.end(),
+                                 [](float z) { return std::abs(z - std::round(z)) < 1e-4f && std::abs(z) <= 127; }) &&
+                     std::none_of(weights.scale.begin(), weights.scale.end(), [](float s) { return s == 0; });
+  const Expr values = p.builder().constant(weights.values.reshaped(stored)),
+             scales = p.builder().constant(Tensor::of_f32({rows}, weights.scale));
+  Exprs inputs = {values, scales};
+  const bool shifted = std::any_of(zero_points.begin(), zero_points.end(), [](float z) { return z != 0; });
+  if (shifted && whole && weights.values.dtype() == DType::i8) {
+    Tensor zeros(DType::i8, {rows});
+    for (size_t i = 0; i < zero_points.size(); ++i) zeros.writable().data<int8_t>()[i] = static_cast<int8_t>(std::lround(zero_points[i]));
+    inputs.push_back(p.builder().constant(std::move(zeros)));
+  }
+  Expr real = p.op("DequantizeLinear", inputs, {{"axis", int64_t{0}}});
+  if (!weights.offset.empty() && inputs.size() == 2) {  // ranges that begin anywhere
+    Shape column{rows};
+    for (size_t i = 1; i < stored.rank(); ++i) column.push_back(1);
+    real = p.op("Add", {real, p.builder().constant(Tensor::of_f32(column, weights.offset))});
+  }
+  return blocks ? p.reshape(real, Ints(shape.begin(), shape.end())) : real;
+}
+
+constexpr size_t kNo = size_t(-1);
+
+/// A bias from input 2, or of the table; empty where it is absent or zero.
+Expr bias_of(MnnNode& node, Parts& p, const FlatTable& conv, size_t field, size_t external_field, size_t piece, int64_t outputs) {
+  if (node.has(2)) return p.vector(node.input(2));
+  if (node.input_count() > 1) return {};
+  const std::vector<float> bias = external_field == kNo ? conv.numbers<float>(field).copy<float>()
+                                                        : node.file.reals(conv, field, external_field, piece, node.info, node.place);
+  if (bias.empty() || std::all_of(bias.begin(), bias.end(), [](float v) { return v == 0; })) return {};
+  if (static_cast<int64_t>(bias.size()) != outputs) node.fail("{} biases do not fit {} outputs", bias.size(), outputs);
+  return p.builder().constant(Tensor::of_f32({outputs}, bias));
+}
+
+/// Images of MNN may lack trailing dimensions of 1, which operators of two dimensions get here and lose after.
+struct Image {
+  Expr x;
+  int64_t missing = 0;
+};
+
+Image as_image(MnnNode& node, Parts& p, int64_t rank) {
+  const Expr x = node.image();
+  const int64_t have = p.rank(x);
+  if (have < 0 || have == rank) return {x};  // checked by the operator's own rule
+  if (have > rank || have < 2) node.refuse("a tensor of {} dimensions is not supported", have);
+  Ints axes;
+  for (int64_t i = have; i < rank; ++i) axes.push_back(i);
+  return {p.unsqueeze(x, axes), rank - have};
+}
+
+Expr back(MnnNode& node, Parts& p, const Image& image, const Expr& y, int64_t rank) {
+  Ints axes;
+  for (int64_t i = rank - image.missing; i < rank; ++i) axes.push_back(i);
+  return node.from_image(p.squeeze(y, axes));
+}
+
+}  // namespace
+
+Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common) {
+  const Window window(common);
+  const int64_t outputs = p.dim(weights, 0), per_group = p.dim(weights, 1), kernel_h = p.dim(weights, 2), kernel_w = p.dim(weights, 3);
+  const Expr x0 = node.image();
+  SlidingWindow sliding = sliding_window(node, window);
+  const bool padded = std::any_of(sliding.pads.begin(), sliding.pads.end(), [](int64_t pad) { return pad != 0; });
+  if (p.rank(x0) == 2 && kernel_h == 1 && kernel_w == 1 && !padded && p.dim(x0, 1) == per_group)
+    return activated(p, window, p.op("Gemm", {x0, p.reshape(weights, Ints{outputs, per_group}), bias}, {{"transB", int64_t{1}}}));
+  const Image image = as_image(node, p, 4);
+  const int64_t channels = p.dim(image.x, 1);
+  int64_t groups = window.groups();
+  if (channels > 0 && per_group > 0) {
+    if (channels % per_group != 0) node.fail("weights for {} channels do not fit {}", per_group, channels);
+    groups = channels / per_group;
+  }
+  if (kernel_h > 0 && kernel_w > 0) sliding.kernel = {kernel_h, kernel_w};
+  Attributes attributes = p.window_attributes(image.x, sliding);
+  if (groups > 1) attributes.set("group", groups);
+  return back(node, p, image, activated(p, window, p.op("Conv", {image.x, weights, bias}, std::move(attributes))), 4);
+}
+
+Exprs import_convolution(MnnNode& node, Parts& p) {
+  // Convolution2D: common 0, weight 1, bias 2, packed weights 3, integers 4, sparse 5, external 6.
+  const FlatTable common = node.parameter().table(0);
+  const Window window(common);
+  if (node.parameter().table(4)) return import_convolution_int8(node, p);
+  const int64_t kernel_h = at_least(node, "kernelY", window.kernel_h(), 1), kernel_w = at_least(node, "kernelX", window.kernel_w(), 1);
+  Expr weights;
+  int64_t outputs = window.outputs();
+  if (node.input_count() > 1) {
+    weights = node.input(1);
+    if (p.rank(weights) >= 0 && p.rank(weights) != 4) node.fail("weights of {} dimensions should have 4", p.rank(weights));
+    if (node.rule->target == "depthwise" && p.dim(weights, 1) > 1 && p.dim(weights, 0) == 1) weights = p.transpose(weights, {1, 0, 2, 3});
+    outputs = p.dim(weights, 0);
+  } else {
+    at_least(node, "outputCount", outputs, 1);
+    weights = own_weights(node, p, node.parameter(), 1, 3, 6, [&](int64_t elements) {
+      const int64_t area = outputs * kernel_h * kernel_w;
+      if (elements % area != 0) node.fail("{} weights do not fit {} outputs of {} by {}", elements, outputs, kernel_h, kernel_w);
+      return Shape{outputs, elements / area, kernel_h, kernel_w};
+    });
+  }
+  const bool packed = static_cast<bool>(node.parameter().table(3));
+  return {convolution(node, p, weights, bias_of(node, p, node.parameter(), 2, 6, packed ? 3 : 2, outputs), common)};
+}
+
+Exprs import_deconvolution(MnnNode& node, Parts& p) {
+  const FlatTable common = node.parameter().table(0);
+  const Window window(common);
+  const int64_t kernel_h = at_least(node, "kernelY", window.kernel_h(), 1), kernel_w = at_least(node, "kernelX", window.kernel_w(), 1);
+  const bool shaped = common.flag(16, false);  // the last input is the output's shape
+  const size_t tensors = node.input_count() - (shaped && node.input_count() > 1 ? 1 : 0);
+  const Image image = as_image(node, p, 4);
+  const int64_t channels = p.dim(image.x, 1);
+  const bool depthwise = node.rule->target == "depthwise";
+  int64_t groups = std::max<int64_t>(window.groups(), 1), outputs = window.outputs();
+  Expr weights;
+  if (tensors > 1) {
+    weights = node.input(1);
+    if (outputs == 0) outputs = p.dim(weights, 1) * groups;
+    if (depthwise) groups = channels > 0 ? channels : p.dim(weights, 0);
+  } else {
+    at_least(node, "outputCount", outputs, 1);
+    if (depthwise) groups = outputs;
+    weights = own_weights(node, p, node.parameter(), 1, 3, 6, [&](int64_t elements) {
+      const int64_t area = outputs / groups * kernel_h * kernel_w;
+      if (area < 1 || elements % area != 0)
+        node.fail("{} weights do not fit {} outputs of {} by {}", elements, outputs, kernel_h, kernel_w);
+      return Shape{elements / area, outputs / groups, kernel_h, kernel_w};
+    });
+  }
+  const Expr bias = tensors > 1 ? (tensors > 2 ? p.vector(node.input(2)) : Expr())
+                                : bias_of(node, p, node.parameter(), 2, 6, node.parameter().table(3) ? 3 : 2, outputs);
+  const SlidingWindow sliding = sliding_window(node, window);
+  Attributes attributes{{"strides", sliding.strides}, {"dilations", sliding.dilations}};
+  if (groups > 1) attributes.set("group", groups);
+  Ints size;
+  if (shaped) {
+    const Ints given = node.ints(node.input_count() - 1);
+    if (given.size() < 3) node.fail("its output shape has {} entries", given.size());
+    size = {given[1], given[2]};
+  } else if (sliding.same) {
+    const int64_t height = p.dim(image.x, 2), width = p.dim(image.x, 3);
+    if (height > 0 && width > 0) size = {height * sliding.strides[0], width * sliding.strides[1]};
+  }
+  if (!size.empty() || sliding.same) {
+    // What is too much is cut in the middle with "same" and by given padding, at the end otherwise.
+    Ints pads(4), more(2);
+    bool known = !size.empty();
+    for (size_t i = 0; known && i < 2; ++i) {
+      const int64_t in = p.dim(image.x, static_cast<int64_t>(i) + 2), kernel = i ? kernel_w : kernel_h;
+      known = in > 0;
+      if (!known) break;
+      const int64_t surplus = (in - 1) * sliding.strides[i] + (kernel - 1) * sliding.dilations[i] + 1 - size[i];
+      pads[i] = sliding.same ? std::max<int64_t>(surplus, 0) / 2 : sliding.pads.empty() ? 0 : sliding.pads[i];
+      pads[2 + i] = std::max<int64_t>(surplus - pads[i], 0);
+      more[i] = std::max<int64_t>(pads[i] - surplus, 0);
+    }
+    if (known) {
+      attributes.set("pads", pads);
+      if (more[0] || more[1]) attributes.set("output_padding", more);
+    } else {
+      attributes.set("auto_pad", std::string("SAME_UPPER"));
+    }
+  } else {
+    if (!sliding.pads.empty()) attributes.set("pads", sliding.pads);
+    const Ints more = common.numbers<int32_t>(15).copy<int64_t>();
+    if (more.size() >= 2 && (more[0] || more[1])) attributes.set("output_padding", Ints{more[0], more[1]});
+  }
+  return {back(node, p, image, activated(p, window, p.op("ConvTranspose", {image.x, weights, bias}, std::move(attributes))), 4)};
+}
+
+namespace {
+
+/// Strides 1, dilations 0, kernels 2, pads 3 of Convolution3DCommon; depth, height, width.
+SlidingWindow window_3d(const MnnNode& node, const FlatTable& common) {
+  SlidingWindow window;
+  const auto read = [&](size_t field, int64_t fallback, std::string_view what) {
+    Ints list = common.numbers<int32_t>(field).copy<int64_t>();
+    if (list.empty()) list.assign(3, fallback);
+    if (list.size() < 3) node.fail("has {} {}", list.size(), what);
+    for (int64_t value : list) at_least(node, what, value, fallback);
+    return list;
+  };
+  window.dilations = read(0, 1, "dilations");
+  window.strides = read(1, 1, "strides");
+  window.kernel = read(2, 1, "kernels");
+  window.dilations.resize(3), window.strides.resize(3), window.kernel.resize(3);
+  const int64_t mode = common.number<int8_t>(4, 0);
+  window.same = mode == 2;
+  if (mode == 0) {
+    Ints pads = read(3, 0, "pads");
+    if (pads.size() == 3) pads.insert(pads.end(), pads.begin(), pads.begin() + 3);
+    if (pads.size() != 6) node.fail("has {} pads", pads.size());
+    window.pads = pads;
+  }
+  return window;
+}
+
+Expr activated_3d(Parts& p, const FlatTable& common, const Expr& y) {
+  if (common.flag(8, false)) return p.clip(y, 0, 6);
+  return common.flag(7, false) ? p.op("Relu", {y}) : y;
+}
+
+}  // namespace
+
+Exprs import_convolution_3d(MnnNode& node, Parts& p) {
+  // Convolution3D: common 0, weight 1, bias 2, external 3. Common: inputCount 5, outputCount 6, relu 7, relu6 8, group 9.
+  const FlatTable common = node.parameter().table(0);
+  const SlidingWindow window = window_3d(node, common);
+  int64_t outputs = common.number<int32_t>(6, 0);
+  Expr weights;
+  if (node.input_count() > 1) {
+    weights = node.input(1);
+    outputs = p.dim(weights, 0);
+  } else {
+    at_least(node, "outputCount", outputs, 1);
+    weights = own_weights(node, p, node.parameter(), 1, kNo, 3, [&](int64_t elements) {
+      const int64_t area = outputs * window.kernel[0] * window.kernel[1] * window.kernel[2];
+      if (elements % area != 0) node.fail("{} weights do not fit {} outputs", elements, outputs);
+      return Shape{outputs, elements / area, window.kernel[0], window.kernel[1], window.kernel[2]};
+    });
+  }
+  const Image image = as_image(node, p, 5);
+  const int64_t channels = p.dim(image.x, 1), per_group = p.dim(weights, 1);
+  int64_t groups = std::max<int64_t>(common.number<int32_t>(9, 1), 1);
+  if (channels > 0 && per_group > 0 && channels % per_group == 0) groups = channels / per_group;
+  Attributes attributes = p.window_attributes(image.x, window);
+  if (groups > 1) attributes.set("group", groups);
+  const Expr bias = bias_of(node, p, node.parameter(), 2, 3, 2, outputs);
+  return {back(node, p, image, activated_3d(p, common, p.op("Conv", {image.x, weights, bias}, std::move(attributes))), 5)};
+}
+
+Exprs import_deconvolution_3d(MnnNode& node, Parts& p) {
+  const FlatTable common = node.parameter().table(0);
+  const SlidingWindow window = window_3d(node, common);
+  const int64_t groups = std::max<int64_t>(common.number<int32_t>(9, 1), 1);
+  int64_t outputs = common.number<int32_t>(6, 0);
+  Expr weights;
+  if (node.input_count() > 1) {
+    weights = node.input(1);
+  } else {
+    at_least(node, "outputCount", outputs, 1);
+    weights = own_weights(node, p, node.parameter(), 1, kNo, 3, [&](int64_t elements) {
+      const int64_t area = outputs / groups * window.kernel[0] * window.kernel[1] * window.kernel[2];
+      if (area < 1 || elements % area != 0) node.fail("{} weights do not fit {} outputs", elements, outputs);
+      return Shape{elements / area, outputs / groups, window.kernel[0], window.kernel[1], window.kernel[2]};
+    });
+  }
+  if (window.same || common.flag(11, false)) node.refuse("an output shape that is given is not supported");
+  Attributes attributes{{"strides", window.strides}, {"dilations", window.dilations}};
+  if (!window.pads.empty()) attributes.set("pads", window.pads);
+  if (groups > 1) attributes.set("group", groups);
+  const Ints more = common.numbers<int32_t>(10).copy<int64_t>();
+  if (more.size() == 3) attributes.set("output_padding", more);
+  const Image image = as_image(node, p, 5);
+  const Expr bias = bias_of(node, p, node.parameter(), 2, 3, 2, outputs);
+  return {back(node, p, image, activated_3d(p, common, p.op("ConvTranspose", {image.x, weights, bias}, std::move(attributes))), 5)};
+}
+
+Exprs import_dilation_2d(MnnNode& node, Parts& p) {
+  // The maximum over a window of x plus weights [C, kernel...].
+  const FlatTable common = node.parameter().table(0);
+  const Window window(common);
+  const int64_t kernel_h = at_least(node, "kernelY", window.kernel_h(), 1), kernel_w = at_least(node, "kernelX", window.kernel_w(), 1);
+  const int64_t channels = at_least(node, "outputCount", window.outputs(), 1);
+  const Expr weights = own_weights(node, p, node.parameter(), 1, kNo, kNo, [&](int64_t) { return Shape{channels, kernel_h, kernel_w}; });
+  SlidingWindow sliding = sliding_window(node, window);
+  sliding.kernel = {kernel_h, kernel_w};
+  const Expr x = node.image();
+  const auto shape = p.shape(x);
+  if (!shape || shape->size() != 4) node.refuse("an image of unknown shape is not supported");
+  if (kernel_h * kernel_w > 1024) node.refuse("a window of {} by {} is not supported", kernel_h, kernel_w);
+  Ints pads(4), count(2);
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t size = (*shape)[i + 2], extent = (sliding.kernel[i] - 1) * sliding.dilations[i] + 1, stride = sliding.strides[i];
+    if (sliding.same) {
+      count[i] = (size + stride - 1) / stride;
+      const int64_t total = std::max<int64_t>((count[i] - 1) * stride + extent - size, 0);
+      pads[i] = total / 2;
+      pads[2 + i] = total - total / 2;
+    } else {
+      if (!sliding.pads.empty()) pads[i] = sliding.pads[i], pads[2 + i] = sliding.pads[2 + i];
+      if (size + pads[i] + pads[2 + i] < extent) node.fail("an image of {} is smaller than its window", *shape);
+      count[i] = (size + pads[i] + pads[2 + i] - extent) / stride + 1;
+    }
+  }
+  const Expr padded = p.op("Pad", {x, p.constant({0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]}), p.lowest(DType::f32)});
+  Expr y;
+  for (int64_t h = 0; h < kernel_h; ++h)
+    for (int64_t w = 0; w < kernel_w; ++w) {
+      const int64_t top = h * sliding.dilations[0], left = w * sliding.dilations[1];
+      const Expr part =
+          p.slice(padded, {top, left}, {top + (count[0] - 1) * sliding.strides[0] + 1, left + (count[1] - 1) * sliding.strides[1] + 1},
+                  {2, 3}, sliding.strides);
+      const Expr one = p.slice(weights, {h, w}, {h + 1, w + 1}, {1, 2});
+      const Expr sum = p.op("Add", {part, one});
+      y = y ? p.op("Max", {y, sum}) : sum;
+    }
+  return {node.from_image(y)};
+}
+
+// Pools.
+
+Exprs import_pooling(MnnNode& node, Parts& p) {
+  // padX 0, padY 1, isGlobal 2, kernelX 3, kernelY 4, strideX 5, strideY 6, type 7, padType 8, dataType 9, ceilModel 10, pads 11, countType
+  // 12
+  const int64_t type = node.integer<int8_t>(7), pad_type = node.integer<int8_t>(8), count_type = node.integer<int8_t>(12);
+  if (type < 0 || type > 1) node.refuse("type {} is not supported", type);
+  const Image image = as_image(node, p, 4);
+  if (node.flag(2)) return {back(node, p, image, p.op(type == 0 ? "GlobalMaxPool" : "GlobalAveragePool", {image.x}), 4)};
+  SlidingWindow window;
+  window.kernel = {at_least(node, "kernelY", node.integer(4), 1), at_least(node, "kernelX", node.integer(3), 1)};
+  window.strides = {at_least(node, "strideY", std::max<int64_t>(node.integer(6), 1), 1),
+                    at_least(node, "strideX", std::max<int64_t>(node.integer(5), 1), 1)};
+  window.same = pad_type == 2;
+  const Ints given = node.list(11);
+  if (pad_type == 0) {
+    if (given.size() == 4)
+      window.pads = given;
+    else if (given.size() == 2)
+      window.pads = {given[0], 0, given[1], 0};
+    else
+      window.pads = {node.integer(1), node.integer(0), node.integer(1), node.integer(0)};
+    for (int64_t pad : window.pads) at_least(node, "padding", pad, 0);
+  }
+  const bool pads_count = type == 1 && (count_type == 1 || (count_type == 0 && pad_type == 0 && given.empty()));
+  const bool ceil = pad_type == 0 && node.flag(10, true);
+  const int64_t height = p.dim(image.x, 2), width = p.dim(image.x, 3);
+  Attributes attributes;
+  if (height > 0 && width > 0) {
+    // A window is no larger than the padded image; with ceiling the last window may lie wholly beyond it.
+    Ints beyond(2);
+    bool average = false;
+    for (size_t i = 0; i < 2; ++i) {
+      int64_t size = i ? width : height;
+      if (!window.pads.empty()) size += window.pads[i] + window.pads[2 + i];
+      window.kernel[i] = std::min(window.kernel[i], size);
+      if (!ceil) continue;
+      const int64_t windows = (size - window.kernel[i] + window.strides[i] - 1) / window.strides[i] + 1;
+      beyond[i] = std::max<int64_t>((windows - 1) * window.strides[i] + window.kernel[i] - size, 0);
+      average = average || (beyond[i] > 0 && pads_count);
+    }
+    if (average) {
+      // Padding counts, what lies beyond it does not: padded first.
+      const Expr padded =
+          p.op("Pad", {image.x, p.constant({0, 0, window.pads[0], window.pads[1], 0, 0, window.pads[2], window.pads[3]}), p.scalar(0)});
+      window.pads = {0, 0, beyond[0], beyond[1]};
+      return {back(node, p, image, p.op("AveragePool", {padded}, p.window_attributes(padded, window)), 4)};
+    }
+    if (!window.pads.empty()) window.pads[2] += beyond[0], window.pads[3] += beyond[1];
+    attributes = p.window_attributes(image.x, window);
+  } else {
+    attributes = p.window_attributes(image.x, window);
+    if (ceil) attributes.set("ceil_mode", int64_t{1});
+  }
+  if (pads_count && !window.pads.empty()) attributes.set("count_include_pad", int64_t{1});
+  if (type == 1) return {back(node, p, image, p.op("AveragePool", {image.x}, std::move(attributes)), 4)};
+  if (node.output_count() < 2) return {back(node, p, image, p.op("MaxPool", {image.x}, std::move(attributes)), 4)};
+  Exprs both = p.ops("MaxPool", {image.x}, 2, std::move(attributes));
+  // MNN counts places within a plane, ONNX from the beginning of the tensor.
+  if (height < 1 || width < 1) node.refuse("places in an image of unknown size are not supported");
+  both[1] = p.cast(p.op("Mod", {both[1], p.scalar(static_cast<double>(height * width), DType::i64)}), DType::i32);
+  for (Expr& y : both) y = back(node, p, image, y, 4);
+  return both;
+}
+
+Exprs import_pooling_3d(MnnNode& node, Parts& p) {
+  // strides 0, kernels 1, pads 2, type 3, padType 4, isGlobal 5
+  const int64_t type = node.integer<int8_t>(3), pad_type = node.integer<int8_t>(4);
+  const Image image = as_image(node, p, 5);
+  if (node.flag(5)) return {back(node, p, image, p.op(type == 0 ? "GlobalMaxPool" : "GlobalAveragePool", {image.x}), 5)};
+  SlidingWindow window;
+  window.strides = node.list(0), window.kernel = node.list(1);
+  if (window.strides.size() != 3 || window.kernel.size() != 3)
+    node.fail("has {} strides and {} kernels", window.strides.size(), window.kernel.size());
+  for (size_t i = 0; i < 3; ++i) at_least(node, "a stride", window.strides[i], 1), at_least(node, "a kernel", window.kernel[i], 1);
+  window.same = pad_type == 2;
+  if (pad_type == 0) {
+    Ints pads = node.list(2);
+    if (pads.empty()) pads.assign(3, 0);
+    if (pads.size() == 3) pads.insert(pads.end(), pads.begin(), pads.begin() + 3);
+    if (pads.size() != 6) node.fail("has {} pads", pads.size());
+    for (int64_t pad : pads) at_least(node, "padding", pad, 0);
+    window.pads = pads;
+  }
+  return {back(node, p, image, p.op(type == 0 ? "MaxPool" : "AveragePool", {image.x}, p.window_attributes(image.x, window)), 5)};
+}
+
+// Products.
+
+Exprs import_inner_product(MnnNode& node, Parts& p) {
+  // outputCount 0, biasTerm 1, weightSize 2, weight 3, bias 4, axis 5, transpose 6, packed weights 7
+  const int64_t outputs = at_least(node, "outputCount", node.integer(0), 1);
+  const Expr weights = own_weights(node, p, node.parameter(), 3, node.parameter().table(7) ? 7 : kNo, kNo, [&](int64_t elements) {
+    if (elements % outputs != 0) node.fail("{} weights do not fit {} outputs", elements, outputs);
+    return node.flag(6) ? Shape{elements / outputs, outputs} : Shape{outputs, elements / outputs};
+  });
+  const int64_t depth = p.dim(weights, node.flag(6) ? 0 : 1);
+  const Expr x = p.rank(node.input(0)) == 2 ? node.input(0) : p.reshape(node.image(), Ints{-1, depth});
+  const Expr bias = bias_of(node, p, node.parameter(), 4, kNo, 0, outputs);
+  return {p.op("Gemm", {x, weights, bias}, {{"transB", int64_t{!node.flag(6)}}})};
+}
+
+namespace {
+
+Expr matmul(MnnNode& node, Parts& p, bool transpose_a, bool transpose_b) {
+  Expr a = node.input(0), b;
+  if (node.has(1)) {
+    b = node.input(1);
+  } else {
+    node.refuse("weights in the node's own table are not supported");
+  }
+  const int64_t rank_a = p.rank(a), rank_b = p.rank(b);
+  const Expr bias = node.has(2) ? node.input(2) : Expr();
+  if (rank_a == 2 && rank_b == 2 && bias && p.rank(bias) == 1) {
+    Attributes attributes;
+    if (transpose_a) attributes.set("transA", int64_t{1});
+    if (transpose_b) attributes.set("transB", int64_t{1});
+    return p.op("Gemm", {a, b, bias}, std::move(attributes));
+  }
+  if (transpose_a && rank_a != 1) a = p.swap_last(a);
+  if (transpose_b && rank_b != 1) b = p.swap_last(b);
+  Expr y = p.op("MatMul", {a, b});
+  if (rank_a == 1 && rank_b == 1) y = p.unsqueeze(y, {0});
+  return bias ? p.op("Add", {y, bias}) : y;
+}
+
+}  // namespace
+
+Exprs import_matmul(MnnNode& node, Parts& p) { return {matmul(node, p, node.flag(1), node.flag(2))}; }
+Exprs import_batch_matmul(MnnNode& node, Parts& p) { return {matmul(node, p, node.flag(0), node.flag(1))}; }
+
+Exprs import_det(MnnNode& node, Parts& p) { return {p.op("Det", {node.input(0)})}; }
+
+Exprs import_cosine_similarity(MnnNode& node, Parts& p) {
+  // Along dimension 1.
+  const Expr a = node.input(0), b = node.input(1), axes = p.constant({1});
+  const auto sum = [&](const Expr& x) { return p.op("ReduceSum", {x, axes}, {{"keepdims", int64_t{0}}}); };
+  const Expr product = p.op("Sqrt", {p.op("Mul", {sum(p.op("Mul", {a, a})), sum(p.op("Mul", {b, b}))})});
+  return {p.op("Div", {sum(p.op("Mul", {a, b})), p.op("Max", {product, p.scalar(1e-8)})})};
+}
+
+// Normalizations.
+
+Exprs import_softmax(MnnNode& node, Parts& p) { return {p.op("Softmax", {node.input(0)}, {{"axis", node.integer(0)}})}; }
+
+Exprs import_reduction(MnnNode& node, Parts& p) {
+  // operation 0, dim 1, coeff 2, keepDims 3
+  static constexpr std::string_view kNames[] = {"ReduceSum", "ReduceL1",   "ReduceSumSquare", "ReduceMean", "ReduceMax",
+                                                "ReduceMin", "ReduceProd", "ReduceMax",       "ReduceMin"};
+  const int64_t operation = node.integer<int8_t>(0);
+  if (operation < 0 || operation > 8) node.refuse("function {} is not supported", operation);
+  const Expr x = operation >= 7 ? p.cast(node.truth(0), DType::i32) : node.input(0);
+  Exprs inputs = {x};
+  Ints axes = node.list(1);
+  if (!axes.empty())
+    inputs.push_back(p.constant(axes));
+  else if (node.has(1))
+    inputs.push_back(p.vector(p.i64(node.input(1))));
+  Expr y;
+  if (operation == 3 && !is_float(p.dtype(x))) {  // means of integers round toward zero
+    const DType type = p.dtype(x);
+    inputs[0] = p.cast(x, DType::f32);
+    y = p.cast(p.op("ReduceMean", inputs, {{"keepdims", int64_t{node.flag(3)}}}), type);
+  } else {
+    y = p.op(kNames[operation], inputs, {{"keepdims", int64_t{node.flag(3)}}});
+  }
+  const float coefficient = node.real(2, 0);
+  if (coefficient != 0 && coefficient != 1 && is_float(p.dtype(y))) y = p.op("Mul", {y, p.scalar(static_cast<double>(coefficient))});
+  return {operation >= 7 ? p.cast(y, DType::boolean) : y};
+}
+
+Exprs import_moments(MnnNode& node, Parts& p) {
+  const Expr x = node.input(0);
+  const Ints axes = node.list(0);
+  Exprs inputs = {x};
+  if (!axes.empty()) inputs.push_back(p.constant(axes));
+  const int64_t keep = !axes.empty() && node.flag(1, true);
+  const Expr mean = p.op("ReduceMean", inputs, {{"keepdims", int64_t{1}}});
+  const Expr difference = p.op("Sub", {x, mean});
+  inputs[0] = p.op("Mul", {difference, difference});
+  const Expr variance = p.op("ReduceMean", inputs, {{"keepdims", keep}});
+  inputs[0] = x;
+  node.output_layouts.assign(node.output_layouts.size(), axes.empty() ? Layout::channels_first : Layout::packed);
+  return {keep ? mean : p.op("ReduceMean", inputs, {{"keepdims", int64_t{0}}}), variance};
+}
+
+Exprs import_batch_norm(MnnNode& node, Parts& p) {
+  // channels 0, slope 1, mean 2, var 3, bias 4, A 5, B 6, epsilon 7
+  const std::vector<float> slope = node.reals(1), mean = node.reals(2), variance = node.reals(3), bias = node.reals(4);
+  const size_t channels = mean.size();
+  if (channels == 0 || variance.size() != channels || (!slope.empty() && slope.size() != channels) ||
+      (!bias.empty() && bias.size() != channels))
+    node.fail("has {} means, {} variances, {} slopes, {} biases", channels, variance.size(), slope.size(), bias.size());
+  const auto vector = [&](const std::vector<float>& values, float fallback) {
+    return p.builder().constant(
+        Tensor::of_f32({static_cast<int64_t>(channels)}, values.empty() ? std::vector<float>(channels, fallback) : values));
+  };
+  return {
+      node.from_image(p.op("BatchNormalization", {node.image(), vector(slope, 1), vector(bias, 0), vector(mean, 0), vector(variance, 1)},
+                           {{"epsilon", node.real(7, 0.001f)}}))};
+}
+
+Exprs import_instance_norm(MnnNode& node, Parts& p) {
+  const std::vector<float> slope = node.reals(1), bias = node.reals(4);
+  const Expr x = node.image();
+  const int64_t channels = p.dim(x, 1);
+  if (channels < 1) node.refuse("an image of unknown channels is not supported");
+  const auto vector = [&](const std::vector<float>& values, float fallback) {
+    std::vector<float> all = values.empty() ? std::vector<float>(static_cast<size_t>(channels), fallback) : values;
+    if (static_cast<int64_t>(all.size()) != channels) node.fail("{} numbers do not fit {} channels", all.size(), channels);
+    return p.builder().constant(Tensor::of_f32({channels}, all));
+  };
+  return {node.from_image(p.op("InstanceNormalization", {x, vector(slope, 1), vector(bias, 0)}, {{"epsilon", node.real(7, 0.001f)}}))};
+}
+
+Exprs import_layer_norm(MnnNode& node, Parts& p) {
+  // axis 0, epsilon 1, gamma 2, beta 3, group 4, external 5, useRMSNorm 6
+  if (node.input_count() > 1 || node.output_count() > 1) node.refuse("a sum before it is not supported");
+  const Expr x = node.input(0);
+  const int64_t rank = node.rank(0), group = node.integer(4, 1);
+  Ints axes = node.list(0);
+  for (int64_t& axis : axes) axis = node.axis(axis, rank);
+  std::sort(axes.begin(), axes.end());
+  const std::vector<float> gamma = node.file.reals(node.parameter(), 2, 5, 1, node.info, node.place);
+  const std::vector<float> beta = node.file.reals(node.parameter(), 3, 5, 2, node.info, node.place);
+  const float epsilon = node.real(1);
+  const bool root = node.flag(6);
+  const int64_t count = static_cast<int64_t>(axes.size());
+  // Dimensions in front come behind the others.
+  bool last = count > 0;
+  for (int64_t i = 0; i < count; ++i) last = last && axes[static_cast<size_t>(i)] == rank - count + i;
+  if (count > 0 && !last) {
+    const auto mean = [&](const Expr& of) { return p.op("ReduceMean", {of, p.constant(axes)}); };
+    const Expr centered = root ? x : p.op("Sub", {x, mean(x)});
+    Expr y = p.op(
+        "Div", {centered, p.op("Sqrt", {p.op("Add", {mean(p.op("Mul", {centered, centered})), p.scalar(static_cast<double>(epsilon))})})});
+    if (!gamma.empty()) node.refuse("scales along dimensions that are not the last are not supported");
+    return {y};
+  }
+  Ints tail;
+  if (count == 0) {
+    // By groups: all behind the batch and the groups is one.
+    const auto shape = p.shape(x);
+    if (!shape) node.refuse("a tensor of unknown shape is not supported");
+    if (rank < 2 || group < 1) node.fail("{} groups do not fit a tensor of shape {}", group, *shape);
+    const Expr parts = p.reshape(x, Ints{(*shape)[0], group, -1});
+    const int64_t size = p.dim(parts, 2);
+    Expr y =
+        p.op("LayerNormalization",
+             {parts, p.builder().constant(Tensor::of_f32({size}, std::vector<float>(static_cast<size_t>(std::max<int64_t>(size, 0)), 1)))},
+             {{"axis", int64_t{2}}, {"epsilon", epsilon}});
+    y = p.reshape(y, *shape);
+    if (!gamma.empty()) {
+      Shape column{static_cast<int64_t>(gamma.size())};
+      for (int64_t i = 2; i < rank; ++i) column.push_back(1);
+      y = p.op("Mul", {y, p.builder().constant(Tensor::of_f32(column, gamma))});
+      if (beta.size() == gamma.size()) y = p.op("Add", {y, p.builder().constant(Tensor::of_f32(column, beta))});
+    }
+    return {y};
+  }
+  for (int64_t axis : axes) tail.push_back(p.dim(x, axis));
+  int64_t elements = 1;
+  for (int64_t size : tail) elements = size < 0 || elements < 0 ? -1 : elements * size;
+  if (elements < 0 && count == 1 && !gamma.empty()) tail = {static_cast<int64_t>(gamma.size())}, elements = tail[0];
+  if (elements < 0 || elements > int64_t{1} << 30) node.refuse("dimensions of unknown size are not supported");
+  std::vector<float> scale = gamma.empty() ? std::vector<float>(static_cast<size_t>(elements), 1) : gamma;
+  if (static_cast<int64_t>(scale.size()) != elements) node.fail("{} scales do not fit dimensions of {}", scale.size(), tail);
+  Exprs inputs = {x, p.builder().constant(Tensor::of_f32(Shape(tail), scale))};
+  if (root) return {p.op("RMSNormalization", inputs, {{"axis", rank - count}, {"epsilon", epsilon}})};
+  if (std::any_of(beta.begin(), beta.end(), [](float v) { return v != 0; })) {
+    if (beta.size() != scale.size()) node.fail("{} biases do not fit dimensions of {}", beta.size(), tail);
+    inputs.push_back(p.builder().constant(Tensor::of_f32(Shape(tail), beta)));
+  }
+  return {p.op("LayerNormalization", inputs, {{"axis", rank - count}, {"epsilon", epsilon}})};
+}
+
+Exprs import_group_norm(MnnNode& node, Parts& p) {
+  // axis 0, epsilon 1, gamma 2, beta 3, group 4, bSwish 5, external 6; perhaps inputs that are added first.
+  Expr x = node.image();
+  for (size_t i = 1; i < node.input_count(); ++i) {
+    const Expr more = node.input(i);
+    x = p.op("Add", {x, p.rank(more) == 2 ? p.unsqueeze(more, {2, 3}) : more});
+  }
+  const int64_t channels = p.dim(x, 1);
+  if (channels < 1) node.refuse("an image of unknown channels is not supported");
+  std::vector<float> gamma = node.file.reals(node.parameter(), 2, 6, 1, node.info, node.place);
+  std::vector<float> beta = node.file.reals(node.parameter(), 3, 6, 2, node.info, node.place);
+  if (gamma.empty()) gamma.assign(static_cast<size_t>(channels), 1);
+  if (beta.empty()) beta.assign(static_cast<size_t>(channels), 0);
+  if (static_cast<int64_t>(gamma.size()) != channels || gamma.size() != beta.size())
+    node.fail("{} scales and {} biases do not fit {} channels", gamma.size(), beta.size(), channels);
+  const Expr y = p.op("GroupNormalization",
+                      {x, p.builder().constant(Tensor::of_f32({channels}, gamma)), p.builder().constant(Tensor::of_f32({channels}, beta))},
+                      {{"num_groups", node.integer(4, 1)}, {"epsilon", node.real(1)}});
+  return {node.from_image(node.integer(5) == 1 ? p.op("Mul", {y, p.op("Sigmoid", {y})}) : y)};
+}
+
+Exprs import_lrn(MnnNode& node, Parts& p) {
+  // regionType 0, localSize 1, alpha 2, beta 3, bias 4
+  const int64_t region = node.integer(0), size = at_least(node, "localSize", node.integer(1), 1);
+  const float alpha = node.real(2), beta = node.real(3), bias = node.real(4, 1);
+  const Expr x = node.image();
+  if (region == 0) return {node.from_image(p.op("LRN", {x}, {{"size", size}, {"alpha", alpha}, {"beta", beta}, {"bias", bias}}))};
+  // Within a channel: the mean of squares over a window, where padding counts.
+  const int64_t pad = size / 2;
+  const Expr squares = p.op(
+      "AveragePool", {p.op("Mul", {x, x})},
+      {{"kernel_shape", Ints{size, size}}, {"strides", Ints{1, 1}}, {"pads", Ints{pad, pad, pad, pad}}, {"count_include_pad", int64_t{1}}});
+  const Expr base = p.op("Add", {p.op("Mul", {squares, p.scalar(static_cast<double>(alpha))}), p.scalar(static_cast<double>(bias))});
+  return {node.from_image(p.op("Div", {x, p.op("Pow", {base, p.scalar(static_cast<double>(beta))})}))};
+}
+
+Exprs import_normalize(MnnNode& node, Parts& p) {
+  // acrossSpatial 0, channelShared 1, eps 2, scale 3: the length of each place's channels becomes 1, then scales.
+  const Expr x = node.image();
+  const std::vector<float> scale = node.reals(3);
+  const int64_t rank = p.rank(x);
+  if (rank < 2) node.refuse("a tensor of {} dimensions is not supported", rank);
+  Ints axes = {1};
+  if (node.integer(0) != 0)
+    for (int64_t i = 2; i < rank; ++i) axes.push_back(i);
+  const Expr squares = p.op("ReduceSumSquare", {x, p.constant(axes)});
+  Expr y = p.op("Div", {x, p.op("Sqrt", {p.op("Add", {squares, p.scalar(static_cast<double>(node.real(2)))})})});
+  if (!scale.empty()) {
+    Shape column{static_cast<int64_t>(scale.size())};
+    for (int64_t i = 2; i < rank; ++i) column.push_back(1);
+    y = p.op("Mul", {y, p.builder().constant(Tensor::of_f32(column, scale))});
+  }
+  return {node.from_image(y)};
+}
+
+// Resizing.
+
+Exprs import_interp(MnnNode& node, Parts& p) {
+  // widthScale 0, heightScale 1, outputWidth 2, outputHeight 3, resizeType 4, alignCorners 5, halfPixelCenters 6, widthOffset 7,
+  // heightOffset 8, cubicCoeffA 9, ctm 10, depthScale 11, outputDepth 12, depthOffset 13
+  const int64_t type = node.integer(4);
+  Attributes attributes;
+  static constexpr std::string_view kModes[] = {"", "nearest", "linear", "cubic", "nearest"};
+  if (type < 1 || type > 4) node.refuse("type {} is not supported", type);
+  attributes.set("mode", std::string(kModes[type]));
+  if (type == 3) attributes.set("cubic_coeff_a", node.real(9, -0.75f));
+  int64_t coordinates = node.integer<int8_t>(10);
+  if (coordinates == 0) coordinates = node.flag(6) && type != 1 ? 2 : node.flag(5) ? 1 : 4;
+  static constexpr std::string_view kCoordinates[] = {"", "align_corners", "half_pixel", "pytorch_half_pixel", "asymmetric", "half_pixel"};
+  if (coordinates < 1 || coordinates > 5) node.refuse("coordinates of kind {} are not supported", coordinates);
+  attributes.set("coordinate_transformation_mode", std::string(kCoordinates[coordinates]));
+  if (coordinates == 5 && type != 1 && type != 4) node.refuse("coordinates of kind 5 are not supported but for nearest");
+  if (type == 1) attributes.set("nearest_mode", std::string(coordinates == 5 ? "round_prefer_ceil" : "floor"));
+  if (type == 4) attributes.set("nearest_mode", std::string("round_prefer_floor"));
+  const int64_t rank = node.rank(0);
+  if (rank < 3) node.refuse("a tensor of {} dimensions is not supported", rank);
+  if (node.input_count() > 1) {
+    const Expr given = p.vector(node.input(1));
+    const bool sizes = !is_float(p.dtype(given));
+    const int64_t count = p.dim(given, 0);
+    if (count == rank && count != 2) {  // of every dimension, in the tensor's own layout
+      Exprs inputs = {node.input(0), Expr(), sizes ? Expr() : given};
+      if (sizes) inputs.push_back(p.i64(given));
+      return {p.op("Resize", inputs, std::move(attributes))};
+    }
+    if (count != 2) node.refuse("{} sizes for an image of {} dimensions are not supported", count, rank);
+    attributes.set("axes", Ints{2, 3});
+    return {node.from_image(p.op("Resize", {node.image(), Expr(), Expr(), p.i64(given)}, std::move(attributes)))};
+  }
+  const Expr x = node.image();
+  Ints sizes = {node.integer(3), node.integer(2)};
+  std::vector<double> scales = {static_cast<double>(node.real(1)), static_cast<double>(node.real(0))};
+  Ints axes = {2, 3};
+  if (rank == 5) {
+    sizes.insert(sizes.begin(), node.integer(12));
+    scales.insert(scales.begin(), static_cast<double>(node.real(11)));
+    axes.push_back(4);
+  }
+  if (rank == 3) sizes = {sizes[0]}, scales = {scales[0]}, axes = {2};
+  attributes.set("axes", axes);
+  if (std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size > 0; }))
+    return {node.from_image(p.op("Resize", {x, Expr(), Expr(), p.constant(sizes)}, std::move(attributes)))};
+  if (std::any_of(scales.begin(), scales.end(), [](double scale) { return !(scale > 0) || scale > 1e6; }))
+    node.fail("has neither sizes nor scales");
+  return {node.from_image(p.op("Resize", {x, Expr(), p.reals({static_cast<int64_t>(scales.size())}, scales)}, std::move(attributes)))};
+}
+
+Exprs import_resize(MnnNode& node, Parts& p) {
+  const std::vector<double> scales = {static_cast<double>(node.real(1)), static_cast<double>(node.real(0))};
+  if (!(scales[0] > 0) || !(scales[1] > 0)) node.fail("has scales of {} and {}", scales[0], scales[1]);
+  return {node.from_image(
+      p.op("Resize", {node.image(), Expr(), p.reals({2}, scales)},
+           {{"axes", Ints{2, 3}}, {"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("asymmetric")}}))};
+}
+
+Exprs import_grid_sample(MnnNode& node, Parts& p) {
+  // mode 0, paddingMode 1, alignCorners 2, backward 3
+  static constexpr std::string_view kPaddings[] = {"zeros", "border", "reflection"};
+  const int64_t mode = node.integer<int8_t>(0), padding = node.integer<int8_t>(1);
+  if (node.flag(3) || mode < 0 || mode > 1 || padding < 0 || padding > 2)
+    node.refuse("mode {} with padding {} is not supported", mode, padding);
+  return {node.from_image(p.op("GridSample", {node.image(), node.input(1)},
+                               {{"mode", std::string(mode == 0 ? "linear" : "nearest")},
+                                {"padding_mode", std::string(kPaddings[padding])},
+                                {"align_corners", int64_t{node.flag(2)}}}))};
+}
+
+Exprs import_im2col(MnnNode& node, Parts& p) {
+  // [N, C, H, W] -> [C kernel, N places]
+  const FlatTable common = node.parameter().table(0);
+  const Window window(common);
+  SlidingWindow sliding = sliding_window(node, window);
+  const int64_t kernel_h = at_least(node, "kernelY", window.kernel_h(), 1), kernel_w = at_least(node, "kernelX", window.kernel_w(), 1);
+  const Expr x = node.image();
+  const auto shape = p.shape(x);
+  if (!shape || shape->size() != 4) node.refuse("an image of unknown shape is not supported");
+  if (sliding.same || kernel_h * kernel_w > 1024) node.refuse("a window of {} by {} is not supported", kernel_h, kernel_w);
+  Ints pads = sliding.pads.empty() ? Ints(4) : sliding.pads;
+  const Expr padded = p.op("Pad", {x, p.constant({0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]}), p.scalar(0)});
+  const int64_t rows = ((*shape)[2] + pads[0] + pads[2] - (kernel_h - 1) * sliding.dilations[0] - 1) / sliding.strides[0] + 1;
+  const int64_t columns = ((*shape)[3] + pads[1] + pads[3] - (kernel_w - 1) * sliding.dilations[1] - 1) / sliding.strides[1] + 1;
+  if (rows < 1 || columns < 1) node.fail("an image of {} is smaller than its window", *shape);
+  Exprs parts;
+  for (int64_t h = 0; h < kernel_h; ++h)
+    for (int64_t w = 0; w < kernel_w; ++w) {
+      const int64_t top = h * sliding.dilations[0], left = w * sliding.dilations[1];
+      parts.push_back(p.unsqueeze(
+          p.slice(padded, {top, left}, {top + (rows - 1) * sliding.strides[0] + 1, left + (columns - 1) * sliding.strides[1] + 1}, {2, 3},
+                  sliding.strides),
+          {2}));
+    }
+  // [N, C, kernel, rows, columns]
+  const Expr all = p.concat(parts, 2);
+  return {p.reshape(p.transpose(all, {1, 2, 0, 3, 4}), Ints{(*shape)[1] * kernel_h * kernel_w, (*shape)[0] * rows * columns})};
+}
+
+Exprs import_col2im(MnnNode& node, Parts& p) {
+  const FlatTable common = node.parameter().table(0);
+  const Window window(common);
+  const SlidingWindow sliding = sliding_window(node, window);
+  if (sliding.same) node.refuse("its padding is not supported");
+  Expr x = node.input(0);
+  const bool single = p.rank(x) == 2;
+  if (single) x = p.unsqueeze(x, {0});
+  const Expr y =
+      p.op("Col2Im", {x, p.vector(p.i64(node.input(1))), p.constant({window.kernel_h(), window.kernel_w()})},
+           {{"dilations", sliding.dilations}, {"strides", sliding.strides}, {"pads", sliding.pads.empty() ? Ints(4) : sliding.pads}});
+  return {y};
+}
+
+Exprs import_stft(MnnNode& node, Parts& p) {
+  // n_fft 0, hop_length 1, abs 2: frames of a signal, windowed, as magnitudes or pairs.
+  const int64_t length = at_least(node, "n_fft", node.integer(0), 1), hop = at_least(node, "hop_length", node.integer(1), 1);
+  Expr x = node.input(0);
+  const auto shape = p.shape(x);
+  if (!shape) node.refuse("a signal of unknown length is not supported");
+  x = p.reshape(x, Ints{1, -1, 1});
+  const Expr window = node.has(1) ? p.vector(node.input(1)) : Expr();
+  const Expr y =
+      p.op("STFT", {x, p.scalar(static_cast<double>(hop), DType::i64), window, p.scalar(static_cast<double>(length), DType::i64)},
+           {{"onesided", int64_t{1}}});
+  if (node.flag(2, true)) {
+    const Expr squares = p.op("ReduceSumSquare", {y, p.constant({-1})}, {{"keepdims", int64_t{0}}});
+    return {p.squeeze(p.op("Sqrt", {squares}), {0})};
+  }
+  return {p.squeeze(y, {0})};
+}
+
+}  // namespace minnow::mnn
