@@ -5,6 +5,7 @@
 #include "graph/model_file.h"
 #include "importers/caffe/caffe_layer.h"
 #include "importers/mnn/mnn_node.h"
+#include "importers/tensorflow/control_flow.h"
 #include "importers/tensorflow/tf_node.h"
 #include "importers/tflite/tflite_node.h"
 
@@ -51,6 +52,7 @@ std::unique_ptr<Graph> tensorflow_files(const Paths& paths, const ImportOptions&
 
 std::vector<ForeignOperator> tensorflow_operators() {
   std::vector<ForeignOperator> list = {{"Const", ""}, {"Placeholder", ""}};
+  for (std::string_view op : tensorflow::control_flow_operators()) list.push_back({op, "becomes Loop and If"});
   for (const tensorflow::Rule& rule : tensorflow::all_rules()) list.push_back({rule.op, ""});
   return list;
 }

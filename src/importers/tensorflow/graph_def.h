@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // TensorFlow's GraphDef: nodes with their attributes, and functions. Everything borrows the file's bytes.
 #pragma once
+#include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +25,8 @@ struct NodeDef {
   std::string_view name, op;
   std::vector<std::string_view> inputs;                     // with control inputs ("^name")
   std::map<std::string_view, std::string_view> attributes;  // AttrValue messages
+  bool was_read = false;                                    // by another node, before control_flow.h rewrote it
+  bool leaves_loop = false;                                 // it was an Exit (control_flow.h)
 };
 
 struct FunctionDef {
@@ -35,6 +39,7 @@ struct FunctionDef {
 struct GraphDef {
   std::vector<NodeDef> nodes;
   std::map<std::string_view, FunctionDef> functions;
+  std::deque<std::string> texts;  // names that no file holds
 };
 
 /// Throws onnx::WireError.

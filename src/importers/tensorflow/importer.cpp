@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "importers/refusals.h"
+#include "importers/tensorflow/control_flow.h"
 #include "importers/tensorflow/tf_node.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
@@ -65,9 +66,14 @@ class Importer final : public Host {
   }
   Exprs branch(const TfNode& node, const Expr& condition, std::string_view then_function, std::string_view else_function,
                const Exprs& inputs) override;
+  Exprs cases(const TfNode& node, const Expr& index, std::span<const std::string_view> functions, const Exprs& inputs) override;
   Exprs loop(const TfNode& node, std::string_view condition, std::string_view body) override;
 
  private:
+  template <class Then, class Else>
+  Exprs choose(const TfNode& node, Parts& p, const Expr& condition, Then then_branch, Else else_branch);
+  Exprs cases(const TfNode& node, Parts& p, const Expr& index, std::span<const std::string_view> functions, size_t first,
+              const Exprs& inputs);
   const FunctionDef& named(const TfNode& node, std::string_view name) const;
   Exprs put(Parts& parts, const FunctionDef& function, const Exprs& inputs, const TfNode& node);
   Expr value(Scope& scope, std::string_view text, const std::string& where);
@@ -81,6 +87,7 @@ class Importer final : public Host {
     return format("{}: node \"{}{}\" ({})", source_, scope.prefix, def.name.substr(0, 200), def.op.substr(0, 100));
   }
   std::string unique(std::string name);
+  std::vector<size_t> find_outputs() const;
 
   GraphDef def_;
   const OperatorSet& operators_;
@@ -133,11 +140,7 @@ void Importer::import_with_inputs(Scope& scope, size_t first) {
       if (text.starts_with('^')) continue;
       const auto found = scope.index.find(parse(text).node);
       if (found == scope.index.end() || scope.made.contains(found->first)) continue;  // an argument, or an error that import_node tells
-      // A loop of the first generation goes round through NextIteration, which is refused by itself.
-      if (!open.insert(found->second).second) {
-        if (find_rule(def.op)) throw InvalidModel("{}: its inputs go round in a circle", place(scope, def));
-        continue;
-      }
+      if (!open.insert(found->second).second) throw InvalidModel("{}: its inputs go round in a circle", place(scope, def));
       stack.emplace_back(found->second, 0);
       continue;
     }
@@ -259,21 +262,65 @@ Exprs Importer::put(Parts& parts, const FunctionDef& function, const Exprs& inpu
 
 Exprs Importer::branch(const TfNode& node, const Expr& condition, std::string_view then_function, std::string_view else_function,
                        const Exprs& inputs) {
+  return choose(
+      node, node.p, condition, [&](Parts& parts) { return put(parts, named(node, then_function), inputs, node); },
+      [&](Parts& parts) { return put(parts, named(node, else_function), inputs, node); });
+}
+
+template <class Then, class Else>
+Exprs Importer::choose(const TfNode& node, Parts& p, const Expr& condition, Then then_branch, Else else_branch) {
   Attributes attributes;
   size_t count = 0;
-  for (const auto& [name, function] : {std::pair("then_branch", then_function), std::pair("else_branch", else_function)}) {
+  const auto add = [&](const char* name, auto& fill) {
     auto body = std::make_shared<Graph>();
-    body->outer = &node.p.builder().graph();
+    body->outer = &p.builder().graph();
     body->source = source_;
     GraphBuilder builder(*body);
     Parts parts(builder, operators_, sizes_);
-    const Exprs results = put(parts, named(node, function), inputs, node);
+    const Exprs results = fill(parts);
     if (count && count != results.size()) node.fail("its branches give {} and {} outputs", count, results.size());
     count = results.size();
     for (const Expr& x : results) body->add_output(*own(parts, x).value());
     attributes.set(name, Subgraph(body));
+  };
+  add("then_branch", then_branch);
+  add("else_branch", else_branch);
+  return p.ops("If", {p.reshape(condition, Ints{})}, count, std::move(attributes));
+}
+
+// An index that names no branch takes the last.
+Exprs Importer::cases(const TfNode& node, const Expr& index, std::span<const std::string_view> functions, const Exprs& inputs) {
+  if (functions.empty()) node.fail("has no branches");
+  return cases(node, node.p, index, functions, 0, inputs);
+}
+
+Exprs Importer::cases(const TfNode& node, Parts& p, const Expr& index, std::span<const std::string_view> functions, size_t first,
+                      const Exprs& inputs) {
+  if (first + 1 == functions.size()) return put(p, named(node, functions[first]), inputs, node);
+  const Expr here = p.builder().wrap(index.value());
+  const Expr condition = p.op("Equal", {here, p.scalar(static_cast<double>(first), p.dtype(here))});
+  return choose(
+      node, p, condition, [&](Parts& parts) { return put(parts, named(node, functions[first]), inputs, node); },
+      [&](Parts& parts) { return cases(node, parts, index, functions, first + 1, inputs); });
+}
+
+/// Which arguments of a loop's body it gives back as they came, through Identity perhaps.
+std::vector<bool> unchanged(const FunctionDef& body) {
+  std::unordered_map<std::string_view, const NodeDef*> nodes;
+  for (const NodeDef& def : body.nodes) nodes.emplace(def.name, &def);
+  std::vector<bool> same;
+  for (size_t i = 0; i < body.inputs.size() && i < body.outputs.size(); ++i) {
+    const auto result = body.results.find(body.outputs[i]);
+    std::string_view at = result == body.results.end() ? std::string_view() : parse(result->second).node;
+    for (size_t steps = 0; at != body.inputs[i] && steps < 8; ++steps) {
+      const auto found = nodes.find(at);
+      if (found == nodes.end() || found->second->op != "Identity" || found->second->inputs.empty()) break;
+      at = parse(found->second->inputs[0]).node;
+    }
+    same.push_back(at == body.inputs[i]);
   }
-  return node.p.ops("If", {node.p.reshape(condition, Ints{})}, count, std::move(attributes));
+  same.resize(body.inputs.size());
+  return same;
 }
 
 Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::string_view body_name) {
@@ -292,20 +339,69 @@ Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::s
   Parts parts(builder, operators_, sizes_);
   body->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
   body->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
-  // What each iteration hands on keeps its rank; its sizes may change.
+  // What each iteration hands on keeps its rank; its sizes may change. What the body gives back as it came is not handed on: the body sees
+  // the value outside, a constant perhaps.
+  const std::vector<bool> same = unchanged(body_function);
   Exprs values, carried = {Expr(), start};
-  for (const Expr& x : node.inputs) {
-    ValueType type = ValueType::tensor(p.dtype(x));
-    if (const int64_t rank = p.rank(x); rank >= 0) type.dims = std::vector<Dim>(static_cast<size_t>(rank));
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Expr& x = node.inputs[i];
+    if (i < same.size() && same[i]) {
+      values.push_back(builder.wrap(x.value()));
+      continue;
+    }
+    ValueType type = x.value()->type;
+    if (type.kind == ValueType::Kind::tensor) {
+      type = ValueType::tensor(p.dtype(x));
+      if (const int64_t rank = p.rank(x); rank >= 0) type.dims = std::vector<Dim>(static_cast<size_t>(rank));
+    }
     values.push_back(builder.wrap(&body->add_input(unique("carried"), std::move(type))));
     carried.push_back(x);
   }
   const Exprs results = put(parts, body_function, values, node);
   if (results.size() != node.inputs.size()) node.fail("its body gives {} outputs and takes {} inputs", results.size(), node.inputs.size());
   body->add_output(*own(parts, condition(parts, results)).value());
-  for (const Expr& x : results) body->add_output(*own(parts, x).value());
-  if (results.empty()) node.refuse("a loop that carries nothing is not supported");
-  return p.ops("Loop", carried, results.size(), {{"body", Subgraph(body)}});
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!same[i]) body->add_output(*own(parts, results[i]).value());
+  if (carried.size() == 2) node.refuse("a loop that changes nothing is not supported");
+  const Exprs made = p.ops("Loop", carried, carried.size() - 2, {{"body", Subgraph(body)}});
+  Exprs all;
+  for (size_t i = 0, k = 0; i < results.size(); ++i) all.push_back(same[i] ? node.inputs[i] : made[k++]);
+  return all;
+}
+
+/// Nodes whose results no other node reads.
+std::vector<size_t> Importer::find_outputs() const {
+  std::unordered_map<std::string_view, size_t> index;
+  std::unordered_set<std::string_view> read;
+  for (size_t i = 0; i < def_.nodes.size(); ++i) {
+    index.emplace(def_.nodes[i].name, i);
+    for (std::string_view input : def_.nodes[i].inputs)
+      if (!input.starts_with('^')) read.insert(parse(input).node);
+  }
+  // What still needs a node of a rewritten loop or branch lay in it.
+  std::vector<uint8_t> inside(def_.nodes.size());
+  std::vector<std::vector<size_t>> readers(def_.nodes.size());
+  std::vector<size_t> open;
+  for (size_t i = 0; i < def_.nodes.size(); ++i) {
+    for (std::string_view input : def_.nodes[i].inputs)
+      if (const auto found = index.find(parse(input).node); found != index.end()) readers[found->second].push_back(i);
+    if (is_control_flow(def_.nodes[i].op)) inside[i] = 1, open.push_back(i);
+  }
+  while (!open.empty()) {
+    const size_t at = open.back();
+    open.pop_back();
+    for (size_t reader : readers[at])
+      if (!inside[reader]) inside[reader] = 1, open.push_back(reader);
+  }
+  std::vector<size_t> outputs, of_loops;
+  for (size_t i = 0; i < def_.nodes.size(); ++i) {
+    const NodeDef& def = def_.nodes[i];
+    if (inside[i] || def.was_read || read.contains(def.name) || def.op == "Const" || def.op == "NoOp" || def.op == "Placeholder" ||
+        def.op == "Assert" || def.op.starts_with("TensorArrayClose"))
+      continue;
+    (def.leaves_loop ? of_loops : outputs).push_back(i);  // a loop leaves with all of its values, whether they are wanted or not
+  }
+  return outputs.empty() ? of_loops : outputs;
 }
 
 std::unique_ptr<Graph> Importer::run() {
@@ -315,27 +411,9 @@ std::unique_ptr<Graph> Importer::run() {
   Parts parts(builder, operators_, sizes_);
   Scope scope(parts, def_.nodes, {});
   if (scope.index.size() != def_.nodes.size()) throw InvalidModel("{}: two nodes have the same name", source_);
-  // Outputs are nodes whose results no other node reads.
-  std::unordered_set<std::string_view> read;
-  for (const NodeDef& def : def_.nodes)
-    for (std::string_view input : def.inputs)
-      if (!input.starts_with('^')) read.insert(parse(input).node);
-  // Loops of the first generation go round in a circle, so that what is missing must be found before their nodes are put in order.
-  if (std::any_of(def_.nodes.begin(), def_.nodes.end(), [](const NodeDef& def) { return def.op == "NextIteration"; })) {
-    for (const NodeDef& def : def_.nodes) {
-      if (find_rule(def.op) || def.op == "Const" || def.op == "Placeholder") continue;
-      refusals_.add_missing(std::string(def.op.substr(0, 200)), def.name.substr(0, 200));
-    }
-    refusals_.throw_if_any(source_);
-  }
-  std::vector<size_t> outputs;
-  for (size_t i = 0; i < def_.nodes.size(); ++i) {
-    const NodeDef& def = def_.nodes[i];
-    // Inputs keep the order of the file, used or not.
+  const std::vector<size_t> outputs = find_outputs();
+  for (const NodeDef& def : def_.nodes)  // inputs keep the order of the file, used or not
     if (def.op == "Placeholder") import_node(scope, def);
-    if (read.contains(def.name) || def.op == "Const" || def.op == "NoOp" || def.op == "Placeholder" || def.op == "Assert") continue;
-    outputs.push_back(i);
-  }
   for (size_t i : outputs) import_with_inputs(scope, i);
   refusals_.throw_if_any(source_);
   for (size_t i : outputs) {
@@ -369,7 +447,9 @@ std::unique_ptr<Graph> Importer::run() {
 
 std::unique_ptr<Graph> import_model(std::string_view bytes, const ImportOptions& options, const std::string& source) {
   try {
-    return Importer(read_graph(bytes), options, source).run();
+    GraphDef graph = read_graph(bytes);
+    make_functional(graph, source);
+    return Importer(std::move(graph), options, source).run();
   } catch (const onnx::WireError& error) {
     throw InvalidModel("{}: is not a valid TensorFlow graph: {}", source, error.what);
   } catch (const std::bad_alloc&) {

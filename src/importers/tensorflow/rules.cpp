@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "importers/tensorflow/tf_node.h"
+#include "importers/tensorflow/rules.h"
 
 namespace minnow::tensorflow {
 namespace {
@@ -448,6 +448,9 @@ Exprs branch(TfNode& node, Parts& p) {
   return node.host.branch(node, condition, node.function("then_branch"), node.function("else_branch"),
                           Exprs(node.inputs.begin() + 1, node.inputs.end()));
 }
+Exprs cases(TfNode& node, Parts&) {
+  return node.host.cases(node, node.input(0), node.functions("branches"), Exprs(node.inputs.begin() + 1, node.inputs.end()));
+}
 Exprs loop(TfNode& node, Parts&) { return node.host.loop(node, node.function("cond"), node.function("body")); }
 
 constexpr Rule kRules[] = {
@@ -481,6 +484,7 @@ constexpr Rule kRules[] = {
     {"BitwiseXor", bitwise, "BitwiseXor"},
     {"BroadcastArgs", broadcast_args},
     {"BroadcastTo", broadcast_to},
+    {"Case", cases},
     {"Cast", cast},
     {"Ceil", unary, "Ceil"},
     {"CheckNumerics", identity},
@@ -501,6 +505,7 @@ constexpr Rule kRules[] = {
     {"DivNoNan", div_no_nan},
     {"Einsum", einsum},
     {"Elu", unary, "Elu"},
+    {"EmptyTensorList", list_empty},
     {"EnsureShape", identity},
     {"Equal", binary, "Equal"},
     {"Erf", unary, "Erf"},
@@ -612,6 +617,7 @@ constexpr Rule kRules[] = {
     {"SquaredDifference", squared_difference},
     {"Squeeze", squeeze},
     {"StatefulPartitionedCall", call},
+    {"StatelessCase", cases},
     {"StatelessIf", branch},
     {"StatelessWhile", loop},
     {"StopGradient", identity},
@@ -620,6 +626,28 @@ constexpr Rule kRules[] = {
     {"Sum", reduce, "ReduceSum"},
     {"Tan", unary, "Tan"},
     {"Tanh", unary, "Tanh"},
+    {"TensorArrayCloseV3", nothing},
+    {"TensorArrayConcatV3", tensor_array_concat},
+    {"TensorArrayGatherV3", tensor_array_gather},
+    {"TensorArrayReadV3", tensor_array_read},
+    {"TensorArrayScatterV3", tensor_array_scatter},
+    {"TensorArraySizeV3", tensor_array_size},
+    {"TensorArraySplitV3", tensor_array_split},
+    {"TensorArrayV3", tensor_array},
+    {"TensorArrayWriteV3", tensor_array_write},
+    {"TensorListConcat", list_concat},
+    {"TensorListConcatV2", list_concat},
+    {"TensorListFromTensor", list_from_tensor},
+    {"TensorListGather", list_gather},
+    {"TensorListGetItem", list_get},
+    {"TensorListLength", list_length},
+    {"TensorListPopBack", list_pop},
+    {"TensorListPushBack", list_push},
+    {"TensorListReserve", list_reserve},
+    {"TensorListScatter", list_scatter},
+    {"TensorListScatterV2", list_scatter},
+    {"TensorListSetItem", list_set},
+    {"TensorListStack", list_stack},
     {"TensorScatterAdd", tensor_scatter, "add"},
     {"TensorScatterMax", tensor_scatter, "max"},
     {"TensorScatterMin", tensor_scatter, "min"},
@@ -630,7 +658,6 @@ constexpr Rule kRules[] = {
     {"Transpose", transpose},
     {"TruncateDiv", binary, "Div"},
     {"TruncateMod", truncate_mod},
-
     {"Unique", unique},
     {"Unpack", unpack},
     {"UnsortedSegmentMax", segment, "max"},
@@ -656,6 +683,11 @@ constexpr OutputName kOutputs[] = {
     {"FusedBatchNormV2", "batch_variance", 2},
     {"FusedBatchNormV3", "batch_mean", 1},
     {"FusedBatchNormV3", "batch_variance", 2},
+    {"TensorArrayConcatV3", "lengths", 1},
+    {"TensorArrayV3", "flow", 1},
+    {"TensorListConcat", "lengths", 1},
+    {"TensorListConcatV2", "lengths", 1},
+    {"TensorListPopBack", "tensor", 1},
     {"TopK", "indices", 1},
     {"TopKV2", "indices", 1},
     {"Unique", "idx", 1},

@@ -10,7 +10,8 @@ using onnx::Fields;
 namespace {
 
 // Fields of AttrValue.
-constexpr uint32_t kList = 1, kText = 2, kInteger = 3, kReal = 4, kFlag = 5, kType = 6, kFunction = 10;
+constexpr uint32_t kList = 1, kText = 2, kInteger = 3, kReal = 4, kFlag = 5, kType = 6, kShape = 7, kFunction = 10;
+constexpr uint32_t kFunctions = 9;  // of a list
 
 std::string_view find(const NodeDef& def, std::string_view name) {
   const auto found = def.attributes.find(name);
@@ -72,6 +73,22 @@ std::string_view TfNode::function(std::string_view name) const {
       for (Fields inner(fields.bytes()); inner.next();)
         if (inner.number() == 1) return inner.bytes();
   fail("attribute \"{}\" names no function", name);
+}
+
+std::vector<std::string_view> TfNode::functions(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (Fields fields(find(def, name)); fields.next();)
+    if (fields.number() == kList)
+      for (Fields list(fields.bytes()); list.next();)
+        if (list.number() == kFunctions)
+          for (Fields inner(list.bytes()); inner.next();)
+            if (inner.number() == 1) names.push_back(inner.bytes());
+  return names;
+}
+std::optional<Ints> TfNode::shape(std::string_view name) const {
+  for (Fields fields(find(def, name)); fields.next();)
+    if (fields.number() == kShape) return read_shape(fields.bytes());
+  return {};
 }
 
 Ints TfNode::ints(size_t i) const {

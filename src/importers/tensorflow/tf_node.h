@@ -18,6 +18,8 @@ class Host {
   virtual Exprs call(const TfNode& node, std::string_view function, const Exprs& inputs) = 0;
   virtual Exprs branch(const TfNode& node, const Expr& condition, std::string_view then_function, std::string_view else_function,
                        const Exprs& inputs) = 0;
+  /// The function at `index`, the last where there is none.
+  virtual Exprs cases(const TfNode& node, const Expr& index, std::span<const std::string_view> functions, const Exprs& inputs) = 0;
   virtual Exprs loop(const TfNode& node, std::string_view condition, std::string_view body) = 0;
 
  protected:
@@ -54,6 +56,9 @@ class TfNode {
   Ints integers(std::string_view name) const;
   std::vector<float> reals(std::string_view name) const;
   std::string_view function(std::string_view name) const;
+  std::vector<std::string_view> functions(std::string_view name) const;
+  /// A shape attribute: nothing where it or its rank is not known, -1 for unknown sizes.
+  std::optional<Ints> shape(std::string_view name) const;
   bool has(std::string_view name) const { return def.attributes.contains(name); }
 
   /// Elements of an integer input that must be a constant.

@@ -132,6 +132,68 @@ TEST(TensorflowImporter, functions_and_loops) {
   EXPECT_THAT(run(*imported, {Datum(n), vector({2, 3})}), ElementsAre(16, 81));
 }
 
+// i = 0; while (i < n) { x = x * k; i = i + 1 }, as the first generation writes it.
+std::string old_loop(const std::string& back = "next_x") {
+  const std::string frame = entry("frame_name", message(2, "while"));
+  return placeholder("n", {}, kInt) + placeholder("x", {2}) + ints("zero", {}, {0}) + ints("one", {}, {1}) + floats("k", {}, {3}) +
+         node("enter_i", "Enter", {"zero"}, {frame}) + node("enter_x", "Enter", {"x"}, {frame}) +
+         node("enter_n", "Enter", {"n"}, {frame, entry("is_constant", number(5, 1))}) +
+         node("enter_k", "Enter", {"k"}, {frame, entry("is_constant", number(5, 1))}) + node("merge_i", "Merge", {"enter_i", "next_i"}) +
+         node("merge_x", "Merge", {"enter_x", back}) + node("less", "Less", {"merge_i", "enter_n"}) + node("go", "LoopCond", {"less"}) +
+         node("switch_i", "Switch", {"merge_i", "go"}) + node("switch_x", "Switch", {"merge_x", "go"}) +
+         node("exit_i", "Exit", {"switch_i"}) + node("exit_x", "Exit", {"switch_x"}) + node("more", "Add", {"switch_i:1", "one"}) +
+         node("times", "Mul", {"switch_x:1", "enter_k"}) + node("next_i", "NextIteration", {"more"}) +
+         node("next_x", "NextIteration", {"times"});
+}
+
+Datum number_of(int32_t value) {
+  Tensor n(DType::i32, Shape{});
+  *n.writable().data<int32_t>() = value;
+  return Datum(n);
+}
+
+TEST(TensorflowImporter, loops_of_the_first_generation) {
+  const auto imported = import_graph(old_loop() + node("y", "Neg", {"exit_x"}));
+  ASSERT_EQ(imported->outputs().size(), 1u);  // "exit_i" leaves the loop and is not asked for
+  EXPECT_EQ(imported->outputs()[0]->name(), "y");
+  for (const Node& loop : imported->nodes())
+    if (loop.op() == "Loop") {
+      EXPECT_EQ(loop.input_count(), 4u);  // what does not change is not handed on
+    }
+  EXPECT_THAT(run(*imported, {number_of(2), vector({1, 2})}), ElementsAre(-9, -18));
+  EXPECT_THAT(run(*imported, {number_of(0), vector({1, 2})}), ElementsAre(-1, -2));
+  EXPECT_EQ(import_graph(old_loop())->outputs().size(), 2u);  // nothing else is there
+}
+
+TEST(TensorflowImporter, branches_of_the_first_generation) {
+  const std::string graph = placeholder("x", {2}) + placeholder("n", {}, kInt) + ints("zero", {}, {0}) + floats("k", {2}, {7, 8}) +
+                            node("yes", "Greater", {"n", "zero"}) + node("switch", "Switch", {"x", "yes"}) +
+                            node("pivot", "Identity", {"switch"}) + node("constant", "Identity", {"k", "^pivot"}) +
+                            node("twice", "Add", {"switch:1", "switch:1"}) + node("merge", "Merge", {"constant", "twice"}) +
+                            node("y", "Neg", {"merge"});
+  const auto imported = import_graph(graph);
+  EXPECT_THAT(run(*imported, {vector({1, 2}), number_of(1)}), ElementsAre(-2, -4));
+  EXPECT_THAT(run(*imported, {vector({1, 2}), number_of(0)}), ElementsAre(-7, -8));
+}
+
+TEST(TensorflowImporter, circles_that_are_no_loops) {
+  EXPECT_THAT(error_of(old_loop("times")), HasSubstr("node \"exit_x\" (Exit): leaves no loop"));
+  EXPECT_THAT(error_of(placeholder("x", {2}) + node("exit", "Exit", {"x"})), HasSubstr("node \"exit\" (Exit): leaves no loop"));
+  EXPECT_THAT(error_of(placeholder("x", {2}) + node("y", "Merge", {"x", "x"})), HasSubstr("no condition leads to it"));
+  EXPECT_THAT(error_of(placeholder("x", {2}) + node("y", "Enter", {"x"}, {entry("frame_name", message(2, "f"))})),
+              HasSubstr("node \"y\" (Enter): its loop goes round nothing"));
+  EXPECT_THAT(error_of(node("y", "Merge", {})), HasSubstr("input 0 is missing"));
+}
+
+TEST(TensorflowImporter, lists) {
+  const std::string of_floats = entry("element_dtype", number(6, kFloat));
+  const std::string graph = placeholder("x", {2}) + ints("count", {}, {2}) + ints("shape", {1}, {2}) + ints("one", {}, {1}) +
+                            node("empty", "TensorListReserve", {"shape", "count"}, {of_floats}) +
+                            node("set", "TensorListSetItem", {"empty", "one", "x"}, {of_floats}) +
+                            node("y", "TensorListStack", {"set", "shape"}, {of_floats});
+  EXPECT_THAT(run(*import_graph(graph), {vector({1, 2})}), ElementsAre(0, 0, 1, 2));  // what was not set is zeros
+}
+
 TEST(TensorflowImporter, all_that_is_missing_is_told_at_once) {
   const std::string text =
       error_of(placeholder("x", {2}) + node("a", "Strange", {"x"}) + node("b", "Odd", {"a"}) + node("c", "Strange", {"b"}));

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control flow of TensorFlow's first generation as that of the second: loops of Enter, Merge, Switch, NextIteration and Exit become While,
+// branches between Switch and Merge become If, their nodes go into functions.
+#pragma once
+#include <span>
+#include <string>
+
+#include "importers/tensorflow/graph_def.h"
+
+namespace minnow::tensorflow {
+
+/// Rewrites the graph's own nodes. Merge and Exit stay as Identity of what While and If give, so that names stay; Switch, Enter and what
+/// only they need are left without readers. Throws InvalidModel with `source` and the node where the circle is not one that
+/// TensorFlow makes.
+void make_functional(GraphDef& graph, const std::string& source);
+
+std::span<const std::string_view> control_flow_operators() noexcept;
+/// True for the operators of such circles: a node that reads one of them after make_functional computes nothing that can be asked for.
+bool is_control_flow(std::string_view op) noexcept;
+
+}  // namespace minnow::tensorflow
