@@ -20,6 +20,12 @@ struct ConvShape {
   }
 };
 
+/// Where output (row, column) lies in a larger image: at (top + row * step_h, left + column * step_w).
+struct OutputGrid {
+  size_t height, width;  // of the larger image
+  size_t top = 0, left = 0, step_h = 1, step_w = 1;
+};
+
 /// Where the pieces of [0, total) begin when it is cut into `parts` as equal as can be: piece i is [share(total, parts, i), share(..., i +
 /// 1)).
 inline size_t share(size_t total, size_t parts, size_t i) noexcept { return total * i / parts; }

@@ -23,7 +23,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   depth_ = channels * shape.taps();
   out_vectors_ = ceil_div(shape.out_channels / shape.groups, lanes_);
   direct_ = shape.reads_no_padding() && shape.stride_h == 1 && shape.stride_w == 1;
-  const Grid grid = options.grid.value_or(Grid{shape.out_h, shape.out_w});
+  const OutputGrid grid = options.grid.value_or(OutputGrid{shape.out_h, shape.out_w});
   y_pixel_ = grid.step_w * lanes_;
   y_row_ = grid.step_h * grid.width * lanes_;
   y_plane_ = grid.height * grid.width * lanes_;

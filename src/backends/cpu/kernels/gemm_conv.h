@@ -13,14 +13,9 @@ namespace minnow::cpu {
 
 class GemmConv {
  public:
-  /// Where output (row, column) lies in a larger image: at (top + row * step_h, left + column * step_w).
-  struct Grid {
-    size_t height, width;  // of the larger image
-    size_t top = 0, left = 0, step_h = 1, step_w = 1;
-  };
   struct Options {
-    bool plain_input = false;  // the image is plain NCHW; groups must be 1. Meant for a network's first layer
-    std::optional<Grid> grid;  // of y and of what is added; nothing: the outputs are the image
+    bool plain_input = false;        // the image is plain NCHW; groups must be 1. Meant for a network's first layer
+    std::optional<OutputGrid> grid;  // of y and of what is added; nothing: the outputs are the image
     size_t threads = 1;
     size_t l2 = 1 << 20;  // bytes
   };

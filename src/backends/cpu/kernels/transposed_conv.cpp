@@ -35,41 +35,56 @@ void for_each_phase(const ConvShape& s, F f) {
     }
 }
 
+ConvShape shape_of(const ConvShape& shape, const Axis& y, const Axis& x) {
+  ConvShape s = shape;
+  s.out_h = y.count, s.out_w = x.count;
+  s.kernel_h = y.taps, s.kernel_w = x.taps;
+  s.stride_h = s.stride_w = 1;
+  s.pad_top = static_cast<size_t>(y.pad), s.pad_left = static_cast<size_t>(x.pad);
+  return s;
+}
+
 }  // namespace
 
-std::string_view TransposedConv::refusal(const ConvShape& s, size_t lanes) {
-  if ((s.stride_h > 1 && s.dilation_h > 1) || (s.stride_w > 1 && s.dilation_w > 1)) return "there are a stride and a dilation";
-  if (s.out_h < s.stride_h || s.out_w < s.stride_w) return "the output is smaller than the stride";
-  if (!GemmConv::can_serve(s, lanes)) return "the channels of a group are not whole vectors";
-  std::string_view refusal;
+TransposedPhases::TransposedPhases(const ConvShape& s) {
+  if ((s.stride_h > 1 && s.dilation_h > 1) || (s.stride_w > 1 && s.dilation_w > 1))
+    refusal = "there are a stride and a dilation";
+  else if (s.out_h < s.stride_h || s.out_w < s.stride_w)
+    refusal = "the output is smaller than the stride";
+  if (!refusal.empty()) return;
   for_each_phase(s, [&](const Axis& y, const Axis& x) {
     if (y.taps == 0 || x.taps == 0)
       refusal = "the stride is larger than the kernel";
     else if (y.pad < 0 || x.pad < 0)
       refusal = "the padding is larger than what the kernel reaches";
+    else
+      shapes.push_back(shape_of(s, y, x));
   });
-  return refusal;
+  if (!refusal.empty()) shapes.clear();
 }
 
-TransposedConv::TransposedConv(const Kernels& kernels, const ConvShape& shape, const GemmConv::Options& options, const Epilogue& epilogue)
+template <class Conv>
+TransposedConv<Conv>::TransposedConv(const Kernels& kernels, const ConvShape& shape, const typename Conv::Options& options,
+                                     const Epilogue& epilogue)
     : shape_(shape) {
   for_each_phase(shape, [&](const Axis& y, const Axis& x) {
-    ConvShape s = shape;
-    s.out_h = y.count, s.out_w = x.count;
-    s.kernel_h = y.taps, s.kernel_w = x.taps;
-    s.stride_h = s.stride_w = 1;
-    s.pad_top = static_cast<size_t>(y.pad), s.pad_left = static_cast<size_t>(x.pad);
-    GemmConv::Options of_phase = options;
+    const ConvShape s = shape_of(shape, y, x);
+    typename Conv::Options of_phase = options;
     of_phase.grid = {shape.out_h, shape.out_w, y.first, x.first, shape.stride_h, shape.stride_w};
-    phases_.push_back({y.tap, x.tap, units_, weight_floats_, s, GemmConv(kernels, s, of_phase, epilogue)});
-    const GemmConv& conv = phases_.back().conv;
+    phases_.push_back({y.tap, x.tap, units_, weight_floats_, transforms_, shared_floats_, s, Conv(kernels, s, of_phase, epilogue)});
+    const Conv& conv = phases_.back().conv;
     units_ += conv.units();
     weight_floats_ += conv.weight_floats();
     scratch_floats_ = std::max(scratch_floats_, conv.scratch_floats());
+    if constexpr (std::is_same_v<Conv, WinogradConv>) {
+      transforms_ += conv.transform_units();
+      shared_floats_ += conv.shared_floats();
+    }
   });
 }
 
-void TransposedConv::pack_weights(const float* iohw, float* out) const {
+template <class Conv>
+void TransposedConv<Conv>::pack_weights(const float* iohw, float* out) const {
   const size_t ins = shape_.in_channels / shape_.groups, outs = shape_.out_channels / shape_.groups;
   const size_t step_h = shape_.stride_h, step_w = shape_.stride_w;
   std::vector<float> oihw;
@@ -87,13 +102,7 @@ void TransposedConv::pack_weights(const float* iohw, float* out) const {
   }
 }
 
-void TransposedConv::run(size_t unit, const Arguments& arguments, float* scratch, size_t before) const noexcept {
-  size_t p = phases_.size() - 1;
-  while (phases_[p].first_unit > unit) --p;
-  Arguments of_phase = arguments;
-  of_phase.w += phases_[p].first_weight;
-  const size_t first = phases_[p].first_unit;
-  phases_[p].conv.run(unit - first, of_phase, scratch, before < first ? SIZE_MAX : before - first);
-}
+template class TransposedConv<GemmConv>;
+template class TransposedConv<WinogradConv>;
 
 }  // namespace minnow::cpu

@@ -7,18 +7,19 @@
 #include <vector>
 
 #include "backends/cpu/kernels/gemm_conv.h"
+#include "backends/cpu/kernels/winograd_conv.h"
 
 namespace minnow::cpu {
 
 /// A transposed convolution of one or more images [in_channels][in_h][in_w]: tap (ky, kx) of the input place (y, x) adds to the output
 /// place (y * stride_h + ky * dilation_h - pad_top, ...). `shape` has the sizes of input, output and kernel as they are called here.
+/// Conv: what computes each phase, GemmConv or WinogradConv.
+template <class Conv>
 class TransposedConv {
  public:
-  using Arguments = GemmConv::Arguments;
+  using Arguments = typename Conv::Arguments;
 
-  /// Why this class cannot serve; empty where it can.
-  static std::string_view refusal(const ConvShape& shape, size_t lanes);
-  TransposedConv(const Kernels& kernels, const ConvShape& shape, const GemmConv::Options& options, const Epilogue& epilogue);
+  TransposedConv(const Kernels& kernels, const ConvShape& shape, const typename Conv::Options& options, const Epilogue& epilogue);
 
   size_t weight_floats() const noexcept { return weight_floats_; }
   /// From [in channel][out channel of the group][kernel_h][kernel_w].
@@ -29,19 +30,55 @@ class TransposedConv {
   size_t units() const noexcept { return units_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
   /// `before`: as GemmConv's.
-  void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
+  void run(size_t unit, const Arguments& arguments, float* scratch,
+           size_t before = SIZE_MAX) const noexcept requires std::is_same_v<Conv, GemmConv> {
+    const Phase& p = phase_of(&Phase::first_unit, unit);
+    p.conv.run(unit - p.first_unit, arguments_of(p, arguments), scratch, before < p.first_unit ? SIZE_MAX : before - p.first_unit);
+  }
+
+  /// As WinogradConv's.
+  size_t transform_units() const noexcept { return transforms_; }
+  size_t shared_floats() const noexcept { return shared_floats_; }
+  void transform(size_t unit, const Arguments& arguments, float* shared) const noexcept requires std::is_same_v<Conv, WinogradConv> {
+    const Phase& p = phase_of(&Phase::first_transform, unit);
+    p.conv.transform(unit - p.first_transform, arguments, shared + p.first_shared);
+  }
+  void run(size_t unit, const Arguments& arguments, const float* shared,
+           float* scratch) const noexcept requires std::is_same_v<Conv, WinogradConv> {
+    const Phase& p = phase_of(&Phase::first_unit, unit);
+    p.conv.run(unit - p.first_unit, arguments_of(p, arguments), shared + p.first_shared, scratch);
+  }
 
  private:
   struct Phase {
     size_t y, x;              // the first taps that it meets
     size_t first_unit = 0;    // its units follow those of the phases before it
-    size_t first_weight = 0;  // and so do its weights
+    size_t first_weight = 0;  // and so do its weights, its transforms and what these write
+    size_t first_transform = 0, first_shared = 0;
     ConvShape shape;
-    GemmConv conv;
+    Conv conv;
   };
+  const Phase& phase_of(size_t Phase::*first, size_t unit) const noexcept {
+    size_t p = phases_.size() - 1;
+    while (phases_[p].*first > unit) --p;
+    return phases_[p];
+  }
+  Arguments arguments_of(const Phase& phase, Arguments arguments) const noexcept {
+    arguments.w += phase.first_weight;
+    return arguments;
+  }
+
   ConvShape shape_;
   std::vector<Phase> phases_;
-  size_t weight_floats_ = 0, units_ = 0, scratch_floats_ = 0;
+  size_t weight_floats_ = 0, units_ = 0, scratch_floats_ = 0, transforms_ = 0, shared_floats_ = 0;
+};
+
+/// The convolutions that the phases are; without any where the outputs cannot be cut so (a stride and a dilation, a stride above the
+/// kernel, ...), and then why not.
+struct TransposedPhases {
+  std::vector<ConvShape> shapes;
+  std::string_view refusal;
+  explicit TransposedPhases(const ConvShape& shape);
 };
 
 }  // namespace minnow::cpu

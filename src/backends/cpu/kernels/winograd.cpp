@@ -130,9 +130,9 @@ HWY_INLINE void finish_row(const WinogradOutput& t, size_t i, V* out) {
   MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = hn::Add(out[j], bias);
   if (t.add)
     MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) out[j] =
-        hn::Add(out[j], hn::LoadU(d, t.add + i * t.row + j * kLanes));
+        hn::Add(out[j], hn::LoadU(d, t.add + i * t.row + j * t.pixel));
   if (t.clamps) MINNOW_UNROLL for (int j = 0; j < M; ++j) out[j] = at_most(high, at_least(low, out[j]));
-  MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) hn::StoreU(out[j], d, t.y + i * t.row + j * kLanes);
+  MINNOW_UNROLL for (int j = 0; j < M; ++j) if (static_cast<size_t>(j) < t.columns) hn::StoreU(out[j], d, t.y + i * t.row + j * t.pixel);
 }
 
 template <class Form>
@@ -182,13 +182,16 @@ using F4 = Plain<WinogradForm::f4>;
 using S2 = Stride2<WinogradForm::stride2_f2>;
 using S4 = Stride2<WinogradForm::stride2_f4>;
 using Four = Plain<WinogradForm::four_f4>;
+using Two3 = Plain<WinogradForm::two_f3>;
+using Two4 = Plain<WinogradForm::two_f4>;
 }  // namespace
 
 extern const WinogradKernels kWinogradKernels;
-const WinogradKernels kWinogradKernels{{input<F2>, input<F3>, input<F4>, input<S2>, input<S4>, input<Four>},
-                                       {output<F2>, output<F3>, output<F4>, output<S2>, output<S4>, output<Four>},
-                                       {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>, line<7>, line<8>, line<9>},
-                                       finish};
+const WinogradKernels kWinogradKernels{
+    {input<F2>, input<F3>, input<F4>, input<S2>, input<S4>, input<Four>, input<Two3>, input<Two4>},
+    {output<F2>, output<F3>, output<F4>, output<S2>, output<S4>, output<Four>, output<Two3>, output<Two4>},
+    {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>, line<7>, line<8>, line<9>},
+    finish};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -27,6 +27,8 @@ enum class WinogradForm : uint8_t {
   stride2_f2,  // 3x3, stride 2, M = 2: along each axis, even inputs meet taps 0 and 2 (F(M, 2)), odd ones tap 1 (M plain products)
   stride2_f4,  // 3x3, stride 2, M = 4
   four_f4,     // 4x4, stride 1, M = 4
+  two_f3,      // 2x2, stride 1, M = 3
+  two_f4,      // 2x2, stride 1, M = 4
   count
 };
 struct WinogradNumbers {
@@ -44,6 +46,10 @@ constexpr WinogradNumbers numbers_of(WinogradForm form) {
       return {2, 5, 4, 3, 2};
     case WinogradForm::stride2_f4:
       return {4, 9, 8, 3, 2};
+    case WinogradForm::two_f3:
+      return {3, 4, 3, 2, 1};
+    case WinogradForm::two_f4:
+      return {4, 5, 4, 2, 1};
     default:
       return {4, 7, 4, 4, 1};
   }
@@ -59,7 +65,7 @@ struct WinogradOutput {
   float low = 0, high = 0;
   bool clamps = false;
   float* y;
-  size_t row;            // floats between rows of y
+  size_t row, pixel;     // floats between rows and between columns of y
   size_t rows, columns;  // of the M x M outputs, those that exist
 };
 

@@ -27,7 +27,10 @@ Numbers points_of(WinogradForm form) {
       return points_of<4, 3>();
     case WinogradForm::stride2_f2:
       return points_of<2, 2>();
+    case WinogradForm::two_f3:
+      return points_of<3, 2>();
     case WinogradForm::stride2_f4:
+    case WinogradForm::two_f4:
       return points_of<4, 2>();
     default:
       return points_of<4, 4>();

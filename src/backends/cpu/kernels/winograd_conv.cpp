@@ -44,6 +44,11 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   const WinogradNumbers numbers = numbers_of(form_);
   m_ = static_cast<size_t>(numbers.outputs), a_ = static_cast<size_t>(numbers.positions), step_ = static_cast<size_t>(numbers.step);
   positions_ = a_ * a_;
+  const OutputGrid grid = options.grid.value_or(OutputGrid{shape.out_h, shape.out_w});
+  y_pixel_ = grid.step_w * lanes_;
+  y_row_ = grid.step_h * grid.width * lanes_;
+  y_plane_ = grid.height * grid.width * lanes_;
+  y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
   add_axis(shape.out_h, vertical_);
   add_axis(shape.out_w, horizontal_);
   for (size_t image = 0; image < shape.batch; ++image)
@@ -213,6 +218,16 @@ void WinogradConv::transform(size_t unit, const Arguments& a, float* shared) con
   transform_vector(blocks_[block], a.x, vector, shared + block * block_floats_);
 }
 
+void WinogradConv::finish(const WinogradOutput& o) const noexcept {
+  for (size_t r = 0; r < o.rows; ++r) {
+    float* y = o.y + r * y_row_;
+    if (y_pixel_ == lanes_)
+      epilogue_.after(y, y, o.columns * lanes_, epilogue_.a, epilogue_.b);
+    else
+      for (size_t c = 0; c < o.columns; ++c) epilogue_.after(y + c * y_pixel_, y + c * y_pixel_, lanes_, epilogue_.a, epilogue_.b);
+  }
+}
+
 void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, float* scratch) const noexcept {
   const size_t chunk = unit % chunks_;
   const Block& b = blocks_[unit / chunks_];
@@ -222,7 +237,7 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
     for (size_t vector = 0; vector < in_vectors_; ++vector) transform_vector(b, a.x, vector, own);
     v = own;
   }
-  const size_t in = shape_.in_channels, y_row = shape_.out_w * lanes_, y_plane = shape_.out_h * y_row;
+  const size_t in = shape_.in_channels;
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
   const size_t pairs = ceil_div(out_vectors_, kPair), last = share(pairs, chunks_, chunk + 1);
   Tile t;
@@ -257,13 +272,13 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
     WinogradOutput o;
     o.plane = m_plane_;
     o.low = epilogue_.low, o.high = epilogue_.high, o.clamps = epilogue_.clamps();
-    o.row = y_row;
+    o.row = y_row_, o.pixel = y_pixel_;
     for (size_t n = 0; n < vectors; ++n) {
       const size_t vector = pair * kPair + n;
       o.bias = a.bias ? a.bias + vector * lanes_ : nullptr;
       for (size_t i = 0; i < b.tiles; ++i) {
         const Place& p = places_[b.first + i];
-        const size_t place = (p.image * out_vectors_ + vector) * y_plane + p.y * y_row + p.x * lanes_;
+        const size_t place = (p.image * out_vectors_ + vector) * y_plane_ + y_origin_ + p.y * y_row_ + p.x * y_pixel_;
         o.m = scratch + i * lanes + n * lanes_;
         o.add = a.add ? a.add + place : nullptr;
         o.y = a.y + place;
@@ -273,9 +288,7 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
           output_border(p, o);
         else
           kernels_->output[static_cast<size_t>(form_)](o);
-        if (epilogue_.after)
-          for (size_t r = 0; r < o.rows; ++r)
-            epilogue_.after(o.y + r * y_row, o.y + r * y_row, o.columns * lanes_, epilogue_.a, epilogue_.b);
+        if (epilogue_.after) finish(o);
       }
     }
   }

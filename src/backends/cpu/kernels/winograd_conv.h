@@ -3,6 +3,7 @@
 // the products, of stride 2 with 56 or 69 % of them. The images are cut into tiles of M x M outputs; for a block of tiles, everything
 // between input and output stays in L2. Tiles at the right and lower border that have fewer outputs take part at fewer positions.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/kernels/conv_shape.h"
@@ -17,7 +18,8 @@ class WinogradConv {
   struct Options {
     WinogradForm form = WinogradForm::f4;
     size_t threads = 1;
-    size_t l2 = 1 << 20, l3 = 32 << 20;  // bytes
+    size_t l2 = 1 << 20, l3 = 32 << 20;   // bytes
+    std::optional<OutputGrid> grid = {};  // of y and of what is added; nothing: the outputs are the image
   };
   struct Arguments {
     const float* x;     // packed
@@ -74,6 +76,7 @@ class WinogradConv {
   void transform_vector(const Block& block, const float* x, size_t vector, float* v) const noexcept;
   void transform_border(const Place& place, const float* from, size_t row, float* v) const noexcept;
   void output_border(const Place& place, WinogradOutput output) const noexcept;
+  void finish(const WinogradOutput& output) const noexcept;  // epilogue_.after over the outputs of a tile
 
   ConvShape shape_;
   Epilogue epilogue_;
@@ -82,6 +85,7 @@ class WinogradConv {
   WinogradForm form_;
   size_t lanes_, m_, a_, step_, positions_;  // M; positions along an axis; inputs between tiles; positions
   size_t in_vectors_, out_vectors_;
+  size_t y_origin_, y_row_, y_pixel_, y_plane_;  // floats of y: before the first output, between rows, columns and planes
   Axis vertical_[2], horizontal_[2];
   std::vector<Place> places_;
   std::vector<Block> blocks_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConvTranspose on the packed layout, as one convolution for each place of the outputs modulo the stride.
+// ConvTranspose on the packed layout, as one convolution for each place of the outputs modulo the stride: as a product of matrices, or by
+// Winograd's minimal filtering.
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/kernels/transposed_conv.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/winograd.h"
 
 namespace minnow::cpu {
 namespace {
@@ -30,24 +32,35 @@ ConvShape shape_of(const ConvTransposeGeometry& conv) {
   return s;
 }
 
-Estimate estimate(const NodeView& node, const Device& device) {
-  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
-  if (!node.is_constant(1)) return declined("the weights are not constant");
-  if (node.has_input(2) && !node.is_constant(2)) return declined("the bias is not constant");
-  if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a tensor is empty");
-  const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
-  if (conv.window.rank() != 1 && conv.window.rank() != 2) return declined("there are more than two spatial dimensions");
-  const ConvShape s = shape_of(conv);
-  if (const std::string_view refusal = TransposedConv::refusal(s, static_cast<size_t>(device.pack)); !refusal.empty())
-    return declined("{}", refusal);
-  const double outputs = static_cast<double>(s.out_channels / s.groups), lanes = device.pack;
-  const double compute = device.flop_time(2 * conv.multiply_adds(), 0.8 * outputs / (std::ceil(outputs / lanes) * lanes));
-  const double image_bytes = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
-  Estimate estimate(std::max(compute, device.weight_time(4.0 * static_cast<double>(node.input_shape(1).elements()))) +
-                    device.byte_time(image_bytes) + 1e-6);
+// What no scheme here can do without; empty where nothing is missing.
+std::string refusal_of(const NodeView& node) {
+  if (node.input_dtype(0) != DType::f32) return format("the dtype is {}, not f32", node.input_dtype(0));
+  if (!node.is_constant(1)) return "the weights are not constant";
+  if (node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
+  if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return "a tensor is empty";
+  const size_t rank = ConvTransposeGeometry::of(node).window.rank();
+  if (rank != 1 && rank != 2) return "there are more than two spatial dimensions";
+  return {};
+}
+
+Estimate packed(double seconds) {
+  Estimate estimate(seconds);
   estimate.packed_inputs = 1;
   estimate.packed_outputs = 1;
   return estimate;
+}
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
+  const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
+  const ConvShape s = shape_of(conv);
+  if (!GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the channels of a group are not whole vectors");
+  if (const TransposedPhases phases(s); !phases.refusal.empty()) return declined("{}", phases.refusal);
+  const double outputs = static_cast<double>(s.out_channels / s.groups), lanes = device.pack;
+  const double compute = device.flop_time(2 * conv.multiply_adds(), 0.8 * outputs / (std::ceil(outputs / lanes) * lanes));
+  const double image_bytes = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
+  return packed(std::max(compute, device.weight_time(4.0 * static_cast<double>(node.input_shape(1).elements()))) +
+                device.byte_time(image_bytes) + 1e-6);
 }
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
@@ -55,11 +68,50 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const ConvShape shape = shape_of(ConvTransposeGeometry::of(context.node()));
   const std::string packing =
       format("transposed_conv {} stride {}x{} groups {}", context.device().name, shape.stride_h, shape.stride_w, shape.groups);
-  return std::make_unique<ConvKernel<TransposedConv>>(context, packing,
-                                                      TransposedConv(kernels, shape, gemm_options(context.device()), Epilogue{}));
+  return std::make_unique<ConvKernel<TransposedConv<GemmConv>>>(
+      context, packing, TransposedConv<GemmConv>(kernels, shape, gemm_options(context.device()), Epilogue{}));
 }
 
-constexpr Scheme kSchemes[] = {{"ConvTranspose", "conv_transpose.gemm", estimate, prepare}};
+template <WinogradForm kForm>
+Estimate estimate_winograd(const NodeView& node, const Device& device) {
+  if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
+  if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
+  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
+  const TransposedPhases phases(shape_of(ConvTransposeGeometry::of(node)));
+  if (!phases.refusal.empty()) return declined("{}", phases.refusal);
+  double seconds = 0;
+  for (const ConvShape& phase : phases.shapes) {
+    if (!WinogradConv::can_serve(phase, kForm)) return declined("an output does not meet 2x2 taps of one group, without a dilation");
+    seconds += winograd_seconds(phase, device, kForm, phases.shapes.size());
+  }
+  return packed(seconds);
+}
+
+class TransposedWinogradKernel final : public WinogradKernel {
+ public:
+  TransposedWinogradKernel(PrepareContext& context, WinogradForm form)
+      : conv_(*cpu_device(context.device()).kernels, shape_of(ConvTransposeGeometry::of(context.node())),
+              winograd_options(context.device(), form), Epilogue{}) {
+    const ConvShape s = shape_of(ConvTransposeGeometry::of(context.node()));
+    prepare(context, conv_, format("transposed winograd {}x{}", s.stride_h, s.stride_w), form,
+            [&](const float* w, float* out) { conv_.pack_weights(w, out); });
+  }
+  void run(RunContext& context) noexcept override { run_conv(context, conv_, context.in<float>(0)); }
+
+ private:
+  TransposedConv<WinogradConv> conv_;
+};
+
+template <WinogradForm kForm>
+std::unique_ptr<Kernel> prepare_winograd(PrepareContext& context) {
+  return std::make_unique<TransposedWinogradKernel>(context, kForm);
+}
+
+constexpr Scheme kSchemes[] = {
+    {"ConvTranspose", "conv_transpose.gemm", estimate, prepare},
+    {"ConvTranspose", "conv_transpose.winograd_f3", estimate_winograd<WinogradForm::two_f3>, prepare_winograd<WinogradForm::two_f3>},
+    {"ConvTranspose", "conv_transpose.winograd_f4", estimate_winograd<WinogradForm::two_f4>, prepare_winograd<WinogradForm::two_f4>},
+};
 
 }  // namespace
 

@@ -5,16 +5,15 @@
 
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
-#include "backends/cpu/schemes/units.h"
+#include "backends/cpu/schemes/winograd.h"
 
 namespace minnow::cpu {
-namespace {
 
-WinogradConv::Options options_of(const Device& device, WinogradForm form) {
-  return {form, static_cast<size_t>(device.threads), device.l2, device.l3};
+WinogradConv::Options winograd_options(const Device& device, WinogradForm form) {
+  return {form, static_cast<size_t>(device.threads), device.l2, device.l3, {}};
 }
 
-double seconds_of(const ConvShape& s, const Device& device, WinogradForm form) {
+double winograd_seconds(const ConvShape& s, const Device& device, WinogradForm form, size_t parts) {
   const WinogradNumbers numbers = numbers_of(form);
   const size_t lanes = static_cast<size_t>(device.pack);
   const double in = static_cast<double>(s.in_channels), out = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);
@@ -22,11 +21,13 @@ double seconds_of(const ConvShape& s, const Device& device, WinogradForm form) {
   const double each = static_cast<double>(s.batch) * WinogradConv::products(s, form);
   // Sums of few products: a tile costs about as much as six channels beside them.
   const double products = device.flop_time(2 * each * (in + 6) * out, 0.92);
-  const double weights = device.weight_time(4 * positions * in * out);
+  const double weights = device.weight_time(4 * positions * in * out * static_cast<double>(parts)) / static_cast<double>(parts);
   const double transforms = device.flop_time(6 * each * (in + out), 0.3);
   // Neither hides the other wholly.
   return std::max(products, weights) + 0.25 * std::min(products, weights) + transforms + 1e-6;
 }
+
+namespace {
 
 Estimate estimate(const NodeView& node, const Device& device, WinogradForm form) {
   const WinogradNumbers numbers = numbers_of(form);
@@ -35,7 +36,7 @@ Estimate estimate(const NodeView& node, const Device& device, WinogradForm form)
   const ConvShape s = conv_shape(node);
   if (!WinogradConv::can_serve(s, form)) return declined("the kernel is not 3x3 of stride {}, dilation 1 and one group", numbers.stride);
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
-  Estimate estimate(seconds_of(s, device, form));
+  Estimate estimate(winograd_seconds(s, device, form));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;
@@ -53,44 +54,16 @@ Estimate estimate_first_layer(const NodeView& node, const Device& device) {
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
   const ConvShape blocks = Stride2Conv::blocks_of(s);
   const double bytes = 8.0 * static_cast<double>(s.batch * s.in_channels * s.in_h * s.in_w);
-  Estimate estimate(seconds_of(blocks, device, *form) + 2 * device.byte_time(bytes));
+  Estimate estimate(winograd_seconds(blocks, device, *form) + 2 * device.byte_time(bytes));
   estimate.packed_inputs = 8;
   estimate.packed_outputs = 1;
   return estimate;
 }
 
-// Either of the two convolutions: what they share.
-class WinogradKernel : public Kernel {
- protected:
-  void prepare(PrepareContext& context, const WinogradConv& conv, std::string_view name, WinogradForm form,
-               FunctionRef<void(const float* w, float* out)> pack) {
-    const std::string packing = format("{} {} {}", name, static_cast<int>(form), context.device().name);
-    weights_ = context.packed(1, packing, conv.weight_floats() * sizeof(float),
-                              [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
-    if (context.node().has_input(2))
-      bias_ = context.packed(2, packing, conv.bias_floats() * sizeof(float),
-                             [&](const TensorView& b, void* out) { conv.pack_bias(b.data<float>(), static_cast<float*>(out)); });
-    if (conv.shared_floats()) shared_ = context.reserve_scratch(conv.shared_floats() * sizeof(float));
-    units_.reserve(context, conv.units(), conv.scratch_floats());
-  }
-  void run_conv(RunContext& context, const WinogradConv& conv, const float* x) const noexcept {
-    const WinogradConv::Arguments arguments{x, static_cast<const float*>(weights_.get()), static_cast<const float*>(bias_.get()),
-                                            context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
-    float* shared = context.scratch_at<float>(shared_);
-    if (conv.transform_units()) context.parallel_for(conv.transform_units(), [&](size_t unit) { conv.transform(unit, arguments, shared); });
-    units_.run(context, [&](size_t unit, float* scratch) { conv.run(unit, arguments, shared, scratch); });
-  }
-
- private:
-  std::shared_ptr<const void> weights_, bias_;
-  size_t shared_ = 0;
-  Units units_;
-};
-
 class PackedKernel final : public WinogradKernel {
  public:
   PackedKernel(PrepareContext& context, WinogradForm form)
-      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), form),
+      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), winograd_options(context.device(), form),
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
     prepare(context, conv_, "winograd", form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
   }
@@ -103,7 +76,7 @@ class PackedKernel final : public WinogradKernel {
 class FirstLayerKernel final : public WinogradKernel {
  public:
   FirstLayerKernel(PrepareContext& context, WinogradForm form)
-      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), options_of(context.device(), form),
+      : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), winograd_options(context.device(), form),
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
     blocks_ = context.reserve_scratch(conv_.blocks_floats() * sizeof(float));
     const ConvShape s = conv_shape(context.node());

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the schemes by Winograd's minimal filtering share.
+#pragma once
+#include "backends/cpu/kernels/winograd_conv.h"
+#include "backends/cpu/schemes/units.h"
+
+namespace minnow::cpu {
+
+WinogradConv::Options winograd_options(const Device& device, WinogradForm form);
+
+/// Predicted seconds of a convolution that the form can serve, one of so many of a node.
+double winograd_seconds(const ConvShape& shape, const Device& device, WinogradForm form, size_t parts = 1);
+
+/// What kernels by Winograd's filtering share, whatever class Conv computes the convolution.
+class WinogradKernel : public Kernel {
+ protected:
+  template <class Conv>
+  void prepare(PrepareContext& context, const Conv& conv, std::string_view name, WinogradForm form,
+               FunctionRef<void(const float* w, float* out)> pack) {
+    const std::string packing = format("{} {} {}", name, static_cast<int>(form), context.device().name);
+    weights_ = context.packed(1, packing, conv.weight_floats() * sizeof(float),
+                              [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
+    if (context.node().has_input(2))
+      bias_ = context.packed(2, packing, conv.bias_floats() * sizeof(float),
+                             [&](const TensorView& b, void* out) { conv.pack_bias(b.data<float>(), static_cast<float*>(out)); });
+    if (conv.shared_floats()) shared_ = context.reserve_scratch(conv.shared_floats() * sizeof(float));
+    units_.reserve(context, conv.units(), conv.scratch_floats());
+  }
+  template <class Conv>
+  void run_conv(RunContext& context, const Conv& conv, const float* x) const noexcept {
+    const typename Conv::Arguments arguments{x, static_cast<const float*>(weights_.get()), static_cast<const float*>(bias_.get()),
+                                             context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
+    float* shared = context.scratch_at<float>(shared_);
+    if (conv.transform_units()) context.parallel_for(conv.transform_units(), [&](size_t unit) { conv.transform(unit, arguments, shared); });
+    units_.run(context, [&](size_t unit, float* scratch) { conv.run(unit, arguments, shared, scratch); });
+  }
+
+ private:
+  std::shared_ptr<const void> weights_, bias_;
+  size_t shared_ = 0;
+  Units units_;
+};
+
+}  // namespace minnow::cpu
