@@ -44,7 +44,7 @@ MINNOW_UNARY(HardSwish, hn::Mul(x, clamp(hn::MulAdd(x, constant(1.0f / 6), const
 MINNOW_UNARY(Sigmoid, sigmoid_of(x))
 MINNOW_UNARY(Tanh, tanh_of(x))
 MINNOW_UNARY(Swish, hn::Mul(x, sigmoid_of(hn::Mul(a, x))))
-MINNOW_UNARY(Gelu, hn::Mul(hn::Mul(x, constant(0.5f)), hn::Add(constant(1), erf_of(hn::Mul(x, constant(0.70710678118f))))))
+MINNOW_UNARY(Gelu, gelu_of(x))
 MINNOW_UNARY(GeluTanh, hn::Mul(hn::Mul(x, constant(0.5f)),
                                hn::Add(constant(1), tanh_of(hn::Mul(hn::Mul(x, constant(0.79788456080f)),
                                                                     hn::MulAdd(hn::Mul(x, x), constant(0.044715f), constant(1)))))))
