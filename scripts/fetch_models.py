@@ -155,7 +155,7 @@ def main():
             except OSError as error:
                 errors = [str(error)]
     else:
-        errors = fetch_corpus(options.models, options.format or ["onnx", "tflite", "caffe"]) + link_conformance(options.models)
+        errors = fetch_corpus(options.models, options.format or ["onnx", "tflite", "caffe", "torchscript"]) + link_conformance(options.models)
     for error in errors:
         print(f"fetch_models: {error}", file=sys.stderr)
     return 1 if errors else 0

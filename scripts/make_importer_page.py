@@ -7,7 +7,7 @@ import subprocess
 
 import generated_page
 
-FORMATS = {"tflite": "TFLite", "caffe": "Caffe", "tensorflow": "TensorFlow", "mnn": "MNN"}
+FORMATS = {"tflite": "TFLite", "caffe": "Caffe", "tensorflow": "TensorFlow", "mnn": "MNN", "torchscript": "TorchScript"}
 
 
 def page(minnow):

@@ -34,6 +34,7 @@ ImportOptions import_options(const ConvertOptions& options) {
   import.operators = options.operators.get();
   import.warn = options.warn ? options.warn : log_message;
   import.keep_inputs = options.keep_inputs;
+  import.shapes = options.shapes;
   return import;
 }
 

@@ -8,6 +8,7 @@
 #include "importers/tensorflow/control_flow.h"
 #include "importers/tensorflow/tf_node.h"
 #include "importers/tflite/tflite_node.h"
+#include "importers/torchscript/call.h"
 
 namespace minnow {
 namespace {
@@ -75,10 +76,22 @@ std::vector<ForeignOperator> caffe_layers() {
   return list;
 }
 
+std::unique_ptr<Graph> torchscript_files(const Paths& paths, const ImportOptions& options) {
+  return import_torchscript(only_file(paths, "torchscript"), options);
+}
+
+std::vector<ForeignOperator> torchscript_operators() {
+  std::vector<ForeignOperator> list;
+  for (const torchscript::Rule& rule : torchscript::all_rules())
+    if (list.empty() || list.back().name != rule.op) list.push_back({rule.op, ""});
+  return list;
+}
+
 // Those with a magic number come first, then the one whose structure is the strictest; the first that recognizes a file reads it.
 constexpr Format kFormats[] = {
     {"minnow", is_model_file, minnow_files, minnow_memory},
     {"tflite", looks_like_tflite, tflite_files, import_tflite, nullptr, tflite_operators},
+    {"torchscript", looks_like_torchscript, torchscript_files, import_torchscript, nullptr, torchscript_operators},
     {"mnn", looks_like_mnn, mnn_files, mnn_memory, mnn_read, mnn_operators},
     {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
     {"tensorflow", looks_like_tensorflow, tensorflow_files, import_tensorflow, nullptr, tensorflow_operators},

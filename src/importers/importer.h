@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,6 +29,8 @@ struct ImportOptions {
   std::string external_folder;
   /// Initializers that are inputs too and stay inputs; others are constants. A name that is none such throws InvalidArgument.
   std::vector<std::string> keep_inputs;
+  /// Shapes of inputs that the caller knows (-1: open), for formats that do not say them.
+  std::map<std::string, std::vector<int64_t>> shapes;
 };
 
 /// Reads an ONNX model of any opset into a graph of today's operators. Weights are used in place where they lie aligned, so the graph keeps
@@ -77,5 +80,16 @@ std::unique_ptr<Graph> import_tensorflow(std::span<const std::byte> bytes, std::
                                          const ImportOptions& options = {});
 /// True where the bytes look like such a graph.
 bool looks_like_tensorflow(std::span<const std::byte> bytes);
+
+/// Reads a TorchScript archive (torch.jit.save) of a traced or scripted module: forward() with everything it calls. Numbers of dimensions
+/// and dtypes of inputs are what the program needs, sizes stay open; ImportOptions::shapes gives them. Attributes that forward() assigns
+/// become states. Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are missing, with where they are
+/// used.
+std::unique_ptr<Graph> import_torchscript(const std::string& path, const ImportOptions& options = {});
+/// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
+std::unique_ptr<Graph> import_torchscript(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                          const ImportOptions& options = {});
+/// True where the bytes begin a ZIP archive.
+bool looks_like_torchscript(std::span<const std::byte> bytes);
 
 }  // namespace minnow

@@ -69,6 +69,7 @@ constexpr CorpusSuite kCorpus[] = {
     {"corpus-caffe", "caffe", "model.caffemodel", 10},
     {"corpus-tensorflow", "tensorflow", "frozen.pb", 14},
     {"corpus-mnn", "mnn", "model.mnn", 12},
+    {"corpus-torchscript", "torchscript", "model.pt", 14},
 };
 
 std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
@@ -88,6 +89,7 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
     one.data = corpus_dir() / format / one.name / "ref.npz";
     one.model = corpus_dir() / format / one.name / wanted.model;
     if (!fs::exists(one.model)) one.model = models_dir() / format / one.name / wanted.model;
+    if (format == "torchscript" && !fs::exists(one.model)) one.model.replace_extension(".jit");
     if (format == "caffe") {
       const fs::path folder = one.model.parent_path();
       one.second_file = fs::exists(folder / "deploy.prototxt") ? folder / "deploy.prototxt" : folder / "model.prototxt";
@@ -146,23 +148,30 @@ std::vector<DataSet> read_data(const Case& one, const Graph& graph) {
   };
   const std::vector<std::string> input_names = names(one.input_names, "input"), output_names = names(one.output_names, "output");
   DataSet set;
-  for (const auto& input : graph.inputs()) set.inputs.push_back(array("in_", input_names, input->name()));
-  // Where the reference engine names some outputs in its own way, those that are left belong together in their order.
-  std::vector<std::string> left = output_names;
-  for (const Value* output : graph.outputs()) std::erase(left, output->name());
-  for (const Value* output : graph.outputs()) {
-    std::string name = output->name();
-    if (std::find(output_names.begin(), output_names.end(), name) == output_names.end() && !left.empty()) {
-      name = left.front();
-      left.erase(left.begin());
+  // Where the reference engine names some in its own way, those that are left belong together in their order.
+  const auto add = [&](const char* stem, const std::vector<std::string>& known, const std::vector<std::string>& wanted,
+                       std::vector<Datum>& to) {
+    std::vector<std::string> left = known;
+    for (const std::string& name : wanted) std::erase(left, name);
+    for (std::string name : wanted) {
+      if (std::find(known.begin(), known.end(), name) == known.end() && !left.empty()) {
+        name = left.front();
+        left.erase(left.begin());
+      }
+      to.push_back(array(stem, known, name));
     }
-    set.outputs.push_back(array("out_", output_names, name));
-  }
+  };
+  std::vector<std::string> wanted_inputs, wanted_outputs;
+  for (const auto& input : graph.inputs()) wanted_inputs.push_back(input->name());
+  for (const Value* output : graph.outputs()) wanted_outputs.push_back(output->name());
+  add("in_", input_names, wanted_inputs, set.inputs);
+  add("out_", output_names, wanted_outputs, set.outputs);
   const auto& first = graph.inputs()[0]->type.dims;
   if (graph.states().empty() || !first || set.inputs[0].tensor.shape().rank() != first->size() + 1) return {std::move(set)};
   // A model with states: the first dimension of every array counts the runs, one after the other.
   const auto slice = [](const Tensor& x, int64_t i) {
     Shape shape = x.shape();
+    if (shape.empty()) return Datum(x);  // the same in each run
     shape.erase(0);
     return Datum(
         Tensor(x.dtype(), shape, x.view().data<std::byte>() + static_cast<size_t>(i * shape.elements()) * size_of(x.dtype()), x.owner()));

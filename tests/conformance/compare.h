@@ -14,6 +14,7 @@ struct Rule {
   } kind = Kind::elements;
   double tolerance = 0, absolute = 0;
   int64_t steps = 0;
+  bool ties = false;  // integers say which of equal elements was taken: one in ten may differ
 };
 
 /// What is wrong with `actual`; empty where nothing is.

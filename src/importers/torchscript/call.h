@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of an operator as its rule sees it: arguments by name, with the defaults of the table in place of those that are left out.
+#pragma once
+#include <span>
+
+#include "base/error.h"
+#include "importers/parts.h"
+#include "importers/torchscript/value.h"
+
+namespace minnow::torchscript {
+
+class Call;
+
+using Build = Item (*)(Call& call, Parts& p);
+
+/// A row of the table. Several rows of one name are its overloads: the first whose arguments fit is taken.
+struct Rule {
+  std::string_view op;
+  /// "T input, T? bias=None, i[2] stride=1, * i? dtype=None": types T tensor, i int, f float, n int or float, b bool, s text, a anything,
+  /// with [] a list ([2]: or one number for all), with ? or None. What follows * is given by name only.
+  std::string_view signature;
+  Build build;
+  std::string_view target = {};                                        // Minnow's operator, or a word, for rules that serve several
+  enum class Result : uint8_t { fresh, view } result = Result::fresh;  // view: what the first argument shows, seen differently
+};
+
+std::span<const Rule> all_rules();
+
+struct Argument {
+  std::string_view name;
+  char type = 'a';
+  bool optional = false, is_list = false, by_name = false, has_fallback = false;
+  int64_t list_size = -1;  // of a list that one number stands for too
+  Item fallback;
+};
+struct Signature {
+  const Rule* rule;
+  std::vector<Argument> arguments;
+};
+/// The overloads of an operator; empty where it has no rule.
+std::span<const Signature> signatures_of(std::string_view op);
+/// The first overload that the arguments fit, and the arguments in its order; null where none does.
+const Signature* resolve(std::string_view op, const Items& positional, const std::vector<std::string>& names, const Items& named,
+                         Items& arguments);
+
+/// What only the interpreter can do for a rule.
+class Host {
+ public:
+  /// What the graph has for a tensor now.
+  virtual Expr expr(const Item& tensor) = 0;
+  /// Must be called before an object is changed.
+  virtual void touch(const std::shared_ptr<Object>& object) = 0;
+  /// Writes to a tensor, and to what it is a view of.
+  virtual void write(const std::shared_ptr<TensorObject>& tensor, const Expr& value) = 0;
+  /// Keeps an object that was made.
+  virtual Item keep(Item item) = 0;
+  /// The rank of a tensor; where it is not known, what the model's inputs are taken to be is changed, and this does not return.
+  virtual int64_t rank(const Expr& x) = 0;
+  /// As above, where the operator itself tells the rank: one of these.
+  virtual void expect_rank(const Expr& x, std::initializer_list<int64_t> ranks) = 0;
+  /// The tensor holds indices: a model input that it comes from does, too; where it was taken for floats this does not return.
+  virtual void expect_integers(const Expr& x) = 0;
+  virtual void warn(const std::string& sentence) = 0;
+  virtual int64_t version() const = 0;  // of the file's operators
+  /// Counts work; throws where a program makes too much of it.
+  virtual void spend(size_t steps) = 0;
+
+ protected:
+  ~Host() = default;
+};
+
+class Call {
+ public:
+  Call(Parts& parts, Host& interpreter, const Signature& taken, Items given, std::string where)
+      : p(parts), host(interpreter), rule(*taken.rule), place(std::move(where)), signature(taken), arguments(std::move(given)) {}
+
+  Parts& p;
+  Host& host;
+  const Rule& rule;
+  std::string place;  // `net.pt: conv1 (aten::conv2d)`, the beginning of every error
+  const Signature& signature;
+  Items arguments;
+
+  const Item& operator[](std::string_view name) const;
+  bool has(std::string_view name) const { return !(*this)[name].is_none(); }
+  /// A tensor; of a number, a tensor of one element without dimensions.
+  Expr x(std::string_view name) { return tensor((*this)[name]); }
+  Expr optional(std::string_view name) { return has(name) ? x(name) : Expr(); }
+  Exprs tensors(std::string_view name);
+  Expr tensor(const Item& item);
+  int64_t integer(std::string_view name);
+  int64_t integer(std::string_view name, int64_t if_none) { return has(name) ? integer(name) : if_none; }
+  double real(std::string_view name);
+  double real(std::string_view name, double if_none) { return has(name) ? real(name) : if_none; }
+  bool flag(std::string_view name);
+  const std::string& text(std::string_view name);
+  /// A list of known numbers; with `count`, a number stands for a list of that length. None gives an empty list.
+  Ints ints(std::string_view name, size_t count = 0);
+  std::vector<double> reals(std::string_view name);
+  /// An axis in [0, rank).
+  int64_t axis(std::string_view name, int64_t rank);
+  int64_t axis_of(int64_t axis, int64_t rank) const;
+  DType type(std::string_view name, DType if_none);
+  /// A list of integers, known or not, as an i64 vector.
+  Expr vector(std::string_view name);
+  Expr vector(const Items& items);
+  /// One integer as an i64 vector of one element.
+  Expr one(const Item& item);
+  /// The items of a list or a tuple.
+  const Items& items(std::string_view name);
+  int64_t rank(const Expr& x) { return host.rank(x); }
+
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
+    throw InvalidModel("{}: {}", place, format(pattern, args...));
+  }
+  template <class... Args>
+  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
+    throw Unsupported("{}: {}", place, format(pattern, args...));
+  }
+
+ private:
+  int64_t known_integer(const Item& item, std::string_view name);
+};
+
+// What several files of rules use.
+
+/// x and y as tensors of one dtype, by PyTorch's promotion: numbers and tensors without dimensions yield to the others of their category.
+std::pair<Expr, Expr> promoted(Call& call, const Item& x, const Item& y);
+DType promoted_type(Call& call, const Item& x, const Item& y);
+/// PyTorch's promotion of two dtypes.
+DType joined(DType a, DType b);
+bool is_floating(DType type);
+/// x as a floating tensor: integers become f32, as functions of real numbers do it.
+Expr real_of(Call& call, const Expr& x);
+Expr scalar_like(Call& call, double value, const Expr& x);
+
+}  // namespace minnow::torchscript

@@ -1,0 +1,913 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/torchscript/interpreter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/evaluate.h"
+#include "passes/rewrite.h"
+
+namespace minnow::torchscript {
+
+using Kind = Item::Kind;
+using Form = Syntax::Kind;
+
+constexpr int kMostCalls = 100;                 // in each other
+constexpr size_t kMostSteps = 4'000'000;        // of work in all
+constexpr int64_t kMostFolded = 4096;           // elements that are computed while importing
+constexpr size_t kMostTextCharacters = 10'000;  // that a program may put together
+
+Interpreter::Interpreter(Program& program, Graph& graph, const OperatorSet& operators, SizeTable& sizes, Refusals& refusals,
+                         ObjectStore& store, std::string source, std::function<void(const std::string&)> warn, int64_t version)
+    : program_(program),
+      graph_(graph),
+      operators_(operators),
+      sizes_(sizes),
+      refusals_(refusals),
+      store_(store),
+      source_(std::move(source)),
+      warn_(std::move(warn)),
+      version_(version),
+      builder_(graph),
+      root_(builder_, operators, sizes),
+      p_(&root_) {
+  mark();
+}
+
+std::string Interpreter::unique(std::string name) {
+  if (name.empty()) name = "value";
+  if (names_.insert(name).second) return name;
+  for (size_t i = 1;; ++i) {
+    std::string other = name + "_" + std::to_string(i);
+    if (names_.insert(other).second) return other;
+  }
+}
+
+std::string Interpreter::place(const Frame& frame, std::string_view op) const {
+  std::string where = frame.path.empty() ? stem_ : frame.path;
+  if (where.size() > 200) where.resize(200);
+  return format("{}: \"{}\", line {} ({})", source_, where, line_, op);
+}
+void Interpreter::fail(const Frame& frame, std::string_view what) const {
+  throw InvalidModel("{}: \"{}\", line {}: {}", source_, frame.path.substr(0, 200), line_, what);
+}
+void Interpreter::refuse(const Frame& frame, std::string_view what) const {
+  throw Unsupported("{}: \"{}\", line {}: {}", source_, frame.path.substr(0, 200), line_, what);
+}
+
+void Interpreter::spend(size_t steps) {
+  steps_ += steps;
+  if (steps_ > kMostSteps) throw Unsupported("{}: its program takes more than {} steps to follow", source_, kMostSteps);
+}
+
+// What changes.
+
+void Interpreter::mark() {
+  marks_.emplace_back();
+  mark_starts_.push_back(journal_.size());
+}
+
+void Interpreter::touch(const std::shared_ptr<Object>& object) {
+  if (!marks_.back().emplace(object.get(), journal_.size()).second) return;
+  journal_.emplace_back(object, object->copy());
+}
+
+std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> Interpreter::roll_back() {
+  std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> changes;
+  for (size_t i = mark_starts_.back(); i < journal_.size(); ++i) {
+    changes.emplace_back(journal_[i].first, journal_[i].first->copy());
+    journal_[i].first->assign(*journal_[i].second);
+  }
+  journal_.resize(mark_starts_.back());
+  mark_starts_.pop_back();
+  marks_.pop_back();
+  return changes;
+}
+
+std::vector<std::shared_ptr<Object>> Interpreter::changed(uint64_t born) const {
+  std::vector<std::shared_ptr<Object>> list;
+  for (const auto& entry : journal_)
+    if (entry.first->born < born) list.push_back(entry.first);
+  return list;
+}
+
+const Object* Interpreter::before(const Object& object) const {
+  const auto found = marks_[0].find(&object);
+  return found == marks_[0].end() ? nullptr : journal_[found->second].second.get();
+}
+
+// Tensors.
+
+void Interpreter::refresh(const std::shared_ptr<TensorObject>& tensor) {
+  // From the tensor that is shown at last to this view, each where what it shows has changed.
+  std::vector<std::shared_ptr<TensorObject>> chain = {tensor};
+  while (chain.back()->base) chain.push_back(chain.back()->base);
+  for (size_t i = chain.size() - 1; i-- > 0;) {
+    TensorObject& view = *chain[i];
+    if (view.base_version == view.base->version) continue;
+    touch(chain[i]);
+    view.value = view.read(expr(Item::tensor(view.base))).value();
+    view.base_version = view.base->version;
+    ++view.version;
+  }
+}
+
+Expr Interpreter::expr(const Item& item) {
+  const std::shared_ptr<TensorObject> tensor = item.tensor_object();
+  if (tensor->base) refresh(tensor);
+  if (!tensor->value) {
+    if (tensor->literal.dtype() == DType::undefined)
+      throw Unsupported("{}: \"{}\" is a tensor of complex numbers, which is not supported", source_, tensor->name.substr(0, 200));
+    tensor->value = &graph_.add_constant(tensor->literal, unique(tensor->name.empty() ? "constant" : tensor->name));
+  }
+  return p_->builder().wrap(tensor->value);
+}
+
+void Interpreter::write(const std::shared_ptr<TensorObject>& tensor, const Expr& value) {
+  touch(tensor);
+  tensor->value = value.value();
+  ++tensor->version;
+  if (!tensor->base) return;
+  const Expr whole = tensor->write(expr(Item::tensor(tensor->base)), value);
+  write(tensor->base, whole);
+  tensor->base_version = tensor->base->version;
+}
+
+Expr Interpreter::own(Parts& parts, const Expr& x) {
+  const Value* v = x.value();
+  return v->producer() && &v->graph() == &parts.builder().graph() && !v->is_graph_output() ? x : parts.op("Identity", {x});
+}
+
+Expr Interpreter::output(const Item& item) {
+  if (item.is(Kind::tensor)) return expr(item);
+  if (item.symbol()) return p_->reshape(p_->builder().wrap(item.symbol()), Ints{});
+  if (item.is(Kind::integer)) return p_->reshape(p_->constant({item.integer()}), Ints{});
+  return p_->scalar(item.real(), item.is(Kind::boolean) ? DType::boolean : DType::f32);
+}
+
+int64_t Interpreter::rank(const Expr& x) {
+  const int64_t known = p_->rank(x);
+  if (known < 0) expect_rank(x, {});
+  return known;
+}
+
+void Interpreter::expect_rank(const Expr& x, std::initializer_list<int64_t> ranks) {
+  if (p_->rank(x) >= 0) return;
+  // The input that it comes from, and whether nothing between changes the number of dimensions.
+  std::unordered_set<const Value*> seen;
+  std::vector<std::pair<const Value*, bool>> open = {{x.value(), true}};
+  while (!open.empty()) {
+    const auto [value, same] = open.back();
+    open.pop_back();
+    if (!seen.insert(value).second) continue;
+    if (value->is_input() && &value->graph() == &graph_ && !value->type.dims && value->type.kind == ValueType::Kind::tensor)
+      throw RankNeeded{value->name(), same ? Ints(ranks) : Ints{}};
+    const Node* node = value->producer();
+    if (!node) continue;
+    static constexpr std::string_view kKeep[] = {"Cast", "Identity", "Relu", "Sigmoid",   "Tanh",
+                                                 "Clip", "Neg",      "Abs",  "Transpose", "Softmax"};
+    const bool keeps = std::find(std::begin(kKeep), std::end(kKeep), node->op()) != std::end(kKeep);
+    for (size_t i = node->input_count(); i-- > 0;)
+      if (node->input(i) && !node->input(i)->constant()) open.emplace_back(node->input(i), same && keeps && i == 0);
+    for (const auto& [name, attribute] : node->attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute))
+        for (const Value* captured : captured_values(**subgraph)) open.emplace_back(captured, false);
+  }
+  throw Unsupported("{}: the number of dimensions of \"{}\" must be known", source_, x.value()->name());
+}
+
+void Interpreter::expect_integers(const Expr& x) {
+  if (!is_float(p_->dtype(x))) return;
+  static constexpr std::string_view kMoves[] = {"Reshape", "Unsqueeze", "Squeeze", "Slice", "Transpose",
+                                                "Gather",  "Identity",  "Expand",  "Cast"};
+  const Value* value = x.value();
+  for (size_t i = 0; i < 1000; ++i) {
+    if (numbers_.contains(value)) return;
+    if (value->is_input() && &value->graph() == &graph_) throw IntegersNeeded{value->name()};
+    const Node* node = value->producer();
+    if (!node || std::find(std::begin(kMoves), std::end(kMoves), node->op()) == std::end(kMoves)) return;
+    value = node->input(0);
+  }
+}
+
+/// What is computed from constants alone is computed now, so that the program can go on with it.
+Expr Interpreter::folded(const Expr& x) {
+  Value* value = x.value();
+  Node* node = value->producer();
+  if (!node || node->output_count() != 1) return x;
+  const Operator* op = operators_.find(node->op());
+  if (!op || !op->pure || op->custom || node->input_count() == 0) return x;
+  std::vector<Datum> inputs;
+  int64_t elements = 0;
+  for (size_t i = 0; i < node->input_count(); ++i) {
+    Value* input = node->input(i);
+    if (!input) {
+      inputs.emplace_back();
+      continue;
+    }
+    if (!input->constant() && input->producer() && input->producer() != node) input = folded(p_->builder().wrap(input)).value();
+    if (!input->constant()) return x;
+    elements += input->constant()->elements();
+    if (elements > kMostFolded) return x;
+    inputs.emplace_back(*input->constant());
+  }
+  if (node->op() == "ConstantOfShape" || node->op() == "Expand" || node->op() == "Tile" || node->op() == "Range" ||
+      node->op() == "OneHot") {
+    // These make much of little.
+    const auto shape = p_->shape(x);
+    if (!shape || Shape(*shape).elements() > kMostFolded) {
+      const auto known = node->op() == "ConstantOfShape" || node->op() == "Expand"
+                             ? p_->ints(p_->builder().wrap(node->input(node->input_count() - 1)))
+                             : std::nullopt;
+      if (!known) return x;
+      int64_t product = 1;
+      for (int64_t size : *known) {
+        if (size < 0 || size > kMostFolded) return x;
+        product *= std::max<int64_t>(size, 1);
+        if (product > kMostFolded) return x;
+      }
+    }
+  }
+  try {
+    std::vector<Datum> results = minnow::evaluate(operators_, *node, inputs);
+    if (results.empty() || results[0].kind != Datum::Kind::tensor || results[0].tensor.elements() > 16 * kMostFolded) return x;
+    return p_->builder().wrap(&graph_.add_constant(results[0].tensor));
+  } catch (const Error&) {
+    return x;  // what cannot be computed fails when it is run, if it is
+  } catch (const NeedsContents&) {
+    return x;
+  }
+}
+
+void Interpreter::fold(Item& item) {
+  if (item.is(Kind::tensor)) {
+    TensorObject& tensor = item.as_tensor();
+    if (!tensor.value || tensor.value->constant() || tensor.quantization) return;
+    const Expr x = folded(p_->builder().wrap(tensor.value));
+    tensor.value = x.value();
+  } else if (item.symbol()) {
+    const Expr x = folded(p_->builder().wrap(item.symbol()));
+    const auto number = p_->number(x);
+    if (!number) return;
+    item = item.is(Kind::integer) ? Item::integer((*p_->ints(x))[0])
+           : item.is(Kind::real)  ? Item::real(*number)
+                                  : Item::boolean(*number != 0);
+  } else if (item.is(Kind::tuple)) {
+    for (Item& one : item.as_tuple().items) fold(one);
+  } else if (item.is(Kind::list) && !item.as_list().sequence) {
+    for (Item& one : item.as_list().items) fold(one);
+  }
+}
+
+// Statements.
+
+void Interpreter::run(const Block& block, Frame& frame) {
+  for (const Statement& statement : block) {
+    if (frame.done) return;
+    run(statement, frame);
+  }
+}
+
+void Interpreter::run(const Statement& statement, Frame& frame) {
+  spend(1);
+  line_ = statement.line;
+  switch (statement.kind) {
+    case Statement::Kind::pass:
+      return;
+    case Statement::Kind::give_back:
+      frame.result = statement.values.empty() ? Item() : evaluate(*statement.values[0], frame);
+      frame.done = true;
+      return;
+    case Statement::Kind::expression:
+      for (const SyntaxPtr& value : statement.values) evaluate(*value, frame);
+      return;
+    case Statement::Kind::assign: {
+      if (statement.targets[0]->kind == Form::name) stem_ = statement.targets[0]->text;
+      if (statement.unpacks) {
+        const Item item = evaluate(*statement.values[0], frame);
+        Items parts;
+        if (item.is(Kind::refused)) {
+          parts.assign(statement.targets.size(), item);
+        } else if (item.is(Kind::tuple)) {
+          parts = item.as_tuple().items;
+        } else if (item.is(Kind::list) && !item.as_list().sequence) {
+          parts = item.as_list().items;
+        } else if (item.is(Kind::list)) {
+          for (size_t i = 0; i < statement.targets.size(); ++i) parts.push_back(index(item, Item::integer(static_cast<int64_t>(i)), frame));
+        } else {
+          refuse(frame, format("{} is taken apart", describe(item)));
+        }
+        if (parts.size() != statement.targets.size())
+          fail(frame, format("{} values are taken apart into {} names", parts.size(), statement.targets.size()));
+        for (size_t i = 0; i < parts.size(); ++i) assign(*statement.targets[i], parts[i], frame);
+        return;
+      }
+      Items values;
+      for (const SyntaxPtr& value : statement.values) values.push_back(evaluate(*value, frame));
+      if (statement.type && values.size() == 1) values[0] = annotated(type_text(statement.type.get()), values[0], frame);
+      for (size_t i = 0; i < values.size(); ++i) assign(*statement.targets[i], values[i], frame);
+      return;
+    }
+    case Statement::Kind::branch:
+      return branch(statement, frame);
+    case Statement::Kind::counted:
+      return counted(statement, frame);
+    case Statement::Kind::repeated:
+      return repeated(statement, frame);
+    case Statement::Kind::context: {
+      const Item manager = evaluate(*statement.values[0], frame);
+      const Item entered = call_method(manager, "__enter__", {}, frame);
+      if (!statement.targets.empty()) assign(*statement.targets[0], entered, frame);
+      run(statement.body, frame);
+      call_method(manager, "__exit__", {Item(), Item(), Item()}, frame);
+      return;
+    }
+    case Statement::Kind::function:
+      frame.variables[statement.function->name] = Item::function(statement.function);
+      return;
+  }
+}
+
+void Interpreter::assign(const Syntax& target, const Item& item, Frame& frame) {
+  if (target.kind == Form::name) {
+    frame.variables[target.text] = item;
+    return;
+  }
+  const Item owner = evaluate(*target.parts[0], frame);
+  if (owner.is(Kind::refused)) return;
+  if (!owner.is(Kind::instance)) refuse(frame, format("an attribute of {} is set", describe(owner)));
+  touch(owner.object());
+  owner.as_instance().set(target.text, item);
+}
+
+// Expressions.
+
+Item Interpreter::evaluate(const Syntax& syntax, Frame& frame) {
+  switch (syntax.kind) {
+    case Form::none:
+      return {};
+    case Form::boolean:
+      return Item::boolean(syntax.integer != 0);
+    case Form::integer:
+      return Item::integer(syntax.integer);
+    case Form::real:
+      return Item::real(syntax.real);
+    case Form::text:
+      return Item::text(syntax.text);
+    case Form::name: {
+      const auto found = frame.variables.find(syntax.text);
+      if (found != frame.variables.end()) return found->second;
+      fail(frame, format("\"{}\" is used, but nothing is assigned to it", syntax.text.substr(0, 200)));
+    }
+    case Form::negative: {
+      const Item item = evaluate(*syntax.parts[0], frame);
+      if (item.is_known())
+        return item.is(Kind::real) ? Item::real(-item.real()) : Item::integer(static_cast<int64_t>(-static_cast<uint64_t>(item.integer())));
+      return apply("aten::neg", {item}, {}, {}, frame);
+    }
+    case Form::list:
+    case Form::tuple: {
+      Items items;
+      spend(syntax.parts.size());
+      for (const SyntaxPtr& part : syntax.parts) items.push_back(evaluate(*part, frame));
+      return keep(syntax.kind == Form::list ? Item::list(std::move(items)) : Item::tuple(std::move(items)));
+    }
+    case Form::dict: {
+      auto made = std::make_shared<DictObject>();
+      for (size_t i = 0; i + 1 < syntax.parts.size(); i += 2) {
+        Item key = evaluate(*syntax.parts[i], frame);
+        made->items.emplace_back(std::move(key), evaluate(*syntax.parts[i + 1], frame));
+      }
+      return keep(Item::object(Kind::dict, std::move(made)));
+    }
+    case Form::attribute: {
+      const Syntax* root = &syntax;
+      while (root->kind == Form::attribute) root = root->parts[0].get();
+      if (root->kind == Form::name && !frame.variables.contains(root->text) && (root->text == "CONSTANTS" || root->text == "__torch__"))
+        return global(type_text(&syntax), frame);
+      return attribute(evaluate(*syntax.parts[0], frame), syntax.text, frame);
+    }
+    case Form::index:
+      return index(evaluate(*syntax.parts[0], frame), evaluate(*syntax.parts[1], frame), frame);
+    case Form::slice: {
+      const Item what = evaluate(*syntax.parts[0], frame);
+      const Item from = syntax.parts[1] ? evaluate(*syntax.parts[1], frame) : Item::integer(0);
+      const Item to = syntax.parts[2] ? evaluate(*syntax.parts[2], frame) : Item::integer(INT64_MAX);
+      if (what.is(Kind::refused)) return what;
+      if (!what.is(Kind::tuple) || !from.is_known() || !to.is_known()) refuse(frame, format("a part of {} is taken", describe(what)));
+      const Items& items = what.as_tuple().items;
+      const int64_t size = static_cast<int64_t>(items.size());
+      const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+      const int64_t first = clamp(from.integer()), last = std::max(first, clamp(to.integer()));
+      return keep(Item::tuple(Items(items.begin() + first, items.begin() + last)));
+    }
+    case Form::call:
+      return evaluate_call(syntax, frame);
+  }
+  return {};
+}
+
+Item Interpreter::global(const std::string& name, Frame& frame) {
+  if (name.starts_with("CONSTANTS.c")) {
+    size_t place = 0;
+    for (char c : std::string_view(name).substr(11))
+      place = c >= '0' && c <= '9' && place < 1'000'000 ? place * 10 + static_cast<size_t>(c - '0') : SIZE_MAX / 16;
+    if (place >= constants_.size()) fail(frame, format("there is no {}", name.substr(0, 100)));
+    return constants_[place];
+  }
+  if (const auto function = program_.find_function(name)) return Item::function(function);
+  const size_t dot = name.rfind('.');
+  if (const auto owner = program_.find_class(name.substr(0, dot)); owner && owner->base == "Enum") {
+    const auto found = owner->constants.find(name.substr(dot + 1));
+    if (found == owner->constants.end()) fail(frame, format("there is no {}", name.substr(0, 200)));
+    auto made = std::make_shared<InstanceObject>();
+    made->class_name = name.substr(0, dot);
+    made->attributes.emplace_back("value", evaluate(*found->second, frame));
+    made->attributes.emplace_back("name", Item::text(name.substr(dot + 1)));
+    return keep(Item::object(Kind::instance, std::move(made)));
+  }
+  return Item::class_name(name);
+}
+
+Item Interpreter::attribute(const Item& item, const std::string& name, Frame& frame) {
+  if (item.is(Kind::refused)) return item;
+  if (item.is(Kind::class_name)) return global(item.text() + "." + name, frame);
+  if (item.is(Kind::tuple) && !item.as_tuple().class_name.empty()) {
+    const auto owner = program_.find_class(item.as_tuple().class_name);
+    for (size_t i = 0; owner && i < owner->fields.size() && i < item.as_tuple().items.size(); ++i)
+      if (owner->fields[i] == name) return item.as_tuple().items[i];
+  }
+  if (!item.is(Kind::instance)) refuse(frame, format("attribute \"{}\" of {} is read", name.substr(0, 200), describe(item)));
+  if (const Item* found = item.as_instance().find(name)) return *found;
+  if (const auto owner = program_.find_class(item.as_instance().class_name)) {
+    const auto found = owner->constants.find(name);
+    if (found != owner->constants.end()) return evaluate(*found->second, frame);
+    if (owner->base == "Enum" && name == "name")
+      for (const auto& [member, value] : owner->constants) {
+        const Item known = evaluate(*value, frame), *mine = item.as_instance().find("value");
+        if (mine && known.kind() == mine->kind() &&
+            (known.is(Kind::text) ? known.text() == mine->text() : known.is_known() && known.real() == mine->real()))
+          return Item::text(member);
+      }
+  }
+  fail(frame, format("an object of {} has no attribute \"{}\"", item.as_instance().class_name.substr(0, 200), name.substr(0, 200)));
+}
+
+Item Interpreter::index(const Item& item, const Item& at, Frame& frame) {
+  if (item.is(Kind::tuple) && at.is_known()) {
+    const Items& items = item.as_tuple().items;
+    const int64_t place = at.integer() < 0 ? at.integer() + static_cast<int64_t>(items.size()) : at.integer();
+    if (place < 0 || place >= static_cast<int64_t>(items.size()))
+      fail(frame, format("item {} of {} is read", at.integer(), describe(item)));
+    return items[static_cast<size_t>(place)];
+  }
+  return apply("aten::__getitem__", {item, at}, {}, {}, frame);
+}
+
+Item Interpreter::annotated(const std::string& type, const Item& item, Frame& frame) {
+  if (item.is(Kind::list) && type.starts_with("List[")) {
+    if (item.as_list().items.empty() && item.as_list().element.empty()) item.as_list().element = type.substr(5, type.size() - 6);
+    return item;
+  }
+  if (!item.is(Kind::tensor)) return item;
+  if (type == "int") return apply("aten::Int", {item}, {}, {}, frame);
+  if (type == "float" || type == "number")
+    return apply(is_float(p_->dtype(expr(item))) ? "aten::Float" : "aten::Int", {item}, {}, {}, frame);
+  if (type == "bool") return truth(item, frame);
+  return item;
+}
+
+Item Interpreter::truth(const Item& item, Frame& frame) {
+  switch (item.kind()) {
+    case Kind::none:
+      return Item::boolean(false);
+    case Kind::boolean:
+      return item;
+    case Kind::integer:
+    case Kind::real: {
+      if (item.is_known()) return Item::boolean(item.truth());
+      Item made = Item::symbol(Kind::boolean, p_->cast(p_->builder().wrap(item.symbol()), DType::boolean));
+      fold(made);
+      return made;
+    }
+    case Kind::tensor: {
+      const Expr x = expr(item);
+      if (const auto number = p_->number(x)) return Item::boolean(*number != 0);
+      Item made = Item::symbol(Kind::boolean, p_->reshape(p_->cast(x, DType::boolean), Ints{1}));
+      fold(made);
+      return made;
+    }
+    case Kind::text:
+      return Item::boolean(!item.text().empty());
+    case Kind::tuple:
+      return Item::boolean(!item.as_tuple().items.empty());
+    case Kind::dict:
+      return Item::boolean(!item.as_dict().items.empty());
+    case Kind::list:
+      if (!item.as_list().sequence) return Item::boolean(!item.as_list().items.empty());
+      refuse(frame, "a condition is a list whose length only a run tells");
+    case Kind::refused:
+      return Item::boolean(true);
+    default:
+      refuse(frame, format("a condition is {}", describe(item)));
+  }
+}
+
+/// True where the item is of the type, as isinstance() sees it.
+bool Interpreter::is_instance(const Item& item, const std::string& type) {
+  if (type.starts_with("Optional[")) return item.is_none() || is_instance(item, type.substr(9, type.size() - 10));
+  if (type.starts_with("Union[") || type.starts_with("(")) {
+    int open = 0;
+    std::string part;
+    for (size_t i = type.find_first_of("[(") + 1; i + 1 <= type.size(); ++i) {
+      const char c = i < type.size() ? type[i] : ',';
+      open += c == '[' || c == '(' ? 1 : c == ']' || c == ')' ? -1 : 0;
+      if ((c == ',' && open == 0) || open < 0) {
+        if (is_instance(item, part)) return true;
+        part.clear();
+        if (open < 0) return false;
+      } else if (c != ' ' || !part.empty()) {
+        part += c;
+      }
+    }
+    return false;
+  }
+  if (type == "Any") return true;
+  if (type == "None" || type == "NoneType") return item.is_none();
+  switch (item.kind()) {
+    case Kind::boolean:
+      return type == "bool";
+    case Kind::integer:
+      return type == "int" || type == "number";
+    case Kind::real:
+      return type == "float" || type == "number";
+    case Kind::text:
+      return type == "str";
+    case Kind::tensor:
+      return type == "Tensor";
+    case Kind::list:
+      if (type == "list") return true;
+      if (!type.starts_with("List[")) return false;
+      if (item.as_list().sequence) return type == "List[Tensor]";
+      if (item.as_list().items.empty()) return item.as_list().element.empty() || item.as_list().element == type.substr(5, type.size() - 6);
+      return is_instance(item.as_list().items[0], type.substr(5, type.size() - 6));
+    case Kind::tuple:
+      return type == "tuple" || type.starts_with("Tuple[") || type == item.as_tuple().class_name;
+    case Kind::dict:
+      return type == "dict" || type.starts_with("Dict[");
+    case Kind::instance:
+      return type == item.as_instance().class_name;
+    default:
+      return false;
+  }
+}
+
+/// Forms that look like calls of functions of their own.
+Item Interpreter::special(const std::string& name, const Syntax& syntax, Frame& frame, bool& known) {
+  known = true;
+  const auto argument = [&](size_t i) -> const Syntax& {
+    if (i + 1 >= syntax.parts.size()) fail(frame, format("{}() lacks an argument", name));
+    return *syntax.parts[i + 1];
+  };
+  if (name == "annotate") {
+    const std::string type = type_text(&argument(0));
+    const Syntax& inner = argument(1);
+    const Syntax* function = inner.kind == Form::call ? inner.parts[0].get() : nullptr;
+    if (function && function->kind == Form::attribute && function->text == "tolist") {
+      const Item x = evaluate(*function->parts[0], frame);
+      return apply("prim::tolist", {x}, {}, {}, frame);
+    }
+    return annotated(type, evaluate(inner, frame), frame);
+  }
+  if (name == "unchecked_cast") {
+    const Item item = evaluate(argument(1), frame);
+    return item;
+  }
+  if (name == "uninitialized") return Item::of_kind(Kind::uninitialized);
+  if (name == "getattr") {
+    const Item owner = evaluate(argument(0), frame), field = evaluate(argument(1), frame);
+    if (!field.is(Kind::text)) fail(frame, "getattr() takes a name");
+    return attribute(owner, field.text(), frame);
+  }
+  if (name == "isinstance") {
+    const Item item = evaluate(argument(0), frame);
+    if (item.is(Kind::refused)) return Item::boolean(true);
+    const Syntax& types = argument(1);
+    if (types.kind == Form::tuple || types.kind == Form::list) {
+      for (const SyntaxPtr& type : types.parts)
+        if (is_instance(item, type_text(type.get()))) return Item::boolean(true);
+      return Item::boolean(false);
+    }
+    return Item::boolean(is_instance(item, type_text(&types)));
+  }
+  if (name == "print") {
+    for (size_t i = 1; i < syntax.parts.size(); ++i) evaluate(*syntax.parts[i], frame);
+    return {};
+  }
+  if (name == "fork") {  // what would run at the same time runs now
+    const Item function = evaluate(argument(0), frame);
+    if (!function.is(Kind::function)) refuse(frame, "fork() takes a function of the file");
+    Frame inner{frame.variables, frame.path, {}, false};
+    if (++depth_ > kMostCalls) fail(frame, "functions call each other too deep");
+    run(function.function()->body, inner);
+    --depth_;
+    return inner.result;
+  }
+  if (name == "bool") return truth(evaluate(argument(0), frame), frame);
+  static const std::map<std::string, std::string, std::less<>> kConversions = {
+      {"int", "aten::Int"}, {"float", "aten::Float"}, {"str", "aten::str"}, {"sorted", "aten::sorted"}, {"complex", "aten::Complex"}};
+  if (const auto found = kConversions.find(name); found != kConversions.end())
+    return apply(found->second, {evaluate(argument(0), frame)}, {}, {}, frame);
+  known = false;
+  return {};
+}
+
+Item Interpreter::evaluate_call(const Syntax& syntax, Frame& frame) {
+  spend(1);
+  const Syntax& function = *syntax.parts[0];
+  if (function.kind == Form::name && !frame.variables.contains(function.text)) {
+    bool known = false;
+    Item result = special(function.text, syntax, frame, known);
+    if (known) return result;
+    refuse(frame, format("{}() is not supported", function.text.substr(0, 100)));
+  }
+  const size_t named_count = syntax.keywords.size(), positional_count = syntax.parts.size() - 1 - named_count;
+  const auto arguments = [&](Items& positional, Items& named) {
+    for (size_t i = 0; i < positional_count; ++i) positional.push_back(evaluate(*syntax.parts[1 + i], frame));
+    for (size_t i = 0; i < named_count; ++i) named.push_back(evaluate(*syntax.parts[1 + positional_count + i], frame));
+  };
+  Items positional, named;
+  if (function.kind == Form::attribute) {
+    const Syntax* root = &function;
+    while (root->kind == Form::attribute) root = root->parts[0].get();
+    const bool is_global = root->kind == Form::name && !frame.variables.contains(root->text);
+    if (is_global && (root->text == "torch" || root->text == "ops")) {
+      const std::string whole = type_text(&function);
+      std::string op;
+      if (root->text == "torch") {
+        op = "aten::" + function.text;
+      } else {
+        op = whole.substr(4);
+        const size_t dot = op.find('.');
+        if (dot != op.npos) op.replace(dot, 1, "::");
+      }
+      arguments(positional, named);
+      return apply(op, std::move(positional), syntax.keywords, std::move(named), frame);
+    }
+    if (is_global && root->text == "__torch__") {
+      if (function.text == "__new__") {
+        auto made = std::make_shared<InstanceObject>();
+        made->class_name = type_text(function.parts[0].get());
+        return keep(Item::object(Kind::instance, std::move(made)));
+      }
+    } else {
+      const Item owner = evaluate(*function.parts[0], frame);
+      arguments(positional, named);
+      positional.insert(positional.end(), named.begin(), named.end());
+      if (owner.is(Kind::class_name) && function.text == "__new__") {
+        auto made = std::make_shared<InstanceObject>();
+        made->class_name = owner.text();
+        return keep(Item::object(Kind::instance, std::move(made)));
+      }
+      return call_method(owner, function.text, positional, frame);
+    }
+  }
+  const Item callee = evaluate(function, frame);
+  arguments(positional, named);
+  positional.insert(positional.end(), named.begin(), named.end());
+  if (callee.is(Kind::refused)) return callee;
+  if (callee.is(Kind::function)) return call(callee.function(), std::move(positional), frame.path);
+  if (callee.is(Kind::class_name)) return make(callee.text(), positional, frame);
+  refuse(frame, format("{} is called", describe(callee)));
+}
+
+Item Interpreter::make(const std::string& class_name, const Items& arguments, Frame& frame) {
+  const auto owner = program_.find_class(class_name);
+  if (!owner) fail(frame, format("there is no \"{}\"", class_name.substr(0, 200)));
+  if (owner->base == "NamedTuple") {
+    Item made = Item::tuple(arguments);
+    made.as_tuple().class_name = class_name;
+    return keep(made);
+  }
+  auto made = std::make_shared<InstanceObject>();
+  made->class_name = class_name;
+  const Item item = keep(Item::object(Kind::instance, std::move(made)));
+  call_method(item, "__init__", arguments, frame);
+  return item;
+}
+
+Item Interpreter::call_method(const Item& object, const std::string& method, const Items& arguments, Frame& frame) {
+  if (object.is(Kind::refused)) return object;
+  if (object.is(Kind::tensor)) {
+    Items all = {object};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return apply("aten::" + method, std::move(all), {}, {}, frame);
+  }
+  if (!object.is(Kind::instance)) refuse(frame, format("method {} of {} is called", method.substr(0, 100), describe(object)));
+  const auto function = program_.find_method(object.as_instance().class_name, method);
+  if (!function) refuse(frame, format("{} has no method {}", object.as_instance().class_name.substr(0, 200), method.substr(0, 100)));
+  Items all = {object};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return call(function, std::move(all), object.as_instance().path.empty() ? frame.path : object.as_instance().path);
+}
+
+Item Interpreter::call(const std::shared_ptr<Function>& function, Items arguments, const std::string& path) {
+  Frame frame;
+  frame.path = path;
+  if (depth_ >= kMostCalls) fail(frame, format("functions call each other more than {} deep", kMostCalls));
+  if (arguments.size() > function->parameters.size())
+    fail(frame, format("{}() takes {} arguments, {} are given", function->name, function->parameters.size(), arguments.size()));
+  for (size_t i = 0; i < function->parameters.size(); ++i) {
+    const Parameter& parameter = function->parameters[i];
+    if (i < arguments.size()) {
+      frame.variables[parameter.name] = std::move(arguments[i]);
+    } else if (parameter.fallback) {
+      frame.variables[parameter.name] = evaluate(*parameter.fallback, frame);
+    } else {
+      fail(frame, format("{}() lacks its argument \"{}\"", function->name, parameter.name));
+    }
+  }
+  ++depth_;
+  struct Leave {
+    int& depth;
+    ~Leave() { --depth; }
+  } leave{depth_};
+  const uint32_t line = line_;
+  const std::string stem = stem_;
+  run(function->body, frame);
+  line_ = line;
+  stem_ = stem;
+  return frame.result;
+}
+
+// Operators.
+
+Item Interpreter::apply(std::string op, Items positional, const std::vector<std::string>& names, Items named, Frame& frame) {
+  spend(1);
+  for (const Items* list : {&positional, &named})
+    for (const Item& item : *list)
+      if (item.is(Kind::refused)) return item;
+  if (op == "prim::RaiseException")
+    throw Raised{!positional.empty() && positional[0].is(Kind::text) ? positional[0].text() : std::string("an error")};
+  if (op == "aten::format" || op == "aten::warn" || op == "aten::str") {  // texts are for people: what stands in them does not matter
+    return op == "aten::warn"
+               ? Item()
+               : Item::text(!positional.empty() && positional[0].is(Kind::text) ? positional[0].text().substr(0, kMostTextCharacters) : "");
+  }
+  if (op == "aten::__is__" || op == "aten::__isnot__") {
+    const bool same = positional.size() == 2 && (positional[0].is_none() || positional[1].is_none()
+                                                     ? positional[0].kind() == positional[1].kind()
+                                                     : positional[0].object() && positional[0].object() == positional[1].object());
+    for (const Item& item : positional)
+      if (item.is(Kind::uninitialized)) refuse(frame, item.has_text() ? item.text() : "a variable is read that was not assigned");
+    return Item::boolean(same == (op == "aten::__is__"));
+  }
+  if (op == "prim::unchecked_unwrap_optional" || op == "aten::_unwrap_optional" || op == "aten::wait" || op == "prim::data")
+    return positional.empty() ? Item() : positional[0];
+  for (const Items* list : {&positional, &named})
+    for (const Item& item : *list)
+      if (item.is(Kind::uninitialized)) refuse(frame, item.has_text() ? item.text() : "a variable is read that was not assigned");
+  if (op.starts_with("quantized::") && op.ends_with(".new")) op.resize(op.size() - 4);
+  const std::string where = place(frame, op);
+  bool in_place = false;
+  std::span<const Signature> overloads = signatures_of(op);
+  if (overloads.empty() && op.size() > 7 && op.back() == '_' && op[op.size() - 2] != '_') {
+    op.pop_back();
+    overloads = signatures_of(op);
+    in_place = true;
+  }
+  const std::string label = frame.path.empty() ? stem_ : frame.path;
+  if (overloads.empty()) {
+    refusals_.add_missing(op + (in_place ? "_" : ""), label.substr(0, 200));
+    return Item::of_kind(Kind::refused);
+  }
+  p_->builder().set_stem(label.substr(0, 200));
+  try {
+    Items arguments;
+    const Signature* signature = resolve(op, positional, names, named, arguments);
+    if (!signature) {
+      std::string given;
+      for (const Item& item : positional) given += (given.empty() ? "" : ", ") + describe(item);
+      for (size_t i = 0; i < named.size(); ++i) given += (given.empty() ? "" : ", ") + names[i] + "=" + describe(named[i]);
+      throw Unsupported("{}: arguments ({}) are not supported", where, given.substr(0, 500));
+    }
+    return apply_rule(*signature, std::move(arguments), where, in_place);
+  } catch (const Unsupported& error) {
+    const std::string_view sentence = error.what();
+    refusals_.add(sentence.starts_with(source_ + ": ") ? std::string(sentence.substr(source_.size() + 2))
+                                                       : where.substr(source_.size() + 2) + ": " + std::string(sentence));
+    return Item::of_kind(Kind::refused);
+  } catch (const InvalidModel& error) {
+    if (std::string_view(error.what()).starts_with(source_)) throw;
+    throw InvalidModel("{}: {}", where, error.what());
+  } catch (const InvalidArgument& error) {  // a shape that cannot be
+    throw InvalidModel("{}: {}", where, error.what());
+  }
+}
+
+Item Interpreter::apply_rule(const Signature& signature, Items arguments, const std::string& where, bool in_place) {
+  Call call(*p_, *this, signature, std::move(arguments), where);
+  Item result = signature.rule->build(call, *p_);
+  fold(result);
+  if (in_place) {
+    const Item self = call.arguments[0];
+    if (!self.is(Kind::tensor)) return result;
+    if (!result.is(Kind::tensor)) call.refuse("its result cannot be written to {}", describe(self));
+    const Expr old = expr(self);
+    write(self.tensor_object(), p_->cast(expr(result), p_->dtype(old)));
+    return self;
+  }
+  if (signature.rule->result == Rule::Result::view && !call.arguments.empty() && call.arguments[0].is(Kind::tensor))
+    attach_views(result, signature, call.arguments, where);
+  return keep(result);
+}
+
+/// Ties what shows a tensor differently to that tensor.
+void Interpreter::attach_views(Item& result, const Signature& signature, const Items& arguments, const std::string& where) {
+  const std::shared_ptr<TensorObject> base = arguments[0].tensor_object();
+  const auto rest = std::make_shared<Items>(arguments);
+  (*rest)[0] = Item();
+  const auto attach = [&](Item& item, int64_t place) {
+    if (!item.is(Kind::tensor) || item.object() == arguments[0].object()) return;
+    const std::shared_ptr<TensorObject> view = item.tensor_object();
+    if (view->base || view->quantization) return;
+    const auto read = [this, rest, &signature, where, place](const Expr& x) {
+      Items again = *rest;
+      again[0] = Item::tensor(x);
+      Call call(*p_, *this, signature, std::move(again), where);
+      const Item made = signature.rule->build(call, *p_);
+      if (place < 0) return expr(made);
+      return expr(made.is(Kind::list) ? made.as_list().items.at(static_cast<size_t>(place))
+                                      : made.as_tuple().items.at(static_cast<size_t>(place)));
+    };
+    view->base = base;
+    view->base_version = base->version;
+    view->read = read;
+    // Where the elements of the whole come to lie in the view tells where those of the view belong.
+    view->write = [this, read](const Expr& whole, const Expr& part) {
+      Parts& p = *p_;
+      const Expr shape = p.shape_of(whole);
+      const Expr count = p.op("Size", {whole});
+      const Expr numbers = p.reshape(p.op("Range", {p.scalar(0, DType::i64), count, p.scalar(1, DType::i64)}), shape);
+      const Expr places = folded(read(folded(numbers)));
+      const auto known = p.shape(whole), shown = p.shape(places);
+      if (known && shown && *known == *shown && p.ints(places)) {  // all of it, in order
+        const Ints order = *p.ints(places);
+        bool in_order = true;
+        for (size_t i = 0; i < order.size() && in_order; ++i) in_order = order[i] == static_cast<int64_t>(i);
+        if (in_order) return p.reshape(part, shape);
+      }
+      const Expr updated =
+          p.op("ScatterElements", {p.vector(whole), p.vector(places), p.vector(p.cast(part, p.dtype(whole)))}, {{"axis", int64_t{0}}});
+      return p.reshape(updated, shape);
+    };
+  };
+  if (result.is(Kind::tensor)) {
+    attach(result, -1);
+  } else if (result.is(Kind::list) || result.is(Kind::tuple)) {
+    Items& items = result.is(Kind::list) ? result.as_list().items : result.as_tuple().items;
+    for (size_t i = 0; i < items.size(); ++i) {
+      attach(items[i], static_cast<int64_t>(i));
+      keep(items[i]);
+    }
+  }
+}
+
+void Interpreter::restore(const Item& root) {
+  // Names first: by the shortest way from the model.
+  std::vector<std::pair<Item, std::string>> open = {{root, ""}};
+  std::unordered_set<const Object*> seen;
+  std::vector<Item> later;
+  for (size_t at = 0; at < open.size(); ++at) {
+    const Item item = open[at].first;
+    const std::string path = open[at].second;
+    if (!item.object() || !seen.insert(item.object().get()).second || path.size() > 1000) continue;
+    const auto below = [&](std::string_view name) { return path.empty() ? std::string(name) : path + "." + std::string(name); };
+    if (item.is(Kind::instance)) {
+      item.as_instance().path = path;
+      for (const auto& [name, value] : item.as_instance().attributes) open.emplace_back(value, below(name));
+      if (item.as_instance().has_state && item.as_instance().attributes.empty()) open.emplace_back(item.as_instance().state, path);
+      later.push_back(item);
+    } else if (item.is(Kind::list) || item.is(Kind::tuple)) {
+      const Items& items = item.is(Kind::list) ? item.as_list().items : item.as_tuple().items;
+      for (size_t i = 0; i < items.size(); ++i) open.emplace_back(items[i], below(std::to_string(i)));
+    } else if (item.is(Kind::dict)) {
+      for (const auto& [key, value] : item.as_dict().items) open.emplace_back(value, below(key.is(Kind::text) ? key.text() : "item"));
+    } else if (item.is(Kind::tensor) && item.as_tensor().name.empty()) {
+      item.as_tensor().name = path;
+    }
+  }
+  // Inner objects before those that hold them.
+  for (size_t i = later.size(); i-- > 0;) {
+    InstanceObject& instance = later[i].as_instance();
+    if (!instance.has_state || !instance.attributes.empty()) continue;
+    const auto setter = program_.find_method(instance.class_name, "__setstate__");
+    if (!setter) continue;
+    Frame frame;
+    frame.path = instance.path;
+    const Item state = instance.state;
+    call(setter, {later[i], state}, instance.path);
+  }
+}
+
+}  // namespace minnow::torchscript

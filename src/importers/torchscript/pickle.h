@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pickled objects of a TorchScript file, read as data: a closed list of opcodes and of names, nothing is called.
+#pragma once
+#include "importers/torchscript/archive.h"
+#include "importers/torchscript/value.h"
+
+namespace minnow::torchscript {
+
+/// Every object that was made, so that what refers to itself, or is nested very deeply, can be let go of.
+class ObjectStore {
+ public:
+  ObjectStore() = default;
+  ~ObjectStore();
+  ObjectStore(const ObjectStore&) = delete;
+  ObjectStore& operator=(const ObjectStore&) = delete;
+  const Item& keep(const Item& item) {
+    if (item.object()) objects_.push_back(item.object());
+    return item;
+  }
+  size_t size() const noexcept { return objects_.size(); }
+
+ private:
+  std::vector<std::shared_ptr<Object>> objects_;
+};
+
+/// The object in the entry `<folder>.pkl`; tensors lie in entries `<folder>/...` and are used in place where `owner` keeps the archive's
+/// bytes alive and they lie aligned and in order, else copied. Throws InvalidModel.
+Item unpickle(Archive& archive, const std::string& folder, const std::shared_ptr<const void>& owner, ObjectStore& store);
+
+/// PyTorch's number of a dtype as Minnow's; undefined for those that are none of ours. Quantized ones are their integers.
+DType dtype_of(int64_t scalar_type) noexcept;
+int64_t scalar_type_of(DType dtype) noexcept;  // -1 where there is none
+
+}  // namespace minnow::torchscript

@@ -1,0 +1,1068 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes, parts of tensors, tensors that are made, gathering and scattering, sorting.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "importers/torchscript/pickle.h"
+#include "importers/torchscript/rules.h"
+
+namespace minnow::torchscript {
+
+using Kind = Item::Kind;
+
+constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+
+namespace {
+
+bool has_argument(const Call& call, std::string_view name) {
+  return std::any_of(call.signature.arguments.begin(), call.signature.arguments.end(),
+                     [&](const Argument& argument) { return argument.name == name; });
+}
+
+/// An i64 vector of one element as an integer of the program.
+Item integer_item(Parts& p, const Expr& x) {
+  if (const auto known = p.ints(x); known && known->size() == 1) return Item::integer((*known)[0]);
+  return Item::symbol(Kind::integer, x);
+}
+
+}  // namespace
+
+// Sizes.
+
+Item import_size(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  if (has_argument(call, "dim") && call.has("dim")) {
+    int64_t axis = call.integer("dim");
+    if (axis < 0 || p.rank(x) >= 0) axis = call.axis_of(axis, call.rank(x));
+    return integer_item(p, p.shape_of(x, axis, axis + 1));
+  }
+  Items sizes;
+  for (int64_t i = 0; i < call.rank(x); ++i) sizes.push_back(integer_item(p, p.shape_of(x, i, i + 1)));
+  return Item::list(std::move(sizes));
+}
+Item import_dim(Call& call, Parts&) { return Item::integer(call.rank(call.x("self"))); }
+Item import_numel(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  if (const auto shape = p.shape(x)) return Item::integer(Shape(*shape).elements());
+  return Item::symbol(Kind::integer, p.reshape(p.op("Size", {x}), Ints{1}));
+}
+Item import_shape_tensor(Call& call, Parts& p) { return p.shape_of(call.x("self")); }
+Item import_stride(Call& call, Parts& p) {
+  const auto shape = p.shape(call.x("self"));
+  if (!shape) call.refuse("strides of a tensor of unknown shape");
+  Ints strides(shape->size(), 1);
+  for (size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * (*shape)[i];
+  if (call.has("dim")) return Item::integer(strides[static_cast<size_t>(call.axis("dim", static_cast<int64_t>(strides.size())))]);
+  Items items;
+  for (int64_t stride : strides) items.push_back(Item::integer(stride));
+  return Item::list(std::move(items));
+}
+
+// Another shape for the same elements.
+
+Item import_view(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  if (has_argument(call, "dtype")) call.refuse("the bits of a tensor seen as another dtype are not supported");
+  const Items& wanted = call.items("shape");
+  // A size that is the input's own at this place is left to it: 0, so that one -1 is enough where sizes are open.
+  bool known = true;
+  Ints sizes;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Item& item = wanted[i];
+    if (item.is_known()) {
+      sizes.push_back(item.integer());
+      continue;
+    }
+    const Node* maker = item.symbol() ? item.symbol()->producer() : nullptr;
+    const bool own = maker && maker->op() == "Shape" && maker->input(0) == x.value() && maker->attributes.get<int64_t>("start") &&
+                     *maker->attributes.get<int64_t>("start") == static_cast<int64_t>(i);
+    const bool own_first = maker && maker->op() == "Shape" && maker->input(0) == x.value() && i == 0 && !maker->attributes.find("start");
+    if (own || own_first) {
+      sizes.push_back(0);
+    } else {
+      known = false;
+    }
+  }
+  const auto shape = p.shape(x);
+  if (known && std::none_of(wanted.begin(), wanted.end(), [](const Item& item) { return item.is_known() && item.integer() == 0; })) {
+    if (shape && std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) {  // a -1 is known then
+      int64_t product = 1;
+      for (int64_t size : sizes) product *= std::max<int64_t>(size, 1);
+      const int64_t elements = Shape(*shape).elements();
+      for (int64_t& size : sizes)
+        if (size == -1 && product > 0 && elements % product == 0) size = elements / product;
+      return p.reshape(x, sizes);
+    }
+    if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) return p.reshape(x, sizes);
+    return p.op("Reshape", {x, p.constant(sizes)});
+  }
+  return p.reshape(x, call.vector(wanted));
+}
+Item import_view_as(Call& call, Parts& p) { return p.reshape(call.x("self"), p.shape_of(call.x("other"))); }
+Item import_flatten(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t start = call.integer("start_dim"), end = call.integer("end_dim");
+  if (p.rank(x) < 0 && start >= 0 && end == -1) {
+    if (start == 0) return p.vector(x);
+    if (start == 1) return p.op("Flatten", {x}, {{"axis", int64_t{1}}});
+  }
+  const int64_t rank = call.rank(x);
+  if (rank == 0) return p.reshape(x, Ints{1});
+  const int64_t first = call.axis_of(start, rank), last = call.axis_of(end, rank);
+  if (last < first) call.fail("dimensions {} to {} are flattened", start, end);
+  if (first == last) return x;
+  if (first == 1 && last == rank - 1) return p.op("Flatten", {x}, {{"axis", int64_t{1}}});
+  Exprs parts;
+  if (first > 0) parts.push_back(p.shape_of(x, 0, first));
+  parts.push_back(p.constant({-1}));
+  if (last + 1 < rank) parts.push_back(p.shape_of(x, last + 1));
+  return p.reshape(x, p.concat(parts, 0));
+}
+Item import_ravel(Call& call, Parts& p) { return p.vector(call.x("self")); }
+Item import_unflatten(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t rank = call.rank(x), axis = call.axis("dim", rank);
+  Exprs parts;
+  if (axis > 0) parts.push_back(p.shape_of(x, 0, axis));
+  parts.push_back(call.vector("sizes"));
+  if (axis + 1 < rank) parts.push_back(p.shape_of(x, axis + 1));
+  return p.reshape(x, p.concat(parts, 0));
+}
+Item import_squeeze(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  Ints axes;
+  if (has_argument(call, "dim") && call.has("dim")) {
+    for (int64_t axis : call.ints("dim")) {
+      const int64_t rank = call.rank(x);
+      const int64_t place = call.axis_of(axis, rank);
+      const int64_t size = rank == 0 ? 2 : p.dim(x, place);
+      if (size < 0) call.host.warn(format("{}: a dimension of open size is taken to be 1", call.place));
+      if (size == 1 || size < 0) axes.push_back(place);
+    }
+  } else {
+    const auto shape = p.shape(x);
+    if (!shape) {
+      // Sizes that are open are taken to be more than 1.
+      const int64_t rank = call.rank(x);
+      for (int64_t i = 0; i < rank; ++i)
+        if (p.dim(x, i) == 1) axes.push_back(i);
+      call.host.warn(format("{}: dimensions of open sizes are taken to be more than 1", call.place));
+    } else {
+      for (size_t i = 0; i < shape->size(); ++i)
+        if ((*shape)[i] == 1) axes.push_back(static_cast<int64_t>(i));
+    }
+  }
+  return p.squeeze(x, axes);
+}
+Item import_unsqueeze(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  int64_t axis = call.integer("dim");
+  if (p.rank(x) >= 0) {
+    const int64_t rank = p.rank(x) + 1;
+    if (axis < -rank || axis >= rank) call.fail("dimension {} is added to a tensor of {}", axis, rank - 1);
+    if (axis < 0) axis += rank;
+  }
+  return p.unsqueeze(x, {axis});
+}
+Item import_identity(Call& call, Parts&) { return call.arguments[0]; }
+Item import_clone(Call& call, Parts& p) {
+  const Item& x = call.arguments[0];
+  if (!x.is(Kind::tensor)) return x;
+  Item made = Item::tensor(call.host.expr(x));
+  made.as_tensor().quantization = x.as_tensor().quantization;
+  static_cast<void>(p);
+  return made;
+}
+Item import_as_strided(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const Ints sizes = call.ints("size"), strides = call.ints("stride");
+  const int64_t offset = call.integer("storage_offset", 0);
+  if (sizes.size() != strides.size()) call.fail("it has {} sizes and {} strides", sizes.size(), strides.size());
+  int64_t count = 1;
+  for (int64_t size : sizes) {
+    if (size < 0 || size > 1'000'000) call.refuse("a size of {}", size);
+    count *= size;
+    if (count > 1'000'000) call.refuse("so many strided elements");
+  }
+  call.host.spend(static_cast<size_t>(count) / 16);
+  Ints places(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, place = offset;
+    for (size_t axis = sizes.size(); axis-- > 0;) {
+      place += rest % sizes[axis] * strides[axis];
+      rest /= sizes[axis];
+    }
+    places[static_cast<size_t>(i)] = place;
+  }
+  return p.reshape(p.gather(p.vector(x), p.constant(places), 0), sizes);
+}
+
+// Order of dimensions.
+
+Item import_permute(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  Ints perm = call.ints("dims");
+  const int64_t rank = static_cast<int64_t>(perm.size());
+  call.host.expect_rank(x, {rank});
+  std::vector<bool> seen(perm.size());
+  for (int64_t& axis : perm) {
+    axis = call.axis_of(axis, rank);
+    if (seen[static_cast<size_t>(axis)]) call.fail("dimension {} stands twice", axis);
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return p.transpose(x, perm);
+}
+Item import_transpose(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t rank = call.rank(x);
+  if (rank < 2) return x;
+  const int64_t a = has_argument(call, "dim0") ? call.axis("dim0", rank) : rank - 2,
+                b = has_argument(call, "dim1") ? call.axis("dim1", rank) : rank - 1;
+  Ints perm;
+  for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
+  std::swap(perm[static_cast<size_t>(a)], perm[static_cast<size_t>(b)]);
+  return p.transpose(x, perm);
+}
+Item import_numpy_transpose(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  Ints perm;
+  for (int64_t i = call.rank(x); i-- > 0;) perm.push_back(i);
+  return p.transpose(x, perm);
+}
+Item import_movedim(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t rank = call.rank(x);
+  const Ints from = call.ints("source"), to = call.ints("destination");
+  if (from.size() != to.size()) call.fail("{} dimensions are moved to {} places", from.size(), to.size());
+  Ints perm(static_cast<size_t>(rank), -1);
+  std::vector<bool> taken(static_cast<size_t>(rank));
+  for (size_t i = 0; i < from.size(); ++i) {
+    perm[static_cast<size_t>(call.axis_of(to[i], rank))] = call.axis_of(from[i], rank);
+    taken[static_cast<size_t>(call.axis_of(from[i], rank))] = true;
+  }
+  size_t next = 0;
+  for (int64_t& place : perm) {
+    if (place >= 0) continue;
+    while (next < taken.size() && taken[next]) ++next;
+    if (next == taken.size()) call.fail("a dimension stands twice");
+    place = static_cast<int64_t>(next++);
+  }
+  return p.transpose(x, perm);
+}
+Item import_flip(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  Ints axes = call.rule.target == "lr" ? Ints{1} : call.rule.target == "ud" ? Ints{0} : call.ints("dims");
+  return p.reverse(x, axes);
+}
+Item import_rot90(Call& call, Parts& p) {
+  Expr x = call.x("self");
+  const int64_t rank = call.rank(x), turns = ((call.integer("k") % 4) + 4) % 4;
+  Ints dims = call.ints("dims");
+  if (dims.empty()) dims = {0, 1};
+  if (dims.size() != 2) call.fail("it turns in {} dimensions", dims.size());
+  const int64_t a = call.axis_of(dims[0], rank), b = call.axis_of(dims[1], rank);
+  Ints perm;
+  for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
+  std::swap(perm[static_cast<size_t>(a)], perm[static_cast<size_t>(b)]);
+  if (turns == 2) return p.reverse(x, {a, b});
+  if (turns == 1) return p.transpose(p.reverse(x, {b}), perm);
+  if (turns == 3) return p.reverse(p.transpose(x, perm), {b});
+  return x;
+}
+Item import_roll(Call& call, Parts& p) {
+  Expr x = call.x("self");
+  const Ints shifts = call.ints("shifts"), dims = call.ints("dims");
+  const auto rolled = [&](const Expr& y, int64_t shift, int64_t axis) {
+    const int64_t size = p.dim(y, axis);
+    if (size >= 0) shift = size == 0 ? 0 : ((shift % size) + size) % size;
+    if (shift == 0) return y;
+    return p.concat({p.slice(y, {-shift}, {kEnd}, {axis}), p.slice(y, {0}, {-shift}, {axis})}, axis);
+  };
+  if (dims.empty()) {
+    const Expr flat = rolled(p.vector(x), shifts.at(0), 0);
+    return p.reshape(flat, p.shape_of(x));
+  }
+  if (dims.size() != shifts.size()) call.fail("it has {} shifts for {} dimensions", shifts.size(), dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) x = rolled(x, shifts[i], call.axis_of(dims[i], call.rank(x)));
+  return x;
+}
+
+// Spreading.
+
+Item import_expand(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const Items& wanted = call.items("size");
+  const int64_t rank = p.rank(x);
+  if (rank >= 0 && static_cast<int64_t>(wanted.size()) < rank) call.fail("{} dimensions are spread to {}", rank, wanted.size());
+  // -1 keeps the size: 1 spreads to what is there.
+  Items sizes = wanted;
+  bool changes = rank < 0 || static_cast<int64_t>(wanted.size()) != rank;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i].is_known() && sizes[i].integer() == -1) {
+      sizes[i] = Item::integer(1);
+      continue;
+    }
+    const int64_t place = static_cast<int64_t>(i) - (static_cast<int64_t>(sizes.size()) - rank);
+    const int64_t now = rank >= 0 && place >= 0 ? p.dim(x, place) : -1;
+    if (!sizes[i].is_known() || now != sizes[i].integer()) changes = true;
+  }
+  if (!changes) return x;
+  return p.op("Expand", {x, call.vector(sizes)});
+}
+Item import_expand_as(Call& call, Parts& p) { return p.op("Expand", {call.x("self"), p.shape_of(call.x("other"))}); }
+Item import_repeat(Call& call, Parts& p) {
+  Expr x = call.x("self");
+  const Items& counts = has_argument(call, "dims") ? call.items("dims") : call.items("repeats");
+  Items times = counts;
+  const int64_t rank = call.rank(x);
+  const int64_t more = static_cast<int64_t>(times.size()) - rank;
+  if (more > 0) {
+    Ints axes;
+    for (int64_t i = 0; i < more; ++i) axes.push_back(i);
+    x = p.unsqueeze(x, axes);
+  }
+  for (int64_t i = more; i < 0; ++i) times.insert(times.begin(), Item::integer(1));
+  return p.op("Tile", {x, call.vector(times)});
+}
+Item import_repeat_interleave(Call& call, Parts& p) {
+  Expr x = call.x("self");
+  int64_t axis = 0;
+  if (call.has("dim")) {
+    axis = call.axis("dim", call.rank(x));
+  } else {
+    x = p.vector(x);
+  }
+  if (!call["repeats"].is_known()) {
+    if (!call["repeats"].is(Kind::tensor)) call.refuse("how often it repeats depends on data");
+    const auto counts = p.ints(call.x("repeats"));
+    if (!counts) call.refuse("how often it repeats depends on data");
+    Ints places;
+    for (size_t i = 0; i < counts->size(); ++i) {
+      if ((*counts)[i] < 0 || (*counts)[i] > 1'000'000) call.fail("it repeats {} times", (*counts)[i]);
+      call.host.spend(static_cast<size_t>((*counts)[i]));
+      places.insert(places.end(), static_cast<size_t>((*counts)[i]), static_cast<int64_t>(i));
+    }
+    return p.gather(x, p.constant(places), axis);
+  }
+  const int64_t times = call.integer("repeats"), rank = call.rank(x);
+  const Expr wide = p.unsqueeze(x, {axis + 1});
+  Ints counts(static_cast<size_t>(rank + 1), 1);
+  counts[static_cast<size_t>(axis + 1)] = times;
+  const Expr tiled = p.op("Tile", {wide, p.constant(counts)});
+  Exprs shape;
+  if (axis > 0) shape.push_back(p.shape_of(x, 0, axis));
+  shape.push_back(p.op("Mul", {p.shape_of(x, axis, axis + 1), p.constant({times})}));
+  if (axis + 1 < rank) shape.push_back(p.shape_of(x, axis + 1));
+  return p.reshape(tiled, p.concat(shape, 0));
+}
+Item import_broadcast_tensors(Call& call, Parts& p) {
+  Exprs inputs = call.tensors("tensors");
+  if (inputs.empty()) return Item::list();
+  Expr shape = p.shape_of(inputs[0]);
+  for (size_t i = 1; i < inputs.size(); ++i) shape = p.broadcast_shapes(shape, p.shape_of(inputs[i]));
+  Items made;
+  for (const Expr& x : inputs) made.push_back(Item(p.op("Expand", {x, shape})));
+  return Item::list(std::move(made));
+}
+Item import_meshgrid(Call& call, Parts& p) {
+  Exprs inputs = call.tensors("tensors");
+  const bool swapped = has_argument(call, "indexing") && call.text("indexing") == "xy";
+  if (swapped && inputs.size() > 1) std::swap(inputs[0], inputs[1]);
+  Exprs sizes;
+  for (const Expr& x : inputs) sizes.push_back(p.reshape(p.op("Size", {x}), Ints{1}));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (const int64_t size = p.rank(inputs[i]) == 0 ? 1 : p.dim(inputs[i], 0); size >= 0) sizes[i] = p.constant({size});
+  const Expr shape = p.concat(sizes, 0);
+  Items made;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Ints column(inputs.size(), 1);
+    column[i] = -1;
+    Expr y = p.op("Expand", {p.reshape(inputs[i], column), shape});
+    if (swapped && inputs.size() > 1) {
+      Ints perm;
+      for (size_t k = 0; k < inputs.size(); ++k) perm.push_back(static_cast<int64_t>(k));
+      std::swap(perm[0], perm[1]);
+      y = p.transpose(y, perm);
+    }
+    made.push_back(Item(y));
+  }
+  if (swapped && made.size() > 1) std::swap(made[0], made[1]);
+  return Item::list(std::move(made));
+}
+
+// Parts.
+
+Item import_slice(Call& call, Parts& p) {
+  if (call["self"].is(Kind::list)) return call["self"];
+  const Expr x = call.x("self");
+  int64_t axis = call.integer("dim");
+  if (axis < 0) axis = call.axis_of(axis, call.rank(x));
+  const Item &start = call["start"], &end = call["end"];
+  const int64_t step = call["step"].is_known() ? call.integer("step") : -1;  // -1: not known
+  if (call["step"].is_known() && step < 1) call.fail("a step of {}", step);
+  const auto from = start.is_none() ? std::optional<int64_t>(0) : start.is_known() ? std::optional(start.integer()) : std::nullopt;
+  const auto to = end.is_none() ? std::optional(kEnd) : end.is_known() ? std::optional(end.integer()) : std::nullopt;
+  if (from && to && step > 0) {
+    if (*from == 0 && *to == kEnd && step == 1) return x;
+    const int64_t size = p.dim(x, axis);
+    if (*from == 0 && step == 1 && size >= 0 && *to >= size) return x;
+    return p.slice(x, {*from}, {*to}, {axis}, step == 1 ? Ints{} : Ints{step});
+  }
+  const Expr first = from ? p.constant({*from}) : call.one(start), last = to ? p.constant({*to}) : call.one(end);
+  return p.op("Slice", {x, first, last, p.constant({axis}), call.one(call["step"])});
+}
+Item import_select(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  int64_t axis = call.integer("dim");
+  if (axis < 0) axis = call.axis_of(axis, call.rank(x));
+  const Item& index = call["index"];
+  if (index.is_known()) {
+    const int64_t at = index.integer();
+    if (const int64_t size = p.dim(x, axis); size >= 0 && (at >= size || at < -size))
+      call.fail("place {} of a dimension of {} is taken", at, size);
+    return p.gather(x, p.scalar(static_cast<double>(at), DType::i64), axis);
+  }
+  return p.gather(x, p.reshape(call.one(index), Ints{}), axis);
+}
+Item import_narrow(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t axis = call.axis("dim", call.rank(x));
+  const Item &start = call["start"], &length = call["length"];
+  if (start.is_known() && length.is_known() && start.integer() >= 0)
+    return p.slice(x, {start.integer()}, {start.integer() + length.integer()}, {axis});
+  const Expr from = call.one(start);
+  return p.op("Slice", {x, from, p.op("Add", {from, call.one(length)}), p.constant({axis})});
+}
+Item import_chunk(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
+  int64_t count = call.integer("chunks");
+  if (count < 1) call.fail("{} parts", count);
+  int64_t length = -1;
+  if (size >= 0) {
+    length = std::max<int64_t>((size + count - 1) / count, 1);
+    count = std::max<int64_t>((size + length - 1) / length, 1);
+  }
+  if (count > 100'000) call.refuse("{} parts", count);
+  call.host.spend(static_cast<size_t>(count));
+  if (count == 1) return Item::list({Item(p.slice(x, {0}, {kEnd}, {axis}))});
+  Items parts;
+  if (size < 0 || size % count == 0) {
+    for (const Expr& part : p.ops("Split", {x}, static_cast<size_t>(count), {{"axis", axis}, {"num_outputs", count}}))
+      parts.push_back(Item(part));
+    return Item::list(std::move(parts));
+  }
+  Ints lengths(static_cast<size_t>(count), length);
+  lengths.back() = size - length * (count - 1);
+  for (const Expr& part : p.ops("Split", {x, p.constant(lengths)}, lengths.size(), {{"axis", axis}})) parts.push_back(Item(part));
+  return Item::list(std::move(parts));
+}
+Item import_split(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
+  const std::string_view name = has_argument(call, "split_sizes") ? "split_sizes" : "split_size";
+  Ints lengths;
+  if (call[name].is(Kind::list) || call[name].is(Kind::tuple)) {
+    lengths = call.ints(name);
+  } else {
+    const int64_t length = call.integer(name);
+    if (length < 1) call.fail("parts of {}", length);
+    if (size < 0) {
+      const Expr sequence = p.op("SplitToSequence", {x, p.scalar(static_cast<double>(length), DType::i64)}, {{"axis", axis}});
+      Item made = Item::list();
+      made.as_list().sequence = sequence.value();
+      return made;
+    }
+    for (int64_t at = 0; at < size; at += length) {
+      call.host.spend(1);
+      lengths.push_back(std::min(length, size - at));
+    }
+  }
+  if (lengths.empty()) return Item::list({Item(x)});
+  if (lengths.size() == 1) return Item::list({Item(p.slice(x, {0}, {lengths[0]}, {axis}))});
+  Items parts;
+  for (const Expr& part : p.ops("Split", {x, p.constant(lengths)}, lengths.size(), {{"axis", axis}})) parts.push_back(Item(part));
+  return Item::list(std::move(parts));
+}
+Item import_tensor_split(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
+  if (size < 0) call.refuse("a dimension of open size is split");
+  Ints cuts;
+  if (call["sections"].is(Kind::list)) {
+    cuts = call.ints("sections");
+  } else {
+    const int64_t count = call.integer("sections");
+    if (count < 1 || count > 100'000) call.fail("{} parts", count);
+    int64_t at = 0;
+    for (int64_t i = 0; i + 1 < count; ++i) cuts.push_back(at += size / count + (i < size % count ? 1 : 0));
+  }
+  Items parts;
+  int64_t from = 0;
+  cuts.push_back(size);
+  for (int64_t to : cuts) {
+    parts.push_back(Item(p.slice(x, {from}, {std::max(to, from)}, {axis})));
+    from = to;
+  }
+  return Item::list(std::move(parts));
+}
+Item import_unbind(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
+  if (size < 0) {
+    Item made = Item::list();
+    made.as_list().sequence = p.op("SplitToSequence", {x}, {{"axis", axis}, {"keepdims", int64_t{0}}}).value();
+    return made;
+  }
+  if (size > 100'000) call.refuse("{} parts", size);
+  call.host.spend(static_cast<size_t>(size));
+  Items parts;
+  for (int64_t i = 0; i < size; ++i) parts.push_back(Item(p.gather(x, p.scalar(static_cast<double>(i), DType::i64), axis)));
+  return Item::list(std::move(parts));
+}
+Item import_tensor_item(Call& call, Parts& p) {  // x[i] of a tensor
+  return p.gather(call.x("self"), p.reshape(call.one(call["index"]), Ints{}), 0);
+}
+Item import_diagonal(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t rank = call.rank(x), a = call.axis("dim1", rank), b = call.axis("dim2", rank), offset = call.integer("offset");
+  const int64_t rows = p.dim(x, a), columns = p.dim(x, b);
+  if (rows < 0 || columns < 0) call.refuse("a diagonal of open size");
+  const int64_t length = std::max<int64_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+  Ints perm;
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != a && i != b) perm.push_back(i);
+  perm.insert(perm.end(), {a, b});
+  const Expr turned = p.transpose(x, perm);
+  Ints places;
+  call.host.spend(static_cast<size_t>(length));
+  for (int64_t i = 0; i < length; ++i) places.push_back((offset >= 0 ? i : i - offset) * columns + (offset >= 0 ? i + offset : i));
+  Exprs shape;
+  if (rank > 2) shape.push_back(p.shape_of(turned, 0, rank - 2));
+  shape.push_back(p.constant({rows * columns}));
+  return p.gather(p.reshape(turned, p.concat(shape, 0)), p.constant(places), rank - 2);
+}
+Item import_trilu(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const bool truth = p.dtype(x) == DType::boolean;
+  const Expr y = p.op("Trilu", {truth ? p.cast(x, DType::u8) : x, p.scalar(static_cast<double>(call.integer("diagonal")), DType::i64)},
+                      {{"upper", int64_t{call.rule.target == "upper"}}});
+  return truth ? p.cast(y, DType::boolean) : y;
+}
+Item import_diag(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  if (call.rank(x) != 1 || call.integer("diagonal") != 0) call.refuse("only the main diagonal of a matrix from a vector is supported");
+  return p.matrix_diag(x);
+}
+Item import_diag_embed(Call& call, Parts& p) {
+  if (call.integer("offset") != 0 || call.integer("dim1") != -2 || call.integer("dim2") != -1)
+    call.refuse("another diagonal is not supported");
+  return p.matrix_diag(call.x("self"));
+}
+Item import_unfold_dimension(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t rank = call.rank(x), axis = call.axis("dimension", rank), size = call.integer("size"), step = call.integer("step");
+  if (size < 0 || step < 1) call.fail("windows of {} every {}", size, step);
+  // Where windows begin, and what lies in them.
+  const int64_t length = p.dim(x, axis);
+  Expr places;
+  if (length >= 0) {
+    if (length < size) call.fail("windows of {} in a dimension of {}", size, length);
+    const int64_t count = (length - size) / step + 1;
+    call.host.spend(static_cast<size_t>(count * size));
+    Ints all;
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t k = 0; k < size; ++k) all.push_back(i * step + k);
+    places = p.reshape(p.constant(all), {count, size});
+  } else {
+    const Expr last = p.op("Sub", {p.reshape(p.shape_of(x, axis, axis + 1), Ints{}), p.scalar(static_cast<double>(size - 1), DType::i64)});
+    const Expr begins = p.op("Range", {p.scalar(0, DType::i64), last, p.scalar(static_cast<double>(step), DType::i64)});
+    Ints inner;
+    for (int64_t k = 0; k < size; ++k) inner.push_back(k);
+    places = p.op("Add", {p.unsqueeze(begins, {1}), p.constant(inner)});
+  }
+  const Expr y = p.gather(x, places, axis);  // [..., windows, size, ...]
+  Ints perm;
+  for (int64_t i = 0; i < rank + 1; ++i)
+    if (i != axis + 1) perm.push_back(i);
+  perm.push_back(axis + 1);
+  return p.transpose(y, perm);
+}
+
+// Joining.
+
+Item import_cat(Call& call, Parts& p) {
+  const Item& list = call["tensors"];
+  if (list.is(Kind::list) && list.as_list().sequence)
+    return p.op("ConcatFromSequence", {p.builder().wrap(list.as_list().sequence)},
+                {{"axis", call.integer("dim")}, {"new_axis", int64_t{0}}});
+  Exprs inputs = call.tensors("tensors");
+  // Vectors without elements are left out, as PyTorch does.
+  std::erase_if(inputs, [&](const Expr& x) { return inputs.size() > 1 && p.rank(x) == 1 && p.dim(x, 0) == 0; });
+  if (inputs.empty()) call.fail("nothing is joined");
+  DType type = p.dtype(inputs[0]);
+  for (const Expr& x : inputs) type = joined(type, p.dtype(x));
+  for (Expr& x : inputs) x = p.cast(x, type);
+  return p.concat(inputs, call.integer("dim"));
+}
+Item import_stack(Call& call, Parts& p) {
+  const Item& list = call["tensors"];
+  const int64_t axis = call.integer("dim");
+  if (list.is(Kind::list) && list.as_list().sequence)
+    return p.op("ConcatFromSequence", {p.builder().wrap(list.as_list().sequence)}, {{"axis", axis}, {"new_axis", int64_t{1}}});
+  Exprs inputs = call.tensors("tensors");
+  if (inputs.empty()) call.fail("nothing is joined");
+  for (Expr& x : inputs) x = p.unsqueeze(p.cast(x, p.dtype(inputs[0])), {axis});
+  if (axis >= 0 || p.rank(inputs[0]) >= 0) return p.concat(inputs, axis);
+  return p.concat(inputs, axis);
+}
+Item import_hstack(Call& call, Parts& p) {
+  Exprs inputs = call.tensors("tensors");
+  if (inputs.empty()) call.fail("nothing is joined");
+  const std::string_view what = call.rule.target;
+  int64_t axis = what == "v" ? 0 : 1;
+  for (Expr& x : inputs) {
+    const int64_t rank = call.rank(x);
+    if (rank == 0) x = p.reshape(x, Ints{1});
+    if (what == "h" && rank <= 1) axis = 0;
+    if (what == "v" && rank <= 1) x = p.unsqueeze(x, {0});
+    if (what == "d" && rank <= 1) x = p.unsqueeze(p.unsqueeze(x, {0}), {2});
+    if (what == "d" && rank == 2) x = p.unsqueeze(x, {2});
+    if (what == "c" && rank <= 1) x = p.unsqueeze(x, {1});
+  }
+  if (what == "d") axis = 2;
+  return p.concat(inputs, axis);
+}
+
+// Tensors that are made.
+
+namespace {
+
+Item made_full(Call& call, Parts& p, const Expr& shape, const Item& value, DType type) {
+  if (value.is_known() && std::isfinite(value.real())) return p.fill(shape, value.real(), type);
+  return p.op("Expand", {p.cast(call.tensor(value), type), shape});
+}
+DType wanted_type(Call& call, DType fallback) { return has_argument(call, "dtype") ? call.type("dtype", fallback) : fallback; }
+Item constant_value(const Call& call) { return Item::real(call.rule.target == "1" ? 1 : 0); }
+
+}  // namespace
+
+Item import_full(Call& call, Parts& p) {
+  const Item value = has_argument(call, "fill_value") ? call["fill_value"] : constant_value(call);
+  DType type = DType::f32;
+  if (has_argument(call, "fill_value") && call.host.version() >= 5)
+    type = value.is(Kind::boolean) ? DType::boolean : value.is(Kind::integer) ? DType::i64 : DType::f32;
+  return made_full(call, p, call.vector("size"), value, wanted_type(call, type));
+}
+Item import_full_like(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const Item value = has_argument(call, "fill_value") ? call["fill_value"] : constant_value(call);
+  return made_full(call, p, p.shape_of(x), value, wanted_type(call, p.dtype(x)));
+}
+Item import_new_full(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const Item value = has_argument(call, "fill_value") ? call["fill_value"] : constant_value(call);
+  return made_full(call, p, call.vector("size"), value, wanted_type(call, p.dtype(x)));
+}
+Item import_fill_in_place(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const Item value = has_argument(call, "value") ? call["value"] : Item::real(0);
+  const Expr filled = call.host.expr(call.host.keep(made_full(call, p, p.shape_of(x), value, p.dtype(x))));
+  call.host.write(call["self"].tensor_object(), filled);
+  return call["self"];
+}
+Item import_copy_in_place(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  Expr y = p.cast(call.x("src"), p.dtype(x));
+  const auto from = p.shape(y), to = p.shape(x);
+  if (!from || !to || *from != *to) y = p.op("Expand", {y, p.shape_of(x)});
+  call.host.write(call["self"].tensor_object(), y);
+  return call["self"];
+}
+Item import_arange(Call& call, Parts& p) {
+  const Item start = has_argument(call, "start") ? call["start"] : Item::integer(0),
+             step = has_argument(call, "step") ? call["step"] : Item::integer(1);
+  const Item& end = call["end"];
+  const auto real = [&](const Item& item) {
+    return item.is(Kind::real) || (item.is(Kind::tensor) && is_floating(p.dtype(call.host.expr(item))));
+  };
+  const bool floats = real(start) || real(end) || real(step);
+  const DType type = wanted_type(call, floats ? DType::f32 : DType::i64), inner = floats ? DType::f32 : DType::i64;
+  if (start.is_known() && end.is_known() && step.is_known() && !floats) {
+    const int64_t a = start.integer(), b = end.integer(), s = step.integer();
+    if (s == 0 || (b - a) / s > 1'000'000) call.fail("numbers from {} to {} by {}", a, b, s);
+    Ints all;
+    for (int64_t i = a; s > 0 ? i < b : i > b; i += s) all.push_back(i);
+    call.host.spend(all.size() / 16);
+    return p.cast(p.constant(all), type);
+  }
+  const auto as = [&](const Item& item) { return p.reshape(p.cast(call.tensor(item), inner), Ints{}); };
+  return p.cast(p.op("Range", {as(start), as(end), as(step)}), type);
+}
+Item import_linspace(Call& call, Parts& p) {
+  const double start = call.real("start"), end = call.real("end");
+  const int64_t steps = call.integer("steps", 100);
+  if (steps < 0 || steps > 1'000'000) call.fail("{} steps", steps);
+  std::vector<double> values;
+  for (int64_t i = 0; i < steps; ++i)
+    values.push_back(steps == 1 ? start : start + (end - start) * static_cast<double>(i) / static_cast<double>(steps - 1));
+  if (call.rule.target == "log")
+    for (double& value : values) value = std::pow(call.real("base"), value);
+  return p.cast(p.reals({steps}, values), wanted_type(call, DType::f32));
+}
+Item import_eye(Call& call, Parts& p) {
+  const int64_t rows = call.integer("n"), columns = has_argument(call, "m") ? call.integer("m") : rows;
+  if (rows < 0 || columns < 0 || rows > 65536 || columns > 65536) call.fail("a matrix of {} x {}", rows, columns);
+  const DType type = wanted_type(call, DType::f32);
+  return p.op("EyeLike", {p.fill(p.constant({rows, columns}), 0, DType::f32)}, {{"dtype", static_cast<int64_t>(type)}});
+}
+Item import_window(Call& call, Parts& p) {
+  const int64_t length = call.integer("window_length");
+  if (length < 0 || length > 1'000'000) call.fail("a window of {}", length);
+  const bool periodic = !has_argument(call, "periodic") || call.flag("periodic");
+  const double n = static_cast<double>(periodic ? length : std::max<int64_t>(length - 1, 1));
+  std::vector<double> values;
+  for (int64_t i = 0; i < length; ++i) {
+    const double turn = 2 * 3.14159265358979323846 * static_cast<double>(i) / n;
+    values.push_back(call.rule.target == "hann"      ? 0.5 - 0.5 * std::cos(turn)
+                     : call.rule.target == "hamming" ? 0.54 - 0.46 * std::cos(turn)
+                                                     : 0.42 - 0.5 * std::cos(turn) + 0.08 * std::cos(2 * turn));
+  }
+  if (length == 1) values[0] = 1;
+  return p.cast(p.reals({length}, values), wanted_type(call, DType::f32));
+}
+Item import_tril_indices(Call& call, Parts& p) {
+  const int64_t rows = call.integer("row"), columns = call.integer("col"), offset = call.integer("offset");
+  if (rows < 0 || columns < 0 || rows > 4096 || columns > 4096) call.fail("a matrix of {} x {}", rows, columns);
+  Ints first, second;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < columns; ++k)
+      if (call.rule.target == "lower" ? k - i <= offset : k - i >= offset) first.push_back(i), second.push_back(k);
+  const int64_t count = static_cast<int64_t>(first.size());
+  first.insert(first.end(), second.begin(), second.end());
+  return p.reshape(p.constant(first), {2, count});
+}
+Item import_random(Call& call, Parts& p) {
+  const bool like = call.rule.target.ends_with("Like");
+  const Expr model = like ? call.x("self") : p.fill(call.vector("size"), 0, DType::f32);
+  const DType type = wanted_type(call, like ? p.dtype(model) : DType::f32);
+  return p.op(call.rule.target.starts_with("RandomNormal") ? "RandomNormalLike" : "RandomUniformLike", {model},
+              {{"dtype", static_cast<int64_t>(type)}});
+}
+Item import_to(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  DType type = p.dtype(x);
+  if (has_argument(call, "dtype")) type = call.type("dtype", type);
+  if (has_argument(call, "other")) type = p.dtype(call.x("other"));
+  if (type == p.dtype(x)) return call["self"];
+  return p.cast(x, type);
+}
+Item import_cast_to(Call& call, Parts& p) {
+  const DType type = dtype_from_name(call.rule.target);
+  const Expr x = call.x("self");
+  if (type == p.dtype(x)) return call["self"];
+  return p.cast(x, type);
+}
+
+// Gathering, scattering, sorting.
+
+namespace {
+
+Expr indices_of(Call& call, std::string_view name) {
+  const Expr index = call.x(name);
+  call.host.expect_integers(index);
+  return call.p.i64(index);
+}
+
+}  // namespace
+
+Item import_gather(Call& call, Parts& p) {
+  return p.op("GatherElements", {call.x("self"), indices_of(call, "index")}, {{"axis", call.integer("dim")}});
+}
+Item import_index_select(Call& call, Parts& p) {
+  const Expr index = indices_of(call, "index");
+  return p.gather(call.x("self"), p.rank(index) == 0 ? p.reshape(index, Ints{1}) : index, call.integer("dim"));
+}
+Item import_take(Call& call, Parts& p) { return p.gather(p.vector(call.x("self")), indices_of(call, "index"), 0); }
+Item import_scatter(Call& call, Parts& p) {
+  const Expr x = call.x("self"), index = indices_of(call, "index");
+  Expr source;
+  const std::string_view from = has_argument(call, "src") ? "src" : "value";
+  if (call[from].is(Kind::tensor) && p.rank(call.x(from)) > 0) {
+    source = p.cast(call.x(from), p.dtype(x));
+    // Only what the indices name is taken.
+    const int64_t rank = call.rank(index);
+    const auto a = p.shape(source), b = p.shape(index);
+    if (!a || !b || *a != *b)
+      for (int64_t axis = 0; axis < rank; ++axis)
+        source = p.op("Slice", {source, p.constant({0}), p.shape_of(index, axis, axis + 1), p.constant({axis})});
+  } else {
+    source = p.op("Expand", {p.cast(call.x(from), p.dtype(x)), p.shape_of(index)});
+  }
+  Attributes attributes{{"axis", call.integer("dim")}};
+  std::string how(call.rule.target);
+  if (has_argument(call, "reduce")) {
+    const std::string& reduce = call.text("reduce");
+    how = reduce == "sum" || reduce == "add"         ? "add"
+          : reduce == "prod" || reduce == "multiply" ? "mul"
+          : reduce == "amax"                         ? "max"
+          : reduce == "amin"                         ? "min"
+                                                     : "";
+    if (how.empty()) call.refuse("values that meet are joined by \"{}\"", reduce);
+    if (has_argument(call, "include_self") && !call.flag("include_self"))
+      call.refuse("values that are joined without the one that is there");
+  }
+  if (!how.empty()) attributes.set("reduction", how);
+  return p.op("ScatterElements", {x, index, source}, std::move(attributes));
+}
+Item import_index_add(Call& call, Parts& p) {
+  // As scattering of whole slices: the dimension goes to the front.
+  const Expr x = call.x("self"), index = indices_of(call, "index");
+  const std::string_view what = call.rule.target;
+  const int64_t rank = call.rank(x), axis = call.axis("dim", rank);
+  Ints perm = {axis};
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != axis) perm.push_back(i);
+  Ints back(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  const Expr rows = p.transpose(x, perm);
+  Expr source;
+  if (what == "fill") {
+    const Expr shape = rank > 1 ? p.concat({p.shape_of(index), p.shape_of(rows, 1)}, 0) : p.shape_of(index);
+    source = p.op("Expand", {p.cast(call.tensor(call["value"]), p.dtype(x)), shape});
+  } else {
+    source = p.transpose(p.cast(call.x("source"), p.dtype(x)), perm);
+    if (has_argument(call, "alpha") && call.real("alpha") != 1) source = p.op("Mul", {source, scalar_like(call, call.real("alpha"), x)});
+  }
+  Attributes attributes;
+  if (what == "add") attributes.set("reduction", std::string("add"));
+  return p.transpose(p.op("ScatterND", {rows, p.unsqueeze(index, {1}), source}, std::move(attributes)), back);
+}
+namespace {
+
+/// x[i, :, j] with tensors for some dimensions: those go to the front, and what they name comes out.
+struct Indexing {
+  Ints perm;     // dimensions with indices first
+  Expr indices;  // [broadcast..., count]
+  int64_t count = 0, broadcast_rank = 0;
+  int64_t first = 0;  // where the result's dimensions belong
+  bool in_front = false;
+};
+
+Expr nonzero_places(Parts& p, const Expr& mask) { return p.transpose(p.op("NonZero", {mask}), {1, 0}); }
+
+Indexing indexing_of(Call& call, Parts& p, const Expr& x) {
+  const Items& given = call.items("indices");
+  int64_t rank = call.rank(x);
+  Indexing made;
+  Exprs parts;
+  Ints axes;
+  int64_t axis = 0;
+  for (const Item& item : given) {
+    if (item.is_none()) {
+      ++axis;
+      continue;
+    }
+    Expr index = call.tensor(item);
+    if (p.dtype(index) == DType::boolean || p.dtype(index) == DType::u8) {
+      const int64_t dims = call.rank(index);
+      const Expr places = p.op("NonZero", {p.cast(index, DType::boolean)});  // [dims, n]
+      for (int64_t i = 0; i < dims; ++i) {
+        parts.push_back(p.gather(places, p.scalar(static_cast<double>(i), DType::i64), 0));
+        axes.push_back(axis++);
+      }
+      continue;
+    }
+    call.host.expect_integers(index);
+    parts.push_back(p.i64(index));
+    axes.push_back(axis++);
+  }
+  if (parts.empty()) call.refuse("an index without tensors");
+  if (axis > rank) call.fail("{} indices into a tensor of {} dimensions", axis, rank);
+  int64_t broadcast = 0;
+  for (const Expr& part : parts) broadcast = std::max(broadcast, call.rank(part));
+  Expr shape = p.shape_of(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const Expr other = p.shape_of(parts[i]);
+    const auto a = p.ints(shape), b = p.ints(other);
+    if (!(a && b && *a == *b)) shape = p.broadcast_shapes(shape, other);
+  }
+  Exprs columns;
+  for (const Expr& part : parts) {
+    const auto a = p.shape(part), b = p.ints(shape);
+    const Expr spread = parts.size() == 1 || (a && b && *a == *b) ? part : p.op("Expand", {part, shape});
+    columns.push_back(p.unsqueeze(spread, {broadcast}));
+  }
+  made.indices = p.concat(columns, broadcast);
+  made.count = static_cast<int64_t>(parts.size());
+  made.broadcast_rank = broadcast;
+  made.perm = axes;
+  for (int64_t i = 0; i < rank; ++i)
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) made.perm.push_back(i);
+  // Neighbouring indices give their dimensions where they stand, others in front.
+  bool together = true;
+  for (size_t i = 1; i < axes.size(); ++i) together = together && axes[i] == axes[i - 1] + 1;
+  made.first = together ? axes[0] : 0;
+  return made;
+}
+
+}  // namespace
+Item import_index(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const Items& given = call.items("indices");
+  // One tensor of integers alone is a Gather.
+  int64_t only = -1, count = 0;
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!given[i].is_none()) only = static_cast<int64_t>(i), ++count;
+  if (count == 1) {
+    const Expr index = call.tensor(given[static_cast<size_t>(only)]);
+    const DType type = p.dtype(index);
+    if (type != DType::boolean && type != DType::u8) {
+      call.host.expect_integers(index);
+      return p.gather(x, p.i64(index), only);
+    }
+  }
+  const int64_t rank = call.rank(x);
+  const Indexing indexing = indexing_of(call, p, x);
+  Expr y = p.op("GatherND", {p.transpose(x, indexing.perm), indexing.indices});
+  const int64_t rest = rank - indexing.count, front = indexing.broadcast_rank;
+  if (indexing.first == 0 || rest == 0) return y;
+  // [indices..., rest...] -> [rest before, indices..., rest behind]
+  Ints perm;
+  for (int64_t i = 0; i < indexing.first; ++i) perm.push_back(front + i);
+  for (int64_t i = 0; i < front; ++i) perm.push_back(i);
+  for (int64_t i = indexing.first; i < rest; ++i) perm.push_back(front + i);
+  return p.transpose(y, perm);
+}
+Item import_index_put(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t rank = call.rank(x);
+  const Indexing indexing = indexing_of(call, p, x);
+  const Expr rows = p.transpose(x, indexing.perm);
+  Expr values = p.cast(call.x("values"), p.dtype(x));
+  const int64_t rest = rank - indexing.count, front = indexing.broadcast_rank;
+  const Expr wanted = p.concat({p.shape_of(indexing.indices, 0, front), p.shape_of(rows, indexing.count)}, 0);
+  if (indexing.first != 0 && rest != 0) {
+    // Values stand as the result of indexing does: turned to have the indices first.
+    Ints order, back(static_cast<size_t>(front + rest));
+    for (int64_t i = 0; i < indexing.first; ++i) order.push_back(front + i);
+    for (int64_t i = 0; i < front; ++i) order.push_back(i);
+    for (int64_t i = indexing.first; i < rest; ++i) order.push_back(front + i);
+    const Expr shape = p.gather(wanted, p.constant(order), 0);
+    for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    values = p.transpose(p.op("Expand", {values, shape}), back);
+  } else {
+    values = p.op("Expand", {values, wanted});
+  }
+  Attributes attributes;
+  if (call.flag("accumulate")) attributes.set("reduction", std::string("add"));
+  const Expr y = p.op("ScatterND", {rows, indexing.indices, values}, std::move(attributes));
+  Ints back(indexing.perm.size());
+  for (size_t i = 0; i < back.size(); ++i) back[static_cast<size_t>(indexing.perm[i])] = static_cast<int64_t>(i);
+  return p.transpose(y, back);
+}
+Item import_masked_select(Call& call, Parts& p) {
+  const Expr x = call.x("self"), mask = p.cast(call.x("mask"), DType::boolean);
+  const auto a = p.shape(x), b = p.shape(mask);
+  const bool same = a && b && *a == *b;
+  const Expr shape = same ? Expr() : p.broadcast_shapes(p.shape_of(x), p.shape_of(mask));
+  const Expr data = same ? x : p.op("Expand", {x, shape}), chosen = same ? mask : p.op("Expand", {mask, shape});
+  return p.op("Compress", {p.vector(data), p.vector(chosen)}, {{"axis", int64_t{0}}});
+}
+Item import_masked_scatter(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const Expr mask = p.op("Expand", {p.cast(call.x("mask"), DType::boolean), p.shape_of(x)});
+  const Expr places = nonzero_places(p, p.vector(mask));
+  const Expr count = p.shape_of(places, 0, 1);
+  const Expr values = p.op("Slice", {p.vector(p.cast(call.x("source"), p.dtype(x))), p.constant({0}), count, p.constant({0})});
+  return p.reshape(p.op("ScatterND", {p.vector(x), places, values}), p.shape_of(x));
+}
+Item import_nonzero(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const Expr places = p.op("NonZero", {x});
+  if (call.rule.target != "tuple") return p.transpose(places, {1, 0});
+  Items items;
+  for (int64_t i = 0; i < call.rank(x); ++i) items.push_back(Item(p.gather(places, p.scalar(static_cast<double>(i), DType::i64), 0)));
+  return Item::list(std::move(items));
+}
+Item import_topk(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  return p.ops("TopK", {x, call.one(call["k"])}, 2,
+               {{"axis", call.integer("dim")}, {"largest", int64_t{call.flag("largest")}}, {"sorted", int64_t{1}}});
+}
+Item import_sort(Call& call, Parts& p) {
+  Expr x = call.x("self");
+  const DType type = p.dtype(x);
+  if (type == DType::boolean) x = p.cast(x, DType::i32);
+  int64_t axis = call.integer("dim");
+  if (call.rank(x) == 0) return Exprs{x, p.scalar(0, DType::i64)};
+  axis = call.axis_of(axis, call.rank(x));
+  const Exprs both = p.ops("TopK", {x, p.shape_of(x, axis, axis + 1)}, 2,
+                           {{"axis", axis}, {"largest", int64_t{call.flag("descending")}}, {"sorted", int64_t{1}}});
+  if (call.rule.target == "places") return both[1];
+  return Exprs{p.cast(both[0], type), both[1]};
+}
+Item import_msort(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  return p.ops("TopK", {x, p.shape_of(x, 0, 1)}, 2, {{"axis", int64_t{0}}, {"largest", int64_t{0}}, {"sorted", int64_t{1}}})[0];
+}
+Item import_kthvalue(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  const int64_t axis = call.axis("dim", call.rank(x));
+  const int64_t size = p.dim(x, axis);
+  const bool median = call.rule.target == "median";
+  if (median && size < 0) call.refuse("the median of a dimension of open size");
+  const int64_t k = median ? (size + 1) / 2 : call.integer("k");
+  const Exprs both = p.ops("TopK", {x, p.constant({k})}, 2, {{"axis", axis}, {"largest", int64_t{0}}, {"sorted", int64_t{1}}});
+  Exprs results;
+  for (const Expr& each : both) {
+    const Expr last = p.slice(each, {-1}, {kEnd}, {axis});
+    results.push_back(call.flag("keepdim") ? last : p.squeeze(last, {axis}));
+  }
+  return results;
+}
+Item import_median(Call& call, Parts& p) {
+  const Expr x = p.vector(call.x("self"));
+  const int64_t size = p.dim(x, 0);
+  if (size < 1) call.refuse("the median of a tensor of open size");
+  const Exprs both =
+      p.ops("TopK", {x, p.constant({(size + 1) / 2})}, 2, {{"axis", int64_t{0}}, {"largest", int64_t{0}}, {"sorted", int64_t{1}}});
+  return p.reshape(p.slice(both[0], {-1}, {kEnd}, {0}), Ints{});
+}
+Item import_unique(Call& call, Parts& p) {
+  const Expr x = call.x("self");
+  Attributes attributes{{"sorted", int64_t{1}}};
+  if (has_argument(call, "dim") && call.has("dim")) attributes.set("axis", call.integer("dim"));
+  const Exprs all = p.ops("Unique", {x}, 4, std::move(attributes));
+  Exprs results = {all[0]};
+  Expr inverse = all[2];
+  if (!has_argument(call, "dim")) inverse = p.reshape(inverse, p.shape_of(x));
+  results.push_back(inverse);
+  if (has_argument(call, "return_counts")) results.push_back(all[3]);
+  return results;
+}
+Item import_one_hot(Call& call, Parts& p) {
+  const Expr index = indices_of(call, "self");
+  const int64_t classes = call.integer("num_classes");
+  if (classes < 1) call.refuse("a number of classes that only data tell");
+  return p.one_hot(index, p.constant({classes}), p.scalar(1, DType::i64), p.scalar(0, DType::i64), -1);
+}
+Item import_bucketize(Call& call, Parts& p) {
+  // How many boundaries lie below each value.
+  const bool search = call.rule.target == "search";
+  const Expr bounds = call.x(search ? "sorted_sequence" : "boundaries");
+  const Expr x = p.unsqueeze(call.x("self"), {-1});
+  if (call.rank(bounds) != 1) call.refuse("boundaries of several dimensions");
+  const auto [a, b] = promoted(call, Item(bounds), Item(x));
+  const Expr below = p.op(call.flag("right") ? "LessOrEqual" : "Less", {a, b});
+  return p.op("ReduceSum", {p.cast(below, DType::i64), p.constant({-1})}, {{"keepdims", int64_t{0}}});
+}
+Item import_isin(Call& call, Parts& p) {
+  const auto [a, b] = promoted(call, call["elements"], call["test_elements"]);
+  const Expr same = p.op("Equal", {p.unsqueeze(a, {-1}), p.vector(b)});
+  const Expr found = p.cast(p.op("ReduceMax", {p.cast(same, DType::i32), p.constant({-1})}, {{"keepdims", int64_t{0}}}), DType::boolean);
+  return call.flag("invert") ? p.op("Not", {found}) : found;
+}
+
+}  // namespace minnow::torchscript
