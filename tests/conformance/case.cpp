@@ -166,6 +166,7 @@ std::vector<DataSet> read_data(const Case& one, const Graph& graph) {
   for (const Value* output : graph.outputs()) wanted_outputs.push_back(output->name());
   add("in_", input_names, wanted_inputs, set.inputs);
   add("out_", output_names, wanted_outputs, set.outputs);
+  if (graph.inputs().empty()) return {std::move(set)};
   const auto& first = graph.inputs()[0]->type.dims;
   if (graph.states().empty() || !first || set.inputs[0].tensor.shape().rank() != first->size() + 1) return {std::move(set)};
   // A model with states: the first dimension of every array counts the runs, one after the other.

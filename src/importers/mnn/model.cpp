@@ -251,6 +251,12 @@ bool looks_like_model(std::span<const std::byte> bytes) {
     return value;
   };
   if (bytes.size() < 64) return false;
+  // Four letters in this place are another format's name.
+  const auto is_letter = [&](size_t at) {
+    const char c = static_cast<char>(bytes[at]);
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  };
+  if (is_letter(4) && is_letter(5) && is_letter(6) && is_letter(7)) return false;
   const size_t root = u32(0);
   if (root < 8 || root % 4 != 0 || root > 1024 || root + 4 > bytes.size()) return false;
   const int64_t vtable = static_cast<int64_t>(root) - static_cast<int32_t>(u32(root));

@@ -141,7 +141,8 @@ Exprs import_binary(MnnNode& node, Parts& p) {
     case 16:
       return {plain("LessOrEqual")};
     case 17:
-      y = p.floor_mod(a, b);
+      // ONNX's Mod with fmod arrives under this number too.
+      y = node.file.source_kind() == 3 ? p.op("Mod", {a, b}, {{"fmod", int64_t{1}}}) : p.floor_mod(a, b);
       break;
     case 19:
       y = real ? p.op("Mod", {a, b}, {{"fmod", int64_t{1}}}) : plain("Mod");

@@ -225,6 +225,7 @@ Exprs import_deconvolution(MnnNode& node, Parts& p) {
     for (size_t i = 0; known && i < 2; ++i) {
       const int64_t in = p.dim(image.x, static_cast<int64_t>(i) + 2), kernel = i ? kernel_w : kernel_h;
       known = in > 0;
+      if (!known && shaped) node.refuse("an output shape for an image of unknown size is not supported");
       if (!known) break;
       const int64_t surplus = (in - 1) * sliding.strides[i] + (kernel - 1) * sliding.dilations[i] + 1 - size[i];
       pads[i] = sliding.same ? std::max<int64_t>(surplus, 0) / 2 : sliding.pads.empty() ? 0 : sliding.pads[i];
@@ -496,8 +497,7 @@ Expr matmul(MnnNode& node, Parts& p, bool transpose_a, bool transpose_b) {
   }
   if (transpose_a && rank_a != 1) a = p.swap_last(a);
   if (transpose_b && rank_b != 1) b = p.swap_last(b);
-  Expr y = p.op("MatMul", {a, b});
-  if (rank_a == 1 && rank_b == 1) y = p.unsqueeze(y, {0});
+  const Expr y = p.op("MatMul", {a, b});
   return bias ? p.op("Add", {y, bias}) : y;
 }
 
@@ -822,6 +822,10 @@ Exprs import_col2im(MnnNode& node, Parts& p) {
 }
 
 Exprs import_stft(MnnNode& node, Parts& p) {
+  if (node.input_count() == 3) {  // ONNX's: signal, step, window
+    const Expr window = p.vector(node.input(2));
+    return {p.op("STFT", {node.input(0), p.reshape(p.i64(node.input(1)), Ints{}), window, p.reshape(p.shape_of(window), Ints{})})};
+  }
   // n_fft 0, hop_length 1, abs 2: frames of a signal, windowed, as magnitudes or pairs.
   const int64_t length = at_least(node, "n_fft", node.integer(0), 1), hop = at_least(node, "hop_length", node.integer(1), 1);
   Expr x = node.input(0);

@@ -105,10 +105,15 @@ Exprs import_flatten(MnnNode& node, Parts& p) {
 Exprs import_squeeze(MnnNode& node, Parts& p) {
   const Expr x = node.any(0);
   Ints axes = node.list(0);
-  if (axes.empty() && node.has(1)) axes = node.ints(1);
+  const bool given = axes.empty() && node.has(1);
+  if (given && !node.known_ints(1)) {
+    const int64_t rank = p.rank(x), count = p.dim(node.input(1), 0);
+    return {with_rank(p.op("Squeeze", {x, vector_of(node, p, 1)}), rank >= 0 && count >= 0 ? rank - count : -1)};
+  }
+  if (given) axes = node.ints(1);
   if (axes.empty()) {
     const auto shape = p.shape(x);
-    if (!shape) node.refuse("dimensions of 1 cannot be told in a tensor of unknown shape");
+    if (!shape) return {p.op("Squeeze", {x})};
     for (size_t i = 0; i < shape->size(); ++i)
       if ((*shape)[i] == 1) axes.push_back(static_cast<int64_t>(i));
   }
@@ -121,7 +126,12 @@ Exprs import_squeeze(MnnNode& node, Parts& p) {
 
 Exprs import_unsqueeze(MnnNode& node, Parts& p) {
   Ints axes = node.list(0);
-  if (axes.empty() && node.has(1)) axes = node.ints(1);
+  const bool given = axes.empty() && node.has(1);
+  if (given && !node.known_ints(1)) {
+    const int64_t rank = p.rank(node.any(0)), count = p.dim(node.input(1), 0);
+    return {with_rank(p.op("Unsqueeze", {node.any(0), vector_of(node, p, 1)}), rank >= 0 && count >= 0 ? rank + count : -1)};
+  }
+  if (given) axes = node.ints(1);
   return {p.unsqueeze(node.any(0), axes)};
 }
 
@@ -131,8 +141,10 @@ Exprs import_expand_dims(MnnNode& node, Parts& p) {
 }
 
 Exprs import_permute(MnnNode& node, Parts& p) {
-  const Ints perm = node.list(0);
+  Ints perm = node.list(0);
   const int64_t rank = node.rank(0);
+  if (perm.empty())
+    for (int64_t i = rank; i-- > 0;) perm.push_back(i);
   if (static_cast<int64_t>(perm.size()) != rank) node.fail("an order of {} dimensions does not fit {}", perm.size(), rank);
   return {p.transpose(node.any(0), perm)};
 }
@@ -148,7 +160,11 @@ Exprs import_concat(MnnNode& node, Parts& p) {
     parts.push_back(x);
   }
   if (parts.empty()) return {node.input(0)};
-  return {p.concat(parts, node.integer(0))};
+  // Beside vectors of sizes MNN takes matrices of one row for vectors.
+  const bool vectors = std::any_of(parts.begin(), parts.end(), [&](const Expr& x) { return p.rank(x) == 1; });
+  for (Expr& x : parts)
+    if (vectors && p.rank(x) > 1) x = p.vector(x);
+  return {p.concat(parts, vectors ? 0 : node.integer(0))};
 }
 
 Exprs import_pack(MnnNode& node, Parts& p) {
@@ -169,7 +185,7 @@ Exprs import_unpack(MnnNode& node, Parts& p) {
 
 Exprs import_slice(MnnNode& node, Parts& p) {
   const Expr x = node.any(0);
-  const int64_t axis = node.axis(node.integer(0), node.rank(0)), kind = node.integer<int8_t>(2);
+  const int64_t axis = p.rank(x) < 0 ? node.integer(0) : node.axis(node.integer(0), p.rank(x)), kind = node.integer<int8_t>(2);
   const size_t outputs = node.output_count();
   if (outputs == 0) node.fail("has no outputs");
   Ints points = node.list(1);
@@ -236,17 +252,18 @@ Exprs import_slice_tf(MnnNode& node, Parts& p) {
     for (size_t i = 0; i < begin->size(); ++i) {
       const int64_t from = (*begin)[i], count = (*size)[i];
       if (from == 0 && (count == -1 || count == p.dim(x, static_cast<int64_t>(i)))) continue;
-      if (from < 0 && count != -1) node.refuse("a place of {} from the end with a size is not supported", -from);
       axes.push_back(static_cast<int64_t>(i));
       starts.push_back(from);
-      ends.push_back(count == -1 ? kEnd : from + count);
+      ends.push_back(count == -1 || (from < 0 && from + count == 0) ? kEnd : from + count);
     }
     return {axes.empty() ? x : p.slice(x, starts, ends, axes)};
   }
   // A size of -1 goes to the end.
   const Expr from = vector_of(node, p, 1), count = vector_of(node, p, 2);
   const Expr to = p.op("Add", {from, count});
-  const Expr end = p.op("Where", {p.op("Less", {count, p.constant({0})}), p.constant({kEnd}), to});
+  // From the end, a place and a size that reach it together give 0.
+  const Expr reaches = p.op("And", {p.op("Less", {from, p.constant({0})}), p.op("Equal", {to, p.constant({0})})});
+  const Expr end = p.op("Where", {p.op("Or", {p.op("Less", {count, p.constant({0})}), reaches}), p.constant({kEnd}), to});
   return {with_rank(p.op("Slice", {x, from, end}), rank)};
 }
 
@@ -468,9 +485,9 @@ Exprs import_top_k(MnnNode& node, Parts& p) {
 }
 
 Exprs import_unique(MnnNode& node, Parts& p) {
-  // Values, then with two outputs where each came from; else first places, places, counts. MNN sorts nothing.
+  // Sorted values, then with two outputs where each came from; else first places, places, counts.
   const size_t outputs = node.output_count();
-  Exprs all = p.ops("Unique", {p.vector(node.input(0))}, 4, {{"sorted", int64_t{0}}});
+  Exprs all = p.ops("Unique", {p.vector(node.input(0))}, 4);
   if (outputs == 2) return {all[0], p.cast(all[2], DType::i32)};
   for (size_t i = 1; i < all.size(); ++i) all[i] = p.cast(all[i], DType::i32);
   all.resize(std::min<size_t>(outputs, all.size()));

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// What MNN files say that cases of the conformance runner cannot show: names, open sizes, errors, weights in another file.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "importers/formats.h"
+#include "importers/mnn/mnn_node.h"
+#include "support/flat_writer.h"
+#include "support/paths.h"
+
+namespace minnow {
+namespace {
+
+using test::FlatWriter;
+
+std::string seed(const std::string& name) {
+  std::ifstream file(test::source_dir() / "tests/fuzz/seeds/mnn_reader_fuzz" / (name + ".mnn"), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::unique_ptr<Graph> import(const std::string& bytes) {
+  ImportOptions options;
+  options.source = "net.mnn";
+  options.warn = [](std::string_view) {};
+  return import_mnn(std::as_bytes(std::span(bytes.data(), bytes.size())), nullptr, options);
+}
+
+std::string error_of(const std::string& bytes) {
+  try {
+    import(bytes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// One operator in a model of its own.
+struct Op {
+  int32_t type;
+  std::string name;
+  std::vector<int32_t> inputs, outputs;
+  uint8_t kind = 0;
+  std::function<size_t(FlatWriter&)> parameter = {};
+};
+
+std::string model(const std::vector<Op>& ops, const std::vector<std::string>& tensors) {
+  FlatWriter w;
+  std::vector<size_t> tables;
+  for (const Op& op : ops) {
+    const size_t parameter = op.parameter ? op.parameter(w) : 0, inputs = w.numbers(op.inputs), outputs = w.numbers(op.outputs),
+                 name = w.text(op.name);
+    FlatWriter::Table table;
+    table.offset(0, inputs).offset(3, name).offset(4, outputs).number(5, op.type);
+    if (op.kind) table.number(1, op.kind);
+    if (parameter) table.offset(2, parameter);
+    tables.push_back(w.table(table));
+  }
+  const size_t list = w.offsets(tables);
+  std::vector<size_t> names;
+  for (const std::string& tensor : tensors) names.push_back(w.text(tensor));
+  const size_t tensor_names = w.offsets(names);
+  return w.finish(w.table(FlatWriter::Table().offset(3, list).offset(7, tensor_names)));
+}
+
+Op input(int32_t tensor, const std::vector<int32_t>& dims) {
+  return {34, "x", {}, {tensor}, mnn::kInput, [dims](FlatWriter& w) {
+            const size_t list = w.numbers(dims);
+            return w.table(FlatWriter::Table().offset(0, list).number(1, int32_t{1}).number(2, int8_t{0}));
+          }};
+}
+
+TEST(MnnImporter, names_are_those_of_the_file) {
+  const auto graph = import(model({input(0, {2, 3}), {81, "act", {0}, {1}}}, {"data", "prob"}));
+  ASSERT_EQ(graph->inputs().size(), 1u);
+  EXPECT_EQ(graph->inputs()[0]->name(), "data");
+  ASSERT_EQ(graph->outputs().size(), 1u);
+  EXPECT_EQ(graph->outputs()[0]->name(), "prob");
+}
+
+TEST(MnnImporter, sizes_that_the_engine_lets_its_users_change_stay_open) {
+  const auto graph = import(seed("caffe_mtcnn_det1"));
+  const auto& dims = *graph->inputs()[0]->type.dims;
+  EXPECT_EQ(dims[0].symbol, "batch");
+  EXPECT_EQ(dims[1].size, 3);
+  EXPECT_EQ(dims[2].symbol, "height");
+  EXPECT_EQ(dims[3].symbol, "width");
+  EXPECT_EQ(graph->metadata.properties.at("shape.data"), "1x3x12x12");
+}
+
+TEST(MnnImporter, sizes_that_a_product_is_tied_to_stay_as_they_are) {
+  const auto graph = import(seed("weights_8bit"));
+  const auto& dims = *graph->inputs()[0]->type.dims;
+  EXPECT_EQ(dims[2].size, 8);
+  EXPECT_EQ(dims[3].size, 8);
+}
+
+TEST(MnnImporter, all_operators_that_are_missing_are_named_with_their_nodes) {
+  const std::string error =
+      error_of(model({input(0, {2, 3}), {153, "svd", {0}, {1}}, {3, "text", {1}, {2}}, {3, "more", {2}, {3}}}, {"x", "a", "b", "c"}));
+  EXPECT_EQ(error, "net.mnn: operators are not supported: AsString (nodes \"text\", \"more\"); Svd (node \"svd\")");
+}
+
+TEST(MnnImporter, extra_operators_are_called_by_their_own_type) {
+  const Op extra{512, "mine", {0}, {1}, mnn::kExtra, [](FlatWriter& w) {
+                   const size_t type = w.text("SuperOp");
+                   return w.table(FlatWriter::Table().offset(0, type));
+                 }};
+  EXPECT_EQ(error_of(model({input(0, {2, 3}), extra}, {"x", "y"})), "net.mnn: an operator is not supported: SuperOp (node \"mine\")");
+}
+
+TEST(MnnImporter, an_error_names_file_node_and_operator) {
+  const Op permute{46, "turn", {0}, {1}, mnn::kPermute, [](FlatWriter& w) {
+                     const size_t dims = w.numbers(std::vector<int32_t>{1, 0, 2});
+                     return w.table(FlatWriter::Table().offset(0, dims));
+                   }};
+  EXPECT_EQ(error_of(model({input(0, {2, 3}), permute}, {"x", "y"})),
+            "net.mnn: node \"turn\" (Permute): an order of 3 dimensions does not fit 2");
+}
+
+TEST(MnnImporter, a_tensor_that_nothing_makes_is_an_error) {
+  EXPECT_EQ(error_of(model({input(0, {2, 3}), {81, "act", {2}, {1}}}, {"x", "y", "ghost"})),
+            "net.mnn: node \"act\" (Sigmoid): input 0 (\"ghost\") is used, but nothing before it makes it");
+}
+
+TEST(MnnImporter, a_loop_that_contains_itself_is_an_error) {
+  // A subgraph whose only operator is a While over that subgraph.
+  FlatWriter w;
+  const auto loop = [&] {
+    const size_t body = w.text("body"), parameter = w.table(FlatWriter::Table().offset(1, body));
+    const size_t inputs = w.numbers(std::vector<int32_t>{0, 1, 2}), outputs = w.numbers(std::vector<int32_t>{3}), name = w.text("again");
+    return w.table(FlatWriter::Table()
+                       .offset(0, inputs)
+                       .number(1, uint8_t{mnn::kWhile})
+                       .offset(2, parameter)
+                       .offset(3, name)
+                       .offset(4, outputs)
+                       .number(5, int32_t{600}));
+  };
+  const auto names = [&] {
+    std::vector<size_t> all;
+    for (const char* name : {"count", "go", "x", "y"}) all.push_back(w.text(name));
+    return w.offsets(all);
+  };
+  const size_t inner = loop(), inner_list = w.offsets({inner}), inner_names = names(), graph_name = w.text("body");
+  const size_t inputs = w.numbers(std::vector<int32_t>{0, 1, 2}), outputs = w.numbers(std::vector<int32_t>{1, 3});
+  const size_t graph =
+      w.table(FlatWriter::Table().offset(0, graph_name).offset(1, inputs).offset(2, outputs).offset(3, inner_names).offset(4, inner_list));
+  const size_t graphs = w.offsets({graph});
+  std::vector<size_t> ops;
+  for (int32_t i = 0; i < 3; ++i) {
+    const size_t made = w.numbers(std::vector<int32_t>{i}), dims = w.numbers(std::vector<int32_t>{});
+    const size_t parameter = w.table(FlatWriter::Table().offset(0, dims).number(1, int32_t{3}).number(2, int8_t{0}));
+    ops.push_back(w.table(FlatWriter::Table().number(1, uint8_t{mnn::kInput}).offset(2, parameter).offset(4, made).number(5, int32_t{34})));
+  }
+  ops.push_back(loop());
+  const size_t list = w.offsets(ops), tensor_names = names();
+  const std::string error = error_of(w.finish(w.table(FlatWriter::Table().offset(3, list).offset(7, tensor_names).offset(10, graphs))));
+  EXPECT_NE(error.find("subgraphs are nested more than 32 deep"), std::string::npos) << error;
+}
+
+TEST(MnnImporter, files_of_other_kinds_are_not_recognized) {
+  const auto recognized = [](const std::string& bytes) { return looks_like_mnn(std::as_bytes(std::span(bytes.data(), bytes.size()))); };
+  EXPECT_TRUE(recognized(seed("loop")));
+  EXPECT_FALSE(recognized(""));
+  EXPECT_FALSE(recognized(std::string(4096, '\0')));
+  EXPECT_FALSE(recognized(std::string(4096, '\x10')));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_dir() / "tests/fuzz/seeds")) {
+    if (!entry.is_regular_file() || entry.path().extension() == ".mnn") continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    EXPECT_FALSE(recognized({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()})) << entry.path();
+  }
+}
+
+TEST(MnnImporter, every_rule_has_a_number_and_a_name_of_its_own) {
+  const auto rules = mnn::all_rules();
+  for (size_t i = 1; i < rules.size(); ++i) {
+    EXPECT_LE(rules[i - 1].type, rules[i].type) << rules[i].name;
+    EXPECT_NE(rules[i - 1].name, rules[i].name);
+    EXPECT_TRUE(rules[i].build);
+  }
+}
+
+}  // namespace
+}  // namespace minnow
