@@ -28,8 +28,8 @@ struct ConvertOptions {
   /// then has to be given; others are constants.
   std::vector<std::string> keep_inputs;
   std::vector<std::string> labels;  // of classes, kept in the model
-  /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, or, where the graph quantizes,
-  /// beyond what a change of 1e-4 in the numbers that it rounds makes of its outputs.
+  /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, with the pass that made it so. Where
+  /// the graph quantizes, numbers may differ by 1e-4 before they are rounded.
   bool verify = false;
   /// Told what each pass changed: "conv_batch_norm: 20 changes".
   std::function<void(std::string_view line)> dump_passes;

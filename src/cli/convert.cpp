@@ -95,8 +95,8 @@ void add_convert(CLI::App& app) {
   command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model");
   command->add_flag(
       "--verify", arguments->verify,
-      "run it before and after optimization and fail where the results differ by more than 1e-4 (in a quantized graph: by more "
-      "than such a change of what is rounded makes)");
+      "run it before and after optimization and fail, naming the pass, where results differ by more than 1e-4 (in a quantized graph: "
+      "where numbers do before they are rounded)");
   command->add_flag("--external-data", arguments->external_data, "OUT.onnx: large constants go to a file OUT.onnx.data beside it");
   command->add_option("--opset", arguments->opset, "OUT.onnx: the operator set that it is written in, 21 to 26 (default 26)");
   command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed");

@@ -12,11 +12,10 @@
 #include "base/sha256.h"
 #include "importers/formats.h"
 #include "importers/read_callback.h"
-#include "ops/evaluate.h"
 #include "ops/infer.h"
-#include "passes/compare.h"
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
+#include "passes/verify.h"
 
 namespace minnow {
 namespace {
@@ -166,28 +165,6 @@ void rename(Graph& graph, const ConvertOptions& options) {
       throw InvalidArgument("{}: two outputs would be named \"{}\"", graph.source, output->name());
 }
 
-/// Compares the graph before and after. Dimensions that are open get the first of some sizes for which the graph as it came can be run:
-/// strides and pools refuse small ones. Batches (symbols at axis 0) are 1.
-void verify_optimization(const OperatorSet& operators, const Graph& before, const Graph& after) {
-  CompareOptions options;
-  for (const auto& input : before.inputs())
-    if (input->type.dims && input->type.dims->size() > 1 && !input->type.dims->front().symbol.empty())
-      options.symbols[input->type.dims->front().symbol] = 1;
-  constexpr int64_t kSizes[] = {1, 16, 32, 64, 224};
-  for (const int64_t size : kSizes) {
-    options.other_dims = size;
-    const std::vector<Datum> inputs = random_inputs(before, options);
-    std::vector<Datum> expected;
-    try {
-      expected = evaluate(operators, before, inputs);
-    } catch (const Error&) {
-      if (size == std::end(kSizes)[-1]) throw;
-      continue;
-    }
-    return compare_graphs(operators, before, after, inputs, expected, options.tolerance);
-  }
-}
-
 Model finish(std::unique_ptr<Graph> graph, const ConvertOptions& options) {
   const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
   fix_shapes(*graph, options);
@@ -203,7 +180,7 @@ Model finish(std::unique_ptr<Graph> graph, const ConvertOptions& options) {
       for (const std::string& detail : report.details) options.dump_passes("  " + detail);
     };
   optimize(*graph, operators, optimize_options);
-  if (before) verify_optimization(operators, *before, *graph);
+  if (before) verify_optimization(operators, *before, *graph, optimize_options);
   return Model::from_graph(std::move(graph), options.operators);
 }
 

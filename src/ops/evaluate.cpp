@@ -45,19 +45,21 @@ class Subgraphs : public SubgraphRunner {
   const Run& run_;
 };
 
-std::vector<Datum> run_graph(const OperatorSet& operators, const Graph& graph, std::span<const Datum> inputs, Environment& environment) {
+std::vector<Datum> run_graph(const OperatorSet& operators, const Graph& graph, std::span<const Datum> inputs, Environment& environment,
+                             const Observer& observer) {
   if (inputs.size() != graph.inputs().size())
     throw InvalidArgument("{}: the graph takes {} inputs, {} are given", graph.source, graph.inputs().size(), inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) environment[graph.inputs()[i].get()] = inputs[i];
   for (const auto& constant : graph.constants()) environment[constant.get()] = Datum(*constant->constant());
   for (const State& state : graph.states()) environment[state.current] = Datum(state.initial);
   const Subgraphs::Run run_subgraph = [&](const Graph& subgraph, std::span<const Datum> arguments) {
-    return run_graph(operators, subgraph, arguments, environment);
+    return run_graph(operators, subgraph, arguments, environment, observer);
   };
   for (const Node& node : graph.nodes()) {
     std::vector<Datum> arguments;
     for (size_t i = 0; i < node.input_count(); ++i) arguments.push_back(node.input(i) ? environment.at(node.input(i)) : Datum());
     std::vector<Datum> results = evaluate(operators, node, arguments, run_subgraph);
+    if (observer) observer(node, arguments, results);
     for (size_t i = 0; i < node.output_count(); ++i)
       if (node.output(i)) environment[node.output(i)] = std::move(results[i]);
   }
@@ -142,9 +144,9 @@ std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std:
   return outputs;
 }
 
-std::vector<Datum> evaluate(const OperatorSet& operators, const Graph& graph, std::span<const Datum> inputs) {
+std::vector<Datum> evaluate(const OperatorSet& operators, const Graph& graph, std::span<const Datum> inputs, const Observer& observer) {
   Environment environment;
-  return run_graph(operators, graph, inputs, environment);
+  return run_graph(operators, graph, inputs, environment, observer);
 }
 
 }  // namespace minnow

@@ -12,7 +12,11 @@ namespace minnow {
 std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs,
                             const std::function<std::vector<Datum>(const Graph&, std::span<const Datum>)>& run_subgraph = {});
 
+/// Sees a node's inputs and outputs (kind none: absent) when it has been computed, in subgraphs too; may put others in place of the
+/// outputs.
+using Observer = std::function<void(const Node& node, std::span<const Datum> inputs, std::span<Datum> outputs)>;
+
 /// Outputs of a graph. States read their initial values.
-std::vector<Datum> evaluate(const OperatorSet& operators, const Graph& graph, std::span<const Datum> inputs);
+std::vector<Datum> evaluate(const OperatorSet& operators, const Graph& graph, std::span<const Datum> inputs, const Observer& observer = {});
 
 }  // namespace minnow

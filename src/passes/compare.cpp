@@ -10,6 +10,7 @@
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
+#include "passes/trail.h"
 
 namespace minnow {
 namespace {
@@ -62,71 +63,23 @@ class RandomSource {
   std::mt19937_64 engine_;
 };
 
-std::vector<double> widened(const Tensor& tensor) {
-  std::vector<double> values(static_cast<size_t>(tensor.elements()));
-  widen(tensor.dtype(), tensor.data(), values.size(), values.data());
-  return values;
-}
-
-struct Difference {
-  double largest = 1, worst = 0;  // magnitude of the first tensor (at least 1), of the difference
-  size_t place = 0;               // of the worst
-  double expected = 0, actual = 0;
-};
-
-Difference difference(const Tensor& before, const Tensor& after) {
-  const std::vector<double> a = widened(before), b = widened(after);
-  Difference found;
-  for (double value : a)
-    if (std::isfinite(value)) found.largest = std::max(found.largest, std::fabs(value));
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    double apart = std::fabs(a[i] - b[i]);
-    if (std::isnan(apart)) apart = std::numeric_limits<double>::infinity();
-    if (apart > found.worst) found.worst = apart, found.place = i, found.expected = a[i], found.actual = b[i];
+bool has_rounding(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (is_rounding(node)) return true;
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute); subgraph && has_rounding(**subgraph)) return true;
   }
-  return found;
+  return false;
 }
 
-bool same_form(const Datum& a, const Datum& b) {
-  if (a.kind != b.kind || a.items.size() != b.items.size()) return false;
-  for (size_t i = 0; i < a.items.size(); ++i)
-    if (!same_form(a.items[i], b.items[i])) return false;
-  return a.kind != Datum::Kind::tensor || (a.tensor.dtype() == b.tensor.dtype() && a.tensor.shape() == b.tensor.shape());
-}
-
-/// `other` is the same output of the graph with changed roundings, in so many forms.
-void compare_data(const std::string& what, const Datum& before, const Datum& after, std::span<const Datum* const> others,
-                  double tolerance) {
-  if (before.kind != after.kind || before.items.size() != after.items.size())
-    throw InvalidModel("{} is of another kind or length after optimization", what);
-  if (before.kind == Datum::Kind::tensor) {
-    const Tensor &a = before.tensor, &b = after.tensor;
-    if (!same_form(before, after))
-      throw InvalidModel("{} is {}{}, after optimization {}{}", what, a.dtype(), a.shape(), b.dtype(), b.shape());
-    const Difference found = difference(a, b);
-    double allowed = tolerance * found.largest;
-    for (const Datum* other : others)
-      if (same_form(before, *other)) allowed = std::max(allowed, difference(a, other->tensor).worst);
-    if (found.worst > allowed)
-      throw InvalidModel("{} differs after optimization: element {} is {} instead of {}, a difference of {} would be allowed", what,
-                         found.place, found.actual, found.expected, allowed);
-  }
-  for (size_t i = 0; i < before.items.size(); ++i) {
-    std::vector<const Datum*> items;
-    for (const Datum* other : others)
-      if (same_form(before, *other)) items.push_back(&other->items[i]);
-    compare_data(format("item {} of {}", i, what), before.items[i], after.items[i], items, tolerance);
-  }
-}
-
-/// Changes every number x that the graph, or a graph within, rounds to an integer by up to `change` of itself: some up and some down, by
-/// the sine of 37 x. (All by one factor would leave what DynamicQuantizeLinear makes of them.) False where there is none.
-bool change_before_rounding(Graph& graph, double change) {
+/// Changes every number x that the graph, or a graph within, rounds by up to `change` of itself: some up and some down, by the sine of 37
+/// x. (All by one factor would leave what DynamicQuantizeLinear makes of them.) Only where `lost` says so of the rounded tensor's name.
+/// False where there is none.
+bool change_before_rounding(Graph& graph, double change, FunctionRef<bool(const std::string&)> lost) {
   bool found = false;
   for_each_graph(graph, [&](Graph& each) {
     for (Node& node : each.nodes()) {
-      if (node.op() != "QuantizeLinear" && node.op() != "DynamicQuantizeLinear" && node.op() != "Round") continue;
+      if (!is_rounding(node) || !node.output(0) || !lost(node.output(0)->name())) continue;
       Value* x = node.input(0);
       if (!x || !is_float(x->type.dtype) || x->type.kind != ValueType::Kind::tensor) continue;
       GraphBuilder builder(each, &node);
@@ -136,6 +89,43 @@ bool change_before_rounding(Graph& graph, double change) {
     }
   });
   return found;
+}
+
+/// `allowed`, `allowed_mean`: what else than the tolerance allows.
+void check_difference(const std::string& what, const Difference& found, double mean_square, double allowed, double allowed_mean) {
+  if (found.worst > allowed)
+    throw InvalidModel("{} differs after optimization: element {} is {} instead of {}, a difference of {} would be allowed", what,
+                       found.place, found.actual, found.expected, allowed);
+  if (mean_square > allowed_mean)
+    throw InvalidModel("{} differs after optimization: by {} in the root of the mean square, {} would be allowed", what, mean_square,
+                       allowed_mean);
+}
+
+/// `others`: the same output of the graph, with changes in what it rounds.
+void compare_data(const std::string& what, const Datum& before, const Datum& after, std::span<const Datum* const> others,
+                  double tolerance) {
+  if (before.kind != after.kind || before.items.size() != after.items.size())
+    throw InvalidModel("{} is of another kind or length after optimization", what);
+  if (before.kind == Datum::Kind::tensor) {
+    const Tensor &a = before.tensor, &b = after.tensor;
+    if (!same_form(before, after))
+      throw InvalidModel("{} is {}{}, after optimization {}{}", what, a.dtype(), a.shape(), b.dtype(), b.shape());
+    const Difference found = difference(a, b);
+    double allowed = tolerance * found.largest, allowed_mean = allowed;
+    for (const Datum* other : others)
+      if (same_form(before, *other)) {
+        const Difference changed = difference(a, other->tensor);
+        allowed = std::max(allowed, changed.worst);
+        allowed_mean = std::max(allowed_mean, changed.mean_square / 2);
+      }
+    check_difference(what, found, found.mean_square, allowed, allowed_mean);
+  }
+  for (size_t i = 0; i < before.items.size(); ++i) {
+    std::vector<const Datum*> items;
+    for (const Datum* other : others)
+      if (same_form(before, *other)) items.push_back(&other->items[i]);
+    compare_data(format("item {} of {}", i, what), before.items[i], after.items[i], items, tolerance);
+  }
 }
 
 bool within(std::span<const Datum> a, std::span<const Datum> b, double tolerance) {
@@ -157,28 +147,75 @@ std::vector<Datum> random_inputs(const Graph& graph, const CompareOptions& optio
   return inputs;
 }
 
-void compare_graphs(const OperatorSet& operators, const Graph& before, const Graph& after, std::span<const Datum> inputs,
-                    std::span<const Datum> expected, double tolerance) {
-  const std::vector<Datum> actual = evaluate(operators, after, inputs);
-  if (expected.size() != actual.size())
-    throw InvalidModel("{}: there are {} outputs, after optimization {}", before.source, expected.size(), actual.size());
-  std::vector<std::vector<Datum>> changed;
-  if (!within(expected, actual, tolerance))
+struct Expectation::Impl {
+  Impl(const OperatorSet& operators, const Graph& graph, std::vector<Datum> inputs, double tolerance)
+      : operators(operators),
+        graph(graph),
+        inputs(std::move(inputs)),
+        tolerance(tolerance),
+        rounds(has_rounding(graph)),
+        trail(operators, tolerance) {
+    outputs = evaluate(operators, graph, this->inputs, rounds ? trail.note() : Observer());
+  }
+
+  /// What the roundings that a walk could not follow may do.
+  struct Change {
+    std::vector<Datum> outputs;
+    Trail::Walk walk;
+  };
+  std::vector<Change> changed_where_lost(const Trail::Walk& walk) const {
+    std::vector<Change> changes;
     for (const double change : {tolerance, -tolerance}) {
-      const std::unique_ptr<Graph> other = before.clone();
-      infer_types(operators, *other);
-      if (change_before_rounding(*other, change)) changed.push_back(evaluate(operators, *other, inputs));
+      const std::unique_ptr<Graph> copy = graph.clone();
+      infer_types(operators, *copy);
+      if (!change_before_rounding(*copy, change, [&](const std::string& name) { return !walk.followed.contains(name); })) continue;
+      changes.emplace_back();
+      changes.back().outputs = evaluate(operators, *copy, inputs, trail.follow(changes.back().walk, &walk));
     }
-  for (size_t i = 0; i < expected.size(); ++i) {
+    return changes;
+  }
+
+  const OperatorSet& operators;
+  const Graph& graph;
+  const std::vector<Datum> inputs;
+  const double tolerance;
+  bool rounds;
+  Trail trail;
+  std::vector<Datum> outputs;
+};
+
+Expectation::Expectation(const OperatorSet& operators, const Graph& graph, std::vector<Datum> inputs, double tolerance)
+    : impl_(std::make_unique<Impl>(operators, graph, std::move(inputs), tolerance)) {}
+Expectation::~Expectation() = default;
+Expectation::Expectation(Expectation&&) noexcept = default;
+
+void Expectation::check(const Graph& other) const {
+  const Impl& is = *impl_;
+  Trail::Walk walk;
+  const std::vector<Datum> actual = evaluate(is.operators, other, is.inputs, is.rounds ? is.trail.follow(walk) : Observer());
+  if (is.outputs.size() != actual.size())
+    throw InvalidModel("{}: there are {} outputs, after optimization {}", is.graph.source, is.outputs.size(), actual.size());
+  std::vector<Impl::Change> changes;
+  if (is.rounds && (!walk.apart.empty() || !within(is.outputs, actual, is.tolerance))) changes = is.changed_where_lost(walk);
+  for (size_t i = 0; i < actual.size(); ++i) {
     std::vector<const Datum*> others;
-    for (const std::vector<Datum>& each : changed) others.push_back(&each[i]);
-    compare_data(format("{}: output \"{}\"", before.source, before.outputs()[i]->name()), expected[i], actual[i], others, tolerance);
+    for (const Impl::Change& change : changes) others.push_back(&change.outputs[i]);
+    compare_data(format("{}: output \"{}\"", is.graph.source, is.graph.outputs()[i]->name()), is.outputs[i], actual[i], others,
+                 is.tolerance);
+  }
+  for (const Trail::Walk::Apart& apart : walk.apart) {
+    double allowed = is.tolerance * apart.worst.largest, allowed_mean = allowed;
+    for (const Impl::Change& change : changes)
+      if (const auto place = change.walk.places.find(apart.name); place != change.walk.places.end()) {
+        allowed = std::max(allowed, change.walk.apart[place->second].worst.worst);
+        allowed_mean = std::max(allowed_mean, change.walk.apart[place->second].mean_square / 2);
+      }
+    check_difference(format("{}: tensor \"{}\"", is.graph.source, apart.name), apart.worst, apart.mean_square, allowed, allowed_mean);
   }
 }
 
 void compare_graphs(const OperatorSet& operators, const Graph& before, const Graph& after, const CompareOptions& options) {
-  const std::vector<Datum> inputs = random_inputs(before, options);
-  compare_graphs(operators, before, after, inputs, evaluate(operators, before, inputs), options.tolerance);
+  Expectation(operators, before, random_inputs(before, options), options.tolerance).check(after);
 }
 
 }  // namespace minnow

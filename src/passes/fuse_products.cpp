@@ -192,6 +192,7 @@ class ProductFuser {
         if (!number) continue;
         parts.attributes.set("alpha", static_cast<float>(parts.alpha() * *number));
         transpose->set_input(0, inner->input(k));
+        transpose->output(0)->rename(transpose->graph().fresh_name(transpose->output(0)->name()));
         remove_dead(*inner);
         return true;
       }

@@ -100,9 +100,11 @@ void run_on_all(const Pass& pass, Graph& graph, PassContext& context) {
   for_each_graph(graph, [&](Graph& each) { pass.run(each, context); });
 }
 
-size_t run_stage(uint8_t stage, Graph& graph, PassContext& context, const OptimizeOptions& options) {
+/// `left`: of OptimizeOptions::most_changes.
+size_t run_stage(uint8_t stage, Graph& graph, PassContext& context, const OptimizeOptions& options, size_t& left) {
   size_t changes = 0;
-  for (const Pass& pass : kPasses) {
+  for (const Pass& pass : options.passes) {
+    if (left == 0) return 0;
     if (!(pass.stages & stage) || (options.level == Optimize::train && !pass.while_training)) continue;
     PassReport report;
     context.changes = 0;
@@ -110,7 +112,9 @@ size_t run_stage(uint8_t stage, Graph& graph, PassContext& context, const Optimi
     const auto start = std::chrono::steady_clock::now();
     run_on_all(pass, graph, context);
     changes += context.changes;
-    if (!options.report || !context.changes) continue;
+    if (!context.changes) continue;
+    --left;
+    if (!options.report) continue;
     report.pass = pass.name;
     report.changes = context.changes;
     report.nodes = count_nodes(graph);
@@ -128,8 +132,9 @@ void optimize(Graph& graph, const OperatorSet& operators, const OptimizeOptions&
   if (options.level == Optimize::none) return;
   PassContext context(operators, options.level);
   Types types(graph, context);
+  size_t left = options.most_changes;
   for (uint8_t stage : {kSimplify, kFuse, kGroup})
-    for (int round = 0; round < kMostRounds && run_stage(stage, graph, context, options); ++round) {}
+    for (int round = 0; round < kMostRounds && run_stage(stage, graph, context, options, left); ++round) {}
   types.finish();
   verify(graph);
 }

@@ -22,6 +22,8 @@ struct PassReport {
 struct OptimizeOptions {
   Optimize level = Optimize::standard;
   std::function<void(const PassReport&)> report;  // called for every pass that changed something
+  std::span<const Pass> passes = all_passes();
+  size_t most_changes = ~size_t{0};  // stops when so many passes changed something, to find the one that did wrong
 };
 
 /// Rewrites the graph and its subgraphs; names of inputs, outputs and states stay. Every value's type is inferred afterwards.

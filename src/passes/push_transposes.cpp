@@ -200,10 +200,10 @@ class Island {
       for (size_t i = 0; i < graph_.states().size(); ++i)
         if (graph_.states()[i].next == &value) graph_.set_state_next(i, old);
     }
+    std::string name = value.name();
+    value.rename(graph_.fresh_name(name));
     if (restored) {
       restored->type = type;
-      std::string name = value.name();
-      value.rename(graph_.fresh_name(name));
       restored->rename(std::move(name));
     }
     value.type = source_type;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary of passes: questions about nodes and values, and changes that keep names, types and the form of the graph right.
+// The vocabulary of passes: questions about nodes and values, and changes that keep names, types and the form of the graph right. A value
+// keeps its name as long as it is the same tensor; what is scaled, shifted or permuted gets another (compare.h relies on it, and so does
+// who asks for a tensor by name).
 #pragma once
 #include <optional>
 

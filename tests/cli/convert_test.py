@@ -79,6 +79,7 @@ class Convert(CommandTest):
                             {"w": weights, "s": scale, "v": (weights * scale).astype(np.float32)})
         error = self.fails("convert", model, "cancel.minnow", "--verify")
         self.assertIn('cancel.onnx: output "y" differs after optimization', error)
+        self.assertIn("the pass that made it so is fold_", error)
         self.assertNotIn("cancel.minnow", self.listing())
 
     def test_passes_are_listed(self):

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/trail.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/numeric.h"
+
+namespace minnow {
+namespace {
+
+/// x + shift, as a tensor of that dtype.
+Tensor shifted(const Tensor& x, double shift) {
+  std::vector<double> values = widened(x);
+  for (double& value : values) value += shift;
+  Tensor made(x.dtype(), x.shape());
+  narrow(x.dtype(), values.data(), values.size(), made.writable().data());
+  return made;
+}
+
+/// What the first output of a node that rounds would be if its numbers were larger by `shift`.
+Tensor rounded(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs, std::span<const Datum> outputs,
+               double shift) {
+  std::vector<Datum> given(inputs.begin(), inputs.end());
+  given[0] = shifted(inputs[0].tensor, shift);
+  if (node.op() != "DynamicQuantizeLinear") return evaluate(operators, node, given)[0].tensor;
+  // With the scale and the zero point that it found.
+  const double scale = widened(outputs[1].tensor)[0], zero = widened(outputs[2].tensor)[0];
+  std::vector<double> y = widened(given[0].tensor);
+  for (double& value : y) value = std::clamp(std::nearbyint(value / scale) + zero, 0.0, 255.0);
+  Tensor made(outputs[0].tensor.dtype(), outputs[0].tensor.shape());
+  narrow(made.dtype(), y.data(), y.size(), made.writable().data());
+  return made;
+}
+
+/// Half the distance of neighbouring numbers at 1, for dtypes in which it is more than the tolerance.
+double rounding_error(DType dtype) { return dtype == DType::f16 ? 0x1p-11 : dtype == DType::bf16 ? 0x1p-8 : 0; }
+
+double largest_of(const Tensor& tensor) {
+  double largest = 0;
+  for (double x : widened(tensor))
+    if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+  return largest;
+}
+
+/// A rounding of numbers that are computed from the graph's inputs.
+bool rounds(const Node& node, std::span<const Datum> inputs, std::span<const Datum> outputs) {
+  if (!is_rounding(node) || node.input(0)->constant() || !is_float(inputs[0].tensor.dtype())) return false;
+  return node.op() != "DynamicQuantizeLinear" || (outputs[1].tensor && outputs[2].tensor);
+}
+
+/// Operators that give every element of input 0 on as it is, or as a number that grows or falls with it.
+constexpr std::string_view kKeepsOrder[] = {"Cast",     "Clip",    "DepthToSpace", "DequantizeLinear", "Expand", "Flatten", "Gather",
+                                            "Identity", "MaxPool", "Relu",         "Reshape",          "Slice",  "Split",   "SpaceToDepth",
+                                            "Squeeze",  "Tile",    "Transpose",    "Unsqueeze"};
+
+}  // namespace
+
+bool is_rounding(const Node& node) noexcept {
+  const std::string& op = node.op();
+  if (node.input_count() == 0 || node.output_count() == 0 || !node.input(0) || !node.output(0)) return false;
+  if (op == "Cast") return is_float(node.input(0)->type.dtype) && is_integer(node.output(0)->type.dtype);
+  return op == "QuantizeLinear" || op == "DynamicQuantizeLinear" || op == "Round" || op == "Floor" || op == "Ceil";
+}
+
+bool Trail::Tensors::allows(const Tensor& other) const {
+  const std::vector<double> a = widened(one_end), b = widened(other_end), x = widened(other);
+  for (size_t i = 0; i < x.size(); ++i)
+    if (x[i] < std::min(a[i], b[i]) || x[i] > std::max(a[i], b[i])) return false;
+  return true;
+}
+
+/// What was noted of a rounded tensor that this node moves.
+const Trail::Tensors* Trail::find_rounded(const Node& node, std::span<const Datum> inputs) const {
+  if (inputs.empty() || !node.input(0) || std::find(std::begin(kKeepsOrder), std::end(kKeepsOrder), node.op()) == std::end(kKeepsOrder))
+    return nullptr;
+  const auto found = tensors_.find(node.input(0)->name());
+  if (found == tensors_.end()) return nullptr;
+  const Tensors& last = found->second.back();
+  return last.one_end && last.value.data() == inputs[0].tensor.data() ? &last : nullptr;
+}
+
+Observer Trail::note() {
+  return [this](const Node& node, std::span<const Datum> inputs, std::span<Datum> outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!node.output(i) || outputs[i].kind != Datum::Kind::tensor) continue;
+      Tensors noted{outputs[i].tensor, {}, {}, {}};
+      if (i == 0 && rounds(node, inputs, outputs)) {
+        const Tensor& x = inputs[0].tensor;
+        const double reach = std::max(tolerance_, rounding_error(x.dtype())) * largest_of(x);
+        noted.rounding = node.output(0)->name();
+        noted.one_end = rounded(operators_, node, inputs, outputs, -reach);
+        noted.other_end = rounded(operators_, node, inputs, outputs, reach);
+      } else if (const Tensors* source = find_rounded(node, inputs)) {
+        std::vector<Datum> given(inputs.begin(), inputs.end());
+        noted.rounding = source->rounding;
+        given[0] = Datum(source->one_end);
+        noted.one_end = evaluate(operators_, node, given)[i].tensor;
+        given[0] = Datum(source->other_end);
+        noted.other_end = evaluate(operators_, node, given)[i].tensor;
+      } else if (!is_float(outputs[i].tensor.dtype())) {
+        continue;
+      }
+      tensors_[node.output(i)->name()].push_back(std::move(noted));
+    }
+  };
+}
+
+Observer Trail::follow(Walk& walk, const Walk* only) const {
+  return [this, &walk, only](const Node& node, std::span<const Datum>, std::span<Datum> outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!node.output(i)) continue;
+      const auto found = tensors_.find(node.output(i)->name());
+      if (found == tensors_.end() || (only && !only->met.contains(found->first))) continue;
+      const auto turn = walk.met.find(found->first);
+      const size_t k = turn == walk.met.end() ? 0 : turn->second;
+      if (k >= found->second.size()) continue;
+      const Tensors& noted = found->second[k];
+      if (!same_form(Datum(noted.value), outputs[i])) continue;
+      walk.met[found->first] = k + 1;
+      if (noted.one_end) walk.followed.insert(noted.rounding);
+      if (noted.one_end && noted.allows(outputs[i].tensor)) {
+        outputs[i] = Datum(noted.value);
+        continue;
+      }
+      const Difference apart = difference(noted.value, outputs[i].tensor);
+      if (apart.worst <= tolerance_ * apart.largest) continue;
+      const auto [place, is_new] = walk.places.try_emplace(found->first, walk.apart.size());
+      if (is_new) walk.apart.push_back({found->first, apart, 0});
+      Walk::Apart& all = walk.apart[place->second];
+      if (apart.worst > all.worst.worst) all.worst = apart;
+      all.mean_square = std::max(all.mean_square, apart.mean_square);
+    }
+  };
+}
+
+}  // namespace minnow

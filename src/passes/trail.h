@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows the tensors of one graph's run through the run of another form of it, by their names.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ops/evaluate.h"
+#include "passes/difference.h"
+
+namespace minnow {
+
+/// True for operators that round real numbers (Cast where it makes integers of them).
+bool is_rounding(const Node& node) noexcept;
+
+/// The real and the rounded tensors that a graph makes of its inputs.
+class Trail {
+ public:
+  /// Rounded numbers may be off by `tolerance` of the largest of their tensor before they are rounded.
+  Trail(const OperatorSet& operators, double tolerance) : operators_(operators), tolerance_(tolerance) {}
+
+  /// For the first run. The trail must outlive it.
+  Observer note();
+
+  /// One run of another graph along the trail.
+  struct Walk {
+    std::unordered_map<std::string, size_t> met;  // tensors of a name and form that the trail has
+    std::unordered_set<std::string> followed;     // names of roundings that were met, or a copy of what they made
+    struct Apart {
+      std::string name;
+      Difference worst;
+      double mean_square = 0;  // the largest
+    };
+    std::vector<Apart> apart;                        // those that are beyond the tolerance, in the order in which they were made
+    std::unordered_map<std::string, size_t> places;  // in `apart`
+  };
+  /// Puts the noted tensor in the place of a rounded one that the tolerance allows, and notes what is apart. With `only`, tensors that this
+  /// walk did not meet are let go. Trail and walks must outlive it.
+  Observer follow(Walk& walk, const Walk* only = nullptr) const;
+
+ private:
+  struct Tensors {
+    Tensor value, one_end, other_end;  // what it is, and between which it may be, where it is rounded
+    std::string rounding;              // the name of what was rounded, where this is a copy of it
+    bool allows(const Tensor& other) const;
+  };
+  const Tensors* find_rounded(const Node& node, std::span<const Datum> inputs) const;
+
+  const OperatorSet& operators_;
+  const double tolerance_;
+  std::unordered_map<std::string, std::vector<Tensors>> tensors_;  // by name, in the order in which they are made
+};
+
+}  // namespace minnow

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "passes/verify.h"
+
+#include <optional>
+
+#include "passes/compare.h"
+
+namespace minnow {
+namespace {
+
+Expectation expect(const OperatorSet& operators, const Graph& before) {
+  CompareOptions options;
+  for (const auto& input : before.inputs())
+    if (input->type.dims && input->type.dims->size() > 1 && !input->type.dims->front().symbol.empty())
+      options.symbols[input->type.dims->front().symbol] = 1;
+  constexpr int64_t kSizes[] = {1, 16, 32, 64, 224};
+  for (const int64_t size : kSizes) {
+    options.other_dims = size;
+    try {
+      return Expectation(operators, before, random_inputs(before, options), options.tolerance);
+    } catch (const Error&) {
+      if (size == std::end(kSizes)[-1]) throw;
+    }
+  }
+  throw InternalError("there are no sizes to verify with");
+}
+
+std::string guilty_pass(const OperatorSet& operators, const Graph& before, const Expectation& expectation, OptimizeOptions options) {
+  std::vector<std::string_view> passes;  // that changed something
+  const auto optimized = [&](size_t changes) {
+    passes.clear();
+    options.report = [&](const PassReport& report) { passes.push_back(report.pass); };
+    options.most_changes = changes;
+    std::unique_ptr<Graph> graph = before.clone();
+    optimize(*graph, operators, options);
+    return graph;
+  };
+  optimized(~size_t{0});
+  const size_t all = passes.size();
+  size_t right = 0, wrong = all;  // so many passes leave it right, or make it wrong
+  while (right + 1 < wrong) {
+    const size_t middle = right + (wrong - right) / 2;
+    try {
+      expectation.check(*optimized(middle));
+      right = middle;
+    } catch (const Error&) {
+      wrong = middle;
+    }
+  }
+  optimized(wrong);
+  return format("{} (number {} of {} that changed something)", passes.empty() ? "none" : passes.back(), wrong, all);
+}
+
+}  // namespace
+
+void verify_optimization(const OperatorSet& operators, const Graph& before, const Graph& after, const OptimizeOptions& options) {
+  const Expectation expectation = expect(operators, before);
+  try {
+    expectation.check(after);
+  } catch (const Error& error) {
+    throw InvalidModel("{}; the pass that made it so is {}", error.what(), guilty_pass(operators, before, expectation, options));
+  }
+}
+
+}  // namespace minnow
