@@ -7,6 +7,16 @@ namespace minnow {
 
 constexpr size_t kMostSentences = 20;
 
+std::string located(const std::string& source, std::string_view place, std::string_view sentence) {
+  if (sentence.starts_with(source) && sentence.substr(source.size()).starts_with(": ")) return std::string(sentence);
+  if (sentence.starts_with("node ")) return format("{}: {}", source, sentence);
+  return format("{}: {}", place, sentence);
+}
+
+void Refusals::add_thrown(const std::string& source, std::string_view place, std::string_view sentence) {
+  add(located(source, place, sentence).substr(source.size() + 2));
+}
+
 void Refusals::add_missing(const std::string& op, std::string_view node) {
   Missing& missing = missing_[op];
   ++missing.count;

@@ -8,6 +8,10 @@
 
 namespace minnow {
 
+/// The sentence of an error with the file and the node that it is about: "FILE: node \"x\" (Op): ...". `place` is what comes before where
+/// the sentence has neither; it begins with the file's name, `source`.
+std::string located(const std::string& source, std::string_view place, std::string_view sentence);
+
 class Refusals {
  public:
   /// How the format calls what it is made of ("operator", "node"; "layer", "layer"), and how many nodes of one operator are named.
@@ -18,6 +22,8 @@ class Refusals {
   void add_missing(const std::string& op, std::string_view node);
   /// A whole sentence without the file's name: what a rule could not build.
   void add(std::string sentence) { sentences_.push_back(std::move(sentence)); }
+  /// What a rule for the node at `place` threw; see located().
+  void add_thrown(const std::string& source, std::string_view place, std::string_view sentence);
   /// Operators without a rule and sentences.
   size_t size() const noexcept { return missing_.size() + sentences_.size(); }
   bool empty() const noexcept { return size() == 0; }

@@ -20,6 +20,7 @@ class AttentionRaiser {
   void run() {
     for (Node& node : graph_.nodes())
       if (is_product(&node)) raise(node);
+    replaced_.remove();
   }
 
  private:
@@ -141,28 +142,17 @@ class AttentionRaiser {
     }
     context_.changed("{} and what makes its factors are Attention", label_of(last));
     replace(*root->output(0), "Attention", {parts.q, parts.k, parts.v, parts.mask}, std::move(attributes), last.name());
-    pending_.push_back(root);
+    replaced_.add(*root);
     if (made && made->is_unused()) remove_dead(*made->producer());  // the heads were joined
   }
 
- public:
-  /// The nodes that were replaced may lie behind the place of the walk, where removing them would disturb it.
-  void remove_replaced() {
-    for (Node* node : pending_) remove_dead(*node);
-  }
-
- private:
   Graph& graph_;
   PassContext& context_;
-  std::vector<Node*> pending_;
+  DeadNodes replaced_;
 };
 
 }  // namespace
 
-void raise_attention(Graph& graph, PassContext& context) {
-  AttentionRaiser raiser(graph, context);
-  raiser.run();
-  raiser.remove_replaced();
-}
+void raise_attention(Graph& graph, PassContext& context) { AttentionRaiser(graph, context).run(); }
 
 }  // namespace minnow

@@ -23,6 +23,7 @@ class NormalizationRaiser {
       if ((node.op() != "Mul" && node.op() != "Div") || !node.output(0) || !is_float(node.output(0)->type.dtype)) continue;
       if (const auto found = normalized(node)) raise(node, *found);
     }
+    replaced_.remove();
   }
 
  private:
@@ -127,27 +128,16 @@ class NormalizationRaiser {
     Attributes attributes{{"axis", static_cast<int64_t>(found.axis) - static_cast<int64_t>(*rank_of(*found.x))},
                           {"epsilon", found.epsilon}};
     replace(*last->output(0), op, {found.x, scale, bias}, std::move(attributes));
-    pending_.push_back(last);
+    replaced_.add(*last);
   }
 
- public:
-  /// The nodes that were replaced lie behind the place of the walk, where removing them would disturb it.
-  void remove_replaced() {
-    for (Node* node : pending_) remove_dead(*node);
-  }
-
- private:
   Graph& graph_;
   PassContext& context_;
-  std::vector<Node*> pending_;
+  DeadNodes replaced_;
 };
 
 }  // namespace
 
-void raise_normalizations(Graph& graph, PassContext& context) {
-  NormalizationRaiser raiser(graph, context);
-  raiser.run();
-  raiser.remove_replaced();
-}
+void raise_normalizations(Graph& graph, PassContext& context) { NormalizationRaiser(graph, context).run(); }
 
 }  // namespace minnow

@@ -64,6 +64,19 @@ void take_place_of(Value& value, Value& with);
 /// Removes `node` if nothing uses its outputs, then in the same way what made its inputs in this graph. Safe for the current node of
 /// an iteration and nodes before it.
 void remove_dead(Node& node);
+/// Nodes that lie behind the place of a walk over their graph, where removing them would disturb it: they wait for its end.
+class DeadNodes {
+ public:
+  void add(Node& node) { nodes_.push_back(&node); }
+  /// remove_dead of each. Call when the walk has ended.
+  void remove() {
+    for (Node* node : nodes_) remove_dead(*node);
+    nodes_.clear();
+  }
+
+ private:
+  std::vector<Node*> nodes_;
+};
 /// Infers the types of the outputs of a node that was made without taking another's place.
 void infer_node(PassContext& context, Node& node);
 /// A constant of the same dtype as `like` with these elements (rounded to it).

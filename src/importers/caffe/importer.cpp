@@ -125,12 +125,9 @@ void Importer::import_layer(Parts& p, const Layer& layer) {
     try {
       made = rule->build(node, p);
     } catch (const Unsupported& error) {
-      const std::string_view sentence = error.what();
-      refusals_.add(sentence.starts_with(source_) ? std::string(sentence.substr(source_.size() + 2))
-                                                  : where.substr(source_.size() + 2) + ": " + std::string(sentence));
+      refusals_.add_thrown(source_, where, error.what());
     } catch (const InvalidModel& error) {
-      if (std::string_view(error.what()).starts_with(source_)) throw;
-      throw InvalidModel("{}: {}", where, error.what());
+      throw InvalidModel("{}", located(source_, where, error.what()));
     } catch (const TextError& error) {
       throw InvalidModel("{}: {}", where, error.what);
     }

@@ -211,14 +211,11 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
     made = node.rule->build(node, p);
   } catch (const Unsupported& error) {
     scope_ = outer;
-    const std::string_view sentence = error.what();
-    refusals_.add(sentence.starts_with(source_) ? std::string(sentence.substr(source_.size() + 2))
-                                                : where.substr(source_.size() + 2) + ": " + std::string(sentence));
+    refusals_.add_thrown(source_, where, error.what());
     return refuse();
   } catch (const InvalidModel& error) {
     scope_ = outer;
-    if (std::string_view(error.what()).starts_with(source_)) throw;
-    throw InvalidModel("{}: {}", where, error.what());
+    throw InvalidModel("{}", located(source_, where, error.what()));
   }
   scope_ = outer;
   std::unordered_set<const Value*> fresh;

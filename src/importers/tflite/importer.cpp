@@ -257,15 +257,10 @@ void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t numb
         made[i] = p.cast(made[i], tensor->dtype);
     }
   } catch (const Unsupported& error) {  // all that is not supported is told at once, at the end
-    std::string_view sentence = error.what();
-    const std::string& source = file_.source();
-    if (sentence.starts_with(source + ": ")) sentence.remove_prefix(source.size() + 2);
-    refusals_.add(sentence.starts_with("node ") ? std::string(sentence)
-                                                : node.place.substr(source.size() + 2) + ": " + std::string(sentence));
+    refusals_.add_thrown(file_.source(), node.place, error.what());
     return refuse(scope, node, op_name);
   } catch (const InvalidModel& error) {
-    if (std::string_view(error.what()).starts_with(file_.source() + ": ")) throw;
-    throw InvalidModel("{}: {}", node.place, error.what());
+    throw InvalidModel("{}", located(file_.source(), node.place, error.what()));
   }
   // Values that the rule made take the names of the file.
   std::unordered_set<const Value*> fresh;

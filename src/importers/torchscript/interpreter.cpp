@@ -793,13 +793,10 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
     }
     return apply_rule(*signature, std::move(arguments), where, in_place);
   } catch (const Unsupported& error) {
-    const std::string_view sentence = error.what();
-    refusals_.add(sentence.starts_with(source_ + ": ") ? std::string(sentence.substr(source_.size() + 2))
-                                                       : where.substr(source_.size() + 2) + ": " + std::string(sentence));
+    refusals_.add_thrown(source_, where, error.what());
     return Item::of_kind(Kind::refused);
   } catch (const InvalidModel& error) {
-    if (std::string_view(error.what()).starts_with(source_)) throw;
-    throw InvalidModel("{}: {}", where, error.what());
+    throw InvalidModel("{}", located(source_, where, error.what()));
   } catch (const InvalidArgument& error) {  // a shape that cannot be
     throw InvalidModel("{}: {}", where, error.what());
   }
