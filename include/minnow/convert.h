@@ -28,6 +28,7 @@ struct ConvertOptions {
   /// then has to be given; others are constants.
   std::vector<std::string> keep_inputs;
   std::vector<std::string> labels;  // of classes, kept in the model
+  std::string signature;            // of a TensorFlow SavedModel; empty: "serving_default", or the only one
   /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, with the pass that made it so. Where
   /// the graph quantizes, numbers may differ by 1e-4 before they are rounded.
   bool verify = false;
@@ -38,8 +39,9 @@ struct ConvertOptions {
   std::shared_ptr<const OperatorSet> operators;  // with custom operators; null: the built-in ones
 };
 
-/// Reads a model of any format that this build knows (recognized by content; several files where a format has several), .minnow included,
-/// and optimizes it. Throws IoError, InvalidModel, Unsupported (all operators that are missing at once, with their nodes).
+/// Reads a model of any format that this build knows (recognized by content; several files where a format has several, or a SavedModel's
+/// folder), .minnow included, and optimizes it. Throws IoError, InvalidModel, Unsupported (all operators that are missing at once, with
+/// their nodes).
 MINNOW_API Model convert(const std::vector<std::string>& paths, const ConvertOptions& options = {});
 inline Model convert(const std::string& path, const ConvertOptions& options = {}) {
   return convert(std::vector<std::string>{path}, options);

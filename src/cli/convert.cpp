@@ -12,7 +12,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> paths;
-  std::string optimize = "default", labels;
+  std::string optimize = "default", labels, signature;
   std::vector<std::string> shapes, renames, keep_inputs;
   OperatorOptions operators;
   bool verify = false, dump_passes = false, json = false, external_data = false;
@@ -41,6 +41,7 @@ void convert_command(const Arguments& arguments) {
     for (std::string line; std::getline(file, line);) options.labels.push_back(line);
   }
   options.keep_inputs = arguments.keep_inputs;
+  options.signature = arguments.signature;
   options.operators = arguments.operators.load();
   options.verify = arguments.verify;
   options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
@@ -91,6 +92,7 @@ void add_convert(CLI::App& app) {
   command->add_option("--rename", arguments->renames, "rename an input or output: old=new");
   command->add_option("--keep-input", arguments->keep_inputs,
                       "an initializer that the file lists as an input too: stays an input, which runs then have to give");
+  command->add_option("--signature", arguments->signature, "of a TensorFlow SavedModel folder (default: serving_default, or the only one)");
   arguments->operators.add_to(*command);
   command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model");
   command->add_flag(

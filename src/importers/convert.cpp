@@ -34,6 +34,7 @@ ImportOptions import_options(const ConvertOptions& options) {
   import.warn = options.warn ? options.warn : log_message;
   import.keep_inputs = options.keep_inputs;
   import.shapes = options.shapes;
+  import.signature = options.signature;
   return import;
 }
 
@@ -43,8 +44,10 @@ void finish_metadata(Graph& graph, const Format& format, Sha256& hash) {
   graph.metadata.source_hash = hash.hex_digest();
 }
 
-std::unique_ptr<Graph> import_files(const std::vector<std::string>& paths, const ConvertOptions& options) {
+std::unique_ptr<Graph> import_files(std::vector<std::string> paths, const ConvertOptions& options) {
   if (paths.empty()) throw InvalidArgument("no file was given");
+  for (std::string& path : paths)  // TensorFlow's SavedModels are folders
+    if (const std::string inside = path + "/saved_model.pb"; os::file_exists(inside)) path = inside;
   const Format* format = nullptr;
   Sha256 hash;
   for (const std::string& path : paths) {

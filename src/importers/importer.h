@@ -31,6 +31,8 @@ struct ImportOptions {
   std::vector<std::string> keep_inputs;
   /// Shapes of inputs that the caller knows (-1: open), for formats that do not say them.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// Of a format whose models have several (TensorFlow's SavedModel): which is read. Empty: the format's default.
+  std::string signature;
 };
 
 /// Reads an ONNX model of any opset into a graph of today's operators. Weights are used in place where they lie aligned, so the graph keeps
@@ -72,8 +74,10 @@ std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const
 /// True where the bytes look like one of the two files.
 bool looks_like_caffe(std::span<const std::byte> bytes);
 
-/// Reads a frozen TensorFlow graph (GraphDef): constants in place of variables, functions put in line or made If and Loop. Outputs are the
-/// nodes that no other reads. Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are missing, with nodes.
+/// Reads a frozen TensorFlow graph (GraphDef) or a SavedModel folder's saved_model.pb, with the checkpoint of its variables beside it:
+/// constants in place of variables, functions put in line or made If and Loop. A frozen graph's outputs are the nodes that no other reads;
+/// of a SavedModel a signature is read, whose names inputs and outputs have. Throws IoError; InvalidModel for a wrong file; Unsupported
+/// naming all operators that are missing, with nodes.
 std::unique_ptr<Graph> import_tensorflow(const std::string& path, const ImportOptions& options = {});
 /// The same from memory, which is copied.
 std::unique_ptr<Graph> import_tensorflow(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

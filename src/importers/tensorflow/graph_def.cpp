@@ -2,6 +2,7 @@
 #include "importers/tensorflow/graph_def.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "base/error.h"
@@ -193,6 +194,18 @@ FunctionDef read_function(std::string_view message) {
 }
 
 }  // namespace
+
+Reference parse_reference(std::string_view text) {
+  Reference reference;
+  const size_t first = text.find(':');
+  reference.node = text.substr(0, first);
+  if (first == text.npos) return reference;
+  const size_t last = text.rfind(':');
+  if (last != first) reference.argument = text.substr(first + 1, last - first - 1);
+  const std::string_view number = text.substr(last + 1);
+  std::from_chars(number.data(), number.data() + number.size(), reference.place);
+  return reference;
+}
 
 GraphDef read_graph(std::string_view bytes) {
   GraphDef graph;

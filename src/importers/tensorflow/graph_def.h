@@ -42,6 +42,13 @@ struct GraphDef {
   std::deque<std::string> texts;  // names that no file holds
 };
 
+/// "node", "node:2", and within functions "node:output:2".
+struct Reference {
+  std::string_view node, argument;
+  size_t place = 0;
+};
+Reference parse_reference(std::string_view text);
+
 /// Throws onnx::WireError.
 GraphDef read_graph(std::string_view bytes);
 bool looks_like_graph(std::string_view head);

@@ -3,7 +3,6 @@
 #include "importers/tensorflow/importer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,6 +10,7 @@
 #include "base/os.h"
 #include "importers/refusals.h"
 #include "importers/tensorflow/control_flow.h"
+#include "importers/tensorflow/saved_model.h"
 #include "importers/tensorflow/tf_node.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
@@ -37,27 +37,13 @@ struct Scope {
   std::unordered_map<std::string_view, Expr> arguments;  // of a function
 };
 
-struct Reference {
-  std::string_view node, argument;
-  size_t place = 0;
-};
-
-Reference parse(std::string_view text) {
-  Reference reference;
-  const size_t first = text.find(':');
-  reference.node = text.substr(0, first);
-  if (first == text.npos) return reference;
-  const size_t last = text.rfind(':');
-  if (last != first) reference.argument = text.substr(first + 1, last - first - 1);
-  const std::string_view number = text.substr(last + 1);
-  std::from_chars(number.data(), number.data() + number.size(), reference.place);
-  return reference;
-}
-
 class Importer final : public Host {
  public:
-  Importer(GraphDef def, const ImportOptions& options, std::string source)
-      : def_(std::move(def)), operators_(options.operators ? *options.operators : OperatorSet::builtin()), source_(std::move(source)) {}
+  Importer(Source from, const ImportOptions& options, std::string source)
+      : from_(std::move(from)),
+        def_(from_.graph),
+        operators_(options.operators ? *options.operators : OperatorSet::builtin()),
+        source_(std::move(source)) {}
 
   std::unique_ptr<Graph> run();
 
@@ -88,8 +74,12 @@ class Importer final : public Host {
   }
   std::string unique(std::string name);
   std::vector<size_t> find_outputs() const;
+  void import_all(Parts& parts, Scope& scope);
+  void import_signature(Parts& parts, Scope& scope);
+  void give(Parts& parts, const Expr& made, const std::string& name);
 
-  GraphDef def_;
+  Source from_;
+  const GraphDef& def_;
   const OperatorSet& operators_;
   std::string source_;
   std::unique_ptr<Graph> graph_;
@@ -111,7 +101,7 @@ std::string Importer::unique(std::string name) {
 }
 
 Expr Importer::value(Scope& scope, std::string_view text, const std::string& where) {
-  const Reference reference = parse(text);
+  const Reference reference = parse_reference(text);
   const auto argument = scope.arguments.find(reference.node);
   if (argument != scope.arguments.end()) return argument->second;
   const auto found = scope.made.find(reference.node);
@@ -138,7 +128,7 @@ void Importer::import_with_inputs(Scope& scope, size_t first) {
     if (next < def.inputs.size()) {
       const std::string_view text = def.inputs[next++];
       if (text.starts_with('^')) continue;
-      const auto found = scope.index.find(parse(text).node);
+      const auto found = scope.index.find(parse_reference(text).node);
       if (found == scope.index.end() || scope.made.contains(found->first)) continue;  // an argument, or an error that import_node tells
       if (!open.insert(found->second).second) throw InvalidModel("{}: its inputs go round in a circle", place(scope, def));
       stack.emplace_back(found->second, 0);
@@ -175,6 +165,18 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
       scope.made[def.name] = {p.builder().wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + std::string(def.name))))};
     } catch (const Unsupported& error) {
       refusals_.add(format("node \"{}\" (Const): {}", def.name.substr(0, 200), error.what()));
+      refuse();
+    }
+    return;
+  }
+  if (def.op == "VarHandleOp" || def.op == "Variable" || def.op == "VariableV2") {
+    const auto found = depth_ > 0 ? from_.variables.end() : from_.variables.find(def.name);
+    try {
+      if (found == from_.variables.end() || !from_.checkpoint)
+        throw Unsupported("its value is not in the file, nor in a checkpoint beside it");
+      scope.made[def.name] = {p.builder().wrap(&graph.add_constant(from_.checkpoint->read(found->second), unique(std::string(def.name))))};
+    } catch (const Unsupported& error) {
+      refusals_.add(format("node \"{}\" ({}): {}", def.name.substr(0, 200), def.op, error.what()));
       refuse();
     }
     return;
@@ -249,7 +251,7 @@ Exprs Importer::put(Parts& parts, const FunctionDef& function, const Exprs& inpu
     const auto found = function.results.find(output);
     if (found == function.results.end())
       node.fail("function \"{}\" does not give \"{}\"", function.name.substr(0, 200), output.substr(0, 200));
-    const auto from = inner.index.find(parse(found->second).node);
+    const auto from = inner.index.find(parse_reference(found->second).node);
     if (from != inner.index.end()) import_with_inputs(inner, from->second);
     results.push_back(value(inner, found->second, node.place));
   }
@@ -308,11 +310,11 @@ std::vector<bool> unchanged(const FunctionDef& body) {
   std::vector<bool> same;
   for (size_t i = 0; i < body.inputs.size() && i < body.outputs.size(); ++i) {
     const auto result = body.results.find(body.outputs[i]);
-    std::string_view at = result == body.results.end() ? std::string_view() : parse(result->second).node;
+    std::string_view at = result == body.results.end() ? std::string_view() : parse_reference(result->second).node;
     for (size_t steps = 0; at != body.inputs[i] && steps < 8; ++steps) {
       const auto found = nodes.find(at);
       if (found == nodes.end() || found->second->op != "Identity" || found->second->inputs.empty()) break;
-      at = parse(found->second->inputs[0]).node;
+      at = parse_reference(found->second->inputs[0]).node;
     }
     same.push_back(at == body.inputs[i]);
   }
@@ -373,7 +375,7 @@ std::vector<size_t> Importer::find_outputs() const {
   for (size_t i = 0; i < def_.nodes.size(); ++i) {
     index.emplace(def_.nodes[i].name, i);
     for (std::string_view input : def_.nodes[i].inputs)
-      if (!input.starts_with('^')) read.insert(parse(input).node);
+      if (!input.starts_with('^')) read.insert(parse_reference(input).node);
   }
   // What still needs a node of a rewritten loop or branch lay in it.
   std::vector<uint8_t> inside(def_.nodes.size());
@@ -381,7 +383,7 @@ std::vector<size_t> Importer::find_outputs() const {
   std::vector<size_t> open;
   for (size_t i = 0; i < def_.nodes.size(); ++i) {
     for (std::string_view input : def_.nodes[i].inputs)
-      if (const auto found = index.find(parse(input).node); found != index.end()) readers[found->second].push_back(i);
+      if (const auto found = index.find(parse_reference(input).node); found != index.end()) readers[found->second].push_back(i);
     if (is_control_flow(def_.nodes[i].op)) inside[i] = 1, open.push_back(i);
   }
   while (!open.empty()) {
@@ -401,6 +403,55 @@ std::vector<size_t> Importer::find_outputs() const {
   return outputs.empty() ? of_loops : outputs;
 }
 
+/// Gives `x` under this name.
+void Importer::give(Parts& parts, const Expr& made, const std::string& name) {
+  const Expr x = own(parts, made);
+  Value& output = *(x.value()->name() == name || names_.insert(name).second ? x : parts.op("Identity", {x})).value();
+  output.rename(name);
+  graph_->add_output(output);
+}
+
+/// All of a frozen graph. Inputs keep the order of the file, used or not.
+void Importer::import_all(Parts& parts, Scope& scope) {
+  const std::vector<size_t> outputs = find_outputs();
+  for (const NodeDef& def : def_.nodes)
+    if (def.op == "Placeholder") import_node(scope, def);
+  for (size_t i : outputs) import_with_inputs(scope, i);
+  refusals_.throw_if_any(source_);
+  for (size_t i : outputs) {
+    const Exprs& made = scope.made.at(def_.nodes[i].name);
+    for (size_t k = 0; k < made.size(); ++k)
+      if (made[k]) give(parts, made[k], std::string(def_.nodes[i].name) + (k ? ":" + std::to_string(k) : std::string()));
+  }
+}
+
+/// What a signature needs. Inputs and outputs have its names.
+void Importer::import_signature(Parts& parts, Scope& scope) {
+  for (const auto& [key, tensor] : from_.outputs) names_.insert(std::string(key));
+  for (const auto& [key, tensor] : from_.inputs) names_.insert(std::string(key));
+  std::vector<Value*> inputs;
+  for (const auto& [key, tensor] : from_.inputs) {
+    const auto found = scope.index.find(parse_reference(tensor).node);
+    if (found == scope.index.end() || def_.nodes[found->second].op != "Placeholder")
+      throw InvalidModel("{}: input \"{}\" of the signature is \"{}\", which is no placeholder", source_, key.substr(0, 200),
+                         tensor.substr(0, 200));
+    const NodeDef& def = def_.nodes[found->second];
+    if (scope.made.contains(def.name)) throw InvalidModel("{}: two inputs of the signature are \"{}\"", source_, tensor.substr(0, 200));
+    import_node(scope, def);
+    inputs.push_back(scope.made.at(def.name)[0].value());
+  }
+  for (const auto& [key, tensor] : from_.outputs)
+    if (const auto found = scope.index.find(parse_reference(tensor).node); found != scope.index.end())
+      import_with_inputs(scope, found->second);
+  refusals_.throw_if_any(source_);
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i]->rename(std::string(from_.inputs[i].first));
+  for (const auto& [key, tensor] : from_.outputs) {
+    const Expr x = own(parts, value(scope, tensor, format("{}: output \"{}\" of the signature", source_, key.substr(0, 200))));
+    x.value()->rename(std::string(key));
+    graph_->add_output(*x.value());
+  }
+}
+
 std::unique_ptr<Graph> Importer::run() {
   graph_ = std::make_unique<Graph>();
   graph_->source = source_;
@@ -408,22 +459,10 @@ std::unique_ptr<Graph> Importer::run() {
   Parts parts(builder, operators_, sizes_);
   Scope scope(parts, def_.nodes, {});
   if (scope.index.size() != def_.nodes.size()) throw InvalidModel("{}: two nodes have the same name", source_);
-  const std::vector<size_t> outputs = find_outputs();
-  for (const NodeDef& def : def_.nodes)  // inputs keep the order of the file, used or not
-    if (def.op == "Placeholder") import_node(scope, def);
-  for (size_t i : outputs) import_with_inputs(scope, i);
-  refusals_.throw_if_any(source_);
-  for (size_t i : outputs) {
-    const Exprs& made = scope.made.at(def_.nodes[i].name);
-    for (size_t k = 0; k < made.size(); ++k) {
-      if (!made[k]) continue;
-      const std::string name = std::string(def_.nodes[i].name) + (k ? ":" + std::to_string(k) : std::string());
-      const Expr x = own(parts, made[k]);
-      Value& output = *(x.value()->name() == name || names_.insert(name).second ? x : parts.op("Identity", {x})).value();
-      output.rename(name);
-      graph_->add_output(output);
-    }
-  }
+  if (from_.has_signature)
+    import_signature(parts, scope);
+  else
+    import_all(parts, scope);
   if (graph_->outputs().empty()) throw InvalidModel("{}: has no outputs", source_);
   for_each_graph(*graph_, [](Graph& each) {
     each.remove_unused_constants();
@@ -442,11 +481,18 @@ std::unique_ptr<Graph> Importer::run() {
 
 }  // namespace
 
-std::unique_ptr<Graph> import_model(std::string_view bytes, const ImportOptions& options, const std::string& source) {
+std::unique_ptr<Graph> import_model(std::string_view bytes, const std::string& checkpoint, const ImportOptions& options,
+                                    const std::string& source) {
   try {
-    GraphDef graph = read_graph(bytes);
-    make_functional(graph, source);
-    return Importer(std::move(graph), options, source).run();
+    Source from;
+    if (looks_like_saved_model(bytes)) {
+      from = read_saved_model(bytes, options.signature, checkpoint, source);
+    } else {
+      if (!options.signature.empty()) throw InvalidArgument("{}: a frozen graph has no signatures", source);
+      from.graph = read_graph(bytes);
+    }
+    make_functional(from.graph, source);
+    return Importer(std::move(from), options, source).run();
   } catch (const onnx::WireError& error) {
     throw InvalidModel("{}: is not a valid TensorFlow graph: {}", source, error.what);
   } catch (const std::bad_alloc&) {
@@ -465,12 +511,15 @@ std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret
 std::unique_ptr<Graph> import_tensorflow(const std::string& path, const ImportOptions& options) {
   const auto file = os::MappedFile::open(path);
   const size_t slash = path.find_last_of('/');
-  return tensorflow::import_model(text_of(file->bytes()), options,
+  const std::string folder = slash == path.npos ? std::string() : path.substr(0, slash + 1);
+  return tensorflow::import_model(text_of(file->bytes()), folder + "variables/variables", options,
                                   options.source.empty() ? path.substr(slash == path.npos ? 0 : slash + 1) : options.source);
 }
 std::unique_ptr<Graph> import_tensorflow(std::span<const std::byte> bytes, std::shared_ptr<const void>, const ImportOptions& options) {
-  return tensorflow::import_model(text_of(bytes), options, options.source.empty() ? "model" : options.source);
+  return tensorflow::import_model(text_of(bytes), {}, options, options.source.empty() ? "model" : options.source);
 }
-bool looks_like_tensorflow(std::span<const std::byte> bytes) { return tensorflow::looks_like_graph(text_of(bytes)); }
+bool looks_like_tensorflow(std::span<const std::byte> bytes) {
+  return tensorflow::looks_like_graph(text_of(bytes)) || tensorflow::looks_like_saved_model(text_of(bytes));
+}
 
 }  // namespace minnow

@@ -36,6 +36,15 @@ Exprs div_no_nan(TfNode& node, Parts& p) {
   const Expr divisor = p.op("Where", {none, p.scalar(1, p.dtype(node.input(0))), node.input(1)});
   return {p.op("Where", {none, zero, p.op("Div", {node.input(0), divisor})})};
 }
+/// f(x, y), but 0 wherever `zero` is 0.
+Exprs zero_where(Parts& p, const Expr& zero, const Expr& y) {
+  const Expr none = p.scalar(0, p.dtype(zero));
+  return {p.op("Where", {p.op("Equal", {zero, none}), none, y})};
+}
+Exprs mul_no_nan(TfNode& node, Parts& p) { return zero_where(p, node.input(1), p.op("Mul", {node.input(0), node.input(1)})); }
+Exprs xlogy(TfNode& node, Parts& p) { return zero_where(p, node.input(0), p.op("Mul", {node.input(0), p.op("Log", {node.input(1)})})); }
+Exprs xdivy(TfNode& node, Parts& p) { return zero_where(p, node.input(0), p.op("Div", {node.input(0), node.input(1)})); }
+Exprs erfc(TfNode& node, Parts& p) { return {p.op("Sub", {p.scalar(1, p.dtype(node.input(0))), p.op("Erf", {node.input(0)})})}; }
 Exprs relu6(TfNode& node, Parts& p) { return {p.clip(node.input(0), 0, 6)}; }
 Exprs leaky_relu(TfNode& node, Parts& p) { return {p.op("LeakyRelu", {node.input(0)}, {{"alpha", node.real("alpha", 0.2f)}})}; }
 Exprs atan2(TfNode& node, Parts& p) { return {p.atan2(node.input(0), node.input(1))}; }
@@ -319,12 +328,49 @@ Exprs gather(TfNode& node, Parts& p) {
   if (node.def.op == "Gather") return {p.gather(node.input(0), node.input(1), 0)};
   return {p.gather_batched(node.input(0), node.input(1), node.scalar(2), node.integer("batch_dims", 0))};
 }
+Exprs resource_gather(TfNode& node, Parts& p) {
+  return {p.gather_batched(node.input(0), node.input(1), node.integer("batch_dims", 0), node.integer("batch_dims", 0))};
+}
 Exprs gather_nd(TfNode& node, Parts& p) { return {p.op("GatherND", {node.input(0), p.i64(node.input(1))})}; }
 Exprs scatter_nd(TfNode& node, Parts& p) { return {p.scatter_nd(node.input(0), node.input(1), node.input(2))}; }
 Exprs tensor_scatter(TfNode& node, Parts& p) {
   Attributes attributes;
   if (!node.rule->target.empty()) attributes.set("reduction", std::string(node.rule->target));
   return {p.op("ScatterND", {node.input(0), p.i64(node.input(1)), node.input(2)}, std::move(attributes))};
+}
+Exprs tensor_scatter_sub(TfNode& node, Parts& p) {
+  return {p.op("ScatterND", {node.input(0), p.i64(node.input(1)), p.op("Neg", {node.input(2)})}, {{"reduction", std::string("add")}})};
+}
+Exprs sparse_to_dense(TfNode& node, Parts& p) {  // indices, shape, values, default
+  Expr indices = p.i64(node.input(0));
+  const Expr shape = p.vector(p.i64(node.input(1)));
+  if (p.rank(indices) == 0) indices = p.reshape(indices, Ints{1, 1});
+  if (p.rank(indices) == 1) indices = p.unsqueeze(indices, {p.dim(shape, 0) == 1 ? 1 : 0});
+  const Expr values = p.op("Expand", {node.input(2), p.shape_of(indices, 0, 1)});
+  return {p.op("ScatterND", {p.op("Expand", {node.input(3), shape}), indices, values})};
+}
+Exprs roll(TfNode& node, Parts& p) {
+  const Ints shifts = node.ints(1), axes = node.ints(2);
+  if (shifts.size() != axes.size()) node.fail("{} shifts are given for {} axes", shifts.size(), axes.size());
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  Expr x = node.input(0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    int64_t shift = shifts[i];
+    if (const int64_t size = p.dim(x, axes[i]); size > 0)
+      shift %= size;
+    else if (shift != 0)
+      node.refuse("a dimension of unknown size is not supported");
+    if (shift != 0) x = p.concat({p.slice(x, {-shift}, {kEnd}, {axes[i]}), p.slice(x, {0}, {-shift}, {axes[i]})}, axes[i]);
+  }
+  return {x};
+}
+Exprs lin_space(TfNode& node, Parts& p) {  // from, to, count
+  const DType dtype = p.dtype(node.input(0));
+  const Expr count = p.reshape(p.i64(node.input(2)), Ints{}), one = p.scalar(1, DType::i64);
+  const Expr places = p.cast(p.op("Range", {p.scalar(0, DType::i64), count, one}), dtype);
+  const Expr steps = p.cast(p.op("Max", {p.op("Sub", {count, one}), one}), dtype);
+  const Expr step = p.op("Div", {p.op("Sub", {node.input(1), node.input(0)}), steps});
+  return {p.op("Add", {node.input(0), p.op("Mul", {places, step})})};
 }
 Exprs shape(TfNode& node, Parts& p) { return {p.cast(p.shape_of(node.input(0)), node.type("out_type", DType::i32))}; }
 Exprs shape_n(TfNode& node, Parts& p) {
@@ -377,7 +423,7 @@ Exprs top_k(TfNode& node, Parts& p) {
   return made;
 }
 Exprs cumulative(TfNode& node, Parts& p) {
-  return {p.op("CumSum", {node.input(0), p.reshape(p.i64(node.input(1)), Ints{})},
+  return {p.op(node.rule->target, {node.input(0), p.reshape(p.i64(node.input(1)), Ints{})},
                {{"exclusive", int64_t{node.flag("exclusive")}}, {"reverse", int64_t{node.flag("reverse")}}})};
 }
 Exprs reverse(TfNode& node, Parts& p) { return {p.reverse(node.input(0), node.ints(1))}; }
@@ -393,17 +439,35 @@ Exprs where(TfNode& node, Parts& p) {
 }
 Exprs matrix_diag(TfNode& node, Parts& p) { return {p.matrix_diag(node.input(0))}; }
 Exprs matrix_set_diag(TfNode& node, Parts& p) { return {p.matrix_set_diag(node.input(0), node.input(1))}; }
-Exprs segment(TfNode& node, Parts& p) {
-  const std::string_view target = node.rule->target;
-  const Parts::Segment join = target == "add"   ? Parts::Segment::sum
-                              : target == "mul" ? Parts::Segment::product
-                              : target == "max" ? Parts::Segment::largest
-                                                : Parts::Segment::smallest;
-  return {p.segment(node.input(0), node.input(1), node.input(2), join)};
+Parts::Segment segment_of(std::string_view target) {
+  return target == "add"   ? Parts::Segment::sum
+         : target == "mul" ? Parts::Segment::product
+         : target == "max" ? Parts::Segment::largest
+                           : Parts::Segment::smallest;
 }
-Exprs segment_sum(TfNode& node, Parts& p) {
+Exprs segment(TfNode& node, Parts& p) { return {p.segment(node.input(0), node.input(1), node.input(2), segment_of(node.rule->target))}; }
+/// One more than the last of ids in rising order.
+Expr segment_count(TfNode& node, Parts& p) {
   const Expr last = p.op("ReduceMax", {p.i64(node.input(1))}, {{"keepdims", int64_t{0}}});
-  return {p.segment(node.input(0), node.input(1), p.op("Add", {last, p.scalar(1, DType::i64)}), Parts::Segment::sum)};
+  return p.op("Add", {last, p.scalar(1, DType::i64)});
+}
+/// How many rows went into each element of the segments.
+Expr segment_rows(TfNode& node, Parts& p, const Expr& count) {
+  const Expr ones = p.fill(p.shape_of(node.input(0)), 1, p.dtype(node.input(0)));
+  return p.segment(ones, node.input(1), count, Parts::Segment::sum);
+}
+/// Segments that have no rows are zeros here, elsewhere the least or the largest number.
+Exprs segment_sorted(TfNode& node, Parts& p) {
+  const std::string_view target = node.rule->target;
+  const Expr count = segment_count(node, p), y = p.segment(node.input(0), node.input(1), count, segment_of(target));
+  if (target == "add" || target == "mul") return {y};
+  const Expr none = p.scalar(0, p.dtype(y));
+  return {p.op("Where", {p.op("Equal", {segment_rows(node, p, count), none}), none, y})};
+}
+Exprs segment_mean(TfNode& node, Parts& p) {
+  const Expr count = segment_count(node, p);
+  const Expr rows = p.op("Max", {segment_rows(node, p, count), p.scalar(1, p.dtype(node.input(0)))});
+  return {p.op("Div", {p.segment(node.input(0), node.input(1), count, Parts::Segment::sum), rows})};
 }
 Exprs unique(TfNode& node, Parts& p) {
   const Exprs made = p.ops("Unique", {node.input(0)}, 3, {{"sorted", int64_t{0}}});
@@ -497,10 +561,12 @@ constexpr Rule kRules[] = {
     {"Conv3DBackpropInputV2", conv_transpose},
     {"Cos", unary, "Cos"},
     {"Cosh", unary, "Cosh"},
-    {"Cumsum", cumulative},
+    {"Cumprod", cumulative, "CumProd"},
+    {"Cumsum", cumulative, "CumSum"},
     {"DepthToSpace", depth_to_space},
     {"DepthwiseConv2dNative", depthwise_conv},
     {"Dequantize", dequantize},
+    {"DisableCopyOnRead", nothing},
     {"Div", binary, "Div"},
     {"DivNoNan", div_no_nan},
     {"Einsum", einsum},
@@ -509,6 +575,7 @@ constexpr Rule kRules[] = {
     {"EnsureShape", identity},
     {"Equal", binary, "Equal"},
     {"Erf", unary, "Erf"},
+    {"Erfc", erfc},
     {"Exp", unary, "Exp"},
     {"ExpandDims", expand_dims},
     {"Expm1", expm1},
@@ -530,6 +597,7 @@ constexpr Rule kRules[] = {
     {"IdentityN", identity_n},
     {"If", branch},
     {"Inv", unary, "Reciprocal"},
+    {"Invert", unary, "BitwiseNot"},
     {"InvertPermutation", invert_permutation},
     {"IsFinite", unary, "IsFinite"},
     {"IsInf", unary, "IsInf"},
@@ -539,6 +607,7 @@ constexpr Rule kRules[] = {
     {"LeakyRelu", leaky_relu},
     {"Less", binary, "Less"},
     {"LessEqual", binary, "LessOrEqual"},
+    {"LinSpace", lin_space},
     {"Log", unary, "Log"},
     {"Log1p", log1p},
     {"LogSoftmax", softmax, "LogSoftmax"},
@@ -547,6 +616,7 @@ constexpr Rule kRules[] = {
     {"LogicalOr", binary, "Or"},
     {"MatMul", matmul},
     {"MatrixBandPart", band_part},
+    {"MatrixDeterminant", unary, "Det"},
     {"MatrixDiag", matrix_diag},
     {"MatrixSetDiag", matrix_set_diag},
     {"Max", reduce, "ReduceMax"},
@@ -559,6 +629,7 @@ constexpr Rule kRules[] = {
     {"MirrorPad", mirror_pad},
     {"Mod", truncate_mod},
     {"Mul", binary, "Mul"},
+    {"MulNoNan", mul_no_nan},
     {"Neg", unary, "Neg"},
     {"NoOp", nothing},
     {"NonMaxSuppression", non_max_suppression},
@@ -579,6 +650,7 @@ constexpr Rule kRules[] = {
     {"RandomUniform", random_like, "RandomUniformLike"},
     {"Range", range},
     {"Rank", rank},
+    {"ReadVariableOp", identity},
     {"RealDiv", binary, "Div"},
     {"Reciprocal", unary, "Reciprocal"},
     {"Relu", unary, "Relu"},
@@ -586,13 +658,19 @@ constexpr Rule kRules[] = {
     {"Reshape", reshape},
     {"ResizeBilinear", resize},
     {"ResizeNearestNeighbor", resize},
+    {"ResourceGather", resource_gather},
     {"ReverseSequence", reverse_sequence},
     {"ReverseV2", reverse},
     {"Rint", unary, "Round"},
+    {"Roll", roll},
     {"Round", unary, "Round"},
     {"Rsqrt", rsqrt},
     {"ScatterNd", scatter_nd},
-    {"SegmentSum", segment_sum},
+    {"SegmentMax", segment_sorted, "max"},
+    {"SegmentMean", segment_mean},
+    {"SegmentMin", segment_sorted, "min"},
+    {"SegmentProd", segment_sorted, "mul"},
+    {"SegmentSum", segment_sorted, "add"},
     {"Select", select},
     {"SelectV2", select},
     {"Selu", unary, "Selu"},
@@ -610,6 +688,7 @@ constexpr Rule kRules[] = {
     {"Softsign", unary, "Softsign"},
     {"SpaceToBatchND", space_to_batch},
     {"SpaceToDepth", space_to_depth},
+    {"SparseToDense", sparse_to_dense},
     {"Split", split},
     {"SplitV", split},
     {"Sqrt", unary, "Sqrt"},
@@ -651,6 +730,7 @@ constexpr Rule kRules[] = {
     {"TensorScatterAdd", tensor_scatter, "add"},
     {"TensorScatterMax", tensor_scatter, "max"},
     {"TensorScatterMin", tensor_scatter, "min"},
+    {"TensorScatterSub", tensor_scatter_sub},
     {"TensorScatterUpdate", tensor_scatter},
     {"Tile", tile},
     {"TopK", top_k},
@@ -666,6 +746,8 @@ constexpr Rule kRules[] = {
     {"UnsortedSegmentSum", segment, "add"},
     {"Where", where},
     {"While", loop},
+    {"Xdivy", xdivy},
+    {"Xlogy", xlogy},
     {"ZerosLike", zeros_like},
 };
 

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Single operators, computed by TensorFlow and by Minnow."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+try:
+    import numpy as np
+    import tensorflow as tf
+except ImportError:
+    print("tensorflow is not installed")
+    sys.exit(77)
+
+MINNOW = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
+if not MINNOW.exists():
+    print("the command is not built")
+    sys.exit(77)
+
+RANDOM = np.random.default_rng(5)
+X = RANDOM.standard_normal((3, 4)).astype(np.float32)
+ROWS = RANDOM.standard_normal((5, 2)).astype(np.float32)
+IDS = np.array([0, 0, 2, 2, 3], np.int32)  # segment 1 has no rows
+HOLES = np.array([0, 1.5, 0, -2], np.float32)
+NUMBERS = np.array([np.inf, 2, np.nan, 3], np.float32)
+raw = tf.raw_ops
+# Name, the operator, and its inputs.
+CASES = {
+    "Cumprod": (lambda x: raw.Cumprod(x=x, axis=1, exclusive=True, reverse=True), X),
+    "Erfc": (lambda x: raw.Erfc(x=x), X),
+    "Invert": (lambda x: raw.Invert(x=x), IDS),
+    "LinSpace": (lambda a: raw.LinSpace(start=a, stop=tf.constant(3.0), num=tf.constant(5)), np.float32(-1)),
+    "LinSpace of one": (lambda a: raw.LinSpace(start=a, stop=tf.constant(3.0), num=tf.constant(1)), np.float32(-1)),
+    "MatrixDeterminant": (lambda x: raw.MatrixDeterminant(input=x), RANDOM.standard_normal((2, 3, 3)).astype(np.float32)),
+    "MulNoNan": (lambda x, y: raw.MulNoNan(x=x, y=y), NUMBERS, HOLES),
+    "Roll": (lambda x: raw.Roll(input=x, shift=[1, -6], axis=[0, 1]), X),
+    "SegmentMax": (lambda x: raw.SegmentMax(data=x, segment_ids=IDS), ROWS),
+    "SegmentMean": (lambda x: raw.SegmentMean(data=x, segment_ids=IDS), ROWS),
+    "SegmentMin": (lambda x: raw.SegmentMin(data=x, segment_ids=IDS), ROWS),
+    "SegmentProd": (lambda x: raw.SegmentProd(data=x, segment_ids=IDS), ROWS),
+    "SegmentSum": (lambda x: raw.SegmentSum(data=x, segment_ids=IDS), ROWS),
+    "SparseToDense": (lambda v: raw.SparseToDense(sparse_indices=[[0, 1], [2, 0]], output_shape=[3, 2], sparse_values=v, default_value=-1.0),
+                      np.array([7, 8], np.float32)),
+    "SparseToDense of a vector": (lambda v: raw.SparseToDense(sparse_indices=[1, 3], output_shape=[5], sparse_values=v, default_value=0.0), np.float32(2)),
+    "TensorScatterSub": (lambda x: raw.TensorScatterSub(tensor=x, indices=[[0], [2]], updates=X[:2] * 2), X),
+    "Xdivy": (lambda x, y: raw.Xdivy(x=x, y=y), HOLES, np.array([0, 2, 1, 3], np.float32)),
+    "Xlogy": (lambda x, y: raw.Xlogy(x=x, y=y), HOLES, np.array([0, 2, 1, 3], np.float32)),
+}
+
+
+class Operators(unittest.TestCase):
+    def test_all(self):
+        for name, (function, *arrays) in CASES.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as temporary:
+                folder = Path(temporary)
+                signature = [tf.TensorSpec(array.shape, array.dtype, name=f"in{i}") for i, array in enumerate(map(np.asarray, arrays))]
+                concrete = tf.function(function, input_signature=signature).get_concrete_function()
+                (folder / "net.pb").write_bytes(concrete.graph.as_graph_def().SerializeToString())
+                arguments = []
+                for i, array in enumerate(arrays):
+                    np.save(folder / f"in{i}", array)
+                    arguments += ["--input", f"in{i}={folder}/in{i}.npy"]
+                result = subprocess.run([str(MINNOW), "run", str(folder / "net.pb"), "--output-dir", str(folder / "out"), *arguments], capture_output=True, text=True)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                actual, expected = np.load(next((folder / "out").iterdir())), function(*map(tf.constant, arrays)).numpy()
+                self.assertEqual(actual.dtype, expected.dtype)
+                np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()

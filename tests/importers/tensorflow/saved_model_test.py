@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""SavedModel folders, made by TensorFlow and computed by it and by Minnow."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+try:
+    import keras
+    import numpy as np
+    import tensorflow as tf
+except ImportError:
+    print("tensorflow is not installed")
+    sys.exit(77)
+
+v1 = tf.compat.v1
+MINNOW = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
+if not MINNOW.exists():
+    print("the command is not built")
+    sys.exit(77)
+
+
+class Module(tf.Module):
+    """Two signatures, a table of rows, several results."""
+
+    def __init__(self):
+        super().__init__()
+        random = np.random.default_rng(3)
+        self.weights = tf.Variable(random.standard_normal((4, 3)).astype(np.float32))
+        self.rows = tf.Variable(random.standard_normal((10, 4)).astype(np.float32))
+        self.half = tf.Variable(tf.cast(random.standard_normal(3), tf.bfloat16))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32, name="ids"), tf.TensorSpec([], tf.float32, name="scale")])
+    def look_up(self, ids, scale):
+        return {"rows": tf.matmul(tf.gather(self.rows, ids), self.weights) * scale, "bias": tf.cast(self.half, tf.float32)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, name="x")])
+    def back(self, x):
+        return {"y": tf.matmul(x, self.weights, transpose_b=True)}
+
+
+class SavedModel(unittest.TestCase):
+    def setUp(self):
+        keras.utils.set_random_seed(1)
+        v1.enable_control_flow_v2()
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = Path(self._folder.name)
+        self.model = self.folder / "model"
+
+    def run_minnow(self, *arguments):
+        return subprocess.run([str(MINNOW), *map(str, arguments)], capture_output=True, text=True)
+
+    def outputs(self, feeds, *options):
+        """Outputs by name, of the converted model."""
+        result = self.run_minnow("convert", self.model, self.folder / "model.minnow", *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        arguments = []
+        for name, array in feeds.items():
+            np.save(self.folder / f"{name}.npy", array)
+            arguments += ["--input", f"{name}={self.folder / name}.npy"]
+        result = self.run_minnow("run", self.folder / "model.minnow", "--output-dir", self.folder / "out", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {path.stem: np.load(path) for path in (self.folder / "out").iterdir()}
+
+    def compare_keras(self, model, *shapes):
+        model.export(self.model, verbose=False)
+        signature = tf.saved_model.load(self.model).signatures["serving_default"]
+        for shape in shapes:
+            x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
+            name = model.inputs[0].name
+            expected = signature(**{name: tf.constant(x)})
+            actual = self.outputs({name: x})
+            self.assertEqual(sorted(actual), sorted(expected))
+            for key in expected:
+                np.testing.assert_allclose(actual[key], expected[key].numpy(), rtol=1e-4, atol=1e-5)
+
+    def test_images(self):
+        x = keras.Input((16, 16, 3), name="x")
+        h = keras.layers.BatchNormalization()(keras.layers.Conv2D(8, 3, strides=2, padding="same")(x))
+        h = keras.layers.GlobalAveragePooling2D()(keras.layers.DepthwiseConv2D(3)(keras.layers.ReLU()(h)))
+        self.compare_keras(keras.Model(x, keras.layers.Dense(4, activation="softmax")(h)), (1, 16, 16, 3), (3, 16, 16, 3))
+
+    def test_recurrent_layers(self):
+        x = keras.Input((None, 6), name="x")
+        h = keras.layers.GRU(4)(keras.layers.LSTM(5, return_sequences=True)(x))
+        self.compare_keras(keras.Model(x, keras.layers.Dense(3)(h)), (1, 1, 6), (2, 7, 6))
+
+    def test_recurrent_layers_of_both_directions(self):
+        x = keras.Input((9, 6), name="x")
+        h = keras.layers.Bidirectional(keras.layers.LSTM(5, return_sequences=True))(x)
+        h = keras.layers.GRU(4, reset_after=False, go_backwards=True, return_sequences=True)(h)
+        self.compare_keras(keras.Model(x, keras.layers.SimpleRNN(3)(h)), (2, 9, 6))
+
+    def test_signatures_and_variables(self):
+        module = Module()
+        tf.saved_model.save(module, self.model, signatures={"serving_default": module.look_up, "back": module.back})
+        feeds = {"ids": np.array([3, 0, 9], np.int32), "scale": np.float32(0.5)}
+        expected, actual = module.look_up(*map(tf.constant, feeds.values())), self.outputs(feeds)
+        self.assertEqual(sorted(actual), ["bias", "rows"])
+        for key in actual:
+            np.testing.assert_allclose(actual[key], expected[key].numpy(), rtol=1e-5, atol=1e-6)
+        x = np.ones((2, 3), np.float32)
+        (self.folder / "out" / "bias.npy").unlink(), (self.folder / "out" / "rows.npy").unlink()
+        np.testing.assert_allclose(self.outputs({"x": x}, "--signature", "back")["y"], module.back(tf.constant(x))["y"], rtol=1e-5, atol=1e-6)
+        result = self.run_minnow("convert", self.model, self.folder / "no.minnow", "--signature", "sideways")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('no signature "sideways"; its signatures are', result.stderr)
+
+    def test_the_first_generation(self):
+        v1.disable_control_flow_v2()
+        graph = tf.Graph()
+        with graph.as_default(), v1.Session() as session:
+            x = v1.placeholder(tf.float32, [None, 4], "x")
+            w = v1.get_variable("w", initializer=np.random.default_rng(1).standard_normal((4, 3)).astype(np.float32), use_resource=False)
+            b = v1.get_variable("b", initializer=np.ones(3, np.float32), use_resource=True)
+            _, y = v1.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y + b), [tf.constant(0), tf.matmul(x, w)])
+            session.run(v1.global_variables_initializer())
+            v1.saved_model.simple_save(session, str(self.model), {"x": x}, {"y": y})
+            feed = np.random.default_rng(4).standard_normal((2, 4)).astype(np.float32)
+            np.testing.assert_allclose(self.outputs({"x": feed})["y"], session.run(y, {x: feed}), rtol=1e-5, atol=1e-5)
+
+    def test_damaged_files_give_an_error(self):
+        module = Module()
+        tf.saved_model.save(module, self.model, signatures={"serving_default": module.look_up})
+        for name in ("variables.index", "variables.data-00000-of-00001"):
+            path = self.model / "variables" / name
+            whole = path.read_bytes()
+            for at in range(0, len(whole), max(1, len(whole) // 60)):
+                path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
+                result = self.run_minnow("convert", self.model, self.folder / "model.minnow")
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+                path.write_bytes(whole[:at])
+                result = self.run_minnow("convert", self.model, self.folder / "model.minnow")
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+            path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+            path.write_bytes(whole)
+        (self.model / "variables" / "variables.index").unlink()
+        result = self.run_minnow("convert", self.model, self.folder / "model.minnow")
+        self.assertIn("its value is not in the file, nor in a checkpoint beside it", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
