@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions: values that are computed when they are read.
+//
+//   using namespace minnow;
+//   Var x = Tensor::of_f32({2, 2}, pixels);
+//   Var y = expr::softmax(expr::matmul(x, x) * 0.5 + 1);   // nothing is computed yet
+//   const float* p = y.data<float>();                      // one plan for all of it, kept for the next expression of this form
+//
+// <minnow/operators.h> has a function for every operator; it is generated from their definitions. Functions take Vars by value: a temporary
+// is then held by nobody else, and what is computed only on the way is not kept.
+//
+// Threads: a Var and the expressions that share parts with it which are not computed yet belong to one thread at a time. Different
+// expressions may be computed on different threads, and share plans.
+#pragma once
+#include <minnow/minnow.h>
+
+#include <concepts>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace minnow {
+
+namespace express {
+struct Cell;
+struct LazyNode;
+struct Access;  // what the implementation may see of a Var
+}  // namespace express
+
+/// A number beside a Var. As in NumPy 2 it takes the Var's dtype where that can be: an integer that of any number, a float that of any
+/// floating tensor (beside integers and bool the result is f64).
+class Scalar {
+ public:
+  enum class Kind : uint8_t { boolean, integer, real };
+  template <class T>
+  requires std::integral<T> || std::floating_point<T>
+  constexpr Scalar(T value)  // NOLINT: numbers are written as such
+      : kind_(std::same_as<T, bool>    ? Kind::boolean
+              : std::floating_point<T> ? Kind::real
+                                       : Kind::integer),
+        integer_(std::floating_point<T> ? 0 : static_cast<int64_t>(value)),
+        real_(static_cast<double>(value)) {}
+  constexpr Kind kind() const noexcept { return kind_; }
+  constexpr int64_t integer() const noexcept { return integer_; }
+  constexpr double real() const noexcept { return real_; }
+
+ private:
+  Kind kind_;
+  int64_t integer_;
+  double real_;
+};
+
+/// One place in the brackets of basic slicing, as in NumPy: a number, a range, `kEllipsis`, `kNewAxis`, `kAll`.
+class Index {
+ public:
+  enum class Kind : uint8_t { at, range, ellipsis, new_axis };
+  template <std::integral T>
+  constexpr Index(T at) : kind_(Kind::at), start_(static_cast<int64_t>(at)) {}  // NOLINT
+  /// start:stop:step; what is left out is as in NumPy.
+  static constexpr Index range(std::optional<int64_t> start, std::optional<int64_t> stop = {}, int64_t step = 1) {
+    Index index(Kind::range);
+    index.start_ = start, index.stop_ = stop, index.step_ = step;
+    return index;
+  }
+  static constexpr Index special(Kind kind) { return Index(kind); }
+  constexpr Kind kind() const noexcept { return kind_; }
+  constexpr std::optional<int64_t> start() const noexcept { return start_; }
+  constexpr std::optional<int64_t> stop() const noexcept { return stop_; }
+  constexpr int64_t step() const noexcept { return step_; }
+
+ private:
+  explicit constexpr Index(Kind kind) : kind_(kind) {}
+  Kind kind_;
+  std::optional<int64_t> start_, stop_;
+  int64_t step_ = 1;
+};
+inline constexpr Index kAll = Index::range({}, {});
+inline constexpr Index kEllipsis = Index::special(Index::Kind::ellipsis);
+inline constexpr Index kNewAxis = Index::special(Index::Kind::new_axis);
+
+/// A value of an expression: a constant, a placeholder, a parameter, or the result of an operator. Copying a Var gives another name of the
+/// same variable; clone() makes another variable.
+class MINNOW_API Var {
+ public:
+  /// No value: an optional input that is left out.
+  Var() = default;
+  /// A constant, which shares the tensor's memory.
+  Var(Tensor tensor);                            // NOLINT
+  Var(std::initializer_list<int64_t> integers);  // an i64 vector, for shapes, axes, pads ...
+  /// A constant of one element.
+  static Var scalar(Scalar value, DType dtype);
+
+  explicit operator bool() const noexcept { return cell_ != nullptr; }
+
+  DType dtype() const;
+  /// Computes the expression where the shape depends on data.
+  Shape shape() const;
+  size_t rank() const { return shape().rank(); }
+  int64_t elements() const { return shape().elements(); }
+  bool is_tensor() const;  // else a sequence or an optional
+  /// The shape where it is known without computing.
+  std::optional<Shape> known_shape() const;
+
+  /// Computes what is not computed yet. Throws InvalidArgument for a placeholder that was given no value, and what planning and running
+  /// throw. A pending part that another Var still names is kept when it is computed on the way.
+  const Tensor& tensor() const;
+  template <class T>
+  const T* data() const {
+    return tensor().template data<T>();
+  }
+  Datum datum() const;  // of any kind
+  /// The one element of a tensor of one.
+  double item() const;
+  bool is_computed() const noexcept;
+
+  /// Gives the variable another value: a placeholder is fed (what depends on it is computed again when it is read next), a view writes
+  /// through to its base as in NumPy (the value is broadcast and takes the base's dtype), any other variable gets the value of another.
+  /// Expressions that were made of the variable keep the value that they were made of, except those of a placeholder.
+  void assign(const Var& value) const;
+  void assign(Scalar value) const;
+
+  /// Basic slicing: a view. Reading it reads the base's value at that time; assigning to it writes to the base.
+  Var operator[](std::initializer_list<Index> indices) const { return view(std::vector<Index>(indices)); }
+  Var operator[](Index index) const { return view({index}); }
+  Var view(const std::vector<Index>& indices) const;
+  /// True where this is a view of another variable.
+  bool is_view() const noexcept;
+
+  // x[0] = y writes through the view; x = y lets the name stand for another variable.
+  Var(const Var&) = default;
+  Var(Var&&) noexcept = default;
+  Var& operator=(const Var&) & = default;
+  Var& operator=(Var&&) & noexcept = default;
+  void operator=(const Var& value) && { assign(value); }
+  void operator=(Scalar value) && { assign(value); }
+
+  /// Names are kept in saved models, and errors and profiles show them.
+  const std::string& name() const;
+  const Var& set_name(std::string name) const;
+  /// Another variable of the same value.
+  Var clone() const;
+  Var astype(DType dtype) const;
+
+  bool is_placeholder() const noexcept;
+  bool is_trainable() const noexcept;
+  void set_trainable(bool trainable) const;
+
+ private:
+  friend struct express::Access;
+  explicit Var(std::shared_ptr<express::Cell> cell) : cell_(std::move(cell)) {}
+  std::shared_ptr<express::Cell> cell_;
+};
+using Vars = std::vector<Var>;
+
+/// dtype, shape and the elements, those in the middle of larger tensors left out. Computes the expression.
+MINNOW_API std::string to_string(const Var& x);
+
+/// NumPy 2's result_type of two tensors' dtypes; bf16 beside f16 gives f32. Throws InvalidArgument for dtypes outside bool, integers, f16,
+/// bf16, f32 and f64.
+MINNOW_API DType promote(DType a, DType b);
+MINNOW_API DType promote(DType a, Scalar b);
+
+// Arithmetic with NumPy's broadcasting and promotion. Integers wrap around; `/` of integers gives f64; `%` has the sign of the divisor;
+// of bool, + is or, * is and; ~ and the bitwise operators take integers and bool. Comparisons are by element and give bool.
+#define MINNOW_DECLARE_BINARY(symbol)              \
+  MINNOW_API Var operator symbol(Var a, Var b);    \
+  MINNOW_API Var operator symbol(Var a, Scalar b); \
+  MINNOW_API Var operator symbol(Scalar a, Var b);
+MINNOW_DECLARE_BINARY(+)
+MINNOW_DECLARE_BINARY(-)
+MINNOW_DECLARE_BINARY(*)
+MINNOW_DECLARE_BINARY(/)
+MINNOW_DECLARE_BINARY(%)
+MINNOW_DECLARE_BINARY(&)
+MINNOW_DECLARE_BINARY(|)
+MINNOW_DECLARE_BINARY(^)
+MINNOW_DECLARE_BINARY(==)
+MINNOW_DECLARE_BINARY(!=)
+MINNOW_DECLARE_BINARY(<)
+MINNOW_DECLARE_BINARY(<=)
+MINNOW_DECLARE_BINARY(>)
+MINNOW_DECLARE_BINARY(>=)
+#undef MINNOW_DECLARE_BINARY
+MINNOW_API Var operator-(Var x);
+MINNOW_API Var operator~(Var x);
+// x += y writes into the variable, as in NumPy: through a view into its base, and the dtype stays.
+MINNOW_API const Var& operator+=(const Var& x, const Var& y);
+MINNOW_API const Var& operator-=(const Var& x, const Var& y);
+MINNOW_API const Var& operator*=(const Var& x, const Var& y);
+MINNOW_API const Var& operator/=(const Var& x, const Var& y);
+
+namespace expr {
+
+/// An attribute of an operator: a number, a text, a tensor, or a list.
+using Attribute = std::variant<int64_t, float, std::string, Tensor, std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
+using Attributes = std::vector<std::pair<std::string, Attribute>>;
+
+/// An operator by its name ("Conv", "minnow.Gelu", or of a custom operator "com.example.Swish"). `outputs`: how many are wanted. Throws
+/// Unsupported for a name that there is not, with the nearest ones; InvalidModel for inputs that do not fit.
+MINNOW_API Vars ops(std::string_view name, Vars inputs, size_t outputs, const Attributes& attributes = {});
+/// The same with one output.
+MINNOW_API Var op(std::string_view name, Vars inputs, const Attributes& attributes = {});
+
+MINNOW_API Var constant(Tensor tensor);
+MINNOW_API Var constant(std::initializer_list<float> values, const Shape& shape);
+/// A value that is given later, by assign(). Dimensions of -1 may differ from one value to the next.
+MINNOW_API Var placeholder(std::string name, DType dtype, const std::vector<int64_t>& dims);
+/// The same of any rank.
+MINNOW_API Var placeholder(std::string name, DType dtype);
+/// A parameter: a constant that training changes and that a saved model marks.
+MINNOW_API Var trainable(Tensor initial, std::string name = {});
+
+/// Computes several values in one plan.
+MINNOW_API void evaluate(const Vars& values);
+
+/// How expressions are computed on this thread while the object lives (threads, precision, backends, memory, isa, memory_limit); the inner
+/// scope counts.
+class MINNOW_API Scope {
+ public:
+  explicit Scope(const SessionOptions& options);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  std::shared_ptr<const void> before_;
+};
+
+/// From now on op() on this process's threads finds these operators beside the built-in ones (see load_operators); null: the built-in
+/// ones alone.
+MINNOW_API void use_operators(std::shared_ptr<const OperatorSet> operators);
+
+/// What the cache of plans did so far in this process.
+struct CacheCounts {
+  uint64_t hits = 0, misses = 0;  // evaluations that found their form planned for, and those that did not
+  size_t forms = 0;               // kept now
+};
+MINNOW_API CacheCounts cache_counts();
+MINNOW_API void clear_cache();
+
+}  // namespace expr
+}  // namespace minnow
+
+#include <minnow/operators.h>

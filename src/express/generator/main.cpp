@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the operator functions of <minnow/operators.h> and their definitions from the operators' own definitions:
+//   generate_operators HEADER SOURCE
+// It is built and run while Minnow is built; see src/CMakeLists.txt.
+#include <cctype>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include "ops/operator.h"
+
+namespace minnow {
+namespace {
+
+/// Words of C++ that an operator or one of its inputs is called by.
+const std::set<std::string> kKeywords = {"and",      "or",       "not",  "xor",    "if",    "for",    "while", "default",
+                                         "operator", "template", "bool", "int",    "float", "double", "auto",  "switch",
+                                         "case",     "return",   "new",  "delete", "this",  "class",  "union"};
+
+/// "Conv" -> "conv", "GlobalAveragePool" -> "global_average_pool", "LSTM" -> "lstm", "minnow.FusedConv" -> "fused_conv", "And" ->
+/// "logical_and".
+std::string function_name(std::string_view op) {
+  const size_t dot = op.rfind('.');
+  std::string name(dot == std::string_view::npos ? op : op.substr(dot + 1)), result;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto is = [&](size_t at, auto test) { return at < name.size() && test(static_cast<unsigned char>(name[at])) != 0; };
+    const bool upper = is(i, [](int c) { return std::isupper(c); });
+    const bool after_lower = i > 0 && !is(i - 1, [](int c) { return std::isupper(c); }) && name[i - 1] != '_';
+    const bool before_lower = i > 0 && is(i - 1, [](int c) { return std::isupper(c); }) && is(i + 1, [](int c) { return std::islower(c); });
+    if (upper && (after_lower || before_lower)) result += '_';
+    result += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+  }
+  constexpr std::pair<std::string_view, std::string_view> kWritten[] = {
+      {"mat_mul", "matmul"}, {"is_na_n", "isnan"}, {"is_inf", "isinf"}, {"p_relu", "prelu"}};
+  for (const auto& [from, to] : kWritten)
+    if (const size_t at = result.find(from); at != std::string::npos) result.replace(at, from.size(), to);
+  return kKeywords.contains(result) ? "logical_" + result : result;
+}
+
+/// The name of a parameter or a member: lower case, and no word of C++.
+std::string identifier(std::string_view name) {
+  std::string result;
+  for (const char c : name)
+    result += std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '_';
+  return kKeywords.contains(result) ? result + "_" : result;
+}
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+std::string number(double value, bool real) {
+  std::ostringstream text;
+  text.precision(9);
+  text << value;
+  std::string result = text.str();
+  if (real && result.find_first_of(".e") == std::string::npos) result += ".0";
+  return real ? result + "f" : result;
+}
+
+/// Lines of a comment of at most `width` characters.
+std::string comment(std::string_view text, size_t width = 140) {
+  std::istringstream words{std::string(text)};
+  std::string line = "///", result, word;
+  while (words >> word) {
+    if (line.size() + 1 + word.size() > width) {
+      result += line + "\n";
+      line = "///";
+    }
+    line += " " + word;
+  }
+  return line == "///" ? result : result + line + "\n";
+}
+
+bool is_dtype(const Operator& op, const AttributeSpec& attribute) {
+  if (attribute.kind != AttributeKind::integer) return false;
+  for (const OutputSpec& output : op.outputs)
+    if (output.dtype.kind == DTypeRule::Kind::attribute && output.dtype.name == attribute.name) return true;
+  return false;
+}
+
+/// The type of an attribute in the options (or of a parameter) and how its default is written.
+struct Form {
+  std::string type, fallback;
+  bool compare = false;  // the default is left out of the node
+};
+Form form_of(const Operator& op, const AttributeSpec& attribute) {
+  const bool has = attribute.has_default;
+  if (is_dtype(op, attribute)) {
+    if (has && attribute.default_number > 0) return {"DType", "static_cast<DType>(" + number(attribute.default_number, false) + ")", true};
+    return {"DType", "DType::undefined", true};
+  }
+  switch (attribute.kind) {
+    case AttributeKind::integer:
+      if (has) return {"int64_t", number(attribute.default_number, false), true};
+      return {attribute.required ? "int64_t" : "std::optional<int64_t>", ""};
+    case AttributeKind::real:
+      if (has) return {"float", number(attribute.default_number, true), true};
+      return {attribute.required ? "float" : "std::optional<float>", ""};
+    case AttributeKind::text:
+      return {"std::string", has && !attribute.default_text.empty() ? quoted(attribute.default_text) : "", true};
+    case AttributeKind::tensor:
+      return {"Tensor", ""};
+    case AttributeKind::integers:
+      return {"std::vector<int64_t>", ""};
+    case AttributeKind::reals:
+      return {"std::vector<float>", ""};
+    case AttributeKind::texts:
+      return {"std::vector<std::string>", ""};
+    case AttributeKind::graph:
+    case AttributeKind::type:
+      break;
+  }
+  return {};
+}
+
+/// What is set only where it differs from the default, or is there at all.
+std::string condition_of(const Form& form, const std::string& value) {
+  if (form.type == "Tensor" || form.type.starts_with("std::optional")) return value;
+  if (form.type.starts_with("std::vector")) return "!" + value + ".empty()";
+  if (form.type == "std::string") return form.fallback.empty() ? "!" + value + ".empty()" : value + " != " + form.fallback;
+  return value + " != " + form.fallback;
+}
+
+std::string as_attribute(const Form& form, const std::string& value) {
+  if (form.type == "DType") return "static_cast<int64_t>(" + value + ")";
+  return form.type.starts_with("std::optional") ? "*" + value : value;
+}
+
+class Writer {
+ public:
+  void add(const Operator& op) {
+    if (op.name == "Constant") return;  // constant(), which takes any tensor
+    for (const AttributeSpec& attribute : op.attributes)
+      if (attribute.kind == AttributeKind::graph || attribute.kind == AttributeKind::type)
+        return;  // cond, while_loop, scan; Optional's type
+    std::string name = function_name(op.name);
+    if (!names_.insert(name).second) throw InvalidArgument("two operators have the function name \"{}\"", name);
+    std::string options = name + "_options";
+    options[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(options[0])));
+    for (size_t at; (at = options.find('_')) != std::string::npos;) {
+      options.erase(at, 1);
+      options[at] = static_cast<char>(std::toupper(static_cast<unsigned char>(options[at])));
+    }
+
+    // Parameters: inputs and required attributes that must be given, inputs that may be left out, options, number of outputs.
+    struct Parameter {
+      std::string type, name, fallback;
+    };
+    std::vector<Parameter> parameters;
+    std::set<std::string> taken{"options", "outputs"};
+    const auto fresh = [&](std::string id) {
+      while (!taken.insert(id).second) id += "_";
+      return id;
+    };
+    size_t needed = 0;  // inputs up to the last one that is required
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      if (op.inputs[i].arity != Arity::optional) needed = i + 1;
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      inputs.push_back(fresh(identifier(op.inputs[i].name)));
+    }
+    const auto add_input = [&](size_t i) {
+      const bool many = op.inputs[i].arity == Arity::variadic;
+      parameters.push_back({many ? "Vars" : "Var", inputs[i], i >= needed ? " = {}" : ""});
+    };
+    for (size_t i = 0; i < needed; ++i) add_input(i);
+    std::string set, members;
+    for (const AttributeSpec& attribute : op.attributes) {
+      const Form form = form_of(op, attribute);
+      std::string id = identifier(attribute.name);
+      if (attribute.required) {
+        id = fresh(id);
+        const bool plain = form.type == "int64_t" || form.type == "float" || form.type == "DType";
+        parameters.push_back({plain ? form.type : "const " + form.type + "&", id, ""});
+        set += "  call.set(" + quoted(attribute.name) + ", " + as_attribute(form, id) + ");\n";
+        continue;
+      }
+      std::string doc = comment(attribute.doc, 136);
+      for (size_t at = 0; (at = doc.find("///", at)) != std::string::npos; at += 5) doc.insert(at, "  ");
+      members += doc + "  " + form.type + " " + id + (form.fallback.empty() ? "" : " = " + form.fallback) +
+                 (form.type.starts_with("std::optional") || !form.fallback.empty() ? "" : " = {}") + ";\n";
+      set += "  if (" + condition_of(form, "options." + id) + ") call.set(" + quoted(attribute.name) + ", " +
+             as_attribute(form, "options." + id) + ");\n";
+    }
+    for (size_t i = needed; i < op.inputs.size(); ++i) add_input(i);
+    if (!members.empty()) {
+      header_ << "/// What " << name << "() can be told.\nstruct " << options << " {\n" << members << "};\n";
+      parameters.push_back({"const " + options + "&", "options", " = {}"});
+    }
+
+    // One required output and optional others: the function gives the first, and NAME_outputs gives as many as are wanted.
+    size_t required_outputs = 0;
+    bool variadic_outputs = false;
+    for (const OutputSpec& output : op.outputs) {
+      required_outputs += output.arity == Arity::required;
+      variadic_outputs |= output.arity == Arity::variadic;
+    }
+    const size_t all = op.outputs.size();
+    const auto signature = [&](bool defaults, const std::string& result, const std::string& function, bool count) {
+      std::string text = result + " " + function + "(";
+      bool first = true;
+      if (count) text += "size_t outputs", first = false;
+      for (const Parameter& parameter : parameters) {
+        text += (first ? "" : ", ") + parameter.type + " " + parameter.name + (defaults ? parameter.fallback : "");
+        first = false;
+      }
+      return text + ")";
+    };
+    std::string body = "  static const Operator& op = express::find_operator(" + quoted(op.name) + ");\n  express::Call call(op);\n" + set;
+    for (const std::string& input : inputs) body += "  call.add(std::move(" + input + "));\n";
+    const std::string doc = comment(std::string(op.doc) + " (" + std::string(op.name) + ")");
+    const auto write = [&](const std::string& result, const std::string& function, bool count, const std::string& end) {
+      header_ << doc << "MINNOW_API " << signature(true, result, function, count) << ";\n";
+      source_ << signature(false, result, function, count) << " {\n" << body << "  " << end << "\n}\n";
+    };
+    const bool single = required_outputs == 1 && !variadic_outputs && (all == 1 || op.outputs[0].arity == Arity::required);
+    if (single) {
+      write("Var", name, false, "return call.one();");
+      if (all > 1) write("Vars", name + "_outputs", true, "return call.many(outputs);");
+    } else if (variadic_outputs) {
+      write("Vars", name, true, "return call.many(outputs);");
+    } else {
+      write("Vars", name, false, "return call.many(" + std::to_string(all) + ");");
+    }
+    header_ << "\n";
+    source_ << "\n";
+    ++count_;
+  }
+
+  void save(const char* header, const char* source) const {
+    std::ofstream h(header), s(source);
+    h << "// SPDX-License-Identifier: Apache-2.0\n// A function for each operator, made from the operators' definitions while Minnow was "
+         "built.\n"
+         "// Inputs come first, then what must be said; `Var()` leaves an optional input out.\n"
+         "#pragma once\n#include <minnow/express.h>\n\nnamespace minnow::expr {\n\n"
+      << header_.str() << "}  // namespace minnow::expr\n";
+    s << "// SPDX-License-Identifier: Apache-2.0\n#include <minnow/express.h>\n\n#include \"express/call.h\"\n\nnamespace minnow::expr "
+         "{\n\n"
+      << source_.str() << "}  // namespace minnow::expr\n";
+    if (!h.flush() || !s.flush()) throw InvalidArgument("{} or {} cannot be written", header, source);
+  }
+
+ private:
+  std::ostringstream header_, source_;
+  std::set<std::string> names_{"op",      "ops",  "constant", "placeholder", "trainable", "evaluate",   "clone",
+                               "replace", "load", "save",     "apply",       "cond",      "while_loop", "scan"};
+  size_t count_ = 0;
+};
+
+}  // namespace
+}  // namespace minnow
+
+int main(int argc, char** argv) try {
+  if (argc != 3) return std::fputs("usage: generate_operators HEADER SOURCE\n", stderr), 2;
+  minnow::Writer writer;
+  for (const minnow::Operator* op : minnow::OperatorSet::builtin().list()) writer.add(*op);
+  writer.save(argv[1], argv[2]);
+} catch (const std::exception& error) {
+  return std::fprintf(stderr, "%s\n", error.what()), 1;
+}

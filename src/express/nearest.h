@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minnow::express {
+
+/// The up to three names that are written most like `name`, for errors: `; the nearest are "conv1", "conv2"`, or nothing.
+std::string nearest(std::string_view name, const std::vector<std::string>& names);
+
+}  // namespace minnow::express

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "express/node.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <unordered_set>
+
+#include "express/evaluate.h"
+#include "express/lower.h"
+#include "express/nearest.h"
+#include "ops/infer.h"
+
+namespace minnow::express {
+
+std::atomic<uint64_t> LazyNode::next_id{1};
+std::atomic<uint64_t> LazyNode::current_epoch{1};
+
+// Without recursion: a chain may be as long as it likes.
+LazyNode::~LazyNode() {
+  thread_local std::vector<LazyValue> waiting;
+  thread_local bool emptying = false;
+  for (LazyValue& input : inputs)
+    if (input && input.node.use_count() == 1) waiting.push_back(std::move(input));
+  if (emptying) return;
+  emptying = true;
+  while (!waiting.empty()) {
+    const LazyValue last = std::move(waiting.back());
+    waiting.pop_back();
+  }
+  emptying = false;
+}
+
+LazyValue constant_value(Tensor tensor) {
+  auto node = std::make_shared<LazyNode>();
+  node->outputs.resize(1);
+  Output& output = node->outputs[0];
+  output.kind = ValueInfo::Kind::tensor;
+  output.dtype = tensor.dtype();
+  output.shape_known = true;
+  output.shape = tensor.shape();
+  output.tensor = std::move(tensor);
+  return {std::move(node), 0};
+}
+
+LazyValue constant_value(Datum datum) {
+  if (datum.kind == Datum::Kind::tensor) return constant_value(std::move(datum.tensor));
+  auto node = std::make_shared<LazyNode>();
+  node->outputs.resize(1);
+  Output& output = node->outputs[0];
+  output.kind = datum.kind == Datum::Kind::sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::optional;
+  output.dtype = datum.element;
+  output.datum = std::make_shared<Datum>(std::move(datum));
+  return {std::move(node), 0};
+}
+
+LazyValue ints_value(const Ints& values) { return constant_value(Tensor::of_i64({static_cast<int64_t>(values.size())}, values)); }
+
+Var var_of(LazyValue value) {
+  auto cell = std::make_shared<Cell>();
+  cell->value = std::move(value);
+  return Access::var(std::move(cell));
+}
+
+LazyValue required_value(const Var& x) { return required_value(Var(x)); }
+LazyValue required_value(Var&& x) {
+  LazyValue value = value_of(std::move(x));
+  if (!value) throw InvalidArgument("a Var without a value is used; only optional inputs of operators may be left out");
+  return value;
+}
+
+// Operators by name.
+
+namespace {
+
+std::mutex& operators_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+std::shared_ptr<const OperatorSet>& operators_in_use() {
+  static std::shared_ptr<const OperatorSet> operators;
+  return operators;
+}
+
+}  // namespace
+
+const Operator& find_operator(std::string_view name) {
+  std::shared_ptr<const OperatorSet> operators;
+  return find_operator(name, operators);
+}
+
+const Operator& find_operator(std::string_view name, std::shared_ptr<const OperatorSet>& operators) {
+  if (const Operator* op = OperatorSet::builtin().find(name)) return *op;
+  {
+    const std::lock_guard lock(operators_mutex());
+    if (!operators) operators = operators_in_use();
+  }
+  if (operators)
+    if (const Operator* op = operators->find(name)) return *op;
+  std::vector<std::string> names;
+  for (const Operator* op : (operators ? *operators : OperatorSet::builtin()).list()) names.emplace_back(op->name);
+  throw Unsupported("there is no operator \"{}\"{}", name, nearest(name, names));
+}
+
+// Calls.
+
+const Shape* known_shape(const LazyValue& value) {
+  const Output& output = output_of(value);
+  if (output.shape_known) return &output.shape;
+  // What depends on a placeholder may have another shape the next time.
+  return output.tensor && !value.node->fed_by_others ? &output.tensor.shape() : nullptr;
+}
+
+namespace {
+
+// What shape rules see of a value.
+ValueInfo info_of(const LazyValue& value, bool with_contents) {
+  const Output& output = output_of(value);
+  ValueInfo info;
+  info.kind = output.kind;
+  info.element = output.element;
+  info.dtype = output.dtype;
+  if (info.kind != ValueInfo::Kind::tensor) return info;
+  const Shape* shape = known_shape(value);
+  info.extent = shape ? ValueInfo::Extent::exact : ValueInfo::Extent::unknown;
+  if (shape) info.shape = *shape;
+  if (with_contents) info.contents = output.tensor;
+  return info;
+}
+
+}  // namespace
+
+namespace {
+
+// What inference found for calls with inputs of equal types, on this thread. The key is the operator, the form, and the inputs' types.
+constexpr size_t kMostInferences = 4096;
+using Inferences = std::unordered_map<std::string, std::vector<Output>>;
+
+void append_type(std::string& key, const LazyValue& value) {
+  struct {
+    uint8_t kind, element, dtype, rank;
+  } head{};
+  if (!value) {
+    key.append(reinterpret_cast<const char*>(&head), sizeof(head));
+    return;
+  }
+  const Output& output = output_of(value);
+  const Shape* shape = known_shape(value);
+  head = {static_cast<uint8_t>(output.kind), static_cast<uint8_t>(output.element), static_cast<uint8_t>(output.dtype),
+          shape ? static_cast<uint8_t>(shape->rank()) : uint8_t{255}};
+  key.append(reinterpret_cast<const char*>(&head), sizeof(head));
+  if (shape) key.append(reinterpret_cast<const char*>(shape->begin()), shape->rank() * sizeof(int64_t));
+}
+
+// Contents that a shape depends on are computed for it where they are few, as shapes are.
+constexpr int64_t kMostShapeElements = 64;
+bool compute_contents(const LazyValue& value) {
+  const LazyNode& node = *value.node;
+  const Output& output = output_of(value);
+  if (output.kind != ValueInfo::Kind::tensor || node.fed_by_others) return false;  // the next value may be another
+  if (node.is_computed()) return true;
+  if (!output.shape_known || output.shape.elements() > kMostShapeElements) return false;
+  evaluate(value);
+  return true;
+}
+
+/// Infers kinds, dtypes and, where they are known, shapes. False where what was found depends on contents.
+bool infer(LazyNode& node) {
+  Graph graph;
+  graph.source = "expression";
+  std::vector<Value*> inputs;
+  std::vector<ValueInfo> infos(node.formal_inputs), outputs(node.outputs.size());
+  std::vector<const ValueInfo*> pointers;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const LazyValue& input = node.inputs[i];
+    inputs.push_back(input ? &graph.add_input("input " + std::to_string(i), type_of(output_of(input))) : nullptr);
+    if (i >= node.formal_inputs) continue;
+    if (input) infos[i] = info_of(input, false);
+    pointers.push_back(input ? &infos[i] : nullptr);
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    names.push_back(node.outputs[i].kind == ValueInfo::Kind::absent ? std::string() : "output " + std::to_string(i));
+  const Node& made = emit(graph, node, inputs, names, node.name);
+  const OperatorSet& operators = node.operators ? *node.operators : OperatorSet::builtin();
+  if (!node.closures.empty()) infer_types(operators, graph);
+  const NodeView view(made, pointers, {}, node.op);
+  bool by_types = true, exact = true;
+  for (;;) {
+    try {
+      infer_outputs(*node.op, view, outputs);
+      break;
+    } catch (const NeedsContents& needs) {
+      const LazyValue& input = node.inputs[needs.input];
+      if (!infos[needs.input].contents && compute_contents(input)) {
+        infos[needs.input] = info_of(input, true);
+        by_types = false;
+        continue;
+      }
+      outputs.assign(outputs.size(), ValueInfo());
+      infer_kinds(*node.op, view, outputs);
+      exact = false;
+      break;
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Output& output = node.outputs[i];
+    if (output.kind == ValueInfo::Kind::absent) continue;
+    output.kind = outputs[i].kind;
+    output.element = outputs[i].element;
+    output.dtype = outputs[i].dtype;
+    output.shape_known = exact && outputs[i].kind == ValueInfo::Kind::tensor && outputs[i].extent == ValueInfo::Extent::exact;
+    if (output.shape_known) output.shape = outputs[i].shape;
+  }
+  return by_types;
+}
+
+// How many nodes are not computed, here and before; counts no further than `most`.
+uint32_t count_pending(const LazyNode& root, uint32_t most) {
+  std::vector<const LazyNode*> stack{&root};
+  std::unordered_set<const LazyNode*> seen{&root};
+  uint32_t count = 0;
+  while (!stack.empty() && count < most) {
+    const LazyNode* node = stack.back();
+    stack.pop_back();
+    ++count;
+    for (const LazyValue& input : node->inputs)
+      if (input && !input.node->is_computed() && seen.insert(input.node.get()).second) stack.push_back(input.node.get());
+  }
+  return count;
+}
+
+}  // namespace
+
+std::shared_ptr<LazyNode> call(CallRequest request) {
+  auto node = std::make_shared<LazyNode>();
+  node->kind = LazyNode::Kind::call;
+  node->op = request.op;
+  node->operators = std::move(request.operators);
+  node->attributes = std::move(request.attributes);
+  node->closures = std::move(request.closures);
+  node->inputs = std::move(request.inputs);
+  node->formal_inputs = request.formal_inputs;
+  node->name = std::move(request.name);
+  if (node->attributes.size() != 0 || !node->closures.empty()) node->form = form_of(node->attributes, node->closures);
+  node->outputs.resize(request.wanted.size());
+  uint32_t pending = 1;
+  for (const LazyValue& input : node->inputs) {
+    if (!input) continue;
+    node->fed_by_others |= input.node->fed_by_others;
+    node->keeps_inputs |= input.node->keeps_inputs;
+    if (!node->operators) node->operators = input.node->operators;
+    if (!input.node->is_computed()) pending = std::min(pending + input.node->pending, kMostPending);
+  }
+  thread_local Inferences inferences;
+  thread_local std::string key;
+  key.assign(reinterpret_cast<const char*>(&node->op), sizeof(node->op));
+  const size_t form_bytes = node->form.size();
+  key.append(reinterpret_cast<const char*>(&form_bytes), sizeof(form_bytes));
+  key += node->form;
+  for (size_t i = 0; i < request.wanted.size(); ++i) {
+    key += request.wanted[i] ? '+' : '-';
+    node->outputs[i].kind = request.wanted[i] ? ValueInfo::Kind::tensor : ValueInfo::Kind::absent;
+  }
+  for (const LazyValue& input : node->inputs) append_type(key, input);
+  if (const auto found = inferences.find(key); found != inferences.end()) {
+    node->outputs = found->second;  // which have no names
+  } else {
+    const std::string this_key = key;  // computing contents may make other calls
+    if (infer(*node) && node->op->custom == nullptr) {
+      if (inferences.size() >= kMostInferences) inferences.clear();
+      inferences.emplace(this_key, node->outputs);
+    }
+  }
+  node->pending = pending;
+  if (pending >= kMostPending) {
+    node->pending = count_pending(*node, kMostPending);
+    if (node->pending >= kMostPending && !node->fed_by_others) evaluate(LazyValue{node, 0});
+  }
+  return node;
+}
+
+LazyValue call(const Operator& op, std::initializer_list<LazyValue> inputs, Attributes attributes) {
+  CallRequest request;
+  request.op = &op;
+  request.inputs = inputs;
+  request.formal_inputs = inputs.size();
+  request.attributes = std::move(attributes);
+  request.wanted = {true};
+  return {call(std::move(request)), 0};
+}
+
+LazyValue call(std::string_view op, std::initializer_list<LazyValue> inputs, Attributes attributes) {
+  return call(find_operator(op), inputs, std::move(attributes));
+}
+
+LazyValue cast(const LazyValue& x, DType dtype) {
+  if (output_of(x).dtype == dtype) return x;
+  static const Operator& op = find_operator("Cast");
+  return call(op, {x}, {{"to", static_cast<int64_t>(dtype)}});
+}
+
+}  // namespace minnow::express
+
+namespace minnow::expr {
+
+void use_operators(std::shared_ptr<const OperatorSet> operators) {
+  const std::lock_guard lock(express::operators_mutex());
+  express::operators_in_use() = std::move(operators);
+}
+
+}  // namespace minnow::expr

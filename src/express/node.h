@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind a Var: cells (variables), and the immutable nodes of the lazy graph that are their values.
+#pragma once
+#include <minnow/express.h>
+
+#include <atomic>
+
+#include "ops/operator.h"
+
+namespace minnow::express {
+
+struct LazyNode;
+
+/// Output `output` of a node; without a node: absent.
+struct LazyValue {
+  std::shared_ptr<LazyNode> node;
+  uint32_t output = 0;
+  explicit operator bool() const noexcept { return node != nullptr; }
+  friend bool operator==(const LazyValue&, const LazyValue&) = default;
+};
+
+/// One output of a node: what is known of it, and the value once it is computed.
+struct Output {
+  std::string name;
+  ValueInfo::Kind kind = ValueInfo::Kind::absent;
+  ValueInfo::Kind element = ValueInfo::Kind::tensor;
+  DType dtype = DType::undefined;
+  bool shape_known = false;  // without computing
+  Shape shape;
+  bool memory_is_ours = false;   // the tensor's memory was allocated here, and its owner counts all who read it
+  Tensor tensor;                 // the value of a tensor
+  std::shared_ptr<Datum> datum;  // of a sequence or an optional
+  bool has_value() const noexcept { return static_cast<bool>(tensor) || datum != nullptr; }
+};
+
+/// A subgraph of a control-flow node on its own: its inputs are those that the operator gives it, and behind them the values that it
+/// captures, which are inputs of the node behind those that the operator knows.
+struct Closure {
+  std::string attribute;
+  std::shared_ptr<const Graph> graph;
+  size_t captures = 0;
+};
+
+/// A constant, a placeholder, or a call of an operator.
+struct LazyNode {
+  enum class Kind : uint8_t { constant, placeholder, call };
+  Kind kind = Kind::constant;
+  bool trainable = false;      // constant: a parameter
+  bool fed_by_others = false;  // depends on a placeholder
+  bool keeps_inputs = false;   // depends on a placeholder or a parameter: the expression is kept once it is computed
+  uint32_t pending = 0;        // at least as many nodes as are not computed yet here and before; an upper bound
+  uint64_t id = 0;             // grows with every node that is made
+  uint64_t epoch = 0;          // of the placeholders, when the value was computed
+  std::string name;
+  std::vector<Output> outputs;
+
+  // call
+  const Operator* op = nullptr;
+  std::shared_ptr<const OperatorSet> operators;  // that `op` is from; null: the built-in ones
+  Attributes attributes;                         // without the subgraphs
+  std::vector<Closure> closures;
+  std::string form;               // attributes and subgraphs as bytes: equal for nodes that compute the same
+  std::vector<LazyValue> inputs;  // those of the operator, then what the closures capture, in their order
+  size_t formal_inputs = 0;
+
+  // placeholder
+  std::vector<int64_t> dims;
+  bool any_rank = false;
+
+  // While an expression is collected (by the one thread that has it).
+  uint64_t mark = 0;
+  uint32_t place = 0, uses = 0;
+
+  LazyNode() noexcept : id(next_id.fetch_add(1, std::memory_order_relaxed)) {}
+  ~LazyNode();
+  LazyNode(const LazyNode&) = delete;
+  LazyNode& operator=(const LazyNode&) = delete;
+
+  /// True where the outputs hold values that count now.
+  bool is_computed() const noexcept {
+    if (kind != Kind::call) return kind == Kind::constant || outputs[0].has_value();
+    return computed_ && (!fed_by_others || epoch == current_epoch.load(std::memory_order_relaxed));
+  }
+  void set_computed() noexcept { computed_ = true; }
+
+  static std::atomic<uint64_t> next_id;
+  static std::atomic<uint64_t> current_epoch;  // counts what placeholders were given
+
+ private:
+  bool computed_ = false;
+};
+
+/// Basic slicing: the part of a base that a view shows. Axes keep their order.
+struct Region {
+  Shape base;
+  std::vector<int64_t> start, extent, step;  // for each axis of the base: start + i * step, i < extent
+  std::vector<int> axes;                     // for each axis of the view the base's, or -1: a new one of length 1
+  Shape shape() const;
+};
+
+/// A variable.
+struct Cell {
+  LazyValue value;             // of a view: made from the base's when it is read
+  std::shared_ptr<Cell> base;  // of a view
+  std::unique_ptr<Region> region;
+  LazyValue seen;  // the base's value that `value` was made from
+};
+
+struct Access {
+  static const std::shared_ptr<Cell>& cell(const Var& x) { return x.cell_; }
+  static std::shared_ptr<Cell> take(Var& x) { return std::move(x.cell_); }
+  static Var var(std::shared_ptr<Cell> cell) { return Var(std::move(cell)); }
+};
+
+/// The value that a variable has now; absent for an absent one.
+LazyValue value_of(const Var& x);
+/// The same of the last Var of a variable, which then is held no more: what an expression computes only on the way is not kept.
+LazyValue value_of(Var&& x);
+/// The same of a Var that must be there.
+LazyValue required_value(const Var& x);
+LazyValue required_value(Var&& x);
+Var var_of(LazyValue value);
+LazyValue constant_value(Tensor tensor);
+LazyValue constant_value(Datum datum);
+inline Output& output_of(const LazyValue& value) { return value.node->outputs[value.output]; }
+
+/// Throws Unsupported with the nearest names.
+const Operator& find_operator(std::string_view name);
+const Operator& find_operator(std::string_view name, std::shared_ptr<const OperatorSet>& operators);
+
+/// What a node is made of.
+struct CallRequest {
+  const Operator* op = nullptr;
+  std::shared_ptr<const OperatorSet> operators;
+  Attributes attributes;
+  std::vector<Closure> closures;
+  std::vector<LazyValue> inputs;
+  size_t formal_inputs = 0;
+  std::vector<bool> wanted;  // outputs
+  std::string name;
+};
+/// A node that calls an operator; infers what is known of its outputs. Throws InvalidModel where the inputs do not fit. Computes the
+/// expression where it has grown to kMostPending nodes.
+std::shared_ptr<LazyNode> call(CallRequest request);
+inline constexpr uint32_t kMostPending = 1000;
+
+/// The same where there is nothing but tensors in and one tensor out.
+LazyValue call(const Operator& op, std::initializer_list<LazyValue> inputs, Attributes attributes = {});
+LazyValue call(std::string_view op, std::initializer_list<LazyValue> inputs, Attributes attributes = {});
+LazyValue cast(const LazyValue& x, DType dtype);
+LazyValue ints_value(const Ints& values);
+
+/// The shape of a tensor where it is known without computing, whatever placeholders are given; else null.
+const Shape* known_shape(const LazyValue& value);
+
+}  // namespace minnow::express

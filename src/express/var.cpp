@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/numeric.h"
+#include "express/evaluate.h"
+#include "express/view.h"
+
+namespace minnow {
+
+using namespace express;
+
+namespace express {
+
+LazyValue value_of(Var&& x) {
+  const std::shared_ptr<Cell> cell = Access::take(x);
+  if (cell && !cell->base && cell.use_count() == 1) return std::move(cell->value);
+  return value_of(static_cast<const Var&>(Access::var(cell)));
+}
+
+LazyValue value_of(const Var& x) {
+  const std::shared_ptr<Cell>& cell = Access::cell(x);
+  if (!cell) return {};
+  if (!cell->base) return cell->value;
+  const LazyValue& base = cell->base->value;
+  if (!(cell->seen == base)) {
+    cell->value = read(base, *cell->region);
+    cell->seen = base;
+  }
+  return cell->value;
+}
+
+}  // namespace express
+
+Var::Var(Tensor tensor) {
+  if (!tensor) throw InvalidArgument("a Var is made of an empty Tensor");
+  *this = var_of(constant_value(std::move(tensor)));
+}
+Var::Var(std::initializer_list<int64_t> integers) { *this = var_of(ints_value(Ints(integers))); }
+
+DType Var::dtype() const {
+  const LazyValue value = required_value(*this);
+  if (output_of(value).dtype == DType::undefined) evaluate(value);
+  return output_of(value).dtype;
+}
+
+std::optional<Shape> Var::known_shape() const {
+  const LazyValue value = required_value(*this);
+  const Shape* shape = express::known_shape(value);
+  return shape ? std::optional<Shape>(*shape) : std::nullopt;
+}
+
+Shape Var::shape() const {
+  const LazyValue value = required_value(*this);
+  if (value.node->is_computed() && output_of(value).tensor) return output_of(value).tensor.shape();
+  if (const Shape* shape = express::known_shape(value)) return *shape;
+  return tensor_of(value).shape();
+}
+
+bool Var::is_tensor() const { return output_of(required_value(*this)).kind == ValueInfo::Kind::tensor; }
+
+const Tensor& Var::tensor() const {
+  required_value(*this);
+  value_of(*this);  // a view is brought up to date; its value stays in the cell
+  return tensor_of(cell_->value);
+}
+
+Datum Var::datum() const {
+  const LazyValue value = required_value(*this);
+  evaluate(value);
+  const Output& output = output_of(value);
+  return output.tensor ? Datum(output.tensor) : *output.datum;
+}
+
+double Var::item() const {
+  const Tensor& x = tensor();
+  if (x.elements() != 1) throw InvalidArgument("item() takes a tensor of one element, this one is {}{}", x.dtype(), x.shape());
+  double value = 0;
+  widen(x.dtype(), x.data(), 1, &value);
+  return value;
+}
+
+bool Var::is_computed() const noexcept { return cell_ && !cell_->base && cell_->value.node->is_computed(); }
+
+namespace {
+
+void feed(const LazyValue& to, const LazyValue& value) {
+  LazyNode& node = *to.node;
+  const Tensor& tensor = tensor_of(value);
+  bool fits = tensor.dtype() == node.outputs[0].dtype && (node.any_rank || tensor.shape().rank() == node.dims.size());
+  for (size_t i = 0; fits && !node.any_rank && i < node.dims.size(); ++i) fits = node.dims[i] < 0 || node.dims[i] == tensor.shape()[i];
+  if (!fits)
+    throw InvalidArgument("the placeholder \"{}\" is {}{}, it is given {}{}", node.outputs[0].name, node.outputs[0].dtype,
+                          node.any_rank ? std::string(" of any shape") : format("{}", node.dims), tensor.dtype(), tensor.shape());
+  node.outputs[0].tensor = tensor;
+  LazyNode::current_epoch.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void Var::assign(const Var& x) const {
+  const LazyValue value = required_value(x);
+  if (!cell_) throw InvalidArgument("a value is assigned to a Var that stands for no variable");
+  if (cell_->base) {
+    Cell& base = *cell_->base;
+    const Region& region = *cell_->region;
+    cell_->value = {}, cell_->seen = {};  // would hold the base's memory
+    const bool trainable = base.value.node->trainable;
+    const std::string name = output_of(base.value).name;
+    if (base.value.node->kind == LazyNode::Kind::placeholder)
+      throw InvalidArgument("part of the placeholder \"{}\" is assigned; assign all of it", name);
+    LazyValue updated;
+    if (trainable) {
+      updated = written(constant_value(output_of(base.value).tensor), region, constant_value(tensor_of(value)));
+      updated.node->trainable = updated.node->keeps_inputs = true;
+    } else {
+      updated = written(base.value, region, value);
+    }
+    output_of(updated).name = name;
+    base.value = std::move(updated);
+    return;
+  }
+  LazyNode& node = *cell_->value.node;
+  if (node.kind == LazyNode::Kind::placeholder) return feed(cell_->value, value);
+  if (!node.trainable) {
+    cell_->value = value;
+    return;
+  }
+  const Tensor& tensor = tensor_of(value);
+  const Tensor& before = node.outputs[0].tensor;
+  if (tensor.dtype() != before.dtype() || !(tensor.shape() == before.shape()))
+    throw InvalidArgument("the parameter \"{}\" is {}{}, it is given {}{}", node.outputs[0].name, before.dtype(), before.shape(),
+                          tensor.dtype(), tensor.shape());
+  LazyValue updated = constant_value(tensor);
+  updated.node->trainable = updated.node->keeps_inputs = true;
+  output_of(updated).name = node.outputs[0].name;
+  cell_->value = std::move(updated);
+}
+
+void Var::assign(Scalar value) const { assign(scalar(value, dtype())); }
+
+Var Var::view(const std::vector<Index>& indices) const {
+  const LazyValue value = required_value(*this);
+  if (value.node->fed_by_others && !express::known_shape(value)) return var_of(slice(value, indices));
+  auto cell = std::make_shared<Cell>();
+  cell->base = cell_->base ? cell_->base : cell_;
+  cell->region = std::make_unique<Region>(choose(cell_->base ? *cell_->region : whole(shape()), indices));
+  return Var(std::move(cell));
+}
+
+bool Var::is_view() const noexcept { return cell_ && cell_->base; }
+
+const std::string& Var::name() const {
+  required_value(*this);
+  return output_of(cell_->value).name;
+}
+
+const Var& Var::set_name(std::string name) const {
+  required_value(*this);
+  output_of(cell_->value).name = std::move(name);
+  return *this;
+}
+
+Var Var::clone() const {
+  const LazyValue value = required_value(*this);
+  const LazyNode& node = *value.node;
+  if (node.kind == LazyNode::Kind::call) return var_of(value);
+  LazyValue copy = constant_value(Datum());
+  LazyNode& made = *copy.node;
+  made.kind = node.kind;
+  made.trainable = node.trainable, made.fed_by_others = node.fed_by_others, made.keeps_inputs = node.keeps_inputs;
+  made.dims = node.dims, made.any_rank = node.any_rank;
+  made.outputs = node.outputs;
+  made.outputs[0].memory_is_ours = false;
+  return var_of(std::move(copy));
+}
+
+Var Var::astype(DType dtype) const { return var_of(cast(required_value(*this), dtype)); }
+
+bool Var::is_placeholder() const noexcept { return cell_ && !cell_->base && cell_->value.node->kind == LazyNode::Kind::placeholder; }
+bool Var::is_trainable() const noexcept { return cell_ && !cell_->base && cell_->value.node->trainable; }
+
+void Var::set_trainable(bool trainable) const {
+  const LazyValue value = required_value(*this);
+  if (value.node->kind != LazyNode::Kind::constant || cell_->base || !output_of(value).tensor)
+    throw InvalidArgument("only a constant tensor can be a parameter");
+  if (value.node->trainable == trainable) return;
+  // Expressions that were made of it keep the value as it was.
+  LazyValue copy = constant_value(output_of(value).tensor);
+  copy.node->trainable = copy.node->keeps_inputs = trainable;
+  output_of(copy).name = output_of(value).name;
+  cell_->value = std::move(copy);
+}
+
+namespace {
+
+constexpr int64_t kMostShown = 6;  // of a longer axis the first and last three
+
+void show(std::string& text, const Tensor& x, size_t axis, int64_t offset) {
+  const Shape& shape = x.shape();
+  if (axis == shape.rank()) {
+    const char* element = x.data<char>() + static_cast<size_t>(offset) * size_of(x.dtype());
+    if (x.dtype() == DType::boolean) {
+      text += *element ? "true" : "false";
+    } else if (is_float(x.dtype())) {
+      double value = 0;
+      widen(x.dtype(), element, 1, &value);
+      text += format("{}", static_cast<float>(value) == value ? static_cast<double>(static_cast<float>(value)) : value);
+    } else {
+      int64_t value = 0;
+      widen(x.dtype(), element, 1, &value);
+      text += x.dtype() == DType::u64 ? format("{}", static_cast<uint64_t>(value)) : format("{}", value);
+    }
+    return;
+  }
+  text += '[';
+  const int64_t inner = shape.product(axis + 1, shape.rank());
+  for (int64_t i = 0; i < shape[axis]; ++i) {
+    if (i > 0) text += ", ";
+    if (shape[axis] > kMostShown && i == kMostShown / 2) {
+      text += "..., ";
+      i = shape[axis] - kMostShown / 2;
+    }
+    show(text, x, axis + 1, offset + i * inner);
+  }
+  text += ']';
+}
+
+}  // namespace
+
+std::string to_string(const Var& x) {
+  if (!x) return "(no value)";
+  if (!x.is_tensor()) {
+    const Datum datum = x.datum();
+    if (datum.kind == Datum::Kind::none) return "optional()";
+    std::string text = "seq(";
+    for (size_t i = 0; i < datum.items.size(); ++i) text += (i ? ", " : "") + to_string(Var(datum.items[i].tensor));
+    return text + ")";
+  }
+  const Tensor& tensor = x.tensor();
+  std::string text = format("{}{} ", tensor.dtype(), tensor.shape());
+  show(text, tensor, 0, 0);
+  return text;
+}
+
+namespace expr {
+
+Var constant(Tensor tensor) { return Var(std::move(tensor)); }
+Var constant(std::initializer_list<float> values, const Shape& shape) {
+  if (shape.elements() != static_cast<int64_t>(values.size()))
+    throw InvalidArgument("{} elements are given for a tensor of shape {}", values.size(), shape);
+  return Var(Tensor::of_f32(shape, std::span<const float>(values.begin(), values.size())));
+}
+
+namespace {
+
+Var make_placeholder(std::string name, DType dtype, const std::vector<int64_t>* dims) {
+  if (size_of(dtype) == 0) throw InvalidArgument("a placeholder cannot be {}", dtype);
+  auto node = std::make_shared<LazyNode>();
+  node->kind = LazyNode::Kind::placeholder;
+  node->fed_by_others = node->keeps_inputs = true;
+  node->any_rank = dims == nullptr;
+  if (dims) node->dims = *dims;
+  node->outputs.resize(1);
+  Output& output = node->outputs[0];
+  output.name = std::move(name);
+  output.kind = ValueInfo::Kind::tensor;
+  output.dtype = dtype;
+  output.shape_known = dims && std::all_of(dims->begin(), dims->end(), [](int64_t dim) { return dim >= 0; });
+  if (output.shape_known) output.shape = Shape(*dims);
+  return var_of({std::move(node), 0});
+}
+
+}  // namespace
+
+Var placeholder(std::string name, DType dtype, const std::vector<int64_t>& dims) { return make_placeholder(std::move(name), dtype, &dims); }
+Var placeholder(std::string name, DType dtype) { return make_placeholder(std::move(name), dtype, nullptr); }
+
+Var trainable(Tensor initial, std::string name) {
+  Var made = Var(std::move(initial));
+  made.set_trainable(true);
+  made.set_name(std::move(name));
+  return made;
+}
+
+void evaluate(const Vars& values) {
+  std::vector<LazyValue> roots;
+  for (const Var& x : values)
+    if (LazyValue value = required_value(x); !value.node->is_computed()) roots.push_back(std::move(value));
+  express::evaluate(roots);
+}
+
+Vars ops(std::string_view name, Vars inputs, size_t outputs, const Attributes& attributes) {
+  CallRequest request;
+  for (Var& input : inputs) request.inputs.push_back(value_of(std::move(input)));
+  // A custom operator of a model that an input came from is found too.
+  for (const LazyValue& input : request.inputs)
+    if (input && !request.operators) request.operators = input.node->operators;
+  request.op = &find_operator(name, request.operators);
+  for (const auto& [key, value] : attributes)
+    request.attributes.set(key, std::visit([](const auto& v) { return AttributeValue(v); }, value));
+  request.formal_inputs = request.inputs.size();
+  request.wanted.assign(outputs, true);
+  const std::shared_ptr<LazyNode> node = call(std::move(request));
+  Vars results;
+  for (uint32_t i = 0; i < outputs; ++i) results.push_back(var_of({node, i}));
+  return results;
+}
+
+Var op(std::string_view name, Vars inputs, const Attributes& attributes) { return ops(name, std::move(inputs), 1, attributes)[0]; }
+
+}  // namespace expr
+}  // namespace minnow
