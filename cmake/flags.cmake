@@ -7,7 +7,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 # The file names in messages and debug information do not depend on where the repository lies.
 target_compile_options(minnow_flags INTERFACE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
-target_compile_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-ffunction-sections -fdata-sections>)
+target_compile_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables>)
 target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,--gc-sections>)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   # References round after every operation, as they do on x86: kernels say themselves where they fuse a multiplication with an addition.

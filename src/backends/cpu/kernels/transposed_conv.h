@@ -29,27 +29,27 @@ class TransposedConv {
 
   size_t units() const noexcept { return units_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
-  /// `before`: as GemmConv's.
-  void run(size_t unit, const Arguments& arguments, float* scratch,
-           size_t before = SIZE_MAX) const noexcept requires std::is_same_v<Conv, GemmConv> {
+  /// Of GemmConv: `before` as there.
+  void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept {
     const Phase& p = phase_of(&Phase::first_unit, unit);
-    p.conv.run(unit - p.first_unit, arguments_of(p, arguments), scratch, before < p.first_unit ? SIZE_MAX : before - p.first_unit);
+    if constexpr (!kTransforms)
+      p.conv.run(unit - p.first_unit, arguments_of(p, arguments), scratch, before < p.first_unit ? SIZE_MAX : before - p.first_unit);
   }
 
-  /// As WinogradConv's.
+  /// Of WinogradConv, as there.
   size_t transform_units() const noexcept { return transforms_; }
   size_t shared_floats() const noexcept { return shared_floats_; }
-  void transform(size_t unit, const Arguments& arguments, float* shared) const noexcept requires std::is_same_v<Conv, WinogradConv> {
+  void transform(size_t unit, const Arguments& arguments, float* shared) const noexcept {
     const Phase& p = phase_of(&Phase::first_transform, unit);
-    p.conv.transform(unit - p.first_transform, arguments, shared + p.first_shared);
+    if constexpr (kTransforms) p.conv.transform(unit - p.first_transform, arguments, shared + p.first_shared);
   }
-  void run(size_t unit, const Arguments& arguments, const float* shared,
-           float* scratch) const noexcept requires std::is_same_v<Conv, WinogradConv> {
+  void run(size_t unit, const Arguments& arguments, const float* shared, float* scratch) const noexcept {
     const Phase& p = phase_of(&Phase::first_unit, unit);
-    p.conv.run(unit - p.first_unit, arguments_of(p, arguments), shared + p.first_shared, scratch);
+    if constexpr (kTransforms) p.conv.run(unit - p.first_unit, arguments_of(p, arguments), shared + p.first_shared, scratch);
   }
 
  private:
+  static constexpr bool kTransforms = std::is_same_v<Conv, WinogradConv>;
   struct Phase {
     size_t y, x;              // the first taps that it meets
     size_t first_unit = 0;    // its units follow those of the phases before it
