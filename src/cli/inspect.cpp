@@ -3,6 +3,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "base/format.h"
 #include "cli/commands.h"
 #include "cli/measure.h"
 #include "graph/graph.h"
@@ -83,7 +84,7 @@ void inspect_command(const Arguments& arguments) {
       report = measurement.report;
     }
   } catch (const Error& error) {
-    if (arguments.plan || arguments.measure) throw;
+    if (arguments.plan || arguments.measure || !arguments.shapes.empty()) throw;
     planned = false;
   }
   double operations = 0;
@@ -135,9 +136,12 @@ void inspect_command(const Arguments& arguments) {
   list("input ", model.inputs());
   list("output", model.outputs());
   list("state ", model.states());
-  std::cout << model.graph().node_count() << " nodes, " << parameters(model.graph()) << " parameters, "
-            << human_bytes(static_cast<double>(model.weight_bytes()));
-  if (planned) std::cout << ", " << std::setprecision(4) << operations * 1e-9 << " GFLOP";
+  size_t nodes = 0;
+  for (const auto& [op, count] : counts) nodes += count;
+  const size_t inner = nodes - model.graph().node_count();
+  std::cout << model.graph().node_count() << " nodes" << (inner ? format(" and {} in subgraphs", inner) : "") << ", "
+            << parameters(model.graph()) << " parameters, " << human_bytes(static_cast<double>(model.weight_bytes()));
+  if (planned) std::cout << ", " << std::setprecision(4) << operations * 1e-9 << " GFLOP" << (inner ? " outside subgraphs" : "");
   std::cout << '\n';
   for (const auto& [op, count] : counts) std::cout << "  " << std::setw(5) << count << "  " << op << '\n';
   if (!arguments.plan && !arguments.measure) return;

@@ -24,6 +24,11 @@ int main(int argc, char** argv) {
   cli::add_profile(app);
   cli::add_ops(app);
   cli::add_compare(app);
+  const auto is_first_word = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_first_word).empty()) {
+    std::cerr << "minnow: there is no command \"" << argv[1] << "\"; see minnow --help\n";
+    return 1;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

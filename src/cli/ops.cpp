@@ -100,7 +100,10 @@ void add_ops(CLI::App& app) {
   command->add_option("--backend", arguments->backend, "whose schemes to list")
       ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
-  command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: tflite, caffe, tensorflow");
+  std::string listed;
+  for (const Format& format : import_formats())
+    if (format.operators) listed += (listed.empty() ? "" : ", ") + std::string(format.name);
+  command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: " + listed);
   arguments->operators.add_to(*command);
   command->add_flag("--json", arguments->json, "print JSON, with the documentation");
   command->footer(

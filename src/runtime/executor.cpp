@@ -88,6 +88,11 @@ class Subgraphs final : public SubgraphRunner {
   void release() noexcept {
     for (Part& part : parts_) part.executor->release();
   }
+  size_t arena_bytes() const noexcept {
+    size_t bytes = 0;
+    for (const Part& part : parts_) bytes += part.executor->arena_bytes();
+    return bytes;
+  }
 
  private:
   struct Part {
@@ -371,8 +376,18 @@ std::vector<const Plan*> Executor::last_plans() const {
 }
 
 size_t Executor::arena_bytes() const noexcept {
-  size_t bytes = 0;
+  size_t bytes = arena_bytes_within(plans_);
   for (const Arena& arena : arenas_) bytes += arena.bytes;
+  return bytes;
+}
+
+size_t Executor::arena_bytes_within(const std::vector<std::unique_ptr<Entry>>& entries) noexcept {
+  size_t bytes = 0;
+  for (const auto& entry : entries) {
+    for (const Step& step : entry->plan->steps())
+      if (step.subgraphs) bytes += static_cast<const Subgraphs&>(*step.subgraphs).arena_bytes();
+    bytes += arena_bytes_within(entry->continuations);
+  }
   return bytes;
 }
 

@@ -46,6 +46,7 @@ class Executor {
   void prepare(std::span<const ValueInfo> live_ins);
   /// The plans of the last run, in order.
   std::vector<const Plan*> last_plans() const;
+  /// Of its arenas and those of the subgraphs of its plans.
   size_t arena_bytes() const noexcept;
 
   /// Of a subgraph: the profiles of its nodes belong to that of their owner.
@@ -63,6 +64,7 @@ class Executor {
   void run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination);
   void run_steps(Plan& plan, std::byte* arena);
   void add_profiles(Entry& entry);
+  static size_t arena_bytes_within(const std::vector<std::unique_ptr<Entry>>& entries) noexcept;
   static void forget_results(Entry& entry) noexcept;
   static void release(std::vector<std::unique_ptr<Entry>>& entries) noexcept;
   PlanRequest first_request() const;

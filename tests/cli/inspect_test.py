@@ -42,6 +42,7 @@ class Inspect(CommandTest):
     def test_errors(self):
         self.assertIn("nowhere.onnx", self.fails("inspect", "nowhere.onnx"))
         self.assertIn("should be", self.fails("inspect", self.dense(), "--plan", "--shape", "x=1x9"))
+        self.assertIn("should be", self.fails("inspect", self.dense(), "--shape", "x=1x9"))  # also without a plan
         (self.folder / "cut.minnow").write_bytes(b"\x89MNW\r\n\x1a\n")
         self.assertIn("cut.minnow", self.fails("inspect", "cut.minnow"))
 

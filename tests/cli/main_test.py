@@ -7,7 +7,7 @@ from pathlib import Path
 
 from command import BUILD, CommandTest
 
-COMMANDS = ("convert", "run", "bench", "inspect", "profile", "ops")
+COMMANDS = ("convert", "run", "bench", "inspect", "profile", "ops", "compare")
 
 
 class Main(CommandTest):
@@ -27,6 +27,7 @@ class Main(CommandTest):
         for arguments in ((), ("transmogrify",), ("run",), ("run", "--input"), ("convert", "--no-such-option"), ("bench", "a", "b", "c")):
             with self.subTest(" ".join(arguments)):
                 self.fails(*arguments)
+        self.assertIn('there is no command "transmogrify"', self.fails("transmogrify"))
 
 
 class Ops(CommandTest):

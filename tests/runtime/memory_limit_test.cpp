@@ -167,6 +167,29 @@ TEST(MemoryLimit, inputs_outputs_weights_and_sequences_of_the_caller_do_not_coun
   for (int i = 0; i < 20; ++i) all.push_back(sequences.run_any(given));
 }
 
+TEST(MemoryLimit, the_arenas_of_loops_are_the_sessions_too) {
+  constexpr std::string_view kText = R"(graph {
+    source "net"
+    input x: f32[1000]
+    const turns = i64[] 3
+    y = Loop(turns, _, x) {body = graph {
+      input i: i64[]
+      input going: bool[]
+      input h: f32[1000]
+      go = Identity(going)
+      a = Exp(h)
+      b = Sin(h)
+      next = Mul(a, b)
+      output go
+      output next
+    }}
+    output y
+  })";
+  Session session = session_of(kText, 0);
+  EXPECT_EQ(refusal(session, {Tensor(DType::f32, {1000})}), "");
+  EXPECT_GE(session.arena_bytes(), 4000u);
+}
+
 TEST(MemoryLimit, callbacks_may_copy_what_they_like) {
   Session session = session_of("graph {\n input x: f32[1000]\n y = Neg(x)\n output y\n}", 1000, "cpu");
   std::vector<Tensor> copies;

@@ -288,15 +288,12 @@ void Importer::import_op(Scope& scope, const OpInfo& op, size_t number) {
       bind(scope, op, i, made[i], node.output_layouts[i]);
     }
   } catch (const Unsupported& error) {
-    const std::string_view sentence = error.what();
-    refusals_.add(sentence.starts_with(file_.source()) ? std::string(sentence.substr(file_.source().size() + 2))
-                                                       : node.place.substr(file_.source().size() + 2) + ": " + std::string(sentence));
+    refusals_.add_thrown(file_.source(), node.place, error.what());
     refuse(scope, op, op_name);
   } catch (const InvalidModel& error) {
     // What a stand-in for something refused leads to is no fault of the file.
     if (!refusals_.empty()) return refuse(scope, op, op_name);
-    if (std::string_view(error.what()).starts_with(file_.source())) throw;
-    throw InvalidModel("{}: {}", node.place, error.what());
+    throw InvalidModel("{}", located(file_.source(), node.place, error.what()));
   }
 }
 
