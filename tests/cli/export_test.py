@@ -24,6 +24,8 @@ FILES = {"onnx": ["model.onnx"], "tflite": ["model.tflite"], "tensorflow": ["fro
          "caffe": ["deploy.prototxt|model.prototxt", "model.caffemodel"], "mnn": ["model.mnn"], "torchscript": ["model.pt"]}
 # ONNX Runtime 1.31.1's layout optimizer breaks a quantized Resize by sizes ("Number of elements of input 'sizes' (0)").
 NOT_OPTIMIZED = {"tflite/coral_deeplabv3_dm05_quant"}
+# Outputs that name one of several equal numbers.
+TIES = {"torchscript/op_mix_script": {"output10"}}
 # It has no kernel for opset 22's random numbers, but for older ones.
 OPSET_21 = {"tensorflow/t2o_lstm"}
 
@@ -116,7 +118,7 @@ def steps(model, row, reference):
     outputs = [value.name for value in model.graph.output if value.name[:-5] not in states]
     left = [name for name in names if name not in outputs]
     outputs = [reference[f"out_{names.index(name if name in names else left.pop(0))}"] for name in outputs]
-    feeds = {value.name: arrays[value.name] for value in inputs}
+    feeds = {value.name: arrays.get(value.name, reference[f"in_{i}"]) for i, value in enumerate(inputs)}
     first = inputs[0]
     if not states or feeds[first.name].ndim == len(first.type.tensor_type.shape.dim):
         yield feeds, outputs, states
@@ -148,10 +150,10 @@ class Corpus(CommandTest):
                     kept[value.name] = np.zeros([dim.dim_value for dim in value.type.tensor_type.shape.dim],
                                                 helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
             actual = session.run(None, {**feeds, **kept})
-            kept = {name: array for value, array in zip(model.graph.output, actual) if (name := value.name[:-5]) in states}
+            kept = {value.name[:-5]: array for value, array in zip(model.graph.output, actual) if value.name[:-5] in states}
             for value, a, b in zip(model.graph.output, actual, outputs):
                 self.assertEqual((a.dtype, a.shape), (b.dtype, b.shape), value.name)
-                if not a.size:
+                if not a.size or value.name in TIES.get(name, ()):
                     continue
                 worst = np.nanmax(np.abs(a.astype(np.float64) - b), initial=0)
                 allowed = max(tolerance * max(1, np.nanmax(np.abs(b.astype(np.float64)), initial=0)), 4 * spread)

@@ -50,14 +50,18 @@ void find_output_ranks(const OperatorSet& operators, Graph& graph) {
   for (size_t i = 0; i < graph.outputs().size(); ++i)
     if (const auto& dims = tried->outputs()[i]->type.dims; dims && !has_rank(*graph.outputs()[i]))
       graph.outputs()[i]->type.dims.emplace(dims->size());
-  CompareOptions options;
-  for (options.other_dims = 1; !complete() && options.other_dims <= 64; options.other_dims *= 8) {
-    try {
-      const std::vector<Datum> outputs = evaluate(operators, graph, random_inputs(graph, options));
-      for (size_t i = 0; i < outputs.size(); ++i)
-        if (!has_rank(*graph.outputs()[i])) graph.outputs()[i]->type.dims.emplace(outputs[i].tensor.shape().rank());
-    } catch (const Error&) {}  // the next size
-  }
+  constexpr uint64_t kSeeds = 4;  // a loop may not go round for the first numbers
+  for (const int64_t size : {1, 8, 64})
+    for (uint64_t seed = 1; seed <= kSeeds && !complete(); ++seed) {
+      CompareOptions options;
+      options.other_dims = size;
+      options.seed = seed;
+      try {
+        const std::vector<Datum> outputs = evaluate(operators, graph, random_inputs(graph, options));
+        for (size_t i = 0; i < outputs.size(); ++i)
+          if (!has_rank(*graph.outputs()[i])) graph.outputs()[i]->type.dims.emplace(outputs[i].tensor.shape().rank());
+      } catch (const Error&) {}  // the next numbers
+    }
 }
 
 /// What a decomposition is shown of an input: exact where the shape is known. Decompositions of the minnow domain ask for the rank of an
