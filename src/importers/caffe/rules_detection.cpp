@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "importers/caffe/rules.h"
+#include "importers/detection.h"
 
 namespace minnow::caffe {
 
@@ -15,51 +16,19 @@ Exprs import_prior_box(CaffeLayer& layer, Parts& p) {
           image_w = parameters.integer("img_w", parameters.integer("img_size", 0));
   if (image_h == 0) image_h = layer.size(layer.bottom(1), 2);
   if (image_w == 0) image_w = layer.size(layer.bottom(1), 3);
-  const std::vector<double> least = parameters.reals("min_size"), most = parameters.reals("max_size");
-  if (least.empty()) layer.fail("has no min_size");
-  if (!most.empty() && most.size() != least.size()) layer.fail("has {} min_size and {} max_size", least.size(), most.size());
-  std::vector<double> ratios = {1};
-  const bool flip = parameters.flag("flip", true);
-  for (double ratio : parameters.reals("aspect_ratio")) {
-    if (!(ratio > 0)) layer.fail("an aspect ratio of {} is not positive", ratio);
-    if (std::any_of(ratios.begin(), ratios.end(), [&](double known) { return std::fabs(known - ratio) < 1e-6; })) continue;
-    ratios.push_back(ratio);
-    if (flip) ratios.push_back(1 / ratio);
-  }
-  std::vector<double> variance = parameters.reals("variance");
-  if (variance.empty()) variance = {0.1};
-  if (variance.size() == 1) variance.assign(4, variance[0]);
-  if (variance.size() != 4) layer.fail("has {} variances", variance.size());
-  const double step = parameters.real("step", 0), offset = parameters.real("offset", 0.5);
-  const auto step_of = [&](std::string_view name, int64_t image, int64_t map) {
-    const double given = parameters.real(name, step);
-    return given != 0 ? given : static_cast<double>(image) / static_cast<double>(map);
-  };
-  const double step_h = step_of("step_h", image_h, height), step_w = step_of("step_w", image_w, width);
-  if (height < 1 || width < 1 || image_h < 1 || image_w < 1 ||
-      height * width * static_cast<int64_t>(least.size() * (ratios.size() + 1)) > 10'000'000)
-    layer.fail("a map of {} by {} for an image of {} by {} is not valid", height, width, image_h, image_w);
-  std::vector<std::pair<double, double>> sizes;  // width, height
-  for (size_t i = 0; i < least.size(); ++i) {
-    sizes.emplace_back(least[i], least[i]);
-    if (!most.empty()) sizes.emplace_back(std::sqrt(least[i] * most[i]), std::sqrt(least[i] * most[i]));
-    for (size_t k = 1; k < ratios.size(); ++k) sizes.emplace_back(least[i] * std::sqrt(ratios[k]), least[i] / std::sqrt(ratios[k]));
-  }
-  const bool clip = parameters.flag("clip", false);
-  std::vector<double> boxes, variances;
-  for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; x < width; ++x)
-      for (const auto& [box_w, box_h] : sizes) {
-        const double center_x = (static_cast<double>(x) + offset) * step_w, center_y = (static_cast<double>(y) + offset) * step_h;
-        for (const double edge :
-             {(center_x - box_w / 2) / static_cast<double>(image_w), (center_y - box_h / 2) / static_cast<double>(image_h),
-              (center_x + box_w / 2) / static_cast<double>(image_w), (center_y + box_h / 2) / static_cast<double>(image_h)})
-          boxes.push_back(clip ? std::clamp(edge, 0.0, 1.0) : edge);
-        variances.insert(variances.end(), variance.begin(), variance.end());
-      }
-  const int64_t count = static_cast<int64_t>(boxes.size());
-  boxes.insert(boxes.end(), variances.begin(), variances.end());
-  return {p.reals({1, 2, count}, boxes)};
+  PriorBoxes boxes{.height = height,
+                   .width = width,
+                   .image_height = image_h,
+                   .image_width = image_w,
+                   .least = parameters.reals("min_size"),
+                   .most = parameters.reals("max_size"),
+                   .ratios = parameters.reals("aspect_ratio"),
+                   .variance = parameters.reals("variance")};
+  boxes.flip = parameters.flag("flip", true), boxes.clip = parameters.flag("clip", false);
+  boxes.offset = parameters.real("offset", 0.5);
+  boxes.step_height = parameters.real("step_h", parameters.real("step", 0)),
+  boxes.step_width = parameters.real("step_w", parameters.real("step", 0));
+  return {prior_boxes(p, std::move(boxes))};
 }
 
 Exprs import_detection_output(CaffeLayer& layer, Parts& p) {

@@ -366,24 +366,35 @@ constexpr size_t kNowhere = size_t(-1);
 Exprs Importer::branch(MnnNode& node) {
   // Parameter: then_graph 0, else_graph 1, names of each input in the subgraphs 2, pairs of names of each output 3. Input 0: the condition.
   const FlatTables inputs = node.parameter().tables(2), outputs = node.parameter().tables(3);
+  // A condition that is known already leaves one branch, in line.
+  const auto known = node.p.number(node.any(0));
   Attributes attributes;
   for (size_t side = 0; side < 2; ++side) {
+    if (known && (*known > 0) == (side == 1)) continue;
     const GraphInfo& info = subgraph(node, side);
     Exprs given(info.inputs.size());
     for (size_t i = 0; i < inputs.size() && i < node.raw.size(); ++i)
       for (std::string_view name : inputs[i].texts(0))
         if (const size_t at = place_of(info, info.inputs, name); at != kNowhere) given[at] = node.any(i);
-    Body body(*this, node);
-    const Exprs results = put(body.parts, info, given, node);
-    for (size_t i = 0; i < node.output_count(); ++i) {
+    const auto result_of = [&](const Exprs& results, size_t i) {
       size_t at = i;
       if (outputs.size()) {
         const auto names = outputs[i].texts(0);
         at = names.size() == 2 ? place_of(info, info.outputs, names[side]) : kNowhere;
       }
       if (at >= results.size()) node.fail("a subgraph does not give output {}", i);
-      body.graph->add_output(*own(body.parts, plain(body.parts, results[at])).value());
+      return results[at];
+    };
+    if (known) {
+      const Exprs results = put(node.p, info, given, node);
+      Exprs taken;
+      for (size_t i = 0; i < node.output_count(); ++i) taken.push_back(result_of(results, i));
+      return taken;
     }
+    Body body(*this, node);
+    const Exprs results = put(body.parts, info, given, node);
+    for (size_t i = 0; i < node.output_count(); ++i)
+      body.graph->add_output(*own(body.parts, plain(body.parts, result_of(results, i))).value());
     attributes.set(side == 0 ? "then_branch" : "else_branch", Subgraph(body.graph));
   }
   return node.p.ops("If", {node.p.reshape(node.truth(0), Ints{})}, node.output_count(), std::move(attributes));

@@ -130,7 +130,11 @@ Exprs import_unsqueeze(MnnNode& node, Parts& p);
 Exprs import_where(MnnNode& node, Parts& p);
 
 // rules_detection.cpp
+Exprs import_crop_and_resize(MnnNode& node, Parts& p);
+Exprs import_detection_output(MnnNode& node, Parts& p);
+Exprs import_detection_post_process(MnnNode& node, Parts& p);
 Exprs import_non_max_suppression(MnnNode& node, Parts& p);
+Exprs import_prior_box(MnnNode& node, Parts& p);
 Exprs import_roi_align(MnnNode& node, Parts& p);
 Exprs import_roi_pooling(MnnNode& node, Parts& p);
 

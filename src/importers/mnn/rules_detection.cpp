@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "importers/detection.h"
 #include "importers/mnn/rules.h"
 
 namespace minnow::mnn {
@@ -14,10 +15,100 @@ Exprs import_non_max_suppression(MnnNode& node, Parts& p) {
   const auto threshold = [&](size_t i, double fallback) {
     return node.has(i) ? p.vector(p.cast(node.input(i), DType::f32)) : p.reals({1}, std::span(&fallback, 1));
   };
-  const Expr left = p.op("NonMaxSuppression",
-                         {p.unsqueeze(boxes, {0}), p.reshape(scores, Ints{1, 1, -1}), most, threshold(3, 0.5), threshold(4, -3.4e38)});
-  if (!left.value()->type.dims) left.value()->type.dims = std::vector<Dim>{Dim{}, Dim{3, {}}};
-  return {p.cast(p.vector(p.slice(left, {2}, {3}, {1})), DType::i32)};
+  const Expr left =
+      suppressed(p, p.unsqueeze(boxes, {0}), p.reshape(scores, Ints{1, 1, -1}), most, threshold(3, 0.5), threshold(4, -3.4e38));
+  return {p.cast(p.vector(column(p, left, 2)), DType::i32)};
+}
+
+Exprs import_detection_post_process(MnnNode& node, Parts& p) {
+  // maxDetections 0, maxClassesPerDetection 1, detectionsPerClass 2, score threshold 3, overlap 4, classes 5, by class 6, scales 7
+  PostProcess process;
+  process.most = node.integer(0), process.per_box = node.integer(1), process.per_class = node.integer(2), process.classes = node.integer(5);
+  process.least = static_cast<double>(node.real(3)), process.overlap = static_cast<double>(node.real(4)), process.by_class = node.flag(6);
+  for (float scale : node.reals(7)) process.scales.push_back(static_cast<double>(scale));
+  return post_process(p, node.input(0), node.input(1), node.input(2), std::move(process));
+}
+
+Exprs import_prior_box(MnnNode& node, Parts& p) {
+  // minSizes 0, maxSizes 1, aspectRatios 2, variances 3, flip 4, clip 5, imageWidth 6, imageHeight 7, stepWidth 8, stepHeight 9, offset 10
+  const auto reals = [&](size_t field) {
+    const std::vector<float> list = node.reals(field);
+    return std::vector<double>(list.begin(), list.end());
+  };
+  const auto size = [&](size_t input, int64_t axis) {
+    const int64_t known = p.dim(node.input(input), axis);
+    if (known < 1) node.refuse("images of unknown size are not supported");
+    return known;
+  };
+  PriorBoxes boxes;
+  boxes.height = size(0, 2), boxes.width = size(0, 3);
+  boxes.image_width = node.integer(6) > 0 ? node.integer(6) : size(1, 3),
+  boxes.image_height = node.integer(7) > 0 ? node.integer(7) : size(1, 2);
+  boxes.least = reals(0), boxes.most = reals(1), boxes.ratios = reals(2), boxes.variance = reals(3);
+  boxes.flip = node.flag(4), boxes.clip = node.flag(5);
+  boxes.step_width = static_cast<double>(node.integer(8)), boxes.step_height = static_cast<double>(node.integer(9));
+  boxes.offset = static_cast<double>(node.real(10));
+  node.output_layouts.assign(node.output_layouts.size(), Layout::packed);
+  return {p.unsqueeze(prior_boxes(p, std::move(boxes)), {3})};
+}
+
+Exprs import_detection_output(MnnNode& node, Parts& p) {
+  // classCount 0, overlap 1, nmsTopK 2, keepTopK 3, score threshold 4. Locations [1, 4 n, 1, 1], scores [1, classes n, 1, 1], boxes
+  // [1, 2, 4 n, 1] -> [1, 1, found, 6]: class, score, box, by score. Class 0 is the background.
+  const int64_t classes = node.integer(0), keep = node.integer(3);
+  if (node.input_count() >= 5) node.refuse("refined boxes are not supported");
+  if (classes < 2 || keep < 1) node.fail("{} classes and {} detections are not valid", classes, keep);
+  if (p.dim(node.input(0), 0) != 1) node.refuse("a batch of more than one image is not supported");
+  const Expr priors = p.reshape(node.input(2), Ints{2, -1, 4});
+  const Expr prior = p.squeeze(p.slice(priors, {0}, {1}, {0}), {0}), variance = p.squeeze(p.slice(priors, {1}, {2}, {0}), {0});
+  const Expr moves = p.op("Mul", {p.reshape(node.input(0), Ints{-1, 4}), variance});
+  const auto half = [&](const Expr& x, int64_t from) { return p.slice(x, {from}, {from + 2}, {1}); };
+  const Expr extent = p.op("Sub", {half(prior, 2), half(prior, 0)});
+  const Expr middle = p.op("Mul", {p.op("Add", {half(prior, 0), half(prior, 2)}), p.scalar(0.5)});
+  const Expr center = p.op("Add", {p.op("Mul", {half(moves, 0), extent}), middle});
+  const Expr radius = p.op("Mul", {p.op("Mul", {p.op("Exp", {half(moves, 2)}), extent}), p.scalar(0.5)});
+  const Expr boxes = p.concat({p.op("Sub", {center, radius}), p.op("Add", {center, radius})}, 1);
+  const Expr scores = p.slice(p.transpose(p.reshape(node.input(1), Ints{-1, classes}), {1, 0}), {1}, {classes}, {0});
+  const Expr by_class = p.unsqueeze(scores, {0});
+  const Expr left = suppressed(p, p.unsqueeze(boxes, {0}), by_class, p.constant({keep}), p.scalar(static_cast<double>(node.real(1))),
+                               p.scalar(static_cast<double>(node.real(4))));
+  const Expr values = p.vector(p.op("GatherND", {by_class, left}));
+  const Exprs best = p.ops("TopK", {values, p.op("Min", {p.shape_of(values), p.constant({keep})})}, 2);
+  const Expr chosen = p.gather(left, best[1], 0);
+  const Expr label = p.op("Add", {p.cast(column(p, chosen, 1), DType::f32), p.scalar(1)});
+  const Expr rows = p.concat({label, p.unsqueeze(best[0], {1}), p.gather(boxes, p.vector(column(p, chosen, 2)), 0)}, 1);
+  return {p.unsqueeze(rows, {0, 1})};
+}
+
+Exprs import_crop_and_resize(MnnNode& node, Parts& p) {
+  // extrapolationValue 0, method 1. Images [N, H, W, C], boxes [n, 4] (y1, x1, y2, x2, from 0 to 1), the image of each, size.
+  const Ints size = node.ints(3);
+  if (size.size() != 2 || size[0] < 1 || size[1] < 1) node.fail("a size of {} is not valid", size);
+  const Expr x = node.channels_last() ? p.channels_first(node.input(0)) : node.input(0);
+  const Expr images = p.gather(x, p.vector(p.i64(node.input(2))), 0), boxes = node.input(1);
+  // Places along an axis, [n, count], from 0 to 1 over the image; one place lies in the middle.
+  const auto places = [&](int64_t axis) {
+    const int64_t count = size[static_cast<size_t>(axis)];
+    std::vector<double> steps;
+    for (int64_t i = 0; i < count; ++i) steps.push_back(count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : 0.5);
+    const Expr first = column(p, boxes, axis), last = column(p, boxes, axis + 2);
+    return p.op("Add", {p.op("Mul", {p.op("Sub", {last, first}), p.reals({1, count}, steps)}), first});
+  };
+  const Expr rows = p.unsqueeze(places(0), {2}), columns = p.unsqueeze(places(1), {1});  // [n, h, 1], [n, 1, w]
+  const Expr zeros = p.op("Mul", {p.op("Add", {rows, columns}), p.scalar(0)});
+  const auto along = [&](const Expr& at) {  // as GridSample has it: from -1 to 1
+    return p.unsqueeze(p.op("Add", {p.op("Sub", {p.op("Mul", {at, p.scalar(2)}), p.scalar(1)}), zeros}), {3});
+  };
+  const bool nearest = node.integer<int8_t>(1) == 1;
+  const Expr y =
+      p.op("GridSample", {images, p.concat({along(columns), along(rows)}, 3)},
+           {{"align_corners", int64_t{1}}, {"mode", std::string(nearest ? "nearest" : "linear")}, {"padding_mode", std::string("border")}});
+  const auto within = [&](const Expr& at) {
+    return p.op("And", {p.op("GreaterOrEqual", {at, p.scalar(0)}), p.op("LessOrEqual", {at, p.scalar(1)})});
+  };
+  const Expr inside = p.unsqueeze(p.op("And", {within(rows), within(columns)}), {1});
+  const Expr filled = p.op("Where", {inside, y, p.scalar(static_cast<double>(node.real(0)))});
+  return {node.channels_last() ? p.channels_last(filled) : filled};
 }
 
 Exprs import_roi_align(MnnNode& node, Parts& p) {

@@ -66,11 +66,10 @@ Expr own_weights(MnnNode& node, Parts& p, const FlatTable& conv, size_t weight_f
   if (shape.elements() != weights.values.elements())
     node.fail("weights of shape {} should be {} numbers, there are {}", shape, shape.elements(), weights.values.elements());
   if (!weights.rows()) return p.cast(p.builder().constant(weights.values.reshaped(shape)), DType::f32);
-  const int64_t outputs = shape.rank() ? shape[0] : 1, rows = weights.rows();
-  if (rows % std::max<int64_t>(outputs, 1) != 0 || weights.values.elements() % rows != 0)
-    node.fail("{} scales do not fit weights of shape {}", rows, shape);
-  // Rows are outputs, or blocks of them.
-  const bool blocks = rows != outputs;
+  const int64_t rows = weights.rows();
+  if (weights.values.elements() % rows != 0) node.fail("{} scales do not fit weights of shape {}", rows, shape);
+  // Rows are outputs, or blocks of them; of deconvolutions, whose outputs do not come first, so many equal parts.
+  const bool blocks = rows != shape[0];
   const Shape stored = blocks ? Shape{rows, weights.values.elements() / rows} : shape;
   Floats zero_points;
   for (size_t i = 0; i < weights.offset.size(); ++i)
@@ -460,7 +459,9 @@ Exprs import_pooling_3d(MnnNode& node, Parts& p) {
     for (int64_t pad : pads) at_least(node, "padding", pad, 0);
     window.pads = pads;
   }
-  return {back(node, p, image, p.op(type == 0 ? "MaxPool" : "AveragePool", {image.x}, p.window_attributes(image.x, window)), 5)};
+  Attributes attributes = p.window_attributes(image.x, window);
+  if (type != 0 && pad_type == 0) attributes.set("count_include_pad", int64_t{1});
+  return {back(node, p, image, p.op(type == 0 ? "MaxPool" : "AveragePool", {image.x}, std::move(attributes)), 5)};
 }
 
 // Products.

@@ -142,7 +142,7 @@ Exprs import_expand_dims(MnnNode& node, Parts& p) {
 
 Exprs import_permute(MnnNode& node, Parts& p) {
   Ints perm = node.list(0);
-  const int64_t rank = node.rank(0);
+  const int64_t rank = perm.empty() || p.rank(node.any(0)) >= 0 ? node.rank(0) : static_cast<int64_t>(perm.size());
   if (perm.empty())
     for (int64_t i = rank; i-- > 0;) perm.push_back(i);
   if (static_cast<int64_t>(perm.size()) != rank) node.fail("an order of {} dimensions does not fit {}", perm.size(), rank);

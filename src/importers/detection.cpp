@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/detection.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace minnow {
+
+Expr filled_up(Parts& p, const Expr& x, const Expr& size) {
+  const int64_t rank = std::max<int64_t>(p.rank(x), 1);
+  const Expr missing = p.op("Sub", {size, p.shape_of(x, 0, 1)});
+  const Ints before(static_cast<size_t>(rank), 0), behind(static_cast<size_t>(rank - 1), 0);
+  Exprs pads = {p.constant(before), missing};
+  if (rank > 1) pads.push_back(p.constant(behind));
+  return p.op("Pad", {x, p.concat(pads, 0), p.scalar(0, p.dtype(x))});
+}
+
+Expr column(Parts& p, const Expr& x, int64_t i) { return p.slice(x, {i}, {i + 1}, {-1}); }
+
+Expr suppressed(Parts& p, const Expr& boxes, const Expr& scores, const Expr& most, const Expr& overlap, const Expr& least) {
+  const Expr y = p.op("NonMaxSuppression", {boxes, scores, most, overlap, least});
+  if (!y.value()->type.dims) y.value()->type.dims = std::vector<Dim>{Dim{}, Dim{3, {}}};
+  return y;
+}
+
+Exprs post_process(Parts& p, const Expr& all_codes, const Expr& all_scores, const Expr& anchors, PostProcess options) {
+  const int64_t classes = options.classes, most = options.most, per_box = std::min(options.per_box, classes);
+  if (classes < 1 || most < 1 || per_box < 1) throw InvalidModel("{} classes and {} detections are not valid", classes, most);
+  const Expr codes = p.slice(p.reshape(all_codes, Ints{-1, p.dim(all_codes, -1)}), {0}, {4}, {1});
+  if (options.scales.size() != 4) throw InvalidModel("{} scales are not valid", options.scales.size());
+  for (double scale : options.scales)
+    if (!(scale > 0)) throw InvalidModel("a scale of {} is not valid", scale);
+  const Expr relative = p.op("Div", {codes, p.reals({4}, options.scales)});
+  const auto half = [&](const Expr& x, int64_t from) { return p.slice(x, {from}, {from + 2}, {1}); };
+  const Expr extent = half(anchors, 2);
+  const Expr center = p.op("Add", {p.op("Mul", {half(relative, 0), extent}), half(anchors, 0)});
+  const Expr size = p.op("Mul", {p.op("Mul", {p.op("Exp", {half(relative, 2)}), extent}), p.scalar(0.5)});
+  const Expr boxes = p.concat({p.op("Sub", {center, size}), p.op("Add", {center, size})}, 1);  // [n, 4]
+  const int64_t given = p.dim(all_scores, -1);
+  if (given < classes) throw InvalidModel("has scores for {} classes and not for {}", given, classes);
+  const Expr scores = p.slice(p.reshape(all_scores, Ints{-1, given}), {given - classes}, {given}, {1});  // without the background
+  const Expr overlap = p.scalar(options.overlap), least = p.scalar(options.least);
+  const Expr all_boxes = p.unsqueeze(boxes, {0});
+
+  Expr found_boxes, found_classes, found_scores, found;  // found: how many boxes
+  int64_t rows = most;
+  if (options.by_class) {
+    // Each class by itself, then the best of all.
+    const Expr by_class = p.unsqueeze(p.transpose(scores, {1, 0}), {0});
+    const Expr left = suppressed(p, all_boxes, by_class, p.constant({options.per_class}), overlap, least);
+    const Expr values = p.vector(p.op("GatherND", {by_class, left}));
+    const Exprs best = p.ops("TopK", {values, p.op("Min", {p.shape_of(values), p.constant({most})})}, 2);
+    const Expr chosen = p.gather(left, best[1], 0);
+    found_scores = best[0];
+    found_classes = p.vector(column(p, chosen, 1));
+    found_boxes = p.gather(boxes, p.vector(column(p, chosen, 2)), 0);
+    found = p.shape_of(found_scores);
+  } else {
+    // Boxes by their best score, each with its best classes.
+    const Exprs best = p.ops("TopK", {scores, p.constant({per_box})}, 2);
+    const Expr top = p.reshape(column(p, best[0], 0), Ints{1, 1, -1});
+    const Expr left = p.vector(column(p, suppressed(p, all_boxes, top, p.constant({most}), overlap, least), 2));
+    found_scores = p.vector(p.gather(best[0], left, 0));
+    found_classes = p.vector(p.gather(best[1], left, 0));
+    found_boxes = p.gather(boxes, left, 0);
+    if (per_box > 1) found_boxes = p.reshape(p.op("Tile", {found_boxes, p.constant({1, per_box})}), Ints{-1, 4});
+    rows = most * per_box;
+    found = p.shape_of(left);
+  }
+  const Expr size_out = p.constant({rows});
+  const auto finished = [&](const Expr& x) { return p.unsqueeze(filled_up(p, x, size_out), {0}); };
+  return {finished(found_boxes), finished(p.cast(found_classes, DType::f32)), finished(found_scores), p.cast(found, DType::f32)};
+}
+
+Expr prior_boxes(Parts& p, PriorBoxes options) {
+  const int64_t height = options.height, width = options.width, image_height = options.image_height, image_width = options.image_width;
+  const std::vector<double>&least = options.least, &most = options.most;
+  if (least.empty()) throw InvalidModel("has no min_size");
+  if (!most.empty() && most.size() != least.size()) throw InvalidModel("has {} min_size and {} max_size", least.size(), most.size());
+  std::vector<double> ratios = {1};
+  for (double ratio : options.ratios) {
+    if (!(ratio > 0)) throw InvalidModel("an aspect ratio of {} is not positive", ratio);
+    if (std::any_of(ratios.begin(), ratios.end(), [&](double known) { return std::fabs(known - ratio) < 1e-6; })) continue;
+    ratios.push_back(ratio);
+    if (options.flip) ratios.push_back(1 / ratio);
+  }
+  std::vector<double> variance = options.variance;
+  if (variance.empty()) variance = {0.1};
+  if (variance.size() == 1) variance.assign(4, variance[0]);
+  if (variance.size() != 4) throw InvalidModel("has {} variances", variance.size());
+  const double offset = options.offset;
+  const bool clip = options.clip;
+  const auto step = [](double given, int64_t image, int64_t map) {
+    return given != 0 ? given : static_cast<double>(image) / static_cast<double>(map);
+  };
+  const double step_h = step(options.step_height, image_height, height), step_w = step(options.step_width, image_width, width);
+  if (height < 1 || width < 1 || image_height < 1 || image_width < 1 ||
+      height * width * static_cast<int64_t>(least.size() * (ratios.size() + 1)) > 10'000'000)
+    throw InvalidModel("a map of {} by {} for an image of {} by {} is not valid", height, width, image_height, image_width);
+  std::vector<std::pair<double, double>> sizes;  // width, height
+  for (size_t i = 0; i < least.size(); ++i) {
+    sizes.emplace_back(least[i], least[i]);
+    if (!most.empty()) sizes.emplace_back(std::sqrt(least[i] * most[i]), std::sqrt(least[i] * most[i]));
+    for (size_t k = 1; k < ratios.size(); ++k) sizes.emplace_back(least[i] * std::sqrt(ratios[k]), least[i] / std::sqrt(ratios[k]));
+  }
+  std::vector<double> boxes, variances;
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x)
+      for (const auto& [box_w, box_h] : sizes) {
+        const double center_x = (static_cast<double>(x) + offset) * step_w, center_y = (static_cast<double>(y) + offset) * step_h;
+        for (const double edge :
+             {(center_x - box_w / 2) / static_cast<double>(image_width), (center_y - box_h / 2) / static_cast<double>(image_height),
+              (center_x + box_w / 2) / static_cast<double>(image_width), (center_y + box_h / 2) / static_cast<double>(image_height)})
+          boxes.push_back(clip ? std::clamp(edge, 0.0, 1.0) : edge);
+        variances.insert(variances.end(), variance.begin(), variance.end());
+      }
+  const int64_t count = static_cast<int64_t>(boxes.size());
+  boxes.insert(boxes.end(), variances.begin(), variances.end());
+  return p.reals({1, 2, count}, boxes);
+}
+
+}  // namespace minnow

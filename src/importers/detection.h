@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Detections as several formats have them: boxes around the places of a map, decoding, non-maximum suppression. What is wrong is thrown as
+// a sentence without a place (InvalidModel, Unsupported), which the importers add.
+#pragma once
+#include "importers/parts.h"
+
+namespace minnow {
+
+/// [n, ...] with zeros behind up to `size` rows (i64, one element).
+Expr filled_up(Parts& p, const Expr& x, const Expr& size);
+/// Column `i` of the last dimension, which stays.
+Expr column(Parts& p, const Expr& x, int64_t i);
+/// Indices [n, 3] (batch, class, box) of what is left, by score. boxes [1, n, 4], scores [1, classes, n].
+Expr suppressed(Parts& p, const Expr& boxes, const Expr& scores, const Expr& most, const Expr& overlap, const Expr& least);
+
+/// TensorFlow's post-processing of detections.
+struct PostProcess {
+  int64_t classes = 0, most = 0;         // of the model; detections
+  int64_t per_box = 1, per_class = 100;  // classes of a box; boxes of a class, where each class goes by itself
+  std::vector<double> scales;            // of y, x, height, width
+  double overlap = 0.5, least = 0;
+  bool by_class = false;
+};
+/// Encodings [1, n, 4] (y, x, height, width), scores [1, n, classes (with or without background)], anchors [n, 4] -> boxes, classes,
+/// scores, their number.
+Exprs post_process(Parts& p, const Expr& codes, const Expr& scores, const Expr& anchors, PostProcess options);
+
+/// SSD's boxes around every place of a map, relative to the image.
+struct PriorBoxes {
+  int64_t height = 0, width = 0, image_height = 0, image_width = 0;
+  std::vector<double> least, most, ratios;  // sizes; ratios beside 1
+  bool flip = true, clip = false;
+  std::vector<double> variance;
+  double step_height = 0, step_width = 0, offset = 0.5;  // steps of 0: the image divided by the map
+};
+/// [1, 2, 4 n], the second row holding variances.
+Expr prior_boxes(Parts& p, PriorBoxes options);
+
+}  // namespace minnow
