@@ -107,9 +107,16 @@ Expr Parts::shape_of(const Expr& x, int64_t start, int64_t end) {
 
 Expr Parts::reshape(const Expr& x, const Ints& to) {
   if (const auto known = shape(x); known && *known == to) return x;
-  const Tensor* tensor = x.value()->constant();
-  if (tensor && std::find(to.begin(), to.end(), -1) == to.end() && Shape(to).elements() == tensor->elements())
-    return g_->constant(tensor->reshaped(Shape(to)));
+  if (const Tensor* tensor = x.value()->constant()) {
+    Ints sizes = to;
+    int64_t others = 1;
+    for (int64_t size : to) others *= size == -1 ? 1 : size;
+    const auto open = std::find(sizes.begin(), sizes.end(), -1);
+    if (open != sizes.end() && others > 0) *open = tensor->elements() / others;
+    if (sizes == Ints(tensor->shape().begin(), tensor->shape().end())) return x;
+    if (std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size >= 0; }) && Shape(sizes).elements() == tensor->elements())
+      return g_->constant(tensor->reshaped(Shape(sizes)));
+  }
   Attributes attributes;
   if (std::find(to.begin(), to.end(), 0) != to.end()) attributes.set("allowzero", int64_t{1});
   return op("Reshape", {x, constant(to)}, std::move(attributes));

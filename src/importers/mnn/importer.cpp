@@ -107,6 +107,7 @@ std::string Importer::tensor_name(const Scope& scope, const OpInfo& op, size_t o
 }
 
 Expr Importer::plain(Parts& parts, const Expr& x) {
+  if (x.value()->type.kind != ValueType::Kind::tensor) return x;
   const DType dtype = parts.dtype(x);
   return dtype == DType::boolean || dtype == DType::i64 ? parts.cast(x, DType::i32) : x;
 }
@@ -117,6 +118,7 @@ void type_loop(const Exprs& made, const Graph& body) {
   for (size_t i = 0; i < made.size(); ++i) {
     ValueType& type = made[i].value()->type;
     const ValueType& inner = i < states ? body.inputs()[i + 2]->type : body.outputs()[i + 1]->type;
+    if (i < states && inner.kind != ValueType::Kind::tensor) type = inner;
     if (type.dims || !inner.dims) continue;
     type.dims.emplace();
     if (i >= states) type.dims->emplace_back();
@@ -412,6 +414,8 @@ Exprs Importer::loop(MnnNode& node) {
   const Expr running = body.builder.wrap(&body.graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{})));
   // What each iteration hands on keeps its rank; its sizes may change.
   const auto carry = [&](const Expr& x, int32_t tensor) {
+    if (x.value()->type.kind != ValueType::Kind::tensor)
+      return body.builder.wrap(&body.graph->add_input(unique("carried"), x.value()->type));
     ValueType type = ValueType::tensor(p.dtype(x));
     if (const int64_t rank = p.rank(x); rank >= 0) type.dims = std::vector<Dim>(static_cast<size_t>(rank));
     for (const OpInfo& op : info.ops) {

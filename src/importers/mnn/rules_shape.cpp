@@ -49,7 +49,7 @@ Exprs import_convert_tensor(MnnNode& node, Parts& p) {
   node.output_layouts.assign(node.output_layouts.size(), target);
   if (from_last == to_last) return {x};
   // Only images are turned, so what has no rank in the file is one.
-  if (p.rank(x) < 0 && x.value()->is_input()) x.value()->type.dims = std::vector<Dim>(4);
+  if (p.rank(x) < 0 && !x.value()->constant()) x.value()->type.dims = std::vector<Dim>(4);
   const int64_t rank = node.rank(0);
   if (rank <= 2) return {x};
   return {to_last ? p.channels_last(x) : p.channels_first(x)};
@@ -62,9 +62,9 @@ Exprs import_reshape(MnnNode& node, Parts& p) {
   if (node.input_count() > 1) {
     const auto known = node.known_ints(1);
     if (turned) {
-      if (!known || known->size() != 4) node.refuse("a shape that is computed is not supported for a packed tensor");
-      const Expr y = reshape_keeping(node, p, p.channels_last(x), *known);
-      return {p.channels_first(y)};
+      if (!known) node.refuse("a shape that is computed is not supported for a packed tensor");
+      const Expr y = reshape_keeping(node, p, p.rank(x) > 2 ? p.channels_last(x) : x, *known);
+      return {known->size() == 4 ? p.channels_first(y) : y};
     }
     if (known) {
       // A shape in TensorFlow's order has sizes of 0.
@@ -117,7 +117,8 @@ Exprs import_squeeze(MnnNode& node, Parts& p) {
     for (size_t i = 0; i < shape->size(); ++i)
       if ((*shape)[i] == 1) axes.push_back(static_cast<int64_t>(i));
   }
-  const int64_t rank = node.rank(0);
+  const int64_t rank = p.rank(x);
+  if (rank < 0) return {p.squeeze(x, axes)};
   for (int64_t& axis : axes) axis = node.axis(axis, rank);
   std::sort(axes.begin(), axes.end());
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
@@ -325,8 +326,15 @@ Exprs import_size(MnnNode& node, Parts& p) {
 Exprs import_gather(MnnNode& node, Parts& p) {
   if (node.input_count() < 2) node.refuse("an embedding outside of the model is not supported");
   int64_t axis = 0;
-  if (node.input_count() > 2) axis = node.ints(2).at(0);
-  if (node.info.kind == kAxis) axis = node.integer(0);
+  if (node.info.kind == kAxis) {
+    axis = node.integer(0);
+  } else if (node.input_count() > 2) {
+    // Of a vector there is one axis only, however it was computed.
+    const auto given = node.known_ints(2);
+    if (!given && p.rank(node.any(0)) != 1) node.refuse("an axis that is computed is not supported");
+    if (given && given->size() != 1) node.fail("has {} axes", given->size());
+    if (given) axis = given->front();
+  }
   return {p.gather(node.any(0), p.i64(node.input(1)), axis)};
 }
 
