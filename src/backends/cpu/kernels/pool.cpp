@@ -164,12 +164,37 @@ void max_pool(const PoolRows& r) {
   }
 }
 
+/// The sum of `count` vectors that are `step` floats apart. Long sums are made of parts: one after the other, thousands of numbers that are
+/// alike lose a digit.
+HWY_INLINE V sum_of(const float* x, size_t count, size_t step) {
+  const D d;
+  constexpr size_t kPart = 64;
+  V total = hn::Zero(d);
+  while (count > 0) {
+    const size_t part = std::min(count, kPart);
+    V sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    size_t i = 0;
+    for (; i + 4 <= part; i += 4) MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) sums[j] = hn::Add(sums[j], hn::LoadU(d, x + (i + j) * step));
+    for (; i < part; ++i) sums[0] = hn::Add(sums[0], hn::LoadU(d, x + i * step));
+    total = hn::Add(total, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3])));
+    x += part * step;
+    count -= part;
+  }
+  return total;
+}
+
 void average_pool(const PoolRows& r) {
   const D d;
   for_each_window(r, [&](ptrdiff_t top, ptrdiff_t left, Taps rows, Taps columns, float* y) HWY_ATTR {
     V sum = hn::Zero(d);
-    for (size_t ky = rows.begin; ky < rows.end; ++ky)
+    const size_t width = columns.end - columns.begin;
+    for (size_t ky = rows.begin; ky < rows.end; ++ky) {
+      if (width >= 8) {
+        sum = hn::Add(sum, sum_of(at(r, top, left, ky, columns.begin), width, r.dilation_w * kLanes));
+        continue;
+      }
       for (size_t kx = columns.begin; kx < columns.end; ++kx) sum = hn::Add(sum, hn::LoadU(d, at(r, top, left, ky, kx)));
+    }
     size_t count = (rows.end - rows.begin) * (columns.end - columns.begin);
     if (r.count_h) {
       const Taps all_rows(top + r.pad_top, r.kernel_h, r.dilation_h, r.count_h),
@@ -182,12 +207,7 @@ void average_pool(const PoolRows& r) {
 
 void sum(const float* x, size_t count, float scale, float* y) {
   const D d;
-  V sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-  size_t i = 0;
-  for (; i + 4 <= count; i += 4)
-    MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) sums[j] = hn::Add(sums[j], hn::LoadU(d, x + (i + j) * kLanes));
-  for (; i < count; ++i) sums[0] = hn::Add(sums[0], hn::LoadU(d, x + i * kLanes));
-  hn::StoreU(hn::Mul(hn::Set(d, scale), hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))), d, y);
+  hn::StoreU(hn::Mul(hn::Set(d, scale), sum_of(x, count, kLanes)), d, y);
 }
 
 void most(const float* x, size_t count, float* y) {
