@@ -19,7 +19,9 @@ TEST(Pool, means_of_large_windows_keep_their_digits) {
     std::uniform_real_distribution<float> uniform(0.9f, 1.1f);
     const MutableTensorView to = x.writable();
     for (int64_t i = 0; i < x.elements(); ++i) to.data<float>()[i] = uniform(random);
-    Session session(Model::from_graph(parse_graph(text)), {.threads = 1});
+    SessionOptions options;
+    options.threads = 1;
+    Session session(Model::from_graph(parse_graph(text)), options);
     const Tensor y = session.run({x.view()})[0];
     for (int64_t c = 0; c < 20; ++c) {
       double sum = 0;
