@@ -99,7 +99,10 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
     const auto spread = row.find("engine_spread");
     if (spread == row.end() || spread->is_null()) one.tolerance *= 2;  // one answer of one mode of the reference engine
     one.spread = spread == row.end() || spread->is_null() ? 0.0 : spread->get<double>();
-    for (const auto& input : row.at("inputs")) one.input_names.push_back(input.at("name"));
+    for (const auto& input : row.at("inputs")) {
+      one.input_names.push_back(input.at("name"));
+      if (input.contains("rank")) one.hints[input.at("name")] = std::vector<int64_t>(input.at("rank").get<size_t>(), -1);
+    }
     for (const auto& output : row.at("outputs")) one.output_names.push_back(output.at("name"));
     if (fs::exists(one.model) && fs::exists(one.data))
       cases.push_back(std::move(one));
@@ -126,7 +129,7 @@ std::vector<Case> find_cases(const std::string& suite, size_t& missing) {
     if (fs::is_directory(folder))
       for (const auto& entry : fs::directory_iterator(folder))
         if (fs::exists(entry.path() / "model.onnx"))
-          cases.push_back({suite, entry.path().filename().string(), entry.path() / "model.onnx", entry.path(), {}, {}, {}, 0, 0});
+          cases.push_back({suite, entry.path().filename().string(), entry.path() / "model.onnx", entry.path(), {}, {}, {}, 0, 0, {}});
   }
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
   return cases;

@@ -4,6 +4,7 @@
 #include <minnow/tensor.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Case {
   std::vector<std::string> input_names, output_names;  // of the .npz's arrays, in its order
   double tolerance = 0;                                // corpus: of max |a - b|, times max(1, max |b|)
   double spread = 0;                                   // corpus: how far two modes of the reference engine are apart
+  std::map<std::string, std::vector<int64_t>> hints;   // shapes of inputs that the importer is told (-1: open)
   std::string id() const { return suite + "/" + name; }
 };
 

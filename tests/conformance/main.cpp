@@ -90,6 +90,7 @@ std::unique_ptr<Graph> exported(const Graph& graph, const ImportOptions& options
 std::string run_case(const Case& one, const Options& options, const Rule& rule, double& worst) {
   try {
     ImportOptions import;
+    import.shapes = one.hints;
     import.warn = [](std::string_view){};
     std::unique_ptr<Graph> graph = import_case(one, import);
     const std::vector<DataSet> sets = read_data(one, *graph);

@@ -364,7 +364,10 @@ std::unique_ptr<Graph> Importer::try_ranks(const Guess& guess, const std::string
     Guess next = guess;
     next.ranks[name] = rank;
     try {
-      return search(next);
+      std::unique_ptr<Graph> graph = search(next);
+      if (likely.empty() && options_.warn)
+        options_.warn(format("{}: input \"{}\" is taken to have {} dimensions; give its shape where it has others", source_, name, rank));
+      return graph;
     } catch (const Unsupported&) {
       if (!unsupported) unsupported = std::current_exception();
     } catch (const InvalidModel&) {
