@@ -101,7 +101,7 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
     one.spread = spread == row.end() || spread->is_null() ? 0.0 : spread->get<double>();
     for (const auto& input : row.at("inputs")) {
       one.input_names.push_back(input.at("name"));
-      if (input.contains("rank")) one.hints[input.at("name")] = std::vector<int64_t>(input.at("rank").get<size_t>(), -1);
+      if (input.contains("hint")) one.hints[input.at("name")] = input.at("hint").get<std::vector<int64_t>>();
     }
     for (const auto& output : row.at("outputs")) one.output_names.push_back(output.at("name"));
     if (fs::exists(one.model) && fs::exists(one.data))

@@ -21,7 +21,9 @@ struct Rule {
   std::string_view signature;
   Build build;
   std::string_view target = {};                                        // Minnow's operator, or a word, for rules that serve several
-  enum class Result : uint8_t { fresh, view } result = Result::fresh;  // view: what the first argument shows, seen differently
+  /// view: what the first argument shows, seen differently. quantized: takes quantized tensors as they are; others take the numbers that
+  /// they stand for, and their results are quantized as the first one was.
+  enum class Result : uint8_t { fresh, view, quantized } result = Result::fresh;
 };
 
 std::span<const Rule> all_rules();
@@ -133,6 +135,10 @@ DType joined(DType a, DType b);
 bool is_floating(DType type);
 /// x as a floating tensor: integers become f32, as functions of real numbers do it.
 Expr real_of(Call& call, const Expr& x);
+/// The numbers that a tensor stands for, quantized or not.
+Expr dequantized(Call& call, const Item& item);
+/// A floating result quantized as `like` is.
+Item requantized(Call& call, const Item& result, const Item& like);
 Expr scalar_like(Call& call, double value, const Expr& x);
 
 }  // namespace minnow::torchscript

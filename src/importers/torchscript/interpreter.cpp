@@ -804,7 +804,36 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
 
 Item Interpreter::apply_rule(const Signature& signature, Items arguments, const std::string& where, bool in_place) {
   Call call(*p_, *this, signature, std::move(arguments), where);
+  // The first quantized tensor, where the rule wants numbers.
+  Item quantized;
+  const Items given = call.arguments;
+  if (signature.rule->result != Rule::Result::quantized) {
+    const auto replace = [&](Item& item) {
+      if (!item.is(Kind::tensor) || !item.as_tensor().quantization) return;
+      if (quantized.is_none()) quantized = item;
+      item = keep(Item::tensor(dequantized(call, item)));
+    };
+    for (Item& item : call.arguments) {
+      replace(item);
+      if (item.is(Kind::list) && !item.as_list().sequence &&
+          std::any_of(item.as_list().items.begin(), item.as_list().items.end(),
+                      [](const Item& one) { return one.is(Kind::tensor) && one.as_tensor().quantization; }) &&
+          signature.rule->op != "aten::append" && signature.rule->op != "aten::__getitem__" && signature.rule->op != "aten::len") {
+        item = keep(Item::list(item.as_list().items));
+        for (Item& one : item.as_list().items) replace(one);
+      }
+    }
+    if (signature.rule->op == "aten::append") call.arguments = given, quantized = {};
+  }
   Item result = signature.rule->build(call, *p_);
+  if (!quantized.is_none() && result.is(Kind::tensor) && result.object() != call.arguments[0].object()) result = requantized(call, result, quantized);
+  if (!quantized.is_none() && result.object() && result.object() == call.arguments[0].object()) result = given[0];
+  if (in_place && !quantized.is_none()) {
+    touch(given[0].object());
+    given[0].as_tensor().assign(result.as_tensor());
+    return given[0];
+  }
+  if (!quantized.is_none()) return keep(result);
   fold(result);
   if (in_place) {
     const Item self = call.arguments[0];

@@ -6,7 +6,7 @@
 namespace minnow::torchscript {
 namespace {
 
-constexpr auto kView = Rule::Result::view;
+constexpr auto kView = Rule::Result::view, kQuantized = Rule::Result::quantized;
 
 constexpr Rule kRules[] = {
     // Numbers, and tensors element by element.
@@ -170,7 +170,7 @@ constexpr Rule kRules[] = {
     {"aten::threshold", "T self, n threshold, n value", import_threshold},
     {"aten::softplus", "T self, n beta=1, n threshold=20", import_softplus},
     {"aten::softmax", "T self, i dim, i? dtype=None", import_softmax, "Softmax"},
-    {"aten::_softmax", "T self, i dim, b dtype", import_softmax, "Softmax"},
+    {"aten::_softmax", "T self, i dim, b half_to_float", import_softmax, "Softmax"},
     {"aten::special_softmax", "T self, i dim, i? dtype=None", import_softmax, "Softmax"},
     {"aten::log_softmax", "T self, i dim, i? dtype=None", import_softmax, "LogSoftmax"},
     {"aten::special_log_softmax", "T self, i dim, * i? dtype=None", import_softmax, "LogSoftmax"},
@@ -206,6 +206,8 @@ constexpr Rule kRules[] = {
     {"aten::all", "T self, i dim, b keepdim=False", import_all_any, "ReduceMin"},
     {"aten::any", "T self", import_all_any, "ReduceMax"},
     {"aten::any", "T self, i dim, b keepdim=False", import_all_any, "ReduceMax"},
+    {"aten::all", "a self", import_all_of_list, "And"},
+    {"aten::any", "a self", import_all_of_list, "Or"},
     {"aten::count_nonzero", "T self, i[1]? dim=None", import_count_nonzero},
     {"aten::var", "T self, b unbiased=True", import_variance, "var"},
     {"aten::var", "T self, i[1]? dim, b unbiased=True, b keepdim=False", import_variance, "var"},
@@ -587,6 +589,48 @@ constexpr Rule kRules[] = {
      "search"},
     {"aten::isin", "T elements, T test_elements, * b assume_unique=False, b invert=False", import_isin},
 
+    // Quantized.
+    {"aten::quantize_per_tensor", "T self, a scale, a zero_point, i dtype", import_quantize, "", kQuantized},
+    {"aten::quantize_per_channel", "T self, T scales, T zero_points, i axis, i dtype", import_quantize_channels, "", kQuantized},
+    {"aten::dequantize", "T self", import_dequantize, "", kQuantized},
+    {"aten::dequantize", "T[] self", import_dequantize, "", kQuantized},
+    {"aten::q_scale", "T self", import_quantization_fact, "scale", kQuantized},
+    {"aten::q_zero_point", "T self", import_quantization_fact, "zero", kQuantized},
+    {"aten::int_repr", "T self", import_int_repr, "", kQuantized},
+    {"quantized::conv1d_prepack", "T weight, T? bias, i[] stride, i[] padding, i[] dilation, i groups", import_prepack, "", kQuantized},
+    {"quantized::conv2d_prepack", "T weight, T? bias, i[] stride, i[] padding, i[] dilation, i groups", import_prepack, "", kQuantized},
+    {"quantized::conv3d_prepack", "T weight, T? bias, i[] stride, i[] padding, i[] dilation, i groups", import_prepack, "", kQuantized},
+    {"quantized::linear_prepack", "T weight, T? bias=None", import_prepack, "", kQuantized},
+    {"quantized::conv2d_unpack", "a packed", import_unpack, "", kQuantized},
+    {"quantized::linear_unpack", "a packed", import_unpack, "", kQuantized},
+    {"quantized::conv1d", "T qx, a packed, f output_scale, i output_zero_point", import_quantized_conv, "", kQuantized},
+    {"quantized::conv2d", "T qx, a packed, f output_scale, i output_zero_point", import_quantized_conv, "", kQuantized},
+    {"quantized::conv3d", "T qx, a packed, f output_scale, i output_zero_point", import_quantized_conv, "", kQuantized},
+    {"quantized::conv1d_relu", "T qx, a packed, f output_scale, i output_zero_point", import_quantized_conv, "relu", kQuantized},
+    {"quantized::conv2d_relu", "T qx, a packed, f output_scale, i output_zero_point", import_quantized_conv, "relu", kQuantized},
+    {"quantized::conv3d_relu", "T qx, a packed, f output_scale, i output_zero_point", import_quantized_conv, "relu", kQuantized},
+    {"quantized::linear", "T qx, a packed, f output_scale, i output_zero_point", import_quantized_linear, "", kQuantized},
+    {"quantized::linear_relu", "T qx, a packed, f output_scale, i output_zero_point", import_quantized_linear, "relu", kQuantized},
+    {"quantized::linear_dynamic", "T x, a packed, b reduce_range=False", import_dynamic_linear, "", kQuantized},
+    {"quantized::linear_relu_dynamic", "T x, a packed, b reduce_range=False", import_dynamic_linear, "relu", kQuantized},
+    {"quantized::add", "T qa, T qb, f scale, i zero_point", import_quantized_binary, "Add", kQuantized},
+    {"quantized::add_relu", "T qa, T qb, f scale, i zero_point", import_quantized_binary, "AddRelu", kQuantized},
+    {"quantized::mul", "T qa, T qb, f scale, i zero_point", import_quantized_binary, "Mul", kQuantized},
+    {"quantized::mul_relu", "T qa, T qb, f scale, i zero_point", import_quantized_binary, "MulRelu", kQuantized},
+    {"quantized::cat", "T[] qx, i dim, f? scale=None, i? zero_point=None", import_quantized_cat, "", kQuantized},
+    {"quantized::cat_relu", "T[] qx, i dim, f? scale=None, i? zero_point=None", import_quantized_cat, "relu", kQuantized},
+    {"quantized::batch_norm", "T qx, T weight, T bias, T mean, T var, f eps, f output_scale, i output_zero_point", import_quantized_batch_norm, "", kQuantized},
+    {"quantized::batch_norm1d", "T qx, T weight, T bias, T mean, T var, f eps, f output_scale, i output_zero_point", import_quantized_batch_norm, "", kQuantized},
+    {"quantized::batch_norm2d", "T qx, T weight, T bias, T mean, T var, f eps, f output_scale, i output_zero_point", import_quantized_batch_norm, "", kQuantized},
+    {"quantized::batch_norm3d", "T qx, T weight, T bias, T mean, T var, f eps, f output_scale, i output_zero_point", import_quantized_batch_norm, "", kQuantized},
+    {"quantized::batch_norm2d_relu", "T qx, T weight, T bias, T mean, T var, f eps, f output_scale, i output_zero_point", import_quantized_batch_norm, "relu", kQuantized},
+    {"quantized::hardswish", "T qx, f output_scale, i output_zero_point", import_quantized_activation, "HardSwish", kQuantized},
+    {"quantized::leaky_relu", "T qx, n negative_slope, b inplace, f output_scale, i output_zero_point", import_quantized_activation, "LeakyRelu", kQuantized},
+    {"quantized::elu", "T qx, f output_scale, i output_zero_point, n alpha=1, n scale=1, n input_scale=1", import_quantized_activation, "Elu", kQuantized},
+    {"quantized::sigmoid", "T qx, f output_scale, i output_zero_point", import_quantized_activation, "Sigmoid", kQuantized},
+    {"quantized::relu6", "T qx, b inplace=False", import_quantized_relu6, "", kQuantized},
+    {"quantized::layer_norm", "T qx, i[] normalized_shape, T? weight, T? bias, f eps, f output_scale, i output_zero_point", import_quantized_layer_norm, "", kQuantized},
+
     // Conversions, lists, dictionaries, texts.
     {"aten::Int", "a self", import_int},
     {"aten::IntImplicit", "T self", import_int},
@@ -604,7 +648,10 @@ constexpr Rule kRules[] = {
     {"prim::layout", "T self", import_zero},
     {"prim::requires_grad", "T self", import_false},
     {"prim::is_cuda", "T self", import_false},
-    {"prim::is_quantized", "T self", import_is_quantized},
+    {"prim::is_quantized", "T self", import_is_quantized, "", kQuantized},
+    {"prim::is_nested", "T self", import_false},
+    {"prim::type", "s self", import_identity},
+    {"prim::type", "T self", import_text_constant, "torch.FloatTensor"},
     {"prim::is_sparse", "T self", import_false},
     {"aten::is_contiguous", "T self", import_true},
     {"aten::is_floating_point", "T self", import_is_floating},

@@ -53,6 +53,7 @@ Item import_contains(Call& call, Parts& p);
 Item import_keys(Call& call, Parts& p);
 Item import_new_dict(Call& call, Parts& p);
 Item import_sum_list(Call& call, Parts& p);
+Item import_all_of_list(Call& call, Parts& p);
 Item import_sorted(Call& call, Parts& p);
 Item import_sort_list(Call& call, Parts& p);
 Item import_range_length(Call& call, Parts& p);
@@ -248,5 +249,23 @@ Item import_unique(Call& call, Parts& p);
 Item import_one_hot(Call& call, Parts& p);
 Item import_bucketize(Call& call, Parts& p);
 Item import_isin(Call& call, Parts& p);
+
+// rules_quantized.cpp
+Item import_quantize(Call& call, Parts& p);
+Item import_quantize_channels(Call& call, Parts& p);
+Item import_dequantize(Call& call, Parts& p);
+Item import_quantization_fact(Call& call, Parts& p);
+Item import_int_repr(Call& call, Parts& p);
+Item import_prepack(Call& call, Parts& p);
+Item import_unpack(Call& call, Parts& p);
+Item import_quantized_conv(Call& call, Parts& p);
+Item import_quantized_linear(Call& call, Parts& p);
+Item import_dynamic_linear(Call& call, Parts& p);
+Item import_quantized_binary(Call& call, Parts& p);
+Item import_quantized_cat(Call& call, Parts& p);
+Item import_quantized_batch_norm(Call& call, Parts& p);
+Item import_quantized_activation(Call& call, Parts& p);
+Item import_quantized_relu6(Call& call, Parts& p);
+Item import_quantized_layer_norm(Call& call, Parts& p);
 
 }  // namespace minnow::torchscript

@@ -224,7 +224,8 @@ Item import_softplus(Call& call, Parts& p) {
 Item import_log_sigmoid(Call& call, Parts& p) { return p.op("Neg", {p.op("Softplus", {p.op("Neg", {call.x("self")})})}); }
 Item import_softmax(Call& call, Parts& p) {
   Expr x = call.x("self");
-  x = real_of(call, p.cast(x, call.type("dtype", p.dtype(x))));
+  if (call.rule.op != "aten::_softmax") x = p.cast(x, call.type("dtype", p.dtype(x)));
+  x = real_of(call, x);
   return p.op(call.rule.target, {x}, {{"axis", call.integer("dim")}});
 }
 Item import_prelu(Call& call, Parts& p) {

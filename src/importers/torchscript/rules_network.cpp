@@ -302,7 +302,10 @@ Item import_upsample(Call& call, Parts& p) {
   if (what == "nearest") attributes.set("nearest_mode", std::string("floor"));
   if (what == "exact") attributes.set("nearest_mode", std::string("round_prefer_ceil"));
   if (what.starts_with("cubic")) attributes.set("cubic_coeff_a", what == "cubic_aa" ? -0.5f : -0.75f);
-  if (what.ends_with("_aa")) attributes.set("antialias", int64_t{1});
+  if (what.ends_with("_aa")) {
+    attributes.set("antialias", int64_t{1});
+    attributes.set("exclude_outside", int64_t{1});
+  }
   Expr scales, sizes;
   if (call.has("output_size")) {
     sizes = call.vector("output_size");

@@ -672,6 +672,16 @@ Item import_sum_list(Call& call, Parts&) {
   for (const Item& item : call.items("self")) sum = number_result(call, "Add", sum, item);
   return sum;
 }
+Item import_all_of_list(Call& call, Parts& p) {
+  const bool all = call.rule.target == "And";
+  Item result = Item::boolean(all);
+  for (const Item& item : call.items("self")) {
+    if (!item.is_number()) call.refuse("a list of {}", describe(item));
+    const Item truth = item.is_known() ? Item::boolean(item.truth()) : Item::symbol(Kind::boolean, p.cast(p.builder().wrap(item.symbol()), DType::boolean));
+    result = number_result(call, call.rule.target, result, truth);
+  }
+  return result;
+}
 Item import_sorted(Call& call, Parts&) {
   Items items = call.items("self");
   for (const Item& item : items)

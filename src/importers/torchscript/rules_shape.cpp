@@ -378,14 +378,7 @@ Item import_meshgrid(Call& call, Parts& p) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     Ints column(inputs.size(), 1);
     column[i] = -1;
-    Expr y = p.op("Expand", {p.reshape(inputs[i], column), shape});
-    if (swapped && inputs.size() > 1) {
-      Ints perm;
-      for (size_t k = 0; k < inputs.size(); ++k) perm.push_back(static_cast<int64_t>(k));
-      std::swap(perm[0], perm[1]);
-      y = p.transpose(y, perm);
-    }
-    made.push_back(Item(y));
+    made.push_back(Item(p.op("Expand", {p.reshape(inputs[i], column), shape})));
   }
   if (swapped && made.size() > 1) std::swap(made[0], made[1]);
   return Item::list(std::move(made));
@@ -464,6 +457,12 @@ Item import_split(Call& call, Parts& p) {
   const std::string_view name = has_argument(call, "split_sizes") ? "split_sizes" : "split_size";
   Ints lengths;
   if (call[name].is(Kind::list) || call[name].is(Kind::tuple)) {
+    const Items& wanted = call.items(name);
+    if (wanted.size() > 1 && !std::all_of(wanted.begin(), wanted.end(), [](const Item& item) { return item.is_known(); })) {
+      Items parts;
+      for (const Expr& part : p.ops("Split", {x, call.vector(wanted)}, wanted.size(), {{"axis", axis}})) parts.push_back(Item(part));
+      return Item::list(std::move(parts));
+    }
     lengths = call.ints(name);
   } else {
     const int64_t length = call.integer(name);

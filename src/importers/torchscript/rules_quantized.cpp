@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantized tensors and modules: DequantizeLinear -> operator -> QuantizeLinear.
+#include <algorithm>
+#include <cmath>
+
+#include "importers/torchscript/pickle.h"
+#include "importers/torchscript/rules.h"
+
+namespace minnow::torchscript {
+
+using Kind = Item::Kind;
+
+namespace {
+
+struct Scales {
+  Expr scale, zero;
+};
+Scales scales_of(Parts& p, const Quantization& quantization, DType type) {
+  Scales made;
+  if (quantization.scales.empty()) {
+    made.scale = p.scalar(quantization.scale);
+    made.zero = p.scalar(static_cast<double>(quantization.zero), type);
+  } else {
+    const int64_t count = static_cast<int64_t>(quantization.scales.size());
+    made.scale = p.reals({count}, quantization.scales);
+    made.zero = p.cast(p.constant(quantization.zeros), type);
+  }
+  return made;
+}
+
+Item quantized(Call& call, const Expr& x, std::shared_ptr<const Quantization> quantization, DType type) {
+  Parts& p = call.p;
+  const Scales scales = scales_of(p, *quantization, type);
+  Attributes attributes;
+  if (!quantization->scales.empty()) attributes.set("axis", quantization->axis);
+  Item made = Item::tensor(p.op("QuantizeLinear", {x, scales.scale, scales.zero}, std::move(attributes)));
+  made.as_tensor().quantization = std::move(quantization);
+  return made;
+}
+
+double number_in(Call& call, std::string_view name) {
+  const Item& item = call[name];
+  if (item.is_known()) return item.real();
+  if (item.is(Kind::tensor))
+    if (const auto number = call.p.number(call.host.expr(item))) return *number;
+  call.refuse("{} is not known", name);
+}
+
+/// The result of an operator that names its own scale.
+Item with_scale(Call& call, const Expr& x, std::string_view scale, std::string_view zero, DType type = DType::u8) {
+  auto quantization = std::make_shared<Quantization>();
+  quantization->scale = number_in(call, scale);
+  quantization->zero = static_cast<int64_t>(number_in(call, zero));
+  if (!(quantization->scale > 0)) call.fail("a scale of {}", quantization->scale);
+  return quantized(call, x, std::move(quantization), type);
+}
+
+/// Weights that were packed: their tensors and settings.
+struct Packed {
+  Item weight, bias;
+  const InstanceObject* object = nullptr;
+};
+Packed packed_of(Call& call) {
+  const Item& item = call["packed"];
+  Packed made;
+  if (!item.is(Kind::instance)) call.refuse("its weights are {}", describe(item));
+  made.object = &item.as_instance();
+  if (const Item* weight = made.object->find("weight")) {
+    made.weight = *weight;
+    made.bias = *made.object->find("bias");
+  } else if (made.object->state.is(Kind::tuple) && made.object->state.as_tuple().items.size() == 2) {
+    made.weight = made.object->state.as_tuple().items[0];
+    made.bias = made.object->state.as_tuple().items[1];
+  } else {
+    call.refuse("weights packed as {} are not supported", made.object->class_name);
+  }
+  if (!made.weight.is(Kind::tensor)) call.refuse("its weights are {}", describe(made.weight));
+  return made;
+}
+Ints setting(Call& call, const Packed& packed, std::string_view name) {
+  const Item* item = packed.object->find(name);
+  Ints made;
+  if (item && item->is(Kind::list))
+    for (const Item& one : item->as_list().items) made.push_back(one.integer());
+  else if (item && item->is_known())
+    made.push_back(item->integer());
+  else
+    call.fail("its weights lack \"{}\"", name);
+  return made;
+}
+
+}  // namespace
+
+Expr dequantized(Call& call, const Item& item) {
+  const Expr x = call.host.expr(item);
+  if (!item.as_tensor().quantization) return x;
+  const Quantization& quantization = *item.as_tensor().quantization;
+  const Scales scales = scales_of(call.p, quantization, call.p.dtype(x));
+  Attributes attributes;
+  if (!quantization.scales.empty()) attributes.set("axis", quantization.axis);
+  return call.p.op("DequantizeLinear", {x, scales.scale, scales.zero}, std::move(attributes));
+}
+
+Item requantized(Call& call, const Item& result, const Item& like) {
+  if (!result.is(Kind::tensor) || result.as_tensor().quantization) return result;
+  const Expr x = call.host.expr(result);
+  if (!is_floating(call.p.dtype(x))) return result;
+  std::shared_ptr<const Quantization> quantization = like.as_tensor().quantization;
+  // Functions with a range of their own have a scale of their own.
+  const std::string_view op = call.rule.op;
+  const bool positive = op == "aten::sigmoid" || op == "aten::hardsigmoid" || op == "aten::softmax", both = op == "aten::tanh";
+  if (positive || both) {
+    auto own = std::make_shared<Quantization>();
+    own->scale = positive ? 1.0 / 256 : 2.0 / 256;
+    own->zero = positive ? 0 : 128;
+    quantization = std::move(own);
+  }
+  return quantized(call, x, std::move(quantization), call.p.dtype(call.host.expr(like)));
+}
+
+Item import_quantize(Call& call, Parts&) {
+  const DType type = call.type("dtype", DType::u8);
+  return with_scale(call, call.x("self"), "scale", "zero_point", type);
+}
+Item import_quantize_channels(Call& call, Parts& p) {
+  auto quantization = std::make_shared<Quantization>();
+  const auto zeros = p.ints(call.x("zero_points"));
+  const Tensor* scales = call.x("scales").value()->constant();
+  if (!zeros || !scales || (scales->dtype() != DType::f32 && scales->dtype() != DType::f64) || scales->elements() != static_cast<int64_t>(zeros->size()))
+    call.refuse("scales that are not constant");
+  for (int64_t i = 0; i < scales->elements(); ++i)
+    quantization->scales.push_back(scales->dtype() == DType::f32 ? static_cast<double>(scales->data<float>()[i]) : scales->data<double>()[i]);
+  quantization->zeros = *zeros;
+  quantization->axis = call.integer("axis");
+  return quantized(call, call.x("self"), std::move(quantization), call.type("dtype", DType::i8));
+}
+Item import_dequantize(Call& call, Parts&) {
+  const Item& x = call["self"];
+  if (!x.is(Kind::list)) return dequantized(call, x);
+  Items items;
+  for (const Item& item : call.items("self")) items.push_back(Item(dequantized(call, item)));
+  return Item::list(std::move(items));
+}
+Item import_quantization_fact(Call& call, Parts&) {
+  const auto& quantization = call["self"].as_tensor().quantization;
+  if (!quantization || !quantization->scales.empty()) call.refuse("the tensor has no scale of its own");
+  return call.rule.target == "scale" ? Item::real(quantization->scale) : Item::integer(quantization->zero);
+}
+Item import_int_repr(Call& call, Parts&) { return Item::tensor(call.host.expr(call["self"])); }
+
+Item import_prepack(Call& call, Parts&) {
+  auto made = std::make_shared<InstanceObject>();
+  made->class_name = std::string(call.rule.op);
+  for (size_t i = 0; i < call.arguments.size(); ++i) made->attributes.emplace_back(call.signature.arguments[i].name, call.arguments[i]);
+  return Item::object(Kind::instance, std::move(made));
+}
+Item import_unpack(Call& call, Parts&) {
+  const Packed packed = packed_of(call);
+  return Item::tuple({packed.weight, packed.bias});
+}
+
+Item import_quantized_conv(Call& call, Parts& p) {
+  const Packed packed = packed_of(call);
+  const Expr w = dequantized(call, packed.weight), x = dequantized(call, call["qx"]);
+  const size_t n = static_cast<size_t>(call.rank(w)) - 2;
+  Attributes attributes{{"strides", setting(call, packed, "stride")}, {"group", setting(call, packed, "groups").at(0)}, {"dilations", setting(call, packed, "dilation")}};
+  Ints pads = setting(call, packed, "padding");
+  pads.resize(n, pads.at(0));
+  const Ints once = pads;
+  pads.insert(pads.end(), once.begin(), once.end());
+  attributes.set("pads", pads);
+  Expr y = p.op("Conv", {x, w, packed.bias.is_none() ? Expr() : call.host.expr(packed.bias)}, std::move(attributes));
+  if (call.rule.target == "relu") y = p.op("Relu", {y});
+  return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
+}
+Item import_quantized_linear(Call& call, Parts& p) {
+  const Packed packed = packed_of(call);
+  const Expr w = dequantized(call, packed.weight), x = dequantized(call, call["qx"]);
+  Expr y = p.op("MatMul", {x, p.transpose(w, {1, 0})});
+  if (!packed.bias.is_none()) y = p.op("Add", {y, call.host.expr(packed.bias)});
+  if (call.rule.target == "relu") y = p.op("Relu", {y});
+  return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
+}
+
+namespace {
+
+/// x rounded as a dynamically quantized operator sees it: to 8 bits of its range, or 7 with reduce_range.
+Expr rounded_to_range(Call& call, const Expr& x, bool reduce_range) {
+  Parts& p = call.p;
+  const Expr zero = p.scalar(0), most = p.scalar(reduce_range ? 127 : 255);
+  const Expr low = p.op("Min", {p.op("ReduceMin", {x}, {{"keepdims", int64_t{0}}}), zero});
+  const Expr high = p.op("Max", {p.op("ReduceMax", {x}, {{"keepdims", int64_t{0}}}), zero});
+  const Expr range = p.op("Sub", {high, low});
+  const Expr scale = p.op("Where", {p.op("Equal", {range, zero}), p.scalar(1), p.op("Div", {range, most})});
+  const Expr zero_point = p.clip(p.op("Round", {p.op("Div", {p.op("Neg", {low}), scale})}), 0, reduce_range ? 127 : 255);
+  const Expr steps = p.op("Add", {p.op("Round", {p.op("Div", {x, scale})}), zero_point});
+  const Expr inside = p.clip(steps, 0, reduce_range ? 127 : 255);
+  return p.op("Mul", {p.op("Sub", {inside, zero_point}), scale});
+}
+
+}  // namespace
+
+Item import_dynamic_linear(Call& call, Parts& p) {
+  const Packed packed = packed_of(call);
+  const Expr x = rounded_to_range(call, call.x("x"), call.flag("reduce_range"));
+  Expr y = p.op("MatMul", {x, p.transpose(dequantized(call, packed.weight), {1, 0})});
+  if (!packed.bias.is_none()) y = p.op("Add", {y, call.host.expr(packed.bias)});
+  return call.rule.target == "relu" ? p.op("Relu", {y}) : y;
+}
+Item import_quantized_binary(Call& call, Parts& p) {
+  const std::string_view what = call.rule.target;  // Add, Mul, AddRelu, MulRelu
+  Expr y = p.op(what.substr(0, 3), {dequantized(call, call["qa"]), dequantized(call, call["qb"])});
+  if (what.size() > 3) y = p.op("Relu", {y});
+  return with_scale(call, y, "scale", "zero_point", p.dtype(call.host.expr(call["qa"])));
+}
+Item import_quantized_cat(Call& call, Parts& p) {
+  Exprs parts;
+  const Items& items = call.items("qx");
+  for (const Item& item : items) parts.push_back(dequantized(call, item));
+  if (parts.empty()) call.fail("nothing is joined");
+  Expr y = p.concat(parts, call.integer("dim"));
+  if (call.rule.target == "relu") y = p.op("Relu", {y});
+  if (!call.has("scale")) return quantized(call, y, items[0].as_tensor().quantization, p.dtype(call.host.expr(items[0])));
+  return with_scale(call, y, "scale", "zero_point", p.dtype(call.host.expr(items[0])));
+}
+Item import_quantized_batch_norm(Call& call, Parts& p) {
+  Expr y = p.op("BatchNormalization", {dequantized(call, call["qx"]), call.x("weight"), call.x("bias"), call.x("mean"), call.x("var")}, {{"epsilon", static_cast<float>(call.real("eps"))}});
+  if (call.rule.target == "relu") y = p.op("Relu", {y});
+  return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
+}
+Item import_quantized_activation(Call& call, Parts& p) {
+  const Expr x = dequantized(call, call["qx"]);
+  const std::string_view op = call.rule.target;
+  Attributes attributes;
+  if (op == "LeakyRelu") attributes.set("alpha", static_cast<float>(call.real("negative_slope")));
+  if (op == "Elu") attributes.set("alpha", static_cast<float>(call.real("alpha")));
+  return with_scale(call, p.op(op, {x}, std::move(attributes)), "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
+}
+Item import_quantized_relu6(Call& call, Parts& p) {
+  return requantized(call, Item(p.clip(dequantized(call, call["qx"]), 0, 6)), call["qx"]);
+}
+Item import_quantized_layer_norm(Call& call, Parts& p) {
+  const int64_t axes = static_cast<int64_t>(call.items("normalized_shape").size());
+  Exprs inputs = {dequantized(call, call["qx"]), call.has("weight") ? call.x("weight") : p.fill(call.vector("normalized_shape"), 1, DType::f32)};
+  if (call.has("bias")) inputs.push_back(call.x("bias"));
+  const Expr y = p.op("LayerNormalization", inputs, {{"axis", -axes}, {"epsilon", static_cast<float>(call.real("eps"))}});
+  return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
+}
+
+}  // namespace minnow::torchscript
