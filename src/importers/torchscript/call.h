@@ -20,7 +20,7 @@ struct Rule {
   /// with [] a list ([2]: or one number for all), with ? or None. What follows * is given by name only.
   std::string_view signature;
   Build build;
-  std::string_view target = {};                                        // Minnow's operator, or a word, for rules that serve several
+  std::string_view target = {};  // Minnow's operator, or a word, for rules that serve several
   /// view: what the first argument shows, seen differently. quantized: takes quantized tensors as they are; others take the numbers that
   /// they stand for, and their results are quantized as the first one was.
   enum class Result : uint8_t { fresh, view, quantized } result = Result::fresh;

@@ -826,7 +826,8 @@ Item Interpreter::apply_rule(const Signature& signature, Items arguments, const 
     if (signature.rule->op == "aten::append") call.arguments = given, quantized = {};
   }
   Item result = signature.rule->build(call, *p_);
-  if (!quantized.is_none() && result.is(Kind::tensor) && result.object() != call.arguments[0].object()) result = requantized(call, result, quantized);
+  if (!quantized.is_none() && result.is(Kind::tensor) && result.object() != call.arguments[0].object())
+    result = requantized(call, result, quantized);
   if (!quantized.is_none() && result.object() && result.object() == call.arguments[0].object()) result = given[0];
   if (in_place && !quantized.is_none()) {
     touch(given[0].object());

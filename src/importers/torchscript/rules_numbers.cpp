@@ -677,7 +677,8 @@ Item import_all_of_list(Call& call, Parts& p) {
   Item result = Item::boolean(all);
   for (const Item& item : call.items("self")) {
     if (!item.is_number()) call.refuse("a list of {}", describe(item));
-    const Item truth = item.is_known() ? Item::boolean(item.truth()) : Item::symbol(Kind::boolean, p.cast(p.builder().wrap(item.symbol()), DType::boolean));
+    const Item truth = item.is_known() ? Item::boolean(item.truth())
+                                       : Item::symbol(Kind::boolean, p.cast(p.builder().wrap(item.symbol()), DType::boolean));
     result = number_result(call, call.rule.target, result, truth);
   }
   return result;

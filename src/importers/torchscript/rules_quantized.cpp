@@ -126,10 +126,12 @@ Item import_quantize_channels(Call& call, Parts& p) {
   auto quantization = std::make_shared<Quantization>();
   const auto zeros = p.ints(call.x("zero_points"));
   const Tensor* scales = call.x("scales").value()->constant();
-  if (!zeros || !scales || (scales->dtype() != DType::f32 && scales->dtype() != DType::f64) || scales->elements() != static_cast<int64_t>(zeros->size()))
+  if (!zeros || !scales || (scales->dtype() != DType::f32 && scales->dtype() != DType::f64) ||
+      scales->elements() != static_cast<int64_t>(zeros->size()))
     call.refuse("scales that are not constant");
   for (int64_t i = 0; i < scales->elements(); ++i)
-    quantization->scales.push_back(scales->dtype() == DType::f32 ? static_cast<double>(scales->data<float>()[i]) : scales->data<double>()[i]);
+    quantization->scales.push_back(scales->dtype() == DType::f32 ? static_cast<double>(scales->data<float>()[i])
+                                                                 : scales->data<double>()[i]);
   quantization->zeros = *zeros;
   quantization->axis = call.integer("axis");
   return quantized(call, call.x("self"), std::move(quantization), call.type("dtype", DType::i8));
@@ -163,7 +165,9 @@ Item import_quantized_conv(Call& call, Parts& p) {
   const Packed packed = packed_of(call);
   const Expr w = dequantized(call, packed.weight), x = dequantized(call, call["qx"]);
   const size_t n = static_cast<size_t>(call.rank(w)) - 2;
-  Attributes attributes{{"strides", setting(call, packed, "stride")}, {"group", setting(call, packed, "groups").at(0)}, {"dilations", setting(call, packed, "dilation")}};
+  Attributes attributes{{"strides", setting(call, packed, "stride")},
+                        {"group", setting(call, packed, "groups").at(0)},
+                        {"dilations", setting(call, packed, "dilation")}};
   Ints pads = setting(call, packed, "padding");
   pads.resize(n, pads.at(0));
   const Ints once = pads;
@@ -224,7 +228,8 @@ Item import_quantized_cat(Call& call, Parts& p) {
   return with_scale(call, y, "scale", "zero_point", p.dtype(call.host.expr(items[0])));
 }
 Item import_quantized_batch_norm(Call& call, Parts& p) {
-  Expr y = p.op("BatchNormalization", {dequantized(call, call["qx"]), call.x("weight"), call.x("bias"), call.x("mean"), call.x("var")}, {{"epsilon", static_cast<float>(call.real("eps"))}});
+  Expr y = p.op("BatchNormalization", {dequantized(call, call["qx"]), call.x("weight"), call.x("bias"), call.x("mean"), call.x("var")},
+                {{"epsilon", static_cast<float>(call.real("eps"))}});
   if (call.rule.target == "relu") y = p.op("Relu", {y});
   return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
 }
@@ -241,7 +246,8 @@ Item import_quantized_relu6(Call& call, Parts& p) {
 }
 Item import_quantized_layer_norm(Call& call, Parts& p) {
   const int64_t axes = static_cast<int64_t>(call.items("normalized_shape").size());
-  Exprs inputs = {dequantized(call, call["qx"]), call.has("weight") ? call.x("weight") : p.fill(call.vector("normalized_shape"), 1, DType::f32)};
+  Exprs inputs = {dequantized(call, call["qx"]),
+                  call.has("weight") ? call.x("weight") : p.fill(call.vector("normalized_shape"), 1, DType::f32)};
   if (call.has("bias")) inputs.push_back(call.x("bias"));
   const Expr y = p.op("LayerNormalization", inputs, {{"axis", -axes}, {"epsilon", static_cast<float>(call.real("eps"))}});
   return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
