@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// Archives made by hand, right ones and wrong ones. What operators compute is compared with PyTorch in operators_test.py.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "importers/formats.h"
+#include "importers/torchscript/call.h"
+#include "importers/torchscript/inflate.h"
+#include "importers/torchscript/script.h"
+#include "ops/evaluate.h"
+#include "support/paths.h"
+#include "support/zip_writer.h"
+
+namespace minnow {
+namespace {
+
+using test::ZipWriter;
+using testing::HasSubstr;
+
+// Pickles by hand.
+std::string text(const std::string& value) { return "X" + ZipWriter::number(value.size(), 4) + value; }
+std::string global(const std::string& module, const std::string& name) { return "c" + module + "\n" + name + "\n"; }
+std::string integer(int64_t value) { return "J" + ZipWriter::number(static_cast<uint64_t>(value) & 0xffffffff, 4); }
+std::string floats(std::initializer_list<float> values) {
+  return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
+}
+/// A tensor of f32 in storage `key`.
+std::string tensor(const std::string& key, int64_t count, std::initializer_list<int64_t> sizes, std::initializer_list<int64_t> strides,
+                   int64_t offset = 0) {
+  std::string made = global("torch._utils", "_rebuild_tensor_v2") + "((" + text("storage") + global("torch", "FloatStorage") + text(key) +
+                     text("cpu") + integer(count) + "tQ" + integer(offset) + "(";
+  for (int64_t size : sizes) made += integer(size);
+  made += "t(";
+  for (int64_t stride : strides) made += integer(stride);
+  return made + "t\x89" + global("collections", "OrderedDict") + ")RtR";
+}
+/// A module of class M with these attributes.
+std::string module_of(const std::string& attributes) { return "\x80\x02" + global("__torch__", "M") + ")\x81}(" + attributes + "ub."; }
+
+struct Archive {
+  Archive(std::string program, std::string pickled) : code(std::move(program)), attributes(std::move(pickled)) {}
+  std::string code, attributes, constants = "\x80\x02).";
+  std::vector<std::pair<std::string, std::string>> more;
+
+  std::string bytes() const {
+    ZipWriter zip;
+    zip.add("data.pkl", module_of(attributes));
+    zip.add("code/__torch__.py", code);
+    zip.add("constants.pkl", constants);
+    for (const auto& [name, contents] : more) zip.add(name, contents);
+    zip.add("version", "6\n");
+    return zip.finish();
+  }
+};
+
+/// A class M whose forward() has this body.
+std::string code(const std::string& body, const std::string& parameters = "x: Tensor", const std::string& fields = "") {
+  std::string made = "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n" + fields + "  def forward(self: __torch__.M,\n    " +
+                     parameters + ") -> Tensor:\n";
+  size_t at = 0;
+  while (at < body.size()) {
+    const size_t end = std::min(body.find('\n', at), body.size());
+    made += "    " + body.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return made;
+}
+
+std::unique_ptr<Graph> import_bytes(const std::string& bytes, ImportOptions options = {}) {
+  options.warn = [](std::string_view) {};
+  return import_torchscript(std::as_bytes(std::span(bytes.data(), bytes.size())), nullptr, options);
+}
+std::unique_ptr<Graph> import_code(const std::string& body, const std::string& parameters = "x: Tensor") {
+  return import_bytes(Archive{code(body, parameters), text("training") + "\x89"}.bytes());
+}
+std::string error_of(const std::string& bytes) {
+  try {
+    import_bytes(bytes);
+  } catch (const Error& error) {
+    EXPECT_NE(error.kind(), ErrorKind::internal) << error.what();
+    return error.what();
+  }
+  return "no error";
+}
+std::string error_of_code(const std::string& body) { return error_of(Archive{code(body), ""}.bytes()); }
+std::vector<float> run(const Graph& graph, const std::vector<Datum>& inputs) {
+  const Tensor y = evaluate(OperatorSet::builtin(), graph, inputs).at(0).tensor;
+  return {y.data<float>(), y.data<float>() + y.elements()};
+}
+Datum row(std::vector<float> values) { return Datum(Tensor::of_f32({static_cast<int64_t>(values.size())}, values)); }
+
+TEST(TorchscriptImporter, names_inputs_by_their_arguments_and_outputs_by_their_places) {
+  const auto graph = import_code("return (torch.add(first, second), torch.mul(first, 2.))", "first: Tensor, second: Tensor");
+  ASSERT_EQ(graph->inputs().size(), 2u);
+  EXPECT_EQ(graph->inputs()[0]->name(), "first");
+  EXPECT_EQ(graph->inputs()[1]->name(), "second");
+  ASSERT_EQ(graph->outputs().size(), 2u);
+  EXPECT_EQ(graph->outputs()[0]->name(), "output0");
+  EXPECT_EQ(graph->outputs()[1]->name(), "output1");
+  EXPECT_EQ(run(*graph, {row({1, 2}), row({3, 4})}), (std::vector<float>{4, 6}));
+}
+
+TEST(TorchscriptImporter, names_outputs_by_the_keys_of_a_dictionary) {
+  const auto graph = import_code("return {\"sum\": torch.add(x, 1), \"same\": x}");
+  ASSERT_EQ(graph->outputs().size(), 2u);
+  EXPECT_EQ(graph->outputs()[0]->name(), "sum");
+  EXPECT_EQ(graph->outputs()[1]->name(), "same");
+}
+
+TEST(TorchscriptImporter, reads_weights_with_strides_and_offsets) {
+  // Six elements of storage; a transposed view that begins at the second row's first element would reach beyond, this one does not.
+  Archive archive{code("w = self.w\nreturn torch.add(x, w)", "x: Tensor", "  w : Tensor\n"), text("w") + tensor("0", 6, {2, 2}, {1, 2}, 1)};
+  archive.more = {{"data/0", floats({0, 1, 2, 3, 4, 5})}};
+  const auto graph = import_bytes(archive.bytes());
+  EXPECT_EQ(run(*graph, {row({0, 0})}), (std::vector<float>{1, 3, 2, 4}));
+  EXPECT_EQ(graph->constants().at(0)->name(), "w");
+}
+
+TEST(TorchscriptImporter, attributes_that_change_become_states) {
+  Archive archive{code("w = self.w\ny = torch.add(x, w)\nself.w = y\nn = self.n\nself.n = torch.add(n, 1)\nreturn y", "x: Tensor",
+                       "  w : Tensor\n  n : int\n"),
+                  text("w") + tensor("0", 2, {2}, {1}) + text("n") + integer(3)};
+  archive.more = {{"data/0", floats({1, 2})}};
+  const auto graph = import_bytes(archive.bytes());
+  ASSERT_EQ(graph->states().size(), 2u);
+  EXPECT_EQ(graph->states()[0].name, "w");
+  EXPECT_EQ(graph->states()[1].name, "n");
+  EXPECT_EQ(graph->states()[1].initial.data<int64_t>()[0], 3);
+  EXPECT_EQ(run(*graph, {row({10, 20})}), (std::vector<float>{11, 22}));
+}
+
+TEST(TorchscriptImporter, what_is_known_leaves_no_branch_and_no_loop) {
+  const auto graph = import_code(
+      "n = 3\ny = x\nfor i in range(n):\n  y0 = torch.mul(y, 2)\n  y = y0\nif torch.gt(n, 2):\n  z = torch.add(y, 1)\nelse:\n  z = "
+      "y\nreturn z");
+  for (const Node& node : graph->nodes()) EXPECT_TRUE(node.op() == "Mul" || node.op() == "Add") << node.op();
+  EXPECT_EQ(run(*graph, {row({1})}), (std::vector<float>{9}));
+}
+
+TEST(TorchscriptImporter, data_decide_in_the_graph) {
+  const auto graph = import_code(
+      "_0 = bool(torch.gt(torch.sum(x), 0))\nif _0:\n  y = torch.mul(x, 2)\nelse:\n  y = torch.neg(x)\nz = y\n_1 = "
+      "bool(torch.lt(torch.sum(z), 10))\n"
+      "while _1:\n  z0 = torch.add(z, 4)\n  _1, z = bool(torch.lt(torch.sum(z0), 10)), z0\nreturn z");
+  EXPECT_EQ(run(*graph, {row({1, 2})}), (std::vector<float>{6, 8}));
+  EXPECT_EQ(run(*graph, {row({-7, -8})}), (std::vector<float>{7, 8}));
+}
+
+TEST(TorchscriptImporter, a_branch_that_only_raises_is_taken_not_to_happen) {
+  const auto graph =
+      import_code("if bool(torch.gt(torch.sum(x), 100)):\n  ops.prim.RaiseException(\"too much\")\nelse:\n  pass\nreturn torch.add(x, 1)");
+  EXPECT_EQ(graph->node_count(), 1u);
+  EXPECT_THAT(error_of_code("ops.prim.RaiseException(\"never right\")\nreturn x"), HasSubstr("whatever the data are: never right"));
+}
+
+TEST(TorchscriptImporter, views_are_seen_through) {
+  const auto graph = import_code("y = torch.add(x, 0)\npart = torch.slice(y, 0, 1, 3)\n_0 = torch.mul_(part, 10)\nreturn y");
+  EXPECT_EQ(run(*graph, {row({1, 2, 3, 4})}), (std::vector<float>{1, 20, 30, 4}));
+}
+
+TEST(TorchscriptImporter, takes_the_number_of_dimensions_from_what_needs_it) {
+  const auto graph = import_code("return torch.permute(x, [2, 0, 1])");
+  ASSERT_TRUE(graph->inputs()[0]->type.dims);
+  EXPECT_EQ(graph->inputs()[0]->type.dims->size(), 3u);
+  EXPECT_EQ((*graph->inputs()[0]->type.dims)[0].symbol, "x_0");
+  EXPECT_EQ(import_code("w = torch.ones([3, 4])\nreturn torch.embedding(w, x)")->inputs()[0]->type.dtype, DType::i64);
+  ImportOptions options;
+  options.shapes["x"] = {2, -1};
+  const auto hinted = import_bytes(Archive{code("return torch.add(x, torch.dim(x))"), ""}.bytes(), options);
+  EXPECT_EQ((*hinted->inputs()[0]->type.dims)[0].size, 2);
+}
+
+TEST(TorchscriptImporter, all_missing_operators_are_named) {
+  const std::string error = error_of_code("a = torch.one(x)\nb = torch.two(a)\nc = ops.my.three(x, b)\nreturn torch.add(b, c)");
+  EXPECT_THAT(error, HasSubstr("aten::one (node \"a\")"));
+  // What follows from a value that is missing is not known to be called.
+  const std::string both = error_of_code("a = torch.one(x)\nb = ops.my.two(x)\nreturn torch.add(a, b)");
+  EXPECT_THAT(both, HasSubstr("operators are not supported: aten::one (node \"a\"); my::two (node \"b\")"));
+}
+
+TEST(TorchscriptImporter, other_archives_are_refused_by_name) {
+  ZipWriter state;
+  state.add("data.pkl", "\x80\x02}.");
+  EXPECT_THAT(error_of(state.finish()), HasSubstr("state_dict"));
+  ZipWriter exported;
+  exported.add("models/model.json", "{}");
+  EXPECT_THAT(error_of(exported.finish()), HasSubstr(".pt2"));
+  EXPECT_THAT(error_of("PK\3\4"), HasSubstr("is no whole ZIP archive"));
+}
+
+TEST(TorchscriptImporter, hostile_pickles_are_errors) {
+  const auto error = [](const std::string& data) {
+    ZipWriter zip;
+    zip.add("data.pkl", data);
+    zip.add("code/__torch__.py", code("return x"));
+    return error_of(zip.finish());
+  };
+  EXPECT_THAT(error("\x80\x02" + global("os", "system") + "(" + text("true") + "tR."), HasSubstr("\"os.system\" is called"));
+  EXPECT_THAT(error("\x80\x02" + global("builtins", "eval") + ")\x81."), HasSubstr("an object of"));
+  EXPECT_THAT(error("\x80\x02i."), HasSubstr("opcode"));
+  EXPECT_THAT(error("\x80\x02h\x05."), HasSubstr("was not kept"));
+  EXPECT_THAT(error("\x80\x02t."), HasSubstr("more than it has"));
+  EXPECT_THAT(error("\x80\x02"), HasSubstr("cut off"));
+  EXPECT_THAT(error("\x80\x02X\xff\xff\xff\xff."), HasSubstr("cut off"));
+  EXPECT_THAT(error("\x80\x02K\x01."), HasSubstr("its object is int"));
+  // Deeply nested, and holding itself.
+  std::string deep = "\x80\x02)";
+  for (int i = 0; i < 300000; ++i) deep += '\x85';
+  EXPECT_THAT(error(deep + "."), HasSubstr("its object is tuple of 1"));
+}
+
+TEST(TorchscriptImporter, tensors_stay_in_their_storages) {
+  const auto error = [](const std::string& attributes, const std::string& storage) {
+    Archive archive{code("w = self.w\nreturn torch.add(x, w)"), text("w") + attributes};
+    archive.more = {{"data/0", storage}};
+    return error_of(archive.bytes());
+  };
+  const std::string four = floats({1, 2, 3, 4});
+  EXPECT_EQ(error(tensor("0", 4, {2, 2}, {2, 1}), four), "no error");
+  EXPECT_THAT(error(tensor("0", 4, {2, 2}, {3, 1}), four), HasSubstr("beyond its storage"));
+  EXPECT_THAT(error(tensor("0", 4, {2, 2}, {2, 1}, 1), four), HasSubstr("beyond its storage"));
+  EXPECT_THAT(error(tensor("0", 4, {2}, {-1}), four), HasSubstr("strides"));
+  EXPECT_THAT(error(tensor("0", 4, {2147483647, 2147483647}, {0, 0}), four), HasSubstr("sizes"));
+  EXPECT_THAT(error(tensor("0", 4, {1000000000}, {0}), four), HasSubstr("very often"));
+  EXPECT_THAT(error(tensor("0", 5, {2}, {1}), four), HasSubstr("should have 5 elements"));
+  EXPECT_THAT(error(tensor("1", 4, {2}, {1}), four), HasSubstr("has no entry"));
+}
+
+TEST(TorchscriptImporter, programs_without_end_are_errors) {
+  EXPECT_THAT(error_of_code("return (self).forward(x, )"), HasSubstr("deep"));
+  EXPECT_THAT(error_of_code("n = 0\ny = x\n_0 = True\nwhile _0:\n  _0, n = True, torch.add(n, 1)\nreturn x"), HasSubstr("very often"));
+  EXPECT_THAT(error_of_code("a = [1, 2]\nfor i in range(60):\n  _0 = torch.extend(a, a)\nreturn x"), HasSubstr("steps"));
+  EXPECT_THAT(error_of_code("return torch.arange(4000000000000)"), HasSubstr("numbers from"));
+  std::string nested(5000, '(');
+  EXPECT_THAT(error_of_code("return " + nested + "x" + std::string(5000, ')')), HasSubstr("deep"));
+  std::string chained = "return x";
+  for (int i = 0; i < 5000; ++i) chained += ".a";
+  EXPECT_THAT(error_of_code(chained), HasSubstr("deep"));
+}
+
+TEST(TorchscriptImporter, errors_name_the_place) {
+  EXPECT_THAT(error_of_code("y = torch.permute(x, [0, 0])\nreturn y"),
+              HasSubstr("\"y\", line 6 (aten::permute): dimension 0 stands twice"));
+  EXPECT_THAT(error_of_code("return z"), HasSubstr("\"z\" is used, but nothing is assigned to it"));
+  EXPECT_THAT(error_of_code("y = $\nreturn x"), HasSubstr("line 6"));
+}
+
+TEST(TorchscriptImporter, is_recognized_by_its_beginning) {
+  const std::string bytes = Archive{code("return torch.neg(x)"), ""}.bytes();
+  const Format* format = recognize_format(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  ASSERT_TRUE(format);
+  EXPECT_EQ(format->name, "torchscript");
+  std::set<std::string_view> names;
+  for (const ForeignOperator& op : format->operators()) EXPECT_TRUE(names.insert(op.name).second) << op.name << " stands twice in the list";
+  EXPECT_GE(names.size(), 200u);
+}
+
+TEST(TorchscriptScript, parses_what_printers_print) {
+  const torchscript::Module module = torchscript::parse_module(
+      "op_version_set = 1\nclass A(NamedTuple):\n  a : Tensor\n  b : Final[List[int]] = [1, -2]\ndef f(x: Tensor,\n    y: "
+      "Optional[Tuple[int, float]]=None) -> Tensor:\n"
+      "  a, b, = torch.split(x, 2, 1)\n  c : int = {\"k\\n\": 1.5e-3}[\"k\\n\"]\n  with a as w:\n    pass\n  return (a, )\n",
+      "file");
+  ASSERT_TRUE(module.classes.contains("A"));
+  EXPECT_EQ(module.classes.at("A")->fields, std::vector<std::string>{"a"});
+  const torchscript::Function& f = *module.functions.at("f");
+  EXPECT_EQ(torchscript::type_text(f.parameters[1].type.get()), "Optional[Tuple[int, float]]");
+  ASSERT_EQ(f.body.size(), 4u);
+  EXPECT_TRUE(f.body[0].unpacks);
+  EXPECT_THROW(torchscript::parse_module("def f(x:\n", "file"), InvalidModel);
+}
+
+TEST(TorchscriptInflate, unpacks_blocks_of_every_kind) {
+  const auto unpacked = [](std::initializer_list<int> bytes, size_t size) {
+    std::vector<std::byte> source;
+    for (int byte : bytes) source.push_back(static_cast<std::byte>(byte));
+    const auto made = torchscript::inflate(source, size);
+    return made ? std::string(reinterpret_cast<const char*>(made->data()), made->size()) : std::string("broken");
+  };
+  EXPECT_EQ(unpacked({0x01, 0x03, 0x00, 0xfc, 0xff, 'a', 'b', 'c'}, 3), "abc");
+  EXPECT_EQ(unpacked({0x4b, 0x4c, 0x4a, 0x06, 0x00}, 3), "abc");
+  EXPECT_EQ(unpacked({0x4b, 0x44, 0x00, 0x00}, 8), "broken");
+  EXPECT_EQ(unpacked({0x4b, 0x4c, 0x4a, 0x06, 0x00}, 2), "broken");
+  EXPECT_EQ(unpacked({0x4b, 0x4c, 0x4a}, 3), "broken");
+  EXPECT_EQ(unpacked({0x07}, 0), "broken");
+}
+
+// Damaged files give an error or a graph, and nothing else.
+
+std::vector<std::string> models() {
+  std::vector<std::string> all = {Archive{code("return torch.add(x, 1)"), text("training") + "\x89"}.bytes()};
+  const auto add = [&](const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (file) all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  };
+  add(test::source_dir() / "tests/fuzz/seeds/torchscript_reader_fuzz/loops.pt");
+  for (const char* name : {"op_mix_script", "rnn_lstm_gru", "facenet_pnet_trace"})
+    add(test::corpus_dir() / "torchscript" / name / "model.pt");
+  return all;
+}
+
+TEST(TorchscriptRobust, truncated_files) {
+  for (const std::string& whole : models())
+    for (size_t size = 0; size < whole.size(); size += 1 + whole.size() / 400) error_of(whole.substr(0, size));
+}
+
+TEST(TorchscriptRobust, changed_bytes) {
+  std::mt19937 random(11);
+  for (const std::string& whole : models())
+    for (int i = 0; i < 300; ++i) {
+      std::string damaged = whole;
+      for (int k = 0; k < 3; ++k) damaged[random() % damaged.size()] = static_cast<char>(random());
+      error_of(damaged);
+    }
+}
+
+TEST(TorchscriptRobust, changed_programs_and_pickles_in_whole_archives) {
+  std::mt19937 random(12);
+  const Archive archive{code("a = [1, 2, 3]\ny = torch.view(x, [torch.size(x, 0), -1])\nif bool(torch.gt(torch.sum(y), 0)):\n  z = "
+                             "torch.add(y, a[1])\nelse:\n  z = torch.neg(y)\n"
+                             "out = annotate(List[Tensor], [])\nfor i in range(torch.size(x, 0)):\n  _0 = torch.append(out, torch.mul(z, "
+                             "i))\nreturn torch.cat(out, 0)"),
+                        text("w") + tensor("0", 4, {2, 2}, {2, 1})};
+  EXPECT_NO_THROW(import_bytes([&] {
+    Archive whole = archive;
+    whole.more = {{"data/0", floats({1, 2, 3, 4})}};
+    return whole.bytes();
+  }()));
+  for (int i = 0; i < 3000; ++i) {
+    Archive damaged = archive;
+    damaged.more = {{"data/0", floats({1, 2, 3, 4})}};
+    std::string& part = i % 2 ? damaged.code : damaged.attributes;
+    for (uint32_t k = 0; k < 1 + random() % 3; ++k) {
+      const size_t at = random() % part.size();
+      if (random() % 3 == 0)
+        part.erase(at, 1 + random() % 4);
+      else if (random() % 2)
+        part[at] = static_cast<char>(random());
+      else
+        part.insert(at, part.substr(random() % part.size(), random() % 12));
+    }
+    error_of(damaged.bytes());
+  }
+}
+
+}  // namespace
+}  // namespace minnow
