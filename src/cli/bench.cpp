@@ -28,9 +28,8 @@ void bench_command(const Arguments& arguments) {
   const SessionOptions options = arguments.run.session();
   Session session(model, options);
   std::vector<Shape> input_shapes;
-  std::vector<TensorView> views;
-  for (const Tensor& input : inputs) input_shapes.push_back(input.shape()), views.push_back(input);
-  std::vector<Tensor> outputs;
+  for (const Tensor& input : inputs) input_shapes.push_back(input.shape());
+  RepeatedRun repeated(model, session, inputs);
   double plan_seconds = 0, first_seconds = 0;
   {
     Progress progress("planning, and running a first time");
@@ -38,11 +37,9 @@ void bench_command(const Arguments& arguments) {
     session.prepare(input_shapes);
     plan_seconds = plan.seconds();
     const Stopwatch first;
-    outputs = session.run(views);
+    repeated.run();
     first_seconds = first.seconds();
   }
-  std::vector<MutableTensorView> targets;
-  for (Tensor& output : outputs) targets.push_back(output.writable());
   std::vector<double> times;
   double least_cpu = 1e30;
   {
@@ -51,7 +48,7 @@ void bench_command(const Arguments& arguments) {
     while (times.size() < 5 || (total.seconds() < arguments.seconds && times.size() < 1000000)) {
       const std::clock_t cpu = std::clock();
       const Stopwatch one;
-      session.run(views, targets);
+      repeated.run();
       times.push_back(one.seconds());
       least_cpu = std::min(least_cpu, static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC);
     }
@@ -62,7 +59,7 @@ void bench_command(const Arguments& arguments) {
   const size_t peak_bytes = os::peak_resident_bytes();  // before the peak's own
   // Profiled, since the arithmetic in If, Loop and Scan is what a run makes it.
   session.set_profiling(true);
-  session.run(views, targets);
+  repeated.run();
   double operations = 0;
   for (const PlanRow& row : session.plan_report().rows) operations += row.operations;
   const double peak = make_backend(arguments.run.backend, backend_options)->measure_peak();

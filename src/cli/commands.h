@@ -62,6 +62,22 @@ InputArgument parse_input(const std::string& text);
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
                                 bool fill_random);
 
+/// Runs a model again and again on the same inputs, which must outlive it. Outputs go to memory of its own, except sequences and optionals,
+/// which every run makes anew.
+class RepeatedRun {
+ public:
+  RepeatedRun(const Model& model, Session& session, std::span<const Tensor> inputs);
+  void run();
+
+ private:
+  Session& session_;
+  bool tensors_ = true;  // and nothing else comes out
+  std::vector<Datum> data_;
+  std::vector<TensorView> views_;
+  std::vector<Tensor> outputs_;
+  std::vector<MutableTensorView> targets_;
+};
+
 /// JSON alone on stdout; bytes of names that are no UTF-8 are replaced.
 void print_json(const Json& json);
 /// "1.23 MB"

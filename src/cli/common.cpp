@@ -130,6 +130,22 @@ Tensor adapt(Tensor tensor, DType wanted) {
 
 }  // namespace
 
+RepeatedRun::RepeatedRun(const Model& model, Session& session, std::span<const Tensor> inputs)
+    : session_(session), data_(inputs.begin(), inputs.end()), views_(inputs.begin(), inputs.end()) {
+  for (const ValueDescription& output : model.outputs()) tensors_ = tensors_ && output.is_tensor;
+}
+
+void RepeatedRun::run() {
+  if (!tensors_) {
+    session_.run_any(data_);
+  } else if (targets_.empty()) {
+    outputs_ = session_.run(views_);
+    for (Tensor& output : outputs_) targets_.push_back(output.writable());
+  } else {
+    session_.run(views_, targets_);
+  }
+}
+
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
                                 bool fill_random) {
   const std::vector<ValueDescription>& inputs = model.inputs();

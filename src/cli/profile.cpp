@@ -39,14 +39,14 @@ std::vector<PlanRow> by_time(std::span<const PlanRow> rows) {
 void profile_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
-  const std::vector<TensorView> views(inputs.begin(), inputs.end());
   Session session(model, arguments.run.session());
   {
     Progress progress("measuring");
-    session.run(views);
+    RepeatedRun repeated(model, session, inputs);
+    repeated.run();
     session.set_profiling(true);
     const Stopwatch total;
-    do session.run(views);
+    do repeated.run();
     while (total.seconds() < arguments.seconds);
   }
   PlanReport report = session.plan_report();

@@ -105,6 +105,15 @@ class Profile(CommandTest):
         self.assertLessEqual(inner["ts"] + inner["dur"], outer["ts"] + outer["dur"] + 1e-6)
         self.assertIn("repeat.body/grow", self.succeeds("profile", model, "--seconds", "0.01").stdout)
 
+    def test_outputs_that_are_sequences(self):
+        node = helper.make_node("SequenceConstruct", ["x", "x"], ["s"], name="both")
+        graph = helper.make_graph([node], "graph", [helper.make_tensor_value_info("x", F32, [2])],
+                                  [helper.make_tensor_sequence_value_info("s", F32, [2])])
+        model = self.folder / "sequence.onnx"
+        model.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString())
+        self.assertGreaterEqual(self.json("bench", model, "--seconds", "0.01")["runs"], 5)
+        self.assertEqual(self.json("profile", model, "--seconds", "0.01")["nodes"][0]["node"], "both")
+
     def test_nodes_behind_a_shape_that_depends_on_data(self):
         nodes = [helper.make_node("NonZero", ["x"], ["p"], name="places"), helper.make_node("Cast", ["p"], ["y"], name="cast", to=F32)]
         model = write_model(self.folder / "places.onnx", nodes, [("x", F32, ["n"])], [("y", F32, [1, None])])
