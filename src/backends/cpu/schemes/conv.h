@@ -27,25 +27,42 @@ std::string refusal_of_conv(const NodeView& node);
 /// What the machine says to a product or convolution over packed images.
 GemmConv::Options gemm_options(const Device& device);
 
+/// The constant weights and bias of a convolution as one of the classes that compute them wants them.
+class PackedFilter {
+ public:
+  /// `packing` names what the forms depend on; `pack` makes that of the weights. The bias is multiplied by `bias_factor`.
+  template <class Conv>
+  void prepare(PrepareContext& context, const Conv& conv, std::string_view packing, FunctionRef<void(const float* w, float* out)> pack,
+               float bias_factor = 1) {
+    weights_ = context.packed(1, packing, conv.weight_floats() * sizeof(float),
+                              [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
+    if (!context.node().has_input(2)) return;
+    bias_ = context.packed(2, packing, conv.bias_floats() * sizeof(float), [&](const TensorView& b, void* out) {
+      float* to = static_cast<float*>(out);
+      conv.pack_bias(b.data<float>(), to);
+      for (size_t i = 0; bias_factor != 1 && i < conv.bias_floats(); ++i) to[i] *= bias_factor;
+    });
+  }
+  const float* weights() const noexcept { return static_cast<const float*>(weights_.get()); }
+  const float* bias() const noexcept { return static_cast<const float*>(bias_.get()); }  // null: none
+
+ private:
+  std::shared_ptr<const void> weights_, bias_;
+};
+
 /// Any of the classes that compute convolutions in units: it packs constant weights and bias, and runs its units. `packing` names what
 /// their packed forms depend on.
 template <class Conv>
 class ConvKernel final : public Kernel {
  public:
   ConvKernel(PrepareContext& context, std::string_view packing, Conv conv) : conv_(std::move(conv)) {
-    const NodeView& node = context.node();
-    weights_ = context.packed(1, packing, conv_.weight_floats() * sizeof(float),
-                              [&](const TensorView& w, void* out) { conv_.pack_weights(w.data<float>(), static_cast<float*>(out)); });
-    if (node.has_input(2))
-      bias_ = context.packed(2, packing, conv_.bias_floats() * sizeof(float),
-                             [&](const TensorView& b, void* out) { conv_.pack_bias(b.data<float>(), static_cast<float*>(out)); });
+    filter_.prepare(context, conv_, packing, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
   void run(RunContext& context) noexcept override {
-    const typename Conv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
-                                             static_cast<const float*>(bias_.get()), context.has_input(3) ? context.in<float>(3) : nullptr,
-                                             context.out<float>(0)};
+    const typename Conv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
+                                             context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
     if constexpr (requires { conv_.run(0, arguments, nullptr, Units::kNone); })
       units_.run(context, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
     else
@@ -54,7 +71,7 @@ class ConvKernel final : public Kernel {
 
  private:
   Conv conv_;
-  std::shared_ptr<const void> weights_, bias_;
+  PackedFilter filter_;
   Units units_;
 };
 

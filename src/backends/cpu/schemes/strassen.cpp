@@ -84,23 +84,18 @@ class StrassenKernel final : public Kernel {
   StrassenKernel(PrepareContext& context, StrassenConv conv, const StrassenConv::Weights& layout, float bias_factor, int added,
                  std::string_view form)
       : conv_(std::move(conv)), added_(added) {
-    const std::string packing = format("strassen {} {}", form, context.device().name);
-    weights_ = context.packed(1, packing, conv_.weight_floats() * sizeof(float), [&](const TensorView& w, void* out) {
-      conv_.pack_weights({w.data<float>(), layout.out_step, layout.in_step, layout.factor}, static_cast<float*>(out));
-    });
-    if (context.node().has_input(2))
-      bias_ = context.packed(2, packing, conv_.bias_floats() * sizeof(float), [&](const TensorView& b, void* out) {
-        float* to = static_cast<float*>(out);
-        conv_.pack_bias(b.data<float>(), to);
-        for (size_t i = 0; bias_factor != 1 && i < conv_.bias_floats(); ++i) to[i] *= bias_factor;
-      });
+    filter_.prepare(
+        context, conv_, format("strassen {} {}", form, context.device().name),
+        [&](const float* w, float* out) {
+          conv_.pack_weights({w, layout.out_step, layout.in_step, layout.factor}, out);
+        },
+        bias_factor);
     shared_ = context.reserve_scratch(conv_.shared_floats() * sizeof(float));
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
   void run(RunContext& context) noexcept override {
-    const StrassenConv::Arguments arguments{context.in<float>(0), static_cast<const float*>(weights_.get()),
-                                            static_cast<const float*>(bias_.get()),
+    const StrassenConv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
                                             added_ >= 0 ? context.in<float>(static_cast<size_t>(added_)) : nullptr, context.out<float>(0)};
     float* shared = context.scratch_at<float>(shared_);
     context.parallel_for(conv_.sum_units(), [&](size_t unit) { conv_.sum(unit, arguments, shared); });
@@ -110,7 +105,7 @@ class StrassenKernel final : public Kernel {
  private:
   StrassenConv conv_;
   int added_;
-  std::shared_ptr<const void> weights_, bias_;
+  PackedFilter filter_;
   size_t shared_ = 0;
   Units units_;
 };

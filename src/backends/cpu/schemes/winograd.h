@@ -2,6 +2,7 @@
 // What the schemes by Winograd's minimal filtering share.
 #pragma once
 #include "backends/cpu/kernels/winograd_conv.h"
+#include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/units.h"
 
 namespace minnow::cpu {
@@ -17,26 +18,21 @@ class WinogradKernel : public Kernel {
   template <class Conv>
   void prepare(PrepareContext& context, const Conv& conv, std::string_view name, WinogradForm form,
                FunctionRef<void(const float* w, float* out)> pack) {
-    const std::string packing = format("{} {} {}", name, static_cast<int>(form), context.device().name);
-    weights_ = context.packed(1, packing, conv.weight_floats() * sizeof(float),
-                              [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
-    if (context.node().has_input(2))
-      bias_ = context.packed(2, packing, conv.bias_floats() * sizeof(float),
-                             [&](const TensorView& b, void* out) { conv.pack_bias(b.data<float>(), static_cast<float*>(out)); });
+    filter_.prepare(context, conv, format("{} {} {}", name, static_cast<int>(form), context.device().name), pack);
     if (conv.shared_floats()) shared_ = context.reserve_scratch(conv.shared_floats() * sizeof(float));
     units_.reserve(context, conv.units(), conv.scratch_floats());
   }
   template <class Conv>
   void run_conv(RunContext& context, const Conv& conv, const float* x) const noexcept {
-    const typename Conv::Arguments arguments{x, static_cast<const float*>(weights_.get()), static_cast<const float*>(bias_.get()),
-                                             context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
+    const typename Conv::Arguments arguments{x, filter_.weights(), filter_.bias(), context.has_input(3) ? context.in<float>(3) : nullptr,
+                                             context.out<float>(0)};
     float* shared = context.scratch_at<float>(shared_);
     if (conv.transform_units()) context.parallel_for(conv.transform_units(), [&](size_t unit) { conv.transform(unit, arguments, shared); });
     units_.run(context, [&](size_t unit, float* scratch) { conv.run(unit, arguments, shared, scratch); });
   }
 
  private:
-  std::shared_ptr<const void> weights_, bias_;
+  PackedFilter filter_;
   size_t shared_ = 0;
   Units units_;
 };
