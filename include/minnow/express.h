@@ -10,7 +10,7 @@
 // is then held by nobody else, and what is computed only on the way is not kept.
 //
 // Threads: a Var and the expressions that share parts with it which are not computed yet belong to one thread at a time. Different
-// expressions may be computed on different threads, and share plans.
+// expressions may be computed on different threads, and share plans. A Module that was loaded may be called by any number of threads.
 #pragma once
 #include <minnow/minnow.h>
 
@@ -243,7 +243,102 @@ struct CacheCounts {
 MINNOW_API CacheCounts cache_counts();
 MINNOW_API void clear_cache();
 
+// Whole expressions.
+
+/// Copies of the expressions with placeholders and parameters of their own.
+MINNOW_API Vars clone(const Vars& outputs);
+/// The expressions with `from` replaced by `to` wherever they are made of it. `to` may be made of `from`.
+MINNOW_API Vars replace(const Vars& outputs, const std::vector<std::pair<Var, Var>>& from_to);
+/// The placeholders (the parameters) that the expressions are made of, in the order in which they are first used.
+MINNOW_API Vars placeholders(const Vars& outputs);
+MINNOW_API Vars trainables(const Vars& outputs);
+
+/// The expression as a model: placeholders are its inputs. `inputs` orders them; by default as placeholders() does.
+MINNOW_API Model to_model(const Vars& outputs, const Vars& inputs = {});
+/// Writes that model as a .minnow file.
+MINNOW_API void save(const Vars& outputs, const std::string& path, const Vars& inputs = {});
+
+/// A model as expressions: its inputs are placeholders.
+struct Loaded {
+  Vars inputs, outputs;
+  std::map<std::string, Var> values;  // all, by name
+  /// Throws InvalidArgument with the nearest names where there is none of that name.
+  MINNOW_API const Var& at(const std::string& name) const;
+};
+MINNOW_API Loaded load(const std::string& path);
+MINNOW_API Loaded load(const Model& model);
+/// The outputs of the model for these inputs, as part of the expression that they belong to.
+MINNOW_API Vars apply(const Model& model, const Vars& inputs);
+
+// Control flow. Functions are called once, to record what they compute; what they read of outer values is captured.
+
+using Body = std::function<Vars(const Vars&)>;
+/// The values of `then_branch` where the bool is true, else those of `else_branch`, as many and of the same dtypes. One is computed.
+MINNOW_API Vars cond(const Var& condition, const std::function<Vars()>& then_branch, const std::function<Vars()>& else_branch);
+/// Repeats carried = body(carried) while condition(carried) is true, at most `most` times (-1: any number).
+MINNOW_API Vars while_loop(const std::function<Var(const Vars&)>& condition, const Body& body, const Vars& initial, int64_t most = -1);
+/// Walks along axis 0 of `sequences`: body(carried..., elements...) gives carried..., outputs...; the result is the last carried values and
+/// the outputs, each stacked along axis 0.
+MINNOW_API Vars scan(const Body& body, const Vars& initial, const Vars& sequences);
+
 }  // namespace expr
+
+/// A function on Vars with parameters: loaded from a file, or written as a class over this one, with submodules.
+///
+///   struct Dense : Module {
+///     Var w, b;
+///     Dense(int64_t in, int64_t out) : w(parameter("w", Tensor(DType::f32, {in, out}))), b(parameter("b", Tensor(DType::f32, {out}))) {}
+///     Vars forward(const Vars& x) override { return {expr::relu(expr::matmul(x[0], w) + b)}; }
+///   };
+///
+/// Threads: a module from load_module() may be called by any number of threads at once, each call on a session of its own that shares the
+/// weights; where the model has states, which calls change, calls wait for each other. A module that was written is called by one thread at
+/// a time; give each thread a clone.
+class MINNOW_API Module {
+ public:
+  Module() = default;
+  virtual ~Module();
+  Module(const Module&) = default;
+  Module& operator=(const Module&) = delete;
+
+  virtual Vars forward(const Vars& inputs) = 0;
+  Vars operator()(const Vars& inputs) { return forward(inputs); }
+  /// One input, one output; throws InvalidArgument where the module gives another number.
+  Var operator()(const Var& input);
+
+  /// Another module that shares the weights. A class gives its copy: `return std::make_shared<Dense>(*this)`.
+  virtual std::shared_ptr<Module> clone() const;
+  /// The parameters of this module and its submodules: "w", "encoder.w".
+  std::vector<std::pair<std::string, Var>> parameters() const;
+  /// Gives parameters their values. Throws InvalidArgument for a name that there is not, with the nearest ones, and for a wrong shape.
+  void load_parameters(const std::map<std::string, Tensor>& values);
+  /// Whether forward() computes as in training (the class decides what that changes); of the submodules too.
+  void set_training(bool on) noexcept;
+  bool is_training() const noexcept { return training_; }
+
+ protected:
+  Var parameter(std::string name, Tensor initial);
+  template <class M>
+  std::shared_ptr<M> submodule(std::string name, std::shared_ptr<M> module) {
+    submodules_.emplace_back(std::move(name), module);
+    return module;
+  }
+
+ private:
+  std::vector<std::pair<std::string, Var>> parameters_;
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> submodules_;
+  bool training_ = false;
+};
+
+/// The part of a .minnow file between these inputs and outputs, any named values of it; without names the model's own. Inputs of any shape
+/// that the model takes; shapes that were seen before are planned for. Throws IoError, InvalidModel, and InvalidArgument for names that
+/// there are not, with the nearest ones.
+MINNOW_API std::shared_ptr<Module> load_module(const std::string& path, const std::vector<std::string>& inputs = {},
+                                               const std::vector<std::string>& outputs = {}, const SessionOptions& options = {});
+/// The same of a model that is loaded or converted already.
+MINNOW_API std::shared_ptr<Module> load_module(const Model& model, const std::vector<std::string>& inputs = {},
+                                               const std::vector<std::string>& outputs = {}, const SessionOptions& options = {});
+
 }  // namespace minnow
 
 #include <minnow/operators.h>

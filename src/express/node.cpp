@@ -273,9 +273,9 @@ std::shared_ptr<LazyNode> call(CallRequest request) {
     }
   }
   node->pending = pending;
-  if (pending >= kMostPending) {
+  if (pending >= kMostPending && !node->fed_by_others) {
     node->pending = count_pending(*node, kMostPending);
-    if (node->pending >= kMostPending && !node->fed_by_others) evaluate(LazyValue{node, 0});
+    if (node->pending >= kMostPending) evaluate(LazyValue{node, 0});
   }
   return node;
 }

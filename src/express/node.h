@@ -9,6 +9,7 @@
 
 namespace minnow::express {
 
+struct Cell;
 struct LazyNode;
 
 /// Output `output` of a node; without a node: absent.
@@ -53,6 +54,7 @@ struct LazyNode {
   uint64_t epoch = 0;          // of the placeholders, when the value was computed
   std::string name;
   std::vector<Output> outputs;
+  std::weak_ptr<Cell> variable;  // of a parameter
 
   // call
   const Operator* op = nullptr;

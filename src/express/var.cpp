@@ -112,6 +112,7 @@ void Var::assign(const Var& x) const {
     if (trainable) {
       updated = written(constant_value(output_of(base.value).tensor), region, constant_value(tensor_of(value)));
       updated.node->trainable = updated.node->keeps_inputs = true;
+      updated.node->variable = cell_->base;
     } else {
       updated = written(base.value, region, value);
     }
@@ -132,6 +133,7 @@ void Var::assign(const Var& x) const {
                           tensor.dtype(), tensor.shape());
   LazyValue updated = constant_value(tensor);
   updated.node->trainable = updated.node->keeps_inputs = true;
+  updated.node->variable = cell_;
   output_of(updated).name = node.outputs[0].name;
   cell_->value = std::move(updated);
 }
@@ -171,7 +173,9 @@ Var Var::clone() const {
   made.dims = node.dims, made.any_rank = node.any_rank;
   made.outputs = node.outputs;
   made.outputs[0].memory_is_ours = false;
-  return var_of(std::move(copy));
+  Var result = var_of(std::move(copy));
+  if (made.trainable) made.variable = result.cell_;
+  return result;
 }
 
 Var Var::astype(DType dtype) const { return var_of(cast(required_value(*this), dtype)); }
@@ -187,6 +191,7 @@ void Var::set_trainable(bool trainable) const {
   // Expressions that were made of it keep the value as it was.
   LazyValue copy = constant_value(output_of(value).tensor);
   copy.node->trainable = copy.node->keeps_inputs = trainable;
+  if (trainable) copy.node->variable = cell_;
   output_of(copy).name = output_of(value).name;
   cell_->value = std::move(copy);
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <thread>
 
+#include "express/support.h"
+
 namespace minnow {
 namespace {
 
@@ -14,34 +16,11 @@ using expr::cache_counts;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Var f32(std::initializer_list<float> values, const Shape& shape) { return expr::constant(values, shape); }
-Var arange(int64_t count, const Shape& shape, DType dtype = DType::f32) {
-  std::vector<int64_t> values(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = i;
-  const Var x = Tensor::of_i64(shape, values);
-  x.tensor();
-  return Var(x.astype(dtype).tensor());
-}
-std::vector<double> numbers(const Var& x) {
-  const Var wide = x.astype(DType::f64);
-  const double* data = wide.data<double>();
-  return {data, data + wide.elements()};
-}
-template <class F>
-SessionOptions options(F set) {
-  SessionOptions made;
-  set(made);
-  return made;
-}
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using test::arange;
+using test::error_of;
+using test::f32;
+using test::numbers;
+using test::options;
 
 TEST(Express, computes_when_it_is_read) {
   const Var a = f32({1, 2, 3, 4}, {2, 2}), b = f32({10, 20}, {2});

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions as graphs and back: models, copies, replaced parts.
+#include "express/graph.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "express/evaluate.h"
+#include "express/lower.h"
+#include "express/nearest.h"
+#include "graph/model_file.h"
+#include "runtime/model.h"
+
+namespace minnow {
+
+namespace express {
+namespace {
+
+// Of the model's properties: the names of the constants that are parameters, a line each.
+constexpr const char* kTrainables = "minnow.trainables";
+
+// Makes every use of `from` inside a subgraph (and those within) a use of `to`; outputs go through an Identity.
+void capture(Graph& graph, Value& from, Value& to) {
+  for (Node& node : graph.nodes()) {
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (node.input(i) == &from) node.set_input(i, &to);
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) capture(**subgraph, from, to);
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    if (graph.outputs()[i] == &from) graph.set_output(i, *graph.add_node("Identity", {&to}).output(0));
+}
+
+bool is_constant(const LazyNode& node) { return node.kind == LazyNode::Kind::constant || (node.is_computed() && !node.keeps_inputs); }
+
+}  // namespace
+
+LazyValue placeholder_of(const ValueType& type, std::string name) {
+  if (type.kind != ValueType::Kind::tensor)
+    throw Unsupported("input \"{}\" is {}; only tensors can be placeholders", name, to_string(type));
+  std::vector<int64_t> dims;
+  if (type.dims)
+    for (const Dim& dim : *type.dims) dims.push_back(dim.size);
+  return value_of(type.dims ? expr::placeholder(std::move(name), type.dtype, dims) : expr::placeholder(std::move(name), type.dtype));
+}
+
+std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<const OperatorSet>& operators,
+                                   std::span<const LazyValue> inputs, std::vector<std::pair<std::string, LazyValue>>* named) {
+  if (!given.states().empty())
+    throw Unsupported("{}: the model has states, which an expression cannot keep; use load_module()", given.source);
+  const std::unique_ptr<Graph> graph = given.clone();  // its subgraphs are taken apart
+  std::unordered_map<const Value*, LazyValue> values;
+  const auto note = [&](const Value& value, LazyValue made) {
+    output_of(made).name = value.name();
+    if (named) named->emplace_back(value.name(), made);
+    values[&value] = std::move(made);
+  };
+  for (size_t i = 0; i < graph->inputs().size(); ++i) {
+    values[graph->inputs()[i].get()] = inputs[i];
+    if (named) named->emplace_back(graph->inputs()[i]->name(), inputs[i]);
+  }
+  std::unordered_set<std::string_view> trainables;
+  const auto found = graph->metadata.properties.find(kTrainables);
+  if (found != graph->metadata.properties.end())
+    for (std::string_view rest = found->second; !rest.empty();) {
+      const size_t end = std::min(rest.find('\n'), rest.size());
+      trainables.insert(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  for (const auto& constant : graph->constants()) {
+    LazyValue made = constant_value(*constant->constant());
+    made.node->trainable = made.node->keeps_inputs = trainables.contains(constant->name());
+    note(*constant, std::move(made));
+  }
+  for (Node& node : graph->nodes()) {
+    CallRequest request;
+    request.operators = operators;
+    request.op = &find_operator(node.op(), request.operators);
+    for (size_t i = 0; i < node.input_count(); ++i) request.inputs.push_back(node.input(i) ? values.at(node.input(i)) : LazyValue());
+    request.formal_inputs = request.inputs.size();
+    for (const auto& [name, attribute] : node.attributes) {
+      const Subgraph* subgraph = std::get_if<Subgraph>(&attribute);
+      if (!subgraph) {
+        request.attributes.set(name, attribute);
+        continue;
+      }
+      const std::vector<Value*> captured = captured_values(**subgraph);
+      for (Value* value : captured) {
+        Value& input = (*subgraph)->add_input(value->name(), value->type);
+        capture(**subgraph, *value, input);
+        request.inputs.push_back(values.at(value));
+      }
+      (*subgraph)->outer = nullptr;
+      request.closures.push_back({name, *subgraph, captured.size()});
+    }
+    for (size_t i = 0; i < node.output_count(); ++i) request.wanted.push_back(node.output(i) != nullptr);
+    request.name = node.name();
+    const std::shared_ptr<LazyNode> made = call(std::move(request));
+    for (uint32_t i = 0; i < node.output_count(); ++i)
+      if (node.output(i)) note(*node.output(i), {made, i});
+  }
+  std::vector<LazyValue> outputs;
+  for (const Value* output : graph->outputs()) outputs.push_back(values.at(output));
+  return outputs;
+}
+
+}  // namespace express
+
+using namespace express;
+
+namespace expr {
+namespace {
+
+std::vector<LazyValue> values_of(const Vars& vars) {
+  std::vector<LazyValue> values;
+  for (const Var& x : vars) values.push_back(required_value(x));
+  return values;
+}
+
+// The expressions made anew where something that they are made of is another; substitutes are found by node and output.
+using Substitutes = std::unordered_map<const LazyNode*, std::vector<std::pair<uint32_t, LazyValue>>>;
+Vars rebuilt(const std::vector<LazyValue>& roots, Substitutes substitutes) {
+  const auto now = [&](const LazyValue& value) -> const LazyValue& {
+    if (const auto found = substitutes.find(value.node.get()); found != substitutes.end())
+      for (const auto& [output, substitute] : found->second)
+        if (output == value.output) return substitute;
+    return value;
+  };
+  walk(roots, [&](const std::shared_ptr<LazyNode>& node) {
+    if (std::none_of(node->inputs.begin(), node->inputs.end(), [&](const LazyValue& input) { return input && &now(input) != &input; }))
+      return;
+    CallRequest request;
+    request.op = node->op;
+    request.operators = node->operators;
+    request.attributes = node->attributes;
+    request.closures = node->closures;
+    for (const LazyValue& input : node->inputs) request.inputs.push_back(input ? now(input) : LazyValue());
+    request.formal_inputs = node->formal_inputs;
+    for (const Output& output : node->outputs) request.wanted.push_back(output.kind != ValueInfo::Kind::absent);
+    request.name = node->name;
+    const std::shared_ptr<LazyNode> made = call(std::move(request));
+    auto& list = substitutes[node.get()];
+    for (uint32_t i = 0; i < node->outputs.size(); ++i) {
+      made->outputs[i].name = node->outputs[i].name;
+      if (std::none_of(list.begin(), list.end(), [&](const auto& entry) { return entry.first == i; }))
+        list.emplace_back(i, LazyValue{made, i});
+    }
+  });
+  Vars results;
+  for (const LazyValue& root : roots) results.push_back(var_of(now(root)));
+  return results;
+}
+
+}  // namespace
+
+Vars clone(const Vars& outputs) {
+  const std::vector<LazyValue> roots = values_of(outputs);
+  Substitutes substitutes;
+  walk(roots, [&](const std::shared_ptr<LazyNode>& node) {
+    if (node->kind == LazyNode::Kind::placeholder || node->trainable)
+      substitutes[node.get()].emplace_back(0, value_of(var_of({node, 0}).clone()));
+  });
+  return rebuilt(roots, std::move(substitutes));
+}
+
+Vars replace(const Vars& outputs, const std::vector<std::pair<Var, Var>>& from_to) {
+  Substitutes substitutes;
+  for (const auto& [from, to] : from_to) {
+    const LazyValue old = required_value(from);
+    substitutes[old.node.get()].emplace_back(old.output, required_value(to));
+  }
+  return rebuilt(values_of(outputs), std::move(substitutes));
+}
+
+Vars placeholders(const Vars& outputs) {
+  Vars found;
+  walk(values_of(outputs), [&](const std::shared_ptr<LazyNode>& node) {
+    if (node->kind == LazyNode::Kind::placeholder) found.push_back(var_of({node, 0}));
+  });
+  return found;
+}
+
+Vars trainables(const Vars& outputs) {
+  Vars found;
+  walk(values_of(outputs), [&](const std::shared_ptr<LazyNode>& node) {
+    if (!node->trainable) return;
+    const std::shared_ptr<Cell> variable = node->variable.lock();
+    found.push_back(variable ? Access::var(variable) : var_of({node, 0}));
+  });
+  return found;
+}
+
+Model to_model(const Vars& outputs, const Vars& inputs) {
+  auto graph = std::make_unique<Graph>();
+  graph->source = "expression";
+  graph->metadata.producer = std::string("minnow ") + version();
+  const std::vector<LazyValue> roots = values_of(outputs);
+  std::unordered_set<std::string> names;
+  const auto fresh = [&](const std::string& name, std::string_view otherwise) {
+    std::string made = name.empty() ? std::string(otherwise) : name;
+    while (made.empty() || !names.insert(made).second) made = graph->fresh_name(name.empty() ? otherwise : std::string_view(name));
+    return made;
+  };
+  std::unordered_map<const LazyNode*, std::vector<Value*>> values;
+  const auto add_input = [&](const LazyNode& node) {
+    const Output& output = node.outputs[0];
+    ValueType type = type_of(output);
+    if (!node.any_rank) {
+      type.dims.emplace();
+      for (const int64_t dim : node.dims) type.dims->push_back({dim, {}});
+    }
+    if (!output.name.empty() && names.contains(output.name))
+      throw InvalidArgument("two inputs of the expression are named \"{}\"", output.name);
+    values[&node] = {&graph->add_input(fresh(output.name, "input"), type)};
+  };
+  for (const Var& input : inputs) {
+    const LazyValue value = required_value(input);
+    if (value.node->kind != LazyNode::Kind::placeholder)
+      throw InvalidArgument("\"{}\" is given as an input but is no placeholder", output_of(value).name);
+    add_input(*value.node);
+  }
+  // Names of outputs are kept before others get theirs.
+  std::unordered_map<const LazyNode*, std::vector<std::string>> output_names;
+  for (size_t i = 0; i < roots.size(); ++i) {
+    if (roots[i].node->kind == LazyNode::Kind::placeholder || is_constant(*roots[i].node)) continue;
+    std::vector<std::string>& list = output_names[roots[i].node.get()];
+    list.resize(roots[i].node->outputs.size());
+    if (list[roots[i].output].empty()) list[roots[i].output] = fresh(output_of(roots[i]).name, "output");
+  }
+  std::string trainables;
+  std::shared_ptr<const OperatorSet> operators;
+  walk(roots, [&](const std::shared_ptr<LazyNode>& pointer) {
+    const LazyNode& node = *pointer;
+    if (values.contains(&node)) return;
+    if (node.kind == LazyNode::Kind::placeholder) {
+      if (!inputs.empty())
+        throw InvalidArgument("the expression depends on the placeholder \"{}\", which is not among the inputs", node.outputs[0].name);
+      return add_input(node);
+    }
+    std::vector<Value*>& made = values[&node];
+    if (is_constant(node)) {
+      for (const Output& output : node.outputs) {
+        if (output.kind == ValueInfo::Kind::absent) {
+          made.push_back(nullptr);
+          continue;
+        }
+        if (!output.tensor) throw Unsupported("a sequence or an optional that is computed already cannot be saved");
+        made.push_back(&graph->add_constant(output.tensor, fresh(output.name, "constant")));
+        if (node.trainable) trainables += (trainables.empty() ? "" : "\n") + made.back()->name();
+      }
+      return;
+    }
+    if (node.operators) operators = node.operators;
+    std::vector<Value*> arguments;
+    for (const LazyValue& input : node.inputs) arguments.push_back(input ? values.at(input.node.get())[input.output] : nullptr);
+    std::vector<std::string> made_names;
+    const auto known = output_names.find(&node);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].kind == ValueInfo::Kind::absent)
+        made_names.emplace_back();
+      else if (known != output_names.end() && !known->second[i].empty())
+        made_names.push_back(known->second[i]);
+      else
+        made_names.push_back(fresh(node.outputs[i].name, node.op->name));
+    }
+    const Node& emitted = emit(*graph, node, arguments, made_names, node.name);
+    for (size_t i = 0; i < node.outputs.size(); ++i) made.push_back(emitted.output(i));
+  });
+  if (!trainables.empty()) graph->metadata.properties[kTrainables] = trainables;
+  // Every output is the result of a node of its own.
+  for (size_t i = 0; i < roots.size(); ++i) {
+    Value* value = values.at(roots[i].node.get())[roots[i].output];
+    if (!value->producer() || value->is_graph_output()) {
+      const std::string name[] = {fresh(value->producer() || value->is_input() ? std::string() : value->name() + "_output", "output")};
+      Value* const from[] = {value};
+      value = graph->add_node("Identity", from, name).output(0);
+    }
+    graph->add_output(*value);
+  }
+  return Model::from_graph(std::move(graph), std::move(operators));
+}
+
+void save(const Vars& outputs, const std::string& path, const Vars& inputs) { write_model(to_model(outputs, inputs).graph(), path); }
+
+Loaded load(const std::string& path) { return load(Model::load(path)); }
+
+Loaded load(const Model& model) {
+  Loaded loaded;
+  std::vector<LazyValue> inputs;
+  for (const auto& input : model.graph().inputs()) inputs.push_back(placeholder_of(input->type, input->name()));
+  std::vector<std::pair<std::string, LazyValue>> values;
+  const std::vector<LazyValue> outputs = instantiate(model.graph(), model.impl()->custom_operators, inputs, &values);
+  for (const auto& [name, value] : values) {
+    Var x = var_of(value);
+    if (value.node->trainable) value.node->variable = Access::cell(x);
+    loaded.values.emplace(name, std::move(x));
+  }
+  for (const auto& input : model.graph().inputs()) loaded.inputs.push_back(loaded.values.at(input->name()));
+  for (size_t i = 0; i < outputs.size(); ++i) loaded.outputs.push_back(loaded.values.at(model.graph().outputs()[i]->name()));
+  return loaded;
+}
+
+const Var& Loaded::at(const std::string& name) const {
+  if (const auto found = values.find(name); found != values.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [other, value] : values) names.push_back(other);
+  throw InvalidArgument("the model has no value \"{}\"{}", name, nearest(name, names));
+}
+
+Vars apply(const Model& model, const Vars& inputs) {
+  const Graph& graph = model.graph();
+  if (inputs.size() != graph.inputs().size())
+    throw InvalidArgument("{}: the model takes {} inputs, {} were given", graph.source, graph.inputs().size(), inputs.size());
+  const std::vector<LazyValue> values = values_of(inputs);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Output& output = output_of(values[i]);
+    const Value& input = *graph.inputs()[i];
+    if (input.type.kind == ValueType::Kind::tensor && input.type.dtype != DType::undefined && input.type.dtype != output.dtype)
+      throw InvalidArgument("{}: input \"{}\" should be {}, it is {}", graph.source, input.name(), to_string(input.type), output.dtype);
+  }
+  Vars results;
+  for (LazyValue& value : instantiate(graph, model.impl()->custom_operators, values)) results.push_back(var_of(std::move(value)));
+  return results;
+}
+
+}  // namespace expr
+}  // namespace minnow
