@@ -28,10 +28,41 @@ SlidingWindow window_of(const TfliteNode& node, size_t stride_w, size_t dilation
 
 Expr bias_of(const TfliteNode& node, size_t i) { return node.optional_input(i); }
 
+/// True where numbers meet weights of 8 bits: the format's kernels then quantize the numbers while they run (dynamic range).
+bool is_hybrid(const TfliteNode& node) {
+  const TensorInfo &x = node.input_info(0), &w = node.input_info(1);
+  return x.dtype == DType::f32 && w.quantized() && w.dtype == DType::i8 && !w.quantization.block && node.raw[1].value()->constant();
+}
+
+/// x rounded as those kernels round it: to 8 bits by the range of each item (all elements but the first dimension's have one scale), which
+/// is widened to contain 0. Symmetric: 127 steps to either side of 0. A product of such numbers and weights of 8 bits is exact in float as
+/// long as the sums stay below 2^24 steps, so that the product itself need not be one of integers.
+Expr rounded_by_item(Parts& p, const Expr& x, bool symmetric) {
+  Ints axes;
+  for (int64_t i = 1; i < p.rank(x); ++i) axes.push_back(i);
+  const auto reduced = [&](std::string_view op, const Expr& of) { return p.op(op, {of, p.constant(axes)}); };
+  const Expr zero = p.scalar(0);
+  const auto step_of = [&](const Expr& range, double steps) {  // 1 where all is zero
+    const Expr step = p.op("Div", {range, p.scalar(steps)});
+    return p.op("Where", {p.op("Equal", {step, zero}), p.scalar(1), step});
+  };
+  if (symmetric) {
+    const Expr step = step_of(reduced("ReduceMax", p.op("Abs", {x})), 127);
+    return p.op("Mul", {p.op("Round", {p.op("Div", {x, step})}), step});
+  }
+  const Expr low = p.op("Min", {reduced("ReduceMin", x), zero}), high = p.op("Max", {reduced("ReduceMax", x), zero});
+  const Expr step = step_of(p.op("Sub", {high, low}), 255);
+  const Expr offset = p.op("Round", {p.op("Sub", {p.scalar(-128), p.op("Div", {low, step})})});
+  const Expr steps = p.clip(p.op("Add", {p.op("Round", {p.op("Div", {x, step})}), offset}), -128, 127);
+  return p.op("Mul", {p.op("Sub", {steps, offset}), step});
+}
+
 }  // namespace
 
 Exprs import_conv_2d(TfliteNode& node, Parts& p) {
-  const Expr x = node.input(0), w = node.real_permuted(1, {0, 3, 1, 2});
+  Expr x = node.input(0);
+  const Expr w = node.real_permuted(1, {0, 3, 1, 2});
+  if (is_hybrid(node)) x = rounded_by_item(p, x, node.input_info(1).quantization.per_tensor());
   SlidingWindow window = window_of(node, 1, 4);
   window.kernel = {p.dim(w, 2), p.dim(w, 3)};
   if (window.kernel[0] < 1 || window.kernel[1] < 1) node.refuse("weights of unknown size are not supported");
@@ -46,7 +77,9 @@ Exprs import_conv_2d(TfliteNode& node, Parts& p) {
 
 Exprs import_depthwise_conv_2d(TfliteNode& node, Parts& p) {
   // [1, H, W, C * multiplier]
-  const Expr x = node.input(0), w = node.real_permuted(1, {3, 0, 1, 2});
+  Expr x = node.input(0);
+  const Expr w = node.real_permuted(1, {3, 0, 1, 2});
+  if (is_hybrid(node)) x = rounded_by_item(p, x, false);
   SlidingWindow window = window_of(node, 1, 5);
   window.kernel = {p.dim(w, 2), p.dim(w, 3)};
   int64_t channels = p.dim(x, -1);
@@ -158,12 +191,18 @@ Exprs import_reduce_window(TfliteNode& node, Parts& p) {
 
 Exprs import_fully_connected(TfliteNode& node, Parts& p) {
   if (node.option<int8_t>(1, 0) != 0) node.refuse("shuffled weights are not supported");
-  const Expr x = node.input(0), w = node.input(1), bias = bias_of(node, 2);
+  Expr x = node.input(0);
+  const Expr w = node.input(1), bias = bias_of(node, 2);
   const int64_t units = p.dim(w, 0), depth = p.dim(w, 1), rank = p.rank(x);
   if (units < 0 || depth < 0 || p.rank(w) != 2) node.refuse("weights of unknown shape are not supported");
   const bool keeps_dims = node.flag(2) && rank != 2;
   if (keeps_dims && rank < 1) node.refuse("a tensor of unknown rank is not supported");
   const bool integers = node.input_info(1).quantized() && node.input_info(0).quantized();
+  if (is_hybrid(node)) {  // each row by itself
+    const auto shape = p.shape_of(x);
+    x = rounded_by_item(p, rank == 2 ? x : p.reshape(x, Ints{-1, depth}), !node.flag(3));
+    if (rank != 2 && keeps_dims) x = p.reshape(x, shape);
+  }
   Expr y;
   if (keeps_dims && !integers) {
     y = p.op("MatMul", {x, node.real_permuted(1, {1, 0})});

@@ -65,7 +65,7 @@ class Accuracy(unittest.TestCase):
             from PIL import Image
         except ImportError as error:
             self.skipTest(str(error))
-        rows = list(csv.DictReader((DATA / "imagenet_224" / "labels.csv").open()))
+        rows = list(csv.DictReader((DATA / "imagenet_224" / "labels.csv").read_text().splitlines()))
         images = [np.asarray(Image.open(DATA / "imagenet_224" / row["file"]).convert("RGB"))[None] for row in rows]
         labels = [int(row["label"]) + 1 for row in rows]  # these nets count from 1
         self.check("support_mobilenet_v1_025_224_float", [x.astype(np.float32) / np.float32(127.5) - 1 for x in images], labels, 85, 1)

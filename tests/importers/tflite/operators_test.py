@@ -288,6 +288,19 @@ add("CONV_2D", [Tensor(ints(-3000, 3000, 2, 9, 8, 4, dtype=np.int16), scale=0.00
                 const(ints(-9999, 9999, 5, dtype=np.int64), scale=scales * 0.001)], [Tensor(dtype=np.int16, scale=0.002)], options="Conv2DOptions",
     strideW=1, strideH=1, name="CONV_2D_int16x8")
 add("FULLY_CONNECTED", [floats(3, 20), const(floats(7, 20)), const(floats(7))], options="FullyConnectedOptions", fusedActivationFunction=1)
+# Weights of 8 bits beside floats: the kernels round the floats while they run, item by item.
+for name, scale in [("", 0.01), ("_by_channel", [0.01, 0.02, 0.005, 0.03, 0.015])]:
+    for shift in (0, 4):  # all of one sign: the range is widened to 0
+        add("CONV_2D", [floats(2, 9, 8, 4) * np.array([1, 5], np.float32).reshape(2, 1, 1, 1) + np.float32(shift),
+                        const(ints(-127, 128, 5, 3, 2, 4, dtype=np.int8), scale=scale), const(floats(5))], options="Conv2DOptions", padding=0,
+            strideW=1, strideH=1, name=f"CONV_2D_hybrid{name}_{shift}")
+add("DEPTHWISE_CONV_2D", [floats(2, 9, 8, 4), const(ints(-127, 128, 1, 3, 2, 4, dtype=np.int8), scale=[0.01, 0.02, 0.005, 0.03], axis=3), const(floats(4))],
+    options="DepthwiseConv2DOptions", padding=0, strideW=1, strideH=1, depthMultiplier=1, name="DEPTHWISE_CONV_2D_hybrid")
+for asymmetric in (False, True):
+    add("FULLY_CONNECTED", [floats(3, 20) * np.array([[1], [0], [9]], np.float32), const(ints(-127, 128, 7, 20, dtype=np.int8), scale=0.01), const(floats(7))],
+        options="FullyConnectedOptions", asymmetricQuantizeInputs=asymmetric, name=f"FULLY_CONNECTED_hybrid_{asymmetric}")
+add("FULLY_CONNECTED", [floats(3, 2, 20), const(ints(-127, 128, 7, 20, dtype=np.int8), scale=0.01), const(floats(7))], options="FullyConnectedOptions",
+    keepNumDims=True, name="FULLY_CONNECTED_hybrid_keep")
 add("FULLY_CONNECTED", [floats(3, 2, 10), const(floats(7, 20)), None], options="FullyConnectedOptions", name="FULLY_CONNECTED_flat")
 add("FULLY_CONNECTED", [floats(3, 2, 20), const(floats(7, 20)), const(floats(7))], options="FullyConnectedOptions", keepNumDims=True,
     name="FULLY_CONNECTED_keep")
