@@ -35,6 +35,7 @@ class ShapeFolder {
       if (node.op() == "Reshape") fix_reshape(node);
       if (node.op() == "Expand") fix_expand(node);
       infer(node);
+      if (node.op() == "Reshape") take_sizes(node);
       if (node.output_count() != 1 || !node.output(0)) continue;
       std::optional<Vector> result = evaluate(node);
       if (!result) continue;
@@ -273,6 +274,22 @@ class ShapeFolder {
         shape.push_back(size && size->is_number() ? size->number() : -1);
     }
     if (std::count(shape.begin(), shape.end(), -1) <= 1) set_shape(node, shape);
+  }
+
+  /// The sizes that a computed shape is known to have.
+  void take_sizes(Node& node) {
+    if (!node.input(1) || node.input(1)->constant() || !node.output(0)) return;
+    const auto vector = vector_of(node.input(1));
+    if (!vector || vector->is_scalar) return;
+    std::optional<std::vector<Dim>>& dims = node.output(0)->type.dims;
+    if (!dims) dims.emplace();
+    if (dims->size() != vector->elements.size()) dims->assign(vector->elements.size(), Dim());
+    for (size_t i = 0; i < dims->size(); ++i) {
+      const Element& size = vector->elements[i];
+      Dim& dim = (*dims)[i];
+      if (size && (!size->is_number() || size->number() > 0) && SizeTable::is_unknown(dim)) dim = context_.sizes.dim_of(*size);
+      if (!dim.known() && dim.symbol.empty()) dim = context_.sizes.unknown();
+    }
   }
 
   void fix_expand(Node& node) {

@@ -97,7 +97,24 @@ Item import_view(Call& call, Parts& p) {
     if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) return p.reshape(x, sizes);
     return p.op("Reshape", {x, p.constant(sizes)});
   }
-  return p.reshape(x, call.vector(wanted));
+  const Expr y = p.reshape(x, call.vector(wanted));
+  // What the list tells of the result, which inference does not look into.
+  std::vector<Dim> dims(wanted.size());
+  const auto& inferred = y.value()->type.dims;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (inferred && inferred->size() == dims.size() && (*inferred)[i].known()) {
+      dims[i] = (*inferred)[i];
+    } else if (wanted[i].is_known()) {
+      if (wanted[i].integer() > 0) dims[i].size = wanted[i].integer();
+    } else if (const Node* maker = wanted[i].symbol() ? wanted[i].symbol()->producer() : nullptr; maker && maker->op() == "Shape") {
+      const int64_t* start = maker->attributes.get<int64_t>("start");
+      const size_t axis = start ? static_cast<size_t>(*start) : 0;
+      const auto& from = maker->input(0)->type.dims;
+      if (from && axis < from->size()) dims[i] = (*from)[axis];
+    }
+  }
+  if (y.value()->producer() && y.value()->producer()->op() == "Reshape") y.value()->type.dims = std::move(dims);
+  return y;
 }
 Item import_view_as(Call& call, Parts& p) { return p.reshape(call.x("self"), p.shape_of(call.x("other"))); }
 Item import_flatten(Call& call, Parts& p) {
@@ -441,7 +458,7 @@ Item import_chunk(Call& call, Parts& p) {
   call.host.spend(static_cast<size_t>(count));
   if (count == 1) return Item::list({Item(p.slice(x, {0}, {kEnd}, {axis}))});
   Items parts;
-  if (size < 0 || size % count == 0) {
+  if (size < 0) {
     for (const Expr& part : p.ops("Split", {x}, static_cast<size_t>(count), {{"axis", axis}, {"num_outputs", count}}))
       parts.push_back(Item(part));
     return Item::list(std::move(parts));
