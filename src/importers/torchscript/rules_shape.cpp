@@ -26,6 +26,26 @@ Item integer_item(Parts& p, const Expr& x) {
   return Item::symbol(Kind::integer, x);
 }
 
+/// What a list of sizes tells of a tensor, which inference does not look into.
+Expr with_sizes(const Expr& y, const Items& wanted) {
+  std::vector<Dim> dims(wanted.size());
+  const auto& inferred = y.value()->type.dims;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (inferred && inferred->size() == dims.size() && ((*inferred)[i].known() || !SizeTable::is_unknown((*inferred)[i]))) {
+      dims[i] = (*inferred)[i];
+    } else if (wanted[i].is_known()) {
+      if (wanted[i].integer() > 0) dims[i].size = wanted[i].integer();
+    } else if (const Node* maker = wanted[i].symbol() ? wanted[i].symbol()->producer() : nullptr; maker && maker->op() == "Shape") {
+      const int64_t* start = maker->attributes.get<int64_t>("start");
+      const size_t axis = start ? static_cast<size_t>(*start) : 0;
+      const auto& from = maker->input(0)->type.dims;
+      if (from && axis < from->size()) dims[i] = (*from)[axis];
+    }
+  }
+  if (y.value()->producer()) y.value()->type.dims = std::move(dims);
+  return y;
+}
+
 }  // namespace
 
 // Sizes.
@@ -94,27 +114,10 @@ Item import_view(Call& call, Parts& p) {
         if (size == -1 && product > 0 && elements % product == 0) size = elements / product;
       return p.reshape(x, sizes);
     }
-    if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) return p.reshape(x, sizes);
-    return p.op("Reshape", {x, p.constant(sizes)});
+    if (std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) return with_sizes(p.reshape(x, sizes), wanted);
+    return with_sizes(p.op("Reshape", {x, p.constant(sizes)}), wanted);
   }
-  const Expr y = p.reshape(x, call.vector(wanted));
-  // What the list tells of the result, which inference does not look into.
-  std::vector<Dim> dims(wanted.size());
-  const auto& inferred = y.value()->type.dims;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    if (inferred && inferred->size() == dims.size() && (*inferred)[i].known()) {
-      dims[i] = (*inferred)[i];
-    } else if (wanted[i].is_known()) {
-      if (wanted[i].integer() > 0) dims[i].size = wanted[i].integer();
-    } else if (const Node* maker = wanted[i].symbol() ? wanted[i].symbol()->producer() : nullptr; maker && maker->op() == "Shape") {
-      const int64_t* start = maker->attributes.get<int64_t>("start");
-      const size_t axis = start ? static_cast<size_t>(*start) : 0;
-      const auto& from = maker->input(0)->type.dims;
-      if (from && axis < from->size()) dims[i] = (*from)[axis];
-    }
-  }
-  if (y.value()->producer() && y.value()->producer()->op() == "Reshape") y.value()->type.dims = std::move(dims);
-  return y;
+  return with_sizes(p.reshape(x, call.vector(wanted)), wanted);
 }
 Item import_view_as(Call& call, Parts& p) { return p.reshape(call.x("self"), p.shape_of(call.x("other"))); }
 Item import_flatten(Call& call, Parts& p) {
@@ -325,7 +328,10 @@ Item import_expand(Call& call, Parts& p) {
     if (!sizes[i].is_known() || now != sizes[i].integer()) changes = true;
   }
   if (!changes) return x;
-  return p.op("Expand", {x, call.vector(sizes)});
+  Items known = wanted;
+  for (size_t i = 0; i < known.size(); ++i)
+    if (known[i].is_known() && known[i].integer() == -1) known[i] = Item::integer(0);
+  return with_sizes(p.op("Expand", {x, call.vector(sizes)}), known);
 }
 Item import_expand_as(Call& call, Parts& p) { return p.op("Expand", {call.x("self"), p.shape_of(call.x("other"))}); }
 Item import_repeat(Call& call, Parts& p) {
