@@ -15,6 +15,8 @@
 namespace minnow {
 namespace {
 
+constexpr double kMostElements = 1 << 26;
+
 class RandomSource {
  public:
   explicit RandomSource(const CompareOptions& options) : options_(options), engine_(options.seed) {}
@@ -30,6 +32,15 @@ class RandomSource {
     Shape shape;
     if (type.dims)
       for (const Dim& dim : *type.dims) shape.push_back(size_of_dim(dim));
+    const auto is_open = [](const Dim& dim) { return !dim.known() && dim.symbol.empty(); };
+    if (options_.channels && shape.rank() == 4 && std::all_of(type.dims->begin(), type.dims->end(), is_open)) {
+      shape[0] = 1;
+      shape[options_.channels_last ? 3 : 1] = options_.channels;
+    }
+    double elements = 1;
+    for (const int64_t size : shape) elements *= static_cast<double>(size);
+    if (elements > kMostElements)
+      throw Unsupported("input \"{}\" of shape {} is too large to verify with: fix a smaller one with --shape", input.name(), shape);
     return tensor(type.dtype, shape);
   }
 

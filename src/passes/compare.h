@@ -24,9 +24,13 @@ struct CompareOptions {
   uint64_t seed = 1;
   std::map<std::string, int64_t> symbols;  // sizes of symbolic dimensions
   int64_t other_dims = 1;                  // size of all other dimensions that are not fixed
+  // Of inputs of four dimensions none of which is fixed or named, where not 0: images, one of so many channels.
+  int64_t channels = 0;
+  bool channels_last = false;
 };
 
-/// Inputs for a graph: floats N(0, 1); bytes of all values; other integers and bools 0 or 1.
+/// Inputs for a graph: floats N(0, 1); bytes of all values; other integers and bools 0 or 1. Throws where one would be larger than
+/// verifying is worth.
 std::vector<Datum> random_inputs(const Graph& graph, const CompareOptions& options = {});
 
 /// What a graph makes of inputs, by the operators' references, to compare others with. The graph must outlive it.

@@ -13,16 +13,21 @@ Expectation expect(const OperatorSet& operators, const Graph& before) {
   for (const auto& input : before.inputs())
     if (input->type.dims && input->type.dims->size() > 1 && !input->type.dims->front().symbol.empty())
       options.symbols[input->type.dims->front().symbol] = 1;
-  constexpr int64_t kSizes[] = {1, 16, 32, 64, 224};
-  for (const int64_t size : kSizes) {
-    options.other_dims = size;
-    try {
-      return Expectation(operators, before, random_inputs(before, options), options.tolerance);
-    } catch (const Error&) {
-      if (size == std::end(kSizes)[-1]) throw;
-    }
-  }
-  throw InternalError("there are no sizes to verify with");
+  std::string why;
+  for (const int64_t size : {1, 16, 32, 64, 224})
+    for (const int64_t channels : {0, 3, 1})
+      for (const bool last : {false, true}) {
+        if (last && channels == 0) continue;
+        options.other_dims = size, options.channels = channels, options.channels_last = last;
+        try {
+          return Expectation(operators, before, random_inputs(before, options), options.tolerance);
+        } catch (const Unsupported& error) {
+          if (why.empty()) why = error.what();
+        } catch (const Error& error) {
+          if (channels != 1) why = error.what();
+        }
+      }
+  throw InvalidModel("no sizes of the open dimensions were found to verify with, give them with --shape; with the last ones: {}", why);
 }
 
 std::string guilty_pass(const OperatorSet& operators, const Graph& before, const Expectation& expectation, OptimizeOptions options) {
