@@ -9,6 +9,7 @@
 
 #include "base/os.h"
 #include "express/lower.h"
+#include "graph/rewriter.h"
 #include "ops/infer.h"
 #include "runtime/backends.h"
 #include "runtime/executor.h"
@@ -330,7 +331,7 @@ class Expression {
         given.push_back(&graph.add_constant(output.tensor, name));
         form->weights.push_back(leaves_[i].value->node);
       } else {
-        given.push_back(&graph.add_input(name, type_of(output)));
+        given.push_back(&graph.add_input(name, output.tensor ? ValueType::tensor(output.dtype, output.tensor.shape()) : type_of(output)));
       }
     }
     std::vector<const Node*> made;
@@ -349,6 +350,10 @@ class Expression {
       for (uint32_t i = 0; i < node->outputs.size(); ++i)
         if (Value* output = made[node->place]->output(i)) graph.add_output(*output);
     const OperatorSet& operators = operators_ ? *operators_ : OperatorSet::builtin();
+    if (const GraphRewriter rewrite = expression_rewriter().load()) {
+      infer_static_types(operators, graph);
+      rewrite(operators, graph);
+    }
     infer_types(operators, graph);
     form->context.threads = form->runtime->threads;
     form->account = std::make_shared<MemoryAccount>(form->runtime->options.memory_limit);

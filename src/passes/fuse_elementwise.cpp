@@ -120,6 +120,18 @@ class ElementwiseFuser {
     return true;
   }
 
+  /// Of a group: distinct values from outside that are no numbers.
+  static size_t input_count(const std::vector<Node*>& group) {
+    std::vector<const Value*> inputs;
+    for (const Node* node : group)
+      for (size_t i = 0; i < node->input_count(); ++i) {
+        const Value* input = node->input(i);
+        if (!input || is_number(*input) || std::find(group.begin(), group.end(), input->producer()) != group.end()) continue;
+        if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+      }
+    return inputs.size();
+  }
+
   std::vector<Node*> group_of(Node& root) const {
     std::vector<Node*> group{&root};
     for (bool grown = true; grown && group.size() < kMostNodes;) {
@@ -130,6 +142,10 @@ class ElementwiseFuser {
           if (!input || !input->producer() || std::find(group.begin(), group.end(), input->producer()) != group.end()) continue;
           if (!joins(*input, *root.output(0), group)) continue;
           group.push_back(input->producer());
+          if (input_count(group) > kMostInputs) {
+            group.pop_back();
+            continue;
+          }
           grown = true;
         }
     }

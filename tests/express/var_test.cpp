@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <minnow/express.h>
+#include <minnow/express_passes.h>
 
 #include <cmath>
 #include <thread>
@@ -290,6 +291,24 @@ TEST(Express, convolutions_take_constant_weights_and_pack_them) {
     ASSERT_EQ(fast.size(), slow.size());
     for (size_t i = 0; i < fast.size(); ++i) EXPECT_NEAR(fast[i], slow[i], 1e-3);
   }
+}
+
+TEST(Express, chains_that_are_fused_give_what_they_gave) {
+  const Var x = arange(1000, {10, 100}) * 0.01f, y = arange(100, {100});
+  x.tensor(), y.tensor();
+  const auto chain = [&] {
+    Var z = x;
+    for (int i = 0; i < 20; ++i) z = expr::tanh(z * float(i + 1) + y) - 0.5f;  // more numbers than one fused node takes inputs
+    return numbers(expr::where(z > 0, z, expr::exp(z)));
+  };
+  const std::vector<double> plain = chain();
+  optimize_expressions();
+  expr::clear_cache();
+  const std::vector<double> fused = chain();
+  optimize_expressions(false);
+  expr::clear_cache();
+  ASSERT_EQ(plain.size(), fused.size());
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain[i], fused[i], 1e-5);
 }
 
 TEST(Express, threads_compute_expressions_of_their_own_on_shared_plans) {

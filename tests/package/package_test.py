@@ -59,6 +59,12 @@ class Package(unittest.TestCase):
         self.assertLess(len((SOURCE / "examples" / "run_model" / "run_model.cpp").read_text().splitlines()), 40)
         self.assertNotEqual(subprocess.run([out / "run_model", "nowhere.onnx"], stderr=subprocess.DEVNULL).returncode, 0)
 
+    def test_the_example_of_expressions(self):
+        out = self.build(SOURCE / "examples" / "expressions")
+        lines = run(out / "newton", out / "newton.minnow").splitlines()
+        self.assertRegex(lines[0], r"^f32\[3\] \[1, 1\.4142\d*, 1\.7320\d*\]$")
+        self.assertRegex(lines[1], r"^f32\[5\] \[1, .*, 2, 2\.236\d*\]$")
+
     def test_no_path_of_this_machine(self):
         for path in self.prefix.rglob("*"):
             if path.is_file() and not path.is_symlink():

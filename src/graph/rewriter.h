@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions are planned for by a part of the library that does not know the passes; who links both may set what rewrites their graphs.
+#pragma once
+#include <atomic>
+
+namespace minnow {
+
+class Graph;
+class OperatorSet;
+
+/// Rewrites a graph whose types are inferred, for the shapes that they say. Called from many threads, each with a graph of its own.
+using GraphRewriter = void (*)(const OperatorSet& operators, Graph& graph);
+/// The one for expressions; null: none.
+std::atomic<GraphRewriter>& expression_rewriter() noexcept;
+
+}  // namespace minnow
