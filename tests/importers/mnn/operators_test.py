@@ -107,8 +107,8 @@ class Corpus:
         self.folder, self.rows = folder, []
         (folder / "mnn").mkdir(parents=True)
 
-    def add(self, name, model, feeds, outputs, expected=None, inputs=None):
-        """True where MNN could run it (and gives `expected`, where that is told)."""
+    def add(self, name, model, feeds, outputs, expected=None, step=0):
+        """True where MNN could run it (and gives `expected`, where that is told). step: of integers, which may differ by one."""
         import io
         buffer = io.BytesIO()
 
@@ -139,7 +139,7 @@ class Corpus:
         if weights.exists():
             (folder / "model.mnn.weight").write_bytes(weights.read_bytes())
         np.savez(folder / "ref.npz", **{f"in_{i}": x for i, (_, x, _) in enumerate(feeds)}, **arrays)
-        self.rows.append({"format": "mnn", "name": name, "ops": {}, "engine_spread": 5e-5, "inputs": [{"name": n} for n, _, _ in feeds],
+        self.rows.append({"format": "mnn", "name": name, "ops": {}, "engine_spread": max(5e-5, step / 3.9), "inputs": [{"name": n} for n, _, _ in feeds],
                           "outputs": [{"name": n} for n in outputs]})
         return True
 
@@ -412,7 +412,8 @@ def add_json_cases(corpus, folder, failures):
         source.write_text(json.dumps(model))
         if case["kind"] == "RandomUniform":
             continue
-        if not convert(source, target, "JSON") or not corpus.add(target.stem, target, feeds, outputs):
+        step = case["described"][-1][0] if case["described"] else 0
+        if not convert(source, target, "JSON") or not corpus.add(target.stem, target, feeds, outputs, step=step):
             failures.append(target.stem)
 
 
