@@ -78,8 +78,12 @@ def isolated(work, seconds=30):
 
 
 def convert(source, target, kind="ONNX", options=()):
-    isolated(lambda: _tools.mnnconvert(["mnnconvert", "-f", kind, "--modelFile", str(source), "--MNNModel", str(target), "--bizCode", "t",
-                                        *options]) or b"")
+    def work():
+        os.chdir(target.parent)  # the converter leaves files where it stands
+        _tools.mnnconvert(["mnnconvert", "-f", kind, "--modelFile", str(source), "--MNNModel", str(target), "--bizCode", "t", *options])
+        return b""
+
+    isolated(work)
     return target.exists()
 
 
