@@ -3,6 +3,7 @@
 #include <charconv>
 #include <condition_variable>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <mutex>
 #include <random>
@@ -88,7 +89,7 @@ Model load_model(const std::string& path, const OperatorOptions& operators, cons
   ConvertOptions options;
   options.operators = operators.load();
   options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
-  if (is_model_file(os::MappedFile::open(path)->bytes())) {
+  if (!std::filesystem::is_directory(path) && is_model_file(os::MappedFile::open(path)->bytes())) {
     // A model file holds what `convert` made of the model, by the options of that time.
     options.optimize = Optimize::none;
   } else {

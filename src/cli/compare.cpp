@@ -228,7 +228,7 @@ void print(const Row& row) {
 /// The exit status.
 int compare_command(const Arguments& arguments) {
   const Model model = load(arguments.model, arguments);
-  const bool folder = std::filesystem::is_directory(arguments.other);
+  const bool folder = std::filesystem::is_directory(arguments.other) && !os::file_exists(arguments.other + "/saved_model.pb");
   std::vector<std::string> inputs = arguments.inputs;
   const auto file_of = [&](const std::string& name) { return arguments.other + "/" + npy_name(name) + ".npy"; };
   if (folder)

@@ -108,7 +108,8 @@ void add_convert(CLI::App& app) {
       "  minnow convert model.onnx model.minnow --verify\n"
       "  minnow convert detector.onnx detector.minnow --shape image=1x3x640x640 --rename image=x --rename output_0=boxes\n"
       "  minnow convert classifier.onnx classifier.minnow --labels classes.txt --dump-passes\n"
-      "  minnow convert model.tflite model.onnx");
+      "  minnow convert model.tflite model.onnx\n"
+      "  minnow convert saved_model_folder model.minnow --signature serving_default");
   command->callback([arguments] { convert_command(*arguments); });
 }
 

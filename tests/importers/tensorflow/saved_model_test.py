@@ -107,6 +107,8 @@ class SavedModel(unittest.TestCase):
         x = np.ones((2, 3), np.float32)
         (self.folder / "out" / "bias.npy").unlink(), (self.folder / "out" / "rows.npy").unlink()
         np.testing.assert_allclose(self.outputs({"x": x}, "--signature", "back")["y"], module.back(tf.constant(x))["y"], rtol=1e-5, atol=1e-6)
+        result = self.run_minnow("inspect", self.model)  # every command takes the folder
+        self.assertIn("output rows: f32[?, 3]", result.stdout)
         result = self.run_minnow("convert", self.model, self.folder / "no.minnow", "--signature", "sideways")
         self.assertEqual(result.returncode, 1)
         self.assertIn('no signature "sideways"; its signatures are', result.stderr)
