@@ -313,8 +313,9 @@ Vars apply(const Model& model, const Vars& inputs) {
     throw InvalidArgument("{}: the model takes {} inputs, {} were given", graph.source, graph.inputs().size(), inputs.size());
   const std::vector<LazyValue> values = values_of(inputs);
   for (size_t i = 0; i < values.size(); ++i) {
-    const Output& output = output_of(values[i]);
+    Output& output = output_of(values[i]);
     const Value& input = *graph.inputs()[i];
+    if (output.dtype == DType::undefined) output.dtype = input.type.element_dtype();  // an empty sequence does not know it
     if (input.type.kind == ValueType::Kind::tensor && input.type.dtype != DType::undefined && input.type.dtype != output.dtype)
       throw InvalidArgument("{}: input \"{}\" should be {}, it is {}", graph.source, input.name(), to_string(input.type), output.dtype);
   }

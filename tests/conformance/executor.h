@@ -11,7 +11,8 @@
 
 namespace minnow::test {
 
-/// Runs a graph: "evaluate" (the operators' references, one after the other), "reference" or "cpu" (a session on that backend).
+/// Runs a graph: "evaluate" (the operators' references, one after the other), "reference" or "cpu" (a session on that backend),
+/// "express" (calls of an expression).
 using Run = std::function<std::vector<Datum>(std::span<const Datum> inputs)>;
 Run make_executor(const std::string& backend, std::unique_ptr<Graph> graph);
 

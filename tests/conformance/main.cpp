@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites of cases that others wrote: the onnx package's, and the models of the corpus.
 //
-//   conformance_tests [--suite node]... [--backend reference|cpu|evaluate] [--optimize] [--export] [--filter substring] [--verbose]
+//   conformance_tests [--suite node]... [--backend reference|cpu|evaluate|express] [--optimize] [--export] [--filter substring] [--verbose]
 //                     [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
