@@ -74,11 +74,12 @@ class RandomSource {
   std::mt19937_64 engine_;
 };
 
-bool has_rounding(const Graph& graph) {
+/// Something that is rounded or drawn at random.
+bool needs_trail(const OperatorSet& operators, const Graph& graph) {
   for (const Node& node : graph.nodes()) {
-    if (is_rounding(node)) return true;
+    if (is_rounding(node) || is_drawn(operators, node)) return true;
     for (const auto& [name, attribute] : node.attributes)
-      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute); subgraph && has_rounding(**subgraph)) return true;
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute); subgraph && needs_trail(operators, **subgraph)) return true;
   }
   return false;
 }
@@ -164,9 +165,9 @@ struct Expectation::Impl {
         graph(graph),
         inputs(std::move(inputs)),
         tolerance(tolerance),
-        rounds(has_rounding(graph)),
+        has_trail(needs_trail(operators, graph)),
         trail(operators, tolerance) {
-    outputs = evaluate(operators, graph, this->inputs, rounds ? trail.note() : Observer());
+    outputs = evaluate(operators, graph, this->inputs, has_trail ? trail.note() : Observer());
   }
 
   /// What the roundings that a walk could not follow may do.
@@ -190,7 +191,7 @@ struct Expectation::Impl {
   const Graph& graph;
   const std::vector<Datum> inputs;
   const double tolerance;
-  bool rounds;
+  const bool has_trail;
   Trail trail;
   std::vector<Datum> outputs;
 };
@@ -203,11 +204,11 @@ Expectation::Expectation(Expectation&&) noexcept = default;
 void Expectation::check(const Graph& other) const {
   const Impl& is = *impl_;
   Trail::Walk walk;
-  const std::vector<Datum> actual = evaluate(is.operators, other, is.inputs, is.rounds ? is.trail.follow(walk) : Observer());
+  const std::vector<Datum> actual = evaluate(is.operators, other, is.inputs, is.has_trail ? is.trail.follow(walk) : Observer());
   if (is.outputs.size() != actual.size())
     throw InvalidModel("{}: there are {} outputs, after optimization {}", is.graph.source, is.outputs.size(), actual.size());
   std::vector<Impl::Change> changes;
-  if (is.rounds && (!walk.apart.empty() || !within(is.outputs, actual, is.tolerance))) changes = is.changed_where_lost(walk);
+  if (is.has_trail && (!walk.apart.empty() || !within(is.outputs, actual, is.tolerance))) changes = is.changed_where_lost(walk);
   for (size_t i = 0; i < actual.size(); ++i) {
     std::vector<const Datum*> others;
     for (const Impl::Change& change : changes) others.push_back(&change.outputs[i]);

@@ -8,6 +8,8 @@
 // other numbers, leaves nearly all elements off by a part of a step. As the next rounding may swallow that, not outputs alone are compared
 // but all real tensors that both graphs have by name.
 //
+// What a graph draws at random is in the other graph's run what it was in the first.
+//
 // A rounding whose name the other graph no longer has (it is done in another order of dimensions, or within a fused operator) cannot be
 // followed so. What such roundings may do is found by changing all that they round by the tolerance: the elements of a tensor may then be
 // as far off as this makes one of them, and half as far off in the mean square: of flipped roundings there are few, of left out ones many.

@@ -49,6 +49,12 @@ bool rounds(const Node& node, std::span<const Datum> inputs, std::span<const Dat
   return node.op() != "DynamicQuantizeLinear" || (outputs[1].tensor && outputs[2].tensor);
 }
 
+/// A node that draws at random. Dropout does so in training alone; else its output is its input, and is compared.
+bool draws(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs) {
+  if (!is_drawn(operators, node)) return false;
+  return node.op() != "Dropout" || (inputs.size() > 2 && inputs[2].tensor && widened(inputs[2].tensor)[0] != 0);
+}
+
 /// Operators that give every element of input 0 on as it is, or as a number that grows or falls with it.
 constexpr std::string_view kKeepsOrder[] = {"Cast",     "Clip",    "DepthToSpace", "DequantizeLinear", "Expand", "Flatten", "Gather",
                                             "Identity", "MaxPool", "Relu",         "Reshape",          "Slice",  "Split",   "SpaceToDepth",
@@ -61,6 +67,11 @@ bool is_rounding(const Node& node) noexcept {
   if (node.input_count() == 0 || node.output_count() == 0 || !node.input(0) || !node.output(0)) return false;
   if (op == "Cast") return is_float(node.input(0)->type.dtype) && is_integer(node.output(0)->type.dtype);
   return op == "QuantizeLinear" || op == "DynamicQuantizeLinear" || op == "Round" || op == "Floor" || op == "Ceil";
+}
+
+bool is_drawn(const OperatorSet& operators, const Node& node) noexcept {
+  const Operator* op = operators.find(node.op());
+  return op && !op->pure;
 }
 
 bool Trail::Tensors::allows(const Tensor& other) const {
@@ -84,8 +95,10 @@ Observer Trail::note() {
   return [this](const Node& node, std::span<const Datum> inputs, std::span<Datum> outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!node.output(i) || outputs[i].kind != Datum::Kind::tensor) continue;
-      Tensors noted{outputs[i].tensor, {}, {}, {}};
-      if (i == 0 && rounds(node, inputs, outputs)) {
+      Tensors noted{outputs[i].tensor, {}, {}, {}, false};
+      if (draws(operators_, node, inputs)) {
+        noted.drawn = true;
+      } else if (i == 0 && rounds(node, inputs, outputs)) {
         const Tensor& x = inputs[0].tensor;
         const double reach = std::max(tolerance_, rounding_error(x.dtype())) * largest_of(x);
         noted.rounding = node.output(0)->name();
@@ -107,7 +120,7 @@ Observer Trail::note() {
 }
 
 Observer Trail::follow(Walk& walk, const Walk* only) const {
-  return [this, &walk, only](const Node& node, std::span<const Datum>, std::span<Datum> outputs) {
+  return [this, &walk, only](const Node& node, std::span<const Datum> inputs, std::span<Datum> outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!node.output(i)) continue;
       const auto found = tensors_.find(node.output(i)->name());
@@ -119,7 +132,7 @@ Observer Trail::follow(Walk& walk, const Walk* only) const {
       if (!same_form(Datum(noted.value), outputs[i])) continue;
       walk.met[found->first] = k + 1;
       if (noted.one_end) walk.followed.insert(noted.rounding);
-      if (noted.one_end && noted.allows(outputs[i].tensor)) {
+      if (noted.drawn ? draws(operators_, node, inputs) : (noted.one_end && noted.allows(outputs[i].tensor))) {
         outputs[i] = Datum(noted.value);
         continue;
       }

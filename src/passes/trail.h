@@ -13,6 +13,8 @@ namespace minnow {
 
 /// True for operators that round real numbers (Cast where it makes integers of them).
 bool is_rounding(const Node& node) noexcept;
+/// True for operators that draw their results at random.
+bool is_drawn(const OperatorSet& operators, const Node& node) noexcept;
 
 /// The real and the rounded tensors that a graph makes of its inputs.
 class Trail {
@@ -35,14 +37,15 @@ class Trail {
     std::vector<Apart> apart;                        // those that are beyond the tolerance, in the order in which they were made
     std::unordered_map<std::string, size_t> places;  // in `apart`
   };
-  /// Puts the noted tensor in the place of a rounded one that the tolerance allows, and notes what is apart. With `only`, tensors that this
-  /// walk did not meet are let go. Trail and walks must outlive it.
+  /// Puts the noted tensor in the place of a rounded one that the tolerance allows, and of one drawn at random, and notes what is apart.
+  /// With `only`, tensors that this walk did not meet are let go. Trail and walks must outlive it.
   Observer follow(Walk& walk, const Walk* only = nullptr) const;
 
  private:
   struct Tensors {
     Tensor value, one_end, other_end;  // what it is, and between which it may be, where it is rounded
     std::string rounding;              // the name of what was rounded, where this is a copy of it
+    bool drawn = false;                // at random: another run would draw something else
     bool allows(const Tensor& other) const;
   };
   const Tensors* find_rounded(const Node& node, std::span<const Datum> inputs) const;

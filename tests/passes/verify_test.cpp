@@ -78,6 +78,55 @@ TEST(Verify, names_the_pass_that_gave_an_output_another_shape) {
   EXPECT_THAT(verified(add_nonsense), AllOf(HasSubstr("after optimization"), HasSubstr("wrong_pass")));
 }
 
+std::string verified_alone(std::string_view text) {
+  const auto before = parse_graph(text), after = before->clone();
+  try {
+    optimize(*after, OperatorSet::builtin());
+    verify_optimization(OperatorSet::builtin(), *before, *after, {});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Verify, what_is_drawn_at_random_is_drawn_once) {
+  EXPECT_EQ(verified_alone(R"(graph {
+    source "net"
+    input x: f32[100]
+    const one = f32[] 1
+    const half = f32[] 0.5
+    r = RandomUniformLike(x)
+    a = Mul(x, one)
+    s = Add(r, half)
+    mask = Floor(s)
+    y = Mul(a, mask)
+    output y
+  })"),
+            "");
+}
+
+TEST(Verify, dropout_outside_training_hides_nothing) {
+  const auto text = [](const char* factor) {
+    return std::string("graph {\n source \"net\"\n input x: f32[100]\n const k = f32[] ") + factor +
+           "\n a = Mul(x, k)\n y = Dropout(a)\n output y\n}";
+  };
+  const auto before = parse_graph(text("1")), after = parse_graph(text("1.1"));
+  OptimizeOptions options;
+  options.level = Optimize::none;
+  EXPECT_THROW(verify_optimization(OperatorSet::builtin(), *before, *after, options), Error);
+}
+
+TEST(Verify, shapes_that_fit_nowhere_are_an_error_that_says_so) {
+  const auto text = [](const char* shape) {
+    return std::string("graph {\n source \"net\"\n input x: f32") + shape +
+           "\n const w = f32[2, 7, 1, 1] fill 1\n y = Conv(x, w) @\"first\"\n output y\n}";
+  };
+  EXPECT_THAT(verified_alone(text("[?, ?, ?, ?]")), HasSubstr("no sizes of the open dimensions were found to verify with"));
+  const auto fixed = parse_graph(text("[1, 3, 4, 4]"));
+  EXPECT_THAT([&] { verify_optimization(OperatorSet::builtin(), *fixed, *fixed, {}); },
+              testing::ThrowsMessage<Error>(AllOf(HasSubstr("first"), testing::Not(HasSubstr("open dimensions")))));
+}
+
 TEST(Verify, every_prefix_of_the_passes_is_a_graph_that_runs) {
   const auto before = parse_graph(kGraph);
   size_t changes = 0;
