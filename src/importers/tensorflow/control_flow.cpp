@@ -11,7 +11,8 @@
 namespace minnow::tensorflow {
 namespace {
 
-constexpr int kMostDeep = 64;  // loops and branches in each other
+constexpr int kMostDeep = 64;              // loops and branches in each other
+constexpr size_t kMostVisits = 4'000'000;  // of nodes, by all loops and branches; what they share is visited, and copied, for each
 
 std::string_view node_of(std::string_view reference) {
   if (reference.starts_with('^')) reference.remove_prefix(1);
@@ -79,6 +80,11 @@ class Rewriter {
   }
   std::string_view keep(std::string text) { return graph_.texts.emplace_back(std::move(text)); }
 
+  void count_visit() const {
+    if (visits_left_-- == 0)
+      throw InvalidModel("{}: its loops and branches share so many nodes that they make it a very large graph", source_);
+  }
+
   template <class Stop>
   Cone cone_of(const std::vector<std::string_view>& from, Stop stop) const {
     Cone cone;
@@ -92,6 +98,7 @@ class Rewriter {
     while (!open.empty()) {
       const size_t at = open.back();
       open.pop_back();
+      count_visit();
       const NodeDef& node = graph_.nodes[at];
       if (stop(at)) {
         cone.ends.push_back(at);
@@ -282,6 +289,7 @@ class Rewriter {
       open.pop_back();
       const NodeDef* node = find(at);
       if (!node || !seen.insert(index_.at(node->name)).second) continue;
+      count_visit();
       const bool of_many = node->op == "_SwitchN";
       if (of_many || is(*node, "Switch")) {
         const NodeDef* by = find(input(*node, 1));
@@ -367,6 +375,7 @@ class Rewriter {
   GraphDef& graph_;
   const std::string& source_;
   std::unordered_map<std::string_view, size_t> index_;
+  mutable size_t visits_left_ = kMostVisits;
 };
 
 }  // namespace

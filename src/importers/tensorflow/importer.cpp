@@ -21,6 +21,7 @@ namespace {
 
 using onnx::Fields;
 
+constexpr size_t kMostBranches = 64;      // of a choice by number
 constexpr int kMaxDepth = 32;             // of functions in each other
 constexpr size_t kMostNodes = 2'000'000;  // of all functions where they are used
 
@@ -290,6 +291,7 @@ Exprs Importer::choose(const TfNode& node, Parts& p, const Expr& condition, Then
 // An index that names no branch takes the last.
 Exprs Importer::cases(const TfNode& node, const Expr& index, std::span<const std::string_view> functions, const Exprs& inputs) {
   if (functions.empty()) node.fail("has no branches");
+  if (functions.size() > kMostBranches) node.refuse("a choice among {} is not supported", functions.size());  // each lies in the one before
   return cases(node, node.p, index, functions, 0, inputs);
 }
 

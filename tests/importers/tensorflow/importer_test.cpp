@@ -184,6 +184,16 @@ TEST(TensorflowImporter, circles_that_are_no_loops) {
   EXPECT_THAT(error_of(node("y", "Merge", {})), HasSubstr("input 0 is missing"));
 }
 
+// Every branch needs the same long chain: what would be copied grows with the square of the file.
+TEST(TensorflowImporter, branches_that_share_a_long_chain_are_refused_in_time) {
+  constexpr int kLength = 3000;
+  std::string graph =
+      placeholder("x", {2}) + placeholder("yes", {}, 10) + node("c0", "Neg", {"x"}) + node("switch", "Switch", {"x", "yes"});
+  for (int i = 1; i < kLength; ++i) graph += node("c" + std::to_string(i), "Neg", {"c" + std::to_string(i - 1)});
+  for (int i = 0; i < kLength; ++i) graph += node("s" + std::to_string(i) + "/m", "Merge", {"c" + std::to_string(kLength - 1), "switch:1"});
+  EXPECT_THAT(error_of(graph), HasSubstr("very large graph"));
+}
+
 TEST(TensorflowImporter, lists) {
   const std::string of_floats = entry("element_dtype", number(6, kFloat));
   const std::string graph = placeholder("x", {2}) + ints("count", {}, {2}) + ints("shape", {1}, {2}) + ints("one", {}, {1}) +
