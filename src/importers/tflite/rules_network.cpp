@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions, pools, products, normalizations. Images are [N, H, W, C]; weights of convolutions [O, H, W, I].
 #include <algorithm>
+#include <cmath>
 
 #include "importers/tflite/rules.h"
 
@@ -32,6 +33,44 @@ Expr bias_of(const TfliteNode& node, size_t i) { return node.optional_input(i); 
 bool is_hybrid(const TfliteNode& node) {
   const TensorInfo &x = node.input_info(0), &w = node.input_info(1);
   return x.dtype == DType::f32 && w.quantized() && w.dtype == DType::i8 && !w.quantization.block && node.raw[1].value()->constant();
+}
+
+/// True for 16-bit numbers, 8-bit weights and a 64-bit bias, whose kernels multiply by factors of 15 bits, and where float sums of products
+/// of bytes (`depth` of them) are exact.
+bool is_16_by_8(const TfliteNode& node, int64_t depth) {
+  constexpr int64_t kMostExact = (int64_t{1} << 24) / (255 * 128);
+  if (node.in.size() < 3 || !node.in[2] || !node.raw[1].value()->constant() || depth < 1 || depth > kMostExact) return false;
+  const TensorInfo &x = node.input_info(0), &w = node.input_info(1), &y = node.output_info(0);
+  const auto whole = [](const TensorInfo& t) { return t.dtype == DType::i16 && t.quantized() && t.quantization.scale.size() == 1; };
+  return whole(x) && whole(y) && w.dtype == DType::i8 && w.quantized() && !w.quantization.block && node.input_info(2).dtype == DType::i64;
+}
+
+/// What a layer of such numbers gives, as real numbers that are whole steps of its result. `sums(x)`: the layer's sums of products, in
+/// float and without bias, of integers x; it is called for the high bytes and for the low ones, so that the sums of both are exact.
+/// Channels are last.
+template <class Sums>
+Expr layer_16_by_8(TfliteNode& node, Parts& p, Sums sums, size_t activation_field) {
+  const Expr x = node.raw[0], low = p.op("Mod", {x, p.scalar(256, DType::i16)});
+  const Expr high = p.op("Div", {p.op("Sub", {x, low}), p.scalar(256, DType::i16)});
+  const auto wide_sums = [&](const Expr& part) { return p.i64(sums(p.cast(part, DType::f32))); };
+  const Expr total = p.op("Add", {p.op("Add", {p.op("Mul", {wide_sums(high), p.scalar(256, DType::i64)}), wide_sums(low)}), node.raw[2]});
+  // scale of a step of the sums = fraction * 2^exponent: the fraction in 15 bits, then a rounding shift.
+  const double in_scale = static_cast<double>(node.input_info(0).quantization.scale[0]),
+               out_scale = static_cast<double>(node.output_info(0).quantization.scale[0]);
+  Ints factors, halves, divisors;
+  for (const float weight_scale : node.input_info(1).quantization.scale) {
+    int exponent = 0;
+    const double fraction = std::frexp(in_scale * static_cast<double>(weight_scale) / out_scale, &exponent);
+    int64_t factor = std::llround(fraction * 2147483648.0);
+    if (factor == int64_t{1} << 31) factor /= 2, ++exponent;
+    if (exponent > 14 || exponent < -30) node.refuse("a result of scale {} is not supported", out_scale);
+    factors.push_back(factor >= 0x7fff0000 ? 0x7fff : (factor + (1 << 15)) >> 16);
+    halves.push_back(int64_t{1} << (14 - exponent));
+    divisors.push_back(int64_t{1} << (15 - exponent));
+  }
+  const Expr scaled = p.op("Add", {p.op("Mul", {total, p.constant(factors)}), p.constant(halves)});
+  const Expr steps = p.clip(p.floor_div(scaled, p.constant(divisors)), -32768, 32767);
+  return node.activated(p.op("Mul", {p.cast(steps, DType::f32), p.scalar(out_scale)}), activation_field);
 }
 
 /// x rounded as those kernels round it: to 8 bits by the range of each item (all elements but the first dimension's have one scale), which
@@ -72,6 +111,11 @@ Exprs import_conv_2d(TfliteNode& node, Parts& p) {
     if (channels % per_group != 0) node.fail("weights for {} channels do not fit {}", per_group, channels);
     groups = channels / per_group;
   }
+  if (is_16_by_8(node, per_group * window.kernel[0] * window.kernel[1])) {
+    const Expr steps = p.cast(p.transpose(node.raw[1], {0, 3, 1, 2}), DType::f32);
+    return {layer_16_by_8(
+        node, p, [&](const Expr& part) { return p.conv(part, steps, Expr(), window, groups); }, 3)};
+  }
   return {node.activated(p.conv(x, w, bias_of(node, 2), window, groups), 3)};
 }
 
@@ -86,6 +130,11 @@ Exprs import_depthwise_conv_2d(TfliteNode& node, Parts& p) {
   if (channels < 1 && p.dim(w, 0) > 0) channels = p.dim(w, 0) / std::max<int64_t>(node.option<int32_t>(3, 1), 1);
   if (channels < 1 || p.dim(w, 0) % channels != 0 || p.dim(w, 1) != 1)
     node.fail("weights of shape [1, ..., {}] do not fit {} channels", p.dim(w, 0), channels);
+  if (is_16_by_8(node, window.kernel[0] * window.kernel[1])) {
+    const Expr steps = p.cast(p.transpose(node.raw[1], {3, 0, 1, 2}), DType::f32);
+    return {layer_16_by_8(
+        node, p, [&](const Expr& part) { return p.conv(part, steps, Expr(), window, channels); }, 4)};
+  }
   return {node.activated(p.conv(x, w, bias_of(node, 2), window, channels), 4)};
 }
 
@@ -198,6 +247,15 @@ Exprs import_fully_connected(TfliteNode& node, Parts& p) {
   const bool keeps_dims = node.flag(2) && rank != 2;
   if (keeps_dims && rank < 1) node.refuse("a tensor of unknown rank is not supported");
   const bool integers = node.input_info(1).quantized() && node.input_info(0).quantized();
+  if (is_16_by_8(node, depth) && rank == 2) {
+    const Expr steps = p.cast(node.raw[1], DType::f32);
+    return {layer_16_by_8(
+        node, p,
+        [&](const Expr& part) {
+          return p.op("Gemm", {part, steps}, {{"transB", int64_t{1}}});
+        },
+        0)};
+  }
   if (is_hybrid(node)) {  // each row by itself
     const auto shape = p.shape_of(x);
     x = rounded_by_item(p, rank == 2 ? x : p.reshape(x, Ints{-1, depth}), !node.flag(3));

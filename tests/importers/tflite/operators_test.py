@@ -288,6 +288,21 @@ add("CONV_2D", [Tensor(ints(-3000, 3000, 2, 9, 8, 4, dtype=np.int16), scale=0.00
                 const(ints(-9999, 9999, 5, dtype=np.int64), scale=scales * 0.001)], [Tensor(dtype=np.int16, scale=0.002)], options="Conv2DOptions",
     strideW=1, strideH=1, name="CONV_2D_int16x8")
 add("FULLY_CONNECTED", [floats(3, 20), const(floats(7, 20)), const(floats(7))], options="FullyConnectedOptions", fusedActivationFunction=1)
+# 16-bit numbers, 8-bit weights, a 64-bit bias.
+def wide(*shape):
+    return Tensor(ints(-32768, 32768, *shape, dtype=np.int16), scale=0.0007)
+
+
+for activation in (0, 1):
+    add("CONV_2D", [wide(2, 9, 8, 4), const(ints(-127, 128, 5, 3, 2, 4, dtype=np.int8), scale=[0.01, 0.02, 0.005, 0.03, 0.015]),
+                    const(ints(-99999, 99999, 5, dtype=np.int64), scale=[0.0007 * s for s in (0.01, 0.02, 0.005, 0.03, 0.015)])],
+        [Tensor(dtype=np.int16, scale=0.002)], options="Conv2DOptions", padding=0, strideW=1, strideH=1, fusedActivationFunction=activation,
+        name=f"CONV_2D_int16_{activation}")
+add("DEPTHWISE_CONV_2D", [wide(2, 9, 8, 4), const(ints(-127, 128, 1, 3, 2, 4, dtype=np.int8), scale=[0.01, 0.02, 0.005, 0.03], axis=3),
+                          const(ints(-99999, 99999, 4, dtype=np.int64), scale=[0.0007 * s for s in (0.01, 0.02, 0.005, 0.03)])],
+    [Tensor(dtype=np.int16, scale=0.001)], options="DepthwiseConv2DOptions", padding=0, strideW=1, strideH=1, depthMultiplier=1, name="DEPTHWISE_CONV_2D_int16")
+add("FULLY_CONNECTED", [wide(3, 20), const(ints(-127, 128, 7, 20, dtype=np.int8), scale=0.01), const(ints(-99999, 99999, 7, dtype=np.int64), scale=0.0007 * 0.01)],
+    [Tensor(dtype=np.int16, scale=0.002)], options="FullyConnectedOptions", name="FULLY_CONNECTED_int16")
 # Weights of 8 bits beside floats: the kernels round the floats while they run, item by item.
 for name, scale in [("", 0.01), ("_by_channel", [0.01, 0.02, 0.005, 0.03, 0.015])]:
     for shift in (0, 4):  # all of one sign: the range is widened to 0
