@@ -134,12 +134,17 @@ Expr back(MnnNode& node, Parts& p, const Image& image, const Expr& y, int64_t ra
 
 Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common) {
   const Window window(common);
-  const int64_t outputs = p.dim(weights, 0), per_group = p.dim(weights, 1), kernel_h = p.dim(weights, 2), kernel_w = p.dim(weights, 3);
-  const Expr x0 = node.image();
+  const Expr x = node.image();
+  if (p.rank(weights) == 2) {  // of one place: a product
+    const int64_t rank = p.rank(x);
+    const Expr rows = rank == 2 ? x : p.reshape(x, Ints{-1, p.dim(weights, 1)});
+    const Expr y = activated(p, window, p.op("Gemm", {rows, weights, bias}, {{"transB", int64_t{1}}}));
+    Ints shape = {-1, p.dim(weights, 0)};
+    shape.resize(static_cast<size_t>(rank), 1);
+    return node.from_image(rank == 2 ? y : p.reshape(y, shape));
+  }
+  const int64_t per_group = p.dim(weights, 1), kernel_h = p.dim(weights, 2), kernel_w = p.dim(weights, 3);
   SlidingWindow sliding = sliding_window(node, window);
-  const bool padded = std::any_of(sliding.pads.begin(), sliding.pads.end(), [](int64_t pad) { return pad != 0; });
-  if (p.rank(x0) == 2 && kernel_h == 1 && kernel_w == 1 && !padded && p.dim(x0, 1) == per_group)
-    return activated(p, window, p.op("Gemm", {x0, p.reshape(weights, Ints{outputs, per_group}), bias}, {{"transB", int64_t{1}}}));
   const Image image = as_image(node, p, 4);
   const int64_t channels = p.dim(image.x, 1);
   int64_t groups = window.groups();
@@ -152,6 +157,22 @@ Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias,
   if (groups > 1) attributes.set("group", groups);
   return back(node, p, image, activated(p, window, p.op("Conv", {image.x, weights, bias}, std::move(attributes))), 4);
 }
+
+namespace {
+
+/// True for what MNN's converter makes of products: a window of one element over images of one.
+bool is_of_one_place(const MnnNode& node, Parts& p, const Window& window) {
+  const Expr x = node.image();
+  const int64_t rank = p.rank(x);
+  if (rank < 2 || rank > 4 || window.kernel_h() != 1 || window.kernel_w() != 1) return false;
+  const SlidingWindow sliding = sliding_window(node, window);
+  if (std::any_of(sliding.pads.begin(), sliding.pads.end(), [](int64_t pad) { return pad != 0; })) return false;
+  for (int64_t i = 2; i < rank; ++i)
+    if (p.dim(x, i) != 1) return false;
+  return true;
+}
+
+}  // namespace
 
 Exprs import_convolution(MnnNode& node, Parts& p) {
   // Convolution2D: common 0, weight 1, bias 2, packed weights 3, integers 4, sparse 5, external 6.
@@ -168,9 +189,11 @@ Exprs import_convolution(MnnNode& node, Parts& p) {
     outputs = p.dim(weights, 0);
   } else {
     at_least(node, "outputCount", outputs, 1);
+    const bool one_place = is_of_one_place(node, p, window);
     weights = own_weights(node, p, node.parameter(), 1, 3, 6, [&](int64_t elements) {
       const int64_t area = outputs * kernel_h * kernel_w;
       if (elements % area != 0) node.fail("{} weights do not fit {} outputs of {} by {}", elements, outputs, kernel_h, kernel_w);
+      if (one_place && p.dim(node.image(), 1) == elements / area) return Shape{outputs, elements / area};
       return Shape{outputs, elements / area, kernel_h, kernel_w};
     });
   }
