@@ -400,13 +400,25 @@ Exprs import_dilation_2d(MnnNode& node, Parts& p) {
 
 // Pools.
 
+namespace {
+
+/// Over all spatial dimensions, however many there are; the converter writes that of images as one over three.
+Expr global_pool(MnnNode& node, Parts& p, bool largest) {
+  const std::string_view op = largest ? "GlobalMaxPool" : "GlobalAveragePool";
+  if (p.rank(node.input(0)) > 2) return node.from_image(p.op(op, {node.image()}));
+  const Image image = as_image(node, p, 4);
+  return back(node, p, image, p.op(op, {image.x}), 4);
+}
+
+}  // namespace
+
 Exprs import_pooling(MnnNode& node, Parts& p) {
   // padX 0, padY 1, isGlobal 2, kernelX 3, kernelY 4, strideX 5, strideY 6, type 7, padType 8, dataType 9, ceilModel 10, pads 11, countType
   // 12
   const int64_t type = node.integer<int8_t>(7), pad_type = node.integer<int8_t>(8), count_type = node.integer<int8_t>(12);
   if (type < 0 || type > 1) node.refuse("type {} is not supported", type);
+  if (node.flag(2)) return {global_pool(node, p, type == 0)};
   const Image image = as_image(node, p, 4);
-  if (node.flag(2)) return {back(node, p, image, p.op(type == 0 ? "GlobalMaxPool" : "GlobalAveragePool", {image.x}), 4)};
   SlidingWindow window;
   window.kernel = {at_least(node, "kernelY", node.integer(4), 1), at_least(node, "kernelX", node.integer(3), 1)};
   window.strides = {at_least(node, "strideY", std::max<int64_t>(node.integer(6), 1), 1),
@@ -466,8 +478,8 @@ Exprs import_pooling(MnnNode& node, Parts& p) {
 Exprs import_pooling_3d(MnnNode& node, Parts& p) {
   // strides 0, kernels 1, pads 2, type 3, padType 4, isGlobal 5
   const int64_t type = node.integer<int8_t>(3), pad_type = node.integer<int8_t>(4);
+  if (node.flag(5)) return {global_pool(node, p, type == 0)};
   const Image image = as_image(node, p, 5);
-  if (node.flag(5)) return {back(node, p, image, p.op(type == 0 ? "GlobalMaxPool" : "GlobalAveragePool", {image.x}), 5)};
   SlidingWindow window;
   window.strides = node.list(0), window.kernel = node.list(1);
   if (window.strides.size() != 3 || window.kernel.size() != 3)
