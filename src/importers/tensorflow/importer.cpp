@@ -43,6 +43,7 @@ class Importer final : public Host {
   Importer(Source from, const ImportOptions& options, std::string source)
       : from_(std::move(from)),
         def_(from_.graph),
+        shapes_(options.shapes),
         operators_(options.operators ? *options.operators : OperatorSet::builtin()),
         source_(std::move(source)) {}
 
@@ -74,6 +75,12 @@ class Importer final : public Host {
     return format("{}: node \"{}{}\" ({})", source_, scope.prefix, def.name.substr(0, 200), def.op.substr(0, 100));
   }
   std::string unique(std::string name);
+  /// What the model's input is called that this placeholder is.
+  std::string_view input_name(std::string_view placeholder) const {
+    for (const auto& [key, tensor] : from_.inputs)
+      if (parse_reference(tensor).node == placeholder) return key;
+    return placeholder;
+  }
   std::vector<size_t> find_outputs() const;
   void import_all(Parts& parts, Scope& scope);
   void import_signature(Parts& parts, Scope& scope);
@@ -81,6 +88,7 @@ class Importer final : public Host {
 
   Source from_;
   const GraphDef& def_;
+  std::map<std::string, std::vector<int64_t>> shapes_;
   const OperatorSet& operators_;
   std::string source_;
   std::unique_ptr<Graph> graph_;
@@ -196,6 +204,11 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
             type.dims.emplace();
             for (int64_t size : *shape) type.dims->push_back(Dim{size, {}});
           }
+    if (!type.dims)  // the file says nothing; the caller may know
+      if (const auto known = shapes_.find(std::string(input_name(def.name))); known != shapes_.end()) {
+        type.dims.emplace();
+        for (int64_t size : known->second) type.dims->push_back(Dim{size, {}});
+      }
     scope.made[def.name] = {p.builder().wrap(&graph.add_input(unique(std::string(def.name)), std::move(type)))};
     return;
   }

@@ -209,6 +209,17 @@ TEST(TensorflowImporter, all_that_is_missing_is_told_at_once) {
   EXPECT_THAT(text, HasSubstr("operators are not supported: Odd (node \"b\"); Strange (nodes \"a\", \"c\")"));
 }
 
+TEST(TensorflowImporter, shapes_that_the_file_does_not_say_may_be_given) {
+  const std::string graph =
+      node("x", "Placeholder", {}, {entry("dtype", number(6, kFloat))}) + node("y", "Pack", {"x", "x"}, {entry("axis", number(3, -1))});
+  EXPECT_THAT(error_of(graph), HasSubstr("node \"y\" (Pack): a tensor of unknown rank is not supported"));
+  ImportOptions options;
+  options.shapes["x"] = {-1, 2};
+  const auto imported = import_tensorflow(as_bytes(graph), nullptr, options);
+  EXPECT_EQ(to_string(imported->inputs()[0]->type), "f32[?, 2]");
+  EXPECT_THAT(run(*imported, {Datum(Tensor::of_f32({1, 2}, std::vector<float>{1, 2}))}), ElementsAre(1, 1, 2, 2));
+}
+
 TEST(TensorflowImporter, contradictions) {
   EXPECT_THAT(error_of(placeholder("x", {2}) + node("y", "Add", {"x", "z"})),
               HasSubstr("node \"y\" (Add): \"z\" is used, but no node makes it"));
