@@ -141,19 +141,16 @@ LazyValue read(const LazyValue& base, const Region& region) {
     copy_region(size, shape, first, strides.strides, copy.writable().data(), row_major_strides(shape));
     return constant_value(std::move(copy));
   }
-  Ints starts, ends, axes, steps;
-  Shape kept;
-  for (size_t i = 0; i < region.base.rank(); ++i) {
-    kept.push_back(region.extent[i]);
-    if (region.extent[i] == region.base[i] && region.step[i] == 1) continue;
-    const int64_t last = region.start[i] + region.step[i] * region.extent[i];
-    starts.push_back(region.start[i]);
-    ends.push_back(region.extent[i] == 0 ? region.start[i] : last < 0 ? -kFarthest : last);
-    axes.push_back(static_cast<int64_t>(i));
-    steps.push_back(region.step[i]);
-  }
   LazyValue result = base;
-  if (!axes.empty()) result = call("Slice", {result, ints_value(starts), ints_value(ends), ints_value(axes), ints_value(steps)});
+  const Region all = whole(region.base);
+  if (region.extent != all.extent || region.step != all.step) {
+    Ints starts = region.start;
+    for (size_t i = 0; i < starts.size(); ++i)
+      if (region.extent[i] == 0) starts[i] = 0;
+    static const Operator& op = find_operator("minnow.Region");
+    result = call(op, {base, ints_value(starts)}, {{"sizes", region.extent}, {"steps", region.step}});
+  }
+  const Shape kept(region.extent);
   if (!(kept == shape)) {
     static const Operator& reshape = find_operator("Reshape");
     result = call(reshape, {result, ints_value(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slice: every step-th element of an interval of each axis.
 #include <algorithm>
+#include <limits>
 
 #include "ops/copy_region.h"
 #include "ops/operator.h"
@@ -64,10 +65,84 @@ void reference(const NodeView& node, KernelArgs& args) {
   copy_region(size, box.extent, x.data<char>() + static_cast<size_t>(offset) * size, strides, y.data(), row_major_strides(y.shape()));
 }
 
+constexpr AttributeSpec kSizes =
+    required("sizes", AttributeKind::integers, MINNOW_DOC("places along each axis, which are the result's shape"));
+constexpr AttributeSpec kSteps =
+    required("steps", AttributeKind::integers, MINNOW_DOC("from one place to the next along each axis; not 0"));
+
+struct Region {
+  const Ints &sizes, &steps;
+};
+Region region_of(const NodeView& node) {
+  const Region region{node.require<Ints>("sizes"), node.require<Ints>("steps")};
+  const Shape& from = node.input_shape(0);
+  const Shape& starts = node.input_shape(1);
+  const int64_t rank = static_cast<int64_t>(from.rank());
+  if (region.sizes.size() != from.rank() || region.steps.size() != from.rank() || starts.rank() != 1 || starts[0] != rank)
+    node.fail("sizes {}, steps {} and starts of shape {} should each have an entry for every axis of {}", region.sizes, region.steps,
+              starts, from);
+  for (size_t i = 0; i < from.rank(); ++i) {
+    const int64_t size = region.sizes[i], step = region.steps[i];
+    // The way from the first place to the last is shorter than the axis, so that nothing that follows overflows.
+    const int64_t most = size > 1 ? (from[i] - 1) / (size - 1) : std::numeric_limits<int64_t>::max();
+    const bool fits = size <= 1 || (step <= most && step >= -most);
+    if (size < 0 || step == 0 || !fits) node.fail("sizes {} at steps {} do not fit a tensor of shape {}", region.sizes, region.steps, from);
+  }
+  return region;
+}
+
+Shapes region_shape(const NodeView& node) { return {Shape(region_of(node).sizes)}; }
+
+void region_reference(const NodeView& node, KernelArgs& args) {
+  const Region region = region_of(node);
+  const TensorView& x = args.input(0);
+  const MutableTensorView y = args.output(0);
+  const Numbers<int64_t> starts = args.ints(1);
+  Ints strides = row_major_strides(x.shape());
+  int64_t offset = 0;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    const int64_t dim = x.dim(i), step = region.sizes[i] > 1 ? region.steps[i] : 1;
+    if (starts[i] < 0 || starts[i] >= dim) args.fail("start {} is out of range for axis {} of size {}", starts[i], i, dim);
+    const int64_t last = starts[i] + (region.sizes[i] - 1) * step;
+    if (last < 0 || last >= dim)
+      args.fail("{} places at steps of {} from {} leave axis {} of size {}", region.sizes[i], step, starts[i], i, dim);
+    offset += starts[i] * strides[i];
+    strides[i] *= step;
+  }
+  const size_t size = size_of(x.dtype());
+  copy_region(size, y.shape(), x.data<char>() + static_cast<size_t>(offset) * size, strides, y.data(), row_major_strides(y.shape()));
+}
+
+// Where the starts are known it is a Slice.
+Exprs region_as_slice(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  const Region region = region_of(node);
+  const Ints starts = node.ints(1);
+  Ints ends, axes;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    if (starts[i] < 0 || starts[i] >= std::max<int64_t>(node.input_shape(0)[i], 1)) return {};  // the reference's error
+    const int64_t step = region.steps[i] < 0 ? -1 : 1,
+                  last = starts[i] + (region.sizes[i] > 1 ? (region.sizes[i] - 1) * region.steps[i] : 0);
+    ends.push_back(region.sizes[i] == 0 ? starts[i] : last + step < 0 ? std::numeric_limits<int64_t>::min() : last + step);
+    axes.push_back(static_cast<int64_t>(i));
+  }
+  if (axes.empty()) return {builder.op("Identity", {inputs[0]})};
+  return {builder.op(
+      "Slice", {inputs[0], builder.constant(starts), builder.constant(ends), builder.constant(axes), builder.constant(region.steps)})};
+}
+
 }  // namespace
 
 std::vector<Operator> slice_operators() {
-  return {{.name = "Slice",
+  return {{.name = "minnow.Region",
+           .doc = MINNOW_DOC("The places start + i * step, 0 <= i < size, along each axis: a Slice whose shape does not depend on where it "
+                             "starts, so that a plan serves all starts. A start or a last place outside of the tensor is an error."),
+           .inputs = {{"data"}, {"starts", kI64}},
+           .outputs = {{"output", same_as("data")}},
+           .attributes = {kSizes, kSteps},
+           .infer_shapes = region_shape,
+           .reference = region_reference,
+           .decompose = region_as_slice},
+          {.name = "Slice",
            .since = 13,
            .doc = MINNOW_DOC("data[start:end:step] along each of `axes`, as NumPy: negative bounds count from the end, bounds beyond the "
                              "tensor are moved to its border, a negative step goes backward."),

@@ -198,6 +198,18 @@ TEST(Views, of_pending_expressions_stay_pending) {
   EXPECT_THAT(numbers(y), ElementsAre(11, 9, 7));
 }
 
+TEST(Views, of_pending_expressions_are_planned_for_once_wherever_they_begin) {
+  const Var x = arange(40, {10, 4});
+  expr::clear_cache();
+  for (int i = 0; i < 8; ++i) {
+    const Var y = expr::reduce_sum((x * 2)[{Index::range(i, i + 2), Index::range(i % 4, {}, -1)}][{kAll, 0}]);
+    EXPECT_EQ(y.item(), 2.0 * (8 * i + 4 + 2 * (i % 4)));
+  }
+  EXPECT_EQ(cache_counts().misses, 1u);
+  const Var empty = (x * 2)[{Index::range(10, {})}];
+  EXPECT_EQ((empty + 1).tensor().elements(), 0);
+}
+
 TEST(Views, assignment_updates_the_base) {
   Var x = arange(6, {2, 3});
   const Var before = x + 0, row = x[1];

@@ -46,5 +46,21 @@ TEST(Slice, refuses) {
   EXPECT_THAT(error_of("Slice", {pattern({3}), ints({0, 0}), ints({1})}), HasSubstr("one length"));
 }
 
+TEST(Region, starts_anywhere_and_stays_inside) {
+  const Tensor x = tensor(DType::i32, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  const auto region = [&](const Ints& starts, const Ints& sizes, const Ints& steps) {
+    return run_operator("minnow.Region", {x, ints(starts)}, {{"sizes", sizes}, {"steps", steps}})[0];
+  };
+  EXPECT_TRUE(near(region({1, 3}, {2, 2}, {1, -2}), {2, 2}, {7, 5, 11, 9}));
+  EXPECT_TRUE(near(region({2, 0}, {3, 1}, {-1, INT64_MAX}), {3, 1}, {8, 4, 0}));
+  EXPECT_TRUE(near(region({0, 0}, {0, 4}, {1, 1}), {0, 4}, {}));
+  EXPECT_THAT(error_of("minnow.Region", {x, ints({2, 0})}, {{"sizes", Ints{2, 1}}, {"steps", Ints{1, 1}}}),
+              HasSubstr("2 places at steps of 1 from 2 leave axis 0 of size 3"));
+  EXPECT_THAT(error_of("minnow.Region", {x, ints({-1, 0})}, {{"sizes", Ints{1, 1}}, {"steps", Ints{1, 1}}}),
+              HasSubstr("start -1 is out of range for axis 0"));
+  EXPECT_THAT(error_of("minnow.Region", {x, ints({0, 0})}, {{"sizes", Ints{4, 1}}, {"steps", Ints{1, 1}}}), HasSubstr("do not fit"));
+  EXPECT_THAT(error_of("minnow.Region", {x, ints({0})}, {{"sizes", Ints{1, 1}}, {"steps", Ints{1, 1}}}), HasSubstr("every axis"));
+}
+
 }  // namespace
 }  // namespace minnow::test
