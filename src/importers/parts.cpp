@@ -124,7 +124,10 @@ Expr Parts::reshape(const Expr& x, const Ints& to) {
 Expr Parts::reshape(const Expr& x, const Expr& to) {
   const Expr wide = i64(to);
   if (const auto known = ints(wide)) return reshape(x, *known);
-  return op("Reshape", {x, rank(wide) == 1 ? wide : vector(wide)});
+  const Expr y = op("Reshape", {x, rank(wide) == 1 ? wide : vector(wide)});
+  if (const int64_t count = dim(wide, 0); !y.value()->type.dims && rank(wide) == 1 && count >= 0)
+    y.value()->type.dims = std::vector<Dim>(static_cast<size_t>(count));
+  return y;
 }
 
 Expr Parts::transpose(const Expr& x, const Ints& perm) {

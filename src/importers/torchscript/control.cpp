@@ -249,6 +249,7 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
   if (test.is_known()) return run(test.truth() ? statement.body : statement.orelse, frame);
   const Expr condition_value = condition(test);
   const std::string stem = stem_;
+  const uint64_t born = Object::next();
   Inner first = follow(statement.body, frame);
   Inner second = follow(statement.orelse, frame);
   stem_ = stem;
@@ -274,11 +275,11 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
   std::unordered_map<const Object*, std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> states;
   for (Inner* inner : {&first, &second})
     for (const auto& [object, after] : inner->changes) {
+      if (object->born >= born) continue;  // made in a branch, it belongs to that alone
       auto [place, is_new] = states.emplace(object.get(), std::pair(object, object));
       if (is_new) objects.push_back(object);
       (inner == &first ? place->second.first : place->second.second) = after;
     }
-  // An object that neither branch had before belongs to one of them alone.
   Joiner joiner{*this, first, second, {}, {}, {}, true, 0, 0};
   const auto join_all = [&](bool apply) {
     for (const std::string& name : names) {

@@ -59,6 +59,7 @@ class Importer {
   Program program_;
   int64_t version_ = 3;
   int attempts_ = 0;
+  size_t steps_ = 0;
   size_t outputs_ = 0;
   struct StateSlot {
     std::string name;
@@ -260,6 +261,7 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
     if (options_.warn && warned_.insert(sentence).second) options_.warn(source_ + ": " + sentence);
   };
   Interpreter interpreter(program_, *graph, operators_, sizes, refusals, store, source_, warn, version_);
+  interpreter.count_steps_in(steps_);
   interpreter.set_constants(constants.as_tuple().items);
   interpreter.restore(model);
 

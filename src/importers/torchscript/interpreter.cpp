@@ -13,7 +13,7 @@ using Kind = Item::Kind;
 using Form = Syntax::Kind;
 
 constexpr int kMostCalls = 100;                 // in each other
-constexpr size_t kMostSteps = 4'000'000;        // of work in all
+constexpr size_t kMostSteps = 8'000'000;        // of work in all
 constexpr int64_t kMostFolded = 4096;           // elements that are computed while importing
 constexpr size_t kMostTextCharacters = 10'000;  // that a program may put together
 
@@ -56,8 +56,8 @@ void Interpreter::refuse(const Frame& frame, std::string_view what) const {
 }
 
 void Interpreter::spend(size_t steps) {
-  steps_ += steps;
-  if (steps_ > kMostSteps) throw Unsupported("{}: its program takes more than {} steps to follow", source_, kMostSteps);
+  *steps_ += steps;
+  if (*steps_ > kMostSteps) throw Unsupported("{}: its program takes more than {} steps to follow", source_, kMostSteps);
 }
 
 // What changes.
@@ -191,7 +191,7 @@ void Interpreter::expect_integers(const Expr& x) {
 }
 
 /// What is computed from constants alone is computed now, so that the program can go on with it.
-Expr Interpreter::folded(const Expr& x) {
+Expr Interpreter::folded(const Expr& x, int depth) {
   Value* value = x.value();
   Node* node = value->producer();
   if (!node || node->output_count() != 1) return x;
@@ -205,7 +205,7 @@ Expr Interpreter::folded(const Expr& x) {
       inputs.emplace_back();
       continue;
     }
-    if (!input->constant() && input->producer() && input->producer() != node) input = folded(p_->builder().wrap(input)).value();
+    if (!input->constant() && input->producer() && depth > 0) input = folded(p_->builder().wrap(input), depth - 1).value();
     if (!input->constant()) return x;
     elements += input->constant()->elements();
     if (elements > kMostFolded) return x;
@@ -744,9 +744,14 @@ Item Interpreter::call(const std::shared_ptr<Function>& function, Items argument
 
 Item Interpreter::apply(std::string op, Items positional, const std::vector<std::string>& names, Items named, Frame& frame) {
   spend(1);
+  const auto refused = [](const Item& item) { return item.is(Kind::refused); };
   for (const Items* list : {&positional, &named})
-    for (const Item& item : *list)
-      if (item.is(Kind::refused)) return item;
+    for (const Item& item : *list) {
+      if (refused(item)) return item;
+      if (item.is(Kind::list) && op != "aten::append" && op != "aten::__getitem__" &&
+          std::any_of(item.as_list().items.begin(), item.as_list().items.end(), refused))
+        return Item::of_kind(Kind::refused);
+    }
   if (op == "prim::RaiseException")
     throw Raised{!positional.empty() && positional[0].is(Kind::text) ? positional[0].text() : std::string("an error")};
   if (op == "aten::format" || op == "aten::warn" || op == "aten::str") {  // texts are for people: what stands in them does not matter
@@ -803,6 +808,7 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
 }
 
 Item Interpreter::apply_rule(const Signature& signature, Items arguments, const std::string& where, bool in_place) {
+  spend(16);  // nodes cost more than numbers
   Call call(*p_, *this, signature, std::move(arguments), where);
   // The first quantized tensor, where the rule wants numbers.
   Item quantized;

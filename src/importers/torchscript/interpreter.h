@@ -47,6 +47,8 @@ class Interpreter final : public Host {
   /// The tensor or number as a value of the graph, with its own dimensions: for outputs.
   Expr output(const Item& item);
   std::string unique(std::string name);
+  /// Where work is counted, so that several tries have one limit.
+  void count_steps_in(size_t& steps) { steps_ = &steps; }
   /// An input that the program declares as a number: its dtype is certain.
   void declare_number(const Value& input) { numbers_.insert(&input); }
 
@@ -119,7 +121,8 @@ class Interpreter final : public Host {
   void refresh(const std::shared_ptr<TensorObject>& tensor);
   Expr own(Parts& parts, const Expr& x);
   void fold(Item& item);
-  Expr folded(const Expr& x);
+  Expr folded(const Expr& x, int depth = kFoldDepth);
+  static constexpr int kFoldDepth = 10;  // of nodes in a row: as many as one rule makes
   std::string place(const Frame& frame, std::string_view op) const;
   [[noreturn]] void fail(const Frame& frame, std::string_view what) const;
   [[noreturn]] void refuse(const Frame& frame, std::string_view what) const;
@@ -144,7 +147,7 @@ class Interpreter final : public Host {
   std::unordered_set<const Value*> numbers_;
   std::string stem_;
   int depth_ = 0;
-  size_t steps_ = 0;
+  size_t own_steps_ = 0, *steps_ = &own_steps_;
   uint32_t line_ = 0;
 
   void mark();

@@ -292,19 +292,27 @@ Item import_rot90(Call& call, Parts& p) {
 }
 Item import_roll(Call& call, Parts& p) {
   Expr x = call.x("self");
-  const Ints shifts = call.ints("shifts"), dims = call.ints("dims");
-  const auto rolled = [&](const Expr& y, int64_t shift, int64_t axis) {
+  const Items shifts = call["shifts"].is_number() ? Items{call["shifts"]} : call.items("shifts");
+  const Ints dims = call.ints("dims");
+  if (shifts.size() != std::max<size_t>(dims.size(), 1)) call.fail("it has {} shifts for {} dimensions", shifts.size(), dims.size());
+  const auto rolled = [&](const Expr& y, const Item& by, int64_t axis) {
     const int64_t size = p.dim(y, axis);
+    if (!by.is_known()) {  // what lies behind the cut goes to the front; without a shift that is all of it
+      const Expr cut = p.op("Neg", {p.op("Mod", {call.one(by), p.shape_of(y, axis, axis + 1)})}), place = p.constant({axis});
+      return p.concat({p.op("Slice", {y, cut, p.constant({kEnd}), place}), p.op("Slice", {y, p.constant({0}), cut, place})}, axis);
+    }
+    int64_t shift = by.integer();
     if (size >= 0) shift = size == 0 ? 0 : ((shift % size) + size) % size;
     if (shift == 0) return y;
     return p.concat({p.slice(y, {-shift}, {kEnd}, {axis}), p.slice(y, {0}, {-shift}, {axis})}, axis);
   };
-  if (dims.empty()) {
-    const Expr flat = rolled(p.vector(x), shifts.at(0), 0);
-    return p.reshape(flat, p.shape_of(x));
+  if (dims.empty()) return p.reshape(rolled(p.vector(x), shifts[0], 0), p.shape_of(x));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t rank = call.rank(x);
+    const auto sizes = x.value()->type.dims;
+    x = rolled(x, shifts[i], call.axis_of(dims[i], rank));
+    if (!x.value()->type.dims && sizes) x.value()->type.dims = sizes;  // they stay as they are
   }
-  if (dims.size() != shifts.size()) call.fail("it has {} shifts for {} dimensions", shifts.size(), dims.size());
-  for (size_t i = 0; i < dims.size(); ++i) x = rolled(x, shifts[i], call.axis_of(dims[i], call.rank(x)));
   return x;
 }
 

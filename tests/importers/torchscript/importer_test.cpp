@@ -235,6 +235,8 @@ TEST(TorchscriptImporter, tensors_stay_in_their_storages) {
 TEST(TorchscriptImporter, programs_without_end_are_errors) {
   EXPECT_THAT(error_of_code("return (self).forward(x, )"), HasSubstr("deep"));
   EXPECT_THAT(error_of_code("n = 0\ny = x\n_0 = True\nwhile _0:\n  _0, n = True, torch.add(n, 1)\nreturn x"), HasSubstr("very often"));
+  EXPECT_THAT(error_of_code("y = x\n_0 = True\nwhile _0:\n  y0 = torch.mul(y, 0.5)\n  _0, y = True, y0\nreturn y"),
+              HasSubstr("very often"));
   EXPECT_THAT(error_of_code("a = [1, 2]\nfor i in range(60):\n  _0 = torch.extend(a, a)\nreturn x"), HasSubstr("steps"));
   EXPECT_THAT(error_of_code("return torch.arange(4000000000000)"), HasSubstr("numbers from"));
   std::string nested(5000, '(');

@@ -378,6 +378,20 @@ for i in range(n_k):
     y = y + 1
 return y
 """, {"x": floats(2, 3), "n_k": torch.tensor(9)}, {"n_k": "int"})
+program("made_in_a_branch", """
+sizes = [1, 1]
+if x.sum() > 0:
+    y = torch.zeros([3, 2])
+    y[1:] = 2.0
+    z = x + y
+    if x.size(0) > n_k:
+        sizes[0] = 2
+else:
+    z = x * 2
+if n_k > 1:
+    sizes[1] = 0
+return torch.roll(z, sizes, [0, 1])
+""", {"x": floats(3, 2), "n_k": torch.tensor(2)}, {"n_k": "int"})
 program("list_of_steps", """
 out: List[Tensor] = []
 for i in range(x.size(0)):
