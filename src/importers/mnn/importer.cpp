@@ -64,7 +64,7 @@ class Importer final : public Host {
   void import_ops(Scope& scope);
   void import_op(Scope& scope, const OpInfo& op, size_t number);
   void import_input(Scope& scope, const OpInfo& op, const std::string& where);
-  Expr as_kept(Scope& scope, int32_t tensor, Expr value);
+  Expr as_kept(Scope& scope, int32_t tensor, Expr value, bool is_input);
   void bind(Scope& scope, const OpInfo& op, size_t output, Expr value, Layout layout);
   void refuse(Scope& scope, const OpInfo& op, const std::string& name);
   std::string unique(std::string name);
@@ -148,26 +148,29 @@ void Importer::import_ops(Scope& scope) {
   --depth_;
 }
 
-/// A tensor that the engine keeps as integers of 8 bits, rounded so.
-Expr Importer::as_kept(Scope& scope, int32_t tensor, Expr value) {
+/// A tensor that the engine keeps as integers of 8 bits, rounded so; an input that comes as such integers, as the numbers they stand for.
+Expr Importer::as_kept(Scope& scope, int32_t tensor, Expr value, bool is_input) {
+  Parts& p = scope.parts;
   const auto found = scope.info.quantization.find(tensor);
-  if (found != scope.info.quantization.end() && found->second.scale > 0 && scope.parts.dtype(value) == DType::f32) {
-    const TensorQuantization& q = found->second;
-    Parts& p = scope.parts;
-    Tensor zero(DType::i8, {});
-    zero.writable().data<int8_t>()[0] = static_cast<int8_t>(std::clamp(q.zero, -128.0f, 127.0f));
-    const Expr scale = p.scalar(static_cast<double>(q.scale)), zero_point = p.builder().constant(std::move(zero));
+  if (found == scope.info.quantization.end() || !(found->second.scale > 0)) return value;
+  const TensorQuantization& q = found->second;
+  const DType dtype = p.dtype(value);
+  if (dtype != DType::f32 && !(is_input && dtype == DType::i8)) return value;
+  Tensor zero(DType::i8, {});
+  zero.writable().data<int8_t>()[0] = static_cast<int8_t>(std::clamp(q.zero, -128.0f, 127.0f));
+  const Expr scale = p.scalar(static_cast<double>(q.scale)), zero_point = p.builder().constant(std::move(zero));
+  if (dtype == DType::f32) {
     // A range that lacks -128 alone saturates one step earlier, which is within the rounding.
     if (q.low > -127 || q.high < 127)
       value = p.clip(value, static_cast<double>((q.low - q.zero) * q.scale), static_cast<double>((q.high - q.zero) * q.scale));
-    value = p.op("DequantizeLinear", {p.op("QuantizeLinear", {value, scale, zero_point}), scale, zero_point});
+    value = p.op("QuantizeLinear", {value, scale, zero_point});
   }
-  return value;
+  return p.op("DequantizeLinear", {value, scale, zero_point});
 }
 
 void Importer::bind(Scope& scope, const OpInfo& op, size_t output, Expr value, Layout layout) {
   const size_t tensor = static_cast<size_t>(op.outputs[output]);
-  if (op.type != kOpConst) value = as_kept(scope, op.outputs[output], value);
+  if (op.type != kOpConst) value = as_kept(scope, op.outputs[output], value, false);
   scope.values[tensor] = value;
   scope.layouts[tensor] = layout;
 }
@@ -209,7 +212,7 @@ void Importer::import_input(Scope& scope, const OpInfo& op, const std::string& w
     }
   }
   scope.values[tensor] =
-      as_kept(scope, op.outputs[0], scope.parts.builder().wrap(&graph_->add_input(unique(std::move(name)), std::move(type))));
+      as_kept(scope, op.outputs[0], scope.parts.builder().wrap(&graph_->add_input(unique(std::move(name)), std::move(type))), true);
   scope.layouts[tensor] = layout;
 }
 

@@ -135,6 +135,7 @@ Expr back(MnnNode& node, Parts& p, const Image& image, const Expr& y, int64_t ra
 Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common) {
   const Window window(common);
   const Expr x = node.image();
+  if (is_integer(p.dtype(x))) node.refuse("a convolution of {} whose scale the file does not tell is not supported", p.dtype(x));
   if (p.rank(weights) == 2) {  // of one place: a product
     const int64_t rank = p.rank(x);
     const Expr rows = rank == 2 ? x : p.reshape(x, Ints{-1, p.dim(weights, 1)});
