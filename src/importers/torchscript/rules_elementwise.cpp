@@ -447,8 +447,22 @@ Item import_outer(Call& call, Parts& p) {
 Item import_einsum(Call& call, Parts& p) {
   std::string equation = call.text("equation");
   std::erase(equation, ' ');
-  Exprs inputs = call.tensors("tensors");
-  return p.op("Einsum", inputs, {{"equation", equation}});
+  const Exprs inputs = call.tensors("tensors");
+  const Expr y = p.op("Einsum", inputs, {{"equation", equation}});
+  // How many dimensions the result has, and their sizes, stand in the equation.
+  const size_t arrow = equation.find("->");
+  if (!y.value()->type.dims && arrow != equation.npos && equation.find('.') == equation.npos) {
+    const std::string out = equation.substr(arrow + 2);
+    std::vector<Dim> dims(out.size());
+    size_t place = 0;
+    for (const Expr& x : inputs) {
+      for (int64_t axis = 0; place < arrow && equation[place] != ','; ++axis, ++place)
+        if (const size_t at = out.find(equation[place]); at != out.npos && p.dim(x, axis) > 1) dims[at].size = p.dim(x, axis);
+      ++place;
+    }
+    y.value()->type.dims = std::move(dims);
+  }
+  return y;
 }
 Item import_tensordot(Call& call, Parts& p) {
   const Expr a = call.x("self"), b = call.x("other");
