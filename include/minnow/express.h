@@ -241,6 +241,7 @@ struct CacheCounts {
   size_t forms = 0;               // kept now
 };
 MINNOW_API CacheCounts cache_counts();
+/// Forgets all forms, and gives back the memory that is kept for the next values.
 MINNOW_API void clear_cache();
 
 // Whole expressions.

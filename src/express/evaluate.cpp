@@ -9,6 +9,7 @@
 
 #include "base/os.h"
 #include "express/lower.h"
+#include "express/memory.h"
 #include "graph/rewriter.h"
 #include "ops/infer.h"
 #include "runtime/backends.h"
@@ -395,8 +396,7 @@ class Expression {
     {
       const ChargeTo session(form.account);
       executor.run(my_live_ins, [&](size_t k, DType dtype, const Shape& shape) -> void* {
-        const ChargeTo nobody;
-        std::shared_ptr<void> memory = allocate_shared(static_cast<size_t>(shape.elements()) * size_of(dtype));
+        std::shared_ptr<void> memory = allocate_value(static_cast<size_t>(shape.elements()) * size_of(dtype));
         void* place = memory.get();
         tensors[k] = Tensor(dtype, shape, place, std::move(memory));
         return place;
@@ -493,6 +493,7 @@ void clear_cache() {
   const std::lock_guard lock(cache.mutex);
   cache.forms.clear();
   cache.hits = cache.misses = 0;
+  express::release_kept_memory();
 }
 
 }  // namespace minnow::expr

@@ -323,6 +323,20 @@ TEST(Express, chains_that_are_fused_give_what_they_gave) {
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain[i], fused[i], 1e-5);
 }
 
+TEST(Express, memory_of_large_values_is_used_again_and_never_while_somebody_reads_it) {
+  const Var x = arange(1 << 17, {1 << 17});
+  const Var first = x + 1;
+  const float* kept = first.data<float>();
+  const void* freed = (x + 2).data<float>();
+  const Var third = x + 3;
+  EXPECT_EQ(third.data<float>(), freed);
+  for (int i = 0; i < 20; ++i) EXPECT_NE((x + i).data<float>(), kept);
+  EXPECT_EQ(kept[7], 8);
+  EXPECT_EQ(third.data<float>()[7], 10);
+  expr::clear_cache();
+  EXPECT_EQ(kept[7], 8);
+}
+
 TEST(Express, threads_compute_expressions_of_their_own_on_shared_plans) {
   expr::clear_cache();
   std::vector<std::thread> threads;
