@@ -110,11 +110,13 @@ Expr Parts::reshape(const Expr& x, const Ints& to) {
   if (const Tensor* tensor = x.value()->constant()) {
     Ints sizes = to;
     int64_t others = 1;
-    for (int64_t size : to) others *= size == -1 ? 1 : size;
+    bool fits = true;
+    for (int64_t size : to) fits = fits && !__builtin_mul_overflow(others, size == -1 ? 1 : size, &others);
     const auto open = std::find(sizes.begin(), sizes.end(), -1);
-    if (open != sizes.end() && others > 0) *open = tensor->elements() / others;
+    if (open != sizes.end() && fits && others > 0) *open = tensor->elements() / others;
     if (sizes == Ints(tensor->shape().begin(), tensor->shape().end())) return x;
-    if (std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size >= 0; }) && Shape(sizes).elements() == tensor->elements())
+    if (fits && std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size >= 0; }) &&
+        Shape(sizes).elements() == tensor->elements())
       return g_->constant(tensor->reshaped(Shape(sizes)));
   }
   Attributes attributes;

@@ -39,6 +39,12 @@ Ints MnnNode::ints(size_t i) const {
   return *values;
 }
 
+int64_t MnnNode::single(size_t i) const {
+  const Ints values = ints(i);
+  if (values.size() != 1) fail("input {} should hold one element, it holds {}", i, values.size());
+  return values[0];
+}
+
 int64_t MnnNode::rank(size_t i) const {
   const int64_t rank = p.rank(any(i));
   if (rank < 0) refuse("a tensor of unknown rank is not supported");

@@ -77,7 +77,8 @@ class MnnNode {
   /// Elements of an integer input that must be a constant, and the same where it is one.
   Ints ints(size_t i) const;
   std::optional<Ints> known_ints(size_t i) const;
-  int64_t rank(size_t i) const;  // refuses unknown ranks
+  int64_t single(size_t i) const;  // the one element of such an input
+  int64_t rank(size_t i) const;    // refuses unknown ranks
   /// An axis counted from the front, checked against a rank.
   int64_t axis(int64_t axis, int64_t rank) const;
 

@@ -315,7 +315,7 @@ Exprs import_convolution_3d(MnnNode& node, Parts& p) {
   } else {
     at_least(node, "outputCount", outputs, 1);
     weights = own_weights(node, p, node.parameter(), 1, kNo, 3, [&](int64_t elements) {
-      const int64_t area = outputs * window.kernel[0] * window.kernel[1] * window.kernel[2];
+      const int64_t area = Shape{outputs, window.kernel[0], window.kernel[1], window.kernel[2]}.elements();
       if (elements % area != 0) node.fail("{} weights do not fit {} outputs", elements, outputs);
       return Shape{outputs, elements / area, window.kernel[0], window.kernel[1], window.kernel[2]};
     });
@@ -341,7 +341,7 @@ Exprs import_deconvolution_3d(MnnNode& node, Parts& p) {
   } else {
     at_least(node, "outputCount", outputs, 1);
     weights = own_weights(node, p, node.parameter(), 1, kNo, 3, [&](int64_t elements) {
-      const int64_t area = outputs / groups * window.kernel[0] * window.kernel[1] * window.kernel[2];
+      const int64_t area = Shape{outputs / groups, window.kernel[0], window.kernel[1], window.kernel[2]}.elements();
       if (area < 1 || elements % area != 0) node.fail("{} weights do not fit {} outputs", elements, outputs);
       return Shape{elements / area, outputs / groups, window.kernel[0], window.kernel[1], window.kernel[2]};
     });

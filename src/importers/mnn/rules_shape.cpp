@@ -137,7 +137,7 @@ Exprs import_unsqueeze(MnnNode& node, Parts& p) {
 }
 
 Exprs import_expand_dims(MnnNode& node, Parts& p) {
-  const int64_t axis = node.input_count() > 1 ? node.ints(1).at(0) : node.integer(2);
+  const int64_t axis = node.input_count() > 1 ? node.single(1) : node.integer(2);
   return {p.unsqueeze(node.any(0), {axis})};
 }
 
@@ -339,7 +339,7 @@ Exprs import_gather(MnnNode& node, Parts& p) {
 }
 
 Exprs import_gather_elements(MnnNode& node, Parts& p) {
-  const int64_t axis = node.input_count() > 2 ? node.ints(2).at(0) : 0;
+  const int64_t axis = node.input_count() > 2 ? node.single(2) : 0;
   return {p.op("GatherElements", {node.any(0), p.i64(node.input(1))}, {{"axis", axis}})};
 }
 
@@ -354,6 +354,7 @@ Exprs import_gather_nd(MnnNode& node, Parts& p) {
   const int64_t chosen = batch + depth;
   if (batch < 0 || chosen > static_cast<int64_t>(shape->size()))
     node.fail("{} leading dimensions and indices of {} do not fit {}", batch, depth, *shape);
+  Shape(*shape).elements();  // throws where products of its sizes are too large
   Ints steps(static_cast<size_t>(depth), 1), rows = {-1};
   for (int64_t i = depth - 1; i-- > 0;)
     steps[static_cast<size_t>(i)] = steps[static_cast<size_t>(i) + 1] * (*shape)[static_cast<size_t>(batch + i) + 1];
@@ -380,7 +381,7 @@ Exprs import_scatter_nd(MnnNode& node, Parts& p) {
 }
 
 Exprs import_scatter_elements(MnnNode& node, Parts& p) {
-  Attributes attributes{{"axis", node.input_count() > 3 ? node.ints(3).at(0) : 0}};
+  Attributes attributes{{"axis", node.input_count() > 3 ? node.single(3) : 0}};
   static constexpr std::pair<int64_t, std::string_view> kJoins[] = {{0, "add"}, {2, "mul"}, {8, "min"}, {9, "max"}};
   if (node.info.kind == kBinaryOp)
     for (const auto& [number, name] : kJoins)
@@ -486,7 +487,7 @@ Exprs import_arg_extreme(MnnNode& node, Parts& p) {
 }
 
 Exprs import_top_k(MnnNode& node, Parts& p) {
-  const int64_t axis = node.input_count() > 2 ? node.ints(2).at(0) : -1;
+  const int64_t axis = node.input_count() > 2 ? node.single(2) : -1;
   Exprs y = p.ops("TopK", {node.input(0), vector_of(node, p, 1)}, 2, {{"axis", axis}, {"largest", int64_t{node.flag(2, true)}}});
   y[1] = p.cast(y[1], DType::i32);
   return y;
@@ -573,7 +574,7 @@ Exprs import_cumulative(MnnNode& node, Parts& p) {
     const Expr axis = node.has(1) ? scalar_of(node, p, 1) : p.scalar(0, DType::i64);
     return {p.op("CumSum", {x, axis}, {{"exclusive", int64_t{exclusive}}, {"reverse", int64_t{reverse}}})};
   }
-  const int64_t axis = node.axis(node.info.kind == kAxis ? node.integer(0) : node.ints(1).at(0), node.rank(0));
+  const int64_t axis = node.axis(node.info.kind == kAxis ? node.integer(0) : node.single(1), node.rank(0));
   const int64_t size = p.dim(x, axis);
   if (size < 0 || size > 4096) node.refuse("a product along a dimension of {} is not supported", size);
   Exprs parts;
@@ -587,7 +588,7 @@ Exprs import_cumulative(MnnNode& node, Parts& p) {
 }
 
 Exprs import_eye_like(MnnNode& node, Parts& p) {
-  const int64_t shift = node.has(1) ? node.ints(1).at(0) : 0;
+  const int64_t shift = node.has(1) ? node.single(1) : 0;
   return {p.op("EyeLike", {node.input(0)}, {{"k", shift}, {"dtype", static_cast<int64_t>(p.dtype(node.input(0)))}})};
 }
 
