@@ -60,7 +60,8 @@ struct SaveOptions {
 };
 
 /// Writes an ONNX file where the path ends in ".onnx", else a .minnow file, beside its destination, and renames it. In an ONNX file fused
-/// operators are taken apart, and states are inputs and, as NAME_next, outputs. Throws IoError, Unsupported for what ONNX cannot say.
+/// operators are taken apart, and states are inputs (where they do not
+/// begin as zero, with an initializer that says how) and, as NAME_next, outputs. Throws IoError, Unsupported for what ONNX cannot say.
 MINNOW_API void save(const Model& model, const std::string& path, const SaveOptions& options = {});
 
 /// Names of the formats that convert() reads: "onnx", "minnow", ...

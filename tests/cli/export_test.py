@@ -143,12 +143,13 @@ class Corpus(CommandTest):
         reference = np.load(CORPUS / row["format"] / row["name"] / "ref.npz")
         spread = row.get("engine_spread") or 0  # as tests/conformance judges
         tolerance = (1e-3 if "com.microsoft.DynamicQuantizeLSTM" in row["ops"] else 1e-4) * (1 if row.get("engine_spread") is not None else 2)
+        initial = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
         kept = {}
         for feeds, outputs, states in steps(model, row, reference):
             for value in model.graph.input:
                 if value.name in states and value.name not in kept:
-                    kept[value.name] = np.zeros([dim.dim_value for dim in value.type.tensor_type.shape.dim],
-                                                helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+                    kept[value.name] = initial.get(value.name, np.zeros([dim.dim_value for dim in value.type.tensor_type.shape.dim],
+                                                                        helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)))
             actual = session.run(None, {**feeds, **kept})
             kept = {value.name[:-5]: array for value, array in zip(model.graph.output, actual) if value.name[:-5] in states}
             for value, a, b in zip(model.graph.output, actual, outputs):

@@ -88,6 +88,11 @@ class Writer {
   }
 
  private:
+  static bool is_zero(const Tensor& tensor) {
+    const std::byte* bytes = static_cast<const std::byte*>(tensor.data());
+    return !tensor || std::all_of(bytes, bytes + tensor.bytes(), [](std::byte b) { return b == std::byte{0}; });
+  }
+
   // What is not the original's own property has a key that the importer knows again.
   static std::map<std::string, std::string> properties_of(const Metadata& metadata) {
     std::map<std::string, std::string> properties = metadata.properties;
@@ -114,6 +119,8 @@ class Writer {
     message.text(field::kGraphName, name);
     for (const auto& constant : graph.constants())
       message.message(field::kGraphInitializer, tensor_message(*constant->constant(), names_.of(*constant)));
+    for (const State& state : graph.states())  // an input's initializer is what it holds where nothing is fed
+      if (!is_zero(state.initial)) message.message(field::kGraphInitializer, tensor_message(state.initial, names_.of(*state.current)));
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const Value& input = *graph.inputs()[i];
       ValueType type = input.type;
