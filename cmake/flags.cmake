@@ -29,6 +29,7 @@ if(MINNOW_SANITIZE)
 endif()
 if(MINNOW_FUZZ)
   target_compile_options(minnow_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_definitions(minnow_flags INTERFACE HWY_IS_DEBUG_BUILD=0) # its assertions need Highway's library
 endif()
 
 # Kernels are worth more optimization than the code around them, in the builds that optimize at all.

@@ -89,9 +89,10 @@ class Importer {
   bool resolve(std::string_view name, std::string_view reference, BoundAttribute& attribute, const std::string& where) const;
   Value* lookup(std::string_view name, const Scope& scope, const std::string& where) const;
   void bind(std::string_view name, Value& value, Scope& scope, const std::string& where);
-  /// True for an initializer that is an input of the model, and stays one.
+  /// True for an initializer that is an input of the model, and stays one: it was asked for, or is what the exporter made of a state.
   bool stays_input(std::string_view name, const Scope& scope) const {
-    return !kept_inputs_.empty() && !scope.outer && !scope.frame.function && kept_inputs_.contains(name);
+    if (scope.outer || scope.frame.function) return false;
+    return kept_inputs_.contains(name) || state_inputs_.contains(name);
   }
   int64_t opset_of(const NodeMessage& message, const Frame& frame, const std::string& where) const;
   const FunctionMessage* find_function(const NodeMessage& message) const;
@@ -105,7 +106,8 @@ class Importer {
   const OperatorSet& operators_;
   std::function<void(std::string_view)> warn_;
   std::string source_;
-  std::unordered_set<std::string_view> kept_inputs_;  // names of initializers that stay inputs
+  std::unordered_set<std::string_view> kept_inputs_;   // names of initializers that stay inputs
+  std::unordered_set<std::string_view> state_inputs_;  // names of inputs whose next value is an output
   size_t expansion_left_;
   int depth_ = 0;
   Refusals refusals_{"operator", "node", 5};
@@ -290,6 +292,8 @@ void Importer::import_graph(std::string_view text, Scope& scope) {
   std::vector<ValueMessage> outputs;
   for (std::string_view output_text : message.outputs) {
     const ValueMessage& output = outputs.emplace_back(output_text);
+    constexpr std::string_view kNext = "_next";
+    if (!scope.outer && output.name.ends_with(kNext)) state_inputs_.insert(output.name.substr(0, output.name.size() - kNext.size()));
     if (!output.type.empty()) scope.types[output.name] = output.type;
   }
   add_inputs(message, scope);
