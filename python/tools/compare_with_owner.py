@@ -4,10 +4,10 @@
 
     compare_with_owner.py MODEL [MODEL2] [--input name=x.npy]... [--shape name=1x3x224x224]... [-- OPTION OF minnow compare ...]
 
-ONNX goes through onnxruntime, a frozen TensorFlow graph through tensorflow, TFLite through ai_edge_litert (or tensorflow), Caffe through
+ONNX goes through onnxruntime, a frozen TensorFlow graph or a SavedModel's folder through tensorflow, TFLite through ai_edge_litert (or tensorflow), Caffe through
 OpenCV's dnn, TorchScript through torch, .mnn through the MNN wheel; each only if it is installed. The owner's tensors are written as .npy files,
 and `minnow compare MODEL FOLDER` judges. What of the owner's tensors can be had: all of ONNX Runtime's, TensorFlow's and LiteRT's (named as in the
-file), a layer's output of OpenCV's and an operator's of MNN's, and of torch the outputs.
+file), a layer's output of OpenCV's and an operator's of MNN's, and of torch and of a SavedModel the outputs.
 
 Exit status: that of `minnow compare`; 77 where the owner is not installed. MINNOW names the command (default: build/release/bin/minnow, then the PATH).
 """
@@ -140,6 +140,17 @@ def tensorflow_tensors(paths, inputs):
             return {name: array for name, array in made.items() if isinstance(array, (np.ndarray, np.generic))}
 
 
+def saved_model_tensors(paths, inputs):
+    tensorflow = needed("tensorflow")
+    loaded = tensorflow.saved_model.load(paths[0])
+    names = list(loaded.signatures)
+    signature = loaded.signatures["serving_default" if "serving_default" in names else names[0]]
+    feeds = {}
+    for name, spec in signature.structured_input_signature[1].items():
+        feeds[name] = tensorflow.constant(inputs.array(name, spec.shape.as_list(), spec.dtype.as_numpy_dtype))
+    return {name: value.numpy() for name, value in signature(**feeds).items()}
+
+
 def caffe_tensors(paths, inputs):
     cv2 = needed("cv2")
     text = next(path for path in paths if path.endswith("prototxt"))
@@ -189,8 +200,8 @@ def mnn_tensors(paths, inputs):
     return made
 
 
-# How a file is told: by the end of its name.
-OWNERS = {".onnx": onnx_tensors, ".tflite": tflite_tensors, ".pb": tensorflow_tensors, ".prototxt": caffe_tensors, ".caffemodel": caffe_tensors,
+# How a file is told: by the end of its name, which a folder has none of.
+OWNERS = {"": saved_model_tensors, ".onnx": onnx_tensors, ".tflite": tflite_tensors, ".pb": tensorflow_tensors, ".prototxt": caffe_tensors, ".caffemodel": caffe_tensors,
           ".pt": torchscript_tensors, ".torchscript": torchscript_tensors, ".mnn": mnn_tensors}
 
 
@@ -222,7 +233,8 @@ def main():
         folder = Path(arguments.keep or temporary)
         folder.mkdir(parents=True, exist_ok=True)
         for name, array in {**tensors, **inputs.made}.items():
-            np.save(folder / file_name(name), array)
+            if len(file := file_name(name)) < 250:  # LiteRT's converter joins names beyond what a file's name may have
+                np.save(folder / file, array)
         print(f"{len(tensors)} tensors of {owner.__name__.removesuffix('_tensors')}'s owner", flush=True)
         return subprocess.run([command(), "compare", ",".join(arguments.model), str(folder), *rest]).returncode
 
