@@ -65,14 +65,21 @@ class LoadedModule final : public Module {
                             inputs.size());
     std::vector<LazyValue> values;
     bool symbolic = false;
+    std::vector<LazyValue> pending;
     for (const Var& input : inputs) {
-      values.push_back(required_value(input));
+      values.push_back(value_of(input));
+      if (!values.back()) continue;  // left out
       symbolic |= values.back().node->fed_by_others || values.back().node->keeps_inputs;
+      if (!values.back().node->is_computed()) pending.push_back(values.back());
     }
     if (symbolic) return expr::apply(model_, inputs);
-    evaluate(values);
+    if (!pending.empty()) evaluate(pending);
     std::vector<Datum> data;
     for (const LazyValue& value : values) {
+      if (!value) {
+        data.emplace_back();
+        continue;
+      }
       const Output& output = output_of(value);
       data.push_back(output.tensor ? Datum(output.tensor) : *output.datum);
     }

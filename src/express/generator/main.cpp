@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the operator functions of <minnow/operators.h> and their definitions from the operators' own definitions:
-//   generate_operators HEADER SOURCE
+//   generate_operators HEADER SOURCE PYTHON
+// and the same functions for Python, in the module minnow.expr.
 // It is built and run while Minnow is built; see src/CMakeLists.txt.
 #include <cctype>
 #include <cstdio>
@@ -134,6 +135,117 @@ std::string as_attribute(const Form& form, const std::string& value) {
   return form.type.starts_with("std::optional") ? "*" + value : value;
 }
 
+// Python.
+
+const std::set<std::string> kPythonKeywords = {"and",   "or",   "not",  "if",    "else",   "for",   "while",  "in",     "is",     "from",
+                                               "def",   "as",   "pass", "with",  "global", "del",   "raise",  "return", "lambda", "try",
+                                               "yield", "None", "True", "False", "class",  "break", "import", "except", "assert"};
+
+std::string python_identifier(std::string_view name) {
+  std::string result;
+  for (const char c : name)
+    result += std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '_';
+  return kPythonKeywords.contains(result) ? result + "_" : result;
+}
+
+/// The type of an attribute and its default, as Python writes them.
+std::pair<std::string, std::string> python_form(const Operator& op, const AttributeSpec& attribute) {
+  const bool has = attribute.has_default;
+  if (is_dtype(op, attribute)) return {"DTypeLike | None", "None"};
+  switch (attribute.kind) {
+    case AttributeKind::integer:
+      if (has) return {"int", number(attribute.default_number, false)};
+      return {"int | None", "None"};
+    case AttributeKind::real: {
+      if (!has) return {"float | None", "None"};
+      std::string text = number(attribute.default_number, true);
+      return {"float", text.substr(0, text.size() - 1)};
+    }
+    case AttributeKind::text:
+      if (has) return {"str", quoted(attribute.default_text)};
+      return {"str | None", "None"};
+    case AttributeKind::tensor:
+      return {"VarLike | None", "None"};
+    case AttributeKind::integers:
+      return {"Sequence[int] | None", "None"};
+    case AttributeKind::reals:
+      return {"Sequence[float] | None", "None"};
+    default:
+      return {"Sequence[str] | None", "None"};
+  }
+}
+
+/// A text for a docstring, in lines of at most `width` characters.
+std::string python_text(std::string_view text, const std::string& indent, size_t width = 120) {
+  std::istringstream words{std::string(text)};
+  std::string line = indent, result, word;
+  while (words >> word) {
+    for (size_t at = 0; (at = word.find('\\', at)) != std::string::npos; at += 2) word.insert(at, 1, '\\');
+    if (line.size() + word.size() > width && line != indent) {
+      line.pop_back();
+      result += line + "\n";
+      line = indent;
+    }
+    line += word + " ";
+  }
+  if (line == indent) return result;
+  line.pop_back();
+  return result + line + "\n";
+}
+
+/// The function of an operator for Python: as in C++, with the options as keywords.
+std::string python_function(const Operator& op, const std::string& name, bool many, bool counted, size_t outputs) {
+  std::set<std::string> taken{"outputs"};
+  const auto fresh = [&](std::string id) {
+    while (!taken.insert(id).second) id += "_";
+    return id;
+  };
+  size_t needed = 0;
+  for (size_t i = 0; i < op.inputs.size(); ++i)
+    if (op.inputs[i].arity != Arity::optional) needed = i + 1;
+  std::vector<std::string> parameters;
+  std::string inputs, described;
+  std::vector<std::string> names;
+  for (const InputSpec& input : op.inputs) names.push_back(fresh(python_identifier(input.name)));
+  const auto add_input = [&](size_t i) {
+    const bool list = op.inputs[i].arity == Arity::variadic;
+    parameters.push_back(names[i] +
+                         (list                                                   ? ": Sequence[VarLike]"
+                          : i >= needed || op.inputs[i].arity == Arity::optional ? ": VarLike | None"
+                                                                                 : ": VarLike") +
+                         (i >= needed ? " = None" : ""));
+  };
+  if (counted) parameters.push_back("outputs: int");
+  for (size_t i = 0; i < needed; ++i) add_input(i);
+  std::string attributes;
+  std::vector<std::string> options;
+  for (const AttributeSpec& attribute : op.attributes) {
+    const std::string id = fresh(python_identifier(attribute.name));
+    auto [type, fallback] = python_form(op, attribute);
+    if (attribute.required && type.ends_with(" | None")) type.resize(type.size() - 7);
+    (attribute.required ? parameters : options).push_back(id + ": " + type + (attribute.required ? "" : " = " + fallback));
+    attributes += (attributes.empty() ? "" : ", ") + quoted(attribute.name) + ": " + id;
+    if (!attribute.doc.empty()) described += python_text(id + ": " + std::string(attribute.doc), "    ");
+  }
+  for (size_t i = needed; i < op.inputs.size(); ++i) add_input(i);
+  for (size_t i = 0; i < op.inputs.size(); ++i) inputs += (op.inputs[i].arity == Arity::variadic ? "*" : "") + names[i] + ", ";
+  std::string text = "\n\ndef " + name + "(";
+  bool first = true;
+  for (const std::string& parameter : parameters) text += (first ? "" : ", ") + parameter, first = false;
+  if (!options.empty()) {
+    text += first ? "*" : ", *";
+    for (const std::string& option : options) text += ", " + option;
+  }
+  text += many ? ") -> list[Var]:\n" : ") -> Var:\n";
+  std::string doc = python_text(std::string(op.doc) + " (" + std::string(op.name) + ")", "    ");
+  if (!described.empty()) doc += "\n" + described;
+  text += "    r\"\"\"" + doc.substr(4) + "    \"\"\"\n";
+  text += std::string("    return ") + (many ? "_ops(" : "_op(") + quoted(op.name) + ", (" + inputs + ")" +
+          (many ? ", " + (counted ? std::string("outputs") : std::to_string(outputs)) : "") +
+          (attributes.empty() ? "" : ", {" + attributes + "}") + ")\n";
+  return text;
+}
+
 class Writer {
  public:
   void add(const Operator& op) {
@@ -218,6 +330,8 @@ class Writer {
     for (const std::string& input : inputs) body += "  call.add(std::move(" + input + "));\n";
     const std::string doc = comment(std::string(op.doc) + " (" + std::string(op.name) + ")");
     const auto write = [&](const std::string& result, const std::string& function, bool count, const std::string& end) {
+      python_ << python_function(op, function, result == "Vars", count, all);
+      python_names_ += "    \"" + function + "\",\n";
       header_ << doc << "MINNOW_API " << signature(true, result, function, count) << ";\n";
       source_ << signature(false, result, function, count) << " {\n" << body << "  " << end << "\n}\n";
     };
@@ -235,8 +349,8 @@ class Writer {
     ++count_;
   }
 
-  void save(const char* header, const char* source) const {
-    std::ofstream h(header), s(source);
+  void save(const char* header, const char* source, const char* python) const {
+    std::ofstream h(header), s(source), p(python);
     h << "// SPDX-License-Identifier: Apache-2.0\n// A function for each operator, made from the operators' definitions while Minnow was "
          "built.\n"
          "// Inputs come first, then what must be said; `Var()` leaves an optional input out.\n"
@@ -245,11 +359,18 @@ class Writer {
     s << "// SPDX-License-Identifier: Apache-2.0\n#include <minnow/express.h>\n\n#include \"express/call.h\"\n\nnamespace minnow::expr "
          "{\n\n"
       << source_.str() << "}  // namespace minnow::expr\n";
-    if (!h.flush() || !s.flush()) throw InvalidArgument("{} or {} cannot be written", header, source);
+    p << "# SPDX-License-Identifier: Apache-2.0\n\"\"\"A function for each operator, made from the operators' definitions while Minnow was "
+         "built.\n\nInputs come first, then what must be said, then optional inputs; options are keywords.\n\"\"\"\n"
+         "from __future__ import annotations\n\nfrom typing import Sequence\n\nfrom minnow._minnow import Var, op as _op, ops as _ops\n"
+         "from minnow._typing import DTypeLike, VarLike\n\n__all__ = [\n"
+      << python_names_ << "]\n"
+      << python_.str();
+    if (!h.flush() || !s.flush() || !p.flush()) throw InvalidArgument("{}, {} or {} cannot be written", header, source, python);
   }
 
  private:
-  std::ostringstream header_, source_;
+  std::ostringstream header_, source_, python_;
+  std::string python_names_;
   std::set<std::string> names_{"op",      "ops",  "constant", "placeholder", "trainable", "evaluate",   "clone",
                                "replace", "load", "save",     "apply",       "cond",      "while_loop", "scan"};
   size_t count_ = 0;
@@ -259,10 +380,10 @@ class Writer {
 }  // namespace minnow
 
 int main(int argc, char** argv) try {
-  if (argc != 3) return std::fputs("usage: generate_operators HEADER SOURCE\n", stderr), 2;
+  if (argc != 4) return std::fputs("usage: generate_operators HEADER SOURCE PYTHON\n", stderr), 2;
   minnow::Writer writer;
   for (const minnow::Operator* op : minnow::OperatorSet::builtin().list()) writer.add(*op);
-  writer.save(argv[1], argv[2]);
+  writer.save(argv[1], argv[2], argv[3]);
 } catch (const std::exception& error) {
   return std::fprintf(stderr, "%s\n", error.what()), 1;
 }

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors from Python's numbers, lists, buffers and DLPack, and back.
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/numeric.h"
+#include "binding.h"
+
+namespace minnow::python {
+namespace {
+
+using Array = nb::ndarray<nb::ro, nb::device::cpu>;
+using Code = nb::dlpack::dtype_code;
+
+DType dtype_of(const nb::dlpack::dtype& type) {
+  const auto code = static_cast<Code>(type.code);
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::f16, DType::i64, DType::i32, DType::i16, DType::i8, DType::u64, DType::u32, DType::u16, DType::u8})
+    if (size_of(dtype) * 8 == type.bits && (is_float(dtype)    ? code == Code::Float
+                                            : is_signed(dtype) ? code == Code::Int
+                                                               : code == Code::UInt))
+      return dtype;
+  if (code == Code::Bool && type.bits == 8) return DType::boolean;
+  if (code == Code::Bfloat && type.bits == 16) return DType::bf16;
+  if (code == Code::Complex) return type.bits == 64 ? DType::complex64 : type.bits == 128 ? DType::complex128 : DType::undefined;
+  return DType::undefined;
+}
+
+nb::dlpack::dtype dlpack_dtype(DType dtype) {
+  const bool complex = dtype == DType::complex64 || dtype == DType::complex128;
+  const Code code = dtype == DType::boolean ? Code::Bool
+                    : dtype == DType::bf16  ? Code::Bfloat
+                    : complex               ? Code::Complex
+                    : is_float(dtype)       ? Code::Float
+                    : is_signed(dtype)      ? Code::Int
+                                            : Code::UInt;
+  return {static_cast<uint8_t>(code), static_cast<uint8_t>(size_of(dtype) * 8), 1};
+}
+
+/// Keeps a Python object as long as a tensor lives. The last tensor may go on any thread, and after the interpreter.
+template <class T>
+std::shared_ptr<const void> keep(T kept) {
+  return std::shared_ptr<const void>(new T(std::move(kept)), [](const T* held) {
+    if (!Py_IsInitialized()) return;
+    const nb::gil_scoped_acquire acquire;
+    delete held;
+  });
+}
+
+void copy_strided(char* to, const char* from, size_t size, std::span<const int64_t> dims, std::span<const int64_t> strides) {
+  if (dims.empty()) {
+    std::memcpy(to, from, size);
+    return;
+  }
+  int64_t inner = static_cast<int64_t>(size);
+  for (const int64_t dim : dims.subspan(1)) inner *= dim;
+  const int64_t step = strides[0] * static_cast<int64_t>(size);
+  for (int64_t i = 0; i < dims[0]; ++i) copy_strided(to + i * inner, from + i * step, size, dims.subspan(1), strides.subspan(1));
+}
+
+Tensor tensor_of_array(const Array& array, DType dtype, Sharing sharing) {
+  if (array.ndim() > kMaxRank) throw InvalidArgument("an array has {} dimensions, at most {} are possible", array.ndim(), kMaxRank);
+  Shape shape;
+  std::vector<int64_t> strides;
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    shape.push_back(static_cast<int64_t>(array.shape(i)));
+    strides.push_back(array.stride(i));
+  }
+  bool dense = true;
+  int64_t expected = 1;
+  for (size_t i = shape.rank(); i-- > 0;) {
+    dense &= shape[i] == 1 || strides[i] == expected;
+    expected *= shape[i];
+  }
+  dense |= expected == 0;
+  if (dense && sharing != Sharing::copy) return Tensor(dtype, shape, array.data(), keep(array));
+  if (sharing == Sharing::must) throw InvalidArgument("the memory of an array cannot be shared: it is not in row-major order");
+  Tensor tensor(dtype, shape);
+  char* to = static_cast<char*>(tensor.writable().data());
+  const char* from = static_cast<const char*>(array.data());
+  const size_t bytes = tensor.bytes();
+  if (dense) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  } else {
+    copy_strided(to, from, size_of(dtype), shape.dims(), strides);
+  }
+  return tensor;
+}
+
+bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
+bool is_number(nb::handle object) { return PyBool_Check(object.ptr()) || PyLong_Check(object.ptr()) || PyFloat_CheckExact(object.ptr()); }
+
+/// What nested lists hold.
+struct Found {
+  Shape shape;
+  DType dtype = DType::undefined;
+  std::vector<Tensor> arrays;  // those in the lists, in their order
+
+  void see(DType other) { dtype = dtype == DType::undefined ? other : promote(dtype, other); }
+};
+
+bool beyond_i64(nb::handle integer) {
+  int overflow = 0;
+  if (PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow) == -1 && PyErr_Occurred()) nb::raise_python_error();
+  return overflow != 0;
+}
+
+DType dtype_of_number(nb::handle number) {
+  if (PyBool_Check(number.ptr())) return DType::boolean;
+  if (PyFloat_Check(number.ptr())) return DType::f64;
+  return beyond_i64(number) ? DType::u64 : DType::i64;
+}
+
+void look(nb::handle object, size_t depth, Found& found, bool first) {
+  const auto fits = [&](size_t at, int64_t dim) {
+    if (first && found.shape.rank() == at) {
+      if (at == kMaxRank) throw InvalidArgument("lists are nested deeper than {}, the most dimensions that are possible", kMaxRank);
+      found.shape.push_back(dim);
+    } else if (at >= found.shape.rank() || found.shape[at] != dim) {
+      throw InvalidArgument("the lists of an array differ in length at depth {}: {} were expected, {} came", at,
+                            at < found.shape.rank() ? format("{} elements", found.shape[at]) : std::string("single numbers"), dim);
+    }
+  };
+  if (is_list(object)) {
+    const bool list = PyList_Check(object.ptr());
+    const Py_ssize_t size = PySequence_Size(object.ptr());
+    fits(depth, size);
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      // Borrowed, and looked up each time: what is called on the way might change the list.
+      const nb::handle item = list ? PyList_GetItem(object.ptr(), i) : PyTuple_GetItem(object.ptr(), i);
+      if (!item.is_valid()) nb::raise_python_error();
+      look(nb::borrow(item), depth + 1, found, first && i == 0);
+    }
+    return;
+  }
+  if (is_number(object)) {
+    if (depth != found.shape.rank()) fits(depth, 1);
+    found.see(dtype_of_number(object));
+    return;
+  }
+  Tensor array = tensor_from(object, DType::undefined, Sharing::where_possible);
+  for (size_t i = 0; i < array.shape().rank(); ++i) fits(depth + i, array.shape()[i]);
+  if (depth + array.shape().rank() != found.shape.rank()) fits(found.shape.rank(), 0);
+  found.see(array.dtype());
+  found.arrays.push_back(std::move(array));
+}
+
+void fill(nb::handle object, DType dtype, char*& to, std::vector<Tensor>::const_iterator& arrays) {
+  if (is_list(object)) {
+    const bool list = PyList_Check(object.ptr());
+    const Py_ssize_t size = PySequence_Size(object.ptr());
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      const nb::handle item = list ? PyList_GetItem(object.ptr(), i) : PyTuple_GetItem(object.ptr(), i);
+      if (!item.is_valid()) nb::raise_python_error();
+      fill(nb::borrow(item), dtype, to, arrays);
+    }
+  } else if (is_number(object)) {
+    if (is_float(dtype)) {
+      const double value = PyFloat_AsDouble(object.ptr());
+      if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
+      narrow(dtype, &value, 1, to);
+    } else {
+      int64_t value = 0;
+      if (dtype == DType::u64) {
+        const unsigned long long wide = PyLong_AsUnsignedLongLong(object.ptr());
+        if (PyErr_Occurred()) nb::raise_python_error();
+        value = static_cast<int64_t>(wide);
+      } else {
+        value = PyLong_AsLongLong(object.ptr());
+        if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
+      }
+      narrow(dtype, &value, 1, to);
+    }
+    to += size_of(dtype);
+  } else {
+    const Tensor& array = *arrays++;
+    const Tensor as_wanted = array.dtype() == dtype ? array : Var(array).astype(dtype).tensor();
+    std::memcpy(to, as_wanted.data(), as_wanted.bytes());
+    to += as_wanted.bytes();
+  }
+}
+
+/// Integers that were written as such do not wrap around.
+void check_range(nb::handle object, DType dtype) {
+  if (is_list(object)) {
+    const nb::object items = nb::borrow(object);
+    for (nb::handle item : items) check_range(item, dtype);
+  } else if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr())) {
+    const bool wide = beyond_i64(object);
+    const int64_t value = wide ? 0 : PyLong_AsLongLong(object.ptr());
+    if (dtype == DType::u64 ? !wide && value < 0 : wide || value < lowest_of(dtype) || value > highest_of(dtype))
+      throw InvalidArgument("the integer {} does not fit {}", nb::cast<std::string>(nb::str(object)), dtype);
+  }
+}
+
+Tensor tensor_of_lists(nb::handle object, DType dtype) {
+  Found found;
+  look(object, 0, found, true);
+  const DType natural = found.dtype == DType::undefined ? DType::f64 : found.dtype;
+  if (dtype == DType::undefined) dtype = natural;
+  if (is_integer(dtype)) check_range(object, dtype);
+  const DType made = is_float(dtype) && !is_integer(natural) && found.arrays.empty() ? dtype : natural;  // rounded once
+  Tensor tensor(made, found.shape);
+  if (tensor.elements() > 0) {
+    char* to = static_cast<char*>(tensor.writable().data());
+    auto arrays = found.arrays.cbegin();
+    const char* end = to + tensor.bytes();
+    fill(object, made, to, arrays);
+    if (to != end) throw InvalidArgument("a list changed while it was read");
+  }
+  return made == dtype ? tensor : Var(tensor).astype(dtype).tensor();
+}
+
+}  // namespace
+
+static std::string shown(nb::handle object) {
+  std::string text = nb::cast<std::string>(nb::repr(object));
+  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+}
+
+const Tensor& computed(const Var& x) {
+  if (x.is_computed()) return x.tensor();
+  const nb::gil_scoped_release release;
+  return x.tensor();
+}
+
+Tensor tensor_from(nb::handle object, DType dtype, Sharing sharing) {
+  if (is_var(object)) {
+    const Var& x = var_of(object);
+    if (dtype != DType::undefined && x.dtype() != dtype) {
+      if (sharing == Sharing::must) throw InvalidArgument("a {} cannot become {} without a copy", x.dtype(), dtype);
+      return computed(x.astype(dtype));
+    }
+    return computed(x);
+  }
+  if (is_number(object) || is_list(object)) {
+    if (sharing == Sharing::must) throw InvalidArgument("numbers and lists have no memory that could be shared");
+    return tensor_of_lists(object, dtype);
+  }
+  const auto finish = [&](Tensor tensor) {
+    if (dtype == DType::undefined || tensor.dtype() == dtype) return tensor;
+    if (sharing == Sharing::must) throw InvalidArgument("a {} cannot become {} without a copy", tensor.dtype(), dtype);
+    return computed(Var(std::move(tensor)).astype(dtype));
+  };
+  Array array;
+  if (!PyUnicode_Check(object.ptr()) && !object.is_none()) {
+    if (nb::try_cast(object, array, false))
+      if (const DType own = dtype_of(array.dtype()); own != DType::undefined) return finish(tensor_of_array(array, own, sharing));
+    PyErr_Clear();
+    // Other byte orders, dtypes that buffers have no letter for, and objects that know __array__ alone.
+    const nb::object other = nb::module_::import_("minnow._arrays").attr("as_buffer")(object);
+    if (!other.is_none()) {
+      const nb::tuple pair = nb::cast<nb::tuple>(other);
+      if (!nb::try_cast(pair[0], array, false)) throw TypeFault("{} gives an array that cannot be read", kind_name(object));
+      const DType own = dtype_from(pair[1]);
+      if (size_of(own) * 8 != array.dtype().bits) throw TypeFault("{} gives an array that cannot be read", kind_name(object));
+      return finish(tensor_of_array(array, own, sharing));
+    }
+  }
+  throw TypeFault("a Var is made of numbers, lists of numbers, and arrays in the memory of this machine, not of {} ({})", shown(object),
+                  kind_name(object));
+}
+
+Var var_from(nb::handle object, Sharing sharing) {
+  return is_var(object) ? var_of(object) : Var(tensor_from(object, DType::undefined, sharing));
+}
+Var optional_var_from(nb::handle object) { return object.is_none() ? Var() : var_from(object); }
+
+std::optional<Operand> operand_from(nb::handle object) {
+  PyObject* o = object.ptr();
+  if (is_var(object)) return Operand(var_of(object));
+  if (PyBool_Check(o)) return Operand(Scalar(o == Py_True));
+  if (PyFloat_CheckExact(o)) return Operand(Scalar(PyFloat_AsDouble(o)));
+  if (PyLong_Check(o) && !beyond_i64(object)) return Operand(Scalar(static_cast<int64_t>(PyLong_AsLongLong(o))));
+  if (PyLong_Check(o) || is_list(object)) return Operand(Var(tensor_of_lists(object, DType::undefined)));
+  if (PyUnicode_Check(o) || PyBytes_Check(o) || object.is_none()) return std::nullopt;
+  if (PyObject_CheckBuffer(o) || nb::hasattr(object, "__dlpack__") || nb::hasattr(object, "__array__"))
+    return Operand(Var(tensor_from(object, DType::undefined, Sharing::copy)));
+  return std::nullopt;
+}
+
+nb::object element(DType dtype, const void* at) {
+  if (dtype == DType::boolean) return nb::borrow(*static_cast<const char*>(at) ? Py_True : Py_False);
+  if (dtype == DType::complex64)
+    return nb::steal(PyComplex_FromDoubles(static_cast<const float*>(at)[0], static_cast<const float*>(at)[1]));
+  if (dtype == DType::complex128)
+    return nb::steal(PyComplex_FromDoubles(static_cast<const double*>(at)[0], static_cast<const double*>(at)[1]));
+  if (is_float(dtype)) {
+    double value = 0;
+    widen(dtype, at, 1, &value);
+    return nb::steal(PyFloat_FromDouble(value));
+  }
+  int64_t value = 0;
+  widen(dtype, at, 1, &value);
+  return nb::steal(dtype == DType::u64 ? PyLong_FromUnsignedLongLong(static_cast<uint64_t>(value)) : PyLong_FromLongLong(value));
+}
+
+namespace {
+
+nb::object to_list(const Tensor& tensor, size_t axis, const char*& at) {
+  if (axis == tensor.shape().rank()) {
+    nb::object made = element(tensor.dtype(), at);
+    at += size_of(tensor.dtype());
+    return made;
+  }
+  nb::list list;
+  for (int64_t i = 0; i < tensor.shape()[axis]; ++i) list.append(to_list(tensor, axis + 1, at));
+  return list;
+}
+
+}  // namespace
+
+nb::object to_list(const Tensor& tensor) {
+  const char* at = tensor.data<char>();
+  return to_list(tensor, 0, at);
+}
+
+nb::object from_datum(const Datum& value) {
+  if (value.kind == Datum::Kind::none) return nb::none();
+  if (value.kind == Datum::Kind::tensor) return nb::cast(Var(value.tensor));
+  nb::list list;
+  for (const Datum& item : value.items) list.append(from_datum(item));
+  return list;
+}
+
+nb::object to_numpy(const Tensor& tensor) {
+  const nb::object var = nb::cast(Var(tensor));
+  return nb::module_::import_("minnow._arrays").attr("as_numpy")(var);
+}
+
+// The buffer protocol and DLPack.
+
+namespace {
+
+struct Exported {
+  Tensor tensor;
+  std::vector<Py_ssize_t> shape, strides;
+  std::string format;
+};
+
+const char* buffer_format(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+      return "?";
+    case DType::i8:
+      return "b";
+    case DType::u8:
+      return "B";
+    case DType::i16:
+      return "h";
+    case DType::u16:
+      return "H";
+    case DType::i32:
+      return "i";
+    case DType::u32:
+      return "I";
+    case DType::i64:
+      return sizeof(long) == 8 ? "l" : "q";
+    case DType::u64:
+      return sizeof(long) == 8 ? "L" : "Q";
+    case DType::f16:
+      return "e";
+    case DType::f32:
+      return "f";
+    case DType::f64:
+      return "d";
+    case DType::complex64:
+      return "Zf";
+    case DType::complex128:
+      return "Zd";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
+  view->obj = nullptr;
+  try {
+    const Guard guard;
+    const Tensor tensor = computed(var_of(self));
+    const char* letter = buffer_format(tensor.dtype());
+    if (!letter) throw nb::buffer_error(format("the buffer protocol has no letter for {}; use astype()", tensor.dtype()).c_str());
+    if (flags & PyBUF_WRITABLE) throw nb::buffer_error("the memory of a Var is for reading; write with x[...] = y");
+    auto exported = std::make_unique<Exported>();
+    exported->tensor = tensor;
+    exported->shape.assign(tensor.shape().begin(), tensor.shape().end());
+    exported->strides.resize(exported->shape.size());
+    exported->format = letter;
+    Py_ssize_t stride = static_cast<Py_ssize_t>(size_of(tensor.dtype()));
+    for (size_t i = exported->shape.size(); i-- > 0; stride *= exported->shape[i]) exported->strides[i] = stride;
+    view->buf = const_cast<void*>(tensor.data());
+    view->len = static_cast<Py_ssize_t>(tensor.bytes());
+    view->itemsize = static_cast<Py_ssize_t>(size_of(tensor.dtype()));
+    view->readonly = 1;
+    view->ndim = static_cast<int>(exported->shape.size());
+    view->format = flags & PyBUF_FORMAT ? exported->format.data() : nullptr;
+    view->shape = flags & PyBUF_ND ? exported->shape.data() : nullptr;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? exported->strides.data() : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = exported.release();
+    view->obj = self;
+    Py_INCREF(self);
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+void release_buffer(PyObject*, Py_buffer* view) noexcept { delete static_cast<Exported*>(view->internal); }
+
+void define_arrays(nb::class_<Var>& var) {
+  var.def("__dlpack__", [](nb::handle self, const nb::kwargs& options) {
+    const Guard guard;
+    auto* kept = new Tensor(computed(var_of(self)));
+    const nb::capsule owner(kept, [](void* tensor) noexcept { delete static_cast<Tensor*>(tensor); });
+    if (!buffer_format(kept->dtype()) && kept->dtype() != DType::bf16)
+      throw nb::buffer_error(format("DLPack is not used for {}; use astype()", kept->dtype()).c_str());
+    std::vector<size_t> shape(kept->shape().begin(), kept->shape().end());
+    const nb::object array =
+        nb::cast(nb::ndarray<nb::ro, nb::array_api>(kept->data(), shape.size(), shape.data(), owner, nullptr, dlpack_dtype(kept->dtype())));
+    return array.attr("__dlpack__")(**options);
+  });
+  var.def(
+      "__dlpack_device__", [](const Var&) { return nb::make_tuple(1, 0); }, "The CPU.");
+}
+
+}  // namespace minnow::python

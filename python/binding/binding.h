@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the Python binding share.
+#pragma once
+#include <minnow/express.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <stdexcept>
+#include <variant>
+
+#include "base/error.h"
+
+namespace minnow::python {
+
+namespace nb = nanobind;
+
+// Errors. Each becomes a class under minnow.Error that is also what a Python user expects: ValueError, TypeError, IndexError, OSError ...
+
+/// An object of a kind that does not fit: minnow.InvalidType, a TypeError.
+class TypeFault : public std::runtime_error {
+ public:
+  template <class... Args>
+  explicit TypeFault(std::string_view pattern, const Args&... args) : std::runtime_error(format(pattern, args...)) {}
+};
+/// minnow.InvalidIndex, an IndexError.
+class IndexFault : public std::runtime_error {
+ public:
+  explicit IndexFault(const std::string& sentence) : std::runtime_error(sentence) {}
+};
+
+void define_errors(nb::module_& m);
+/// The exception that is being handled, as Python's pending error.
+void set_python_error() noexcept;
+/// "list", "numpy.ndarray": for sentences.
+std::string kind_name(nb::handle object);
+
+/// Expressions belong to one thread at a time, and the GIL is released while they are computed: whoever touches a Var holds this, so that
+/// threads that share expressions take turns. Modules run outside of it. Needs the GIL, and releases it while waiting.
+class Guard {
+ public:
+  Guard();
+  ~Guard();
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+};
+
+// dtypes
+
+void define_dtype(nb::module_& m);
+/// minnow.float32 ...: one object for each dtype.
+nb::object dtype_object(DType dtype);
+/// From a dtype, its name, a NumPy dtype or scalar type, or bool, int, float. Throws TypeFault.
+DType dtype_from(nb::handle object);
+
+// Arrays
+
+/// May a tensor share the memory of the object that it is made from?
+enum class Sharing { copy, where_possible, must };
+
+/// A tensor of a number, a (nested) list or tuple, or an object with the buffer protocol or DLPack. Throws TypeFault, InvalidArgument.
+/// `dtype`: undefined for the object's own.
+Tensor tensor_from(nb::handle object, DType dtype, Sharing sharing);
+/// A Var as it is, else a constant made of the object.
+Var var_from(nb::handle object, Sharing sharing = Sharing::copy);
+/// The same of None: absent.
+Var optional_var_from(nb::handle object);
+/// Computed where it has to be, with the GIL released.
+const Tensor& computed(const Var& x);
+/// Elements as Python numbers in nested lists.
+nb::object to_list(const Tensor& tensor);
+nb::object element(DType dtype, const void* at);
+/// A Var; a list of a sequence's Vars; None for an empty optional.
+nb::object from_datum(const Datum& value);
+/// A numpy.ndarray that shares the memory, read only.
+nb::object to_numpy(const Tensor& tensor);
+
+/// One side of an operation: numbers of Python are weak.
+using Operand = std::variant<Var, Scalar>;
+/// Nothing where the object is neither a number nor an array.
+std::optional<Operand> operand_from(nb::handle object);
+
+extern PyTypeObject* var_type;
+inline bool is_var(nb::handle object) { return PyObject_TypeCheck(object.ptr(), var_type); }
+inline Var& var_of(nb::handle object) { return *nb::inst_ptr<Var>(object); }
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;
+void release_buffer(PyObject* self, Py_buffer* view) noexcept;
+void define_arrays(nb::class_<Var>& var);
+void define_var(nb::module_& m);
+void define_operators(nb::module_& m);
+void define_expressions(nb::module_& m);
+void define_models(nb::module_& m);
+
+}  // namespace minnow::python

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <mutex>
+
+#include "binding.h"
+
+namespace minnow::python {
+namespace {
+
+std::array<PyObject*, 7> kinds{};  // by ErrorKind
+PyObject *type_class = nullptr, *index_class = nullptr;
+
+void translate(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    PyErr_SetString(kinds[static_cast<size_t>(e.kind())], e.what());
+  } catch (const TypeFault& e) {
+    PyErr_SetString(type_class, e.what());
+  } catch (const IndexFault& e) {
+    PyErr_SetString(index_class, e.what());
+  }
+}
+
+std::recursive_mutex expressions;
+
+}  // namespace
+
+void define_errors(nb::module_& m) {
+  // The classes live as long as the process, as the module does.
+  const auto make = [&](const char* name, const char* doc, PyObject* first, PyObject* second) {
+    const nb::object bases = second ? nb::object(nb::make_tuple(nb::borrow(first), nb::borrow(second))) : nb::borrow(first);
+    PyObject* made = PyErr_NewExceptionWithDoc(format("minnow.{}", name).c_str(), doc, bases.ptr(), nullptr);
+    if (!made) nb::raise_python_error();
+    m.attr(name) = nb::borrow(made);
+    return made;
+  };
+  PyObject* error =
+      make("Error", "Base of what Minnow raises on purpose; its text is one sentence that says what to do.", PyExc_Exception, nullptr);
+  kinds[static_cast<size_t>(ErrorKind::invalid_model)] = make("InvalidModel", "A model is wrong.", error, PyExc_ValueError);
+  kinds[static_cast<size_t>(ErrorKind::invalid_argument)] = make("InvalidArgument", "An argument is wrong.", error, PyExc_ValueError);
+  kinds[static_cast<size_t>(ErrorKind::unsupported)] =
+      make("Unsupported", "Right, but not something that Minnow can do.", error, PyExc_NotImplementedError);
+  kinds[static_cast<size_t>(ErrorKind::out_of_memory)] =
+      make("OutOfMemory", "The memory limit or the system refused.", error, PyExc_MemoryError);
+  kinds[static_cast<size_t>(ErrorKind::io)] = make("IoError", "A file could not be read or written.", error, PyExc_OSError);
+  kinds[static_cast<size_t>(ErrorKind::cancelled)] = make("Cancelled", "Stopped by the caller or a time limit.", error, nullptr);
+  kinds[static_cast<size_t>(ErrorKind::internal)] = make("InternalError", "Minnow broke a promise of its own.", error, PyExc_RuntimeError);
+  type_class = make("InvalidType", "An argument is of a type that does not fit.", error, PyExc_TypeError);
+  index_class = make("InvalidIndex", "An index is out of range.", error, PyExc_IndexError);
+  nb::register_exception_translator(translate);
+}
+
+void set_python_error() noexcept {
+  try {
+    try {
+      throw;
+    } catch (nb::python_error& e) {
+      e.restore();
+    } catch (const nb::builtin_exception& e) {
+      PyObject* type = PyExc_RuntimeError;
+      if (e.type() == nb::exception_type::type_error) type = PyExc_TypeError;
+      if (e.type() == nb::exception_type::value_error) type = PyExc_ValueError;
+      if (e.type() == nb::exception_type::index_error) type = PyExc_IndexError;
+      if (e.type() == nb::exception_type::buffer_error) type = PyExc_BufferError;
+      PyErr_SetString(type, e.what());
+    } catch (const std::bad_alloc&) {
+      PyErr_NoMemory();
+    } catch (...) {
+      translate(std::current_exception(), nullptr);
+    }
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "an unknown exception");
+  }
+}
+
+std::string kind_name(nb::handle object) {
+  const nb::handle type = object.type();
+  const std::string module = nb::cast<std::string>(nb::str(type.attr("__module__"))),
+                    name = nb::cast<std::string>(nb::str(type.attr("__qualname__")));
+  return module == "builtins" ? name : module + "." + name;
+}
+
+Guard::Guard() {
+  if (expressions.try_lock()) return;
+  const nb::gil_scoped_release release;
+  expressions.lock();
+}
+Guard::~Guard() { expressions.unlock(); }
+
+}  // namespace minnow::python

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole expressions and control flow: minnow.expr beside the operators.
+#include <minnow/express_passes.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "binding.h"
+
+namespace minnow::python {
+namespace {
+
+/// One value or several, of what a function of Python gave or what a caller named.
+Vars vars_from(nb::handle object) {
+  if (is_var(object)) return {var_of(object)};
+  if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) return {var_from(object)};
+  Vars vars;
+  for (nb::handle item : object) vars.push_back(var_from(item));
+  return vars;
+}
+
+nb::list list_of(const Vars& vars) {
+  nb::list list;
+  for (const Var& x : vars) list.append(nb::cast(x));
+  return list;
+}
+
+nb::object call_with(const nb::object& function, const Vars& vars) { return function(*nb::tuple(list_of(vars))); }
+
+class PythonScope {
+ public:
+  explicit PythonScope(SessionOptions options) : options_(std::move(options)) {}
+  void enter() { scope_ = std::make_unique<expr::Scope>(options_); }
+  void leave() { scope_.reset(); }
+
+ private:
+  SessionOptions options_;
+  std::unique_ptr<expr::Scope> scope_;
+};
+
+}  // namespace
+
+void define_expressions(nb::module_& m) {
+  using Guarded = nb::call_guard<Guard>;
+  m.def(
+      "placeholder",
+      [](std::string name, nb::handle dtype, nb::handle shape) {
+        const DType type = dtype_from(dtype);
+        if (shape.is_none()) return expr::placeholder(std::move(name), type);
+        std::vector<int64_t> dims;
+        for (nb::handle dim : shape) dims.push_back(dim.is_none() ? -1 : nb::cast<int64_t>(dim));
+        return expr::placeholder(std::move(name), type, dims);
+      },
+      nb::arg("name"), nb::arg("dtype"), nb::arg("shape").none(), Guarded());
+  m.def(
+      "trainable",
+      [](nb::handle initial, std::string name) {
+        return expr::trainable(tensor_from(initial, DType::undefined, Sharing::copy), std::move(name));
+      },
+      nb::arg("initial"), nb::arg("name") = "", Guarded());
+  m.def(
+      "evaluate",
+      [](nb::handle values) {
+        const Guard guard;
+        const Vars vars = vars_from(values);
+        const nb::gil_scoped_release release;
+        expr::evaluate(vars);
+      },
+      nb::arg("values"));
+  m.def(
+      "clone", [](nb::handle outputs) { return expr::clone(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
+  m.def(
+      "replace",
+      [](nb::handle outputs, const std::vector<std::pair<nb::object, nb::object>>& pairs) {
+        std::vector<std::pair<Var, Var>> from_to;
+        for (const auto& [from, to] : pairs) from_to.emplace_back(var_from(from), var_from(to));
+        return expr::replace(vars_from(outputs), from_to);
+      },
+      nb::arg("outputs"), nb::arg("from_to"), Guarded());
+  m.def(
+      "placeholders", [](nb::handle outputs) { return expr::placeholders(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
+  m.def(
+      "trainables", [](nb::handle outputs) { return expr::trainables(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
+  m.def(
+      "save",
+      [](nb::handle outputs, const std::string& path, nb::handle inputs) { expr::save(vars_from(outputs), path, vars_from(inputs)); },
+      nb::arg("outputs"), nb::arg("path"), nb::arg("inputs") = nb::make_tuple(), Guarded());
+  m.def(
+      "load",
+      [](const std::string& path) {
+        const expr::Loaded loaded = expr::load(path);
+        return nb::make_tuple(list_of(loaded.inputs), list_of(loaded.outputs), nb::cast(loaded.values));
+      },
+      nb::arg("path"), Guarded());
+  m.def(
+      "cond",
+      [](nb::handle condition, const nb::object& then_branch, const nb::object& else_branch) {
+        return expr::cond(
+            var_from(condition), [&] { return vars_from(then_branch()); }, [&] { return vars_from(else_branch()); });
+      },
+      nb::arg("condition"), nb::arg("then_branch"), nb::arg("else_branch"), Guarded());
+  m.def(
+      "while_loop",
+      [](const nb::object& condition, const nb::object& body, nb::handle initial, int64_t most) {
+        return expr::while_loop([&](const Vars& carried) { return var_from(call_with(condition, carried)); },
+                                [&](const Vars& carried) { return vars_from(call_with(body, carried)); }, vars_from(initial), most);
+      },
+      nb::arg("condition"), nb::arg("body"), nb::arg("initial"), nb::arg("most") = -1, Guarded());
+  m.def(
+      "scan",
+      [](const nb::object& body, nb::handle initial, nb::handle sequences) {
+        return expr::scan([&](const Vars& values) { return vars_from(call_with(body, values)); }, vars_from(initial), vars_from(sequences));
+      },
+      nb::arg("body"), nb::arg("initial"), nb::arg("sequences"), Guarded());
+  m.def("cache_counts", [] {
+    const expr::CacheCounts counts = expr::cache_counts();
+    return nb::make_tuple(counts.hits, counts.misses, counts.forms);
+  });
+  m.def("clear_cache", &expr::clear_cache, Guarded());
+  m.def("optimize_expressions", &optimize_expressions, nb::arg("on") = true);
+  m.def(
+      "use_operators",
+      [](const std::vector<std::string>& libraries) { expr::use_operators(libraries.empty() ? nullptr : load_operators(libraries)); },
+      nb::arg("libraries"), Guarded());
+  nb::class_<PythonScope>(m, "Scope")
+      .def(
+          "__init__",
+          [](PythonScope* self, int threads, const std::string& precision, const std::string& memory,
+             const std::vector<std::string>& backends, size_t memory_limit) {
+            SessionOptions options;
+            options.threads = threads, options.precision = precision, options.memory = memory;
+            options.backends = backends, options.memory_limit = memory_limit;
+            new (self) PythonScope(std::move(options));
+          },
+          nb::kw_only(), nb::arg("threads") = 0, nb::arg("precision") = "normal", nb::arg("memory") = "normal",
+          nb::arg("backends") = std::vector<std::string>{"cpu"}, nb::arg("memory_limit") = 0)
+      .def("enter", &PythonScope::enter)
+      .def("leave", &PythonScope::leave);
+}
+
+}  // namespace minnow::python

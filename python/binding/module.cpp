@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// minnow._minnow: what the Python package is made of.
+#include "binding.h"
+
+NB_MODULE(_minnow, m) {
+  using namespace minnow::python;
+  nb::set_leak_warnings(false);  // plans that are kept may hold the memory of arrays when the process ends
+  m.attr("__version__") = minnow::version();
+  define_errors(m);
+  define_dtype(m);
+  define_var(m);
+  define_operators(m);
+  define_expressions(m);
+  define_models(m);
+}

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0
+// minnow.Var: Python's operators, indices and numbers on the values of expressions.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include "binding.h"
+
+namespace minnow::python {
+
+PyTypeObject* var_type = nullptr;
+
+namespace {
+
+/// Runs `f`, which gives a PyObject* or throws, as a slot of a type does.
+template <class F>
+PyObject* guarded(F&& f) noexcept {
+  try {
+    const Guard guard;
+    return f();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* made(Var x) { return nb::cast(std::move(x)).release().ptr(); }
+PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
+
+struct Operation {
+  Var (*tensors)(Var, Var);
+  Var (*right)(Var, Scalar);
+  Var (*left)(Scalar, Var);
+};
+#define MINNOW_OPERATION(name, symbol)                                                                                    \
+  constexpr Operation name {                                                                                              \
+    [](Var a, Var b) { return std::move(a) symbol std::move(b); }, [](Var a, Scalar b) { return std::move(a) symbol b; }, \
+        [](Scalar a, Var b) { return a symbol std::move(b); }                                                             \
+  }
+MINNOW_OPERATION(kAdd, +);
+MINNOW_OPERATION(kSubtract, -);
+MINNOW_OPERATION(kMultiply, *);
+MINNOW_OPERATION(kDivide, /);
+MINNOW_OPERATION(kRemainder, %);
+MINNOW_OPERATION(kAnd, &);
+MINNOW_OPERATION(kOr, |);
+MINNOW_OPERATION(kXor, ^);
+MINNOW_OPERATION(kEqual, ==);
+MINNOW_OPERATION(kNotEqual, !=);
+MINNOW_OPERATION(kLess, <);
+MINNOW_OPERATION(kLessEqual, <=);
+MINNOW_OPERATION(kGreater, >);
+MINNOW_OPERATION(kGreaterEqual, >=);
+#undef MINNOW_OPERATION
+
+std::optional<Var> apply(const Operation& operation, PyObject* a, PyObject* b) {
+  std::optional<Operand> x = operand_from(a), y = operand_from(b);
+  if (!x || !y) return std::nullopt;
+  if (const Scalar* left = std::get_if<Scalar>(&*x)) return operation.left(*left, std::get<Var>(std::move(*y)));
+  if (const Scalar* right = std::get_if<Scalar>(&*y)) return operation.right(std::get<Var>(std::move(*x)), *right);
+  return operation.tensors(std::get<Var>(std::move(*x)), std::get<Var>(std::move(*y)));
+}
+
+template <const Operation& kOperation>
+PyObject* binary(PyObject* a, PyObject* b) noexcept {
+  return guarded([&] {
+    std::optional<Var> result = apply(kOperation, a, b);
+    return result ? made(std::move(*result)) : not_implemented();
+  });
+}
+
+/// bool < unsigned < signed < floating: what NumPy's rule "same_kind" lets a result be stored in.
+int kind_of(DType dtype) { return dtype == DType::boolean ? 0 : is_unsigned(dtype) ? 1 : is_signed(dtype) ? 2 : 3; }
+
+void update(const Var& x, const Var& result) {
+  if (kind_of(result.dtype()) > kind_of(x.dtype()))
+    throw TypeFault("the result is {}, the variable that should take it {}; write x = x op y", result.dtype(), x.dtype());
+  if (const std::optional<Shape> shape = result.known_shape(), own = x.known_shape(); shape && own && !(*shape == *own))
+    throw InvalidArgument("the result has the shape {}, the variable that should take it {}; write x = x op y", *shape, *own);
+  x.assign(result.dtype() == x.dtype() ? result : result.astype(x.dtype()));
+}
+
+template <const Operation& kOperation>
+PyObject* in_place(PyObject* a, PyObject* b) noexcept {
+  return guarded([&] {
+    std::optional<Var> result = apply(kOperation, a, b);
+    if (!result) return not_implemented();
+    update(var_of(a), *result);
+    return Py_NewRef(a);
+  });
+}
+
+/// Operations that are made of several operators are functions of minnow._operations.
+PyObject* composed(const char* name, PyObject* a, PyObject* b, bool in_place = false) noexcept {
+  try {
+    if (!operand_from(a) || (b && !operand_from(b))) return not_implemented();
+    const nb::object function = nb::module_::import_("minnow._operations").attr(name);
+    const nb::object result = b ? function(nb::borrow(a), nb::borrow(b)) : function(nb::borrow(a));
+    if (!in_place) return nb::object(result).release().ptr();
+    const Guard guard;
+    update(var_of(a), var_of(result));
+    return Py_NewRef(a);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+#define MINNOW_COMPOSED(slot, name)                                                  \
+  PyObject* slot(PyObject* a, PyObject* b) noexcept { return composed(name, a, b); } \
+  PyObject* slot##_in_place(PyObject* a, PyObject* b) noexcept { return composed(name, a, b, true); }
+MINNOW_COMPOSED(matmul, "matmul")
+MINNOW_COMPOSED(floor_divide, "floor_divide")
+MINNOW_COMPOSED(left_shift, "left_shift")
+MINNOW_COMPOSED(right_shift, "right_shift")
+#undef MINNOW_COMPOSED
+PyObject* divmod(PyObject* a, PyObject* b) noexcept { return composed("divmod", a, b); }
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) noexcept {
+  return modulus == Py_None ? composed("power", a, b) : not_implemented();
+}
+PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulus) noexcept {
+  return modulus == Py_None ? composed("power", a, b, true) : not_implemented();
+}
+PyObject* absolute(PyObject* a) noexcept { return composed("absolute", a, nullptr); }
+
+PyObject* negative(PyObject* a) noexcept {
+  return guarded([&] { return made(-var_of(a)); });
+}
+PyObject* positive(PyObject* a) noexcept {
+  return guarded([&] { return made(var_of(a).clone()); });
+}
+PyObject* invert(PyObject* a) noexcept {
+  return guarded([&] { return made(~var_of(a)); });
+}
+
+PyObject* compare(PyObject* a, PyObject* b, int how) noexcept {
+  constexpr const Operation* kOperations[] = {&kLess, &kLessEqual, &kEqual, &kNotEqual, &kGreater, &kGreaterEqual};  // Py_LT ... Py_GE
+  return guarded([&] {
+    std::optional<Var> result = apply(*kOperations[how], a, b);
+    return result ? made(std::move(*result)) : not_implemented();
+  });
+}
+
+/// The one element of a tensor, as a number.
+nb::object number(PyObject* self, const char* wanted) {
+  const Tensor& tensor = computed(var_of(self));
+  if (tensor.elements() != 1)
+    throw TypeFault("only a Var of one element becomes {}, this one is {}{}", wanted, tensor.dtype(), tensor.shape());
+  return element(tensor.dtype(), tensor.data());
+}
+int truth(PyObject* self) noexcept {
+  try {
+    const Guard guard;
+    const Tensor& tensor = computed(var_of(self));
+    if (tensor.elements() != 1)
+      throw InvalidArgument("the truth of a Var of {} elements is ambiguous; use any() or all()", tensor.elements());
+    return PyObject_IsTrue(element(tensor.dtype(), tensor.data()).ptr());
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+PyObject* as_int(PyObject* self) noexcept {
+  return guarded([&] { return PyNumber_Long(number(self, "an int").ptr()); });
+}
+PyObject* as_float(PyObject* self) noexcept {
+  return guarded([&] { return PyNumber_Float(number(self, "a float").ptr()); });
+}
+PyObject* as_index(PyObject* self) noexcept {
+  return guarded([&] {
+    const Var& x = var_of(self);
+    if (!is_integer(x.dtype()) || x.rank() != 0)
+      throw TypeFault("only an integer Var without axes is an index, this one is {}{}", x.dtype(), x.shape());
+    return number(self, "an index").release().ptr();
+  });
+}
+
+/// The shape, where it has to be computed with the GIL released.
+Shape shape_of(const Var& x) {
+  if (const std::optional<Shape> shape = x.known_shape()) return *shape;
+  return computed(x).shape();
+}
+
+Py_ssize_t length(PyObject* self) noexcept {
+  try {
+    const Guard guard;
+    const Shape shape = shape_of(var_of(self));
+    if (shape.rank() == 0) throw TypeFault("a Var without axes has no length");
+    return static_cast<Py_ssize_t>(shape[0]);
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+std::optional<int64_t> bound(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  if (!PyIndex_Check(object.ptr())) throw TypeFault("the bounds of a slice are integers or None, not {}", kind_name(object));
+  const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), nullptr);  // beyond its range: the farthest
+  if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
+  return value;
+}
+
+/// One place in the brackets; nothing where it is not basic slicing.
+std::optional<Index> index_from(nb::handle item) {
+  PyObject* o = item.ptr();
+  if (PyBool_Check(o)) return std::nullopt;
+  if (PyLong_Check(o)) {
+    const Py_ssize_t at = PyNumber_AsSsize_t(o, PyExc_IndexError);
+    if (at == -1 && PyErr_Occurred()) nb::raise_python_error();
+    return Index(static_cast<int64_t>(at));
+  }
+  if (PySlice_Check(o)) {
+    const std::optional<int64_t> step = bound(item.attr("step"));
+    if (step == 0) throw InvalidArgument("the step of a slice is zero");
+    return Index::range(bound(item.attr("start")), bound(item.attr("stop")), step.value_or(1));
+  }
+  if (o == Py_Ellipsis) return kEllipsis;
+  if (o == Py_None) return kNewAxis;
+  if (is_var(item)) {
+    const Var& x = var_of(item);
+    if (!is_integer(x.dtype()) || shape_of(x).rank() != 0) return std::nullopt;
+  }
+  if (PyList_Check(o) || PyTuple_Check(o)) return std::nullopt;
+  if (PyIndex_Check(o)) {
+    const Py_ssize_t at = PyNumber_AsSsize_t(o, PyExc_IndexError);
+    if (at != -1 || !PyErr_Occurred()) return Index(static_cast<int64_t>(at));
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
+    PyErr_Clear();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<Index>> indices_from(nb::handle key) {
+  std::vector<Index> indices;
+  if (!PyTuple_Check(key.ptr())) {
+    const std::optional<Index> index = index_from(key);
+    if (!index) return std::nullopt;
+    indices.push_back(*index);
+    return indices;
+  }
+  for (nb::handle item : nb::borrow<nb::tuple>(key)) {
+    const std::optional<Index> index = index_from(item);
+    if (!index) return std::nullopt;
+    indices.push_back(*index);
+  }
+  return indices;
+}
+
+Var view_of(const Var& x, const std::vector<Index>& indices) {
+  try {
+    if (!x.known_shape() && !x.is_computed() && !x.is_placeholder()) computed(x);
+    return x.view(indices);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::invalid_argument) throw IndexFault(error.what());
+    throw;
+  }
+}
+
+/// What is more than basic slicing is a function of minnow._operations. The guard is not held while Python runs.
+template <class F>
+auto basic_or_python(PyObject* key, F&& basic, const char* name, PyObject* self, PyObject* value) {
+  {
+    const Guard guard;
+    if (const std::optional<std::vector<Index>> indices = indices_from(key)) return basic(*indices);
+  }
+  const nb::object function = nb::module_::import_("minnow._operations").attr(name);
+  return value ? function(nb::borrow(self), nb::borrow(key), nb::borrow(value)) : function(nb::borrow(self), nb::borrow(key));
+}
+
+PyObject* get_item(PyObject* self, PyObject* key) noexcept {
+  try {
+    const auto view = [&](const std::vector<Index>& indices) { return nb::cast(view_of(var_of(self), indices)); };
+    return basic_or_python(key, view, "get_item", self, nullptr).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
+  try {
+    if (!value) throw TypeFault("elements of a Var cannot be deleted");
+    const auto write = [&](const std::vector<Index>& indices) -> nb::object {
+      const std::optional<Operand> operand = operand_from(value);
+      if (!operand) throw TypeFault("elements of a Var take numbers and arrays, not {}", kind_name(value));
+      const Var view = view_of(var_of(self), indices);
+      if (const Scalar* scalar = std::get_if<Scalar>(&*operand))
+        view.assign(*scalar);
+      else
+        view.assign(std::get<Var>(*operand));
+      return nb::none();
+    };
+    basic_or_python(key, write, "set_item", self, value);
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+PyObject* iterate(PyObject* self) noexcept {
+  return guarded([&] {
+    const Var& x = var_of(self);
+    const Shape shape = shape_of(x);
+    if (shape.rank() == 0) throw TypeFault("a Var without axes cannot be iterated over");
+    nb::list items;
+    for (int64_t i = 0; i < shape[0]; ++i) items.append(nb::cast(x[Index(i)]));
+    return PyObject_GetIter(items.ptr());
+  });
+}
+
+Py_hash_t hash(PyObject* self) noexcept { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self) >> 4); }
+
+template <class F>
+void* slot(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+const PyType_Slot* slots() {
+  static const PyType_Slot kSlots[] = {
+      {Py_nb_add, slot(binary<kAdd>)},
+      {Py_nb_subtract, slot(binary<kSubtract>)},
+      {Py_nb_multiply, slot(binary<kMultiply>)},
+      {Py_nb_true_divide, slot(binary<kDivide>)},
+      {Py_nb_remainder, slot(binary<kRemainder>)},
+      {Py_nb_and, slot(binary<kAnd>)},
+      {Py_nb_or, slot(binary<kOr>)},
+      {Py_nb_xor, slot(binary<kXor>)},
+      {Py_nb_inplace_add, slot(in_place<kAdd>)},
+      {Py_nb_inplace_subtract, slot(in_place<kSubtract>)},
+      {Py_nb_inplace_multiply, slot(in_place<kMultiply>)},
+      {Py_nb_inplace_true_divide, slot(in_place<kDivide>)},
+      {Py_nb_inplace_remainder, slot(in_place<kRemainder>)},
+      {Py_nb_inplace_and, slot(in_place<kAnd>)},
+      {Py_nb_inplace_or, slot(in_place<kOr>)},
+      {Py_nb_inplace_xor, slot(in_place<kXor>)},
+      {Py_nb_matrix_multiply, slot(matmul)},
+      {Py_nb_inplace_matrix_multiply, slot(matmul_in_place)},
+      {Py_nb_floor_divide, slot(floor_divide)},
+      {Py_nb_inplace_floor_divide, slot(floor_divide_in_place)},
+      {Py_nb_lshift, slot(left_shift)},
+      {Py_nb_inplace_lshift, slot(left_shift_in_place)},
+      {Py_nb_rshift, slot(right_shift)},
+      {Py_nb_inplace_rshift, slot(right_shift_in_place)},
+      {Py_nb_divmod, slot(divmod)},
+      {Py_nb_power, slot(power)},
+      {Py_nb_inplace_power, slot(power_in_place)},
+      {Py_nb_absolute, slot(absolute)},
+      {Py_nb_negative, slot(negative)},
+      {Py_nb_positive, slot(positive)},
+      {Py_nb_invert, slot(invert)},
+      {Py_nb_bool, slot(truth)},
+      {Py_nb_int, slot(as_int)},
+      {Py_nb_float, slot(as_float)},
+      {Py_nb_index, slot(as_index)},
+      {Py_tp_richcompare, slot(compare)},
+      {Py_tp_hash, slot(hash)},
+      {Py_tp_iter, slot(iterate)},
+      {Py_mp_length, slot(length)},
+      {Py_mp_subscript, slot(get_item)},
+      {Py_mp_ass_subscript, slot(set_item)},
+      {Py_bf_getbuffer, slot(get_buffer)},
+      {Py_bf_releasebuffer, slot(release_buffer)},
+      {0, nullptr},
+  };
+  return kSlots;
+}
+
+nb::tuple tuple_of(const Shape& shape) {
+  nb::list dims;
+  for (const int64_t dim : shape) dims.append(dim);
+  return nb::tuple(dims);
+}
+
+/// `copy`: None shares memory where that is possible, True never does, False must.
+Sharing sharing_from(nb::handle copy) {
+  if (copy.is_none()) return Sharing::where_possible;
+  return PyObject_IsTrue(copy.ptr()) == 1 ? Sharing::copy : Sharing::must;
+}
+
+Var as_var(nb::handle object, nb::handle dtype, nb::handle copy) {
+  const Sharing sharing = sharing_from(copy);
+  const DType wanted = dtype.is_none() ? DType::undefined : dtype_from(dtype);
+  const Guard guard;
+  if (!is_var(object)) return Var(tensor_from(object, wanted, sharing));
+  const Var& x = var_of(object);
+  const bool same = wanted == DType::undefined || x.dtype() == wanted;
+  if (!same && sharing == Sharing::must) throw InvalidArgument("a {} cannot become {} without a copy", x.dtype(), wanted);
+  return !same ? x.astype(wanted) : sharing == Sharing::copy ? x.clone() : x;
+}
+
+}  // namespace
+
+void define_var(nb::module_& m) {
+  nb::class_<Var> var(
+      m, "Var", nb::type_slots(slots()), nb::is_weak_referenceable(),
+      "A value of an expression: a constant, a placeholder, a parameter, or the result of an operator. It is computed when it is read.\n\n"
+      "Var(object, dtype=None, *, copy=None) makes a constant of numbers, nested lists, or an array (buffer protocol, DLPack, __array__);\n"
+      "copy=None shares an array's memory where that is possible, True never does, False must.");
+  var_type = reinterpret_cast<PyTypeObject*>(var.ptr());
+  var.def(
+      "__init__", [](Var* self, nb::handle object, nb::handle dtype, nb::handle copy) { new (self) Var(as_var(object, dtype, copy)); },
+      nb::arg("object"), nb::arg("dtype") = nb::none(), nb::kw_only(), nb::arg("copy") = nb::none());
+  using Guarded = nb::call_guard<Guard>;
+  var.def_prop_ro(
+         "dtype", [](const Var& x) { return dtype_object(x.dtype()); }, Guarded(), "The type of the elements.")
+      .def_prop_ro(
+          "shape", [](const Var& x) { return tuple_of(shape_of(x)); }, Guarded(),
+          "The dimensions; computes the expression where they depend on data.")
+      .def_prop_ro(
+          "known_shape",
+          [](const Var& x) -> nb::object {
+            const std::optional<Shape> shape = x.known_shape();
+            return shape ? nb::object(tuple_of(*shape)) : nb::none();
+          },
+          Guarded(), "The dimensions where they are known without computing, else None.")
+      .def_prop_ro(
+          "ndim", [](const Var& x) { return shape_of(x).rank(); }, Guarded(), "The number of dimensions.")
+      .def_prop_ro(
+          "size", [](const Var& x) { return shape_of(x).elements(); }, Guarded(), "The number of elements.")
+      .def_prop_ro(
+          "itemsize", [](const Var& x) { return size_of(x.dtype()); }, Guarded(), "Bytes of an element.")
+      .def_prop_ro(
+          "nbytes", [](const Var& x) { return shape_of(x).elements() * static_cast<int64_t>(size_of(x.dtype())); }, Guarded(),
+          "Bytes of all elements.")
+      .def_prop_rw(
+          "name", [](const Var& x) { return x.name(); }, [](const Var& x, std::string name) { x.set_name(std::move(name)); }, Guarded(),
+          "Kept in saved models, and shown in errors and profiles.")
+      .def_prop_ro(
+          "is_view", [](const Var& x) { return x.is_view(); }, Guarded(), "Whether assigning writes into another variable.")
+      .def_prop_ro(
+          "is_computed", [](const Var& x) { return x.is_computed(); }, Guarded(), "Whether reading would compute nothing.")
+      .def_prop_ro(
+          "is_tensor", [](const Var& x) { return x.is_tensor(); }, Guarded(), "Else a sequence or an optional.")
+      .def_prop_ro(
+          "is_placeholder", [](const Var& x) { return x.is_placeholder(); }, Guarded())
+      .def_prop_rw(
+          "trainable", [](const Var& x) { return x.is_trainable(); }, [](const Var& x, bool on) { x.set_trainable(on); }, Guarded(),
+          "Whether this is a parameter.")
+      .def(
+          "item",
+          [](nb::handle self, const nb::args& args) -> nb::object {
+            const Guard guard;
+            const Tensor tensor = computed(var_of(self));
+            int64_t at = 0;
+            if (args.size() == 0) {
+              if (tensor.elements() != 1)
+                throw InvalidArgument("item() takes a Var of one element, this one is {}{}", tensor.dtype(), tensor.shape());
+            } else {
+              const nb::object key = args.size() == 1 ? nb::object(args[0]) : nb::object(args);
+              const bool many = PyTuple_Check(key.ptr());
+              const Shape& shape = tensor.shape();
+              const auto place = [](nb::handle index, int64_t dim) {
+                const std::optional<int64_t> given = bound(index);
+                const int64_t found = given && *given < 0 ? *given + dim : given.value_or(-1);
+                if (found < 0 || found >= dim) throw IndexFault(format("index {} is out of range for {} elements", given.value_or(0), dim));
+                return found;
+              };
+              if (!many) {
+                at = place(key, shape.elements());
+              } else {
+                const nb::tuple places = nb::borrow<nb::tuple>(key);
+                if (places.size() != shape.rank())
+                  throw IndexFault(format("item() takes {} indices here, {} were given", shape.rank(), places.size()));
+                for (size_t i = 0; i < shape.rank(); ++i) at = at * shape[i] + place(places[i], shape[i]);
+              }
+            }
+            return element(tensor.dtype(), tensor.data<char>() + static_cast<size_t>(at) * size_of(tensor.dtype()));
+          },
+          "The one element, or the one at an index, as a number of Python.")
+      .def(
+          "tolist",
+          [](const Var& x) {
+            if (!x.is_tensor()) return from_datum(x.datum());
+            return to_list(Tensor(computed(x)));
+          },
+          Guarded(), "The elements as numbers of Python in nested lists.")
+      .def(
+          "astype",
+          [](const Var& x, nb::handle dtype, bool copy) {
+            const DType wanted = dtype_from(dtype);
+            return wanted != x.dtype() ? x.astype(wanted) : copy ? x.clone() : x;
+          },
+          nb::arg("dtype"), nb::kw_only(), nb::arg("copy") = true, Guarded(), "The same values as another dtype, cast as NumPy does.")
+      .def(
+          "assign",
+          [](const Var& x, nb::handle value) {
+            const std::optional<Operand> operand = operand_from(value);
+            if (!operand) throw TypeFault("a Var takes numbers and arrays, not {}", kind_name(value));
+            if (const Scalar* scalar = std::get_if<Scalar>(&*operand))
+              x.assign(*scalar);
+            else
+              x.assign(std::get<Var>(*operand));
+          },
+          nb::arg("value"), Guarded(),
+          "Gives the variable another value: a placeholder is fed, a view writes into its base, any other variable gets the value of "
+          "another.")
+      .def(
+          "clone", [](const Var& x) { return x.clone(); }, Guarded(), "Another variable of the same value.")
+      .def(
+          "evaluate",
+          [](nb::handle self) {
+            const Guard guard;
+            const Var& x = var_of(self);
+            if (!x.is_tensor() && !x.is_computed()) {
+              const nb::gil_scoped_release release;
+              x.datum();
+            } else {
+              computed(x);
+            }
+            return nb::borrow(self);
+          },
+          "Computes the value now, and gives the Var itself.");
+  define_arrays(var);
+  m.def(
+      "from_buffer",
+      [](nb::handle data, nb::handle dtype, const std::vector<int64_t>& shape) {
+        const Guard guard;
+        const Tensor bytes = tensor_from(data, DType::undefined, Sharing::must);
+        const DType wanted = dtype_from(dtype);
+        const Shape dims(shape);
+        for (const int64_t dim : dims)
+          if (dim < 0) throw InvalidArgument("a dimension of {} is negative", dims);
+        if (static_cast<size_t>(dims.elements()) * size_of(wanted) != bytes.bytes())
+          throw InvalidArgument("{}{} takes {} bytes, {} are given", wanted, dims, static_cast<size_t>(dims.elements()) * size_of(wanted),
+                                bytes.bytes());
+        return Var(Tensor(wanted, dims, bytes.data(), bytes.owner()));
+      },
+      nb::arg("data"), nb::arg("dtype"), nb::arg("shape"),
+      "A Var over the memory of an object with the buffer protocol, whatever its own dtype.");
+  m.def(
+      "operands",
+      [](nb::handle a, nb::handle b) {
+        const Guard guard;
+        const std::optional<Operand> x = operand_from(a), y = operand_from(b);
+        if (!x || !y) throw TypeFault("an operation takes numbers and arrays, not {}", kind_name(x ? b : a));
+        const auto var = [](const Operand& operand, const Operand& other) {
+          if (const Var* v = std::get_if<Var>(&operand)) {
+            const Scalar* weak = std::get_if<Scalar>(&other);
+            const DType own = v->dtype(), common = weak ? promote(own, *weak) : promote(own, std::get_if<Var>(&other)->dtype());
+            return common == own ? *v : v->astype(common);
+          }
+          const Scalar& scalar = std::get<Scalar>(operand);
+          if (const Var* v = std::get_if<Var>(&other)) return Var::scalar(scalar, promote(v->dtype(), scalar));
+          const Scalar& beside = std::get<Scalar>(other);
+          const auto natural = [](const Scalar& s) {
+            return s.kind() == Scalar::Kind::real ? DType::f64 : s.kind() == Scalar::Kind::integer ? DType::i64 : DType::boolean;
+          };
+          return Var::scalar(scalar, promote(natural(scalar), natural(beside)));
+        };
+        return nb::make_tuple(var(*x, *y), var(*y, *x));
+      },
+      nb::arg("a"), nb::arg("b"), "Two operands as Vars of their common dtype, as NumPy 2 promotes; numbers of Python are weak.");
+  m.def("asarray", as_var, nb::arg("object"), nb::arg("dtype") = nb::none(), nb::kw_only(), nb::arg("copy") = nb::none(),
+        "The object itself where it is a Var of that dtype, else Var(object, dtype, copy=copy).");
+}
+
+}  // namespace minnow::python

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Minnow: a small and fast deep-learning engine.
+
+    import minnow
+    model = minnow.load("model.onnx")     # any format that Minnow reads
+    scores = model(image)                 # arrays in, arrays out
+
+minnow.Var is a value that is computed when it is read; minnow.expr has a function for every operator, minnow.numpy NumPy's names,
+minnow.cv OpenCV's, minnow.nn modules, minnow.tools conversion and inspection.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from minnow._minnow import (Cancelled, Error, InternalError, InvalidArgument, InvalidIndex, InvalidModel, InvalidType, IoError, OutOfMemory,
+                            Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, promote,
+                            uint8, uint16, uint32, uint64)
+from minnow import _arrays, _var  # noqa: F401
+
+_SUBMODULES = ("expr", "nn", "numpy", "cv", "tools", "compat")
+
+
+def load(path: str | os.PathLike[str], threads: int = 0, backend: str = "cpu", precision: str = "normal", **options: Any) -> nn.LoadedModule:
+    """A model file of any format that Minnow reads, as a function: load(path)(x). See nn.load_module_from_file for the options."""
+    from minnow import nn
+    return nn.load_module_from_file(path, threads=threads, backend=backend, precision=precision, **options)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        import importlib
+        return importlib.import_module("minnow." + name)
+    if name == "Module":
+        from minnow.nn import Module
+        return Module
+    raise AttributeError(f"module 'minnow' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_SUBMODULES, "Module"])
+
+
+__all__ = ["Cancelled", "Error", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "OutOfMemory",
+           "Unsupported", "Var", "__version__", "bfloat16", "bool", "dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "load",
+           "promote", "uint8", "uint16", "uint32", "uint64"]

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a Var is shown."""
+from __future__ import annotations
+
+from typing import Any
+
+from minnow._minnow import Error, Var
+
+_MOST = 1000  # elements; of a larger Var the edges are shown
+_EDGE = 3
+
+
+def _number(value: Any, digits: int) -> str:
+    if isinstance(value, bool) or not isinstance(value, float):
+        return str(value)
+    text = format(value, f".{digits}g")
+    return text if any(c in text for c in ".ein") else text + "."
+
+
+def _rows(x: Var, edges: bool, digits: int) -> Any:
+    """Nested lists of texts; None stands for what is left out."""
+    if x.ndim == 0:
+        return _number(x.item(), digits)
+    length = x.shape[0]
+    if x.ndim == 1 and not (edges and length > 2 * _EDGE):
+        return [_number(value, digits) for value in x.tolist()]
+    if not (edges and length > 2 * _EDGE):
+        return [_rows(x[i], edges, digits) for i in range(length)]
+    return ([_rows(x[i], edges, digits) for i in range(_EDGE)] + [None] + [_rows(x[i], edges, digits) for i in range(length - _EDGE, length)])
+
+
+def _widest(rows: Any) -> int:
+    if rows is None:
+        return 0
+    return len(rows) if isinstance(rows, str) else max(map(_widest, rows), default=0)
+
+
+def _text(rows: Any, width: int, indent: int, depth: int) -> str:
+    if rows is None:
+        return "..."
+    if isinstance(rows, str):
+        return rows.rjust(width)
+    if depth == 1:
+        parts = [_text(row, width, indent, 0) for row in rows]
+        lines, line = [], ""
+        for part in parts:
+            if line and indent + len(line) + len(part) + 3 > 100:
+                lines.append(line + ",")
+                line = part
+            else:
+                line = line + ", " + part if line else part
+        return "[" + ("\n" + " " * (indent + 1)).join(lines + [line]) + "]"
+    between = "," + "\n" * (depth - 1) + " " * (indent + 1)
+    return "[" + between.join(_text(row, width, indent + 1, depth - 1) for row in rows) + "]"
+
+
+def text_of(x: Var) -> str:
+    named = f", name={x.name!r}" if x.name else ""
+    if not x.is_tensor:
+        return f"Var({x.tolist()!r}{named})"
+    shape = x.known_shape
+    if x.is_placeholder and not x.is_computed:
+        return f"Var(placeholder, shape={'unknown' if shape is None else shape}, dtype={x.dtype}{named})"
+    try:
+        x.evaluate()
+    except Error as error:  # depends on a placeholder that was given no value, say
+        return f"Var(not computed: {error}; shape={'unknown' if shape is None else shape}, dtype={x.dtype}{named})"
+    digits = {"float64": 8, "float32": 8, "float16": 4, "bfloat16": 4}.get(x.dtype.name, 4)
+    rows = _rows(x, x.size > _MOST, digits)
+    return f"Var({_text(rows, _widest(rows), 4, x.ndim)}, shape={x.shape}, dtype={x.dtype}{named})"

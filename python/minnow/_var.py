@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of Var that are written in Python; importing this module gives them to the class."""
+from __future__ import annotations
+
+from typing import Any
+
+from minnow._minnow import InvalidArgument, Var, op
+from minnow import _arrays, _minnow
+
+
+def _dims(arguments: tuple[Any, ...]) -> list[int]:
+    dims = arguments[0] if len(arguments) == 1 and not isinstance(arguments[0], int) and hasattr(arguments[0], "__iter__") else arguments
+    return [dim.__index__() for dim in dims]
+
+
+def reshape(self: Var, *shape: Any) -> Var:
+    """The same elements in other dimensions; one of them may be -1."""
+    return op("Reshape", (self, Var(_dims(shape), "int64")), {"allowzero": 1})
+
+
+def transpose(self: Var, *axes: Any) -> Var:
+    """Axes in another order; without arguments reversed."""
+    if not axes or axes == (None,):
+        return op("Transpose", (self,))
+    order, rank = _dims(axes), self.ndim
+    places = [axis + rank if axis < 0 else axis for axis in order]
+    if sorted(places) != list(range(rank)):
+        raise InvalidArgument(f"the axes {tuple(order)} are no order of {rank} axes")
+    return op("Transpose", (self,), {"perm": places})
+
+
+def numpy(self: Var) -> Any:
+    """A numpy.ndarray that shares the memory and is for reading; numpy.array(x) makes a copy to write in."""
+    from minnow._arrays import as_numpy
+    return as_numpy(self)
+
+
+def __array__(self: Var, dtype: Any = None, copy: bool | None = None) -> Any:
+    array = numpy(self)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise InvalidArgument(f"a {self.dtype} cannot become {dtype} without a copy")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def __array_ufunc__(self: Var, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """NumPy's functions on Vars are those of minnow.numpy."""
+    import minnow.numpy
+    function = getattr(minnow.numpy, ufunc.__name__, None)
+    if method != "__call__":
+        function = getattr(function, method, None)
+    if function is None:
+        return NotImplemented
+    out = options.get("out")
+    if isinstance(out, tuple) and len(out) == 1:
+        options["out"] = out[0]
+    return function(*inputs, **options)
+
+
+def __array_function__(self: Var, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+    import minnow.numpy
+    module: Any = minnow.numpy
+    for part in function.__module__.split(".")[1:]:
+        module = getattr(module, part, None)
+    ours = getattr(module, function.__name__, None)
+    return NotImplemented if ours is None else ours(*arguments, **options)
+
+
+def __reduce_ex__(self: Var, protocol: int) -> Any:
+    if self.is_placeholder:
+        return _minnow.placeholder, (self.name, self.dtype, self.known_shape)
+    flat = self
+    if self.dtype.name in _arrays._AS_INTEGER:  # buffers have no letter for it: the bits go as integers
+        flat = op("BitCast", (self,), {"to": _arrays._AS_INTEGER[self.dtype.name]})
+    data: Any = memoryview(flat)
+    if protocol < 5:
+        data = data.tobytes()
+    else:
+        import pickle
+        data = pickle.PickleBuffer(data)
+    return _from_bytes, (data, self.dtype.name, self.shape, self.name, self.trainable)
+
+
+def _from_bytes(data: Any, dtype: str, shape: tuple[int, ...], name: str, trainable: bool) -> Var:
+    made = _minnow.from_buffer(data, dtype, shape)
+    made.name = name
+    if trainable:
+        made.trainable = True
+    return made
+
+
+def __copy__(self: Var) -> Var:
+    return self.clone()
+
+
+def __deepcopy__(self: Var, memo: Any) -> Var:
+    return self.clone()
+
+
+def __repr__(self: Var) -> str:
+    from minnow._repr import text_of
+    return text_of(self)
+
+
+def __format__(self: Var, form: str) -> str:
+    return format(self.item(), form) if form and self.size == 1 else format(str(self), form)
+
+
+def __contains__(self: Var, value: Any) -> bool:
+    return bool(op("ReduceMax", ((self == value).reshape(-1).astype("uint8"),), {"keepdims": 0})) if self.size else False
+
+
+def __getattr__(self: Var, name: str) -> Any:
+    """The other methods and attributes of NumPy's arrays are minnow.numpy's."""
+    if not name.startswith("_"):
+        try:
+            from minnow.numpy._methods import attribute
+        except ModuleNotFoundError:
+            pass
+        else:
+            return attribute(self, name)
+    raise AttributeError(f"'Var' object has no attribute {name!r}")
+
+
+def install() -> None:
+    for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__,
+                     __format__, __contains__, __getattr__):
+        setattr(Var, function.__name__, function)
+    setattr(Var, "T", property(transpose, doc="The axes reversed."))
+    setattr(Var, "mT", property(lambda self: self.transpose(*range(self.ndim - 2), self.ndim - 1, self.ndim - 2), doc="The last two axes exchanged."))
+    setattr(Var, "__array_priority__", 1000.0)
+
+
+install()

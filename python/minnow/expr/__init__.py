@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions: a function for every operator, placeholders, control flow, and whole expressions as models."""
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+
+from minnow import _minnow
+from minnow._minnow import Var, clear_cache
+from minnow._typing import DTypeLike, VarLike
+from minnow.expr import _operators
+from minnow.expr._operators import *  # noqa: F403
+
+optimize_expressions = _minnow.optimize_expressions
+
+
+def const(value: VarLike, dtype: DTypeLike | None = None) -> Var:
+    """A constant; the memory of an array is shared."""
+    return Var(value, dtype)
+
+
+constant = const
+
+
+def placeholder(name: str = "", dtype: DTypeLike = "float32", shape: Sequence[int | None] | None = None) -> Var:
+    """A value that is given later, by assign(). Dimensions of -1 or None may differ from one value to the next; without a shape the rank too."""
+    return _minnow.placeholder(name, dtype, shape)
+
+
+def trainable(initial: VarLike, name: str = "") -> Var:
+    """A parameter: a constant that training changes and that a saved model marks."""
+    return _minnow.trainable(initial, name)
+
+
+def op(name: str, inputs: Sequence[VarLike | None], **attributes: Any) -> Var:
+    """Any operator by its name: "Conv", "minnow.Gelu", or of a custom operator "com.example.Swish"."""
+    return _minnow.op(name, inputs, attributes)
+
+
+def ops(name: str, inputs: Sequence[VarLike | None], outputs: int, **attributes: Any) -> list[Var]:
+    """The same with several outputs."""
+    return _minnow.ops(name, inputs, outputs, attributes)
+
+
+def evaluate(values: Sequence[Var]) -> None:
+    """Computes several values in one plan."""
+    _minnow.evaluate(values)
+
+
+def clone(outputs: Sequence[Var]) -> list[Var]:
+    """Copies of the expressions with placeholders and parameters of their own."""
+    return _minnow.clone(outputs)
+
+
+def replace(outputs: Sequence[Var], replacements: Mapping[Var, Var] | Iterable[tuple[Var, Var]]) -> list[Var]:
+    """The expressions with values replaced wherever they are made of them; what comes instead may be made of what it replaces."""
+    pairs = replacements.items() if isinstance(replacements, Mapping) else replacements
+    return _minnow.replace(outputs, list(pairs))
+
+
+def placeholders(outputs: Sequence[Var] | Var) -> list[Var]:
+    """The placeholders that the expressions are made of, in the order in which they are first used."""
+    return _minnow.placeholders(outputs)
+
+
+def trainables(outputs: Sequence[Var] | Var) -> list[Var]:
+    """The parameters that the expressions are made of."""
+    return _minnow.trainables(outputs)
+
+
+def save(outputs: Sequence[Var] | Var, path: str | os.PathLike[str], inputs: Sequence[Var] = ()) -> None:
+    """Writes the expression as a .minnow model whose inputs are the placeholders, in the order of `inputs` where they are given."""
+    _minnow.save(outputs, os.fspath(path), inputs)
+
+
+class Loaded(NamedTuple):
+    """A model as expressions."""
+    inputs: list[Var]  #: placeholders
+    outputs: list[Var]
+    values: dict[str, Var]  #: all, by name
+
+
+def load(path: str | os.PathLike[str]) -> Loaded:
+    """A .minnow model as expressions: its inputs are placeholders."""
+    return Loaded(*_minnow.load(os.fspath(path)))
+
+
+def cond(condition: VarLike, then_branch: Callable[[], Any], else_branch: Callable[[], Any]) -> list[Var]:
+    """The values of `then_branch` where the bool is true, else those of `else_branch`, as many and of the same dtypes. One is computed."""
+    return _minnow.cond(condition, then_branch, else_branch)
+
+
+def while_loop(condition: Callable[..., Any], body: Callable[..., Any], initial: Sequence[VarLike], most: int = -1) -> list[Var]:
+    """Repeats carried = body(*carried) while condition(*carried) is true, at most `most` times (-1: any number)."""
+    return _minnow.while_loop(condition, body, initial, most)
+
+
+def scan(body: Callable[..., Any], initial: Sequence[VarLike], sequences: Sequence[VarLike]) -> list[Var]:
+    """Walks along axis 0 of `sequences`: body(*carried, *elements) gives carried..., outputs...; the result is the last carried values and
+    the outputs, each stacked along axis 0."""
+    return _minnow.scan(body, initial, sequences)
+
+
+class CacheCounts(NamedTuple):
+    """What the cache of plans did so far in this process."""
+    hits: int
+    misses: int
+    forms: int
+
+
+def cache_counts() -> CacheCounts:
+    return CacheCounts(*_minnow.cache_counts())
+
+
+class scope:
+    """How expressions are computed on this thread in the body of a with statement; the inner scope counts."""
+
+    def __init__(self, *, threads: int = 0, precision: str = "normal", memory: str = "normal", backends: Sequence[str] = ("cpu",),
+                 memory_limit: int = 0) -> None:
+        self._scope = _minnow.Scope(threads=threads, precision=precision, memory=memory, backends=list(backends), memory_limit=memory_limit)
+
+    def __enter__(self) -> scope:
+        self._scope.enter()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._scope.leave()
+
+
+__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "evaluate", "clone", "replace", "placeholders", "trainables", "save", "load",
+           "Loaded", "cond", "while_loop", "scan", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
+           *_operators.__all__]

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules: functions on Vars with parameters, loaded from a file or written as classes."""
+from __future__ import annotations
+
+import os
+from typing import Any, Iterator, NamedTuple, Sequence
+
+from minnow import _minnow
+from minnow._minnow import InvalidArgument, InvalidType, Var
+from minnow._typing import VarLike
+
+
+class Description(NamedTuple):
+    """An input or output as the model declares it."""
+    name: str
+    dtype: _minnow.dtype | None  #: None for sequences and optionals
+    shape: tuple[int | str | None, ...] | None  #: a name or None where a dimension is not fixed; None where the rank is not
+    type: str  #: "f32[batch, 3, 224, 224]"
+
+
+class Module:
+    """A function on Vars with parameters.
+
+    A class over this one assigns parameters (expr.trainable) and modules to attributes in __init__, and writes forward(). Call the module
+    like a function. A module that was loaded may be called by any number of threads at once; one that was written by one at a time.
+    """
+
+    training: bool = False
+
+    def forward(self, *inputs: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no forward()")
+
+    def __call__(self, *inputs: Any) -> Any:
+        return self.forward(*inputs)
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                yield name, value
+            elif isinstance(value, (list, tuple)):
+                for i, item in enumerate(value):
+                    if isinstance(item, Module):
+                        yield f"{name}.{i}", item
+
+    def named_parameters(self) -> Iterator[tuple[str, Var]]:
+        """Names and parameters of this module and its submodules: "w", "encoder.w"."""
+        for name, value in vars(self).items():
+            if isinstance(value, Var) and value.trainable:
+                yield name, value
+        for name, child in self.named_children():
+            for inner, value in child.named_parameters():
+                yield f"{name}.{inner}", value
+
+    def parameters(self) -> list[Var]:
+        return [value for _, value in self.named_parameters()]
+
+    def load_parameters(self, values: Any) -> None:
+        """Gives parameters their values, by name, from a mapping or the list that parameters() gives."""
+        own = dict(self.named_parameters())
+        pairs = values.items() if hasattr(values, "items") else zip(own, values)
+        for name, value in pairs:
+            if name not in own:
+                raise InvalidArgument(f'the module has no parameter "{name}"; there are {", ".join(own) or "none"}')
+            own[name].assign(value)
+
+    def train(self, on: bool = True) -> Module:
+        self.training = on
+        for _, child in self.named_children():
+            child.train(on)
+        return self
+
+    def eval(self) -> Module:
+        return self.train(False)
+
+    def clone(self) -> Module:
+        """Another module that shares the parameters."""
+        import copy
+        made = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                setattr(made, name, value.clone())
+            elif isinstance(value, list):
+                setattr(made, name, [item.clone() if isinstance(item, Module) else item for item in value])
+        return made
+
+
+class LoadedModule(Module):
+    """A model, or a part of it, as a function."""
+
+    def __init__(self, loaded: _minnow.LoadedModel) -> None:
+        self._loaded = loaded
+        self._input_names = [row[0] for row in loaded.model.inputs]
+
+    def forward(self, *inputs: VarLike, **named: VarLike) -> Any:
+        """Vars for the inputs, by position (or all in one list) or by name. One output comes as a Var, several as a tuple."""
+        results = self._call(inputs, named)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _call(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and inputs[0] and not isinstance(inputs[0][0], (int, float, list, tuple)):
+            inputs = inputs[0]
+        names = self._input_names
+        if len(inputs) > len(names):
+            raise InvalidType(f"more inputs are given than the model has: {len(inputs)}; it has {len(names)} ({', '.join(names)})")
+        values = list(inputs)
+        if named or len(values) < len(names):
+            values += [None] * (len(names) - len(values))
+            for name, value in named.items():
+                if name not in names:
+                    raise InvalidType(f'the model has no input "{name}"; it has {", ".join(names)}')
+                values[names.index(name)] = value
+        return self._loaded(values)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """As forward(); where all inputs are NumPy's arrays, the outputs are too."""
+        results = self._call(inputs, named)
+        given = [*inputs, *named.values()]
+        if given and all(type(value).__module__ == "numpy" for value in given):
+            results = [_to_numpy(value) for value in results]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The names of the inputs."""
+        return list(self._input_names)
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the outputs."""
+        return [row[0] for row in self._loaded.model.outputs]
+
+    def describe_inputs(self) -> list[Description]:
+        return [Description(*row) for row in self._loaded.model.inputs]
+
+    def describe_outputs(self) -> list[Description]:
+        return [Description(*row) for row in self._loaded.model.outputs]
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of classes, where the model keeps them."""
+        return list(self._loaded.model.labels)
+
+    def clone(self) -> LoadedModule:
+        return LoadedModule(self._loaded.clone())
+
+    def __repr__(self) -> str:
+        rows = self._loaded.model
+        return f"{type(self).__name__}({', '.join(r[0] + ': ' + r[3] for r in rows.inputs)} -> {', '.join(r[0] + ': ' + r[3] for r in rows.outputs)})"
+
+
+def _to_numpy(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_to_numpy(item) for item in value]
+    return value if value is None else value.numpy()
+
+
+def load_module_from_file(path: str | os.PathLike[str], inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, threads: int = 0,
+                          precision: str = "normal", memory: str = "normal", backend: str | Sequence[str] = "cpu", memory_limit: int = 0,
+                          time_limit: float = 0, optimize: str = "standard") -> LoadedModule:
+    """The part of a model file between these inputs and outputs, any named values of it; without names the model's own.
+
+    path: of any format that Minnow reads. threads: 0 takes all cores. precision: "high", "normal" or "low". memory: "low" takes the least
+    memory, at the price of time. memory_limit: bytes that a run may hold; 0 for physical memory. time_limit: seconds of a run; 0 for none.
+    """
+    data = _minnow.read_model([os.fspath(path)], optimize, {}, {}, "", False)
+    backends = [backend] if isinstance(backend, str) else list(backend)
+    return LoadedModule(_minnow.load_module(data, list(inputs), list(outputs), threads, precision, memory, backends, memory_limit, time_limit))
+
+
+__all__ = ["Description", "Module", "LoadedModule", "load_module_from_file"]
