@@ -77,6 +77,17 @@ std::optional<Ints> Parts::ints(const Expr& x) {
   if (!x || !x.value()->constant() || !is_integer(x.value()->constant()->dtype())) return {};
   return ints_of(x.value());
 }
+Expr Parts::own(const Expr& x) {
+  const Value* value = x.value();
+  return value->producer() && &value->graph() == &g_->graph() && !value->is_graph_output() ? x : op("Identity", {x});
+}
+
+InnerGraph::InnerGraph(const Parts& outside)
+    : graph(std::make_shared<Graph>()), builder(*graph), parts(builder, outside.operators(), outside.sizes()) {
+  graph->outer = &outside.builder().graph();
+  graph->source = graph->outer->source;
+}
+
 std::optional<double> Parts::number(const Expr& x) { return x ? scalar_of(x.value()) : std::nullopt; }
 
 // Shapes.

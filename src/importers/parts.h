@@ -3,6 +3,7 @@
 // has made as far as the file tells, and the operators of those formats that take several of Minnow's. Images are [N, spatial..., C] where
 // a function says "channels last".
 #pragma once
+#include <memory>
 #include <unordered_set>
 
 #include "graph/expr.h"
@@ -34,6 +35,8 @@ class Parts {
 
   // What is known. Asking infers the types of nodes that were made with plain expressions.
   void infer(const Expr& x);
+  /// x where a node of this very graph makes it that no output gives yet, as a graph's outputs must be made; else a node that hands it on.
+  Expr own(const Expr& x);
   /// Called before a node that was made here is removed.
   void forget(const Node& node) { inferred_.erase(&node); }
   DType dtype(const Expr& x);
@@ -124,6 +127,15 @@ class Parts {
   const OperatorSet* operators_;
   SizeTable* sizes_;
   std::unordered_set<const void*> inferred_;
+};
+
+/// A graph inside of a node (a branch, the body of a loop), while it is filled.
+struct InnerGraph {
+  /// It may use the values of the graph that `outside` builds.
+  explicit InnerGraph(const Parts& outside);
+  std::shared_ptr<Graph> graph;
+  GraphBuilder builder;
+  Parts parts;
 };
 
 }  // namespace minnow

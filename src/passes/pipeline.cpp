@@ -59,13 +59,7 @@ class Types {
   }
   /// Afterwards types are for people: dimensions without a name lose the one that was made for them, and outputs keep what was declared.
   void finish() {
-    for_each_graph(graph_, [&](Graph& each) {
-      for (const auto& input : each.inputs()) unname_dims(input->type);
-      for (const State& state : each.states()) unname_dims(state.current->type);
-      for (Node& node : each.nodes())
-        for (size_t i = 0; i < node.output_count(); ++i)
-          if (node.output(i)) unname_dims(node.output(i)->type);
-    });
+    for_each_graph(graph_, unname_unknown);
     for (size_t i = 0; i < declared_.size(); ++i) keep_declared(*graph_.outputs()[i], declared_[i]);
   }
 
@@ -74,11 +68,6 @@ class Types {
     if (!type.dims) return;
     for (Dim& dim : *type.dims)
       if (!dim.known() && dim.symbol.empty()) dim = sizes.unknown();
-  }
-  static void unname_dims(ValueType& type) {
-    if (!type.dims) return;
-    for (Dim& dim : *type.dims)
-      if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
   }
   static void keep_declared(Value& output, const ValueType& declared) {
     ValueType& type = output.type;

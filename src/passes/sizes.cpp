@@ -120,4 +120,17 @@ Dim SizeTable::dim_of(const Size& size) {
   return Dim{-1, std::move(text)};
 }
 
+void unname_unknown(Graph& graph) {
+  const auto unname = [](ValueType& type) {
+    if (!type.dims) return;
+    for (Dim& dim : *type.dims)
+      if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
+  };
+  for (const auto& input : graph.inputs()) unname(input->type);
+  for (const State& state : graph.states()) unname(state.current->type);
+  for (Node& node : graph.nodes())
+    for (size_t i = 0; i < node.output_count(); ++i)
+      if (node.output(i)) unname(node.output(i)->type);
+}
+
 }  // namespace minnow

@@ -63,4 +63,7 @@ class SizeTable {
   uint64_t counter_ = 0;
 };
 
+/// Types for people: dimensions that got a name of SizeTable::unknown(), or one computed from such, lose it. This graph alone.
+void unname_unknown(Graph& graph);
+
 }  // namespace minnow

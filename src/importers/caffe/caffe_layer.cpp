@@ -33,11 +33,6 @@ int64_t CaffeLayer::rank() const {
   if (count < 0) refuse("a blob of unknown rank is not supported");
   return count;
 }
-int64_t CaffeLayer::axis(int64_t given) const {
-  const int64_t count = rank();
-  if (given < -count || given >= count) fail("axis {} does not fit {} dimensions", given, count);
-  return given < 0 ? given + count : given;
-}
 int64_t CaffeLayer::size(const Expr& x, int64_t axis) const {
   const int64_t dim = p.dim(x, axis);
   if (dim < 0) refuse("dimension {} of its input is not known", axis);

@@ -4,19 +4,18 @@
 #include <functional>
 #include <span>
 
-#include "base/error.h"
 #include "importers/caffe/net.h"
+#include "importers/foreign_node.h"
 #include "importers/parts.h"
 
 namespace minnow::caffe {
 
-class CaffeLayer {
+class CaffeLayer : public ForeignNode {
  public:
   CaffeLayer(Parts& parts, const Layer& layer, std::vector<Blob>* blobs) : p(parts), layer(layer), blobs_(blobs) {}
 
   Parts& p;
   const Layer& layer;
-  std::string place;  // `net.prototxt: layer "conv1" (Convolution)`, the beginning of every error
   Exprs bottoms;
 
   Expr bottom(size_t i = 0) const;
@@ -28,29 +27,20 @@ class CaffeLayer {
   Expr weights(size_t i, Ints shape) const;
   /// The rank of bottom 0 and an axis of it, which may count from the end.
   int64_t rank() const;
-  int64_t axis(int64_t given) const;
+  int64_t axis(int64_t given) const { return from_front(given, rank()); }
   /// A size that must be known.
   int64_t size(const Expr& x, int64_t axis) const;
   /// x of [channels] as broadcast along `axis` of bottom 0.
   Expr along(const Expr& x, int64_t axis) const;
 
-  template <class... Args>
-  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw InvalidModel("{}: {}", place, format(pattern, args...));
-  }
-  template <class... Args>
-  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
-    throw Unsupported("{}: {}", place, format(pattern, args...));
-  }
-
  private:
   std::vector<Blob>* blobs_;
 };
 
-using Build = Exprs (*)(CaffeLayer& layer, Parts& p);
+using Builder = Exprs(CaffeLayer& layer, Parts& p);
 struct Rule {
   std::string_view type;
-  Build build;                   // null: a layer that only training has
+  Builder* build;                // null: a layer that only training has
   std::string_view target = {};  // Minnow's operator, for rules that serve several
   bool needs_size = false;       // of its image, while importing
 };

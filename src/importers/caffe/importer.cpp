@@ -7,11 +7,12 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "base/os.h"
 #include "importers/caffe/caffe_layer.h"
+#include "importers/finish.h"
 #include "importers/onnx/wire.h"
 #include "importers/refusals.h"
+#include "importers/source.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
 
@@ -30,9 +31,7 @@ class Importer {
       : net_(std::move(net)),
         blobs_(std::move(blobs)),
         operators_(options.operators ? *options.operators : OperatorSet::builtin()),
-        source_(std::move(source)) {
-    warn_ = options.warn ? options.warn : [](std::string_view sentence) { log_message(sentence); };
-  }
+        source_(std::move(source)) {}
 
   std::unique_ptr<Graph> run();
 
@@ -44,7 +43,6 @@ class Importer {
   Net net_;
   std::map<std::string, std::vector<Blob>> blobs_;
   const OperatorSet& operators_;
-  std::function<void(std::string_view)> warn_;
   std::string source_;
   SizeTable sizes_;
   bool keeps_size_ = false;  // the network fits images of one size alone
@@ -167,23 +165,14 @@ std::unique_ptr<Graph> Importer::run() {
   // Outputs are what no later layer reads.
   for (const std::string& top : order_) {
     if (read_.contains(top)) continue;
-    const Expr value = values_.at(top);
-    const bool own = value.value()->producer() && !value.value()->is_graph_output();
-    Value& output = own ? *value.value() : *parts.op("Identity", {value}).value();
+    Value& output = *parts.own(values_.at(top)).value();
     output.rename(names_.insert(top).second ? top : graph->fresh_name(top));
     graph->add_output(output);
   }
   if (graph->outputs().empty()) throw InvalidModel("{}: has no outputs", source_);
-  graph->remove_unused_constants();
-  for (Node& node : graph->nodes())
-    for (size_t i = 0; i < node.output_count(); ++i)
-      if (node.output(i) && node.output(i)->type.dims)
-        for (Dim& dim : *node.output(i)->type.dims)
-          if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
-  infer_types(operators_, *graph);
   graph->metadata.source_format = "caffe";
   graph->metadata.producer = "Caffe";
-  verify(*graph);
+  finish_import(*graph, operators_);
   return graph;
 }
 
@@ -214,16 +203,6 @@ std::unique_ptr<Graph> import_model(std::string_view prototxt, std::string_view 
 
 namespace minnow {
 
-namespace {
-
-std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-std::string name_of_file(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  return slash == path.npos ? path : path.substr(slash + 1);
-}
-
-}  // namespace
-
 std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const ImportOptions& options) {
   if (paths.size() != 2)
     throw InvalidArgument("a Caffe model is two files, the network (.prototxt) and its weights (.caffemodel); {} were given: {}",
@@ -235,7 +214,7 @@ std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const
   const std::string names[] = {name_of_file(paths[0]), name_of_file(paths[1])};
   const size_t net = in_order ? 0 : 1;
   return caffe::import_model(text_of((in_order ? first : second)->bytes()), text_of((in_order ? second : first)->bytes()), options,
-                             options.source.empty() ? names[net] : options.source, names[1 - net]);
+                             source_of(options, names[net]), names[1 - net]);
 }
 
 bool looks_like_caffe(std::span<const std::byte> bytes) {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "importers/finish.h"
 #include "importers/mnn/mnn_node.h"
 #include "importers/refusals.h"
 #include "ops/evaluate.h"
@@ -50,14 +51,6 @@ class Importer final : public Host {
   Exprs loop(MnnNode& node) override;
 
  private:
-  /// A subgraph as the body of an If or a Loop, while it is filled.
-  struct Body {
-    Body(Importer& importer, const MnnNode& node);
-    std::shared_ptr<Graph> graph;
-    GraphBuilder builder;
-    Parts parts;
-  };
-
   const GraphInfo& subgraph(const MnnNode& node, size_t field) const;
   /// The subgraph's nodes put into the graph of `parts`; its inputs are `inputs`, empty ones are made by the subgraph itself.
   Exprs put(Parts& parts, const GraphInfo& info, const Exprs& inputs, const MnnNode& node);
@@ -67,11 +60,10 @@ class Importer final : public Host {
   Expr as_kept(Scope& scope, int32_t tensor, Expr value, bool is_input);
   void bind(Scope& scope, const OpInfo& op, size_t output, Expr value, Layout layout);
   void refuse(Scope& scope, const OpInfo& op, const std::string& name);
-  std::string unique(std::string name);
+  std::string unique(std::string name) { return names_.make(std::move(name)); }
   std::string tensor_name(const Scope& scope, const OpInfo& op, size_t output) const;
   /// As MNN hands values from one graph to another: integers and truth values as i32.
   Expr plain(Parts& parts, const Expr& x);
-  Expr own(Parts& parts, const Expr& x);
   /// The contents of a value that nodes after `before` compute from constants alone; MNN's shapes come from chains of such.
   std::optional<Tensor> computed(const Expr& x, const std::unordered_set<const Node*>& fresh, int depth) const;
   void add_outputs(Scope& scope);
@@ -84,24 +76,9 @@ class Importer final : public Host {
   Scope* scope_ = nullptr;  // where the current operator stands
   int depth_ = 0;
   size_t operators_left_ = kMostOperators;
-  std::unordered_set<std::string> names_;
+  UniqueNames names_;
   Refusals refusals_;
 };
-
-Importer::Body::Body(Importer& importer, const MnnNode& node)
-    : graph(std::make_shared<Graph>()), builder(*graph), parts(builder, importer.operators_, importer.sizes_) {
-  graph->outer = &node.p.builder().graph();
-  graph->source = importer.file_.source();
-}
-
-std::string Importer::unique(std::string name) {
-  if (name.empty()) name = "value";
-  if (names_.insert(name).second) return name;
-  for (size_t i = 1;; ++i) {
-    std::string other = name + "_" + std::to_string(i);
-    if (names_.insert(other).second) return other;
-  }
-}
 
 std::string Importer::tensor_name(const Scope& scope, const OpInfo& op, size_t output) const {
   return std::string(scope.info.tensors[static_cast<size_t>(op.outputs[output])].substr(0, 500));
@@ -125,12 +102,6 @@ void type_loop(const Exprs& made, const Graph& body) {
     if (i >= states) type.dims->emplace_back();
     for (const Dim& dim : *inner.dims) type.dims->push_back(dim.known() ? dim : Dim{});
   }
-}
-
-/// A value that a node of this very graph makes, as a graph's outputs must be.
-Expr Importer::own(Parts& parts, const Expr& x) {
-  const Value* value = x.value();
-  return value->producer() && &value->graph() == &parts.builder().graph() && !value->is_graph_output() ? x : parts.op("Identity", {x});
 }
 
 void Importer::import_ops(Scope& scope) {
@@ -404,10 +375,10 @@ Exprs Importer::branch(MnnNode& node) {
       for (size_t i = 0; i < node.output_count(); ++i) taken.push_back(result_of(results, i));
       return taken;
     }
-    Body body(*this, node);
+    InnerGraph body(node.p);
     const Exprs results = put(body.parts, info, given, node);
     for (size_t i = 0; i < node.output_count(); ++i)
-      body.graph->add_output(*own(body.parts, plain(body.parts, result_of(results, i))).value());
+      body.graph->add_output(*body.parts.own(plain(body.parts, result_of(results, i))).value());
     attributes.set(side == 0 ? "then_branch" : "else_branch", Subgraph(body.graph));
   }
   return node.p.ops("If", {node.p.reshape(node.truth(0), Ints{})}, node.output_count(), std::move(attributes));
@@ -420,7 +391,7 @@ Exprs Importer::loop(MnnNode& node) {
   Parts& p = node.p;
   const GraphInfo& info = subgraph(node, 1);
   const bool counted = !node.parameter().has(0);
-  Body body(*this, node);
+  InnerGraph body(p);
   const Expr iteration = body.builder.wrap(&body.graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{})));
   const Expr running = body.builder.wrap(&body.graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{})));
   // What each iteration hands on keeps its rank; its sizes may change.
@@ -459,10 +430,10 @@ Exprs Importer::loop(MnnNode& node) {
       places.push_back(i);
     }
     const Exprs results = put(body.parts, info, inner, node);
-    body.graph->add_output(*own(body.parts, scalar(body.parts, body.parts.cast(results[0], DType::boolean))).value());
-    for (size_t i : places) body.graph->add_output(*own(body.parts, plain(body.parts, results[i + 1])).value());
+    body.graph->add_output(*body.parts.own(scalar(body.parts, body.parts.cast(results[0], DType::boolean))).value());
+    for (size_t i : places) body.graph->add_output(*body.parts.own(plain(body.parts, results[i + 1])).value());
     for (size_t i = states + 1; i < results.size(); ++i)
-      body.graph->add_output(*own(body.parts, plain(body.parts, body.parts.builder().wrap(results[i].value()))).value());
+      body.graph->add_output(*body.parts.own(plain(body.parts, body.parts.builder().wrap(results[i].value()))).value());
     const size_t gathered = results.size() - states - 1;
     Exprs outputs(node.output_count());
     for (size_t i = 0; i < states; ++i) outputs[i] = plain(p, node.any(i + 2));
@@ -534,8 +505,8 @@ Exprs Importer::loop(MnnNode& node) {
   Exprs next;
   for (const State& state : states) next.push_back(plain(body.parts, body.parts.builder().wrap(results[state.result].value())));
   const Expr again = condition(body.parts, [&](size_t i) { return next[i]; });
-  body.graph->add_output(*own(body.parts, again).value());
-  for (const Expr& x : next) body.graph->add_output(*own(body.parts, x).value());
+  body.graph->add_output(*body.parts.own(again).value());
+  for (const Expr& x : next) body.graph->add_output(*body.parts.own(x).value());
   const Exprs made = p.ops("Loop", carried, states.size(), {{"body", Subgraph(body.graph)}});
   type_loop(made, *body.graph);
   Exprs outputs;
@@ -573,20 +544,14 @@ void Importer::add_outputs(Scope& scope) {
         if (op.outputs[i] >= 0 && !read[static_cast<size_t>(op.outputs[i])] && scope.values[static_cast<size_t>(op.outputs[i])])
           tensors.push_back(static_cast<size_t>(op.outputs[i]));
   }
-  std::unordered_set<std::string> taken;
-  for (const auto& input : graph_->inputs()) taken.insert(input->name());
+  if (tensors.empty()) throw InvalidModel("{}: has no outputs", file_.source());
+  std::vector<std::pair<std::string, Expr>> outputs;
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::string name(scope.info.tensors[tensors[i]].substr(0, 500));
     if (name.empty()) name = "output" + std::to_string(i);
-    Value* value = own(scope.parts, plain(scope.parts, scope.values[tensors[i]])).value();
-    if (!taken.insert(name).second) {
-      name = unique(name);
-      taken.insert(name);
-    }
-    value->rename(name);
-    graph_->add_output(*value);
+    outputs.emplace_back(std::move(name), plain(scope.parts, scope.values[tensors[i]]));
   }
-  if (tensors.empty()) throw InvalidModel("{}: has no outputs", file_.source());
+  add_named_outputs(scope.parts, outputs, names_);
 }
 
 std::unique_ptr<Graph> Importer::run() {
@@ -599,19 +564,10 @@ std::unique_ptr<Graph> Importer::run() {
   import_ops(scope);
   refusals_.throw_if_any(file_.source());
   add_outputs(scope);
-  for_each_graph(*graph_, [](Graph& each) {
-    each.remove_unused_constants();
-    for (Node& node : each.nodes())
-      for (size_t i = 0; i < node.output_count(); ++i)
-        if (node.output(i) && node.output(i)->type.dims)
-          for (Dim& dim : *node.output(i)->type.dims)
-            if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
-  });
-  infer_types(operators_, *graph_);
   graph_->metadata.source_format = "mnn";
   if (const std::string_view version = file_.version(); !version.empty())
     graph_->metadata.producer = "MNN " + std::string(version.substr(0, 100));
-  verify(*graph_);
+  finish_import(*graph_, operators_);
   return std::move(graph_);
 }
 

@@ -5,11 +5,6 @@
 
 namespace minnow::mnn {
 
-Expr MnnNode::any(size_t i) const {
-  if (!has(i)) fail("input {} is missing", i);
-  return raw[i];
-}
-
 Expr MnnNode::input(size_t i) const {
   const Expr x = any(i);
   return p.dtype(x) == DType::boolean ? p.cast(x, DType::i32) : x;
@@ -33,28 +28,15 @@ Exprs MnnNode::alike(Exprs values) const {
 std::optional<Ints> MnnNode::known_ints(size_t i) const { return has(i) ? p.ints(raw[i]) : std::nullopt; }
 
 Ints MnnNode::ints(size_t i) const {
-  if (!has(i)) fail("input {} is missing", i);
-  const auto values = p.ints(raw[i]);
+  const auto values = p.ints(any(i));
   if (!values) refuse("input {} (\"{}\") is not constant", i, std::string_view(raw[i].value()->name()).substr(0, 200));
   return *values;
-}
-
-int64_t MnnNode::single(size_t i) const {
-  const Ints values = ints(i);
-  if (values.size() != 1) fail("input {} should hold one element, it holds {}", i, values.size());
-  return values[0];
 }
 
 int64_t MnnNode::rank(size_t i) const {
   const int64_t rank = p.rank(any(i));
   if (rank < 0) refuse("a tensor of unknown rank is not supported");
   return rank;
-}
-
-int64_t MnnNode::axis(int64_t axis, int64_t rank) const {
-  const int64_t from_front = axis < 0 ? axis + rank : axis;
-  if (from_front < 0 || from_front >= rank) fail("axis {} does not fit {} dimensions", axis, rank);
-  return from_front;
 }
 
 Expr MnnNode::image() const {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "importers/foreign_node.h"
 #include "importers/mnn/model.h"
 #include "importers/parts.h"
 
@@ -24,17 +24,17 @@ class Host {
   ~Host() = default;
 };
 
-using Build = Exprs (*)(MnnNode& node, Parts& p);
+using Builder = Exprs(MnnNode& node, Parts& p);
 struct Rule {
   int32_t type;           // number of the operator
   std::string_view name;  // "ConvolutionDepthwise"
-  Build build;
+  Builder* build;
   std::string_view target = {};  // Minnow's operator, for rules that serve several
   /// Kind of the parameter; kNone: without one, or the rule looks itself. An operator without parameter has those of the defaults.
   uint8_t kind = kNone;
 };
 
-class MnnNode {
+class MnnNode : public ForeignNode {
  public:
   MnnNode(Parts& parts, Host& host, ModelFile& file, const GraphInfo& graph, const OpInfo& info)
       : p(parts), host(host), file(file), graph(graph), info(info) {}
@@ -45,7 +45,6 @@ class MnnNode {
   const GraphInfo& graph;
   const OpInfo& info;
   const Rule* rule = nullptr;
-  std::string place;            // `net.mnn: node "conv1" (Convolution)`, the beginning of every error
   Exprs raw;                    // inputs as they are; empty Expr: absent
   std::vector<Layout> layouts;  // of the inputs
   /// Of the outputs; the importer has set all to the first input's.
@@ -68,7 +67,7 @@ class MnnNode {
   Expr input(size_t i) const;
   Expr optional_input(size_t i) const { return has(i) ? input(i) : Expr(); }
   /// The input as it is, perhaps of truth values.
-  Expr any(size_t i) const;
+  const Expr& any(size_t i) const { return required(raw, i); }
   /// The input as truth values.
   Expr truth(size_t i) const;
   Exprs all_inputs() const;
@@ -77,25 +76,14 @@ class MnnNode {
   /// Elements of an integer input that must be a constant, and the same where it is one.
   Ints ints(size_t i) const;
   std::optional<Ints> known_ints(size_t i) const;
-  int64_t single(size_t i) const;  // the one element of such an input
-  int64_t rank(size_t i) const;    // refuses unknown ranks
-  /// An axis counted from the front, checked against a rank.
-  int64_t axis(int64_t axis, int64_t rank) const;
+  int64_t single(size_t i) const { return only(ints(i), i); }  // the one element of such an input
+  int64_t rank(size_t i) const;                                // refuses unknown ranks
 
   Layout layout(size_t i) const { return i < layouts.size() ? layouts[i] : Layout::channels_first; }
   bool channels_last(size_t i = 0) const { return layout(i) == Layout::channels_last; }
   /// Input 0 as an image [N, C, spatial...], whatever its layout, and a result put back into it.
   Expr image() const;
   Expr from_image(const Expr& y) const;
-
-  template <class... Args>
-  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw InvalidModel("{}: {}", place, format(pattern, args...));
-  }
-  template <class... Args>
-  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
-    throw Unsupported("{}: {}", place, format(pattern, args...));
-  }
 };
 
 /// The rules in order of their numbers.

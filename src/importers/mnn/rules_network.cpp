@@ -633,7 +633,7 @@ Exprs import_layer_norm(MnnNode& node, Parts& p) {
   const Expr x = node.input(0);
   const int64_t rank = node.rank(0), group = node.integer(4, 1);
   Ints axes = node.list(0);
-  for (int64_t& axis : axes) axis = node.axis(axis, rank);
+  for (int64_t& axis : axes) axis = node.from_front(axis, rank);
   std::sort(axes.begin(), axes.end());
   const std::vector<float> gamma = node.file.reals(node.parameter(), 2, 5, 1, node.info, node.place);
   const std::vector<float> beta = node.file.reals(node.parameter(), 3, 5, 2, node.info, node.place);

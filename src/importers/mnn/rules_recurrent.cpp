@@ -140,16 +140,14 @@ Exprs import_tensor_array_write(MnnNode& node, Parts& p) {
   const Expr behind = p.op("Less", {place, length});
   Attributes attributes;
   for (const bool replaces : {true, false}) {
-    auto body = std::make_shared<Graph>();
-    body->outer = &p.builder().graph();
-    body->source = p.builder().graph().source;
-    GraphBuilder builder(*body);
+    InnerGraph body(p);
+    GraphBuilder& builder = body.builder;
     const Expr sequence = builder.wrap(longer.value());
     const Expr result =
         replaces ? builder.op("SequenceErase", {sequence, builder.op("Add", {builder.wrap(place.value()), builder.scalar(1, DType::i64)})})
                  : builder.op("Identity", {sequence});
-    body->add_output(*result.value());
-    attributes.set(replaces ? "then_branch" : "else_branch", Subgraph(body));
+    body.graph->add_output(*result.value());
+    attributes.set(replaces ? "then_branch" : "else_branch", Subgraph(body.graph));
   }
   return p.ops("If", {behind}, 1, std::move(attributes));
 }

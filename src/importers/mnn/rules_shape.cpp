@@ -119,7 +119,7 @@ Exprs import_squeeze(MnnNode& node, Parts& p) {
   }
   const int64_t rank = p.rank(x);
   if (rank < 0) return {p.squeeze(x, axes)};
-  for (int64_t& axis : axes) axis = node.axis(axis, rank);
+  for (int64_t& axis : axes) axis = node.from_front(axis, rank);
   std::sort(axes.begin(), axes.end());
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
   return {p.squeeze(x, axes)};
@@ -178,7 +178,7 @@ Exprs import_pack(MnnNode& node, Parts& p) {
 
 Exprs import_unpack(MnnNode& node, Parts& p) {
   const Expr x = node.any(0);
-  const int64_t axis = node.axis(node.integer(0), node.rank(0));
+  const int64_t axis = node.from_front(node.integer(0), node.rank(0));
   Exprs all;
   for (size_t i = 0; i < node.output_count(); ++i) all.push_back(p.gather(x, p.scalar(static_cast<double>(i), DType::i64), axis));
   return all;
@@ -186,7 +186,7 @@ Exprs import_unpack(MnnNode& node, Parts& p) {
 
 Exprs import_slice(MnnNode& node, Parts& p) {
   const Expr x = node.any(0);
-  const int64_t axis = p.rank(x) < 0 ? node.integer(0) : node.axis(node.integer(0), p.rank(x)), kind = node.integer<int8_t>(2);
+  const int64_t axis = p.rank(x) < 0 ? node.integer(0) : node.from_front(node.integer(0), p.rank(x)), kind = node.integer<int8_t>(2);
   const size_t outputs = node.output_count();
   if (outputs == 0) node.fail("has no outputs");
   Ints points = node.list(1);
@@ -437,7 +437,7 @@ Exprs import_crop(MnnNode& node, Parts& p) {
   // Axis 0, offsets 1: from axis on as large as input 1.
   const Expr x = node.input(0), like = node.input(1);
   const Ints offsets = node.list(1);
-  const int64_t rank = node.rank(0), first = node.axis(node.integer(0, 2), rank);
+  const int64_t rank = node.rank(0), first = node.from_front(node.integer(0, 2), rank);
   Ints axes, starts;
   for (int64_t i = first; i < rank; ++i) {
     const size_t k = static_cast<size_t>(i - first);
@@ -456,7 +456,7 @@ Exprs import_crop(MnnNode& node, Parts& p) {
 Exprs import_reverse(MnnNode& node, Parts& p) { return {p.reverse(node.any(0), node.ints(1))}; }
 
 Exprs import_reverse_sequence(MnnNode& node, Parts& p) {
-  const int64_t rank = node.rank(0), batch = node.axis(node.integer(0), rank), time = node.axis(node.integer(1), rank);
+  const int64_t rank = node.rank(0), batch = node.from_front(node.integer(0), rank), time = node.from_front(node.integer(1), rank);
   // ONNX's operator wants the two dimensions in front.
   Ints perm = {time, batch}, back(static_cast<size_t>(rank));
   for (int64_t i = 0; i < rank; ++i)
@@ -475,7 +475,7 @@ Exprs import_arg_extreme(MnnNode& node, Parts& p) {
     return p.op(node.rule->target, {of}, {{"axis", along}, {"keepdims", int64_t{keep}}});
   };
   if (node.layout(0) != Layout::packed || node.file.source_kind() != 0)
-    return {p.cast(extreme(x, node.axis(axis, node.rank(0)), false), DType::i32)};
+    return {p.cast(extreme(x, node.from_front(axis, node.rank(0)), false), DType::i32)};
   // Caffe's: indices are real numbers; without an axis all but the batch is one.
   if (top > 1 || node.integer(0) != 0) node.refuse("several values are not supported");
   if (axis == 10000) {
@@ -483,7 +483,7 @@ Exprs import_arg_extreme(MnnNode& node, Parts& p) {
     return {p.unsqueeze(y, {2, 3})};
   }
   if (axis == 0) node.refuse("the form of old files is not supported");
-  return {p.cast(extreme(x, node.axis(axis, node.rank(0)), true), DType::f32)};
+  return {p.cast(extreme(x, node.from_front(axis, node.rank(0)), true), DType::f32)};
 }
 
 Exprs import_top_k(MnnNode& node, Parts& p) {
@@ -574,7 +574,7 @@ Exprs import_cumulative(MnnNode& node, Parts& p) {
     const Expr axis = node.has(1) ? scalar_of(node, p, 1) : p.scalar(0, DType::i64);
     return {p.op("CumSum", {x, axis}, {{"exclusive", int64_t{exclusive}}, {"reverse", int64_t{reverse}}})};
   }
-  const int64_t axis = node.axis(node.info.kind == kAxis ? node.integer(0) : node.single(1), node.rank(0));
+  const int64_t axis = node.from_front(node.info.kind == kAxis ? node.integer(0) : node.single(1), node.rank(0));
   const int64_t size = p.dim(x, axis);
   if (size < 0 || size > 4096) node.refuse("a product along a dimension of {} is not supported", size);
   Exprs parts;

@@ -9,12 +9,14 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "importers/foreign_node.h"
 #include "importers/onnx/messages.h"
 #include "importers/onnx/node_order.h"
 #include "importers/onnx/wire.h"
 #include "importers/refusals.h"
 #include "ops/infer.h"
 #include "ops/operator.h"
+#include "passes/rewrite.h"
 
 namespace minnow::onnx {
 namespace {
@@ -381,9 +383,7 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
     made = node.copy();
   }
   // Values of nodes that the rule made take the names of the file, once; others get a node to bear the name.
-  std::unordered_set<const Value*> fresh;
-  for (Node* at = scope.graph.last(); at != before; at = at->previous())
-    for (size_t i = 0; i < at->output_count(); ++i) fresh.insert(at->output(i));
+  std::unordered_set<const Value*> fresh = values_made_after(scope.graph, before);
   for (size_t i = 0; i < message.outputs.size(); ++i) {
     if (message.outputs[i].empty()) continue;
     if (i >= made.size() || !made[i]) {
@@ -501,13 +501,6 @@ void Importer::check_operators(const Graph& graph) const {
   all.throw_if_any(source_);
 }
 
-void remove_unused_constants(Graph& graph) {
-  for (Node& node : graph.nodes())
-    for (const auto& [name, value] : node.attributes)
-      if (const Subgraph* subgraph = std::get_if<Subgraph>(&value)) remove_unused_constants(**subgraph);
-  graph.remove_unused_constants();
-}
-
 std::vector<std::string> split_lines(std::string_view text) {
   std::vector<std::string> lines;
   for (size_t at = 0; at < text.size();) {
@@ -542,7 +535,7 @@ std::unique_ptr<Graph> Importer::run() {
     }
   settle_training(*graph);
   check_operators(*graph);
-  remove_unused_constants(*graph);  // what rules have read, or made anew in another form
+  for_each_graph(*graph, [](Graph& each) { each.remove_unused_constants(); });  // what rules have read, or made anew in another form
   infer_types(operators_, *graph);
 
   Metadata& metadata = graph->metadata;

@@ -10,38 +10,28 @@
 #include "importers/onnx/proto.h"
 #include "importers/onnx/wire.h"
 #include "importers/read_callback.h"
+#include "importers/source.h"
 
 namespace minnow {
-namespace {
-
-std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-std::string source_of(const ImportOptions& options, std::string fallback) {
-  return options.source.empty() ? std::move(fallback) : options.source;
-}
-
-}  // namespace
 
 std::unique_ptr<Graph> import_onnx(const std::string& path, const ImportOptions& options) {
   const auto file = os::MappedFile::open(path);
-  const size_t slash = path.find_last_of('/');
-  const std::string folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  const auto external = onnx::external_data_of_folder(folder);
+  const auto external = onnx::external_data_of_folder(folder_of_file(path));
   const onnx::DataReader data(file, external.get());
-  return onnx::import_model(text_of(file->bytes()), data, options, source_of(options, path.substr(slash == path.npos ? 0 : slash + 1)));
+  return onnx::import_model(text_of(file->bytes()), data, options, source_of(options, name_of_file(path)));
 }
 
 std::unique_ptr<Graph> import_onnx(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options) {
   const auto external = options.external_folder.empty() ? nullptr : onnx::external_data_of_folder(options.external_folder);
   const onnx::DataReader data(std::move(owner), external.get());
-  return onnx::import_model(text_of(bytes), data, options, source_of(options, "model"));
+  return onnx::import_model(text_of(bytes), data, options, source_of(options));
 }
 
 std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions& options) {
   const auto external = onnx::external_data_of_callback(read);
   const auto [memory, size] = read_all(read, {}, 0, std::numeric_limits<uint64_t>::max());
   const onnx::DataReader data(memory, external.get());
-  return onnx::import_model({static_cast<const char*>(memory.get()), size}, data, options, source_of(options, "model"));
+  return onnx::import_model({static_cast<const char*>(memory.get()), size}, data, options, source_of(options));
 }
 
 bool looks_like_onnx(std::span<const std::byte> bytes) {

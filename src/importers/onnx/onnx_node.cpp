@@ -34,10 +34,6 @@ bool keeps_rank(std::string_view op) {
 
 }  // namespace
 
-Expr OnnxNode::required_input(size_t i) const {
-  if (!has_input(i)) fail("input {} is missing", i);
-  return inputs[i];
-}
 int64_t OnnxNode::integer(std::string_view name, int64_t fallback) const { return attribute_or(*this, name, fallback); }
 float OnnxNode::real(std::string_view name, float fallback) const { return attribute_or(*this, name, fallback); }
 std::string OnnxNode::text(std::string_view name, std::string_view fallback) const {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "graph/expr.h"
+#include "importers/foreign_node.h"
 
 namespace minnow {
 class OperatorSet;
@@ -15,7 +15,7 @@ class OperatorSet;
 
 namespace minnow::onnx {
 
-class OnnxNode {
+class OnnxNode : public ForeignNode {
  public:
   OnnxNode(GraphBuilder& builder, const OperatorSet& operators, const std::function<void(std::string_view)>& warn)
       : builder_(&builder), operators_(&operators), warn_(&warn) {}
@@ -23,7 +23,6 @@ class OnnxNode {
   std::string op;       // "Add", "com.microsoft.FusedMatMul"
   int64_t version = 0;  // of its domain's operators
   std::string name;     // of the made nodes; may be empty
-  std::string place;    // `net.onnx: node "conv1" (Conv)`, the beginning of every error
   Attributes attributes;
   Exprs inputs;                      // empty Expr: absent
   std::vector<std::string> outputs;  // names; "" absent, trailing ones cut
@@ -32,7 +31,7 @@ class OnnxNode {
   /// The input, or an empty Expr.
   Expr input(size_t i) const { return i < inputs.size() ? inputs[i] : Expr(); }
   /// The input, which must be there.
-  Expr required_input(size_t i) const;
+  const Expr& required_input(size_t i) const { return required(inputs, i); }
   bool has_input(size_t i) const { return static_cast<bool>(input(i)); }
   bool has_output(size_t i) const { return i < outputs.size() && !outputs[i].empty(); }
   bool has_attribute(std::string_view name) const { return attributes.find(name) != nullptr; }
@@ -66,14 +65,6 @@ class OnnxNode {
   Expr scalar_like(double value, const Expr& like) const;
 
   template <class... Args>
-  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw InvalidModel("{}: {}", place, format(pattern, args...));
-  }
-  template <class... Args>
-  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
-    throw Unsupported("{}: {}", place, format(pattern, args...));
-  }
-  template <class... Args>
   void warn(std::string_view pattern, const Args&... args) const {
     if (*warn_) (*warn_)(format("{}: {}", place, format(pattern, args...)));
   }
@@ -85,15 +76,15 @@ class OnnxNode {
 };
 
 /// One way to build Minnow's operators from a foreign one.
-using Build = Exprs (*)(OnnxNode& node, GraphBuilder& graph);
+using Builder = Exprs(OnnxNode& node, GraphBuilder& graph);
 struct ImportRule {
   std::string_view op;  // operators outside ai.onnx with their domain
   int64_t since;        // opset of its domain from which the rule holds; the newest row not above the model's opset is used
-  Build build;
+  Builder* build;
 };
 
 /// The rule for an operator of an opset; plain copying where the table has none.
-Build find_rule(std::string_view op, int64_t version);
+Builder* find_rule(std::string_view op, int64_t version);
 /// All rules, for tests.
 std::vector<ImportRule> all_rules();
 

@@ -158,7 +158,7 @@ constexpr ImportRule kRules[] = {
 
 std::vector<ImportRule> all_rules() { return {std::begin(kRules), std::end(kRules)}; }
 
-Build find_rule(std::string_view op, int64_t version) {
+Builder* find_rule(std::string_view op, int64_t version) {
   static const std::unordered_multimap<std::string_view, const ImportRule*> index = [] {
     std::unordered_multimap<std::string_view, const ImportRule*> rows;
     for (const ImportRule& rule : kRules) rows.emplace(rule.op, &rule);

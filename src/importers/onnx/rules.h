@@ -13,71 +13,31 @@ Expr reshaped(const Expr& x, const Ints& shape);  // a constant is reshaped at o
 Expr as_scalar(OnnxNode& node, const Expr& x);
 
 // rules_elementwise.cpp
-Exprs import_copy(OnnxNode& node, GraphBuilder& g);
-Exprs import_legacy_broadcast(OnnxNode& node, GraphBuilder& g);
-Exprs import_prelu_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_clip_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_cast_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_selu_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_dropout_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_dropout_7(OnnxNode& node, GraphBuilder& g);
-Exprs import_dropout_12(OnnxNode& node, GraphBuilder& g);
+Builder import_copy, import_legacy_broadcast, import_prelu_1, import_clip_1, import_cast_1, import_selu_1, import_dropout_1,
+    import_dropout_7, import_dropout_12;
 
 // rules_shape.cpp
-Exprs import_slice_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_pad_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_pad_2(OnnxNode& node, GraphBuilder& g);
-Exprs import_top_k_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_axes_attribute(OnnxNode& node, GraphBuilder& g);
-Exprs import_reduce_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_split_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_split_13(OnnxNode& node, GraphBuilder& g);
-Exprs import_reshape_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_tile_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_concat_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_scatter(OnnxNode& node, GraphBuilder& g);
-Exprs import_dft_17(OnnxNode& node, GraphBuilder& g);
+Builder import_slice_1, import_pad_1, import_pad_2, import_top_k_1, import_axes_attribute, import_reduce_1, import_split_1, import_split_13,
+    import_reshape_1, import_tile_1, import_concat_1, import_scatter, import_dft_17;
 
 // rules_resize.cpp
-Exprs import_upsample_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_upsample_7(OnnxNode& node, GraphBuilder& g);
-Exprs import_upsample_9(OnnxNode& node, GraphBuilder& g);
-Exprs import_resize_10(OnnxNode& node, GraphBuilder& g);
-Exprs import_resize_11(OnnxNode& node, GraphBuilder& g);
-Exprs import_grid_sample_16(OnnxNode& node, GraphBuilder& g);
-Exprs import_roi_align_10(OnnxNode& node, GraphBuilder& g);
+Builder import_upsample_1, import_upsample_7, import_upsample_9, import_resize_10, import_resize_11, import_grid_sample_16,
+    import_roi_align_10;
 
 // rules_network.cpp
-Exprs import_softmax_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_batch_normalization_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_batch_normalization_7(OnnxNode& node, GraphBuilder& g);
-Exprs import_batch_normalization_9(OnnxNode& node, GraphBuilder& g);
-Exprs import_group_normalization_18(OnnxNode& node, GraphBuilder& g);
-Exprs import_gemm_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_lp_pool_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_recurrent_1(OnnxNode& node, GraphBuilder& g);
-Exprs import_scan_8(OnnxNode& node, GraphBuilder& g);
+Builder import_softmax_1, import_batch_normalization_1, import_batch_normalization_7, import_batch_normalization_9,
+    import_group_normalization_18, import_gemm_1, import_lp_pool_1, import_recurrent_1, import_scan_8;
 
 // rules_quantized.cpp
-Exprs import_qlinear_conv(OnnxNode& node, GraphBuilder& g);
-Exprs import_qlinear_matmul(OnnxNode& node, GraphBuilder& g);
-Exprs import_qlinear_binary(OnnxNode& node, GraphBuilder& g);  // com.microsoft.QLinearAdd, QLinearMul
-Exprs import_qlinear_unary(OnnxNode& node, GraphBuilder& g);   // com.microsoft.QLinearSigmoid, QLinearLeakyRelu, QLinear...Pool
-Exprs import_qlinear_concat(OnnxNode& node, GraphBuilder& g);
-Exprs import_quantize_microsoft(OnnxNode& node, GraphBuilder& g);
-Exprs import_dequantize_microsoft(OnnxNode& node, GraphBuilder& g);
-Exprs import_dynamic_quantize_lstm(OnnxNode& node, GraphBuilder& g);
-Exprs import_matmul_integer_to_float(OnnxNode& node, GraphBuilder& g);
-Exprs import_dynamic_quantize_matmul(OnnxNode& node, GraphBuilder& g);
+Builder import_qlinear_conv, import_qlinear_matmul;
+Builder import_qlinear_binary;                                // com.microsoft.QLinearAdd, QLinearMul
+Builder import_qlinear_unary;  // com.microsoft.QLinearSigmoid, QLinearLeakyRelu, QLinear...Pool
+Builder import_qlinear_concat, import_quantize_microsoft, import_dequantize_microsoft, import_dynamic_quantize_lstm,
+    import_matmul_integer_to_float, import_dynamic_quantize_matmul;
 
 // rules_microsoft.cpp
-Exprs import_fused_matmul(OnnxNode& node, GraphBuilder& g);
-Exprs import_fused_activation(OnnxNode& node, GraphBuilder& g);  // FusedConv, FusedGemm
-Exprs import_gelu_microsoft(OnnxNode& node, GraphBuilder& g);
-Exprs import_bias_gelu(OnnxNode& node, GraphBuilder& g);
-Exprs import_fast_gelu(OnnxNode& node, GraphBuilder& g);
-Exprs import_quick_gelu(OnnxNode& node, GraphBuilder& g);
-Exprs import_skip_layer_normalization(OnnxNode& node, GraphBuilder& g);
-Exprs import_simplified_layer_normalization(OnnxNode& node, GraphBuilder& g);
+Builder import_fused_matmul, import_gelu_microsoft, import_bias_gelu, import_fast_gelu, import_quick_gelu, import_skip_layer_normalization,
+    import_simplified_layer_normalization;
+Builder import_fused_activation;  // FusedConv, FusedGemm
 
 }  // namespace minnow::onnx

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "importers/source.h"
 #include "importers/tensorflow/graph_def.h"
 
 namespace minnow::tensorflow {
@@ -34,8 +35,6 @@ uint32_t crc32c(std::string_view bytes, uint32_t crc = 0) {
 }
 /// As the files keep it: a checksum of bytes that hold checksums would be weak.
 uint32_t masked(uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
-
-std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 uint32_t little_endian32(const char* at) {
   uint32_t value;

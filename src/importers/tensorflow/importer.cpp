@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "importers/finish.h"
 #include "importers/refusals.h"
+#include "importers/source.h"
 #include "importers/tensorflow/control_flow.h"
 #include "importers/tensorflow/saved_model.h"
 #include "importers/tensorflow/tf_node.h"
@@ -67,14 +69,10 @@ class Importer final : public Host {
   Expr value(Scope& scope, std::string_view text, const std::string& where);
   void import_with_inputs(Scope& scope, size_t node);
   void import_node(Scope& scope, const NodeDef& def);
-  Expr own(Parts& parts, const Expr& x) {
-    const Value* v = x.value();
-    return v->producer() && &v->graph() == &parts.builder().graph() && !v->is_graph_output() ? x : parts.op("Identity", {x});
-  }
   std::string place(const Scope& scope, const NodeDef& def) const {
     return format("{}: node \"{}{}\" ({})", source_, scope.prefix, def.name.substr(0, 200), def.op.substr(0, 100));
   }
-  std::string unique(std::string name);
+  std::string unique(std::string name) { return names_.make(std::move(name)); }
   /// What the model's input is called that this placeholder is.
   std::string_view input_name(std::string_view placeholder) const {
     for (const auto& [key, tensor] : from_.inputs)
@@ -96,18 +94,9 @@ class Importer final : public Host {
   Scope* scope_ = nullptr;
   int depth_ = 0;
   size_t nodes_left_ = kMostNodes;
-  std::unordered_set<std::string> names_;
+  UniqueNames names_;
   Refusals refusals_;
 };
-
-std::string Importer::unique(std::string name) {
-  if (name.empty()) name = "value";
-  if (names_.insert(name).second) return name;
-  for (size_t i = 1;; ++i) {
-    std::string other = name + "_" + std::to_string(i);
-    if (names_.insert(other).second) return other;
-  }
-}
 
 Expr Importer::value(Scope& scope, std::string_view text, const std::string& where) {
   const Reference reference = parse_reference(text);
@@ -234,9 +223,7 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
     throw InvalidModel("{}", located(source_, where, error.what()));
   }
   scope_ = outer;
-  std::unordered_set<const Value*> fresh;
-  for (Node* at = graph.last(); at != before; at = at->previous())
-    for (size_t i = 0; i < at->output_count(); ++i) fresh.insert(at->output(i));
+  std::unordered_set<const Value*> fresh = values_made_after(graph, before);
   for (size_t i = 0; i < made.size(); ++i) {
     if (!made[i]) continue;
     if (fresh.erase(made[i].value()))
@@ -285,16 +272,12 @@ Exprs Importer::choose(const TfNode& node, Parts& p, const Expr& condition, Then
   Attributes attributes;
   size_t count = 0;
   const auto add = [&](const char* name, auto& fill) {
-    auto body = std::make_shared<Graph>();
-    body->outer = &p.builder().graph();
-    body->source = source_;
-    GraphBuilder builder(*body);
-    Parts parts(builder, operators_, sizes_);
-    const Exprs results = fill(parts);
+    InnerGraph body(p);
+    const Exprs results = fill(body.parts);
     if (count && count != results.size()) node.fail("its branches give {} and {} outputs", count, results.size());
     count = results.size();
-    for (const Expr& x : results) body->add_output(*own(parts, x).value());
-    attributes.set(name, Subgraph(body));
+    for (const Expr& x : results) body.graph->add_output(*body.parts.own(x).value());
+    attributes.set(name, Subgraph(body.graph));
   };
   add("then_branch", then_branch);
   add("else_branch", else_branch);
@@ -346,13 +329,9 @@ Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::s
     return parts.reshape(parts.builder().wrap(result[0].value()), Ints{});
   };
   const Expr start = condition(p, node.inputs);
-  auto body = std::make_shared<Graph>();
-  body->outer = &p.builder().graph();
-  body->source = source_;
-  GraphBuilder builder(*body);
-  Parts parts(builder, operators_, sizes_);
-  body->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
-  body->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
+  InnerGraph body(p);
+  body.graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
+  body.graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
   // What each iteration hands on keeps its rank; its sizes may change. What the body gives back as it came is not handed on: the body sees
   // the value outside, a constant perhaps.
   const std::vector<bool> same = unchanged(body_function);
@@ -360,7 +339,7 @@ Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::s
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Expr& x = node.inputs[i];
     if (i < same.size() && same[i]) {
-      values.push_back(builder.wrap(x.value()));
+      values.push_back(body.builder.wrap(x.value()));
       continue;
     }
     ValueType type = x.value()->type;
@@ -368,16 +347,16 @@ Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::s
       type = ValueType::tensor(p.dtype(x));
       if (const int64_t rank = p.rank(x); rank >= 0) type.dims = std::vector<Dim>(static_cast<size_t>(rank));
     }
-    values.push_back(builder.wrap(&body->add_input(unique("carried"), std::move(type))));
+    values.push_back(body.builder.wrap(&body.graph->add_input(unique("carried"), std::move(type))));
     carried.push_back(x);
   }
-  const Exprs results = put(parts, body_function, values, node);
+  const Exprs results = put(body.parts, body_function, values, node);
   if (results.size() != node.inputs.size()) node.fail("its body gives {} outputs and takes {} inputs", results.size(), node.inputs.size());
-  body->add_output(*own(parts, condition(parts, results)).value());
+  body.graph->add_output(*body.parts.own(condition(body.parts, results)).value());
   for (size_t i = 0; i < results.size(); ++i)
-    if (!same[i]) body->add_output(*own(parts, results[i]).value());
+    if (!same[i]) body.graph->add_output(*body.parts.own(results[i]).value());
   if (carried.size() == 2) node.refuse("a loop that changes nothing is not supported");
-  const Exprs made = p.ops("Loop", carried, carried.size() - 2, {{"body", Subgraph(body)}});
+  const Exprs made = p.ops("Loop", carried, carried.size() - 2, {{"body", Subgraph(body.graph)}});
   Exprs all;
   for (size_t i = 0, k = 0; i < results.size(); ++i) all.push_back(same[i] ? node.inputs[i] : made[k++]);
   return all;
@@ -420,8 +399,8 @@ std::vector<size_t> Importer::find_outputs() const {
 
 /// Gives `x` under this name.
 void Importer::give(Parts& parts, const Expr& made, const std::string& name) {
-  const Expr x = own(parts, made);
-  Value& output = *(x.value()->name() == name || names_.insert(name).second ? x : parts.op("Identity", {x})).value();
+  const Expr x = parts.own(made);
+  Value& output = *(x.value()->name() == name || names_.take(name) ? x : parts.op("Identity", {x})).value();
   output.rename(name);
   graph_->add_output(output);
 }
@@ -442,8 +421,8 @@ void Importer::import_all(Parts& parts, Scope& scope) {
 
 /// What a signature needs. Inputs and outputs have its names.
 void Importer::import_signature(Parts& parts, Scope& scope) {
-  for (const auto& [key, tensor] : from_.outputs) names_.insert(std::string(key));
-  for (const auto& [key, tensor] : from_.inputs) names_.insert(std::string(key));
+  for (const auto& [key, tensor] : from_.outputs) names_.take(std::string(key));
+  for (const auto& [key, tensor] : from_.inputs) names_.take(std::string(key));
   std::vector<Value*> inputs;
   for (const auto& [key, tensor] : from_.inputs) {
     const auto found = scope.index.find(parse_reference(tensor).node);
@@ -461,7 +440,7 @@ void Importer::import_signature(Parts& parts, Scope& scope) {
   refusals_.throw_if_any(source_);
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i]->rename(std::string(from_.inputs[i].first));
   for (const auto& [key, tensor] : from_.outputs) {
-    const Expr x = own(parts, value(scope, tensor, format("{}: output \"{}\" of the signature", source_, key.substr(0, 200))));
+    const Expr x = parts.own(value(scope, tensor, format("{}: output \"{}\" of the signature", source_, key.substr(0, 200))));
     x.value()->rename(std::string(key));
     graph_->add_output(*x.value());
   }
@@ -479,18 +458,9 @@ std::unique_ptr<Graph> Importer::run() {
   else
     import_all(parts, scope);
   if (graph_->outputs().empty()) throw InvalidModel("{}: has no outputs", source_);
-  for_each_graph(*graph_, [](Graph& each) {
-    each.remove_unused_constants();
-    for (Node& node : each.nodes())
-      for (size_t i = 0; i < node.output_count(); ++i)
-        if (node.output(i) && node.output(i)->type.dims)
-          for (Dim& dim : *node.output(i)->type.dims)
-            if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
-  });
-  infer_types(operators_, *graph_);
   graph_->metadata.source_format = "tensorflow";
   graph_->metadata.producer = "TensorFlow";
-  verify(*graph_);
+  finish_import(*graph_, operators_);
   return std::move(graph_);
 }
 
@@ -517,21 +487,13 @@ std::unique_ptr<Graph> import_model(std::string_view bytes, const std::string& c
 
 }  // namespace tensorflow
 
-namespace {
-
-std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-}  // namespace
-
 std::unique_ptr<Graph> import_tensorflow(const std::string& path, const ImportOptions& options) {
   const auto file = os::MappedFile::open(path);
-  const size_t slash = path.find_last_of('/');
-  const std::string folder = slash == path.npos ? std::string() : path.substr(0, slash + 1);
-  return tensorflow::import_model(text_of(file->bytes()), folder + "variables/variables", options,
-                                  options.source.empty() ? path.substr(slash == path.npos ? 0 : slash + 1) : options.source);
+  return tensorflow::import_model(text_of(file->bytes()), folder_of_file(path) + "/variables/variables", options,
+                                  source_of(options, name_of_file(path)));
 }
 std::unique_ptr<Graph> import_tensorflow(std::span<const std::byte> bytes, std::shared_ptr<const void>, const ImportOptions& options) {
-  return tensorflow::import_model(text_of(bytes), {}, options, options.source.empty() ? "model" : options.source);
+  return tensorflow::import_model(text_of(bytes), {}, options, source_of(options));
 }
 bool looks_like_tensorflow(std::span<const std::byte> bytes) {
   return tensorflow::looks_like_graph(text_of(bytes)) || tensorflow::looks_like_saved_model(text_of(bytes));

@@ -6,25 +6,8 @@
 namespace minnow::tensorflow {
 
 // rules_lists.cpp: lists of tensors are sequences.
-Exprs tensor_array(TfNode& node, Parts& p);
-Exprs tensor_array_write(TfNode& node, Parts& p);
-Exprs tensor_array_read(TfNode& node, Parts& p);
-Exprs tensor_array_gather(TfNode& node, Parts& p);
-Exprs tensor_array_scatter(TfNode& node, Parts& p);
-Exprs tensor_array_concat(TfNode& node, Parts& p);
-Exprs tensor_array_split(TfNode& node, Parts& p);
-Exprs tensor_array_size(TfNode& node, Parts& p);
-Exprs list_reserve(TfNode& node, Parts& p);
-Exprs list_empty(TfNode& node, Parts& p);
-Exprs list_from_tensor(TfNode& node, Parts& p);
-Exprs list_get(TfNode& node, Parts& p);
-Exprs list_set(TfNode& node, Parts& p);
-Exprs list_stack(TfNode& node, Parts& p);
-Exprs list_length(TfNode& node, Parts& p);
-Exprs list_push(TfNode& node, Parts& p);
-Exprs list_pop(TfNode& node, Parts& p);
-Exprs list_gather(TfNode& node, Parts& p);
-Exprs list_scatter(TfNode& node, Parts& p);
-Exprs list_concat(TfNode& node, Parts& p);
+Builder tensor_array, tensor_array_write, tensor_array_read, tensor_array_gather, tensor_array_scatter, tensor_array_concat,
+    tensor_array_split, tensor_array_size, list_reserve, list_empty, list_from_tensor, list_get, list_set, list_stack, list_length,
+    list_push, list_pop, list_gather, list_scatter, list_concat;
 
 }  // namespace minnow::tensorflow

@@ -54,14 +54,11 @@ Expr written(Parts& p, const Expr& list, const Expr& place, const Expr& x, bool 
   if (!grows) return replaced(p, list, place, x);
   Attributes branches;
   for (const bool there : {true, false}) {
-    auto body = std::make_shared<Graph>();
-    body->outer = &p.builder().graph();
-    GraphBuilder builder(*body);
-    Parts inner(builder, p.operators(), p.sizes());
-    const auto here = [&](const Expr& e) { return builder.wrap(e.value()); };
-    const Expr y = there ? replaced(inner, here(list), here(place), here(x)) : inner.op("SequenceInsert", {here(list), here(x)});
-    body->add_output(*y.value());
-    branches.set(there ? "then_branch" : "else_branch", Subgraph(body));
+    InnerGraph body(p);
+    const auto here = [&](const Expr& e) { return body.builder.wrap(e.value()); };
+    const Expr y = there ? replaced(body.parts, here(list), here(place), here(x)) : body.parts.op("SequenceInsert", {here(list), here(x)});
+    body.graph->add_output(*y.value());
+    branches.set(there ? "then_branch" : "else_branch", Subgraph(body.graph));
   }
   return p.op("If", {p.op("Less", {place, p.op("SequenceLength", {list})})}, std::move(branches));
 }

@@ -20,11 +20,6 @@ std::string_view find(const NodeDef& def, std::string_view name) {
 
 }  // namespace
 
-Expr TfNode::input(size_t i) const {
-  if (i >= inputs.size() || !inputs[i]) fail("input {} is missing", i);
-  return inputs[i];
-}
-
 int64_t TfNode::integer(std::string_view name, int64_t fallback) const {
   for (Fields fields(find(def, name)); fields.next();)
     if (fields.number() == kInteger || fields.number() == kFlag || fields.number() == kType) fallback = fields.integer();
@@ -95,11 +90,6 @@ Ints TfNode::ints(size_t i) const {
   const auto values = p.ints(input(i));
   if (!values) refuse("input {} is not constant", i);
   return *values;
-}
-int64_t TfNode::scalar(size_t i) const {
-  const Ints values = ints(i);
-  if (values.size() != 1) fail("input {} should hold one element, it holds {}", i, values.size());
-  return values[0];
 }
 
 }  // namespace minnow::tensorflow

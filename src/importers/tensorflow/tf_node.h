@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "base/error.h"
+#include "importers/foreign_node.h"
 #include "importers/parts.h"
 #include "importers/tensorflow/graph_def.h"
 
@@ -26,14 +26,14 @@ class Host {
   ~Host() = default;
 };
 
-using Build = Exprs (*)(TfNode& node, Parts& p);
+using Builder = Exprs(TfNode& node, Parts& p);
 struct Rule {
   std::string_view op;
-  Build build;
+  Builder* build;
   std::string_view target = {};  // Minnow's operator, for rules that serve several
 };
 
-class TfNode {
+class TfNode : public ForeignNode {
  public:
   TfNode(Parts& parts, Host& host, const NodeDef& def) : p(parts), host(host), def(def) {}
 
@@ -41,10 +41,9 @@ class TfNode {
   Host& host;
   const NodeDef& def;
   const Rule* rule = nullptr;
-  std::string place;  // `net.pb: node "conv1" (Conv2D)`, the beginning of every error
-  Exprs inputs;       // data inputs
+  Exprs inputs;  // data inputs
 
-  Expr input(size_t i) const;
+  const Expr& input(size_t i) const { return required(inputs, i); }
   size_t input_count() const noexcept { return inputs.size(); }
 
   // Attributes; the fallback is TensorFlow's default, which files may leave out.
@@ -63,17 +62,8 @@ class TfNode {
 
   /// Elements of an integer input that must be a constant.
   Ints ints(size_t i) const;
-  int64_t scalar(size_t i) const;
+  int64_t scalar(size_t i) const { return only(ints(i), i); }
   bool channels_first() const { return text("data_format", "NHWC").starts_with("NC"); }
-
-  template <class... Args>
-  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw InvalidModel("{}: {}", place, format(pattern, args...));
-  }
-  template <class... Args>
-  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
-    throw Unsupported("{}: {}", place, format(pattern, args...));
-  }
 };
 
 std::span<const Rule> all_rules();

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/log.h"
+#include "importers/finish.h"
 #include "importers/refusals.h"
 #include "importers/tflite/tflite_node.h"
 #include "ops/evaluate.h"
@@ -43,9 +43,7 @@ struct Variable {
 class Importer final : public Host {
  public:
   Importer(ModelFile& file, const ImportOptions& options)
-      : file_(file), operators_(options.operators ? *options.operators : OperatorSet::builtin()) {
-    warn_ = options.warn ? options.warn : [](std::string_view sentence) { log_message(sentence); };
-  }
+      : file_(file), operators_(options.operators ? *options.operators : OperatorSet::builtin()) {}
 
   std::unique_ptr<Graph> run();
 
@@ -71,38 +69,27 @@ class Importer final : public Host {
   /// The subgraph put into the graph of `parts`.
   Exprs put(Parts& parts, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources, const TfliteNode& node);
   std::vector<std::string> resources_of(const TfliteNode& node, size_t first) const;
-  std::string unique(std::string name);
+  std::string unique(std::string name) { return names_.make(std::move(name)); }
   const std::string& resource_of(const TfliteNode& node, size_t input) const;
   Variable& variable(const std::string& name, const TensorInfo& like, const std::string& place);
-  Expr own(Parts& parts, const Expr& x);
   void add_outputs(Scope& scope);
   void finish_states(Scope& scope);
   void describe();
 
   ModelFile& file_;
   const OperatorSet& operators_;
-  std::function<void(std::string_view)> warn_;
   std::unique_ptr<Graph> graph_;
   SizeTable sizes_;
   Scope* scope_ = nullptr;  // where the current operator stands
   int depth_ = 0;
   size_t operators_left_ = kMostOperators;
-  std::unordered_set<std::string> names_;
+  UniqueNames names_;
   std::map<int32_t, size_t> states_;  // of variable tensors of the main graph
   std::map<std::string, Variable> variables_;
   std::map<std::string, Tensor> initial_values_;
   std::vector<std::pair<std::string, Expr>> assigned_once_;
   Refusals refusals_;
 };
-
-std::string Importer::unique(std::string name) {
-  if (name.empty()) name = "value";
-  if (names_.insert(name).second) return name;
-  for (size_t i = 1;; ++i) {
-    std::string other = name + "_" + std::to_string(i);
-    if (names_.insert(other).second) return other;
-  }
-}
 
 const SubgraphInfo& Importer::subgraph(const TfliteNode& node, int64_t index) const {
   if (index <= 0 || static_cast<size_t>(index) >= file_.subgraphs().size()) node.fail("there is no subgraph {}", index);
@@ -156,12 +143,6 @@ Expr Importer::real_of(Scope& scope, int32_t tensor, const std::string& place) {
 void Importer::bind(Scope& scope, int32_t tensor, const Expr& value) {
   scope.raw[static_cast<size_t>(tensor)] = value;
   scope.real[static_cast<size_t>(tensor)] = {};
-}
-
-/// A value that a node of this very graph makes, as a graph's outputs must be.
-Expr Importer::own(Parts& parts, const Expr& x) {
-  const Value* value = x.value();
-  return value->producer() && &value->graph() == &parts.builder().graph() && !value->is_graph_output() ? x : parts.op("Identity", {x});
 }
 
 void Importer::import_operators(Scope& scope) {
@@ -263,9 +244,7 @@ void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t numb
     throw InvalidModel("{}", located(file_.source(), node.place, error.what()));
   }
   // Values that the rule made take the names of the file.
-  std::unordered_set<const Value*> fresh;
-  for (Node* at = graph.last(); at != before; at = at->previous())
-    for (size_t i = 0; i < at->output_count(); ++i) fresh.insert(at->output(i));
+  std::unordered_set<const Value*> fresh = values_made_after(graph, before);
   for (size_t i = 0; i < node.out.size(); ++i) {
     const TensorInfo* tensor = node.out[i];
     if (!tensor || i >= made.size() || !made[i]) continue;
@@ -320,18 +299,14 @@ Exprs Importer::branch(const TfliteNode& node, const Expr& condition, int64_t th
   Attributes attributes;
   std::vector<ValueType> types;
   for (const auto& [name, index] : {std::pair("then_branch", then_graph), std::pair("else_branch", else_graph)}) {
-    auto body = std::make_shared<Graph>();
-    body->outer = &node.p.builder().graph();
-    body->source = file_.source();
-    GraphBuilder builder(*body);
-    Parts parts(builder, operators_, sizes_);
-    const Exprs results = put(parts, subgraph(node, index), inputs, resources, node);
+    InnerGraph body(node.p);
+    const Exprs results = put(body.parts, subgraph(node, index), inputs, resources, node);
     if (results.size() != node.out.size()) node.fail("its subgraph gives {} outputs, it has {}", results.size(), node.out.size());
     for (const Expr& x : results) {
       if (!x) node.refuse("a branch that gives a variable is not supported");
-      body->add_output(*own(parts, x).value());
+      body.graph->add_output(*body.parts.own(x).value());
     }
-    attributes.set(name, Subgraph(body));
+    attributes.set(name, Subgraph(body.graph));
   }
   return node.p.ops("If", {node.p.reshape(condition, Ints{})}, node.out.size(), std::move(attributes));
 }
@@ -346,13 +321,9 @@ Exprs Importer::loop(const TfliteNode& node, int64_t condition_graph, int64_t bo
     return parts.reshape(parts.builder().wrap(result[0].value()), Ints{});
   };
   const Expr start = condition(p, node.raw);
-  auto body = std::make_shared<Graph>();
-  body->outer = &p.builder().graph();
-  body->source = file_.source();
-  GraphBuilder builder(*body);
-  Parts parts(builder, operators_, sizes_);
-  body->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
-  body->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
+  InnerGraph body(p);
+  body.graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
+  body.graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
   Exprs values, carried = {Expr(), start};
   if (body_info.inputs.size() != node.raw.size())
     node.fail("its body takes {} inputs, {} are given", body_info.inputs.size(), node.raw.size());
@@ -369,22 +340,22 @@ Exprs Importer::loop(const TfliteNode& node, int64_t condition_graph, int64_t bo
       for (size_t k = 0; k < tensor.shape.size(); ++k)
         type.dims->push_back(Dim{p.dim(node.raw[i], static_cast<int64_t>(k)) == tensor.shape[k] ? tensor.shape[k] : -1, {}});
     }
-    values.push_back(builder.wrap(&body->add_input(unique(scope_->prefix + std::string(tensor.name)), std::move(type))));
+    values.push_back(body.builder.wrap(&body.graph->add_input(unique(scope_->prefix + std::string(tensor.name)), std::move(type))));
     carried.push_back(node.raw[i]);
   }
-  const Exprs results = put(parts, body_info, values, resources, node);
+  const Exprs results = put(body.parts, body_info, values, resources, node);
   if (results.size() != node.raw.size()) node.fail("its body gives {} outputs and takes {} inputs", results.size(), node.raw.size());
-  const Expr again = condition(parts, results);
-  body->add_output(*own(parts, again).value());
+  const Expr again = condition(body.parts, results);
+  body.graph->add_output(*body.parts.own(again).value());
   size_t count = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!values[i]) continue;
     if (!results[i]) node.fail("output {} of its body is missing", i);
-    body->add_output(*own(parts, results[i]).value());
+    body.graph->add_output(*body.parts.own(results[i]).value());
     ++count;
   }
   if (count == 0) node.refuse("a loop that carries nothing is not supported");
-  const Exprs made = p.ops("Loop", carried, count, {{"body", Subgraph(body)}});
+  const Exprs made = p.ops("Loop", carried, count, {{"body", Subgraph(body.graph)}});
   Exprs outputs;
   for (size_t i = 0, k = 0; i < values.size(); ++i) outputs.push_back(values[i] ? made[k++] : Expr());
   return outputs;
@@ -459,7 +430,7 @@ void Importer::run_once(const TfliteNode& node, int64_t index) {
   const size_t refused = refusals_.size();
   import_operators(inner);
   if (refusals_.size() == refused) {
-    for (const auto& [name, value] : assigned_once_) scratch.add_output(*own(parts, value).value());
+    for (const auto& [name, value] : assigned_once_) scratch.add_output(*parts.own(value).value());
     infer_types(operators_, scratch);
     const std::vector<Datum> values = evaluate(operators_, scratch, {});
     for (size_t i = 0; i < assigned_once_.size(); ++i) initial_values_[assigned_once_[i].first] = values[i].tensor;
@@ -469,7 +440,7 @@ void Importer::run_once(const TfliteNode& node, int64_t index) {
 }
 
 void Importer::finish_states(Scope& scope) {
-  const auto set = [&](size_t state, const Expr& value) { graph_->set_state_next(state, *own(scope.parts, value).value()); };
+  const auto set = [&](size_t state, const Expr& value) { graph_->set_state_next(state, *scope.parts.own(value).value()); };
   for (const auto& [tensor, state] : states_) set(state, scope.raw[static_cast<size_t>(tensor)]);
   for (const auto& [name, variable] : variables_)
     set(variable.state, variable.value ? variable.value : scope.parts.builder().wrap(graph_->states()[variable.state].current));
@@ -478,22 +449,16 @@ void Importer::finish_states(Scope& scope) {
 // The whole.
 
 void Importer::add_outputs(Scope& scope) {
-  std::unordered_set<std::string> taken;
-  for (const auto& input : graph_->inputs()) taken.insert(input->name());
+  std::vector<std::pair<std::string, Expr>> outputs;
   for (size_t i = 0; i < scope.info.outputs.size(); ++i) {
     const int32_t tensor = scope.info.outputs[i];
     const TensorInfo& info = scope.info.tensors[static_cast<size_t>(tensor)];
     std::string name(info.name);
     if (name.empty()) name = "output" + std::to_string(i);
     const Expr x = raw_of(scope, tensor, format("{}: output \"{}\"", file_.source(), name));
-    Value* value = own(scope.parts, x).value();
-    if (!taken.insert(name).second) {
-      name = unique(name);
-      taken.insert(name);
-    }
-    value->rename(name);
-    graph_->add_output(*value);
+    outputs.emplace_back(std::move(name), x);
   }
+  add_named_outputs(scope.parts, outputs, names_);
 }
 
 void Importer::describe() {
@@ -526,20 +491,6 @@ void Importer::describe() {
   }
 }
 
-void unname_dims(Graph& graph) {
-  for_each_graph(graph, [](Graph& each) {
-    const auto unname = [](ValueType& type) {
-      if (!type.dims) return;
-      for (Dim& dim : *type.dims)
-        if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
-    };
-    for (const auto& input : each.inputs()) unname(input->type);
-    for (Node& node : each.nodes())
-      for (size_t i = 0; i < node.output_count(); ++i)
-        if (node.output(i)) unname(node.output(i)->type);
-  });
-}
-
 std::unique_ptr<Graph> Importer::run() {
   const SubgraphInfo& info = file_.subgraphs()[0];
   graph_ = std::make_unique<Graph>();
@@ -567,11 +518,8 @@ std::unique_ptr<Graph> Importer::run() {
   refusals_.throw_if_any(file_.source());
   add_outputs(scope);
   finish_states(scope);
-  for_each_graph(*graph_, [](Graph& each) { each.remove_unused_constants(); });
-  unname_dims(*graph_);
-  infer_types(operators_, *graph_);
   describe();
-  verify(*graph_);
+  finish_import(*graph_, operators_);
   return std::move(graph_);
 }
 

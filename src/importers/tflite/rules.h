@@ -6,124 +6,39 @@
 namespace minnow::tflite {
 
 // rules_elementwise.cpp
-Exprs import_unary(TfliteNode& node, Parts& p);             // target: the operator
-Exprs import_binary(TfliteNode& node, Parts& p);            // target: the operator
-Exprs import_binary_activated(TfliteNode& node, Parts& p);  // the same; option 0 is an activation function
-Exprs import_add_n(TfliteNode& node, Parts& p);
-Exprs import_atan2(TfliteNode& node, Parts& p);
-Exprs import_bitcast(TfliteNode& node, Parts& p);
-Exprs import_bitwise_xor(TfliteNode& node, Parts& p);
-Exprs import_bucketize(TfliteNode& node, Parts& p);
-Exprs import_cast(TfliteNode& node, Parts& p);
-Exprs import_clipped_relu(TfliteNode& node, Parts& p);
-Exprs import_dequantize(TfliteNode& node, Parts& p);
-Exprs import_div(TfliteNode& node, Parts& p);
-Exprs import_fake_quant(TfliteNode& node, Parts& p);
-Exprs import_floor_div(TfliteNode& node, Parts& p);
-Exprs import_floor_mod(TfliteNode& node, Parts& p);
-Exprs import_gelu(TfliteNode& node, Parts& p);
-Exprs import_leaky_relu(TfliteNode& node, Parts& p);
-Exprs import_not_equal(TfliteNode& node, Parts& p);
-Exprs import_quantize(TfliteNode& node, Parts& p);
-Exprs import_right_shift(TfliteNode& node, Parts& p);
-Exprs import_rsqrt(TfliteNode& node, Parts& p);
-Exprs import_select(TfliteNode& node, Parts& p);
-Exprs import_square(TfliteNode& node, Parts& p);
-Exprs import_squared_difference(TfliteNode& node, Parts& p);
+Builder import_unary, import_binary;  // target: the operator
+Builder import_add_n, import_atan2, import_bitcast, import_bitwise_xor, import_bucketize, import_cast, import_clipped_relu,
+    import_dequantize, import_div, import_fake_quant, import_floor_div, import_floor_mod, import_gelu, import_leaky_relu, import_not_equal,
+    import_quantize, import_right_shift, import_rsqrt, import_select, import_square, import_squared_difference;
+Builder import_binary_activated;  // the same; option 0 is an activation function
 
 // rules_network.cpp
-Exprs import_batch_matmul(TfliteNode& node, Parts& p);
-Exprs import_conv_2d(TfliteNode& node, Parts& p);
-Exprs import_conv_3d(TfliteNode& node, Parts& p);
-Exprs import_conv_3d_transpose(TfliteNode& node, Parts& p);
-Exprs import_depthwise_conv_2d(TfliteNode& node, Parts& p);
-Exprs import_depth_to_space(TfliteNode& node, Parts& p);
-Exprs import_space_to_depth(TfliteNode& node, Parts& p);
-Exprs import_batch_to_space(TfliteNode& node, Parts& p);
-Exprs import_space_to_batch(TfliteNode& node, Parts& p);
-Exprs import_embedding_lookup(TfliteNode& node, Parts& p);
-Exprs import_fully_connected(TfliteNode& node, Parts& p);
-Exprs import_hashtable_lookup(TfliteNode& node, Parts& p);
-Exprs import_l2_normalization(TfliteNode& node, Parts& p);
-Exprs import_local_response_normalization(TfliteNode& node, Parts& p);
-Exprs import_log_softmax(TfliteNode& node, Parts& p);
-Exprs import_pool(TfliteNode& node, Parts& p);  // target: the operator
-Exprs import_resize_bilinear(TfliteNode& node, Parts& p);
-Exprs import_resize_nearest(TfliteNode& node, Parts& p);
-Exprs import_softmax(TfliteNode& node, Parts& p);
-Exprs import_transpose_conv(TfliteNode& node, Parts& p);
-Exprs import_reduce_window(TfliteNode& node, Parts& p);
+Builder import_batch_matmul, import_conv_2d, import_conv_3d, import_conv_3d_transpose, import_depthwise_conv_2d, import_depth_to_space,
+    import_space_to_depth, import_batch_to_space, import_space_to_batch, import_embedding_lookup, import_fully_connected,
+    import_hashtable_lookup, import_l2_normalization, import_local_response_normalization, import_log_softmax, import_resize_bilinear,
+    import_resize_nearest, import_softmax, import_transpose_conv, import_reduce_window;
+Builder import_pool;  // target: the operator
 
 // rules_shape.cpp
-Exprs import_arg_extreme(TfliteNode& node, Parts& p);  // target: the operator
-Exprs import_broadcast_args(TfliteNode& node, Parts& p);
-Exprs import_broadcast_to(TfliteNode& node, Parts& p);
-Exprs import_concatenation(TfliteNode& node, Parts& p);
-Exprs import_cumsum(TfliteNode& node, Parts& p);
-Exprs import_densify(TfliteNode& node, Parts& p);
-Exprs import_dilate(TfliteNode& node, Parts& p);
-Exprs import_dynamic_update_slice(TfliteNode& node, Parts& p);
-Exprs import_expand_dims(TfliteNode& node, Parts& p);
-Exprs import_fill(TfliteNode& node, Parts& p);
-Exprs import_gather(TfliteNode& node, Parts& p);
-Exprs import_gather_nd(TfliteNode& node, Parts& p);
-Exprs import_matrix_diag(TfliteNode& node, Parts& p);
-Exprs import_matrix_set_diag(TfliteNode& node, Parts& p);
-Exprs import_mirror_pad(TfliteNode& node, Parts& p);
-Exprs import_one_hot(TfliteNode& node, Parts& p);
-Exprs import_pack(TfliteNode& node, Parts& p);
-Exprs import_pad(TfliteNode& node, Parts& p);
-Exprs import_range(TfliteNode& node, Parts& p);
-Exprs import_rank(TfliteNode& node, Parts& p);
-Exprs import_reduce(TfliteNode& node, Parts& p);  // target: the operator
-Exprs import_reshape(TfliteNode& node, Parts& p);
-Exprs import_reverse(TfliteNode& node, Parts& p);
-Exprs import_reverse_sequence(TfliteNode& node, Parts& p);
-Exprs import_scatter_nd(TfliteNode& node, Parts& p);
-Exprs import_segment_sum(TfliteNode& node, Parts& p);
-Exprs import_shape(TfliteNode& node, Parts& p);
-Exprs import_slice(TfliteNode& node, Parts& p);
-Exprs import_sparse_to_dense(TfliteNode& node, Parts& p);
-Exprs import_split(TfliteNode& node, Parts& p);
-Exprs import_split_v(TfliteNode& node, Parts& p);
-Exprs import_squeeze(TfliteNode& node, Parts& p);
-Exprs import_strided_slice(TfliteNode& node, Parts& p);
-Exprs import_tile(TfliteNode& node, Parts& p);
-Exprs import_top_k(TfliteNode& node, Parts& p);
-Exprs import_transpose(TfliteNode& node, Parts& p);
-Exprs import_unique(TfliteNode& node, Parts& p);
-Exprs import_unpack(TfliteNode& node, Parts& p);
-Exprs import_unsorted_segment(TfliteNode& node, Parts& p);  // target: "add", "mul", "max" or "min"
-Exprs import_where(TfliteNode& node, Parts& p);
-Exprs import_zeros_like(TfliteNode& node, Parts& p);
+Builder import_broadcast_args, import_broadcast_to, import_concatenation, import_cumsum, import_densify, import_dilate,
+    import_dynamic_update_slice, import_expand_dims, import_fill, import_gather, import_gather_nd, import_matrix_diag,
+    import_matrix_set_diag, import_mirror_pad, import_one_hot, import_pack, import_pad, import_range, import_rank, import_reshape,
+    import_reverse, import_reverse_sequence, import_scatter_nd, import_segment_sum, import_shape, import_slice, import_sparse_to_dense,
+    import_split, import_split_v, import_squeeze, import_strided_slice, import_tile, import_top_k, import_transpose, import_unique,
+    import_unpack, import_where, import_zeros_like;
+Builder import_arg_extreme, import_reduce;  // target: the operator
+Builder import_unsorted_segment;            // target: "add", "mul", "max" or "min"
 
 // rules_recurrent.cpp
-Exprs import_lstm(TfliteNode& node, Parts& p);
-Exprs import_sequence_lstm(TfliteNode& node, Parts& p);
-Exprs import_bidirectional_lstm(TfliteNode& node, Parts& p);
-Exprs import_rnn(TfliteNode& node, Parts& p);
-Exprs import_sequence_rnn(TfliteNode& node, Parts& p);
-Exprs import_bidirectional_rnn(TfliteNode& node, Parts& p);
-Exprs import_svdf(TfliteNode& node, Parts& p);
+Builder import_lstm, import_sequence_lstm, import_bidirectional_lstm, import_rnn, import_sequence_rnn, import_bidirectional_rnn,
+    import_svdf;
 
 // rules_control.cpp
-Exprs import_assign_variable(TfliteNode& node, Parts& p);
-Exprs import_call(TfliteNode& node, Parts& p);
-Exprs import_call_once(TfliteNode& node, Parts& p);
-Exprs import_complex_abs(TfliteNode& node, Parts& p);
-Exprs import_imag(TfliteNode& node, Parts& p);
-Exprs import_if(TfliteNode& node, Parts& p);
-Exprs import_multinomial(TfliteNode& node, Parts& p);
-Exprs import_random(TfliteNode& node, Parts& p);  // target: the operator
-Exprs import_read_variable(TfliteNode& node, Parts& p);
-Exprs import_real(TfliteNode& node, Parts& p);
-Exprs import_rfft2d(TfliteNode& node, Parts& p);
-Exprs import_var_handle(TfliteNode& node, Parts& p);
-Exprs import_while(TfliteNode& node, Parts& p);
+Builder import_assign_variable, import_call, import_call_once, import_complex_abs, import_imag, import_if, import_multinomial,
+    import_read_variable, import_real, import_rfft2d, import_var_handle, import_while;
+Builder import_random;  // target: the operator
 
 // rules_detection.cpp
-Exprs import_detection_post_process(TfliteNode& node, Parts& p);
-Exprs import_non_max_suppression(TfliteNode& node, Parts& p);
-Exprs import_transpose_conv_bias(TfliteNode& node, Parts& p);
+Builder import_detection_post_process, import_non_max_suppression, import_transpose_conv_bias;
 
 }  // namespace minnow::tflite

@@ -16,11 +16,7 @@ using Step = std::function<Exprs(Parts& p, const Expr& x, const Exprs& states)>;
 
 /// Runs a step along the first dimension of `x`. Returns the final states, then the outputs stacked along the first dimension.
 Exprs scan(Parts& p, const Expr& x, const Exprs& states, bool backward, const Step& step) {
-  auto body = std::make_shared<Graph>();
-  body->outer = &p.builder().graph();
-  body->source = p.builder().graph().source;
-  GraphBuilder builder(*body);
-  Parts inner(builder, p.operators(), p.sizes());
+  InnerGraph body(p);
   Exprs inputs, given = states;
   for (size_t i = 0; i <= states.size(); ++i) {
     const bool is_x = i == states.size();
@@ -30,17 +26,14 @@ Exprs scan(Parts& p, const Expr& x, const Exprs& states, bool backward, const St
       type.dims.emplace();
       for (int64_t k = is_x ? 1 : 0; k < rank; ++k) type.dims->push_back(Dim{p.dim(is_x ? x : states[i], k), {}});
     }
-    inputs.push_back(builder.wrap(&body->add_input(is_x ? "x" : "state" + std::to_string(i), std::move(type))));
+    inputs.push_back(body.builder.wrap(&body.graph->add_input(is_x ? "x" : "state" + std::to_string(i), std::move(type))));
   }
   given.push_back(x);
   const Expr x_step = inputs.back();
   inputs.pop_back();
-  const Exprs results = step(inner, x_step, inputs);
-  for (const Expr& result : results) {
-    const bool own = result.value()->producer() && &result.value()->graph() == body.get() && !result.value()->is_graph_output();
-    body->add_output(*(own ? result : inner.op("Identity", {result})).value());
-  }
-  Attributes attributes{{"body", Subgraph(body)}, {"num_scan_inputs", int64_t{1}}};
+  const Exprs results = step(body.parts, x_step, inputs);
+  for (const Expr& result : results) body.graph->add_output(*body.parts.own(result).value());
+  Attributes attributes{{"body", Subgraph(body.graph)}, {"num_scan_inputs", int64_t{1}}};
   if (backward) attributes.set("scan_input_directions", Ints{1}), attributes.set("scan_output_directions", Ints{1});
   Exprs made = p.ops("Scan", given, results.size(), std::move(attributes));
   for (size_t i = 0; i < states.size(); ++i)

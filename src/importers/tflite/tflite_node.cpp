@@ -9,10 +9,6 @@
 
 namespace minnow::tflite {
 
-Expr TfliteNode::input(size_t i) const {
-  if (!has(i)) fail("input {} is missing", i);
-  return inputs[i];
-}
 const TensorInfo& TfliteNode::input_info(size_t i) const {
   if (i >= in.size() || !in[i]) fail("input {} is missing", i);
   return *in[i];
@@ -24,27 +20,19 @@ const TensorInfo& TfliteNode::output_info(size_t i) const {
 
 std::optional<Ints> TfliteNode::known_ints(size_t i) const { return i < raw.size() && raw[i] ? p.ints(raw[i]) : std::nullopt; }
 Ints TfliteNode::ints(size_t i) const {
-  if (i >= raw.size() || !raw[i]) fail("input {} is missing", i);
-  const auto values = p.ints(raw[i]);
+  const auto values = p.ints(required(raw, i));
   if (!values) refuse("input {} (\"{}\") is not constant", i, input_info(i).name.substr(0, 200));
   return *values;
 }
-int64_t TfliteNode::integer(size_t i) const {
-  const Ints values = ints(i);
-  if (values.size() != 1) fail("input {} should hold one element, it holds {}", i, values.size());
-  return values[0];
-}
 
 Expr TfliteNode::real(size_t i) const {
-  if (i >= raw.size() || !raw[i]) fail("input {} is missing", i);
-  const TensorInfo& tensor = input_info(i);
-  return tensor.quantized() ? real_permuted(i, {}) : raw[i];
+  const Expr& stored = required(raw, i);
+  return input_info(i).quantized() ? real_permuted(i, {}) : stored;
 }
 
 Expr TfliteNode::real_permuted(size_t i, const Ints& perm) const {
-  if (i >= raw.size() || !raw[i]) fail("input {} is missing", i);
+  const int64_t rank = p.rank(required(raw, i));
   const TensorInfo& tensor = input_info(i);
-  const int64_t rank = p.rank(raw[i]);
   if (!perm.empty() && rank >= 0 && rank != static_cast<int64_t>(perm.size()))
     fail("input {} should have {} dimensions, it has {}", i, perm.size(), rank);
   const Expr moved = perm.empty() ? raw[i] : p.transpose(raw[i], perm);

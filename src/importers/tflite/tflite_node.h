@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
+#include "importers/foreign_node.h"
 #include "importers/parts.h"
 #include "importers/tflite/model.h"
 
@@ -41,16 +41,16 @@ enum class Values : uint8_t {
   moves,  // as stored where its tensors are quantized alike, else as real
 };
 
-using Build = Exprs (*)(TfliteNode& node, Parts& p);
+using Builder = Exprs(TfliteNode& node, Parts& p);
 struct Rule {
   int32_t code;           // builtin number; kCustomCode: a custom operator
   std::string_view name;  // "CONV_2D", or the custom operator's name
-  Build build;
+  Builder* build;
   Values values = Values::real;
   std::string_view target = {};  // Minnow's operator, for rules that serve several
 };
 
-class TfliteNode {
+class TfliteNode : public ForeignNode {
  public:
   TfliteNode(Parts& parts, Host& host, ModelFile& file, const OperatorInfo& info) : p(parts), host(host), file(file), info(info) {}
 
@@ -59,7 +59,6 @@ class TfliteNode {
   ModelFile& file;
   const OperatorInfo& info;
   const Rule* rule = nullptr;
-  std::string place;                       // `net.tflite: node "conv1" (CONV_2D)`, the beginning of every error
   std::vector<const TensorInfo*> in, out;  // null: absent
   std::vector<const TensorInfo*> intermediates;
   Exprs raw;            // inputs as stored; empty Expr: absent
@@ -69,7 +68,7 @@ class TfliteNode {
   size_t input_count() const noexcept { return inputs.size(); }
   bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
   /// The input, which must be there.
-  Expr input(size_t i) const;
+  const Expr& input(size_t i) const { return required(inputs, i); }
   Expr optional_input(size_t i) const { return has(i) ? inputs[i] : Expr(); }
   const TensorInfo& input_info(size_t i) const;
   const TensorInfo& output_info(size_t i) const;
@@ -86,7 +85,7 @@ class TfliteNode {
 
   /// Elements of an integer input that must be a constant.
   Ints ints(size_t i) const;
-  int64_t integer(size_t i) const;
+  int64_t integer(size_t i) const { return only(ints(i), i); }
   /// The same, where it is one.
   std::optional<Ints> known_ints(size_t i) const;
   /// A constant input's real values, dequantized, as an f32 constant of that shape; absent inputs give an empty Expr.
@@ -102,16 +101,6 @@ class TfliteNode {
 
  private:
   Expr activation(const Expr& x, int64_t function) const;
-
- public:
-  template <class... Args>
-  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw InvalidModel("{}: {}", place, format(pattern, args...));
-  }
-  template <class... Args>
-  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
-    throw Unsupported("{}: {}", place, format(pattern, args...));
-  }
 };
 
 /// Real numbers behind stored ones (`axis`: where per-channel scales lie after a permutation), and the other way round.

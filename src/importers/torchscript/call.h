@@ -3,7 +3,7 @@
 #pragma once
 #include <span>
 
-#include "base/error.h"
+#include "importers/foreign_node.h"
 #include "importers/parts.h"
 #include "importers/torchscript/value.h"
 
@@ -11,7 +11,7 @@ namespace minnow::torchscript {
 
 class Call;
 
-using Build = Item (*)(Call& call, Parts& p);
+using Builder = Item(Call& call, Parts& p);
 
 /// A row of the table. Several rows of one name are its overloads: the first whose arguments fit is taken.
 struct Rule {
@@ -19,7 +19,7 @@ struct Rule {
   /// "T input, T? bias=None, i[2] stride=1, * i? dtype=None": types T tensor, i int, f float, n int or float, b bool, s text, a anything,
   /// with [] a list ([2]: or one number for all), with ? or None. What follows * is given by name only.
   std::string_view signature;
-  Build build;
+  Builder* build;
   std::string_view target = {};  // Minnow's operator, or a word, for rules that serve several
   /// view: what the first argument shows, seen differently. quantized: takes quantized tensors as they are; others take the numbers that
   /// they stand for, and their results are quantized as the first one was.
@@ -71,15 +71,14 @@ class Host {
   ~Host() = default;
 };
 
-class Call {
+class Call : public ForeignNode {
  public:
   Call(Parts& parts, Host& interpreter, const Signature& taken, Items given, std::string where)
-      : p(parts), host(interpreter), rule(*taken.rule), place(std::move(where)), signature(taken), arguments(std::move(given)) {}
+      : ForeignNode{std::move(where)}, p(parts), host(interpreter), rule(*taken.rule), signature(taken), arguments(std::move(given)) {}
 
   Parts& p;
   Host& host;
   const Rule& rule;
-  std::string place;  // `net.pt: conv1 (aten::conv2d)`, the beginning of every error
   const Signature& signature;
   Items arguments;
 
@@ -111,15 +110,6 @@ class Call {
   /// The items of a list or a tuple.
   const Items& items(std::string_view name);
   int64_t rank(const Expr& x) { return host.rank(x); }
-
-  template <class... Args>
-  [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw InvalidModel("{}: {}", place, format(pattern, args...));
-  }
-  template <class... Args>
-  [[noreturn]] void refuse(std::string_view pattern, const Args&... args) const {
-    throw Unsupported("{}: {}", place, format(pattern, args...));
-  }
 
  private:
   int64_t known_integer(const Item& item, std::string_view name);

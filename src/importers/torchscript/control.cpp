@@ -12,18 +12,10 @@ constexpr int64_t kMostUnrolled = 64;        // iterations of a loop whose count
 constexpr int64_t kMostUnrolledEver = 4096;  // where it cannot become one
 constexpr int kMostTries = 12;               // until a loop's variables have settled
 
-void Interpreter::begin(Inner& inner) {
-  inner.graph = std::make_shared<Graph>();
-  inner.graph->outer = &p_->builder().graph();
-  inner.graph->source = source_;
-  inner.builder = std::make_unique<GraphBuilder>(*inner.graph);
-  inner.parts = std::make_unique<Parts>(*inner.builder, operators_, sizes_);
-}
-
 template <class F>
 void Interpreter::inside(Inner& inner, F&& body) {
   Parts* const outer = p_;
-  p_ = inner.parts.get();
+  p_ = &inner.body->parts;
   struct Back {
     Parts*& place;
     Parts* value;
@@ -36,7 +28,7 @@ void Interpreter::inside(Inner& inner, F&& body) {
 
 Interpreter::Inner Interpreter::follow(const Block& block, Frame& frame) {
   Inner inner;
-  begin(inner);
+  inner.body = std::make_unique<InnerGraph>(*p_);
   const std::unordered_map<std::string, Item> variables = frame.variables;
   spend(variables.size() / 16);
   mark();
@@ -302,10 +294,10 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
     for (Inner* inner : {&first, &second}) {
       Exprs& outputs = inner == &first ? joiner.first_outputs : joiner.second_outputs;
       for (const Expr& x : outputs) {
-        const Expr mine = x.value()->type.kind == ValueType::Kind::tensor || x.value()->producer() ? own(*inner->parts, x) : x;
-        inner->graph->add_output(*mine.value());
+        const Expr mine = x.value()->type.kind == ValueType::Kind::tensor || x.value()->producer() ? inner->body->parts.own(x) : x;
+        inner->body->graph->add_output(*mine.value());
       }
-      attributes.set(inner == &first ? "then_branch" : "else_branch", Subgraph(inner->graph));
+      attributes.set(inner == &first ? "then_branch" : "else_branch", Subgraph(inner->body->graph));
     }
     p_->builder().set_stem(frame.path.empty() ? "if" : frame.path + ".if");
     joiner.results = p_->ops("If", {condition_value}, joiner.first_outputs.size(), std::move(attributes));
@@ -396,7 +388,7 @@ Item Interpreter::widened(const Item& item, LoopShape& shape, const std::string&
     if (!shape.inner) return p_->builder().wrap(shape.results[shape.taken++].value());
     shape.initial.push_back(begin);
     shape.labels.push_back(label);
-    return shape.inner->builder->wrap(&shape.inner->graph->add_input(unique("carried"), type));
+    return shape.inner->body->builder.wrap(&shape.inner->body->graph->add_input(unique("carried"), type));
   };
   Parts& outside = *p_;
   if (item.is_number()) {
@@ -458,7 +450,7 @@ void Interpreter::widen_state(Object& object, LoopShape& shape, const std::strin
                                 : p_->op("SequenceConstruct", items);
         shape.initial.push_back(begin);
         shape.labels.push_back(label);
-        list->sequence = &shape.inner->graph->add_input(unique("carried"), ValueType::sequence_of(ValueType::tensor(slot.type)));
+        list->sequence = &shape.inner->body->graph->add_input(unique("carried"), ValueType::sequence_of(ValueType::tensor(slot.type)));
       } else {
         list->sequence = shape.results[shape.taken++].value();
       }
@@ -614,10 +606,10 @@ bool Interpreter::carry(const Statement& statement, Frame& frame, const Item& co
   shape.initial.clear();
   shape.labels.clear();
   Inner inner;
-  begin(inner);
+  inner.body = std::make_unique<InnerGraph>(*p_);
   shape.inner = &inner;
-  Value& iteration = inner.graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
-  Value& going = inner.graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
+  Value& iteration = inner.body->graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
+  Value& going = inner.body->graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
   const uint64_t born = Object::next();
   const std::unordered_map<std::string, Item> variables = frame.variables;
   spend(variables.size() / 16 + 10);
@@ -653,7 +645,7 @@ bool Interpreter::carry(const Statement& statement, Frame& frame, const Item& co
   Expr more;
   inside(inner, [&] {
     if (is_counted) {
-      const Expr at = p_->reshape(inner.builder->wrap(&iteration), Ints{1});
+      const Expr at = p_->reshape(inner.body->builder.wrap(&iteration), Ints{1});
       assign(*statement.targets[0], Item::symbol(Kind::integer, at), frame);
     }
     run(statement.body, frame);
@@ -680,17 +672,17 @@ bool Interpreter::carry(const Statement& statement, Frame& frame, const Item& co
     if (!held) return;
     if (outputs.size() != shape.initial.size()) throw Unsupported("{}: a loop's variables change their form", source_);
     if (is_counted) {
-      more = p_->op("Identity", {inner.builder->wrap(&going)});
+      more = p_->op("Identity", {inner.body->builder.wrap(&going)});
     } else {
       const Item test = truth(evaluate(*statement.values[0], frame), frame);
-      more = test.symbol() ? own(*inner.parts, condition(test)) : p_->op("Identity", {p_->scalar(test.truth(), DType::boolean)});
+      more = test.symbol() ? inner.body->parts.own(condition(test)) : p_->op("Identity", {p_->scalar(test.truth(), DType::boolean)});
     }
   });
   if (!held) return false;
-  inner.graph->add_output(*more.value());
+  inner.body->graph->add_output(*more.value());
   for (const Expr& x : outputs) {
     if (!x) return true;  // something is refused: there is nothing to build
-    inner.graph->add_output(*own(*inner.parts, x).value());
+    inner.body->graph->add_output(*inner.body->parts.own(x).value());
   }
   back.now();
   Exprs inputs;
@@ -708,8 +700,8 @@ bool Interpreter::carry(const Statement& statement, Frame& frame, const Item& co
   p_->builder().set_stem(frame.path.empty() ? "loop" : frame.path + ".loop");
   // Dimensions stand after a loop as its body's inputs have them.
   std::vector<std::optional<std::vector<Dim>>> dims;
-  for (size_t i = 0; i < shape.initial.size(); ++i) dims.push_back(inner.graph->inputs()[i + 2]->type.dims);
-  shape.results = p_->ops("Loop", inputs, shape.initial.size(), {{"body", Subgraph(inner.graph)}});
+  for (size_t i = 0; i < shape.initial.size(); ++i) dims.push_back(inner.body->graph->inputs()[i + 2]->type.dims);
+  shape.results = p_->ops("Loop", inputs, shape.initial.size(), {{"body", Subgraph(inner.body->graph)}});
   for (size_t i = 0; i < shape.results.size(); ++i) {
     ValueType& type = shape.results[i].value()->type;
     if (type.kind == ValueType::Kind::tensor && !type.dims) type.dims = dims[i];

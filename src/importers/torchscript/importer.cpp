@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "importers/finish.h"
+#include "importers/source.h"
 #include "importers/torchscript/interpreter.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
@@ -214,22 +216,9 @@ bool Importer::add_states(Interpreter& interpreter, Graph& graph, const Guess& g
 }
 
 void Importer::finish(Graph& graph) {
-  for_each_graph(graph, [](Graph& each) {
-    each.remove_unused_constants();
-    for (Node& node : each.nodes())
-      for (size_t i = 0; i < node.output_count(); ++i)
-        if (node.output(i) && node.output(i)->type.dims)
-          for (Dim& dim : *node.output(i)->type.dims)
-            if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
-    for (const auto& input : each.inputs())
-      if (input->type.dims)
-        for (Dim& dim : *input->type.dims)
-          if (dim.symbol.find('?') != dim.symbol.npos) dim.symbol.clear();
-  });
-  infer_types(operators_, graph);
   graph.metadata.source_format = "torchscript";
   graph.metadata.producer = "PyTorch";
-  verify(graph);
+  finish_import(graph, operators_);
 }
 
 /// Nodes that nothing uses, which following a program leaves behind.
@@ -432,13 +421,11 @@ std::unique_ptr<Graph> import_model(std::span<const std::byte> bytes, const std:
 
 std::unique_ptr<Graph> import_torchscript(const std::string& path, const ImportOptions& options) {
   const auto file = os::MappedFile::open(path);
-  const size_t slash = path.find_last_of('/');
-  return torchscript::import_model(file->bytes(), file, options,
-                                   options.source.empty() ? path.substr(slash == path.npos ? 0 : slash + 1) : options.source);
+  return torchscript::import_model(file->bytes(), file, options, source_of(options, name_of_file(path)));
 }
 std::unique_ptr<Graph> import_torchscript(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                           const ImportOptions& options) {
-  return torchscript::import_model(bytes, owner, options, options.source.empty() ? "model" : options.source);
+  return torchscript::import_model(bytes, owner, options, source_of(options));
 }
 bool looks_like_torchscript(std::span<const std::byte> bytes) { return bytes.size() >= 30 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0; }
 

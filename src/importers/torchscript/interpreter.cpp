@@ -34,15 +34,6 @@ Interpreter::Interpreter(Program& program, Graph& graph, const OperatorSet& oper
   mark();
 }
 
-std::string Interpreter::unique(std::string name) {
-  if (name.empty()) name = "value";
-  if (names_.insert(name).second) return name;
-  for (size_t i = 1;; ++i) {
-    std::string other = name + "_" + std::to_string(i);
-    if (names_.insert(other).second) return other;
-  }
-}
-
 std::string Interpreter::place(const Frame& frame, std::string_view op) const {
   std::string where = frame.path.empty() ? stem_ : frame.path;
   if (where.size() > 200) where.resize(200);
@@ -131,11 +122,6 @@ void Interpreter::write(const std::shared_ptr<TensorObject>& tensor, const Expr&
   const Expr whole = tensor->write(expr(Item::tensor(tensor->base)), value);
   write(tensor->base, whole);
   tensor->base_version = tensor->base->version;
-}
-
-Expr Interpreter::own(Parts& parts, const Expr& x) {
-  const Value* v = x.value();
-  return v->producer() && &v->graph() == &parts.builder().graph() && !v->is_graph_output() ? x : parts.op("Identity", {x});
 }
 
 Expr Interpreter::output(const Item& item) {

@@ -13,6 +13,7 @@
 #include "importers/torchscript/call.h"
 #include "importers/torchscript/pickle.h"
 #include "importers/torchscript/program.h"
+#include "importers/unique_names.h"
 
 namespace minnow::torchscript {
 
@@ -46,7 +47,7 @@ class Interpreter final : public Host {
   Parts& parts() noexcept { return *p_; }
   /// The tensor or number as a value of the graph, with its own dimensions: for outputs.
   Expr output(const Item& item);
-  std::string unique(std::string name);
+  std::string unique(std::string name) { return names_.make(std::move(name)); }
   /// Where work is counted, so that several tries have one limit.
   void count_steps_in(size_t& steps) { steps_ = &steps; }
   /// An input that the program declares as a number: its dtype is certain.
@@ -72,9 +73,7 @@ class Interpreter final : public Host {
   };
   /// A graph inside the graph that is being built, and what following a block in it gave.
   struct Inner {
-    std::shared_ptr<Graph> graph;
-    std::unique_ptr<GraphBuilder> builder;
-    std::unique_ptr<Parts> parts;
+    std::unique_ptr<InnerGraph> body;
     std::unordered_map<std::string, Item> variables;
     std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> changes;  // an object, and what it holds then
     bool raised = false;
@@ -90,7 +89,6 @@ class Interpreter final : public Host {
   void assign(const Syntax& target, const Item& item, Frame& frame);
   void branch(const Statement& statement, Frame& frame);
   Inner follow(const Block& block, Frame& frame);
-  void begin(Inner& inner);
   template <class F>
   void inside(Inner& inner, F&& body);
   void counted(const Statement& statement, Frame& frame);
@@ -119,7 +117,6 @@ class Interpreter final : public Host {
   bool is_instance(const Item& item, const std::string& type);
   void attach_views(Item& result, const Signature& signature, const Items& arguments, const std::string& place);
   void refresh(const std::shared_ptr<TensorObject>& tensor);
-  Expr own(Parts& parts, const Expr& x);
   void fold(Item& item);
   Expr folded(const Expr& x, int depth = kFoldDepth);
   static constexpr int kFoldDepth = 10;  // of nodes in a row: as many as one rule makes
@@ -143,7 +140,7 @@ class Interpreter final : public Host {
   std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> journal_;  // an object, and what it held before
   std::vector<std::unordered_map<const Object*, size_t>> marks_;                      // the journal's entries since each mark
   std::vector<size_t> mark_starts_;
-  std::unordered_set<std::string> names_;
+  UniqueNames names_;
   std::unordered_set<const Value*> numbers_;
   std::string stem_;
   int depth_ = 0;

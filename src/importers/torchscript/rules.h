@@ -6,266 +6,50 @@
 namespace minnow::torchscript {
 
 // rules_numbers.cpp
-Item import_arithmetic(Call& call, Parts& p);
-Item import_reversed_sub(Call& call, Parts& p);
-Item import_divide(Call& call, Parts& p);
-Item import_fmod(Call& call, Parts& p);
-Item import_power(Call& call, Parts& p);
-Item import_compare(Call& call, Parts& p);
-Item import_not(Call& call, Parts& p);
-Item import_bitwise(Call& call, Parts& p);
-Item import_bitwise_not(Call& call, Parts& p);
-Item import_logical(Call& call, Parts& p);
-Item import_shift(Call& call, Parts& p);
-Item import_negate(Call& call, Parts& p);
-Item import_number_function(Call& call, Parts& p);
-Item import_number_min_max(Call& call, Parts& p);
-Item import_int(Call& call, Parts& p);
-Item import_float(Call& call, Parts& p);
-Item import_item(Call& call, Parts& p);
-Item import_bool(Call& call, Parts& p);
-Item import_to_tensor(Call& call, Parts& p);
-Item import_tensor_literal(Call& call, Parts& p);
-Item import_to_list(Call& call, Parts& p);
-Item import_dtype(Call& call, Parts& p);
-Item import_is_floating(Call& call, Parts& p);
-Item import_text_constant(Call& call, Parts& p);
-Item import_false(Call& call, Parts& p);
-Item import_true(Call& call, Parts& p);
-Item import_zero(Call& call, Parts& p);
-Item import_minus_one(Call& call, Parts& p);
-Item import_is_quantized(Call& call, Parts& p);
-Item import_nothing(Call& call, Parts& p);
-Item import_length(Call& call, Parts& p);
-Item import_get(Call& call, Parts& p);
-Item import_dict_get(Call& call, Parts& p);
-Item import_set(Call& call, Parts& p);
-Item import_append(Call& call, Parts& p);
-Item import_extend(Call& call, Parts& p);
-Item import_insert(Call& call, Parts& p);
-Item import_pop(Call& call, Parts& p);
-Item import_clear(Call& call, Parts& p);
-Item import_delete(Call& call, Parts& p);
-Item import_reverse_list(Call& call, Parts& p);
-Item import_copy_list(Call& call, Parts& p);
-Item import_list_slice(Call& call, Parts& p);
-Item import_contains(Call& call, Parts& p);
-Item import_keys(Call& call, Parts& p);
-Item import_new_dict(Call& call, Parts& p);
-Item import_sum_list(Call& call, Parts& p);
-Item import_all_of_list(Call& call, Parts& p);
-Item import_sorted(Call& call, Parts& p);
-Item import_sort_list(Call& call, Parts& p);
-Item import_range_length(Call& call, Parts& p);
-Item import_derive_index(Call& call, Parts& p);
-Item import_lower(Call& call, Parts& p);
-Item import_starts_with(Call& call, Parts& p);
+Builder import_arithmetic, import_reversed_sub, import_divide, import_fmod, import_power, import_compare, import_not, import_bitwise,
+    import_bitwise_not, import_logical, import_shift, import_negate, import_number_function, import_number_min_max, import_int,
+    import_float, import_item, import_bool, import_to_tensor, import_tensor_literal, import_to_list, import_dtype, import_is_floating,
+    import_text_constant, import_false, import_true, import_zero, import_minus_one, import_is_quantized, import_nothing, import_length,
+    import_get, import_dict_get, import_set, import_append, import_extend, import_insert, import_pop, import_clear, import_delete,
+    import_reverse_list, import_copy_list, import_list_slice, import_contains, import_keys, import_new_dict, import_sum_list,
+    import_all_of_list, import_sorted, import_sort_list, import_range_length, import_derive_index, import_lower, import_starts_with;
 
 // rules_elementwise.cpp
-Item import_unary(Call& call, Parts& p);
-Item import_unary_same(Call& call, Parts& p);
-Item import_rounding(Call& call, Parts& p);
-Item import_fraction(Call& call, Parts& p);
-Item import_rsqrt(Call& call, Parts& p);
-Item import_square(Call& call, Parts& p);
-Item import_log_base(Call& call, Parts& p);
-Item import_log1p(Call& call, Parts& p);
-Item import_expm1(Call& call, Parts& p);
-Item import_exp2(Call& call, Parts& p);
-Item import_erfc(Call& call, Parts& p);
-Item import_scaled(Call& call, Parts& p);
-Item import_logit(Call& call, Parts& p);
-Item import_sinc(Call& call, Parts& p);
-Item import_atan2(Call& call, Parts& p);
-Item import_is_finite(Call& call, Parts& p);
-Item import_is_special(Call& call, Parts& p);
-Item import_nan_to_num(Call& call, Parts& p);
-Item import_clamp(Call& call, Parts& p);
-Item import_lerp(Call& call, Parts& p);
-Item import_addcmul(Call& call, Parts& p);
-Item import_xlogy(Call& call, Parts& p);
-Item import_hypot(Call& call, Parts& p);
-Item import_logaddexp(Call& call, Parts& p);
-Item import_where(Call& call, Parts& p);
-Item import_masked_fill(Call& call, Parts& p);
-Item import_is_close(Call& call, Parts& p);
-Item import_tensors_equal(Call& call, Parts& p);
-Item import_leaky_relu(Call& call, Parts& p);
-Item import_rrelu(Call& call, Parts& p);
-Item import_relu(Call& call, Parts& p);
-Item import_relu6(Call& call, Parts& p);
-Item import_elu(Call& call, Parts& p);
-Item import_celu(Call& call, Parts& p);
-Item import_selu(Call& call, Parts& p);
-Item import_gelu(Call& call, Parts& p);
-Item import_silu(Call& call, Parts& p);
-Item import_mish(Call& call, Parts& p);
-Item import_hard_sigmoid(Call& call, Parts& p);
-Item import_hard_swish(Call& call, Parts& p);
-Item import_hard_tanh(Call& call, Parts& p);
-Item import_hard_shrink(Call& call, Parts& p);
-Item import_tanh_shrink(Call& call, Parts& p);
-Item import_threshold(Call& call, Parts& p);
-Item import_softplus(Call& call, Parts& p);
-Item import_log_sigmoid(Call& call, Parts& p);
-Item import_softmax(Call& call, Parts& p);
-Item import_prelu(Call& call, Parts& p);
-Item import_glu(Call& call, Parts& p);
-Item import_dropout(Call& call, Parts& p);
-Item import_reduce(Call& call, Parts& p);
-Item import_all_any(Call& call, Parts& p);
-Item import_count_nonzero(Call& call, Parts& p);
-Item import_nan_sum(Call& call, Parts& p);
-Item import_min_max(Call& call, Parts& p);
-Item import_arg_extreme(Call& call, Parts& p);
-Item import_aminmax(Call& call, Parts& p);
-Item import_variance(Call& call, Parts& p);
-Item import_norm(Call& call, Parts& p);
-Item import_frobenius(Call& call, Parts& p);
-Item import_cumulative(Call& call, Parts& p);
-Item import_log_cumsum_exp(Call& call, Parts& p);
-Item import_distance(Call& call, Parts& p);
-Item import_pairwise_distance(Call& call, Parts& p);
-Item import_cosine_similarity(Call& call, Parts& p);
-Item import_matmul(Call& call, Parts& p);
-Item import_linear(Call& call, Parts& p);
-Item import_addmm(Call& call, Parts& p);
-Item import_outer(Call& call, Parts& p);
-Item import_einsum(Call& call, Parts& p);
-Item import_tensordot(Call& call, Parts& p);
-Item import_bilinear(Call& call, Parts& p);
-Item import_cross(Call& call, Parts& p);
-Item import_det(Call& call, Parts& p);
-Item import_mse_loss(Call& call, Parts& p);
+Builder import_unary, import_unary_same, import_rounding, import_fraction, import_rsqrt, import_square, import_log_base, import_log1p,
+    import_expm1, import_exp2, import_erfc, import_scaled, import_logit, import_sinc, import_atan2, import_is_finite, import_is_special,
+    import_nan_to_num, import_clamp, import_lerp, import_addcmul, import_xlogy, import_hypot, import_logaddexp, import_where,
+    import_masked_fill, import_is_close, import_tensors_equal, import_leaky_relu, import_rrelu, import_relu, import_relu6, import_elu,
+    import_celu, import_selu, import_gelu, import_silu, import_mish, import_hard_sigmoid, import_hard_swish, import_hard_tanh,
+    import_hard_shrink, import_tanh_shrink, import_threshold, import_softplus, import_log_sigmoid, import_softmax, import_prelu, import_glu,
+    import_dropout, import_reduce, import_all_any, import_count_nonzero, import_nan_sum, import_min_max, import_arg_extreme, import_aminmax,
+    import_variance, import_norm, import_frobenius, import_cumulative, import_log_cumsum_exp, import_distance, import_pairwise_distance,
+    import_cosine_similarity, import_matmul, import_linear, import_addmm, import_outer, import_einsum, import_tensordot, import_bilinear,
+    import_cross, import_det, import_mse_loss;
 
 // rules_network.cpp
-Item import_conv(Call& call, Parts& p);
-Item import_convolution(Call& call, Parts& p);
-Item import_batch_norm(Call& call, Parts& p);
-Item import_instance_norm(Call& call, Parts& p);
-Item import_group_norm(Call& call, Parts& p);
-Item import_layer_norm(Call& call, Parts& p);
-Item import_max_pool(Call& call, Parts& p);
-Item import_avg_pool(Call& call, Parts& p);
-Item import_adaptive_pool(Call& call, Parts& p);
-Item import_max_unpool(Call& call, Parts& p);
-Item import_upsample(Call& call, Parts& p);
-Item import_pad(Call& call, Parts& p);
-Item import_pixel_shuffle(Call& call, Parts& p);
-Item import_pixel_unshuffle(Call& call, Parts& p);
-Item import_channel_shuffle(Call& call, Parts& p);
-Item import_im2col(Call& call, Parts& p);
-Item import_col2im(Call& call, Parts& p);
-Item import_grid_sampler(Call& call, Parts& p);
-Item import_affine_grid(Call& call, Parts& p);
-Item import_embedding(Call& call, Parts& p);
-Item import_embedding_bag(Call& call, Parts& p);
-Item import_attention(Call& call, Parts& p);
-Item import_native_attention(Call& call, Parts& p);
-Item import_encoder_layer(Call& call, Parts& p);
-Item import_nms(Call& call, Parts& p);
-Item import_roi_align(Call& call, Parts& p);
-Item import_roi_pool(Call& call, Parts& p);
-Item import_deform_conv(Call& call, Parts& p);
+Builder import_conv, import_convolution, import_batch_norm, import_instance_norm, import_group_norm, import_layer_norm, import_max_pool,
+    import_avg_pool, import_adaptive_pool, import_max_unpool, import_upsample, import_pad, import_pixel_shuffle, import_pixel_unshuffle,
+    import_channel_shuffle, import_im2col, import_col2im, import_grid_sampler, import_affine_grid, import_embedding, import_embedding_bag,
+    import_attention, import_native_attention, import_encoder_layer, import_nms, import_roi_align, import_roi_pool, import_deform_conv;
 
 // rules_recurrent.cpp
-Item import_recurrent(Call& call, Parts& p);
-Item import_recurrent_cell(Call& call, Parts& p);
+Builder import_recurrent, import_recurrent_cell;
 
 // rules_shape.cpp
-Item import_size(Call& call, Parts& p);
-Item import_dim(Call& call, Parts& p);
-Item import_numel(Call& call, Parts& p);
-Item import_shape_tensor(Call& call, Parts& p);
-Item import_stride(Call& call, Parts& p);
-Item import_view(Call& call, Parts& p);
-Item import_view_as(Call& call, Parts& p);
-Item import_flatten(Call& call, Parts& p);
-Item import_ravel(Call& call, Parts& p);
-Item import_unflatten(Call& call, Parts& p);
-Item import_squeeze(Call& call, Parts& p);
-Item import_unsqueeze(Call& call, Parts& p);
-Item import_identity(Call& call, Parts& p);
-Item import_clone(Call& call, Parts& p);
-Item import_as_strided(Call& call, Parts& p);
-Item import_permute(Call& call, Parts& p);
-Item import_transpose(Call& call, Parts& p);
-Item import_numpy_transpose(Call& call, Parts& p);
-Item import_movedim(Call& call, Parts& p);
-Item import_flip(Call& call, Parts& p);
-Item import_rot90(Call& call, Parts& p);
-Item import_roll(Call& call, Parts& p);
-Item import_expand(Call& call, Parts& p);
-Item import_expand_as(Call& call, Parts& p);
-Item import_repeat(Call& call, Parts& p);
-Item import_repeat_interleave(Call& call, Parts& p);
-Item import_broadcast_tensors(Call& call, Parts& p);
-Item import_meshgrid(Call& call, Parts& p);
-Item import_slice(Call& call, Parts& p);
-Item import_select(Call& call, Parts& p);
-Item import_narrow(Call& call, Parts& p);
-Item import_chunk(Call& call, Parts& p);
-Item import_split(Call& call, Parts& p);
-Item import_tensor_split(Call& call, Parts& p);
-Item import_unbind(Call& call, Parts& p);
-Item import_tensor_item(Call& call, Parts& p);
-Item import_diagonal(Call& call, Parts& p);
-Item import_trilu(Call& call, Parts& p);
-Item import_diag(Call& call, Parts& p);
-Item import_diag_embed(Call& call, Parts& p);
-Item import_unfold_dimension(Call& call, Parts& p);
-Item import_cat(Call& call, Parts& p);
-Item import_stack(Call& call, Parts& p);
-Item import_hstack(Call& call, Parts& p);
-Item import_full(Call& call, Parts& p);
-Item import_full_like(Call& call, Parts& p);
-Item import_new_full(Call& call, Parts& p);
-Item import_fill_in_place(Call& call, Parts& p);
-Item import_copy_in_place(Call& call, Parts& p);
-Item import_arange(Call& call, Parts& p);
-Item import_linspace(Call& call, Parts& p);
-Item import_eye(Call& call, Parts& p);
-Item import_window(Call& call, Parts& p);
-Item import_tril_indices(Call& call, Parts& p);
-Item import_random(Call& call, Parts& p);
-Item import_to(Call& call, Parts& p);
-Item import_cast_to(Call& call, Parts& p);
-Item import_gather(Call& call, Parts& p);
-Item import_index_select(Call& call, Parts& p);
-Item import_take(Call& call, Parts& p);
-Item import_scatter(Call& call, Parts& p);
-Item import_index_add(Call& call, Parts& p);
-Item import_index(Call& call, Parts& p);
-Item import_index_put(Call& call, Parts& p);
-Item import_masked_select(Call& call, Parts& p);
-Item import_masked_scatter(Call& call, Parts& p);
-Item import_nonzero(Call& call, Parts& p);
-Item import_topk(Call& call, Parts& p);
-Item import_sort(Call& call, Parts& p);
-Item import_msort(Call& call, Parts& p);
-Item import_kthvalue(Call& call, Parts& p);
-Item import_median(Call& call, Parts& p);
-Item import_unique(Call& call, Parts& p);
-Item import_one_hot(Call& call, Parts& p);
-Item import_bucketize(Call& call, Parts& p);
-Item import_isin(Call& call, Parts& p);
+Builder import_size, import_dim, import_numel, import_shape_tensor, import_stride, import_view, import_view_as, import_flatten,
+    import_ravel, import_unflatten, import_squeeze, import_unsqueeze, import_identity, import_clone, import_as_strided, import_permute,
+    import_transpose, import_numpy_transpose, import_movedim, import_flip, import_rot90, import_roll, import_expand, import_expand_as,
+    import_repeat, import_repeat_interleave, import_broadcast_tensors, import_meshgrid, import_slice, import_select, import_narrow,
+    import_chunk, import_split, import_tensor_split, import_unbind, import_tensor_item, import_diagonal, import_trilu, import_diag,
+    import_diag_embed, import_unfold_dimension, import_cat, import_stack, import_hstack, import_full, import_full_like, import_new_full,
+    import_fill_in_place, import_copy_in_place, import_arange, import_linspace, import_eye, import_window, import_tril_indices,
+    import_random, import_to, import_cast_to, import_gather, import_index_select, import_take, import_scatter, import_index_add,
+    import_index, import_index_put, import_masked_select, import_masked_scatter, import_nonzero, import_topk, import_sort, import_msort,
+    import_kthvalue, import_median, import_unique, import_one_hot, import_bucketize, import_isin;
 
 // rules_quantized.cpp
-Item import_quantize(Call& call, Parts& p);
-Item import_quantize_channels(Call& call, Parts& p);
-Item import_dequantize(Call& call, Parts& p);
-Item import_quantization_fact(Call& call, Parts& p);
-Item import_int_repr(Call& call, Parts& p);
-Item import_prepack(Call& call, Parts& p);
-Item import_unpack(Call& call, Parts& p);
-Item import_quantized_conv(Call& call, Parts& p);
-Item import_quantized_linear(Call& call, Parts& p);
-Item import_dynamic_linear(Call& call, Parts& p);
-Item import_quantized_binary(Call& call, Parts& p);
-Item import_quantized_cat(Call& call, Parts& p);
-Item import_quantized_batch_norm(Call& call, Parts& p);
-Item import_quantized_activation(Call& call, Parts& p);
-Item import_quantized_relu6(Call& call, Parts& p);
-Item import_quantized_layer_norm(Call& call, Parts& p);
+Builder import_quantize, import_quantize_channels, import_dequantize, import_quantization_fact, import_int_repr, import_prepack,
+    import_unpack, import_quantized_conv, import_quantized_linear, import_dynamic_linear, import_quantized_binary, import_quantized_cat,
+    import_quantized_batch_norm, import_quantized_activation, import_quantized_relu6, import_quantized_layer_norm;
 
 }  // namespace minnow::torchscript

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of an import.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "importers/parts.h"
+#include "importers/unique_names.h"
+
+namespace minnow {
+
+/// Makes the values outputs of the graph under these names; a name that an input or an output before it has gets a number.
+void add_named_outputs(Parts& parts, const std::vector<std::pair<std::string, Expr>>& outputs, UniqueNames& names);
+
+/// Constants that nobody uses go, and the names of dimensions that were made while importing; types are inferred, the graph is verified.
+void finish_import(Graph& graph, const OperatorSet& operators);
+
+}  // namespace minnow
