@@ -12,8 +12,6 @@
 
 namespace minnow {
 
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-
 // Nodes.
 
 Exprs Parts::ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes) {
@@ -509,6 +507,36 @@ Expr Parts::strided_slice(const Expr& x, const Expr& begin, const Expr& end, con
   }
   y = squeeze(y, squeezed);
   return unsqueeze(y, added);
+}
+
+Expr Parts::slice_sizes(const Expr& x, const Expr& begin, const Expr& size) {
+  const auto known = ints(begin), counts = ints(size);
+  if (known && counts && known->size() == counts->size()) {
+    Ints ends, axes;
+    for (size_t i = 0; i < known->size(); ++i) {
+      ends.push_back((*counts)[i] < 0 ? kEnd : (*known)[i] + (*counts)[i]);
+      axes.push_back(static_cast<int64_t>(i));
+    }
+    return slice(x, *known, ends, axes);
+  }
+  const Expr starts = vector(i64(begin)), sizes = vector(i64(size));
+  const Expr ends = op("Where", {op("Less", {sizes, constant({0})}), constant({kEnd}), op("Add", {starts, sizes})});
+  const Expr y = op("Slice", {x, starts, ends});
+  if (const int64_t count = rank(x); count >= 0 && !y.value()->type.dims)
+    y.value()->type.dims = std::vector<Dim>(static_cast<size_t>(count));
+  return y;
+}
+
+Exprs Parts::split_sizes(const Expr& x, Ints sizes, int64_t axis) {
+  const int64_t whole = dim(x, axis);
+  int64_t rest = whole;
+  for (int64_t size : sizes) rest -= std::max<int64_t>(size, 0);
+  for (int64_t& size : sizes) {
+    if (size >= 0) continue;
+    if (whole < 0) throw Unsupported("a split of unknown size is not supported");
+    size = rest;
+  }
+  return ops("Split", {x, constant(sizes)}, sizes.size(), {{"axis", axis}});
 }
 
 Expr Parts::pad(const Expr& x, const Expr& paddings, const Expr& value, std::string_view mode) {

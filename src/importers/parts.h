@@ -12,6 +12,9 @@
 
 namespace minnow {
 
+/// The end of a Slice that goes to the end, whatever the size.
+constexpr int64_t kEnd = INT64_MAX;
+
 /// A window that slides over the spatial dimensions: of a convolution or a pool.
 struct SlidingWindow {
   Ints kernel, strides, dilations;  // one each per spatial dimension; dilations may be empty: 1
@@ -49,8 +52,8 @@ class Parts {
   // Shapes.
   Expr cast(const Expr& x, DType dtype);  // x itself where it is of that dtype; constants of integers at once
   Expr i64(const Expr& x) { return cast(x, DType::i64); }
-  Expr shape_of(const Expr& x, int64_t start = 0, int64_t end = INT64_MAX);  // i64 vector; a constant where it is known
-  Expr reshape(const Expr& x, const Ints& shape);                            // -1 infers one; 0 is a size
+  Expr shape_of(const Expr& x, int64_t start = 0, int64_t end = kEnd);  // i64 vector; a constant where it is known
+  Expr reshape(const Expr& x, const Ints& shape);                       // -1 infers one; 0 is a size
   Expr reshape(const Expr& x, const Expr& shape);
   Expr vector(const Expr& x) { return reshape(x, Ints{-1}); }
   Expr transpose(const Expr& x, const Ints& perm);
@@ -97,6 +100,11 @@ class Parts {
   };
   /// begin, end and strides are vectors; throws Unsupported (a sentence without a place) for what cannot be told before the run.
   Expr strided_slice(const Expr& x, const Expr& begin, const Expr& end, const Ints& strides, const SliceMasks& masks);
+  /// From `begin`, so many elements of each dimension (vectors); a negative size goes to the end.
+  Expr slice_sizes(const Expr& x, const Expr& begin, const Expr& size);
+  /// Parts of those sizes along an axis; a negative one is what the others leave. Throws Unsupported (a sentence without a place) where
+  /// that cannot be told.
+  Exprs split_sizes(const Expr& x, Ints sizes, int64_t axis);
   Expr pad(const Expr& x, const Expr& paddings, const Expr& value, std::string_view mode = "constant");  // paddings: [rank, 2]
   Expr pad_symmetric(const Expr& x, const Ints& paddings);  // mirrored with the edge; [rank, 2] in row-major order
   Expr one_hot(const Expr& indices, const Expr& depth, const Expr& on, const Expr& off, int64_t axis);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "importers/finish.h"
 #include "importers/mnn/mnn_node.h"
+#include "importers/nesting.h"
 #include "importers/refusals.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
@@ -17,9 +18,7 @@
 namespace minnow::mnn {
 namespace {
 
-constexpr int kMaxDepth = 32;                 // of subgraphs in each other
-constexpr size_t kMostOperators = 1'000'000;  // of all subgraphs where they are used
-constexpr int64_t kMostFolded = 4096;         // elements of what is computed while reading
+constexpr int64_t kMostFolded = 4096;  // elements of what is computed while reading
 
 /// Which sizes of the inputs stay open, though the file has a number for them: the engine takes others as well.
 struct OpenSizes {
@@ -74,8 +73,7 @@ class Importer final : public Host {
   std::unique_ptr<Graph> graph_;
   SizeTable sizes_;
   Scope* scope_ = nullptr;  // where the current operator stands
-  int depth_ = 0;
-  size_t operators_left_ = kMostOperators;
+  Nesting nesting_;
   UniqueNames names_;
   Refusals refusals_;
 };
@@ -105,18 +103,14 @@ void type_loop(const Exprs& made, const Graph& body) {
 }
 
 void Importer::import_ops(Scope& scope) {
-  if (depth_ >= kMaxDepth) throw InvalidModel("{}: subgraphs are nested more than {} deep", file_.source(), kMaxDepth);
-  if (scope.info.ops.size() > operators_left_)
-    throw InvalidModel("{}: subgraphs that use subgraphs make this file a very large graph", file_.source());
-  operators_left_ -= scope.info.ops.size();
-  ++depth_;
   Scope* const before = scope_;
-  for (size_t i = 0; i < scope.info.ops.size(); ++i) {
-    scope_ = &scope;
-    import_op(scope, scope.info.ops[i], i);
-  }
+  nesting_.enter(file_.source(), scope.info.ops.size(), [&] {
+    for (size_t i = 0; i < scope.info.ops.size(); ++i) {
+      scope_ = &scope;  // again each time: what was refused inside of an operator left it as it was there
+      import_op(scope, scope.info.ops[i], i);
+    }
+  });
   scope_ = before;
-  --depth_;
 }
 
 /// A tensor that the engine keeps as integers of 8 bits, rounded so; an input that comes as such integers, as the numbers they stand for.

@@ -8,8 +8,6 @@
 namespace minnow::mnn {
 namespace {
 
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-
 /// Input `i` as an i64 vector.
 Expr vector_of(const MnnNode& node, Parts& p, size_t i) { return p.vector(p.i64(node.input(i))); }
 

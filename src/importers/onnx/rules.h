@@ -30,8 +30,8 @@ Builder import_softmax_1, import_batch_normalization_1, import_batch_normalizati
 
 // rules_quantized.cpp
 Builder import_qlinear_conv, import_qlinear_matmul;
-Builder import_qlinear_binary;                                // com.microsoft.QLinearAdd, QLinearMul
-Builder import_qlinear_unary;  // com.microsoft.QLinearSigmoid, QLinearLeakyRelu, QLinear...Pool
+Builder import_qlinear_binary;  // com.microsoft.QLinearAdd, QLinearMul
+Builder import_qlinear_unary;   // com.microsoft.QLinearSigmoid, QLinearLeakyRelu, QLinear...Pool
 Builder import_qlinear_concat, import_quantize_microsoft, import_dequantize_microsoft, import_dynamic_quantize_lstm,
     import_matmul_integer_to_float, import_dynamic_quantize_matmul;
 

@@ -149,8 +149,6 @@ Tensor read_tensor(std::string_view message) {
   return tensor;
 }
 
-namespace {
-
 std::pair<std::string_view, std::string_view> read_entry(std::string_view message) {
   std::pair<std::string_view, std::string_view> entry;
   for (Fields fields(message); fields.next();) {
@@ -159,6 +157,8 @@ std::pair<std::string_view, std::string_view> read_entry(std::string_view messag
   }
   return entry;
 }
+
+namespace {
 
 NodeDef read_node(std::string_view message) {
   NodeDef node;

@@ -21,6 +21,9 @@ Tensor read_tensor(std::string_view message);
 /// A TensorShapeProto: nothing where the rank is unknown, -1 for unknown sizes.
 std::optional<Ints> read_shape(std::string_view message);
 
+/// An entry of a map field: key and value.
+std::pair<std::string_view, std::string_view> read_entry(std::string_view message);
+
 struct NodeDef {
   std::string_view name, op;
   std::vector<std::string_view> inputs;                     // with control inputs ("^name")

@@ -277,39 +277,12 @@ Exprs split(TfNode& node, Parts& p) {
   const int64_t count = node.integer("num_split", 1);
   if (count < 1 || count > 100000) node.fail("has {} results", count);
   if (node.def.op == "SplitV") {
-    const Expr x = node.input(0);
-    const int64_t axis = node.scalar(2);
-    Ints sizes = node.ints(1);
-    int64_t rest = p.dim(x, axis);
-    for (int64_t size : sizes) rest -= std::max<int64_t>(size, 0);
-    for (int64_t& size : sizes)
-      if (size < 0) {
-        if (p.dim(x, axis) < 0) node.refuse("a split of unknown size is not supported");
-        size = rest;
-      }
-    return p.ops("Split", {x, p.constant(sizes)}, sizes.size(), {{"axis", axis}});
+    return p.split_sizes(node.input(0), node.ints(1), node.scalar(2));
   }
   if (count == 1) return {node.input(1)};
   return p.ops("Split", {node.input(1)}, static_cast<size_t>(count), {{"axis", node.scalar(0)}, {"num_outputs", count}});
 }
-Exprs slice(TfNode& node, Parts& p) {
-  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-  const auto begin = p.ints(node.input(1)), size = p.ints(node.input(2));
-  if (begin && size && begin->size() == size->size()) {
-    Ints ends, axes;
-    for (size_t i = 0; i < begin->size(); ++i) {
-      ends.push_back((*size)[i] < 0 ? kEnd : (*begin)[i] + (*size)[i]);
-      axes.push_back(static_cast<int64_t>(i));
-    }
-    return {p.slice(node.input(0), *begin, ends, axes)};
-  }
-  const Expr starts = p.vector(p.i64(node.input(1))), sizes = p.vector(p.i64(node.input(2)));
-  const Expr ends = p.op("Where", {p.op("Less", {sizes, p.constant({0})}), p.constant({kEnd}), p.op("Add", {starts, sizes})});
-  const Expr y = p.op("Slice", {node.input(0), starts, ends});
-  if (const int64_t rank = p.rank(node.input(0)); rank >= 0 && !y.value()->type.dims)
-    y.value()->type.dims = std::vector<Dim>(static_cast<size_t>(rank));
-  return {y};
-}
+Exprs slice(TfNode& node, Parts& p) { return {p.slice_sizes(node.input(0), node.input(1), node.input(2))}; }
 Exprs strided_slice(TfNode& node, Parts& p) {
   Parts::SliceMasks masks;
   masks.begin = node.integer("begin_mask", 0);
@@ -352,7 +325,6 @@ Exprs sparse_to_dense(TfNode& node, Parts& p) {  // indices, shape, values, defa
 Exprs roll(TfNode& node, Parts& p) {
   const Ints shifts = node.ints(1), axes = node.ints(2);
   if (shifts.size() != axes.size()) node.fail("{} shifts are given for {} axes", shifts.size(), axes.size());
-  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   Expr x = node.input(0);
   for (size_t i = 0; i < axes.size(); ++i) {
     int64_t shift = shifts[i];

@@ -22,15 +22,6 @@ struct MetaGraph {
   std::map<std::string_view, std::string_view> signatures;
 };
 
-std::pair<std::string_view, std::string_view> read_entry(std::string_view message) {
-  std::pair<std::string_view, std::string_view> entry;
-  for (Fields fields(message); fields.next();) {
-    if (fields.number() == 1) entry.first = fields.bytes();
-    if (fields.number() == 2) entry.second = fields.bytes();
-  }
-  return entry;
-}
-
 MetaGraph read_meta_graph(std::string_view message) {
   MetaGraph meta;
   for (Fields fields(message); fields.next();) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "importers/finish.h"
+#include "importers/nesting.h"
 #include "importers/refusals.h"
 #include "importers/tflite/tflite_node.h"
 #include "ops/evaluate.h"
@@ -18,9 +19,6 @@
 
 namespace minnow::tflite {
 namespace {
-
-constexpr int kMaxDepth = 32;                 // of subgraphs in each other
-constexpr size_t kMostOperators = 1'000'000;  // of all subgraphs where they are used
 
 /// A subgraph where it is used: the tensors' values. `graph` may be shared with an outer scope, where a subgraph's nodes are put in line.
 struct Scope {
@@ -81,8 +79,7 @@ class Importer final : public Host {
   std::unique_ptr<Graph> graph_;
   SizeTable sizes_;
   Scope* scope_ = nullptr;  // where the current operator stands
-  int depth_ = 0;
-  size_t operators_left_ = kMostOperators;
+  Nesting nesting_;
   UniqueNames names_;
   std::map<int32_t, size_t> states_;  // of variable tensors of the main graph
   std::map<std::string, Variable> variables_;
@@ -146,17 +143,14 @@ void Importer::bind(Scope& scope, int32_t tensor, const Expr& value) {
 }
 
 void Importer::import_operators(Scope& scope) {
-  if (++depth_ > kMaxDepth) throw InvalidModel("{}: subgraphs are nested more than {} deep", file_.source(), kMaxDepth);
-  if (scope.info.operators.size() > operators_left_)
-    throw InvalidModel("{}: subgraphs that use subgraphs make this file a very large graph", file_.source());
-  operators_left_ -= scope.info.operators.size();
   Scope* const before = scope_;
-  for (size_t i = 0; i < scope.info.operators.size(); ++i) {
-    scope_ = &scope;
-    import_operator(scope, scope.info.operators[i], i);
-  }
+  nesting_.enter(file_.source(), scope.info.operators.size(), [&] {
+    for (size_t i = 0; i < scope.info.operators.size(); ++i) {
+      scope_ = &scope;  // again each time: what was refused inside of an operator left it as it was there
+      import_operator(scope, scope.info.operators[i], i);
+    }
+  });
   scope_ = before;
-  --depth_;
 }
 
 void Importer::refuse(Scope& scope, TfliteNode& node, const std::string& op) {

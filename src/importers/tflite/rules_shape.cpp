@@ -199,24 +199,9 @@ Exprs import_unsorted_segment(TfliteNode& node, Parts& p) {
 Exprs import_shape(TfliteNode& node, Parts& p) { return {p.shape_of(node.input(0))}; }
 
 Exprs import_slice(TfliteNode& node, Parts& p) {
-  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-  const Expr x = node.input(0);
   const auto begin = node.known_ints(1), size = node.known_ints(2);
-  if (begin && size) {
-    if (begin->size() != size->size()) node.fail("has {} begins and {} sizes", begin->size(), size->size());
-    Ints ends, axes;
-    for (size_t i = 0; i < begin->size(); ++i) {
-      ends.push_back((*size)[i] < 0 ? kEnd : (*begin)[i] + (*size)[i]);
-      axes.push_back(static_cast<int64_t>(i));
-    }
-    return {p.slice(x, *begin, ends, axes)};
-  }
-  const Expr starts = p.vector(p.i64(node.input(1))), sizes = p.vector(p.i64(node.input(2)));
-  const Expr ends = p.op("Where", {p.op("Less", {sizes, p.constant({0})}), p.constant({kEnd}), p.op("Add", {starts, sizes})});
-  const Expr y = p.op("Slice", {x, starts, ends});
-  if (const int64_t rank = p.rank(x); rank >= 0 && !y.value()->type.dims)
-    y.value()->type.dims = std::vector<Dim>(static_cast<size_t>(rank));
-  return {y};
+  if (begin && size && begin->size() != size->size()) node.fail("has {} begins and {} sizes", begin->size(), size->size());
+  return {p.slice_sizes(node.input(0), node.input(1), node.input(2))};
 }
 
 Exprs import_strided_slice(TfliteNode& node, Parts& p) {
@@ -260,16 +245,8 @@ Exprs import_split_v(TfliteNode& node, Parts& p) {
   const Expr x = node.input(0);
   const int64_t axis = axis_of(node, node.integer(2), p.rank(x));
   Ints sizes = node.ints(1);
-  // One size may be -1: what is left.
-  int64_t rest = p.dim(x, axis);
-  for (int64_t size : sizes) rest -= std::max<int64_t>(size, 0);
-  for (int64_t& size : sizes)
-    if (size < 0) {
-      if (p.dim(x, axis) < 0) node.refuse("a split of unknown size is not supported");
-      size = rest;
-    }
   if (sizes.size() != node.output_count()) node.fail("has {} sizes and {} outputs", sizes.size(), node.output_count());
-  return p.ops("Split", {x, p.constant(sizes)}, node.output_count(), {{"axis", axis}});
+  return p.split_sizes(x, std::move(sizes), axis);
 }
 
 Exprs import_squeeze(TfliteNode& node, Parts& p) {
