@@ -155,6 +155,11 @@ const Item& Call::operator[](std::string_view name) const {
   throw InternalError("{} has no argument {}", rule.op, name);
 }
 
+bool Call::takes(std::string_view name) const {
+  return std::any_of(signature.arguments.begin(), signature.arguments.end(),
+                     [&](const Argument& argument) { return argument.name == name; });
+}
+
 Expr Call::tensor(const Item& item) {
   switch (item.kind()) {
     case Kind::tensor: {

@@ -15,45 +15,14 @@ constexpr size_t kMostObjects = 4'000'000;
 constexpr uint64_t kMostRepeated = uint64_t{64} << 20;
 
 // Opcodes, by the letters of the format's definition.
-enum Opcode : uint8_t {
-  kMark = '(',
-  kStop = '.',
-  kPop = '0',
-  kNone = 'N',
-  kInt = 'J',
-  kByte = 'K',
-  kTwoBytes = 'M',
-  kLong1 = 0x8a,
-  kFloat = 'G',
-  kUnicode = 'X',
-  kString = 'T',
-  kShortString = 'U',
-  kGlobal = 'c',
-  kReduce = 'R',
-  kBuild = 'b',
-  kNewObject = 0x81,
-  kEmptyTuple = ')',
-  kTuple = 't',
-  kTuple1 = 0x85,
-  kTuple2 = 0x86,
-  kTuple3 = 0x87,
-  kEmptyList = ']',
-  kList = 'l',
-  kAppend = 'a',
-  kAppends = 'e',
-  kEmptyDict = '}',
-  kDict = 'd',
-  kSetItem = 's',
-  kSetItems = 'u',
-  kTrue = 0x88,
-  kFalse = 0x89,
-  kProto = 0x80,
-  kPut = 'q',
-  kLongPut = 'r',
-  kGet = 'h',
-  kLongGet = 'j',
-  kPersistent = 'Q',
-};
+constexpr uint8_t kProto = 0x80, kStop = '.', kMark = '(', kPop = '0';
+constexpr uint8_t kPut = 'q', kLongPut = 'r', kGet = 'h', kLongGet = 'j', kPersistent = 'Q';
+constexpr uint8_t kNone = 'N', kTrue = 0x88, kFalse = 0x89, kInt = 'J', kByte = 'K', kTwoBytes = 'M', kLong1 = 0x8a, kFloat = 'G';
+constexpr uint8_t kUnicode = 'X', kString = 'T', kShortString = 'U';
+constexpr uint8_t kEmptyTuple = ')', kTuple = 't', kTuple1 = 0x85, kTuple2 = 0x86, kTuple3 = 0x87;
+constexpr uint8_t kEmptyList = ']', kList = 'l', kAppend = 'a', kAppends = 'e';
+constexpr uint8_t kEmptyDict = '}', kDict = 'd', kSetItem = 's', kSetItems = 'u';
+constexpr uint8_t kGlobal = 'c', kReduce = 'R', kBuild = 'b', kNewObject = 0x81;
 
 struct StorageType {
   std::string_view name;

@@ -41,11 +41,16 @@ Builder import_size, import_dim, import_numel, import_shape_tensor, import_strid
     import_transpose, import_numpy_transpose, import_movedim, import_flip, import_rot90, import_roll, import_expand, import_expand_as,
     import_repeat, import_repeat_interleave, import_broadcast_tensors, import_meshgrid, import_slice, import_select, import_narrow,
     import_chunk, import_split, import_tensor_split, import_unbind, import_tensor_item, import_diagonal, import_trilu, import_diag,
-    import_diag_embed, import_unfold_dimension, import_cat, import_stack, import_hstack, import_full, import_full_like, import_new_full,
-    import_fill_in_place, import_copy_in_place, import_arange, import_linspace, import_eye, import_window, import_tril_indices,
-    import_random, import_to, import_cast_to, import_gather, import_index_select, import_take, import_scatter, import_index_add,
-    import_index, import_index_put, import_masked_select, import_masked_scatter, import_nonzero, import_topk, import_sort, import_msort,
-    import_kthvalue, import_median, import_unique, import_one_hot, import_bucketize, import_isin;
+    import_diag_embed, import_unfold_dimension, import_cat, import_stack, import_hstack;
+
+// rules_creation.cpp
+Builder import_full, import_full_like, import_new_full, import_fill_in_place, import_copy_in_place, import_arange, import_linspace,
+    import_eye, import_window, import_tril_indices, import_random, import_to, import_cast_to;
+
+// rules_indexing.cpp
+Builder import_gather, import_index_select, import_take, import_scatter, import_index_add, import_index, import_index_put,
+    import_masked_select, import_masked_scatter, import_nonzero, import_topk, import_sort, import_msort, import_kthvalue, import_median,
+    import_unique, import_one_hot, import_bucketize, import_isin;
 
 // rules_quantized.cpp
 Builder import_quantize, import_quantize_channels, import_dequantize, import_quantization_fact, import_int_repr, import_prepack,

@@ -263,16 +263,8 @@ Expr reduce(Call& call, std::string_view op, const Expr& x, const Expr& axes, bo
   if (axes) inputs.push_back(axes);
   return call.p.op(op, inputs, {{"keepdims", int64_t{keep}}});
 }
-bool keeps(Call& call) {
-  for (const Argument& argument : call.signature.arguments)
-    if (argument.name == "keepdim") return call.flag("keepdim");
-  return false;
-}
-bool has_argument(const Call& call, std::string_view name) {
-  return std::any_of(call.signature.arguments.begin(), call.signature.arguments.end(),
-                     [&](const Argument& argument) { return argument.name == name; });
-}
-Expr dims(Call& call) { return has_argument(call, "dim") ? axes_of(call, "dim") : Expr(); }
+bool keeps(Call& call) { return call.takes("keepdim") && call.flag("keepdim"); }
+Expr dims(Call& call) { return call.takes("dim") ? axes_of(call, "dim") : Expr(); }
 
 }  // namespace
 
@@ -280,7 +272,7 @@ Item import_reduce(Call& call, Parts& p) {
   Expr x = call.x("self");
   const std::string_view op = call.rule.target;
   const bool sums = op == "ReduceSum" || op == "ReduceProd";
-  if (has_argument(call, "dtype")) x = p.cast(x, call.type("dtype", sums && !is_floating(p.dtype(x)) ? DType::i64 : p.dtype(x)));
+  if (call.takes("dtype")) x = p.cast(x, call.type("dtype", sums && !is_floating(p.dtype(x)) ? DType::i64 : p.dtype(x)));
   if (op == "ReduceMean" || op == "ReduceLogSumExp") x = real_of(call, x);
   return reduce(call, op, x, dims(call), keeps(call));
 }
@@ -323,8 +315,8 @@ Item import_aminmax(Call& call, Parts& p) {
 Item import_variance(Call& call, Parts& p) {
   const Expr x = real_of(call, call.x("self")), axes = dims(call);
   double correction = 1;
-  if (has_argument(call, "unbiased")) correction = call.flag("unbiased") ? 1 : 0;
-  if (has_argument(call, "correction")) correction = call.real("correction", 1);
+  if (call.takes("unbiased")) correction = call.flag("unbiased") ? 1 : 0;
+  if (call.takes("correction")) correction = call.real("correction", 1);
   const Expr mean = reduce(call, "ReduceMean", x, axes, true), difference = p.op("Sub", {x, mean});
   Expr variance = reduce(call, "ReduceMean", p.op("Mul", {difference, difference}), axes, keeps(call));
   if (correction != 0) {
@@ -347,8 +339,8 @@ Item import_variance(Call& call, Parts& p) {
 }
 Item import_norm(Call& call, Parts& p) {
   Expr x = real_of(call, call.x("self"));
-  if (has_argument(call, "dtype")) x = p.cast(x, call.type("dtype", p.dtype(x)));
-  const std::string_view name = has_argument(call, "ord") ? "ord" : "p";
+  if (call.takes("dtype")) x = p.cast(x, call.type("dtype", p.dtype(x)));
+  const std::string_view name = call.takes("ord") ? "ord" : "p";
   double order = 2;
   if (call[name].is(Kind::text)) {
     if (call.text(name) != "fro") call.refuse("the norm \"{}\" is not supported", call.text(name));
@@ -406,10 +398,7 @@ Item import_cosine_similarity(Call& call, Parts& p) {
 // Products.
 
 Item import_matmul(Call& call, Parts& p) {
-  const std::string_view second = has_argument(call, "mat2")   ? "mat2"
-                                  : has_argument(call, "vec2") ? "vec2"
-                                  : has_argument(call, "vec")  ? "vec"
-                                                               : "other";
+  const std::string_view second = call.takes("mat2") ? "mat2" : call.takes("vec2") ? "vec2" : call.takes("vec") ? "vec" : "other";
   const auto [a, b] = promoted(call, call["self"], call[second]);
   return p.op("MatMul", {a, b});
 }
@@ -422,14 +411,8 @@ Item import_linear(Call& call, Parts& p) {
   return bias ? p.op("Add", {y, bias}) : y;
 }
 Item import_addmm(Call& call, Parts& p) {
-  const std::string_view first = has_argument(call, "mat1")     ? "mat1"
-                                 : has_argument(call, "batch1") ? "batch1"
-                                 : has_argument(call, "mat")    ? "mat"
-                                                                : "vec1";
-  const std::string_view second = has_argument(call, "mat2")     ? "mat2"
-                                  : has_argument(call, "batch2") ? "batch2"
-                                  : has_argument(call, "vec")    ? "vec"
-                                                                 : "vec2";
+  const std::string_view first = call.takes("mat1") ? "mat1" : call.takes("batch1") ? "batch1" : call.takes("mat") ? "mat" : "vec1";
+  const std::string_view second = call.takes("mat2") ? "mat2" : call.takes("batch2") ? "batch2" : call.takes("vec") ? "vec" : "vec2";
   const Expr a = call.x(first), b = call.x(second);
   const double beta = call.real("beta"), alpha = call.real("alpha");
   Expr product = call.rule.target == "outer" ? p.op("Mul", {p.unsqueeze(a, {1}), p.unsqueeze(b, {0})}) : p.op("MatMul", {a, b});

@@ -10,14 +10,7 @@ namespace minnow::torchscript {
 
 using Kind = Item::Kind;
 
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-
 namespace {
-
-bool has_argument(const Call& call, std::string_view name) {
-  return std::any_of(call.signature.arguments.begin(), call.signature.arguments.end(),
-                     [&](const Argument& argument) { return argument.name == name; });
-}
 
 /// An image [N, C, spatial...]; where the program gives one without N, it gets one, and `was_single` is set.
 Expr batched(Call& call, const Expr& x, int64_t spatial, bool& was_single) {
@@ -188,7 +181,7 @@ Item import_avg_pool(Call& call, Parts& p) {
   bool single = false;
   const Expr x = batched(call, call.x("self"), static_cast<int64_t>(n), single);
   Attributes attributes = pool_attributes(call, n);
-  const bool override = has_argument(call, "divisor_override") && call.has("divisor_override");
+  const bool override = call.takes("divisor_override") && call.has("divisor_override");
   if (override || call.flag("count_include_pad")) attributes.set("count_include_pad", int64_t{1});
   Expr y;
   if (override) {
@@ -293,7 +286,7 @@ Item import_upsample(Call& call, Parts& p) {
   call.host.expect_rank(x, {spatial + 2});
   Ints axes;
   for (int64_t i = 0; i < spatial; ++i) axes.push_back(i + 2);
-  const bool corners = has_argument(call, "align_corners") && call.flag("align_corners");
+  const bool corners = call.takes("align_corners") && call.flag("align_corners");
   Attributes attributes{{"axes", axes}};
   attributes.set("mode", std::string(what.starts_with("cubic") ? "cubic" : what.starts_with("linear") ? "linear" : "nearest"));
   attributes.set("coordinate_transformation_mode", std::string(corners             ? "align_corners"
@@ -353,7 +346,7 @@ Item padded(Call& call, Parts& p, const Expr& x, const Items& pad, std::string_v
 Item import_pad(Call& call, Parts& p) {
   const Expr x = call.x("self");
   std::string mode = "constant";
-  if (has_argument(call, "mode")) mode = call.text("mode");
+  if (call.takes("mode")) mode = call.text("mode");
   if (call.rule.target == "reflect" || call.rule.target == "replicate") mode = call.rule.target;
   if (mode == "constant") {
     const Item& value = call["value"];
@@ -467,7 +460,7 @@ Item import_attention(Call& call, Parts& p) {
   } else {
     scale = p.op("Reciprocal", {p.op("Sqrt", {p.cast(p.reshape(p.shape_of(q, call.rank(q) - 1), Ints{}), type)})});
   }
-  if (has_argument(call, "enable_gqa") && call.flag("enable_gqa")) {
+  if (call.takes("enable_gqa") && call.flag("enable_gqa")) {
     const int64_t heads = p.dim(q, -3), pairs = p.dim(k, -3);
     if (heads < 1 || pairs < 1 || heads % pairs != 0) call.refuse("groups of an unknown number of heads");
     const auto repeated = [&](const Expr& x) {
@@ -496,60 +489,55 @@ Item import_attention(Call& call, Parts& p) {
   }
   return p.op("MatMul", {p.op("Softmax", {scores}, {{"axis", int64_t{-1}}}), v});
 }
+
+namespace {
+
+/// x * weights^T + bias.
+Expr projected(Call& call, Parts& p, const Expr& x, std::string_view weights, std::string_view bias) {
+  return p.op("Add", {p.op("MatMul", {x, p.transpose(call.x(weights), {1, 0})}), call.x(bias)});
+}
+
+/// The attention of x [batch, time, width] to itself as PyTorch's fused operators have it: projections, heads, and a projection again.
+Expr self_attention(Call& call, Parts& p, const Expr& x, int64_t heads) {
+  const int64_t width = call.integer("embed_dim");
+  if (heads < 1 || width % heads != 0) call.fail("{} heads of {}", heads, width);
+  const Exprs parts =
+      p.ops("Split", {projected(call, p, x, "qkv_weight", "qkv_bias")}, 3, {{"axis", int64_t{-1}}, {"num_outputs", int64_t{3}}});
+  const Expr shape = p.concat({p.shape_of(x, 0, 2), p.constant({heads, width / heads})}, 0);
+  const auto split = [&](const Expr& y) { return p.transpose(p.reshape(y, shape), {0, 2, 1, 3}); };
+  Expr scores = p.op("Mul", {p.op("MatMul", {split(parts[0]), p.swap_last(split(parts[1]))}),
+                             scalar_like(call, 1 / std::sqrt(static_cast<double>(width / heads)), x)});
+  if (call.has("mask")) {
+    Expr mask = p.cast(call.x("mask"), DType::boolean);
+    if (call.integer("mask_type", 0) == 1 && p.rank(mask) == 2) mask = p.unsqueeze(mask, {1, 2});
+    scores = p.op("Where", {mask, scalar_like(call, -INFINITY, scores), scores});
+  }
+  const Expr mixed = p.op("MatMul", {p.op("Softmax", {scores}, {{"axis", int64_t{-1}}}), split(parts[2])});
+  return projected(call, p, p.reshape(p.transpose(mixed, {0, 2, 1, 3}), p.shape_of(x)), "proj_weight", "proj_bias");
+}
+
+}  // namespace
+
 Item import_native_attention(Call& call, Parts& p) {
   // The fused form that eval-mode encoders take: projections, attention, projection.
   const Expr x = call.x("query");
   if (call["key"].object() != call["query"].object() || call["value"].object() != call["query"].object())
     call.refuse("only attention of a tensor to itself is supported");
   if (call.flag("need_weights")) call.refuse("its weights are asked for");
-  const int64_t width = call.integer("embed_dim"), heads = call.integer("num_head");
-  if (heads < 1 || width % heads != 0) call.fail("{} heads of {}", heads, width);
-  const Expr all = p.op("Add", {p.op("MatMul", {x, p.transpose(call.x("qkv_weight"), {1, 0})}), call.x("qkv_bias")});
-  const Exprs parts = p.ops("Split", {all}, 3, {{"axis", int64_t{-1}}, {"num_outputs", int64_t{3}}});
-  const Expr shape = p.concat({p.shape_of(x, 0, 2), p.constant({heads, width / heads})}, 0);
-  const auto split = [&](const Expr& y) { return p.transpose(p.reshape(y, shape), {0, 2, 1, 3}); };
-  Expr scores = p.op("Mul", {p.op("MatMul", {split(parts[0]), p.swap_last(split(parts[1]))}),
-                             scalar_like(call, 1 / std::sqrt(static_cast<double>(width / heads)), x)});
-  if (call.has("mask")) {
-    Expr mask = p.cast(call.x("mask"), DType::boolean);
-    if (call.integer("mask_type", 0) == 1 && p.rank(mask) == 2) mask = p.unsqueeze(mask, {1, 2});
-    scores = p.op("Where", {mask, scalar_like(call, -INFINITY, scores), scores});
-  }
-  const Expr mixed = p.op("MatMul", {p.op("Softmax", {scores}, {{"axis", int64_t{-1}}}), split(parts[2])});
-  const Expr joined_heads = p.reshape(p.transpose(mixed, {0, 2, 1, 3}), p.shape_of(x));
-  const Expr y = p.op("Add", {p.op("MatMul", {joined_heads, p.transpose(call.x("proj_weight"), {1, 0})}), call.x("proj_bias")});
-  return Item::tuple({Item(y), Item()});
+  return Item::tuple({Item(self_attention(call, p, x, call.integer("num_head"))), Item()});
 }
 Item import_encoder_layer(Call& call, Parts& p) {
   const Expr src = call.x("src");
-  const int64_t width = call.integer("embed_dim"), heads = call.integer("num_heads");
-  if (heads < 1 || width % heads != 0) call.fail("{} heads of {}", heads, width);
   const float epsilon = static_cast<float>(call.real("eps"));
   const auto norm = [&](const Expr& x, const char* which) {
     return p.op("LayerNormalization", {x, call.x(format("norm_weight_{}", which)), call.x(format("norm_bias_{}", which))},
                 {{"axis", int64_t{-1}}, {"epsilon", epsilon}});
   };
-  const auto linear = [&](const Expr& x, std::string_view w, std::string_view b) {
-    return p.op("Add", {p.op("MatMul", {x, p.transpose(call.x(w), {1, 0})}), call.x(b)});
-  };
   const bool first = call.flag("norm_first");
-  const Expr x = first ? norm(src, "1") : src;
-  const Exprs parts = p.ops("Split", {linear(x, "qkv_weight", "qkv_bias")}, 3, {{"axis", int64_t{-1}}, {"num_outputs", int64_t{3}}});
-  const Expr shape = p.concat({p.shape_of(x, 0, 2), p.constant({heads, width / heads})}, 0);
-  const auto split = [&](const Expr& y) { return p.transpose(p.reshape(y, shape), {0, 2, 1, 3}); };
-  Expr scores = p.op("Mul", {p.op("MatMul", {split(parts[0]), p.swap_last(split(parts[1]))}),
-                             scalar_like(call, 1 / std::sqrt(static_cast<double>(width / heads)), x)});
-  if (call.has("mask")) {
-    Expr mask = p.cast(call.x("mask"), DType::boolean);
-    if (call.integer("mask_type", 0) == 1 && p.rank(mask) == 2) mask = p.unsqueeze(mask, {1, 2});
-    scores = p.op("Where", {mask, scalar_like(call, -INFINITY, scores), scores});
-  }
-  const Expr mixed = p.op("MatMul", {p.op("Softmax", {scores}, {{"axis", int64_t{-1}}}), split(parts[2])});
-  Expr y = p.op("Add", {src, linear(p.reshape(p.transpose(mixed, {0, 2, 1, 3}), p.shape_of(x)), "proj_weight", "proj_bias")});
+  Expr y = p.op("Add", {src, self_attention(call, p, first ? norm(src, "1") : src, call.integer("num_heads"))});
   if (!first) y = norm(y, "1");
-  const Expr hidden = linear(first ? norm(y, "2") : y, "ffn_weight_1", "ffn_bias_1");
-  const Expr active = call.flag("use_gelu") ? p.op("Gelu", {hidden}) : p.op("Relu", {hidden});
-  y = p.op("Add", {y, linear(active, "ffn_weight_2", "ffn_bias_2")});
+  const Expr hidden = projected(call, p, first ? norm(y, "2") : y, "ffn_weight_1", "ffn_bias_1");
+  y = p.op("Add", {y, projected(call, p, p.op(call.flag("use_gelu") ? "Gelu" : "Relu", {hidden}), "ffn_weight_2", "ffn_bias_2")});
   return first ? y : norm(y, "2");
 }
 

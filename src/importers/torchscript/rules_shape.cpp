@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes, parts of tensors, tensors that are made, gathering and scattering, sorting.
+// Shapes: sizes, other shapes for the same elements, spreading, parts and joining.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,14 +11,7 @@ namespace minnow::torchscript {
 
 using Kind = Item::Kind;
 
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-
 namespace {
-
-bool has_argument(const Call& call, std::string_view name) {
-  return std::any_of(call.signature.arguments.begin(), call.signature.arguments.end(),
-                     [&](const Argument& argument) { return argument.name == name; });
-}
 
 /// An i64 vector of one element as an integer of the program.
 Item integer_item(Parts& p, const Expr& x) {
@@ -52,7 +45,7 @@ Expr with_sizes(const Expr& y, const Items& wanted) {
 
 Item import_size(Call& call, Parts& p) {
   const Expr x = call.x("self");
-  if (has_argument(call, "dim") && call.has("dim")) {
+  if (call.takes("dim") && call.has("dim")) {
     int64_t axis = call.integer("dim");
     if (axis < 0 || p.rank(x) >= 0) axis = call.axis_of(axis, call.rank(x));
     return integer_item(p, p.shape_of(x, axis, axis + 1));
@@ -83,7 +76,7 @@ Item import_stride(Call& call, Parts& p) {
 
 Item import_view(Call& call, Parts& p) {
   const Expr x = call.x("self");
-  if (has_argument(call, "dtype")) call.refuse("the bits of a tensor seen as another dtype are not supported");
+  if (call.takes("dtype")) call.refuse("the bits of a tensor seen as another dtype are not supported");
   const Items& wanted = call.items("shape");
   // A size that is the input's own at this place is left to it: 0, so that one -1 is enough where sizes are open.
   bool known = true;
@@ -152,7 +145,7 @@ Item import_unflatten(Call& call, Parts& p) {
 Item import_squeeze(Call& call, Parts& p) {
   const Expr x = call.x("self");
   Ints axes;
-  if (has_argument(call, "dim") && call.has("dim")) {
+  if (call.takes("dim") && call.has("dim")) {
     for (int64_t axis : call.ints("dim")) {
       const int64_t rank = call.rank(x);
       const int64_t place = call.axis_of(axis, rank);
@@ -237,8 +230,7 @@ Item import_transpose(Call& call, Parts& p) {
   const Expr x = call.x("self");
   const int64_t rank = call.rank(x);
   if (rank < 2) return x;
-  const int64_t a = has_argument(call, "dim0") ? call.axis("dim0", rank) : rank - 2,
-                b = has_argument(call, "dim1") ? call.axis("dim1", rank) : rank - 1;
+  const int64_t a = call.takes("dim0") ? call.axis("dim0", rank) : rank - 2, b = call.takes("dim1") ? call.axis("dim1", rank) : rank - 1;
   Ints perm;
   for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
   std::swap(perm[static_cast<size_t>(a)], perm[static_cast<size_t>(b)]);
@@ -344,7 +336,7 @@ Item import_expand(Call& call, Parts& p) {
 Item import_expand_as(Call& call, Parts& p) { return p.op("Expand", {call.x("self"), p.shape_of(call.x("other"))}); }
 Item import_repeat(Call& call, Parts& p) {
   Expr x = call.x("self");
-  const Items& counts = has_argument(call, "dims") ? call.items("dims") : call.items("repeats");
+  const Items& counts = call.takes("dims") ? call.items("dims") : call.items("repeats");
   Items times = counts;
   const int64_t rank = call.rank(x);
   const int64_t more = static_cast<int64_t>(times.size()) - rank;
@@ -398,7 +390,7 @@ Item import_broadcast_tensors(Call& call, Parts& p) {
 }
 Item import_meshgrid(Call& call, Parts& p) {
   Exprs inputs = call.tensors("tensors");
-  const bool swapped = has_argument(call, "indexing") && call.text("indexing") == "xy";
+  const bool swapped = call.takes("indexing") && call.text("indexing") == "xy";
   if (swapped && inputs.size() > 1) std::swap(inputs[0], inputs[1]);
   Exprs sizes;
   for (const Expr& x : inputs) sizes.push_back(p.reshape(p.op("Size", {x}), Ints{1}));
@@ -485,7 +477,7 @@ Item import_chunk(Call& call, Parts& p) {
 Item import_split(Call& call, Parts& p) {
   const Expr x = call.x("self");
   const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
-  const std::string_view name = has_argument(call, "split_sizes") ? "split_sizes" : "split_size";
+  const std::string_view name = call.takes("split_sizes") ? "split_sizes" : "split_size";
   Ints lengths;
   if (call[name].is(Kind::list) || call[name].is(Kind::tuple)) {
     const Items& wanted = call.items(name);
@@ -663,436 +655,6 @@ Item import_hstack(Call& call, Parts& p) {
   }
   if (what == "d") axis = 2;
   return p.concat(inputs, axis);
-}
-
-// Tensors that are made.
-
-namespace {
-
-Item made_full(Call& call, Parts& p, const Expr& shape, const Item& value, DType type) {
-  if (value.is_known() && std::isfinite(value.real())) return p.fill(shape, value.real(), type);
-  return p.op("Expand", {p.cast(call.tensor(value), type), shape});
-}
-DType wanted_type(Call& call, DType fallback) { return has_argument(call, "dtype") ? call.type("dtype", fallback) : fallback; }
-Item constant_value(const Call& call) { return Item::real(call.rule.target == "1" ? 1 : 0); }
-
-}  // namespace
-
-Item import_full(Call& call, Parts& p) {
-  const Item value = has_argument(call, "fill_value") ? call["fill_value"] : constant_value(call);
-  DType type = DType::f32;
-  if (has_argument(call, "fill_value") && call.host.version() >= 5)
-    type = value.is(Kind::boolean) ? DType::boolean : value.is(Kind::integer) ? DType::i64 : DType::f32;
-  return made_full(call, p, call.vector("size"), value, wanted_type(call, type));
-}
-Item import_full_like(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  const Item value = has_argument(call, "fill_value") ? call["fill_value"] : constant_value(call);
-  return made_full(call, p, p.shape_of(x), value, wanted_type(call, p.dtype(x)));
-}
-Item import_new_full(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  const Item value = has_argument(call, "fill_value") ? call["fill_value"] : constant_value(call);
-  return made_full(call, p, call.vector("size"), value, wanted_type(call, p.dtype(x)));
-}
-Item import_fill_in_place(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  const Item value = has_argument(call, "value") ? call["value"] : Item::real(0);
-  const Expr filled = call.host.expr(call.host.keep(made_full(call, p, p.shape_of(x), value, p.dtype(x))));
-  call.host.write(call["self"].tensor_object(), filled);
-  return call["self"];
-}
-Item import_copy_in_place(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  Expr y = p.cast(call.x("src"), p.dtype(x));
-  const auto from = p.shape(y), to = p.shape(x);
-  if (!from || !to || *from != *to) y = p.op("Expand", {y, p.shape_of(x)});
-  call.host.write(call["self"].tensor_object(), y);
-  return call["self"];
-}
-Item import_arange(Call& call, Parts& p) {
-  const Item start = has_argument(call, "start") ? call["start"] : Item::integer(0),
-             step = has_argument(call, "step") ? call["step"] : Item::integer(1);
-  const Item& end = call["end"];
-  const auto real = [&](const Item& item) {
-    return item.is(Kind::real) || (item.is(Kind::tensor) && is_floating(p.dtype(call.host.expr(item))));
-  };
-  const bool floats = real(start) || real(end) || real(step);
-  const DType type = wanted_type(call, floats ? DType::f32 : DType::i64), inner = floats ? DType::f32 : DType::i64;
-  if (start.is_known() && end.is_known() && step.is_known() && !floats) {
-    const int64_t a = start.integer(), b = end.integer(), s = step.integer();
-    if (s == 0 || (b - a) / s > 1'000'000) call.fail("numbers from {} to {} by {}", a, b, s);
-    Ints all;
-    for (int64_t i = a; s > 0 ? i < b : i > b; i += s) all.push_back(i);
-    call.host.spend(all.size() / 16);
-    return p.cast(p.constant(all), type);
-  }
-  const auto as = [&](const Item& item) { return p.reshape(p.cast(call.tensor(item), inner), Ints{}); };
-  return p.cast(p.op("Range", {as(start), as(end), as(step)}), type);
-}
-Item import_linspace(Call& call, Parts& p) {
-  const double start = call.real("start"), end = call.real("end");
-  const int64_t steps = call.integer("steps", 100);
-  if (steps < 0 || steps > 1'000'000) call.fail("{} steps", steps);
-  std::vector<double> values;
-  for (int64_t i = 0; i < steps; ++i)
-    values.push_back(steps == 1 ? start : start + (end - start) * static_cast<double>(i) / static_cast<double>(steps - 1));
-  if (call.rule.target == "log")
-    for (double& value : values) value = std::pow(call.real("base"), value);
-  return p.cast(p.reals({steps}, values), wanted_type(call, DType::f32));
-}
-Item import_eye(Call& call, Parts& p) {
-  const int64_t rows = call.integer("n"), columns = has_argument(call, "m") ? call.integer("m") : rows;
-  if (rows < 0 || columns < 0 || rows > 65536 || columns > 65536) call.fail("a matrix of {} x {}", rows, columns);
-  const DType type = wanted_type(call, DType::f32);
-  return p.op("EyeLike", {p.fill(p.constant({rows, columns}), 0, DType::f32)}, {{"dtype", static_cast<int64_t>(type)}});
-}
-Item import_window(Call& call, Parts& p) {
-  const int64_t length = call.integer("window_length");
-  if (length < 0 || length > 1'000'000) call.fail("a window of {}", length);
-  const bool periodic = !has_argument(call, "periodic") || call.flag("periodic");
-  const double n = static_cast<double>(periodic ? length : std::max<int64_t>(length - 1, 1));
-  std::vector<double> values;
-  for (int64_t i = 0; i < length; ++i) {
-    const double turn = 2 * 3.14159265358979323846 * static_cast<double>(i) / n;
-    values.push_back(call.rule.target == "hann"      ? 0.5 - 0.5 * std::cos(turn)
-                     : call.rule.target == "hamming" ? 0.54 - 0.46 * std::cos(turn)
-                                                     : 0.42 - 0.5 * std::cos(turn) + 0.08 * std::cos(2 * turn));
-  }
-  if (length == 1) values[0] = 1;
-  return p.cast(p.reals({length}, values), wanted_type(call, DType::f32));
-}
-Item import_tril_indices(Call& call, Parts& p) {
-  const int64_t rows = call.integer("row"), columns = call.integer("col"), offset = call.integer("offset");
-  if (rows < 0 || columns < 0 || rows > 4096 || columns > 4096) call.fail("a matrix of {} x {}", rows, columns);
-  Ints first, second;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t k = 0; k < columns; ++k)
-      if (call.rule.target == "lower" ? k - i <= offset : k - i >= offset) first.push_back(i), second.push_back(k);
-  const int64_t count = static_cast<int64_t>(first.size());
-  first.insert(first.end(), second.begin(), second.end());
-  return p.reshape(p.constant(first), {2, count});
-}
-Item import_random(Call& call, Parts& p) {
-  const bool like = call.rule.target.ends_with("Like");
-  const Expr model = like ? call.x("self") : p.fill(call.vector("size"), 0, DType::f32);
-  const DType type = wanted_type(call, like ? p.dtype(model) : DType::f32);
-  return p.op(call.rule.target.starts_with("RandomNormal") ? "RandomNormalLike" : "RandomUniformLike", {model},
-              {{"dtype", static_cast<int64_t>(type)}});
-}
-Item import_to(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  DType type = p.dtype(x);
-  if (has_argument(call, "dtype")) type = call.type("dtype", type);
-  if (has_argument(call, "other")) type = p.dtype(call.x("other"));
-  if (type == p.dtype(x)) return call["self"];
-  return p.cast(x, type);
-}
-Item import_cast_to(Call& call, Parts& p) {
-  const DType type = dtype_from_name(call.rule.target);
-  const Expr x = call.x("self");
-  if (type == p.dtype(x)) return call["self"];
-  return p.cast(x, type);
-}
-
-// Gathering, scattering, sorting.
-
-namespace {
-
-Expr indices_of(Call& call, std::string_view name) {
-  const Expr index = call.x(name);
-  call.host.expect_integers(index);
-  return call.p.i64(index);
-}
-
-}  // namespace
-
-Item import_gather(Call& call, Parts& p) {
-  return p.op("GatherElements", {call.x("self"), indices_of(call, "index")}, {{"axis", call.integer("dim")}});
-}
-Item import_index_select(Call& call, Parts& p) {
-  const Expr index = indices_of(call, "index");
-  return p.gather(call.x("self"), p.rank(index) == 0 ? p.reshape(index, Ints{1}) : index, call.integer("dim"));
-}
-Item import_take(Call& call, Parts& p) { return p.gather(p.vector(call.x("self")), indices_of(call, "index"), 0); }
-Item import_scatter(Call& call, Parts& p) {
-  const Expr x = call.x("self"), index = indices_of(call, "index");
-  Expr source;
-  const std::string_view from = has_argument(call, "src") ? "src" : "value";
-  if (call[from].is(Kind::tensor) && p.rank(call.x(from)) > 0) {
-    source = p.cast(call.x(from), p.dtype(x));
-    // Only what the indices name is taken.
-    const int64_t rank = call.rank(index);
-    const auto a = p.shape(source), b = p.shape(index);
-    if (!a || !b || *a != *b)
-      for (int64_t axis = 0; axis < rank; ++axis)
-        source = p.op("Slice", {source, p.constant({0}), p.shape_of(index, axis, axis + 1), p.constant({axis})});
-  } else {
-    source = p.op("Expand", {p.cast(call.x(from), p.dtype(x)), p.shape_of(index)});
-  }
-  Attributes attributes{{"axis", call.integer("dim")}};
-  std::string how(call.rule.target);
-  if (has_argument(call, "reduce")) {
-    const std::string& reduce = call.text("reduce");
-    how = reduce == "sum" || reduce == "add"         ? "add"
-          : reduce == "prod" || reduce == "multiply" ? "mul"
-          : reduce == "amax"                         ? "max"
-          : reduce == "amin"                         ? "min"
-                                                     : "";
-    if (how.empty()) call.refuse("values that meet are joined by \"{}\"", reduce);
-    if (has_argument(call, "include_self") && !call.flag("include_self"))
-      call.refuse("values that are joined without the one that is there");
-  }
-  if (!how.empty()) attributes.set("reduction", how);
-  return p.op("ScatterElements", {x, index, source}, std::move(attributes));
-}
-Item import_index_add(Call& call, Parts& p) {
-  // As scattering of whole slices: the dimension goes to the front.
-  const Expr x = call.x("self"), index = indices_of(call, "index");
-  const std::string_view what = call.rule.target;
-  const int64_t rank = call.rank(x), axis = call.axis("dim", rank);
-  Ints perm = {axis};
-  for (int64_t i = 0; i < rank; ++i)
-    if (i != axis) perm.push_back(i);
-  Ints back(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) back[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
-  const Expr rows = p.transpose(x, perm);
-  Expr source;
-  if (what == "fill") {
-    const Expr shape = rank > 1 ? p.concat({p.shape_of(index), p.shape_of(rows, 1)}, 0) : p.shape_of(index);
-    source = p.op("Expand", {p.cast(call.tensor(call["value"]), p.dtype(x)), shape});
-  } else {
-    source = p.transpose(p.cast(call.x("source"), p.dtype(x)), perm);
-    if (has_argument(call, "alpha") && call.real("alpha") != 1) source = p.op("Mul", {source, scalar_like(call, call.real("alpha"), x)});
-  }
-  Attributes attributes;
-  if (what == "add") attributes.set("reduction", std::string("add"));
-  return p.transpose(p.op("ScatterND", {rows, p.unsqueeze(index, {1}), source}, std::move(attributes)), back);
-}
-namespace {
-
-/// x[i, :, j] with tensors for some dimensions: those go to the front, and what they name comes out.
-struct Indexing {
-  Ints perm;     // dimensions with indices first
-  Expr indices;  // [broadcast..., count]
-  int64_t count = 0, broadcast_rank = 0;
-  int64_t first = 0;  // where the result's dimensions belong
-  bool in_front = false;
-};
-
-Expr nonzero_places(Parts& p, const Expr& mask) { return p.transpose(p.op("NonZero", {mask}), {1, 0}); }
-
-Indexing indexing_of(Call& call, Parts& p, const Expr& x) {
-  const Items& given = call.items("indices");
-  int64_t rank = call.rank(x);
-  Indexing made;
-  Exprs parts;
-  Ints axes;
-  int64_t axis = 0;
-  for (const Item& item : given) {
-    if (item.is_none()) {
-      ++axis;
-      continue;
-    }
-    Expr index = call.tensor(item);
-    if (p.dtype(index) == DType::boolean || p.dtype(index) == DType::u8) {
-      const int64_t dims = call.rank(index);
-      const Expr places = p.op("NonZero", {p.cast(index, DType::boolean)});  // [dims, n]
-      for (int64_t i = 0; i < dims; ++i) {
-        parts.push_back(p.gather(places, p.scalar(static_cast<double>(i), DType::i64), 0));
-        axes.push_back(axis++);
-      }
-      continue;
-    }
-    call.host.expect_integers(index);
-    parts.push_back(p.i64(index));
-    axes.push_back(axis++);
-  }
-  if (parts.empty()) call.refuse("an index without tensors");
-  if (axis > rank) call.fail("{} indices into a tensor of {} dimensions", axis, rank);
-  int64_t broadcast = 0;
-  for (const Expr& part : parts) broadcast = std::max(broadcast, call.rank(part));
-  Expr shape = p.shape_of(parts[0]);
-  for (size_t i = 1; i < parts.size(); ++i) {
-    const Expr other = p.shape_of(parts[i]);
-    const auto a = p.ints(shape), b = p.ints(other);
-    if (!(a && b && *a == *b)) shape = p.broadcast_shapes(shape, other);
-  }
-  Exprs columns;
-  for (const Expr& part : parts) {
-    const auto a = p.shape(part), b = p.ints(shape);
-    const Expr spread = parts.size() == 1 || (a && b && *a == *b) ? part : p.op("Expand", {part, shape});
-    columns.push_back(p.unsqueeze(spread, {broadcast}));
-  }
-  made.indices = p.concat(columns, broadcast);
-  made.count = static_cast<int64_t>(parts.size());
-  made.broadcast_rank = broadcast;
-  made.perm = axes;
-  for (int64_t i = 0; i < rank; ++i)
-    if (std::find(axes.begin(), axes.end(), i) == axes.end()) made.perm.push_back(i);
-  // Neighbouring indices give their dimensions where they stand, others in front.
-  bool together = true;
-  for (size_t i = 1; i < axes.size(); ++i) together = together && axes[i] == axes[i - 1] + 1;
-  made.first = together ? axes[0] : 0;
-  return made;
-}
-
-}  // namespace
-Item import_index(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  const Items& given = call.items("indices");
-  // One tensor of integers alone is a Gather.
-  int64_t only = -1, count = 0;
-  for (size_t i = 0; i < given.size(); ++i)
-    if (!given[i].is_none()) only = static_cast<int64_t>(i), ++count;
-  if (count == 1) {
-    const Expr index = call.tensor(given[static_cast<size_t>(only)]);
-    const DType type = p.dtype(index);
-    if (type != DType::boolean && type != DType::u8) {
-      call.host.expect_integers(index);
-      return p.gather(x, p.i64(index), only);
-    }
-  }
-  const int64_t rank = call.rank(x);
-  const Indexing indexing = indexing_of(call, p, x);
-  Expr y = p.op("GatherND", {p.transpose(x, indexing.perm), indexing.indices});
-  const int64_t rest = rank - indexing.count, front = indexing.broadcast_rank;
-  if (indexing.first == 0 || rest == 0) return y;
-  // [indices..., rest...] -> [rest before, indices..., rest behind]
-  Ints perm;
-  for (int64_t i = 0; i < indexing.first; ++i) perm.push_back(front + i);
-  for (int64_t i = 0; i < front; ++i) perm.push_back(i);
-  for (int64_t i = indexing.first; i < rest; ++i) perm.push_back(front + i);
-  return p.transpose(y, perm);
-}
-Item import_index_put(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  const int64_t rank = call.rank(x);
-  const Indexing indexing = indexing_of(call, p, x);
-  const Expr rows = p.transpose(x, indexing.perm);
-  Expr values = p.cast(call.x("values"), p.dtype(x));
-  const int64_t rest = rank - indexing.count, front = indexing.broadcast_rank;
-  const Expr wanted = p.concat({p.shape_of(indexing.indices, 0, front), p.shape_of(rows, indexing.count)}, 0);
-  if (indexing.first != 0 && rest != 0) {
-    // Values stand as the result of indexing does: turned to have the indices first.
-    Ints order, back(static_cast<size_t>(front + rest));
-    for (int64_t i = 0; i < indexing.first; ++i) order.push_back(front + i);
-    for (int64_t i = 0; i < front; ++i) order.push_back(i);
-    for (int64_t i = indexing.first; i < rest; ++i) order.push_back(front + i);
-    const Expr shape = p.gather(wanted, p.constant(order), 0);
-    for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-    values = p.transpose(p.op("Expand", {values, shape}), back);
-  } else {
-    values = p.op("Expand", {values, wanted});
-  }
-  Attributes attributes;
-  if (call.flag("accumulate")) attributes.set("reduction", std::string("add"));
-  const Expr y = p.op("ScatterND", {rows, indexing.indices, values}, std::move(attributes));
-  Ints back(indexing.perm.size());
-  for (size_t i = 0; i < back.size(); ++i) back[static_cast<size_t>(indexing.perm[i])] = static_cast<int64_t>(i);
-  return p.transpose(y, back);
-}
-Item import_masked_select(Call& call, Parts& p) {
-  const Expr x = call.x("self"), mask = p.cast(call.x("mask"), DType::boolean);
-  const auto a = p.shape(x), b = p.shape(mask);
-  const bool same = a && b && *a == *b;
-  const Expr shape = same ? Expr() : p.broadcast_shapes(p.shape_of(x), p.shape_of(mask));
-  const Expr data = same ? x : p.op("Expand", {x, shape}), chosen = same ? mask : p.op("Expand", {mask, shape});
-  return p.op("Compress", {p.vector(data), p.vector(chosen)}, {{"axis", int64_t{0}}});
-}
-Item import_masked_scatter(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  const Expr mask = p.op("Expand", {p.cast(call.x("mask"), DType::boolean), p.shape_of(x)});
-  const Expr places = nonzero_places(p, p.vector(mask));
-  const Expr count = p.shape_of(places, 0, 1);
-  const Expr values = p.op("Slice", {p.vector(p.cast(call.x("source"), p.dtype(x))), p.constant({0}), count, p.constant({0})});
-  return p.reshape(p.op("ScatterND", {p.vector(x), places, values}), p.shape_of(x));
-}
-Item import_nonzero(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  const Expr places = p.op("NonZero", {x});
-  if (call.rule.target != "tuple") return p.transpose(places, {1, 0});
-  Items items;
-  for (int64_t i = 0; i < call.rank(x); ++i) items.push_back(Item(p.gather(places, p.scalar(static_cast<double>(i), DType::i64), 0)));
-  return Item::list(std::move(items));
-}
-Item import_topk(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  return p.ops("TopK", {x, call.one(call["k"])}, 2,
-               {{"axis", call.integer("dim")}, {"largest", int64_t{call.flag("largest")}}, {"sorted", int64_t{1}}});
-}
-Item import_sort(Call& call, Parts& p) {
-  Expr x = call.x("self");
-  const DType type = p.dtype(x);
-  if (type == DType::boolean) x = p.cast(x, DType::i32);
-  int64_t axis = call.integer("dim");
-  if (call.rank(x) == 0) return Exprs{x, p.scalar(0, DType::i64)};
-  axis = call.axis_of(axis, call.rank(x));
-  const Exprs both = p.ops("TopK", {x, p.shape_of(x, axis, axis + 1)}, 2,
-                           {{"axis", axis}, {"largest", int64_t{call.flag("descending")}}, {"sorted", int64_t{1}}});
-  if (call.rule.target == "places") return both[1];
-  return Exprs{p.cast(both[0], type), both[1]};
-}
-Item import_msort(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  return p.ops("TopK", {x, p.shape_of(x, 0, 1)}, 2, {{"axis", int64_t{0}}, {"largest", int64_t{0}}, {"sorted", int64_t{1}}})[0];
-}
-Item import_kthvalue(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  const int64_t axis = call.axis("dim", call.rank(x));
-  const int64_t size = p.dim(x, axis);
-  const bool median = call.rule.target == "median";
-  if (median && size < 0) call.refuse("the median of a dimension of open size");
-  const int64_t k = median ? (size + 1) / 2 : call.integer("k");
-  const Exprs both = p.ops("TopK", {x, p.constant({k})}, 2, {{"axis", axis}, {"largest", int64_t{0}}, {"sorted", int64_t{1}}});
-  Exprs results;
-  for (const Expr& each : both) {
-    const Expr last = p.slice(each, {-1}, {kEnd}, {axis});
-    results.push_back(call.flag("keepdim") ? last : p.squeeze(last, {axis}));
-  }
-  return results;
-}
-Item import_median(Call& call, Parts& p) {
-  const Expr x = p.vector(call.x("self"));
-  const int64_t size = p.dim(x, 0);
-  if (size < 1) call.refuse("the median of a tensor of open size");
-  const Exprs both =
-      p.ops("TopK", {x, p.constant({(size + 1) / 2})}, 2, {{"axis", int64_t{0}}, {"largest", int64_t{0}}, {"sorted", int64_t{1}}});
-  return p.reshape(p.slice(both[0], {-1}, {kEnd}, {0}), Ints{});
-}
-Item import_unique(Call& call, Parts& p) {
-  const Expr x = call.x("self");
-  Attributes attributes{{"sorted", int64_t{1}}};
-  if (has_argument(call, "dim") && call.has("dim")) attributes.set("axis", call.integer("dim"));
-  const Exprs all = p.ops("Unique", {x}, 4, std::move(attributes));
-  Exprs results = {all[0]};
-  Expr inverse = all[2];
-  if (!has_argument(call, "dim")) inverse = p.reshape(inverse, p.shape_of(x));
-  results.push_back(inverse);
-  if (has_argument(call, "return_counts")) results.push_back(all[3]);
-  return results;
-}
-Item import_one_hot(Call& call, Parts& p) {
-  const Expr index = indices_of(call, "self");
-  const int64_t classes = call.integer("num_classes");
-  if (classes < 1) call.refuse("a number of classes that only data tell");
-  return p.one_hot(index, p.constant({classes}), p.scalar(1, DType::i64), p.scalar(0, DType::i64), -1);
-}
-Item import_bucketize(Call& call, Parts& p) {
-  // How many boundaries lie below each value.
-  const bool search = call.rule.target == "search";
-  const Expr bounds = call.x(search ? "sorted_sequence" : "boundaries");
-  const Expr x = p.unsqueeze(call.x("self"), {-1});
-  if (call.rank(bounds) != 1) call.refuse("boundaries of several dimensions");
-  const auto [a, b] = promoted(call, Item(bounds), Item(x));
-  const Expr below = p.op(call.flag("right") ? "LessOrEqual" : "Less", {a, b});
-  return p.op("ReduceSum", {p.cast(below, DType::i64), p.constant({-1})}, {{"keepdims", int64_t{0}}});
-}
-Item import_isin(Call& call, Parts& p) {
-  const auto [a, b] = promoted(call, call["elements"], call["test_elements"]);
-  const Expr same = p.op("Equal", {p.unsqueeze(a, {-1}), p.vector(b)});
-  const Expr found = p.cast(p.op("ReduceMax", {p.cast(same, DType::i32), p.constant({-1})}, {{"keepdims", int64_t{0}}}), DType::boolean);
-  return call.flag("invert") ? p.op("Not", {found}) : found;
 }
 
 }  // namespace minnow::torchscript

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors as operators take and change them, and calls of operators.
+#include <algorithm>
+
+#include "importers/torchscript/interpreter.h"
+#include "ops/evaluate.h"
+#include "passes/rewrite.h"
+
+namespace minnow::torchscript {
+
+using Kind = Item::Kind;
+
+constexpr int64_t kMostFolded = 4096;           // elements that are computed while importing
+constexpr size_t kMostTextCharacters = 10'000;  // that a program may put together
+
+// Tensors.
+
+void Interpreter::refresh(const std::shared_ptr<TensorObject>& tensor) {
+  // From the tensor that is shown at last to this view, each where what it shows has changed.
+  std::vector<std::shared_ptr<TensorObject>> chain = {tensor};
+  while (chain.back()->base) chain.push_back(chain.back()->base);
+  for (size_t i = chain.size() - 1; i-- > 0;) {
+    TensorObject& view = *chain[i];
+    if (view.base_version == view.base->version) continue;
+    touch(chain[i]);
+    view.value = view.read(expr(Item::tensor(view.base))).value();
+    view.base_version = view.base->version;
+    ++view.version;
+  }
+}
+
+Expr Interpreter::expr(const Item& item) {
+  const std::shared_ptr<TensorObject> tensor = item.tensor_object();
+  if (tensor->base) refresh(tensor);
+  if (!tensor->value) {
+    if (tensor->literal.dtype() == DType::undefined)
+      throw Unsupported("{}: \"{}\" is a tensor of complex numbers, which is not supported", source_, tensor->name.substr(0, 200));
+    tensor->value = &graph_.add_constant(tensor->literal, unique(tensor->name.empty() ? "constant" : tensor->name));
+  }
+  return p_->builder().wrap(tensor->value);
+}
+
+void Interpreter::write(const std::shared_ptr<TensorObject>& tensor, const Expr& value) {
+  touch(tensor);
+  tensor->value = value.value();
+  ++tensor->version;
+  if (!tensor->base) return;
+  const Expr whole = tensor->write(expr(Item::tensor(tensor->base)), value);
+  write(tensor->base, whole);
+  tensor->base_version = tensor->base->version;
+}
+
+Expr Interpreter::output(const Item& item) {
+  if (item.is(Kind::tensor)) return expr(item);
+  if (item.symbol()) return p_->reshape(p_->builder().wrap(item.symbol()), Ints{});
+  if (item.is(Kind::integer)) return p_->reshape(p_->constant({item.integer()}), Ints{});
+  return p_->scalar(item.real(), item.is(Kind::boolean) ? DType::boolean : DType::f32);
+}
+
+int64_t Interpreter::rank(const Expr& x) {
+  const int64_t known = p_->rank(x);
+  if (known < 0) expect_rank(x, {});
+  return known;
+}
+
+void Interpreter::expect_rank(const Expr& x, std::initializer_list<int64_t> ranks) {
+  if (p_->rank(x) >= 0) return;
+  // The input that it comes from, and whether nothing between changes the number of dimensions.
+  std::unordered_set<const Value*> seen;
+  std::vector<std::pair<const Value*, bool>> open = {{x.value(), true}};
+  while (!open.empty()) {
+    const auto [value, same] = open.back();
+    open.pop_back();
+    if (!seen.insert(value).second) continue;
+    if (value->is_input() && &value->graph() == &graph_ && !value->type.dims && value->type.kind == ValueType::Kind::tensor)
+      throw RankNeeded{value->name(), same ? Ints(ranks) : Ints{}};
+    const Node* node = value->producer();
+    if (!node) continue;
+    static constexpr std::string_view kKeep[] = {"Cast", "Identity", "Relu", "Sigmoid",   "Tanh",
+                                                 "Clip", "Neg",      "Abs",  "Transpose", "Softmax"};
+    const bool keeps = std::find(std::begin(kKeep), std::end(kKeep), node->op()) != std::end(kKeep);
+    for (size_t i = node->input_count(); i-- > 0;)
+      if (node->input(i) && !node->input(i)->constant()) open.emplace_back(node->input(i), same && keeps && i == 0);
+    for (const auto& [name, attribute] : node->attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute))
+        for (const Value* captured : captured_values(**subgraph)) open.emplace_back(captured, false);
+  }
+  throw Unsupported("{}: the number of dimensions of \"{}\" must be known", source_, x.value()->name());
+}
+
+void Interpreter::expect_integers(const Expr& x) {
+  if (!is_float(p_->dtype(x))) return;
+  static constexpr std::string_view kMoves[] = {"Reshape", "Unsqueeze", "Squeeze", "Slice", "Transpose",
+                                                "Gather",  "Identity",  "Expand",  "Cast"};
+  const Value* value = x.value();
+  for (size_t i = 0; i < 1000; ++i) {
+    if (numbers_.contains(value)) return;
+    if (value->is_input() && &value->graph() == &graph_) throw IntegersNeeded{value->name()};
+    const Node* node = value->producer();
+    if (!node || std::find(std::begin(kMoves), std::end(kMoves), node->op()) == std::end(kMoves)) return;
+    value = node->input(0);
+  }
+}
+
+/// What is computed from constants alone is computed now, so that the program can go on with it.
+Expr Interpreter::folded(const Expr& x, int depth) {
+  Value* value = x.value();
+  Node* node = value->producer();
+  if (!node || node->output_count() != 1) return x;
+  const Operator* op = operators_.find(node->op());
+  if (!op || !op->pure || op->custom || node->input_count() == 0) return x;
+  std::vector<Datum> inputs;
+  int64_t elements = 0;
+  for (size_t i = 0; i < node->input_count(); ++i) {
+    Value* input = node->input(i);
+    if (!input) {
+      inputs.emplace_back();
+      continue;
+    }
+    if (!input->constant() && input->producer() && depth > 0) input = folded(p_->builder().wrap(input), depth - 1).value();
+    if (!input->constant()) return x;
+    elements += input->constant()->elements();
+    if (elements > kMostFolded) return x;
+    inputs.emplace_back(*input->constant());
+  }
+  if (node->op() == "ConstantOfShape" || node->op() == "Expand" || node->op() == "Tile" || node->op() == "Range" ||
+      node->op() == "OneHot") {
+    // These make much of little.
+    const auto shape = p_->shape(x);
+    if (!shape || Shape(*shape).elements() > kMostFolded) {
+      const auto known = node->op() == "ConstantOfShape" || node->op() == "Expand"
+                             ? p_->ints(p_->builder().wrap(node->input(node->input_count() - 1)))
+                             : std::nullopt;
+      if (!known) return x;
+      int64_t product = 1;
+      for (int64_t size : *known) {
+        if (size < 0 || size > kMostFolded) return x;
+        product *= std::max<int64_t>(size, 1);
+        if (product > kMostFolded) return x;
+      }
+    }
+  }
+  try {
+    std::vector<Datum> results = minnow::evaluate(operators_, *node, inputs);
+    if (results.empty() || results[0].kind != Datum::Kind::tensor || results[0].tensor.elements() > 16 * kMostFolded) return x;
+    return p_->builder().wrap(&graph_.add_constant(results[0].tensor));
+  } catch (const Error&) {
+    return x;  // what cannot be computed fails when it is run, if it is
+  } catch (const NeedsContents&) {
+    return x;
+  }
+}
+
+void Interpreter::fold(Item& item) {
+  if (item.is(Kind::tensor)) {
+    TensorObject& tensor = item.as_tensor();
+    if (!tensor.value || tensor.value->constant() || tensor.quantization) return;
+    const Expr x = folded(p_->builder().wrap(tensor.value));
+    tensor.value = x.value();
+  } else if (item.symbol()) {
+    const Expr x = folded(p_->builder().wrap(item.symbol()));
+    const auto number = p_->number(x);
+    if (!number) return;
+    item = item.is(Kind::integer) ? Item::integer((*p_->ints(x))[0])
+           : item.is(Kind::real)  ? Item::real(*number)
+                                  : Item::boolean(*number != 0);
+  } else if (item.is(Kind::tuple)) {
+    for (Item& one : item.as_tuple().items) fold(one);
+  } else if (item.is(Kind::list) && !item.as_list().sequence) {
+    for (Item& one : item.as_list().items) fold(one);
+  }
+}
+
+// Operators.
+
+Item Interpreter::apply(std::string op, Items positional, const std::vector<std::string>& names, Items named, Frame& frame) {
+  spend(1);
+  const auto refused = [](const Item& item) { return item.is(Kind::refused); };
+  for (const Items* list : {&positional, &named})
+    for (const Item& item : *list) {
+      if (refused(item)) return item;
+      if (item.is(Kind::list) && op != "aten::append" && op != "aten::__getitem__" &&
+          std::any_of(item.as_list().items.begin(), item.as_list().items.end(), refused))
+        return Item::of_kind(Kind::refused);
+    }
+  if (op == "prim::RaiseException")
+    throw Raised{!positional.empty() && positional[0].is(Kind::text) ? positional[0].text() : std::string("an error")};
+  if (op == "aten::format" || op == "aten::warn" || op == "aten::str") {  // texts are for people: what stands in them does not matter
+    return op == "aten::warn"
+               ? Item()
+               : Item::text(!positional.empty() && positional[0].is(Kind::text) ? positional[0].text().substr(0, kMostTextCharacters) : "");
+  }
+  if (op == "aten::__is__" || op == "aten::__isnot__") {
+    const bool same = positional.size() == 2 && (positional[0].is_none() || positional[1].is_none()
+                                                     ? positional[0].kind() == positional[1].kind()
+                                                     : positional[0].object() && positional[0].object() == positional[1].object());
+    for (const Item& item : positional)
+      if (item.is(Kind::uninitialized)) refuse(frame, item.has_text() ? item.text() : "a variable is read that was not assigned");
+    return Item::boolean(same == (op == "aten::__is__"));
+  }
+  if (op == "prim::unchecked_unwrap_optional" || op == "aten::_unwrap_optional" || op == "aten::wait" || op == "prim::data")
+    return positional.empty() ? Item() : positional[0];
+  for (const Items* list : {&positional, &named})
+    for (const Item& item : *list)
+      if (item.is(Kind::uninitialized)) refuse(frame, item.has_text() ? item.text() : "a variable is read that was not assigned");
+  if (op.starts_with("quantized::") && op.ends_with(".new")) op.resize(op.size() - 4);
+  const std::string where = place(frame, op);
+  bool in_place = false;
+  std::span<const Signature> overloads = signatures_of(op);
+  if (overloads.empty() && op.size() > 7 && op.back() == '_' && op[op.size() - 2] != '_') {
+    op.pop_back();
+    overloads = signatures_of(op);
+    in_place = true;
+  }
+  const std::string label = frame.path.empty() ? stem_ : frame.path;
+  if (overloads.empty()) {
+    refusals_.add_missing(op + (in_place ? "_" : ""), label.substr(0, 200));
+    return Item::of_kind(Kind::refused);
+  }
+  p_->builder().set_stem(label.substr(0, 200));
+  try {
+    Items arguments;
+    const Signature* signature = resolve(op, positional, names, named, arguments);
+    if (!signature) {
+      std::string given;
+      for (const Item& item : positional) given += (given.empty() ? "" : ", ") + describe(item);
+      for (size_t i = 0; i < named.size(); ++i) given += (given.empty() ? "" : ", ") + names[i] + "=" + describe(named[i]);
+      throw Unsupported("{}: arguments ({}) are not supported", where, given.substr(0, 500));
+    }
+    return apply_rule(*signature, std::move(arguments), where, in_place);
+  } catch (const Unsupported& error) {
+    refusals_.add_thrown(source_, where, error.what());
+    return Item::of_kind(Kind::refused);
+  } catch (const InvalidModel& error) {
+    throw InvalidModel("{}", located(source_, where, error.what()));
+  } catch (const InvalidArgument& error) {  // a shape that cannot be
+    throw InvalidModel("{}: {}", where, error.what());
+  }
+}
+
+Item Interpreter::apply_rule(const Signature& signature, Items arguments, const std::string& where, bool in_place) {
+  spend(16);  // nodes cost more than numbers
+  Call call(*p_, *this, signature, std::move(arguments), where);
+  // The first quantized tensor, where the rule wants numbers.
+  Item quantized;
+  const Items given = call.arguments;
+  if (signature.rule->result != Rule::Result::quantized) {
+    const auto replace = [&](Item& item) {
+      if (!item.is(Kind::tensor) || !item.as_tensor().quantization) return;
+      if (quantized.is_none()) quantized = item;
+      item = keep(Item::tensor(dequantized(call, item)));
+    };
+    for (Item& item : call.arguments) {
+      replace(item);
+      if (item.is(Kind::list) && !item.as_list().sequence &&
+          std::any_of(item.as_list().items.begin(), item.as_list().items.end(),
+                      [](const Item& one) { return one.is(Kind::tensor) && one.as_tensor().quantization; }) &&
+          signature.rule->op != "aten::append" && signature.rule->op != "aten::__getitem__" && signature.rule->op != "aten::len") {
+        item = keep(Item::list(item.as_list().items));
+        for (Item& one : item.as_list().items) replace(one);
+      }
+    }
+    if (signature.rule->op == "aten::append") call.arguments = given, quantized = {};
+  }
+  Item result = signature.rule->build(call, *p_);
+  if (!quantized.is_none() && result.is(Kind::tensor) && result.object() != call.arguments[0].object())
+    result = requantized(call, result, quantized);
+  if (!quantized.is_none() && result.object() && result.object() == call.arguments[0].object()) result = given[0];
+  if (in_place && !quantized.is_none()) {
+    touch(given[0].object());
+    given[0].as_tensor().assign(result.as_tensor());
+    return given[0];
+  }
+  if (!quantized.is_none()) return keep(result);
+  fold(result);
+  if (in_place) {
+    const Item self = call.arguments[0];
+    if (!self.is(Kind::tensor)) return result;
+    if (!result.is(Kind::tensor)) call.refuse("its result cannot be written to {}", describe(self));
+    const Expr old = expr(self);
+    write(self.tensor_object(), p_->cast(expr(result), p_->dtype(old)));
+    return self;
+  }
+  if (signature.rule->result == Rule::Result::view && !call.arguments.empty() && call.arguments[0].is(Kind::tensor))
+    attach_views(result, signature, call.arguments, where);
+  return keep(result);
+}
+
+/// Ties what shows a tensor differently to that tensor.
+void Interpreter::attach_views(Item& result, const Signature& signature, const Items& arguments, const std::string& where) {
+  const std::shared_ptr<TensorObject> base = arguments[0].tensor_object();
+  const auto rest = std::make_shared<Items>(arguments);
+  (*rest)[0] = Item();
+  const auto attach = [&](Item& item, int64_t place) {
+    if (!item.is(Kind::tensor) || item.object() == arguments[0].object()) return;
+    const std::shared_ptr<TensorObject> view = item.tensor_object();
+    if (view->base || view->quantization) return;
+    const auto read = [this, rest, &signature, where, place](const Expr& x) {
+      Items again = *rest;
+      again[0] = Item::tensor(x);
+      Call call(*p_, *this, signature, std::move(again), where);
+      const Item made = signature.rule->build(call, *p_);
+      if (place < 0) return expr(made);
+      return expr(made.is(Kind::list) ? made.as_list().items.at(static_cast<size_t>(place))
+                                      : made.as_tuple().items.at(static_cast<size_t>(place)));
+    };
+    view->base = base;
+    view->base_version = base->version;
+    view->read = read;
+    // Where the elements of the whole come to lie in the view tells where those of the view belong.
+    view->write = [this, read](const Expr& whole, const Expr& part) {
+      Parts& p = *p_;
+      const Expr shape = p.shape_of(whole);
+      const Expr count = p.op("Size", {whole});
+      const Expr numbers = p.reshape(p.op("Range", {p.scalar(0, DType::i64), count, p.scalar(1, DType::i64)}), shape);
+      const Expr places = folded(read(folded(numbers)));
+      const auto known = p.shape(whole), shown = p.shape(places);
+      if (known && shown && *known == *shown && p.ints(places)) {  // all of it, in order
+        const Ints order = *p.ints(places);
+        bool in_order = true;
+        for (size_t i = 0; i < order.size() && in_order; ++i) in_order = order[i] == static_cast<int64_t>(i);
+        if (in_order) return p.reshape(part, shape);
+      }
+      const Expr updated =
+          p.op("ScatterElements", {p.vector(whole), p.vector(places), p.vector(p.cast(part, p.dtype(whole)))}, {{"axis", int64_t{0}}});
+      return p.reshape(updated, shape);
+    };
+  };
+  if (result.is(Kind::tensor)) {
+    attach(result, -1);
+  } else if (result.is(Kind::list) || result.is(Kind::tuple)) {
+    Items& items = result.is(Kind::list) ? result.as_list().items : result.as_tuple().items;
+    for (size_t i = 0; i < items.size(); ++i) {
+      attach(items[i], static_cast<int64_t>(i));
+      keep(items[i]);
+    }
+  }
+}
+
+void Interpreter::restore(const Item& root) {
+  // Names first: by the shortest way from the model.
+  std::vector<std::pair<Item, std::string>> open = {{root, ""}};
+  std::unordered_set<const Object*> seen;
+  std::vector<Item> later;
+  for (size_t at = 0; at < open.size(); ++at) {
+    const Item item = open[at].first;
+    const std::string path = open[at].second;
+    if (!item.object() || !seen.insert(item.object().get()).second || path.size() > 1000) continue;
+    const auto below = [&](std::string_view name) { return path.empty() ? std::string(name) : path + "." + std::string(name); };
+    if (item.is(Kind::instance)) {
+      item.as_instance().path = path;
+      for (const auto& [name, value] : item.as_instance().attributes) open.emplace_back(value, below(name));
+      if (item.as_instance().has_state && item.as_instance().attributes.empty()) open.emplace_back(item.as_instance().state, path);
+      later.push_back(item);
+    } else if (item.is(Kind::list) || item.is(Kind::tuple)) {
+      const Items& items = item.is(Kind::list) ? item.as_list().items : item.as_tuple().items;
+      for (size_t i = 0; i < items.size(); ++i) open.emplace_back(items[i], below(std::to_string(i)));
+    } else if (item.is(Kind::dict)) {
+      for (const auto& [key, value] : item.as_dict().items) open.emplace_back(value, below(key.is(Kind::text) ? key.text() : "item"));
+    } else if (item.is(Kind::tensor) && item.as_tensor().name.empty()) {
+      item.as_tensor().name = path;
+    }
+  }
+  // Inner objects before those that hold them.
+  for (size_t i = later.size(); i-- > 0;) {
+    InstanceObject& instance = later[i].as_instance();
+    if (!instance.has_state || !instance.attributes.empty()) continue;
+    const auto setter = program_.find_method(instance.class_name, "__setstate__");
+    if (!setter) continue;
+    Frame frame;
+    frame.path = instance.path;
+    const Item state = instance.state;
+    call(setter, {later[i], state}, instance.path);
+  }
+}
+
+}  // namespace minnow::torchscript
