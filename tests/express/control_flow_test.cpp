@@ -6,13 +6,9 @@
 #include "express/support.h"
 #include "graph/graph.h"
 
-namespace minnow {
+namespace minnow::test {
 namespace {
 
-using test::arange;
-using test::error_of;
-using test::f32;
-using test::numbers;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -145,4 +141,4 @@ TEST(ControlFlow, errors) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::test

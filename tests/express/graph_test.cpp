@@ -9,13 +9,9 @@
 #include "graph/graph.h"
 #include "support/paths.h"
 
-namespace minnow {
+namespace minnow::test {
 namespace {
 
-using test::arange;
-using test::error_of;
-using test::f32;
-using test::numbers;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -128,4 +124,4 @@ TEST(ExpressGraph, deep_expressions_of_placeholders_are_walked_without_recursion
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::test

@@ -10,12 +10,9 @@
 #include "express/support.h"
 #include "support/paths.h"
 
-namespace minnow {
+namespace minnow::test {
 namespace {
 
-using test::error_of;
-using test::f32;
-using test::numbers;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -117,4 +114,4 @@ TEST(CustomOperatorsInExpressions, are_called_and_saved_by_name) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::test

@@ -10,18 +10,12 @@
 
 #include "express/support.h"
 
-namespace minnow {
+namespace minnow::test {
 namespace {
 
 using expr::cache_counts;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-using test::arange;
-using test::error_of;
-using test::f32;
-using test::numbers;
-using test::options;
 
 TEST(Express, computes_when_it_is_read) {
   const Var a = f32({1, 2, 3, 4}, {2, 2}), b = f32({10, 20}, {2});
@@ -360,4 +354,4 @@ TEST(Express, is_shown_with_dtype_shape_and_values) {
 }
 
 }  // namespace
-}  // namespace minnow
+}  // namespace minnow::test
