@@ -1,51 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Loops, branches and lists of both generations, made by TensorFlow and computed by it and by Minnow for several inputs."""
-import os
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-try:
-    import numpy as np
-    import tensorflow as tf
-    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-except ImportError:
-    print("tensorflow is not installed")
-    sys.exit(77)
+from support import InFolder
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 v1 = tf.compat.v1
-MINNOW = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
-if not MINNOW.exists():
-    print("the command is not built")
-    sys.exit(77)
 
 
-class ControlFlow(unittest.TestCase):
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
-        self.folder = Path(self._folder.name)
-
-    def minnow(self, feeds, outputs, *options):
-        """Outputs of net.pb, for the given inputs, from Minnow."""
-        arguments = []
-        for name, array in feeds.items():
-            np.save(self.folder / f"{name}.npy", array)
-            arguments += ["--input", f"{name}={self.folder / name}.npy"]
-        result = subprocess.run([str(MINNOW), "run", str(self.folder / "net.pb"), "--output-dir", str(self.folder / "out"), *arguments, *options],
-                                capture_output=True, text=True)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return [np.load(self.folder / "out" / f"{name}.npy") for name in outputs]
-
+class ControlFlow(InFolder):
     def compare(self, expected, feeds, outputs):
         for backend in ("cpu", "reference"):
-            for name, a, b in zip(outputs, self.minnow(feeds, outputs, "--backend", backend), expected):
-                self.assertEqual(a.shape, b.shape, name)
-                np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4, err_msg=name)
+            actual = self.outputs(self.folder / "net.pb", feeds, "--backend", backend)
+            for name, b in zip(outputs, expected):
+                self.assertEqual(actual[name].shape, b.shape, name)
+                np.testing.assert_allclose(actual[name], b, rtol=1e-4, atol=1e-4, err_msg=name)
 
     def first_generation(self, build, *all_feeds):
         """`build` gives named outputs; with control flow of the first generation."""

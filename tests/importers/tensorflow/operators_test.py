@@ -1,25 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Single operators, computed by TensorFlow and by Minnow."""
-import os
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-try:
-    import numpy as np
-    import tensorflow as tf
-except ImportError:
-    print("tensorflow is not installed")
-    sys.exit(77)
+from support import InFolder
 
-MINNOW = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
-if not MINNOW.exists():
-    print("the command is not built")
-    sys.exit(77)
+import numpy as np
+import tensorflow as tf
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.standard_normal((3, 4)).astype(np.float32)
@@ -52,21 +39,15 @@ CASES = {
 }
 
 
-class Operators(unittest.TestCase):
+class Operators(InFolder):
     def test_all(self):
         for name, (function, *arrays) in CASES.items():
-            with self.subTest(name), tempfile.TemporaryDirectory() as temporary:
-                folder = Path(temporary)
+            with self.subTest(name):
                 signature = [tf.TensorSpec(array.shape, array.dtype, name=f"in{i}") for i, array in enumerate(map(np.asarray, arrays))]
                 concrete = tf.function(function, input_signature=signature).get_concrete_function()
-                (folder / "net.pb").write_bytes(concrete.graph.as_graph_def().SerializeToString())
-                arguments = []
-                for i, array in enumerate(arrays):
-                    np.save(folder / f"in{i}", array)
-                    arguments += ["--input", f"in{i}={folder}/in{i}.npy"]
-                result = subprocess.run([str(MINNOW), "run", str(folder / "net.pb"), "--output-dir", str(folder / "out"), *arguments], capture_output=True, text=True)
-                self.assertEqual(result.returncode, 0, result.stderr)
-                actual, expected = np.load(next((folder / "out").iterdir())), function(*map(tf.constant, arrays)).numpy()
+                (self.folder / "net.pb").write_bytes(concrete.graph.as_graph_def().SerializeToString())
+                [actual] = self.outputs(self.folder / "net.pb", {f"in{i}": array for i, array in enumerate(arrays)}).values()
+                expected = function(*map(tf.constant, arrays)).numpy()
                 self.assertEqual(actual.dtype, expected.dtype)
                 np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 

@@ -1,27 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """SavedModel folders, made by TensorFlow and computed by it and by Minnow."""
-import os
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-try:
-    import keras
-    import numpy as np
-    import tensorflow as tf
-except ImportError:
-    print("tensorflow is not installed")
-    sys.exit(77)
+from support import InFolder, run_minnow
+
+import keras
+import numpy as np
+import tensorflow as tf
 
 v1 = tf.compat.v1
-MINNOW = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
-if not MINNOW.exists():
-    print("the command is not built")
-    sys.exit(77)
 
 
 class Module(tf.Module):
@@ -43,29 +31,18 @@ class Module(tf.Module):
         return {"y": tf.matmul(x, self.weights, transpose_b=True)}
 
 
-class SavedModel(unittest.TestCase):
+class SavedModel(InFolder):
     def setUp(self):
+        super().setUp()
         keras.utils.set_random_seed(1)
         v1.enable_control_flow_v2()
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
-        self.folder = Path(self._folder.name)
         self.model = self.folder / "model"
 
-    def run_minnow(self, *arguments):
-        return subprocess.run([str(MINNOW), *map(str, arguments)], capture_output=True, text=True)
-
-    def outputs(self, feeds, *options):
+    def converted_outputs(self, feeds, *options):
         """Outputs by name, of the converted model."""
-        result = self.run_minnow("convert", self.model, self.folder / "model.minnow", *options)
+        result = run_minnow("convert", self.model, self.folder / "model.minnow", *options)
         self.assertEqual(result.returncode, 0, result.stderr)
-        arguments = []
-        for name, array in feeds.items():
-            np.save(self.folder / f"{name}.npy", array)
-            arguments += ["--input", f"{name}={self.folder / name}.npy"]
-        result = self.run_minnow("run", self.folder / "model.minnow", "--output-dir", self.folder / "out", *arguments)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return {path.stem: np.load(path) for path in (self.folder / "out").iterdir()}
+        return self.outputs(self.folder / "model.minnow", feeds)
 
     def compare_keras(self, model, *shapes):
         model.export(self.model, verbose=False)
@@ -74,7 +51,7 @@ class SavedModel(unittest.TestCase):
             x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
             name = model.inputs[0].name
             expected = signature(**{name: tf.constant(x)})
-            actual = self.outputs({name: x})
+            actual = self.converted_outputs({name: x})
             self.assertEqual(sorted(actual), sorted(expected))
             for key in expected:
                 np.testing.assert_allclose(actual[key], expected[key].numpy(), rtol=1e-4, atol=1e-5)
@@ -100,16 +77,15 @@ class SavedModel(unittest.TestCase):
         module = Module()
         tf.saved_model.save(module, self.model, signatures={"serving_default": module.look_up, "back": module.back})
         feeds = {"ids": np.array([3, 0, 9], np.int32), "scale": np.float32(0.5)}
-        expected, actual = module.look_up(*map(tf.constant, feeds.values())), self.outputs(feeds)
+        expected, actual = module.look_up(*map(tf.constant, feeds.values())), self.converted_outputs(feeds)
         self.assertEqual(sorted(actual), ["bias", "rows"])
         for key in actual:
             np.testing.assert_allclose(actual[key], expected[key].numpy(), rtol=1e-5, atol=1e-6)
         x = np.ones((2, 3), np.float32)
-        (self.folder / "out" / "bias.npy").unlink(), (self.folder / "out" / "rows.npy").unlink()
-        np.testing.assert_allclose(self.outputs({"x": x}, "--signature", "back")["y"], module.back(tf.constant(x))["y"], rtol=1e-5, atol=1e-6)
-        result = self.run_minnow("inspect", self.model)  # every command takes the folder
+        np.testing.assert_allclose(self.converted_outputs({"x": x}, "--signature", "back")["y"], module.back(tf.constant(x))["y"], rtol=1e-5, atol=1e-6)
+        result = run_minnow("inspect", self.model)  # every command takes the folder
         self.assertIn("output rows: f32[?, 3]", result.stdout)
-        result = self.run_minnow("convert", self.model, self.folder / "no.minnow", "--signature", "sideways")
+        result = run_minnow("convert", self.model, self.folder / "no.minnow", "--signature", "sideways")
         self.assertEqual(result.returncode, 1)
         self.assertIn('no signature "sideways"; its signatures are', result.stderr)
 
@@ -124,7 +100,7 @@ class SavedModel(unittest.TestCase):
             session.run(v1.global_variables_initializer())
             v1.saved_model.simple_save(session, str(self.model), {"x": x}, {"y": y})
             feed = np.random.default_rng(4).standard_normal((2, 4)).astype(np.float32)
-            np.testing.assert_allclose(self.outputs({"x": feed})["y"], session.run(y, {x: feed}), rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(self.converted_outputs({"x": feed})["y"], session.run(y, {x: feed}), rtol=1e-5, atol=1e-5)
 
     def test_damaged_files_give_an_error(self):
         module = Module()
@@ -134,15 +110,15 @@ class SavedModel(unittest.TestCase):
             whole = path.read_bytes()
             for at in range(0, len(whole), max(1, len(whole) // 60)):
                 path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
-                result = self.run_minnow("convert", self.model, self.folder / "model.minnow")
+                result = run_minnow("convert", self.model, self.folder / "model.minnow")
                 self.assertIn(result.returncode, (0, 1), result.stderr)
                 path.write_bytes(whole[:at])
-                result = self.run_minnow("convert", self.model, self.folder / "model.minnow")
+                result = run_minnow("convert", self.model, self.folder / "model.minnow")
                 self.assertIn(result.returncode, (0, 1), result.stderr)
             path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
             path.write_bytes(whole)
         (self.model / "variables" / "variables.index").unlink()
-        result = self.run_minnow("convert", self.model, self.folder / "model.minnow")
+        result = run_minnow("convert", self.model, self.folder / "model.minnow")
         self.assertIn("its value is not in the file, nor in a checkpoint beside it", result.stderr)
 
 
