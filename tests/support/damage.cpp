@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "importers/formats.h"
 
 namespace minnow::test {
 namespace {
@@ -32,6 +33,28 @@ void expect_error_or_graph(std::string_view bytes, const Reader& read) {
 }
 
 }  // namespace
+
+Reader reader_of(std::string_view format) {
+  for (const Format& row : import_formats())
+    if (row.name == format)
+      return [&row](std::span<const std::byte> bytes) {
+        ImportOptions options;
+        options.warn = [](std::string_view) {};
+        row.import_memory(bytes, nullptr, options);
+      };
+  throw InvalidArgument("there is no format {}", format);
+}
+
+void expect_graphs(const std::vector<std::string>& files, std::string_view format) {
+  const Reader read = reader_of(format);
+  for (const std::string& file : files) {
+    const auto bytes = std::as_bytes(std::span(file.data(), file.size()));
+    EXPECT_NO_THROW(read(bytes));
+    const Format* recognized = recognize_format(bytes);
+    ASSERT_TRUE(recognized);
+    EXPECT_EQ(recognized->name, format);
+  }
+}
 
 std::vector<std::string> contents_of(const std::vector<std::filesystem::path>& paths) {
   std::vector<std::string> all;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace minnow::test {
@@ -17,6 +18,12 @@ struct Damage {
 };
 
 using Reader = std::function<void(std::span<const std::byte> bytes)>;
+
+/// The importer of a format ("tflite"), without warnings.
+Reader reader_of(std::string_view format);
+
+/// The files are read without an error, and are recognized as files of that format.
+void expect_graphs(const std::vector<std::string>& files, std::string_view format);
 
 /// The files that are there.
 std::vector<std::string> contents_of(const std::vector<std::filesystem::path>& paths);

@@ -11,7 +11,4 @@ namespace minnow::test {
 /// The arrays by name, without ".npy". Throws Error with the path.
 std::map<std::string, Tensor> read_npz(const std::string& path);
 
-/// The raw deflate stream (RFC 1951) unpacked; `size` is what must come out. Throws Error.
-std::string inflate(std::string_view deflated, size_t size);
-
 }  // namespace minnow::test

@@ -2,20 +2,11 @@
 // Damaged files give an error or a graph, and nothing else.
 #include <gtest/gtest.h>
 
-#include "importers/formats.h"
 #include "support/damage.h"
 #include "support/paths.h"
 
 namespace minnow {
 namespace {
-
-std::span<const std::byte> as_bytes(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
-
-void read(std::span<const std::byte> bytes) {
-  ImportOptions options;
-  options.warn = [](std::string_view) {};
-  import_mnn(bytes, nullptr, options);
-}
 
 /// Models with packed weights, loops and branches, of the fuzzer's seeds and of the corpus.
 std::vector<std::string> models() {
@@ -30,17 +21,12 @@ std::vector<std::string> models() {
 TEST(MnnRobust, the_models_themselves_are_right) {
   const std::vector<std::string> all = models();
   EXPECT_GE(all.size(), 7u);
-  for (const std::string& whole : all) {
-    EXPECT_NO_THROW(import_mnn(as_bytes(whole), nullptr));
-    const Format* format = recognize_format(as_bytes(whole));
-    ASSERT_TRUE(format);
-    EXPECT_EQ(format->name, "mnn");
-  }
+  test::expect_graphs(all, "mnn");
 }
 
-TEST(MnnRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(models(), {}, read); }
+TEST(MnnRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(models(), {}, test::reader_of("mnn")); }
 
-TEST(MnnRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(models(), {}, read); }
+TEST(MnnRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(models(), {}, test::reader_of("mnn")); }
 
 }  // namespace
 }  // namespace minnow

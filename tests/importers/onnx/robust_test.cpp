@@ -39,12 +39,6 @@ std::string everything() {
 
 constexpr test::Damage kDamage{.large_truncations = 200, .flips = 10000, .large_flips = 300, .memory = 4};
 
-void read(std::span<const std::byte> bytes) {
-  ImportOptions options;
-  options.warn = [](std::string_view) {};
-  import_onnx(bytes, nullptr, options);
-}
-
 std::vector<std::string> real_models() {
   std::vector<std::string> models =
       test::contents_of({test::models_dir() / "onnx/resample_48_16/model.onnx", test::models_dir() / "onnx/silero_vad/model.onnx"});
@@ -54,9 +48,9 @@ std::vector<std::string> real_models() {
 
 TEST(OnnxRobust, the_model_itself_is_right) { EXPECT_NO_THROW(import_onnx(as_bytes(everything()), nullptr)); }
 
-TEST(OnnxRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(real_models(), kDamage, read); }
+TEST(OnnxRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(real_models(), kDamage, test::reader_of("onnx")); }
 
-TEST(OnnxRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(real_models(), kDamage, read); }
+TEST(OnnxRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(real_models(), kDamage, test::reader_of("onnx")); }
 
 }  // namespace
 }  // namespace minnow

@@ -2,20 +2,11 @@
 // Damaged files give an error or a graph, and nothing else.
 #include <gtest/gtest.h>
 
-#include "importers/formats.h"
 #include "support/damage.h"
 #include "support/paths.h"
 
 namespace minnow {
 namespace {
-
-std::span<const std::byte> as_bytes(const std::string& text) { return std::as_bytes(std::span(text.data(), text.size())); }
-
-void read(std::span<const std::byte> bytes) {
-  ImportOptions options;
-  options.warn = [](std::string_view) {};
-  import_tflite(bytes, nullptr, options);
-}
 
 /// Models with quantized weights, shapes that are computed, recurrent layers and variables, of the corpus and of the fuzzer's seeds.
 std::vector<std::string> models() {
@@ -32,17 +23,12 @@ std::vector<std::string> models() {
 TEST(TfliteRobust, the_models_themselves_are_right) {
   const std::vector<std::string> all = models();
   EXPECT_GE(all.size(), 3u);
-  for (const std::string& whole : all) {
-    EXPECT_NO_THROW(import_tflite(as_bytes(whole), nullptr));
-    const Format* format = recognize_format(as_bytes(whole));
-    ASSERT_TRUE(format);
-    EXPECT_EQ(format->name, "tflite");
-  }
+  test::expect_graphs(all, "tflite");
 }
 
-TEST(TfliteRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(models(), {}, read); }
+TEST(TfliteRobust, every_truncation) { test::expect_errors_or_graphs_of_parts(models(), {}, test::reader_of("tflite")); }
 
-TEST(TfliteRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(models(), {}, read); }
+TEST(TfliteRobust, thousands_of_changed_bytes) { test::expect_errors_or_graphs_of_changed(models(), {}, test::reader_of("tflite")); }
 
 }  // namespace
 }  // namespace minnow
