@@ -45,12 +45,15 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
     const bool can_rows = s.batch == 1 && StrassenConv::can_serve_rows(s.in_channels, s.out_channels, kernels.lanes);
     const std::vector<float> x_rows = transpose(x, s.in_channels, pixels), add_rows = transpose(add, s.out_channels, pixels);
     const std::vector<float> w_rows = transpose(w, s.out_channels, s.in_channels);
-    for (bool rows : {false, true})
-      for (bool finished : {false, true}) {
+    std::vector<float> one_thread[2][2];
+    for (size_t threads : {1, 2, 5})
+      for (int form = 0; form < 4; ++form) {
+        const bool rows = form & 1, finished = form & 2;
         if (rows && !can_rows) continue;
-        const StrassenConv conv(kernels, s, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{}, rows);
+        const StrassenConv conv(kernels, s, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{}, threads,
+                                rows);
         std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats());
-        std::vector<float> scratch(conv.scratch_floats(), NAN), shared(conv.shared_floats(), NAN), y(packed_add.size(), -7);
+        std::vector<float> scratch(conv.scratch_floats(), NAN), y(packed_add.size(), -7);
         if (rows)
           conv.pack_weights({w_rows.data(), 1, s.out_channels, 1}, weights.data());
         else
@@ -59,14 +62,21 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
         const StrassenConv::Arguments arguments{rows ? x_rows.data() : packed_x.data(), weights.data(),
                                                 finished ? packed_bias.data() : nullptr,
                                                 finished ? (rows ? add_rows : packed_add).data() : nullptr, y.data()};
-        for (size_t unit = 0; unit < conv.sum_units(); ++unit) conv.sum(unit, arguments, shared.data());
-        for (size_t unit = 0; unit < conv.units(); ++unit) conv.run(unit, arguments, shared.data(), scratch.data());
+        // Backwards and each in scratch of its own, or in order and in the same one.
+        for (size_t unit = conv.units(); threads > 1 && unit-- > 0; std::fill(scratch.begin(), scratch.end(), NAN))
+          conv.run(unit, arguments, scratch.data());
+        for (size_t unit = 0; threads == 1 && unit < conv.units(); ++unit)
+          conv.run(unit, arguments, scratch.data(), unit ? unit - 1 : SIZE_MAX);
         std::vector<double> expected = plain;
         if (finished)
           for (size_t i = 0; i < want.size(); ++i) expected[i] = std::tanh(std::min(1.0, std::max(-0.5, want[i] + add[i])));
         if (rows) y.resize(s.out_channels * pixels);
-        ASSERT_TRUE(
-            close(rows ? transpose(y, pixels, s.out_channels) : unpack(y, s.batch, s.out_channels, pixels, kernels.lanes), expected));
+        const std::vector<float> got =
+            rows ? transpose(y, pixels, s.out_channels) : unpack(y, s.batch, s.out_channels, pixels, kernels.lanes);
+        ASSERT_TRUE(close(got, expected));
+        std::vector<float>& alone = one_thread[rows][finished];
+        if (threads == 1) alone = got;
+        ASSERT_EQ(got, alone) << "results depend on the number of threads";
       }
   }
 }
@@ -93,11 +103,9 @@ TEST_P(StrassenConvTest, errors_are_at_most_four_times_those_of_plain_sums) {
   const double plain = error_of(y);
   const StrassenConv conv(kernels, s, {});
   weights.resize(conv.weight_floats()), scratch.resize(conv.scratch_floats());
-  std::vector<float> shared(conv.shared_floats());
   conv.pack_weights(w.data(), weights.data());
   const StrassenConv::Arguments arguments{packed.data(), weights.data(), nullptr, nullptr, y.data()};
-  for (size_t unit = 0; unit < conv.sum_units(); ++unit) conv.sum(unit, arguments, shared.data());
-  for (size_t unit = 0; unit < conv.units(); ++unit) conv.run(unit, arguments, shared.data(), scratch.data());
+  for (size_t unit = 0; unit < conv.units(); ++unit) conv.run(unit, arguments, scratch.data());
   EXPECT_LT(error_of(y), 4 * plain);
   EXPECT_LT(error_of(y), 7e-7);
 }

@@ -29,7 +29,7 @@ class StrassenConv {
   /// Whether the product of row-major matrices [m, k] and [k, n] can be computed, as the convolution of an image of m pixels.
   static bool can_serve_rows(size_t k, size_t n, size_t lanes) { return k % (2 * lanes) == 0 && n >= 4 * lanes && n % lanes == 0; }
   /// `rows`: x, y and `add` are row-major matrices, and the batch is 1.
-  StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, bool rows = false);
+  StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, size_t threads = 1, bool rows = false);
 
   size_t weight_floats() const noexcept { return chunk_weights(chunks_) + rest_ * lanes_ * shape_.in_channels; }
   /// From [out channel][in channel]; the sums are rounded once.
@@ -45,38 +45,45 @@ class StrassenConv {
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
 
-  /// First all sums of the input, then, once they are there, all product units. Neither depends on the number of threads.
-  size_t sum_units() const noexcept { return shape_.batch * blocks_ * (in_vectors_ / 2); }
-  size_t shared_floats() const noexcept { return shape_.batch * blocks_ * block_floats() + (rows_ ? in_vectors_ * pixels_ * lanes_ : 0); }
-  void sum(size_t unit, const Arguments& arguments, float* shared) const noexcept;
-  size_t units() const noexcept { return shape_.batch * blocks_ * (chunks_ + (rest_ ? 1 : 0)); }
+  /// The work is cut into units that may run at the same time, each with scratch of its own. What they compute does not depend on the
+  /// number of threads.
+  size_t units() const noexcept { return shape_.batch * blocks_ * parts_ * (chunks_ + (rest_ ? 1 : 0)); }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
-  void run(size_t unit, const Arguments& arguments, const float* shared, float* scratch) const noexcept;
+  /// `before`: the unit that ran in this scratch before, if any: its sums of the input may serve again.
+  void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
 
  private:
-  // Some pixels of an image, in two halves that overlap by one where their number is odd.
-  struct Block {
-    size_t image, first, pixels, half, low;  // low: where the second half begins
+  // Neighbouring pixels of the upper half of a block, and those as far behind the middle. Where the pixels are odd in number, the last one
+  // of the upper half has no partner, and counts as if that were zero.
+  struct Part {
+    size_t image, first, second;  // the image; its first pixels of both halves
+    size_t pixels, bottom;        // in the upper and in the lower half
+    size_t row;                   // floats between vectors of sums
   };
-  Block block(size_t index) const noexcept;
-  size_t half_of(size_t pixels) const noexcept { return (pixels + 1) / 2; }
-  size_t block_floats() const noexcept { return 4 * in_vectors_ / 2 * half_of(ceil_div(pixels_, blocks_)) * lanes_; }
+  Part part(size_t index) const noexcept;
+  size_t most_pixels() const noexcept { return ceil_div((ceil_div(pixels_, blocks_) + 1) / 2, parts_); }
+  // An odd number of vectors: cache lines whose distance is a power of two would push each other out.
+  size_t row_of(size_t pixels) const noexcept { return (pixels | 1) * lanes_; }
+  size_t panels() const noexcept { return rows_ ? 8 : 4; }  // of half the input channels each: the sums, and before them rows as an image
+  size_t sum_floats() const noexcept { return panels() * (in_vectors_ / 2) * row_of(most_pixels()); }
+  void sum(const Part& part, const Arguments& arguments, float* scratch) const noexcept;
   // Where the output channels of a chunk begin, in vectors; chunks_ is the end of all that the algorithm computes.
   size_t chunk_begin(size_t chunk) const noexcept { return share(quads_, chunks_, chunk) * 4; }
   size_t chunk_weights(size_t chunk) const noexcept { return chunk_begin(chunk) * lanes_ * shape_.in_channels / 4 * 7; }
-  void rest(const Block& block, const Arguments& arguments, const float* image) const noexcept;
+  // A quarter of the input: its first vector, and the distance to the next.
+  struct Left {
+    const float* data;
+    size_t step;
+  };
+  Left left_of(size_t quarter, const Part& part, const Arguments& arguments, const float* scratch) const noexcept;
+  void rest(const Part& part, const Arguments& arguments, const float* scratch) const noexcept;
   void finish(float* y, size_t vectors, size_t pixels) const noexcept;  // epilogue_.after over a tile
-  // Rows are laid out like an image before anything else, behind the sums.
-  float* packed_rows(float* shared) const noexcept { return shared + blocks_ * block_floats(); }
-  const float* image_of(const Block& block, const Arguments& arguments, const float* shared) const noexcept {
-    return rows_ ? shared + blocks_ * block_floats() : arguments.x + block.image * in_vectors_ * pixels_ * lanes_;
-  }
 
   ConvShape shape_;
   Epilogue epilogue_;
   const TileKernels* tile_;
   size_t lanes_, in_vectors_, out_vectors_;
-  size_t pixels_, blocks_, quads_, chunks_;
+  size_t pixels_, blocks_, parts_, quads_, chunks_;
   bool rows_;
   size_t y_pixel_, y_vector_;  // floats from one pixel, and from one vector of output channels, to the next
   size_t rest_;                // vectors of output channels beyond the quads

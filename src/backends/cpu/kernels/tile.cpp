@@ -142,6 +142,31 @@ void strassen_sums(const float* const (&a)[4], float* const (&s)[4], size_t vect
   }
 }
 
+// Some rows at a time, so that whole runs of neighbouring cache lines are written.
+template <int R, bool kBottom>
+HWY_INLINE void strassen_rows_at(const StrassenRows& s, size_t first) {
+  const D d;
+  const size_t right = s.vectors * kLanes;
+  for (size_t v = 0; v < s.vectors; ++v) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+      const float* top = s.top + (first + r) * s.stride + v * kLanes;
+      const float* bottom = s.bottom + (first + r) * s.stride + v * kLanes;
+      float* to = s.to + v * s.vector_step + (first + r) * kLanes;
+      const V a11 = hn::LoadU(d, top), a12 = hn::LoadU(d, top + right);
+      const V a21 = kBottom ? hn::LoadU(d, bottom) : hn::Zero(d), a22 = kBottom ? hn::LoadU(d, bottom + right) : hn::Zero(d);
+      const V s1 = hn::Add(a21, a22), s2 = hn::Sub(s1, a11);
+      const V parts[8] = {a11, a12, a21, a22, s1, s2, hn::Sub(a11, a21), hn::Sub(a12, s2)};
+      MINNOW_UNROLL for (int part = 0; part < 8; ++part) hn::StoreU(parts[part], d, to + part * s.part_step);
+    }
+}
+
+void strassen_rows(const StrassenRows& s) {
+  constexpr int kTogether = 4;
+  size_t r = 0;
+  for (; r + kTogether <= s.bottom_rows; r += kTogether) strassen_rows_at<kTogether, true>(s, r);
+  for (; r < s.bottom_rows; ++r) strassen_rows_at<1, true>(s, r);
+  for (; r < s.rows; ++r) strassen_rows_at<1, false>(s, r);
+}
+
 template <int R, int N>
 HWY_NOINLINE void plain_tile(const Tile& t) {
   V sum[R][N];
@@ -172,7 +197,7 @@ constexpr Table kTable = make_table();
 }  // namespace
 
 extern const TileKernels kTileKernels;
-const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed, kTable.summed, strassen_sums, kTable.plain};
+const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed, kTable.summed, strassen_sums, strassen_rows, kTable.plain};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -40,6 +40,17 @@ using TileFunction = void (*)(const Tile&);
 
 inline constexpr int kMostTileRows = 14;
 
+/// Rows of a row-major matrix in Strassen's quarters: `to` gets, as vectors of [quarter or sum][vector of half a row][row], a11, a12, a21,
+/// a22 and the four sums of `strassen_sums`. Distances are in floats.
+struct StrassenRows {
+  const float *top, *bottom;  // the first row of the upper and of the lower half
+  size_t stride;              // from one row to the next
+  size_t vectors;             // of half a row
+  size_t rows, bottom_rows;   // the last row may have no partner in the lower half: zero
+  float* to;
+  size_t vector_step, part_step;
+};
+
 struct TileKernels {
   int rows[3];  // most rows of a tile of 1 and 2 vectors
   /// [vectors][rows]; null above the most. Neighbouring pixels are `lanes` floats apart, and the channels of a vector next to each other.
@@ -48,6 +59,7 @@ struct TileKernels {
   const TileFunction* summed;
   /// Vectors of the left factor's sums from its quarters a11, a12, a21, a22: a21 + a22, that - a11, a11 - a21, a12 - the second.
   void (*strassen_sums)(const float* const (&a)[4], float* const (&s)[4], size_t vectors);
+  void (*strassen_rows)(const StrassenRows& rows);
   /// As `packed` where neighbouring pixels are next to each other and each tap is of one channel (`blocks` and `rest` are not looked at).
   const TileFunction (*plain)[kMostTileRows + 1];
 };

@@ -14,7 +14,7 @@ namespace {
 // `rows`: of matrices in row-major order, which are laid out like an image first.
 double seconds_of(const ConvShape& s, const Device& device, bool adds, bool rows) {
   const size_t lanes = static_cast<size_t>(device.pack);
-  const StrassenConv conv(*cpu_device(device).kernels, s, {}, rows);
+  const StrassenConv conv(*cpu_device(device).kernels, s, {}, static_cast<size_t>(device.threads), rows);
   const double in = static_cast<double>(s.in_channels), pixels = static_cast<double>(s.batch * s.in_h * s.in_w);
   const double all = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);
   const double split = static_cast<double>(s.out_channels / (4 * lanes) * 4 * lanes);
@@ -90,23 +90,19 @@ class StrassenKernel final : public Kernel {
           conv_.pack_weights({w, layout.out_step, layout.in_step, layout.factor}, out);
         },
         bias_factor);
-    shared_ = context.reserve_scratch(conv_.shared_floats() * sizeof(float));
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
   void run(RunContext& context) noexcept override {
     const StrassenConv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
                                             added_ >= 0 ? context.in<float>(static_cast<size_t>(added_)) : nullptr, context.out<float>(0)};
-    float* shared = context.scratch_at<float>(shared_);
-    context.parallel_for(conv_.sum_units(), [&](size_t unit) { conv_.sum(unit, arguments, shared); });
-    units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, shared, scratch); });
+    units_.run(context, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
   }
 
  private:
   StrassenConv conv_;
   int added_;
   PackedFilter filter_;
-  size_t shared_ = 0;
   Units units_;
 };
 
@@ -114,7 +110,8 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const NodeView& node = context.node();
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const ConvShape s = conv_shape(node);
-  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, s, epilogue_of(node, kernels)),
+  const size_t threads = static_cast<size_t>(context.device().threads);
+  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, s, epilogue_of(node, kernels), threads),
                                           StrassenConv::Weights{nullptr, s.in_channels, 1, 1}, 1, node.has_input(3) ? 3 : -1, "conv");
 }
 
@@ -125,7 +122,8 @@ std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context) {
   const Addition addition = *addition_of(node);
   const float alpha = alpha_of(node);
   const bool transposed = p.shape.transpose_b;
-  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, shape_of(p), epilogue_of(node, kernels), true),
+  const size_t threads = static_cast<size_t>(context.device().threads);
+  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, shape_of(p), epilogue_of(node, kernels), threads, true),
                                           StrassenConv::Weights{nullptr, transposed ? p.shape.k : 1, transposed ? 1 : p.shape.n, alpha},
                                           addition.factor, added_input(node, addition),
                                           format("matmul{} times {} and {}", transposed ? " transposed" : "", alpha, addition.factor));
