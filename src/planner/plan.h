@@ -10,6 +10,7 @@
 
 #include "backends/backend.h"
 #include "ops/operator.h"
+#include "planner/thread_trial.h"
 
 namespace minnow {
 
@@ -86,11 +87,8 @@ struct Step {
   std::vector<Refusal> refusals;
   std::vector<std::pair<const Scheme*, double>> candidates;  // with their estimates
   double operations = 0;                                     // arithmetic operations of one run
-  // Threads that the step runs on, and how that was found: the executor's own (see executor.cpp).
-  int threads = 0;
-  uint8_t trial = 0;
-  double trial_seconds[2] = {0, 0};  // the least with one thread, with all
-  NodeProfile* profile = nullptr;    // where a session asks for it: the executor's own
+  ThreadTrial trial;                                         // of the threads that it runs on: the executor's own
+  NodeProfile* profile = nullptr;                            // where a session asks for it: the executor's own
 };
 
 /// A name to report a node by: its own, or that of its first output.

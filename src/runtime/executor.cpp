@@ -293,36 +293,14 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
   run_plan(next, entry.export_slots, depth + 1, destination);
 }
 
-namespace {
-
 using Clock = std::chrono::steady_clock;
-
-// Whether a step gains from several threads is measured in its first runs, as it depends on the machine's caches and on how soon its
-// workers answer: once with all threads to warm up, then in turn with one and with all, three times each.
-constexpr uint8_t kTrials = 7;
-constexpr double kSurelyGains = 100e-6;  // a step that takes longer on all threads is not tried on one
-
-int threads_of(const Step& step, int all) {
-  if (all == 1) return 1;
-  if (step.trial >= kTrials) return step.threads;
-  return step.trial % 2 ? 1 : all;
-}
-
-void note_trial(Step& step, double seconds, int all) {
-  const size_t way = step.trial % 2 ? 0 : 1;
-  if (step.trial > 0 && (step.trial <= 2 || seconds < step.trial_seconds[way])) step.trial_seconds[way] = seconds;
-  ++step.trial;
-  if (step.trial == 1 && seconds > kSurelyGains) step.trial = kTrials, step.threads = all;
-  if (step.trial == kTrials && step.threads == 0) step.threads = step.trial_seconds[0] <= step.trial_seconds[1] ? 1 : all;
-}
-
-}  // namespace
 
 void Executor::run_steps(Plan& plan, std::byte* arena) {
   RunContext context;
+  size_t number = 0;
   for (Step& step : plan.steps()) {
-    context.threads = threads_of(step, session_.threads);
-    const bool trying = session_.threads > 1 && step.trial < kTrials;
+    const bool trying = session_.threads > 1 && step.trial.begin(number++);
+    context.threads = step.trial.threads(session_.threads);
     if (session_.cancelled.load(std::memory_order_relaxed)) throw Cancelled("the run was cancelled before {}", step.node->where());
     if (session_.limited && Clock::now() > session_.deadline) throw Cancelled("the time limit was reached before {}", step.node->where());
     std::optional<StepEvent> before;  // lives until the step has run: it holds what replaces inputs
@@ -339,7 +317,7 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
       const Clock::time_point start = Clock::now();
       step.kernel->run(context);
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      if (trying) note_trial(step, seconds, session_.threads);
+      if (trying) step.trial.note(seconds, session_.threads);
       if (session_.profiling)
         step.profile->add(session_.run_number, step, std::chrono::duration<double>(start - session_.run_start).count(), seconds,
                           context.threads);

@@ -76,7 +76,7 @@ NodeProfile& NodeProfile::inner_profile(const Plan& plan, const Step& step, std:
 
 void append_rows(const Plan& plan, const Step& step, int session_threads, std::vector<PlanRow>& rows) {
   PlanRow row = planned_row(plan, step);
-  row.threads = step.threads ? step.threads : session_threads == 1 ? 1 : 0;
+  row.threads = session_threads == 1 ? 1 : step.trial.chosen();
   for (const auto& [scheme, seconds] : step.candidates) row.candidates.push_back({row.node, std::string(scheme->name), seconds});
   for (const Refusal& refusal : step.refusals) row.refused.push_back(format("{}: {}", refusal.scheme, refusal.reason));
   if (step.profile) {
