@@ -2,13 +2,14 @@
 // Zeros that are put around an image before a convolution or a pool become that node's own padding.
 #include <algorithm>
 
-#include "passes/rewrite.h"
+#include "passes/permute.h"
 
 namespace minnow {
 namespace {
 
-/// The amounts of a Pad with zeros around the dimensions from 2 on: before each, then after each.
-std::optional<Ints> zeros_around(const Node& pad) {
+/// The amounts of a Pad with zeros around the dimensions from 2 on, once its result is transposed by `perm` (if there is one): before each,
+/// then after each.
+std::optional<Ints> zeros_around(const Node& pad, const std::optional<Permutation>& perm) {
   if (text_attribute(pad, "mode", "constant") != "constant" || !pad.input(0)) return {};
   if (pad.input(2) && scalar_of(pad.input(2)) != 0.0) return {};
   const auto amounts = ints_of(pad.input(1));
@@ -25,8 +26,9 @@ std::optional<Ints> zeros_around(const Node& pad) {
   if (amounts->size() != 2 * axes.size()) return {};
   Ints around(2 * (*rank - 2), 0);
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = positive_axis(axes[i], *rank);
+    auto axis = positive_axis(axes[i], *rank);
     if (!axis) return {};
+    if (perm) axis = static_cast<size_t>(inverse(*perm)[*axis]);
     const int64_t begin = (*amounts)[i], end = (*amounts)[i + axes.size()];
     if (begin < 0 || end < 0 || (*axis < 2 && (begin || end))) return {};
     if (*axis < 2) continue;
@@ -45,11 +47,15 @@ bool is_never_negative(const Value& value) {
   return node->op() == "Clip" && scalar_of(node->input(1)).value_or(-1) >= 0;
 }
 
-bool fold(Node& node) {
+bool fold(Node& node, PassContext& context) {
   const bool conv = node.op() == "Conv", average = node.op() == "AveragePool", maximum = node.op() == "MaxPool";
   if (!conv && !average && !maximum) return false;
-  const Node* pad = made_by(node.input(0), "Pad");
-  const auto around = pad ? zeros_around(*pad) : std::nullopt;
+  // Zeros around an image with its channels last may still lie before the Transpose of it.
+  Node* transpose = made_by(node.input(0), "Transpose");
+  const auto perm =
+      transpose && has_one_use(*node.input(0)) && &transpose->graph() == &node.graph() ? permutation_of(*transpose) : std::nullopt;
+  const Node* pad = made_by(perm ? transpose->input(0) : node.input(0), "Pad");
+  const auto around = pad ? zeros_around(*pad, perm) : std::nullopt;
   if (!around) return false;
   const std::string_view automatic = text_attribute(node, "auto_pad", "NOTSET");
   if (automatic != "NOTSET" && automatic != "VALID" && !automatic.empty()) return false;
@@ -79,7 +85,13 @@ bool fold(Node& node) {
   for (size_t i = 0; i < pads.size(); ++i) pads[i] += (*around)[i];
   node.attributes.set("pads", pads);
   node.attributes.remove("auto_pad");
-  node.set_input(0, pad->input(0));
+  if (perm) {
+    transpose->set_input(0, pad->input(0));
+    transpose->output(0)->rename(node.graph().fresh_name(transpose->output(0)->name()));
+    infer_node(context, *transpose);
+  } else {
+    node.set_input(0, pad->input(0));
+  }
   return true;
 }
 
@@ -88,7 +100,8 @@ bool fold(Node& node) {
 void fold_pads(Graph& graph, PassContext& context) {
   for (Node& node : graph.nodes()) {
     Node* pad = node.input(0) ? node.input(0)->producer() : nullptr;
-    if (!fold(node)) continue;
+    if (pad && pad->op() == "Transpose") pad = pad->input(0)->producer();
+    if (!fold(node, context)) continue;
     context.changed("{} pads its own input", label_of(node));
     if (&pad->graph() == &graph) remove_dead(*pad);
   }

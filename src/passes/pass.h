@@ -62,6 +62,7 @@ void fold_input_scales(Graph&, PassContext&);
 void fold_pads(Graph&, PassContext&);
 void push_transposes(Graph&, PassContext&);
 void reshape_transposes(Graph&, PassContext&);
+void drop_reduced_dims(Graph&, PassContext&);
 void move_quantization(Graph&, PassContext&);
 void gather_quantized_islands(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);

@@ -32,6 +32,7 @@ constexpr Pass kPasses[] = {
     {"gather_quantized_islands", "convolutions and products between DequantizeLinear and QuantizeLinear compute with integers",
      gather_quantized_islands, kSimplify},
     {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kFuse},
+    {"drop_reduced_dims", "a reduction drops the dimensions that a reshape behind it takes away", drop_reduced_dims, kFuse},
     {"fuse_products", "bias, residual, activation, transposed and scaled factors join Conv, Gemm and MatMul", fuse_products, kFuse},
     {"raise_attention", "products with a softmax between them become Attention", raise_attention, kGroup},
     {"fuse_elementwise", "elementwise nodes in a row run in one pass over their elements", fuse_elementwise, kGroup},

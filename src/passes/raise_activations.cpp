@@ -77,10 +77,12 @@ class ActivationRaiser {
       const Node* inner = inner_node(&f, exact ? "Erf" : "Tanh");
       if (!inner) continue;
       const auto outside = polynomial_in(&f, *inner->output(0)), inside = polynomial_in(inner->input(0), x);
-      if (!outside || !inside ||
-          !near({number * (*outside)[0], number * (*outside)[1], (*outside)[2], (*outside)[3]}, {kHalf, kHalf, 0, 0}))
-        continue;
-      if (near(*inside, exact ? Polynomial{0, kRootHalf, 0, 0} : Polynomial{0, kRootTwoByPi, 0, kRootTwoByPi * 0.044715}))
+      if (!outside || !inside) continue;
+      // Both functions are odd: erfc(-x) is 1 - erf(-x).
+      const double sign = number * (*outside)[1] < 0 ? -1 : 1;
+      if (!near({number * (*outside)[0], number * (*outside)[1], (*outside)[2], (*outside)[3]}, {kHalf, sign * kHalf, 0, 0})) continue;
+      if (near(*inside,
+               exact ? Polynomial{0, sign * kRootHalf, 0, 0} : Polynomial{0, sign * kRootTwoByPi, 0, sign * kRootTwoByPi * 0.044715}))
         return raise(node, "Gelu", x, {{"approximate", std::string(exact ? "none" : "tanh")}});
     }
     return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayerNormalization and RMSNormalization that are written out: x (or x less its mean) divided by the root of the mean of its squares.
+// LayerNormalization and RMSNormalization that are written out: x (or x less its mean) divided by the root of the mean of its squares; or,
+// with the brackets resolved, x * s + (bias - mean * s), where s is the scale over that root.
 #include <numeric>
 
 #include "passes/match.h"
@@ -8,10 +9,11 @@ namespace minnow {
 namespace {
 
 struct Normalized {
-  Value* x;       // what is normalized
-  bool centered;  // its mean is taken off first
-  size_t axis;    // the first of the last dimensions, over which it is normalized
-  float epsilon;
+  Value* x = nullptr;     // what is normalized
+  bool centered = false;  // its mean is taken off first
+  size_t axis = 0;        // the first of the last dimensions, over which it is normalized
+  float epsilon = 0;
+  Value *scale = nullptr, *bias = nullptr;  // constants found already
 };
 
 class NormalizationRaiser {
@@ -20,8 +22,12 @@ class NormalizationRaiser {
 
   void run() {
     for (Node& node : graph_.nodes()) {
-      if ((node.op() != "Mul" && node.op() != "Div") || !node.output(0) || !is_float(node.output(0)->type.dtype)) continue;
-      if (const auto found = normalized(node)) raise(node, *found);
+      if (!node.output(0) || !is_float(node.output(0)->type.dtype)) continue;
+      if (node.op() == "Mul" || node.op() == "Div") {
+        if (const auto found = normalized(node)) raise(node, *found);
+      } else if (node.op() == "Add") {
+        if (const auto found = resolved(node)) raise_resolved(node, *found);
+      }
     }
     replaced_.remove();
   }
@@ -78,7 +84,7 @@ class NormalizationRaiser {
       const Node* mean_of_squares = made_by(mean, "ReduceMean");
       const auto axis = mean_axis(mean_of_squares, *base);
       if (!epsilon || !axis || !is_square_of(mean_of_squares->input(0), *base)) continue;
-      Normalized found{base, false, *axis, static_cast<float>(*epsilon)};
+      Normalized found{.x = base, .axis = *axis, .epsilon = static_cast<float>(*epsilon)};
       const Node* difference = made_by(base, "Sub");
       const Node* own_mean = difference ? made_by(difference->input(1), "ReduceMean") : nullptr;
       if (own_mean && own_mean->input(0) == difference->input(0) && mean_axis(own_mean, *difference->input(0)) == axis) {
@@ -86,6 +92,68 @@ class NormalizationRaiser {
         found.centered = true;
       }
       if (same_shape(*found.x, *node.output(0))) return found;
+    }
+    return {};
+  }
+
+  /// A mean over the last dimensions of x, and the first of them.
+  static std::optional<size_t> own_mean(const Value* mean, const Value& x) {
+    const Node* node = made_by(mean, "ReduceMean");
+    return node && node->input(0) == &x ? mean_axis(node, x) : std::nullopt;
+  }
+
+  /// x * s + (bias - mean(x) * s): `product` is the first part, `rest` the second.
+  static std::optional<Normalized> resolved(const Node& product, const Node& rest) {
+    for (size_t i = 0; i < 2; ++i) {
+      Normalized found{.x = product.input(i), .centered = true};
+      Value* s = product.input(1 - i);
+      const Node* taken_off = &rest;  // mean * s, or -mean * s
+      bool negated = true;
+      if (rest.op() == "Sub") {
+        found.bias = rest.input(0);
+        taken_off = made_by(rest.input(1), "Mul");
+        negated = false;
+      } else if (rest.op() == "Add") {
+        const size_t place = rest.input(0) && rest.input(0)->constant() ? 1 : 0;
+        found.bias = rest.input(1 - place);
+        taken_off = made_by(rest.input(place), "Mul");
+      }
+      if (!taken_off || taken_off->op() != "Mul" || (taken_off->input(0) != s && taken_off->input(1) != s)) continue;
+      const Value* mean = other_input(*taken_off, s);
+      if (negated) {
+        const Node* neg = made_by(mean, "Neg");
+        if (!neg) continue;
+        mean = neg->input(0);
+      }
+      const auto axis = own_mean(mean, *found.x);
+      if (!axis) continue;
+      const Value* inverse = s;
+      if (const Node* scaled = made_by(s, "Mul")) {
+        const size_t place = scaled->input(0) && scaled->input(0)->constant() ? 1 : 0;
+        inverse = scaled->input(place);
+        found.scale = scaled->input(1 - place);
+      }
+      const Node* sum = made_by(under_inverse_root(inverse), "Add");
+      if (!sum) continue;
+      const Value* variance = scalar_of(sum->input(1)) ? sum->input(0) : sum->input(1);
+      const auto epsilon = scalar_of(other_input(*sum, variance));
+      const Node* mean_of_squares = made_by(variance, "ReduceMean");
+      const Node* square = mean_of_squares ? mean_of_squares->input(0)->producer() : nullptr;
+      const Value* difference = square ? square->input(0) : nullptr;
+      const Node* centered = made_by(difference, "Sub");
+      if (!epsilon || !centered || centered->input(0) != found.x || own_mean(centered->input(1), *found.x) != axis) continue;
+      if (mean_axis(mean_of_squares, *difference) != axis || !is_square_of(mean_of_squares->input(0), *difference)) continue;
+      found.axis = *axis;
+      found.epsilon = static_cast<float>(*epsilon);
+      return found;
+    }
+    return {};
+  }
+  static std::optional<Normalized> resolved(const Node& sum) {
+    for (size_t i = 0; i < 2; ++i) {
+      const Node *product = made_by(sum.input(i), "Mul"), *rest = sum.input(1 - i) ? sum.input(1 - i)->producer() : nullptr;
+      if (!product || !rest || product->input_count() != 2 || rest->input_count() != 2) continue;
+      if (auto found = resolved(*product, *rest); found && same_shape(*found->x, *sum.output(0))) return found;
     }
     return {};
   }
@@ -104,15 +172,29 @@ class NormalizationRaiser {
     return own == tensor->shape() ? value : &graph_.add_constant(tensor->reshaped(shape), graph_.fresh_name(value->name()));
   }
 
-  void raise(Node& root, const Normalized& found) {
-    const std::string_view op = found.centered ? "LayerNormalization" : "RMSNormalization";
-    if (!context_.operators().find(op)) return;
+  /// The shape of the normalized dimensions; nothing where they are open, and a scale cannot be made.
+  static std::optional<Shape> shape_of(const Normalized& found) {
     Shape shape;
     for (size_t i = found.axis; i < *rank_of(*found.x); ++i) {
       const auto dim = dim_of(*found.x, static_cast<int64_t>(i));
-      if (!dim) return;  // a scale cannot be made
+      if (!dim) return {};
       shape.push_back(*dim);
     }
+    return shape;
+  }
+
+  void raise_resolved(Node& sum, const Normalized& found) {
+    const auto shape = shape_of(found);
+    if (!shape) return;
+    Value *scale = found.scale ? fitted(found.scale, *shape) : nullptr, *bias = found.bias ? fitted(found.bias, *shape) : nullptr;
+    if ((found.scale && !scale) || (found.bias && !bias)) return;
+    make(sum, found, *shape, scale, bias);
+  }
+
+  void raise(Node& root, const Normalized& found) {
+    const auto shape_found = shape_of(found);
+    if (!shape_found) return;
+    const Shape& shape = *shape_found;
     Node* last = &root;
     Value *scale = nullptr, *bias = nullptr;
     if (Node* user = sole_user(*last->output(0)); user && user->op() == "Mul" && same_shape(*user->output(0), *last->output(0)))
@@ -120,15 +202,21 @@ class NormalizationRaiser {
     if (Node* user = found.centered ? sole_user(*last->output(0)) : nullptr;
         user && user->op() == "Add" && same_shape(*user->output(0), *last->output(0)))
       if ((bias = fitted(other_input(*user, last->output(0)), shape))) last = user;
+    make(*last, found, shape, scale, bias);
+  }
+
+  void make(Node& last, const Normalized& found, const Shape& shape, Value* scale, Value* bias) {
+    const std::string_view op = found.centered ? "LayerNormalization" : "RMSNormalization";
+    if (!context_.operators().find(op)) return;
     if (!scale) {
       const std::vector<double> ones(static_cast<size_t>(shape.elements()), 1);
       scale = &add_reals(graph_, found.x->type.dtype, shape, ones);
     }
-    context_.changed("{} is {} of \"{}\"", label_of(*last), op, found.x->name());
+    context_.changed("{} is {} of \"{}\"", label_of(last), op, found.x->name());
     Attributes attributes{{"axis", static_cast<int64_t>(found.axis) - static_cast<int64_t>(*rank_of(*found.x))},
                           {"epsilon", found.epsilon}};
-    replace(*last->output(0), op, {found.x, scale, bias}, std::move(attributes));
-    replaced_.add(*last);
+    replace(*last.output(0), op, {found.x, scale, bias}, std::move(attributes));
+    replaced_.add(last);
   }
 
   Graph& graph_;

@@ -258,5 +258,27 @@ TEST(Pipeline, level_none_changes_nothing) {
   EXPECT_EQ(r.changes, 0u);
 }
 
+TEST(DropReducedDims, where_a_reshape_takes_them_away) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, 3, 4, 5]
+    const axes = i64[2] [1, -1]
+    const shape = i64[2] [-1, 3]
+    const other = i64[2] [-1, 2]
+    a = GlobalAveragePool(x)
+    b = Flatten(a)
+    c = ReduceSum(x, axes)
+    d = Squeeze(c, axes)
+    e = ReduceMax(x, axes)
+    f = Reshape(e, other)
+    output b
+    output d
+    output f
+  })",
+                            {"drop_reduced_dims"});
+  EXPECT_EQ(r.ops(), "ReduceMean ReduceSum ReduceMax Reshape");
+  EXPECT_EQ(*r.node("ReduceMean").attributes.get<int64_t>("keepdims"), 0);
+  EXPECT_TRUE(numbers_stay(r));
+}
+
 }  // namespace
 }  // namespace minnow::test

@@ -144,6 +144,28 @@ TEST(FoldPads, into_convolutions_and_pools) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(FoldPads, before_the_transpose_of_an_image_with_its_channels_last) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[1, 5, 6, 3]
+    const pads = i64[8] [0, 1, 2, 0, 0, 0, 1, 0]
+    const channels = i64[8] [0, 0, 0, 1, 0, 0, 0, 0]
+    const random_w = f32[4, 3, 3, 3] fill 0
+    const random_v = f32[4, 4, 3, 3] fill 0
+    p = Pad(x, pads)
+    t = Transpose(p) {perm = [0, 3, 1, 2]}
+    y = Conv(t, random_w)
+    q = Pad(x, channels)
+    s = Transpose(q) {perm = [0, 3, 1, 2]}
+    z = Conv(s, random_v)
+    output y
+    output z
+  })",
+                            {"fold_pads"});
+  EXPECT_EQ(r.ops(), "Transpose Conv Pad Transpose Conv");
+  EXPECT_EQ(*r.node("Conv").attributes.get<Ints>("pads"), (Ints{1, 2, 0, 1}));
+  EXPECT_TRUE(numbers_stay(r));
+}
+
 TEST(FoldPads, not_where_a_zero_could_be_the_largest) {
   const Rewrite r = rewrite(R"(graph {
     input x: f32[1, 3, 5, 5]

@@ -37,6 +37,16 @@ TEST(RaiseActivations, gelu_by_erf) {
               b = Erf(a)
               c = Add(one, b)
               y = Mul(c, h))",
+                            // as Keras writes it, by erfc(-x)
+                            R"(const r = f32[] 0.707106769
+              const one = f32[] 1
+              const half = f32[] 0.5
+              n = Neg(x)
+              a = Mul(n, r)
+              b = Erf(a)
+              c = Sub(one, b)
+              h = Mul(half, x)
+              y = Mul(h, c))",
                             // the half within, the root rounded to half precision
                             R"(const r = f32[] 1.4140625
               const half = f32[] 0.5
