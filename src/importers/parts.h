@@ -129,7 +129,6 @@ class Parts {
   /// The input of the Transpose that makes x alone, which is removed, and its permutation; x itself and none where there is no such node.
   Expr before_transpose(const Expr& x, Ints& perm);
   Ints image_perm(const Expr& x, bool first);
-  Exprs split_dims(const Expr& shape, size_t count);
 
   GraphBuilder* g_;
   const OperatorSet* operators_;

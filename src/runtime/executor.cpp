@@ -119,7 +119,6 @@ Executor::Executor(const Graph& graph, SessionContext& session) : graph_(graph),
   kept_outputs_.resize(wanted_.size());
   output_slots_.resize(wanted_.size());
   output_memory_.resize(wanted_.size());
-  output_kinds_.resize(wanted_.size(), ValueInfo::Kind::tensor);
 }
 
 Executor::~Executor() = default;
@@ -281,8 +280,7 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
     const uint32_t v = plan.outputs()[k];
     Slot& slot = plan.slot(v);
     output_slots_[k] = &slot;
-    output_kinds_[k] = plan.values()[v].info.kind;
-    if (output_kinds_[k] != ValueInfo::Kind::tensor) continue;
+    if (plan.values()[v].info.kind != ValueInfo::Kind::tensor) continue;
     if (!plan.writes_output(k)) output_memory_[k] = destination(k, slot.view.dtype(), slot.view.shape());
     // Not written in place: shared with another output, an input, a constant, or of a shape that only the run told.
     if (output_memory_[k] && output_memory_[k] != slot.view.data())

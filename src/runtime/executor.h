@@ -31,7 +31,6 @@ class Executor {
   ~Executor();
 
   /// Values that a run is given: the graph's inputs, its states, the captured values of outer graphs, in this order.
-  size_t live_in_count() const noexcept { return live_ins_.size(); }
   const std::vector<const Value*>& live_ins() const noexcept { return live_ins_; }
   size_t wanted_count() const noexcept { return wanted_.size(); }
 
@@ -40,7 +39,6 @@ class Executor {
   void run(std::span<const Slot* const> live_ins, Destination destination);
   /// Output k of the last run: of kind tensor `view`, else `datum`.
   const Slot& output(size_t k) const noexcept { return *output_slots_[k]; }
-  ValueInfo::Kind output_kind(size_t k) const noexcept { return output_kinds_[k]; }
 
   /// Plans ahead, without data, for shapes alone.
   void prepare(std::span<const ValueInfo> live_ins);
@@ -79,7 +77,6 @@ class Executor {
   std::vector<Arena> kept_outputs_;  // for outputs without a destination
   std::vector<const Slot*> output_slots_;
   std::vector<void*> output_memory_;
-  std::vector<ValueInfo::Kind> output_kinds_;
   std::vector<Entry*> last_;
   uint64_t clock_ = 0;
   NodeProfile* profile_owner_ = nullptr;

@@ -50,7 +50,7 @@ class Importer {
   std::unique_ptr<Graph> attempt(Guess& guess, bool& again);
   Item input(Interpreter& interpreter, Graph& graph, const std::string& name, const std::string& type, const Guess& guess);
   void add_outputs(Interpreter& interpreter, Graph& graph, const Item& item, const std::string& name, int depth);
-  bool add_states(Interpreter& interpreter, Graph& graph, const Guess& guess);
+  void add_states(Interpreter& interpreter, Graph& graph);
   void finish(Graph& graph);
 
   const ImportOptions& options_;
@@ -171,9 +171,8 @@ void Importer::add_outputs(Interpreter& interpreter, Graph& graph, const Item& i
   graph.add_output(*x.value());
 }
 
-/// Attributes that the last attempt found changed become states; false where one is no longer what it was.
-bool Importer::add_states(Interpreter& interpreter, Graph& graph, const Guess& guess) {
-  static_cast<void>(guess);
+/// Attributes that the last attempt found changed become states.
+void Importer::add_states(Interpreter& interpreter, Graph& graph) {
   for (StateSlot& slot : slots_) {
     Item item =
         slot.attribute.empty() ? Item::object(Kind::tensor, slot.owner) : *static_cast<InstanceObject&>(*slot.owner).find(slot.attribute);
@@ -181,7 +180,7 @@ bool Importer::add_states(Interpreter& interpreter, Graph& graph, const Guess& g
     Tensor initial;
     if (item.is(Kind::tensor)) {
       initial = item.as_tensor().literal;
-      if (initial.dtype() == DType::undefined) return false;
+      if (!initial) throw Unsupported("{}: \"{}\", which a run changes, does not begin as a tensor of the file", source_, slot.name);
     } else if (item.is(Kind::integer)) {
       initial = Tensor::of_i64({1}, Ints{item.integer()});
     } else if (item.is(Kind::boolean)) {
@@ -212,7 +211,6 @@ bool Importer::add_states(Interpreter& interpreter, Graph& graph, const Guess& g
       static_cast<InstanceObject&>(*slot.owner).set(slot.attribute, made);
     }
   }
-  return true;
 }
 
 void Importer::finish(Graph& graph) {
@@ -281,7 +279,7 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
   }
   const uint64_t born = Object::next();
   try {
-    add_states(interpreter, *graph, guess);
+    add_states(interpreter, *graph);
     Items arguments = {model};
     for (size_t i = 1; i < forward->parameters.size(); ++i) {
       const Parameter& parameter = forward->parameters[i];

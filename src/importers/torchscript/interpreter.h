@@ -50,8 +50,6 @@ class Interpreter final : public Host {
   std::string unique(std::string name) { return names_.make(std::move(name)); }
   /// Where work is counted, so that several tries have one limit.
   void count_steps_in(size_t& steps) { steps_ = &steps; }
-  /// An input that the program declares as a number: its dtype is certain.
-  void declare_number(const Value& input) { numbers_.insert(&input); }
 
   Expr expr(const Item& tensor) override;
   void touch(const std::shared_ptr<Object>& object) override;
@@ -141,7 +139,6 @@ class Interpreter final : public Host {
   std::vector<std::unordered_map<const Object*, size_t>> marks_;                      // the journal's entries since each mark
   std::vector<size_t> mark_starts_;
   UniqueNames names_;
-  std::unordered_set<const Value*> numbers_;
   std::string stem_;
   int depth_ = 0;
   size_t own_steps_ = 0, *steps_ = &own_steps_;
