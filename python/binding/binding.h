@@ -91,5 +91,6 @@ void define_var(nb::module_& m);
 void define_operators(nb::module_& m);
 void define_expressions(nb::module_& m);
 void define_models(nb::module_& m);
+void define_vision(nb::module_& m);
 
 }  // namespace minnow::python

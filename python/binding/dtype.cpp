@@ -58,7 +58,15 @@ const Row& row_of(DType dtype) {
 DType from_name(const std::string& name) {
   for (const Row& row : kRows)
     if (name == row.name) return row.dtype;
-  if (name == "bool_") return DType::boolean;
+  if (name == "bool_" || name == "b1") return DType::boolean;
+  // NumPy's codes: a kind and bytes, or a letter. In Python they win over Minnow's own short names ("i8" is int64).
+  for (const Row& row : kRows)
+    if (row.letter != 'V' && (name == std::string(1, row.letter) || name == format("{}{}", std::string(1, row.kind), size_of(row.dtype))))
+      return row.dtype;
+  if (name == "q" || name == "int" || name == "int_") return DType::i64;
+  if (name == "Q" || name == "uint") return DType::u64;
+  if (name == "float" || name == "double") return DType::f64;
+  if (name == "complex") return DType::complex128;
   return dtype_from_name(name);
 }
 
@@ -69,6 +77,7 @@ DType find(nb::handle object) {
   if (object.is(&PyBool_Type)) return DType::boolean;
   if (object.is(&PyLong_Type)) return DType::i64;
   if (object.is(&PyFloat_Type)) return DType::f64;
+  if (object.is(&PyComplex_Type)) return DType::complex128;
   // numpy.dtype has a name; numpy.float32 is a class of that name; torch.float32 is printed so.
   if (PyType_Check(object.ptr())) return from_name(nb::cast<std::string>(nb::str(object.attr("__name__"))));
   if (nb::hasattr(object, "name")) {

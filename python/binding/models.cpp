@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
+#include "graph/graph.h"
 
 namespace minnow::python {
 namespace {
@@ -102,6 +103,18 @@ void define_models(nb::module_& m) {
       .def_prop_ro("states", [](const Model& self) { return descriptions(self.states()); })
       .def_prop_ro("labels", [](const Model& self) { return self.labels(); })
       .def_prop_ro("properties", [](const Model& self) { return self.properties(); })
+      .def_prop_ro("nodes",
+                   [](const Model& self) {
+                     nb::list list;
+                     for (const Node& node : self.graph().nodes()) {
+                       nb::list inputs, outputs;
+                       for (size_t i = 0; i < node.input_count(); ++i) inputs.append(node.input(i) ? node.input(i)->name() : std::string());
+                       for (size_t i = 0; i < node.output_count(); ++i)
+                         outputs.append(node.output(i) ? node.output(i)->name() : std::string());
+                       list.append(nb::make_tuple(node.name(), std::string(node.op()), inputs, outputs));
+                     }
+                     return list;
+                   })
       .def_prop_ro("weight_bytes", &Model::weight_bytes);
   m.def(
       "read_model",

@@ -12,4 +12,5 @@ NB_MODULE(_minnow, m) {
   define_operators(m);
   define_expressions(m);
   define_models(m);
+  define_vision(m);
 }

@@ -27,49 +27,66 @@ PyObject* made(Var x) { return nb::cast(std::move(x)).release().ptr(); }
 PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
 
 struct Operation {
+  const char* name;  // of NumPy's function
   Var (*tensors)(Var, Var);
   Var (*right)(Var, Scalar);
   Var (*left)(Scalar, Var);
 };
-#define MINNOW_OPERATION(name, symbol)                                                                                    \
-  constexpr Operation name {                                                                                              \
-    [](Var a, Var b) { return std::move(a) symbol std::move(b); }, [](Var a, Scalar b) { return std::move(a) symbol b; }, \
-        [](Scalar a, Var b) { return a symbol std::move(b); }                                                             \
+#define MINNOW_OPERATION(name, function, symbol)                                                                                    \
+  constexpr Operation name {                                                                                                        \
+    function, [](Var a, Var b) { return std::move(a) symbol std::move(b); }, [](Var a, Scalar b) { return std::move(a) symbol b; }, \
+        [](Scalar a, Var b) { return a symbol std::move(b); }                                                                       \
   }
-MINNOW_OPERATION(kAdd, +);
-MINNOW_OPERATION(kSubtract, -);
-MINNOW_OPERATION(kMultiply, *);
-MINNOW_OPERATION(kDivide, /);
-MINNOW_OPERATION(kRemainder, %);
-MINNOW_OPERATION(kAnd, &);
-MINNOW_OPERATION(kOr, |);
-MINNOW_OPERATION(kXor, ^);
-MINNOW_OPERATION(kEqual, ==);
-MINNOW_OPERATION(kNotEqual, !=);
-MINNOW_OPERATION(kLess, <);
-MINNOW_OPERATION(kLessEqual, <=);
-MINNOW_OPERATION(kGreater, >);
-MINNOW_OPERATION(kGreaterEqual, >=);
+MINNOW_OPERATION(kAdd, "add", +);
+MINNOW_OPERATION(kSubtract, "subtract", -);
+MINNOW_OPERATION(kMultiply, "multiply", *);
+MINNOW_OPERATION(kDivide, "divide", /);
+MINNOW_OPERATION(kRemainder, "remainder", %);
+MINNOW_OPERATION(kAnd, "bitwise_and", &);
+MINNOW_OPERATION(kOr, "bitwise_or", |);
+MINNOW_OPERATION(kXor, "bitwise_xor", ^);
+MINNOW_OPERATION(kEqual, "equal", ==);
+MINNOW_OPERATION(kNotEqual, "not_equal", !=);
+MINNOW_OPERATION(kLess, "less", <);
+MINNOW_OPERATION(kLessEqual, "less_equal", <=);
+MINNOW_OPERATION(kGreater, "greater", >);
+MINNOW_OPERATION(kGreaterEqual, "greater_equal", >=);
 #undef MINNOW_OPERATION
 
-std::optional<Var> apply(const Operation& operation, PyObject* a, PyObject* b) {
-  std::optional<Operand> x = operand_from(a), y = operand_from(b);
-  if (!x || !y) return std::nullopt;
-  if (const Scalar* left = std::get_if<Scalar>(&*x)) return operation.left(*left, std::get<Var>(std::move(*y)));
-  if (const Scalar* right = std::get_if<Scalar>(&*y)) return operation.right(std::get<Var>(std::move(*x)), *right);
-  return operation.tensors(std::get<Var>(std::move(*x)), std::get<Var>(std::move(*y)));
+bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }
+bool is_complex(const std::optional<Operand>& operand) {
+  const Var* x = operand ? std::get_if<Var>(&*operand) : nullptr;
+  return x && is_complex(x->dtype());
+}
+
+/// A new reference to the result, or to NotImplemented.
+nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
+  {
+    const Guard guard;
+    std::optional<Operand> x = operand_from(a), y = operand_from(b);
+    const bool complex = PyComplex_Check(a) || PyComplex_Check(b) || is_complex(x) || is_complex(y);
+    if (!complex) {
+      if (!x || !y) return nb::borrow(Py_NotImplemented);
+      if (const Scalar* left = std::get_if<Scalar>(&*x)) return nb::cast(operation.left(*left, std::get<Var>(std::move(*y))));
+      if (const Scalar* right = std::get_if<Scalar>(&*y)) return nb::cast(operation.right(std::get<Var>(std::move(*x)), *right));
+      return nb::cast(operation.tensors(std::get<Var>(std::move(*x)), std::get<Var>(std::move(*y))));
+    }
+  }
+  return nb::module_::import_("minnow.numpy").attr(operation.name)(nb::borrow(a), nb::borrow(b));
 }
 
 template <const Operation& kOperation>
 PyObject* binary(PyObject* a, PyObject* b) noexcept {
-  return guarded([&] {
-    std::optional<Var> result = apply(kOperation, a, b);
-    return result ? made(std::move(*result)) : not_implemented();
-  });
+  try {
+    return apply(kOperation, a, b).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
 }
 
 /// bool < unsigned < signed < floating: what NumPy's rule "same_kind" lets a result be stored in.
-int kind_of(DType dtype) { return dtype == DType::boolean ? 0 : is_unsigned(dtype) ? 1 : is_signed(dtype) ? 2 : 3; }
+int kind_of(DType dtype) { return dtype == DType::boolean ? 0 : is_unsigned(dtype) ? 1 : is_signed(dtype) ? 2 : is_complex(dtype) ? 4 : 3; }
 
 void update(const Var& x, const Var& result) {
   if (kind_of(result.dtype()) > kind_of(x.dtype()))
@@ -81,18 +98,28 @@ void update(const Var& x, const Var& result) {
 
 template <const Operation& kOperation>
 PyObject* in_place(PyObject* a, PyObject* b) noexcept {
-  return guarded([&] {
-    std::optional<Var> result = apply(kOperation, a, b);
-    if (!result) return not_implemented();
-    update(var_of(a), *result);
+  try {
+    const nb::object result = apply(kOperation, a, b);
+    if (!is_var(result)) return nb::object(result).release().ptr();
+    const Guard guard;
+    update(var_of(a), var_of(result));
     return Py_NewRef(a);
-  });
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+bool is_operand(PyObject* o) {
+  if (is_var(o) || PyNumber_Check(o) || PyList_Check(o) || PyTuple_Check(o)) return true;
+  return !PyUnicode_Check(o) && !PyBytes_Check(o) &&
+         (PyObject_CheckBuffer(o) || nb::hasattr(o, "__dlpack__") || nb::hasattr(o, "__array__"));
 }
 
 /// Operations that are made of several operators are functions of minnow._operations.
 PyObject* composed(const char* name, PyObject* a, PyObject* b, bool in_place = false) noexcept {
   try {
-    if (!operand_from(a) || (b && !operand_from(b))) return not_implemented();
+    if (!is_operand(a) || (b && !is_operand(b))) return not_implemented();
     const nb::object function = nb::module_::import_("minnow._operations").attr(name);
     const nb::object result = b ? function(nb::borrow(a), nb::borrow(b)) : function(nb::borrow(a));
     if (!in_place) return nb::object(result).release().ptr();
@@ -122,6 +149,7 @@ PyObject* power_in_place(PyObject* a, PyObject* b, PyObject* modulus) noexcept {
 PyObject* absolute(PyObject* a) noexcept { return composed("absolute", a, nullptr); }
 
 PyObject* negative(PyObject* a) noexcept {
+  if (is_complex(var_of(a).dtype())) return composed("negative", a, nullptr);
   return guarded([&] { return made(-var_of(a)); });
 }
 PyObject* positive(PyObject* a) noexcept {
@@ -133,10 +161,12 @@ PyObject* invert(PyObject* a) noexcept {
 
 PyObject* compare(PyObject* a, PyObject* b, int how) noexcept {
   constexpr const Operation* kOperations[] = {&kLess, &kLessEqual, &kEqual, &kNotEqual, &kGreater, &kGreaterEqual};  // Py_LT ... Py_GE
-  return guarded([&] {
-    std::optional<Var> result = apply(*kOperations[how], a, b);
-    return result ? made(std::move(*result)) : not_implemented();
-  });
+  try {
+    return apply(*kOperations[how], a, b).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
 }
 
 /// The one element of a tensor, as a number.
@@ -392,7 +422,7 @@ Var as_var(nb::handle object, nb::handle dtype, nb::handle copy) {
 
 void define_var(nb::module_& m) {
   nb::class_<Var> var(
-      m, "Var", nb::type_slots(slots()), nb::is_weak_referenceable(),
+      m, "Var", nb::type_slots(slots()), nb::is_weak_referenceable(), nb::dynamic_attr(),
       "A value of an expression: a constant, a placeholder, a parameter, or the result of an operator. It is computed when it is read.\n\n"
       "Var(object, dtype=None, *, copy=None) makes a constant of numbers, nested lists, or an array (buffer protocol, DLPack, __array__);\n"
       "copy=None shares an array's memory where that is possible, True never does, False must.");
@@ -478,6 +508,8 @@ void define_var(nb::module_& m) {
           "astype",
           [](const Var& x, nb::handle dtype, bool copy) {
             const DType wanted = dtype_from(dtype);
+            if (wanted != x.dtype() && (is_complex(wanted) || is_complex(x.dtype())))
+              return nb::cast<Var>(nb::module_::import_("minnow._minnow").attr("numpy").attr("cast")(nb::cast(x), dtype));
             return wanted != x.dtype() ? x.astype(wanted) : copy ? x.clone() : x;
           },
           nb::arg("dtype"), nb::kw_only(), nb::arg("copy") = true, Guarded(), "The same values as another dtype, cast as NumPy does.")

@@ -27,6 +27,12 @@ def load(path: str | os.PathLike[str], threads: int = 0, backend: str = "cpu", p
     return nn.load_module_from_file(path, threads=threads, backend=backend, precision=precision, **options)
 
 
+def convert(source: Any, destination: str | os.PathLike[str], **options: Any) -> None:
+    """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options."""
+    from minnow import tools
+    tools.convert(source, destination, **options)
+
+
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         import importlib
@@ -42,5 +48,5 @@ def __dir__() -> list[str]:
 
 
 __all__ = ["Cancelled", "Error", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "OutOfMemory",
-           "Unsupported", "Var", "__version__", "bfloat16", "bool", "dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "load",
+           "Unsupported", "Var", "__version__", "bfloat16", "bool", "convert", "dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "load",
            "promote", "uint8", "uint16", "uint32", "uint64"]

@@ -90,6 +90,7 @@ class LoadedModule(Module):
     def __init__(self, loaded: _minnow.LoadedModel) -> None:
         self._loaded = loaded
         self._input_names = [row[0] for row in loaded.model.inputs]
+        self._images = [shape if shape is not None and len(shape) == 4 else None for _, _, shape, _ in loaded.model.inputs]
 
     def forward(self, *inputs: VarLike, **named: VarLike) -> Any:
         """Vars for the inputs, by position (or all in one list) or by name. One output comes as a Var, several as a tuple."""
@@ -109,6 +110,8 @@ class LoadedModule(Module):
                 if name not in names:
                     raise InvalidType(f'the model has no input "{name}"; it has {", ".join(names)}')
                 values[names.index(name)] = value
+        if any(self._images):
+            values = [value if image is None or value is None else _as_image(value, image) for value, image in zip(values, self._images)]
         return self._loaded(values)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
@@ -146,6 +149,34 @@ class LoadedModule(Module):
     def __repr__(self) -> str:
         rows = self._loaded.model
         return f"{type(self).__name__}({', '.join(r[0] + ': ' + r[3] for r in rows.inputs)} -> {', '.join(r[0] + ': ' + r[3] for r in rows.outputs)})"
+
+
+def _fits(shape: Sequence[int], declared: Sequence[int | str | None]) -> bool:
+    return all(not isinstance(want, int) or size == want for size, want in zip(shape, declared))
+
+
+def _as_image(value: Any, declared: Sequence[int | str | None]) -> Any:
+    """The value as an input of four axes takes it: a picture [height, width, channels] gains its batch axis, and what convert() made has
+    its channels where the model has them."""
+    if isinstance(value, Var):
+        if value.known_shape is None:
+            return value
+    elif len(getattr(value, "shape", ())) != 3:
+        return value
+    else:
+        value = Var(value)
+    shape = value.known_shape
+    known = value.__dict__.get("_format")
+    if shape is None or len(shape) not in (3, 4) or (len(shape) == 4 and (known is None or _fits(shape, declared))):
+        return value
+    if len(shape) == 3:
+        value, known = value[None], "NHWC"
+        shape = (1, *shape)
+        # Where a model leaves its dimensions open, channels are where most formats have them.
+        open_channels = not isinstance(declared[1], int) and not isinstance(declared[3], int)
+        if _fits(shape, declared) and not (open_channels and shape[3] in (1, 3, 4)):
+            return value
+    return value.transpose(0, 3, 1, 2) if known == "NHWC" else value.transpose(0, 2, 3, 1)
 
 
 def _to_numpy(value: Any) -> Any:

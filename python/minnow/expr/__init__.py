@@ -101,6 +101,48 @@ def scan(body: Callable[..., Any], initial: Sequence[VarLike], sequences: Sequen
     return _minnow.scan(body, initial, sequences)
 
 
+# Formats. A Var has plain axes always; its format says what they mean, where that is known.
+NCHW, NHWC, NC4HW4 = "NCHW", "NHWC", "NC4HW4"
+_FORMATS = (NCHW, NHWC, NC4HW4)
+
+
+def format_of(x: Var) -> str | None:
+    """What is known of the meaning of a Var's axes: "NCHW" or "NHWC", or None. Pictures of three axes are HWC."""
+    known: str | None = x.__dict__.get("_format")
+    if known is None and x.ndim == 3:
+        return NHWC
+    if known is None and x.ndim == 4 and x.shape[3] in (1, 3, 4) and x.shape[1] not in (1, 3, 4):
+        return NHWC
+    return known
+
+
+def _with_format(x: Var, format: str) -> Var:
+    made = x.clone() if x.__dict__.get("_format", format) != format else x
+    made.__dict__["_format"] = format
+    return made
+
+
+def convert(x: VarLike, format: str) -> Var:
+    """The value with its axes in another order: NCHW, NHWC, or NC4HW4, a name for NCHW (how channels are packed is the engine's own affair).
+
+    A picture of three axes is [height, width, channels] and gains its batch axis. Values of other than three or four axes stay as they are.
+    A value of four axes counts as NHWC where it comes from convert() as such, or where its last axis alone has the 1, 3 or 4 channels of a
+    picture, and else as NCHW.
+    """
+    if format not in _FORMATS:
+        raise _minnow.InvalidArgument(f"the format is {format!r}; there are NCHW, NHWC and NC4HW4")
+    value = x if isinstance(x, Var) else Var(x)
+    wanted = NHWC if format == NHWC else NCHW
+    if value.ndim not in (3, 4):
+        return value
+    now = format_of(value) or NCHW
+    if value.ndim == 3:
+        value = value[None]
+    if now != wanted:
+        value = value.transpose(0, 3, 1, 2) if wanted == NCHW else value.transpose(0, 2, 3, 1)
+    return _with_format(value, wanted)
+
+
 class CacheCounts(NamedTuple):
     """What the cache of plans did so far in this process."""
     hits: int
@@ -128,5 +170,5 @@ class scope:
 
 
 __all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "evaluate", "clone", "replace", "placeholders", "trainables", "save", "load",
-           "Loaded", "cond", "while_loop", "scan", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
+           "Loaded", "cond", "while_loop", "scan", "NCHW", "NHWC", "NC4HW4", "format_of", "convert", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
            *_operators.__all__]

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures, with OpenCV's names: a picture is [height, width, channels], its colours blue, green, red."""
+from __future__ import annotations
+
+import os
+from typing import Any, Sequence
+
+from minnow import _minnow
+from minnow._minnow import InvalidArgument, Var
+from minnow._typing import VarLike
+
+IMREAD_UNCHANGED, IMREAD_GRAYSCALE, IMREAD_COLOR = -1, 0, 1
+INTER_NEAREST, INTER_LINEAR = 0, 1
+COLOR_BGR2BGRA = COLOR_RGB2RGBA = 0
+COLOR_BGRA2BGR = COLOR_RGBA2RGB = 1
+COLOR_BGR2RGBA = COLOR_RGB2BGRA = 2
+COLOR_RGBA2BGR = COLOR_BGRA2RGB = 3
+COLOR_BGR2RGB = COLOR_RGB2BGR = 4
+COLOR_BGRA2RGBA = COLOR_RGBA2BGRA = 5
+COLOR_BGR2GRAY = 6
+COLOR_RGB2GRAY = 7
+COLOR_GRAY2BGR = COLOR_GRAY2RGB = 8
+COLOR_GRAY2BGRA = COLOR_GRAY2RGBA = 9
+COLOR_BGRA2GRAY = 10
+COLOR_RGBA2GRAY = 11
+
+
+def imread(filename: str | os.PathLike[str], flags: int = IMREAD_COLOR) -> Var:
+    """A JPEG or PNG file as a picture. Where it cannot be read, an error says why (OpenCV gives None)."""
+    return _minnow.imread(os.fspath(filename), flags)
+
+
+def imdecode(buf: VarLike, flags: int = IMREAD_COLOR) -> Var:
+    """The same from the bytes of a file."""
+    return _minnow.imdecode(buf, flags)
+
+
+def resize(src: VarLike, dsize: Sequence[int] | None, dst: None = None, fx: float = 0, fy: float = 0, interpolation: int = INTER_LINEAR) -> Var:
+    """The picture with `dsize` = (width, height) pixels, or `fx` and `fy` times as many where that is None."""
+    if dst is not None:
+        raise InvalidArgument("resize gives a new picture; leave dst out")
+    if dsize is None or tuple(dsize) == (0, 0):
+        height, width = (src if isinstance(src, Var) else Var(src)).shape[:2]
+        if fx <= 0 or fy <= 0:
+            raise InvalidArgument("resize takes a size (width, height), or fx and fy")
+        dsize = (round(width * fx), round(height * fy))
+    width, height = (int(size) for size in dsize)
+    return _minnow.resize(src, width, height, interpolation)
+
+
+def cvtColor(src: VarLike, code: int, dst: None = None, dstCn: int = 0) -> Var:
+    """The picture in other colours: COLOR_BGR2RGB, COLOR_BGR2GRAY ..."""
+    if dst is not None or dstCn:
+        raise InvalidArgument("cvtColor gives a new picture of the channels that the code says; leave dst and dstCn out")
+    return _minnow.cvt_color(src, code)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"minnow.cv has no {name!r} (yet); it has imread, imdecode, resize and cvtColor")
