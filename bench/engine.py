@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a model in one of the other engines, alone in this process, and prints one JSON object as `minnow bench --json` does.
 
-  engine.py ENGINE MODEL THREADS SECONDS INPUT.npy [OUTPUT.npy]
+  engine.py ENGINE MODEL THREADS SECONDS PRECISION INPUT.npy [OUTPUT.npy]
 
 Each engine is called in the leanest way that its Python package offers: inputs and outputs are bound before, so that what is timed is the
-engine. All are held to f32. Memory is the peak resident set while loading and running, above what the process held before loading (the
+engine. PRECISION is normal (all are held to f32) or low (those that can compute in 16 bits do). Memory is the peak resident set while loading and running, above what the process held before loading (the
 engine's libraries being loaded already).
 """
 import json
@@ -15,8 +15,8 @@ import time
 import numpy as np
 
 
-def onnxruntime(path, threads):
-    import onnxruntime as ort
+def onnxruntime(path, threads, low):
+    import onnxruntime as ort  # its CPU kernels have no 16-bit floats on x86: f32 at both precisions
 
     def load():
         options = ort.SessionOptions()
@@ -37,13 +37,13 @@ def onnxruntime(path, threads):
     return load
 
 
-def openvino(path, threads):
+def openvino(path, threads, low):
     import openvino as ov
 
     def load():
         core = ov.Core()
         compiled = core.compile_model(path, "CPU", {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
-                                                    "INFERENCE_PRECISION_HINT": "f32"})
+                                                    "INFERENCE_PRECISION_HINT": "bf16" if low else "f32"})
         request = compiled.create_infer_request()
 
         def bind(x):
@@ -56,12 +56,12 @@ def openvino(path, threads):
     return load
 
 
-def mnn(path, threads):
+def mnn(path, threads, low):
     import MNN
 
     def load():
         interpreter = MNN.Interpreter(path)
-        session = interpreter.createSession({"backend": "CPU", "numThread": threads, "precision": "normal"})
+        session = interpreter.createSession({"backend": "CPU", "numThread": threads, "precision": "low" if low else "normal"})
 
         def bind(x):
             source = interpreter.getSessionInput(session)
@@ -81,13 +81,14 @@ def mnn(path, threads):
     return load
 
 
-def ncnn(path, threads):
+def ncnn(path, threads, low):
     import ncnn
 
     def load():
         net = ncnn.Net()
         net.opt.num_threads = threads
-        net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = net.opt.use_bf16_storage = False
+        net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = low
+        net.opt.use_bf16_storage = False
         if net.load_param(path) or net.load_model(path[: -len(".param")] + ".bin"):
             raise RuntimeError("the model cannot be loaded")
 
@@ -115,9 +116,9 @@ def status_kb(key):
 
 
 def main():
-    engine, path, threads, seconds, source, *target = sys.argv[1:]
+    engine, path, threads, seconds, precision, source, *target = sys.argv[1:]
     clock, x = time.perf_counter, np.ascontiguousarray(np.load(source))
-    load = {"onnxruntime": onnxruntime, "openvino": openvino, "mnn": mnn, "ncnn": ncnn}[engine](path, int(threads))
+    load = {"onnxruntime": onnxruntime, "openvino": openvino, "mnn": mnn, "ncnn": ncnn}[engine](path, int(threads), precision == "low")
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")  # the peak begins anew

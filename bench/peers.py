@@ -8,6 +8,8 @@ run, and peak memory above what the process held before loading.
   ./dev bench                                   twelve networks, threads 1 and 2, with everything this machine has
   MINNOW_ISA=avx2 ./dev bench                   the second table: AVX2 (ONEDNN_MAX_CPU_ISA is set for the peer that heeds it; those that
                                                 cannot be held to an instruction set are left out)
+  ./dev bench --precision low                   16-bit floats, in the engines that have them (OpenVINO, MNN, ncnn); each engine's difference
+                                                is that from Minnow's f32
   ./dev bench --choices                         what choosing schemes by estimate costs against choosing them by measurement
   ./dev bench --growth mobilenet_v1             how latency grows with the size of the image and with the batch
 
@@ -33,7 +35,8 @@ import networks
 
 ROOT = Path(__file__).resolve().parent.parent
 MISSION = ["mobilenet_v1", "squeezenet_1_1", "resnet_18"]
-TOLERANCE = 1e-3  # largest difference of two engines' outputs relative to the largest output
+# Largest difference of two engines' outputs relative to the largest output; at precision low, of an engine's and those of f32.
+TOLERANCE = {"normal": 1e-3, "low": 0.1}
 
 
 class Failure(Exception):
@@ -60,8 +63,8 @@ def last_json(text):
 class Minnow:
     name, capped = "minnow", True
 
-    def __init__(self, command):
-        self.command = str(command)
+    def __init__(self, command, precision):
+        self.command, self.precision = str(command), precision
 
     def version(self):
         return run([self.command, "--version"]).split()[-1]
@@ -72,18 +75,20 @@ class Minnow:
         return target
 
     def time(self, path, threads, seconds, x):
-        return last_json(run([self.command, "bench", path, "--threads", threads, "--seconds", seconds, "--input", f"data={x}", "--json"]))
+        return last_json(run([self.command, "bench", path, "--threads", threads, "--seconds", seconds, "--input", f"data={x}",
+                              "--precision", self.precision, "--json"]))
 
-    def output(self, path, x, folder):
-        answer = last_json(run([self.command, "run", path, "--input", x, "--output-dir", folder, "--json"]))
+    def output(self, path, x, folder, precision=None):
+        answer = last_json(run([self.command, "run", path, "--input", x, "--output-dir", folder, "--precision", precision or self.precision,
+                                "--json"]))
         return np.load(answer["outputs"][0]["file"])
 
 
 class Peer:
     """An engine of engine.py. `capped`: it can be held to an instruction set."""
 
-    def __init__(self, name, package, capped=False):
-        self.name, self.package, self.capped = name, package, capped
+    def __init__(self, name, package, precision, capped=False):
+        self.name, self.package, self.precision, self.capped = name, package, precision, capped
 
     def version(self):
         from importlib.metadata import PackageNotFoundError, version
@@ -96,7 +101,7 @@ class Peer:
         return path
 
     def time(self, path, threads, seconds, x, *output):
-        return last_json(run([sys.executable, ROOT / "bench/engine.py", self.name, path, threads, seconds, x, *output]))
+        return last_json(run([sys.executable, ROOT / "bench/engine.py", self.name, path, threads, seconds, self.precision, x, *output]))
 
     def output(self, path, x, folder):
         target = folder / f"{path.stem}.{self.name}.npy"
@@ -166,8 +171,11 @@ class Bench:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.engines, self.versions, self.left_out = [], {}, {}
         self.refused, self.differences, self.runs = {}, {}, []
-        engines = [Minnow(arguments.minnow), Peer("onnxruntime", "onnxruntime"), OpenVINO("openvino", "openvino", capped=True),
-                   MNN("mnn", "MNN", capped=True), NCNN("ncnn", "ncnn")]  # MNN's wheels have no AVX-512: 3.6.1 runs the same either way
+        precision = arguments.precision
+        engines = [Minnow(arguments.minnow, precision), Peer("onnxruntime", "onnxruntime", precision),
+                   OpenVINO("openvino", "openvino", precision, capped=True),
+                   MNN("mnn", "MNN", precision, capped=True),  # its wheels have no AVX-512: 3.6.1 runs the same either way
+                   NCNN("ncnn", "ncnn", precision)]
         wanted = arguments.engines.split(",") if arguments.engines else [e.name for e in engines]
         for engine in engines:
             if engine.name not in wanted and engine.name != "minnow":
@@ -207,9 +215,13 @@ class Bench:
             return float(worst) if worst == worst else math.inf
         medians = {e: statistics.median([difference(y, z) for f, z in outputs.items() if f != e] or [0]) for e, y in outputs.items()}
         measure = min(medians, key=medians.get)
+        exact = outputs[measure]
+        if self.arguments.precision == "low":
+            measure, minnow = "f32", self.engines[0]
+            exact = minnow.output(models["minnow"], x, self.folder, "normal").ravel().astype(np.float64)
         for name, y in outputs.items():
-            self.differences[name, network] = difference(y, outputs[measure])
-            if not self.differences[name, network] < TOLERANCE:
+            self.differences[name, network] = difference(y, exact)
+            if not self.differences[name, network] < TOLERANCE[self.arguments.precision]:
                 self.refused[name, network] = f"its numbers differ by {self.differences[name, network]:.2g} from {measure}'s"
         return {name: models[name] for name in outputs if (name, network) not in self.refused}
 
@@ -279,7 +291,7 @@ def report(bench):
     peers = [e for e in engines if e != "minnow"]
     text = [f"# Minnow and its peers{f', {bench.isa}' if bench.isa else ''}\n",
             f"{machine()}; {time.strftime('%Y-%m-%d')}; `{bench.command}`; " + ", ".join(f"{e} {v}" for e, v in bench.versions.items())
-            + ". f32, every run in a fresh process, " + f"{bench.arguments.rounds} rounds in turn. FMA peak by `minnow bench`: "
+            + f". {'f32' if bench.arguments.precision == 'normal' else 'Precision low'}, every run in a fresh process, " + f"{bench.arguments.rounds} rounds in turn. FMA peak by `minnow bench`: "
             + ", ".join(f"{p:.0f} GFLOP/s at {t} thread{'s' * (t > 1)}" for t, p in sorted(peaks.items())) + ".\n"]
     ratios = {}
     for count in threads:
@@ -427,6 +439,7 @@ def main():
     parser.add_argument("--networks", default=",".join(networks.NETWORKS))
     parser.add_argument("--engines", default="", help="the peers to compare with (default: all)")
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--precision", choices=TOLERANCE, default="normal")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2, help="of measuring, for each engine, network and number of threads")
     parser.add_argument("--minnow", type=Path, default=ROOT / "build/release/bin/minnow")
@@ -447,14 +460,15 @@ def main():
         return
     bench.measure()
     text, rows, ratios = report(bench)
-    stem = arguments.out / f"peers{f'-{bench.isa}' if bench.isa else ''}"
+    low = arguments.precision == "low"
+    stem = arguments.out / f"peers{f'-{bench.isa}' if bench.isa else ''}{'-low' if low else ''}"
     stem.with_suffix(".md").write_text(text)
     stem.with_suffix(".json").write_text(json.dumps(bench.runs, indent=1))
     with open(stem.with_suffix(".csv"), "w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    plot(rows, ratios, stem.with_suffix(".png"), f"f32{f', {bench.isa}' if bench.isa else ''}, {machine()}")
+    plot(rows, ratios, stem.with_suffix(".png"), f"{'precision low' if low else 'f32'}{f', {bench.isa}' if bench.isa else ''}, {machine()}")
     print(text)
     print(f"written: {stem}.md, .csv, .png, .json", file=sys.stderr)
     wrong = [n for (e, n) in bench.refused if e == "minnow"]

@@ -8,6 +8,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/kernel_support.h"
+#include "backends/cpu/kernels/kernels.h"
 #include "support/operators.h"
 #include "support/schemes.h"
 
@@ -320,7 +321,8 @@ std::vector<SchemeCase> recurrent_cases() {
           if (!lstm) attributes.set("linear_before_reset", option >> 1);
           std::vector<size_t> constants = {1, 2};
           if (inputs.size() > 3) constants.push_back(3);
-          cases.push_back({op, inputs, attributes, constants, lstm ? size_t{3} : size_t{2}});
+          // Sums before the gates are of deviation 3 and more, and the state of one step is rounded for the next.
+          cases.push_back({op, inputs, attributes, constants, lstm ? size_t{3} : size_t{2}, 2e-5, 0.08});
           cases.push_back({op, inputs, attributes, {}, lstm ? size_t{3} : size_t{2}});
         }
   return cases;
@@ -634,7 +636,11 @@ TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
        {conv_cases(), conv_transpose_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(),
         attention_cases(), quantized_cases(), recurrent_cases(), row_cases(), movement_cases(), layout_cases()})
     check(cases);
-  for (const std::string& name : scheme_names(GetParam())) EXPECT_TRUE(seen_.count(name)) << name << " has no case here";
+  const bool bf16 = kernels_for(GetParam()).bf16->row && has_bf16_products();  // bf16_test.cpp skips where it is false
+  for (const std::string& name : scheme_names(GetParam()))
+    if (bf16 || name.find("bf16") == std::string::npos) {
+      EXPECT_TRUE(seen_.count(name)) << name << " has no case here";
+    }
 }
 
 MINNOW_EVERY_ISA(SchemesTest);

@@ -17,7 +17,8 @@
   DO(target, ResampleKernels)            \
   DO(target, RecurrentKernels)           \
   DO(target, AttentionKernels)           \
-  DO(target, IntegerKernels)
+  DO(target, IntegerKernels)             \
+  DO(target, Bf16Kernels)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \

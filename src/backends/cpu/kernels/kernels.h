@@ -3,6 +3,7 @@
 #pragma once
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels/attention.h"
+#include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/binary.h"
 #include "backends/cpu/kernels/integer.h"
 #include "backends/cpu/kernels/lanewise.h"
@@ -32,6 +33,7 @@ struct Kernels {
   const RecurrentKernels* recurrent;
   const AttentionKernels* attention;
   const IntegerKernels* integer;
+  const Bf16Kernels* bf16;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

@@ -17,49 +17,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(float);
-#include "backends/cpu/kernels/clamp.inc"
 
 // Accumulators, the vectors of weights and one broadcast have to stay in registers. 14 x 2 (AVX-512) and 6 x 2 (AVX2) were within 1 % of
 // the best of all shapes on every layer measured.
 constexpr int kRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : 16;
 constexpr int kRows1 = kRegisters == 32 ? 14 : 12, kRows2 = HWY_TARGET == HWY_AVX3 ? 14 : kRegisters == 32 ? 12 : 6;
 
-template <int R, int N>
-HWY_INLINE void begin(const Tile& t, V (&sum)[R][N]) {
-  const D d;
-  constexpr int kHalf = (R + 1) / 2;
-  if (t.accumulate) {
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-      const float* y = r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride;
-      MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::LoadU(d, y + n * t.vector_stride);
-    }
-  } else {
-    MINNOW_UNROLL for (int n = 0; n < N; ++n) {
-      const V bias = t.bias ? hn::LoadU(d, t.bias + n * kLanes) : hn::Zero(d);
-      MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = bias;
-    }
-  }
-}
-
-template <int R, int N>
-HWY_INLINE void end(const Tile& t, V (&sum)[R][N]) {
-  const D d;
-  constexpr int kHalf = (R + 1) / 2;
-  if (t.finish) {
-    if (t.add[0]) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-        const float* add = r < kHalf ? t.add[0] + r * t.pixel_stride : t.add[1] + (r - kHalf) * t.pixel_stride;
-        MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::Add(sum[r][n], hn::LoadU(d, add + n * t.vector_stride));
-      }
-    const V low = hn::Set(d, t.low), high = hn::Set(d, t.high);
-    MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = at_least(low, sum[r][n]);
-    if (t.high < std::numeric_limits<float>::infinity())
-      MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = at_most(high, sum[r][n]);
-  }
-  MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-    float* y = r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride;
-    MINNOW_UNROLL for (int n = 0; n < N; ++n) hn::StoreU(sum[r][n], d, y + n * t.vector_stride);
-  }
-}
+#include "backends/cpu/kernels/tile_ends.inc"
 
 template <int R, int N>
 HWY_INLINE void add_sums(const TileSums& s, V (&sum)[R][N]) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices: MatMul, Gemm and minnow.FusedMatMul, with B constant (packed once) or not (packed in every run).
+// Products of matrices: MatMul, Gemm and minnow.FusedMatMul, with B constant (packed once) or not (packed in every run); in f32, and with
+// a constant B in bf16.
 #include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/schemes/bf16.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/matmul.h"
 #include "backends/cpu/schemes/schemes.h"
@@ -33,43 +35,57 @@ float alpha_of(const NodeView& node) {
 
 namespace {
 
-Estimate estimate(const NodeView& node, const Device& device) {
+Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
   const std::optional<Addition> addition = addition_of(node);
   if (!addition) return declined("a tensor of shape {} is added", node.input_shape(2));
   const Product p(node);
-  const double b_bytes = 4.0 * static_cast<double>(node.input_shape(1).elements());
+  if (pairs) {
+    if (const std::string refusal = refusal_of_bf16(device); !refusal.empty()) return declined("{}", refusal);
+    if (!node.is_constant(1)) return declined("B is not constant");
+    if (p.shape.transpose_a) return declined("A is transposed");
+  }
+  const double b_bytes = (pairs ? 2.0 : 4.0) * static_cast<double>(node.input_shape(1).elements());
   const double lanes = static_cast<double>(ceil_div(p.shape.n, static_cast<size_t>(device.pack))) * device.pack;
-  const double compute = device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes, 0.89);
+  const double compute =
+      device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes, pairs ? 0.85 * bf16_speed() : 0.89);
   double moved = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
+  if (pairs) moved += 2.0 * static_cast<double>(node.input_shape(0).elements());
   if (!node.is_constant(1)) moved += 2 * b_bytes;
   return Estimate(std::max(compute, node.is_constant(1) ? device.weight_time(b_bytes) : device.byte_time(b_bytes)) +
                   device.byte_time(moved) + 5e-7);
 }
+Estimate estimate(const NodeView& node, const Device& device) { return estimate_as(node, device, false); }
+Estimate estimate_bf16(const NodeView& node, const Device& device) { return estimate_as(node, device, true); }
 
 class MatMulKernel final : public Kernel {
  public:
-  explicit MatMulKernel(PrepareContext& context)
+  /// `pairs`: B and A are rounded to pairs of bf16 along k.
+  MatMulKernel(PrepareContext& context, bool pairs)
       : product_(context.node()),
-        kernels_(*cpu_device(context.device()).kernels),
-        matmul_(kernels_, product_.shape, MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2},
+        pairs_(pairs),
+        kernels_(pairs ? bf16_kernels(*cpu_device(context.device()).kernels) : *cpu_device(context.device()).kernels),
+        shape_(pairs ? of_pairs(product_.shape) : product_.shape),
+        matmul_(kernels_, shape_, MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2},
                 epilogue_of(context.node(), kernels_)) {
     const NodeView& node = context.node();
     alpha_ = alpha_of(node);
     b_count_ = static_cast<size_t>(node.input_shape(1).elements()) / (product_.shape.k * product_.shape.n);
     const size_t bytes = b_count_ * matmul_.packed_b_floats() * sizeof(float);
     const auto pack = [&](const TensorView& b, void* out) {
+      if (pairs_) return pack_pairs(b.data<float>(), static_cast<float*>(out));
       for (size_t i = 0; i < b_count_ * matmul_.panels(); ++i) pack_panel(i, b.data<float>(), static_cast<float*>(out));
     };
     if (node.is_constant(1)) {
-      const std::string packing = format("matmul {}{} times {} as {}x{}", context.device().name,
+      const std::string packing = format("matmul {}{}{} times {} as {}x{}", context.device().name, pairs ? " bf16" : "",
                                          product_.shape.transpose_b ? " transposed" : "", alpha_, product_.shape.k, product_.shape.n);
       b_ = context.packed(1, packing, bytes, pack);
     } else {
       b_offset_ = context.reserve_scratch(bytes);
     }
+    if (pairs) a_offset_ = context.reserve_scratch(a_rows(node) * shape_.k * sizeof(float));
     addition_ = *addition_of(node);
     if (addition_.kind == Addend::columns || addition_.kind == Addend::scalar) {
       if (node.is_constant(2))
@@ -96,6 +112,7 @@ class MatMulKernel final : public Kernel {
       });
       b = packed;
     }
+    if (pairs_) a = round_a(context, a);
     const float* bias = static_cast<const float*>(bias_.get());
     if (!bias && (addition_.kind == Addend::columns || addition_.kind == Addend::scalar)) {
       float* packed = context.scratch_at<float>(bias_offset_);
@@ -108,8 +125,8 @@ class MatMulKernel final : public Kernel {
     units_.run(context, [&](size_t unit, float* scratch, size_t before) {
       const size_t batch = unit / each;
       matmul_.run(unit % each,
-                  {a + product_.a_offset(batch), b + product_.b_matrix(batch) * matmul_.packed_b_floats(), bias,
-                   add ? add + batch * result : nullptr, y + batch * result},
+                  {a + product_.a_offset(batch) / product_.shape.k * shape_.k, b + product_.b_matrix(batch) * matmul_.packed_b_floats(),
+                   bias, add ? add + batch * result : nullptr, y + batch * result},
                   scratch, before / each == batch ? before % each : Units::kNone);
     });
   }
@@ -120,27 +137,55 @@ class MatMulKernel final : public Kernel {
     matmul_.pack_b(i % matmul_.panels(), b + matrix * product_.shape.k * product_.shape.n, alpha_,
                    out + matrix * matmul_.packed_b_floats());
   }
+  static MatMul::Shape of_pairs(MatMul::Shape shape) {
+    shape.k = ceil_div(shape.k, 2);
+    return shape;
+  }
+  // The pairs of B lie as B does.
+  void pack_pairs(const float* b, float* out) const {
+    const auto [m, k, n, transpose_a, transpose_b] = product_.shape;
+    const std::vector<float> pairs = transpose_b ? bf16_pairs(b, b_count_ * n, k, 1, alpha_) : bf16_pairs(b, b_count_, k, n, alpha_);
+    for (size_t matrix = 0; matrix < b_count_; ++matrix)
+      for (size_t panel = 0; panel < matmul_.panels(); ++panel)
+        matmul_.pack_b(panel, pairs.data() + matrix * shape_.k * n, 1, out + matrix * matmul_.packed_b_floats());
+  }
+  size_t a_rows(const NodeView& node) const { return static_cast<size_t>(node.input_shape(0).elements()) / product_.shape.k; }
+  const float* round_a(RunContext& context, const float* a) const noexcept {
+    float* to = context.scratch_at<float>(a_offset_);
+    const size_t k = product_.shape.k, rows = static_cast<size_t>(context.inputs[0]->view.elements()) / k;
+    const size_t each = std::max<size_t>(1, (16 << 10) / k);
+    context.parallel_for(ceil_div(rows, each), [&](size_t task) {
+      for (size_t i = task * each; i < std::min(rows, (task + 1) * each); ++i) kernels_.bf16->row(a + i * k, k, to + i * shape_.k);
+    });
+    return to;
+  }
   void pack_bias(const float* bias, float* out) const noexcept {
     if (addition_.kind == Addend::columns) return matmul_.pack_bias(bias, addition_.factor, out);
     std::fill_n(out, matmul_.bias_floats(), addition_.factor * bias[0]);
   }
 
   Product product_;
-  const Kernels& kernels_;
+  bool pairs_;
+  Kernels kernels_;
+  MatMul::Shape shape_;  // as the tiles see it
   MatMul matmul_;
   float alpha_ = 1;
   Addition addition_;
-  size_t b_count_, b_offset_ = 0, bias_offset_ = 0;
+  size_t b_count_, a_offset_ = 0, b_offset_ = 0, bias_offset_ = 0;
   std::shared_ptr<const void> b_, bias_;
   Units units_;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<MatMulKernel>(context); }
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<MatMulKernel>(context, false); }
+std::unique_ptr<Kernel> prepare_bf16(PrepareContext& context) { return std::make_unique<MatMulKernel>(context, true); }
 
 constexpr Scheme kSchemes[] = {
     {"Gemm", "matmul", estimate, prepare},
     {"MatMul", "matmul", estimate, prepare},
     {"minnow.FusedMatMul", "matmul", estimate, prepare},
+    {"Gemm", "matmul.bf16", estimate_bf16, prepare_bf16},
+    {"MatMul", "matmul.bf16", estimate_bf16, prepare_bf16},
+    {"minnow.FusedMatMul", "matmul.bf16", estimate_bf16, prepare_bf16},
 };
 
 }  // namespace

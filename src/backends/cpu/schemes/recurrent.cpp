@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM and GRU: the products with the inputs of all steps as one matrix product, then step by step the products with the state, straight
 // into the sums of the gates. The gates of one vector of hidden units lie next to each other ([units / lanes][4 gates][lanes]), so that a
-// cell is finished while its sums are in the first-level cache.
+// cell is finished while its sums are in the first-level cache. In f32, or with constant weights in bf16: then inputs and states are
+// rounded to pairs before they are multiplied; sums, cells and states stay f32.
 #include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/schemes/bf16.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -48,9 +50,9 @@ bool has_usual_activations(const NodeView& node) {
   return true;
 }
 
-double recurrent_bytes(const Recurrent& r) { return 4.0 * static_cast<double>(r.gates * r.hidden * r.hidden); }
+double recurrent_bytes(const Recurrent& r, bool pairs) { return (pairs ? 2.0 : 4.0) * static_cast<double>(r.gates * r.hidden * r.hidden); }
 
-Estimate estimate(const NodeView& node, const Device& device) {
+Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
   for (size_t i : {0, 1, 2, 3, 5, 6})
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
@@ -63,23 +65,34 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (r.length * r.batch * r.input * r.hidden == 0) return declined("a tensor is empty");
   const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * kSlots * r.hidden);
   const double steps = static_cast<double>(r.length * r.directions);
-  return Estimate(
-      device.flop_time(2 * rows * sums * static_cast<double>(r.input), 0.85) +
-      std::max(steps * device.byte_time(recurrent_bytes(r)), device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), 0.85)) +
-      device.flop_time(rows * sums * 60) + 1e-6);
+  if (pairs) {
+    if (const std::string refusal = refusal_of_bf16(device); !refusal.empty()) return declined("{}", refusal);
+    if (!node.is_constant(1) || !node.is_constant(2)) return declined("the weights are not constant");
+  }
+  const double speed = 0.85 * (pairs ? bf16_speed() : 1);
+  return Estimate(device.flop_time(2 * rows * sums * static_cast<double>(r.input), speed) +
+                  std::max(steps * device.byte_time(recurrent_bytes(r, pairs)),
+                           device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), speed)) +
+                  device.flop_time(rows * sums * 60) + 1e-6);
 }
+Estimate estimate(const NodeView& node, const Device& device) { return estimate_as(node, device, false); }
+Estimate estimate_bf16(const NodeView& node, const Device& device) { return estimate_as(node, device, true); }
 
 class RecurrentKernel final : public Kernel {
  public:
-  explicit RecurrentKernel(PrepareContext& context)
+  RecurrentKernel(PrepareContext& context, bool pairs)
       : r_(context.node()),
-        kernels_(*cpu_device(context.device()).kernels),
+        pairs_(pairs),
+        kernels_(pairs ? bf16_kernels(*cpu_device(context.device()).kernels) : *cpu_device(context.device()).kernels),
+        input_(pairs ? ceil_div(r_.input, 2) : r_.input),
+        hidden_(pairs ? ceil_div(r_.hidden, 2) : r_.hidden),
         lanes_(kernels_.lanes),
         blocks_(ceil_div(r_.hidden, lanes_)),
         width_(blocks_ * kSlots * lanes_),
-        product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
+        product_(kernels_, {r_.length * r_.batch, input_, width_, false, true},
                  MatMul::Options{size(context.device().threads), context.device().l2}, Epilogue{}) {
-    const std::string form = format("{} {}{}", context.node().op(), context.device().name, r_.reset_before ? " reset before" : "");
+    const std::string form =
+        format("{} {}{}{}", context.node().op(), context.device().name, pairs ? " bf16" : "", r_.reset_before ? " reset before" : "");
     const auto add = [&](size_t input, std::string_view what, size_t floats, Packed& packed,
                          void (RecurrentKernel::*pack)(const float*, float*, size_t) const noexcept) {
       packed.floats = floats;
@@ -89,22 +102,28 @@ class RecurrentKernel final : public Kernel {
       const size_t bytes = r_.directions * floats * sizeof(float);
       if (context.node().is_constant(input)) {
         packed.kept = context.packed(input, format("{} {}", form, what), bytes, [&](const TensorView& view, void* out) {
-          for (size_t block = 0; block < r_.directions * blocks_; ++block)
-            (this->*pack)(view.data<float>(), static_cast<float*>(out), block);
+          std::vector<float> rounded;
+          const float* from = view.data<float>();
+          if (pairs_ && input != 3) {
+            rounded = bf16_pairs(from, r_.directions * r_.gates * r_.hidden, input == 1 ? r_.input : r_.hidden, 1);
+            from = rounded.data();
+          }
+          for (size_t block = 0; block < r_.directions * blocks_; ++block) (this->*pack)(from, static_cast<float*>(out), block);
         });
       } else {
         packed.offset = context.reserve_scratch(bytes);
       }
     };
     add(1, "W", product_.packed_b_floats(), w_, &RecurrentKernel::pack_input_weights);
-    add(2, "R", blocks_ * r_.gates * lanes_ * r_.hidden, recurrent_, &RecurrentKernel::pack_recurrent_weights);
+    add(2, "R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
     add(3, "B", width_, bias_, &RecurrentKernel::pack_bias);
     const size_t threads = size(context.device().threads);
-    if (threads > r_.directions && recurrent_bytes(r_) >= 2 * kBytesPerThread)
-      chunks_ = std::min({threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_) / kBytesPerThread)});
+    if (threads > r_.directions && recurrent_bytes(r_, pairs) >= 2 * kBytesPerThread)
+      chunks_ = std::min({threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_, pairs) / kBytesPerThread)});
     state_floats_ = blocks_ * r_.batch * lanes_;
     sums_offset_ = context.reserve_scratch(r_.directions * r_.length * r_.batch * width_ * sizeof(float));
     state_offset_ = context.reserve_scratch(r_.directions * kStates * state_floats_ * sizeof(float));
+    if (pairs) x_offset_ = context.reserve_scratch(r_.length * r_.batch * input_ * sizeof(float));
     units_.reserve(context, r_.directions * product_.units(), product_.scratch_floats());
   }
 
@@ -115,6 +134,7 @@ class RecurrentKernel final : public Kernel {
         context.parallel_for(r_.directions * blocks_, [&](size_t block) {
           (this->*packed->pack)(context.in<float>(packed->input), context.scratch_at<float>(packed->offset), block);
         });
+    if (pairs_) x = round_input(context, x);
     const float *w = w_.data(context), *bias = bias_.data(context);
     const size_t each = product_.units(), sums = r_.length * r_.batch * width_;
     units_.run(context, [&](size_t unit, float* scratch) {
@@ -128,7 +148,11 @@ class RecurrentKernel final : public Kernel {
     if (chunks_ == 1) {
       context.parallel_for(r_.directions, [&](size_t d) {
         for (size_t step = 0; step < r_.length; ++step) {
-          if (r_.reset_before) scale_state(context, d, step, 0, blocks_);
+          round_state(context, d, step % 2);
+          if (r_.reset_before) {
+            scale_state(context, d, step, 0, blocks_);
+            round_state(context, d, 3);
+          }
           advance(context, d, step, 0, blocks_);
         }
       });
@@ -140,7 +164,11 @@ class RecurrentKernel final : public Kernel {
             body(task / chunks_, share(blocks_, chunks_, chunk), share(blocks_, chunks_, chunk + 1));
           });
         };
-        if (r_.reset_before) share_out([&](size_t d, size_t first, size_t last) { scale_state(context, d, step, first, last); });
+        for (size_t d = 0; d < r_.directions; ++d) round_state(context, d, step % 2);
+        if (r_.reset_before) {
+          share_out([&](size_t d, size_t first, size_t last) { scale_state(context, d, step, first, last); });
+          for (size_t d = 0; d < r_.directions; ++d) round_state(context, d, 3);
+        }
         share_out([&](size_t d, size_t first, size_t last) { advance(context, d, step, first, last); });
       }
     }
@@ -148,7 +176,7 @@ class RecurrentKernel final : public Kernel {
   }
 
  private:
-  static constexpr size_t kStates = 4;  // h before and after a step, c, h scaled by the reset gate
+  static constexpr size_t kStates = 5;  // h before and after a step, c, h scaled by the reset gate, pairs of what is multiplied next
 
   /// Constants are packed once, others in every run.
   struct Packed {
@@ -173,8 +201,8 @@ class RecurrentKernel final : public Kernel {
       to += depth * lanes;
     }
   }
-  void pack_input_weights(const float* w, float* to, size_t block) const noexcept { pack_gates(w, r_.input, kSlots, block, to); }
-  void pack_recurrent_weights(const float* r, float* to, size_t block) const noexcept { pack_gates(r, r_.hidden, r_.gates, block, to); }
+  void pack_input_weights(const float* w, float* to, size_t block) const noexcept { pack_gates(w, input_, kSlots, block, to); }
+  void pack_recurrent_weights(const float* r, float* to, size_t block) const noexcept { pack_gates(r, hidden_, r_.gates, block, to); }
 
   // The biases of both products are added to the inputs' sums; what the reset gate scales keeps its own.
   void pack_bias(const float* b, float* to, size_t block) const noexcept {
@@ -206,14 +234,14 @@ class RecurrentKernel final : public Kernel {
     constexpr ptrdiff_t kNoTaps = 0;
     Tile t;
     t.taps = &kNoTaps;
-    t.blocks = r_.hidden / lanes_;
-    t.rest = r_.hidden % lanes_;
+    t.blocks = hidden_ / lanes_;
+    t.rest = hidden_ % lanes_;
     t.block_stride = static_cast<ptrdiff_t>(r_.batch * lanes_);
     t.vector_stride = static_cast<ptrdiff_t>(lanes_);
     t.pixel_stride = static_cast<ptrdiff_t>(row_stride());
     t.accumulate = true;
     t.w = w;
-    t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * r_.hidden);  // what comes next
+    t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * hidden_);  // what comes next
     const size_t tiles = ceil_div(r_.batch, size(kernels_.tile->rows[vectors]));
     for (size_t i = 0; i < tiles; ++i) {
       const size_t first = share(r_.batch, tiles, i), rows = share(r_.batch, tiles, i + 1) - first, half = (rows + 1) / 2;
@@ -226,15 +254,35 @@ class RecurrentKernel final : public Kernel {
   }
 
   const float* recurrent_weights(RunContext& context, size_t d, size_t block) const noexcept {
-    return recurrent_.data(context) + d * recurrent_.floats + block * r_.gates * lanes_ * r_.hidden;
+    return recurrent_.data(context) + d * recurrent_.floats + block * r_.gates * lanes_ * hidden_;
   }
+
+  const float* round_input(RunContext& context, const float* x) const noexcept {
+    float* to = context.scratch_at<float>(x_offset_);
+    const size_t rows = r_.length * r_.batch, each = std::max<size_t>(1, (16 << 10) / r_.input);
+    context.parallel_for(ceil_div(rows, each), [&](size_t task) {
+      for (size_t i = task * each; i < std::min(rows, (task + 1) * each); ++i)
+        kernels_.bf16->row(x + i * r_.input, r_.input, to + i * input_);
+    });
+    return to;
+  }
+  // What the next products read of a state.
+  void round_state(RunContext& context, size_t d, size_t which) const noexcept {
+    if (!pairs_) return;
+    const size_t plane = r_.batch * lanes_;
+    const float* h = state(context, d, which);
+    float* to = state(context, d, 4);
+    for (size_t block = 0; block < blocks_; block += 2, h += 2 * plane, to += plane)
+      kernels_.bf16->pairs(h, block + 1 < blocks_ ? h + plane : nullptr, r_.batch, r_.hidden - block * lanes_, to);
+  }
+  const float* multiplied(RunContext& context, size_t d, size_t which) const noexcept { return state(context, d, pairs_ ? 4 : which); }
 
   // GRU whose reset gate scales the state: update and reset of some vectors of units.
   void scale_state(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
     const float* h = state(context, d, step % 2);
     for (size_t block = first; block < last; ++block) {
       const CellRows rows = cell(context, d, step, block);
-      multiply(h, recurrent_weights(context, d, block), 2, rows.gates);
+      multiply(multiplied(context, d, step % 2), recurrent_weights(context, d, block), 2, rows.gates);
       const size_t at = block * r_.batch * lanes_;
       kernels_.recurrent->reset(rows, h + at, state(context, d, 3) + at);
     }
@@ -249,12 +297,13 @@ class RecurrentKernel final : public Kernel {
       const size_t block = step % 2 ? first + last - 1 - i : i;
       const CellRows rows = cell(context, d, step, block);
       const float* w = recurrent_weights(context, d, block);
-      const size_t at = block * r_.batch * lanes_, pair = 2 * lanes_ * r_.hidden;
+      const size_t at = block * r_.batch * lanes_, pair = 2 * lanes_ * hidden_;
       if (r_.reset_before) {
-        multiply(state(context, d, 3), w + pair, 1, rows.gates + 2 * lanes_);
+        multiply(multiplied(context, d, 3), w + pair, 1, rows.gates + 2 * lanes_);
       } else {
-        multiply(h, w, 2, rows.gates);
-        multiply(h, w + pair, r_.lstm ? 2 : 1, rows.gates + (r_.lstm ? 2 : 3) * lanes_);
+        const float* factor = multiplied(context, d, step % 2);
+        multiply(factor, w, 2, rows.gates);
+        multiply(factor, w + pair, r_.lstm ? 2 : 1, rows.gates + (r_.lstm ? 2 : 3) * lanes_);
       }
       if (r_.lstm)
         kernels_.recurrent->lstm(rows, state(context, d, 2) + at, next + at);
@@ -293,19 +342,24 @@ class RecurrentKernel final : public Kernel {
   }
 
   Recurrent r_;
-  const Kernels& kernels_;
+  bool pairs_;
+  Kernels kernels_;
+  size_t input_, hidden_;  // that are multiplied: floats, or pairs
   size_t lanes_, blocks_, width_;
   MatMul product_;
   Packed w_, recurrent_, bias_;
-  size_t state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0;
+  size_t state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0, x_offset_ = 0;
   Units units_;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<RecurrentKernel>(context); }
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<RecurrentKernel>(context, false); }
+std::unique_ptr<Kernel> prepare_bf16(PrepareContext& context) { return std::make_unique<RecurrentKernel>(context, true); }
 
 constexpr Scheme kSchemes[] = {
     {"GRU", "recurrent", estimate, prepare},
     {"LSTM", "recurrent", estimate, prepare},
+    {"GRU", "recurrent.bf16", estimate_bf16, prepare_bf16},
+    {"LSTM", "recurrent.bf16", estimate_bf16, prepare_bf16},
 };
 
 }  // namespace
