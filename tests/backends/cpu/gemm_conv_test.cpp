@@ -71,22 +71,26 @@ TEST_P(GemmConvTest, agrees_with_plain_loops) {
 
 TEST_P(GemmConvTest, gives_equal_bits_however_it_is_cut) {
   const Kernels& kernels = kernels_for(GetParam());
-  const ConvShape s = conv_shapes({{1, 40, 72, 1, 19, 23, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}})[0];
-  const std::vector<float> x = pack(random_floats(s.in_channels * s.in_h * s.in_w, 1), 1, s.in_channels, s.in_h * s.in_w, kernels.lanes);
-  const std::vector<float> w = random_floats(s.out_channels * s.in_channels * 9, 2);
-  std::vector<float> first;
-  for (size_t threads : {1, 2, 3, 16})
-    for (size_t l2 : {1 << 20, 1 << 14}) {
-      GemmConv::Options options;
-      options.threads = threads;
-      options.l2 = l2;
-      const GemmConv conv(kernels, s, options, {});
-      std::vector<float> weights(conv.weight_floats()), y(ceil_div(s.out_channels, kernels.lanes) * kernels.lanes * s.out_h * s.out_w);
-      conv.pack_weights(w.data(), weights.data());
-      run(conv, {x.data(), weights.data(), nullptr, nullptr, y.data()}, y.size(), y.data());
-      if (first.empty()) first = y;
-      ASSERT_EQ(y, first);
-    }
+  for (const ConvShape& s : conv_shapes({{1, 40, 72, 1, 19, 23, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
+                                         {1, 40, 72, 1, 14, 14, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+                                         {1, 24, 16, 1, 5, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}})) {
+    SCOPED_TRACE(describe(s));
+    const std::vector<float> x = pack(random_floats(s.in_channels * s.in_h * s.in_w, 1), 1, s.in_channels, s.in_h * s.in_w, kernels.lanes);
+    const std::vector<float> w = random_floats(s.out_channels * s.in_channels * s.taps(), 2);
+    std::vector<float> first;
+    for (size_t threads : {1, 2, 3, 16})
+      for (size_t l2 : {1 << 20, 1 << 14}) {
+        GemmConv::Options options;
+        options.threads = threads;
+        options.l2 = l2;
+        const GemmConv conv(kernels, s, options, {});
+        std::vector<float> weights(conv.weight_floats()), y(ceil_div(s.out_channels, kernels.lanes) * kernels.lanes * s.out_h * s.out_w);
+        conv.pack_weights(w.data(), weights.data());
+        run(conv, {x.data(), weights.data(), nullptr, nullptr, y.data()}, y.size(), y.data());
+        if (first.empty()) first = y;
+        ASSERT_EQ(y, first);
+      }
+  }
 }
 
 MINNOW_EVERY_ISA(GemmConvTest);

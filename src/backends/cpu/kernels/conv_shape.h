@@ -31,4 +31,10 @@ struct OutputGrid {
 inline size_t share(size_t total, size_t parts, size_t i) noexcept { return total * i / parts; }
 inline size_t ceil_div(size_t a, size_t b) noexcept { return (a + b - 1) / b; }
 
+/// How threads share a layer out. Where each takes some of the pixels, it finds them in its own caches from layer to layer, but reads all
+/// weights: better where these are fewer. Else each takes some of the channels.
+inline bool share_pixels(size_t pixels, size_t in_channels, size_t out_channels, size_t taps = 1) noexcept {
+  return 2 * pixels * (in_channels + out_channels) > in_channels * out_channels * taps;
+}
+
 }  // namespace minnow::cpu

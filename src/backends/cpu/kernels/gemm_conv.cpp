@@ -51,7 +51,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
 }
 
 // Blocks are as large as keeps their input in half of L2: each reads all weights once. Where they are too few for the threads, the output
-// channels are cut too.
+// channels are cut too. Neither changes the order of any sum.
 void GemmConv::choose_blocks(const Options& options) {
   const size_t budget = options.l2 / 2 / sizeof(float);
   const size_t most_rows = static_cast<size_t>(tile_->rows[kPair]);
@@ -67,7 +67,15 @@ void GemmConv::choose_blocks(const Options& options) {
     if (rows < height_ && width_ * 2 <= most_rows) rows = std::max<size_t>(2, rows / 2 * 2);
     blocks_ = ceil_div(height_, rows);
   }
-  const size_t groups = shape_.batch * shape_.groups * blocks_, pairs = ceil_div(out_vectors_, kPair);
+  const size_t pairs = ceil_div(out_vectors_, kPair), threads = options.threads;
+  const bool even_chunks = pairs % threads == 0 || pairs >= 4 * threads;
+  const size_t pixels = shape_.out_h * shape_.out_w, most_blocks = flat_ ? width_ / (most_rows * 6 / 7) : height_;
+  if (shape_.batch * shape_.groups % threads != 0 && (flat_ || width_ * 2 > most_rows) &&
+      (!even_chunks || share_pixels(pixels, shape_.in_channels, shape_.out_channels / shape_.groups, shape_.taps()))) {
+    const size_t even_blocks = ceil_div(blocks_, threads) * threads;
+    if (even_blocks <= most_blocks) blocks_ = even_blocks;
+  }
+  const size_t groups = shape_.batch * shape_.groups * blocks_;
   if (options.threads > 1 && groups < 4 * options.threads) chunks_ = std::min(pairs, ceil_div(4 * options.threads, groups));
 }
 

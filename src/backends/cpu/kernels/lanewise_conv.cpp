@@ -25,6 +25,9 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
     while (rows > 1 && bytes(rows) > budget) rows = ceil_div(rows, 2);
   }
   blocks_ = ceil_div(s.out_h, rows);
+  rows_first_ = options.threads > 1 && share_pixels(s.out_h * s.out_w, s.in_channels, s.out_channels);
+  const size_t even_blocks = ceil_div(blocks_, options.threads) * options.threads;
+  if (rows_first_ && even_blocks <= s.out_h) blocks_ = even_blocks;
   const size_t parts = s.batch * vectors_ * blocks_;
   if (parts < 4 * options.threads) blocks_ = std::min(s.out_h, blocks_ * ceil_div(4 * options.threads, parts));
   if (direct_) return;
@@ -75,7 +78,8 @@ void LanewiseConv::pack_bias(const float* bias, float* out) const noexcept {
 
 void LanewiseConv::run(size_t unit, const Arguments& a, float* scratch) const noexcept {
   const ConvShape& s = shape_;
-  const size_t block = unit % blocks_, vector = unit / blocks_ % vectors_, image = unit / blocks_ / vectors_;
+  const size_t block = rows_first_ ? unit / vectors_ % blocks_ : unit % blocks_;
+  const size_t vector = rows_first_ ? unit % vectors_ : unit / blocks_ % vectors_, image = unit / blocks_ / vectors_;
   const size_t first = share(s.out_h, blocks_, block), rows = share(s.out_h, blocks_, block + 1) - first;
   const size_t x_plane = s.in_h * s.in_w * lanes_, at = ((image * vectors_ + vector) * s.out_h + first) * s.out_w * lanes_;
   const float* w = a.w + vector * channels_ * s.taps() * lanes_;

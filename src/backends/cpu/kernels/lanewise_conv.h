@@ -45,6 +45,7 @@ class LanewiseConv {
   DepthwiseFunction direct_ = nullptr;
   size_t channels_, vectors_;  // input channels of a group; vectors of output channels
   size_t blocks_ = 1;
+  bool rows_first_ = false;  // units are in the order of blocks of rows, not of vectors
   Window window_;
   // How the lanes of input vectors become those of each vector of outputs and each channel of the group; not used where they are the same.
   bool identity_;

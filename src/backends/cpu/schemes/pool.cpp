@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling in one or two dimensions, and global pooling, on the packed layout.
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "graph/window.h"
 
@@ -49,6 +50,9 @@ class WindowsKernel final : public Kernel {
     r_.dilation_h = size(vertical(w.dilation, 1)), r_.dilation_w = size(w.dilation[x]);
     r_.pad_top = static_cast<ptrdiff_t>(vertical(w.pad_begin, 0)), r_.pad_left = static_cast<ptrdiff_t>(w.pad_begin[x]);
     r_.first = 0, r_.rows = size(vertical(w.output, 1));
+    images_ = size(node.input_shape(0)[0]);
+    const size_t threads = size(context.device().threads), channels = size(node.input_shape(0)[1]);
+    if (share_pixels(r_.rows * r_.out_w, channels, channels)) blocks_ = std::min(r_.rows, threads);
     r_.count_h = r_.count_w = 0;
     if (is_average(node) && node.attribute(Attribute<bool>{"count_include_pad", false})) {
       r_.count_h = r_.in_h + size(vertical(w.pad_begin, 0) + vertical(w.pad_end, 0));
@@ -59,16 +63,20 @@ class WindowsKernel final : public Kernel {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
     const size_t in = r_.in_h * r_.in_w * lanes_, out = r_.rows * r_.out_w * lanes_;
-    context.parallel_for(vectors_, [&](size_t vector) {
+    const size_t each = vectors_ / images_;  // vectors of an image
+    context.parallel_for(vectors_ * blocks_, [&](size_t unit) {
+      const size_t image = unit / each / blocks_, block = unit / each % blocks_, vector = image * each + unit % each;
       PoolRows rows = r_;
+      rows.first = share(r_.rows, blocks_, block), rows.rows = share(r_.rows, blocks_, block + 1) - rows.first;
       rows.x = x + vector * in;
-      rows.y = y + vector * out;
+      rows.y = y + vector * out + rows.first * r_.out_w * lanes_;
       function_(rows);
     });
   }
 
  private:
-  size_t lanes_, vectors_;
+  size_t lanes_, vectors_, images_;
+  size_t blocks_ = 1;  // of rows
   void (*function_)(const PoolRows&);
   PoolRows r_{};
 };
