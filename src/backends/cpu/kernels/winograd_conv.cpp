@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace minnow::cpu {
 namespace {
@@ -62,7 +63,38 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   size_t fitting = std::clamp(budget / tile, most, 3 * most);
   // Where the weights come from memory once a block, fewer blocks are worth some of the transformed input in the last cache.
   if (weights > options.l3 / 2) fitting = std::max(fitting, 2 * options.l2 / tile);
-  const size_t blocks = ceil_div(tiles, fitting);
+  size_t blocks = ceil_div(tiles, fitting);
+  cut(blocks);
+  // Threads that take blocks of their own transform what they need, and wait for nobody; but each reads all weights.
+  const size_t even_blocks = ceil_div(blocks, options.threads) * options.threads;
+  const bool own_blocks = options.threads > 1 && weights <= options.l3 / 3 && tiles / even_blocks >= most;
+  if (own_blocks && blocks != even_blocks) {
+    // The tile of a single row sums in another order: results must not depend on the number of threads.
+    const bool may_differ = has_single_tiles();
+    cut(even_blocks);
+    if (may_differ || has_single_tiles())
+      cut(blocks);
+    else
+      blocks = even_blocks;
+  }
+  const size_t largest = ceil_div(tiles, blocks);
+  v_plane_ = odd_lines(largest * in_vectors_ * lanes_);
+  m_plane_ = odd_lines(largest * kPair * lanes_);
+  block_floats_ = positions_ * v_plane_;
+  product_floats_ = positions_ * m_plane_;
+  const size_t pairs = ceil_div(out_vectors_, kPair);
+  if (options.threads > 1 && blocks < 4 * options.threads && !(own_blocks && blocks == even_blocks)) {
+    chunks_ = std::min(pairs, ceil_div(4 * options.threads, blocks));
+    shared_ = chunks_ > 1;
+  }
+}
+
+// Makes so many blocks of the tiles.
+void WinogradConv::cut(size_t blocks) {
+  blocks_.clear();
+  const size_t tiles = places_.size();
+  const auto order = [](const Place& p) { return std::tuple(p.image, p.y, p.x); };
+  std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) { return order(a) < order(b); });
   const auto kind = [](const Place& p) { return p.low ? (p.narrow ? 3 : 2) : (p.narrow ? 0 : 1); };
   for (size_t i = 0; i < blocks; ++i) {
     const size_t first = share(tiles, blocks, i), count = share(tiles, blocks, i + 1) - first;
@@ -73,16 +105,13 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
     };
     blocks_.push_back({first, count, before(1), before(2)});
   }
-  const size_t largest = ceil_div(tiles, blocks);
-  v_plane_ = odd_lines(largest * in_vectors_ * lanes_);
-  m_plane_ = odd_lines(largest * kPair * lanes_);
-  block_floats_ = positions_ * v_plane_;
-  product_floats_ = positions_ * m_plane_;
-  const size_t pairs = ceil_div(out_vectors_, kPair);
-  if (options.threads > 1 && blocks < 4 * options.threads) {
-    chunks_ = std::min(pairs, ceil_div(4 * options.threads, blocks));
-    shared_ = chunks_ > 1;
-  }
+}
+
+// Whether a single tile takes part at some position of a block.
+bool WinogradConv::has_single_tiles() const {
+  return std::any_of(blocks_.begin(), blocks_.end(), [](const Block& b) {
+    return b.tiles == 1 || b.low_from == 1 || b.tiles - b.narrow == 1 || (b.low_from > b.narrow && b.low_from - b.narrow == 1);
+  });
 }
 
 void WinogradConv::add_axis(size_t outputs, Axis (&axis)[2]) const {
