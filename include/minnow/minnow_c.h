@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The C side of Minnow. No exception, no C++ type and no memory ownership crosses this line, so that libraries built by other compilers, or
- * in other languages, can be joined.
+ * The C side of Minnow: custom operators, and running models. No exception and no C++ type crosses this line, and each side frees what it
+ * made, so that libraries built by other compilers, or in other languages, can be joined.
  *
  * Custom operators: a shared library exports
  *     const minnow_custom_op* const* minnow_custom_ops(uint32_t abi_version, size_t* count);
@@ -80,6 +80,117 @@ typedef struct minnow_custom_op {
 } minnow_custom_op;
 
 typedef const minnow_custom_op* const* (*minnow_custom_ops_function)(uint32_t abi_version, size_t* count);
+
+/* Running models: the C++ API of <minnow/minnow.h>, as far as a program in another language needs it (docs/c_api.md).
+ *
+ *     minnow_model* model = NULL;
+ *     minnow_session* session = NULL;
+ *     if (minnow_model_load("net.minnow", NULL, &model) != MINNOW_OK) return puts(minnow_error_text()), 1;
+ *     if (minnow_session_create(model, NULL, &session) != MINNOW_OK) ...
+ *     if (minnow_session_run(session, inputs, 1, outputs, 1) != MINNOW_OK) ...
+ *     minnow_session_free(session);
+ *     minnow_model_free(model);
+ *
+ * Errors: a function that can fail returns a status, and gives nothing back unless that is MINNOW_OK. minnow_error_text() is then one
+ * sentence that says where, what was expected and what was found. A NULL where something is needed is MINNOW_INVALID_ARGUMENT.
+ *
+ * Threads: a model is immutable and may be used by any number of threads. A session runs one call at a time; give each thread its own (they
+ * share the model's weights). A run of a session that another thread is in fails with MINNOW_INVALID_ARGUMENT; only
+ * minnow_session_cancel() may be called beside it. Nothing else may use what a thread is freeing.
+ *
+ * Later versions: structs with a struct_size, which the caller sets to sizeof, may grow at their end. A library takes shorter ones of
+ * earlier versions, and longer ones where all that it does not know is zero. Functions are added, and never change. */
+
+#if defined(_WIN32)
+#define MINNOW_C_API
+#else
+#define MINNOW_C_API __attribute__((visibility("default")))
+#endif
+
+typedef int32_t minnow_status;
+enum {
+  MINNOW_OK = 0,
+  MINNOW_INVALID_ARGUMENT = 1, /* the caller is wrong */
+  MINNOW_INVALID_MODEL = 2,    /* the model is wrong */
+  MINNOW_UNSUPPORTED = 3,      /* right, but not something that can be done */
+  MINNOW_OUT_OF_MEMORY = 4,    /* the memory limit or the system refused */
+  MINNOW_IO = 5,               /* a file could not be read or written */
+  MINNOW_CANCELLED = 6,        /* stopped by minnow_session_cancel() or the time limit */
+  MINNOW_INTERNAL = 7          /* a fault of the library */
+};
+
+typedef struct minnow_model minnow_model;
+typedef struct minnow_session minnow_session;
+
+/* "0.1.0" */
+MINNOW_C_API const char* minnow_version(void);
+/* About the call of this thread that failed last; "" where none has. Valid until another call of this thread fails. */
+MINNOW_C_API const char* minnow_error_text(void);
+/* Bytes that one element takes in memory; 0 for what is no element type. */
+MINNOW_C_API size_t minnow_dtype_size(int32_t dtype);
+/* "f32", "i64", ...; "undefined" for what is no element type. */
+MINNOW_C_API const char* minnow_dtype_name(int32_t dtype);
+
+typedef struct minnow_model_options {
+  uint32_t struct_size;                  /* sizeof(minnow_model_options) */
+  uint32_t operator_library_count;       /* of the next */
+  const char* const* operator_libraries; /* paths of shared libraries with custom operators */
+} minnow_model_options;
+
+/* A .minnow file, whose weights are used in place from the mapped file. `options` may be NULL. */
+MINNOW_C_API minnow_status minnow_model_load(const char* path, const minnow_model_options* options, minnow_model** model);
+/* The bytes of such a file, which are copied. */
+MINNOW_C_API minnow_status minnow_model_load_memory(const void* bytes, size_t size, const minnow_model_options* options,
+                                                    minnow_model** model);
+/* NULL is allowed. Sessions of the model go on. */
+MINNOW_C_API void minnow_model_free(minnow_model* model);
+
+/* An input or output as the model declares it. Texts live as long as the model. */
+typedef struct minnow_value {
+  uint32_t struct_size; /* sizeof(minnow_value), set before the call */
+  int32_t dtype;        /* 0: not a tensor (a sequence, an optional), or not known */
+  int32_t rank;         /* -1: not known */
+  const char* name;
+  const char* type;                     /* "f32[batch, 3, 224, 224]", "seq(i64)" */
+  int64_t dims[MINNOW_MAX_RANK];        /* -1: not fixed */
+  const char* symbols[MINNOW_MAX_RANK]; /* names of dimensions that are not fixed; "" where there is none */
+} minnow_value;
+
+/* 0 for a model that is NULL. */
+MINNOW_C_API size_t minnow_model_input_count(const minnow_model* model);
+MINNOW_C_API size_t minnow_model_output_count(const minnow_model* model);
+MINNOW_C_API minnow_status minnow_model_input(const minnow_model* model, size_t i, minnow_value* value);
+MINNOW_C_API minnow_status minnow_model_output(const minnow_model* model, size_t i, minnow_value* value);
+
+/* Zero is the default of every member. */
+typedef struct minnow_session_options {
+  uint32_t struct_size;  /* sizeof(minnow_session_options) */
+  int32_t threads;       /* 0: all cores */
+  const char* precision; /* "high", "normal", "low"; NULL: "normal" */
+  const char* memory;    /* "normal", "low"; NULL: "normal" */
+  uint64_t memory_limit; /* bytes that runs may hold, beside weights, inputs and outputs; 0: physical memory */
+  double time_limit;     /* seconds that a run may take, planning included; 0: no limit */
+} minnow_session_options;
+
+/* `options` may be NULL. A model with inputs or outputs that are no tensors is MINNOW_UNSUPPORTED. */
+MINNOW_C_API minnow_status minnow_session_create(const minnow_model* model, const minnow_session_options* options,
+                                                 minnow_session** session);
+/* NULL is allowed. The memory of outputs that it gave goes with it. */
+MINNOW_C_API void minnow_session_free(minnow_session* session);
+
+/* Inputs and outputs in the model's order, plain (row-major). Of each input dtype, rank, dims and data are read.
+ * Where data of every output is NULL, the session sets all members, and data stays good until the next such run. Where data of every output
+ * is memory to write to (the caller's, or what such a run gave), dtype, rank and dims say what it holds, and must be what the run gives;
+ * this way allocates nothing for shapes that ran before. Inputs and outputs may not overlap. After an error the contents of outputs are not
+ * defined, and the session stays usable. */
+MINNOW_C_API minnow_status minnow_session_run(minnow_session* session, const minnow_tensor* inputs, size_t input_count,
+                                              minnow_tensor* outputs, size_t output_count);
+/* Plans for inputs of these shapes (their data is not read) now, so that the first run does not have to. */
+MINNOW_C_API minnow_status minnow_session_prepare(minnow_session* session, const minnow_tensor* inputs, size_t input_count);
+/* Puts what the model keeps from run to run back to how it begins. */
+MINNOW_C_API minnow_status minnow_session_reset_states(minnow_session* session);
+/* Stops the run that another thread is in, or the next one, before its next node; that run returns MINNOW_CANCELLED. */
+MINNOW_C_API minnow_status minnow_session_cancel(minnow_session* session);
 
 #ifdef __cplusplus
 }

@@ -59,6 +59,17 @@ class Package(unittest.TestCase):
         self.assertLess(len((SOURCE / "examples" / "run_model" / "run_model.cpp").read_text().splitlines()), 40)
         self.assertNotEqual(subprocess.run([out / "run_model", "nowhere.onnx"], stderr=subprocess.DEVNULL).returncode, 0)
 
+    def test_the_example_in_c(self):
+        out = self.build(SOURCE / "examples" / "c_api")
+        model = self.root / "net.minnow"
+        run(self.prefix / "bin" / "minnow", "convert", SOURCE / "tests" / "fuzz" / "seeds" / "onnx_reader_fuzz" / "resize_10.onnx", model)
+        text = run(out / "run_c", model)
+        self.assertRegex(text, r"(?m)^input \S+: f32\[")
+        self.assertRegex(text, r"(?m)^output \S+: f32\[.*\] 0")
+        failed = subprocess.run([out / "run_c", "nowhere.minnow"], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn("nowhere.minnow", failed.stderr)
+
     def test_the_example_of_expressions(self):
         out = self.build(SOURCE / "examples" / "expressions")
         lines = run(out / "newton", out / "newton.minnow").splitlines()
