@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two models on the same inputs, or a model and the tensors that something else computed: what differs, and where it begins.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/numeric.h"
 #include "base/os.h"
 #include "cli/commands.h"
 #include "cli/npy.h"
 #include "graph/graph.h"
+#include "passes/difference.h"
 #include "runtime/backends.h"
 #include "runtime/model.h"
 
@@ -41,28 +39,6 @@ struct Row {
   double relative() const { return worst / largest; }
 };
 
-std::vector<double> widened(const Tensor& tensor) {
-  std::vector<double> values(static_cast<size_t>(tensor.elements()));
-  widen(tensor.dtype(), tensor.data(), values.size(), values.data());
-  return values;
-}
-
-/// The elements of `x`, an image with channels last where `to_last`, else first, the other way round.
-std::vector<double> with_channels_moved(const Tensor& x, bool to_last) {
-  const Shape& shape = x.shape();
-  const int64_t batch = shape[0], channels = to_last ? shape[1] : shape.back();
-  const int64_t places = to_last ? shape.product(2, shape.rank()) : shape.product(1, shape.rank() - 1);
-  const std::vector<double> from = widened(x);
-  std::vector<double> to(from.size());
-  for (int64_t n = 0; n < batch; ++n)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t p = 0; p < places; ++p) {
-        const int64_t first = (n * channels + c) * places + p, last = (n * places + p) * channels + c;
-        to[static_cast<size_t>(to_last ? last : first)] = from[static_cast<size_t>(to_last ? first : last)];
-      }
-  return to;
-}
-
 Shape channels_moved(const Shape& shape, bool to_last) {
   Shape moved = shape;
   for (size_t i = 1; i < shape.rank(); ++i)
@@ -70,29 +46,40 @@ Shape channels_moved(const Shape& shape, bool to_last) {
   return moved;
 }
 
+/// `x`, an image with channels last where `to_last`, else first, the other way round; in f64.
+Tensor with_channels_moved(const Tensor& x, bool to_last) {
+  const Shape& shape = x.shape();
+  const int64_t batch = shape[0], channels = to_last ? shape[1] : shape.back();
+  const int64_t places = to_last ? shape.product(2, shape.rank()) : shape.product(1, shape.rank() - 1);
+  const std::vector<double> from = widened(x);
+  Tensor moved(DType::f64, channels_moved(shape, to_last));
+  double* to = moved.writable().data<double>();
+  for (int64_t n = 0; n < batch; ++n)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t p = 0; p < places; ++p) {
+        const int64_t first = (n * channels + c) * places + p, last = (n * places + p) * channels + c;
+        to[to_last ? last : first] = from[static_cast<size_t>(to_last ? first : last)];
+      }
+  return moved;
+}
+
 void compare(const Tensor& a, const Tensor& b, Row& row) {
-  std::vector<double> x;
-  if (a.shape() == b.shape()) {
-    x = widened(a);
-  } else if (a.shape().rank() > 2 && channels_moved(a.shape(), true) == b.shape()) {
-    x = with_channels_moved(a, true);
-    row.note = "channels moved to the end";
-  } else if (a.shape().rank() > 2 && channels_moved(a.shape(), false) == b.shape()) {
-    x = with_channels_moved(a, false);
-    row.note = "channels moved to the front";
-  } else {
-    row.compared = false;
-    row.note = format("shape {} beside {}", a.shape(), b.shape());
-    return;
+  Tensor x = a;
+  if (!(a.shape() == b.shape())) {
+    const bool to_last = a.shape().rank() > 2 && channels_moved(a.shape(), true) == b.shape();
+    const bool to_first = a.shape().rank() > 2 && channels_moved(a.shape(), false) == b.shape();
+    if (!to_last && !to_first) {
+      row.compared = false;
+      row.note = format("shape {} beside {}", a.shape(), b.shape());
+      return;
+    }
+    x = with_channels_moved(a, to_last);
+    row.note = to_last ? "channels moved to the end" : "channels moved to the front";
   }
-  const std::vector<double> y = widened(b);
   if (a.dtype() != b.dtype()) row.note += format("{}{} beside {}", row.note.empty() ? "" : ", ", a.dtype(), b.dtype());
-  for (size_t i = 0; i < y.size(); ++i) {
-    if (std::isfinite(y[i])) row.largest = std::max(row.largest, std::fabs(y[i]));
-    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
-    const double apart = std::fabs(x[i] - y[i]);
-    row.worst = std::max(row.worst, std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart);
-  }
+  const Difference apart = difference(b, x);
+  row.worst = apart.worst;
+  row.largest = apart.largest;
 }
 
 /// The model as its file says it, unless it is to be optimized first: optimized models keep few names. A model of two files: "a,b".

@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/os.h"
 #include "express/lower.h"
 #include "express/memory.h"
 #include "graph/rewriter.h"
@@ -26,22 +25,9 @@ struct Runtime {
   int threads = 1;
 
   explicit Runtime(const SessionOptions& given) : options(given) {
-    BackendOptions backend_options;
-    const int cores = os::available_cores();
-    backend_options.threads = threads = given.threads > 0 ? std::min(given.threads, cores) : cores;
-    if (given.memory != "normal" && given.memory != "low")
-      throw InvalidArgument("memory is \"{}\", it should be normal or low", given.memory);
-    backend_options.low_memory = given.memory == "low";
-    if (given.precision == "high")
-      backend_options.precision = Precision::high;
-    else if (given.precision == "low")
-      backend_options.precision = Precision::low;
-    else if (given.precision != "normal")
-      throw InvalidArgument("precision is \"{}\", it should be high, normal or low", given.precision);
-    backend_options.isa = given.isa;
-    for (const std::string& name : given.backends) backends.push_back(make_backend(name, backend_options));
-    if (backends.empty() || backends.back()->name() != "reference") backends.push_back(make_backend("reference", backend_options));
-    if (threads > 1) ThreadPool::process().reserve(threads, given.pin_threads);
+    const BackendOptions for_backends = backend_options(given);
+    threads = for_backends.threads;
+    backends = make_backends(given, for_backends);
   }
   bool is(const SessionOptions& given) const {
     const auto all = [](const SessionOptions& o) {
@@ -358,15 +344,7 @@ class Expression {
     infer_types(operators, graph);
     form->context.threads = form->runtime->threads;
     form->account = std::make_shared<MemoryAccount>(form->runtime->options.memory_limit);
-    PlanEnvironment& environment = form->context.environment;
-    environment.operators = &operators;
-    environment.backends = form->runtime->backends;
-    environment.weights = &form->packed;
-    environment.memory_limit = form->runtime->options.memory_limit;
-    environment.make_subgraph_runner = [context = &form->context](const Node& node, std::span<Slot* const> captured) {
-      return make_subgraph_runner(node, captured, *context);
-    };
-    environment.index_schemes();
+    form->context.plan_with(operators, form->runtime->backends, form->packed, form->runtime->options.memory_limit);
     return form;
   }
 
@@ -428,13 +406,6 @@ class Expression {
     std::vector<std::vector<LazyValue>> dropped;
     for (LazyNode* node : wanted_)
       if (!node->keeps_inputs) dropped.push_back(std::move(node->inputs)), node->inputs.clear();
-  }
-
-  static Datum copy_of(const Datum& datum) {
-    Datum copy = datum;
-    if (datum.kind == Datum::Kind::tensor) copy.tensor = datum.tensor.clone();
-    for (Datum& item : copy.items) item = copy_of(item);
-    return copy;
   }
 
   struct PairHash {

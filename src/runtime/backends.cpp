@@ -2,8 +2,11 @@
 // The one list of the backends of this build.
 #include "runtime/backends.h"
 
+#include <algorithm>
+
 #include "backends/cpu/cpu.h"
 #include "backends/reference/reference.h"
+#include "base/os.h"
 
 namespace minnow {
 namespace {
@@ -30,6 +33,32 @@ std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOption
   for (const Row& row : kBackends)
     if (row.name == name) return row.make(options);
   throw InvalidArgument("there is no backend \"{}\"; this build has {}", name, backend_names());
+}
+
+BackendOptions backend_options(const SessionOptions& options) {
+  BackendOptions made;
+  // More threads than cores would only take turns.
+  const int cores = os::available_cores();
+  made.threads = options.threads > 0 ? std::min(options.threads, cores) : cores;
+  if (options.memory != "normal" && options.memory != "low")
+    throw InvalidArgument("memory is \"{}\", it should be normal or low", options.memory);
+  made.low_memory = options.memory == "low";
+  if (options.precision == "high")
+    made.precision = Precision::high;
+  else if (options.precision == "low")
+    made.precision = Precision::low;
+  else if (options.precision != "normal")
+    throw InvalidArgument("precision is \"{}\", it should be high, normal or low", options.precision);
+  made.isa = options.isa;
+  return made;
+}
+
+std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends) {
+  std::vector<std::shared_ptr<Backend>> made;
+  for (const std::string& name : options.backends) made.push_back(make_backend(name, for_backends));
+  if (made.empty() || made.back()->name() != "reference") made.push_back(make_backend("reference", for_backends));
+  if (for_backends.threads > 1) ThreadPool::process().reserve(for_backends.threads, options.pin_threads);
+  return made;
 }
 
 }  // namespace minnow

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <minnow/minnow.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,5 +15,11 @@ namespace minnow {
 std::vector<std::string> backend_names();
 /// Throws InvalidArgument for a name that this build does not have, with those that it has.
 std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options);
+
+/// What the options of a session say to its backends. Throws InvalidArgument for words that mean nothing.
+BackendOptions backend_options(const SessionOptions& options);
+/// The backends that a session's options name, and behind them the reference, which serves every operator. Has the process's pool make the
+/// threads that they use.
+std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends);
 
 }  // namespace minnow

@@ -106,8 +106,23 @@ class Subgraphs final : public SubgraphRunner {
 
 }  // namespace
 
-std::unique_ptr<SubgraphRunner> make_subgraph_runner(const Node& node, std::span<Slot* const> captured, SessionContext& session) {
-  return std::make_unique<Subgraphs>(node, captured, session);
+void SessionContext::plan_with(const OperatorSet& operators, std::vector<std::shared_ptr<Backend>> backends, WeightStore& weights,
+                               size_t memory_limit) {
+  environment.operators = &operators;
+  environment.backends = std::move(backends);
+  environment.weights = &weights;
+  environment.memory_limit = memory_limit;
+  environment.make_subgraph_runner = [this](const Node& node, std::span<Slot* const> captured) -> std::unique_ptr<SubgraphRunner> {
+    return std::make_unique<Subgraphs>(node, captured, *this);
+  };
+  environment.index_schemes();
+}
+
+Datum copy_of(const Datum& datum) {
+  Datum copy = datum;
+  if (datum.kind == Datum::Kind::tensor) copy.tensor = datum.tensor.clone();
+  for (Datum& item : copy.items) item = copy_of(item);
+  return copy;
 }
 
 Executor::Executor(const Graph& graph, SessionContext& session) : graph_(graph), session_(session) {

@@ -22,6 +22,9 @@ struct SessionContext {
   bool limited = false;
   std::chrono::steady_clock::time_point run_start, deadline;
   NodeCallback before, after;
+
+  /// What plans are made with; graphs within nodes run in this context as well, which must stay where it is.
+  void plan_with(const OperatorSet& operators, std::vector<std::shared_ptr<Backend>> backends, WeightStore& weights, size_t memory_limit);
 };
 
 class Executor {
@@ -83,7 +86,7 @@ class Executor {
   std::string profile_attribute_;
 };
 
-/// For PlanEnvironment::make_subgraph_runner.
-std::unique_ptr<SubgraphRunner> make_subgraph_runner(const Node& node, std::span<Slot* const> captured, SessionContext& session);
+/// A copy that shares no memory.
+Datum copy_of(const Datum& datum);
 
 }  // namespace minnow

@@ -11,29 +11,10 @@
 namespace minnow {
 namespace {
 
-Precision precision_of(const std::string& name) {
-  if (name == "high") return Precision::high;
-  if (name == "normal") return Precision::normal;
-  if (name == "low") return Precision::low;
-  throw InvalidArgument("precision is \"{}\", it should be high, normal or low", name);
-}
-
-bool is_low_memory(const std::string& name) {
-  if (name != "normal" && name != "low") throw InvalidArgument("memory is \"{}\", it should be normal or low", name);
-  return name == "low";
-}
-
 constexpr double kLongestLimit = 1e9;  // seconds, which a clock can add
 
 std::string_view name_of(Datum::Kind kind) {
   return kind == Datum::Kind::tensor ? "a tensor" : kind == Datum::Kind::sequence ? "a sequence" : "not given";
-}
-
-Datum copy_of(const Datum& datum) {
-  Datum copy = datum;
-  if (datum.kind == Datum::Kind::tensor) copy.tensor = datum.tensor.clone();
-  for (Datum& item : copy.items) item = copy_of(item);
-  return copy;
 }
 
 /// A sequence or an optional, or a tensor where one is expected.
@@ -68,29 +49,13 @@ void check_input(const Graph& graph, size_t i, const TensorView& given) {
 
 struct Session::Impl {
   Impl(const Model& model, const SessionOptions& options) : model(model.impl()), options(options) {
-    BackendOptions backend_options;
-    // More threads than cores would only take turns.
-    const int cores = os::available_cores();
-    backend_options.threads = options.threads > 0 ? std::min(options.threads, cores) : cores;
-    backend_options.low_memory = is_low_memory(options.memory);
-    backend_options.precision = precision_of(options.precision);
-    backend_options.isa = options.isa;
+    const BackendOptions for_backends = backend_options(options);
     PlanEnvironment& environment = context.environment;
-    environment.operators = this->model->operators;
-    for (const std::string& name : options.backends) environment.backends.push_back(make_backend(name, backend_options));
-    if (environment.backends.empty() || environment.backends.back()->name() != "reference")
-      environment.backends.push_back(make_backend("reference", backend_options));
-    environment.weights = &this->model->packed;
     environment.planned = [this] { this->model->packed.release_plain(); };
-    environment.memory_limit = options.memory_limit;
     environment.explain = options.explain;
     for (const SchemeTime& time : options.times) environment.times[{time.node, time.scheme}] = time.seconds;
-    environment.make_subgraph_runner = [this](const Node& node, std::span<Slot* const> captured) {
-      return make_subgraph_runner(node, captured, context);
-    };
-    environment.index_schemes();
-    context.threads = backend_options.threads;
-    if (context.threads > 1) ThreadPool::process().reserve(context.threads, options.pin_threads);
+    context.threads = for_backends.threads;
+    context.plan_with(*this->model->operators, make_backends(options, for_backends), this->model->packed, options.memory_limit);
     account = std::make_shared<MemoryAccount>(options.memory_limit);
     executor.emplace(*this->model->graph, context);
     inputs.resize(graph().inputs().size());
