@@ -128,10 +128,6 @@ ValueInfo info_of(const LazyValue& value, bool with_contents) {
   return info;
 }
 
-}  // namespace
-
-namespace {
-
 // What inference found for calls with inputs of equal types, on this thread. The key is the operator, the form, and the inputs' types.
 constexpr size_t kMostInferences = 4096;
 using Inferences = std::unordered_map<std::string, std::vector<Output>>;

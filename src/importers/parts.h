@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the importers of channel-last formats (TFLite, TensorFlow) and Caffe build graphs with: a builder that knows the shapes of what it
-// has made as far as the file tells, and the operators of those formats that take several of Minnow's. Images are [N, spatial..., C] where
-// a function says "channels last".
+// What the importers of all formats but ONNX build graphs with: a builder that knows the shapes of what it has made as far as the file
+// tells, and the operators of those formats that take several of Minnow's. Images are [N, spatial..., C] where a function says "channels
+// last".
 #pragma once
 #include <memory>
 #include <unordered_set>

@@ -331,13 +331,13 @@ Exprs Importer::put(Parts& parts, const GraphInfo& info, const Exprs& inputs, co
 
 namespace {
 
+constexpr size_t kNowhere = size_t(-1);
+
 size_t place_of(const GraphInfo& graph, const std::vector<int32_t>& list, std::string_view name) {
   for (size_t i = 0; i < list.size(); ++i)
     if (graph.tensors[static_cast<size_t>(list[i])] == name) return i;
-  return size_t(-1);
+  return kNowhere;
 }
-
-constexpr size_t kNowhere = size_t(-1);
 
 }  // namespace
 

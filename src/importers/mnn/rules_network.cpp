@@ -9,6 +9,8 @@
 namespace minnow::mnn {
 namespace {
 
+constexpr size_t kNo = size_t(-1);  // a field that there is not
+
 /// The table Convolution2DCommon, which lists columns before rows.
 struct Window {
   explicit Window(const FlatTable& common) : table(common) {}
@@ -51,11 +53,11 @@ Expr activated(Parts& p, const Window& window, const Expr& y) {
 /// Weights that the node's own table holds, as real numbers of `shape`.
 Expr own_weights(MnnNode& node, Parts& p, const FlatTable& conv, size_t weight_field, size_t packed_field, size_t external_field,
                  const std::function<Shape(int64_t elements)>& shape_of) {
-  const FlatTable packed = packed_field == size_t(-1) ? FlatTable() : conv.table(packed_field);
+  const FlatTable packed = packed_field == kNo ? FlatTable() : conv.table(packed_field);
   if (!packed) {
     std::shared_ptr<const void> owner = node.file.owner();
     std::span<const std::byte> bytes = conv.numbers<float>(weight_field).bytes();
-    if (bytes.empty() && external_field != size_t(-1)) bytes = node.file.piece(conv, external_field, 1, node.info, node.place, owner);
+    if (bytes.empty() && external_field != kNo) bytes = node.file.piece(conv, external_field, 1, node.info, node.place, owner);
     const Shape shape = shape_of(static_cast<int64_t>(bytes.size() / 4));
     if (static_cast<uint64_t>(shape.elements()) * 4 != bytes.size())
       node.fail("weights of shape {} should be {} numbers, there are {}", shape, shape.elements(), bytes.size() / 4);
@@ -94,8 +96,6 @@ Expr own_weights(MnnNode& node, Parts& p, const FlatTable& conv, size_t weight_f
   }
   return blocks ? p.reshape(real, Ints(shape.begin(), shape.end())) : real;
 }
-
-constexpr size_t kNo = size_t(-1);
 
 /// A bias from input 2, or of the table; empty where it is absent or zero.
 Expr bias_of(MnnNode& node, Parts& p, const FlatTable& conv, size_t field, size_t external_field, size_t piece, int64_t outputs) {
