@@ -16,6 +16,7 @@ try:
     import onnxruntime
 
     import minnow
+    import minnow.numpy  # noqa: F401
 except ImportError as error:
     print(error)
     sys.exit(77)
@@ -86,7 +87,6 @@ def owner(path, folder, picture, channels_last):
 
 class Sample(unittest.TestCase):
     def test_three_classifiers(self):
-        import minnow.numpy  # noqa: F401
         pictures = sorted((CORPUS / "data" / "imagenet_224").glob("*.jpg"))[::20]
         done = 0
         for name, classifier in CLASSIFIERS.items():
