@@ -19,6 +19,8 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   std::span<const std::byte> bytes() const noexcept { return {static_cast<const std::byte*>(data_), size_}; }
+  /// All of it will be read soon: the system may begin to, while something else is computed. Only a wish.
+  void read_ahead() const noexcept;
 
  private:
   MappedFile() = default;

@@ -112,6 +112,10 @@ MappedFile::~MappedFile() {
   ::munmap(const_cast<void*>(data_), size_);
 }
 
+void MappedFile::read_ahead() const noexcept {
+  if (data_) ::madvise(const_cast<void*>(data_), size_, MADV_WILLNEED);
+}
+
 void release_mapped(const void* data, size_t bytes) noexcept {
   const uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t begin = reinterpret_cast<uintptr_t>(data), end = begin + bytes;

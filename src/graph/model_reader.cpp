@@ -369,6 +369,7 @@ std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_
 
 std::unique_ptr<Graph> read_model(const std::string& path) {
   std::shared_ptr<const os::MappedFile> mapped = os::MappedFile::open(path);
+  mapped->read_ahead();
   const std::span<const std::byte> bytes = mapped->bytes();
   return read_model(bytes, std::move(mapped), path);
 }
