@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Building a plan: inference and folding, candidates and decompositions, layouts and conversions, lifetimes and memory, preparing.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <exception>
 #include <unordered_set>
 
 #include "ops/evaluate.h"
@@ -495,11 +497,42 @@ class PlanBuilder {
     return order;
   }
 
+  void prepare_kernel(Step& step) {
+    const Infos infos = infos_of(step);
+    const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
+    PrepareContext context(view, step.backend->device(), step.estimate, *environment_.weights);
+    step.kernel = step.scheme->prepare(context);
+    MINNOW_CHECK(step.kernel, "a scheme that accepted must prepare a kernel");
+    step.scratch_bytes = context.scratch_bytes();
+  }
+
+  // Kernels are prepared on the threads that will run them: most of that is the packing of weights.
+  void prepare_kernels() {
+    int threads = 1;
+    for (const Step& step : steps()) threads = std::max(threads, step.backend->device().threads);
+    const std::vector<size_t> order = by_weight();
+    std::vector<std::exception_ptr> errors(order.size());
+    std::atomic<size_t> next{0};
+    const std::shared_ptr<MemoryAccount> account = current_account();
+    ThreadPool::process().run(static_cast<size_t>(threads), threads, [&](size_t) {
+      const ChargeTo charge(account);
+      for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < order.size();) try {
+          if (Step& step = steps()[order[i]]; step.backend->device().threads > 1) prepare_kernel(step);
+        } catch (...) {
+          errors[order[i]] = std::current_exception();
+        }
+    });
+    for (const std::exception_ptr& error : errors)
+      if (error) std::rethrow_exception(error);
+    for (size_t s : order)
+      if (Step& step = steps()[s]; !step.kernel) prepare_kernel(step);
+  }
+
   void prepare() {
     Plan& plan = *plan_;
     plan.slots_.resize(values().size());
-    for (size_t s : by_weight()) {
-      Step& step = steps()[s];
+    prepare_kernels();
+    for (Step& step : steps()) {
       const auto slots_of = [&](const std::vector<uint32_t>& indices, std::vector<Slot*>& slots) {
         for (uint32_t v : indices) slots.push_back(v == kNone ? nullptr : &plan.slots_[v]);
       };
@@ -509,10 +542,6 @@ class PlanBuilder {
       const Infos infos = infos_of(step);
       const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
       step.operations = operations_of(step, view);
-      PrepareContext context(view, step.backend->device(), step.estimate, *environment_.weights);
-      step.kernel = step.scheme->prepare(context);
-      MINNOW_CHECK(step.kernel, "a scheme that accepted must prepare a kernel");
-      step.scratch_bytes = context.scratch_bytes();
       bool control_flow = false;
       for (const auto& [name, attribute] : step.node->attributes) control_flow |= std::holds_alternative<Subgraph>(attribute);
       if (control_flow && environment_.make_subgraph_runner)
