@@ -104,52 +104,39 @@ TEST(RaiseNormalizations, two_in_a_row) {
   EXPECT_TRUE(numbers_stay(r, 1e-4));
 }
 
-TEST(RaiseNormalizations, layer_normalization_with_its_brackets_resolved) {
-  for (const char* rest : {"neg = Neg(mean)\n t = Mul(neg, s)\n u = Add(t, random_bias)\n y = Add(p, u)",  // Keras 3
-                           "t = Mul(mean, s)\n u = Sub(random_bias, t)\n y = Add(u, p)"}) {
-    const std::string text = std::string(R"(graph {
-      input x: f32[2, 5, 8]
-      const axes = i64[1] [-1]
-      const epsilon = f32[] 0.01
-      const random_scale = f32[1, 1, 8] fill 0
-      const random_bias = f32[8] fill 0
-      mean = ReduceMean(x, axes)
-      d = Sub(x, mean)
-      squares = Mul(d, d)
-      variance = ReduceMean(squares, axes)
-      sum = Add(variance, epsilon)
-      deviation = Sqrt(sum)
-      inverse = Reciprocal(deviation)
-      s = Mul(inverse, random_scale)
-      p = Mul(x, s)
-      )") + rest + "\n output y\n}";
-    const Rewrite r = rewrite(text, {"raise_normalizations"});
-    EXPECT_EQ(r.ops(), "LayerNormalization");
-    EXPECT_TRUE(numbers_stay(r, 1e-4));
-  }
-}
-
-TEST(RaiseNormalizations, not_where_another_mean_is_taken_off) {
-  const Rewrite r = rewrite(R"(graph {
+/// (x - mean) * s + bias with the brackets resolved; `rest` makes y of x * s = p, the scale s, the mean and the bias.
+std::string resolved(const std::string& rest) {
+  return R"(graph {
     input x: f32[2, 5, 8]
     const axes = i64[1] [-1]
     const others = i64[1] [1]
     const epsilon = f32[] 0.01
+    const random_scale = f32[1, 1, 8] fill 0
     const random_bias = f32[8] fill 0
     mean = ReduceMean(x, axes)
-    other = ReduceMean(x, others)
     d = Sub(x, mean)
     squares = Mul(d, d)
     variance = ReduceMean(squares, axes)
     sum = Add(variance, epsilon)
     deviation = Sqrt(sum)
     inverse = Reciprocal(deviation)
-    p = Mul(x, inverse)
-    t = Mul(other, inverse)
-    u = Sub(random_bias, t)
-    y = Add(p, u)
-    output y
-  })",
+    s = Mul(inverse, random_scale)
+    p = Mul(x, s)
+    )" + rest +
+         "\n output y\n}";
+}
+
+TEST(RaiseNormalizations, layer_normalization_with_its_brackets_resolved) {
+  for (const char* rest : {"neg = Neg(mean)\n t = Mul(neg, s)\n u = Add(t, random_bias)\n y = Add(p, u)",  // Keras 3
+                           "t = Mul(mean, s)\n u = Sub(random_bias, t)\n y = Add(u, p)"}) {
+    const Rewrite r = rewrite(resolved(rest), {"raise_normalizations"});
+    EXPECT_EQ(r.ops(), "LayerNormalization");
+    EXPECT_TRUE(numbers_stay(r, 1e-4));
+  }
+}
+
+TEST(RaiseNormalizations, not_where_another_mean_is_taken_off) {
+  const Rewrite r = rewrite(resolved("other = ReduceMean(x, others)\n t = Mul(other, s)\n u = Sub(random_bias, t)\n y = Add(p, u)"),
                             {"raise_normalizations"});
   EXPECT_EQ(r.changes, 0u);
 }
