@@ -26,13 +26,33 @@ std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, std::str
   const std::lock_guard lock(item->packing);
   if (!item->memory) {
     const ChargeTo nobody;  // the model's, not the session's
-    std::shared_ptr<void> memory = allocate_shared(bytes);
+    std::shared_ptr<void> memory = allocate(bytes);
     pack(weight, memory.get());
     item->memory = std::move(memory);
     item->bytes = bytes;
     os::release_mapped(weight.data(), weight.bytes());  // the plain copy is not kept beside the packed one
   }
   return item->memory;
+}
+
+// Weights of hundreds of kilobytes each are read once a run, as large ones are: their pages should be as large (see allocate_aligned). The
+// block is no larger than what is surely going to be used of it.
+std::shared_ptr<void> PackedWeights::allocate(size_t bytes) {
+  const size_t wanted = align_up(bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    if (wanted < os::kHugePage && !block_ && expected_ > allocated_ && expected_ - allocated_ >= os::kHugePage) {
+      block_bytes_ = (expected_ - allocated_) / os::kHugePage * os::kHugePage;
+      block_ = allocate_shared(block_bytes_);
+    }
+    allocated_ += bytes;
+    if (wanted < os::kHugePage && wanted <= block_bytes_ - block_used_) {
+      void* memory = static_cast<std::byte*>(block_.get()) + block_used_;
+      block_used_ += wanted;
+      return {block_, memory};
+    }
+  }
+  return allocate_shared(bytes);
 }
 
 void PackedWeights::release_plain() const noexcept {
@@ -86,6 +106,7 @@ Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const Oper
   for (const Value* output : graph->outputs()) impl->outputs.push_back(describe(output->name(), output->type));
   for (const State& state : graph->states()) impl->states.push_back(describe(state.name, state.current->type));
   impl->weight_bytes = minnow::weight_bytes(*graph);
+  impl->packed.expect(impl->weight_bytes);
   impl->graph = std::move(graph);
   return Model(std::move(impl));
 }

@@ -17,6 +17,8 @@ class PackedWeights final : public WeightStore {
   std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
                                      FunctionRef<void(const TensorView&, void*)> pack) override;
   size_t bytes() const;
+  /// The bytes of all plain weights: about what their packed forms will take together.
+  void expect(size_t bytes) { expected_ = bytes; }
   /// Gives back the mapped pages behind weights that are packed. Reading one weight maps pages of its neighbours too, so that this is done
   /// once more when all are.
   void release_plain() const noexcept;
@@ -39,8 +41,12 @@ class PackedWeights final : public WeightStore {
     std::shared_ptr<void> memory;  // null until it is packed
     std::atomic<size_t> bytes{0};
   };
-  mutable std::mutex mutex_;  // of the table alone: many weights are packed at the same time, each once
+  std::shared_ptr<void> allocate(size_t bytes);
+  mutable std::mutex mutex_;  // not held while packing: many weights are packed at the same time, each once
   std::unordered_map<Key, std::shared_ptr<Item>, Hash> items_;
+  size_t expected_ = 0, allocated_ = 0;
+  std::shared_ptr<void> block_;  // of huge pages, shared by weights that are smaller than one
+  size_t block_bytes_ = 0, block_used_ = 0;
 };
 
 struct Model::Impl {
