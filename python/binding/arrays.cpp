@@ -3,6 +3,8 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <climits>
+#include <cmath>
 #include <cstring>
 
 #include "base/numeric.h"
@@ -182,7 +184,7 @@ void fill(nb::handle object, DType dtype, char*& to, std::vector<Tensor>::const_
   }
 }
 
-/// Integers that were written as such do not wrap around.
+/// Numbers that were written as such do not wrap around.
 void check_range(nb::handle object, DType dtype) {
   if (is_list(object)) {
     const nb::object items = nb::borrow(object);
@@ -190,8 +192,16 @@ void check_range(nb::handle object, DType dtype) {
   } else if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr())) {
     const bool wide = beyond_i64(object);
     const int64_t value = wide ? 0 : PyLong_AsLongLong(object.ptr());
-    if (dtype == DType::u64 ? !wide && value < 0 : wide || value < lowest_of(dtype) || value > highest_of(dtype))
-      throw InvalidArgument("the integer {} does not fit {}", nb::cast<std::string>(nb::str(object)), dtype);
+    const bool fits_u64 = wide ? PyLong_AsUnsignedLongLong(object.ptr()) != ULLONG_MAX || !PyErr_Occurred() : value >= 0;
+    if (!fits_u64) PyErr_Clear();
+    if (dtype == DType::u64 ? !fits_u64 : wide || value < lowest_of(dtype) || value > highest_of(dtype))
+      throw InvalidArgument("the integer {} does not fit {}", shown(object), dtype);
+  } else if (PyFloat_Check(object.ptr())) {
+    // The highest number of 64 bits rounds up to a double that is no longer one of them, hence `<` and the half.
+    const double value = std::trunc(PyFloat_AsDouble(object.ptr())),
+                 half = dtype == DType::u64 ? 0x1p63 : static_cast<double>(highest_of(dtype) / 2 + 1);
+    const double lowest = dtype == DType::u64 ? 0 : static_cast<double>(lowest_of(dtype));
+    if (!(value >= lowest && value < 2 * half)) throw InvalidArgument("the number {} does not fit {}", shown(object), dtype);
   }
 }
 
@@ -214,11 +224,6 @@ Tensor tensor_of_lists(nb::handle object, DType dtype) {
 }
 
 }  // namespace
-
-static std::string shown(nb::handle object) {
-  std::string text = nb::cast<std::string>(nb::repr(object));
-  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
-}
 
 const Tensor& computed(const Var& x) {
   if (x.is_computed()) return x.tensor();

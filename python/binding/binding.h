@@ -35,6 +35,17 @@ void set_python_error() noexcept;
 /// "list", "numpy.ndarray": for sentences.
 std::string kind_name(nb::handle object);
 
+/// An object as it is written, at most 60 characters of it: for sentences.
+std::string shown(nb::handle object);
+/// An argument that has to be a T; where it is of another type, or beyond its range, throws TypeFault: "threads takes an integer, not 'a'".
+template <class T>
+T argument(nb::handle object, const char* name, const char* wanted) {
+  T value{};
+  if (nb::try_cast(object, value)) return value;
+  PyErr_Clear();
+  throw TypeFault("{} takes {}, not {}", name, wanted, shown(object));
+}
+
 /// Expressions belong to one thread at a time, and the GIL is released while they are computed: whoever touches a Var holds this, so that
 /// threads that share expressions take turns. Modules run outside of it. Needs the GIL, and releases it while waiting.
 class Guard {
@@ -91,6 +102,7 @@ void define_var(nb::module_& m);
 void define_operators(nb::module_& m);
 void define_expressions(nb::module_& m);
 void define_models(nb::module_& m);
+SessionOptions session_options(nb::handle threads, nb::handle precision, nb::handle memory, nb::handle backends, nb::handle memory_limit);
 void define_vision(nb::module_& m);
 
 }  // namespace minnow::python

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <mutex>
+#include <typeinfo>
 
 #include "binding.h"
 
@@ -19,6 +20,8 @@ void translate(const std::exception_ptr& error, void*) {
     PyErr_SetString(type_class, e.what());
   } catch (const IndexFault& e) {
     PyErr_SetString(index_class, e.what());
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(type_class, "an argument holds a value of a type that does not fit");
   }
 }
 
@@ -81,6 +84,14 @@ std::string kind_name(nb::handle object) {
   const std::string module = nb::cast<std::string>(nb::str(type.attr("__module__"))),
                     name = nb::cast<std::string>(nb::str(type.attr("__qualname__")));
   return module == "builtins" ? name : module + "." + name;
+}
+
+std::string shown(nb::handle object) {
+  std::string text = nb::cast<std::string>(nb::repr(object));
+  if (text.size() <= 60) return text;
+  size_t end = 57;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not within a character
+  return text.substr(0, end) + "...";
 }
 
 Guard::Guard() {

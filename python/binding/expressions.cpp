@@ -25,6 +25,10 @@ nb::list list_of(const Vars& vars) {
   return list;
 }
 
+nb::object function_from(nb::handle object, const char* name) {
+  if (!PyCallable_Check(object.ptr())) throw TypeFault("{} takes a function, not {}", name, shown(object));
+  return nb::borrow(object);
+}
 nb::object call_with(const nb::object& function, const Vars& vars) { return function(*nb::tuple(list_of(vars))); }
 
 class PythonScope {
@@ -44,20 +48,21 @@ void define_expressions(nb::module_& m) {
   using Guarded = nb::call_guard<Guard>;
   m.def(
       "placeholder",
-      [](std::string name, nb::handle dtype, nb::handle shape) {
+      [](nb::handle given, nb::handle dtype, nb::handle shape) {
+        const std::string name = argument<std::string>(given, "name", "a text");
         const DType type = dtype_from(dtype);
-        if (shape.is_none()) return expr::placeholder(std::move(name), type);
+        if (shape.is_none()) return expr::placeholder(name, type);
         std::vector<int64_t> dims;
-        for (nb::handle dim : shape) dims.push_back(dim.is_none() ? -1 : nb::cast<int64_t>(dim));
-        return expr::placeholder(std::move(name), type, dims);
+        for (nb::handle dim : shape) dims.push_back(dim.is_none() ? -1 : argument<int64_t>(dim, "shape", "integers and None"));
+        return expr::placeholder(name, type, dims);
       },
-      nb::arg("name"), nb::arg("dtype"), nb::arg("shape").none(), Guarded());
+      nb::arg("name").none(), nb::arg("dtype").none(), nb::arg("shape").none(), Guarded());
   m.def(
       "trainable",
       [](nb::handle initial, std::string name) {
         return expr::trainable(tensor_from(initial, DType::undefined, Sharing::copy), std::move(name));
       },
-      nb::arg("initial"), nb::arg("name") = "", Guarded());
+      nb::arg("initial").none(), nb::arg("name") = "", Guarded());
   m.def(
       "evaluate",
       [](nb::handle values) {
@@ -73,7 +78,10 @@ void define_expressions(nb::module_& m) {
       "replace",
       [](nb::handle outputs, const std::vector<std::pair<nb::object, nb::object>>& pairs) {
         std::vector<std::pair<Var, Var>> from_to;
-        for (const auto& [from, to] : pairs) from_to.emplace_back(var_from(from), var_from(to));
+        for (const auto& [from, to] : pairs) {
+          if (!is_var(from)) throw TypeFault("what is replaced is a Var of the expression, not {}", shown(from));
+          from_to.emplace_back(var_of(from), var_from(to));
+        }
         return expr::replace(vars_from(outputs), from_to);
       },
       nb::arg("outputs"), nb::arg("from_to"), Guarded());
@@ -83,35 +91,41 @@ void define_expressions(nb::module_& m) {
       "trainables", [](nb::handle outputs) { return expr::trainables(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
   m.def(
       "save",
-      [](nb::handle outputs, const std::string& path, nb::handle inputs) { expr::save(vars_from(outputs), path, vars_from(inputs)); },
+      [](nb::handle outputs, nb::handle path, nb::handle inputs) {
+        expr::save(vars_from(outputs), argument<std::string>(path, "path", "a text"), vars_from(inputs));
+      },
       nb::arg("outputs"), nb::arg("path"), nb::arg("inputs") = nb::make_tuple(), Guarded());
   m.def(
       "load",
-      [](const std::string& path) {
-        const expr::Loaded loaded = expr::load(path);
+      [](nb::handle path) {
+        const expr::Loaded loaded = expr::load(argument<std::string>(path, "path", "a text"));
         return nb::make_tuple(list_of(loaded.inputs), list_of(loaded.outputs), nb::cast(loaded.values));
       },
       nb::arg("path"), Guarded());
   m.def(
       "cond",
-      [](nb::handle condition, const nb::object& then_branch, const nb::object& else_branch) {
+      [](nb::handle condition, nb::handle then_branch, nb::handle else_branch) {
+        const nb::object taken = function_from(then_branch, "then_branch"), other = function_from(else_branch, "else_branch");
         return expr::cond(
-            var_from(condition), [&] { return vars_from(then_branch()); }, [&] { return vars_from(else_branch()); });
+            var_from(condition), [&] { return vars_from(taken()); }, [&] { return vars_from(other()); });
       },
-      nb::arg("condition"), nb::arg("then_branch"), nb::arg("else_branch"), Guarded());
+      nb::arg("condition").none(), nb::arg("then_branch").none(), nb::arg("else_branch").none(), Guarded());
   m.def(
       "while_loop",
-      [](const nb::object& condition, const nb::object& body, nb::handle initial, int64_t most) {
-        return expr::while_loop([&](const Vars& carried) { return var_from(call_with(condition, carried)); },
-                                [&](const Vars& carried) { return vars_from(call_with(body, carried)); }, vars_from(initial), most);
+      [](nb::handle condition, nb::handle body, nb::handle initial, nb::handle most) {
+        const nb::object test = function_from(condition, "condition"), step = function_from(body, "body");
+        return expr::while_loop([&](const Vars& carried) { return var_from(call_with(test, carried)); },
+                                [&](const Vars& carried) { return vars_from(call_with(step, carried)); }, vars_from(initial),
+                                argument<int64_t>(most, "most", "an integer"));
       },
-      nb::arg("condition"), nb::arg("body"), nb::arg("initial"), nb::arg("most") = -1, Guarded());
+      nb::arg("condition").none(), nb::arg("body").none(), nb::arg("initial").none(), nb::arg("most").none() = -1, Guarded());
   m.def(
       "scan",
-      [](const nb::object& body, nb::handle initial, nb::handle sequences) {
-        return expr::scan([&](const Vars& values) { return vars_from(call_with(body, values)); }, vars_from(initial), vars_from(sequences));
+      [](nb::handle body, nb::handle initial, nb::handle sequences) {
+        const nb::object step = function_from(body, "body");
+        return expr::scan([&](const Vars& values) { return vars_from(call_with(step, values)); }, vars_from(initial), vars_from(sequences));
       },
-      nb::arg("body"), nb::arg("initial"), nb::arg("sequences"), Guarded());
+      nb::arg("body").none(), nb::arg("initial").none(), nb::arg("sequences").none(), Guarded());
   m.def("cache_counts", [] {
     const expr::CacheCounts counts = expr::cache_counts();
     return nb::make_tuple(counts.hits, counts.misses, counts.forms);
@@ -125,15 +139,11 @@ void define_expressions(nb::module_& m) {
   nb::class_<PythonScope>(m, "Scope")
       .def(
           "__init__",
-          [](PythonScope* self, int threads, const std::string& precision, const std::string& memory,
-             const std::vector<std::string>& backends, size_t memory_limit) {
-            SessionOptions options;
-            options.threads = threads, options.precision = precision, options.memory = memory;
-            options.backends = backends, options.memory_limit = memory_limit;
-            new (self) PythonScope(std::move(options));
+          [](PythonScope* self, nb::handle threads, nb::handle precision, nb::handle memory, nb::handle backends, nb::handle memory_limit) {
+            new (self) PythonScope(session_options(threads, precision, memory, backends, memory_limit));
           },
-          nb::kw_only(), nb::arg("threads") = 0, nb::arg("precision") = "normal", nb::arg("memory") = "normal",
-          nb::arg("backends") = std::vector<std::string>{"cpu"}, nb::arg("memory_limit") = 0)
+          nb::kw_only(), nb::arg("threads").none() = 0, nb::arg("precision").none() = "normal", nb::arg("memory").none() = "normal",
+          nb::arg("backends").none() = std::vector<std::string>{"cpu"}, nb::arg("memory_limit").none() = 0)
       .def("enter", &PythonScope::enter)
       .def("leave", &PythonScope::leave);
 }

@@ -75,15 +75,6 @@ struct LoadedModel {
   }
 };
 
-SessionOptions options_from(int threads, const std::string& precision, const std::string& memory, const std::vector<std::string>& backends,
-                            size_t memory_limit, double time_limit) {
-  SessionOptions options;
-  if (threads < 0) throw InvalidArgument("threads is {}; 0 takes all cores", threads);
-  options.threads = threads, options.precision = precision, options.memory = memory;
-  options.backends = backends, options.memory_limit = memory_limit, options.time_limit = time_limit;
-  return options;
-}
-
 ConvertOptions convert_options(const std::string& optimize, const std::map<std::string, std::vector<int64_t>>& shapes,
                                const std::map<std::string, std::string>& renames, const std::string& signature, bool verify) {
   ConvertOptions options;
@@ -95,6 +86,18 @@ ConvertOptions convert_options(const std::string& optimize, const std::map<std::
 }
 
 }  // namespace
+
+SessionOptions session_options(nb::handle threads, nb::handle precision, nb::handle memory, nb::handle backends, nb::handle memory_limit) {
+  SessionOptions options;
+  options.threads = argument<int>(threads, "threads", "an integer");
+  options.precision = argument<std::string>(precision, "precision", "a text");
+  options.memory = argument<std::string>(memory, "memory", "a text");
+  options.backends = argument<std::vector<std::string>>(backends, "backend", "a name or a list of names");
+  options.memory_limit = argument<size_t>(memory_limit, "memory_limit", "a number of bytes");
+  if (options.threads < 0) throw InvalidArgument("threads is {}; it is a number of threads, or 0 for all cores", options.threads);
+  if (options.backends.empty()) throw InvalidArgument("no backend is given; there are cpu and reference");
+  return options;
+}
 
 void define_models(nb::module_& m) {
   nb::class_<Model>(m, "ModelData", "A model's graph and weights.")
@@ -118,13 +121,18 @@ void define_models(nb::module_& m) {
       .def_prop_ro("weight_bytes", &Model::weight_bytes);
   m.def(
       "read_model",
-      [](const std::vector<std::string>& paths, const std::string& optimize, const std::map<std::string, std::vector<int64_t>>& shapes,
-         const std::map<std::string, std::string>& renames, const std::string& signature, bool verify) {
-        const ConvertOptions options = convert_options(optimize, shapes, renames, signature, verify);
+      [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle signature, bool verify) {
+        const auto paths = argument<std::vector<std::string>>(files, "path", "texts");
+        const ConvertOptions options =
+            convert_options(argument<std::string>(optimize, "optimize", "a text"),
+                            argument<std::map<std::string, std::vector<int64_t>>>(shapes, "shapes", "lists of integers by name"),
+                            argument<std::map<std::string, std::string>>(renames, "rename", "names by name"),
+                            argument<std::string>(signature, "signature", "a text"), verify);
         const nb::gil_scoped_release release;
         return convert(paths, options);
       },
-      nb::arg("paths"), nb::arg("optimize"), nb::arg("shapes"), nb::arg("renames"), nb::arg("signature"), nb::arg("verify"));
+      nb::arg("paths").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(), nb::arg("signature").none(),
+      nb::arg("verify"));
   m.def(
       "read_model_bytes",
       [](nb::handle bytes, const std::string& optimize) {
@@ -136,13 +144,14 @@ void define_models(nb::module_& m) {
       nb::arg("bytes"), nb::arg("optimize"));
   m.def(
       "write_model",
-      [](const Model& model, const std::string& path, bool external_data, int opset) {
+      [](const Model& model, nb::handle file, bool external_data, nb::handle opset) {
+        const auto path = argument<std::string>(file, "path", "a text");
         SaveOptions options;
-        options.external_data = external_data, options.opset = opset;
+        options.external_data = external_data, options.opset = argument<int>(opset, "opset", "an integer");
         const nb::gil_scoped_release release;
         save(model, path, options);
       },
-      nb::arg("model"), nb::arg("path"), nb::arg("external_data"), nb::arg("opset"));
+      nb::arg("model"), nb::arg("path").none(), nb::arg("external_data"), nb::arg("opset").none());
   m.def("formats", &formats);
   nb::class_<LoadedModel>(m, "LoadedModel")
       .def_ro("model", &LoadedModel::model)
@@ -152,10 +161,14 @@ void define_models(nb::module_& m) {
       });
   m.def(
       "load_module",
-      [](const Model& model, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, int threads,
-         const std::string& precision, const std::string& memory, const std::vector<std::string>& backends, size_t memory_limit,
-         double time_limit) {
-        const SessionOptions options = options_from(threads, precision, memory, backends, memory_limit, time_limit);
+      [](const Model& model, nb::handle input_names, nb::handle output_names, nb::handle threads, nb::handle precision, nb::handle memory,
+         nb::handle backends, nb::handle memory_limit, nb::handle time_limit) {
+        SessionOptions options = session_options(threads, precision, memory, backends, memory_limit);
+        options.time_limit = argument<double>(time_limit, "time_limit", "a number of seconds");
+        if (!(options.time_limit >= 0))
+          throw InvalidArgument("time_limit is {}; it is a number of seconds, or 0 for none", options.time_limit);
+        const auto inputs = argument<std::vector<std::string>>(input_names, "inputs", "a list of names");
+        const auto outputs = argument<std::vector<std::string>>(output_names, "outputs", "a list of names");
         const nb::gil_scoped_release release;
         std::shared_ptr<Module> module = load_module(model, inputs, outputs, options);
         if (inputs.empty() && outputs.empty()) return LoadedModel{model, std::move(module)};
@@ -167,8 +180,8 @@ void define_models(nb::module_& m) {
         };
         return LoadedModel{model.between(names(inputs, model.inputs()), names(outputs, model.outputs())), std::move(module)};
       },
-      nb::arg("model"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("threads"), nb::arg("precision"), nb::arg("memory"),
-      nb::arg("backends"), nb::arg("memory_limit"), nb::arg("time_limit"));
+      nb::arg("model"), nb::arg("inputs").none(), nb::arg("outputs").none(), nb::arg("threads").none(), nb::arg("precision").none(),
+      nb::arg("memory").none(), nb::arg("backends").none(), nb::arg("memory_limit").none(), nb::arg("time_limit").none());
 }
 
 }  // namespace minnow::python

@@ -146,19 +146,20 @@ Vars call(const std::string& name, nb::handle given, size_t outputs, const nb::d
 void define_operators(nb::module_& m) {
   m.def(
       "op",
-      [](const std::string& name, nb::handle inputs, const nb::dict& attributes) {
+      [](nb::handle name, nb::handle inputs, const nb::dict& attributes) {
         const Guard guard;
-        return std::move(call(name, inputs, 1, attributes)[0]);
+        return std::move(call(argument<std::string>(name, "name", "a text"), inputs, 1, attributes)[0]);
       },
-      nb::arg("name"), nb::arg("inputs"), nb::arg("attributes") = nb::dict());
+      nb::arg("name").none(), nb::arg("inputs").none(), nb::arg("attributes") = nb::dict());
   m.def(
       "ops",
-      [](const std::string& name, nb::handle inputs, size_t outputs, const nb::dict& attributes) {
-        if (outputs == 0 || outputs > 4096) throw InvalidArgument("an operator cannot give {} outputs", outputs);
+      [](nb::handle name, nb::handle inputs, nb::handle count, const nb::dict& attributes) {
+        const int64_t outputs = argument<int64_t>(count, "outputs", "an integer");
+        if (outputs < 1 || outputs > 4096) throw InvalidArgument("an operator cannot give {} outputs", outputs);
         const Guard guard;
-        return call(name, inputs, outputs, attributes);
+        return call(argument<std::string>(name, "name", "a text"), inputs, static_cast<size_t>(outputs), attributes);
       },
-      nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("attributes") = nb::dict());
+      nb::arg("name").none(), nb::arg("inputs").none(), nb::arg("outputs").none(), nb::arg("attributes") = nb::dict());
   m.def("operators", [] {
     std::vector<std::string> names;
     for (const Operator* op : OperatorSet::builtin().list()) names.emplace_back(op->name);

@@ -234,7 +234,7 @@ std::optional<Index> index_from(nb::handle item) {
   PyObject* o = item.ptr();
   if (PyBool_Check(o)) return std::nullopt;
   if (PyLong_Check(o)) {
-    const Py_ssize_t at = PyNumber_AsSsize_t(o, PyExc_IndexError);
+    const Py_ssize_t at = PyNumber_AsSsize_t(o, nullptr);
     if (at == -1 && PyErr_Occurred()) nb::raise_python_error();
     return Index(static_cast<int64_t>(at));
   }
@@ -251,7 +251,7 @@ std::optional<Index> index_from(nb::handle item) {
   }
   if (PyList_Check(o) || PyTuple_Check(o)) return std::nullopt;
   if (PyIndex_Check(o)) {
-    const Py_ssize_t at = PyNumber_AsSsize_t(o, PyExc_IndexError);
+    const Py_ssize_t at = PyNumber_AsSsize_t(o, nullptr);
     if (at != -1 || !PyErr_Occurred()) return Index(static_cast<int64_t>(at));
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) nb::raise_python_error();
     PyErr_Clear();
@@ -429,7 +429,7 @@ void define_var(nb::module_& m) {
   var_type = reinterpret_cast<PyTypeObject*>(var.ptr());
   var.def(
       "__init__", [](Var* self, nb::handle object, nb::handle dtype, nb::handle copy) { new (self) Var(as_var(object, dtype, copy)); },
-      nb::arg("object"), nb::arg("dtype") = nb::none(), nb::kw_only(), nb::arg("copy") = nb::none());
+      nb::arg("object").none(), nb::arg("dtype") = nb::none(), nb::kw_only(), nb::arg("copy") = nb::none());
   using Guarded = nb::call_guard<Guard>;
   var.def_prop_ro(
          "dtype", [](const Var& x) { return dtype_object(x.dtype()); }, Guarded(), "The type of the elements.")
@@ -512,7 +512,8 @@ void define_var(nb::module_& m) {
               return nb::cast<Var>(nb::module_::import_("minnow._minnow").attr("numpy").attr("cast")(nb::cast(x), dtype));
             return wanted != x.dtype() ? x.astype(wanted) : copy ? x.clone() : x;
           },
-          nb::arg("dtype"), nb::kw_only(), nb::arg("copy") = true, Guarded(), "The same values as another dtype, cast as NumPy does.")
+          nb::arg("dtype").none(), nb::kw_only(), nb::arg("copy") = true, Guarded(),
+          "The same values as another dtype, cast as NumPy does.")
       .def(
           "assign",
           [](const Var& x, nb::handle value) {
@@ -582,7 +583,7 @@ void define_var(nb::module_& m) {
         return nb::make_tuple(var(*x, *y), var(*y, *x));
       },
       nb::arg("a"), nb::arg("b"), "Two operands as Vars of their common dtype, as NumPy 2 promotes; numbers of Python are weak.");
-  m.def("asarray", as_var, nb::arg("object"), nb::arg("dtype") = nb::none(), nb::kw_only(), nb::arg("copy") = nb::none(),
+  m.def("asarray", as_var, nb::arg("object").none(), nb::arg("dtype") = nb::none(), nb::kw_only(), nb::arg("copy") = nb::none(),
         "The object itself where it is a Var of that dtype, else Var(object, dtype, copy=copy).");
 }
 

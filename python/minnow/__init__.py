@@ -17,17 +17,18 @@ from minnow._minnow import (Cancelled, Error, InternalError, InvalidArgument, In
                             Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, promote,
                             uint8, uint16, uint32, uint64)
 from minnow import _arrays, _var  # noqa: F401
+from minnow._files import ModelPath
 
 _SUBMODULES = ("expr", "nn", "numpy", "cv", "tools", "compat")
 
 
-def load(path: str | os.PathLike[str], threads: int = 0, backend: str = "cpu", precision: str = "normal", **options: Any) -> nn.LoadedModule:
+def load(path: ModelPath, threads: int = 0, backend: str = "cpu", precision: str = "normal", **options: Any) -> nn.LoadedModule:
     """A model file of any format that Minnow reads, as a function: load(path)(x). See nn.load_module_from_file for the options."""
     from minnow import nn
     return nn.load_module_from_file(path, threads=threads, backend=backend, precision=precision, **options)
 
 
-def convert(source: Any, destination: str | os.PathLike[str], **options: Any) -> None:
+def convert(source: ModelPath, destination: str | os.PathLike[str], **options: Any) -> None:
     """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options."""
     from minnow import tools
     tools.convert(source, destination, **options)

@@ -41,10 +41,13 @@ def resize(src: VarLike, dsize: Sequence[int] | None, dst: None = None, fx: floa
         raise InvalidArgument("resize gives a new picture; leave dst out")
     if dsize is None or tuple(dsize) == (0, 0):
         height, width = (src if isinstance(src, Var) else Var(src)).shape[:2]
-        if fx <= 0 or fy <= 0:
+        if not (0 < fx < 2**31 and 0 < fy < 2**31):
             raise InvalidArgument("resize takes a size (width, height), or fx and fy")
         dsize = (round(width * fx), round(height * fy))
-    width, height = (int(size) for size in dsize)
+    try:
+        width, height = (int(size) for size in dsize)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(f"resize takes a size (width, height), not {dsize!r}") from None
     return _minnow.resize(src, width, height, interpolation)
 
 

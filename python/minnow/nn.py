@@ -2,11 +2,11 @@
 """Modules: functions on Vars with parameters, loaded from a file or written as classes."""
 from __future__ import annotations
 
-import os
 from typing import Any, Iterator, NamedTuple, Sequence
 
 from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidType, Var
+from minnow._files import ModelPath, paths_of
 from minnow._typing import VarLike
 
 
@@ -185,17 +185,20 @@ def _to_numpy(value: Any) -> Any:
     return value if value is None else value.numpy()
 
 
-def load_module_from_file(path: str | os.PathLike[str], inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, threads: int = 0,
+def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, threads: int = 0,
                           precision: str = "normal", memory: str = "normal", backend: str | Sequence[str] = "cpu", memory_limit: int = 0,
                           time_limit: float = 0, optimize: str = "standard") -> LoadedModule:
     """The part of a model file between these inputs and outputs, any named values of it; without names the model's own.
 
-    path: of any format that Minnow reads. threads: 0 takes all cores. precision: "high", "normal" or "low". memory: "low" takes the least
+    path: of any format that Minnow reads; a list where a format has several files. threads: 0 takes all cores. precision: "high", "normal" or "low". memory: "low" takes the least
     memory, at the price of time. memory_limit: bytes that a run may hold; 0 for physical memory. time_limit: seconds of a run; 0 for none.
     """
-    data = _minnow.read_model([os.fspath(path)], optimize, {}, {}, "", False)
-    backends = [backend] if isinstance(backend, str) else list(backend)
-    return LoadedModule(_minnow.load_module(data, list(inputs), list(outputs), threads, precision, memory, backends, memory_limit, time_limit))
+    for what, names in (("inputs", inputs), ("outputs", outputs)):
+        if isinstance(names, str):
+            raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
+    data = _minnow.read_model(paths_of(path), optimize, {}, {}, "", False)
+    backends = [backend] if isinstance(backend, str) else backend
+    return LoadedModule(_minnow.load_module(data, inputs, outputs, threads, precision, memory, backends, memory_limit, time_limit))
 
 
 __all__ = ["Description", "Module", "LoadedModule", "load_module_from_file"]

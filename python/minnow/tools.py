@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from minnow import _minnow
+from minnow._files import ModelPath, paths_of
 from minnow._minnow import InvalidArgument, Var
 
 
@@ -41,11 +42,7 @@ class _Progress:
             self._thread.join()
 
 
-def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    return [os.fspath(source)] if isinstance(source, (str, os.PathLike)) else [os.fspath(part) for part in source]
-
-
-def convert(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], destination: str | os.PathLike[str], *, optimize: str = "standard",
+def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
             shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None, signature: str = "", verify: bool = False,
             external_data: bool = False, opset: int = 0) -> None:
     """Writes a model of any format that Minnow reads as a .minnow file, or as ONNX where the destination ends in ".onnx".
@@ -54,7 +51,7 @@ def convert(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], d
     shapes: dimensions of inputs that are fixed (-1: stays open). rename: new names of inputs and outputs. signature: of a SavedModel.
     verify: runs the graph before and after optimization on random inputs, and raises where they differ.
     """
-    paths = _paths(source)
+    paths = paths_of(source)
     with _Progress(f"converting {paths[0]}"):
         model = _minnow.read_model(paths, optimize, {name: list(dims) for name, dims in (shapes or {}).items()}, dict(rename or {}), signature, verify)
         _minnow.write_model(model, os.fspath(destination), external_data, opset)
@@ -83,10 +80,10 @@ class Inspection(NamedTuple):
         return "\n".join(lines)
 
 
-def inspect(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *, optimize: str = "standard") -> Inspection:
+def inspect(source: ModelPath, *, optimize: str = "standard") -> Inspection:
     """Inputs, outputs, nodes and weights of a model, as they are after optimization ("none": as they are in the file)."""
     from minnow.nn import Description
-    model = _minnow.read_model(_paths(source), optimize, {}, {}, "", False)
+    model = _minnow.read_model(paths_of(source), optimize, {}, {}, "", False)
     nodes = [Node(*row) for row in model.nodes]
     counts = dict(Counter(node.op for node in nodes).most_common())
     return Inspection([Description(*row) for row in model.inputs], [Description(*row) for row in model.outputs], nodes, counts, model.weight_bytes,
@@ -100,14 +97,17 @@ class Difference(NamedTuple):
     scale: float  #: largest element of the first model's tensor
 
 
-def compare(first: str | os.PathLike[str], second: str | os.PathLike[str], inputs: Mapping[str, Any]) -> list[Difference]:
+def compare(first: ModelPath, second: ModelPath, inputs: Mapping[str, Any]) -> list[Difference]:
     """Runs two models on the same inputs: the differences of all tensors of the same name, in the first model's order."""
+    models = [_minnow.read_model(paths_of(path), "none", {}, {}, "", False) for path in (first, second)]
+    missing = sorted({row[0] for model in models for row in model.inputs} - set(inputs))
+    if missing:
+        raise InvalidArgument(f"the models have inputs that no value is given for: {', '.join(missing)}")
     from minnow import numpy as np
-    models = [_minnow.read_model(_paths(path), "none", {}, {}, "", False) for path in (first, second)]
     names = [[output for row in model.nodes for output in row[3] if output] for model in models]
     common = [name for name in dict.fromkeys(names[0]) if name in set(names[1])]
     if not common:
-        raise InvalidArgument(f"{os.fspath(first)} and {os.fspath(second)} have no tensor of the same name")
+        raise InvalidArgument(f"{first} and {second} have no tensor of the same name")
     results = []
     for model in models:
         module = _minnow.load_module(model, [row[0] for row in model.inputs], common, 0, "normal", "normal", ["cpu"], 0, 0.0)

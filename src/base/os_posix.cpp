@@ -88,7 +88,7 @@ int quota_of_cores() {
 }  // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
-  FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a pipe that nobody writes would be waited for
   if (file.fd < 0) throw IoError("{}: cannot be opened: {}", path, reason());
   struct stat info {};
   if (::fstat(file.fd, &info) != 0) throw IoError("{}: cannot be examined: {}", path, reason());

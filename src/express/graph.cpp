@@ -195,6 +195,7 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
   graph->source = "expression";
   graph->metadata.producer = std::string("minnow ") + version();
   const std::vector<LazyValue> roots = values_of(outputs);
+  if (roots.empty()) throw InvalidArgument("an expression without outputs cannot become a model");
   std::unordered_set<std::string> names;
   const auto fresh = [&](const std::string& name, std::string_view otherwise) {
     std::string made = name.empty() ? std::string(otherwise) : name;

@@ -260,6 +260,8 @@ namespace {
 
 Var make_placeholder(std::string name, DType dtype, const std::vector<int64_t>* dims) {
   if (size_of(dtype) == 0) throw InvalidArgument("a placeholder cannot be {}", dtype);
+  if (dims && std::any_of(dims->begin(), dims->end(), [](int64_t dim) { return dim < -1; }))
+    throw InvalidArgument("the placeholder \"{}\" has the dimensions {}; each is a size, or -1 where it is open", name, *dims);
   auto node = std::make_shared<LazyNode>();
   node->kind = LazyNode::Kind::placeholder;
   node->fed_by_others = node->keeps_inputs = true;

@@ -124,6 +124,9 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
                             dims.size());
     for (size_t i = 0; i < dims.size(); ++i) {
       Dim& dim = (*type.dims)[i];
+      if (dims[i] < -1)
+        throw InvalidArgument("{}: the shape {} of input \"{}\" has a negative dimension; -1 leaves one as it is", graph.source, dims,
+                              name);
       if (dims[i] < 0) continue;
       if (dim.known() && dim.size != dims[i])
         throw InvalidArgument("{}: dimension {} of input \"{}\" is {}, it cannot be fixed to {}", graph.source, i, name, dim.size, dims[i]);
@@ -162,6 +165,9 @@ void rename(Graph& graph, const ConvertOptions& options) {
   std::unordered_set<std::string_view> names;
   for (const auto& input : graph.inputs())
     if (!names.insert(input->name()).second) throw InvalidArgument("{}: two inputs would be named \"{}\"", graph.source, input->name());
+  for (const Value* output : graph.outputs())
+    if (!options.renames.empty() && !output->is_input() && names.contains(output->name()))
+      throw InvalidArgument("{}: an input and an output would both be named \"{}\"", graph.source, output->name());
   names.clear();
   for (const Value* output : graph.outputs())
     if (!names.insert(output->name()).second && !options.renames.empty())

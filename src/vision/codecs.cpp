@@ -3,12 +3,12 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include <jerror.h>  // behind jpeglib.h
 #include <jpeglib.h>
 
+#include "base/os.h"
 #include "vision/image.h"
 
 namespace minnow::vision {
@@ -165,15 +165,6 @@ Tensor decode_image(std::span<const std::byte> bytes, ReadMode mode, const std::
   throw Unsupported("{}: the file is neither JPEG nor PNG", name);
 }
 
-Tensor read_image(const std::string& path, ReadMode mode) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw IoError("{}: cannot be opened", path);
-  const std::streamoff size = file.tellg();
-  if (size < 0) throw IoError("{}: cannot be read", path);
-  std::vector<std::byte> bytes(static_cast<size_t>(size));
-  file.seekg(0);
-  if (size > 0 && !file.read(reinterpret_cast<char*>(bytes.data()), size)) throw IoError("{}: cannot be read", path);
-  return decode_image(bytes, mode, path);
-}
+Tensor read_image(const std::string& path, ReadMode mode) { return decode_image(os::MappedFile::open(path)->bytes(), mode, path); }
 
 }  // namespace minnow::vision
