@@ -71,10 +71,31 @@ std::optional<Ints> Parts::shape(const Expr& x) {
   }
   return all;
 }
-std::optional<Ints> Parts::ints(const Expr& x) {
-  if (!x || !x.value()->constant() || !is_integer(x.value()->constant()->dtype())) return {};
-  return ints_of(x.value());
+namespace {
+
+/// Elements of an integer constant, or of vectors of such that are joined, cast or reshaped: frameworks compute axes in that way.
+std::optional<Ints> known_ints(const Value* value, int depth) {
+  constexpr int kDeepest = 8;
+  if (!value) return {};
+  if (value->constant()) return is_integer(value->constant()->dtype()) ? ints_of(value) : std::nullopt;
+  const Node* node = value->producer();
+  if (!node || depth == kDeepest || !is_integer(value->type.dtype)) return {};
+  const std::string& op = node->op();
+  if (op == "Cast" || op == "Identity" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze")
+    return known_ints(node->input(0), depth + 1);
+  if (op != "Concat") return {};
+  Ints all;
+  for (size_t i = 0; i < node->input_count(); ++i) {
+    const auto part = known_ints(node->input(i), depth + 1);
+    if (!part || part->size() > kMaxRank || all.size() > kMaxRank) return {};  // a vector, that speaks of axes
+    all.insert(all.end(), part->begin(), part->end());
+  }
+  return all;
 }
+
+}  // namespace
+
+std::optional<Ints> Parts::ints(const Expr& x) { return x ? known_ints(x.value(), 0) : std::nullopt; }
 Expr Parts::own(const Expr& x) {
   const Value* value = x.value();
   return value->producer() && &value->graph() == &g_->graph() && !value->is_graph_output() ? x : op("Identity", {x});
@@ -92,7 +113,7 @@ std::optional<double> Parts::number(const Expr& x) { return x ? scalar_of(x.valu
 
 Expr Parts::cast(const Expr& x, DType to) {
   if (dtype(x) == to) return x;
-  if (const auto values = ints(x); values && is_integer(to)) {
+  if (const auto values = x.value()->constant() ? ints(x) : std::nullopt; values && is_integer(to)) {
     Tensor tensor(to, x.value()->constant()->shape());
     narrow(to, values->data(), values->size(), tensor.writable().data());
     return g_->constant(std::move(tensor));

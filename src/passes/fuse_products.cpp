@@ -104,7 +104,9 @@ class ProductFuser {
       if (shape[i] != 1 && (i + 1 != shape.rank() || shape[i] != columns)) return false;
     auto parts = parts_of(graph_, product);
     if (!parts || parts->bias || parts->z || parts->has_activation) return false;
-    parts->bias = &bias;
+    parts->bias = shape.rank() < 2
+                      ? &bias  // one form of a vector, whatever the rank of what it was added to
+                      : &graph_.add_constant(bias.constant()->reshaped(Shape{shape[shape.rank() - 1]}), graph_.fresh_name(bias.name()));
     fuse(node, product, *parts);
     return true;
   }

@@ -40,10 +40,10 @@ struct Pass {
   /// Rewrites the nodes of this graph; the pipeline calls it for subgraphs too. It may remove or replace nodes with subgraphs, but must not
   /// touch the nodes of another graph.
   void (*run)(Graph& graph, PassContext& context);
-  uint8_t stages = 0;           // bits of kSimplify, kFuse, kGroup
+  uint8_t stages = 0;           // bits of kSimplify, kFuse, kRaise, kTidy, kGroup
   bool while_training = false;  // also at level train
 };
-inline constexpr uint8_t kSimplify = 1, kFuse = 2, kGroup = 4;
+inline constexpr uint8_t kSimplify = 1, kFuse = 2, kRaise = 4, kTidy = 8, kGroup = 16;
 
 // The passes, each in the file of its name.
 void outputs_of_their_own(Graph&, PassContext&);
@@ -63,6 +63,9 @@ void fold_pads(Graph&, PassContext&);
 void push_transposes(Graph&, PassContext&);
 void reshape_transposes(Graph&, PassContext&);
 void drop_reduced_dims(Graph&, PassContext&);
+void move_reshapes(Graph&, PassContext&);
+void take_parts(Graph&, PassContext&);
+void write_out_einsums(Graph&, PassContext&);
 void move_quantization(Graph&, PassContext&);
 void gather_quantized_islands(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);

@@ -78,6 +78,7 @@ enum class Kind {
   resize,
   squeeze,    // dimensions go
   unsqueeze,  // dimensions come
+  rows,       // products with one matrix, and normalizations: what lies along the last dimensions stays there
   scaled      // QuantizeLinear, DequantizeLinear
 };
 
@@ -93,6 +94,7 @@ Kind kind_of(const PassContext& context, const Node& node) {
   if (name == "Resize") return Kind::resize;
   if (name == "Squeeze") return Kind::squeeze;
   if (name == "Unsqueeze") return Kind::unsqueeze;
+  if (is_one_of(name, {"MatMul", "minnow.FusedMatMul", "LayerNormalization", "RMSNormalization"})) return Kind::rows;
   if (name == "QuantizeLinear" || name == "DequantizeLinear") return Kind::scaled;
   return Kind::none;
 }
@@ -229,6 +231,26 @@ std::optional<PermutedNode> unsqueeze(const Node& node, const Permutation& perm)
   return first_input(node, perm, is_identity(out) ? Permutation() : out);
 }
 
+std::optional<PermutedNode> rows(const Node& node, const Permutation& perm) {
+  size_t first = perm.size() - 1;  // of the dimensions that stay
+  if (node.op().ends_with("Normalization")) {
+    const auto axis = positive_axis(int_attribute(node, "axis", -1), perm.size());
+    if (!axis || node.output_count() != 1) return {};
+    first = *axis;
+  } else if (rank_of(*node.input(1)) != size_t{2} || int_attribute(node, "transA", 0) != 0 ||
+             (node.input(2) && rank_of(*node.input(2)) != size_t{1})) {
+    return {};
+  }
+  for (size_t i = first; i < perm.size(); ++i)
+    if (perm[i] != static_cast<int64_t>(i)) return {};
+  PermutedNode result = first_input(node, perm, perm);
+  if (const Value* z = node.op() == "minnow.FusedMatMul" ? node.input(3) : nullptr) {
+    if (rank_of(*z) != perm.size() || z->constant()) return {};
+    result.inputs[3] = perm;
+  }
+  return result;
+}
+
 std::optional<PermutedNode> scaled(const Node& node, const Permutation& perm) {
   if (int_attribute(node, "block_size", 0) != 0 || !node.input(1)) return {};
   if (!is_one_element(*node.input(1)) &&
@@ -264,6 +286,8 @@ std::optional<PermutedNode> permuted(const PassContext& context, const Node& nod
     }
     case Kind::unsqueeze:
       return unsqueeze(node, perm);
+    case Kind::rows:
+      return rows(node, perm);
     case Kind::scaled:
       return scaled(node, perm);
   }

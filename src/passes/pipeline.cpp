@@ -10,16 +10,17 @@ namespace minnow {
 namespace {
 
 // Within a stage the list is repeated until nothing changes. What fuses runs later: it takes operators apart that other passes look for.
-// What is left between the fused operators is grouped last.
-constexpr uint8_t kBoth = kSimplify | kFuse;
+// What is made of several products is raised once they have taken in what belongs to them, and Transposes move again. Those that are left
+// and move nothing become reshapes; what then is left between the fused operators is grouped last.
+constexpr uint8_t kNotLast = kSimplify | kFuse | kRaise | kTidy;
 constexpr Pass kPasses[] = {
     {"outputs_of_their_own", "outputs of subgraphs that are outer values get a node of their own", outputs_of_their_own, kSimplify, true},
-    {"remove_identities", "Identity, and Dropout outside training", remove_identities, kBoth, true},
-    {"fold_shapes", "what is computed from known dimensions becomes a constant", fold_shapes, kBoth, true},
-    {"fold_constants", "what is computed from constants becomes a constant", fold_constants, kBoth, true},
+    {"remove_identities", "Identity, and Dropout outside training", remove_identities, kNotLast, true},
+    {"fold_shapes", "what is computed from known dimensions becomes a constant", fold_shapes, kNotLast, true},
+    {"fold_constants", "what is computed from constants becomes a constant", fold_constants, kNotLast, true},
     {"inline_constant_ifs", "an If with a constant condition becomes the branch that is taken", inline_constant_ifs, kSimplify, true},
-    {"remove_no_ops", "nodes whose result is their input; reshapes in a row", remove_no_ops, kBoth},
-    {"merge_common_subexpressions", "equal constants, and nodes that compute the same", merge_common_subexpressions, kBoth, true},
+    {"remove_no_ops", "nodes whose result is their input; reshapes in a row", remove_no_ops, kNotLast},
+    {"merge_common_subexpressions", "equal constants, and nodes that compute the same", merge_common_subexpressions, kNotLast, true},
     {"raise_activations", "activation functions written out in arithmetic become operators", raise_activations, kSimplify},
     {"raise_normalizations", "LayerNormalization and RMSNormalization written out become operators", raise_normalizations, kSimplify},
     {"raise_softmax", "Softmax and LogSoftmax written out, or made two-dimensional, become operators", raise_softmax, kSimplify},
@@ -27,16 +28,19 @@ constexpr Pass kPasses[] = {
     {"fold_scales", "numbers multiplied with or added to channels go into weights and biases", fold_scales, kSimplify},
     {"fold_input_scales", "numbers multiplied with or added to channels go into the weights that read them", fold_input_scales, kSimplify},
     {"fold_pads", "zeros around an image become the padding of what reads it", fold_pads, kSimplify},
-    {"push_transposes", "Transposes cancel, or move to where there is less to transpose", push_transposes, kSimplify},
+    {"raise_attention", "products with a softmax between them become Attention", raise_attention, kRaise},
+    {"write_out_einsums", "an Einsum that is a product of matrices becomes one", write_out_einsums, kSimplify},
+    {"take_parts", "parts of a product with constant weights are products of their own", take_parts, kSimplify},
+    {"move_reshapes", "reshapes move to where they meet others", move_reshapes, kSimplify | kTidy},
+    {"push_transposes", "Transposes cancel, or move to where there is less to transpose", push_transposes, kSimplify | kRaise},
     {"move_quantization", "data that is only moved stays quantized", move_quantization, kSimplify},
     {"gather_quantized_islands", "convolutions and products between DequantizeLinear and QuantizeLinear compute with integers",
      gather_quantized_islands, kSimplify},
-    {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kFuse},
-    {"drop_reduced_dims", "a reduction drops the dimensions that a reshape behind it takes away", drop_reduced_dims, kFuse},
-    {"fuse_products", "bias, residual, activation, transposed and scaled factors join Conv, Gemm and MatMul", fuse_products, kFuse},
-    {"raise_attention", "products with a softmax between them become Attention", raise_attention, kGroup},
+    {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kTidy},
+    {"drop_reduced_dims", "a reduction drops the dimensions that a reshape behind it takes away", drop_reduced_dims, kFuse | kTidy},
+    {"fuse_products", "bias, residual, activation, transposed and scaled factors join Conv, Gemm and MatMul", fuse_products, kFuse | kTidy},
     {"fuse_elementwise", "elementwise nodes in a row run in one pass over their elements", fuse_elementwise, kGroup},
-    {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kBoth, true},
+    {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kNotLast, true},
 };
 
 // Each round makes the graph smaller or moves something one step; models need three or four.
@@ -123,7 +127,7 @@ void optimize(Graph& graph, const OperatorSet& operators, const OptimizeOptions&
   PassContext context(operators, options.level);
   Types types(graph, context);
   size_t left = options.most_changes;
-  for (uint8_t stage : {kSimplify, kFuse, kGroup})
+  for (uint8_t stage : {kSimplify, kFuse, kRaise, kTidy, kGroup})
     for (int round = 0; round < kMostRounds && run_stage(stage, graph, context, options, left); ++round) {}
   types.finish();
   verify(graph);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax(scale Q K^T + mask) V written out becomes Attention; where the heads were split from and are joined to one dimension by Reshape
 // and Transpose, it takes and gives that dimension itself. Runs where products have taken in their scales and biases.
+#include <algorithm>
+
 #include "passes/rewrite.h"
 
 namespace minnow {
@@ -85,31 +87,50 @@ class AttentionRaiser {
     return parts;
   }
 
-  /// What was split into [batch, length, heads, width] and then turned to [batch, heads, length, width], or null.
-  static Value* joined_heads(const Value& value) {
+  /// What was split into heads: [batch, length, heads * width], or, where `length_first`, [length, batch, heads * width].
+  struct Joined {
+    Value* value = nullptr;
+    bool length_first = false;
+  };
+  static Joined joined_heads(const Value& value) {
     const Node* turn = value.producer();
-    if (!is_transpose(turn, {0, 2, 1, 3})) return nullptr;
+    const bool length_first = is_transpose(turn, {1, 2, 0, 3});
+    if (!length_first && !is_transpose(turn, {0, 2, 1, 3})) return {};
     const Node* split = made_by(turn->input(0), "Reshape");
     Value* joined = split ? split->input(0) : nullptr;
-    if (!joined || rank_of(*joined) != size_t{3}) return nullptr;
-    const auto heads = dim_of(*turn->input(0), 2), width = dim_of(*turn->input(0), 3), both = dim_of(*joined, 2);
-    if (!heads || !width || both != *heads * *width) return nullptr;
-    for (size_t i : {0, 1})
-      if ((*joined->type.dims)[i] != (*turn->input(0)->type.dims)[i]) return nullptr;
-    return joined;
+    return joined && are_joined(*turn->input(0), *joined) ? Joined{joined, length_first} : Joined{};
+  }
+  /// True where `joined` is `heads` with its last two dimensions made one.
+  static bool are_joined(const Value& heads, const Value& joined) {
+    if (rank_of(joined) != size_t{3}) return false;
+    const auto count = dim_of(heads, 2), width = dim_of(heads, 3), both = dim_of(joined, 2);
+    if (!count || !width || both != *count * *width) return false;
+    return std::equal(heads.type.dims->begin(), heads.type.dims->begin() + 2, joined.type.dims->begin());
   }
 
-  /// The node that joins the heads of an attention's result, if nothing else happens to it.
-  static Node* joins_heads(const Value& result) {
+  /// The node that joins the heads of an attention's result, if nothing else happens to it. `flat`: it also makes length and batch one.
+  struct Join {
+    Node* node = nullptr;
+    bool length_first = false, flat = false;
+  };
+  static Join joins_heads(const Value& result) {
     Node* turn = sole_user(result);
-    if (!is_transpose(turn, {0, 2, 1, 3})) return nullptr;
-    Node* join = sole_user(*turn->output(0));
-    if (!join || join->op() != "Reshape" || join->input(0) != turn->output(0) || rank_of(*join->output(0)) != size_t{3}) return nullptr;
-    const auto heads = dim_of(*turn->output(0), 2), width = dim_of(*turn->output(0), 3), both = dim_of(*join->output(0), 2);
-    if (!heads || !width || both != *heads * *width) return nullptr;
-    for (size_t i : {0, 1})
-      if ((*turn->output(0)->type.dims)[i] != (*join->output(0)->type.dims)[i]) return nullptr;
-    return join;
+    const bool length_first = is_transpose(turn, {2, 0, 1, 3});
+    if (!length_first && !is_transpose(turn, {0, 2, 1, 3})) return {};
+    const Value& turned = *turn->output(0);
+    Node* join = sole_user(turned);
+    if (!join || join->op() != "Reshape" || join->input(0) != &turned) return {};
+    if (are_joined(turned, *join->output(0))) return {join, length_first, false};
+    const auto count = dim_of(turned, 2), width = dim_of(turned, 3);
+    if (rank_of(*join->output(0)) != size_t{2} || !count || !width || dim_of(*join->output(0), 1) != *count * *width) return {};
+    return {join, length_first, true};
+  }
+
+  /// [batch, length, width] from [length, batch, width], or the other way round.
+  Value* turned(Value* value, Node& before) {
+    Node& node = graph_.add_node("Transpose", {value}, 1, {{"perm", Ints{1, 0, 2}}}, {}, &before);
+    infer_node(context_, node);
+    return node.output(0);
   }
 
   Value* with_keys_first(Value& k, Node& before, Value*& made) {
@@ -130,19 +151,35 @@ class AttentionRaiser {
     Value* made = nullptr;  // keys that had to be turned
     if (!parts.keys_first) parts.k = with_keys_first(*parts.k, last, made);
     Attributes attributes{{"scale", parts.scale}};
-    Node* root = &last;
     const auto heads = dim_of(*parts.q, 1);
-    Node* join = joins_heads(*last.output(0));
-    Value *q = joined_heads(*parts.q), *k = joined_heads(*parts.k), *v = joined_heads(*parts.v);
-    if (heads && join && q && k && v) {
-      parts.q = q, parts.k = k, parts.v = v;
+    const Join join = joins_heads(*last.output(0));
+    const Joined q = joined_heads(*parts.q), k = joined_heads(*parts.k), v = joined_heads(*parts.v);
+    context_.changed("{} and what makes its factors are Attention", label_of(last));
+    if (heads && join.node && q.value && k.value && v.value) {
       attributes.set("q_num_heads", *heads);
       attributes.set("kv_num_heads", *heads);
-      root = join;
+      Node& root = *join.node;
+      std::vector<Value*> inputs;
+      for (const Joined& each : {q, k, v}) inputs.push_back(each.length_first ? turned(each.value, root) : each.value);
+      inputs.push_back(parts.mask);
+      if (!join.length_first && !join.flat) {
+        replace(*root.output(0), "Attention", inputs, std::move(attributes), last.name());
+      } else {
+        const std::string name[] = {graph_.fresh_name(last.output(0)->name())};
+        Node& node = graph_.add_node("Attention", inputs, name, std::move(attributes), last.name(), &root);
+        infer_node(context_, node);
+        Value* result = node.output(0);
+        if (join.length_first) result = turned(result, root);
+        if (join.flat)
+          replace(*root.output(0), "Reshape", {result, root.input(1)}, root.attributes);
+        else
+          take_place_of(*root.output(0), *result);
+      }
+      replaced_.add(root);
+    } else {
+      replace(*last.output(0), "Attention", {parts.q, parts.k, parts.v, parts.mask}, std::move(attributes), last.name());
+      replaced_.add(last);
     }
-    context_.changed("{} and what makes its factors are Attention", label_of(last));
-    replace(*root->output(0), "Attention", {parts.q, parts.k, parts.v, parts.mask}, std::move(attributes), last.name());
-    replaced_.add(*root);
     if (made && made->is_unused()) remove_dead(*made->producer());  // the heads were joined
   }
 

@@ -229,6 +229,9 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
     if (fresh.erase(made[i].value()))
       made[i].value()->rename(unique(scope.prefix + std::string(def.name) + (i ? ":" + std::to_string(i) : std::string())));
     p.infer(made[i]);
+    // Where an unknown shape hides the dtype, most operators' T still tells it.
+    if (ValueType& type = made[i].value()->type; type.kind == ValueType::Kind::tensor && type.dtype == DType::undefined)
+      type.dtype = node.type("T");
   }
   scope.made[def.name] = std::move(made);
 }
@@ -386,15 +389,21 @@ std::vector<size_t> Importer::find_outputs() const {
     for (size_t reader : readers[at])
       if (!inside[reader]) inside[reader] = 1, open.push_back(reader);
   }
-  std::vector<size_t> outputs, of_loops;
+  std::vector<size_t> outputs, of_loops, constants;
   for (size_t i = 0; i < def_.nodes.size(); ++i) {
     const NodeDef& def = def_.nodes[i];
     if (inside[i] || def.was_read || read.contains(def.name) || def.op == "Const" || def.op == "NoOp" || def.op == "Placeholder" ||
         def.op == "Assert" || def.op.starts_with("TensorArrayClose"))
       continue;
+    if (def.op == "Identity" && def.inputs.size() == 1)  // freezing makes it of a variable's reading, also of one that nothing needs
+      if (const auto from = index.find(parse_reference(def.inputs[0]).node);
+          from != index.end() && def_.nodes[from->second].op == "Const") {
+        constants.push_back(i);
+        continue;
+      }
     (def.leaves_loop ? of_loops : outputs).push_back(i);  // a loop leaves with all of its values, whether they are wanted or not
   }
-  return outputs.empty() ? of_loops : outputs;
+  return !outputs.empty() ? outputs : !of_loops.empty() ? of_loops : constants;
 }
 
 /// Gives `x` under this name.
@@ -405,11 +414,12 @@ void Importer::give(Parts& parts, const Expr& made, const std::string& name) {
   graph_->add_output(output);
 }
 
-/// All of a frozen graph. Inputs keep the order of the file, used or not.
+/// All of a frozen graph. Inputs keep the order of the file, used or not, but for the placeholders that TensorFlow's own freezing leaves of
+/// loops: they are read where something needs them.
 void Importer::import_all(Parts& parts, Scope& scope) {
   const std::vector<size_t> outputs = find_outputs();
   for (const NodeDef& def : def_.nodes)
-    if (def.op == "Placeholder") import_node(scope, def);
+    if (def.op == "Placeholder" && !def.name.starts_with("unused_control_flow_input")) import_node(scope, def);
   for (size_t i : outputs) import_with_inputs(scope, i);
   refusals_.throw_if_any(source_);
   for (size_t i : outputs) {
