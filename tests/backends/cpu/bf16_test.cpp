@@ -6,7 +6,6 @@
 #include "backends/cpu/kernel_support.h"
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/matmul.h"
-#include "backends/cpu/schemes/bf16.h"
 #include "base/numeric.h"
 
 namespace minnow::cpu {
@@ -15,9 +14,9 @@ namespace {
 class Bf16Test : public EveryIsa {
  protected:
   void SetUp() override {
-    if (!kernels().bf16->row || !has_bf16_products())
+    if (!kernels().bf16->tile.packed || !has_bf16_products())
       GTEST_SKIP() << "no bf16 products: "
-                   << (kernels().bf16->row ? "this machine has no such instruction" : "not in this instruction set");
+                   << (kernels().bf16->tile.packed ? "this machine has no such instruction" : "not in this instruction set");
   }
   static const Kernels& kernels() { return kernels_for(GetParam()); }
 };
@@ -37,25 +36,37 @@ TEST_P(Bf16Test, rounds_to_nearest_even_and_keeps_what_is_not_finite) {
   const float inf = std::numeric_limits<float>::infinity();
   std::vector<float> x = random_floats(1000, 1, 100);
   x.insert(x.end(), {0.0f, -0.0f, inf, -inf, 1 + 1 / 256.0f, 1 + 3 / 256.0f, 3.4e38f, -1 - 1 / 256.0f, 1e-30f});
-  for (size_t count : {size_t{1}, size_t{2}, size_t{31}, size_t{32}, size_t{33}, x.size()}) {
-    std::vector<float> pairs(ceil_div(count, 2) + 1, -7);
-    kernels().bf16->row(x.data() + x.size() - count, count, pairs.data());
+  const size_t lanes = kernels().lanes;
+  for (size_t count : {size_t{1}, size_t{2}, lanes, lanes + 1, 2 * lanes - 1, 2 * lanes})
+    for (size_t rows : {1, 3}) {
+      std::vector<float> pairs(rows * lanes + 1, -7);
+      kernels().bf16->row_pairs(x.data() + x.size() - count - (rows - 1) * 50, 50, rows, count, pairs.data());
+      EXPECT_EQ(pairs.back(), -7);
+      for (size_t r = 0; r < rows; ++r)
+        for (size_t i = 0; i < 2 * lanes; ++i)
+          EXPECT_EQ(half(pairs, r * 2 * lanes + i), i < count ? rounded_to_bf16(x[x.size() - count - (rows - 1 - r) * 50 + i]) : 0)
+              << i << " of " << count << ", row " << r;
+    }
+  for (size_t count : {size_t{1}, lanes, lanes + 3}) {
+    std::vector<float> pairs(count + 1, -7), alone(count);
+    kernels().bf16->planes(x.data(), x.data() + x.size() - count, count, pairs.data());
+    kernels().bf16->planes(x.data(), nullptr, count, alone.data());
     EXPECT_EQ(pairs.back(), -7);
-    for (size_t i = 0; i < count; ++i) EXPECT_EQ(half(pairs, i), rounded_to_bf16(x[x.size() - count + i])) << i << " of " << count;
-    if (count % 2) {
-      EXPECT_EQ(half(pairs, count), 0);
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(half(pairs, 2 * i), rounded_to_bf16(x[i]));
+      EXPECT_EQ(half(pairs, 2 * i + 1), rounded_to_bf16(x[x.size() - count + i]));
+      EXPECT_EQ(half(alone, 2 * i + 1), 0);
     }
   }
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> pair(1);
-  kernels().bf16->row(&nan, 1, pair.data());
+  kernels().bf16->planes(&nan, nullptr, 1, pair.data());
   EXPECT_TRUE(std::isnan(half(pair, 0)));
 }
 
 // Against plain loops over factors that were rounded before: products of bf16 are exact in f32.
 TEST_P(Bf16Test, convolutions_agree_with_plain_loops) {
   const Kernels& k = kernels();
-  const Kernels tiles = bf16_kernels(k);
   unsigned seed = 0;
   for (const ConvShape& s : conv_shapes({
            {1, 16, 32, 1, 7, 7, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
@@ -71,44 +82,42 @@ TEST_P(Bf16Test, convolutions_agree_with_plain_loops) {
            {1, 1, 20, 1, 28, 28, 5, 5, 1, 1, 1, 1, 2, 2, 2, 2},
            {2, 128, 64, 2, 5, 6, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
            {1, 97, 130, 1, 4, 4, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+           {1, 3, 32, 1, 33, 35, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
+           {1, 3, 64, 1, 30, 30, 7, 7, 2, 2, 1, 1, 3, 3, 3, 3},
+           {1, 4, 7, 1, 9, 8, 3, 2, 3, 1, 1, 2, 0, 1, 2, 0},
+           {1, 2, 9, 1, 6, 7, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
        })) {
     SCOPED_TRACE(describe(s));
-    const size_t lanes = k.lanes, in = s.in_h * s.in_w, out = s.out_h * s.out_w, channels = s.in_channels / s.groups;
-    const size_t depth = channels * s.taps(), halves = ceil_div(channels, 2), vectors = ceil_div(channels, lanes);
+    const size_t lanes = k.lanes, in = s.in_h * s.in_w, out = s.out_h * s.out_w, depth = s.in_channels / s.groups * s.taps();
     const std::vector<float> x = random_floats(s.batch * s.in_channels * in, ++seed);
     const std::vector<float> w = random_floats(s.out_channels * depth, ++seed, 1 / std::sqrt(float(depth)));
     const std::vector<float> bias = random_floats(s.out_channels, ++seed), add = random_floats(s.batch * s.out_channels * out, ++seed);
     std::vector<double> want = convolve(s, rounded_to_bf16(x), rounded_to_bf16(w), bias);
-    const std::vector<float> packed_x = pack(x, s.batch, s.in_channels, in, lanes);
-    const size_t planes = ceil_div(channels, 2 * lanes);
-    std::vector<float> pairs(s.batch * s.groups * planes * in * lanes);
-    for (size_t group = 0; group < s.batch * s.groups; ++group)
-      for (size_t p = 0; p < planes; ++p) {
-        const float* low = packed_x.data() + (group * vectors + 2 * p) * in * lanes;
-        k.bf16->pairs(low, 2 * p + 1 < vectors ? low + in * lanes : nullptr, in, channels - 2 * p * lanes,
-                      pairs.data() + (group * planes + p) * in * lanes);
-      }
-    ConvShape of_pairs = s;
-    of_pairs.in_channels = s.groups * halves;
-    GemmConv::Options options;
-    options.threads = seed % 3 + 1;
-    options.l2 = seed % 2 ? 1 << 20 : 1 << 12;
-    const GemmConv conv(tiles, of_pairs, options, Epilogue{-0.5f, 1.0f, nullptr, 0, 0});
-    std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats()), scratch(conv.scratch_floats());
-    conv.pack_weights(bf16_pairs(w.data(), s.out_channels, channels, s.taps()).data(), weights.data());
-    conv.pack_bias(bias.data(), packed_bias.data());
-    const std::vector<float> packed_add = pack(add, s.batch, s.out_channels, out, lanes);
-    std::vector<float> y(packed_add.size(), -7);
-    for (size_t unit = 0; unit < conv.units(); ++unit)
-      conv.run(unit, {pairs.data(), weights.data(), packed_bias.data(), packed_add.data(), y.data()}, scratch.data());
     for (size_t i = 0; i < want.size(); ++i) want[i] = std::min(1.0, std::max(-0.5, want[i] + add[i]));
-    ASSERT_TRUE(close(unpack(y, s.batch, s.out_channels, out, lanes), want));
+    const std::vector<float> packed_x = pack(x, s.batch, s.in_channels, in, lanes);
+    const std::vector<float> packed_add = pack(add, s.batch, s.out_channels, out, lanes);
+    for (bool plain : {false, true}) {
+      if (plain && (s.in_channels > 4 || s.groups > 1)) continue;
+      GemmConv::Options options;
+      options.threads = seed % 3 + 1;
+      options.l2 = seed % 2 ? 1 << 20 : 1 << 12;
+      options.plain_input = plain;
+      options.pairs = k.bf16;
+      const GemmConv conv(k, s, options, Epilogue{-0.5f, 1.0f, nullptr, 0, 0});
+      std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats()), scratch(conv.scratch_floats(), NAN);
+      conv.pack_weights(w.data(), weights.data());
+      conv.pack_bias(bias.data(), packed_bias.data());
+      std::vector<float> y(packed_add.size(), -7);
+      for (size_t unit = 0; unit < conv.units(); ++unit)
+        conv.run(unit, {plain ? x.data() : packed_x.data(), weights.data(), packed_bias.data(), packed_add.data(), y.data()},
+                 scratch.data());
+      ASSERT_TRUE(close(unpack(y, s.batch, s.out_channels, out, lanes), want)) << (plain ? "plain" : "packed");
+    }
   }
 }
 
 TEST_P(Bf16Test, products_agree_with_plain_loops) {
   const Kernels& k = kernels();
-  const Kernels tiles = bf16_kernels(k);
   unsigned seed = 100;
   for (const auto& [m, depth, n] : {std::array<size_t, 3>{1, 1, 1},
                                     {1, 64, 100},
@@ -121,16 +130,15 @@ TEST_P(Bf16Test, products_agree_with_plain_loops) {
                                     {9, 1000, 10},
                                     {1, 1024, 1000}}) {
     SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(depth) + "x" + std::to_string(n));
-    const size_t halves = ceil_div(depth, 2);
     const std::vector<float> a = random_floats(m * depth, ++seed), b = random_floats(depth * n, ++seed, 1 / std::sqrt(float(depth)));
-    std::vector<float> pairs(m * halves);
-    for (size_t i = 0; i < m; ++i) k.bf16->row(a.data() + i * depth, depth, pairs.data() + i * halves);
-    const MatMul product(tiles, {m, halves, n}, MatMul::Options{}, Epilogue{});
+    MatMul::Options options;
+    options.pairs = k.bf16;
+    const MatMul product(k, {m, depth, n}, options, Epilogue{});
     std::vector<float> packed(product.packed_b_floats(), NAN), scratch(product.scratch_floats(), NAN), y(m * n);
     const std::vector<float> b_pairs = bf16_pairs(b.data(), 1, depth, n);
     for (size_t panel = 0; panel < product.panels(); ++panel) product.pack_b(panel, b_pairs.data(), 1, packed.data());
     for (size_t unit = 0; unit < product.units(); ++unit)
-      product.run(unit, {pairs.data(), packed.data(), nullptr, nullptr, y.data()}, scratch.data());
+      product.run(unit, {a.data(), packed.data(), nullptr, nullptr, y.data()}, scratch.data());
     std::vector<double> want(m * n);
     for (size_t i = 0; i < m; ++i)
       for (size_t j = 0; j < n; ++j)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/bf16.h"
 
+#include <bit>
 #include <cstring>
 #include <limits>
 
 #include "backends/cpu/kernels/targets.h"
+#include "base/numeric.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/bf16.cpp"
 #include "hwy/foreach_target.h"
@@ -39,13 +41,13 @@ MINNOW_BF16 HWY_INLINE void store_pairs(V low, V high, float* to) {
 }
 
 // One pair of input channels; as in tile.cpp.
-template <int R, int N>
+template <int R, int N, int kPixel>
 MINNOW_BF16 HWY_INLINE void step(const float* x0, const float* x1, const float* w, V (&sum)[R][N]) {
   constexpr int kHalf = (R + 1) / 2;
   Pairs b[N];
   MINNOW_UNROLL for (int n = 0; n < N; ++n) b[n] = load_pairs(w + n * kLanes);
   MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-    const Pairs a = broadcast_pair(r < kHalf ? x0 + r * kLanes : x1 + (r - kHalf) * kLanes);
+    const Pairs a = broadcast_pair(r < kHalf ? x0 + r * kPixel : x1 + (r - kHalf) * kPixel);
     MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = add_products(sum[r][n], a, b[n]);
   }
 }
@@ -64,7 +66,7 @@ MINNOW_BF16 HWY_NOINLINE void pairs_tile(const Tile& t) {
     const float* x1 = t.x[1] + t.taps[tap];
     for (size_t b = 0; b < t.blocks; ++b, x0 += t.block_stride, x1 += t.block_stride)
       for (int k = 0; k < kLanes; k += 4, w += 4 * N * kLanes) {
-        MINNOW_UNROLL for (int u = 0; u < 4; ++u) step<R, N>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u % kSets]);
+        MINNOW_UNROLL for (int u = 0; u < 4; ++u) step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u % kSets]);
         if (R > 1 && prefetch) {
           MINNOW_UNROLL for (int u = 0; u < 4; ++u) {
             __builtin_prefetch(prefetch + u * 64, 0, 2);
@@ -73,12 +75,21 @@ MINNOW_BF16 HWY_NOINLINE void pairs_tile(const Tile& t) {
           prefetch += 4 * 64;
         }
       }
-    for (size_t k = 0; k < t.rest; ++k, w += N * kLanes) step<R, N>(x0 + k, x1 + k, w, sum[0]);
+    for (size_t k = 0; k < t.rest; ++k, w += N * kLanes) step<R, N, kLanes>(x0 + k, x1 + k, w, sum[0]);
   }
   if constexpr (kSets == 4)
     MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[0][0][n] =
         hn::Add(hn::Add(sum[0][0][n], sum[1][0][n]), hn::Add(sum[2][0][n], sum[3][0][n]));
   end<R, N>(t, sum[0]);
+}
+
+template <int R, int N>
+MINNOW_BF16 HWY_NOINLINE void plain_pairs_tile(const Tile& t) {
+  V sum[R][N];
+  begin<R, N>(t, sum);
+  const float* w = t.w;
+  for (size_t tap = 0; tap < t.tap_count; ++tap, w += N * kLanes) step<R, N, 1>(t.x[0] + t.taps[tap], t.x[1] + t.taps[tap], w, sum);
+  end<R, N>(t, sum);
 }
 
 MINNOW_BF16 void pairs(const float* low, const float* high, size_t pixels, size_t channels, float* to) {
@@ -90,24 +101,48 @@ MINNOW_BF16 void pairs(const float* low, const float* high, size_t pixels, size_
                 high ? hn::IfThenElseZero(high_mask, hn::LoadU(d, high + i)) : hn::Zero(d), to + i);
 }
 
-MINNOW_BF16 void row(const float* from, size_t count, float* to) {
+MINNOW_BF16 void planes(const float* low, const float* high, size_t count, float* to) {
+  // The rounded halves of each channel are 16 bits next to each other; widened, the second ones go above the first.
+  const auto bits = [](const float* from)
+                        MINNOW_BF16 { return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(from)))); };
+  const auto merged = [&](const float* first, const float* second) MINNOW_BF16 {
+    const __m512i lower = bits(first);
+    return second ? _mm512_or_si512(lower, _mm512_slli_epi32(bits(second), 16)) : lower;
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) _mm512_storeu_si512(to + i, merged(low + i, high ? high + i : nullptr));
+  if (i == count) return;
+  float rest[2][kLanes] = {};
+  const size_t bytes = (count - i) * sizeof(float);
+  std::memcpy(rest[0], low + i, bytes);
+  if (high) std::memcpy(rest[1], high + i, bytes);
+  alignas(64) float result[kLanes];
+  _mm512_storeu_si512(result, merged(rest[0], rest[1]));
+  std::memcpy(to + i, result, bytes);
+}
+
+MINNOW_BF16 void row_pairs(const float* from, size_t stride, size_t rows, size_t count, float* to) {
   const D d;
-  for (; count >= 2 * kLanes; count -= 2 * kLanes, from += 2 * kLanes, to += kLanes)
-    store_pairs(hn::LoadU(d, from), hn::LoadU(d, from + kLanes), to);
-  if (count == 0) return;
-  float rest[2 * kLanes] = {}, result[kLanes];
-  std::memcpy(rest, from, count * sizeof(float));
-  store_pairs(hn::LoadU(d, rest), hn::LoadU(d, rest + kLanes), result);
-  std::memcpy(to, result, (count + 1) / 2 * sizeof(float));
+  if (count == 2 * kLanes) {
+    for (size_t r = 0; r < rows; ++r, from += stride, to += kLanes) store_pairs(hn::LoadU(d, from), hn::LoadU(d, from + kLanes), to);
+    return;
+  }
+  for (size_t r = 0; r < rows; ++r, from += stride, to += kLanes) {
+    float rest[2 * kLanes] = {};
+    std::memcpy(rest, from, count * sizeof(float));
+    store_pairs(hn::LoadU(d, rest), hn::LoadU(d, rest + kLanes), to);
+  }
 }
 
 struct Table {
-  TileFunction packed[3][kMostTileRows + 1] = {};
+  TileFunction packed[3][kMostTileRows + 1] = {}, plain[3][kMostTileRows + 1] = {};
 };
 template <int R>
 constexpr void add(Table& table) {
   table.packed[1][R] = pairs_tile<R, 1>;
   table.packed[2][R] = pairs_tile<R, 2>;
+  table.plain[1][R] = plain_pairs_tile<R, 1>;
+  table.plain[2][R] = plain_pairs_tile<R, 2>;
   if constexpr (R > 1) add<R - 1>(table);
 }
 constexpr Table make_table() {
@@ -119,7 +154,7 @@ constexpr Table kTable = make_table();
 }  // namespace
 
 extern const Bf16Kernels kBf16Kernels;
-const Bf16Kernels kBf16Kernels{{{0, kRows, kRows}, kTable.packed, nullptr, nullptr, nullptr}, pairs, row};
+const Bf16Kernels kBf16Kernels{{{0, kRows, kRows}, kTable.packed, nullptr, nullptr, nullptr, kTable.plain}, pairs, planes, row_pairs};
 #else
 extern const Bf16Kernels kBf16Kernels;
 const Bf16Kernels kBf16Kernels{};
@@ -130,6 +165,19 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace minnow::cpu {
+
+std::vector<float> bf16_pairs(const float* w, size_t outer, size_t channels, size_t inner, float factor) {
+  const size_t halves = (channels + 1) / 2;
+  std::vector<float> pairs(outer * halves * inner);
+  for (size_t o = 0; o < outer; ++o)
+    for (size_t h = 0; h < halves; ++h)
+      for (size_t i = 0; i < inner; ++i) {
+        const float* from = w + (o * channels + 2 * h) * inner + i;
+        const uint32_t low = bf16_from_f32(factor * from[0]), high = 2 * h + 1 < channels ? bf16_from_f32(factor * from[inner]) : 0;
+        pairs[(o * halves + h) * inner + i] = std::bit_cast<float>(low | high << 16);
+      }
+  return pairs;
+}
 
 bool has_bf16_products() {
 #if HWY_ARCH_X86

@@ -12,23 +12,30 @@ constexpr size_t kPair = 2;  // vectors of output channels that a tile computes
 }  // namespace
 
 GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue)
-    : shape_(shape), epilogue_(epilogue), tile_(kernels.tile), lanes_(kernels.lanes) {
+    : shape_(shape),
+      epilogue_(epilogue),
+      pairs_(options.pairs),
+      tile_(options.pairs ? &options.pairs->tile : kernels.tile),
+      lanes_(kernels.lanes) {
   const bool plain = options.plain_input;
   const size_t channels = shape.in_channels / shape.groups;
   table_ = plain ? tile_->plain : tile_->packed;
   element_ = plain ? 1 : lanes_;
-  in_blocks_ = plain ? 0 : channels / lanes_;
-  in_rest_ = plain ? 0 : channels % lanes_;
-  planes_ = plain ? channels : ceil_div(channels, lanes_);
-  depth_ = channels * shape.taps();
+  factors_ = pairs_ ? ceil_div(channels, 2) : channels;
+  in_blocks_ = plain ? 0 : factors_ / lanes_;
+  in_rest_ = plain ? 0 : factors_ % lanes_;
+  planes_ = plain ? factors_ : ceil_div(factors_, lanes_);
+  image_planes_ = plain ? channels : ceil_div(channels, lanes_);
+  depth_ = factors_ * shape.taps();
   out_vectors_ = ceil_div(shape.out_channels / shape.groups, lanes_);
-  direct_ = shape.reads_no_padding() && shape.stride_h == 1 && shape.stride_w == 1;
+  const bool dense = shape.reads_no_padding() && shape.stride_h == 1 && shape.stride_w == 1;
+  direct_ = dense && !pairs_;
   const OutputGrid grid = options.grid.value_or(OutputGrid{shape.out_h, shape.out_w});
   y_pixel_ = grid.step_w * lanes_;
   y_row_ = grid.step_h * grid.width * lanes_;
   y_plane_ = grid.height * grid.width * lanes_;
   y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
-  flat_ = !options.grid && direct_ && shape.taps() == 1 && shape.out_h == shape.in_h && shape.out_w == shape.in_w;
+  flat_ = !options.grid && !(plain && pairs_) && dense && shape.taps() == 1 && shape.out_h == shape.in_h && shape.out_w == shape.in_w;
   window_ = Window(shape, element_);
   height_ = flat_ ? 1 : shape.out_h;
   width_ = flat_ ? shape.out_h * shape.out_w : shape.out_w;
@@ -39,7 +46,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   block_rows_ = cut / blocks_;
   for (size_t taller = 0; taller < 2; ++taller) {
     add_places(block_rows_ + taller, places_[taller]);
-    const size_t plane = direct_ ? in_plane_ : window_.plane(block_rows_ + taller);
+    const size_t plane = direct_ ? in_plane_ : plane_of(block_rows_ + taller);
     for (size_t c = 0; c < (plain ? planes_ : 1); ++c)
       for (size_t ky = 0; ky < shape.kernel_h; ++ky)
         for (size_t kx = 0; kx < shape.kernel_w; ++kx) {
@@ -47,7 +54,9 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
           taps_[taller].push_back(static_cast<ptrdiff_t>(c * plane + tap));
         }
   }
-  if (!direct_) scratch_floats_ = planes_ * window_.plane(block_rows_ + (cut % blocks_ ? 1 : 0));
+  if (direct_) return;
+  const size_t plane = plane_of(block_rows_ + (cut % blocks_ ? 1 : 0));
+  scratch_floats_ = (planes_ + (pairs_ && !flat_ ? 2 : 0)) * plane;
 }
 
 // Blocks are as large as keeps their input in half of L2: each reads all weights once. Where they are too few for the threads, the output
@@ -106,8 +115,13 @@ void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
 }
 
 // [group][pair of vectors][tap][channel][lanes of the pair]; of a plain image [channel][tap], the order in which its window lies.
-void GemmConv::pack_weights(const float* oihw, float* out) const noexcept {
-  const size_t channels = shape_.in_channels / shape_.groups, outputs = shape_.out_channels / shape_.groups, taps = shape_.taps();
+void GemmConv::pack_weights(const float* oihw, float* out) const {
+  std::vector<float> rounded;
+  if (pairs_) {
+    rounded = bf16_pairs(oihw, shape_.out_channels, shape_.in_channels / shape_.groups, shape_.taps());
+    oihw = rounded.data();
+  }
+  const size_t channels = factors_, outputs = shape_.out_channels / shape_.groups, taps = shape_.taps();
   for (size_t g = 0; g < shape_.groups; ++g)
     for (size_t v = 0; v < out_vectors_; v += kPair) {
       const size_t lanes = std::min(kPair, out_vectors_ - v) * lanes_;
@@ -128,6 +142,31 @@ void GemmConv::pack_bias(const float* bias, float* out) const noexcept {
     for (size_t l = 0; l < out_vectors_ * lanes_; ++l) *out++ = l < outputs ? bias[g * outputs + l] : 0;
 }
 
+// What the tiles of a block read, all planes of the group, f32 or pairs.
+void GemmConv::copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept {
+  const size_t plane = plane_of(rows);
+  if (!pairs_) {
+    for (size_t p = 0; p < planes_; ++p) window_.copy(x + p * in_plane_, first, rows, out + p * plane);
+    return;
+  }
+  const size_t channels = shape_.in_channels / shape_.groups;
+  float* const copies[2] = {out + planes_ * plane, out + (planes_ + 1) * plane};
+  for (size_t p = 0; p < planes_; ++p) {
+    const float* halves[2] = {};
+    for (size_t h = 0; h < 2 && 2 * p + h < image_planes_; ++h) {
+      const float* from = x + (2 * p + h) * in_plane_;
+      if (flat_)
+        halves[h] = from + first * element_;
+      else
+        window_.copy(from, first, rows, copies[h]), halves[h] = copies[h];
+    }
+    if (element_ == 1)
+      pairs_->planes(halves[0], halves[1], plane, out + p * plane);
+    else
+      pairs_->pairs(halves[0], halves[1], plane / element_, channels - 2 * p * lanes_, out + p * plane);
+  }
+}
+
 void GemmConv::finish_run(float* y, size_t pixels) const noexcept {
   if (y_pixel_ == lanes_) {
     epilogue_.after(y, y, pixels * lanes_, epilogue_.a, epilogue_.b);
@@ -143,17 +182,15 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
   const size_t taller = rows - block_rows_;
 
   const float* x =
-      a.x + (image * (element_ == 1 ? shape_.in_channels : ceil_div(shape_.in_channels, lanes_)) + group * planes_) * in_plane_;
+      a.x + (image * (element_ == 1 ? shape_.in_channels : ceil_div(shape_.in_channels, lanes_)) + group * image_planes_) * in_plane_;
   Tile t;
   t.block_stride = static_cast<ptrdiff_t>(in_plane_);
   if (direct_) {
     x += flat_ ? first * element_ : first * in_row_;
   } else {
-    const size_t plane = window_.plane(rows);
-    if (before / chunks_ != unit / chunks_)
-      for (size_t p = 0; p < planes_; ++p) window_.copy(x + p * in_plane_, first, rows, scratch + p * plane);
+    if (before / chunks_ != unit / chunks_) copy_window(x, first, rows, scratch);
     x = scratch;
-    t.block_stride = static_cast<ptrdiff_t>(plane);
+    t.block_stride = static_cast<ptrdiff_t>(plane_of(rows));
   }
   t.taps = taps_[taller].data();
   t.tap_count = taps_[taller].size();

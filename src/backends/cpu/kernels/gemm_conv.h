@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions as products of matrices that are never built: every register tile finds its inputs in the image itself, or in a
-// zero-bordered copy of a few rows of it.
+// zero-bordered copy of a few rows of it. In f32, or rounded on the way into the copy to bf16 (kernels/bf16.h).
 #pragma once
 #include <optional>
 #include <vector>
@@ -14,8 +14,9 @@ namespace minnow::cpu {
 class GemmConv {
  public:
   struct Options {
-    bool plain_input = false;        // the image is plain NCHW; groups must be 1. Meant for a network's first layer
-    std::optional<OutputGrid> grid;  // of y and of what is added; nothing: the outputs are the image
+    bool plain_input = false;            // the image is plain NCHW; groups must be 1. Meant for a network's first layer
+    const Bf16Kernels* pairs = nullptr;  // factors are rounded to pairs of bf16; groups of whole vectors of pairs
+    std::optional<OutputGrid> grid;      // of y and of what is added; nothing: the outputs are the image
     size_t threads = 1;
     size_t l2 = 1 << 20;  // bytes
   };
@@ -35,7 +36,7 @@ class GemmConv {
 
   size_t weight_floats() const noexcept { return shape_.groups * out_vectors_ * lanes_ * depth_; }
   /// From [out channel][in channel of the group][kernel_h][kernel_w].
-  void pack_weights(const float* oihw, float* out) const noexcept;
+  void pack_weights(const float* oihw, float* out) const;
   /// Floats of the bias of all vectors, the lanes without a channel being zero.
   size_t bias_floats() const noexcept { return shape_.groups * out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
@@ -54,15 +55,20 @@ class GemmConv {
   };
   void choose_blocks(const Options& options);
   void add_places(size_t block_rows, std::vector<Place>& places) const;
+  size_t plane_of(size_t rows) const noexcept { return flat_ ? rows * element_ : window_.plane(rows); }
+  void copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept;
   void finish_run(float* y, size_t pixels) const noexcept;  // epilogue_.after over neighbouring outputs
 
   ConvShape shape_;
   Epilogue epilogue_;
+  const Bf16Kernels* pairs_;
   const TileKernels* tile_;
   const TileFunction (*table_)[kMostTileRows + 1];
   size_t lanes_, element_;
   size_t in_blocks_, in_rest_;  // of one group: whole vectors of channels, and channels beyond (packed input)
+  size_t factors_;              // channels of one group as they are multiplied: pairs count once
   size_t planes_;               // planes of one group's window
+  size_t image_planes_;         // planes of one group in the image
   size_t depth_;                // products per output: taps times channels of a group
   size_t out_vectors_;          // of one group
   bool direct_;                 // tiles read the image itself

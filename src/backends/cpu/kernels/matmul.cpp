@@ -16,14 +16,22 @@ constexpr size_t kMostLanes = 16;
 }  // namespace
 
 MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& options, const Epilogue& epilogue)
-    : shape_(shape), epilogue_(epilogue), kernels_(&kernels), lanes_(kernels.lanes), vectors_(ceil_div(shape.n, kernels.lanes)) {
+    : shape_(shape),
+      pairs_(options.pairs),
+      tile_(options.pairs ? &options.pairs->tile : kernels.tile),
+      a_columns_(shape.k),
+      epilogue_(epilogue),
+      kernels_(&kernels),
+      lanes_(kernels.lanes),
+      vectors_(ceil_div(shape.n, kernels.lanes)) {
+  if (pairs_) shape_.k = ceil_div(shape.k, 2);
   // A block of rows stays in half of L2 while all of b passes by. It does not depend on the number of threads: results must not.
-  const size_t most = static_cast<size_t>(kernels.tile->rows[kPair]);
-  const size_t rows = std::clamp(options.l2 / 2 / sizeof(float) / std::max<size_t>(1, shape.k), 2 * most, size_t{280});
+  const size_t most = static_cast<size_t>(tile_->rows[kPair]);
+  const size_t rows = std::clamp(options.l2 / 2 / sizeof(float) / std::max<size_t>(1, shape_.k), 2 * most, size_t{280});
   blocks_ = std::max<size_t>(1, ceil_div(shape.m, rows));
   if (options.threads > 1 && blocks_ < 4 * options.threads)
     chunks_ = std::max<size_t>(1, std::min(panels(), ceil_div(4 * options.threads, blocks_)));
-  scratch_floats_ = ceil_div(shape.m, blocks_) * ceil_div(shape.k, lanes_) * lanes_;
+  scratch_floats_ = ceil_div(shape.m, blocks_) * ceil_div(shape_.k, lanes_) * lanes_;
 }
 
 size_t MatMul::panels() const noexcept { return ceil_div(vectors_, kPair); }
@@ -53,6 +61,11 @@ void MatMul::pack_bias(const float* bias, float factor, float* out) const noexce
 
 // [k / lanes][row][lanes], so that a tile finds its rows next to each other, as in an image; lanes beyond k stay as they are.
 void MatMul::pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept {
+  if (pairs_) {
+    for (size_t k = 0; k < a_columns_; k += 2 * lanes_, out += rows * lanes_)
+      pairs_->row_pairs(a + first * a_columns_ + k, a_columns_, rows, std::min(2 * lanes_, a_columns_ - k), out);
+    return;
+  }
   for (size_t k = 0; k < shape_.k; k += lanes_, out += rows * lanes_) {
     const size_t count = std::min(lanes_, shape_.k - k);
     if (shape_.transpose_a) {
@@ -92,7 +105,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
     t.w = arguments.b + column * shape_.k;
     t.bias = arguments.bias ? arguments.bias + column : nullptr;
     const size_t lines = panel + 1 < panels() ? std::max<size_t>(1, lanes * sizeof(float) / 64) : 0;
-    const size_t most = static_cast<size_t>(kernels_->tile->rows[vectors]), tiles = ceil_div(rows, most);
+    const size_t most = static_cast<size_t>(tile_->rows[vectors]), tiles = ceil_div(rows, most);
     for (size_t i = 0; i < tiles; ++i) {
       const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;
       t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + lanes * shape_.k) + i * shape_.k * 64 : nullptr;
@@ -109,7 +122,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
       t.y[1] = t.y[0] + half * stride;
       t.add[0] = add ? (narrow ? edge_add : add) : nullptr;
       t.add[1] = add ? t.add[0] + half * stride : nullptr;
-      kernels_->tile->packed[vectors][height](t);
+      tile_->packed[vectors][height](t);
       if (epilogue_.after)
         for (size_t r = 0; r < height; ++r) epilogue_.after(t.y[0] + r * stride, t.y[0] + r * stride, columns, epilogue_.a, epilogue_.b);
       if (narrow)

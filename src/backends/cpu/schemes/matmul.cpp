@@ -66,9 +66,9 @@ class MatMulKernel final : public Kernel {
   MatMulKernel(PrepareContext& context, bool pairs)
       : product_(context.node()),
         pairs_(pairs),
-        kernels_(pairs ? bf16_kernels(*cpu_device(context.device()).kernels) : *cpu_device(context.device()).kernels),
-        shape_(pairs ? of_pairs(product_.shape) : product_.shape),
-        matmul_(kernels_, shape_, MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2},
+        kernels_(*cpu_device(context.device()).kernels),
+        matmul_(kernels_, product_.shape,
+                MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2, pairs ? kernels_.bf16 : nullptr},
                 epilogue_of(context.node(), kernels_)) {
     const NodeView& node = context.node();
     alpha_ = alpha_of(node);
@@ -85,7 +85,6 @@ class MatMulKernel final : public Kernel {
     } else {
       b_offset_ = context.reserve_scratch(bytes);
     }
-    if (pairs) a_offset_ = context.reserve_scratch(a_rows(node) * shape_.k * sizeof(float));
     addition_ = *addition_of(node);
     if (addition_.kind == Addend::columns || addition_.kind == Addend::scalar) {
       if (node.is_constant(2))
@@ -112,7 +111,6 @@ class MatMulKernel final : public Kernel {
       });
       b = packed;
     }
-    if (pairs_) a = round_a(context, a);
     const float* bias = static_cast<const float*>(bias_.get());
     if (!bias && (addition_.kind == Addend::columns || addition_.kind == Addend::scalar)) {
       float* packed = context.scratch_at<float>(bias_offset_);
@@ -125,8 +123,8 @@ class MatMulKernel final : public Kernel {
     units_.run(context, [&](size_t unit, float* scratch, size_t before) {
       const size_t batch = unit / each;
       matmul_.run(unit % each,
-                  {a + product_.a_offset(batch) / product_.shape.k * shape_.k, b + product_.b_matrix(batch) * matmul_.packed_b_floats(),
-                   bias, add ? add + batch * result : nullptr, y + batch * result},
+                  {a + product_.a_offset(batch), b + product_.b_matrix(batch) * matmul_.packed_b_floats(), bias,
+                   add ? add + batch * result : nullptr, y + batch * result},
                   scratch, before / each == batch ? before % each : Units::kNone);
     });
   }
@@ -137,27 +135,13 @@ class MatMulKernel final : public Kernel {
     matmul_.pack_b(i % matmul_.panels(), b + matrix * product_.shape.k * product_.shape.n, alpha_,
                    out + matrix * matmul_.packed_b_floats());
   }
-  static MatMul::Shape of_pairs(MatMul::Shape shape) {
-    shape.k = ceil_div(shape.k, 2);
-    return shape;
-  }
   // The pairs of B lie as B does.
   void pack_pairs(const float* b, float* out) const {
     const auto [m, k, n, transpose_a, transpose_b] = product_.shape;
     const std::vector<float> pairs = transpose_b ? bf16_pairs(b, b_count_ * n, k, 1, alpha_) : bf16_pairs(b, b_count_, k, n, alpha_);
     for (size_t matrix = 0; matrix < b_count_; ++matrix)
       for (size_t panel = 0; panel < matmul_.panels(); ++panel)
-        matmul_.pack_b(panel, pairs.data() + matrix * shape_.k * n, 1, out + matrix * matmul_.packed_b_floats());
-  }
-  size_t a_rows(const NodeView& node) const { return static_cast<size_t>(node.input_shape(0).elements()) / product_.shape.k; }
-  const float* round_a(RunContext& context, const float* a) const noexcept {
-    float* to = context.scratch_at<float>(a_offset_);
-    const size_t k = product_.shape.k, rows = static_cast<size_t>(context.inputs[0]->view.elements()) / k;
-    const size_t each = std::max<size_t>(1, (16 << 10) / k);
-    context.parallel_for(ceil_div(rows, each), [&](size_t task) {
-      for (size_t i = task * each; i < std::min(rows, (task + 1) * each); ++i) kernels_.bf16->row(a + i * k, k, to + i * shape_.k);
-    });
-    return to;
+        matmul_.pack_b(panel, pairs.data() + matrix * ceil_div(k, 2) * n, 1, out + matrix * matmul_.packed_b_floats());
   }
   void pack_bias(const float* bias, float* out) const noexcept {
     if (addition_.kind == Addend::columns) return matmul_.pack_bias(bias, addition_.factor, out);
@@ -166,12 +150,11 @@ class MatMulKernel final : public Kernel {
 
   Product product_;
   bool pairs_;
-  Kernels kernels_;
-  MatMul::Shape shape_;  // as the tiles see it
+  const Kernels& kernels_;
   MatMul matmul_;
   float alpha_ = 1;
   Addition addition_;
-  size_t b_count_, a_offset_ = 0, b_offset_ = 0, bias_offset_ = 0;
+  size_t b_count_, b_offset_ = 0, bias_offset_ = 0;
   std::shared_ptr<const void> b_, bias_;
   Units units_;
 };

@@ -83,14 +83,15 @@ class RecurrentKernel final : public Kernel {
   RecurrentKernel(PrepareContext& context, bool pairs)
       : r_(context.node()),
         pairs_(pairs),
-        kernels_(pairs ? bf16_kernels(*cpu_device(context.device()).kernels) : *cpu_device(context.device()).kernels),
+        kernels_(*cpu_device(context.device()).kernels),
+        tile_(pairs ? kernels_.bf16->tile : *kernels_.tile),
         input_(pairs ? ceil_div(r_.input, 2) : r_.input),
         hidden_(pairs ? ceil_div(r_.hidden, 2) : r_.hidden),
         lanes_(kernels_.lanes),
         blocks_(ceil_div(r_.hidden, lanes_)),
         width_(blocks_ * kSlots * lanes_),
-        product_(kernels_, {r_.length * r_.batch, input_, width_, false, true},
-                 MatMul::Options{size(context.device().threads), context.device().l2}, Epilogue{}) {
+        product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
+                 MatMul::Options{size(context.device().threads), context.device().l2, pairs ? kernels_.bf16 : nullptr}, Epilogue{}) {
     const std::string form =
         format("{} {}{}{}", context.node().op(), context.device().name, pairs ? " bf16" : "", r_.reset_before ? " reset before" : "");
     const auto add = [&](size_t input, std::string_view what, size_t floats, Packed& packed,
@@ -123,7 +124,6 @@ class RecurrentKernel final : public Kernel {
     state_floats_ = blocks_ * r_.batch * lanes_;
     sums_offset_ = context.reserve_scratch(r_.directions * r_.length * r_.batch * width_ * sizeof(float));
     state_offset_ = context.reserve_scratch(r_.directions * kStates * state_floats_ * sizeof(float));
-    if (pairs) x_offset_ = context.reserve_scratch(r_.length * r_.batch * input_ * sizeof(float));
     units_.reserve(context, r_.directions * product_.units(), product_.scratch_floats());
   }
 
@@ -134,7 +134,6 @@ class RecurrentKernel final : public Kernel {
         context.parallel_for(r_.directions * blocks_, [&](size_t block) {
           (this->*packed->pack)(context.in<float>(packed->input), context.scratch_at<float>(packed->offset), block);
         });
-    if (pairs_) x = round_input(context, x);
     const float *w = w_.data(context), *bias = bias_.data(context);
     const size_t each = product_.units(), sums = r_.length * r_.batch * width_;
     units_.run(context, [&](size_t unit, float* scratch) {
@@ -242,14 +241,14 @@ class RecurrentKernel final : public Kernel {
     t.accumulate = true;
     t.w = w;
     t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * hidden_);  // what comes next
-    const size_t tiles = ceil_div(r_.batch, size(kernels_.tile->rows[vectors]));
+    const size_t tiles = ceil_div(r_.batch, size(tile_.rows[vectors]));
     for (size_t i = 0; i < tiles; ++i) {
       const size_t first = share(r_.batch, tiles, i), rows = share(r_.batch, tiles, i + 1) - first, half = (rows + 1) / 2;
       t.x[0] = h + first * lanes_;
       t.x[1] = t.x[0] + half * lanes_;
       t.y[0] = sums + first * row_stride();
       t.y[1] = t.y[0] + half * row_stride();
-      kernels_.tile->packed[vectors][rows](t);
+      tile_.packed[vectors][rows](t);
     }
   }
 
@@ -257,15 +256,6 @@ class RecurrentKernel final : public Kernel {
     return recurrent_.data(context) + d * recurrent_.floats + block * r_.gates * lanes_ * hidden_;
   }
 
-  const float* round_input(RunContext& context, const float* x) const noexcept {
-    float* to = context.scratch_at<float>(x_offset_);
-    const size_t rows = r_.length * r_.batch, each = std::max<size_t>(1, (16 << 10) / r_.input);
-    context.parallel_for(ceil_div(rows, each), [&](size_t task) {
-      for (size_t i = task * each; i < std::min(rows, (task + 1) * each); ++i)
-        kernels_.bf16->row(x + i * r_.input, r_.input, to + i * input_);
-    });
-    return to;
-  }
   // What the next products read of a state.
   void round_state(RunContext& context, size_t d, size_t which) const noexcept {
     if (!pairs_) return;
@@ -343,12 +333,13 @@ class RecurrentKernel final : public Kernel {
 
   Recurrent r_;
   bool pairs_;
-  Kernels kernels_;
+  const Kernels& kernels_;
+  const TileKernels& tile_;
   size_t input_, hidden_;  // that are multiplied: floats, or pairs
   size_t lanes_, blocks_, width_;
   MatMul product_;
   Packed w_, recurrent_, bias_;
-  size_t state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0, x_offset_ = 0;
+  size_t state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0;
   Units units_;
 };
 
