@@ -57,6 +57,11 @@ struct SaveOptions {
   bool external_data = false;
   /// ONNX: of ai.onnx, 21 to 26; 0: 26.
   int opset = 0;
+  /// .minnow: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16". They are widened on load, whatever precision
+  /// the model is run with. Those that the dtype cannot hold stay f32.
+  std::string weights = "f32";
+  /// Gets a sentence for each layer whose weights stay f32.
+  std::function<void(std::string_view)> warn;
 };
 
 /// Writes an ONNX file where the path ends in ".onnx", else a .minnow file, beside its destination, and renames it. In an ONNX file fused

@@ -12,7 +12,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> paths;
-  std::string optimize = "default", labels, signature;
+  std::string optimize = "default", labels, signature, weights = "f32";
   std::vector<std::string> shapes, renames, keep_inputs;
   OperatorOptions operators;
   bool verify = false, dump_passes = false, json = false, external_data = false;
@@ -58,7 +58,12 @@ void convert_command(const Arguments& arguments) {
     Progress progress("converting " + in[0]);
     return convert(in, options);
   }();
-  save(model, out, {.external_data = arguments.external_data, .opset = arguments.opset});
+  Json kept = Json::array();
+  const auto keep = [&](std::string_view message) {
+    kept.push_back(message);
+    options.warn(message);
+  };
+  save(model, out, {.external_data = arguments.external_data, .opset = arguments.opset, .weights = arguments.weights, .warn = keep});
   const double seconds = watch.seconds();
   const size_t bytes = os::MappedFile::open(out)->bytes().size();
   if (arguments.json) {
@@ -68,6 +73,7 @@ void convert_command(const Arguments& arguments) {
                  {"weight_bytes", model.weight_bytes()},
                  {"verified", arguments.verify},
                  {"seconds", seconds}};
+    if (!kept.empty()) json["kept_f32"] = std::move(kept);
     if (arguments.dump_passes) json["passes"] = std::move(passes);
     print_json(json);
   } else {
@@ -101,6 +107,11 @@ void add_convert(CLI::App& app) {
       "where numbers do before they are rounded)");
   command->add_flag("--external-data", arguments->external_data, "OUT.onnx: large constants go to a file OUT.onnx.data beside it");
   command->add_option("--opset", arguments->opset, "OUT.onnx: the operator set that it is written in, 21 to 26 (default 26)");
+  command
+      ->add_option("--weights", arguments->weights,
+                   "OUT.minnow: how the weights of layers are stored; those that f16 or bf16 cannot hold stay f32 and are named")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str();
   command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed");
   command->add_flag("--json", arguments->json, "print JSON");
   command->footer(
@@ -109,6 +120,7 @@ void add_convert(CLI::App& app) {
       "  minnow convert detector.onnx detector.minnow --shape image=1x3x640x640 --rename image=x --rename output_0=boxes\n"
       "  minnow convert classifier.onnx classifier.minnow --labels classes.txt --dump-passes\n"
       "  minnow convert model.tflite model.onnx\n"
+      "  minnow convert model.onnx model.minnow --weights bf16\n"
       "  minnow convert saved_model_folder model.minnow --signature serving_default");
   command->callback([arguments] { convert_command(*arguments); });
 }

@@ -8,13 +8,19 @@
 namespace minnow {
 
 void save(const Model& model, const std::string& path, const SaveOptions& options) {
+  if (options.weights != "f32" && options.weights != "f16" && options.weights != "bf16")
+    throw InvalidArgument("weights are stored as f32, f16 or bf16, not as \"{}\"", options.weights);
+  const bool rounded = options.weights != "f32";
+  if (rounded && path.ends_with(".onnx")) throw InvalidArgument("{}: only .minnow files store weights as {}", path, options.weights);
   if (path.ends_with(".onnx"))
     export_onnx(OperatorSet::builtin(), model.graph(), path,
                 {.external_data = options.external_data, .opset = options.opset ? options.opset : onnx::kNewestOpset});
   else if (options.external_data || options.opset)
     throw InvalidArgument("{}: only ONNX files (.onnx) have an opset, or data in a file beside them", path);
   else
-    write_model(model.graph(), path);
+    write_model(
+        model.graph(), path,
+        rounded ? round_weights(model.graph(), options.weights == "f16" ? DType::f16 : DType::bf16, options.warn) : StoredWeights());
 }
 
 }  // namespace minnow

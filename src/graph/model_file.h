@@ -8,17 +8,20 @@
 
 #include "base/os.h"
 #include "graph/graph.h"
+#include "graph/stored_weights.h"
 
 namespace minnow {
 
 /// Writes the graph beside `path` and renames it. Constants of equal contents are stored once.
+/// `weights`: constants of f32 that are stored so (see round_weights).
 /// Throws InvalidModel where the graph is not one (see verify), Unsupported for constants without a stored form, IoError.
-void write_model(const Graph& graph, const std::string& path);
+void write_model(const Graph& graph, const std::string& path, const StoredWeights& weights = {});
 /// The same into consecutive pieces.
-void write_model_to(const Graph& graph, const os::ByteSink& sink);
+void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWeights& weights = {});
 
 /// Maps the file; the graph's constants keep the mapping alive and use it in place, except those of less than a byte an element, which are
-/// unpacked. Throws IoError; Unsupported for a newer version; InvalidModel "path: sentence" for everything that is wrong in the file.
+/// unpacked, and those that are stored narrower than they are, which are widened. Throws IoError; Unsupported for a newer version;
+/// InvalidModel "path: sentence" for everything that is wrong in the file.
 std::unique_ptr<Graph> read_model(const std::string& path);
 /// The same from memory that `owner` keeps alive; where the memory is not aligned to 64 bytes, what has to be is copied. `name` begins
 /// errors.

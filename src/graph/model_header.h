@@ -19,7 +19,7 @@ struct Header {
   uint64_t reserved2 = 0;
 
   /// Readers refuse another major version, and read a newer minor one without what they do not know.
-  static constexpr uint16_t kMajor = 1, kMinor = 0;
+  static constexpr uint16_t kMajor = 1, kMinor = 1;
 };
 static_assert(sizeof(Header) == 64);
 

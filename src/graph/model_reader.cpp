@@ -144,8 +144,10 @@ class Reader {
     std::shared_ptr<const void> owner;
     DType dtype;
   };
-  const Contents& contents(uint32_t index, DType dtype, uint64_t elements) {
-    const auto found = copies_.find(index);
+  const Contents& contents(uint32_t index, DType dtype, DType stored, uint64_t elements) {
+    const bool widened = stored != dtype;
+    const uint64_t key = uint64_t{index} << 8 | (widened ? static_cast<uint64_t>(stored) : 0);
+    const auto found = copies_.find(key);
     if (found != copies_.end()) {
       if (bits_of(dtype) < 8 ? found->second.dtype != dtype : bits_of(found->second.dtype) < 8)
         fail("a segment is used as {} and as {}", found->second.dtype, dtype);
@@ -154,7 +156,16 @@ class Reader {
     const Segment& segment = *model_->segments()->Get(index);
     const std::byte* at = weights_.data() + segment.offset();
     Contents made{at, owner_, dtype};
-    if (bits_of(dtype) < 8) {
+    if (widened) {
+      std::shared_ptr<void> copy = allocate_shared(elements * sizeof(float));
+      float* to = static_cast<float*>(copy.get());
+      for (uint64_t i = 0; i < elements; ++i) {
+        uint16_t bits;
+        std::memcpy(&bits, at + 2 * i, sizeof bits);
+        to[i] = stored == DType::f16 ? f32_from_f16(bits) : f32_from_bf16(bits);
+      }
+      made = {copy.get(), copy, dtype};
+    } else if (bits_of(dtype) < 8) {
       std::shared_ptr<void> copy = allocate_shared(elements);
       unpack_bits(dtype, at, elements, copy.get());
       made = {copy.get(), copy, dtype};
@@ -163,7 +174,7 @@ class Reader {
       std::memcpy(copy.get(), at, segment.size());
       made = {copy.get(), copy, dtype};
     }
-    return copies_.emplace(index, std::move(made)).first->second;
+    return copies_.emplace(key, std::move(made)).first->second;
   }
 
   minnow::Tensor read_tensor(const Tensor* tensor, std::string_view what) {
@@ -188,9 +199,12 @@ class Reader {
     const auto* segments = model_->segments();
     if (!segments || tensor->segment() >= segments->size()) fail("{} has {} elements and no contents", what, elements);
     const Segment& segment = *segments->Get(tensor->segment());
-    const uint64_t bytes = elements / 8 * bits_of(dtype) + (elements % 8 * bits_of(dtype) + 7) / 8;
-    if (segment.size() != bytes) fail("{} is {}{} and needs {} bytes, its contents have {}", what, dtype, shape, bytes, segment.size());
-    const Contents& found = contents(tensor->segment(), dtype, elements);
+    const DType stored = tensor->stored() ? static_cast<DType>(tensor->stored()) : dtype;
+    if (stored != dtype && (dtype != DType::f32 || (stored != DType::f16 && stored != DType::bf16)))
+      fail("{} is {} and stored as dtype {}, only f32 is stored as another (f16 or bf16)", what, dtype, tensor->stored());
+    const uint64_t bytes = elements / 8 * bits_of(stored) + (elements % 8 * bits_of(stored) + 7) / 8;
+    if (segment.size() != bytes) fail("{} is {}{} and needs {} bytes, its contents have {}", what, stored, shape, bytes, segment.size());
+    const Contents& found = contents(tensor->segment(), dtype, stored, elements);
     if (dtype == DType::boolean) {
       const auto* values = static_cast<const uint8_t*>(found.data);
       if (std::any_of(values, values + elements, [](uint8_t value) { return value > 1; })) fail("{} is bool and holds another value", what);
@@ -351,7 +365,7 @@ class Reader {
   const Model* model_ = nullptr;
   uint64_t objects_left_ = 0;
   std::vector<std::string> ops_, keys_;
-  std::unordered_map<uint32_t, Contents> copies_;  // of segments that were asked for
+  std::unordered_map<uint64_t, Contents> copies_;  // of segments that were asked for, and of the forms they were asked for in
   std::vector<minnow::Value*> visible_;
 };
 

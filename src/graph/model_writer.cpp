@@ -101,7 +101,7 @@ class Table {
 
 class HeadWriter {
  public:
-  explicit HeadWriter(Segments& segments) : segments_(segments) {}
+  HeadWriter(Segments& segments, const StoredWeights& weights) : segments_(segments), weights_(weights) {}
 
   std::span<const std::byte> write(const minnow::Graph& graph) {
     const Offset<Graph> main = add(graph, 0);
@@ -157,10 +157,10 @@ class HeadWriter {
     return CreateType(builder_, TypeKind::tensor, static_cast<uint8_t>(type.dtype), dims, names);
   }
 
-  Offset<Tensor> add(const minnow::Tensor& tensor) {
-    const uint32_t segment = segments_.place(tensor);
+  Offset<Tensor> add(const minnow::Tensor& tensor, const minnow::Tensor* stored = nullptr) {
+    const uint32_t segment = segments_.place(stored ? *stored : tensor);
     const auto dims = builder_.CreateVector(std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end()));
-    return CreateTensor(builder_, static_cast<uint8_t>(tensor.dtype()), dims, segment);
+    return CreateTensor(builder_, static_cast<uint8_t>(tensor.dtype()), dims, segment, stored ? static_cast<uint8_t>(stored->dtype()) : 0);
   }
 
   Offset<Value> add(const minnow::Value* value) {
@@ -220,7 +220,8 @@ class HeadWriter {
     std::vector<Offset<Constant>> constants;
     for (const auto& constant : graph.constants()) {
       const auto name = add(constant->name());
-      constants.push_back(CreateConstant(builder_, name, add(*constant->constant())));
+      const auto stored = weights_.find(constant.get());
+      constants.push_back(CreateConstant(builder_, name, add(*constant->constant(), stored == weights_.end() ? nullptr : &stored->second)));
       see(constant.get());
     }
     for (const minnow::State& state : graph.states()) see(state.current);
@@ -245,6 +246,7 @@ class HeadWriter {
   }
 
   Segments& segments_;
+  const StoredWeights& weights_;
   flatbuffers::FlatBufferBuilder builder_;
   Table ops_, keys_;
   std::unordered_map<const minnow::Value*, uint32_t> places_;
@@ -254,10 +256,10 @@ class HeadWriter {
 }  // namespace
 }  // namespace file
 
-void write_model_to(const Graph& graph, const os::ByteSink& sink) {
+void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWeights& weights) {
   verify(graph);
   file::Segments segments;
-  file::HeadWriter writer(segments);
+  file::HeadWriter writer(segments, weights);
   const std::span<const std::byte> head = writer.write(graph);
   file::Header header;
   header.head_size = head.size();
@@ -271,8 +273,8 @@ void write_model_to(const Graph& graph, const os::ByteSink& sink) {
   segments.write(sink);
 }
 
-void write_model(const Graph& graph, const std::string& path) {
-  os::write_file_atomically(path, [&](const os::ByteSink& sink) { write_model_to(graph, sink); });
+void write_model(const Graph& graph, const std::string& path, const StoredWeights& weights) {
+  os::write_file_atomically(path, [&](const os::ByteSink& sink) { write_model_to(graph, sink, weights); });
 }
 
 }  // namespace minnow

@@ -8,10 +8,42 @@ import unittest
 from command import F32, BUILD, CommandTest, helper, np, onnx, write_model
 
 
+def bfloat16(array):
+    """Rounded to the nearest bf16, ties to even."""
+    bits = np.ascontiguousarray(array, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
+
+
 class Convert(CommandTest):
     def outputs(self, model, *inputs):
         rows = self.json("run", model, *[part for path in inputs for part in ("--input", path)], "--output-dir", self.folder / "out")["outputs"]
         return [np.load(row["file"]) for row in rows]
+
+    def test_weights_in_16_bits(self):
+        random = np.random.default_rng(3)
+        first, second = random.standard_normal((64, 32)).astype(np.float32), random.standard_normal((32, 8)).astype(np.float32)
+        second[3, 3] = 1e6
+        source = write_model(self.folder / "in.onnx", [helper.make_node("MatMul", ["x", "a"], ["h"], name="one"), helper.make_node("Relu", ["h"], ["r"]),
+                                                       helper.make_node("MatMul", ["r", "b"], ["y"], name="two")],
+                             [("x", F32, [1, 64])], [("y", F32, [1, 8])], {"a": first, "b": second})
+        x = random.standard_normal((1, 64)).astype(np.float32)
+        np.save(self.folder / "x.npy", x)
+        self.succeeds("convert", source, "f32.minnow")
+        for weights, dtype in (("f16", np.float16), ("bf16", None)):
+            answer = self.json("convert", source, "out.minnow", "--weights", weights)
+            kept = answer.get("kept_f32", [])
+            self.assertEqual(len(kept), weights == "f16")
+            if kept:
+                self.assertIn('"two"', kept[0])
+                self.assertIn("65504", kept[0])
+            self.assertLess(answer["bytes"], (self.folder / "f32.minnow").stat().st_size - first.nbytes // 2 + 200)
+            rounded = [first.astype(dtype).astype(np.float32), second] if dtype else [bfloat16(w) for w in (first, second)]
+            expected = np.maximum(x @ rounded[0], 0) @ rounded[1]
+            for precision, tolerance in (("high", 1e-5), ("normal", 1e-5), ("low", 2e-2)):
+                row = self.json("run", "out.minnow", "--input", "x=x.npy", "--precision", precision, "--output-dir", self.folder / "out")["outputs"][0]
+                actual = np.load(row["file"])
+                self.assertLess(np.abs(actual - expected).max() / np.abs(expected).max(), tolerance, f"{weights}, {precision}")
+        self.assertIn("only .minnow files", self.fails("convert", source, "out.onnx", "--weights", "f16"))
 
     def test_what_it_writes_computes_the_same(self):
         x = self.save("x.npy", np.ones((2, 4), np.float32))

@@ -184,7 +184,7 @@ TEST(ModelFile, versions) {
   header = header_of(bytes);
   header.major += 1;
   EXPECT_EQ(error_in(with_header(bytes, header)),
-            "model in memory: it has format version 2.0, this build reads version 1; a newer Minnow is needed");
+            "model in memory: it has format version 2.1, this build reads version 1; a newer Minnow is needed");
 }
 
 TEST(ModelFile, wrong_places) {
