@@ -104,5 +104,8 @@ void define_expressions(nb::module_& m);
 void define_models(nb::module_& m);
 SessionOptions session_options(nb::handle threads, nb::handle precision, nb::handle memory, nb::handle backends, nb::handle memory_limit);
 void define_vision(nb::module_& m);
+void define_custom(nb::module_& m);
+/// The built-in operators, those of the libraries that were loaded, and those that are written in Python; null: the built-in ones alone.
+std::shared_ptr<const OperatorSet> operators_now();
 
 }  // namespace minnow::python

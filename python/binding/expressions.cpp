@@ -98,7 +98,7 @@ void define_expressions(nb::module_& m) {
   m.def(
       "load",
       [](nb::handle path) {
-        const expr::Loaded loaded = expr::load(argument<std::string>(path, "path", "a text"));
+        const expr::Loaded loaded = expr::load(Model::load(argument<std::string>(path, "path", "a text"), operators_now()));
         return nb::make_tuple(list_of(loaded.inputs), list_of(loaded.outputs), nb::cast(loaded.values));
       },
       nb::arg("path"), Guarded());
@@ -132,10 +132,6 @@ void define_expressions(nb::module_& m) {
   });
   m.def("clear_cache", &expr::clear_cache, Guarded());
   m.def("optimize_expressions", &optimize_expressions, nb::arg("on") = true);
-  m.def(
-      "use_operators",
-      [](const std::vector<std::string>& libraries) { expr::use_operators(libraries.empty() ? nullptr : load_operators(libraries)); },
-      nb::arg("libraries"), Guarded());
   nb::class_<PythonScope>(m, "Scope")
       .def(
           "__init__",

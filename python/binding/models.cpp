@@ -81,6 +81,7 @@ ConvertOptions convert_options(const std::string& optimize, const std::map<std::
   if (optimize != "none" && optimize != "standard" && optimize != "train")
     throw InvalidArgument("optimize is \"{}\"; there are none, standard and train", optimize);
   options.optimize = optimize == "none" ? Optimize::none : optimize == "train" ? Optimize::train : Optimize::standard;
+  options.operators = operators_now();
   options.shapes = shapes, options.renames = renames, options.signature = signature, options.verify = verify;
   return options;
 }

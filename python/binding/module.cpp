@@ -13,4 +13,5 @@ NB_MODULE(_minnow, m) {
   define_expressions(m);
   define_models(m);
   define_vision(m);
+  define_custom(m);
 }

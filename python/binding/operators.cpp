@@ -106,6 +106,23 @@ expr::Attribute attribute_from(AttributeKind kind, nb::handle value) {
   }
 }
 
+/// What an attribute of a custom operator, which declares none, is by its value.
+AttributeKind kind_of(nb::handle value) {
+  PyObject* o = value.ptr();
+  if (PyUnicode_Check(o)) return AttributeKind::text;
+  if (PyIndex_Check(o) && !is_var(value)) return AttributeKind::integer;
+  if (PyFloat_Check(o)) return AttributeKind::real;
+  if (PyList_Check(o) || PyTuple_Check(o)) {
+    bool integers = true;
+    for (nb::handle item : value) {
+      if (PyUnicode_Check(item.ptr())) return AttributeKind::texts;
+      integers &= PyIndex_Check(item.ptr()) != 0;
+    }
+    return integers ? AttributeKind::integers : AttributeKind::reals;
+  }
+  return AttributeKind::tensor;
+}
+
 constexpr const char* kKindNames[] = {"an integer", "a number", "a text", "an array", "a graph", "integers", "numbers", "texts", "a type"};
 
 Vars call(const std::string& name, nb::handle given, size_t outputs, const nb::dict& options) {
@@ -115,6 +132,10 @@ Vars call(const std::string& name, nb::handle given, size_t outputs, const nb::d
   for (const auto& [key, value] : options) {
     if (value.is_none()) continue;
     const std::string attribute = nb::cast<std::string>(key);
+    if (op.custom) {
+      attributes.emplace_back(attribute, attribute_from(kind_of(value), value));
+      continue;
+    }
     const auto spec = std::find_if(op.attributes.begin(), op.attributes.end(), [&](const AttributeSpec& s) { return s.name == attribute; });
     if (spec == op.attributes.end()) {
       std::vector<std::string> names;

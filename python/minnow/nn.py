@@ -90,6 +90,7 @@ class LoadedModule(Module):
     def __init__(self, loaded: _minnow.LoadedModel) -> None:
         self._loaded = loaded
         self._input_names = [row[0] for row in loaded.model.inputs]
+        self._dtypes = [row[1] for row in loaded.model.inputs]
         self._images = [shape if shape is not None and len(shape) == 4 else None for _, _, shape, _ in loaded.model.inputs]
 
     def forward(self, *inputs: VarLike, **named: VarLike) -> Any:
@@ -110,6 +111,9 @@ class LoadedModule(Module):
                 if name not in names:
                     raise InvalidType(f'the model has no input "{name}"; it has {", ".join(names)}')
                 values[names.index(name)] = value
+        # Numbers of Python are weak: they take the dtype that the model wants.
+        values = [Var(value, dtype) if dtype is not None and isinstance(value, (int, float, list, tuple)) else value
+                  for value, dtype in zip(values, self._dtypes)]
         if any(self._images):
             values = [value if image is None or value is None else _as_image(value, image) for value, image in zip(values, self._images)]
         return self._loaded(values)

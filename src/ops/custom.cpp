@@ -160,11 +160,27 @@ struct LoadedSet {
   OperatorSet set;
   std::deque<os::SharedLibrary> libraries;
   std::deque<Operator> operators;
+
+  void add(const minnow_custom_op* table, const std::string& where, size_t place) {
+    if (!table || table->struct_size < sizeof(minnow_custom_op) || !table->name || !table->infer || !table->compute)
+      throw InvalidArgument("{}: custom operator {} is incomplete", where, place);
+    Operator op;
+    op.name = table->name;
+    op.doc = table->doc ? table->doc : "";
+    op.inputs = {{"inputs", kAny, kVariadic}};
+    op.outputs = {{"outputs", same_as("inputs"), kVariadic}};
+    op.infer = infer;
+    op.reference = reference;
+    op.custom = table;
+    operators.push_back(std::move(op));
+    set.add(operators.back());
+  }
 };
 
 }  // namespace
 
-std::shared_ptr<const OperatorSet> load_custom_operators(const std::vector<std::string>& libraries) {
+std::shared_ptr<const OperatorSet> load_custom_operators(const std::vector<std::string>& libraries,
+                                                         std::span<const minnow_custom_op* const> more) {
   auto loaded = std::make_shared<LoadedSet>();
   loaded->set = OperatorSet::builtin();
   for (const std::string& path : libraries) {
@@ -174,22 +190,9 @@ std::shared_ptr<const OperatorSet> load_custom_operators(const std::vector<std::
     size_t count = 0;
     const minnow_custom_op* const* tables = list(MINNOW_CUSTOM_OP_ABI, &count);
     if (!tables) throw InvalidArgument("{}: was built for another version of custom operators than {}", path, MINNOW_CUSTOM_OP_ABI);
-    for (size_t i = 0; i < count; ++i) {
-      const minnow_custom_op* table = tables[i];
-      if (!table || table->struct_size < sizeof(minnow_custom_op) || !table->name || !table->infer || !table->compute)
-        throw InvalidArgument("{}: custom operator {} is incomplete", path, i);
-      Operator op;
-      op.name = table->name;
-      op.doc = table->doc ? table->doc : "";
-      op.inputs = {{"inputs", kAny, kVariadic}};
-      op.outputs = {{"outputs", same_as("inputs"), kVariadic}};
-      op.infer = infer;
-      op.reference = reference;
-      op.custom = table;
-      loaded->operators.push_back(std::move(op));
-      loaded->set.add(loaded->operators.back());
-    }
+    for (size_t i = 0; i < count; ++i) loaded->add(tables[i], path, i);
   }
+  for (size_t i = 0; i < more.size(); ++i) loaded->add(more[i], "this process", i);
   return std::shared_ptr<const OperatorSet>(loaded, &loaded->set);
 }
 

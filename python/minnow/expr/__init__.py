@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from minnow import _minnow
 from minnow._minnow import Var, clear_cache
+from minnow._custom import Spec, custom_operator
 from minnow._typing import DTypeLike, VarLike
 from minnow.expr import _operators
 from minnow.expr._operators import *  # noqa: F403
@@ -40,6 +41,11 @@ def op(name: str, inputs: Sequence[VarLike | None], **attributes: Any) -> Var:
 def ops(name: str, inputs: Sequence[VarLike | None], outputs: int, **attributes: Any) -> list[Var]:
     """The same with several outputs."""
     return _minnow.ops(name, inputs, outputs, attributes)
+
+
+def load_operators(path: str | os.PathLike[str]) -> None:
+    """Operators of a shared library (<minnow/custom_op.h>), for expressions and for models that are read from now on."""
+    _minnow.load_operators(os.fspath(path))
 
 
 def evaluate(values: Sequence[Var]) -> None:
@@ -169,6 +175,6 @@ class scope:
         self._scope.leave()
 
 
-__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "evaluate", "clone", "replace", "placeholders", "trainables", "save", "load",
+__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "placeholders", "trainables", "save", "load",
            "Loaded", "cond", "while_loop", "scan", "NCHW", "NHWC", "NC4HW4", "format_of", "convert", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
            *_operators.__all__]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that are written in Python."""
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable, NamedTuple, Sequence, TypeVar
+
+from minnow import _minnow
+from minnow._minnow import InvalidArgument
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Spec(NamedTuple):
+    """What is known of a tensor before it is computed."""
+    shape: tuple[int, ...] | None  #: None where it depends on data
+    dtype: Any
+
+
+def _specs(result: Any, like: Spec | None) -> list[Spec]:
+    """What a shape rule gave: a Spec, a shape (of the first input's dtype), or a list of these."""
+    if result is None or isinstance(result, Spec) or (isinstance(result, tuple) and all(isinstance(dim, int) for dim in result)):
+        result = [result]
+    specs = []
+    for item in result:
+        if isinstance(item, Spec):
+            specs.append(item)
+        elif like is not None:
+            specs.append(Spec(None if item is None else tuple(item), like.dtype))
+        else:
+            raise InvalidArgument("an operator without inputs says the dtype of its outputs: Spec(shape, dtype)")
+    return specs
+
+
+def _as_arrays(inputs: Sequence[Any]) -> list[Any]:
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        return list(inputs)
+    return [None if x is None else x.numpy() for x in inputs]
+
+
+def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str = "") -> Callable[[_Function], _Function]:
+    """Makes a function an operator of expressions and of models that are read from now on.
+
+        @expr.custom_operator("com.example.Swish", shape=lambda x, alpha: x.shape)
+        def swish(x, *, alpha=1.0):
+            return x / (1 + numpy.exp(-alpha * x))
+
+    name: with a domain; an importer finds the operator by domain and name, and saved models keep them.
+    shape: given a Spec (shape, dtype) for each input and the attributes as keywords, gives the Spec of the output, or its shape alone
+    where the dtype is the first input's, or a list of these; None for a shape that depends on data. By default the first input's.
+    The function gets the inputs as arrays (NumPy's where NumPy is installed, else Vars; None for one that is left out) and its attributes as
+    keywords, whose defaults are those of its signature; it gives an array, or several. It must be pure: what depends on constants alone is computed once.
+    """
+    def decorate(function: _Function) -> _Function:
+        keywords = {parameter.name: parameter.default for parameter in inspect.signature(function).parameters.values()
+                    if parameter.kind is parameter.KEYWORD_ONLY}
+        attributes = {key: None if default is inspect.Parameter.empty else default for key, default in keywords.items()}
+        rule_takes: set[str] = set()
+        if shape is not None:
+            parameters = inspect.signature(shape).parameters.values()
+            rule_takes = set(attributes) if any(p.kind is p.VAR_KEYWORD for p in parameters) else {p.name for p in parameters} & set(attributes)
+
+        def infer(inputs: list[Any], given: dict[str, Any], outputs: int) -> list[Spec]:
+            specs = [None if row is None else Spec(*row) for row in inputs]
+            first = next((spec for spec in specs if spec is not None), None)
+            if shape is None:
+                return [first or Spec(None, "float32")] * outputs
+            return _specs(shape(*specs, **{key: given[key] for key in rule_takes}), first)
+
+        def compute(inputs: list[Any], given: dict[str, Any], outputs: int) -> list[Any]:
+            result = function(*_as_arrays(inputs), **given)
+            return list(result) if isinstance(result, (tuple, list)) and outputs > 1 else [result]
+
+        _minnow.register_operator(name, doc or inspect.getdoc(function) or "", infer, compute, attributes)
+        return function
+    return decorate
+
+
+__all__ = ["Spec", "custom_operator"]

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that are written in Python, and those of a C++ library, in expressions, ONNX models and saved models."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import minnow
+    import numpy as np
+    from minnow import expr
+    from onnx import TensorProto, helper
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+LIBRARY = Path(os.environ.get("MINNOW_BUILD_DIR", "")) / "lib" / "libcustom_operators.so"
+calls = []
+
+
+@expr.custom_operator("com.example.python.Swish", shape=lambda x: x.shape)
+def swish(x, *, alpha=1.0):
+    """x times the logistic function of alpha x."""
+    calls.append(x.shape)
+    return (x / (1 + np.exp(-alpha * x))).astype(x.dtype)
+
+
+@expr.custom_operator("com.example.python.TopPair", shape=lambda x, k: [(k,), expr.Spec((k,), "int64")])
+def top_pair(x, *, k=2):
+    order = np.argsort(-x)[:k]
+    return x[order], order
+
+
+@expr.custom_operator("com.example.python.Positive", shape=lambda x: [None])
+def positive(x):
+    return x[x > 0]
+
+
+@expr.custom_operator("com.example.python.Broken", shape=lambda x: x.shape)
+def broken(x):
+    raise KeyError("no such thing")
+
+
+@expr.custom_operator("com.example.python.Liar", shape=lambda x: (7,))
+def liar(x):
+    return x
+
+
+def model(path, nodes, outputs, opsets=("com.example", "com.example.python")):
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
+                              [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs])
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)] + [helper.make_opsetid(name, 1) for name in opsets],
+                                       ir_version=10).SerializeToString())
+    return path
+
+
+class CustomOperators(unittest.TestCase):
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self._folder.cleanup)
+        self.folder = Path(self._folder.name)
+        self.x = np.array([-2, 0, 1, 3], np.float32)
+        self.expected = (self.x / (1 + np.exp(-2 * self.x))).astype(np.float32)
+
+    def test_in_an_expression(self):
+        y = expr.op("com.example.python.Swish", [self.x], alpha=2.0)
+        np.testing.assert_allclose(y.numpy(), self.expected, rtol=1e-6)
+        np.testing.assert_allclose((y * 2 + 1).numpy(), self.expected * 2 + 1, rtol=1e-6)
+        values, places = expr.ops("com.example.python.TopPair", [self.x], 2, k=3)
+        self.assertEqual((values.tolist(), places.tolist()), ([3, 1, 0], [3, 2, 1]))
+        self.assertEqual(places.dtype, "int64")
+        self.assertEqual(expr.op("com.example.python.Positive", [self.x]).tolist(), [1, 3])
+
+    def test_in_an_onnx_model_and_a_saved_one(self):
+        path = model(self.folder / "m.onnx", [helper.make_node("Swish", ["x"], ["s"], domain="com.example.python", alpha=2.0), helper.make_node("Neg", ["s"], ["y"])],
+                     [("y", TensorProto.FLOAT)])
+        np.testing.assert_allclose(minnow.load(path)(self.x), -self.expected, rtol=1e-6)
+        minnow.convert(path, self.folder / "m.minnow")
+        np.testing.assert_allclose(minnow.load(self.folder / "m.minnow")(self.x), -self.expected, rtol=1e-6)
+        loaded = expr.load(self.folder / "m.minnow")
+        loaded.inputs[0].assign(self.x)
+        np.testing.assert_allclose(loaded.outputs[0].numpy(), -self.expected, rtol=1e-6)
+        # A process that does not know the operator names it.
+        for name in ("m.onnx", "m.minnow"):
+            text = f"import minnow\ntry:\n    minnow.load({str(self.folder / name)!r})([1.0])\nexcept minnow.Error as error:\n    print(error)"
+            result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("com.example.python.Swish", result.stdout)
+
+    @unittest.skipUnless(LIBRARY.is_file(), "the library of the C++ example is not built")
+    def test_one_from_python_and_one_from_cpp_in_one_model(self):
+        expr.load_operators(LIBRARY)
+        path = model(self.folder / "m.onnx", [helper.make_node("Swish", ["x"], ["c"], domain="com.example"),
+                                              helper.make_node("Swish", ["c"], ["y"], domain="com.example.python")], [("y", TensorProto.FLOAT)])
+        first = self.x / (1 + np.exp(-self.x))
+        np.testing.assert_allclose(minnow.load(path)(self.x), first / (1 + np.exp(-first)), rtol=1e-5)
+
+    def test_what_python_raises_is_the_error(self):
+        with self.assertRaisesRegex(minnow.Error, r"com\.example\.python\.Broken.*KeyError.*no such thing"):
+            expr.op("com.example.python.Broken", [self.x]).evaluate()
+        with self.assertRaisesRegex(minnow.Error, r"shape \[4\], its shape rule \[7\]"):
+            expr.op("com.example.python.Liar", [self.x]).evaluate()
+        with self.assertRaisesRegex(minnow.Error, "domain"):
+            expr.custom_operator("Swish")(lambda x: x)
+        with self.assertRaisesRegex(minnow.Unsupported, "com.example.python.Swsh.*Swish"):
+            expr.op("com.example.python.Swsh", [self.x])
+
+    def test_an_operator_can_be_written_anew(self):
+        for factor in (2, 3):
+            expr.custom_operator("com.example.python.Times")(lambda x, factor=factor: x * np.float32(factor))
+            np.testing.assert_array_equal(expr.op("com.example.python.Times", [self.x]).numpy(), self.x * factor)
+
+
+if __name__ == "__main__":
+    unittest.main()
