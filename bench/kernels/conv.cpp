@@ -117,12 +117,8 @@ void strassen_conv(benchmark::State& state, const Layer& layer, Isa isa) {
   const Kernels& kernels = kernels_for(isa);
   const ConvShape s = shape_of(layer);
   const StrassenConv conv(kernels, s, relu());
-  Memory shared(conv.shared_floats());
-  measure(state, conv, s, kernels.lanes, [&](size_t unit, const StrassenConv::Arguments& a, float* scratch) {
-    if (unit == 0)
-      for (size_t i = 0; i < conv.sum_units(); ++i) conv.sum(i, a, shared.data);
-    conv.run(unit, a, shared.data, scratch);
-  });
+  measure(state, conv, s, kernels.lanes,
+          [&](size_t unit, const StrassenConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch, unit ? unit - 1 : SIZE_MAX); });
 }
 
 void winograd_first_layer(benchmark::State& state, const Layer& layer, Isa isa) {
