@@ -58,11 +58,11 @@ class Refused(Exception):
     pass
 
 
-def command(*arguments):
+def command(*arguments, folder=None):
     """Seconds, peak bytes and stdout of a command that must succeed."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
-        process = subprocess.Popen([str(each) for each in arguments], stdout=out, stderr=err)
+        process = subprocess.Popen([str(each) for each in arguments], stdout=out, stderr=err, cwd=folder)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -173,11 +173,11 @@ def mnn_convert(format_name, paths, target):
     files = ["--prototxt", paths[0], "--modelFile", paths[1]] if format_name == "caffe" else ["--modelFile", paths[0]]
     target.unlink(missing_ok=True)
     try:
-        result = command(converter, "-f", names[format_name], *files, "--MNNModel", target, "--bizCode", "minnow")
+        result = command(converter, "-f", names[format_name], *files, "--MNNModel", target, "--bizCode", "minnow", folder=target.parent)  # it leaves files where it is run
     except Refused as refused:
         if "-11" not in str(refused) and "SIGSEGV" not in str(refused):
             raise
-        result = command(converter, "-f", names[format_name], *files, "--MNNModel", target, "--bizCode", "minnow", "--useOriginRNNImpl")
+        result = command(converter, "-f", names[format_name], *files, "--MNNModel", target, "--bizCode", "minnow", "--useOriginRNNImpl", folder=target.parent)
     if not target.exists():
         raise Refused("wrote nothing")
     return result

@@ -76,8 +76,8 @@ def write_mnn(name, folder):
     if not converter:
         raise ImportError("mnnconvert")
     command = [converter, "-f", "ONNX", "--modelFile", folder / "model.onnx", "--MNNModel", folder / "model.mnn", "--bizCode", "minnow"]
-    if subprocess.run(command, capture_output=True).returncode:  # it crashes over some recurrent networks unless told to keep them
-        subprocess.run([*command, "--useOriginRNNImpl"], check=True, stdout=subprocess.DEVNULL)
+    if subprocess.run(command, cwd=folder, capture_output=True).returncode:  # it crashes over some recurrent networks unless told to keep them
+        subprocess.run([*command, "--useOriginRNNImpl"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 # Keras.
@@ -298,7 +298,7 @@ WRITERS = {"torch": write_torch, "keras": write_keras, "caffe": write_caffe, "mn
 
 
 def main():
-    writer, name, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    writer, name, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3]).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         WRITERS[writer](name, folder)

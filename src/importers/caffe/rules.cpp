@@ -82,6 +82,8 @@ constexpr Rule kRules[] = {
     // Detection.
     {"DetectionOutput", import_detection_output, {}, true},
     {"PriorBox", import_prior_box, {}, true},
+    {"Proposal", import_proposal, {}, true},
+    {"PSROIPooling", import_ps_roi_pooling, {}, true},
     {"ROIAlign", import_roi_align},
     {"ROIPooling", import_roi_pooling},
     {"SigmoidCrossEntropyLoss", import_unary, "Sigmoid"},

@@ -19,6 +19,6 @@ Builder import_arg_max, import_batch_reindex, import_concat, import_crop, import
     import_reduction, import_reshape, import_reverse, import_shuffle_channel, import_silence, import_slice, import_split, import_tile;
 
 // rules_detection.cpp
-Builder import_detection_output, import_prior_box, import_roi_pooling, import_roi_align;
+Builder import_detection_output, import_prior_box, import_proposal, import_ps_roi_pooling, import_roi_pooling, import_roi_align;
 
 }  // namespace minnow::caffe

@@ -113,4 +113,124 @@ Exprs import_roi_align(CaffeLayer& layer, Parts& p) {
                 {"coordinate_transformation_mode", std::string("output_half_pixel")}})};
 }
 
+namespace {
+
+/// Of Faster R-CNN: boxes of every ratio and scale around one cell of `base` pixels, [4 n]; both corners are pixels within.
+std::vector<double> anchors_of(double base, const std::vector<double>& ratios, const std::vector<double>& scales) {
+  std::vector<double> anchors;
+  const double centre = 0.5 * (base - 1);
+  for (double ratio : ratios)
+    for (double scale : scales) {
+      const double across = std::nearbyint(std::sqrt(base * base / ratio)), width = across * scale,
+                   height = std::nearbyint(across * ratio) * scale;
+      for (double edge : {-0.5 * (width - 1), -0.5 * (height - 1), 0.5 * (width - 1), 0.5 * (height - 1)}) anchors.push_back(centre + edge);
+    }
+  return anchors;
+}
+
+}  // namespace
+
+Exprs import_proposal(CaffeLayer& layer, Parts& p) {
+  // Ren et al. 2015, arXiv:1506.01497. Scores [1, 2 a, h, w] (background first), moves [1, 4 a, h, w], image [1, 3] (height, width, scale)
+  // -> regions [n, 5] (image 0, corners), and their scores.
+  const Message& parameters = layer.parameters("proposal_param");
+  const auto or_else = [](std::vector<double> given, std::vector<double> usual) { return given.empty() ? usual : given; };
+  const std::vector<double> anchors = anchors_of(parameters.real("base_size", 16), or_else(parameters.reals("ratio"), {0.5, 1, 2}),
+                                                 or_else(parameters.reals("scale"), {8, 16, 32}));
+  const int64_t stride = parameters.integer("feat_stride", 16), most_before = parameters.integer("pre_nms_topn", 6000),
+                most = parameters.integer("post_nms_topn", 300), count = static_cast<int64_t>(anchors.size()) / 4;
+  const int64_t height = layer.size(layer.bottom(0), 2), width = layer.size(layer.bottom(0), 3);
+  if (layer.bottoms.size() != 3) layer.fail("takes scores, moves and the image's size, {} are given", layer.bottoms.size());
+  if (stride < 1 || most_before < 1 || most < 1) layer.fail("stride {} and {} of {} regions are not valid", stride, most, most_before);
+  if (layer.size(layer.bottom(0), 0) != 1) layer.refuse("a batch of more than one image is not supported");
+  constexpr int64_t kMostAnchors = 1 << 24;
+  if (layer.size(layer.bottom(0), 1) != 2 * count || layer.size(layer.bottom(1), 1) != 4 * count)
+    layer.fail("{} scores and {} moves do not fit {} anchors", layer.size(layer.bottom(0), 1), layer.size(layer.bottom(1), 1), count);
+  if (height * width > kMostAnchors / count) layer.refuse("{} x {} places are too many", height, width);
+  std::vector<double> all;
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x)
+      for (size_t i = 0; i < anchors.size(); ++i) all.push_back(anchors[i] + static_cast<double>((i % 2 ? y : x) * stride));
+  const int64_t n = height * width * count;
+  // The order is that of places, then anchors.
+  const auto rows = [&](const Expr& x, int64_t wide) {
+    return p.reshape(p.transpose(p.reshape(x, Ints{count, wide, height, width}), {2, 3, 0, 1}), Ints{n, wide});
+  };
+  const Expr scores = p.vector(rows(p.slice(layer.bottom(0), {count}, {2 * count}, {1}), 1));
+  const Expr moves = rows(layer.bottom(1), 4), anchor = p.reals({n, 4}, all);
+  const auto first = [&](const Expr& x) { return p.slice(x, {0}, {2}, {1}); };
+  const auto second = [&](const Expr& x) { return p.slice(x, {2}, {4}, {1}); };
+  const Expr one = p.scalar(1), half = p.scalar(0.5);
+  const Expr extent = p.op("Add", {p.op("Sub", {second(anchor), first(anchor)}), one});
+  const Expr centre = p.op("Add", {p.op("Mul", {first(moves), extent}), p.op("Add", {first(anchor), p.op("Mul", {extent, half})})});
+  const Expr reach = p.op("Mul", {p.op("Mul", {p.op("Exp", {second(moves)}), extent}), half});
+  const Expr image = p.vector(layer.bottom(2)), size = p.slice(image, {0}, {2}, {0});
+  const Expr last = p.op("Sub", {p.gather(size, p.constant({1, 0}), 0), one});  // of x, of y
+  const auto within = [&](const Expr& x) { return p.op("Max", {p.op("Min", {x, last}), p.scalar(0)}); };
+  Expr from = within(p.op("Sub", {centre, reach})), to = within(p.op("Add", {centre, reach}));
+  // Small ones are none. Widths count both corners, here and where regions overlap.
+  Expr behind = p.op("Add", {to, one});
+  const Expr least = p.op("Mul", {p.slice(image, {2}, {3}, {0}), p.scalar(parameters.real("min_size", 16))});
+  const Expr narrowest = p.op("ReduceMin", {p.op("Sub", {behind, from}), p.constant({1})}, {{"keepdims", int64_t{0}}});
+  Expr counted = p.op("Where", {p.op("GreaterOrEqual", {narrowest, least}), scores, p.scalar(-2)});
+  if (most_before < n) {
+    const Exprs best = p.ops("TopK", {counted, p.constant({most_before})}, 2);
+    counted = best[0], from = p.gather(from, best[1], 0), to = p.gather(to, best[1], 0), behind = p.gather(behind, best[1], 0);
+  }
+  const Expr chosen = suppressed(p, p.unsqueeze(p.concat({from, behind}, 1), {0}), p.unsqueeze(counted, {0, 1}), p.constant({most}),
+                                 p.scalar(parameters.real("nms_thresh", 0.7)), p.scalar(-1));
+  const Expr places = p.vector(column(p, chosen, 2));
+  const Expr corners = p.gather(p.concat({from, to}, 1), places, 0);
+  const Expr images = p.fill(p.concat({p.shape_of(places), p.constant({1})}, 0), 0, DType::f32);
+  Exprs tops = {p.concat({images, corners}, 1)};
+  if (layer.top_count() > 1) tops.push_back(p.unsqueeze(p.gather(counted, places, 0), {1}));
+  return tops;
+}
+
+Exprs import_ps_roi_pooling(CaffeLayer& layer, Parts& p) {
+  // Dai et al. 2016, arXiv:1605.06409: bin (i, j) of a region is the mean over its part of the image, in the channels of that bin.
+  // Maps [1, classes g g, h, w], regions [r, 5] -> [r, classes, g, g].
+  const Message& parameters = layer.parameters("psroi_pooling_param");
+  const int64_t classes = parameters.integer("output_dim", 0), bins = parameters.integer("group_size", 0);
+  const Expr& maps = layer.bottom(0);
+  const Ints size = {layer.size(maps, 2), layer.size(maps, 3)};
+  if (layer.bottoms.size() != 2) layer.fail("takes maps and regions, {} are given", layer.bottoms.size());
+  if (classes < 1 || bins < 1 || bins > 1024 || layer.size(maps, 1) / bins / bins != classes || layer.size(maps, 1) % (bins * bins) != 0)
+    layer.fail("{} maps are not {} classes of {} x {} bins", layer.size(maps, 1), classes, bins, bins);
+  if (layer.size(maps, 0) != 1) layer.refuse("a batch of more than one image is not supported");
+  const Expr scale = p.scalar(parameters.real("spatial_scale", 1)), zero = p.scalar(0), half = p.scalar(0.5);
+  const Expr rois = p.rank(layer.bottom(1)) == 2 ? layer.bottom(1) : p.reshape(layer.bottom(1), Ints{-1, 5});
+  const auto rounded = [&](int64_t i) { return p.op("Floor", {p.op("Add", {column(p, rois, i), half})}); };  // as C's round, from zero on
+  // Of each region and bin [r, bins, length], whether a row (or column) belongs to it; and how many do [r, bins].
+  const auto share = [&](int64_t begin_column, int64_t end_column, int64_t length, Expr& number) {
+    const Expr begin = p.op("Mul", {rounded(begin_column), scale});
+    const Expr end = p.op("Mul", {p.op("Add", {rounded(end_column), p.scalar(1)}), scale});
+    const Expr step = p.op("Div", {p.op("Max", {p.op("Sub", {end, begin}), p.scalar(0.1)}), p.scalar(static_cast<double>(bins))});
+    std::vector<double> low, places;
+    for (int64_t i = 0; i < bins; ++i) low.push_back(static_cast<double>(i));
+    for (int64_t i = 0; i < length; ++i) places.push_back(static_cast<double>(i));
+    const auto edge = [&](double later, std::string_view round) {
+      const Expr at = p.op("Add", {p.reals({1, bins}, low), p.scalar(later)});
+      return p.unsqueeze(p.clip(p.op(round, {p.op("Add", {p.op("Mul", {at, step}), begin})}), 0, static_cast<double>(length)), {2});
+    };
+    const Expr place = p.reals({1, 1, length}, places);
+    const Expr inside = p.op("And", {p.op("GreaterOrEqual", {place, edge(0, "Floor")}), p.op("Less", {place, edge(1, "Ceil")})});
+    const Expr mask = p.cast(inside, DType::f32);
+    number = p.op("ReduceSum", {mask, p.constant({2})}, {{"keepdims", int64_t{0}}});
+    return mask;
+  };
+  Expr tall, wide;
+  const Expr rows = share(2, 4, size[0], tall), columns = share(1, 3, size[1], wide);
+  // Sums along each row first: [bins across, classes bins h, w] times [bins across, w, r].
+  const Expr parts = p.transpose(p.reshape(maps, Ints{classes, bins, bins, size[0], size[1]}), {2, 0, 1, 3, 4});
+  const Expr along = p.op("MatMul", {p.reshape(parts, Ints{bins, classes * bins * size[0], size[1]}), p.transpose(columns, {1, 2, 0})});
+  const Expr by_row = p.reshape(along, Ints{bins, classes, bins, size[0], -1});  // [across, classes, down, h, r]
+  const Expr weights = p.unsqueeze(p.transpose(rows, {1, 2, 0}), {0, 1});        // [1, 1, down, h, r]
+  const Expr sums = p.op("ReduceSum", {p.op("Mul", {by_row, weights}), p.constant({3})}, {{"keepdims", int64_t{0}}});
+  const Expr y = p.transpose(sums, {3, 1, 2, 0});
+  const Expr area = p.op("Mul", {p.unsqueeze(tall, {1, 3}), p.unsqueeze(wide, {1, 2})});
+  const Expr empty = p.op("Equal", {area, zero});
+  return {p.op("Where", {empty, zero, p.op("Div", {y, p.op("Where", {empty, p.scalar(1), area})})})};
+}
+
 }  // namespace minnow::caffe

@@ -215,8 +215,8 @@ Expr rows_of(CaffeLayer& layer, Parts& p, int64_t& depth) {
 }  // namespace
 
 Exprs import_lstm(CaffeLayer& layer, Parts& p) {
-  // Blobs: x weights [4H, I], bias [4H], h weights [4H, H]; gates in the order input, forget, output, cell. The second bottom says where a
-  // sequence goes on; it is taken to begin once, at the first step.
+  // Blobs: x weights [4H, I], bias [4H], h weights [4H, H]; gates in the order input, forget, output, cell. The second bottom [T, N] is 1
+  // where a sequence goes on, 0 where one begins: if that is the first step alone, it is an LSTM, else one step after the other.
   const int64_t hidden = layer.parameters("recurrent_param").integer("num_output", 0);
   if (layer.bottoms.size() > 2) layer.refuse("a static input is not supported");
   if (hidden < 1) layer.fail("has {} outputs", hidden);
@@ -227,9 +227,44 @@ Exprs import_lstm(CaffeLayer& layer, Parts& p) {
     return p.unsqueeze(p.concat({parts[0], parts[2], parts[1], parts[3]}, 0), {0});
   };
   const Expr bias = p.concat({gates(layer.weights(1, {4 * hidden})), p.fill(p.constant({1, 4 * hidden}), 0, DType::f32)}, 1);
-  const Exprs made = p.ops("LSTM", {x, gates(layer.weights(0, {4 * hidden, depth})), gates(layer.weights(2, {4 * hidden, hidden})), bias},
-                           1, {{"hidden_size", hidden}});
-  return {p.squeeze(made[0], {1})};
+  const Expr w = gates(layer.weights(0, {4 * hidden, depth})), r = gates(layer.weights(2, {4 * hidden, hidden}));
+  const auto whole = [&](Parts& parts) {
+    const Exprs made = parts.ops("LSTM", {x, w, r, bias}, 1, {{"hidden_size", hidden}});
+    return parts.squeeze(made[0], {1});
+  };
+  if (layer.bottoms.size() < 2) return {whole(p)};
+  const int64_t length = layer.size(layer.bottom(), 0), batch = layer.size(layer.bottom(), 1);
+  if (p.dim(layer.bottom(1), 0) != length || p.dim(layer.bottom(1), 1) != batch)
+    layer.fail("bottom 1 has to say of {} steps of {} sequences where they go on", length, batch);
+  const auto stepwise = [&](Parts& parts) {
+    // One step: the state that goes on [N, H], twice, and what the step brings: x and cont.
+    InnerGraph step(parts);
+    Parts& q = step.parts;
+    const auto input = [&](const char* name, const Shape& shape) {
+      return step.builder.wrap(&step.graph->add_input(name, ValueType::tensor(DType::f32, shape)));
+    };
+    const Expr h = input("h", {batch, hidden}), c = input("c", {batch, hidden}), now = input("now", {batch, depth});
+    const Expr mask = q.unsqueeze(input("goes_on", {batch}), {1});
+    const auto kept = [&](const Expr& state) { return q.unsqueeze(q.op("Mul", {state, mask}), {0}); };
+    const Exprs made = q.ops("LSTM", {q.unsqueeze(now, {0}), w, r, bias, Expr(), kept(h), kept(c)}, 3, {{"hidden_size", hidden}});
+    const Expr next = q.own(q.squeeze(made[1], {0}));
+    step.graph->add_output(*next.value());
+    step.graph->add_output(*q.own(q.squeeze(made[2], {0})).value());
+    step.graph->add_output(*q.op("Identity", {next}).value());
+    const Expr begin = parts.fill(parts.constant({batch, hidden}), 0, DType::f32);
+    return parts.ops("Scan", {begin, begin, x, layer.bottom(1)}, 3, {{"body", Subgraph(step.graph)}, {"num_scan_inputs", int64_t{2}}})[2];
+  };
+  if (length < 2) return {whole(p)};
+  const Expr least = p.op("ReduceMin", {p.slice(layer.bottom(1), {1}, {length}, {0})}, {{"keepdims", int64_t{0}}});
+  Attributes branches;
+  const auto branch = [&](const char* name, const auto& compute) {
+    InnerGraph body(p);
+    body.graph->add_output(*body.parts.own(compute(body.parts)).value());
+    branches.set(name, Subgraph(body.graph));
+  };
+  branch("then_branch", whole);
+  branch("else_branch", stepwise);
+  return {p.op("If", {p.op("Equal", {least, p.scalar(1)})}, std::move(branches))};
 }
 
 Exprs import_rnn(CaffeLayer& layer, Parts& p) {

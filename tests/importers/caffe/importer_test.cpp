@@ -142,6 +142,69 @@ TEST(CaffeImporter, errors_name_the_line) {
               HasSubstr("\"q\" is used, but no layer before it makes it"));
 }
 
+TEST(CaffeImporter, an_lstm_begins_anew_where_cont_says_so) {
+  const std::string text = R"(
+    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 4 dim: 2 dim: 1 } } }
+    layer { name: "cont" type: "Input" top: "cont" input_param { shape { dim: 4 dim: 2 } } }
+    layer { name: "y" type: "LSTM" bottom: "x" bottom: "cont" top: "y" recurrent_param { num_output: 1 } })";
+  const std::string weights =
+      layer("y", {blob({4, 1}, {0.5f, -1, 0.25f, 2}), blob({4}, {0.1f, 0.2f, 0.3f, -0.4f}), blob({4, 1}, {1, -0.5f, 0.75f, 0.6f})});
+  const std::unique_ptr<Graph> graph = import_net(text, weights);
+  const auto steps = [&](std::vector<float> x, std::vector<float> cont) {
+    const std::vector<Datum> inputs = {Datum(Tensor::of_f32({4, 2, 1}, x)), Datum(Tensor::of_f32({4, 2}, cont))};
+    const std::vector<Datum> outputs = evaluate(OperatorSet::builtin(), *graph, inputs);
+    const Tensor& y = outputs.at(0).tensor;
+    return std::vector<float>(y.data<float>(), y.data<float>() + y.elements());
+  };
+  const std::vector<float> x = {1, -1, 2, 0.5f, -0.5f, 3, 0.25f, 1};
+  const std::vector<float> once = steps(x, {0, 0, 1, 1, 1, 1, 1, 1});
+  // The second sequence begins anew at step 2; the first does not.
+  const std::vector<float> anew = steps(x, {0, 0, 1, 1, 1, 0, 1, 1});
+  const std::vector<float> rest = steps({0, 3, 0, 1, 0, 0, 0, 0}, {0, 0, 1, 1, 1, 1, 1, 1});
+  for (size_t t : {0, 1, 2, 3}) EXPECT_FLOAT_EQ(anew[2 * t], once[2 * t]);
+  for (size_t t : {0, 1}) EXPECT_FLOAT_EQ(anew[2 * t + 1], once[2 * t + 1]);
+  for (size_t t : {2, 3}) EXPECT_FLOAT_EQ(anew[2 * t + 1], rest[2 * (t - 2) + 1]);
+  EXPECT_NE(anew[5], once[5]);
+}
+
+// Against py-faster-rcnn's formulas, by hand: an anchor of 16 pixels at every other place, 16 pixels apart.
+TEST(CaffeImporter, proposals_are_anchors_that_are_moved_clipped_and_suppressed) {
+  const std::string text = R"(
+    layer { name: "s" type: "Input" top: "s" input_param { shape { dim: 1 dim: 2 dim: 1 dim: 3 } } }
+    layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 1 dim: 4 dim: 1 dim: 3 } } }
+    layer { name: "i" type: "Input" top: "i" input_param { shape { dim: 1 dim: 3 } } }
+    layer { name: "r" type: "Proposal" bottom: "s" bottom: "d" bottom: "i" top: "r" top: "p"
+            proposal_param { ratio: 1 scale: 1 min_size: 4 post_nms_topn: 5 } })";
+  const std::unique_ptr<Graph> graph = import_net(text);
+  const std::vector<float> scores = {0, 0, 0, 0.25f, 0.75f, 0.5f}, image = {12, 50, 1};
+  // The second is moved onto the first, but for one pixel; the third begins beyond the image, where little of it is left.
+  const std::vector<float> moves = {0, -15.0f / 16, 0.25f, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  const std::vector<Datum> inputs = {Datum(Tensor::of_f32({1, 2, 1, 3}, scores)), Datum(Tensor::of_f32({1, 4, 1, 3}, moves)),
+                                     Datum(Tensor::of_f32({1, 3}, image))};
+  const std::vector<Datum> outputs = evaluate(OperatorSet::builtin(), *graph, inputs);
+  const Tensor &rois = outputs.at(0).tensor, &kept = outputs.at(1).tensor;
+  EXPECT_EQ(rois.shape(), (Shape{2, 5}));
+  EXPECT_THAT(std::vector<float>(rois.data<float>(), rois.data<float>() + 10), ElementsAre(0, 1, 0, 17, 11, 0, 36, 0, 49, 11));
+  EXPECT_THAT(std::vector<float>(kept.data<float>(), kept.data<float>() + 2), ElementsAre(0.75f, 0.5f));
+}
+
+TEST(CaffeImporter, position_sensitive_regions_take_the_channels_of_their_bins) {
+  const std::string text = R"(
+    layer { name: "m" type: "Input" top: "m" input_param { shape { dim: 1 dim: 4 dim: 4 dim: 4 } } }
+    layer { name: "r" type: "Input" top: "r" input_param { shape { dim: 2 dim: 5 } } }
+    layer { name: "y" type: "PSROIPooling" bottom: "m" bottom: "r" top: "y"
+            psroi_pooling_param { output_dim: 1 group_size: 2 spatial_scale: 0.5 } })";
+  const std::unique_ptr<Graph> graph = import_net(text);
+  std::vector<float> maps;
+  for (int i = 0; i < 64; ++i) maps.push_back(static_cast<float>(i));
+  const std::vector<float> regions = {0, 0, 0, 7, 7, 0, 20, 20, 30, 30};  // all of the maps; beyond them
+  const std::vector<Datum> inputs = {Datum(Tensor::of_f32({1, 4, 4, 4}, maps)), Datum(Tensor::of_f32({2, 5}, regions))};
+  const std::vector<Datum> outputs = evaluate(OperatorSet::builtin(), *graph, inputs);
+  const Tensor& y = outputs.at(0).tensor;
+  EXPECT_EQ(y.shape(), (Shape{2, 1, 2, 2}));
+  EXPECT_THAT(std::vector<float>(y.data<float>(), y.data<float>() + 8), ElementsAre(2.5f, 20.5f, 42.5f, 60.5f, 0, 0, 0, 0));
+}
+
 TEST(CaffeImporter, at_least_sixty_layers) {
   size_t computed = 0;
   for (const caffe::Rule& rule : caffe::all_rules()) computed += rule.build != nullptr;
