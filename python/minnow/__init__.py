@@ -11,13 +11,17 @@ minnow.cv OpenCV's, minnow.nn modules, minnow.tools conversion and inspection.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minnow._minnow import (Cancelled, Error, InternalError, InvalidArgument, InvalidIndex, InvalidModel, InvalidType, IoError, OutOfMemory,
                             Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, promote,
                             uint8, uint16, uint32, uint64)
 from minnow import _arrays, _var  # noqa: F401
 from minnow._files import ModelPath
+
+if TYPE_CHECKING:
+    from minnow import cv, expr, nn, tools  # noqa: F401
+    from minnow.nn import Module  # noqa: F401
 
 _SUBMODULES = ("expr", "nn", "numpy", "cv", "tools", "compat")
 

@@ -111,7 +111,7 @@ def __contains__(self: Var, value: Any) -> bool:
     return bool(op("ReduceMax", ((self == value).reshape(-1).astype("uint8"),), {"keepdims": 0})) if self.size else False
 
 
-def __getattr__(self: Var, name: str) -> Any:
+def _missing(self: Var, name: str) -> Any:
     """The other methods and attributes of NumPy's arrays are minnow.numpy's."""
     if not name.startswith("_"):
         try:
@@ -125,8 +125,9 @@ def __getattr__(self: Var, name: str) -> Any:
 
 def install() -> None:
     for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__,
-                     __format__, __contains__, __getattr__):
+                     __format__, __contains__):
         setattr(Var, function.__name__, function)
+    setattr(Var, "__getattr__", _missing)
     setattr(Var, "T", property(transpose, doc="The axes reversed."))
     setattr(Var, "mT", property(lambda self: self.transpose(*range(self.ndim - 2), self.ndim - 1, self.ndim - 2), doc="The last two axes exchanged."))
     setattr(Var, "__array_priority__", 1000.0)

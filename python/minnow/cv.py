@@ -35,7 +35,7 @@ def imdecode(buf: VarLike, flags: int = IMREAD_COLOR) -> Var:
     return _minnow.imdecode(buf, flags)
 
 
-def resize(src: VarLike, dsize: Sequence[int] | None, dst: None = None, fx: float = 0, fy: float = 0, interpolation: int = INTER_LINEAR) -> Var:
+def resize(src: VarLike, dsize: Sequence[Any] | None, dst: None = None, fx: float = 0, fy: float = 0, interpolation: int = INTER_LINEAR) -> Var:
     """The picture with `dsize` = (width, height) pixels, or `fx` and `fy` times as many where that is None."""
     if dst is not None:
         raise InvalidArgument("resize gives a new picture; leave dst out")
