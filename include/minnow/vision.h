@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures: reading files, resizing, colour. Link minnow_vision (CMake: Minnow::vision).
+// Pictures: reading files, resizing, colour. In the library minnow_vision, which a build with MINNOW_VISION has and the Python package
+// contains.
 //
 // A picture is a tensor [height, width, channels], or [height, width] where there is one channel; colours come as blue, green, red, as
 // OpenCV has them. Names, constants and, for u8, every pixel are OpenCV's.

@@ -119,5 +119,16 @@ class Sample(unittest.TestCase):
             self.skipTest("none of the models is there")
 
 
+class Compatibility(unittest.TestCase):
+    def test_import_of_mnn_unchanged(self):
+        import subprocess
+        text = ("import sys, minnow\nassert 'MNN' not in sys.modules\nimport minnow.compat\nimport MNN\nimport MNN.cv as cv2\nimport MNN.numpy as np\n"
+                "assert MNN.nn.load_module_from_file is minnow.nn.load_module_from_file and MNN.F is MNN.expr and cv2.imread and np.argmax\n"
+                "try:\n    MNN.nothing\nexcept AttributeError as error:\n    print(error)")
+        result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("nothing", result.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
