@@ -126,6 +126,9 @@ void define_expressions(nb::module_& m) {
         return expr::scan([&](const Vars& values) { return vars_from(call_with(step, values)); }, vars_from(initial), vars_from(sequences));
       },
       nb::arg("body").none(), nb::arg("initial").none(), nb::arg("sequences").none(), Guarded());
+  m.def(
+      "to_model", [](nb::handle outputs, nb::handle inputs) { return expr::to_model(vars_from(outputs), vars_from(inputs)); },
+      nb::arg("outputs"), nb::arg("inputs"), Guarded());
   m.def("cache_counts", [] {
     const expr::CacheCounts counts = expr::cache_counts();
     return nb::make_tuple(counts.hits, counts.misses, counts.forms);

@@ -134,11 +134,26 @@ PyObject* composed(const char* name, PyObject* a, PyObject* b, bool in_place = f
 #define MINNOW_COMPOSED(slot, name)                                                  \
   PyObject* slot(PyObject* a, PyObject* b) noexcept { return composed(name, a, b); } \
   PyObject* slot##_in_place(PyObject* a, PyObject* b) noexcept { return composed(name, a, b, true); }
-MINNOW_COMPOSED(matmul, "matmul")
+MINNOW_COMPOSED(known_matmul, "matmul")
 MINNOW_COMPOSED(floor_divide, "floor_divide")
 MINNOW_COMPOSED(left_shift, "left_shift")
 MINNOW_COMPOSED(right_shift, "right_shift")
 #undef MINNOW_COMPOSED
+/// Of shapes that are not known yet, in expressions over placeholders, the operator itself; it has NumPy's meaning.
+PyObject* matmul(PyObject* a, PyObject* b) noexcept {
+  try {
+    const Guard guard;
+    if (is_var(a) && is_var(b)) {
+      const Var &x = var_of(a), &y = var_of(b);
+      const DType dtype = x.dtype();
+      if (dtype == y.dtype() && is_float(dtype) && (!x.known_shape() || !y.known_shape())) return made(expr::op("MatMul", {x, y}));
+    }
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+  return known_matmul(a, b);
+}
 PyObject* divmod(PyObject* a, PyObject* b) noexcept { return composed("divmod", a, b); }
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) noexcept {
   return modulus == Py_None ? composed("power", a, b) : not_implemented();
@@ -364,7 +379,7 @@ const PyType_Slot* slots() {
       {Py_nb_inplace_or, slot(in_place<kOr>)},
       {Py_nb_inplace_xor, slot(in_place<kXor>)},
       {Py_nb_matrix_multiply, slot(matmul)},
-      {Py_nb_inplace_matrix_multiply, slot(matmul_in_place)},
+      {Py_nb_inplace_matrix_multiply, slot(known_matmul_in_place)},
       {Py_nb_floor_divide, slot(floor_divide)},
       {Py_nb_inplace_floor_divide, slot(floor_divide_in_place)},
       {Py_nb_lshift, slot(left_shift)},

@@ -189,14 +189,48 @@ def _to_numpy(value: Any) -> Any:
     return value if value is None else value.numpy()
 
 
+class RuntimeManager:
+    """How modules that are loaded with it run: threads, precision and memory."""
+
+    def __init__(self, threads: int = 0, precision: str = "normal", memory: str = "normal", backend: str | Sequence[str] = "cpu") -> None:
+        self.threads, self.precision, self.memory = threads, precision, memory
+        self.backend = backend
+
+
+# MNN's numbers for backends, all of which are the CPU here, and for precision and memory.
+_PRECISIONS = {0: "normal", 1: "high", 2: "low", 3: "low"}
+_MEMORIES = {0: "normal", 1: "normal", 2: "low"}
+
+
+def create_runtime_manager(config: Any = ()) -> tuple[RuntimeManager, ...]:
+    """A RuntimeManager for each mapping in `config`, with MNN's keys: numThread, precision, memory ("normal", "high", "low", or MNN's
+    numbers), backend ("CPU")."""
+    managers = []
+    for entry in [config] if isinstance(config, dict) else config:
+        unknown = set(entry) - {"backend", "numThread", "precision", "memory", "power", "mode"}
+        if unknown:
+            raise InvalidArgument(f"a runtime manager has no {', '.join(sorted(unknown))}; there are backend, numThread, precision and memory")
+        backend = entry.get("backend", "CPU")
+        if backend not in ("CPU", "cpu", 0, "AUTO", 4):
+            raise _minnow.Unsupported(f"the backend {backend!r} is not there; there is CPU")
+        precision, memory = entry.get("precision", "normal"), entry.get("memory", "normal")
+        managers.append(RuntimeManager(int(entry.get("numThread", 0)), _PRECISIONS.get(precision, precision), _MEMORIES.get(memory, memory)))
+    return tuple(managers)
+
+
 def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, threads: int = 0,
                           precision: str = "normal", memory: str = "normal", backend: str | Sequence[str] = "cpu", memory_limit: int = 0,
-                          time_limit: float = 0, optimize: str = "standard") -> LoadedModule:
+                          time_limit: float = 0, optimize: str = "standard",
+                          runtime_manager: RuntimeManager | None = None) -> LoadedModule:
     """The part of a model file between these inputs and outputs, any named values of it; without names the model's own.
 
     path: of any format that Minnow reads; a list where a format has several files. threads: 0 takes all cores. precision: "high", "normal" or "low". memory: "low" takes the least
     memory, at the price of time. memory_limit: bytes that a run may hold; 0 for physical memory. time_limit: seconds of a run; 0 for none.
+    runtime_manager: threads, precision, memory and backend together, of create_runtime_manager().
     """
+    if runtime_manager is not None:
+        threads, precision, memory = runtime_manager.threads, runtime_manager.precision, runtime_manager.memory
+        backend = runtime_manager.backend
     for what, names in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
@@ -205,4 +239,12 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     return LoadedModule(_minnow.load_module(data, inputs, outputs, threads, precision, memory, backends, memory_limit, time_limit))
 
 
-__all__ = ["Description", "Module", "LoadedModule", "load_module_from_file"]
+def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), *, threads: int = 0, precision: str = "normal", memory: str = "normal",
+                backend: str | Sequence[str] = "cpu") -> LoadedModule:
+    """The expression that gives `outputs` from its placeholders (in the order of `inputs`, where they are given) as a module."""
+    data = _minnow.to_model(outputs, inputs)
+    backends = [backend] if isinstance(backend, str) else list(backend)
+    return LoadedModule(_minnow.load_module(data, [], [], threads, precision, memory, backends, 0, 0.0))
+
+
+__all__ = ["Description", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow.nn and minnow.expr: modules that are written and loaded, whole expressions, control flow, formats of pictures."""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import minnow
+    import numpy as np
+    from minnow import expr, nn, tools
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+
+class Dense(nn.Module):
+    def __init__(self, inputs, outputs):
+        random = np.random.default_rng(inputs)
+        self.w = expr.trainable(random.standard_normal((inputs, outputs)).astype(np.float32), "w")
+        self.b = expr.trainable(np.zeros(outputs, np.float32), "b")
+
+    def forward(self, x):
+        return expr.relu(x @ self.w + self.b)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        self.first = Dense(4, 8)
+        self.rest = [Dense(8, 8), Dense(8, 2)]
+
+    def forward(self, x):
+        x = self.first(x)
+        for layer in self.rest:
+            x = layer(x)
+        return x
+
+
+class Modules(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.x = np.random.default_rng(5).standard_normal((3, 4)).astype(np.float32)
+
+    def test_a_module_that_is_written(self):
+        net = Net()
+        self.assertEqual([name for name, _ in net.named_parameters()],
+                         ["first.w", "first.b", "rest.0.w", "rest.0.b", "rest.1.w", "rest.1.b"])
+        expected = self.x
+        for w, b in zip(net.parameters()[::2], net.parameters()[1::2]):
+            expected = np.maximum(expected @ w.numpy() + b.numpy(), 0)
+        np.testing.assert_allclose(net(minnow.Var(self.x)).numpy(), expected, rtol=1e-5, atol=1e-6)
+        copy = net.clone()
+        self.assertIsNot(copy.first, net.first)
+        net.load_parameters({"first.b": np.ones(8, np.float32)})
+        np.testing.assert_array_equal(copy(minnow.Var(self.x)).numpy(), net(minnow.Var(self.x)).numpy())
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'no parameter "first.c"'):
+            net.load_parameters({"first.c": 1})
+        self.assertTrue(net.train().rest[1].training)
+        self.assertFalse(net.eval().rest[1].training)
+
+    def test_an_expression_as_a_module_and_as_a_file(self):
+        net = Net()
+        x = expr.placeholder("x", "float32", [None, 4])
+        y = net(x)
+        y.name = "y"
+        expected = net(minnow.Var(self.x)).numpy()
+        np.testing.assert_allclose(nn.load_module(y)(self.x), expected, rtol=1e-5, atol=1e-6)
+        expr.save(y, self.folder / "net.minnow")
+        module = nn.load_module_from_file(self.folder / "net.minnow", ["x"], ["y"])
+        self.assertEqual((module.inputs, module.outputs), (["x"], ["y"]))
+        self.assertEqual(module.describe_inputs()[0].dtype, "float32")
+        np.testing.assert_allclose(module(self.x), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(module.clone()(self.x), expected, rtol=1e-5, atol=1e-6)
+        manager, = nn.create_runtime_manager(({"backend": "CPU", "numThread": 1, "precision": "high"},))
+        np.testing.assert_allclose(nn.load_module_from_file(self.folder / "net.minnow", runtime_manager=manager)(self.x), expected, rtol=1e-5, atol=1e-6)
+        with self.assertRaisesRegex(minnow.Unsupported, "CUDA"):
+            nn.create_runtime_manager(({"backend": "CUDA"},))
+        # As part of another expression.
+        z = expr.placeholder("z", "float32", [3, 4])
+        doubled = module.forward(z) * 2
+        z.assign(self.x)
+        np.testing.assert_allclose(doubled.numpy(), expected * 2, rtol=1e-5, atol=1e-6)
+
+    def test_parts_of_a_loaded_expression(self):
+        x = expr.placeholder("x", "float32", [4])
+        expr.save(expr.exp(x * 2) + 1, self.folder / "e.minnow")
+        loaded = expr.load(self.folder / "e.minnow")
+        changed, = expr.replace(loaded.outputs, {loaded.inputs[0]: loaded.inputs[0] + 1})
+        loaded.inputs[0].assign(self.x[0])
+        np.testing.assert_allclose(changed.numpy(), np.exp((self.x[0] + 1) * 2) + 1, rtol=1e-5)
+        self.assertEqual([value.name for value in expr.placeholders(changed)], ["x"])
+        copy, = expr.clone(loaded.outputs)
+        self.assertIsNot(expr.placeholders(copy)[0], loaded.inputs[0])
+
+    def test_control_flow(self):
+        x = minnow.Var(np.ones(3, np.float32))
+        count, value = expr.while_loop(lambda i, v: expr.reduce_sum(v, keepdims=0) < 100, lambda i, v: (i + 1, v * 2), [0, x])
+        self.assertEqual((count.item(), value.tolist()), (6, [64] * 3))
+        for positive in (True, False):
+            chosen, = expr.cond(minnow.Var(positive), lambda: x + 1, lambda: x - 1)
+            self.assertEqual(chosen.tolist(), [2 if positive else 0] * 3)
+        last, sums = expr.scan(lambda total, element: (total + element, total + element), [minnow.Var(0.0, "float32")], [minnow.Var(self.x[0])])
+        np.testing.assert_allclose(sums.numpy(), np.cumsum(self.x[0]), rtol=1e-5)
+        with self.assertRaises(ZeroDivisionError):
+            expr.cond(minnow.Var(True), lambda: x / (1 // 0), lambda: x)
+
+    def test_scope_and_plans(self):
+        with expr.scope(threads=1, precision="high"):
+            self.assertEqual((minnow.Var([1, 2]) + 1).tolist(), [2, 3])
+        before = expr.cache_counts()
+        for i in range(10):
+            (minnow.Var([i, 2, 3]) * 3 + i).evaluate()
+        after = expr.cache_counts()
+        self.assertGreaterEqual(after.hits - before.hits, 9)
+
+    def test_pictures_and_formats(self):
+        picture = np.random.default_rng(1).integers(0, 255, (6, 5, 3)).astype(np.float32)
+        channels_first = picture.transpose(2, 0, 1)[None]
+        packed = expr.convert(picture, expr.NC4HW4)
+        np.testing.assert_array_equal(packed.numpy(), channels_first)
+        np.testing.assert_array_equal(expr.convert(packed, expr.NHWC).numpy(), picture[None])
+        np.testing.assert_array_equal(expr.convert(picture[None], expr.NCHW).numpy(), channels_first)
+        self.assertEqual(expr.convert(minnow.Var([[1, 2]]), expr.NHWC).shape, (1, 2))
+        with self.assertRaisesRegex(minnow.InvalidArgument, "NC8"):
+            expr.convert(picture, "NC8")
+        for shape, fitting in (([1, 3, 6, 5], channels_first), ([1, 6, 5, 3], picture[None]), ([None, 3, None, None], channels_first)):
+            x = expr.placeholder("x", "float32", shape)
+            module = nn.load_module(x + 0)
+            for given in (picture, minnow.Var(picture), packed):
+                np.testing.assert_array_equal(np.asarray(module(given)), fitting, err_msg=str(shape))
+            np.testing.assert_array_equal(np.asarray(module(fitting)), fitting)
+
+    def test_tools(self):
+        x = expr.placeholder("x", "float32", [None, 4])
+        y = expr.softmax(x * 2)
+        y.name = "y"
+        expr.save(y, self.folder / "a.minnow")
+        tools.convert(self.folder / "a.minnow", self.folder / "a.onnx", rename={"y": "prob"})
+        inspection = tools.inspect(self.folder / "a.onnx")
+        self.assertEqual([row.name for row in inspection.outputs], ["prob"])
+        self.assertIn("Softmax", inspection.operators)
+        self.assertIn("prob", str(inspection))
+
+    def test_shown(self):
+        self.assertEqual(repr(minnow.Var([[1, 2], [3, 4]])), "Var([[1, 2],\n     [3, 4]], shape=(2, 2), dtype=int64)")
+        self.assertIn("...", repr(minnow.Var(np.zeros((100, 100)))))
+        self.assertIn("placeholder", repr(expr.placeholder("x", "float32", [2])))
+        self.assertIn("x: f32[2]", repr(nn.load_module(expr.placeholder("x", "float32", [2]) + 1)))
+
+
+if __name__ == "__main__":
+    unittest.main()
