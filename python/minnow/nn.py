@@ -147,6 +147,11 @@ class LoadedModule(Module):
         """Names of classes, where the model keeps them."""
         return list(self._loaded.model.labels)
 
+    @property
+    def properties(self) -> dict[str, str]:
+        """What else the model keeps: "character" of a reader of text, say."""
+        return dict(self._loaded.model.properties)
+
     def clone(self) -> LoadedModule:
         return LoadedModule(self._loaded.clone())
 
