@@ -21,7 +21,7 @@ SEEDS = SOURCE / "tests" / "fuzz" / "seeds"
 
 def blocks(page):
     """[(kind, text)]"""
-    return re.findall(r"^```(.*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```([^\n]*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def file_name(text):
@@ -120,9 +120,8 @@ class Pages(unittest.TestCase):
 
     def test_converting(self):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
-        net, _, weights = (SEEDS / "caffe_reader_fuzz/lenet.bin").read_bytes().partition(b"\0")
-        (self.folder / "net.prototxt").write_bytes(net)
-        (self.folder / "net.caffemodel").write_bytes(weights)
+        for kind in ("prototxt", "caffemodel"):
+            self.needs(f"net.{kind}", MODELS / f"caffe/hyperlpr_refinenet/model.{kind}")
         for name, seed in {"while_v2.pb": "tensorflow_reader_fuzz/while_v2.pb", "dilated.tflite": "tflite_reader_fuzz/support_dilated_conv.tflite",
                            "loops.pt": "torchscript_reader_fuzz/loops.pt", "loop.mnn": "mnn_reader_fuzz/loop.mnn"}.items():
             shutil.copy(SEEDS / seed, self.folder / name)
@@ -149,7 +148,8 @@ class Pages(unittest.TestCase):
 
     def test_every_link_leads_somewhere(self):
         for page in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:
-            for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+            for link in re.findall(r"\]\(([^)#:]+)\)", text):
                 self.assertTrue((page.parent / link).exists(), f"{page.name} refers to {link}")
 
 

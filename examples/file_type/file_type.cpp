@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of file is it? file_type MODEL FILE...
-// The model is Magika's (package magika, magika/models/standard_v3_3/model.onnx): it looks at the first and the last kilobyte. Its classes are
-// named in config.min.json beside it, which is looked up here by position.
+// What kind of file is it? file_type MODEL CONFIG FILE...
+// The model is Magika's (package magika, magika/models/standard_v3_3/model.onnx): it looks at the first and the last kilobyte. CONFIG,
+// config.min.json beside it, names its classes.
 #include <minnow/convert.h>
 #include <minnow/minnow.h>
 

@@ -32,7 +32,8 @@ int main(int argc, char** argv) try {
     const minnow::TensorView inputs[] = {{minnow::DType::f32, {1, kContext + kStep}, sound.data() + start - kContext},
                                          {minnow::DType::f32, state_shape, state.data()},
                                          {minnow::DType::i64, {}, &kRate}};
-    const minnow::MutableTensorView outputs[] = {{minnow::DType::f32, {1, 1}, &probability}, {minnow::DType::f32, state_shape, next.data()}};
+    const minnow::MutableTensorView outputs[] = {{minnow::DType::f32, {1, 1}, &probability},
+                                                 {minnow::DType::f32, state_shape, next.data()}};
     session.run(inputs, outputs);
     state = next;
     if ((probability > (speaking ? 0.35f : 0.5f)) != speaking) {

@@ -14,7 +14,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op, 
 
 def matmul(a: Any, b: Any) -> Var:
     x, y = operands(a, b)
-    if x.ndim == 0 or y.ndim == 0:
+    if x.known_shape == () or y.known_shape == ():
         raise InvalidArgument("a matrix product takes operands with at least one axis each; use * with numbers")
     dtype = x.dtype
     if dtype.kind == "f" or dtype.name in ("int32", "int64", "uint32", "uint64"):

@@ -76,6 +76,35 @@ class Package(unittest.TestCase):
         self.assertRegex(lines[0], r"^f32\[3\] \[1, 1\.4142\d*, 1\.7320\d*\]$")
         self.assertRegex(lines[1], r"^f32\[5\] \[1, .*, 2, 2\.236\d*\]$")
 
+    def model(self, name):
+        path = Path(os.environ["MINNOW_MODELS_DIR"]) / name
+        if not path.exists():
+            self.skipTest(f"{path} is not there (scripts/fetch_models.py gets it)")
+        return path
+
+    def test_the_example_of_file_types(self):
+        model, config, picture = (self.model(f"examples/{name}") for name in ("magika.onnx", "magika.json", "page.png"))
+        out = self.build(SOURCE / "examples" / "file_type")
+        text = run(out / "file_type", model, config, SOURCE / "README.md", SOURCE / "dev", SOURCE / "src/base/os_posix.cpp", picture)
+        self.assertEqual(re.findall(r": (\w+) \(\d+%\)", text), ["markdown", "shell", "cpp", "png"])
+        self.assertNotEqual(subprocess.run([out / "file_type", model, picture, picture], stderr=subprocess.DEVNULL).returncode, 0)
+
+    def test_the_example_of_voice_activity(self):
+        model, speech = self.model("onnx/silero_vad/model.onnx"), Path(os.environ["MINNOW_CORPUS"]) / "torchscript" / "silero_vad_jit" / "ref.npz"
+        try:
+            import numpy
+        except ImportError as error:
+            self.skipTest(str(error))
+        if not speech.exists():
+            self.skipTest(f"{speech} is not there (MINNOW_CORPUS names its folder)")
+        out = self.build(SOURCE / "examples" / "voice_activity")
+        silence = numpy.zeros(16000)
+        sound = numpy.concatenate([silence, numpy.load(speech)["in_0"].reshape(-1), silence])  # between the silences 0.38 s of a word
+        (out / "sound.raw").write_bytes((sound * 32767).astype("<i2").tobytes())
+        (begin, first), (end, last) = re.findall(r"^([\d.]+) s: speech (\w+)$", run(out / "voice_activity", model, out / "sound.raw"), re.MULTILINE)
+        self.assertEqual((first, last), ("begins", "ends"))
+        self.assertTrue(1 <= float(begin) < 1.2 and 1.3 < float(end) < 1.6, (begin, end))
+
     def test_no_path_of_this_machine(self):
         for path in self.prefix.rglob("*"):
             if path.is_file() and not path.is_symlink():
