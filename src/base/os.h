@@ -52,6 +52,8 @@ void release_mapped(const void* data, size_t bytes) noexcept;
 /// Asks for pages of kHugePage bytes behind [memory, memory + bytes), which begins at a multiple of that. Only a wish.
 void prefer_huge_pages(void* memory, size_t bytes) noexcept;
 inline constexpr size_t kHugePage = 2 << 20;
+/// Whether this processor has ARM's instructions for bf16, as far as the system tells.
+bool has_arm_bf16() noexcept;
 /// Number of cores that this process may use.
 int available_cores();
 /// Keeps the calling thread on the i-th of them from now on (modulo their number). False where the system refuses.

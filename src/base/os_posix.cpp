@@ -7,6 +7,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -196,6 +199,15 @@ size_t peak_resident_bytes() {
 void prefer_huge_pages(void* memory, size_t bytes) noexcept {
 #ifdef MADV_HUGEPAGE
   madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+}
+
+bool has_arm_bf16() noexcept {
+#if defined(__aarch64__) && defined(__linux__)
+  constexpr unsigned long kBf16 = 1 << 14;  // HWCAP2_BF16 of the kernel's interface
+  return getauxval(AT_HWCAP2) & kBf16;
+#else
+  return false;
 #endif
 }
 

@@ -11,14 +11,17 @@
 namespace minnow::cpu {
 namespace {
 
-class Bf16Test : public EveryIsa {
+// Every instruction set in both forms.
+class Bf16Test : public testing::TestWithParam<std::tuple<Isa, bool>> {
  protected:
   void SetUp() override {
-    if (!kernels().bf16->tile.packed || !has_bf16_products())
-      GTEST_SKIP() << "no bf16 products: "
-                   << (kernels().bf16->tile.packed ? "this machine has no such instruction" : "not in this instruction set");
+    if (!direct()) return;
+    if (!kernels().bf16->direct.tile.packed) GTEST_SKIP() << "no products of bf16 in this instruction set";
+    if (!has_bf16_products()) GTEST_SKIP() << "this machine has no products of bf16";
   }
-  static const Kernels& kernels() { return kernels_for(GetParam()); }
+  static bool direct() { return std::get<1>(GetParam()); }
+  static const Kernels& kernels() { return kernels_for(std::get<0>(GetParam())); }
+  static const Bf16Kernels& bf16() { return direct() ? kernels().bf16->direct : kernels().bf16->widening; }
 };
 
 float rounded_to_bf16(float value) { return f32_from_bf16(bf16_from_f32(value)); }
@@ -40,7 +43,7 @@ TEST_P(Bf16Test, rounds_to_nearest_even_and_keeps_what_is_not_finite) {
   for (size_t count : {size_t{1}, size_t{2}, lanes, lanes + 1, 2 * lanes - 1, 2 * lanes})
     for (size_t rows : {1, 3}) {
       std::vector<float> pairs(rows * lanes + 1, -7);
-      kernels().bf16->row_pairs(x.data() + x.size() - count - (rows - 1) * 50, 50, rows, count, pairs.data());
+      bf16().row_pairs(x.data() + x.size() - count - (rows - 1) * 50, 50, rows, count, pairs.data());
       EXPECT_EQ(pairs.back(), -7);
       for (size_t r = 0; r < rows; ++r)
         for (size_t i = 0; i < 2 * lanes; ++i)
@@ -49,8 +52,8 @@ TEST_P(Bf16Test, rounds_to_nearest_even_and_keeps_what_is_not_finite) {
     }
   for (size_t count : {size_t{1}, lanes, lanes + 3}) {
     std::vector<float> pairs(count + 1, -7), alone(count);
-    kernels().bf16->planes(x.data(), x.data() + x.size() - count, count, pairs.data());
-    kernels().bf16->planes(x.data(), nullptr, count, alone.data());
+    bf16().planes(x.data(), x.data() + x.size() - count, count, pairs.data());
+    bf16().planes(x.data(), nullptr, count, alone.data());
     EXPECT_EQ(pairs.back(), -7);
     for (size_t i = 0; i < count; ++i) {
       EXPECT_EQ(half(pairs, 2 * i), rounded_to_bf16(x[i]));
@@ -60,7 +63,7 @@ TEST_P(Bf16Test, rounds_to_nearest_even_and_keeps_what_is_not_finite) {
   }
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> pair(1);
-  kernels().bf16->planes(&nan, nullptr, 1, pair.data());
+  bf16().planes(&nan, nullptr, 1, pair.data());
   EXPECT_TRUE(std::isnan(half(pair, 0)));
 }
 
@@ -97,12 +100,12 @@ TEST_P(Bf16Test, convolutions_agree_with_plain_loops) {
     const std::vector<float> packed_x = pack(x, s.batch, s.in_channels, in, lanes);
     const std::vector<float> packed_add = pack(add, s.batch, s.out_channels, out, lanes);
     for (bool plain : {false, true}) {
-      if (plain && (s.in_channels > 4 || s.groups > 1)) continue;
+      if (plain && (!bf16().tile.plain || s.in_channels > 4 || s.groups > 1)) continue;
       GemmConv::Options options;
       options.threads = seed % 3 + 1;
       options.l2 = seed % 2 ? 1 << 20 : 1 << 12;
       options.plain_input = plain;
-      options.pairs = k.bf16;
+      options.pairs = &bf16();
       const GemmConv conv(k, s, options, Epilogue{-0.5f, 1.0f, nullptr, 0, 0});
       std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats()), scratch(conv.scratch_floats(), NAN);
       conv.pack_weights(w.data(), weights.data());
@@ -132,7 +135,7 @@ TEST_P(Bf16Test, products_agree_with_plain_loops) {
     SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(depth) + "x" + std::to_string(n));
     const std::vector<float> a = random_floats(m * depth, ++seed), b = random_floats(depth * n, ++seed, 1 / std::sqrt(float(depth)));
     MatMul::Options options;
-    options.pairs = k.bf16;
+    options.pairs = &bf16();
     const MatMul product(k, {m, depth, n}, options, Epilogue{});
     std::vector<float> packed(product.packed_b_floats(), NAN), scratch(product.scratch_floats(), NAN), y(m * n);
     const std::vector<float> b_pairs = bf16_pairs(b.data(), 1, depth, n);
@@ -148,7 +151,10 @@ TEST_P(Bf16Test, products_agree_with_plain_loops) {
   }
 }
 
-MINNOW_EVERY_ISA(Bf16Test);
+INSTANTIATE_TEST_SUITE_P(, Bf16Test, testing::Combine(testing::ValuesIn(available_isas()), testing::Bool()),
+                         [](const testing::TestParamInfo<std::tuple<Isa, bool>>& info) {
+                           return std::string(name_of(std::get<0>(info.param))) + (std::get<1>(info.param) ? "_direct" : "_widening");
+                         });
 
 }  // namespace
 }  // namespace minnow::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of bf16 pairs, summed in f32, where the machine has an instruction for them.
+// Products of bf16 pairs, summed in f32: by an instruction where the machine has one, else widened in the tile.
 #pragma once
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace minnow::cpu {
 /// Two neighbouring channels in bf16, the first in the lower half, take the place of a float: what moves images and weights of f32 moves
 /// pairs as well, the image then having half as many channels. Sums, bias and results are f32.
 struct Bf16Kernels {
-  TileKernels tile;  // `packed` and `plain`; no rows: this instruction set has none
+  TileKernels tile;  // `packed`, and in the direct form `plain`
   /// Pixels of two neighbouring vectors of channels (`high` null: of one), `lanes` floats each, as pixels of `lanes` pairs. Channels from
   /// `channels` on become zero, whatever they hold.
   void (*pairs)(const float* low, const float* high, size_t pixels, size_t channels, float* to);
@@ -20,12 +20,20 @@ struct Bf16Kernels {
   void (*row_pairs)(const float* from, size_t stride, size_t rows, size_t count, float* to);
 };
 
+/// Those of an instruction set.
+struct Bf16Forms {
+  Bf16Kernels widening;  // runs wherever f32 does, no faster than that
+  Bf16Kernels direct;    // by an instruction; no tiles: this instruction set has none
+};
+
+/// Whether this machine runs the direct form.
+bool has_bf16_products();
+/// The form that this machine should take.
+const Bf16Kernels& bf16_kernels(const Bf16Forms& forms);
+/// Multiply-adds a second of that form beside those of f32 tiles on this machine.
+double bf16_speed(const Bf16Forms& forms);
+
 /// Weights [outer][channels][inner] of f32 times `factor` as [outer][(channels + 1) / 2][inner] pairs of bf16, rounded to nearest.
 std::vector<float> bf16_pairs(const float* w, size_t outer, size_t channels, size_t inner, float factor = 1);
-
-/// Whether this machine runs them. Callers check that before they use the table.
-bool has_bf16_products();
-/// Multiply-adds a second beside those of f32 tiles on this machine.
-double bf16_speed();
 
 }  // namespace minnow::cpu

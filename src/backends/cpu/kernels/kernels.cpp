@@ -18,7 +18,7 @@
   DO(target, RecurrentKernels)           \
   DO(target, AttentionKernels)           \
   DO(target, IntegerKernels)             \
-  DO(target, Bf16Kernels)
+  DO(target, Bf16Forms)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \

@@ -33,7 +33,7 @@ struct Kernels {
   const RecurrentKernels* recurrent;
   const AttentionKernels* attention;
   const IntegerKernels* integer;
-  const Bf16Kernels* bf16;
+  const Bf16Forms* bf16;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

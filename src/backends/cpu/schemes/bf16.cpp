@@ -9,7 +9,6 @@ namespace minnow::cpu {
 
 std::string refusal_of_bf16(const Device& device) {
   if (device.precision != Precision::low) return "its rounding is for precision \"low\"";
-  if (cpu_device(device).kernels->bf16->tile.packed == nullptr || !has_bf16_products()) return "this machine does not multiply bf16";
   return {};
 }
 
@@ -20,7 +19,9 @@ Estimate estimate_as(const NodeView& node, const Device& device, bool plain) {
   if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   const size_t lanes = static_cast<size_t>(device.pack), channels = s.in_channels / s.groups, outputs = s.out_channels / s.groups;
+  const Bf16Forms& forms = *cpu_device(device).kernels->bf16;
   if (plain) {
+    if (!bf16_kernels(forms).tile.plain) return declined("this machine has no products of bf16");
     if (s.groups != 1) return declined("there are {} groups", s.groups);
     if (channels > lanes) return declined("{} channels are a whole vector or more: the packed layout is better", channels);
   } else {
@@ -30,7 +31,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, bool plain) {
   }
   const double padded = static_cast<double>(ceil_div(outputs, lanes) * lanes) / static_cast<double>(outputs) *
                         static_cast<double>(2 * ceil_div(channels, 2)) / static_cast<double>(channels);
-  const double compute = device.flop_time(2 * ConvGeometry::of(node).multiply_adds() * padded, (plain ? 0.75 : 0.88) * bf16_speed());
+  const double compute = device.flop_time(2 * ConvGeometry::of(node).multiply_adds() * padded, (plain ? 0.75 : 0.88) * bf16_speed(forms));
   const double weights = device.weight_time(2.0 * static_cast<double>(node.input_shape(1).elements()));
   const double in = static_cast<double>(node.input_shape(0).elements());
   double out = static_cast<double>(node.output_shape(0).elements());
@@ -48,7 +49,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context, bool plain) {
   const ConvShape shape = conv_shape(context.node());
   GemmConv::Options options = gemm_options(context.device());
   options.plain_input = plain;
-  options.pairs = kernels.bf16;
+  options.pairs = &bf16_kernels(*kernels.bf16);
   return std::make_unique<ConvKernel<GemmConv>>(
       context, format("bf16 conv {}{} groups {}", plain ? "plain " : "", context.device().name, shape.groups),
       GemmConv(kernels, shape, options, epilogue_of(context.node(), kernels)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schemes that multiply in bf16 share: they serve precision "low" where the machine has the instruction. Values between
-// operators stay f32; each scheme rounds its input as it takes it.
+// What the schemes that multiply in bf16 share: they serve precision "low". Values between operators stay f32; each scheme rounds its input
+// as it takes it.
 #pragma once
 #include <string>
 

@@ -49,8 +49,8 @@ Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
   }
   const double b_bytes = (pairs ? 2.0 : 4.0) * static_cast<double>(node.input_shape(1).elements());
   const double lanes = static_cast<double>(ceil_div(p.shape.n, static_cast<size_t>(device.pack))) * device.pack;
-  const double compute =
-      device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes, pairs ? 0.85 * bf16_speed() : 0.89);
+  const double compute = device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes,
+                                          pairs ? 0.85 * bf16_speed(*cpu_device(device).kernels->bf16) : 0.89);
   double moved = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
   if (pairs) moved += 2.0 * static_cast<double>(node.input_shape(0).elements());
   if (!node.is_constant(1)) moved += 2 * b_bytes;
@@ -68,7 +68,8 @@ class MatMulKernel final : public Kernel {
         pairs_(pairs),
         kernels_(*cpu_device(context.device()).kernels),
         matmul_(kernels_, product_.shape,
-                MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2, pairs ? kernels_.bf16 : nullptr},
+                MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2,
+                                pairs ? &bf16_kernels(*kernels_.bf16) : nullptr},
                 epilogue_of(context.node(), kernels_)) {
     const NodeView& node = context.node();
     alpha_ = alpha_of(node);

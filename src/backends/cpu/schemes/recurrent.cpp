@@ -69,7 +69,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
     if (const std::string refusal = refusal_of_bf16(device); !refusal.empty()) return declined("{}", refusal);
     if (!node.is_constant(1) || !node.is_constant(2)) return declined("the weights are not constant");
   }
-  const double speed = 0.85 * (pairs ? bf16_speed() : 1);
+  const double speed = 0.85 * (pairs ? bf16_speed(*cpu_device(device).kernels->bf16) : 1);
   return Estimate(device.flop_time(2 * rows * sums * static_cast<double>(r.input), speed) +
                   std::max(steps * device.byte_time(recurrent_bytes(r, pairs)),
                            device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), speed)) +
@@ -84,14 +84,15 @@ class RecurrentKernel final : public Kernel {
       : r_(context.node()),
         pairs_(pairs),
         kernels_(*cpu_device(context.device()).kernels),
-        tile_(pairs ? kernels_.bf16->tile : *kernels_.tile),
+        bf16_(bf16_kernels(*kernels_.bf16)),
+        tile_(pairs ? bf16_.tile : *kernels_.tile),
         input_(pairs ? ceil_div(r_.input, 2) : r_.input),
         hidden_(pairs ? ceil_div(r_.hidden, 2) : r_.hidden),
         lanes_(kernels_.lanes),
         blocks_(ceil_div(r_.hidden, lanes_)),
         width_(blocks_ * kSlots * lanes_),
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
-                 MatMul::Options{size(context.device().threads), context.device().l2, pairs ? kernels_.bf16 : nullptr}, Epilogue{}) {
+                 MatMul::Options{size(context.device().threads), context.device().l2, pairs ? &bf16_ : nullptr}, Epilogue{}) {
     const std::string form =
         format("{} {}{}{}", context.node().op(), context.device().name, pairs ? " bf16" : "", r_.reset_before ? " reset before" : "");
     const auto add = [&](size_t input, std::string_view what, size_t floats, Packed& packed,
@@ -263,7 +264,7 @@ class RecurrentKernel final : public Kernel {
     const float* h = state(context, d, which);
     float* to = state(context, d, 4);
     for (size_t block = 0; block < blocks_; block += 2, h += 2 * plane, to += plane)
-      kernels_.bf16->pairs(h, block + 1 < blocks_ ? h + plane : nullptr, r_.batch, r_.hidden - block * lanes_, to);
+      bf16_.pairs(h, block + 1 < blocks_ ? h + plane : nullptr, r_.batch, r_.hidden - block * lanes_, to);
   }
   const float* multiplied(RunContext& context, size_t d, size_t which) const noexcept { return state(context, d, pairs_ ? 4 : which); }
 
@@ -334,6 +335,7 @@ class RecurrentKernel final : public Kernel {
   Recurrent r_;
   bool pairs_;
   const Kernels& kernels_;
+  const Bf16Kernels& bf16_;
   const TileKernels& tile_;
   size_t input_, hidden_;  // that are multiplied: floats, or pairs
   size_t lanes_, blocks_, width_;
