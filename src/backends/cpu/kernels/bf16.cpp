@@ -160,7 +160,7 @@ const Bf16Kernels& bf16_kernels(const Bf16Forms& forms) {
 // Intel's cores have the instruction on one of the two ports that multiply f32: as many products, of half the bytes. ARM's have it where
 // they multiply f32.
 double bf16_speed(const Bf16Forms& forms) {
-  if (&bf16_kernels(forms) == &forms.widening) return 0.7;
+  if (&bf16_kernels(forms) == &forms.widening) return 0.85;
 #if HWY_ARCH_X86
   return __builtin_cpu_is("amd") ? 2 : 1;
 #else
