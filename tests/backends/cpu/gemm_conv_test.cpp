@@ -93,6 +93,18 @@ TEST_P(GemmConvTest, gives_equal_bits_however_it_is_cut) {
   }
 }
 
+TEST(PixelParts, divide_the_threads_and_follow_the_weights) {
+  for (size_t threads : {1, 2, 3, 6, 16, 61})
+    for (size_t pixels : {1, 49, 196, 12544})
+      for (size_t channels : {1, 16, 512, 4096}) EXPECT_EQ(threads % pixel_parts(threads, pixels, channels, channels), 0u);
+  EXPECT_EQ(pixel_parts(1, 12544, 16, 16), 1u);
+  EXPECT_EQ(pixel_parts(16, 12544, 16, 16), 16u);  // hardly any weights
+  EXPECT_EQ(pixel_parts(16, 1, 4096, 4096), 1u);   // hardly any pixels
+  EXPECT_EQ(pixel_parts(16, 196, 512, 512), 4u);
+  EXPECT_EQ(pixel_parts(2, 196, 512, 512), 2u);
+  EXPECT_EQ(pixel_parts(2, 49, 1024, 1024), 1u);
+}
+
 MINNOW_EVERY_ISA(GemmConvTest);
 
 }  // namespace

@@ -31,10 +31,16 @@ struct OutputGrid {
 inline size_t share(size_t total, size_t parts, size_t i) noexcept { return total * i / parts; }
 inline size_t ceil_div(size_t a, size_t b) noexcept { return (a + b - 1) / b; }
 
-/// How threads share a layer out. Where each takes some of the pixels, it finds them in its own caches from layer to layer, but reads all
-/// weights: better where these are fewer. Else each takes some of the channels.
-inline bool share_pixels(size_t pixels, size_t in_channels, size_t out_channels, size_t taps = 1) noexcept {
-  return 2 * pixels * (in_channels + out_channels) > in_channels * out_channels * taps;
+/// How threads share a layer out: into how many parts its pixels are cut, a divisor of their number; the channels into threads / parts.
+/// A thread that takes the same pixels in layer after layer finds them in its own caches, but reads the weights of all its channels; one
+/// that takes a few channels reads all pixels. Of both, each should read about as much.
+inline size_t pixel_parts(size_t threads, size_t pixels, size_t in_channels, size_t out_channels, size_t taps = 1) noexcept {
+  const double weights = static_cast<double>(in_channels * out_channels * taps);
+  const double data = static_cast<double>(pixels * (in_channels + out_channels));
+  size_t parts = threads;
+  while (parts > 1 && (threads % parts != 0 || static_cast<double>(parts * parts) * weights > 4 * static_cast<double>(threads) * data))
+    --parts;
+  return parts;
 }
 
 }  // namespace minnow::cpu

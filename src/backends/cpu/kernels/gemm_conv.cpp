@@ -78,11 +78,11 @@ void GemmConv::choose_blocks(const Options& options) {
   }
   const size_t pairs = ceil_div(out_vectors_, kPair), threads = options.threads;
   const bool even_chunks = pairs % threads == 0 || pairs >= 4 * threads;
-  const size_t pixels = shape_.out_h * shape_.out_w, most_blocks = flat_ ? width_ / (most_rows * 6 / 7) : height_;
-  if (shape_.batch * shape_.groups % threads != 0 && (flat_ || width_ * 2 > most_rows) &&
-      (!even_chunks || share_pixels(pixels, shape_.in_channels, shape_.out_channels / shape_.groups, shape_.taps()))) {
-    const size_t even_blocks = ceil_div(blocks_, threads) * threads;
-    if (even_blocks <= most_blocks) blocks_ = even_blocks;
+  const size_t pixels = shape_.out_h * shape_.out_w, most_blocks = flat_ ? width_ / (most_rows * 6 / 7) : height_ / 4;
+  if (shape_.batch * shape_.groups % threads != 0 && (flat_ || width_ * 2 > most_rows)) {
+    const size_t outputs = shape_.out_channels / shape_.groups;
+    const size_t parts = even_chunks ? pixel_parts(threads, pixels, shape_.in_channels, outputs, shape_.taps()) : threads;
+    blocks_ = std::max(blocks_, std::min(ceil_div(blocks_, parts) * parts, most_blocks));
   }
   const size_t groups = shape_.batch * shape_.groups * blocks_;
   if (options.threads > 1 && groups < 4 * options.threads) chunks_ = std::min(pairs, ceil_div(4 * options.threads, groups));

@@ -25,9 +25,9 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
     while (rows > 1 && bytes(rows) > budget) rows = ceil_div(rows, 2);
   }
   blocks_ = ceil_div(s.out_h, rows);
-  rows_first_ = options.threads > 1 && share_pixels(s.out_h * s.out_w, s.in_channels, s.out_channels);
-  const size_t even_blocks = ceil_div(blocks_, options.threads) * options.threads;
-  if (rows_first_ && even_blocks <= s.out_h) blocks_ = even_blocks;
+  const size_t shares = pixel_parts(options.threads, s.out_h * s.out_w, s.in_channels, s.out_channels);
+  rows_first_ = shares > 1;
+  blocks_ = std::max(blocks_, std::min(ceil_div(blocks_, shares) * shares, s.out_h));
   const size_t parts = s.batch * vectors_ * blocks_;
   if (parts < 4 * options.threads) blocks_ = std::min(s.out_h, blocks_ * ceil_div(4 * options.threads, parts));
   if (direct_) return;

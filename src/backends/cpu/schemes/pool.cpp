@@ -52,7 +52,7 @@ class WindowsKernel final : public Kernel {
     r_.first = 0, r_.rows = size(vertical(w.output, 1));
     images_ = size(node.input_shape(0)[0]);
     const size_t threads = size(context.device().threads), channels = size(node.input_shape(0)[1]);
-    if (share_pixels(r_.rows * r_.out_w, channels, channels)) blocks_ = std::min(r_.rows, threads);
+    blocks_ = std::min(r_.rows, pixel_parts(threads, r_.rows * r_.out_w, channels, channels));
     r_.count_h = r_.count_w = 0;
     if (is_average(node) && node.attribute(Attribute<bool>{"count_include_pad", false})) {
       r_.count_h = r_.in_h + size(vertical(w.pad_begin, 0) + vertical(w.pad_end, 0));
