@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from format_networks import NETWORKS, WRITERS
-from peers import Failure, Minnow, is_newer, machine, table
+from peers import Failure, is_newer, machine, table
 
 ROOT = Path(__file__).resolve().parent.parent
 # Name, the writer, its files, whether images have their channels last.
@@ -77,20 +77,20 @@ class Format:
 
     def convert(self):
         given, self.files = self.inputs()
-        asked = json.loads(run([self.minnow.command, "convert", *self.paths, self.graph, "--json"]).stdout)
-        described = json.loads(run([self.minnow.command, "inspect", self.graph, "--json"]).stdout)
+        asked = json.loads(run([self.minnow, "convert", *self.paths, self.graph, "--json"]).stdout)
+        described = json.loads(run([self.minnow, "inspect", self.graph, "--json"]).stdout)
         open_sizes = [value["name"] for value in described["inputs"] if any(c.isalpha() or c == "?" for c in value["type"].split("[")[-1])]
         if open_sizes:
             shapes = [part for value, array in zip(described["inputs"], given.values())
                       for part in ("--shape", f"{value['name']}={'x'.join(map(str, array.shape))}")]
-            asked = json.loads(run([self.minnow.command, "convert", *self.paths, self.graph, "--json", *shapes]).stdout)
+            asked = json.loads(run([self.minnow, "convert", *self.paths, self.graph, "--json", *shapes]).stdout)
             self.row["open_nodes"] = described["nodes"]
-            described = json.loads(run([self.minnow.command, "inspect", self.graph, "--json"]).stdout)
+            described = json.loads(run([self.minnow, "inspect", self.graph, "--json"]).stdout)
         self.row.update(nodes=described["nodes"], operators=described["operators"], in_subgraphs=described.get("nodes_in_subgraphs", 0),
                         convert_seconds=asked["seconds"])
 
     def judge(self):
-        answer = json.loads(run([self.minnow.command, "run", self.graph, *self.given(), "--output-dir", self.folder / f"{self.name}.out", "--json"]).stdout)
+        answer = json.loads(run([self.minnow, "run", self.graph, *self.given(), "--output-dir", self.folder / f"{self.name}.out", "--json"]).stdout)
         output = answer["outputs"][0]
         y = np.load(output["file"])
         self.row["to_pytorch"] = difference(y, np.load(self.folder / "expected.npy"))
@@ -108,16 +108,15 @@ class Format:
             self.row["owner"] = said[-1][:200] if said else ""
 
     def time(self, seconds):
-        answer = run([self.minnow.command, "bench", self.graph, "--threads", 1, "--seconds", seconds, *(
+        answer = run([self.minnow, "bench", self.graph, "--threads", 1, "--seconds", seconds, *(
             f"--input={value}={file}" for value, file in zip(self.input_names(), self.files)), "--json"])
         self.times.append(json.loads(answer.stdout)["min_cpu_ms"])
 
     def input_names(self):
-        return [value["name"] for value in json.loads(run([self.minnow.command, "inspect", self.graph, "--json"]).stdout)["inputs"]]
+        return [value["name"] for value in json.loads(run([self.minnow, "inspect", self.graph, "--json"]).stdout)["inputs"]]
 
 
 def measure(arguments):
-    minnow = Minnow(arguments.minnow)
     rows = []
     for network in arguments.networks.split(","):
         folder = arguments.out / network
@@ -135,7 +134,7 @@ def measure(arguments):
                 done.touch()
         formats = []
         for name, writer, files, last in FORMATS:
-            one = Format(name, writer, files, last, network, folder, minnow)
+            one = Format(name, writer, files, last, network, folder, arguments.minnow)
             rows.append(one.row)
             try:
                 if writer in absent:

@@ -56,6 +56,7 @@ void merge_common_subexpressions(Graph&, PassContext&);
 void raise_activations(Graph&, PassContext&);
 void raise_normalizations(Graph&, PassContext&);
 void raise_softmax(Graph&, PassContext&);
+void raise_recurrences(Graph&, PassContext&);
 void fold_batch_normalizations(Graph&, PassContext&);
 void fold_scales(Graph&, PassContext&);
 void fold_input_scales(Graph&, PassContext&);
