@@ -103,6 +103,16 @@ def __repr__(self: Var) -> str:
     return text_of(self)
 
 
+def _repr_html_(self: Var) -> str:
+    """What a notebook shows: shape and dtype, and the numbers below."""
+    import html
+    try:
+        shape = "unknown shape" if self.known_shape is None else " × ".join(map(str, self.known_shape)) or "one number"
+    except Exception:  # what cannot be computed says so below
+        shape = ""
+    return f"<div><b>{html.escape(shape)}</b> {html.escape(str(self.dtype))}<pre>{html.escape(repr(self))}</pre></div>"
+
+
 def __format__(self: Var, form: str) -> str:
     return format(self.item(), form) if form and self.size == 1 else format(str(self), form)
 
@@ -124,7 +134,7 @@ def _missing(self: Var, name: str) -> Any:
 
 
 def install() -> None:
-    for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__,
+    for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, _repr_html_,
                      __format__, __contains__):
         setattr(Var, function.__name__, function)
     setattr(Var, "__getattr__", _missing)

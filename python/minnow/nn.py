@@ -155,6 +155,13 @@ class LoadedModule(Module):
     def clone(self) -> LoadedModule:
         return LoadedModule(self._loaded.clone())
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of inputs and outputs."""
+        import html
+        rows = [("input", row) for row in self.describe_inputs()] + [("output", row) for row in self.describe_outputs()]
+        cells = "".join(f"<tr><td>{kind}</td><td>{html.escape(row.name)}</td><td>{html.escape(row.type)}</td></tr>" for kind, row in rows)
+        return f"<table>{cells}</table>"
+
     def __repr__(self) -> str:
         rows = self._loaded.model
         return f"{type(self).__name__}({', '.join(r[0] + ': ' + r[3] for r in rows.inputs)} -> {', '.join(r[0] + ': ' + r[3] for r in rows.outputs)})"

@@ -146,8 +146,12 @@ class Modules(unittest.TestCase):
 
     def test_shown(self):
         self.assertEqual(repr(minnow.Var([[1, 2], [3, 4]])), "Var([[1, 2],\n     [3, 4]], shape=(2, 2), dtype=int64)")
+        named = expr.placeholder("x", "float32", [2]) + 1
+        named.name = "<y>"
         self.assertIn("...", repr(minnow.Var(np.zeros((100, 100)))))
         self.assertIn("placeholder", repr(expr.placeholder("x", "float32", [2])))
+        self.assertIn("2 × 2", minnow.Var([[1, 2], [3, 4]])._repr_html_())
+        self.assertIn("&lt;y&gt;", nn.load_module(named)._repr_html_())
         self.assertIn("x: f32[2]", repr(nn.load_module(expr.placeholder("x", "float32", [2]) + 1)))
 
 
