@@ -38,17 +38,23 @@ def as_buffer(value: Any) -> tuple[Any, str] | None:
     return array, name
 
 
+_numpy: Any = None  # once somebody asked for an array: an import statement costs as much as a small operation
+
+
 def as_numpy(x: Var) -> Any:
     """A numpy.ndarray, which shares the memory and is for reading."""
-    import numpy
+    global _numpy
+    if _numpy is None:
+        import numpy
+        _numpy = numpy
     name = x.dtype.name
     if name not in _AS_INTEGER:
-        return numpy.asarray(memoryview(x))
+        return _numpy.asarray(memoryview(x))
     try:
         import ml_dtypes
     except ImportError:
         raise InvalidType(f"NumPy has no {name}; install ml_dtypes, or use astype(\"float32\")") from None
     from minnow import expr
-    return numpy.asarray(memoryview(expr.bit_cast(x, to=_AS_INTEGER[name]))).view(getattr(ml_dtypes, name))
+    return _numpy.asarray(memoryview(expr.bit_cast(x, to=_AS_INTEGER[name]))).view(getattr(ml_dtypes, name))
 
 

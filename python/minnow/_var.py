@@ -31,8 +31,7 @@ def transpose(self: Var, *axes: Any) -> Var:
 
 def numpy(self: Var) -> Any:
     """A numpy.ndarray that shares the memory and is for reading; numpy.array(x) makes a copy to write in."""
-    from minnow._arrays import as_numpy
-    return as_numpy(self)
+    return _arrays.as_numpy(self)
 
 
 def __array__(self: Var, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -92,6 +92,7 @@ class LoadedModule(Module):
         self._input_names = [row[0] for row in loaded.model.inputs]
         self._dtypes = [row[1] for row in loaded.model.inputs]
         self._images = [shape if shape is not None and len(shape) == 4 else None for _, _, shape, _ in loaded.model.inputs]
+        self._takes_images = any(self._images)
 
     def forward(self, *inputs: VarLike, **named: VarLike) -> Any:
         """Vars for the inputs, by position (or all in one list) or by name. One output comes as a Var, several as a tuple."""
@@ -112,17 +113,18 @@ class LoadedModule(Module):
                     raise InvalidType(f'the model has no input "{name}"; it has {", ".join(names)}')
                 values[names.index(name)] = value
         # Numbers of Python are weak: they take the dtype that the model wants.
-        values = [Var(value, dtype) if dtype is not None and isinstance(value, (int, float, list, tuple)) else value
-                  for value, dtype in zip(values, self._dtypes)]
-        if any(self._images):
+        if any([isinstance(value, (int, float, list, tuple)) for value in values]):
+            values = [Var(value, dtype) if dtype is not None and isinstance(value, (int, float, list, tuple)) else value
+                      for value, dtype in zip(values, self._dtypes)]
+        if self._takes_images:
             values = [value if image is None or value is None else _as_image(value, image) for value, image in zip(values, self._images)]
         return self._loaded(values)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """As forward(); where all inputs are NumPy's arrays, the outputs are too."""
         results = self._call(inputs, named)
-        given = [*inputs, *named.values()]
-        if given and all(type(value).__module__ == "numpy" for value in given):
+        given = (*inputs, *named.values()) if named else inputs
+        if given and all([type(value).__module__ == "numpy" for value in given]):
             results = [_to_numpy(value) for value in results]
         return results[0] if len(results) == 1 else tuple(results)
 
