@@ -3,6 +3,7 @@
 #include <minnow/express_passes.h>
 
 #include "binding.h"
+#include "numpy/numpy.h"
 
 NB_MODULE(_minnow, m) {
   using namespace minnow::python;
@@ -17,4 +18,5 @@ NB_MODULE(_minnow, m) {
   define_models(m);
   define_vision(m);
   define_custom(m);
+  minnow::numpy::define_numpy(m);
 }

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the files of minnow.numpy share: arrays from anything, dtypes and promotion, axes, moving elements, and the registry of functions."""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Sequence, TypeVar, Union
+
+from minnow import _minnow
+from minnow._minnow import Var, op
+from minnow._minnow import dtype as DType
+from minnow._minnow import numpy as native
+
+#: What an array can be made of: a Var, a number, nested lists of numbers, or an array (buffer protocol, DLPack, __array__).
+ArrayLike = Any
+#: A dtype, its name or code ("float32", "f4"), NumPy's dtype or scalar type, or bool, int, float, complex.
+DTypeLike = Any
+#: An axis, several, or None for all.
+Axis = Union[None, int, Sequence[int]]
+Shape = Union[int, Sequence[int]]
+
+bool_, int8, int16, int32, int64 = (DType(name) for name in ("bool", "int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = (DType(name) for name in ("uint8", "uint16", "uint32", "uint64"))
+float16, float32, float64, bfloat16 = (DType(name) for name in ("float16", "float32", "float64", "bfloat16"))
+complex64, complex128 = DType("complex64"), DType("complex128")
+
+
+class AxisError(ValueError, IndexError):
+    """An axis is out of bounds, or is not one."""
+
+
+class LinAlgError(ValueError):
+    """A matrix is singular, not square, not positive definite, or an iteration did not converge."""
+
+
+# ---- The registry: every public function is listed here once, by the module that has it.
+
+REGISTRY: dict[str, Any] = {}
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def public(function: F) -> F:
+    """Lists a function of minnow.numpy (of minnow.numpy.linalg ..., by its module)."""
+    REGISTRY[name_of(function.__module__, function.__name__)] = function
+    return function
+
+
+def name_of(module: str, name: str) -> str:
+    part = module.rsplit(".", 1)[-1]
+    return name if part.startswith("_") else f"{part}.{name}"
+
+
+# ---- dtypes
+
+_CODES = {"?": "bool", "b1": "bool", "b": "int8", "i1": "int8", "h": "int16", "i2": "int16", "i": "int32", "i4": "int32", "l": "int64", "q": "int64", "i8": "int64",
+          "p": "int64", "int": "int64", "intp": "int64", "int_": "int64", "long": "int64", "longlong": "int64", "B": "uint8", "u1": "uint8", "H": "uint16",
+          "u2": "uint16", "I": "uint32", "u4": "uint32", "L": "uint64", "Q": "uint64", "u8": "uint64", "P": "uint64", "uint": "uint64", "uintp": "uint64", "e": "float16", "f2": "float16",
+          "half": "float16", "f": "float32", "f4": "float32", "single": "float32", "d": "float64", "f8": "float64", "float": "float64", "double": "float64", "F": "complex64", "c8": "complex64",
+          "csingle": "complex64", "D": "complex128", "c16": "complex128", "complex": "complex128", "cdouble": "complex128", "bool_": "bool", "byte": "int8",
+          "ubyte": "uint8", "short": "int16", "ushort": "uint16", "intc": "int32", "uintc": "uint32"}
+
+
+def dtype_of(object: DTypeLike) -> DType:
+    """The dtype that an object names; TypeError where it names none."""
+    if isinstance(object, DType):
+        return object
+    if object is None:
+        return float64
+    if object is complex:
+        return complex128
+    if isinstance(object, str):
+        name = object[1:] if object[:1] in "<=|" else object
+        return DType(_CODES.get(name, name))
+    return DType(object)
+
+
+_SIZES = {"b": 0, "u": 1, "i": 2, "f": 3, "c": 4}
+
+
+def promote(a: DType, b: DType) -> DType:
+    """The dtype that holds the values of both, as NumPy's result_type."""
+    if a is b or a == b:
+        return a
+    if a.kind == "c" or b.kind == "c":
+        parts = [float32 if d is complex64 else float64 if d is complex128 else d for d in (a, b)]
+        return complex64 if _minnow.promote(_minnow.promote(parts[0], parts[1]), float32) == float32 else complex128
+    return _minnow.promote(a, b)
+
+
+def is_weak(value: Any) -> bool:
+    """Numbers of Python take the dtype of what they stand beside."""
+    return type(value) in (int, float, complex, bool)
+
+
+def _weak_dtype(value: Any, other: DType) -> DType:
+    """The dtype that a Python number and an array of `other` have together."""
+    kind = type(value)
+    if kind is bool:
+        return promote(other, bool_)
+    if kind is int:
+        return int64 if other.kind == "b" else other
+    if kind is float:
+        return other if other.kind in "fc" else float64
+    return other if other.kind == "c" else complex64 if other in (float32, float16) else complex128
+
+
+def _natural(value: Any) -> DType:
+    kind = type(value)
+    if kind is bool:
+        return bool_
+    if kind is int:
+        return uint64 if value > 0x7fffffffffffffff else int64
+    return float64 if kind is float else complex128
+
+
+def result_type(*operands: Any) -> DType:
+    """The dtype that values of all operands fit, by NumPy 2's rules; numbers of Python are weak."""
+    strong: Optional[DType] = None
+    weak = []
+    for operand in operands:
+        if is_weak(operand):
+            weak.append(operand)
+            continue
+        own = operand.dtype if isinstance(operand, Var) else operand if isinstance(operand, DType) else None
+        if own is None:
+            own = dtype_of(operand) if isinstance(operand, (str, type)) or hasattr(operand, "itemsize") and not hasattr(operand, "shape") else asarray(operand).dtype
+        strong = own if strong is None else promote(strong, own)
+    if strong is None:
+        if not weak:
+            raise ValueError("at least one array or dtype is required")
+        strong = _natural(weak[0])
+        for value in weak[1:]:
+            strong = promote(strong, _natural(value))
+        return strong
+    for value in weak:
+        strong = _weak_dtype(value, strong)
+    return strong
+
+
+# ---- Arrays from anything
+
+def _has_complex(object: Any) -> bool:
+    if isinstance(object, (list, tuple)):
+        return any(_has_complex(item) for item in object)
+    return isinstance(object, complex) or isinstance(object, Var) and object.dtype.kind == "c" or getattr(getattr(object, "dtype", None), "kind", "") == "c"
+
+
+def _parts(object: Any, part: str) -> Any:
+    if isinstance(object, (list, tuple)):
+        return [_parts(item, part) for item in object]
+    if isinstance(object, (int, float, complex)):
+        return float(getattr(object, part))
+    return asarray(object).astype("float64") if part == "real" and asarray(object).dtype.kind != "c" else native.unary(part, astype(asarray(object), complex128)).tolist()
+
+
+def asarray(object: ArrayLike, dtype: DTypeLike = None) -> Var:
+    """The object itself where it is a Var (of that dtype), else an array of what it holds."""
+    if type(object) is Var:
+        return object if dtype is None else astype(object, dtype_of(dtype))
+    if isinstance(object, (list, tuple, complex)) and _has_complex(object):
+        made = native.make_complex(Var(_parts(object, "real")), Var(_parts(object, "imag")))
+    elif isinstance(object, range):
+        made = Var(list(object), "int64")
+    elif dtype is not None:
+        wanted = dtype_of(dtype)
+        if wanted.kind == "c" or wanted.kind in "iu" and not is_weak(object) and not isinstance(object, (list, tuple)):
+            return astype(_minnow.asarray(object), wanted)
+        return _checked(object, wanted)
+    else:
+        made = _minnow.asarray(object)
+    return made if dtype is None else astype(made, dtype_of(dtype))
+
+
+def _checked(object: Any, dtype: DType) -> Var:
+    try:
+        return _minnow.asarray(object, dtype)
+    except _minnow.InvalidArgument as error:
+        if "does not fit" in str(error):
+            raise OverflowError(str(error)) from None
+        raise
+
+
+def computed(x: Var) -> Var:
+    return x.evaluate()
+
+
+def is_symbolic(x: Var) -> bool:
+    """Whether x depends on a placeholder, so that only the engine's operators can take it."""
+    return native.is_symbolic(x)
+
+
+def astype(x: Var, dtype: DType) -> Var:
+    """x as another dtype; x itself where it is of that dtype."""
+    if x.dtype is dtype or x.dtype == dtype:
+        return x
+    if dtype.kind == "c" or x.dtype.kind == "c":
+        return native.cast(x, dtype)
+    return x.astype(dtype)
+
+
+def pair(a: ArrayLike, b: ArrayLike) -> tuple[Var, Var]:
+    """Two operands of one dtype, as NumPy 2 promotes them."""
+    if type(a) is Var and type(b) is Var and a.dtype is b.dtype:
+        return a, b
+    if is_weak(a) and is_weak(b):
+        common = result_type(a, b)
+        return asarray(a, common), asarray(b, common)
+    if is_weak(a):
+        second = asarray(b)
+        common = _weak_dtype(a, second.dtype)
+        return asarray(a, common), astype(second, common)
+    if is_weak(b):
+        first = asarray(a)
+        common = _weak_dtype(b, first.dtype)
+        return astype(first, common), asarray(b, common)
+    first, second = asarray(a), asarray(b)
+    common = promote(first.dtype, second.dtype)
+    return astype(first, common), astype(second, common)
+
+
+# ---- Axes
+
+def axis_of(axis: Any, ndim: int) -> int:
+    """An axis as a number from 0; AxisError where there is none such."""
+    place = axis.__index__()
+    if not -ndim <= place < ndim:
+        raise AxisError(f"axis {place} is out of bounds for array of dimension {ndim}")
+    return place + ndim if place < 0 else place
+
+
+def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """Axes in rising order; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    if hasattr(axis, "__index__") and not isinstance(axis, (list, tuple)):
+        return (axis_of(axis, ndim),)
+    places = [axis_of(a, ndim) for a in axis]  # type: ignore[union-attr]
+    if len(set(places)) != len(places):
+        raise ValueError("duplicate value in 'axis'")
+    return tuple(sorted(places))
+
+
+def dims_of(shape: Shape) -> list[int]:
+    """A shape as a list of ints; ValueError for a negative one."""
+    if isinstance(shape, Var) and shape.ndim:
+        shape = shape.tolist()
+    dims = [shape.__index__()] if hasattr(shape, "__index__") else [dim.__index__() for dim in shape]  # type: ignore[union-attr]
+    if any(dim < 0 for dim in dims):
+        raise ValueError("negative dimensions are not allowed")
+    return dims
+
+
+def size_of(dims: Sequence[int]) -> int:
+    size = 1
+    for dim in dims:
+        size *= dim
+    return size
+
+
+def broadcast_dims(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes have together; ValueError where they do not fit."""
+    ndim = max((len(shape) for shape in shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for i, dim in enumerate(shape):
+            at = ndim - len(shape) + i
+            if dim != 1 and result[at] not in (1, dim):
+                raise ValueError("shape mismatch: objects cannot be broadcast to a single shape: " + ", ".join(str(tuple(s)) for s in shapes))
+            if dim != 1:
+                result[at] = dim
+    return tuple(result)
+
+
+# ---- Moving elements: the engine's operators, and for complex elements functions of our own
+
+def ints(values: Sequence[int]) -> Var:
+    return Var(list(values), "int64")
+
+
+def reshape_to(x: Var, dims: Sequence[int]) -> Var:
+    if x.dtype.kind == "c":
+        return native.reshaped(x, list(dims))
+    return op("Reshape", (x, ints(dims)), {"allowzero": 1})
+
+
+def row_strides(dims: Sequence[int]) -> list[int]:
+    strides, step = [], 1
+    for dim in reversed(dims):
+        strides.append(step)
+        step *= dim
+    return strides[::-1]
+
+
+def permute(x: Var, order: Sequence[int]) -> Var:
+    """Axes in another order."""
+    order = list(order)
+    if order == list(range(len(order))):
+        return x
+    if x.dtype.kind == "c":
+        strides = row_strides(x.shape)
+        return native.strided(x, 0, [x.shape[i] for i in order], [strides[i] for i in order])
+    return op("Transpose", (x,), {"perm": order})
+
+
+def expand_to(x: Var, dims: Sequence[int]) -> Var:
+    """x repeated along axes of length 1 and new leading ones; ValueError where it does not fit."""
+    dims = tuple(dims)
+    if x.shape == dims:
+        return x
+    if broadcast_dims(x.shape, dims) != dims:
+        raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: {x.shape} and requested shape {dims}")
+    if x.dtype.kind == "c" or 0 in dims:
+        own = row_strides(x.shape)
+        lead = len(dims) - x.ndim
+        return native.strided(x, 0, list(dims), [0] * lead + [0 if dim == 1 else step for dim, step in zip(x.shape, own)])
+    return op("Expand", (x, ints(dims)))
+
+
+def join(parts: Sequence[Var], axis: int) -> Var:
+    """Arrays of one dtype one after the other."""
+    if len(parts) == 1:
+        return parts[0].clone()
+    if parts[0].dtype.kind == "c" or any(0 in part.shape for part in parts):
+        return native.concatenate(list(parts), axis)
+    return op("Concat", list(parts), {"axis": axis})
+
+
+def choose(condition: Var, a: Var, b: Var) -> Var:
+    """a where the bool is true, else b, broadcast together; a and b are of one dtype."""
+    if a.dtype.kind == "c":
+        dims = broadcast_dims(condition.shape, a.shape, b.shape)
+        return native.select(expand_to(condition, dims), expand_to(a, dims), expand_to(b, dims))
+    dims = broadcast_dims(condition.shape, a.shape, b.shape)
+    if 0 in dims:
+        return expand_to(a, dims) if 0 in a.shape else zeros_of(dims, a.dtype)
+    return op("Where", (condition, a, b))
+
+
+def zeros_of(dims: Sequence[int], dtype: DType) -> Var:
+    size = size_of(dims)
+    return _minnow.from_buffer(bytes(size * dtype.itemsize), dtype, list(dims))
+
+
+def full_of(dims: Sequence[int], value: Any, dtype: DType) -> Var:
+    return expand_to(asarray(value, dtype), dims).clone()
+
+
+def is_true(x: Var) -> Var:
+    """As bool: what is not zero."""
+    return astype(x, bool_)
+
+
+def last(x: Var, axis: int) -> Var:
+    """The axis moved to the end."""
+    order = [i for i in range(x.ndim) if i != axis] + [axis]
+    return permute(x, order)
+
+
+def back(x: Var, axis: int) -> Var:
+    """The last axis moved to a place."""
+    order = list(range(x.ndim - 1))
+    order.insert(axis, x.ndim - 1)
+    return permute(x, order)
+
+
+# ---- out=
+
+_CASTS = {"b": "buifc", "u": "uifc", "i": "ifc", "f": "fc", "c": "c"}
+
+
+def can_store(from_: DType, to: DType) -> bool:
+    """NumPy's rule "same_kind"."""
+    return to.kind in _CASTS.get(from_.kind, "")
+
+
+def deliver(result: Var, out: Any, what: str = "the function") -> Var:
+    """Puts a result into `out` where that is given; the array that holds it."""
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+        out = out[0]
+    if out is None:
+        return result
+    if not isinstance(out, Var):
+        raise TypeError("return arrays must be of ArrayType")
+    if not can_store(result.dtype, out.dtype):
+        raise TypeError(f"Cannot cast {what} output from dtype('{result.dtype}') to dtype('{out.dtype}') with casting rule 'same_kind'")
+    if broadcast_dims(result.shape, out.shape) != out.shape:
+        raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {result.shape}")
+    out.assign(astype(expand_to(result, out.shape), out.dtype))
+    return out

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing at places that tensors of integers name, and counting.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+
+#include "base/numeric.h"
+#include "numpy/numpy.h"
+
+namespace minnow::numpy {
+namespace {
+
+std::vector<int64_t> integers(const Tensor& x) {
+  std::vector<int64_t> values(unsign(x.elements()));
+  widen(x.dtype(), x.data(), values.size(), values.data());
+  return values;
+}
+
+/// Numbers of elements: index tensors of one shape, one for each of the leading `dims`. IndexError where one is out of range; `mode` wrap
+/// and clip bring it back.
+Var flat_places(const std::vector<Var>& indices, const std::vector<int64_t>& dims, const std::string& mode) {
+  if (indices.empty() || indices.size() > dims.size()) throw python::IndexFault("too many indices for array");
+  Tensor first = value_of(indices[0]);
+  Tensor y(DType::i64, first.shape());
+  int64_t* to = y.writable().data<int64_t>();
+  for (size_t axis = 0; axis < indices.size(); ++axis) {
+    const Tensor x = axis == 0 ? first : value_of(indices[axis]);
+    if (!(x.shape() == first.shape())) throw InvalidArgument("index tensors differ in shape, {} and {}", first.shape(), x.shape());
+    const std::vector<int64_t> places = integers(x);
+    const int64_t dim = dims[axis];
+    for (size_t i = 0; i < places.size(); ++i) {
+      int64_t at = places[i];
+      if (mode == "wrap" && dim > 0) {
+        at = (at % dim + dim) % dim;
+      } else if (mode == "clip" && dim > 0) {
+        at = std::clamp<int64_t>(at, 0, dim - 1);
+      } else {
+        if (at < 0) at += dim;
+        if (at < 0 || at >= dim)
+          throw python::IndexFault(format("index {} is out of bounds for axis {} with size {}", places[i], axis, dim));
+      }
+      to[i] = to[i] * dim + at;
+    }
+  }
+  return Var(std::move(y));
+}
+
+template <class F>
+void each_run(size_t bytes, F&& f) {  // the common sizes as constants
+  switch (bytes) {
+    case 1:
+      return f(std::integral_constant<size_t, 1>());
+    case 2:
+      return f(std::integral_constant<size_t, 2>());
+    case 4:
+      return f(std::integral_constant<size_t, 4>());
+    case 8:
+      return f(std::integral_constant<size_t, 8>());
+    default:
+      return f(bytes);
+  }
+}
+
+/// y[o, i, :] = x[o, places[i], :] where x is seen as [outer, count, inner]; the result's shape is given. Places are in range.
+Var gather(const Var& var, const Var& places, int64_t outer, int64_t count, const std::vector<int64_t>& shape) {
+  const Tensor x = value_of(var), at = value_of(places);
+  const int64_t* place = at.data<int64_t>();
+  const int64_t wanted = at.elements();
+  Tensor y(x.dtype(), Shape(shape));
+  if (y.elements() == 0) return Var(std::move(y));
+  const int64_t inner = x.elements() / std::max<int64_t>(1, outer * count);
+  const size_t run = unsign(inner) * size_of(x.dtype());
+  if (y.elements() != outer * wanted * inner)
+    throw InvalidArgument("gather: the result has {} elements, not {}", outer * wanted * inner, y.elements());
+  const char* from = x.data<char>();
+  char* to = y.writable().data<char>();
+  each_run(run, [&](auto bytes) {
+    in_parts(outer * wanted, inner, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i)
+        std::memcpy(to + unsign(i) * bytes, from + unsign(i / wanted * count + place[i % wanted]) * bytes, bytes);
+    });
+  });
+  return Var(std::move(y));
+}
+
+/// A copy of x, seen as [count, inner], with values[i] at places[i]; of equal places the last one stays, or with `add` all are added.
+/// `values` is of x's dtype and of places.elements() * inner elements, or of one.
+Var scatter(const Var& var, const Var& places, const Var& values, bool add) {
+  const Tensor x = value_of(var), at = value_of(places), v = value_of(values);
+  Tensor y = x.clone();
+  const int64_t wanted = at.elements();
+  if (wanted == 0 || x.elements() == 0) return Var(std::move(y));
+  const bool one = v.elements() == 1;
+  if (v.dtype() != x.dtype()) throw InvalidArgument("scatter: values are {}, not {}", v.dtype(), x.dtype());
+  const int64_t inner = one ? 1 : v.elements() / wanted;
+  if (!one && inner * wanted != v.elements()) throw InvalidArgument("scatter: {} values for {} places", v.elements(), wanted);
+  const size_t run = unsign(inner) * size_of(x.dtype());
+  char* to = y.writable().data<char>();
+  const char* from = v.data<char>();
+  const int64_t* place = at.data<int64_t>();
+  for (int64_t i = 0; i < wanted; ++i) {
+    char* target = to + unsign(place[i]) * run;
+    const char* source = one ? from : from + unsign(i) * run;
+    if (!add) {
+      std::memcpy(target, source, run);
+      continue;
+    }
+    for (int64_t k = 0; k < inner; ++k) {
+      const size_t step = unsign(k) * size_of(x.dtype());
+      if (is_complex(x.dtype())) {
+        const auto sum = [&](auto zero) {
+          using T = decltype(zero);
+          *reinterpret_cast<std::complex<T>*>(target + step) += *reinterpret_cast<const std::complex<T>*>(source + step);
+        };
+        if (x.dtype() == DType::complex64)
+          sum(float());
+        else
+          sum(double());
+      } else if (is_float(x.dtype())) {
+        double a, b;
+        widen(x.dtype(), target + step, 1, &a);
+        widen(x.dtype(), source + step, 1, &b);
+        a += b;
+        narrow(x.dtype(), &a, 1, target + step);
+      } else {
+        int64_t a, b;
+        widen(x.dtype(), target + step, 1, &a);
+        widen(x.dtype(), source + step, 1, &b);
+        a = x.dtype() == DType::boolean ? a | b : static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+        narrow(x.dtype(), &a, 1, target + step);
+      }
+    }
+  }
+  return Var(std::move(y));
+}
+
+/// Numbers of the elements of a bool tensor that are true.
+Var true_places(const Var& var) {
+  const Tensor x = value_of(var);
+  const uint8_t* from = x.data<uint8_t>();
+  const int64_t n = x.elements();
+  const int64_t count = std::count_if(from, from + n, [](uint8_t b) { return b != 0; });
+  Tensor y(DType::i64, {count});
+  int64_t* to = y.writable().data<int64_t>();
+  for (int64_t i = 0; i < n; ++i)
+    if (from[i]) *to++ = i;
+  return Var(std::move(y));
+}
+
+/// How often each of 0 ... (at least `least`) occurs, or the sums of `weights` (f64).
+Var bincount(const Var& var, const Var& weights, int64_t least) {
+  const std::vector<int64_t> values = integers(value_of(var));
+  int64_t count = least;
+  for (const int64_t value : values) {
+    if (value < 0) throw InvalidArgument("'list' argument must have no negative elements");
+    count = std::max(count, value + 1);
+  }
+  if (!weights) {
+    Tensor y(DType::i64, {count});
+    int64_t* to = y.writable().data<int64_t>();
+    for (const int64_t value : values) ++to[value];
+    return Var(std::move(y));
+  }
+  const Tensor w = value_of(weights);
+  if (unsign(w.elements()) != values.size()) throw InvalidArgument("The weights and list don't have the same length.");
+  Tensor y(DType::f64, {count});
+  double* to = y.writable().data<double>();
+  for (size_t i = 0; i < values.size(); ++i) to[values[i]] += w.data<double>()[i];
+  return Var(std::move(y));
+}
+
+}  // namespace
+
+void define_indexing(nb::module_& m) {
+  m.def("flat_places", flat_places, nb::arg("indices"), nb::arg("dims"), nb::arg("mode"));
+  m.def("gather", gather, nb::arg("x"), nb::arg("places"), nb::arg("outer"), nb::arg("count"), nb::arg("shape"));
+  m.def("scatter", scatter, nb::arg("x"), nb::arg("places"), nb::arg("values"), nb::arg("add"));
+  m.def("true_places", true_places, nb::arg("x"));
+  m.def(
+      "bincount",
+      [](const Var& x, nb::handle weights, int64_t least) {
+        return bincount(x, weights.is_none() ? Var() : python::var_of(weights), least);
+      },
+      nb::arg("x"), nb::arg("weights").none(), nb::arg("least"));
+}
+
+}  // namespace minnow::numpy

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving elements of any dtype, complex ones included, which the engine's operators do not know.
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "numpy/numpy.h"
+
+namespace minnow::numpy {
+namespace {
+
+template <size_t kSize>
+struct Bytes {
+  char bytes[kSize];
+};
+
+template <class F>
+void by_size(DType dtype, F&& f) {
+  switch (size_of(dtype)) {
+    case 1:
+      return f(Bytes<1>());
+    case 2:
+      return f(Bytes<2>());
+    case 4:
+      return f(Bytes<4>());
+    case 8:
+      return f(Bytes<8>());
+    case 16:
+      return f(Bytes<16>());
+    default:
+      throw InvalidArgument("{} cannot be moved", dtype);
+  }
+}
+
+/// y[i, j, ...] = the element of x (row-major) number `offset` + i * strides[0] + j * strides[1] + ...
+Var strided(const Var& var, int64_t offset, const std::vector<int64_t>& dims, const std::vector<int64_t>& strides) {
+  const Tensor x = value_of(var);
+  const Shape shape(dims);
+  if (strides.size() != dims.size()) throw InvalidArgument("{} strides for {} dimensions", strides.size(), dims.size());
+  for (const int64_t dim : dims)
+    if (dim < 0) throw InvalidArgument("negative dimensions are not allowed");
+  Tensor y(x.dtype(), shape);
+  const int64_t count = y.elements();
+  if (count == 0) return Var(std::move(y));
+  // Sums in 128 bits: strides are a caller's.
+  __extension__ using Wide = __int128;
+  Wide least = offset, most = offset;
+  for (size_t i = 0; i < dims.size(); ++i) (strides[i] < 0 ? least : most) += static_cast<Wide>(strides[i]) * (dims[i] - 1);
+  if (least < 0 || most >= x.elements()) throw InvalidArgument("strides reach beyond the array's memory");
+  by_size(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    T* to = y.writable().data<T>();
+    const size_t rank = shape.rank();
+    const int64_t width = rank ? shape[rank - 1] : 1, step = rank ? strides[rank - 1] : 0;
+    in_parts(count / width, width, [&](int64_t first, int64_t last) {
+      for (int64_t row = first; row < last; ++row) {
+        int64_t rest = row, at = offset;
+        for (size_t axis = rank ? rank - 1 : 0; axis-- > 0;) {
+          at += rest % shape[axis] * strides[axis];
+          rest /= shape[axis];
+        }
+        T* target = to + row * width;
+        if (step == 1) {
+          std::memcpy(static_cast<void*>(target), from + at, unsign(width) * sizeof(T));
+        } else {
+          for (int64_t i = 0; i < width; ++i) target[i] = from[at + i * step];
+        }
+      }
+    });
+  });
+  return Var(std::move(y));
+}
+
+/// The same elements in other dimensions; shares the memory.
+Var reshaped(const Var& var, const std::vector<int64_t>& dims) {
+  const Tensor x = value_of(var);
+  const Shape shape(dims);
+  if (shape.elements() != x.elements()) throw InvalidArgument("cannot reshape array of size {} into shape {}", x.elements(), shape);
+  return Var(x.reshaped(shape));
+}
+
+/// One after the other along an axis; dtypes and other dimensions are equal.
+Var concatenate(const std::vector<Var>& vars, int64_t axis) {
+  std::vector<Tensor> parts;
+  for (const Var& var : vars) parts.push_back(value_of(var));
+  Shape shape = parts.at(0).shape();
+  int64_t length = 0;
+  for (const Tensor& part : parts) {
+    if (part.dtype() != parts[0].dtype() || part.shape().rank() != shape.rank())
+      throw InvalidArgument("concatenate takes tensors of one dtype and rank");
+    length += part.shape()[unsign(axis)];
+    for (size_t i = 0; i < shape.rank(); ++i)
+      if (static_cast<int64_t>(i) != axis && part.shape()[i] != shape[i])
+        throw InvalidArgument(
+            "all the input array dimensions except for the concatenation axis must match exactly, but along dimension {} there are {} and "
+            "{}",
+            i, shape[i], part.shape()[i]);
+  }
+  shape[unsign(axis)] = length;
+  Tensor y(parts[0].dtype(), shape);
+  const int64_t outer = shape.product(0, unsign(axis));
+  const size_t size = size_of(y.dtype());
+  char* to = y.writable().data<char>();
+  for (int64_t o = 0; o < outer; ++o)
+    for (const Tensor& part : parts) {
+      const size_t run = unsign(part.shape().product(unsign(axis), shape.rank())) * size;
+      if (run == 0) continue;
+      std::memcpy(to, part.data<char>() + unsign(o) * run, run);
+      to += run;
+    }
+  return Var(std::move(y));
+}
+
+/// a where the bool is true, else b; all of one shape, a and b of one dtype.
+Var select(const Var& condition, const Var& first, const Var& second) {
+  const Tensor c = value_of(condition), a = value_of(first), b = value_of(second);
+  if (!(a.shape() == b.shape()) || !(a.shape() == c.shape()) || a.dtype() != b.dtype())
+    throw InvalidArgument("select takes tensors of one shape");
+  Tensor y(a.dtype(), a.shape());
+  by_size(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const uint8_t* choose = c.data<uint8_t>();
+    T* to = y.writable().data<T>();
+    for (int64_t i = 0; i < y.elements(); ++i) to[i] = choose[i] ? a.data<T>()[i] : b.data<T>()[i];
+  });
+  return Var(std::move(y));
+}
+
+}  // namespace
+
+void define_movement(nb::module_& m) {
+  m.def("strided", strided, nb::arg("x"), nb::arg("offset"), nb::arg("shape"), nb::arg("strides"));
+  m.def("reshaped", reshaped, nb::arg("x"), nb::arg("shape"));
+  m.def("concatenate", concatenate, nb::arg("parts"), nb::arg("axis"));
+  m.def("select", select, nb::arg("condition"), nb::arg("a"), nb::arg("b"));
+  m.def(
+      "is_symbolic",
+      [](const Var& x) {
+        const python::Guard guard;
+        return !expr::placeholders({x}).empty();
+      },
+      nb::arg("x"), "Whether x depends on a placeholder.");
+}
+
+}  // namespace minnow::numpy

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What minnow.numpy needs beside the engine's operators: functions of the module minnow._core.numpy on computed tensors. Promotion, axes
+// and keywords are the affair of the Python side; these functions check what memory depends on.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <functional>
+
+#include "base/error.h"
+#include "binding/binding.h"
+
+namespace minnow::numpy {
+
+namespace nb = nanobind;
+
+/// The value of a Var, computed where it has to be.
+inline Tensor value_of(const Var& x) {
+  const python::Guard guard;
+  return python::computed(x);
+}
+
+/// Calls task(first, last) for parts of [0, count), on all cores where `count * cost` (elements, about) is large; without the GIL.
+void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& task);
+
+/// Shapes joined as NumPy broadcasts them; InvalidArgument where they do not fit.
+Shape broadcast(const Shape& a, const Shape& b);
+
+inline bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }
+inline size_t unsign(int64_t n) { return static_cast<size_t>(n); }
+
+void define_elements(nb::module_& m);
+void define_reductions(nb::module_& m);
+void define_sorting(nb::module_& m);
+void define_indexing(nb::module_& m);
+void define_movement(nb::module_& m);
+void define_linalg(nb::module_& m);
+void define_fourier(nb::module_& m);
+void define_random(nb::module_& m);
+/// All of these, as the submodule `numpy` of `m`.
+void define_numpy(nb::module_& m);
+
+}  // namespace minnow::numpy
