@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Discrete Fourier transforms of any length; computed in double precision, complex64 for float32 and smaller.
+
+n, s: lengths to which axes are cut or filled with zeros. norm: "backward" divides the inverse by n, "forward" the transform, "ortho" both by
+the root of n.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any, Optional, Sequence
+
+from minnow._minnow import Var
+
+from minnow.numpy import _elementwise as ew
+from minnow.numpy import _shape
+from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, complex128, deliver, float32, float64, join, last, native, public, zeros_of
+
+_NORMS = {None: (0.0, 1.0), "backward": (0.0, 1.0), "ortho": (0.5, 0.5), "forward": (1.0, 0.0)}
+
+
+def _single(x: Var) -> bool:
+    return x.dtype.name in ("float16", "float32", "complex64", "bfloat16")
+
+
+def _scale(n: int, norm: Optional[str], inverse: bool) -> float:
+    if norm not in _NORMS:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    power = _NORMS[norm][inverse]
+    return 1.0 if power == 0 else 1.0 / n if power == 1 else 1.0 / math.sqrt(n)
+
+
+def _sized(x: Var, n: int, axis: int) -> Var:
+    """An axis cut or filled with zeros."""
+    length = x.shape[axis]
+    if n == length:
+        return x
+    if n < length:
+        return x[(slice(None),) * axis + (slice(0, n),)]
+    dims = list(x.shape)
+    dims[axis] = n - length
+    return join([x, zeros_of(dims, x.dtype)], axis)
+
+
+def _count(n: Optional[int], default: int) -> int:
+    count = default if n is None else n.__index__()
+    if count < 1:
+        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+    return count
+
+
+def _transform(x: Var, n: int, axis: int, inverse: bool, norm: Optional[str]) -> Var:
+    """In complex128."""
+    scale = _scale(n, norm, inverse)
+    return back(native.fft(last(_sized(astype(x, complex128), n, axis), axis), inverse, scale), axis)
+
+
+def _finish(x: Var, single: bool, out: Any) -> Var:
+    return deliver(astype(x, complex64 if x.dtype.kind == "c" else float32) if single else x, out)
+
+
+def _axis(x: Var, axis: int) -> int:
+    if x.ndim == 0:
+        raise IndexError("tuple index out of range")
+    return axis_of(axis, x.ndim)
+
+
+def _one(a: ArrayLike, n: Optional[int], axis: int, norm: Optional[str], inverse: bool, out: Any) -> Var:
+    x = asarray(a)
+    place = _axis(x, axis)
+    return _finish(_transform(x, _count(n, x.shape[place]), place, inverse, norm), _single(x), out)
+
+
+@public
+def fft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The transform along an axis."""
+    return _one(a, n, axis, norm, False, out)
+
+
+@public
+def ifft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The inverse of fft()."""
+    return _one(a, n, axis, norm, True, out)
+
+
+def _half(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
+    full = _transform(x, n, place, False, norm)
+    return full[(slice(None),) * place + (slice(0, n // 2 + 1),)]
+
+
+@public
+def rfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The first n / 2 + 1 elements of the transform of real numbers; the others mirror them."""
+    x = asarray(a)
+    if x.dtype.kind == "c":
+        raise TypeError("ufunc 'rfft_n_even' did not contain a loop with signature matching types")
+    place = _axis(x, axis)
+    return _finish(_half(x, _count(n, x.shape[place]), place, norm), _single(x), out)
+
+
+def _real_again(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
+    """n real numbers of the first half of their transform."""
+    x = _sized(astype(x, complex128), n // 2 + 1, place)
+    key = (slice(None),) * place
+    x = join([astype(ew.real(x[key + (slice(0, 1),)]), complex128), x[key + (slice(1, None),)]], place) if n // 2 else astype(ew.real(x), complex128)
+    if n % 2 == 0:
+        x = join([x[key + (slice(0, n // 2),)], astype(ew.real(x[key + (slice(n // 2, None),)]), complex128)], place)
+    mirror = ew.conjugate(x[key + (slice(1, (n + 1) // 2),)])
+    if mirror.shape[place]:
+        x = join([x, _shape.flip(mirror, place)], place)
+    return ew.real(_transform(x, n, place, True, norm))
+
+
+@public
+def irfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The inverse of rfft(): n real numbers, 2 (m - 1) without n."""
+    x = asarray(a)
+    place = _axis(x, axis)
+    return _finish(_real_again(x, _count(n, (x.shape[place] - 1) * 2), place, norm), _single(x), out)
+
+
+_SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _swapped(norm: Optional[str]) -> str:
+    if norm not in _SWAPPED:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+    return _SWAPPED[norm]
+
+
+@public
+def hfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The real transform of what is Hermitian, of which the first half is given."""
+    x = asarray(a)
+    count = _count(n, (x.shape[_axis(x, axis)] - 1) * 2)
+    return irfft(ew.conjugate(x), count, axis, _swapped(norm), out)
+
+
+@public
+def ihfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The inverse of hfft()."""
+    x = asarray(a)
+    return deliver(ew.conjugate(rfft(x, n, axis, _swapped(norm))), out)
+
+
+def _plan(x: Var, s: Optional[Sequence[int]], axes: Optional[Sequence[int]], inverse_real: bool = False) -> tuple[list[int], list[int]]:
+    """Lengths and axes."""
+    if axes is None:
+        places = list(range(x.ndim)) if s is None else list(range(x.ndim - len(s), x.ndim))
+    else:
+        places = [axis_of(axis, x.ndim) for axis in axes]
+    if s is None:
+        lengths = [x.shape[i] for i in places]
+        if inverse_real and lengths:
+            lengths[-1] = (lengths[-1] - 1) * 2
+    else:
+        lengths = [x.shape[i] if n == -1 else n for n, i in zip(s, places)]
+        if len(s) != len(places):
+            raise ValueError("Shape and axes have different lengths.")
+    return lengths, places
+
+
+def _many(a: ArrayLike, s: Optional[Sequence[int]], axes: Optional[Sequence[int]], norm: Optional[str], inverse: bool, out: Any) -> Var:
+    x = asarray(a)
+    single = _single(x)
+    lengths, places = _plan(x, s, axes)
+    y = astype(x, complex128)
+    for n, place in reversed(list(zip(lengths, places))):
+        y = _transform(y, _count(n, 0), place, inverse, norm)
+    return _finish(y, single, out)
+
+
+@public
+def fftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The transform along several axes; all of them without `axes`."""
+    return _many(a, s, axes, norm, False, out)
+
+
+@public
+def ifftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The inverse of fftn()."""
+    return _many(a, s, axes, norm, True, out)
+
+
+@public
+def fft2(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, out: Any = None) -> Var:
+    """The transform along two axes."""
+    return _many(a, s, axes, norm, False, out)
+
+
+@public
+def ifft2(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, out: Any = None) -> Var:
+    """The inverse of fft2()."""
+    return _many(a, s, axes, norm, True, out)
+
+
+@public
+def rfftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, out: Any = None) -> Var:
+    """rfft() along the last of the axes, fft() along the others."""
+    x = asarray(a)
+    if x.dtype.kind == "c":
+        raise TypeError("ufunc 'rfft_n_even' did not contain a loop with signature matching types")
+    lengths, places = _plan(x, s, axes)
+    if not places:
+        raise IndexError("list index out of range")
+    y = _half(x, _count(lengths[-1], 0), places[-1], norm)
+    for n, place in list(zip(lengths, places))[:-1]:
+        y = _transform(y, _count(n, 0), place, False, norm)
+    return _finish(y, _single(x), out)
+
+
+@public
+def irfftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, out: Any = None) -> Var:
+    """The inverse of rfftn()."""
+    x = asarray(a)
+    lengths, places = _plan(x, s, axes, True)
+    if not places:
+        raise IndexError("list index out of range")
+    y = astype(x, complex128)
+    for n, place in list(zip(lengths, places))[:-1]:
+        y = _transform(y, _count(n, 0), place, True, norm)
+    return _finish(_real_again(y, _count(lengths[-1], 0), places[-1], norm), _single(x), out)
+
+
+@public
+def rfft2(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, out: Any = None) -> Var:
+    """rfftn() along two axes."""
+    return rfftn(a, s, axes, norm, out)
+
+
+@public
+def irfft2(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Sequence[int] = (-2, -1), norm: Optional[str] = None, out: Any = None) -> Var:
+    """The inverse of rfft2()."""
+    return irfftn(a, s, axes, norm, out)
+
+
+@public
+def fftfreq(n: int, d: float = 1.0) -> Var:
+    """The frequency of each element of a transform of n samples at distances d: 0, 1 ... then the negative ones, over n d."""
+    if not hasattr(n, "__index__"):
+        raise ValueError("n should be an integer")
+    count = n.__index__()
+    split = (count - 1) // 2 + 1
+    numbers = join([_shape.steps(split), _shape.steps(count - split) - count // 2], 0) if count else zeros_of([0], float64)
+    return ew.multiply(astype(numbers, float64), 1.0 / (count * d))
+
+
+@public
+def rfftfreq(n: int, d: float = 1.0) -> Var:
+    """The frequencies of what rfft() gives."""
+    if not hasattr(n, "__index__"):
+        raise ValueError("n should be an integer")
+    return ew.multiply(astype(_shape.steps(n.__index__() // 2 + 1), float64), 1.0 / (n * d))
+
+
+def _shifted(x: ArrayLike, axes: Axis, sign: int) -> Var:
+    a = asarray(x)
+    places = list(range(a.ndim)) if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    return _shape.roll(a, [sign * (a.shape[i] // 2) if sign > 0 else -(a.shape[i] // 2) for i in places], places) if places else a.clone()
+
+
+@public
+def fftshift(x: ArrayLike, axes: Axis = None) -> Var:
+    """Frequency 0 moved to the middle."""
+    return _shifted(x, axes, 1)
+
+
+@public
+def ifftshift(x: ArrayLike, axes: Axis = None) -> Var:
+    """The inverse of fftshift()."""
+    return _shifted(x, axes, -1)
