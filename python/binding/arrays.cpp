@@ -98,6 +98,7 @@ bool is_number(nb::handle object) { return PyBool_Check(object.ptr()) || PyLong_
 struct Found {
   Shape shape;
   DType dtype = DType::undefined;
+  bool whole = true;           // no number is a float
   std::vector<Tensor> arrays;  // those in the lists, in their order
 
   void see(DType other) { dtype = dtype == DType::undefined ? other : promote(dtype, other); }
@@ -140,6 +141,7 @@ void look(nb::handle object, size_t depth, Found& found, bool first) {
   if (is_number(object)) {
     if (depth != found.shape.rank()) fits(depth, 1);
     found.see(dtype_of_number(object));
+    found.whole = found.whole && !PyFloat_Check(object.ptr());
     return;
   }
   Tensor array = tensor_from(object, DType::undefined, Sharing::where_possible);
@@ -211,7 +213,9 @@ Tensor tensor_of_lists(nb::handle object, DType dtype) {
   const DType natural = found.dtype == DType::undefined ? DType::f64 : found.dtype;
   if (dtype == DType::undefined) dtype = natural;
   if (is_integer(dtype)) check_range(object, dtype);
-  const DType made = is_float(dtype) && !is_integer(natural) && found.arrays.empty() ? dtype : natural;  // rounded once
+  // Rounded once; and 2^63 and 1 together are no floats on the way to u64.
+  const bool at_once = found.arrays.empty() && (is_float(dtype) ? !is_integer(natural) : is_integer(dtype) && found.whole);
+  const DType made = at_once ? dtype : natural;
   Tensor tensor(made, found.shape);
   if (tensor.elements() > 0) {
     char* to = static_cast<char*>(tensor.writable().data());

@@ -59,6 +59,20 @@ bool is_complex(const std::optional<Operand>& operand) {
   return x && is_complex(x->dtype());
 }
 
+/// What NumPy has a TypeError for.
+void check_kinds(const Operation& operation, const Operand& a, const Operand& b) {
+  const bool bits = &operation == &kAnd || &operation == &kOr || &operation == &kXor;
+  if (!bits && &operation != &kSubtract) return;
+  const auto kind = [](const Operand& operand) {
+    if (const Var* x = std::get_if<Var>(&operand)) return is_float(x->dtype()) ? 2 : x->dtype() == DType::boolean ? 0 : 1;
+    const Scalar& number = std::get<Scalar>(operand);
+    return number.kind() == Scalar::Kind::real ? 2 : number.kind() == Scalar::Kind::boolean ? 0 : 1;
+  };
+  const int most = std::max(kind(a), kind(b));
+  if (bits && most == 2) throw TypeFault("{} takes integers and bool, not floating operands", operation.name);
+  if (!bits && most == 0) throw TypeFault("bool - bool has no meaning; use ^ or astype()");
+}
+
 /// A new reference to the result, or to NotImplemented.
 nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
   {
@@ -67,6 +81,7 @@ nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
     const bool complex = PyComplex_Check(a) || PyComplex_Check(b) || is_complex(x) || is_complex(y);
     if (!complex) {
       if (!x || !y) return nb::borrow(Py_NotImplemented);
+      check_kinds(operation, *x, *y);
       if (const Scalar* left = std::get_if<Scalar>(&*x)) return nb::cast(operation.left(*left, std::get<Var>(std::move(*y))));
       if (const Scalar* right = std::get_if<Scalar>(&*y)) return nb::cast(operation.right(std::get<Var>(std::move(*x)), *right));
       return nb::cast(operation.tensors(std::get<Var>(std::move(*x)), std::get<Var>(std::move(*y))));
@@ -324,10 +339,24 @@ PyObject* get_item(PyObject* self, PyObject* key) noexcept {
 int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
   try {
     if (!value) throw TypeFault("elements of a Var cannot be deleted");
+    bool complex = PyComplex_Check(value);
+    {
+      const Guard guard;
+      complex = complex || is_complex(var_of(self).dtype());
+    }
+    if (complex) {  // values are cast as minnow.numpy does
+      nb::module_::import_("minnow._operations").attr("set_item")(nb::borrow(self), nb::borrow(key), nb::borrow(value));
+      return 0;
+    }
     const auto write = [&](const std::vector<Index>& indices) -> nb::object {
       const std::optional<Operand> operand = operand_from(value);
       if (!operand) throw TypeFault("elements of a Var take numbers and arrays, not {}", kind_name(value));
       const Var view = view_of(var_of(self), indices);
+      const Var* given = std::get_if<Var>(&*operand);
+      const bool element = !PyTuple_Check(key) ? key != Py_Ellipsis : PySequence_Contains(key, Py_Ellipsis) == 0;
+      if (given && element && shape_of(view).rank() == 0 && shape_of(*given).rank() != 0 &&
+          !(view.dtype() == DType::boolean && shape_of(*given).elements() == 1))
+        throw InvalidArgument("one element takes a number, not an array of shape {}", shape_of(*given));
       if (const Scalar* scalar = std::get_if<Scalar>(&*operand))
         view.assign(*scalar);
       else
@@ -534,6 +563,8 @@ void define_var(nb::module_& m) {
           [](const Var& x, nb::handle value) {
             const std::optional<Operand> operand = operand_from(value);
             if (!operand) throw TypeFault("a Var takes numbers and arrays, not {}", kind_name(value));
+            if (is_complex(x.dtype()) && std::holds_alternative<Scalar>(*operand))
+              throw TypeFault("a Var of {} takes arrays of that dtype; write x[...] = number", x.dtype());
             if (const Scalar* scalar = std::get_if<Scalar>(&*operand))
               x.assign(*scalar);
             else

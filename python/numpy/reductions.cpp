@@ -314,12 +314,19 @@ void run_along(std::vector<T>& x, const Block& b, F f) {
       for (int64_t i = 0; i < b.inner; ++i) row[i] = f(row[i - b.inner], row[i]);
     }
 }
-template <class T>
+/// Each sum and product rounded to f16.
+template <class F>
+struct Rounded {
+  double operator()(double a, double b) const { return static_cast<double>(f32_from_f16(f16_from_f32(static_cast<float>(F()(a, b))))); }
+};
+template <class F>
+struct Exact : F {};
+template <class T, template <class> class Rounding = Exact>
 void accumulate_by(const std::string& name, std::vector<T>& x, const Block& b) {
   if (name == "add")
-    run_along(x, b, Sum());
+    run_along(x, b, Rounding<Sum>());
   else if (name == "multiply")
-    run_along(x, b, Product());
+    run_along(x, b, Rounding<Product>());
   else if (name == "maximum")
     run_along(x, b, Most());
   else
@@ -360,7 +367,10 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
     default: {
       const Wide<double> wide(x, DType::f64);
       std::vector<double> values(wide.data, wide.data + n);
-      accumulate_by(name, values, b);
+      if (x.dtype() == DType::f16)  // what overflows stays infinite
+        accumulate_by<double, Rounded>(name, values, b);
+      else
+        accumulate_by(name, values, b);
       narrow(x.dtype(), values.data(), n, to);
     }
   }

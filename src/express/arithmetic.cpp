@@ -9,6 +9,8 @@ namespace express {
 namespace {
 
 LazyValue number_value(Scalar number, DType dtype) {
+  if (dtype == DType::complex64 || dtype == DType::complex128)
+    throw InvalidArgument("a number cannot become {}; give a tensor of that dtype", dtype);
   Tensor tensor(dtype, Shape{});
   void* element = tensor.writable().data();
   if (number.kind() == Scalar::Kind::real || is_float(dtype)) {

@@ -15,6 +15,8 @@ def binary_repr(num: int, width: Optional[int] = None) -> str:
     """A whole number in base 2; negative ones as two's complement of `width` digits, or with a minus."""
     number = num.__index__()
     if number >= 0:
+        if width is not None and len(f"{number:b}") > width:
+            raise ValueError(f"Insufficient bit width={width} provided for binwidth={len(f'{number:b}')}")
         return f"{number:b}".zfill(width or 0) if number else "0" * (width or 1)
     if width is None:
         return f"-{-number:b}"

@@ -17,10 +17,11 @@ DTypeLike = Any
 Axis = Union[None, int, Sequence[int]]
 Shape = Union[int, Sequence[int]]
 
-bool_, int8, int16, int32, int64 = (DType(name) for name in ("bool", "int8", "int16", "int32", "int64"))
-uint8, uint16, uint32, uint64 = (DType(name) for name in ("uint8", "uint16", "uint32", "uint64"))
-float16, float32, float64, bfloat16 = (DType(name) for name in ("float16", "float32", "float64", "bfloat16"))
-complex64, complex128 = DType("complex64"), DType("complex128")
+bool_, int8, int16, int32, int64 = _minnow.bool, _minnow.int8, _minnow.int16, _minnow.int32, _minnow.int64
+uint8, uint16, uint32, uint64 = _minnow.uint8, _minnow.uint16, _minnow.uint32, _minnow.uint64
+float16, float32, float64, bfloat16 = _minnow.float16, _minnow.float32, _minnow.float64, _minnow.bfloat16
+complex64, complex128 = _minnow.complex64, _minnow.complex128
+_KNOWN = {d.name: d for d in (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, bfloat16, complex64, complex128)}
 
 
 class AxisError(ValueError, IndexError):
@@ -68,8 +69,11 @@ def dtype_of(object: DTypeLike) -> DType:
         return complex128
     if isinstance(object, str):
         name = object[1:] if object[:1] in "<=|" else object
-        return DType(_CODES.get(name, name))
-    return DType(object)
+        name = _CODES.get(name, name)
+        made = _KNOWN.get(name)
+        return DType(name) if made is None else made
+    made = DType(object)
+    return _KNOWN.get(made.name, made)
 
 
 _SIZES = {"b": 0, "u": 1, "i": 2, "f": 3, "c": 4}
@@ -80,7 +84,7 @@ def promote(a: DType, b: DType) -> DType:
     if a is b or a == b:
         return a
     if a.kind == "c" or b.kind == "c":
-        parts = [float32 if d is complex64 else float64 if d is complex128 else d for d in (a, b)]
+        parts = [float32 if d == complex64 else float64 if d == complex128 else d for d in (a, b)]
         return complex64 if _minnow.promote(_minnow.promote(parts[0], parts[1]), float32) == float32 else complex128
     return _minnow.promote(a, b)
 
@@ -236,6 +240,11 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     if len(set(places)) != len(places):
         raise ValueError("duplicate value in 'axis'")
     return tuple(sorted(places))
+
+
+def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    """axes_of() for functions that take axis 0 and -1 of an array without axes."""
+    return () if ndim == 0 and (axis == 0 or axis == -1) else axes_of(axis, ndim)
 
 
 def dims_of(shape: Shape) -> list[int]:

@@ -28,8 +28,6 @@ class ufunc:
     for, ValueError for shapes that do not fit.
     """
 
-    __slots__ = ("__name__", "nin", "nout", "identity", "_compute", "__doc__", "__module__", "__qualname__")
-
     def __init__(self, name: str, nin: int, compute: Callable[..., Var], doc: str, identity: Any = None) -> None:
         self.__name__ = self.__qualname__ = name
         self.__module__ = "minnow.numpy"
@@ -131,6 +129,8 @@ class ufunc:
         from minnow.numpy._shape import stack, take_at
         if x.shape[place] == 0:
             return deliver(x, out)
+        if self.__name__.startswith("logical_"):
+            x = is_true(x)
         parts = [take_at(x, place, 0)]
         for i in range(1, x.shape[place]):
             parts.append(self._compute(parts[-1], take_at(x, place, i)))
@@ -349,6 +349,8 @@ def _invert(a: ArrayLike) -> Var:
 
 def _bit_count(a: ArrayLike) -> Var:
     x = asarray(a)
+    if x.dtype.kind == "b":
+        return astype(x, uint8)
     if x.dtype.kind not in "iu":
         raise _unsupported("bitwise_count", x.dtype)
     return native.unary("bit_count", x)
@@ -390,8 +392,9 @@ def _spacing(a: ArrayLike) -> Var:
     x = floating(asarray(a))
     if x.dtype.kind == "c":
         raise _unsupported("spacing", x.dtype)
-    away = native.binary("nextafter", x, copysign(full_of((), float("inf"), x.dtype), x))
-    return away - x
+    up = full_of((), float("inf"), x.dtype)
+    away = native.binary("nextafter", x, up if x.dtype == float16 else copysign(up, x))  # of float16 NumPy steps up everywhere
+    return choose(isfinite(x), away - x, full_of((), float("nan"), x.dtype))
 
 
 spacing = define("spacing", 1, _spacing, "The distance to the next number that is larger in magnitude.")
@@ -435,7 +438,10 @@ def _computed(name: str, kinds: str, booleans: Optional[DType] = int8, integers:
     def compute(a: ArrayLike, b: ArrayLike) -> Var:
         x, y = pair(a, b)
         if not integers and x.dtype.kind in "biu":
-            x, y = floating(x), floating(y)
+            if is_weak(a) or is_weak(b):
+                x, y = floating(x), floating(y)
+            else:  # each in the float that holds it, not in that of their common integer
+                x, y = pair(floating(asarray(a)), floating(asarray(b)))
         elif x.dtype.kind == "b" and booleans is not None:
             x, y = astype(x, booleans), astype(y, booleans)
         if x.dtype.kind not in kinds:
@@ -500,8 +506,8 @@ def _fextreme(name: str) -> Callable[[ArrayLike, ArrayLike], Var]:
 
 
 fmax._compute, fmin._compute = _fextreme("fmax"), _fextreme("fmin")
-gcd = define("gcd", 2, _computed("gcd", "iu"), "The greatest common divisor.", 0)
-lcm = define("lcm", 2, _computed("lcm", "iu"), "The least common multiple.")
+gcd = define("gcd", 2, _computed("gcd", "iu", None), "The greatest common divisor.", 0)
+lcm = define("lcm", 2, _computed("lcm", "iu", None), "The least common multiple.")
 left_shift = define("left_shift", 2, _computed("left_shift", "iu"), "The bits of a moved b places up.")
 right_shift = define("right_shift", 2, _computed("right_shift", "iu"), "The bits of a moved b places down; the sign moves in.")
 
@@ -712,7 +718,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Var:
     if x.dtype.kind == "c":
         result = native.unary("angle", x)
     else:
-        x = floating(x)
+        x = astype(x, float64) if x.dtype.kind == "b" else floating(x)
         result = arctan2(zeros_of((), x.dtype), x)
     return rad2deg(result) if deg else result
 

@@ -151,11 +151,18 @@ def setitem(x: Var, key: Any, value: ArrayLike) -> None:
         return
     where = _Key(x, key)
     if not where.arrays:
-        where.view.assign(v)
+        view = where.view
+        parts = key if isinstance(key, tuple) else (key,)
+        if view.ndim == 0 and v.ndim and not any(part is Ellipsis for part in parts):
+            raise TypeError(f"one element takes a number, not an array of shape {v.shape}")
+        while v.ndim > view.ndim and v.shape[0] == 1:
+            v = reshape_to(v, v.shape[1:])
+        if broadcast_dims(v.shape, view.shape) != view.shape:
+            raise ValueError(f"could not broadcast input array from shape {v.shape} into shape {view.shape}")
+        view.assign(expand_to(v, view.shape))
         return
-    numbers, order = where.numbers()
     y = where.view
-    rest = [y.shape[i] for i in order[len(where.axes):]]
+    rest = [dim for i, dim in enumerate(y.shape) if i not in where.axes]
     dims = [*where.shape, *rest]
     back = where.order_of_result()
     shown = [dims[i] for i in back] if back else dims
@@ -169,6 +176,7 @@ def setitem(x: Var, key: Any, value: ArrayLike) -> None:
         raise ValueError(f"shape mismatch: value array of shape {v.shape} could not be broadcast to indexing result of shape {tuple(shown)}") from None
     if 0 in dims:
         return
+    numbers, order = where.numbers()
     if back:
         v = permute(v, [back.index(i) for i in range(len(back))])
     moved = permute(y, order)
@@ -290,6 +298,8 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Optional[int] = None, out: Any 
         return deliver(op("Gather", (x, at), {"axis": place}), out)
     if x.shape[place] == 0 and at.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
+    if size_of(x.shape[:place]) == 0:
+        mode = "clip"  # nothing is taken, and NumPy looks at no index
     numbers = native.flat_places([at], [x.shape[place]], mode)
     return deliver(native.gather(x, numbers, size_of(x.shape[:place]), x.shape[place], [*x.shape[:place], *at.shape, *x.shape[place + 1:]]), out)
 

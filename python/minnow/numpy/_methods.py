@@ -50,6 +50,10 @@ def _squeezed(x: Var, axis: Any = None) -> Var:
     return _shape.squeeze(x, axis)
 
 
+def _conjugate(x: Var) -> Var:
+    return ew.conjugate(x) if x.dtype.kind == "c" else x
+
+
 def _byteswap(x: Var, inplace: bool = False) -> Var:
     if x.dtype.itemsize == 1 or x.size == 0:
         return x.clone()
@@ -94,7 +98,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
         {"argpartition": _sorting.argpartition, "argsort": _sorting.argsort, "partition": _partition, "searchsorted": _sorting.searchsorted, "sort": _sort},
         {"choose": _indexing.choose, "compress": lambda x, condition, axis=None, out=None: _indexing.compress(condition, x, axis, out), "nonzero": _indexing.nonzero, "put": _indexing.put,
          "take": _indexing.take},
-        {"clip": ew.clip, "conj": ew.conjugate, "conjugate": ew.conjugate, "round": ew.round},
+        {"clip": ew.clip, "conj": _conjugate, "conjugate": _conjugate, "round": ew.round},
         {"copy": lambda x, order="C": x.clone(), "diagonal": _shape.diagonal, "fill": _fill, "flatten": _flatten, "ravel": _shape.ravel, "repeat": _shape.repeat, "squeeze": _squeezed,
          "swapaxes": _shape.swapaxes, "trace": _shape.trace, "dot": _products.dot},
         {"byteswap": _byteswap, "tobytes": _tobytes, "tofile": _tofile, "view": _view}) for name, function in functions.items()}

@@ -9,7 +9,7 @@ from minnow._minnow import Var, op
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _reductions, _shape
-from minnow.numpy._core import (ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dtype_of, expand_to, float32, int64, is_symbolic, is_true, native, pair, permute,
+from minnow.numpy._core import (ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dtype_of, expand_to, float16, float32, int64, is_symbolic, is_true, native, pair, permute,
                                 public, reshape_to, result_type, row_strides, size_of, zeros_of)
 
 
@@ -85,9 +85,12 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Var:
     """Sums over axes of a and of b: a number (the last of a, the first of b), or the axes of each."""
     x, y = pair(a, b)
     if isinstance(axes, int):
-        if axes > builtins.min(x.ndim, y.ndim):
-            raise ValueError("shape-mismatch for sum")
         over_x, over_y = list(range(x.ndim - axes, x.ndim)), list(range(axes))
+        for i, j in zip(over_x, over_y):
+            if i < 0 or j >= y.ndim:
+                raise IndexError(f"there are no {axes} axes to sum over in shapes {x.shape} and {y.shape}")
+            if x.shape[i] != y.shape[j]:
+                raise ValueError("shape-mismatch for sum")
     else:
         first, second = axes
         over_x = [first] if isinstance(first, int) else list(first)
@@ -330,7 +333,7 @@ def einsum(*operands: Any, out: Any = None, dtype: DTypeLike = None, casting: st
     smallest result first. Errors: ValueError where subscripts do not fit each other or the operands."""
     inputs, output, arrays = _parse(operands)
     common = result_type(*arrays) if dtype is None else dtype_of(dtype)
-    work = int64 if common.kind == "b" else common
+    work = int64 if common.kind == "b" else float32 if common == float16 else common
     sizes: dict[Any, int] = {}
     for labels, x in zip(inputs, arrays):
         for label, dim in zip(labels, x.shape):
@@ -357,4 +360,4 @@ def einsum(*operands: Any, out: Any = None, dtype: DTypeLike = None, casting: st
     dims = [result.shape[[label for label in output if label in labels].index(label)] if label in labels else 1 for label in output]
     result = reshape_to(result, dims)
     result = expand_to(result, [sizes.get(label, 1) for label in output])
-    return deliver(is_true(result) if common.kind == "b" else result, out)
+    return deliver(astype(result, common), out)

@@ -10,7 +10,7 @@ from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex128, deliver, dtype_of, expand_to, float16, float32,
-                                float64, full_of, int64, ints, is_symbolic, is_true, native, permute, public, reshape_to, result_type, size_of, uint64)
+                                float64, full_of, int64, ints, is_symbolic, is_true, native, permute, public, reduced_axes, reshape_to, result_type, size_of, uint64)
 
 _builtin_max = _builtins.max
 _OPERATORS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
@@ -44,7 +44,7 @@ def _masked(x: Var, where: ArrayLike, value: Any) -> Var:
 def _sum_like(name: str, identity: int) -> Callable[..., Var]:
     def function(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
         x = asarray(a)
-        axes = axes_of(axis, x.ndim)
+        axes = reduced_axes(axis, x.ndim)
         wanted = dtype_of(dtype) if dtype is not None else out.dtype if isinstance(out, Var) and out.dtype.kind == x.dtype.kind else _wide(x)
         x = is_true(x) if wanted.kind == "b" else astype(x, wanted)
         if wanted.kind == "b":
@@ -76,7 +76,7 @@ def prod(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = No
 
 def _extreme(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, initial: Any, where: ArrayLike) -> Var:
     x = asarray(a)
-    axes = axes_of(axis, x.ndim)
+    axes = reduced_axes(axis, x.ndim)
     if where is not True:
         if initial is None:
             raise ValueError(f"reduction operation '{name}imum' does not have an identity, so to use a where mask one has to specify 'initial'")
@@ -126,7 +126,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False
 
 def _logical(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, where: ArrayLike) -> Var:
     x = is_true(asarray(a))
-    axes = axes_of(axis, x.ndim)
+    axes = reduced_axes(axis, x.ndim)
     if where is not True:
         x = _masked(x, where, name == "all")
     if axes and size_of([x.shape[i] for i in axes]) == 0:
@@ -411,9 +411,16 @@ def _kept(a: ArrayLike, where: ArrayLike) -> ArrayLike:
     return there if where is True else there & asarray(where, bool_)
 
 
+def _no_axis(a: ArrayLike, axis: Axis) -> Axis:
+    """Axis 0 and -1 of a floating number without axes are none."""
+    x = asarray(a)
+    return () if x.ndim == 0 and x.dtype.kind in "fc" and (axis == 0 or axis == -1) else axis
+
+
 @public
 def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, *, where: ArrayLike = True) -> Var:
     """mean() of what is not NaN."""
+    axis = _no_axis(a, axis)
     return mean(_filled(a, 0)[0], axis, dtype, out, keepdims, where=_kept(a, where))
 
 
@@ -421,6 +428,7 @@ def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any =
 def nanvar(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *, where: ArrayLike = True,
            mean: Any = None, correction: Optional[float] = None) -> Var:
     """var() of what is not NaN; NaN where no more than ddof elements are left."""
+    axis = _no_axis(a, axis)
     x, there = asarray(a), _kept(a, where)
     ddof = ddof if correction is None else correction
     result = var(_filled(x, 0)[0], axis, dtype, None, ddof, keepdims, where=there, mean=mean)

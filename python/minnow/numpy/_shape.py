@@ -10,7 +10,7 @@ from minnow._minnow import Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy._core import (ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, can_store, choose, complex128, deliver, dims_of,
-                                dtype_of, expand_to, float64, full_of, int64, ints, is_true, is_weak, join, native, permute, promote, public, reshape_to, result_type, row_strides, size_of,
+                                dtype_of, expand_to, float64, full_of, int64, ints, is_true, is_weak, join, native, permute, promote, public, reduced_axes, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 
 # ---- Making arrays
@@ -238,6 +238,8 @@ def tri(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64)
 def tril(m: ArrayLike, k: int = 0) -> Var:
     """What lies on and below the diagonal number k of matrices; zero above."""
     x = asarray(m)
+    if x.ndim == 0:
+        raise TypeError("an array without axes has no triangle")
     if x.ndim < 2:
         x = expand_to(x, (x.shape[0], x.shape[0]))
     return choose(tri(x.shape[-2], x.shape[-1], k, bool_), x, zeros_of((), x.dtype))
@@ -247,6 +249,8 @@ def tril(m: ArrayLike, k: int = 0) -> Var:
 def triu(m: ArrayLike, k: int = 0) -> Var:
     """What lies on and above the diagonal number k of matrices; zero below."""
     x = asarray(m)
+    if x.ndim == 0:
+        raise TypeError("an array without axes has no triangle")
     if x.ndim < 2:
         x = expand_to(x, (x.shape[0], x.shape[0]))
     return choose(tri(x.shape[-2], x.shape[-1], k - 1, bool_), zeros_of((), x.dtype), x)
@@ -535,7 +539,7 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Var:
     x = asarray(a)
     if axis is None:
         return reshape_to(x, [dim for dim in x.shape if dim != 1])
-    places = axes_of(axis, x.ndim)
+    places = reduced_axes(axis, x.ndim)
     if any_(x.shape[i] != 1 for i in places):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return reshape_to(x, [dim for i, dim in enumerate(x.shape) if i not in places])
@@ -795,15 +799,19 @@ def repeat(a: ArrayLike, repeats: Any, axis: Optional[int] = None) -> Var:
     x = asarray(a)
     if axis is None:
         x, axis = ravel(x), 0
+    if x.ndim == 0:
+        axis_of(axis, 1)
+        x = reshape_to(x, [1])
     place = axis_of(axis, x.ndim)
     counts = asarray(repeats)
     if counts.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast array data from dtype('{counts.dtype}') to dtype('int64') according to the rule 'safe'")
     numbers = ravel(counts).tolist()
-    if any_(n < 0 for n in numbers):
-        raise ValueError("repeats may not contain negative values.")
     length = x.shape[place]
+    if length and any_(n < 0 for n in numbers):
+        raise ValueError("repeats may not contain negative values.")
     if len(numbers) == 1:
+        numbers = [builtins.max(numbers[0], 0)]
         dims = list(x.shape)
         spread = reshape_to(x, dims[: place + 1] + [1] + dims[place + 1:])
         return reshape_to(expand_to(spread, dims[: place + 1] + numbers + dims[place + 1:]), dims[:place] + [length * numbers[0]] + dims[place + 1:])

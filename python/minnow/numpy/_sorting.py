@@ -39,7 +39,7 @@ def argsort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, 
     if x.ndim == 0:
         if axis is not None:
             axis_of(axis, 1)
-        return zeros_of([1] if axis is None else [], int64)
+        return zeros_of([1], int64)
     x, place = _along(a, axis)
     return back(native.argsort(last(x, place)), place)
 
@@ -48,7 +48,7 @@ def argsort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, 
 def sort_complex(a: ArrayLike) -> Var:
     """Sorted by the real, then the imaginary part; complex."""
     x = sort(a)
-    return x if x.dtype.kind == "c" else astype(x, complex64 if x.dtype.itemsize <= 2 and x.dtype.kind in "biu" else complex128)
+    return x if x.dtype.kind == "c" else astype(x, complex64 if x.dtype.itemsize <= 2 and x.dtype.kind in "iu" else complex128)
 
 
 @public
@@ -77,9 +77,9 @@ def _kth(kth: Any, length: int) -> list[int]:
         raise TypeError("Partition index must be integer")
     places = [int(k) for k in (x.tolist() if x.ndim else [x.item()])]
     for k in places:
-        if not -length <= k < length:
+        if length and not -length <= k < length:
             raise ValueError(f"kth(={k}) out of bounds ({length})")
-    return [k % length for k in places]
+    return [k % length for k in places] if length else []
 
 
 @public
@@ -122,7 +122,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Var:
     if bool(_reductions.all(steps >= 0)):
         return searchsorted(edges, values, "left" if right else "right")
     if bool(_reductions.all(steps <= 0)):
-        return edges.size - searchsorted(edges[::-1], values, "right" if right else "left")
+        return edges.size - searchsorted(edges[::-1], values, "left" if right else "right")
     raise ValueError("bins must be monotonically increasing or decreasing")
 
 

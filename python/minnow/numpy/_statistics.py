@@ -624,7 +624,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
     first = ys[0] if left is None else asarray(left, ys.dtype)
     end = ys[-1] if right is None else asarray(right, ys.dtype)
     if n == 1:
-        result = expand_to(ys[0], at.shape).clone()
+        result = choose(ew.isnan(at), ys[0], expand_to(ys[0], at.shape))
     else:
         j = ew.minimum(ew.maximum(native.searchsorted(xs, at, True) - 1, 0), n - 2)
         x0, x1 = _indexing.take(xs, j), _indexing.take(xs, j + 1)
@@ -639,7 +639,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
         result = choose(ew.equal(at, x1), y1, result)
     result = choose(at < xs[0], expand_to(first, at.shape), result)
     result = choose(at > xs[-1], expand_to(end, at.shape), result)
-    return choose(ew.isnan(at), full_of((), math.nan, ys.dtype), result)
+    return result if n == 1 else choose(ew.isnan(at), full_of((), math.nan, ys.dtype), result)
 
 
 @public
@@ -650,6 +650,8 @@ def unwrap(p: ArrayLike, discont: Optional[float] = None, axis: int = -1, *, per
     discont = period / 2 if discont is None else discont
     place = axis_of(axis, x.ndim)
     whole = isinstance(period, int) and x.dtype.kind in "iu"
+    if whole and x.dtype.kind == "u":
+        raise OverflowError(f"Python integer {-period // 2} out of bounds for {x.dtype}")
     half: Any = period // 2 if whole else period / 2
     odd = whole and period % 2
     wanted = x.dtype if whole else result_type(step, float(period))

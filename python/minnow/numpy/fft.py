@@ -13,7 +13,7 @@ from minnow._minnow import Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _shape
-from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, complex128, deliver, float32, float64, join, last, native, public, zeros_of
+from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, complex128, deliver, float16, float32, float64, join, last, native, public, zeros_of
 
 _NORMS = {None: (0.0, 1.0), "backward": (0.0, 1.0), "ortho": (0.5, 0.5), "forward": (1.0, 0.0)}
 
@@ -22,11 +22,21 @@ def _single(x: Var) -> bool:
     return x.dtype.name in ("float16", "float32", "complex64", "bfloat16")
 
 
-def _scale(n: int, norm: Optional[str], inverse: bool) -> float:
+def _scale(n: int, norm: Optional[str], inverse: bool, half: bool) -> float:
+    """`half`: rounded to float16, as NumPy has it for arrays of that dtype."""
     if norm not in _NORMS:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     power = _NORMS[norm][inverse]
-    return 1.0 if power == 0 else 1.0 / n if power == 1 else 1.0 / math.sqrt(n)
+    if power == 0:
+        return 1.0
+    divisor = float(n) if power == 1 else math.sqrt(n)
+    if not half:
+        return 1.0 / divisor
+    return astype(asarray(1.0 / astype(asarray(divisor), float16).item()), float16).item()  # type: ignore[no-any-return]
+
+
+def _is_half(x: Var) -> bool:
+    return x.dtype == float16
 
 
 def _sized(x: Var, n: int, axis: int) -> Var:
@@ -48,14 +58,17 @@ def _count(n: Optional[int], default: int) -> int:
     return count
 
 
-def _transform(x: Var, n: int, axis: int, inverse: bool, norm: Optional[str]) -> Var:
+def _transform(x: Var, n: int, axis: int, inverse: bool, norm: Optional[str], half: bool = False) -> Var:
     """In complex128."""
-    scale = _scale(n, norm, inverse)
+    scale = _scale(n, norm, inverse, half)
     return back(native.fft(last(_sized(astype(x, complex128), n, axis), axis), inverse, scale), axis)
 
 
-def _finish(x: Var, single: bool, out: Any) -> Var:
-    return deliver(astype(x, complex64 if x.dtype.kind == "c" else float32) if single else x, out)
+def _finish(x: Var, given: Var, out: Any) -> Var:
+    """In the dtype that belongs to what was given."""
+    if _single(given):
+        x = astype(x, complex64 if x.dtype.kind == "c" else float16 if given.dtype == float16 else float32)
+    return deliver(x, out)
 
 
 def _axis(x: Var, axis: int) -> int:
@@ -67,7 +80,7 @@ def _axis(x: Var, axis: int) -> int:
 def _one(a: ArrayLike, n: Optional[int], axis: int, norm: Optional[str], inverse: bool, out: Any) -> Var:
     x = asarray(a)
     place = _axis(x, axis)
-    return _finish(_transform(x, _count(n, x.shape[place]), place, inverse, norm), _single(x), out)
+    return _finish(_transform(x, _count(n, x.shape[place]), place, inverse, norm, _is_half(x)), x, out)
 
 
 @public
@@ -83,7 +96,10 @@ def ifft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[s
 
 
 def _half(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
-    full = _transform(x, n, place, False, norm)
+    _scale(n, norm, False, False)
+    if x.dtype.kind == "c":
+        raise TypeError(f"rfft takes real numbers, not {x.dtype}; use fft")
+    full = _transform(x, n, place, False, norm, _is_half(x))
     return full[(slice(None),) * place + (slice(0, n // 2 + 1),)]
 
 
@@ -91,13 +107,11 @@ def _half(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
 def rfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[str] = None, out: Any = None) -> Var:
     """The first n / 2 + 1 elements of the transform of real numbers; the others mirror them."""
     x = asarray(a)
-    if x.dtype.kind == "c":
-        raise TypeError("ufunc 'rfft_n_even' did not contain a loop with signature matching types")
     place = _axis(x, axis)
-    return _finish(_half(x, _count(n, x.shape[place]), place, norm), _single(x), out)
+    return _finish(_half(x, _count(n, x.shape[place]), place, norm), x, out)
 
 
-def _real_again(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
+def _real_again(x: Var, n: int, place: int, norm: Optional[str], half: bool) -> Var:
     """n real numbers of the first half of their transform."""
     x = _sized(astype(x, complex128), n // 2 + 1, place)
     key = (slice(None),) * place
@@ -107,7 +121,7 @@ def _real_again(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
     mirror = ew.conjugate(x[key + (slice(1, (n + 1) // 2),)])
     if mirror.shape[place]:
         x = join([x, _shape.flip(mirror, place)], place)
-    return ew.real(_transform(x, n, place, True, norm))
+    return ew.real(_transform(x, n, place, True, norm, half))
 
 
 @public
@@ -115,7 +129,7 @@ def irfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[
     """The inverse of rfft(): n real numbers, 2 (m - 1) without n."""
     x = asarray(a)
     place = _axis(x, axis)
-    return _finish(_real_again(x, _count(n, (x.shape[place] - 1) * 2), place, norm), _single(x), out)
+    return _finish(_real_again(x, _count(n, (x.shape[place] - 1) * 2), place, norm, _is_half(x)), x, out)
 
 
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -161,12 +175,15 @@ def _plan(x: Var, s: Optional[Sequence[int]], axes: Optional[Sequence[int]], inv
 
 def _many(a: ArrayLike, s: Optional[Sequence[int]], axes: Optional[Sequence[int]], norm: Optional[str], inverse: bool, out: Any) -> Var:
     x = asarray(a)
-    single = _single(x)
     lengths, places = _plan(x, s, axes)
+    if not places:
+        return deliver(x, out)
     y = astype(x, complex128)
+    half = _is_half(x)  # of the first transform; the others get complex numbers
     for n, place in reversed(list(zip(lengths, places))):
-        y = _transform(y, _count(n, 0), place, inverse, norm)
-    return _finish(y, single, out)
+        y = _transform(y, _count(n, 0), place, inverse, norm, half)
+        half = False
+    return _finish(y, x, out)
 
 
 @public
@@ -197,15 +214,13 @@ def ifft2(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Sequence[int] =
 def rfftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Sequence[int]] = None, norm: Optional[str] = None, out: Any = None) -> Var:
     """rfft() along the last of the axes, fft() along the others."""
     x = asarray(a)
-    if x.dtype.kind == "c":
-        raise TypeError("ufunc 'rfft_n_even' did not contain a loop with signature matching types")
     lengths, places = _plan(x, s, axes)
     if not places:
         raise IndexError("list index out of range")
     y = _half(x, _count(lengths[-1], 0), places[-1], norm)
     for n, place in list(zip(lengths, places))[:-1]:
         y = _transform(y, _count(n, 0), place, False, norm)
-    return _finish(y, _single(x), out)
+    return _finish(y, x, out)
 
 
 @public
@@ -216,9 +231,11 @@ def irfftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Seque
     if not places:
         raise IndexError("list index out of range")
     y = astype(x, complex128)
+    half = _is_half(x) and len(places) > 1
     for n, place in list(zip(lengths, places))[:-1]:
-        y = _transform(y, _count(n, 0), place, True, norm)
-    return _finish(_real_again(y, _count(lengths[-1], 0), places[-1], norm), _single(x), out)
+        y = _transform(y, _count(n, 0), place, True, norm, half)
+        half = False
+    return _finish(_real_again(y, _count(lengths[-1], 0), places[-1], norm, _is_half(x) and len(places) == 1), x if len(places) == 1 else astype(x, complex64) if _single(x) else x, out)
 
 
 @public

@@ -11,11 +11,11 @@ from minnow.numpy import _elementwise as ew
 from minnow.numpy import _products, _reductions, _shape
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, LinAlgError, asarray, astype, axes_of, axis_of, broadcast_dims, choose, complex64, complex128, dtype_of, expand_to, float32,
                                 float64, full_of, int64, join, native, permute, promote, public, reshape_to, size_of, zeros_of)
-from minnow.numpy._products import matmul, matrices, outer, tensordot, vecdot
+from minnow.numpy._products import matmul, matrices, outer, vecdot
 from minnow.numpy._shape import diagonal as _diagonal
 from minnow.numpy._shape import matrix_transpose
 
-for _function in (matmul, matrix_transpose, outer, tensordot, vecdot):
+for _function in (matmul, matrix_transpose, outer, vecdot):
     REGISTRY["linalg." + _function.__name__] = _function
 
 
@@ -48,12 +48,12 @@ class SVDResult(NamedTuple):
 def _matrix(a: ArrayLike, square: bool = False) -> tuple[Var, DType]:
     """Matrices in double precision, and the dtype that results have."""
     x = asarray(a)
-    if x.dtype.name in ("float16", "bfloat16"):
-        raise TypeError(f"array type {x.dtype} is unsupported in linalg")
     if x.ndim < 2:
         raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
     if square and x.shape[-1] != x.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
+    if x.dtype.name in ("float16", "bfloat16"):
+        raise TypeError(f"array type {x.dtype} is unsupported in linalg")
     result = x.dtype if x.dtype.kind in "fc" else float64
     return astype(x, complex128 if x.dtype.kind == "c" else float64), result
 
@@ -179,11 +179,12 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Optional[float] = None) -> tuple[Va
 @public
 def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Var:
     """The pseudo-inverses (Moore, Penrose); singular values below rcond (1e-15), or rtol, times the largest count as 0."""
+    if 0 in asarray(a).shape and asarray(a).ndim > 1:
+        given = asarray(a)
+        return zeros_of([*given.shape[:-2], given.shape[-1], given.shape[-2]], given.dtype)
     x, kind = _matrix(a)
     from minnow.numpy._types import finfo
     cut: Any = rcond if rcond is not None else rtol if rtol is not None else 1e-15 if rtol is None and rcond is None else finfo(kind).eps * max(x.shape[-2:])
-    if not x.size:
-        return zeros_of([*x.shape[:-2], x.shape[-1], x.shape[-2]], kind)
     u, s, vh = svd(x, False, hermitian=hermitian)
     limit = ew.multiply(_shape.expand_dims(asarray(cut), -1) if asarray(cut).ndim else cut, _reductions.max(s, -1, keepdims=True))
     inverse = choose(s > limit, ew.divide(1.0, s), zeros_of((), float64))
@@ -331,7 +332,7 @@ def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, o
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     size = ew.absolute(a)
     if ord == float("inf"):
-        return _reductions.max(size, axes, keepdims=keepdims)
+        return _reductions.max(size, axes, keepdims=keepdims, initial=0)
     if ord == float("-inf"):
         return _reductions.min(size, axes, keepdims=keepdims)
     if ord == 0:
@@ -496,6 +497,12 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Var:
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Var:
     """The sums of the diagonals of matrices over the last two axes."""
     return _shape.trace(x, offset, -2, -1, None if dtype is None else dtype_of(dtype))
+
+
+@public
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> Var:
+    """Sums over axes of both: a number (the last of x1, the first of x2), or the axes of each."""
+    return _products.tensordot(x1, x2, axes)
 
 
 @public
