@@ -112,6 +112,11 @@ def _repr_html_(self: Var) -> str:
     return f"<div><b>{html.escape(shape)}</b> {html.escape(str(self.dtype))}<pre>{html.escape(repr(self))}</pre></div>"
 
 
+def __str__(self: Var) -> str:
+    """As repr(), but a Var without axes reads as its number."""
+    return str(self.item()) if self.known_shape == () and not self.is_placeholder else repr(self)
+
+
 def __format__(self: Var, form: str) -> str:
     return format(self.item(), form) if form and self.size == 1 else format(str(self), form)
 
@@ -133,7 +138,7 @@ def _missing(self: Var, name: str) -> Any:
 
 
 def install() -> None:
-    for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, _repr_html_,
+    for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
                      __format__, __contains__):
         setattr(Var, function.__name__, function)
     setattr(Var, "__getattr__", _missing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidType, Var
 
 from minnow.numpy import _shape
 from minnow.numpy._core import ArrayLike, asarray, astype, axis_of, is_true, join, native, public, reshape_to, zeros_of
@@ -16,13 +16,13 @@ def binary_repr(num: int, width: Optional[int] = None) -> str:
     number = num.__index__()
     if number >= 0:
         if width is not None and len(f"{number:b}") > width:
-            raise ValueError(f"Insufficient bit width={width} provided for binwidth={len(f'{number:b}')}")
+            raise InvalidArgument(f"Insufficient bit width={width} provided for binwidth={len(f'{number:b}')}")
         return f"{number:b}".zfill(width or 0) if number else "0" * (width or 1)
     if width is None:
         return f"-{-number:b}"
     digits = max(width, len(f"{-number - 1:b}") + 1 if number != -1 else 1)
     if digits > width:
-        raise ValueError(f"Insufficient bit width={width} provided for binwidth={digits}")
+        raise InvalidArgument(f"Insufficient bit width={width} provided for binwidth={digits}")
     return f"{(1 << digits) + number:b}".rjust(width, "1")
 
 
@@ -30,9 +30,9 @@ def binary_repr(num: int, width: Optional[int] = None) -> str:
 def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
     """A whole number in a base from 2 to 36, with zeros before."""
     if base > 36:
-        raise ValueError("Bases greater than 36 not handled in base_repr.")
+        raise InvalidArgument("Bases greater than 36 not handled in base_repr.")
     if base < 2:
-        raise ValueError("Bases less than 2 not handled in base_repr.")
+        raise InvalidArgument("Bases less than 2 not handled in base_repr.")
     rest, text = abs(number.__index__()), ""
     while rest:
         text = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[rest % base] + text
@@ -46,9 +46,9 @@ def packbits(a: ArrayLike, /, axis: Optional[int] = None, bitorder: str = "big")
     """Eight elements that are zero or not as the bits of one uint8, along an axis."""
     x = asarray(a)
     if x.dtype.kind not in "biu":
-        raise TypeError("Expected an input array of integer or boolean data type")
+        raise InvalidType("Expected an input array of integer or boolean data type")
     if bitorder not in ("big", "little"):
-        raise ValueError("'order' must be either 'little' or 'big'")
+        raise InvalidArgument("'order' must be either 'little' or 'big'")
     if axis is None or x.ndim == 0:
         x, place = reshape_to(x, [x.size]), 0
     else:
@@ -70,9 +70,9 @@ def unpackbits(a: ArrayLike, /, axis: Optional[int] = None, count: Optional[int]
     """The bits of uint8 along an axis; count: how many, or with a minus how many less."""
     x = asarray(a)
     if x.dtype.name != "uint8":
-        raise TypeError("Expected an input array of unsigned byte data type")
+        raise InvalidType("Expected an input array of unsigned byte data type")
     if bitorder not in ("big", "little"):
-        raise ValueError("'order' must be either 'little' or 'big'")
+        raise InvalidArgument("'order' must be either 'little' or 'big'")
     if axis is None or x.ndim == 0:
         x, place = reshape_to(x, [x.size]), 0
     else:
@@ -84,7 +84,7 @@ def unpackbits(a: ArrayLike, /, axis: Optional[int] = None, count: Optional[int]
     if count is not None:
         n = bits.shape[-1]
         if count < -n:
-            raise ValueError("-count larger than number of elements")
+            raise InvalidArgument("-count larger than number of elements")
         wanted = count if count >= 0 else n + count
         bits = join([bits, zeros_of([*bits.shape[:-1], wanted - n], bits.dtype)], bits.ndim - 1) if wanted > n else bits[..., :wanted]
     return _shape.moveaxis(bits, -1, place)
@@ -121,7 +121,7 @@ def _line(part: slice) -> Var:
     """start:stop:step as arange(), start:stop:nj as linspace() of n numbers."""
     start, step = part.start or 0, 1 if part.step is None else part.step
     if part.stop is None:
-        raise ValueError("a slice of a grid needs an end")
+        raise InvalidArgument("a slice of a grid needs an end")
     if isinstance(step, complex):
         return _shape.linspace(start, part.stop, int(abs(step)))  # type: ignore[no-any-return]
     return _shape.arange(start, part.stop, step)
@@ -156,7 +156,7 @@ class Joined:
         parts = []
         for part in key if isinstance(key, tuple) else (key,):
             if isinstance(part, str):
-                raise ValueError("texts between the brackets of r_ and c_ are not understood; use concatenate()")
+                raise InvalidArgument("texts between the brackets of r_ and c_ are not understood; use concatenate()")
             x = _line(part) if isinstance(part, slice) else part
             grown = _shape.atleast_1d(x)
             if self.columns and grown.ndim == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional, Sequence, TypeVar, Union
 
 from minnow import _minnow
-from minnow._minnow import Var, op
+from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 from minnow._minnow import numpy as native
 
@@ -24,11 +24,11 @@ complex64, complex128 = _minnow.complex64, _minnow.complex128
 _KNOWN = {d.name: d for d in (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, bfloat16, complex64, complex128)}
 
 
-class AxisError(ValueError, IndexError):
+class AxisError(InvalidArgument, InvalidIndex):
     """An axis is out of bounds, or is not one."""
 
 
-class LinAlgError(ValueError):
+class LinAlgError(InvalidArgument):
     """A matrix is singular, not square, not positive definite, or an iteration did not converge."""
 
 
@@ -129,7 +129,7 @@ def result_type(*operands: Any) -> DType:
         strong = own if strong is None else promote(strong, own)
     if strong is None:
         if not weak:
-            raise ValueError("at least one array or dtype is required")
+            raise InvalidArgument("at least one array or dtype is required")
         strong = _natural(weak[0])
         for value in weak[1:]:
             strong = promote(strong, _natural(value))
@@ -238,7 +238,7 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
         return (axis_of(axis, ndim),)
     places = [axis_of(a, ndim) for a in axis]  # type: ignore[union-attr]
     if len(set(places)) != len(places):
-        raise ValueError("duplicate value in 'axis'")
+        raise InvalidArgument("duplicate value in 'axis'")
     return tuple(sorted(places))
 
 
@@ -253,7 +253,7 @@ def dims_of(shape: Shape) -> list[int]:
         shape = shape.tolist()
     dims = [shape.__index__()] if hasattr(shape, "__index__") else [dim.__index__() for dim in shape]  # type: ignore[union-attr]
     if any(dim < 0 for dim in dims):
-        raise ValueError("negative dimensions are not allowed")
+        raise InvalidArgument("negative dimensions are not allowed")
     return dims
 
 
@@ -272,7 +272,7 @@ def broadcast_dims(*shapes: Sequence[int]) -> tuple[int, ...]:
         for i, dim in enumerate(shape):
             at = ndim - len(shape) + i
             if dim != 1 and result[at] not in (1, dim):
-                raise ValueError("shape mismatch: objects cannot be broadcast to a single shape: " + ", ".join(str(tuple(s)) for s in shapes))
+                raise InvalidArgument("shape mismatch: objects cannot be broadcast to a single shape: " + ", ".join(str(tuple(s)) for s in shapes))
             if dim != 1:
                 result[at] = dim
     return tuple(result)
@@ -315,7 +315,7 @@ def expand_to(x: Var, dims: Sequence[int]) -> Var:
     if x.shape == dims:
         return x
     if broadcast_dims(x.shape, dims) != dims:
-        raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: {x.shape} and requested shape {dims}")
+        raise InvalidArgument(f"operands could not be broadcast together with remapped shapes [original->remapped]: {x.shape} and requested shape {dims}")
     if x.dtype.kind == "c" or 0 in dims:
         own = row_strides(x.shape)
         lead = len(dims) - x.ndim
@@ -384,15 +384,15 @@ def deliver(result: Var, out: Any, what: str = "the function") -> Var:
     """Puts a result into `out` where that is given; the array that holds it."""
     if isinstance(out, tuple):
         if len(out) != 1:
-            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+            raise InvalidArgument("The 'out' tuple must have exactly one entry per ufunc output")
         out = out[0]
     if out is None:
         return result
     if not isinstance(out, Var):
-        raise TypeError("return arrays must be of ArrayType")
+        raise InvalidType("return arrays must be of ArrayType")
     if not can_store(result.dtype, out.dtype):
-        raise TypeError(f"Cannot cast {what} output from dtype('{result.dtype}') to dtype('{out.dtype}') with casting rule 'same_kind'")
+        raise InvalidType(f"Cannot cast {what} output from dtype('{result.dtype}') to dtype('{out.dtype}') with casting rule 'same_kind'")
     if broadcast_dims(result.shape, out.shape) != out.shape:
-        raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {result.shape}")
+        raise InvalidArgument(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {result.shape}")
     out.assign(astype(expand_to(result, out.shape), out.dtype))
     return out

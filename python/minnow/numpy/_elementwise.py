@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from minnow import _minnow
-from minnow._minnow import Var, op
+from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex64, complex128, deliver, dims_of,
@@ -45,7 +45,7 @@ class ufunc:
     def __call__(self, *args: ArrayLike, out: Any = None, where: ArrayLike = True, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
         if len(args) != self.nin:
             if len(args) != self.nin + 1:
-                raise TypeError(f"{self.__name__}() takes from {self.nin} to {self.nin + 1} positional arguments but {len(args)} were given")
+                raise InvalidType(f"{self.__name__}() takes from {self.nin} to {self.nin + 1} positional arguments but {len(args)} were given")
             args, out = args[:-1], args[-1]
         if dtype is not None:
             wanted = dtype_of(dtype)
@@ -55,7 +55,7 @@ class ufunc:
             return result if out is None else deliver(result, out, f"ufunc '{self.__name__}'")
         mask = asarray(where)
         if mask.dtype.kind != "b":
-            raise TypeError(f"Cannot cast array data from dtype('{mask.dtype}') to dtype('bool') according to the rule 'safe'")
+            raise InvalidType(f"Cannot cast array data from dtype('{mask.dtype}') to dtype('bool') according to the rule 'safe'")
         dims = broadcast_dims(result.shape, mask.shape)
         target = out[0] if isinstance(out, tuple) else out
         if target is None:
@@ -66,7 +66,7 @@ class ufunc:
 
     def _binary(self, what: str) -> None:
         if self.nin != 2:
-            raise ValueError(f"{what} only supported for binary functions")
+            raise InvalidArgument(f"{what} only supported for binary functions")
 
     def reduce(self, array: ArrayLike, axis: Axis = 0, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, initial: Any = None,
                where: ArrayLike = True) -> Var:
@@ -87,7 +87,7 @@ class ufunc:
             x = astype(x, dtype_of(dtype))
         if where is not True:
             if self.identity is None and initial is None:
-                raise ValueError(f"reduction operation '{self.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'")
+                raise InvalidArgument(f"reduction operation '{self.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'")
             x = choose(asarray(where), x, full_of((), self.identity if initial is None else initial, x.dtype))
         kept = x.shape
         for place in reversed(axes):
@@ -102,7 +102,7 @@ class ufunc:
         length = x.shape[axis]
         if length == 0:
             if initial is None and self.identity is None:
-                raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
+                raise InvalidArgument(f"zero-size array to reduction operation {self.__name__} which has no identity")
             dims = [dim for i, dim in enumerate(x.shape) if i != axis]
             return full_of(dims, self.identity if initial is None else initial, x.dtype)
         result = take_at(x, axis, 0)
@@ -117,7 +117,7 @@ class ufunc:
         self._binary("accumulate")
         x = asarray(array)
         if x.ndim == 0:
-            raise TypeError("cannot accumulate on a scalar")
+            raise InvalidType("cannot accumulate on a scalar")
         place = axis_of(axis, x.ndim)
         if self.__name__ in ("add", "multiply"):
             from minnow.numpy import _reductions
@@ -152,7 +152,7 @@ class ufunc:
         parts = []
         for i, start in enumerate(places):
             if not 0 <= start < length:
-                raise IndexError(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {length})")
+                raise InvalidIndex(f"index {start} out-of-bounds in {self.__name__}.reduceat [0, {length})")
             stop = places[i + 1] if i + 1 < len(places) else length
             piece = x[(slice(None),) * place + (slice(start, stop if stop > start else start + 1),)]
             parts.append(self.reduce(piece, place, dtype))
@@ -162,9 +162,9 @@ class ufunc:
         """Applies the function to the elements at the indices, again for an index that comes again, in place."""
         from minnow.numpy import _indexing
         if not isinstance(array, Var):
-            raise TypeError("first operand must be array")
+            raise InvalidType("first operand must be array")
         if self.nin == 2 and b is None:
-            raise ValueError("second operand needed for ufunc")
+            raise InvalidArgument("second operand needed for ufunc")
         if self.nin == 1:
             array[indices] = self(array[indices])
             return
@@ -192,7 +192,7 @@ def _like(target: Var, dims: Any, dtype: DType) -> Var:
 def _cast_input(name: str, value: ArrayLike, dtype: DType) -> Var:
     x = asarray(value)
     if not is_weak(value) and "buifc".index(x.dtype.kind if x.dtype.kind != "u" else "u") > "buifc".index(dtype.kind):
-        raise TypeError(f"Cannot cast ufunc '{name}' input from dtype('{x.dtype}') to dtype('{dtype}') with casting rule 'same_kind'")
+        raise InvalidType(f"Cannot cast ufunc '{name}' input from dtype('{x.dtype}') to dtype('{dtype}') with casting rule 'same_kind'")
     return astype(x, dtype)
 
 
@@ -202,8 +202,8 @@ def define(name: str, nin: int, compute: Callable[..., Var], doc: str, identity:
     return made
 
 
-def _unsupported(name: str, *dtypes: DType) -> TypeError:
-    return TypeError(f"ufunc '{name}' not supported for the input types {', '.join(map(str, dtypes))}")
+def _unsupported(name: str, *dtypes: DType) -> InvalidType:
+    return InvalidType(f"ufunc '{name}' not supported for the input types {', '.join(map(str, dtypes))}")
 
 
 # ---- One argument
@@ -292,7 +292,7 @@ def _number(name: str, operator: Optional[str] = None, booleans: bool = False) -
 def _negative(a: ArrayLike) -> Var:
     x = asarray(a)
     if x.dtype.kind == "b":
-        raise TypeError("The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the logical_not function instead.")
+        raise InvalidType("The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the logical_not function instead.")
     return native.unary("negative", x) if x.dtype.kind == "c" else -x
 
 
@@ -409,7 +409,7 @@ def _arithmetic(name: str, symbol: Callable[[Var, Var], Var], booleans: bool = T
         if kind == "c":
             return native.binary(name, x, y)
         if kind == "b" and not booleans:
-            raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
+            raise InvalidType("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
         if x.dtype == float64 and not is_symbolic(x) and not is_symbolic(y) and x.is_computed and y.is_computed:
             return native.binary(name, x, y)
         return symbol(x, y)
@@ -460,7 +460,7 @@ def _power(a: ArrayLike, b: ArrayLike) -> Var:
     if x.dtype.kind == "b":
         x, y = astype(x, int8), astype(y, int8)
     if x.dtype.kind == "i" and not is_symbolic(y) and y.size and native.reduce("min", y, 0, y.ndim, False, y.dtype).item() < 0:
-        raise ValueError("Integers to negative integer powers are not allowed.")
+        raise InvalidArgument("Integers to negative integer powers are not allowed.")
     if x.dtype.kind == "f" and (is_symbolic(x) or is_symbolic(y)):
         return op("Pow", (x, y))
     return native.binary("power", x, y)
@@ -693,7 +693,7 @@ def i0(x: ArrayLike) -> Var:
     """The modified Bessel function of the first kind, order 0."""
     a = asarray(x)
     if a.dtype.kind == "c":
-        raise TypeError("i0 not supported for complex values")
+        raise InvalidType("i0 not supported for complex values")
     return native.unary("i0", a if a.dtype.kind == "f" else astype(a, float64))
 
 
@@ -820,7 +820,7 @@ def isposinf(x: ArrayLike, out: Any = None) -> Var:
     """Where elements are +infinity."""
     a = asarray(x)
     if a.dtype.kind == "c":
-        raise TypeError("This operation is not supported for complex128 values because it would be ambiguous.")
+        raise InvalidType("This operation is not supported for complex128 values because it would be ambiguous.")
     return deliver(isinf(a) & ~signbit(a), out)
 
 
@@ -829,7 +829,7 @@ def isneginf(x: ArrayLike, out: Any = None) -> Var:
     """Where elements are -infinity."""
     a = asarray(x)
     if a.dtype.kind == "c":
-        raise TypeError("This operation is not supported for complex128 values because it would be ambiguous.")
+        raise InvalidType("This operation is not supported for complex128 values because it would be ambiguous.")
     return deliver(isinf(a) & signbit(a), out)
 
 
@@ -845,7 +845,7 @@ def vectorize(pyfunc: Callable[..., Any], otypes: Any = None) -> Callable[..., A
         if results and isinstance(results[0], tuple):
             return tuple(reshape_to(asarray(list(column)), dims) for column in zip(*results))
         if not results and otypes is None:
-            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+            raise InvalidArgument("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
         return reshape_to(asarray(results, otypes[0] if otypes else None), dims)
 
     return call

@@ -6,7 +6,7 @@ import os
 from typing import Any, Iterator, Mapping, Optional
 
 from minnow import _minnow
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _shape
@@ -20,7 +20,7 @@ _STORED = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32
 
 def _code(dtype: DType) -> str:
     if dtype.name not in _STORED:
-        raise ValueError(f"a .npy file has no dtype {dtype.name}; use astype(\"float32\")")
+        raise InvalidArgument(f"a .npy file has no dtype {dtype.name}; use astype(\"float32\")")
     return f"{'|' if dtype.itemsize == 1 else '<'}{dtype.kind}{dtype.itemsize}"
 
 
@@ -38,7 +38,7 @@ def _exactly(file: Any, count: int, what: str) -> bytes:
     while left:
         part = file.read(min(left, _CHUNK))
         if not part:
-            raise ValueError(f"EOF: reading {what}, expected {count} bytes got {count - left}")
+            raise InvalidArgument(f"EOF: reading {what}, expected {count} bytes got {count - left}")
         parts.append(part)
         left -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -47,29 +47,29 @@ def _exactly(file: Any, count: int, what: str) -> bytes:
 def _read(file: Any) -> Var:
     magic = _exactly(file, 8, "magic string")
     if magic[:6] != _MAGIC:
-        raise ValueError(f"the magic string is not correct; expected {_MAGIC!r}, got {magic[:6]!r}")
+        raise InvalidArgument(f"the magic string is not correct; expected {_MAGIC!r}, got {magic[:6]!r}")
     if magic[6] not in (1, 2, 3):
-        raise ValueError(f"we only support format version (1,0), (2,0), and (3,0), not {(magic[6], magic[7])}")
+        raise InvalidArgument(f"we only support format version (1,0), (2,0), and (3,0), not {(magic[6], magic[7])}")
     length = int.from_bytes(_exactly(file, 2 if magic[6] == 1 else 4, "array header length"), "little")
     if length > _LONGEST_HEADER:
-        raise ValueError(f"Header info length ({length}) is large and may not be safe to load securely.")
+        raise InvalidArgument(f"Header info length ({length}) is large and may not be safe to load securely.")
     text = _exactly(file, length, "array header").decode("utf8" if magic[6] == 3 else "latin1")
     import ast
     try:
         header = ast.literal_eval(text.strip())
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise ValueError(f"Cannot parse header: {text!r}") from None
+        raise InvalidArgument(f"Cannot parse header: {text!r}") from None
     if not isinstance(header, dict) or set(header) != {"descr", "fortran_order", "shape"}:
-        raise ValueError(f"Header does not contain the correct keys: {text!r}")
+        raise InvalidArgument(f"Header does not contain the correct keys: {text!r}")
     shape, descr, turned = header["shape"], header["descr"], header["fortran_order"]
     if not isinstance(shape, tuple) or not all(type(dim) is int and dim >= 0 for dim in shape) or len(shape) > 32:
-        raise ValueError(f"shape is not valid: {shape!r}")
+        raise InvalidArgument(f"shape is not valid: {shape!r}")
     if not isinstance(turned, bool):
-        raise ValueError(f"fortran_order is not a valid bool: {turned!r}")
+        raise InvalidArgument(f"fortran_order is not a valid bool: {turned!r}")
     if isinstance(descr, str) and descr.lstrip("<>|=")[:1] == "O":
-        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+        raise InvalidArgument("Object arrays cannot be loaded when allow_pickle=False")
     if not isinstance(descr, str) or descr[:1] not in "<>|=" or descr[1:] not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"):
-        raise ValueError(f"descr is not a valid dtype descriptor: {descr!r}")
+        raise InvalidArgument(f"descr is not a valid dtype descriptor: {descr!r}")
     dtype = dtype_of(descr[1:])
     data = _exactly(file, size_of(shape) * dtype.itemsize, "array data")
     if descr[0] == ">" and dtype.itemsize > 1:
@@ -109,7 +109,7 @@ def _save_all(file: Any, arrays: tuple[ArrayLike, ...], named: dict[str, ArrayLi
     every = dict(named)
     for i, one in enumerate(arrays):
         if f"arr_{i}" in every:
-            raise ValueError(f"Cannot use un-named variables and keyword arr_{i}")
+            raise InvalidArgument(f"Cannot use un-named variables and keyword arr_{i}")
         every[f"arr_{i}"] = one
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, one in every.items():
@@ -138,7 +138,7 @@ class NpzFile(Mapping[str, Var]):
         try:
             self.zip = zipfile.ZipFile(file)
         except zipfile.BadZipFile as error:
-            raise ValueError(f"the .npz file is damaged: {error}") from None
+            raise InvalidArgument(f"the .npz file is damaged: {error}") from None
         self._members = {name[:-4] if name.endswith(".npy") else name: name for name in self.zip.namelist()}
 
     @property
@@ -155,7 +155,7 @@ class NpzFile(Mapping[str, Var]):
             with self.zip.open(name) as member:
                 return _read(member)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise ValueError(f"the array {key} of the .npz file is damaged: {error}") from None
+            raise InvalidArgument(f"the array {key} of the .npz file is damaged: {error}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -196,7 +196,7 @@ def load(file: Any, mmap_mode: None = None, allow_pickle: bool = False) -> Any:
             keep = True
             return result
         if start != _MAGIC[:4]:
-            raise ValueError("the file is neither .npy nor .npz; files with pickled data are not read")
+            raise InvalidArgument("the file is neither .npy nor .npz; files with pickled data are not read")
         return _read(opened)
     finally:
         if ours and not keep:
@@ -250,11 +250,11 @@ def loadtxt(fname: Any, dtype: DTypeLike = float, comments: Any = "#", delimiter
             try:
                 return int(text)
             except ValueError:
-                raise ValueError(f"could not convert string {text!r} to {wanted}") from None
+                raise InvalidArgument(f"could not convert string {text!r} to {wanted}") from None
         try:
             return float(text)
         except ValueError:
-            raise ValueError(f"could not convert string {text!r} to {wanted}") from None
+            raise InvalidArgument(f"could not convert string {text!r} to {wanted}") from None
 
     rows: list[list[Any]] = []
     for at, line in enumerate(_lines(fname, encoding)):
@@ -274,9 +274,9 @@ def loadtxt(fname: Any, dtype: DTypeLike = float, comments: Any = "#", delimiter
             try:
                 words = [words[i] for i in columns]
             except IndexError:
-                raise ValueError(f"invalid column index {columns} at row {len(rows) + 1} with {len(words)} columns") from None
+                raise InvalidArgument(f"invalid column index {columns} at row {len(rows) + 1} with {len(words)} columns") from None
         if rows and len(words) != len(rows[0]):
-            raise ValueError(f"the number of columns changed from {len(rows[0])} to {len(words)} at row {len(rows) + 1}; use `usecols` to select a subset and avoid this error")
+            raise InvalidArgument(f"the number of columns changed from {len(rows[0])} to {len(words)} at row {len(rows) + 1}; use `usecols` to select a subset and avoid this error")
         functions = converters if isinstance(converters, dict) else {}
         rows.append([functions[i](word) if i in functions else converters(word) if callable(converters) else number(word.strip()) for i, word in enumerate(words)])
     x = asarray(rows, float64 if wanted.kind == "b" else wanted) if rows else zeros_of([0, 1], wanted)
@@ -314,7 +314,7 @@ def savetxt(fname: Any, X: ArrayLike, fmt: Any = "%.18e", delimiter: str = " ", 
     """Writes a vector (a number in each line) or a matrix as text. fmt: a form for all numbers, one for each column, or one for the line."""
     x = asarray(X)
     if x.ndim == 0 or x.ndim > 2:
-        raise ValueError(f"Expected 1D or 2D array, got {x.ndim}D array instead")
+        raise InvalidArgument(f"Expected 1D or 2D array, got {x.ndim}D array instead")
     if x.ndim == 1:
         x = reshape_to(x, [x.size, 1])
     count = x.shape[1]
@@ -335,7 +335,7 @@ def savetxt(fname: Any, X: ArrayLike, fmt: Any = "%.18e", delimiter: str = " ", 
             try:
                 line = form % tuple(values)
             except TypeError:
-                raise TypeError(f"Mismatch between array dtype ('{x.dtype}') and format specifier ('{form}')") from None
+                raise InvalidType(f"Mismatch between array dtype ('{x.dtype}') and format specifier ('{form}')") from None
             yield line.replace("+-", "-") + newline if x.dtype.kind == "c" else line + newline
         if footer:
             yield comments + footer.replace("\n", "\n" + comments) + newline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any, Optional, Sequence
 
-from minnow._minnow import Var, op
+from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 
 from minnow.numpy._core import choose as pick
 from minnow.numpy._core import (ArrayLike, Shape, asarray, astype, axis_of, bool_, broadcast_dims, deliver, dims_of, expand_to, int64, is_symbolic, is_true, join, native, permute,
@@ -17,7 +17,7 @@ def _index_array(item: Any) -> Var:
     if x.size == 0 and x.dtype.kind == "f" and not isinstance(item, Var):
         x = astype(x, int64)
     if x.dtype.kind not in "biu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        raise InvalidIndex("arrays used as indices must be of integer (or boolean) type")
     return x
 
 
@@ -42,14 +42,14 @@ class _Key:
                 parts.append(item.__index__())
                 continue
             elif isinstance(item, (str, float, complex)):
-                raise IndexError("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices")
+                raise InvalidIndex("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices")
             array = _index_array(item)
             used += array.ndim if array.dtype.kind == "b" else 1
             parts.append(array)
         if sum(part is Ellipsis for part in parts) > 1:
-            raise IndexError("an index can only have a single ellipsis ('...')")
+            raise InvalidIndex("an index can only have a single ellipsis ('...')")
         if used > x.ndim:
-            raise IndexError(f"too many indices for array: array is {x.ndim}-dimensional, but {used} were indexed")
+            raise InvalidIndex(f"too many indices for array: array is {x.ndim}-dimensional, but {used} were indexed")
         if not any(part is Ellipsis for part in parts):
             parts.append(Ellipsis)
         whole: list[Any] = []
@@ -72,7 +72,7 @@ class _Key:
                     continue
                 for k in range(part.ndim):
                     if part.shape[k] != x.shape[axis + k]:
-                        raise IndexError(f"boolean index did not match indexed array along axis {axis + k}; size of axis is {x.shape[axis + k]} but size of corresponding "
+                        raise InvalidIndex(f"boolean index did not match indexed array along axis {axis + k}; size of axis is {x.shape[axis + k]} but size of corresponding "
                                          f"boolean axis is {part.shape[k]}")
                 for places in nonzero(part):
                     basic.append(slice(None))
@@ -100,7 +100,7 @@ class _Key:
         try:
             self.shape = broadcast_dims(*[array.shape for array in found])
         except ValueError:
-            raise IndexError("shape mismatch: indexing arrays could not be broadcast together with shapes " + " ".join(str(array.shape) for array in found)) from None
+            raise InvalidIndex("shape mismatch: indexing arrays could not be broadcast together with shapes " + " ".join(str(array.shape) for array in found)) from None
         self.arrays = [expand_to(array, self.shape) for array in found]
 
     def numbers(self) -> tuple[Var, list[int]]:
@@ -144,7 +144,7 @@ def setitem(x: Var, key: Any, value: ArrayLike) -> None:
     """x[key] = value where key is not basic slicing."""
     v = asarray(value)
     if v.dtype.kind == "c" and x.dtype.kind != "c":
-        raise TypeError("float() argument must be a string or a real number, not 'complex'")
+        raise InvalidType("float() argument must be a string or a real number, not 'complex'")
     v = astype(v, x.dtype)
     if isinstance(key, Var) and key.dtype.kind == "b" and key.shape == x.shape and v.ndim == 0:
         x.assign(pick(key, v, x))
@@ -154,11 +154,11 @@ def setitem(x: Var, key: Any, value: ArrayLike) -> None:
         view = where.view
         parts = key if isinstance(key, tuple) else (key,)
         if view.ndim == 0 and v.ndim and not any(part is Ellipsis for part in parts):
-            raise TypeError(f"one element takes a number, not an array of shape {v.shape}")
+            raise InvalidType(f"one element takes a number, not an array of shape {v.shape}")
         while v.ndim > view.ndim and v.shape[0] == 1:
             v = reshape_to(v, v.shape[1:])
         if broadcast_dims(v.shape, view.shape) != view.shape:
-            raise ValueError(f"could not broadcast input array from shape {v.shape} into shape {view.shape}")
+            raise InvalidArgument(f"could not broadcast input array from shape {v.shape} into shape {view.shape}")
         view.assign(expand_to(v, view.shape))
         return
     y = where.view
@@ -172,8 +172,8 @@ def setitem(x: Var, key: Any, value: ArrayLike) -> None:
         v = expand_to(v, shown)
     except ValueError:
         if isinstance(key, Var) and key.dtype.kind == "b" and v.ndim == 1 and len(shown) == 1:
-            raise ValueError(f"NumPy boolean array indexing assignment cannot assign {v.size} input values to the {shown[0]} output values where the mask is true") from None
-        raise ValueError(f"shape mismatch: value array of shape {v.shape} could not be broadcast to indexing result of shape {tuple(shown)}") from None
+            raise InvalidArgument(f"NumPy boolean array indexing assignment cannot assign {v.size} input values to the {shown[0]} output values where the mask is true") from None
+        raise InvalidArgument(f"shape mismatch: value array of shape {v.shape} could not be broadcast to indexing result of shape {tuple(shown)}") from None
     if 0 in dims:
         return
     numbers, order = where.numbers()
@@ -203,7 +203,7 @@ def nonzero(a: ArrayLike) -> tuple[Var, ...]:
     """The indices of the elements that are not zero, one vector for each axis."""
     x = asarray(a)
     if x.ndim == 0:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+        raise InvalidArgument("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
     return unravel_index(native.true_places(is_true(x)), x.shape)
 
 
@@ -229,7 +229,7 @@ def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> 
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
-        raise ValueError("either both or neither of x and y should be given")
+        raise InvalidArgument("either both or neither of x and y should be given")
     common = result_type(x, y)
     return pick(is_true(asarray(condition)), asarray(x, common), asarray(y, common))
 
@@ -239,13 +239,13 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[V
     """The index along each axis of elements that are given by number."""
     x = asarray(indices)
     if x.dtype.kind not in "iu":
-        raise TypeError("only int indices permitted")
+        raise InvalidType("only int indices permitted")
     dims = dims_of(shape)
     total = size_of(dims)
     if x.size:
         low, high = native.reduce("min", x, 0, x.ndim, False, x.dtype).item(), native.reduce("max", x, 0, x.ndim, False, x.dtype).item()
         if low < 0 or high >= total:
-            raise ValueError(f"index {low if low < 0 else high} is out of bounds for array with size {total}")
+            raise InvalidArgument(f"index {low if low < 0 else high} is out of bounds for array with size {total}")
     x = astype(x, int64)
     result = []
     for dim in (dims if order == "F" else dims[::-1]):
@@ -261,9 +261,9 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     arrays = [asarray(x) for x in multi_index]
     sizes = dims_of(dims)
     if len(arrays) != len(sizes):
-        raise ValueError("parameter multi_index must be a sequence of length " + str(len(sizes)))
+        raise InvalidArgument("parameter multi_index must be a sequence of length " + str(len(sizes)))
     if any(x.dtype.kind not in "iu" for x in arrays):
-        raise TypeError("only int indices permitted")
+        raise InvalidType("only int indices permitted")
     common = broadcast_dims(*[x.shape for x in arrays])
     arrays = [expand_to(astype(x, int64), common) for x in arrays]
     modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
@@ -271,7 +271,7 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     for x, dim, how in zip(arrays, sizes, modes):
         if how == "raise":
             if x.size and (native.reduce("min", x, 0, x.ndim, False, x.dtype).item() < 0 or native.reduce("max", x, 0, x.ndim, False, x.dtype).item() >= dim):
-                raise ValueError("invalid entry in coordinates array")
+                raise InvalidArgument("invalid entry in coordinates array")
             fixed.append(x)
         else:
             fixed.append(native.flat_places([x], [dim], how))
@@ -292,12 +292,12 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Optional[int] = None, out: Any 
     at = asarray(indices)
     if at.dtype.kind == "b" or at.dtype.kind not in "iu" and at.size:
         if at.dtype.kind != "b":
-            raise TypeError(f"Cannot cast array data from dtype('{at.dtype}') to dtype('int64') according to the rule 'safe'")
+            raise InvalidType(f"Cannot cast array data from dtype('{at.dtype}') to dtype('int64') according to the rule 'safe'")
     at = astype(at, int64)
     if is_symbolic(x) and x.dtype.kind != "c":
         return deliver(op("Gather", (x, at), {"axis": place}), out)
     if x.shape[place] == 0 and at.size:
-        raise IndexError("cannot do a non-empty take from an empty axes.")
+        raise InvalidIndex("cannot do a non-empty take from an empty axes.")
     if size_of(x.shape[:place]) == 0:
         mode = "clip"  # nothing is taken, and NumPy looks at no index
     numbers = native.flat_places([at], [x.shape[place]], mode)
@@ -308,9 +308,9 @@ def _along(x: Var, indices: Var, axis: int) -> Var:
     """Numbers of the elements whose place along the axis is that of `indices`, the others their own."""
     from minnow.numpy._shape import steps
     if indices.dtype.kind not in "iu":
-        raise IndexError("`indices` must be an integer array")
+        raise InvalidIndex("`indices` must be an integer array")
     if indices.ndim != x.ndim:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+        raise InvalidArgument("`indices` and `arr` must have the same number of dimensions")
     dims = [indices.shape[i] if i == axis else dim for i, dim in enumerate(broadcast_dims(*[[1 if k == axis else dim for k, dim in enumerate(s)] for s in (x.shape, indices.shape)]))]
     arrays = [expand_to(indices, dims) if i == axis else expand_to(reshape_to(steps(x.shape[i]), [x.shape[i] if k == i else 1 for k in range(x.ndim)]), dims) for i in range(x.ndim)]
     return native.flat_places([astype(a, int64) for a in arrays], list(x.shape), "raise")
@@ -322,7 +322,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Optional[int] = -1
     x, at = asarray(arr), asarray(indices)
     if axis is None:
         if at.ndim != 1:
-            raise ValueError("when axis=None, `indices` must have a single dimension.")
+            raise InvalidArgument("when axis=None, `indices` must have a single dimension.")
         x, axis = reshape_to(x, [x.size]), 0
     place = axis_of(axis, x.ndim)
     numbers = _along(x, at, place)
@@ -357,7 +357,7 @@ def putmask(a: Var, mask: ArrayLike, values: ArrayLike) -> None:
     from minnow.numpy._shape import resize
     m = is_true(asarray(mask))
     if m.size != a.size:
-        raise ValueError("putmask: mask and data must be the same size")
+        raise InvalidArgument("putmask: mask and data must be the same size")
     v = astype(asarray(values), a.dtype)
     if v.size:
         a.assign(pick(reshape_to(m, a.shape), reshape_to(resize(v, a.size), a.shape), a))
@@ -369,13 +369,13 @@ def place(arr: Var, mask: ArrayLike, vals: ArrayLike) -> None:
     from minnow.numpy._shape import resize
     m = is_true(asarray(mask))
     if m.size != arr.size:
-        raise ValueError("place: mask and data must be the same size")
+        raise InvalidArgument("place: mask and data must be the same size")
     numbers = native.true_places(m)
     v = astype(asarray(vals), arr.dtype)
     if numbers.size == 0:
         return
     if v.size == 0:
-        raise ValueError("Cannot insert from an empty array!")
+        raise InvalidArgument("Cannot insert from an empty array!")
     arr.assign(reshape_to(native.scatter(reshape_to(arr, [arr.size]), numbers, resize(v, numbers.size), False), arr.shape))
 
 
@@ -391,7 +391,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Optional[int] = None, out
     """The parts along an axis where the condition, which may be shorter, is true."""
     m = asarray(condition)
     if m.ndim != 1:
-        raise ValueError("condition must be a 1-d array")
+        raise InvalidArgument("condition must be a 1-d array")
     return deliver(take(a, flatnonzero(m), axis), out)
 
 
@@ -403,9 +403,9 @@ def choose(a: ArrayLike, choices: Any, out: Any = None, mode: str = "raise") -> 
     common = result_type(*arrays)
     dims = broadcast_dims(at.shape, *[c.shape for c in arrays])
     if at.dtype.kind not in "biu":
-        raise TypeError(f"Cannot cast array data from dtype('{at.dtype}') to dtype('int64') according to the rule 'safe'")
+        raise InvalidType(f"Cannot cast array data from dtype('{at.dtype}') to dtype('int64') according to the rule 'safe'")
     if mode == "raise" and at.size and (native.reduce("min", astype(at, int64), 0, at.ndim, False, int64).item() < 0 or native.reduce("max", astype(at, int64), 0, at.ndim, False, int64).item() >= len(arrays)):
-        raise ValueError("invalid entry in choice array")
+        raise InvalidArgument("invalid entry in choice array")
     numbers = native.flat_places([expand_to(astype(at, int64), dims)], [len(arrays)], "clip" if mode == "raise" else mode)
     result = expand_to(astype(arrays[0], common), dims)
     for i, c in enumerate(arrays[1:], 1):
@@ -417,13 +417,13 @@ def choose(a: ArrayLike, choices: Any, out: Any = None, mode: str = "raise") -> 
 def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> Var:
     """Elements of the choice whose condition is the first that is true, else the default."""
     if len(condlist) != len(choicelist):
-        raise ValueError("list of cases must be same length as list of conditions")
+        raise InvalidArgument("list of cases must be same length as list of conditions")
     if not condlist:
-        raise ValueError("select with an empty condition list is not possible")
+        raise InvalidArgument("select with an empty condition list is not possible")
     conditions = [asarray(c) for c in condlist]
     for i, c in enumerate(conditions):
         if c.dtype.kind != "b":
-            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+            raise InvalidType(f"invalid entry {i} in condlist: should be boolean ndarray")
     common = result_type(*choicelist, default)
     dims = broadcast_dims(*[c.shape for c in conditions], *[asarray(c).shape for c in choicelist])
     result = expand_to(asarray(default, common), dims)
@@ -444,7 +444,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Any, *args: Any, **options:
             rest = rest | c
         conditions.append(~rest)
     elif len(funclist) != len(conditions):
-        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+        raise InvalidArgument(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
     result = zeros_of(a.shape, a.dtype)
     for c, f in zip(conditions, funclist):
         c = expand_to(c, a.shape)
@@ -473,9 +473,9 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Var, ...]:
     """diag_indices() of an array whose axes are equal."""
     x = asarray(arr)
     if x.ndim < 2:
-        raise ValueError("input array must be at least 2-d")
+        raise InvalidArgument("input array must be at least 2-d")
     if len(set(x.shape)) != 1:
-        raise ValueError("All dimensions of input must be of equal length")
+        raise InvalidArgument("All dimensions of input must be of equal length")
     return diag_indices(x.shape[0], x.ndim)
 
 
@@ -484,14 +484,14 @@ def fill_diagonal(a: Var, val: ArrayLike, wrap: bool = False) -> None:
     """Writes values, repeated as needed, on the main diagonal."""
     from minnow.numpy._shape import resize, steps
     if a.ndim < 2:
-        raise ValueError("array must be at least 2-d")
+        raise InvalidArgument("array must be at least 2-d")
     strides = row_strides(a.shape)
     if a.ndim == 2:
         step = a.shape[1] + 1
         end = a.size if wrap else a.shape[1] * a.shape[1]
     else:
         if len(set(a.shape)) != 1:
-            raise ValueError("All dimensions of input must be of equal length")
+            raise InvalidArgument("All dimensions of input must be of equal length")
         step, end = sum(strides), a.size
     end = builtins.min(end, a.size)
     count = -(-end // step) if end else 0
@@ -518,7 +518,7 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Var, ...]:
     """tril_indices() of a matrix's shape."""
     x = asarray(arr)
     if x.ndim != 2:
-        raise ValueError("input array must be 2-d")
+        raise InvalidArgument("input array must be 2-d")
     return tril_indices(x.shape[0], k, x.shape[1])
 
 
@@ -527,7 +527,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Var, ...]:
     """triu_indices() of a matrix's shape."""
     x = asarray(arr)
     if x.ndim != 2:
-        raise ValueError("input array must be 2-d")
+        raise InvalidArgument("input array must be 2-d")
     return triu_indices(x.shape[0], k, x.shape[1])
 
 
@@ -545,7 +545,7 @@ def ix_(*args: ArrayLike) -> tuple[Var, ...]:
     for i, arg in enumerate(args):
         x = asarray(arg)
         if x.ndim != 1:
-            raise ValueError("Cross index must be 1 dimensional")
+            raise InvalidArgument("Cross index must be 1 dimensional")
         if x.dtype.kind == "b":
             x = flatnonzero(x)
         elif x.size == 0 and x.dtype.kind == "f":
@@ -563,7 +563,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **optio
     rows = moveaxis(x, at, -1)
     lead = rows.shape[:-1]
     if size_of(lead) == 0:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+        raise InvalidArgument("Cannot apply_along_axis when any iteration dimensions are 0")
     flat = reshape_to(rows, [size_of(lead), rows.shape[-1]])
     results = [asarray(func1d(flat[i], *args, **options)) for i in range(flat.shape[0])]
     made = stack(results, 0)

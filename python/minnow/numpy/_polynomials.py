@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _products, _reductions, _shape, _statistics
@@ -80,7 +80,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Var, Var]:
 def polyder(p: ArrayLike, m: int = 1) -> Var:
     """The derivative, m times."""
     if m < 0:
-        raise ValueError("Order of derivative must be positive (see polyint)")
+        raise InvalidArgument("Order of derivative must be positive (see polyint)")
     x = asarray(p)
     for _ in range(m):
         n = x.size - 1
@@ -92,12 +92,12 @@ def polyder(p: ArrayLike, m: int = 1) -> Var:
 def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Var:
     """The integral, m times; k: the constants, the first integral's first."""
     if m < 0:
-        raise ValueError("Order of integral must be positive (see polyder)")
+        raise InvalidArgument("Order of integral must be positive (see polyder)")
     constants = [0] * m if k is None else _shape.ravel(k).tolist()
     if len(constants) == 1 and m > 1:
         constants = constants * m
     if len(constants) < m:
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+        raise InvalidArgument("k must be a scalar or a rank-1 array of length 1 or >m.")
     x = asarray(p)
     for i in range(m):
         n = x.size
@@ -113,7 +113,7 @@ def poly(seq_of_zeros: ArrayLike) -> Var:
         from minnow.numpy import linalg
         zeros = linalg.eigvals(zeros)
     elif zeros.ndim != 1:
-        raise ValueError("input must be 1d or non-empty square 2d array.")
+        raise InvalidArgument("input must be 1d or non-empty square 2d array.")
     values: list[Any] = [1.0]
     for zero in zeros.tolist():
         values = [(values[i] if i < len(values) else 0) - zero * (values[i - 1] if i else 0) for i in range(len(values) + 1)]
@@ -132,24 +132,24 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: Any = None, full: bool 
     from minnow.numpy import linalg
     xs, ys = ew.add(asarray(x), 0.0), ew.add(asarray(y), 0.0)
     if deg < 0:
-        raise ValueError("expected deg >= 0")
+        raise InvalidArgument("expected deg >= 0")
     if xs.ndim != 1:
-        raise TypeError("expected 1D vector for x")
+        raise InvalidType("expected 1D vector for x")
     if xs.size == 0:
-        raise TypeError("expected non-empty vector for x")
+        raise InvalidType("expected non-empty vector for x")
     if ys.ndim not in (1, 2):
-        raise TypeError("expected 1D or 2D array for y")
+        raise InvalidType("expected 1D or 2D array for y")
     if xs.shape[0] != ys.shape[0]:
-        raise TypeError("expected x and y to have same length")
+        raise InvalidType("expected x and y to have same length")
     if rcond is None:
         rcond = xs.size * 2.0 ** (-23 if xs.dtype.name == "float32" else -52)
     left, right = _shape.vander(xs, deg + 1), ys
     if w is not None:
         weights = ew.add(asarray(w), 0.0)
         if weights.ndim != 1:
-            raise TypeError("expected a 1-d array for weights")
+            raise InvalidType("expected a 1-d array for weights")
         if weights.shape[0] != ys.shape[0]:
-            raise TypeError("expected w and y to have the same length")
+            raise InvalidType("expected w and y to have the same length")
         column = reshape_to(weights, [weights.size, 1])
         left = ew.multiply(left, column)
         right = ew.multiply(right, column if right.ndim == 2 else weights)
@@ -164,7 +164,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: Any = None, full: bool 
     factor: Any = 1
     if cov != "unscaled":
         if xs.size <= deg + 1:
-            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+            raise InvalidArgument("the number of data points must exceed order to scale the covariance matrix")
         factor = ew.divide(residuals, xs.size - (deg + 1))
     if ys.ndim == 1:
         return c, ew.multiply(base, factor)
@@ -177,7 +177,7 @@ def roots(p: ArrayLike) -> Var:
     from minnow.numpy import linalg
     x = _shape.atleast_1d(p)
     if x.ndim != 1:
-        raise ValueError("Input must be a rank-1 array.")
+        raise InvalidArgument("Input must be a rank-1 array.")
     places = native.true_places(ew.not_equal(x, 0)).tolist()
     if not places:
         return zeros_of([0], float64)

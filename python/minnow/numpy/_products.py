@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any, Optional, Sequence
 
-from minnow._minnow import Var, op
+from minnow._minnow import InvalidArgument, InvalidIndex, Var, op
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _reductions, _shape
@@ -22,8 +22,8 @@ def matrices(x: Var, y: Var) -> Var:
     return native.matmul(x, y)
 
 
-def _mismatch(name: str, x: Var, y: Var, k: int, n: int) -> ValueError:
-    return ValueError(f"{name}: Input operand 1 has a mismatch in its core dimension 0 (size {n} is different from {k}); the shapes are {x.shape} and {y.shape}")
+def _mismatch(name: str, x: Var, y: Var, k: int, n: int) -> InvalidArgument:
+    return InvalidArgument(f"{name}: Input operand 1 has a mismatch in its core dimension 0 (size {n} is different from {k}); the shapes are {x.shape} and {y.shape}")
 
 
 @public
@@ -34,7 +34,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, dtype: DTypeLike
         x, y = astype(x, dtype_of(dtype)), astype(y, dtype_of(dtype))
     for i, operand in enumerate((x, y)):
         if operand.ndim == 0:
-            raise ValueError(f"matmul: Input operand {i} does not have enough dimensions (has 0, gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
+            raise InvalidArgument(f"matmul: Input operand {i} does not have enough dimensions (has 0, gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
     row, column = x.ndim == 1, y.ndim == 1
     if x.shape[-1] != (y.shape[0] if column else y.shape[-2]):
         raise _mismatch("matmul", x, y, x.shape[-1], y.shape[0] if column else y.shape[-2])
@@ -61,7 +61,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Any = None) -> Var:
     if x.ndim == 0 or y.ndim == 0:
         return deliver(ew.multiply(x, y), out)
     if x.shape[-1] != y.shape[0 if y.ndim == 1 else -2]:
-        raise ValueError(f"shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[0 if y.ndim == 1 else -2]} (dim {0 if y.ndim == 1 else y.ndim - 2})")
+        raise InvalidArgument(f"shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[0 if y.ndim == 1 else -2]} (dim {0 if y.ndim == 1 else y.ndim - 2})")
     if y.ndim <= 2:
         k = x.shape[-1]
         result = matrices(reshape_to(x, [size_of(x.shape[:-1]), k]), reshape_to(y, [k, 1]) if y.ndim == 1 else y)
@@ -88,20 +88,20 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Var:
         over_x, over_y = list(range(x.ndim - axes, x.ndim)), list(range(axes))
         for i, j in zip(over_x, over_y):
             if i < 0 or j >= y.ndim:
-                raise IndexError(f"there are no {axes} axes to sum over in shapes {x.shape} and {y.shape}")
+                raise InvalidIndex(f"there are no {axes} axes to sum over in shapes {x.shape} and {y.shape}")
             if x.shape[i] != y.shape[j]:
-                raise ValueError("shape-mismatch for sum")
+                raise InvalidArgument("shape-mismatch for sum")
     else:
         first, second = axes
         over_x = [first] if isinstance(first, int) else list(first)
         over_y = [second] if isinstance(second, int) else list(second)
     if len(over_x) != len(over_y):
-        raise ValueError("shape-mismatch for sum")
+        raise InvalidArgument("shape-mismatch for sum")
     over_x, over_y = [axis_of(i, x.ndim) for i in over_x], [axis_of(i, y.ndim) for i in over_y]
     if len(set(over_x)) != len(over_x) or len(set(over_y)) != len(over_y):
-        raise ValueError("repeated axis in tensordot")
+        raise InvalidArgument("repeated axis in tensordot")
     if any(x.shape[i] != y.shape[j] for i, j in zip(over_x, over_y)):
-        raise ValueError("shape-mismatch for sum")
+        raise InvalidArgument("shape-mismatch for sum")
     return _contract(x, y, over_x, over_y)
 
 
@@ -112,7 +112,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Var:
     if x.ndim == 0 or y.ndim == 0:
         return ew.multiply(x, y)
     if x.shape[-1] != y.shape[-1]:
-        raise ValueError(f"shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[-1]} (dim {y.ndim - 1})")
+        raise InvalidArgument(f"shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[-1]} (dim {y.ndim - 1})")
     return _contract(x, y, [x.ndim - 1], [y.ndim - 1])
 
 
@@ -128,7 +128,7 @@ def vdot(a: ArrayLike, b: ArrayLike, /) -> Var:
     """The sum of conj(a) * b over all elements."""
     x, y = pair(a, b)
     if x.size != y.size:
-        raise ValueError("cannot reshape array of size {} into shape {}".format(y.size, (x.size,)))
+        raise InvalidArgument("cannot reshape array of size {} into shape {}".format(y.size, (x.size,)))
     x = ew.conjugate(x) if x.dtype.kind == "c" else x
     return reshape_to(matrices(reshape_to(x, [1, x.size]), reshape_to(y, [y.size, 1])), [])
 
@@ -142,7 +142,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, axis: int = -1) 
     """The sums of conj(x1) * x2 along an axis; the other axes are broadcast."""
     x, y = pair(x1, x2)
     if x.ndim == 0 or y.ndim == 0:
-        raise ValueError("vecdot: Input operand does not have enough dimensions")
+        raise InvalidArgument("vecdot: Input operand does not have enough dimensions")
     x, y = _shape.moveaxis(x, axis, -1), _shape.moveaxis(y, axis, -1)
     if x.shape[-1] != y.shape[-1]:
         raise _mismatch("vecdot", x, y, x.shape[-1], y.shape[-1])
@@ -155,7 +155,7 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /, out: Any = None) -> Var:
     """Matrices times vectors."""
     x, y = pair(x1, x2)
     if x.ndim < 2 or y.ndim < 1:
-        raise ValueError("matvec: Input operand does not have enough dimensions")
+        raise InvalidArgument("matvec: Input operand does not have enough dimensions")
     if x.shape[-1] != y.shape[-1]:
         raise _mismatch("matvec", x, y, x.shape[-1], y.shape[-1])
     result = matrices(x, reshape_to(y, [*y.shape, 1]))
@@ -167,7 +167,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: Any = None) -> Var:
     """Conjugated vectors times matrices."""
     x, y = pair(x1, x2)
     if x.ndim < 1 or y.ndim < 2:
-        raise ValueError("vecmat: Input operand does not have enough dimensions")
+        raise InvalidArgument("vecmat: Input operand does not have enough dimensions")
     if x.shape[-1] != y.shape[-2]:
         raise _mismatch("vecmat", x, y, x.shape[-1], y.shape[-2])
     result = matrices(reshape_to(_conjugated(x), [*x.shape[:-1], 1, x.shape[-1]]), y)
@@ -192,10 +192,10 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
         axisa = axisb = axisc = axis
     x, y = asarray(a), asarray(b)
     if x.ndim == 0 or y.ndim == 0:
-        raise ValueError("At least one array has zero dimension")
+        raise InvalidArgument("At least one array has zero dimension")
     x, y = _shape.moveaxis(x, axisa, -1), _shape.moveaxis(y, axisb, -1)
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
-        raise ValueError(f"Both input arrays must be (arrays of) 2- or 3-dimensional vectors, but they are {x.shape[-1]} and {y.shape[-1]} dimensional instead.")
+        raise InvalidArgument(f"Both input arrays must be (arrays of) 2- or 3-dimensional vectors, but they are {x.shape[-1]} and {y.shape[-1]} dimensional instead.")
     x, y = pair(x, y)
 
     def part(v: Var, i: int) -> Optional[Var]:
@@ -224,7 +224,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 def _parse(operands: tuple[Any, ...]) -> tuple[list[list[Any]], list[Any], list[Var]]:
     """The labels of each operand's axes and of the result's, and the operands. A label of the ellipsis is its place from the end."""
     if not operands:
-        raise ValueError("must specify the einstein sum subscripts string and at least one operand, or at least one operand and its corresponding subscripts list")
+        raise InvalidArgument("must specify the einstein sum subscripts string and at least one operand, or at least one operand and its corresponding subscripts list")
     if isinstance(operands[0], str):
         text, arrays = operands[0].replace(" ", ""), [asarray(x) for x in operands[1:]]
         inputs_text, arrow, output_text = text.partition("->")
@@ -241,16 +241,16 @@ def _parse(operands: tuple[Any, ...]) -> tuple[list[list[Any]], list[Any], list[
         words = [letters(items) for items in pairs[1::2]]
         output = None if last is None else letters(last)
     if len(words) != len(arrays):
-        raise ValueError("more operands provided to einstein sum function than specified in the subscripts string" if len(arrays) > len(words)
+        raise InvalidArgument("more operands provided to einstein sum function than specified in the subscripts string" if len(arrays) > len(words)
                          else "fewer operands provided to einstein sum function than specified in the subscripts string")
 
     def labels(word: str, hidden: Optional[int]) -> list[Any]:
         before, dots, after = word.partition("...")
         for letter in before + after:
             if letter not in _LETTERS:
-                raise ValueError(f"invalid subscript '{letter}' in einstein sum subscripts string, subscripts must be letters")
+                raise InvalidArgument(f"invalid subscript '{letter}' in einstein sum subscripts string, subscripts must be letters")
         if hidden is None or not dots and hidden:
-            raise ValueError(f"operand has a number of dimensions that does not match the subscripts '{word}', and there is no ellipsis to take the others")
+            raise InvalidArgument(f"operand has a number of dimensions that does not match the subscripts '{word}', and there is no ellipsis to take the others")
         return [*before, *([i - hidden for i in range(hidden)] if dots else []), *after]
 
     inputs = []
@@ -258,7 +258,7 @@ def _parse(operands: tuple[Any, ...]) -> tuple[list[list[Any]], list[Any], list[
     for word, x in zip(words, arrays):
         hidden = x.ndim - len(word.replace("...", "", 1))
         if hidden < 0 or hidden and "..." not in word:
-            raise ValueError(f"einstein sum subscripts string '{word}' does not fit an operand of {x.ndim} dimensions")
+            raise InvalidArgument(f"einstein sum subscripts string '{word}' does not fit an operand of {x.ndim} dimensions")
         most = builtins.max(most, hidden)
         inputs.append(labels(word, hidden))
     every = [label for one in inputs for label in one]
@@ -268,11 +268,11 @@ def _parse(operands: tuple[Any, ...]) -> tuple[list[list[Any]], list[Any], list[
     result = labels(output, most if "..." in output else 0)
     for label in result:
         if result.count(label) > 1:
-            raise ValueError(f"einstein sum subscripts string includes output subscript '{label}' multiple times")
+            raise InvalidArgument(f"einstein sum subscripts string includes output subscript '{label}' multiple times")
         if label not in every and isinstance(label, str):
-            raise ValueError(f"einstein sum subscripts string included output subscript '{label}' which never appeared in an input")
+            raise InvalidArgument(f"einstein sum subscripts string included output subscript '{label}' which never appeared in an input")
     if "..." not in output and most:
-        raise ValueError("output has no ellipsis, but an operand has dimensions that no subscript names")
+        raise InvalidArgument("output has no ellipsis, but an operand has dimensions that no subscript names")
     return inputs, result, arrays
 
 
@@ -286,7 +286,7 @@ def _diagonals(x: Var, labels: list[Any]) -> tuple[Var, list[Any]]:
     for label in own:
         places = [i for i, one in enumerate(labels) if one == label]
         if len({x.shape[i] for i in places}) > 1:
-            raise ValueError(f"dimensions in single operand for collapsing index '{label}' don't match ({' != '.join(str(x.shape[i]) for i in places)})")
+            raise InvalidArgument(f"dimensions in single operand for collapsing index '{label}' don't match ({' != '.join(str(x.shape[i]) for i in places)})")
         dims.append(x.shape[places[0]])
         steps.append(builtins.sum(strides[i] for i in places))
     if size_of(dims) == 0:
@@ -339,7 +339,7 @@ def einsum(*operands: Any, out: Any = None, dtype: DTypeLike = None, casting: st
         for label, dim in zip(labels, x.shape):
             known = sizes.get(label, 1)
             if dim != 1 and known not in (1, dim):
-                raise ValueError(f"operands could not be broadcast together: dimension '{label}' has the lengths {known} and {dim}")
+                raise InvalidArgument(f"operands could not be broadcast together: dimension '{label}' has the lengths {known} and {dim}")
             sizes[label] = known if dim == 1 else dim
     pending = [_diagonals(astype(x, work), labels) for x, labels in zip(arrays, inputs)]
     while len(pending) > 1:

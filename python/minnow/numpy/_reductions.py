@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins as _builtins
 from typing import Any, Callable, Optional
 
-from minnow._minnow import Var, op
+from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
@@ -79,13 +79,13 @@ def _extreme(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, init
     axes = reduced_axes(axis, x.ndim)
     if where is not True:
         if initial is None:
-            raise ValueError(f"reduction operation '{name}imum' does not have an identity, so to use a where mask one has to specify 'initial'")
+            raise InvalidArgument(f"reduction operation '{name}imum' does not have an identity, so to use a where mask one has to specify 'initial'")
         x = _masked(x, where, initial)
     combine = ew.maximum if name == "max" else ew.minimum
     if axes and size_of([x.shape[i] for i in axes]) == 0:
         dims = [1 if i in axes else dim for i, dim in enumerate(x.shape) if keepdims or i not in axes]
         if initial is None and size_of(dims) != 0:
-            raise ValueError(f"zero-size array to reduction operation {name}imum which has no identity")
+            raise InvalidArgument(f"zero-size array to reduction operation {name}imum which has no identity")
         result = full_of(dims, 0 if initial is None else initial, x.dtype)
         return deliver(result, out)
     result = _reduced(name, x, axes, keepdims)
@@ -196,10 +196,10 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike = None, returned
         w = asarray(weights)
         if w.shape != x.shape:
             if axis is None:
-                raise TypeError("Axis must be specified when shapes of a and weights differ.")
+                raise InvalidType("Axis must be specified when shapes of a and weights differ.")
             places = axes_of(axis, x.ndim)
             if w.shape != tuple(x.shape[i] for i in places):
-                raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+                raise InvalidArgument("Shape of weights must be consistent with shape of a along specified axis.")
             w = reshape_to(w, [x.shape[i] if i in places else 1 for i in range(x.ndim)])
         common = result_type(x.dtype, w.dtype, float64) if x.dtype.kind in "biu" else result_type(x.dtype, w.dtype)
         w = expand_to(astype(w, common), x.shape)
@@ -253,7 +253,7 @@ def _arg(largest: bool, a: ArrayLike, axis: Optional[int], out: Any, keepdims: b
         result = op("ArgMax" if largest else "ArgMin", (flat,), {"axis": place, "keepdims": 0})
     else:
         if flat.shape[place] == 0:
-            raise ValueError(f"attempt to get {'argmax' if largest else 'argmin'} of an empty sequence")
+            raise InvalidArgument(f"attempt to get {'argmax' if largest else 'argmin'} of an empty sequence")
         result = native.arg_extreme(largest, flat, place)
     if keepdims:
         result = reshape_to(result, [1] * x.ndim if axis is None else [1 if i == place else dim for i, dim in enumerate(x.shape)])
@@ -306,7 +306,7 @@ def _cumulative(name: str, x: ArrayLike, axis: Optional[int], dtype: DTypeLike, 
         a = reshape_to(a, [1])
     if axis is None:
         if a.ndim > 1:
-            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+            raise InvalidArgument("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
     result = _running(name, a, axis, dtype, None)
     if include_initial:
@@ -387,7 +387,7 @@ def nanmin(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = Fa
 def _nan_arg(largest: bool, a: ArrayLike, axis: Optional[int], out: Any, keepdims: bool) -> Var:
     x, gone = _filled(a, float("-inf") if largest else float("inf"))
     if gone is not None and bool(any(all(gone, axis))):
-        raise ValueError("All-NaN slice encountered")
+        raise InvalidArgument("All-NaN slice encountered")
     return _arg(largest, x, axis, out, keepdims)
 
 

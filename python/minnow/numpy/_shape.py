@@ -6,7 +6,7 @@ import builtins
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 from minnow import _minnow
-from minnow._minnow import Var, op
+from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy._core import (ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, can_store, choose, complex128, deliver, dims_of,
@@ -44,7 +44,7 @@ def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike = None) -> Var:
     from minnow.numpy import _elementwise, _reductions
     x = asarray(a, dtype)
     if not bool(_reductions.all(_elementwise.isfinite(x))):
-        raise ValueError("array must not contain infs or NaNs")
+        raise InvalidArgument("array must not contain infs or NaNs")
     return x
 
 
@@ -135,7 +135,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = None)
         count = math.ceil((stop - start) / step)
     count = builtins.max(count, 0)
     if count > 1 << 40:
-        raise ValueError("Maximum allowed size exceeded")
+        raise InvalidArgument("Maximum allowed size exceeded")
     if wanted.kind in "iu" and isinstance(start, int) and isinstance(step, int):
         return astype(steps(count) * step + start, wanted)
     if wanted.kind in "iu":
@@ -154,7 +154,7 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     from minnow.numpy import _elementwise as ew
     num = num.__index__()
     if num < 0:
-        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+        raise InvalidArgument(f"Number of samples, {num}, must be non-negative.")
     div = num - 1 if endpoint else num
     first, end = asarray(start), asarray(stop)
     natural = result_type(first.dtype, end.dtype, float64) if first.dtype.kind not in "fc" or end.dtype.kind not in "fc" or is_weak(start) and is_weak(stop) else result_type(first, end)
@@ -196,7 +196,7 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
     from minnow.numpy import _elementwise as ew, _reductions
     first, end = asarray(start), asarray(stop)
     if bool(_reductions.any(ew.equal(first, 0))) or bool(_reductions.any(ew.equal(end, 0))):
-        raise ValueError("Geometric sequence cannot include zero")
+        raise InvalidArgument("Geometric sequence cannot include zero")
     natural = result_type(first.dtype, end.dtype, float64) if first.dtype.kind not in "fc" or end.dtype.kind not in "fc" else result_type(first, end)
     first, end = astype(first, natural), astype(end, natural)
     sign = ew.sign(first)
@@ -239,7 +239,7 @@ def tril(m: ArrayLike, k: int = 0) -> Var:
     """What lies on and below the diagonal number k of matrices; zero above."""
     x = asarray(m)
     if x.ndim == 0:
-        raise TypeError("an array without axes has no triangle")
+        raise InvalidType("an array without axes has no triangle")
     if x.ndim < 2:
         x = expand_to(x, (x.shape[0], x.shape[0]))
     return choose(tri(x.shape[-2], x.shape[-1], k, bool_), x, zeros_of((), x.dtype))
@@ -250,7 +250,7 @@ def triu(m: ArrayLike, k: int = 0) -> Var:
     """What lies on and above the diagonal number k of matrices; zero below."""
     x = asarray(m)
     if x.ndim == 0:
-        raise TypeError("an array without axes has no triangle")
+        raise InvalidType("an array without axes has no triangle")
     if x.ndim < 2:
         x = expand_to(x, (x.shape[0], x.shape[0]))
     return choose(tri(x.shape[-2], x.shape[-1], k - 1, bool_), zeros_of((), x.dtype), x)
@@ -262,7 +262,7 @@ def vander(x: ArrayLike, N: Optional[int] = None, increasing: bool = False) -> V
     from minnow.numpy import _elementwise as ew
     a = asarray(x)
     if a.ndim != 1:
-        raise ValueError("x must be a one-dimensional array or sequence.")
+        raise InvalidArgument("x must be a one-dimensional array or sequence.")
     count = a.size if N is None else N
     a = astype(a, promote(a.dtype, int64))
     column = reshape_to(a, [a.size, 1])
@@ -278,7 +278,7 @@ def diag(v: ArrayLike, k: int = 0) -> Var:
     if x.ndim == 2:
         return diagonal(x, k)
     if x.ndim != 1:
-        raise ValueError("Input must be 1- or 2-d.")
+        raise InvalidArgument("Input must be 1- or 2-d.")
     n = x.size + builtins.abs(k)
     if x.size == 0:
         return zeros_of([n, n], x.dtype)
@@ -298,10 +298,10 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V
     """The diagonals of the matrices that two axes hold, as a new last axis."""
     x = asarray(a)
     if x.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
+        raise InvalidArgument("diag requires an array of at least two dimensions")
     p, q = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
     if p == q:
-        raise ValueError("axis1 and axis2 cannot be the same")
+        raise InvalidArgument("axis1 and axis2 cannot be the same")
     rest = [i for i in range(x.ndim) if i not in (p, q)]
     rows, columns = x.shape[p], x.shape[q]
     start_row, start_column = builtins.max(-offset, 0), builtins.max(offset, 0)
@@ -332,7 +332,7 @@ def fromiter(iter: Any, dtype: DTypeLike, count: int = -1) -> Var:
     import itertools
     items = list(iter if count < 0 else itertools.islice(iter, count))
     if 0 <= len(items) < count:
-        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+        raise InvalidArgument(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
     return asarray(items, dtype)
 
 
@@ -342,14 +342,14 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float64, count: int = -1, offset:
     wanted = dtype_of(dtype)
     view = memoryview(buffer).cast("B")
     if offset < 0 or offset > len(view):
-        raise ValueError(f"offset must be non-negative and no greater than buffer length ({len(view)})")
+        raise InvalidArgument(f"offset must be non-negative and no greater than buffer length ({len(view)})")
     view = view[offset:]
     if count < 0:
         if len(view) % wanted.itemsize:
-            raise ValueError("buffer size must be a multiple of element size")
+            raise InvalidArgument("buffer size must be a multiple of element size")
         count = len(view) // wanted.itemsize
     if count * wanted.itemsize > len(view):
-        raise ValueError("buffer is smaller than requested size")
+        raise InvalidArgument("buffer is smaller than requested size")
     return _minnow.from_buffer(view[: count * wanted.itemsize], wanted, [count])
 
 
@@ -366,7 +366,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Var, ...]:
     """Coordinates of a grid from vectors: with "xy" the first vector runs along axis 1."""
     if indexing not in ("xy", "ij"):
-        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+        raise InvalidArgument("Valid values for `indexing` are 'xy' and 'ij'.")
     vectors = [ravel(x) for x in xi]
     n = len(vectors)
     places = list(range(n))
@@ -394,7 +394,7 @@ def copyto(dst: Var, src: ArrayLike, casting: str = "same_kind", where: ArrayLik
     """Writes src, broadcast, into dst, where the mask is true."""
     x = asarray(src)
     if casting == "same_kind" and not is_weak(src) and not can_store(x.dtype, dst.dtype):
-        raise TypeError(f"Cannot cast array data from dtype('{x.dtype}') to dtype('{dst.dtype}') according to the rule 'same_kind'")
+        raise InvalidType(f"Cannot cast array data from dtype('{x.dtype}') to dtype('{dst.dtype}') according to the rule 'same_kind'")
     value = expand_to(astype(x, dst.dtype), dst.shape)
     dst.assign(value if where is True else choose(asarray(where, bool_), value, dst))
 
@@ -428,18 +428,18 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: Any = None
     unknown = [i for i, dim in enumerate(dims) if dim < 0]
     total = x.size
     if len(unknown) > 1:
-        raise ValueError("can only specify one unknown dimension")
+        raise InvalidArgument("can only specify one unknown dimension")
     if unknown:
         rest = size_of([dim for dim in dims if dim >= 0])
         if rest == 0 or total % rest:
-            raise ValueError(f"cannot reshape array of size {total} into shape {tuple(dims)}")
+            raise InvalidArgument(f"cannot reshape array of size {total} into shape {tuple(dims)}")
         dims[unknown[0]] = total // rest
     if size_of(dims) != total:
-        raise ValueError(f"cannot reshape array of size {total} into shape {tuple(dims)}")
+        raise InvalidArgument(f"cannot reshape array of size {total} into shape {tuple(dims)}")
     if order == "F":
         return permute(reshape_to(permute(x, range(x.ndim)[::-1]), dims[::-1]), range(len(dims))[::-1])
     if order not in ("C", "A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        raise InvalidArgument(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return reshape_to(x, dims)
 
 
@@ -457,10 +457,10 @@ def transpose(a: ArrayLike, axes: Optional[Sequence[int]] = None) -> Var:
     if axes is None:
         return permute(x, range(x.ndim)[::-1])
     if len(axes) != x.ndim:
-        raise ValueError("axes don't match array")
+        raise InvalidArgument("axes don't match array")
     order = [axis_of(axis, x.ndim) for axis in axes]
     if len(set(order)) != len(order):
-        raise ValueError("repeated axis in transpose")
+        raise InvalidArgument("repeated axis in transpose")
     return permute(x, order)
 
 
@@ -475,7 +475,7 @@ def matrix_transpose(x: ArrayLike, /) -> Var:
     """The last two axes exchanged."""
     a = asarray(x)
     if a.ndim < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {a.ndim}")
+        raise InvalidArgument(f"Input array must be at least 2-dimensional, but it is {a.ndim}")
     return swapaxes(a, -1, -2)
 
 
@@ -492,7 +492,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Var:
 def _axis_list(axis: Any, ndim: int) -> list[int]:
     places = [axis_of(a, ndim) for a in (axis if isinstance(axis, (list, tuple)) else [axis])]
     if len(set(places)) != len(places):
-        raise ValueError("repeated axis")
+        raise InvalidArgument("repeated axis")
     return places
 
 
@@ -502,7 +502,7 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Var:
     x = asarray(a)
     from_, to = _axis_list(source, x.ndim), _axis_list(destination, x.ndim)
     if len(from_) != len(to):
-        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+        raise InvalidArgument("`source` and `destination` arguments must have the same number of elements")
     order = [i for i in range(x.ndim) if i not in from_]
     for place, axis in sorted(zip(to, from_)):
         order.insert(place, axis)
@@ -541,7 +541,7 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Var:
         return reshape_to(x, [dim for dim in x.shape if dim != 1])
     places = reduced_axes(axis, x.ndim)
     if any_(x.shape[i] != 1 for i in places):
-        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+        raise InvalidArgument("cannot select an axis to squeeze out which has size not equal to one")
     return reshape_to(x, [dim for i, dim in enumerate(x.shape) if i not in places])
 
 
@@ -599,7 +599,7 @@ def _common(arrays: Sequence[ArrayLike], dtype: DTypeLike) -> list[Var]:
         arrays = list(arrays)
     parts = [asarray(x) for x in arrays]
     if not parts:
-        raise ValueError("need at least one array to concatenate")
+        raise InvalidArgument("need at least one array to concatenate")
     wanted = dtype_of(dtype) if dtype is not None else result_type(*[x if isinstance(x, Var) else y for x, y in zip(arrays, parts)])
     return [astype(x, wanted) for x in parts]
 
@@ -612,14 +612,14 @@ def concatenate(arrays: Any, axis: Optional[int] = 0, out: Any = None, *, dtype:
         return deliver(join([ravel(x) for x in parts], 0), out)
     ndim = parts[0].ndim
     if ndim == 0:
-        raise ValueError("zero-dimensional arrays cannot be concatenated")
+        raise InvalidArgument("zero-dimensional arrays cannot be concatenated")
     place = axis_of(axis, ndim)
     for i, x in enumerate(parts):
         if x.ndim != ndim:
-            raise ValueError(f"all the input array dimensions must match exactly: the array at index 0 has {ndim} dimension(s) and the array at index {i} has {x.ndim}")
+            raise InvalidArgument(f"all the input array dimensions must match exactly: the array at index 0 has {ndim} dimension(s) and the array at index {i} has {x.ndim}")
         for k in range(ndim):
             if k != place and x.shape[k] != parts[0].shape[k]:
-                raise ValueError(f"all the input array dimensions except for the concatenation axis must match exactly, but along dimension {k}, the array at index 0 has size "
+                raise InvalidArgument(f"all the input array dimensions except for the concatenation axis must match exactly, but along dimension {k}, the array at index 0 has size "
                                  f"{parts[0].shape[k]} and the array at index {i} has size {x.shape[k]}")
     return deliver(join(parts, place), out)
 
@@ -634,10 +634,10 @@ def concat(arrays: Any, axis: Optional[int] = 0, out: Any = None, *, dtype: DTyp
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
     """Arrays of one shape along a new axis."""
     if len(arrays) == 0:
-        raise ValueError("need at least one array to stack")
+        raise InvalidArgument("need at least one array to stack")
     parts = _common(arrays, dtype)
     if any_(x.shape != parts[0].shape for x in parts):
-        raise ValueError("all input arrays must have the same shape")
+        raise InvalidArgument("all input arrays must have the same shape")
     place = axis_of(axis, parts[0].ndim + 1)
     dims = list(parts[0].shape)
     dims.insert(place, 1)
@@ -647,7 +647,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = Non
 def _many(tup: Any, grow: Callable[..., Any]) -> list[Var]:
     made = [grow(x) for x in tup]
     if not made:
-        raise ValueError("need at least one array to concatenate")
+        raise InvalidArgument("need at least one array to concatenate")
     return made
 
 
@@ -687,7 +687,7 @@ def block(arrays: Any) -> Var:
     def leaves(item: Any) -> Iterator[Any]:
         if isinstance(item, list):
             if not item:
-                raise ValueError("List at arrays cannot be empty")
+                raise InvalidArgument("List at arrays cannot be empty")
             for part in item:
                 yield from leaves(part)
         else:
@@ -720,7 +720,7 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
         return _pieces(x, place, [int(i) for i in (indices_or_sections.tolist() if isinstance(indices_or_sections, Var) else indices_or_sections)])
     sections = int(indices_or_sections)
     if sections <= 0:
-        raise ValueError("number sections must be larger than 0.")
+        raise InvalidArgument("number sections must be larger than 0.")
     each, extra = builtins.divmod(x.shape[place], sections)
     bounds, at = [], 0
     for i in range(sections - 1):
@@ -734,7 +734,7 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Var]:
     """Parts of equal size (ValueError where there is no such division), or cut at indices."""
     x = asarray(ary)
     if not hasattr(indices_or_sections, "__len__") and x.shape[axis_of(axis, x.ndim)] % int(indices_or_sections):
-        raise ValueError("array split does not result in an equal division")
+        raise InvalidArgument("array split does not result in an equal division")
     return array_split(x, indices_or_sections, axis)
 
 
@@ -743,7 +743,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Var]:
     """split() along axis 1, of vectors along axis 0."""
     x = asarray(ary)
     if x.ndim == 0:
-        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+        raise InvalidArgument("hsplit only works on arrays of 1 or more dimensions")
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
@@ -751,7 +751,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Var]:
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Var]:
     """split() along axis 0."""
     if asarray(ary).ndim < 2:
-        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+        raise InvalidArgument("vsplit only works on arrays of 2 or more dimensions")
     return split(ary, indices_or_sections, 0)
 
 
@@ -759,7 +759,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Var]:
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Var]:
     """split() along axis 2."""
     if asarray(ary).ndim < 3:
-        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+        raise InvalidArgument("dsplit only works on arrays of 3 or more dimensions")
     return split(ary, indices_or_sections, 2)
 
 
@@ -768,7 +768,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Var, ...]:
     """The parts along an axis, without it."""
     a = asarray(x)
     if a.ndim == 0:
-        raise ValueError("Input array must be at least 1-d.")
+        raise InvalidArgument("Input array must be at least 1-d.")
     place = axis_of(axis, a.ndim)
     return tuple(take_at(a, place, i) for i in range(a.shape[place]))
 
@@ -805,18 +805,18 @@ def repeat(a: ArrayLike, repeats: Any, axis: Optional[int] = None) -> Var:
     place = axis_of(axis, x.ndim)
     counts = asarray(repeats)
     if counts.dtype.kind not in "iub":
-        raise TypeError(f"Cannot cast array data from dtype('{counts.dtype}') to dtype('int64') according to the rule 'safe'")
+        raise InvalidType(f"Cannot cast array data from dtype('{counts.dtype}') to dtype('int64') according to the rule 'safe'")
     numbers = ravel(counts).tolist()
     length = x.shape[place]
     if length and any_(n < 0 for n in numbers):
-        raise ValueError("repeats may not contain negative values.")
+        raise InvalidArgument("repeats may not contain negative values.")
     if len(numbers) == 1:
         numbers = [builtins.max(numbers[0], 0)]
         dims = list(x.shape)
         spread = reshape_to(x, dims[: place + 1] + [1] + dims[place + 1:])
         return reshape_to(expand_to(spread, dims[: place + 1] + numbers + dims[place + 1:]), dims[:place] + [length * numbers[0]] + dims[place + 1:])
     if len(numbers) != length:
-        raise ValueError(f"operands could not be broadcast together with shape ({length},) ({len(numbers)},)")
+        raise InvalidArgument(f"operands could not be broadcast together with shape ({length},) ({len(numbers)},)")
     from minnow.numpy._indexing import take
     return take(x, [i for i, n in enumerate(numbers) for _ in range(n)] or zeros_of([0], int64), place)
 
@@ -833,7 +833,7 @@ def flip(m: ArrayLike, axis: Axis = None) -> Var:
 def fliplr(m: ArrayLike) -> Var:
     """Axis 1 turned around."""
     if asarray(m).ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
+        raise InvalidArgument("Input must be >= 2-d.")
     return flip(m, 1)
 
 
@@ -841,7 +841,7 @@ def fliplr(m: ArrayLike) -> Var:
 def flipud(m: ArrayLike) -> Var:
     """Axis 0 turned around."""
     if asarray(m).ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
+        raise InvalidArgument("Input must be >= 1-d.")
     return flip(m, 0)
 
 
@@ -850,10 +850,10 @@ def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Var:
     """Turned by quarters in the plane of two axes."""
     x = asarray(m)
     if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
+        raise InvalidArgument("len(axes) must be 2.")
     p, q = (axis_of(axis, x.ndim) for axis in axes)
     if p == q:
-        raise ValueError("Axes must be different.")
+        raise InvalidArgument("Axes must be different.")
     k %= 4
     if k == 0:
         return x.clone()
@@ -876,7 +876,7 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Var:
         elif len(axes) == 1:
             axes = axes * len(shifts)
         else:
-            raise ValueError("shape mismatch: objects cannot be broadcast to a single shape")
+            raise InvalidArgument("shape mismatch: objects cannot be broadcast to a single shape")
     for s, one in zip(shifts, axes):
         place = axis_of(one, x.ndim)
         length = x.shape[place]
@@ -909,12 +909,12 @@ def _places(obj: Any, length: int) -> Any:
     x = asarray(obj)
     if x.dtype.kind == "b":
         if x.size != length:
-            raise ValueError(f"boolean array argument must be one dimensional and of length {length}")
+            raise InvalidArgument(f"boolean array argument must be one dimensional and of length {length}")
         return [i for i, one in enumerate(x.tolist()) if one]
     if x.size == 0 and x.dtype.kind == "f":
         return []
     if x.dtype.kind not in "iu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        raise InvalidIndex("arrays used as indices must be of integer (or boolean) type")
     return x.item() if x.ndim == 0 else x.tolist()
 
 
@@ -931,7 +931,7 @@ def delete(arr: ArrayLike, obj: Any, axis: Optional[int] = None) -> Var:
     gone = set()if gone == [] else {gone} if isinstance(gone, int) else set(gone)
     for i in gone:
         if not -length <= i < length:
-            raise IndexError(f"index {i} is out of bounds for axis {place} with size {length}")
+            raise InvalidIndex(f"index {i} is out of bounds for axis {place} with size {length}")
     gone = {i % length for i in gone} if length else set()
     return take(x, [i for i in range(length) if i not in gone] or zeros_of([0], int64), place)
 
@@ -950,7 +950,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Optional[int] = No
     where = [at] if scalar else list(at)
     for i in where:
         if not -length <= i <= length:
-            raise IndexError(f"index {i} is out of bounds for axis {place} with size {length}")
+            raise InvalidIndex(f"index {i} is out of bounds for axis {place} with size {length}")
     where = [i + length if i < 0 else i for i in where]
     v = astype(asarray(values), x.dtype)
     if scalar:
@@ -998,7 +998,7 @@ def _pad_pairs(value: Any, ndim: int) -> list[list[Any]]:
             return [[rows[0]] * 2] * ndim
         if x.size == 2:
             return [rows] * ndim
-        raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: ({x.size},) and requested shape ({ndim},2)")
+        raise InvalidArgument(f"operands could not be broadcast together with remapped shapes [original->remapped]: ({x.size},) and requested shape ({ndim},2)")
     full = expand_to(x, (ndim, 2))
     return full.tolist()  # type: ignore[no-any-return]
 
@@ -1016,16 +1016,16 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
             widths[axis_of(axis, x.ndim)] = [width, width] if isinstance(width, int) else list(width)
     else:
         if asarray(pad_width).dtype.kind not in "iu":
-            raise TypeError("`pad_width` must be of integral type.")
+            raise InvalidType("`pad_width` must be of integral type.")
         widths = _pad_pairs(pad_width, x.ndim)
     if any_(width < 0 for pair in widths for width in pair):
-        raise ValueError("index can't contain negative values")
+        raise InvalidArgument("index can't contain negative values")
     allowed = {"constant": {"constant_values"}, "edge": set(), "linear_ramp": {"end_values"}, "maximum": {"stat_length"}, "mean": {"stat_length"}, "median": {"stat_length"},
                "minimum": {"stat_length"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}, "wrap": set(), "empty": set()}
     if mode not in allowed:
-        raise ValueError(f"mode '{mode}' is not supported")
+        raise InvalidArgument(f"mode '{mode}' is not supported")
     if set(options) - allowed[mode]:
-        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {set(options) - allowed[mode]}")
+        raise InvalidArgument(f"unsupported keyword arguments for mode '{mode}': {set(options) - allowed[mode]}")
     for axis in range(x.ndim):
         before, after = (int(w) for w in widths[axis])
         n = x.shape[axis]
@@ -1044,7 +1044,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
         if before == 0 and after == 0:
             continue
         if n == 0:
-            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+            raise InvalidArgument(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         first, end = x[key + (slice(0, 1),)], x[key + (slice(n - 1, n),)]
         if mode == "linear_ramp":
             from minnow.numpy import _elementwise as ew
@@ -1063,7 +1063,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
             low, high = (n, n) if lengths is None else _pad_pairs(lengths, x.ndim)[axis]
             low, high = builtins.min(int(low), n), builtins.min(int(high), n)
             if (low == 0 or high == 0) and mode in ("maximum", "minimum"):
-                raise ValueError("stat_length of 0 yields no value for padding")
+                raise InvalidArgument("stat_length of 0 yields no value for padding")
             function = {"maximum": _reductions.max, "minimum": _reductions.min, "mean": _reductions.mean, "median": _statistics.median}[mode]
             stats = []
             for piece in (x[key + (slice(0, low),)], x[key + (slice(n - high, n),)]):

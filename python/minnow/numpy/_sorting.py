@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Optional
 
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _indexing, _reductions
@@ -25,7 +25,7 @@ def _along(a: ArrayLike, axis: Optional[int]) -> tuple[Var, int]:
 def sort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, order: None = None, *, stable: Optional[bool] = None) -> Var:
     """Rising order along an axis, NaN last; None: all elements in one dimension. Every kind is stable."""
     if kind not in _KINDS:
-        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+        raise InvalidArgument(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
     x, place = _along(a, axis)
     return back(native.sort(last(x, place)), place)
 
@@ -34,7 +34,7 @@ def sort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, ord
 def argsort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, order: None = None, *, stable: Optional[bool] = None) -> Var:
     """The places of the elements in rising order along an axis; of equals the first comes first."""
     if kind not in _KINDS:
-        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+        raise InvalidArgument(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
     x = asarray(a)
     if x.ndim == 0:
         if axis is not None:
@@ -56,7 +56,7 @@ def lexsort(keys: Any, axis: int = -1) -> Var:
     """The places in rising order of the last key, among equals of the one before, and so on."""
     rows = [asarray(key) for key in keys]
     if not rows:
-        raise TypeError("need sequence of keys with len > 0 in lexsort")
+        raise InvalidType("need sequence of keys with len > 0 in lexsort")
     place = axis_of(axis, rows[0].ndim) if rows[0].ndim else 0
     if rows[0].ndim == 0:
         return zeros_of([], int64)
@@ -74,11 +74,11 @@ def lexsort(keys: Any, axis: int = -1) -> Var:
 def _kth(kth: Any, length: int) -> list[int]:
     x = asarray(kth)
     if x.dtype.kind not in "iu":
-        raise TypeError("Partition index must be integer")
+        raise InvalidType("Partition index must be integer")
     places = [int(k) for k in (x.tolist() if x.ndim else [x.item()])]
     for k in places:
         if length and not -length <= k < length:
-            raise ValueError(f"kth(={k}) out of bounds ({length})")
+            raise InvalidArgument(f"kth(={k}) out of bounds ({length})")
     return [k % length for k in places] if length else []
 
 
@@ -102,10 +102,10 @@ def partition(a: ArrayLike, kth: Any, axis: Optional[int] = -1, kind: str = "int
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> Var:
     """Where values belong in a rising vector: before equals, or with "right" behind them. sorter: an order that makes a rise."""
     if side not in ("left", "right"):
-        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+        raise InvalidArgument(f"search side must be 'left' or 'right' (got {side!r})")
     x = asarray(a)
     if x.ndim != 1:
-        raise ValueError("object too deep for desired array" if x.ndim else "object of too small depth for desired array")
+        raise InvalidArgument("object too deep for desired array" if x.ndim else "object of too small depth for desired array")
     if sorter is not None:
         x = _indexing.take(x, sorter)
     x, y = pair(x, v if isinstance(v, Var) else asarray(v))
@@ -117,13 +117,13 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Var:
     """The number of the bin that each element lies in; bins rise or fall."""
     edges, values = asarray(bins), asarray(x)
     if values.dtype.kind == "c":
-        raise TypeError("x may not be complex")
+        raise InvalidType("x may not be complex")
     steps = edges[1:] - edges[:-1] if edges.dtype.kind == "f" or edges.dtype.kind == "i" else astype(edges, float64)[1:] - astype(edges, float64)[:-1]
     if bool(_reductions.all(steps >= 0)):
         return searchsorted(edges, values, "left" if right else "right")
     if bool(_reductions.all(steps <= 0)):
         return edges.size - searchsorted(edges[::-1], values, "left" if right else "right")
-    raise ValueError("bins must be monotonically increasing or decreasing")
+    raise InvalidArgument("bins must be monotonically increasing or decreasing")
 
 
 @public
@@ -131,16 +131,16 @@ def bincount(x: ArrayLike, /, weights: ArrayLike = None, minlength: int = 0) -> 
     """How often each number from 0 occurs in a vector, or the sums of weights."""
     a = asarray(x)
     if a.ndim != 1:
-        raise ValueError("object too deep for desired array" if a.ndim else "object of too small depth for desired array")
+        raise InvalidArgument("object too deep for desired array" if a.ndim else "object of too small depth for desired array")
     if a.size and a.dtype.kind not in "biu" or a.dtype.kind == "f" and not a.size and isinstance(x, Var):
-        raise TypeError(f"Cannot cast array data from dtype('{a.dtype}') to dtype('int64') according to the rule 'safe'")
+        raise InvalidType(f"Cannot cast array data from dtype('{a.dtype}') to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
-        raise ValueError("'minlength' must not be negative")
+        raise InvalidArgument("'minlength' must not be negative")
     w = None
     if weights is not None:
         w = asarray(weights)
         if w.dtype.kind == "c":
-            raise TypeError("Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'")
+            raise InvalidType("Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'")
         w = astype(w, float64)
     return native.bincount(astype(a, int64), w, minlength)
 

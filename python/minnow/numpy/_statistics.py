@@ -6,7 +6,7 @@ import builtins
 import math
 from typing import Any, Optional
 
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _indexing, _products, _reductions, _shape, _sorting
@@ -90,11 +90,11 @@ def _where(condition: Var, a: float, b: float) -> Var:
 def _quantiles(a: ArrayLike, q: Var, scalar: bool, axis: Axis, out: Any, method: str, keepdims: bool, without_nan: bool) -> Var:
     x = asarray(a)
     if x.dtype.kind == "c":
-        raise TypeError("a must be an array of real numbers")
+        raise InvalidType("a must be an array of real numbers")
     if method not in _METHODS:
-        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(_METHODS)}")
+        raise InvalidArgument(f"{method!r} is not a valid method. Use one of: {', '.join(_METHODS)}")
     if q.size and not bool(_reductions.all((q >= 0) & (q <= 1))):
-        raise ValueError("Quantiles must be in the range [0, 1]")
+        raise InvalidArgument("Quantiles must be in the range [0, 1]")
     lines, dims, kept = _lined_up(x, axis)
     n = lines.shape[-1]
     weights = q.dtype if q.dtype.kind == "f" else float64
@@ -103,7 +103,7 @@ def _quantiles(a: ArrayLike, q: Var, scalar: bool, axis: Axis, out: Any, method:
     flat = reshape_to(q, [q.size])
     if n == 0 or 0 in dims or q.size == 0:
         if n == 0 and not without_nan and q.size and 0 not in dims:
-            raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+            raise InvalidIndex("index -1 is out of bounds for axis 0 with size 0")
         result = full_of([*dims, q.size], math.nan if wanted.kind == "f" else 0, wanted)
     else:
         lines = native.sort(lines)
@@ -196,15 +196,15 @@ def _bounds(x: Var, range: Any) -> tuple[Any, Any]:
     if range is not None:
         low, high = range
         if low > high:
-            raise ValueError("max must be larger than min in range parameter.")
+            raise InvalidArgument("max must be larger than min in range parameter.")
         if not (math.isfinite(low) and math.isfinite(high)):
-            raise ValueError(f"supplied range of [{low}, {high}] is not finite")
+            raise InvalidArgument(f"supplied range of [{low}, {high}] is not finite")
     elif x.size == 0:
         low, high = 0.0, 1.0
     else:
         low, high = _reductions.min(x).item(), _reductions.max(x).item()
         if not (math.isfinite(low) and math.isfinite(high)):
-            raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
+            raise InvalidArgument(f"autodetected range of [{low}, {high}] is not finite")
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
@@ -223,7 +223,7 @@ def _bin_count(x: Var, name: str) -> int:
     elif name in width:
         step = width[name]()
     else:
-        raise ValueError(f"{name!r} is not a valid estimator for `bins`; there are auto, fd, rice, scott, sqrt, sturges")
+        raise InvalidArgument(f"{name!r} is not a valid estimator for `bins`; there are auto, fd, rice, scott, sqrt, sturges")
     if x.dtype.kind in "iu" and step < 1:
         step = 1
     return int(math.ceil(spread / step)) if step else 1
@@ -232,20 +232,20 @@ def _bin_count(x: Var, name: str) -> int:
 def _edges(x: Var, bins: Any, range: Any, weights: Any) -> Var:
     if isinstance(bins, str):
         if weights is not None:
-            raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+            raise InvalidType("Automated estimation of the number of bins is not supported for weighted data")
         low, high = _bounds(x, range)
         inside = x[(x >= low) & (x <= high)] if range is not None and x.size else x
         bins = _bin_count(inside, bins)
     edges = None if isinstance(bins, int) else asarray(bins)
     if edges is not None and edges.ndim == 1:
         if edges.size > 1 and not bool(_reductions.all(edges[1:] >= edges[:-1])):
-            raise ValueError("`bins` must increase monotonically, when an array")
+            raise InvalidArgument("`bins` must increase monotonically, when an array")
         return edges
     if edges is not None and edges.ndim:
-        raise ValueError("`bins` must be 1d, when an array")
+        raise InvalidArgument("`bins` must be 1d, when an array")
     count = int(bins)
     if count < 1:
-        raise ValueError("`bins` must be positive, when an integer")
+        raise InvalidArgument("`bins` must be positive, when an integer")
     low, high = _bounds(x, range)
     dtype = x.dtype if x.dtype.kind == "f" else float64
     return _shape.linspace(low, high, count + 1, dtype=dtype)  # type: ignore[no-any-return]
@@ -267,7 +267,7 @@ def histogram(a: ArrayLike, bins: Any = 10, range: Any = None, density: Optional
     if weights is not None:
         w = asarray(weights)
         if w.shape != asarray(a).shape:
-            raise ValueError("weights should have the same shape as a.")
+            raise InvalidArgument("weights should have the same shape as a.")
         w = _shape.ravel(w)
     edges = _edges(x, bins, range, w)
     count = edges.size - 1
@@ -301,10 +301,10 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Any = None, density: O
     n, d = points.shape
     each = list(bins) if isinstance(bins, (list, tuple)) else [bins] * d
     if len(each) != d:
-        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+        raise InvalidArgument("The dimension of bins must be equal to the dimension of the sample x.")
     ranges = list(range) if range is not None else [None] * d
     if len(ranges) != d:
-        raise ValueError("range argument must have one entry per dimension")
+        raise InvalidArgument("range argument must have one entry per dimension")
     points = points if points.dtype.kind == "f" else astype(points, float64)
     edges, places = [], []
     inside = full_of([n], True, bool_)
@@ -335,7 +335,7 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, d
     """histogramdd() of two vectors: counts, edges along x, edges along y."""
     a, b = asarray(x), asarray(y)
     if a.size != b.size:
-        raise ValueError("x and y must have the same length.")
+        raise InvalidArgument("x and y must have the same length.")
     if not isinstance(bins, (int, str)) and len(bins) != 2:
         bins = [bins, bins]
     counts, edges = histogramdd((a, b), list(bins) if not isinstance(bins, (int, str)) else bins, range, density, weights)
@@ -349,13 +349,13 @@ def cov(m: ArrayLike, y: ArrayLike = None, rowvar: bool = True, bias: bool = Fal
         dtype: DTypeLike = None) -> Var:
     """The covariances of variables, which rows (or columns) are; fweights: how often each observation comes, aweights: their weights."""
     if ddof is not None and ddof != int(ddof):
-        raise ValueError("ddof must be integer")
+        raise InvalidArgument("ddof must be integer")
     x = asarray(m)
     if x.ndim > 2:
-        raise ValueError("m has more than 2 dimensions")
+        raise InvalidArgument("m has more than 2 dimensions")
     other = None if y is None else asarray(y)
     if other is not None and other.ndim > 2:
-        raise ValueError("y has more than 2 dimensions")
+        raise InvalidArgument("y has more than 2 dimensions")
     wanted = dtype_of(dtype) if dtype is not None else result_type(x, float64) if other is None else result_type(x, other, float64)
     x = astype(_shape.atleast_2d(x), wanted)
     if not rowvar and asarray(m).ndim != 1:
@@ -374,13 +374,13 @@ def cov(m: ArrayLike, y: ArrayLike = None, rowvar: bool = True, bias: bool = Fal
             continue
         one = asarray(given)
         if name == "fweights" and one.dtype.kind not in "biu":
-            raise TypeError("fweights must be integer")
+            raise InvalidType("fweights must be integer")
         if one.ndim > 1:
             raise RuntimeError(f"cannot handle multidimensional {name}")
         if one.shape[0] != x.shape[1]:
             raise RuntimeError(f"incompatible numbers of samples and {name}")
         if bool(_reductions.any(one < 0)):
-            raise ValueError(f"{name} cannot be negative")
+            raise InvalidArgument(f"{name} cannot be negative")
         w = astype(one, float64) if w is None else w * astype(one, float64)
     mean = average_(x, w)
     total = float(x.shape[1]) if w is None else _reductions.sum(w).item()
@@ -438,14 +438,14 @@ def _mode(full: Var, n: int, m: int, mode: str) -> Var:
         return full[start: start + n]
     if mode == "valid":
         return full[m - 1: n]
-    raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    raise InvalidArgument(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
 
 
 def _vectors(a: ArrayLike, v: ArrayLike) -> tuple[Var, Var]:
     x, y = _shape.atleast_1d(a), _shape.atleast_1d(v)
     common = result_type(x, y)
     if x.ndim != 1 or y.ndim != 1:
-        raise ValueError("object too deep for desired array")
+        raise InvalidArgument("object too deep for desired array")
     return astype(x, common), astype(y, common)
 
 
@@ -456,9 +456,9 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Var:
     if y.size > x.size:
         x, y = y, x
     if x.size == 0:
-        raise ValueError("a cannot be empty")
+        raise InvalidArgument("a cannot be empty")
     if y.size == 0:
-        raise ValueError("v cannot be empty")
+        raise InvalidArgument("v cannot be empty")
     return _mode(_full_convolution(x, y), x.size, y.size, mode)
 
 
@@ -467,7 +467,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Var:
     """The sums of a[n + k] * conj(v[n]) of two vectors, for each k."""
     x, y = _vectors(a, v)
     if x.size == 0 or y.size == 0:
-        raise ValueError("first array argument cannot be empty" if x.size == 0 else "second array argument cannot be empty")
+        raise InvalidArgument("first array argument cannot be empty" if x.size == 0 else "second array argument cannot be empty")
     swapped = y.size > x.size
     conjugated = ew.conjugate(y) if y.dtype.kind == "c" else y
     x, y = (conjugated, x) if swapped else (x, conjugated)
@@ -482,11 +482,11 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, ap
     """The difference of each element from the one before along an axis, n times; of bool where they differ."""
     x = asarray(a)
     if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
+        raise InvalidArgument(f"order must be non-negative but got {n}")
     if n == 0:
         return x
     if x.ndim == 0:
-        raise ValueError("diff requires input that is at least one dimensional")
+        raise InvalidArgument("diff requires input that is at least one dimensional")
     place = axis_of(axis, x.ndim)
     parts = [x]
     for given, at in ((prepend, 0), (append, len(parts) + 1)):
@@ -521,7 +521,7 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Any = None, edge_order: int = 1)
     x = asarray(f)
     axes = list(axes_of(axis, x.ndim)) if axis is None or isinstance(axis, int) else [axis_of(a, x.ndim) for a in axis]
     if edge_order not in (1, 2):
-        raise ValueError("'edge_order' greater than 2 not supported")
+        raise InvalidArgument("'edge_order' greater than 2 not supported")
     if not varargs:
         spacing: list[Any] = [1.0] * len(axes)
     elif len(varargs) == 1 and asarray(varargs[0]).ndim == 0:
@@ -529,14 +529,14 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Any = None, edge_order: int = 1)
     elif len(varargs) == len(axes):
         spacing = list(varargs)
     else:
-        raise TypeError("invalid number of arguments")
+        raise InvalidType("invalid number of arguments")
     if x.dtype.kind not in "fc":
         x = astype(x, float64)
     results = []
     for place, given in zip(axes, spacing):
         n = x.shape[place]
         if n < edge_order + 1:
-            raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+            raise InvalidArgument("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
 
         def cut(start: Any, stop: Any) -> Var:
             return x[(slice(None),) * place + (slice(start, stop),)]
@@ -550,9 +550,9 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Any = None, edge_order: int = 1)
             parts.append(ew.divide(cut(-1, None) - cut(-2, -1), step) if edge_order == 1 else _edge(cut, (-3, -2, -1), (0.5, -2.0, 1.5), step))
         else:
             if h.ndim > 1:
-                raise ValueError("distances must be either scalars or 1d")
+                raise InvalidArgument("distances must be either scalars or 1d")
             if h.size != n:
-                raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+                raise InvalidArgument("when 1d, distances must match the length of the corresponding dimension")
             d = diff(h if h.dtype.kind in "fc" else astype(h, float64))
             shaped = [n - 2 if i == place else 1 for i in range(x.ndim)]
             before, after = d[:-1], d[1:]
@@ -605,14 +605,14 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: 
     ys = astype(ys, complex128 if ys.dtype.kind == "c" else float64)
     at = astype(at, float64)
     if xs.ndim != 1 or ys.ndim != 1:
-        raise ValueError("Data points must be 1-D sequences")
+        raise InvalidArgument("Data points must be 1-D sequences")
     if xs.size != ys.size:
-        raise ValueError("fp and xp are not of the same length.")
+        raise InvalidArgument("fp and xp are not of the same length.")
     if xs.size == 0:
-        raise ValueError("array of sample points is empty")
+        raise InvalidArgument("array of sample points is empty")
     if period is not None:
         if period == 0:
-            raise ValueError("period must be a non-zero value")
+            raise InvalidArgument("period must be a non-zero value")
         period = abs(period)
         left = right = None
         at, xs = ew.remainder(at, period), ew.remainder(xs, period)

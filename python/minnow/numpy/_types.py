@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
 from minnow.numpy._core import DTypeLike, asarray, bool_, can_store, dtype_of, float32, float64, is_weak, promote, public, result_type
@@ -20,7 +20,7 @@ class finfo:
         own = dtype_of(dtype) if not isinstance(dtype, Var) and not isinstance(dtype, float) else result_type(dtype)
         name = {"complex64": "float32", "complex128": "float64"}.get(own.name, own.name)
         if name not in _FLOATS:
-            raise ValueError(f"data type {own.name!r} not inexact")
+            raise InvalidArgument(f"data type {own.name!r} not inexact")
         self.dtype = dtype_of(name)
         self.nmant, self.nexp, self.minexp = _FLOATS[name]
         self.bits = 8 * self.dtype.itemsize
@@ -44,7 +44,7 @@ class iinfo:
     def __init__(self, dtype: DTypeLike) -> None:
         self.dtype = result_type(dtype) if is_weak(dtype) else dtype.dtype if isinstance(dtype, Var) else dtype_of(dtype)
         if self.dtype.kind not in "iu":
-            raise ValueError(f"Invalid integer data type {self.dtype.kind!r}.")
+            raise InvalidArgument(f"Invalid integer data type {self.dtype.kind!r}.")
         self.kind = self.dtype.kind
         self.bits = 8 * self.dtype.itemsize
         self.min = 0 if self.kind == "u" else -(1 << self.bits - 1)
@@ -61,9 +61,9 @@ REASONS = ("no", "equiv", "safe", "same_kind", "unsafe")
 def can_cast(from_: DTypeLike, to: DTypeLike, casting: str = "safe") -> bool:
     """Whether one dtype may become another: "safe" keeps values, "same_kind" the kind."""
     if is_weak(from_):
-        raise TypeError("can_cast() does not support Python ints, floats, and complex because the result used to depend on the value.")
+        raise InvalidType("can_cast() does not support Python ints, floats, and complex because the result used to depend on the value.")
     if casting not in REASONS:
-        raise ValueError(f"casting must be one of {', '.join(REASONS)} (got {casting!r})")
+        raise InvalidArgument(f"casting must be one of {', '.join(REASONS)} (got {casting!r})")
     a, b = from_.dtype if isinstance(from_, Var) else dtype_of(from_), dtype_of(to)
     if a == b or casting == "unsafe":
         return True
@@ -135,7 +135,7 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     for one in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(one, str):
             if one not in kinds:
-                raise ValueError(f"kind argument is a string, but {one!r} is not a known kind name.")
+                raise InvalidArgument(f"kind argument is a string, but {one!r} is not a known kind name.")
             if own.kind in kinds[one]:
                 return True
         elif own == dtype_of(one):
@@ -172,7 +172,7 @@ def common_type(*arrays: Any) -> DType:
     """The floating dtype that arrays have together; float64 for integers."""
     kinds = [asarray(a).dtype for a in arrays]
     if any(d.kind == "b" for d in kinds):
-        raise TypeError("can't get common type for non-numeric array")
+        raise InvalidType("can't get common type for non-numeric array")
     result = None
     for d in kinds:
         one = float64 if d.kind in "iu" else d

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Optional, Sequence
 
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _shape
@@ -25,7 +25,7 @@ def _single(x: Var) -> bool:
 def _scale(n: int, norm: Optional[str], inverse: bool, half: bool) -> float:
     """`half`: rounded to float16, as NumPy has it for arrays of that dtype."""
     if norm not in _NORMS:
-        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+        raise InvalidArgument(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     power = _NORMS[norm][inverse]
     if power == 0:
         return 1.0
@@ -54,7 +54,7 @@ def _sized(x: Var, n: int, axis: int) -> Var:
 def _count(n: Optional[int], default: int) -> int:
     count = default if n is None else n.__index__()
     if count < 1:
-        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+        raise InvalidArgument(f"Invalid number of FFT data points ({count}) specified.")
     return count
 
 
@@ -73,7 +73,7 @@ def _finish(x: Var, given: Var, out: Any) -> Var:
 
 def _axis(x: Var, axis: int) -> int:
     if x.ndim == 0:
-        raise IndexError("tuple index out of range")
+        raise InvalidIndex("tuple index out of range")
     return axis_of(axis, x.ndim)
 
 
@@ -98,7 +98,7 @@ def ifft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[s
 def _half(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
     _scale(n, norm, False, False)
     if x.dtype.kind == "c":
-        raise TypeError(f"rfft takes real numbers, not {x.dtype}; use fft")
+        raise InvalidType(f"rfft takes real numbers, not {x.dtype}; use fft")
     full = _transform(x, n, place, False, norm, _is_half(x))
     return full[(slice(None),) * place + (slice(0, n // 2 + 1),)]
 
@@ -137,7 +137,7 @@ _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward":
 
 def _swapped(norm: Optional[str]) -> str:
     if norm not in _SWAPPED:
-        raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
+        raise InvalidArgument(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     return _SWAPPED[norm]
 
 
@@ -169,7 +169,7 @@ def _plan(x: Var, s: Optional[Sequence[int]], axes: Optional[Sequence[int]], inv
     else:
         lengths = [x.shape[i] if n == -1 else n for n, i in zip(s, places)]
         if len(s) != len(places):
-            raise ValueError("Shape and axes have different lengths.")
+            raise InvalidArgument("Shape and axes have different lengths.")
     return lengths, places
 
 
@@ -216,7 +216,7 @@ def rfftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Sequen
     x = asarray(a)
     lengths, places = _plan(x, s, axes)
     if not places:
-        raise IndexError("list index out of range")
+        raise InvalidIndex("list index out of range")
     y = _half(x, _count(lengths[-1], 0), places[-1], norm)
     for n, place in list(zip(lengths, places))[:-1]:
         y = _transform(y, _count(n, 0), place, False, norm)
@@ -229,7 +229,7 @@ def irfftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Seque
     x = asarray(a)
     lengths, places = _plan(x, s, axes, True)
     if not places:
-        raise IndexError("list index out of range")
+        raise InvalidIndex("list index out of range")
     y = astype(x, complex128)
     half = _is_half(x) and len(places) > 1
     for n, place in list(zip(lengths, places))[:-1]:
@@ -254,7 +254,7 @@ def irfft2(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Sequence[int] 
 def fftfreq(n: int, d: float = 1.0) -> Var:
     """The frequency of each element of a transform of n samples at distances d: 0, 1 ... then the negative ones, over n d."""
     if not hasattr(n, "__index__"):
-        raise ValueError("n should be an integer")
+        raise InvalidArgument("n should be an integer")
     count = n.__index__()
     split = (count - 1) // 2 + 1
     numbers = join([_shape.steps(split), _shape.steps(count - split) - count // 2], 0) if count else zeros_of([0], float64)
@@ -265,7 +265,7 @@ def fftfreq(n: int, d: float = 1.0) -> Var:
 def rfftfreq(n: int, d: float = 1.0) -> Var:
     """The frequencies of what rfft() gives."""
     if not hasattr(n, "__index__"):
-        raise ValueError("n should be an integer")
+        raise InvalidArgument("n should be an integer")
     return ew.multiply(astype(_shape.steps(n.__index__() // 2 + 1), float64), 1.0 / (n * d))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Optional
 
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
@@ -53,7 +53,7 @@ def _matrix(a: ArrayLike, square: bool = False) -> tuple[Var, DType]:
     if square and x.shape[-1] != x.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     if x.dtype.name in ("float16", "bfloat16"):
-        raise TypeError(f"array type {x.dtype} is unsupported in linalg")
+        raise InvalidType(f"array type {x.dtype} is unsupported in linalg")
     result = x.dtype if x.dtype.kind in "fc" else float64
     return astype(x, complex128 if x.dtype.kind == "c" else float64), result
 
@@ -91,10 +91,10 @@ def solve(a: ArrayLike, b: ArrayLike) -> Var:
     left, kind_a = _matrix(a, True)
     right = asarray(b)
     if right.dtype.name in ("float16", "bfloat16"):
-        raise TypeError(f"array type {right.dtype} is unsupported in linalg")
+        raise InvalidType(f"array type {right.dtype} is unsupported in linalg")
     vector = right.ndim == 1
     if right.ndim == 0:
-        raise ValueError("solve: Input operand 1 does not have enough dimensions")
+        raise InvalidArgument("solve: Input operand 1 does not have enough dimensions")
     kind = promote(kind_a, right.dtype if right.dtype.kind in "fc" else float64)
     work = complex128 if kind.kind == "c" else float64
     left, right = astype(left, work), astype(right, work)
@@ -102,7 +102,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Var:
         right = reshape_to(right, [right.size, 1])
     n = left.shape[-1]
     if right.shape[-2] != n:
-        raise ValueError(f"solve: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (m,m),(m,n)->(m,n) (size {right.shape[-2]} is different from {n})")
+        raise InvalidArgument(f"solve: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (m,m),(m,n)->(m,n) (size {right.shape[-2]} is different from {n})")
     batch = broadcast_dims(left.shape[:-2], right.shape[:-2])
     left, right = expand_to(left, [*batch, n, n]), expand_to(right, [*batch, n, right.shape[-1]])
     result = _call(native.solve, left, right) if right.size else right.clone()
@@ -138,7 +138,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Var:
     """The inverse of tensordot() with `ind` axes."""
     x = asarray(a)
     if ind <= 0:
-        raise ValueError("Invalid ind argument.")
+        raise InvalidArgument("Invalid ind argument.")
     before, behind = list(x.shape[:ind]), list(x.shape[ind:])
     return reshape_to(inv(reshape_to(x, [size_of(before), size_of(behind)])), behind + before)
 
@@ -225,7 +225,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Var:
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """q, orthonormal, and r, upper triangles, of a = q r. mode: reduced, complete, r (r alone), raw (as LAPACK has it)."""
     if mode not in ("reduced", "complete", "r", "raw"):
-        raise ValueError(f"Unrecognized mode '{mode}'")
+        raise InvalidArgument(f"Unrecognized mode '{mode}'")
     x, kind = _matrix(a)
     q, r = native.qr(x, mode == "complete", mode == "raw")
     if mode == "r":
@@ -272,7 +272,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Eigenvalues, rising, and eigenvectors as columns, of symmetric or Hermitian matrices, of which one triangle is read."""
     x, kind = _matrix(a, True)
     if UPLO.upper() not in ("L", "U"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
+        raise InvalidArgument("UPLO argument must be 'L' or 'U'")
     w, v = _call(native.eigh, x if UPLO.upper() == "L" else _adjoint(x), True)
     return EighResult(astype(w, _real(kind)), astype(v, kind))
 
@@ -282,7 +282,7 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Var:
     """The eigenvalues, rising, of symmetric or Hermitian matrices."""
     x, kind = _matrix(a, True)
     if UPLO.upper() not in ("L", "U"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
+        raise InvalidArgument("UPLO argument must be 'L' or 'U'")
     return astype(_call(native.eigh, x if UPLO.upper() == "L" else _adjoint(x), False), _real(kind))
 
 
@@ -329,7 +329,7 @@ def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, o
     if a.dtype.kind not in "fc":
         a = astype(a, float64)
     if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+        raise InvalidArgument(f"Invalid norm order '{ord}' for vectors")
     size = ew.absolute(a)
     if ord == float("inf"):
         return _reductions.max(size, axes, keepdims=keepdims, initial=0)
@@ -368,10 +368,10 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
     if len(places) == 1:
         return vector_norm(a, axis=places[0], keepdims=keepdims, ord=ord)
     if len(places) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
+        raise InvalidArgument("Improper number of dimensions to norm.")
     row, column = places
     if row == column:
-        raise ValueError("Duplicate axes given.")
+        raise InvalidArgument("Duplicate axes given.")
     if ord in (None, "f", "fro"):
         return vector_norm(a, axis=places, keepdims=keepdims)
     inf = float("inf")
@@ -384,7 +384,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
         result = _reductions.max(s, -1) if ord == 2 else _reductions.min(s, -1) if ord == -2 else _reductions.sum(s, -1)
         result = reshape_to(result, [1 if i in places else dim for i, dim in enumerate(a.shape)])
     else:
-        raise ValueError("Invalid norm order for matrices.")
+        raise InvalidArgument("Invalid norm order for matrices.")
     return result if keepdims else reshape_to(result, [dim for i, dim in enumerate(a.shape) if i not in places])
 
 
@@ -436,7 +436,7 @@ def matrix_power(a: ArrayLike, n: int) -> Var:
     if x.shape[-1] != x.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     if not hasattr(n, "__index__"):
-        raise TypeError("exponent must be an integer")
+        raise InvalidType("exponent must be an integer")
     n = n.__index__()
     if n == 0:
         return expand_to(_shape.eye(x.shape[-1], dtype=x.dtype), x.shape).clone()
@@ -459,7 +459,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Var:
     from minnow.numpy._core import deliver
     parts = [asarray(x) for x in arrays]
     if len(parts) < 2:
-        raise ValueError("Expecting at least two arrays.")
+        raise InvalidArgument("Expecting at least two arrays.")
     first, end = parts[0].ndim == 1, parts[-1].ndim == 1
     if first:
         parts[0] = reshape_to(parts[0], [1, parts[0].size])
@@ -510,6 +510,6 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Var:
     """The vectors that stand on both, of vectors of 3 elements."""
     a, b = asarray(x1), asarray(x2)
     if a.shape[axis] != 3 or b.shape[axis] != 3:
-        raise ValueError(f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[axis]} and {b.shape[axis]} dimensional instead.")
+        raise InvalidArgument(f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[axis]} and {b.shape[axis]} dimensional instead.")
     return _products.cross(a, b, axis=axis)
 

@@ -9,7 +9,7 @@ import math
 import secrets
 from typing import Any, Optional, Sequence
 
-from minnow._minnow import Var
+from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
@@ -25,10 +25,10 @@ def _words(value: Any) -> list[int]:
     if isinstance(value, (list, tuple)) or hasattr(value, "__iter__"):
         return [word for one in value for word in _words(one)]
     if not hasattr(value, "__index__"):
-        raise TypeError(f"SeedSequence expects int or sequence of ints for entropy not {value!r}")
+        raise InvalidType(f"SeedSequence expects int or sequence of ints for entropy not {value!r}")
     number = value.__index__()
     if number < 0:
-        raise ValueError("expected non-negative integer")
+        raise InvalidArgument("expected non-negative integer")
     words = [number & 0xffffffff]
     while number >> 32:
         number >>= 32
@@ -41,7 +41,7 @@ class SeedSequence:
 
     def __init__(self, entropy: Any = None, *, spawn_key: Sequence[int] = (), pool_size: int = 4, n_children_spawned: int = 0) -> None:
         if pool_size < 4:
-            raise ValueError("The size of the entropy pool should be at least 4")
+            raise InvalidArgument("The size of the entropy pool should be at least 4")
         self.entropy = secrets.randbits(128) if entropy is None else entropy
         self.spawn_key, self.pool_size, self.n_children_spawned = tuple(spawn_key), pool_size, n_children_spawned
         words, key = _words(self.entropy), _words(self.spawn_key)
@@ -102,13 +102,13 @@ class PCG64:
     @state.setter
     def state(self, value: dict[str, Any]) -> None:
         if value.get("bit_generator") != "PCG64":
-            raise ValueError("state must be for a PCG64 RNG")
+            raise InvalidArgument("state must be for a PCG64 RNG")
         self._native.set(value["state"]["state"], value["state"]["inc"], bool(value["has_uint32"]), value["uinteger"])
 
 
 def _refuse(condition: Any, sentence: str) -> None:
     if condition:
-        raise ValueError(sentence)
+        raise InvalidArgument(sentence)
 
 
 class _Bound:
@@ -132,7 +132,7 @@ class Generator:
 
     def __init__(self, bit_generator: Any) -> None:
         if not hasattr(bit_generator, "_native"):
-            raise TypeError(f"a Generator takes a bit generator such as PCG64, not {type(bit_generator).__name__}")
+            raise InvalidType(f"a Generator takes a bit generator such as PCG64, not {type(bit_generator).__name__}")
         self.bit_generator = bit_generator
 
     def __repr__(self) -> str:
@@ -151,23 +151,23 @@ class Generator:
         for label, value, bound in parameters:
             x = astype(asarray(value), float64)
             if bound is not None and bool(_reductions.any(bound.bad(x))):
-                raise ValueError(bound.sentence.replace("{}", label))
+                raise InvalidArgument(bound.sentence.replace("{}", label))
             values.append(x)
         common = broadcast_dims(*[x.shape for x in values]) if values else ()
         dims = list(common) if size is None else dims_of(size)
         if broadcast_dims(common, dims) != tuple(dims):
-            raise ValueError(f"Output size {tuple(dims)} is not compatible with broadcast dimensions of inputs {tuple(common)}.")
+            raise InvalidArgument(f"Output size {tuple(dims)} is not compatible with broadcast dimensions of inputs {tuple(common)}.")
         return self._bits.draw(name, dims, [x if x.size == 1 else expand_to(x, dims) for x in values], single)  # type: ignore[no-any-return]
 
     def _standard(self, name: str, size: Any, dtype: DTypeLike, out: Any, parameters: Sequence[tuple[str, ArrayLike, Optional[_Bound]]] = ()) -> Var:
         kind = dtype_of(dtype)
         if kind not in (float32, float64):
-            raise TypeError(f"Unsupported dtype dtype('{kind}') for {name}")
+            raise InvalidType(f"Unsupported dtype dtype('{kind}') for {name}")
         if out is not None:
             if size is not None and tuple(dims_of(size)) != out.shape:
-                raise ValueError("size must match out.shape when used together")
+                raise InvalidArgument("size must match out.shape when used together")
             if out.dtype != kind:
-                raise TypeError(f"Supplied output array has the wrong type. Expected {kind}, got {out.dtype}")
+                raise InvalidType(f"Supplied output array has the wrong type. Expected {kind}, got {out.dtype}")
             size = out.shape
         return deliver(self._draw(name, size, parameters, kind == float32), out)
 
@@ -183,7 +183,7 @@ class Generator:
             low, high = 0, low
         kind = dtype_of(dtype)
         if kind.kind not in "biu":
-            raise TypeError(f"Unsupported dtype dtype('{kind}') for integers")
+            raise InvalidType(f"Unsupported dtype dtype('{kind}') for integers")
         from minnow.numpy._types import iinfo
         least, most = (0, 1) if kind.kind == "b" else (iinfo(kind).min, iinfo(kind).max)
 
@@ -208,7 +208,7 @@ class Generator:
         common = broadcast_dims(shape_low, shape_high)
         dims = list(common) if size is None else dims_of(size)
         if broadcast_dims(common, dims) != tuple(dims):
-            raise ValueError(f"Output size {tuple(dims)} is not compatible with broadcast dimensions of inputs {tuple(common)}.")
+            raise InvalidArgument(f"Output size {tuple(dims)} is not compatible with broadcast dimensions of inputs {tuple(common)}.")
 
         def signed(value: int) -> int:
             return value - (1 << 64) if value >= 1 << 63 else value
@@ -248,7 +248,7 @@ class Generator:
             x[:] = [x[i] for i in self._order(len(x)).tolist()]
             return
         if not isinstance(x, Var):
-            raise TypeError(f"shuffle() takes a Var or a list, not {type(x).__name__}")
+            raise InvalidType(f"shuffle() takes a Var or a list, not {type(x).__name__}")
         place = axis_of(axis, x.ndim)
         x.assign(_indexing.take(x, self._order(x.shape[place]), place))
 
@@ -473,7 +473,7 @@ class Generator:
         common = broadcast_dims(trials.shape, chances.shape[:-1])
         dims = list(common) if size is None else dims_of(size)
         if broadcast_dims(common, dims) != tuple(dims):
-            raise ValueError(f"Output size {tuple(dims)} is not compatible with broadcast dimensions of inputs {tuple(common)}.")
+            raise InvalidArgument(f"Output size {tuple(dims)} is not compatible with broadcast dimensions of inputs {tuple(common)}.")
         k = chances.shape[-1]
         return self._bits.multinomial(trials if trials.size == 1 else expand_to(trials, dims), chances if chances.size == k else expand_to(chances, [*dims, k]), [*dims, k])  # type: ignore[no-any-return]
 
@@ -504,7 +504,7 @@ class Generator:
         are those of the factorization."""
         from minnow.numpy import linalg
         if method not in ("svd", "eigh", "cholesky"):
-            raise ValueError("method must be one of {'eigh', 'svd', 'cholesky'}")
+            raise InvalidArgument("method must be one of {'eigh', 'svd', 'cholesky'}")
         m, c = astype(asarray(mean), float64), astype(asarray(cov), float64)
         _refuse(m.ndim != 1, "mean must be 1 dimensional")
         _refuse(c.ndim != 2 or c.shape[0] != c.shape[1], "cov must be 2 dimensional and square")
@@ -576,7 +576,7 @@ class RandomState:
         common = broadcast_dims(*[x.shape for x in parameters])
         dims = list(common) if size is None else dims_of(size)
         if broadcast_dims(common, dims) != tuple(dims):
-            raise ValueError(f"Output size {tuple(dims)} is not compatible with broadcast dimensions of inputs {tuple(common)}.")
+            raise InvalidArgument(f"Output size {tuple(dims)} is not compatible with broadcast dimensions of inputs {tuple(common)}.")
         return dims
 
     def uniform(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, size: Any = None) -> Var:
@@ -631,7 +631,7 @@ class RandomState:
             x[:] = [x[i] for i in self._order(len(x)).tolist()]
             return
         if not isinstance(x, Var):
-            raise TypeError(f"shuffle() takes a Var or a list, not {type(x).__name__}")
+            raise InvalidType(f"shuffle() takes a Var or a list, not {type(x).__name__}")
         x.assign(self.permutation(x))
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: ArrayLike = None) -> Var:
@@ -653,7 +653,7 @@ class RandomState:
             _refuse(bool(_reductions.any(~(chances >= 0))), "probabilities are not non-negative")
             _refuse(abs(_reductions.sum(chances).item() - 1.0) > 1e-8, "probabilities do not sum to 1")
             if not replace:
-                raise ValueError("RandomState.choice without replacement takes no chances; use default_rng().choice")
+                raise InvalidArgument("RandomState.choice without replacement takes no chances; use default_rng().choice")
             cdf = _reductions.cumsum(chances)
             places = native.searchsorted(ew.divide(cdf, cdf[-1]), self.random_sample(dims), True)
         return places if items is None else _indexing.take(items, places, 0)
