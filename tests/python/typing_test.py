@@ -20,6 +20,7 @@ SOURCE = Path(os.environ["MINNOW_SOURCE_DIR"])
 PACKAGE = str(Path(os.path.abspath(minnow.__file__)).parent.parent)
 PROGRAM = '''
 import minnow
+import minnow.numpy as np
 from minnow import expr, nn, tools
 
 x: minnow.Var = minnow.Var([[1.0, 2.0], [3.0, 4.0]], "float32")
@@ -27,6 +28,8 @@ y: minnow.Var = expr.softmax(2 * x @ x.T - 1, axis=1)
 z: minnow.Var = y[0, ::-1]
 shape: tuple[int, ...] = z.shape
 positive: bool = bool((z[0] > 0).item())
+grid: minnow.Var = np.where(x > 2, np.sqrt(x), 0).sum(axis=0) + np.fft.fft(np.random.default_rng(1).normal(size=2)).real
+singular: minnow.Var = np.linalg.svd(x).S[::-1]
 values: list[minnow.Var] = expr.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2), [0, x])
 
 

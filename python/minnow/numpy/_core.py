@@ -188,7 +188,7 @@ def computed(x: Var) -> Var:
 
 def is_symbolic(x: Var) -> bool:
     """Whether x depends on a placeholder, so that only the engine's operators can take it."""
-    return native.is_symbolic(x)
+    return not x.is_computed and native.is_symbolic(x)  # type: ignore[no-any-return]
 
 
 def astype(x: Var, dtype: DType) -> Var:
@@ -337,6 +337,8 @@ def choose(condition: Var, a: Var, b: Var) -> Var:
     if a.dtype.kind == "c":
         dims = broadcast_dims(condition.shape, a.shape, b.shape)
         return native.select(expand_to(condition, dims), expand_to(a, dims), expand_to(b, dims))
+    if condition.known_shape is None or a.known_shape is None or b.known_shape is None:
+        return op("Where", (condition, a, b))
     dims = broadcast_dims(condition.shape, a.shape, b.shape)
     if 0 in dims:
         return expand_to(a, dims) if 0 in a.shape else zeros_of(dims, a.dtype)

@@ -8,6 +8,7 @@ from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
+from minnow.numpy import _expressions
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex64, complex128, deliver, dims_of,
                                 dtype_of, expand_to, float16, float32, float64, full_of, int8, int16, int32, int64, is_symbolic, is_true, is_weak, native, pair, promote, public, reshape_to,
                                 result_type, uint8, uint64, zeros_of)
@@ -217,9 +218,9 @@ def _real(name: str, operator: Optional[str] = None, complex: bool = True) -> Ca
             if not complex:
                 raise _unsupported(name, x.dtype)
             return native.unary(name, x)
-        if operator is not None and (x.dtype is float32 or x.dtype == float32 or is_symbolic(x)):
+        if operator is not None and (x.dtype is float32 or x.dtype == float32):
             return op(operator, (x,))
-        return native.unary(name, x)
+        return _expressions.unary(name, x, operator) if is_symbolic(x) else native.unary(name, x)
 
     return compute
 
@@ -262,9 +263,9 @@ def _rounding(name: str, operator: Optional[str], complex: bool = False) -> Call
             return x
         if x.dtype.kind == "c" and not complex:
             raise _unsupported(name, x.dtype)
-        if operator is not None and (x.dtype == float32 or is_symbolic(x)):
+        if operator is not None and x.dtype == float32:
             return op(operator, (x,))
-        return native.unary(name, x)
+        return _expressions.unary(name, x) if is_symbolic(x) else native.unary(name, x)
 
     return compute
 
@@ -282,9 +283,9 @@ def _number(name: str, operator: Optional[str] = None, booleans: bool = False) -
         x = asarray(a)
         if x.dtype.kind == "b" and not booleans:
             raise _unsupported(name, x.dtype)
-        if operator is not None and x.dtype.kind in "if" and (x.dtype == float32 or is_symbolic(x)):
+        if operator is not None and x.dtype == float32:
             return op(operator, (x,))
-        return native.unary(name, x)
+        return _expressions.unary(name, x) if is_symbolic(x) else native.unary(name, x)
 
     return compute
 
@@ -319,6 +320,8 @@ def _square(a: ArrayLike) -> Var:
 
 def _reciprocal(a: ArrayLike) -> Var:
     x = asarray(a)
+    if is_symbolic(x):
+        return _expressions.unary("reciprocal", x)
     return native.unary("reciprocal", astype(x, int8) if x.dtype.kind == "b" else x)
 
 
@@ -410,7 +413,7 @@ def _arithmetic(name: str, symbol: Callable[[Var, Var], Var], booleans: bool = T
             return native.binary(name, x, y)
         if kind == "b" and not booleans:
             raise InvalidType("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
-        if x.dtype == float64 and not is_symbolic(x) and not is_symbolic(y) and x.is_computed and y.is_computed:
+        if x.dtype == float64 and x.is_computed and y.is_computed:
             return native.binary(name, x, y)
         return symbol(x, y)
 
@@ -446,7 +449,7 @@ def _computed(name: str, kinds: str, booleans: Optional[DType] = int8, integers:
             x, y = astype(x, booleans), astype(y, booleans)
         if x.dtype.kind not in kinds:
             raise _unsupported(name, x.dtype, y.dtype)
-        return native.binary(name, x, y)
+        return _expressions.binary(name, x, y) if is_symbolic(x) or is_symbolic(y) else native.binary(name, x, y)
 
     return compute
 
@@ -461,15 +464,15 @@ def _power(a: ArrayLike, b: ArrayLike) -> Var:
         x, y = astype(x, int8), astype(y, int8)
     if x.dtype.kind == "i" and not is_symbolic(y) and y.size and native.reduce("min", y, 0, y.ndim, False, y.dtype).item() < 0:
         raise InvalidArgument("Integers to negative integer powers are not allowed.")
-    if x.dtype.kind == "f" and (is_symbolic(x) or is_symbolic(y)):
-        return op("Pow", (x, y))
+    if is_symbolic(x) or is_symbolic(y):
+        return _expressions.binary("power", x, y)
     return native.binary("power", x, y)
 
 
 def _extreme(name: str, operator: str) -> Callable[[ArrayLike, ArrayLike], Var]:
     def compute(a: ArrayLike, b: ArrayLike) -> Var:
         x, y = pair(a, b)
-        if x.dtype.kind == "f" and (is_symbolic(x) or is_symbolic(y)):
+        if is_symbolic(x) or is_symbolic(y):
             return op(operator, (x, y))
         return native.binary(name, x, y)
 

@@ -32,6 +32,8 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, dtype: DTypeLike
     x, y = pair(x1, x2)
     if dtype is not None:
         x, y = astype(x, dtype_of(dtype)), astype(y, dtype_of(dtype))
+    if x.known_shape is None or y.known_shape is None:
+        return deliver(op("MatMul", (x, y)), out)
     for i, operand in enumerate((x, y)):
         if operand.ndim == 0:
             raise InvalidArgument(f"matmul: Input operand {i} does not have enough dimensions (has 0, gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow.numpy by itself: without NumPy, on placeholders, with damaged files; every listed function is there."""
+import io
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import minnow
+    import minnow.numpy as np
+    from minnow import expr
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+WITHOUT_NUMPY = """
+import sys
+sys.modules["numpy"] = None  # importing it is an error
+import minnow.numpy as np
+x = np.arange(12.0).reshape(3, 4)
+assert x[x > 5].tolist() == [6, 7, 8, 9, 10, 11]
+assert np.linalg.norm(x[0]).item() > 0 and np.fft.fft(x).shape == (3, 4) and np.random.default_rng(1).random(3).shape == (3,)
+x[::2, [0, 1]] = -1
+assert np.sum(x, axis=0).tolist() == [2, 3, 18, 21] and str(np.median(x)) == "3.5"
+assert "numpy" not in [name for name, module in sys.modules.items() if module is not None]
+"""
+
+
+class Numpy(unittest.TestCase):
+    def test_without_numpy(self):
+        result = subprocess.run([sys.executable, "-c", WITHOUT_NUMPY], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_every_listed_function_is_there(self):
+        from minnow.numpy._core import REGISTRY
+        for name, function in REGISTRY.items():
+            module = np
+            for part in name.split("."):
+                module = getattr(module, part)
+            self.assertIs(getattr(module, "__func__", module), getattr(function, "__func__", function), name)
+            self.assertTrue(module.__doc__, name)
+        self.assertGreaterEqual(len(REGISTRY), 400)
+
+    def test_placeholders(self):
+        x = expr.placeholder("x", "float32", [None, 3])
+        y = np.sqrt(np.maximum(x, 0)) + np.tanh(x) // 0.5 + np.where(x > 1, x ** 2, np.sin(x)) 
+        self.assertFalse(y.is_computed)
+        for rows in (1, 4):
+            values = np.linspace(-2, 3, rows * 3, dtype="float32").reshape(rows, 3)
+            x.assign(values)
+            direct = np.sqrt(np.maximum(values, 0)) + np.tanh(values) // 0.5 + np.where(values > 1, values ** 2, np.sin(values))
+            self.assertTrue(np.allclose(y, direct, atol=1e-6))
+
+    def test_reductions_of_placeholders(self):
+        x = expr.placeholder("x", "float32", [2, 3])
+        y = x.sum(axis=0) / np.max(x, axis=(0, 1)) - np.cumsum(x.mean(axis=0)) + np.argmax(x, axis=0)
+        x.assign(minnow.Var([[1.0, 2.0, 3.0], [4.0, 0.0, 1.0]], "float32"))
+        self.assertTrue(np.allclose(y, np.array([5, 2, 4]) / 4 - np.array([2.5, 3.5, 5.5]) + np.array([1, 0, 0])))
+
+    def test_products_of_what_has_no_shape_yet(self):
+        x = expr.placeholder("x", "float32", None)
+        y = x @ minnow.Var([[1.0], [2.0]], "float32")
+        x.assign(minnow.Var([[3.0, 4.0]], "float32"))
+        self.assertEqual(y.tolist(), [[11.0]])
+
+    def test_exceptions_are_the_packages(self):
+        for call, kinds in ((lambda: np.zeros(3)[5], (IndexError,)), (lambda: np.sum(np.ones(3), axis=4), (ValueError, IndexError)), (lambda: np.linalg.inv(np.zeros((2, 2))), (np.linalg.LinAlgError, ValueError)),
+                            (lambda: np.reshape(np.ones(3), (2, 2)), (ValueError,)), (lambda: np.bitwise_and(1.5, 2), (TypeError,)), (lambda: np.zeros(3).no_such_name, (AttributeError,)),
+                            (lambda: np.add(np.ones(2), np.ones(3)), (ValueError,)), (lambda: np.zeros(2).sumn, (AttributeError,))):
+            for kind in kinds:
+                self.assertRaises(kind, call)
+        self.assertRaises(minnow.InvalidArgument, lambda: np.concatenate([]))
+        with self.assertRaisesRegex(AttributeError, "cumsum"):
+            np.zeros(2).cumsumm
+
+    def test_damaged_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            whole = Path(folder) / "a.npz"
+            np.savez_compressed(whole, first=np.arange(100), second=np.ones((3, 4)))
+            data = whole.read_bytes()
+            with np.load(whole) as archive:
+                self.assertEqual(sorted(archive), ["first", "second"])
+                self.assertEqual(archive["first"][-1].item(), 99)
+            for i in range(0, len(data), 3):
+                for damaged in (data[:i], data[:i] + bytes([data[i] ^ 0x5a]) + data[i + 1:]):
+                    try:
+                        archive = np.load(io.BytesIO(damaged))
+                        [archive[name] for name in archive] if isinstance(archive, np.NpzFile) else archive
+                    except (ValueError, EOFError, KeyError):
+                        pass
+        buffer = io.BytesIO()
+        np.save(buffer, np.arange(6).reshape(2, 3))
+        data = buffer.getvalue()
+        for i in range(len(data)):
+            for damaged in (data[:i], data[:i] + bytes([data[i] ^ 0x11]) + data[i + 1:], data[:i] + b"9" + data[i + 1:]):
+                try:
+                    np.load(io.BytesIO(damaged))
+                except (ValueError, EOFError):
+                    pass
+        huge = data.replace(b"(2, 3)", b"(1 << 60)"), data.replace(b"'shape': (2, 3), }  ", b"'shape': (9999999999,)}"), data.replace(b"(2, 3), }     ", b"(99999999, 9)}")
+        for one in huge:
+            self.assertRaises(ValueError, lambda: np.load(io.BytesIO(one)))
+
+
+if __name__ == "__main__":
+    unittest.main()
