@@ -363,6 +363,8 @@ std::vector<SchemeCase> attention_cases() {
           if (mask == 2) attributes.set("scale", 0.3f);
           cases.push_back({"Attention", inputs, attributes, {}, past ? size_t{3} : size_t{1}});
         }
+  // Probabilities and values are rounded, after scores of rounded factors, and averages of many values are small beside these.
+  for (SchemeCase& each : cases) each.low_tolerance = 0.05;
   return cases;
 }
 
@@ -638,7 +640,7 @@ TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
     check(cases);
   const bool plain = bf16_kernels(*kernels_for(GetParam()).bf16).tile.plain;  // bf16_test.cpp skips where it is not there
   for (const std::string& name : scheme_names(GetParam()))
-    if (plain || name.find("bf16_first_layer") == std::string::npos) {
+    if (plain || (name.find("bf16_first_layer") == std::string::npos && name.find("attention.bf16") == std::string::npos)) {
       EXPECT_TRUE(seen_.count(name)) << name << " has no case here";
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in one pass: for a block of queries of one head the scores stay in the second-level cache from the product with the keys
-// over softmax to the product with the values. Keys and values are brought into panels once for each head.
+// over softmax to the product with the values. Keys and values are brought into panels once for each head. In f32, or with the factors of
+// both products rounded to pairs of bf16; softmax is f32.
 #include "graph/attention.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/schemes/bf16.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -22,7 +24,7 @@ constexpr ptrdiff_t kNoTaps = 0;
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
-Estimate estimate(const NodeView& node, const Device& device) {
+Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
   for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
@@ -35,23 +37,34 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (const int64_t* precision = node.find<int64_t>("softmax_precision"); precision && *precision != static_cast<int64_t>(DType::f32))
     return declined("softmax is wanted in another precision");
   if (a.output_shape().elements() == 0 || a.keys() == 0 || a.head == 0) return declined("a tensor is empty");
+  const Bf16Forms& forms = *cpu_device(device).kernels->bf16;
+  if (pairs) {
+    if (const std::string refusal = refusal_of_bf16(device); !refusal.empty()) return declined("{}", refusal);
+    if (&bf16_kernels(forms) == &forms.widening) return declined("this machine has no products of bf16");
+  }
   const double scores = static_cast<double>(a.scores_shape().elements());
   double bytes = 0;
   for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})
     if (node.has_input(i)) bytes += 8 * static_cast<double>(node.input_shape(i).elements());
-  return Estimate(device.flop_time(2 * scores * static_cast<double>(a.head + a.v_head), 0.75) + device.flop_time(scores * 40) +
-                  device.byte_time(bytes) + 1e-6);
+  return Estimate(device.flop_time(2 * scores * static_cast<double>(a.head + a.v_head), 0.75 * (pairs ? bf16_speed(forms) : 1)) +
+                  device.flop_time(scores * 40) + device.byte_time(bytes) + 1e-6);
 }
+Estimate estimate(const NodeView& node, const Device& device) { return estimate_as(node, device, false); }
+Estimate estimate_bf16(const NodeView& node, const Device& device) { return estimate_as(node, device, true); }
 
 class AttentionKernel final : public Kernel {
  public:
-  explicit AttentionKernel(PrepareContext& context)
-      : a_(AttentionGeometry::of(context.node())), kernels_(*cpu_device(context.device()).kernels), lanes_(kernels_.lanes) {
+  AttentionKernel(PrepareContext& context, bool pairs)
+      : a_(AttentionGeometry::of(context.node())),
+        kernels_(*cpu_device(context.device()).kernels),
+        bf16_(pairs ? &bf16_kernels(*kernels_.bf16) : nullptr),
+        tile_(pairs ? bf16_->tile : *kernels_.tile),
+        lanes_(kernels_.lanes) {
     const NodeView& node = context.node();
     keys_ = size(a_.keys()), head_ = size(a_.head), v_head_ = size(a_.v_head), queries_ = size(a_.queries);
     key_vectors_ = ceil_div(keys_, lanes_), value_vectors_ = ceil_div(v_head_, lanes_);
     // A block's scores take a third of the second-level cache at most; it does not depend on the number of threads: results must not.
-    const size_t most = size(kernels_.tile->rows[kPair]);
+    const size_t most = size(tile_.rows[kPair]);
     rows_ = std::clamp(context.device().l2 / 3 / sizeof(float) / std::max<size_t>(1, key_vectors_ * lanes_), most, 5 * most);
     blocks_ = ceil_div(queries_, rows_);
     rows_ = ceil_div(queries_, blocks_);
@@ -124,18 +137,36 @@ class AttentionKernel final : public Kernel {
       if (old > first) kernels_.layout->transpose(past_k + first * head_, head_, old - first, head_, out, lanes);
       if (last > old) kernels_.layout->transpose(k.data + (old - past) * k.stride, k.stride, last - old, head_, out + old - first, lanes);
       (*kernels_.unary)[Unary::scale](out, out, head_ * lanes, scale, 0);
+      round_panel(out, head_, lanes);
     }
     for (size_t vector = 0; vector < value_vectors_; vector += kPair) {
       const size_t lanes = std::min(kPair, value_vectors_ - vector) * lanes_, column = vector * lanes_;
       const size_t columns = std::min(lanes, v_head_ - column);
-      float* out = value_panels + column * keys_;
+      float* const panel = value_panels + column * keys_;
+      float* out = panel;
       for (size_t i = 0; i < keys_; ++i, out += lanes) {
         const float* row = i < past ? past_v + i * v_head_ : v.data + (i - past) * v.stride;
         std::memcpy(out, row + column, columns * sizeof(float));
         std::fill(out + columns, out + lanes, 0.0f);
       }
+      round_panel(panel, keys_, lanes);
     }
   }
+
+  // Two neighbouring rows of a panel become one of pairs, in place; nothing in f32.
+  void round_panel(float* panel, size_t depth, size_t lanes) const noexcept {
+    if (!bf16_) return;
+    for (size_t i = 0; i < depth; i += 2)
+      bf16_->planes(panel + i * lanes, i + 1 < depth ? panel + (i + 1) * lanes : nullptr, lanes, panel + i / 2 * lanes);
+  }
+  // The same of the left factor [depth / lanes][rows][lanes]; channels from `depth` on become zero.
+  void round_rows(float* x, size_t rows, size_t depth) const noexcept {
+    if (!bf16_) return;
+    const size_t plane = rows * lanes_;
+    for (size_t i = 0; i * lanes_ < depth; i += 2)
+      bf16_->pairs(x + i * plane, (i + 1) * lanes_ < depth ? x + (i + 1) * plane : nullptr, rows, depth - i * lanes_, x + i / 2 * plane);
+  }
+  size_t factors(size_t depth) const noexcept { return bf16_ ? ceil_div(depth, 2) : depth; }
 
   // y[row][n] = sum over k of x[row][k] w[k][n] for a panel of some vectors; x is [k / lanes][rows][lanes].
   void multiply(const float* x, size_t rows, size_t depth, const float* w, size_t vectors, float* y, size_t row_stride,
@@ -148,14 +179,14 @@ class AttentionKernel final : public Kernel {
     t.pixel_stride = static_cast<ptrdiff_t>(row_stride);
     t.vector_stride = static_cast<ptrdiff_t>(vector_stride);
     t.w = w;
-    const size_t tiles = ceil_div(rows, size(kernels_.tile->rows[vectors]));
+    const size_t tiles = ceil_div(rows, size(tile_.rows[vectors]));
     for (size_t i = 0; i < tiles; ++i) {
       const size_t first = share(rows, tiles, i), count = share(rows, tiles, i + 1) - first, half = (count + 1) / 2;
       t.x[0] = x + first * lanes_;
       t.x[1] = t.x[0] + half * lanes_;
       t.y[0] = y + first * row_stride;
       t.y[1] = t.y[0] + half * row_stride;
-      kernels_.tile->packed[vectors][count](t);
+      tile_.packed[vectors][count](t);
     }
   }
 
@@ -171,11 +202,12 @@ class AttentionKernel final : public Kernel {
       for (size_t r = 0; r < rows; ++r)
         std::memcpy(q + (i / lanes_ * rows + r) * lanes_, from.data + (first + r) * from.stride + i,
                     std::min(lanes_, head_ - i) * sizeof(float));
+    round_rows(q, rows, head_);
 
     const float* key_panels = context.scratch_at<float>(keys_offset_) + shared * key_floats_;
     const size_t seen = a_.causal ? std::min(keys_, size(a_.past) + first + rows) : keys_;  // by the last query
     for (size_t vector = 0; vector * lanes_ < seen; vector += kPair)
-      multiply(q, rows, head_, key_panels + vector * lanes_ * head_, std::min(kPair, key_vectors_ - vector),
+      multiply(q, rows, factors(head_), key_panels + vector * lanes_ * head_, std::min(kPair, key_vectors_ - vector),
                scores + vector * rows * lanes_, lanes_, rows * lanes_);
 
     for (size_t r = 0; r < rows; ++r) {
@@ -186,6 +218,8 @@ class AttentionKernel final : public Kernel {
         std::fill_n(scores + (vector * rows + r) * lanes_, lanes_, 0.0f);
     }
 
+    round_rows(scores, rows, seen);
+
     const float* value_panels = context.scratch_at<float>(values_offset_) + shared * value_floats_;
     const size_t stride = a_.packed ? size(a_.q_heads) * v_head_ : v_head_;
     float* y = context.out<float>(kResult) +
@@ -194,11 +228,11 @@ class AttentionKernel final : public Kernel {
       const size_t vectors = std::min(kPair, value_vectors_ - vector), column = vector * lanes_;
       const float* w = value_panels + column * keys_;
       if (column + vectors * lanes_ <= v_head_) {
-        multiply(scores, rows, seen, w, vectors, y + column, stride, lanes_);
+        multiply(scores, rows, factors(seen), w, vectors, y + column, stride, lanes_);
         continue;
       }
       // The last columns go through a buffer of whole vectors.
-      multiply(scores, rows, seen, w, vectors, edge, vectors * lanes_, lanes_);
+      multiply(scores, rows, factors(seen), w, vectors, edge, vectors * lanes_, lanes_);
       for (size_t r = 0; r < rows; ++r)
         std::memcpy(y + r * stride + column, edge + r * vectors * lanes_, (v_head_ - column) * sizeof(float));
     }
@@ -222,6 +256,8 @@ class AttentionKernel final : public Kernel {
 
   AttentionGeometry a_;
   const Kernels& kernels_;
+  const Bf16Kernels* bf16_;  // null: f32
+  const TileKernels& tile_;
   size_t lanes_, keys_ = 0, head_ = 0, v_head_ = 0, queries_ = 0, key_vectors_ = 0, value_vectors_ = 0;
   size_t rows_ = 0, blocks_ = 1;  // queries of one block, at most; blocks of one head
   size_t key_floats_ = 0, value_floats_ = 0, keys_offset_ = 0, values_offset_ = 0;
@@ -230,10 +266,12 @@ class AttentionKernel final : public Kernel {
   Units units_;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<AttentionKernel>(context); }
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<AttentionKernel>(context, false); }
+std::unique_ptr<Kernel> prepare_bf16(PrepareContext& context) { return std::make_unique<AttentionKernel>(context, true); }
 
 constexpr Scheme kSchemes[] = {
     {"Attention", "attention", estimate, prepare},
+    {"Attention", "attention.bf16", estimate_bf16, prepare_bf16},
 };
 
 }  // namespace
