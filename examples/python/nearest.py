@@ -7,8 +7,8 @@ and the angle between two feature vectors tells how much two pictures have in co
 import sys
 from pathlib import Path
 
-import minnow
-from minnow import Var, cv, expr, nn
+import minnow.numpy as np
+from minnow import Var, cv, nn
 
 features = nn.load_module_from_file(sys.argv[1], outputs=[sys.argv[2]])
 
@@ -16,11 +16,10 @@ features = nn.load_module_from_file(sys.argv[1], outputs=[sys.argv[2]])
 def embed(path: str) -> Var:
     picture = cv.cvtColor(cv.imread(path), cv.COLOR_BGR2RGB)
     vector: Var = features(cv.resize(picture, (224, 224)).astype("float32") / 127.5 - 1.0).reshape(-1)
-    return vector / expr.reduce_l2(vector)
+    return vector / np.linalg.norm(vector)
 
 
 wanted = embed(sys.argv[3])
-others = expr.concat([embed(path)[None] for path in sys.argv[4:]], 0)  # [pictures, features]
-likeness, places = expr.top_k(others @ wanted, [5])
-for value, place in zip(likeness.tolist(), places.tolist()):
-    print(f"{Path(sys.argv[4 + place]).name}: {value:.2f}")
+likeness = np.stack([embed(path) for path in sys.argv[4:]]) @ wanted
+for place in np.argsort(-likeness)[:5].tolist():
+    print(f"{Path(sys.argv[4 + place]).name}: {float(likeness[place]):.2f}")

@@ -22,6 +22,8 @@ std::vector<int64_t> integers(const Tensor& x) {
 /// Numbers of elements: index tensors of one shape, one for each of the leading `dims`. IndexError where one is out of range; `mode` wrap
 /// and clip bring it back.
 Var flat_places(const std::vector<Var>& indices, const std::vector<int64_t>& dims, const std::string& mode) {
+  if (mode != "raise" && mode != "wrap" && mode != "clip")
+    throw InvalidArgument("clipmode must be one of 'clip', 'raise', or 'wrap' (got '{}')", mode);
   if (indices.empty() || indices.size() > dims.size()) throw python::IndexFault("too many indices for array");
   Tensor first = value_of(indices[0]);
   Tensor y(DType::i64, first.shape());

@@ -20,10 +20,12 @@ from pathlib import Path
 
 try:
     import minnow
-    from minnow import cv, expr, nn, tools
+    from minnow import cv, expr, nn, numpy as np, tools
 except ImportError as error:
     print(error)
     sys.exit(77)
+
+import malformed_numpy  # noqa: E402
 
 SEEDS = Path(os.environ["MINNOW_SOURCE_DIR"]) / "tests" / "fuzz" / "seeds"
 SECONDS = 10  # that a case may take
@@ -601,6 +603,23 @@ for name, classes, function in [
     ("a comparison without inputs", VALUE, lambda folder: tools.compare(network(folder), network(folder), {})),
 ]:
     case(name, classes, function)
+
+
+# --- minnow.numpy ---------------------------------------------------------------------------------------------------------------------
+
+def read(function):
+    """As far as NumPy would compute it at once."""
+    result = function()
+    for value in result if isinstance(result, (list, tuple)) else [result]:
+        if isinstance(value, minnow.Var):
+            value.evaluate()
+    return result
+
+
+# What NumPy raises itself: minnow's classes are these too, and NumPy's own ones of linear algebra and axes.
+LIKE_NUMPY = (minnow.InvalidModel, ValueError, TypeError, IndexError, ArithmeticError, OSError, EOFError, MemoryError, AttributeError)
+for common, functions in malformed_numpy.CASES:
+    each(common, LIKE_NUMPY, [lambda function=function: read(function) for function in functions])
 
 
 # --- running them ---------------------------------------------------------------------------------------------------------------------

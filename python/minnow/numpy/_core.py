@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional, Sequence, TypeVar, Union
 
 from minnow import _minnow
-from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
+from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, OutOfMemory, Var, op
 from minnow._minnow import dtype as DType
 from minnow._minnow import numpy as native
 
@@ -347,7 +347,11 @@ def choose(condition: Var, a: Var, b: Var) -> Var:
 
 def zeros_of(dims: Sequence[int], dtype: DType) -> Var:
     size = size_of(dims)
-    return _minnow.from_buffer(bytes(size * dtype.itemsize), dtype, list(dims))
+    try:
+        memory = bytes(size * dtype.itemsize)
+    except (MemoryError, OverflowError):
+        raise OutOfMemory(f"an array of {dtype} and shape {tuple(dims)} takes more memory than there is") from None
+    return _minnow.from_buffer(memory, dtype, list(dims))
 
 
 def full_of(dims: Sequence[int], value: Any, dtype: DType) -> Var:

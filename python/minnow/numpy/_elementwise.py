@@ -48,6 +48,8 @@ class ufunc:
             if len(args) != self.nin + 1:
                 raise InvalidType(f"{self.__name__}() takes from {self.nin} to {self.nin + 1} positional arguments but {len(args)} were given")
             args, out = args[:-1], args[-1]
+        if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+            raise InvalidArgument(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe' (got {casting!r})")
         if dtype is not None:
             wanted = dtype_of(dtype)
             args = tuple(_cast_input(self.__name__, arg, wanted) for arg in args)

@@ -217,7 +217,7 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
 @public
 def eye(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64) -> Var:
     """A matrix with ones on the diagonal number k."""
-    rows, columns = N.__index__(), (N if M is None else M).__index__()
+    rows, columns = dims_of((N, N if M is None else M))
     return astype(reshape_to(steps(rows), [rows, 1]) + k == reshape_to(steps(columns), [1, columns]), dtype_of(dtype))
 
 

@@ -22,7 +22,7 @@ def _words(value: Any) -> list[int]:
     """A seed as 32-bit words, lowest first."""
     if isinstance(value, Var):
         value = value.tolist()
-    if isinstance(value, (list, tuple)) or hasattr(value, "__iter__"):
+    if hasattr(value, "__iter__") and not isinstance(value, str):  # a letter of a text is a text
         return [word for one in value for word in _words(one)]
     if not hasattr(value, "__index__"):
         raise InvalidType(f"SeedSequence expects int or sequence of ints for entropy not {value!r}")
