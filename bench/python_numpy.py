@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """minnow.numpy against NumPy: the same calls, by turns in one process; the shortest and the median time of each, and NumPy's time over ours.
 
-    PYTHONPATH=build/release/python python bench/numpy.py [--only TEXT] [--rounds N] [--threads N]
+    PYTHONPATH=build/release/python python bench/python_numpy.py [--only TEXT] [--rounds N] [--threads N]
 
 NumPy's threads are those of its BLAS; --threads sets both (OPENBLAS_NUM_THREADS has to be set before NumPy is loaded).
 """
 import argparse
 import os
 import statistics
-import sys
 import time
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -19,8 +18,6 @@ parser.add_argument("--threads", type=int, default=os.cpu_count())
 arguments = parser.parse_args()
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = str(arguments.threads)
-if os.path.dirname(os.path.abspath(__file__)) == os.path.abspath(sys.path[0]):
-    del sys.path[0]  # this file's name is NumPy's
 
 import numpy  # noqa: E402
 
