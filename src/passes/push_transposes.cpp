@@ -31,9 +31,10 @@ class Island {
  public:
   Island(PassContext& context, Graph& graph, bool both_ways, size_t most) : context_(context), graph_(graph), up_(both_ways), most_(most) {}
 
-  /// Grows from a Transpose along everything that can be permuted with its result.
-  void grow(Node& seed, const Permutation& perm) {
-    want(*seed.output(0), perm);
+  /// Grows along everything that can be permuted with a value, which is a Transpose of another by `perm`: from what a Transpose makes, or,
+  /// with the inverse, from what it is made of.
+  void grow(Value& seed, const Permutation& perm) {
+    want(seed, perm);
     while (!pending_.empty()) {
       Value& value = *pending_.back();
       pending_.pop_back();
@@ -220,6 +221,23 @@ class Island {
   std::vector<Value*> pending_;
 };
 
+/// True for what nodes of one input each, beside numbers, compute from a constant.
+bool made_of_constants(const Value& value) {
+  constexpr int kDeepest = 8;
+  const Value* from = &value;
+  for (int depth = 0; depth < kDeepest && from && from->producer(); ++depth) {
+    const Node& node = *from->producer();
+    from = nullptr;
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      const Value* input = node.input(i);
+      if (!input || scalar_of(input)) continue;
+      if (from) return false;
+      from = input;
+    }
+  }
+  return from && from->constant() && from != &value;
+}
+
 void merge_in_row(Graph& graph, Node& node, PassContext& context) {
   const auto perm = permutation_of(node);
   if (!perm) return;
@@ -260,7 +278,7 @@ void push_transposes(Graph& graph, PassContext& context) {
     for (const bool both_ways : {true, false}) {
       constexpr size_t kMostDownwards = 256;  // such islands may overlap, and each is looked at anew
       Island island(context, graph, both_ways, both_ways ? SIZE_MAX : kMostDownwards);
-      island.grow(*seed, *perm);
+      island.grow(*seed->output(0), *perm);
       if (both_ways)
         island.for_each_entrance([&](const Node& entrance, const Permutation& wanted) {
           if (permutation_of(entrance) == wanted) done.insert(&entrance);
@@ -271,6 +289,12 @@ void push_transposes(Graph& graph, PassContext& context) {
       context.changed("{}: pushed through {} nodes", label_of(*seed), island.size());
       break;
     }
+    if (seed->output(0)->is_unused() || permutation_of(*seed) != perm || !made_of_constants(*seed->input(0))) continue;
+    Island above(context, graph, true, SIZE_MAX);  // weights that are computed: the constants themselves can be turned
+    above.grow(*seed->input(0), inverse(*perm));
+    if (above.size() == 0 || above.gain() <= 0) continue;
+    above.apply();
+    context.changed("{}: pulled through {} nodes", label_of(*seed), above.size());
   }
 }
 

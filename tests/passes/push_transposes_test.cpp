@@ -228,5 +228,21 @@ TEST(ReshapeTransposes, dimensions_of_size_one) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(PushTransposes, weights_that_stay_small_in_the_file_are_turned_there) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[1, 2, 5, 5]
+    const bytes = u8[3, 3, 2, 4] fill 7
+    const scale = f32[] 0.5
+    w0 = Cast(bytes) {to = 1}
+    w1 = Mul(w0, scale)
+    w2 = Transpose(w1) {perm = [3, 2, 0, 1]}
+    y = Conv(x, w2)
+    output y
+  })",
+                            {"push_transposes", "push_transposes", "remove_dead_code"});
+  EXPECT_EQ(r.ops(), "Cast Mul Conv");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
 }  // namespace
 }  // namespace minnow::test

@@ -264,7 +264,9 @@ Exprs import_lstm(CaffeLayer& layer, Parts& p) {
   };
   branch("then_branch", whole);
   branch("else_branch", stepwise);
-  return {p.op("If", {p.op("Equal", {least, p.scalar(1)})}, std::move(branches))};
+  const Expr y = p.op("If", {p.op("Equal", {least, p.scalar(1)})}, std::move(branches));
+  y.value()->type = ValueType::tensor(DType::f32, Shape{length, batch, hidden});  // of either branch
+  return {y};
 }
 
 Exprs import_rnn(CaffeLayer& layer, Parts& p) {
