@@ -24,7 +24,10 @@ def as_buffer(value: Any) -> tuple[Any, str] | None:
         return None
     if not (hasattr(value, "__array__") or hasattr(value, "__array_interface__") or hasattr(value, "__array_struct__")):
         return None
-    import numpy
+    try:
+        import numpy
+    except ImportError:
+        raise InvalidType(f"the numbers of a {type(value).__qualname__} come through NumPy, which is not installed") from None
     array = numpy.asarray(value)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

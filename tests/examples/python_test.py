@@ -61,12 +61,15 @@ class Examples(unittest.TestCase):
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         return result.stdout if status == 0 else result.stderr
 
-    def array(self, case, name):
+    def numpy(self):
         try:
             import numpy
-        except ImportError:
-            self.skipTest("there is no numpy")
-        return numpy.load(in_corpus(case) / "ref.npz")[name]
+        except ImportError as error:
+            self.skipTest(str(error))
+        return numpy
+
+    def array(self, case, name):
+        return self.numpy().load(in_corpus(case) / "ref.npz")[name]
 
     def test_classify(self):
         in_corpus("data/imagenet_224/labels.csv")
@@ -151,7 +154,7 @@ class Examples(unittest.TestCase):
         self.assertGreater(network, plain + 0.5)
 
     def test_wake_word(self):
-        import numpy
+        numpy = self.numpy()
         steps = self.array("tflite/microwake_alexa", "in_0")
         numpy.save(self.folder / "alexa.npy", steps)
         numpy.save(self.folder / "other.npy", steps[:30])
@@ -164,6 +167,7 @@ class Examples(unittest.TestCase):
         self.assertEqual([ast.literal_eval(line) for line in lines[1:]], [[1.4142, 3.0], [1.0, 1.4142, 1.7321, 2.0, 2.2361]])
 
     def test_custom_operator(self):
+        self.numpy()
         rows = [[0.0, 0.0], [1.0 + 0.5 * 2.0, -1.0 + 2.0 * 2.0]]
         expected = [round(sum(x + math.sin(2 * x) ** 2 / 2 for x in row), 3) for row in rows]
         found = ast.literal_eval(self.run_example("custom_operator.py", self.folder / "snake.minnow"))
