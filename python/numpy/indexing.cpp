@@ -25,6 +25,7 @@ Var flat_places(const std::vector<Var>& indices, const std::vector<int64_t>& dim
   if (mode != "raise" && mode != "wrap" && mode != "clip")
     throw InvalidArgument("clipmode must be one of 'clip', 'raise', or 'wrap' (got '{}')", mode);
   if (indices.empty() || indices.size() > dims.size()) throw python::IndexFault("too many indices for array");
+  const bool wrap = mode == "wrap", clip = mode == "clip";
   Tensor first = value_of(indices[0]);
   Tensor y(DType::i64, first.shape());
   int64_t* to = y.writable().data<int64_t>();
@@ -35,9 +36,9 @@ Var flat_places(const std::vector<Var>& indices, const std::vector<int64_t>& dim
     const int64_t dim = dims[axis];
     for (size_t i = 0; i < places.size(); ++i) {
       int64_t at = places[i];
-      if (mode == "wrap" && dim > 0) {
+      if (wrap && dim > 0) {
         at = (at % dim + dim) % dim;
-      } else if (mode == "clip" && dim > 0) {
+      } else if (clip && dim > 0) {
         at = std::clamp<int64_t>(at, 0, dim - 1);
       } else {
         if (at < 0) at += dim;
@@ -81,8 +82,11 @@ Var gather(const Var& var, const Var& places, int64_t outer, int64_t count, cons
   char* to = y.writable().data<char>();
   each_run(run, [&](auto bytes) {
     in_parts(outer * wanted, inner, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i)
-        std::memcpy(to + unsign(i) * bytes, from + unsign(i / wanted * count + place[i % wanted]) * bytes, bytes);
+      for (int64_t i = first; i < last;) {
+        const int64_t row = i / wanted, stop = std::min(last, (row + 1) * wanted);
+        const int64_t* at_row = place - row * wanted;
+        for (; i < stop; ++i) std::memcpy(to + unsign(i) * bytes, from + unsign(row * count + at_row[i]) * bytes, bytes);
+      }
     });
   });
   return Var(std::move(y));
@@ -147,8 +151,10 @@ Var true_places(const Var& var) {
   const int64_t count = std::count_if(from, from + n, [](uint8_t b) { return b != 0; });
   Tensor y(DType::i64, {count});
   int64_t* to = y.writable().data<int64_t>();
-  for (int64_t i = 0; i < n; ++i)
-    if (from[i]) *to++ = i;
+  for (int64_t i = 0, found = 0; found < count; ++i) {  // without a branch for each element
+    to[found] = i;
+    found += from[i] != 0;
+  }
   return Var(std::move(y));
 }
 

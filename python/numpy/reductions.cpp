@@ -263,8 +263,24 @@ void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int6
     for (int64_t i = first; i < last; ++i) {
       const T* from = x + i / b.inner * b.count * b.inner + i % b.inner;
       T best = value(from[0]);
-      int64_t at = 0;
-      for (int64_t k = 1; k < b.count && !is_nan(best); ++k) {
+      int64_t at = 0, begin = 1;
+      if constexpr (std::is_floating_point_v<T>) {
+        if (b.inner == 1) {  // blocks without anything better are passed over
+          constexpr int64_t kBlock = 64, kLanes = 16;
+          for (; begin + kBlock <= b.count && !is_nan(best); begin += kBlock) {
+            const T* block = from + begin;
+            int better[kLanes] = {};
+            for (int64_t k = 0; k < kBlock; k += kLanes)
+              for (int64_t lane = 0; lane < kLanes; ++lane)
+                better[lane] |= largest ? !(block[k + lane] <= best) : !(block[k + lane] >= best);
+            int any = 0;
+            for (const int lane : better) any |= lane;
+            for (int64_t k = 0; any && k < kBlock && !is_nan(best); ++k)
+              if (is_nan(block[k]) || (largest ? before(best, block[k]) : before(block[k], best))) best = block[k], at = begin + k;
+          }
+        }
+      }
+      for (int64_t k = begin; k < b.count && !is_nan(best); ++k) {
         const T candidate = value(from[k * b.inner]);
         if (is_nan(candidate) || (largest ? before(best, candidate) : before(candidate, best))) best = candidate, at = k;
       }

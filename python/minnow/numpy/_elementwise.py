@@ -220,7 +220,7 @@ def _real(name: str, operator: Optional[str] = None, complex: bool = True) -> Ca
             if not complex:
                 raise _unsupported(name, x.dtype)
             return native.unary(name, x)
-        if operator is not None and (x.dtype is float32 or x.dtype == float32):
+        if operator is not None and (x.dtype is float32 or x.dtype is float64):
             return op(operator, (x,))
         return _expressions.unary(name, x, operator) if is_symbolic(x) else native.unary(name, x)
 
@@ -415,8 +415,6 @@ def _arithmetic(name: str, symbol: Callable[[Var, Var], Var], booleans: bool = T
             return native.binary(name, x, y)
         if kind == "b" and not booleans:
             raise InvalidType("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the logical_xor function instead.")
-        if x.dtype == float64 and x.is_computed and y.is_computed:
-            return native.binary(name, x, y)
         return symbol(x, y)
 
     return compute
@@ -474,7 +472,7 @@ def _power(a: ArrayLike, b: ArrayLike) -> Var:
 def _extreme(name: str, operator: str) -> Callable[[ArrayLike, ArrayLike], Var]:
     def compute(a: ArrayLike, b: ArrayLike) -> Var:
         x, y = pair(a, b)
-        if is_symbolic(x) or is_symbolic(y):
+        if x.dtype == float32 or is_symbolic(x) or is_symbolic(y):
             return op(operator, (x, y))
         return native.binary(name, x, y)
 

@@ -20,7 +20,7 @@ def _reduced(name: str, x: Var, axes: tuple[int, ...], keepdims: bool) -> Var:
     """In the dtype of x: f32 by the engine's operator, all else at once."""
     if not axes:
         return x.clone()
-    if x.dtype.kind in "fiu" and x.size and (x.dtype == float32 and name != "prod" or is_symbolic(x)):
+    if x.dtype.kind in "fiu" and x.size and (x.dtype == float32 and name != "prod" and (x.size > 4096 or not x.is_computed) or is_symbolic(x)):
         return op(_OPERATORS[name], (x, ints(axes)), {"keepdims": int(keepdims)})
     shape = x.shape
     if axes != tuple(range(axes[0], axes[-1] + 1)):  # brought together at the end
@@ -221,6 +221,11 @@ def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = Non
     axes = axes_of(axis, x.ndim)
     ddof = ddof if correction is None else correction
     work = dtype_of(dtype) if dtype is not None else float64 if x.dtype.kind in "biu" else x.dtype
+    if work == float32 and x.dtype == float32 and x.size > 4096 and where is True and mean is None and axes:
+        away = x - op("ReduceMean", (x, ints(axes)), {"keepdims": 1})
+        count = size_of([x.shape[i] for i in axes])
+        total = op("ReduceSum", (away * away, ints(axes)), {"keepdims": int(keepdims)})
+        return deliver(ew.divide(total, float(_builtin_max(count - ddof, 0))), out)
     inner = complex128 if work.kind == "c" else float64
     center = _mean_parts(astype(x, inner), axes, where, inner)[0] if mean is None else astype(asarray(mean), inner)
     away = ew.subtract(astype(x, inner), center)
