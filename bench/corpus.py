@@ -7,8 +7,8 @@
   corpus.py graphs        operators (those in subgraphs too) as imported and optimized, beside ONNX Runtime's optimized graph, extended and
                           with its layout changes, and MNN's converter; ONNX Runtime reads models of other formats as Minnow's plain ONNX export
   corpus.py converters    time and peak memory of converting: Minnow, MNN, ONNX Runtime saving its graph, OpenVINO, pnnx; the least of
-                          --rounds, which go over the converters in turn. Commands are counted whole; of packages of Python only the calls are,
-                          and memory above what the process held before
+                          --rounds, which go over the converters in turn. Commands are counted whole (MNN's is a script of Python); of packages
+                          of Python only the calls are, and memory above what the process held before
 
 MINNOW_CORPUS names the corpus, MINNOW_MODELS_DIR what scripts/fetch_models.py got. A peer that is not installed is left out.
 """
@@ -58,20 +58,25 @@ class Refused(Exception):
     pass
 
 
+# A process that is started counts what its parent held: this one holds little. Its answer comes last, behind what the command printed.
+LAUNCHER = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+status = subprocess.run(sys.argv[1:]).returncode
+print(f"\\n{status} {time.perf_counter() - start} {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024}")
+"""
+
+
 def command(*arguments, folder=None):
     """Seconds, peak bytes and stdout of a command that must succeed."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        start = time.perf_counter()
-        process = subprocess.Popen([str(each) for each in arguments], stdout=out, stderr=err, cwd=folder)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0), err.seek(0)
-        text = out.read().decode(errors="replace")
-        if process.returncode:
-            said = (err.read().decode(errors="replace") + text).strip().splitlines()
-            raise Refused(said[-1][:160] if said else f"ended with {process.returncode}")
-        return seconds, usage.ru_maxrss * 1024, text
+    result = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, *map(str, arguments)], capture_output=True, text=True, errors="replace",
+                            cwd=folder, timeout=SECONDS)
+    text, _, answer = result.stdout.rstrip("\n").rpartition("\n")
+    status, seconds, memory = answer.split()
+    if int(status):
+        said = (result.stderr + text).strip().splitlines()
+        raise Refused(f"ended with {status}: {said[-1][:160] if said else ''}")
+    return float(seconds), int(memory), text
 
 
 def peer(prepare, convert, *arguments):
@@ -175,7 +180,7 @@ def mnn_convert(format_name, paths, target):
     try:
         result = command(converter, "-f", names[format_name], *files, "--MNNModel", target, "--bizCode", "minnow", folder=target.parent)  # it leaves files where it is run
     except Refused as refused:
-        if "-11" not in str(refused) and "SIGSEGV" not in str(refused):
+        if "-11" not in str(refused):
             raise
         result = command(converter, "-f", names[format_name], *files, "--MNNModel", target, "--bizCode", "minnow", "--useOriginRNNImpl", folder=target.parent)
     if not target.exists():
