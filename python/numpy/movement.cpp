@@ -121,8 +121,14 @@ Var select(const Var& condition, const Var& first, const Var& second) {
   by_size(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const uint8_t* choose = c.data<uint8_t>();
+    const T *from_a = a.data<T>(), *from_b = b.data<T>();
     T* to = y.writable().data<T>();
-    for (int64_t i = 0; i < y.elements(); ++i) to[i] = choose[i] ? a.data<T>()[i] : b.data<T>()[i];
+    in_parts(y.elements(), 1, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {  // both are read: no branch for each element
+        const T one = from_a[i], other = from_b[i];
+        to[i] = choose[i] ? one : other;
+      }
+    });
   });
   return Var(std::move(y));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <limits>
 
 #include "base/numeric.h"
@@ -323,10 +324,10 @@ Var arg_extreme(bool largest, const Var& var, int64_t axis) {
 }
 
 template <class T, class F>
-void run_along(std::vector<T>& x, const Block& b, F f) {
+void run_along(T* x, const Block& b, F f) {
   for (int64_t o = 0; o < b.outer; ++o)
     for (int64_t k = 1; k < b.count; ++k) {
-      T* row = x.data() + (o * b.count + k) * b.inner;
+      T* row = x + (o * b.count + k) * b.inner;
       for (int64_t i = 0; i < b.inner; ++i) row[i] = f(row[i - b.inner], row[i]);
     }
 }
@@ -338,7 +339,7 @@ struct Rounded {
 template <class F>
 struct Exact : F {};
 template <class T, template <class> class Rounding = Exact>
-void accumulate_by(const std::string& name, std::vector<T>& x, const Block& b) {
+void accumulate_by(const std::string& name, T* x, const Block& b) {
   if (name == "add")
     run_along(x, b, Rounding<Sum>());
   else if (name == "multiply")
@@ -361,7 +362,7 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
     case Width::complex: {
       const Wide<Complex> wide(x, DType::complex128);
       std::vector<Complex> values(wide.data, wide.data + n);
-      accumulate_by(name, values, b);
+      accumulate_by(name, values.data(), b);
       for (size_t i = 0; i < n; ++i) {
         if (x.dtype() == DType::complex64)
           static_cast<std::complex<float>*>(to)[i] = std::complex<float>(values[i]);
@@ -375,18 +376,23 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
       std::vector<int64_t> values(wide.data, wide.data + n);
       const int64_t flip = x.dtype() == DType::u64 && (name == "maximum" || name == "minimum") ? kTopBit : 0;
       for (int64_t& value : values) value ^= flip;
-      accumulate_by(name, values, b);
+      accumulate_by(name, values.data(), b);
       for (int64_t& value : values) value ^= flip;
       narrow(x.dtype(), values.data(), n, to);
       break;
     }
     default: {
+      if (x.dtype() == DType::f64) {
+        std::memcpy(to, x.data(), x.bytes());
+        accumulate_by(name, static_cast<double*>(to), b);
+        break;
+      }
       const Wide<double> wide(x, DType::f64);
       std::vector<double> values(wide.data, wide.data + n);
       if (x.dtype() == DType::f16)  // what overflows stays infinite
-        accumulate_by<double, Rounded>(name, values, b);
+        accumulate_by<double, Rounded>(name, values.data(), b);
       else
-        accumulate_by(name, values, b);
+        accumulate_by(name, values.data(), b);
       narrow(x.dtype(), values.data(), n, to);
     }
   }
@@ -412,6 +418,23 @@ void tile(int64_t depth, const double* a, const double* b, double* c, int64_t st
   }
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) c[i * stride + j] += sums[i][j / 4][j % 4];
+}
+
+/// c [m] = a [m, k] b [k]
+void times_column(const double* a, const double* b, double* c, int64_t m, int64_t k) {
+  in_parts(m, k, [=](int64_t first, int64_t last) {
+    constexpr int64_t kLanes = 16;
+    for (int64_t row = first; row < last; ++row) {
+      const double* from = a + row * k;
+      double sums[kLanes] = {}, rest = 0;
+      int64_t i = 0;
+      for (; i + kLanes <= k; i += kLanes)
+        for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += from[i + lane] * b[i + lane];
+      for (; i < k; ++i) rest += from[i] * b[i];
+      for (const double sum : sums) rest += sum;
+      c[row] = rest;
+    }
+  });
 }
 
 /// c [m, n] += a [m, k] b [k, n]
@@ -482,7 +505,10 @@ Var matmul(const Var& left, const Var& right) {
     for (int64_t i = 0; i < batch.elements(); ++i) {
       if constexpr (std::is_same_v<decltype(to), double*>) {
         if (m * n * k > 4096) {
-          multiply(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k * n, to + i * m * n, m, k, n);
+          if (n == 1)
+            times_column(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k, to + i * m, m, k);
+          else
+            multiply(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k * n, to + i * m * n, m, k, n);
           continue;
         }
       }

@@ -472,7 +472,7 @@ def _power(a: ArrayLike, b: ArrayLike) -> Var:
 def _extreme(name: str, operator: str) -> Callable[[ArrayLike, ArrayLike], Var]:
     def compute(a: ArrayLike, b: ArrayLike) -> Var:
         x, y = pair(a, b)
-        if x.dtype == float32 or is_symbolic(x) or is_symbolic(y):
+        if x.dtype is float32 or is_symbolic(x) or is_symbolic(y):
             return op(operator, (x, y))
         return native.binary(name, x, y)
 
