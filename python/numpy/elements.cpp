@@ -117,8 +117,6 @@ auto find(const Table& table, const std::string& name) {
   return decltype(table[0].loop)(nullptr);
 }
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 // Modified Bessel function I0 (Abramowitz, Stegun 9.8.1 has its series; summed until terms vanish, or the asymptotic 9.7.1 scaled form).
 double bessel_i0(double x) {
   x = std::fabs(x);
