@@ -487,9 +487,11 @@ Expr Parts::strided_slice(const Expr& x, const Expr& begin, const Expr& end, con
     if (step == 0) throw InvalidModel("a stride is 0");
     const bool from_edge = ((masks.begin >> i) & 1) && !shrink, to_edge = ((masks.end >> i) & 1) && !shrink;
     axes.push_back(axis), steps.push_back(step), place.push_back(i);
-    starts.push_back(from_edge ? (step > 0 ? 0 : kEnd) : known ? (*known_begin)[k] : 0);
-    const int64_t shrunk = known ? (starts.back() == -1 ? kEnd : starts.back() + 1) : 0;
-    ends.push_back(shrink ? shrunk : to_edge ? (step > 0 ? kEnd : std::numeric_limits<int64_t>::min()) : known ? (*known_end)[k] : 0);
+    const int64_t start = from_edge ? (step > 0 ? 0 : kEnd) : known ? (*known_begin)[k] : 0;
+    int64_t stop = known ? (*known_end)[k] : 0;
+    if (to_edge) stop = step > 0 ? kEnd : std::numeric_limits<int64_t>::min();
+    if (shrink && known) stop = start == -1 || start == kEnd ? kEnd : start + 1;
+    starts.push_back(start), ends.push_back(stop);
     // A negative end of a backward slice counts from the end, as in a forward one.
     if (shrink)
       squeezed.push_back(axis);

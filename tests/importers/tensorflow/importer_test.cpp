@@ -203,6 +203,19 @@ TEST(TensorflowImporter, lists) {
   EXPECT_THAT(run(*import_graph(graph), {vector({1, 2})}), ElementsAre(0, 0, 1, 2));  // what was not set is zeros
 }
 
+TEST(TensorflowImporter, slices_from_the_edges) {
+  const auto sliced = [](int64_t begin, int64_t end, int64_t stride, const std::vector<std::string>& masks) {
+    return placeholder("x", {3}) + ints("begin", {1}, {begin}) + ints("end", {1}, {end}) + ints("stride", {1}, {stride}) +
+           node("y", "StridedSlice", {"x", "begin", "end", "stride"}, masks);
+  };
+  const std::string begin = entry("begin_mask", number(3, 1)), end = entry("end_mask", number(3, 1)),
+                    shrink = entry("shrink_axis_mask", number(3, 1));
+  EXPECT_THAT(run(*import_graph(sliced(0, 0, -1, {begin, end})), {vector({1, 2, 3})}), ElementsAre(3, 2, 1));
+  EXPECT_THAT(run(*import_graph(sliced(0, -3, -2, {begin})), {vector({1, 2, 3})}), ElementsAre(3));
+  EXPECT_THAT(run(*import_graph(sliced(-1, 0, 1, {shrink})), {vector({1, 2, 3})}), ElementsAre(3));
+  EXPECT_THAT(run(*import_graph(sliced(1, 7, 1, {begin, end, shrink})), {vector({1, 2, 3})}), ElementsAre(2));
+}
+
 TEST(TensorflowImporter, all_that_is_missing_is_told_at_once) {
   const std::string text =
       error_of(placeholder("x", {2}) + node("a", "Strange", {"x"}) + node("b", "Odd", {"a"}) + node("c", "Strange", {"b"}));
