@@ -57,15 +57,11 @@ auto with_key(DType dtype, F&& f) {
   }
 }
 
-// Stable, by counting digits of 11 bits (8 for bytes), the lowest first; digits that all keys share cost nothing. Short rows are merged.
-template <class Key, class Place>
-void sort_places(std::vector<Key>& keys, std::vector<Place>& places, std::vector<Key>& keys2, std::vector<Place>& places2) {
+// Stable, by counting digits of 11 bits (8 for bytes), the lowest first; digits that all keys share cost nothing. `move` puts element i at
+// a place among the others, `swap` makes the others the elements.
+template <class Key, class Move, class Swap>
+void sort_by_digits(const std::vector<Key>& keys, Move move, Swap swap) {
   const size_t n = keys.size();
-  std::iota(places.begin(), places.end(), Place{0});
-  if (n < 512) {
-    std::stable_sort(places.begin(), places.end(), [&](Place a, Place b) { return keys[a] < keys[b]; });
-    return;
-  }
   constexpr unsigned kBits = sizeof(Key) == 1 ? 8 : 11, kDigits = (sizeof(Key) * 8 + kBits - 1) / kBits;
   constexpr size_t kBuckets = size_t{1} << kBits;
   std::vector<size_t> counts(kDigits * kBuckets);
@@ -76,12 +72,22 @@ void sort_places(std::vector<Key>& keys, std::vector<Place>& places, std::vector
     if (count[keys[0] >> (d * kBits) & (kBuckets - 1)] == n) continue;
     size_t sum = 0;
     for (size_t b = 0; b < kBuckets; ++b) sum += std::exchange(count[b], sum);
-    for (size_t i = 0; i < n; ++i) {
-      const size_t to = count[keys[i] >> (d * kBits) & (kBuckets - 1)]++;
-      keys2[to] = keys[i], places2[to] = places[i];
-    }
-    keys.swap(keys2), places.swap(places2);
+    for (size_t i = 0; i < n; ++i) move(i, count[keys[i] >> (d * kBits) & (kBuckets - 1)]++);
+    swap();
   }
+}
+
+// Short rows are merged.
+template <class Key, class Place>
+void sort_places(std::vector<Key>& keys, std::vector<Place>& places, std::vector<Key>& keys2, std::vector<Place>& places2) {
+  const size_t n = keys.size();
+  std::iota(places.begin(), places.end(), Place{0});
+  if (n < 512) {
+    std::stable_sort(places.begin(), places.end(), [&](Place a, Place b) { return keys[a] < keys[b]; });
+    return;
+  }
+  sort_by_digits(
+      keys, [&](size_t i, size_t to) { keys2[to] = keys[i], places2[to] = places[i]; }, [&] { keys.swap(keys2), places.swap(places2); });
 }
 
 bool before(std::complex<double> a, std::complex<double> b) {
@@ -149,19 +155,8 @@ void sort_keys(std::vector<Key>& keys, std::vector<Key>& other) {
     std::sort(keys.begin(), keys.end());
     return;
   }
-  constexpr unsigned kBits = sizeof(Key) == 1 ? 8 : 11, kDigits = (sizeof(Key) * 8 + kBits - 1) / kBits;
-  constexpr size_t kBuckets = size_t{1} << kBits;
-  std::vector<size_t> counts(kDigits * kBuckets);
-  for (size_t i = 0; i < n; ++i)
-    for (unsigned d = 0; d < kDigits; ++d) ++counts[d * kBuckets + (keys[i] >> (d * kBits) & (kBuckets - 1))];
-  for (unsigned d = 0; d < kDigits; ++d) {
-    size_t* count = counts.data() + d * kBuckets;
-    if (count[keys[0] >> (d * kBits) & (kBuckets - 1)] == n) continue;
-    size_t sum = 0;
-    for (size_t b = 0; b < kBuckets; ++b) sum += std::exchange(count[b], sum);
-    for (size_t i = 0; i < n; ++i) other[count[keys[i] >> (d * kBits) & (kBuckets - 1)]++] = keys[i];
-    keys.swap(other);
-  }
+  sort_by_digits(
+      keys, [&](size_t i, size_t to) { other[to] = keys[i]; }, [&] { keys.swap(other); });
 }
 
 Var argsort(const Var& var) {

@@ -41,24 +41,28 @@ def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
     return ("-" if number < 0 else "") + (text or "0")
 
 
+def _along(x: Var, axis: Optional[int], bitorder: str) -> tuple[Var, int, list[int]]:
+    """The array, flat where no axis is named, its axis, and how far up each bit of a byte stands."""
+    if bitorder not in ("big", "little"):
+        raise InvalidArgument("'order' must be either 'little' or 'big'")
+    order = list(range(7, -1, -1) if bitorder == "big" else range(8))
+    if axis is None or x.ndim == 0:
+        return reshape_to(x, [x.size]), 0, order
+    return x, axis_of(axis, x.ndim), order
+
+
 @public
 def packbits(a: ArrayLike, /, axis: Optional[int] = None, bitorder: str = "big") -> Var:
     """Eight elements that are zero or not as the bits of one uint8, along an axis."""
     x = asarray(a)
     if x.dtype.kind not in "biu":
         raise InvalidType("Expected an input array of integer or boolean data type")
-    if bitorder not in ("big", "little"):
-        raise InvalidArgument("'order' must be either 'little' or 'big'")
-    if axis is None or x.ndim == 0:
-        x, place = reshape_to(x, [x.size]), 0
-    else:
-        place = axis_of(axis, x.ndim)
+    x, place, order = _along(x, axis, bitorder)
     x = _shape.moveaxis(astype(is_true(x), asarray(0, "uint8").dtype), place, -1)
     missing = -x.shape[-1] % 8
     if missing:
         x = join([x, zeros_of([*x.shape[:-1], missing], x.dtype)], x.ndim - 1)
     x = reshape_to(x, [*x.shape[:-1], x.shape[-1] // 8, 8])
-    order = range(7, -1, -1) if bitorder == "big" else range(8)
     total = zeros_of(x.shape[:-1], x.dtype)
     for i, bit in enumerate(order):
         total = total | native.binary("left_shift", x[..., i], asarray(bit, x.dtype))
@@ -71,14 +75,8 @@ def unpackbits(a: ArrayLike, /, axis: Optional[int] = None, count: Optional[int]
     x = asarray(a)
     if x.dtype.name != "uint8":
         raise InvalidType("Expected an input array of unsigned byte data type")
-    if bitorder not in ("big", "little"):
-        raise InvalidArgument("'order' must be either 'little' or 'big'")
-    if axis is None or x.ndim == 0:
-        x, place = reshape_to(x, [x.size]), 0
-    else:
-        place = axis_of(axis, x.ndim)
+    x, place, order = _along(x, axis, bitorder)
     x = _shape.moveaxis(x, place, -1)
-    order = list(range(7, -1, -1) if bitorder == "big" else range(8))
     bits = native.binary("right_shift", reshape_to(x, [*x.shape, 1]), asarray(order, "uint8")) & asarray(1, "uint8")
     bits = reshape_to(bits, [*x.shape[:-1], x.shape[-1] * 8])
     if count is not None:

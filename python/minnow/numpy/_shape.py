@@ -234,26 +234,28 @@ def tri(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64)
     return astype(reshape_to(steps(rows), [rows, 1]) + k >= reshape_to(steps(columns), [1, columns]), dtype_of(dtype))
 
 
-@public
-def tril(m: ArrayLike, k: int = 0) -> Var:
-    """What lies on and below the diagonal number k of matrices; zero above."""
+def _triangle(m: ArrayLike, k: int) -> tuple[Var, Var]:
+    """Matrices, and where they lie on or below the diagonal number k."""
     x = asarray(m)
     if x.ndim == 0:
         raise InvalidType("an array without axes has no triangle")
     if x.ndim < 2:
         x = expand_to(x, (x.shape[0], x.shape[0]))
-    return choose(tri(x.shape[-2], x.shape[-1], k, bool_), x, zeros_of((), x.dtype))
+    return x, tri(x.shape[-2], x.shape[-1], k, bool_)
+
+
+@public
+def tril(m: ArrayLike, k: int = 0) -> Var:
+    """What lies on and below the diagonal number k of matrices; zero above."""
+    x, below = _triangle(m, k)
+    return choose(below, x, zeros_of((), x.dtype))
 
 
 @public
 def triu(m: ArrayLike, k: int = 0) -> Var:
     """What lies on and above the diagonal number k of matrices; zero below."""
-    x = asarray(m)
-    if x.ndim == 0:
-        raise InvalidType("an array without axes has no triangle")
-    if x.ndim < 2:
-        x = expand_to(x, (x.shape[0], x.shape[0]))
-    return choose(tri(x.shape[-2], x.shape[-1], k - 1, bool_), zeros_of((), x.dtype), x)
+    x, below = _triangle(m, k - 1)
+    return choose(below, zeros_of((), x.dtype), x)
 
 
 @public
