@@ -111,14 +111,19 @@ void update(const Var& x, const Var& result) {
   x.assign(result.dtype() == x.dtype() ? result : result.astype(x.dtype()));
 }
 
+/// `a` with the value of `result`.
+PyObject* updated(PyObject* a, const nb::object& result) {
+  const Guard guard;
+  update(var_of(a), var_of(result));
+  return Py_NewRef(a);
+}
+
 template <const Operation& kOperation>
 PyObject* in_place(PyObject* a, PyObject* b) noexcept {
   try {
     const nb::object result = apply(kOperation, a, b);
     if (!is_var(result)) return nb::object(result).release().ptr();
-    const Guard guard;
-    update(var_of(a), var_of(result));
-    return Py_NewRef(a);
+    return updated(a, result);
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -138,9 +143,7 @@ PyObject* composed(const char* name, PyObject* a, PyObject* b, bool in_place = f
     const nb::object function = nb::module_::import_("minnow._operations").attr(name);
     const nb::object result = b ? function(nb::borrow(a), nb::borrow(b)) : function(nb::borrow(a));
     if (!in_place) return nb::object(result).release().ptr();
-    const Guard guard;
-    update(var_of(a), var_of(result));
-    return Py_NewRef(a);
+    return updated(a, result);
   } catch (...) {
     set_python_error();
     return nullptr;
