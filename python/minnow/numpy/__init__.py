@@ -40,18 +40,20 @@ from minnow.numpy._elementwise import (abs as abs, absolute as absolute, acos as
     right_shift, rint as rint, round as round, sign as sign, signbit as signbit, sin as sin, sinc as sinc, sinh as sinh, spacing as spacing, sqrt as
     sqrt, square as square, subtract as subtract, tan as tan, tanh as tanh, true_divide as true_divide, trunc as trunc, ufunc as ufunc, vectorize as
     vectorize)
-from minnow.numpy._shape import (append as append, arange as arange, array as array, array_split as array_split, asanyarray as asanyarray,
-    asarray_chkfinite as asarray_chkfinite, ascontiguousarray as ascontiguousarray, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as
+from minnow.numpy._creation import (arange as arange, array as array, asanyarray as asanyarray, asarray_chkfinite as asarray_chkfinite,
+    ascontiguousarray as ascontiguousarray, copy as copy, copyto as copyto, diag as diag, diagflat as diagflat, diagonal as diagonal, empty as empty,
+    empty_like as empty_like, eye as eye, frombuffer as frombuffer, fromfunction as fromfunction, fromiter as fromiter, fromstring as fromstring, full
+    as full, full_like as full_like, geomspace as geomspace, identity as identity, indices as indices, linspace as linspace, logspace as logspace,
+    meshgrid as meshgrid, ones as ones, ones_like as ones_like, trace as trace, tri as tri, tril as tril, triu as triu, vander as vander, zeros as
+    zeros, zeros_like as zeros_like)
+from minnow.numpy._shape import (append as append, array_split as array_split, atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as
     atleast_3d, block as block, broadcast_arrays as broadcast_arrays, broadcast_shapes as broadcast_shapes, broadcast_to as broadcast_to, column_stack
-    as column_stack, concat as concat, concatenate as concatenate, copy as copy, copyto as copyto, delete as delete, diag as diag, diagflat as
-    diagflat, diagonal as diagonal, dsplit as dsplit, dstack as dstack, empty as empty, empty_like as empty_like, expand_dims as expand_dims, eye as
-    eye, flip as flip, fliplr as fliplr, flipud as flipud, frombuffer as frombuffer, fromfunction as fromfunction, fromiter as fromiter, fromstring as
-    fromstring, full as full, full_like as full_like, geomspace as geomspace, hsplit as hsplit, hstack as hstack, identity as identity, indices as
-    indices, insert as insert, linspace as linspace, logspace as logspace, matrix_transpose as matrix_transpose, meshgrid as meshgrid, moveaxis as
-    moveaxis, ndim as ndim, ones as ones, ones_like as ones_like, pad as pad, permute_dims as permute_dims, ravel as ravel, repeat as repeat, reshape
-    as reshape, resize as resize, roll as roll, rollaxis as rollaxis, rot90 as rot90, shape as shape, size as size, split as split, squeeze as
-    squeeze, stack as stack, swapaxes as swapaxes, tile as tile, trace as trace, transpose as transpose, tri as tri, tril as tril, trim_zeros as
-    trim_zeros, triu as triu, unstack as unstack, vander as vander, vsplit as vsplit, vstack as vstack, zeros as zeros, zeros_like as zeros_like)
+    as column_stack, concat as concat, concatenate as concatenate, delete as delete, dsplit as dsplit, dstack as dstack, expand_dims as expand_dims,
+    flip as flip, fliplr as fliplr, flipud as flipud, hsplit as hsplit, hstack as hstack, insert as insert, matrix_transpose as matrix_transpose,
+    moveaxis as moveaxis, ndim as ndim, permute_dims as permute_dims, ravel as ravel, repeat as repeat, reshape as reshape, resize as resize, roll as
+    roll, rollaxis as rollaxis, rot90 as rot90, shape as shape, size as size, split as split, squeeze as squeeze, stack as stack, swapaxes as
+    swapaxes, tile as tile, transpose as transpose, trim_zeros as trim_zeros, unstack as unstack, vsplit as vsplit, vstack as vstack)
+from minnow.numpy._padding import pad as pad
 from minnow.numpy._indexing import (apply_along_axis as apply_along_axis, apply_over_axes as apply_over_axes, argwhere as argwhere, choose as choose,
     compress as compress, diag_indices as diag_indices, diag_indices_from as diag_indices_from, extract as extract, fill_diagonal as fill_diagonal,
     flatnonzero as flatnonzero, ix_ as ix_, mask_indices as mask_indices, ndenumerate as ndenumerate, ndindex as ndindex, nonzero as nonzero,

@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
-from minnow.numpy import _shape
+from minnow.numpy import _creation, _shape
 from minnow.numpy._core import ArrayLike, asarray, astype, axis_of, is_true, join, native, public, reshape_to, zeros_of
 
 
@@ -121,8 +121,8 @@ def _line(part: slice) -> Var:
     if part.stop is None:
         raise InvalidArgument("a slice of a grid needs an end")
     if isinstance(step, complex):
-        return _shape.linspace(start, part.stop, int(abs(step)))  # type: ignore[no-any-return]
-    return _shape.arange(start, part.stop, step)
+        return _creation.linspace(start, part.stop, int(abs(step)))  # type: ignore[no-any-return]
+    return _creation.arange(start, part.stop, step)
 
 
 class Grid:
@@ -137,7 +137,7 @@ class Grid:
         lines = [_line(part) for part in key]
         from minnow.numpy._core import result_type
         common = result_type(*lines)
-        made = _shape.meshgrid(*[astype(line, common) for line in lines], sparse=self.sparse, indexing="ij")
+        made = _creation.meshgrid(*[astype(line, common) for line in lines], sparse=self.sparse, indexing="ij")
         return made if self.sparse else _shape.stack(made, 0)
 
 

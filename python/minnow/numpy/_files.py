@@ -9,7 +9,7 @@ from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
-from minnow.numpy import _shape
+from minnow.numpy import _creation, _shape
 from minnow.numpy._core import ArrayLike, DTypeLike, asarray, astype, dtype_of, float64, public, reshape_to, size_of, zeros_of
 
 _MAGIC = b"\x93NUMPY"
@@ -212,13 +212,13 @@ def fromfile(file: Any, dtype: DTypeLike = float64, count: int = -1, sep: str = 
         if offset:
             opened.seek(offset, 1)
         if sep:
-            return _shape.fromstring(opened.read().decode(), wanted, count, sep=sep)
+            return _creation.fromstring(opened.read().decode(), wanted, count, sep=sep)
         data = opened.read(-1 if count < 0 else count * wanted.itemsize)
     finally:
         if ours:
             opened.close()
     data = data[: len(data) // wanted.itemsize * wanted.itemsize]
-    return _shape.frombuffer(data, wanted) if data else zeros_of([0], wanted)
+    return _creation.frombuffer(data, wanted) if data else zeros_of([0], wanted)
 
 
 def _lines(fname: Any, encoding: Optional[str]) -> Iterator[str]:

@@ -186,7 +186,7 @@ def setitem(x: Var, key: Any, value: ArrayLike) -> None:
 
 def places_of(x: Var, key: Any) -> tuple[Var, tuple[int, ...]]:
     """Numbers of the elements of x that x[key] has, and its shape."""
-    from minnow.numpy._shape import steps
+    from minnow.numpy._creation import steps
     chosen = reshape_to(steps(x.size), x.shape)[key] if not isinstance(key, Var) else getitem(reshape_to(steps(x.size), x.shape), key)
     return reshape_to(chosen, [chosen.size]).evaluate(), chosen.shape
 
@@ -306,7 +306,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Optional[int] = None, out: Any 
 
 def _along(x: Var, indices: Var, axis: int) -> Var:
     """Numbers of the elements whose place along the axis is that of `indices`, the others their own."""
-    from minnow.numpy._shape import steps
+    from minnow.numpy._creation import steps
     if indices.dtype.kind not in "iu":
         raise InvalidIndex("`indices` must be an integer array")
     if indices.ndim != x.ndim:
@@ -464,7 +464,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Any, *args: Any, **options:
 @public
 def diag_indices(n: int, ndim: int = 2) -> tuple[Var, ...]:
     """The indices of the main diagonal."""
-    from minnow.numpy._shape import steps
+    from minnow.numpy._creation import steps
     return (steps(n),) * ndim
 
 
@@ -482,7 +482,8 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Var, ...]:
 @public
 def fill_diagonal(a: Var, val: ArrayLike, wrap: bool = False) -> None:
     """Writes values, repeated as needed, on the main diagonal."""
-    from minnow.numpy._shape import resize, steps
+    from minnow.numpy._creation import steps
+    from minnow.numpy._shape import resize
     if a.ndim < 2:
         raise InvalidArgument("array must be at least 2-d")
     strides = row_strides(a.shape)
@@ -502,14 +503,14 @@ def fill_diagonal(a: Var, val: ArrayLike, wrap: bool = False) -> None:
 @public
 def tril_indices(n: int, k: int = 0, m: Optional[int] = None) -> tuple[Var, ...]:
     """The indices of the lower triangle."""
-    from minnow.numpy._shape import tri
+    from minnow.numpy._creation import tri
     return nonzero(tri(n, m, k, bool_))
 
 
 @public
 def triu_indices(n: int, k: int = 0, m: Optional[int] = None) -> tuple[Var, ...]:
     """The indices of the upper triangle."""
-    from minnow.numpy._shape import tri
+    from minnow.numpy._creation import tri
     return nonzero(~tri(n, m, k - 1, bool_))
 
 
@@ -534,7 +535,7 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Var, ...]:
 @public
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[Var, ...]:
     """The indices of what a function such as triu leaves of a matrix of ones."""
-    from minnow.numpy._shape import ones
+    from minnow.numpy._creation import ones
     return nonzero(mask_func(ones((n, n), int64), k))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterator, Optional
 from minnow._minnow import Var
 
 from minnow.numpy import _elementwise as ew
-from minnow.numpy import _indexing, _products, _reductions, _shape, _sorting
+from minnow.numpy import _creation, _indexing, _products, _reductions, _shape, _sorting
 from minnow.numpy._core import DTypeLike, asarray, astype, dtype_of, native, reshape_to, row_strides
 
 
@@ -99,8 +99,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
         {"choose": _indexing.choose, "compress": lambda x, condition, axis=None, out=None: _indexing.compress(condition, x, axis, out), "nonzero": _indexing.nonzero, "put": _indexing.put,
          "take": _indexing.take},
         {"clip": ew.clip, "conj": _conjugate, "conjugate": _conjugate, "round": ew.round},
-        {"copy": lambda x, order="C": x.clone(), "diagonal": _shape.diagonal, "fill": _fill, "flatten": _flatten, "ravel": _shape.ravel, "repeat": _shape.repeat, "squeeze": _squeezed,
-         "swapaxes": _shape.swapaxes, "trace": _shape.trace, "dot": _products.dot},
+        {"copy": lambda x, order="C": x.clone(), "diagonal": _creation.diagonal, "fill": _fill, "flatten": _flatten, "ravel": _shape.ravel, "repeat": _shape.repeat, "squeeze": _squeezed,
+         "swapaxes": _shape.swapaxes, "trace": _creation.trace, "dot": _products.dot},
         {"byteswap": _byteswap, "tobytes": _tobytes, "tofile": _tofile, "view": _view}) for name, function in functions.items()}
 
 _ATTRIBUTES: dict[str, Callable[[Var], Any]] = {

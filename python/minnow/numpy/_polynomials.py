@@ -7,7 +7,7 @@ from typing import Any
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
-from minnow.numpy import _products, _reductions, _shape, _statistics
+from minnow.numpy import _creation, _products, _reductions, _shape, _statistics
 from minnow.numpy._core import ArrayLike, asarray, astype, float64, full_of, join, native, promote, public, reshape_to, result_type, zeros_of
 
 
@@ -84,7 +84,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Var:
     x = asarray(p)
     for _ in range(m):
         n = x.size - 1
-        x = ew.multiply(x[:-1], _shape.steps(n + 1)[:0:-1] if n else zeros_of([0], x.dtype))
+        x = ew.multiply(x[:-1], _creation.steps(n + 1)[:0:-1] if n else zeros_of([0], x.dtype))
     return x
 
 
@@ -101,7 +101,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Var:
     x = asarray(p)
     for i in range(m):
         n = x.size
-        x = join([ew.divide(x, _shape.arange(n, 0, -1)), astype(full_of([1], constants[i], float64), promote(x.dtype, float64))], 0) if n else asarray([float(constants[i])])
+        x = join([ew.divide(x, _creation.arange(n, 0, -1)), astype(full_of([1], constants[i], float64), promote(x.dtype, float64))], 0) if n else asarray([float(constants[i])])
     return x
 
 
@@ -143,7 +143,7 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: Any = None, full: bool 
         raise InvalidType("expected x and y to have same length")
     if rcond is None:
         rcond = xs.size * 2.0 ** (-23 if xs.dtype.name == "float32" else -52)
-    left, right = _shape.vander(xs, deg + 1), ys
+    left, right = _creation.vander(xs, deg + 1), ys
     if w is not None:
         weights = ew.add(asarray(w), 0.0)
         if weights.ndim != 1:
@@ -188,6 +188,6 @@ def roots(p: ArrayLike) -> Var:
     n = x.size
     if n < 2:
         return zeros_of([behind], float64)
-    companion = join([reshape_to(ew.divide(ew.negative(x[1:]), x[0]), [1, n - 1]), astype(_shape.eye(n - 2, n - 1), x.dtype)], 0) if n > 2 else reshape_to(ew.divide(ew.negative(x[1:]), x[0]), [1, 1])
+    companion = join([reshape_to(ew.divide(ew.negative(x[1:]), x[0]), [1, n - 1]), astype(_creation.eye(n - 2, n - 1), x.dtype)], 0) if n > 2 else reshape_to(ew.divide(ew.negative(x[1:]), x[0]), [1, 1])
     found = linalg.eigvals(companion)
     return join([found, zeros_of([behind], found.dtype)], 0) if behind else found

@@ -200,7 +200,7 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
         if rows.shape[0] and count:
             order = lexsort([rows[:, i] for i in reversed(range(count))])
         else:
-            from minnow.numpy._shape import steps
+            from minnow.numpy._creation import steps
             order = steps(rows.shape[0])
         ordered = _indexing.take(rows, order, 0)
         if rows.shape[0]:

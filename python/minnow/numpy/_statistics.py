@@ -9,7 +9,7 @@ from typing import Any, Optional
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
-from minnow.numpy import _indexing, _products, _reductions, _shape, _sorting
+from minnow.numpy import _creation, _indexing, _products, _reductions, _shape, _sorting
 from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float64, full_of, int64,
                                 is_weak, join, native, permute, promote, public, reshape_to, result_type, size_of, zeros_of)
 
@@ -248,7 +248,7 @@ def _edges(x: Var, bins: Any, range: Any, weights: Any) -> Var:
         raise InvalidArgument("`bins` must be positive, when an integer")
     low, high = _bounds(x, range)
     dtype = x.dtype if x.dtype.kind == "f" else float64
-    return _shape.linspace(low, high, count + 1, dtype=dtype)  # type: ignore[no-any-return]
+    return _creation.linspace(low, high, count + 1, dtype=dtype)  # type: ignore[no-any-return]
 
 
 @public
@@ -407,7 +407,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: D
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return ew.divide(c, c)
-    deviation = ew.sqrt(ew.real(_shape.diagonal(c)))
+    deviation = ew.sqrt(ew.real(_creation.diagonal(c)))
     c = ew.divide(ew.divide(c, reshape_to(deviation, [deviation.size, 1])), reshape_to(deviation, [1, deviation.size]))
     if c.dtype.kind == "c":
         return native.make_complex(clip_(ew.real(c)), clip_(ew.imag(c)))  # type: ignore[no-any-return]
@@ -674,7 +674,7 @@ def _window(name: str, M: int, compute: Any) -> Var:
         return zeros_of([0], float64)
     if count == 1:
         return full_of([1], 1.0, float64)
-    return compute(_shape.arange(1 - count, count, 2, float64), count)  # type: ignore[no-any-return]
+    return compute(_creation.arange(1 - count, count, 2, float64), count)  # type: ignore[no-any-return]
 
 
 @public
@@ -707,6 +707,6 @@ def kaiser(M: int, beta: float) -> Var:
     count = int(M)
     if count == 1:
         return full_of([1], 1.0, float64)
-    n = _shape.arange(0, count, dtype=float64)
+    n = _creation.arange(0, count, dtype=float64)
     alpha = (count - 1) / 2.0
     return ew.divide(ew.i0(beta * ew.sqrt(1 - ((n - alpha) / alpha) ** 2.0)), ew.i0(float(beta)))

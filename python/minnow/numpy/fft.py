@@ -12,7 +12,7 @@ from typing import Any, Optional, Sequence
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
-from minnow.numpy import _shape
+from minnow.numpy import _creation, _shape
 from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, complex128, deliver, float16, float32, float64, join, last, native, public, zeros_of
 
 _NORMS = {None: (0.0, 1.0), "backward": (0.0, 1.0), "ortho": (0.5, 0.5), "forward": (1.0, 0.0)}
@@ -257,7 +257,7 @@ def fftfreq(n: int, d: float = 1.0) -> Var:
         raise InvalidArgument("n should be an integer")
     count = n.__index__()
     split = (count - 1) // 2 + 1
-    numbers = join([_shape.steps(split), _shape.steps(count - split) - count // 2], 0) if count else zeros_of([0], float64)
+    numbers = join([_creation.steps(split), _creation.steps(count - split) - count // 2], 0) if count else zeros_of([0], float64)
     return ew.multiply(astype(numbers, float64), 1.0 / (count * d))
 
 
@@ -266,7 +266,7 @@ def rfftfreq(n: int, d: float = 1.0) -> Var:
     """The frequencies of what rfft() gives."""
     if not hasattr(n, "__index__"):
         raise InvalidArgument("n should be an integer")
-    return ew.multiply(astype(_shape.steps(n.__index__() // 2 + 1), float64), 1.0 / (n * d))
+    return ew.multiply(astype(_creation.steps(n.__index__() // 2 + 1), float64), 1.0 / (n * d))
 
 
 def _shifted(x: ArrayLike, axes: Axis, sign: int) -> Var:

@@ -8,11 +8,11 @@ from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
-from minnow.numpy import _products, _reductions, _shape
+from minnow.numpy import _creation, _products, _reductions, _shape
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, LinAlgError, asarray, astype, axes_of, axis_of, broadcast_dims, choose, complex64, complex128, dtype_of, expand_to, float32,
                                 float64, full_of, int64, join, native, permute, promote, public, reshape_to, size_of, zeros_of)
 from minnow.numpy._products import matmul, matrices, outer, vecdot
-from minnow.numpy._shape import diagonal as _diagonal
+from minnow.numpy._creation import diagonal as _diagonal
 from minnow.numpy._shape import matrix_transpose
 
 for _function in (matmul, matrix_transpose, outer, vecdot):
@@ -117,7 +117,7 @@ def inv(a: ArrayLike) -> Var:
     x, kind = _matrix(a, True)
     if not x.size:
         return astype(x.clone(), kind)
-    return astype(_call(native.solve, x, expand_to(_shape.eye(x.shape[-1], dtype=x.dtype), x.shape)), kind)
+    return astype(_call(native.solve, x, expand_to(_creation.eye(x.shape[-1], dtype=x.dtype), x.shape)), kind)
 
 
 @public
@@ -241,9 +241,9 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     batch = list(x.shape[:-2])
     few = min(m, n)
     if x.size == 0:
-        u = expand_to(_shape.eye(m, m if full_matrices else few, dtype=x.dtype), [*batch, m, m if full_matrices else few]).clone()
+        u = expand_to(_creation.eye(m, m if full_matrices else few, dtype=x.dtype), [*batch, m, m if full_matrices else few]).clone()
         s = zeros_of([*batch, few], float64)
-        vh = expand_to(_shape.eye(n if full_matrices else few, n, dtype=x.dtype), [*batch, n if full_matrices else few, n]).clone()
+        vh = expand_to(_creation.eye(n if full_matrices else few, n, dtype=x.dtype), [*batch, n if full_matrices else few, n]).clone()
     else:
         _check_finite(x)
         wide = m < n
@@ -439,7 +439,7 @@ def matrix_power(a: ArrayLike, n: int) -> Var:
         raise InvalidType("exponent must be an integer")
     n = n.__index__()
     if n == 0:
-        return expand_to(_shape.eye(x.shape[-1], dtype=x.dtype), x.shape).clone()
+        return expand_to(_creation.eye(x.shape[-1], dtype=x.dtype), x.shape).clone()
     if n < 0:
         x, n = inv(x), -n
     result = None
@@ -496,7 +496,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Var:
 @public
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Var:
     """The sums of the diagonals of matrices over the last two axes."""
-    return _shape.trace(x, offset, -2, -1, None if dtype is None else dtype_of(dtype))
+    return _creation.trace(x, offset, -2, -1, None if dtype is None else dtype_of(dtype))
 
 
 @public

@@ -13,7 +13,7 @@ from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
-from minnow.numpy import _indexing, _products, _reductions, _shape
+from minnow.numpy import _creation, _indexing, _products, _reductions, _shape
 from minnow.numpy._core import (REGISTRY, ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dims_of, dtype_of, expand_to, float32, float64, int64, native, public, reshape_to,
                                 size_of, uint64)
 
@@ -216,7 +216,7 @@ class Generator:
         if len(lows) == 1 and len(highs) == 1:
             _refuse(lows[0] > highs[0] and size_of(dims), "low > high" if endpoint else "low >= high")
             return self._bits.integers(kind, dims, asarray([signed(lows[0])], "int64"), asarray([signed(highs[0] - lows[0])], "int64"))  # type: ignore[no-any-return]
-        places = reshape_to(_shape.steps(len(lows)), shape_low), reshape_to(_shape.steps(len(highs)), shape_high)
+        places = reshape_to(_creation.steps(len(lows)), shape_low), reshape_to(_creation.steps(len(highs)), shape_high)
         pairs = [reshape_to(expand_to(place, dims), [size_of(dims)]).tolist() for place in places]
         lows, highs = [lows[i] for i in pairs[0]], [highs[i] for i in pairs[1]]
         _refuse(any(a > b for a, b in zip(lows, highs)), "low > high" if endpoint else "low >= high")
@@ -495,7 +495,7 @@ class Generator:
                     row.append(left * v)
                     left *= 1.0 - v
                 rows.append([*row, left])
-            return reshape_to(asarray(rows, float64) if rows else _shape.zeros([0, k]), [*dims, k])
+            return reshape_to(asarray(rows, float64) if rows else _creation.zeros([0, k]), [*dims, k])
         drawn = self.standard_gamma(expand_to(a, [count, k]))
         return reshape_to(ew.multiply(drawn, ew.divide(1.0, _reductions.cumsum(drawn, 1)[:, -1:])) if k else drawn, [*dims, k])
 

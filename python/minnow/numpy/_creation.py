@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making arrays: of values, of ranges, from other objects; triangles and diagonals; grids of indices."""
+from __future__ import annotations
+
+import builtins
+from typing import Any, Callable, Optional, Sequence
+
+from minnow import _minnow
+from minnow._minnow import InvalidArgument, InvalidType, Var, op
+from minnow._minnow import dtype as DType
+
+from minnow.numpy._core import (ArrayLike, DTypeLike, Shape, asarray, astype, axis_of, bool_, can_store, choose, dims_of, dtype_of, expand_to,
+                                float64, full_of, int64, is_weak, join, native, promote, public, reshape_to, result_type, row_strides, size_of,
+                                zeros_of)
+from minnow.numpy._shape import moveaxis, ravel, stack
+
+
+@public
+def array(object: ArrayLike, dtype: DTypeLike = None, *, copy: Any = True, ndmin: int = 0) -> Var:
+    """An array of numbers, nested lists, or another array; a copy unless copy is False or None."""
+    x = asarray(object, dtype)
+    if copy and (x is object or not isinstance(object, (list, tuple, int, float, complex))):
+        x = Var(x, copy=True)
+    return reshape_to(x, [1] * (ndmin - x.ndim) + list(x.shape)) if ndmin > x.ndim else x
+
+
+@public
+def asanyarray(a: ArrayLike, dtype: DTypeLike = None) -> Var:
+    """asarray()."""
+    return asarray(a, dtype)
+
+
+@public
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> Var:
+    """asarray() of at least one dimension."""
+    x = asarray(a, dtype)
+    return x if x.ndim else reshape_to(x, [1])
+
+
+@public
+def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike = None) -> Var:
+    """asarray(); ValueError where an element is infinite or NaN."""
+    from minnow.numpy import _elementwise, _reductions
+    x = asarray(a, dtype)
+    if not bool(_reductions.all(_elementwise.isfinite(x))):
+        raise InvalidArgument("array must not contain infs or NaNs")
+    return x
+
+
+@public
+def copy(a: ArrayLike) -> Var:
+    """A copy."""
+    return array(a)
+
+
+@public
+def zeros(shape: Shape, dtype: DTypeLike = float64) -> Var:
+    """An array of zeros."""
+    return zeros_of(dims_of(shape), dtype_of(dtype))
+
+
+@public
+def ones(shape: Shape, dtype: DTypeLike = float64) -> Var:
+    """An array of ones."""
+    return full_of(dims_of(shape), 1, dtype_of(dtype))
+
+
+@public
+def empty(shape: Shape, dtype: DTypeLike = float64) -> Var:
+    """An array whose elements do not matter (zeros)."""
+    return zeros(shape, dtype)
+
+
+@public
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None) -> Var:
+    """An array of one value, or of an array that is broadcast."""
+    return expand_to(asarray(fill_value, dtype), dims_of(shape)).clone()
+
+
+def _like(value: Any) -> Callable[..., Var]:
+    def function(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+        x = asarray(a)
+        return full_of(x.shape if shape is None else dims_of(shape), value, x.dtype if dtype is None else dtype_of(dtype))
+
+    return function
+
+
+@public
+def zeros_like(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+    """Zeros of the shape and dtype of a."""
+    return _like(0)(a, dtype, shape=shape)
+
+
+@public
+def ones_like(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+    """Ones of the shape and dtype of a."""
+    return _like(1)(a, dtype, shape=shape)
+
+
+@public
+def empty_like(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+    """An array of the shape and dtype of a whose elements do not matter."""
+    return _like(0)(a, dtype, shape=shape)
+
+
+@public
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+    """One value in the shape and dtype of a."""
+    x = asarray(a)
+    return expand_to(astype(asarray(fill_value), x.dtype if dtype is None else dtype_of(dtype)), x.shape if shape is None else dims_of(shape)).clone()
+
+
+def steps(count: int, dtype: DType = int64) -> Var:
+    """0, 1 ... count - 1."""
+    made = op("Range", (Var(0, "int64"), Var(count, "int64"), Var(1, "int64"))) if count > 0 else zeros_of([0], int64)
+    return astype(made, dtype)
+
+
+@public
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = None) -> Var:
+    """start, start + step ... below stop; arange(stop) begins at 0. ceil((stop - start) / step) elements."""
+    if stop is None:
+        start, stop = 0, start
+    start, stop, step = (v.item() if isinstance(v, Var) else v.item() if hasattr(v, "item") else v for v in (start, stop, step))
+    wanted = dtype_of(dtype) if dtype is not None else result_type(start, stop, step)
+    if dtype is None and wanted.kind == "b":
+        wanted = int64
+    if step == 0:
+        raise ZeroDivisionError("division by zero")
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        count = -((start - stop) // step)
+    else:
+        import math
+        count = math.ceil((stop - start) / step)
+    count = builtins.max(count, 0)
+    if count > 1 << 40:
+        raise InvalidArgument("Maximum allowed size exceeded")
+    if wanted.kind in "iu" and isinstance(start, int) and isinstance(step, int):
+        return astype(steps(count) * step + start, wanted)
+    if wanted.kind in "iu":
+        return astype(steps(count), wanted) * int(step) + int(start)
+    if wanted == float64:
+        # As NumPy: the second element less the first is the step.
+        first = float(start)
+        delta = float(start + step) - first
+        return steps(count, float64) * delta + first
+    return astype(steps(count, float64) * float(start + step - start) + float(start), wanted)
+
+
+@public
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike = None, axis: int = 0) -> Any:
+    """`num` numbers at equal distances from start to stop, which is the last one unless endpoint is False. retstep: the distance too."""
+    from minnow.numpy import _elementwise as ew
+    num = num.__index__()
+    if num < 0:
+        raise InvalidArgument(f"Number of samples, {num}, must be non-negative.")
+    div = num - 1 if endpoint else num
+    first, end = asarray(start), asarray(stop)
+    natural = result_type(first.dtype, end.dtype, float64) if first.dtype.kind not in "fc" or end.dtype.kind not in "fc" or is_weak(start) and is_weak(stop) else result_type(first, end)
+    wanted = natural if dtype is None else dtype_of(dtype)
+    first, end = astype(first, natural), astype(end, natural)
+    delta = ew.subtract(end, first)
+    line = reshape_to(steps(num, natural), [num] + [1] * delta.ndim)
+    step: Any = float("nan")
+    if div > 0:
+        step = ew.divide(delta, div)
+        if delta.size and not bool((ew.equal(step, 0)).reshape(-1)[0]) or delta.size == 0:
+            y = ew.multiply(line, step)
+        else:
+            y = ew.multiply(ew.divide(line, div), delta)
+    else:
+        y = ew.multiply(line, delta)
+    y = ew.add(y, first)
+    if endpoint and num > 1:
+        y = join([y[:-1], reshape_to(end, [1, *end.shape]) if end.shape == delta.shape else expand_to(end, (1, *delta.shape))], 0)
+    if wanted.kind in "iu":
+        y = ew.floor(y)
+    y = astype(y, wanted)
+    if axis != 0:
+        y = moveaxis(y, 0, axis)
+    return (y, step if isinstance(step, float) else step.item() if step.ndim == 0 else step) if retstep else y
+
+
+@public
+def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, base: ArrayLike = 10.0, dtype: DTypeLike = None, axis: int = 0) -> Var:
+    """base to the powers of linspace()."""
+    from minnow.numpy import _elementwise as ew
+    y = ew.power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return y if dtype is None else astype(y, dtype_of(dtype))
+
+
+@public
+def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0) -> Var:
+    """Numbers at equal ratios from start to stop; ValueError for 0."""
+    from minnow.numpy import _elementwise as ew, _reductions
+    first, end = asarray(start), asarray(stop)
+    if bool(_reductions.any(ew.equal(first, 0))) or bool(_reductions.any(ew.equal(end, 0))):
+        raise InvalidArgument("Geometric sequence cannot include zero")
+    natural = result_type(first.dtype, end.dtype, float64) if first.dtype.kind not in "fc" or end.dtype.kind not in "fc" else result_type(first, end)
+    first, end = astype(first, natural), astype(end, natural)
+    ratio = ew.log10(ew.divide(end, first))
+    line = linspace(zeros_of((), natural), ratio, num, endpoint)
+    y = ew.multiply(first, ew.power(10.0, line))
+    if num > 0:
+        parts = [expand_to(first, (1, *ratio.shape)), y[1:]] if num > 1 else [expand_to(first, (1, *ratio.shape))]
+        if endpoint and num > 1:
+            parts = [parts[0], y[1:-1], expand_to(end, (1, *ratio.shape))] if num > 2 else [parts[0], expand_to(end, (1, *ratio.shape))]
+        y = join(parts, 0)
+    if axis != 0:
+        y = moveaxis(y, 0, axis)
+    return y if dtype is None else astype(y, dtype_of(dtype))
+
+
+@public
+def eye(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64) -> Var:
+    """A matrix with ones on the diagonal number k."""
+    rows, columns = dims_of((N, N if M is None else M))
+    return astype(reshape_to(steps(rows), [rows, 1]) + k == reshape_to(steps(columns), [1, columns]), dtype_of(dtype))
+
+
+@public
+def identity(n: int, dtype: DTypeLike = float64) -> Var:
+    """The identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+@public
+def tri(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64) -> Var:
+    """Ones on and below the diagonal number k."""
+    rows, columns = N, N if M is None else M
+    return astype(reshape_to(steps(rows), [rows, 1]) + k >= reshape_to(steps(columns), [1, columns]), dtype_of(dtype))
+
+
+def _triangle(m: ArrayLike, k: int) -> tuple[Var, Var]:
+    """Matrices, and where they lie on or below the diagonal number k."""
+    x = asarray(m)
+    if x.ndim == 0:
+        raise InvalidType("an array without axes has no triangle")
+    if x.ndim < 2:
+        x = expand_to(x, (x.shape[0], x.shape[0]))
+    return x, tri(x.shape[-2], x.shape[-1], k, bool_)
+
+
+@public
+def tril(m: ArrayLike, k: int = 0) -> Var:
+    """What lies on and below the diagonal number k of matrices; zero above."""
+    x, below = _triangle(m, k)
+    return choose(below, x, zeros_of((), x.dtype))
+
+
+@public
+def triu(m: ArrayLike, k: int = 0) -> Var:
+    """What lies on and above the diagonal number k of matrices; zero below."""
+    x, below = _triangle(m, k - 1)
+    return choose(below, zeros_of((), x.dtype), x)
+
+
+@public
+def vander(x: ArrayLike, N: Optional[int] = None, increasing: bool = False) -> Var:
+    """Columns of the powers of a vector, falling."""
+    from minnow.numpy import _elementwise as ew
+    a = asarray(x)
+    if a.ndim != 1:
+        raise InvalidArgument("x must be a one-dimensional array or sequence.")
+    count = a.size if N is None else N
+    a = astype(a, promote(a.dtype, int64))
+    column = reshape_to(a, [a.size, 1])
+    powers = reshape_to(steps(count), [1, count])
+    y = ew.power(column, astype(powers, a.dtype) if a.dtype.kind == "c" else powers if a.dtype.kind in "iu" else astype(powers, a.dtype))
+    return y if increasing else y[:, ::-1]
+
+
+@public
+def diag(v: ArrayLike, k: int = 0) -> Var:
+    """The diagonal number k of a matrix, or a matrix with a vector there."""
+    x = asarray(v)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    if x.ndim != 1:
+        raise InvalidArgument("Input must be 1- or 2-d.")
+    n = x.size + builtins.abs(k)
+    if x.size == 0:
+        return zeros_of([n, n], x.dtype)
+    from minnow.numpy._indexing import put_flat
+    places = steps(x.size) * (n + 1) + (k if k >= 0 else -k * n)
+    return reshape_to(put_flat(zeros_of([n * n], x.dtype), places, x), [n, n])
+
+
+@public
+def diagflat(v: ArrayLike, k: int = 0) -> Var:
+    """A matrix with the elements on the diagonal number k."""
+    return diag(ravel(v), k)
+
+
+@public
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Var:
+    """The diagonals of the matrices that two axes hold, as a new last axis."""
+    x = asarray(a)
+    if x.ndim < 2:
+        raise InvalidArgument("diag requires an array of at least two dimensions")
+    p, q = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
+    if p == q:
+        raise InvalidArgument("axis1 and axis2 cannot be the same")
+    rest = [i for i in range(x.ndim) if i not in (p, q)]
+    rows, columns = x.shape[p], x.shape[q]
+    start_row, start_column = builtins.max(-offset, 0), builtins.max(offset, 0)
+    count = builtins.max(0, builtins.min(rows - start_row, columns - start_column))
+    strides = row_strides(x.shape)
+    dims = [x.shape[i] for i in rest] + [count]
+    if size_of(dims) == 0:
+        return zeros_of(dims, x.dtype)
+    return native.strided(x, start_row * strides[p] + start_column * strides[q], dims, [strides[i] for i in rest] + [strides[p] + strides[q]])
+
+
+@public
+def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Any = None) -> Var:
+    """The sums of diagonals."""
+    from minnow.numpy._reductions import sum
+    return sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+@public
+def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: DTypeLike = float, **options: Any) -> Any:
+    """A function called with the indices of all elements, as arrays."""
+    return function(*indices(shape, dtype=dtype), **options)
+
+
+@public
+def fromiter(iter: Any, dtype: DTypeLike, count: int = -1) -> Var:
+    """A vector of what an iterator gives."""
+    import itertools
+    items = list(iter if count < 0 else itertools.islice(iter, count))
+    if 0 <= len(items) < count:
+        raise InvalidArgument(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return asarray(items, dtype)
+
+
+@public
+def frombuffer(buffer: Any, dtype: DTypeLike = float64, count: int = -1, offset: int = 0) -> Var:
+    """A vector over the memory of an object with the buffer protocol."""
+    wanted = dtype_of(dtype)
+    view = memoryview(buffer).cast("B")
+    if offset < 0 or offset > len(view):
+        raise InvalidArgument(f"offset must be non-negative and no greater than buffer length ({len(view)})")
+    view = view[offset:]
+    if count < 0:
+        if len(view) % wanted.itemsize:
+            raise InvalidArgument("buffer size must be a multiple of element size")
+        count = len(view) // wanted.itemsize
+    if count * wanted.itemsize > len(view):
+        raise InvalidArgument("buffer is smaller than requested size")
+    return _minnow.from_buffer(view[: count * wanted.itemsize], wanted, [count])
+
+
+@public
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Var:
+    """A vector of the numbers that a text holds, `sep` between them."""
+    wanted = dtype_of(dtype)
+    words = [word for word in (string.split(sep) if sep.strip() else string.split()) if word.strip()]
+    values = [int(word) if wanted.kind in "iu" else float(word) for word in (words if count < 0 else words[:count])]
+    return asarray(values, wanted)
+
+
+@public
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Var, ...]:
+    """Coordinates of a grid from vectors: with "xy" the first vector runs along axis 1."""
+    if indexing not in ("xy", "ij"):
+        raise InvalidArgument("Valid values for `indexing` are 'xy' and 'ij'.")
+    vectors = [ravel(x) for x in xi]
+    n = len(vectors)
+    places = list(range(n))
+    if indexing == "xy" and n > 1:
+        places[0], places[1] = 1, 0
+    dims = [0] * n
+    for place, vector in zip(places, vectors):
+        dims[place] = vector.size
+    made = tuple(reshape_to(vector, [vector.size if i == place else 1 for i in range(n)]) for place, vector in zip(places, vectors))
+    return made if sparse else tuple(expand_to(x, dims) for x in made)
+
+
+@public
+def indices(dimensions: Sequence[int], dtype: DTypeLike = int, sparse: bool = False) -> Any:
+    """The indices of all elements of a shape, one array for each axis."""
+    dims = dims_of(dimensions)
+    made = [reshape_to(steps(dim, dtype_of(dtype)), [dim if i == axis else 1 for i in range(len(dims))]) for axis, dim in enumerate(dims)]
+    if sparse:
+        return tuple(made)
+    return stack([expand_to(x, dims) for x in made], 0) if made else zeros_of([0], dtype_of(dtype))
+
+
+@public
+def copyto(dst: Var, src: ArrayLike, casting: str = "same_kind", where: ArrayLike = True) -> None:
+    """Writes src, broadcast, into dst, where the mask is true."""
+    x = asarray(src)
+    if casting == "same_kind" and not is_weak(src) and not can_store(x.dtype, dst.dtype):
+        raise InvalidType(f"Cannot cast array data from dtype('{x.dtype}') to dtype('{dst.dtype}') according to the rule 'same_kind'")
+    value = expand_to(astype(x, dst.dtype), dst.shape)
+    dst.assign(value if where is True else choose(asarray(where, bool_), value, dst))
