@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files, text, bits, dtypes."""
+import io
+import itertools
+
+import numpy as N
+import minnow.numpy as M
+from minnow._minnow import Var
+
+from numpy_parity.cases import add, ALL, case, COMPLEX, data, method, SHAPES
+
+
+def files_and_text():
+    for dtype in (*ALL, *COMPLEX, "uint16", "int16", "uint32", "uint64"):
+        for shape in SHAPES:
+            def saved(m, x):
+                buffer = io.BytesIO()
+                m.save(buffer, x)
+                return buffer.getvalue()[:6]
+            x = data(shape, dtype) if dtype in (*ALL, *COMPLEX) else data(shape, "uint8").astype(dtype)
+            add("save", saved, x)
+
+            def crossed(m, x, other):
+                """Written by one, read by the other."""
+                buffer = io.BytesIO()
+                (N if m is M else M).save(buffer, N.asarray(x) if m is M else Var(x, copy=True))
+                buffer.seek(0)
+                return m.load(buffer)
+            add("load", crossed, x, None)
+            for name in ("savez", "savez_compressed"):
+                def zipped(m, x, name):
+                    buffer = io.BytesIO()
+                    getattr(N if m is M else M, name)(buffer, N.asarray(x) if m is M else Var(x, copy=True), other=N.ones(2))
+                    buffer.seek(0)
+                    with m.load(buffer) as archive:
+                        return sorted(archive.files), archive["arr_0"], archive["other"]
+                add(name, zipped, x, name)
+            for order in "CF":
+                def fortran(m, x, dtype, order):
+                    buffer = io.BytesIO()
+                    N.save(buffer, N.asarray(N.asarray(x), order=order).astype(N.dtype(dtype).newbyteorder(">")))
+                    buffer.seek(0)
+                    return N.asarray(m.load(buffer)).astype(dtype)
+                add("load", fortran, x, dtype, order)
+    for text in (b"", b"x", b"\x93NUMPY\x01\x00\xff\xff{}", b"\x93NUMPY\x01\x00\x10\x00{'descr':'<f8'}\n", b"\x93NUMPY\x09\x00\x10\x00" + b" " * 16):
+        add("load", lambda m, text: m.load(io.BytesIO(text)), text)
+    for text in ("1 2 3\n4 5 6\n", "# head\n1\n2\n", "1 2\n3\n", "", "a b\n", "7\n", "1e3 -2.5\n"):
+        for dtype in ("float64", "float32", "int64"):
+            add("loadtxt", lambda m, text, dtype: m.loadtxt(io.StringIO(text), dtype), text, dtype)
+            add("loadtxt", lambda m, text, dtype: m.loadtxt(io.StringIO(text), dtype, ndmin=2, unpack=True), text, dtype)
+    add("loadtxt", lambda m: m.loadtxt(io.StringIO("1,2;x\n3,4\n"), delimiter=",", comments=";"))
+    add("loadtxt", lambda m: m.loadtxt(io.StringIO("h\n1 2 3\n4 5 6"), skiprows=1, usecols=(2, 0), max_rows=1))
+    add("genfromtxt", lambda m: m.genfromtxt(io.StringIO("1,2,x\n3,,5\n"), delimiter=","))
+    for dtype in ("int64", "float64"):
+        for shape in ((4,), (2, 3), (), (1, 2, 2)):
+            for fmt in ("%.18e", "%d", "%.3f"):
+                def written(m, x, fmt):
+                    buffer = io.StringIO()
+                    m.savetxt(buffer, x, fmt, delimiter=",", header="h", footer="f")
+                    return buffer.getvalue()
+                add("savetxt", written, data(shape, dtype), fmt)
+    for number in (0, 1, 5, 255, -1, -7, -128):
+        for width in (None, 3, 8, 12):
+            case("binary_repr", number, width)
+        for base in (2, 3, 16, 36, 1, 40):
+            case("base_repr", number, base)
+        case("base_repr", number, 2, 3)
+    for shape in ((8,), (3,), (2, 9), (0,), (2, 3, 4)):
+        for axis in (None, 0, -1):
+            for order in ("big", "little"):
+                case("packbits", data(shape, "bool"), axis, order)
+                case("unpackbits", data(shape, "uint8"), axis, None, order)
+                if 0 not in shape:
+                    case("unpackbits", data(shape, "uint8"), axis, 5, order)
+    for dtype in ALL:
+        for shape in ((), (3,), (2, 3)):
+            x = data(shape, dtype)
+            method("tobytes", x)
+            method("tolist", x)
+    for name in ("float16", "float32", "float64"):
+        for attribute in ("eps", "max", "min", "tiny", "bits", "nmant", "precision", "resolution", "epsneg", "smallest_normal", "smallest_subnormal", "maxexp", "minexp"):
+            add("finfo", lambda m, name, attribute: float(getattr(m.finfo(name), attribute)), name, attribute)
+    for name in ("int8", "uint8", "int32", "uint64", "int64"):
+        for attribute in ("min", "max", "bits"):
+            add("iinfo", lambda m, name, attribute: int(getattr(m.iinfo(name), attribute)), name, attribute)
+    for a, b in itertools.product((*ALL, *COMPLEX), repeat=2):
+        add("promote_types", lambda m, a, b: str(m.promote_types(a, b)), a, b)
+        add("result_type", lambda m, a, b: str(m.result_type(a, b)), a, b)
+        add("result_type", lambda m, a, b: str(m.result_type(m.zeros(2, a), 3, b)), a, b)
+        for casting in ("no", "safe", "same_kind", "unsafe"):
+            case("can_cast", a, b, casting)
+        add("issubdtype", lambda m, a, b: m.issubdtype(a, b), a, b)
+        add("astype", lambda m, x, b: x.astype(b), N.array([0, 1, 2, 100], a), b)
+    for a in (*ALL, *COMPLEX):
+        for kind in ("integer", "signedinteger", "unsignedinteger", "floating", "complexfloating", "inexact", "number", "generic"):
+            add("issubdtype", lambda m, a, kind: m.issubdtype(a, getattr(m, kind)), a, kind)
+        for kind in ("bool", "signed integer", "integral", "real floating", "complex floating", "numeric"):
+            add("isdtype", lambda m, a, kind: m.isdtype(m.zeros(1, a).dtype, kind), a, kind)
+        for value in (0, 1, 300, -1, -40000, 2 ** 40, 1.5):
+            add("min_scalar_type", lambda m, value: str(m.min_scalar_type(value)), value)
+    for value in (1, 1.5, "x", [1]):
+        case("isscalar", value)
+    add("vectorize", lambda m: m.vectorize(lambda a, b: a + 2 * b)(m.asarray([1, 2]), 3))
+    add("common_type", lambda m: m.dtype(m.common_type(m.ones(2, "float32"), m.ones(2, "int64"))).name)
+    add("isfortran", lambda m: m.isfortran(m.ones((2, 3))))

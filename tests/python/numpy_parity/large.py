@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays beyond the sizes at which other code takes over."""
+import numpy as N
+
+from numpy_parity.cases import add, case, data, FLOATS, spread
+
+
+def large():
+    """Arrays beyond the sizes at which other code takes over."""
+    for dtype in ("bool", "uint8", "int64", "float16", "float32", "float64", "complex64"):
+        loose = {"float16": 2e-2, "float32": 1e-5, "complex64": 1e-4}.get(dtype)
+        for shape in ((20011,), (131, 157), (7, 33, 95)):
+            x = data(shape, dtype)
+            for name in ("sum", "mean", "max", "min", "argmax", "argmin", "any", "all", "std", "var", "count_nonzero", "cumsum", "sort", "median"):
+                if (dtype == "float16" and name in ("cumsum", "sum")) or dtype == "complex64" and name in ("max", "min", "argmax", "argmin", "sort", "median") or dtype == "bool" and name == "median":
+                    continue
+                for axis in (None, 0, -1):
+                    case(name, x, axis=axis, tolerance=2e-3 if dtype == "float32" and name == "cumsum" else loose)  # NumPy adds in float32
+            if dtype.startswith("float") and dtype != "float16":
+                for place in (0, 70, 5000, x.size - 1):
+                    y = x.copy()
+                    y.reshape(-1)[place] = N.nan
+                    for name in ("argmax", "argmin", "max", "nanargmax", "nanmin", "median", "nanmean"):
+                        case(name, y, tolerance=loose)
+                        case(name, y, axis=-1, tolerance=loose) if "nan" not in name else None
+            for name in ("add", "multiply", "maximum", "equal", "less") if dtype != "complex64" else ("add", "multiply"):
+                case(name, x, data(shape, dtype, "any", 1))
+                case(name, x, data(shape[-1:], dtype, "any", 1))
+            for name in ("sqrt", "exp", "sin", "cos", "tanh", "log", "absolute", "isnan", "square"):
+                case(name, data(shape, dtype, "positive"), tolerance=loose)
+            mask = data(shape, "bool", "any", 3)
+            add("ndarray.__getitem__", lambda m, x, mask: x[mask], x, mask)
+            case("where", mask, x, data(shape, dtype, "any", 4))
+            case("nonzero", x)
+            case("take", x, N.random.default_rng(2).integers(0, shape[0], 3000), 0)
+            case("take", x, N.random.default_rng(2).integers(-x.size, x.size, 3000))
+            case("transpose", x)
+            case("concatenate", [x, x], -1)
+            case("unique", x, return_inverse=True, return_counts=True) if dtype != "complex64" else None
+    for dtype in FLOATS[1:]:
+        for m, k, n in ((130, 70, 90), (257, 33, 1), (1, 300, 65), (64, 64, 64)):
+            case("matmul", data((m, k), dtype, "any", 1), data((k, n), dtype, "any", 2), tolerance=1e-4 if dtype == "float32" else None)
+        case("linalg.solve", spread((60, 60), dtype) + 20 * N.eye(60, dtype=dtype), data((60,), dtype), tolerance=1e-4)
+        case("linalg.svdvals", data((40, 60), dtype), tolerance=1e-4)
+        case("linalg.eigvalsh", spread((50, 50), dtype) + spread((50, 50), dtype).T, tolerance=1e-4)
+        for n in (1000, 1021, 4096, 6000):
+            case("fft.fft", data((n,), dtype), tolerance=1e-3 if dtype == "float32" else 1e-9)
+            case("fft.irfft", data((n,), dtype), tolerance=1e-4 if dtype == "float32" else 1e-9)
