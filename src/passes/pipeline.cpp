@@ -24,7 +24,7 @@ constexpr Pass kPasses[] = {
     {"raise_activations", "activation functions written out in arithmetic become operators", raise_activations, kSimplify},
     {"raise_normalizations", "LayerNormalization and RMSNormalization written out become operators", raise_normalizations, kSimplify},
     {"raise_softmax", "Softmax and LogSoftmax written out, or made two-dimensional, become operators", raise_softmax, kSimplify},
-    {"raise_recurrences", "a Loop that computes an LSTM becomes the operator", raise_recurrences, kSimplify},
+    {"raise_recurrences", "a Loop that computes an LSTM, GRU or RNN becomes the operator", raise_recurrences, kSimplify},
     {"fold_batch_normalizations", "BatchNormalization goes into the weights before it", fold_batch_normalizations, kSimplify},
     {"fold_scales", "numbers multiplied with or added to channels go into weights and biases", fold_scales, kSimplify},
     {"fold_input_scales", "numbers multiplied with or added to channels go into the weights that read them", fold_input_scales, kSimplify},

@@ -445,6 +445,12 @@ def networks():
                              {"w": floats(2, 32, 5), "r": floats(2, 32, 8) / 3, "b": floats(2, 64)})
     yield "gru", onnx_model([node("GRU", ["x", "w", "r", "b"], ["y", "h"], hidden_size=8, linear_before_reset=1)], [6, 2, 5],
                             {"w": floats(1, 24, 5), "r": floats(1, 24, 8) / 3, "b": floats(1, 48)})
+    yield "lstm_states", onnx_model([node("LSTM", ["x", "w", "r", "b", "", "h0", "c0"], ["y", "h", "c"], hidden_size=8)], [6, 1, 5],
+                                    {"w": floats(1, 32, 5), "r": floats(1, 32, 8) / 3, "b": floats(1, 64), "h0": floats(1, 1, 8), "c0": floats(1, 1, 8)})
+    yield "gru_reset_first", onnx_model([node("GRU", ["x", "w", "r", "b", "", "h0"], ["y", "h"], hidden_size=8)], [6, 2, 5],
+                                        {"w": floats(1, 24, 5), "r": floats(1, 24, 8) / 3, "b": floats(1, 48), "h0": floats(1, 2, 8)})
+    yield "gru_both", onnx_model([node("GRU", ["x", "w", "r", "b"], ["y", "h"], hidden_size=8, linear_before_reset=1, direction="bidirectional")], [6, 2, 5],
+                                 {"w": floats(2, 24, 5), "r": floats(2, 24, 8) / 3, "b": floats(2, 48)})
     yield "rnn", onnx_model([node("RNN", ["x", "w", "r", "b"], ["y", "h"], hidden_size=8)], [6, 2, 5], {"w": floats(1, 8, 5), "r": floats(1, 8, 8) / 3, "b": floats(1, 16)})
     yield "sequence_at", onnx_model([node("SplitToSequence", ["x", "n"], ["s"], axis=1), node("SequenceAt", ["s", "i"], ["y"])], [2, 6, 3],
                                     {"n": np.array([1, 3, 2], np.int64), "i": np.array(1, np.int64)})
@@ -468,7 +474,7 @@ def add_networks(corpus, folder, failures):
         shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
         for form, options in FORMS.items():
             target = folder / f"{name}_{form}.mnn"
-            if name in ("lstm", "gru", "rnn", "norms") and form not in ("plain", "half", "w8") or (name.startswith(("sequence", "resize")) and form != "plain"):
+            if name.startswith(("lstm", "gru", "rnn", "norms")) and form not in ("plain", "half", "w8") or (name.startswith(("sequence", "resize")) and form != "plain"):
                 continue
             if not convert(source, target, "ONNX", ("--keepInputFormat", "1", *options)) or not corpus.add(target.stem, target, [("x", floats(*shape), "NCHW")], ["y"]):
                 failures.append(target.stem)
