@@ -293,14 +293,15 @@ TEST(RaiseRecurrences, an_rnn) {
 }
 
 TEST(RaiseRecurrences, no_gru_with_gates_that_are_none) {
-  for (const std::string_view step : {
-           "reset = Mul(r, hg)\n ag = Add(xg, reset)\n g = Tanh(ag)\n new = Mul(z, g)\n old = Mul(rest, h0)\n h1 = Add(old, new)\n",  // mixed
-                                                                                                                                      // up
-           "reset = Mul(r, hg)\n ag = Sub(xg, reset)\n g = Tanh(ag)\n new = Mul(rest, g)\n old = Mul(z, h0)\n h1 = Add(old, new)\n",
-           "reset = Mul(r, hg)\n ag = Add(hg, reset)\n g = Tanh(ag)\n new = Mul(rest, g)\n old = Mul(z, h0)\n h1 = Add(old, new)\n",  // without
-                                                                                                                                      // x
-           "ag = Add(xg, hg)\n g = Tanh(ag)\n new = Mul(rest, g)\n old = Mul(z, h0)\n h1 = Add(old, new)\n",  // without a reset gate
-       })
+  for (
+      const std::string_view step : {
+          "reset = Mul(r, hg)\n ag = Add(xg, reset)\n g = Tanh(ag)\n new = Mul(z, g)\n old = Mul(rest, h0)\n h1 = Add(old, new)\n",  // mixed
+                                                                                                                                     // up
+          "reset = Mul(r, hg)\n ag = Sub(xg, reset)\n g = Tanh(ag)\n new = Mul(rest, g)\n old = Mul(z, h0)\n h1 = Add(old, new)\n",
+          "reset = Mul(r, hg)\n ag = Add(hg, reset)\n g = Tanh(ag)\n new = Mul(rest, g)\n old = Mul(z, h0)\n h1 = Add(old, new)\n",  // without
+                                                                                                                                     // x
+          "ag = Add(xg, hg)\n g = Tanh(ag)\n new = Mul(rest, g)\n old = Mul(z, h0)\n h1 = Add(old, new)\n",  // without a reset gate
+      })
     EXPECT_EQ(rewrite(steps(step), {"raise_recurrences"}).changes, 0u) << step;
 }
 

@@ -132,14 +132,15 @@ Expr back(MnnNode& node, Parts& p, const Image& image, const Expr& y, int64_t ra
 
 }  // namespace
 
-Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common) {
+Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common, bool activates) {
   const Window window(common);
+  const auto finished = [&](const Expr& y) { return activates ? activated(p, window, y) : y; };
   const Expr x = node.image();
   if (is_integer(p.dtype(x))) node.refuse("a convolution of {} whose scale the file does not tell is not supported", p.dtype(x));
   if (p.rank(weights) == 2) {  // of one place: a product
     const int64_t rank = p.rank(x);
     const Expr rows = rank == 2 ? x : p.reshape(x, Ints{-1, p.dim(weights, 1)});
-    const Expr y = activated(p, window, p.op("Gemm", {rows, weights, bias}, {{"transB", int64_t{1}}}));
+    const Expr y = finished(p.op("Gemm", {rows, weights, bias}, {{"transB", int64_t{1}}}));
     Ints shape = {-1, p.dim(weights, 0)};
     shape.resize(static_cast<size_t>(rank), 1);
     return node.from_image(rank == 2 ? y : p.reshape(y, shape));
@@ -156,7 +157,7 @@ Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias,
   if (kernel_h > 0 && kernel_w > 0) sliding.kernel = {kernel_h, kernel_w};
   Attributes attributes = p.window_attributes(image.x, sliding);
   if (groups > 1) attributes.set("group", groups);
-  return back(node, p, image, activated(p, window, p.op("Conv", {image.x, weights, bias}, std::move(attributes))), 4);
+  return back(node, p, image, finished(p.op("Conv", {image.x, weights, bias}, std::move(attributes))), 4);
 }
 
 namespace {
@@ -199,7 +200,7 @@ Exprs import_convolution(MnnNode& node, Parts& p) {
     });
   }
   const bool packed = static_cast<bool>(node.parameter().table(3));
-  return {convolution(node, p, weights, bias_of(node, p, node.parameter(), 2, 6, packed ? 3 : 2, outputs), common)};
+  return {convolution(node, p, weights, bias_of(node, p, node.parameter(), 2, 6, packed ? 3 : 2, outputs), common, true)};
 }
 
 Exprs import_deconvolution(MnnNode& node, Parts& p) {

@@ -8,7 +8,7 @@
 
 namespace minnow::mnn {
 
-Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common);
+Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common, bool activates = true);
 
 namespace {
 
@@ -127,17 +127,28 @@ Exprs import_convolution_int8(MnnNode& node, Parts& p) {
                 {p.builder().constant(values.reshaped(shape)), p.builder().constant(Tensor::of_f32({outputs}, per_output))},
                 {{"axis", int64_t{0}}});
   };
-  if (bytes && !in) {
-    if (!row_scale.empty() && scale.empty()) scale = row_scale;
+  if (bytes && !in && sums.size() == static_cast<size_t>(outputs) && (!scale.empty() || !row_scale.empty())) {
+    // round(scale * (sum of weights times bytes + bias)): the bias has what the zero points make, and around the image lies the input's.
+    if (scale.empty()) scale = row_scale;
     if (static_cast<int64_t>(scale.size()) != outputs) node.fail("{} scales do not fit {} outputs", scale.size(), outputs);
+    const int8_t* value = values.data<int8_t>();
+    Floats biases(scale.size());
+    for (size_t i = 0; i < biases.size(); ++i) {
+      int64_t sum = 0;
+      for (int64_t k = values.elements() / outputs; k > 0; --k) sum += *value++;
+      biases[i] = static_cast<float>((static_cast<double>(sums[i]) + static_cast<double>(in_zero * sum)) * static_cast<double>(scale[i]));
+    }
     node.raw[0] = p.op("DequantizeLinear", {x, p.scalar(1), i8_constant(p, in_zero)});
-    const Expr y = convolution(node, p, real_weights(scale), bias(scale), common);
-    if (integers.number<int32_t>(11, 6) != 6) return {y};
-    Expr q = p.op("QuantizeLinear", {y, p.scalar(1), i8_constant(p, out_zero)});
-    const int64_t low = integers.number<int8_t>(8, -128), high = integers.number<int8_t>(9, 127);
-    if (low > -128 || high < 127) q = p.op("Clip", {q, i8_constant(p, low), i8_constant(p, high)});
-    return {q};
+    const Expr bias_of = p.builder().constant(Tensor::of_f32({outputs}, biases));
+    const bool gives_bytes = integers.number<int32_t>(11, 6) == 6;
+    const Expr y = convolution(node, p, real_weights(scale), bias_of, common, !gives_bytes);
+    if (!gives_bytes) return {y};
+    const Expr q = p.op("QuantizeLinear", {y, p.scalar(1), i8_constant(p, 0)});
+    const bool relu = common.flag(12, false) || common.flag(13, false);
+    const int64_t low = relu ? out_zero : integers.number<int8_t>(8, -128), high = integers.number<int8_t>(9, 127);
+    return {low > -128 || high < 127 ? p.op("Clip", {q, i8_constant(p, low), i8_constant(p, high)}) : q};
   }
+  if (bytes && !in) node.refuse("bytes whose scales the file does not tell are not supported");
   // Described tensors: the importer quantizes what this gives.
   if (row_scale.empty()) {
     if (static_cast<int64_t>(scale.size()) != outputs || !in || !out) node.refuse("weights without scales of their own are not supported");

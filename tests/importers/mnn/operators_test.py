@@ -41,8 +41,7 @@ WITHOUT_CASE = {
     **dict.fromkeys(["AbsVal", "Bnll", "BatchNorm", "Copy", "Dropout", "Exp", "InstanceNorm", "Log", "Moments"],
                     "of old files; MNN's CPU engine has no kernel any more"),
     "GroupNorm": "MNN has no kernel for it on CPUs", "Interp3D": "MNN does not run what its converter writes", "DetectionOutput": "not by this interface of MNN",
-    **dict.fromkeys(["ConvInt8", "DepthwiseConvInt8", "EltwiseInt8"], "of old files; the converter writes described tensors instead"),
-    "DynamicQuant": "MNN answers with other bytes on x86",
+    "EltwiseInt8": "MNN does not run what its converter writes", "DynamicQuant": "MNN answers with other bytes on x86",
     "RNNSequenceGRU": "the engine's state is of one batch only, its answer is not defined for the others",
     "LSTMBlockCell": "its converter makes other operators of it", "TensorArrayGather": "TensorFlow's loops",
     "TensorArrayScatter": "TensorFlow's loops", "TensorArrayWrite": "TensorFlow's loops", "TensorArrayConcat": "TensorFlow's loops", "TensorArrayErase": "with sequences",
@@ -168,11 +167,12 @@ class Const:
         self.array, self.layout = np.asarray(array), layout
 
 
-def op(kind, inputs, parameter=None, main=None, outputs=1, layout="NCHW", name=None, source="TENSORFLOW", default="NHWC", after=None, then=(), described=()):
-    """inputs: arrays, or Const. main: the parameter's fields. then: further operators of one input, (kind, parameter, main). after: the layout
+def op(kind, inputs, parameter=None, main=None, outputs=1, layout="NCHW", name=None, source="TENSORFLOW", default="NHWC", after=None, then=(), described=(), before=(),
+       step=0):
+    """inputs: arrays, or Const. main: the parameter's fields. before: operators of one input that each array goes through first. then: further operators of one input, (kind, parameter, main). after: the layout
     that the outputs are converted to. described: scale and zero of input and output, which the engine keeps as bytes then."""
     JSON_CASES.append(dict(kind=kind, inputs=inputs, parameter=parameter, main=main, outputs=outputs, layout=layout, name=name or kind,
-                           source=source, default=default, after=after, then=then, described=described))
+                           source=source, default=default, after=after, then=then, described=described, before=before, step=step))
 
 
 def blob(array, layout):
@@ -194,6 +194,11 @@ def json_model(case):
             ops.append({"type": "Input", "name": f"x{i}", "outputIndexes": [i], "main_type": "Input",
                         "main": {"dims": list(array.shape), "dtype": KINDS[array.dtype.name], "dformat": layout}})
             feeds.append((f"x{i}", array, layout))
+    for kind, parameter, main in case["before"]:
+        for i, place in enumerate(places):
+            tensors.append(f"b{len(tensors)}")
+            places[i] = len(tensors) - 1
+            ops.append({"type": kind, "name": tensors[-1], "inputIndexes": [place], "outputIndexes": [places[i]], "main_type": parameter, "main": main})
     first = len(tensors)
     outputs = [f"y{k}" for k in range(case["outputs"])]
     tensors += outputs
@@ -407,6 +412,19 @@ for kind, weights, outputs, fields in [("Convolution", integers(6, 5, 3, 3), 6, 
     op(kind, [floats(*IMAGE)], "Convolution2D", {"common": common(**fields), "bias": floats(outputs).tolist(), "symmetricQuan": quantized, "quanParameter": {
        "buffer": weights.reshape(-1).tolist(), "alpha": (np.abs(floats(outputs)) * 0.002 + 0.001).tolist(), "type": 4, "quantScale": 1.0, "aMin": -127}},
        layout="NC4HW4", after="NCHW", name=f"{kind}_bytes", described=[(0.03, 3.0), (0.05, -5.0)])
+# Bytes between, as old files have them: a sum becomes a byte by a factor, the bias has what the zero points make.
+def scaled(scale, zero, clamp=(-128, 127)):
+    return "QuantizedFloatParam", {"tensorScale": [scale], "zeroPoint": zero, "clampMin": clamp[0], "clampMax": clamp[1], "weight": [], "bias": [], "scale": []}
+
+
+for kind, weights, outputs, fields in [("ConvInt8", integers(6, 5, 3, 3), 6, {}), ("DepthwiseConvInt8", integers(5, 1, 3, 3), 5, {"group": 5, "outputCount": 5})]:
+    for name, zeros, more, quan in [("", (0, 0), {"padX": 1, "padY": 1}, {}), ("_zeros", (7, -9), {"padX": 2, "strideY": 2}, {}),
+                                    ("_relu", (0, -20), {"relu": True}, {"clampMax": 90}), ("_relu6", (3, 0), {"relu6": True, "padY": 1}, {}),
+                                    ("_clamp", (-4, 5), {"dilateX": 2}, {"clampMin": -60, "clampMax": 50})]:
+        op(kind, [floats(*IMAGE) * 2], "Convolution2D", {"common": common(**fields, **more), "symmetricQuan": quantized | {
+           "weight": weights.reshape(-1).tolist(), "bias": random.integers(-3000, 3000, outputs).tolist(), "scale": (random.random(outputs) * 0.004 + 0.001).tolist(),
+           "zeroPoint": zeros[0], "outputZeroPoint": zeros[1]} | quan}, layout="NC4HW4", name=kind + name, before=[("FloatToInt8", *scaled(20.0, zeros[0]))],
+           then=[("Int8ToFloat", *scaled(0.05, zeros[1]))], after="NCHW", step=0.05)
 
 
 def add_json_cases(corpus, folder, failures):
@@ -416,7 +434,7 @@ def add_json_cases(corpus, folder, failures):
         source.write_text(json.dumps(model))
         if case["kind"] == "RandomUniform":
             continue
-        step = case["described"][-1][0] if case["described"] else 0
+        step = case["described"][-1][0] if case["described"] else case["step"]
         if not convert(source, target, "JSON") or not corpus.add(target.stem, target, feeds, outputs, step=step):
             failures.append(target.stem)
 
