@@ -73,29 +73,6 @@ Expr layer_16_by_8(TfliteNode& node, Parts& p, Sums sums, size_t activation_fiel
   return node.activated(p.op("Mul", {p.cast(steps, DType::f32), p.scalar(out_scale)}), activation_field);
 }
 
-/// x rounded as those kernels round it: to 8 bits by the range of each item (all elements but the first dimension's have one scale), which
-/// is widened to contain 0. Symmetric: 127 steps to either side of 0. A product of such numbers and weights of 8 bits is exact in float as
-/// long as the sums stay below 2^24 steps, so that the product itself need not be one of integers.
-Expr rounded_by_item(Parts& p, const Expr& x, bool symmetric) {
-  Ints axes;
-  for (int64_t i = 1; i < p.rank(x); ++i) axes.push_back(i);
-  const auto reduced = [&](std::string_view op, const Expr& of) { return p.op(op, {of, p.constant(axes)}); };
-  const Expr zero = p.scalar(0);
-  const auto step_of = [&](const Expr& range, double steps) {  // 1 where all is zero
-    const Expr step = p.op("Div", {range, p.scalar(steps)});
-    return p.op("Where", {p.op("Equal", {step, zero}), p.scalar(1), step});
-  };
-  if (symmetric) {
-    const Expr step = step_of(reduced("ReduceMax", p.op("Abs", {x})), 127);
-    return p.op("Mul", {p.op("Round", {p.op("Div", {x, step})}), step});
-  }
-  const Expr low = p.op("Min", {reduced("ReduceMin", x), zero}), high = p.op("Max", {reduced("ReduceMax", x), zero});
-  const Expr step = step_of(p.op("Sub", {high, low}), 255);
-  const Expr offset = p.op("Round", {p.op("Sub", {p.scalar(-128), p.op("Div", {low, step})})});
-  const Expr steps = p.clip(p.op("Add", {p.op("Round", {p.op("Div", {x, step})}), offset}), -128, 127);
-  return p.op("Mul", {p.op("Sub", {steps, offset}), step});
-}
-
 }  // namespace
 
 Exprs import_conv_2d(TfliteNode& node, Parts& p) {

@@ -50,6 +50,17 @@ Expr product(Parts& p, const Expr& x, const Expr& weights) {
   return p.op("MatMul", {x, p.op("Transpose", {weights}, {{"perm", Ints{1, 0}}})});
 }
 
+/// How numbers are rounded before they meet weights: those of 8 bits take numbers of 8 bits, each row with a scale of its own.
+struct Rounding {
+  bool rounds = false, symmetric = true;
+  Rounding() = default;
+  /// `w`: weights among the inputs; `option`: the field that says whether rows are rounded symmetrically.
+  Rounding(const TfliteNode& node, size_t w, size_t option)
+      : rounds(node.input_info(0).dtype == DType::f32 && node.input_info(w).quantized() && is_integer(node.input_info(w).dtype)),
+        symmetric(!node.flag(option)) {}
+  Expr operator()(Parts& p, const Expr& x) const { return rounds ? rounded_by_item(p, x, symmetric) : x; }
+};
+
 /// What is stored for the state's real values.
 Expr stored(Parts& p, const Expr& real, const TensorInfo& as) { return as.quantized() ? quantize(p, real, as) : real; }
 
@@ -61,10 +72,11 @@ struct Lstm {
   const TensorInfo* hidden = nullptr;                   // integers, before a projection
   int64_t activation = 4;
   float cell_clip = 0, projection_clip = 0;
+  Rounding rounding;
 
   bool coupled() const { return !w[0]; }
   bool is_plain() const {
-    bool plain = !integers && !coupled() && activation == 4 && cell_clip <= 0 && !projection;
+    bool plain = !integers && !rounding.rounds && !coupled() && activation == 4 && cell_clip <= 0 && !projection;
     for (size_t gate = 0; gate < 4; ++gate) plain = plain && !norm[gate] && !peephole[gate];
     return plain;
   }
@@ -72,8 +84,9 @@ struct Lstm {
   Exprs step(const TfliteNode& node, Parts& p, const Expr& x, const Expr& h, const Expr& c) const {
     const auto round_gate = [&](const Expr& y) { return integers ? rounded_with(p, y, 1.0f / 4096, 0, DType::i16) : y; };
     const auto round_unit = [&](const Expr& y) { return integers ? rounded_with(p, y, 1.0f / 32768, 0, DType::i16) : y; };
+    const Expr x_rows = rounding(p, x), h_rows = rounding(p, h);
     const auto gate = [&](size_t i, const Expr& state) {
-      Expr y = p.op("Add", {product(p, x, w[i]), product(p, h, r[i])});
+      Expr y = p.op("Add", {product(p, x_rows, w[i]), product(p, h_rows, r[i])});
       if (peephole[i]) y = p.op("Add", {y, p.op("Mul", {state, peephole[i]})});
       if (norm[i])
         y = p.op("LayerNormalization", {y, norm[i], bias[i]}, {{"axis", int64_t{-1}}, {"epsilon", 1e-8f}});
@@ -100,7 +113,7 @@ struct Lstm {
     Expr next = p.op("Mul", {out, activate(cell_next)});
     if (projection) {
       if (hidden) next = rounded_as(p, next, *hidden);
-      next = product(p, next, projection);
+      next = product(p, rounding(p, next), projection);
       if (projection_bias) next = p.op("Add", {next, projection_bias});
       if (projection_clip > 0) next = p.clip(next, static_cast<double>(-projection_clip), static_cast<double>(projection_clip));
     }
@@ -110,7 +123,7 @@ struct Lstm {
 };
 
 /// Reads the weights that begin at input `first` (in the layout of the full kernel), without the states.
-Lstm read_lstm(const TfliteNode& node, size_t first, size_t norms, size_t h, size_t c) {
+Lstm read_lstm(const TfliteNode& node, size_t first, size_t norms, size_t h, size_t c, size_t asymmetric) {
   Lstm lstm;
   for (size_t i = 0; i < 4; ++i) {
     lstm.w[i] = node.real_constant(first + i);
@@ -126,6 +139,7 @@ Lstm read_lstm(const TfliteNode& node, size_t first, size_t norms, size_t h, siz
   lstm.peephole[3] = node.real_constant(first + 10);
   lstm.projection = node.real_constant(first + 15);
   lstm.projection_bias = node.real_constant(first + 16);
+  lstm.rounding = Rounding(node, first + 1, asymmetric);
   lstm.integers = node.input_info(0).quantized();
   lstm.output = &node.input_info(h);
   lstm.cell = &node.input_info(c);
@@ -168,7 +182,7 @@ LstmResult run_lstm(TfliteNode& node, Parts& p, const Lstm& lstm, const Expr& x,
 }  // namespace
 
 Exprs import_sequence_lstm(TfliteNode& node, Parts& p) {
-  Lstm lstm = read_lstm(node, 1, 20, 18, 19);
+  Lstm lstm = read_lstm(node, 1, 20, 18, 19, 4);
   if (lstm.integers && lstm.projection && node.intermediates.size() > 4) lstm.hidden = node.intermediates[4];
   const bool time_major = node.flag(3);
   const Expr x = time_major ? node.real(0) : turned(p, node.real(0));
@@ -187,7 +201,7 @@ Exprs import_bidirectional_lstm(TfliteNode& node, Parts& p) {
   Exprs outputs;
   for (const bool backward : {false, true}) {
     const size_t h = backward ? 37 : 35, c = h + 1;
-    const LstmResult result = run_lstm(node, p, read_lstm(node, backward ? 18 : 1, 0, h, c), x, node.real(h), node.real(c), backward);
+    const LstmResult result = run_lstm(node, p, read_lstm(node, backward ? 18 : 1, 0, h, c, 5), x, node.real(h), node.real(c), backward);
     node.host.set_variable(node, h, stored(p, result.h, node.input_info(h)));
     node.host.set_variable(node, c, stored(p, result.c, node.input_info(c)));
     outputs.push_back(time_major ? result.y : turned(p, result.y));
@@ -214,7 +228,7 @@ Exprs import_lstm(TfliteNode& node, Parts& p) {
       if (outputs[i]) outputs[i] = stored(p, outputs[i], node.output_info(i));
     return outputs;
   }
-  const Lstm lstm = read_lstm(node, 1, 20, 18, 19);
+  const Lstm lstm = read_lstm(node, 1, 20, 18, 19, 4);
   const Exprs made = lstm.step(node, p, node.real(0), node.real(18), node.real(19));
   node.host.set_variable(node, 18, stored(p, made[0], node.input_info(18)));
   node.host.set_variable(node, 19, stored(p, made[1], node.input_info(19)));
@@ -223,14 +237,16 @@ Exprs import_lstm(TfliteNode& node, Parts& p) {
 
 namespace {
 
-/// h' = f(x W^T + h R^T + b), with inputs of the node by their numbers; `option` is that of the activation function.
-Step rnn_step(const TfliteNode& node, size_t w, size_t r, size_t b, size_t option) {
+/// h' = f(x W^T + h R^T + b), with inputs of the node by their numbers; `option` is that of the activation function,
+/// `asymmetric` that of how rows are rounded.
+Step rnn_step(const TfliteNode& node, size_t w, size_t r, size_t b, size_t option, size_t asymmetric) {
   const Expr weights = node.real_constant(w), recurrent = node.real_constant(r), bias = node.real_constant(b);
   if (!weights || !recurrent) node.fail("weights are missing");
   const int64_t function = node.option<int8_t>(option, 0);
   if (function > 4 || function == 2) node.refuse("activation function {} is not supported", function);
-  return [weights, recurrent, bias, function](Parts& p, const Expr& x, const Exprs& states) -> Exprs {
-    Expr y = p.op("Add", {product(p, x, weights), product(p, states[0], recurrent)});
+  const Rounding rounding(node, w, asymmetric);
+  return [weights, recurrent, bias, function, rounding](Parts& p, const Expr& x, const Exprs& states) -> Exprs {
+    Expr y = p.op("Add", {product(p, rounding(p, x), weights), product(p, rounding(p, states[0]), recurrent)});
     if (bias) y = p.op("Add", {y, bias});
     if (function == 1) y = p.clip(y, 0, {});
     if (function == 3) y = p.clip(y, 0, 6);
@@ -242,7 +258,7 @@ Step rnn_step(const TfliteNode& node, size_t w, size_t r, size_t b, size_t optio
 }  // namespace
 
 Exprs import_rnn(TfliteNode& node, Parts& p) {
-  const Exprs made = rnn_step(node, 1, 2, 3, 0)(p, node.real(0), {node.real(4)});
+  const Exprs made = rnn_step(node, 1, 2, 3, 0, 1)(p, node.real(0), {node.real(4)});
   node.host.set_variable(node, 4, stored(p, made[0], node.input_info(4)));
   return {made[1]};
 }
@@ -250,7 +266,7 @@ Exprs import_rnn(TfliteNode& node, Parts& p) {
 Exprs import_sequence_rnn(TfliteNode& node, Parts& p) {
   const bool time_major = node.flag(0);
   const Expr x = time_major ? node.real(0) : turned(p, node.real(0));
-  const Exprs made = scan(p, x, {node.real(4)}, false, rnn_step(node, 1, 2, 3, 1));
+  const Exprs made = scan(p, x, {node.real(4)}, false, rnn_step(node, 1, 2, 3, 1, 2));
   node.host.set_variable(node, 4, stored(p, made[0], node.input_info(4)));
   return {time_major ? made[1] : turned(p, made[1])};
 }
@@ -262,7 +278,7 @@ Exprs import_bidirectional_rnn(TfliteNode& node, Parts& p) {
   const Expr x = time_major ? node.real(0) : turned(p, node.real(0));
   Exprs outputs;
   for (const size_t first : {size_t{1}, size_t{5}}) {
-    const Exprs made = scan(p, x, {node.real(first + 3)}, first == 5, rnn_step(node, first, first + 1, first + 2, 1));
+    const Exprs made = scan(p, x, {node.real(first + 3)}, first == 5, rnn_step(node, first, first + 1, first + 2, 1, 3));
     node.host.set_variable(node, first + 3, stored(p, made[0], node.input_info(first + 3)));
     outputs.push_back(time_major ? made[1] : turned(p, made[1]));
   }
@@ -278,7 +294,7 @@ Exprs import_svdf(TfliteNode& node, Parts& p) {
   const int64_t filters = p.dim(time, 0), memory = p.dim(time, 1);
   if (rank < 1 || filters < 1 || memory < 1 || filters % rank != 0) node.fail("{} filters of rank {} are not valid", filters, rank);
   const TensorInfo& state_info = node.input_info(4);
-  Expr features = product(p, node.real(0), feature);
+  Expr features = product(p, Rounding(node, 1, 2)(p, node.real(0)), feature);
   if (state_info.quantized()) features = rounded_as(p, features, state_info);
   // The newest feature comes last.
   const Expr old = p.reshape(node.real(4), Ints{-1, filters, memory});

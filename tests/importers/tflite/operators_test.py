@@ -454,6 +454,35 @@ add("BIDIRECTIONAL_SEQUENCE_RNN", [Tensor(floats(2, 5, 3)), *rnn_weights(), stat
 add("SVDF", [Tensor(floats(2, 3)), const(floats(8, 3)), const(floats(8, 5)), const(floats(4)), Tensor(variable=True, shape=(2, 40))], options="SVDFOptions",
     rank=2, fusedActivationFunction=1)
 
+
+
+def hybrid(inputs, *places):
+    """The inputs with weights of 8 bits at these places, which meet numbers that are rounded while the layer runs."""
+    inputs = list(inputs)
+    for i in places:
+        if inputs[i] is not None:
+            scale = np.abs(inputs[i].array).max() / 127
+            inputs[i] = const(np.round(inputs[i].array / scale).astype(np.int8), scale=scale)
+    return inputs
+
+
+for asymmetric in (False, True):
+    how = dict(asymmetricQuantizeInputs=asymmetric, fusedActivationFunction=4)
+    end = "hybrid" + "_asymmetric" * asymmetric
+    for kind, fields in [("", {}), ("peephole_", dict(peephole=True)), ("projection_", dict(projection=True)), ("norm_", dict(norm=True)), ("cifg_", dict(cifg=True))]:
+        add("UNIDIRECTIONAL_SEQUENCE_LSTM", hybrid(lstm(**fields), *range(1, 12), 16), options="UnidirectionalSequenceLSTMOptions",
+            name=f"UNIDIRECTIONAL_SEQUENCE_LSTM_{kind}{end}", **how)
+    add("LSTM", hybrid([Tensor(floats(2, 3))] + full[1:], *range(1, 9)), options="LSTMOptions", name="LSTM_" + end, **how)
+    add("BIDIRECTIONAL_SEQUENCE_LSTM", hybrid(both, *range(1, 12), *range(18, 29)), 2, options="BidirectionalSequenceLSTMOptions", timeMajor=False,
+        name="BIDIRECTIONAL_SEQUENCE_LSTM_" + end, **how)
+    add("RNN", hybrid([Tensor(floats(2, 3)), *rnn_weights(), state], 1, 2), options="RNNOptions", name="RNN_" + end, **how)
+    add("UNIDIRECTIONAL_SEQUENCE_RNN", hybrid([Tensor(floats(2, 5, 3)), *rnn_weights(), state], 1, 2), options="SequenceRNNOptions",
+        name="UNIDIRECTIONAL_SEQUENCE_RNN_" + end, **how)
+    add("BIDIRECTIONAL_SEQUENCE_RNN", hybrid([Tensor(floats(2, 5, 3)), *rnn_weights(), state, *rnn_weights(), Tensor(variable=True, shape=(2, 4)), None, None, None],
+        1, 2, 5, 6), 2, options="BidirectionalSequenceRNNOptions", name="BIDIRECTIONAL_SEQUENCE_RNN_" + end, **how)
+    add("SVDF", hybrid([Tensor(floats(2, 3)), const(floats(8, 3)), const(floats(8, 5)), const(floats(4)), Tensor(variable=True, shape=(2, 40))], 1, 2),
+        options="SVDFOptions", rank=2, name="SVDF_" + end, **(how | dict(fusedActivationFunction=1)))
+
 corners = np.sort(random.random((8, 2, 2)).astype(np.float32), axis=1).reshape(8, 4)
 scores = (random.permutation(8) / 9 + 0.05).astype(np.float32)
 scalar = lambda value, dtype=np.float32: const(np.array(value, dtype))
