@@ -35,41 +35,52 @@ bool is_hybrid(const TfliteNode& node) {
   return x.dtype == DType::f32 && w.quantized() && w.dtype == DType::i8 && !w.quantization.block && node.raw[1].value()->constant();
 }
 
-/// True for 16-bit numbers, 8-bit weights and a 64-bit bias, whose kernels multiply by factors of 15 bits, and where float sums of products
-/// of bytes (`depth` of them) are exact.
+/// True for 16-bit numbers, 8-bit weights and a bias of 64 or 32 bits, and where float sums of products of bytes (`depth` of them) are
+/// exact.
 bool is_16_by_8(const TfliteNode& node, int64_t depth) {
   constexpr int64_t kMostExact = (int64_t{1} << 24) / (255 * 128);
   if (node.in.size() < 3 || !node.in[2] || !node.raw[1].value()->constant() || depth < 1 || depth > kMostExact) return false;
   const TensorInfo &x = node.input_info(0), &w = node.input_info(1), &y = node.output_info(0);
   const auto whole = [](const TensorInfo& t) { return t.dtype == DType::i16 && t.quantized() && t.quantization.scale.size() == 1; };
-  return whole(x) && whole(y) && w.dtype == DType::i8 && w.quantized() && !w.quantization.block && node.input_info(2).dtype == DType::i64;
+  return whole(x) && whole(y) && w.dtype == DType::i8 && w.quantized() && !w.quantization.block &&
+         (node.input_info(2).dtype == DType::i64 || node.input_info(2).dtype == DType::i32);
 }
 
-/// What a layer of such numbers gives, as real numbers that are whole steps of its result. `sums(x)`: the layer's sums of products, in
-/// float and without bias, of integers x; it is called for the high bytes and for the low ones, so that the sums of both are exact.
+/// What a layer of such numbers gives, as real numbers that are whole steps of its result. With a bias of 64 bits its kernels multiply by
+/// factors of 15 bits and round once, with one of 32 bits by factors of 31 bits and round twice. `sums(x)`: the layer's sums of products,
+/// in float and without bias, of integers x; it is called for the high bytes and for the low ones, so that the sums of both are exact.
 /// Channels are last.
 template <class Sums>
 Expr layer_16_by_8(TfliteNode& node, Parts& p, Sums sums, size_t activation_field) {
   const Expr x = node.raw[0], low = p.op("Mod", {x, p.scalar(256, DType::i16)});
   const Expr high = p.op("Div", {p.op("Sub", {x, low}), p.scalar(256, DType::i16)});
   const auto wide_sums = [&](const Expr& part) { return p.i64(sums(p.cast(part, DType::f32))); };
-  const Expr total = p.op("Add", {p.op("Add", {p.op("Mul", {wide_sums(high), p.scalar(256, DType::i64)}), wide_sums(low)}), node.raw[2]});
-  // scale of a step of the sums = fraction * 2^exponent: the fraction in 15 bits, then a rounding shift.
+  const Expr total =
+      p.op("Add", {p.op("Add", {p.op("Mul", {wide_sums(high), p.scalar(256, DType::i64)}), wide_sums(low)}), p.i64(node.raw[2])});
+  // scale of a step of the sums = fraction * 2^exponent: the fraction as a factor, then a rounding shift.
+  const bool narrow = node.input_info(2).dtype == DType::i32;
   const double in_scale = static_cast<double>(node.input_info(0).quantization.scale[0]),
                out_scale = static_cast<double>(node.output_info(0).quantization.scale[0]);
-  Ints factors, halves, divisors;
+  Ints factors, halves, divisors, signs;
   for (const float weight_scale : node.input_info(1).quantization.scale) {
     int exponent = 0;
     const double fraction = std::frexp(in_scale * static_cast<double>(weight_scale) / out_scale, &exponent);
     int64_t factor = std::llround(fraction * 2147483648.0);
     if (factor == int64_t{1} << 31) factor /= 2, ++exponent;
-    if (exponent > 14 || exponent < -30) node.refuse("a result of scale {} is not supported", out_scale);
-    factors.push_back(factor >= 0x7fff0000 ? 0x7fff : (factor + (1 << 15)) >> 16);
-    halves.push_back(int64_t{1} << (14 - exponent));
-    divisors.push_back(int64_t{1} << (15 - exponent));
+    if (exponent > (narrow ? 0 : 14) || exponent < -30) node.refuse("a result of scale {} is not supported", out_scale);
+    factors.push_back(narrow ? factor : factor >= 0x7fff0000 ? 0x7fff : (factor + (1 << 15)) >> 16);
+    const int shift = narrow ? -exponent : 15 - exponent;
+    halves.push_back((int64_t{1} << shift) / 2);
+    divisors.push_back(int64_t{1} << shift);
+    signs.push_back(shift > 0 ? 1 : 0);
   }
-  const Expr scaled = p.op("Add", {p.op("Mul", {total, p.constant(factors)}), p.constant(halves)});
-  const Expr steps = p.clip(p.floor_div(scaled, p.constant(divisors)), -32768, 32767);
+  Expr scaled = p.op("Mul", {total, p.constant(factors)});
+  if (narrow) {  // to 31 bits less, then by the shift, with ties away from zero
+    scaled = p.floor_div(p.op("Add", {scaled, p.scalar(1 << 30, DType::i64)}), p.scalar(2147483648.0, DType::i64));
+    const Expr negative = p.i64(p.op("Less", {scaled, p.scalar(0, DType::i64)}));
+    scaled = p.op("Sub", {scaled, p.op("Mul", {negative, p.constant(signs)})});
+  }
+  const Expr steps = p.clip(p.floor_div(p.op("Add", {scaled, p.constant(halves)}), p.constant(divisors)), -32768, 32767);
   return node.activated(p.op("Mul", {p.cast(steps, DType::f32), p.scalar(out_scale)}), activation_field);
 }
 

@@ -112,7 +112,8 @@ Expr rounded_as(Parts& p, const Expr& real, const TensorInfo& as);
 Expr rounded_with(Parts& p, const Expr& real, float scale, int64_t zero_point, DType dtype);
 /// x rounded as kernels with weights of 8 bits round the numbers that meet them: to 8 bits by the range of each item (all elements but the
 /// first dimension's have one scale), which is widened to contain 0. Symmetric: 127 steps to either side of 0. A product of such numbers
-/// and weights of 8 bits is exact in float as long as the sums stay below 2^24 steps, so that the product itself need not be one of integers.
+/// and weights of 8 bits is exact in float as long as the sums stay below 2^24 steps, so that the product itself need not be one of
+/// integers.
 Expr rounded_by_item(Parts& p, const Expr& x, bool symmetric);
 
 /// The rules: builtins in order of their numbers, then custom operators.

@@ -298,6 +298,14 @@ for activation in (0, 1):
                     const(ints(-99999, 99999, 5, dtype=np.int64), scale=[0.0007 * s for s in (0.01, 0.02, 0.005, 0.03, 0.015)])],
         [Tensor(dtype=np.int16, scale=0.002)], options="Conv2DOptions", padding=0, strideW=1, strideH=1, fusedActivationFunction=activation,
         name=f"CONV_2D_int16_{activation}")
+    # With a 32-bit bias sums have 32 bits, and factors too.
+    add("CONV_2D", [wide(2, 9, 8, 4), const(ints(-127, 128, 5, 3, 2, 4, dtype=np.int8), scale=[0.01, 0.02, 0.005, 0.03, 0.015]),
+                    const(ints(-99999, 99999, 5), scale=[0.0007 * s for s in (0.01, 0.02, 0.005, 0.03, 0.015)])],
+        [Tensor(dtype=np.int16, scale=0.002)], options="Conv2DOptions", padding=0, strideW=1, strideH=1, fusedActivationFunction=activation,
+        quantizedBiasType=2, name=f"CONV_2D_int16_{activation}_bias32")
+    add("FULLY_CONNECTED", [wide(3, 40), const(ints(-127, 128, 7, 40, dtype=np.int8), scale=0.01), const(ints(-99999, 99999, 7), scale=0.0007 * 0.01)],
+        [Tensor(dtype=np.int16, scale=0.002)], options="FullyConnectedOptions", fusedActivationFunction=activation, quantizedBiasType=2,
+        name=f"FULLY_CONNECTED_int16_{activation}_bias32")
 add("DEPTHWISE_CONV_2D", [wide(2, 9, 8, 4), const(ints(-127, 128, 1, 3, 2, 4, dtype=np.int8), scale=[0.01, 0.02, 0.005, 0.03], axis=3),
                           const(ints(-99999, 99999, 4, dtype=np.int64), scale=[0.0007 * s for s in (0.01, 0.02, 0.005, 0.03)])],
     [Tensor(dtype=np.int16, scale=0.001)], options="DepthwiseConv2DOptions", padding=0, strideW=1, strideH=1, depthMultiplier=1, name="DEPTHWISE_CONV_2D_int16")
