@@ -64,7 +64,7 @@ void DimRules::run() {
     if (!output || output->type.kind != ValueType::Kind::tensor) continue;
     output->type.dims.reset();
     auto sizes = rule(op, i);
-    if (!sizes) continue;
+    if (!sizes || sizes->size() > kMaxRank) continue;  // a shape of so many numbers fails when it is known
     output->type.dims.emplace();
     for (const auto& size : *sizes) output->type.dims->push_back(size ? table_.dim_of(*size) : table_.unknown());
   }

@@ -94,5 +94,10 @@ TEST(FoldShapes, expand_by_its_own_dimensions) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(FoldShapes, a_shape_of_too_many_numbers_gives_no_rank) {
+  const Rewrite r = rewrite("graph { input x: f32[4] input shape: i64[100000] y = Reshape(x, shape) output y }", {"fold_shapes"});
+  EXPECT_FALSE(r.after->outputs()[0]->type.dims.has_value());
+}
+
 }  // namespace
 }  // namespace minnow::test

@@ -45,6 +45,7 @@ Floats OnnxNode::reals(std::string_view name) const { return attribute_or(*this,
 Exprs OnnxNode::copy(std::string_view as) { return make(as, inputs, attributes); }
 
 Exprs OnnxNode::make(std::string_view as, const Exprs& with_inputs, Attributes with_attributes) {
+  if (outputs.empty()) fail("has no outputs");
   Graph& graph = builder_->graph();
   std::vector<Value*> values;
   for (const Expr& input : with_inputs) values.push_back(input.value());

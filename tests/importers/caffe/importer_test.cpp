@@ -131,8 +131,12 @@ TEST(CaffeImporter, all_that_is_missing_is_told_at_once) {
   const std::string text = error_of(std::string(kInput) + R"(
     layer { name: "a" type: "Strange" bottom: "x" top: "y" }
     layer { name: "b" type: "Odd" bottom: "y" top: "z" }
-    layer { name: "c" type: "Strange" bottom: "z" top: "u" })");
-  EXPECT_THAT(text, HasSubstr("layers are not supported: Odd (layer \"b\"); Strange (layers \"a\", \"c\")"));
+    layer { name: "c" type: "Strange" bottom: "z" top: "u" }
+    layer { name: "d" type: "Third" bottom: "u" top: "v" }
+    layer { name: "e" type: "Fourth" bottom: "v" top: "w" }
+    layer { name: "f" type: "Fifth" bottom: "w" top: "w" })");
+  EXPECT_THAT(text, HasSubstr("layers are not supported: Fifth (layer \"f\"); Fourth (layer \"e\"); Odd (layer \"b\"); "
+                              "Strange (layers \"a\", \"c\"); Third (layer \"d\")"));
 }
 
 TEST(CaffeImporter, errors_name_the_line) {

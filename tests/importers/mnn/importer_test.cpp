@@ -100,9 +100,18 @@ TEST(MnnImporter, sizes_that_a_product_is_tied_to_stay_as_they_are) {
 }
 
 TEST(MnnImporter, all_operators_that_are_missing_are_named_with_their_nodes) {
-  const std::string error =
-      error_of(model({input(0, {2, 3}), {153, "svd", {0}, {1}}, {3, "text", {1}, {2}}, {3, "more", {2}, {3}}}, {"x", "a", "b", "c"}));
-  EXPECT_EQ(error, "net.mnn: operators are not supported: AsString (nodes \"text\", \"more\"); Svd (node \"svd\")");
+  const std::string error = error_of(model({input(0, {2, 3}),
+                                            {153, "svd", {0}, {1}},
+                                            {3, "text", {1}, {2}},
+                                            {3, "more", {2}, {3}},
+                                            {40, "experts", {3}, {4}},
+                                            {93, "split", {4}, {5}},
+                                            {9999, "new", {5}, {6}}},
+                                           {"x", "a", "b", "c", "d", "e", "f"}));
+  EXPECT_EQ(
+      error,
+      "net.mnn: operators are not supported: AsString (nodes \"text\", \"more\"); MoE (node \"experts\"); StringSplit (node \"split\"); "
+      "Svd (node \"svd\"); operator 9999 (node \"new\")");
 }
 
 TEST(MnnImporter, extra_operators_are_called_by_their_own_type) {

@@ -337,15 +337,29 @@ TEST(OnnxImporter, a_domain_must_be_imported) {
 }
 
 TEST(OnnxImporter, all_unsupported_operators_are_listed_with_their_nodes) {
-  const GraphParts parts{.inputs = {value("x")},
-                         .outputs = {value("y")},
-                         .nodes = {node("Blur", {"x"}, {"a"}, {}, "b1", "com.camera"), node("Relu", {"a"}, {"b"}),
-                                   node("Blur", {"b"}, {"c"}, {}, "b2", "com.camera"), node("Affine", {"c"}, {"y"})}};
+  const GraphParts parts{
+      .inputs = {value("x")},
+      .outputs = {value("y")},
+      .nodes = {node("Blur", {"x"}, {"a"}, {}, "b1", "com.camera"), node("Relu", {"a"}, {"b"}),
+                node("Blur", {"b"}, {"c"}, {}, "b2", "com.camera"), node("Affine", {"c"}, {"d"}), node("Third", {"d"}, {"e"}, {}, "t"),
+                node("Fourth", {"e", "x"}, {"f"}, {}, "", "com.camera"), node("Fifth", {"f"}, {"y"})}};
   EXPECT_THAT(
       ([&] {
         import(model(parts, {.opsets = { opset("", 26), opset("com.camera", 1) }}));
       }),
-      ThrowsMessage<Unsupported>("net.onnx: operators are not supported: Affine (node \"y\"); com.camera.Blur (nodes \"b1\", \"b2\")"));
+      ThrowsMessage<Unsupported>("net.onnx: operators are not supported: Affine (node \"d\"); Fifth (node \"y\"); Third (node \"t\"); "
+                                 "com.camera.Blur (nodes \"b1\", \"b2\"); com.camera.Fourth (node \"f\")"));
+}
+
+TEST(OnnxImporter, a_node_without_outputs_is_an_error) {
+  const GraphParts parts{.inputs = {value("x")},
+                         .outputs = {value("x")},
+                         .nodes = {node("Resize", {"x", "s"}, {}, {}, "r")},
+                         .initializers = {floats("s", {2}, {2, 2})}};
+  EXPECT_THAT(([&] {
+                import(model(parts, {.opsets = { opset("", 10) }}));
+              }),
+              ThrowsMessage<InvalidModel>(HasSubstr("node \"r\" (Resize): has no outputs")));
 }
 
 TEST(OnnxImporter, forms_of_operators_that_are_not_supported_join_the_list) {

@@ -218,8 +218,10 @@ TEST(TensorflowImporter, slices_from_the_edges) {
 
 TEST(TensorflowImporter, all_that_is_missing_is_told_at_once) {
   const std::string text =
-      error_of(placeholder("x", {2}) + node("a", "Strange", {"x"}) + node("b", "Odd", {"a"}) + node("c", "Strange", {"b"}));
-  EXPECT_THAT(text, HasSubstr("operators are not supported: Odd (node \"b\"); Strange (nodes \"a\", \"c\")"));
+      error_of(placeholder("x", {2}) + node("a", "Strange", {"x"}) + node("b", "Odd", {"a"}) + node("c", "Strange", {"b"}) +
+               node("d", "Third", {"c"}) + node("e", "Fourth", {"d", "x"}) + node("f", "Fifth", {"e"}));
+  EXPECT_THAT(text, HasSubstr("operators are not supported: Fifth (node \"f\"); Fourth (node \"e\"); Odd (node \"b\"); "
+                              "Strange (nodes \"a\", \"c\"); Third (node \"d\")"));
 }
 
 TEST(TensorflowImporter, shapes_that_the_file_does_not_say_may_be_given) {

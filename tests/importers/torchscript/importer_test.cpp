@@ -182,6 +182,12 @@ TEST(TorchscriptImporter, all_missing_operators_are_named) {
   // What follows from a value that is missing is not known to be called.
   const std::string both = error_of_code("a = torch.one(x)\nb = ops.my.two(x)\nreturn torch.add(a, b)");
   EXPECT_THAT(both, HasSubstr("operators are not supported: aten::one (node \"a\"); my::two (node \"b\")"));
+  const std::string five = error_of_code(
+      "a = torch.one(x)\nb = ops.my.two(x)\nc = torch.three(x, 2)\nd = ops.my.four(x)\ne = torch.one(x)\nf = ops.their.five(x, x)\nreturn "
+      "f");
+  EXPECT_THAT(five,
+              HasSubstr("operators are not supported: aten::one (nodes \"a\", \"e\"); aten::three (node \"c\"); my::four (node \"d\"); "
+                        "my::two (node \"b\"); their::five (node \"f\")"));
 }
 
 TEST(TorchscriptImporter, other_archives_are_refused_by_name) {
