@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Cross build for 64-bit ARM Linux with Debian's cross compiler; tests run under qemu-user.
-set(CMAKE_SYSTEM_NAME Linux)
+# Cross build for 64-bit ARM Linux.
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc) # GoogleTest's sources ask for one
-set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
-set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L /usr/aarch64-linux-gnu)
+set(triple aarch64-linux-gnu)
+set(emulator qemu-aarch64-static)
+include("${CMAKE_CURRENT_LIST_DIR}/debian_cross.cmake")

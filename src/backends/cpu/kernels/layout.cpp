@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/layout.h"
 
+#include <cstdint>
+#include <type_traits>
+
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/layout.cpp"
@@ -16,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Squares of 4 x 4: as many instructions as elements, whatever the vector length.
 void transpose(const float* from, size_t from_row, size_t rows, size_t columns, float* to, size_t to_row) {
   const hn::FixedTag<float, 4> d;
-  const hn::RepartitionToWide<decltype(d)> wide;
+  const hn::Repartition<std::conditional_t<HWY_HAVE_FLOAT64, double, uint64_t>, decltype(d)> wide;
   size_t r = 0;
   for (; r + 4 <= rows; r += 4) {
     const float* x = from + r * from_row;
