@@ -52,8 +52,13 @@ void release_mapped(const void* data, size_t bytes) noexcept;
 /// Asks for pages of kHugePage bytes behind [memory, memory + bytes), which begins at a multiple of that. Only a wish.
 void prefer_huge_pages(void* memory, size_t bytes) noexcept;
 inline constexpr size_t kHugePage = 2 << 20;
-/// Whether this processor has ARM's instructions for bf16, as far as the system tells.
-bool has_arm_bf16() noexcept;
+/// ARM's instructions beyond NEON that this processor has, as far as the system tells.
+struct ArmFeatures {
+  bool dot = false;   // sums of four products of bytes (FEAT_DotProd)
+  bool f16 = false;   // arithmetic in f16 (FEAT_FP16)
+  bool bf16 = false;  // products of bf16 (FEAT_BF16)
+};
+const ArmFeatures& arm_features() noexcept;
 /// Number of cores that this process may use.
 int available_cores();
 /// Keeps the calling thread on the i-th of them from now on (modulo their number). False where the system refuses.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linux, Android and the BSD family.
+// Linux, Android, the BSD family with Apple's systems, and Emscripten.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #if defined(__linux__)
 #include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 #include <unistd.h>
 
@@ -193,7 +195,11 @@ size_t peak_resident_bytes() {
   if (const size_t bytes = status_bytes("VmHWM")) return bytes;
   struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);
+#if defined(__APPLE__)
+  return static_cast<size_t>(usage.ru_maxrss);
+#else
   return static_cast<size_t>(usage.ru_maxrss) * 1024;
+#endif
 }
 
 void prefer_huge_pages(void* memory, size_t bytes) noexcept {
@@ -202,13 +208,27 @@ void prefer_huge_pages(void* memory, size_t bytes) noexcept {
 #endif
 }
 
-bool has_arm_bf16() noexcept {
+const ArmFeatures& arm_features() noexcept {
+  static const ArmFeatures found = [] {
+    ArmFeatures features;
 #if defined(__aarch64__) && defined(__linux__)
-  constexpr unsigned long kBf16 = 1 << 14;  // HWCAP2_BF16 of the kernel's interface
-  return getauxval(AT_HWCAP2) & kBf16;
-#else
-  return false;
+    constexpr unsigned long kF16 = 1 << 10, kDot = 1 << 20, kBf16 = 1 << 14;  // HWCAP_ASIMDHP, HWCAP_ASIMDDP, HWCAP2_BF16 of the kernel
+    features.dot = getauxval(AT_HWCAP) & kDot;
+    features.f16 = getauxval(AT_HWCAP) & kF16;
+    features.bf16 = getauxval(AT_HWCAP2) & kBf16;
+#elif defined(__aarch64__) && defined(__APPLE__)
+    const auto has = [](const char* name) {
+      int value = 0;
+      size_t size = sizeof value;
+      return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+    };
+    features.dot = has("hw.optional.arm.FEAT_DotProd");
+    features.f16 = has("hw.optional.arm.FEAT_FP16");
+    features.bf16 = has("hw.optional.arm.FEAT_BF16");
 #endif
+    return features;
+  }();
+  return found;
 }
 
 int available_cores() {
@@ -217,7 +237,7 @@ int available_cores() {
   if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::min(CPU_COUNT(&set), quota_of_cores());
 #endif
   const long cores = ::sysconf(_SC_NPROCESSORS_ONLN);
-  return cores > 0 ? static_cast<int>(cores) : 1;
+  return std::min(cores > 0 ? static_cast<int>(cores) : 1, quota_of_cores());
 }
 
 bool stay_on_core([[maybe_unused]] int i) noexcept {

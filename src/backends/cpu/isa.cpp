@@ -15,7 +15,8 @@ struct Row {
   std::string_view name;
   int lanes;
 };
-constexpr Row kRows[] = {{Isa::sse4, "sse4", 4}, {Isa::avx2, "avx2", 8}, {Isa::avx3, "avx3", 16}, {Isa::neon, "neon", 4}};
+constexpr Row kRows[] = {
+    {Isa::sse4, "sse4", 4}, {Isa::avx2, "avx2", 8}, {Isa::avx3, "avx3", 16}, {Isa::neon, "neon", 4}, {Isa::simd128, "simd128", 4}};
 
 const Row& row_of(Isa isa) { return kRows[static_cast<size_t>(isa)]; }
 
@@ -38,7 +39,7 @@ bool runs_avx2() {  // f16c, which clang 14 cannot ask for, is older than AVX2
 Isa parse(std::string_view name, std::string_view where) {
   for (const Row& row : kRows)
     if (row.name == name) return row.isa;
-  throw InvalidArgument("{} should be sse4, avx2, avx3 or neon, it is \"{}\"", where, name);
+  throw InvalidArgument("{} should be sse4, avx2, avx3, neon or simd128, it is \"{}\"", where, name);
 }
 
 }  // namespace
@@ -70,6 +71,8 @@ std::vector<Isa> available_isas() {
 #endif
 #elif HWY_TARGETS & HWY_NEON
   found.push_back(Isa::neon);
+#elif HWY_TARGETS & HWY_WASM
+  found.push_back(Isa::simd128);
 #endif
   return found;
 }

@@ -8,9 +8,9 @@
 namespace minnow::cpu {
 
 /// In ascending order of width within one architecture.
-enum class Isa : uint8_t { sse4, avx2, avx3, neon };
+enum class Isa : uint8_t { sse4, avx2, avx3, neon, simd128 };
 
-/// "sse4", "avx2", "avx3" (AVX-512 F, BW, DQ, VL), "neon".
+/// "sse4", "avx2", "avx3" (AVX-512 F, BW, DQ, VL), "neon", "simd128" (WebAssembly's).
 std::string_view name_of(Isa isa) noexcept;
 /// Floats in one vector: c of the packed layout NCHWc.
 int lanes_of(Isa isa) noexcept;

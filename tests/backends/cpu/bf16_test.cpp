@@ -21,7 +21,7 @@ class Bf16Test : public testing::TestWithParam<std::tuple<Isa, bool>> {
   }
   static bool direct() { return std::get<1>(GetParam()); }
   static const Kernels& kernels() { return kernels_for(std::get<0>(GetParam())); }
-  static const Bf16Kernels& bf16() { return direct() ? kernels().bf16->direct : kernels().bf16->widening; }
+  static const PairKernels& bf16() { return direct() ? kernels().bf16->direct : kernels().bf16->widening; }
 };
 
 float rounded_to_bf16(float value) { return f32_from_bf16(bf16_from_f32(value)); }
@@ -138,7 +138,7 @@ TEST_P(Bf16Test, products_agree_with_plain_loops) {
     options.pairs = &bf16();
     const MatMul product(k, {m, depth, n}, options, Epilogue{});
     std::vector<float> packed(product.packed_b_floats(), NAN), scratch(product.scratch_floats(), NAN), y(m * n);
-    const std::vector<float> b_pairs = bf16_pairs(b.data(), 1, depth, n);
+    const std::vector<float> b_pairs = weight_pairs(PairFormat::bf16, b.data(), 1, depth, n);
     for (size_t panel = 0; panel < product.panels(); ++panel) product.pack_b(panel, b_pairs.data(), 1, packed.data());
     for (size_t unit = 0; unit < product.units(); ++unit)
       product.run(unit, {a.data(), packed.data(), nullptr, nullptr, y.data()}, scratch.data());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/bf16.h"
 
-#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -64,12 +63,11 @@ HWY_INLINE void store_pairs(V low, V high, float* to) {
 #include "backends/cpu/kernels/bf16_form.inc"
 }  // namespace widening
 
-// The machine's own products, where a function may use them although its target does not have them. Under clang 14, arm_neon.h has them
-// only where the whole file is compiled for them. A build for one instruction set stays small without these tiles.
+// The machine's own products, where a function may use them although its target does not have them.
 #undef MINNOW_BF16
 #if HWY_TARGET == HWY_AVX3
 #define MINNOW_BF16 __attribute__((target(HWY_TARGET_STR ",avx512bf16")))
-#elif HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64 && !MINNOW_ONE_ISA && !HWY_COMPILER_CLANG
+#elif HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS
 #define MINNOW_BF16 __attribute__((target("arch=armv8.2-a+crypto+bf16")))
 #endif
 #ifdef MINNOW_BF16
@@ -97,8 +95,8 @@ MINNOW_BF16 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* fro
   return hn::Vec<hn::RebindToUnsigned<D>>{_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(from))))};
 }
 #else
-// BFDOT of ARMv8.2's bf16 extension.
-constexpr int kRows = 12;
+// BFMMLA of ARMv8.2's bf16 extension, where channels come in whole vectors (bf16_matrices.inc), else BFDOT.
+constexpr int kRows = 8;
 using Pairs = bfloat16x8_t;
 
 MINNOW_BF16 HWY_INLINE V add_products(V sum, Pairs a, Pairs b) { return V(vbfdotq_f32(sum.raw, a, b)); }
@@ -112,8 +110,10 @@ MINNOW_BF16 HWY_INLINE void store_pairs(V low, V high, float* to) {
 MINNOW_BF16 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* from) {
   return hn::Vec<hn::RebindToUnsigned<D>>(vmovl_u16(vreinterpret_u16_bf16(vcvt_bf16_f32(vld1q_f32(from)))));
 }
+#define MINNOW_BF16_MATRICES
 #endif
 #include "backends/cpu/kernels/bf16_form.inc"
+#undef MINNOW_BF16_MATRICES
 }  // namespace direct
 #endif
 }  // namespace
@@ -131,40 +131,27 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace minnow::cpu {
 
-std::vector<float> bf16_pairs(const float* w, size_t outer, size_t channels, size_t inner, float factor) {
-  const size_t halves = (channels + 1) / 2;
-  std::vector<float> pairs(outer * halves * inner);
-  for (size_t o = 0; o < outer; ++o)
-    for (size_t h = 0; h < halves; ++h)
-      for (size_t i = 0; i < inner; ++i) {
-        const float* from = w + (o * channels + 2 * h) * inner + i;
-        const uint32_t low = bf16_from_f32(factor * from[0]), high = 2 * h + 1 < channels ? bf16_from_f32(factor * from[inner]) : 0;
-        pairs[(o * halves + h) * inner + i] = std::bit_cast<float>(low | high << 16);
-      }
-  return pairs;
-}
-
 bool has_bf16_products() {
 #if HWY_ARCH_X86
   static const bool has = __builtin_cpu_supports("avx512bf16");
 #else
-  static const bool has = os::has_arm_bf16();
+  static const bool has = os::arm_features().bf16;
 #endif
   return has;
 }
 
-const Bf16Kernels& bf16_kernels(const Bf16Forms& forms) {
+const PairKernels& bf16_kernels(const Bf16Forms& forms) {
   return forms.direct.tile.packed && has_bf16_products() ? forms.direct : forms.widening;
 }
 
-// Intel's cores have the instruction on one of the two ports that multiply f32: as many products, of half the bytes. ARM's have it where
-// they multiply f32.
+// Intel's cores have the instruction on one of the two ports that multiply f32: as many products, of half the bytes. ARM's have BFMMLA, of
+// four times as many products as f32's, where they multiply f32; a third of the instructions arrange the factors for it.
 double bf16_speed(const Bf16Forms& forms) {
   if (&bf16_kernels(forms) == &forms.widening) return 0.85;
 #if HWY_ARCH_X86
   return __builtin_cpu_is("amd") ? 2 : 1;
 #else
-  return 2;
+  return 2.5;
 #endif
 }
 

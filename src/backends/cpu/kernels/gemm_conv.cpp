@@ -118,7 +118,7 @@ void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
 void GemmConv::pack_weights(const float* oihw, float* out) const {
   std::vector<float> rounded;
   if (pairs_) {
-    rounded = bf16_pairs(oihw, shape_.out_channels, shape_.in_channels / shape_.groups, shape_.taps());
+    rounded = weight_pairs(pairs_->format, oihw, shape_.out_channels, shape_.in_channels / shape_.groups, shape_.taps());
     oihw = rounded.data();
   }
   const size_t channels = factors_, outputs = shape_.out_channels / shape_.groups, taps = shape_.taps();

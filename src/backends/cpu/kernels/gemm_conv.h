@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions as products of matrices that are never built: every register tile finds its inputs in the image itself, or in a
-// zero-bordered copy of a few rows of it. In f32, or rounded on the way into the copy to bf16 (kernels/bf16.h).
+// zero-bordered copy of a few rows of it. In f32, or rounded on the way into the copy to 16 bits (kernels/pairs.h).
 #pragma once
 #include <optional>
 #include <vector>
@@ -15,7 +15,7 @@ class GemmConv {
  public:
   struct Options {
     bool plain_input = false;            // the image is plain NCHW; groups must be 1. Meant for a network's first layer
-    const Bf16Kernels* pairs = nullptr;  // factors are rounded to pairs of bf16; groups of whole vectors of pairs
+    const PairKernels* pairs = nullptr;  // factors are rounded to pairs; groups of whole vectors of pairs
     std::optional<OutputGrid> grid;      // of y and of what is added; nothing: the outputs are the image
     size_t threads = 1;
     size_t l2 = 1 << 20;  // bytes
@@ -61,7 +61,7 @@ class GemmConv {
 
   ConvShape shape_;
   Epilogue epilogue_;
-  const Bf16Kernels* pairs_;
+  const PairKernels* pairs_;
   const TileKernels* tile_;
   const TileFunction (*table_)[kMostTileRows + 1];
   size_t lanes_, element_;

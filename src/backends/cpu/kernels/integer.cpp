@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/targets.h"
+#include "base/os.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/integer.cpp"
 #include "hwy/foreach_target.h"
@@ -26,7 +27,8 @@ constexpr int kVector = 4 * kLanes;  // bytes
 constexpr bool kTwoSums = !HWY_ARCH_X86;
 constexpr int kSums = kTwoSums ? 2 : 1;
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_ARCH_X86 ? 6 : 5;
-constexpr int kColumns = 2;  // vectors of a tile
+constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : 9;  // where there is a tile of bytes
+constexpr int kColumns = 2;                                 // vectors of a tile
 
 HWY_INLINE V broadcast(const uint8_t* x) {
   int32_t group;
@@ -149,24 +151,89 @@ MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
 }
 #endif
 
+#if HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS
+// SDOT of ARMv8.2's dot products: four products of i8 are added to each sum. As in tile.cpp, x comes as lanes of a vector.
+#define MINNOW_DOT __attribute__((target("arch=armv8.2-a+crypto+dotprod")))
+template <int kLane>
+MINNOW_DOT HWY_INLINE void add_lane(int8x16_t a, const int8x16_t (&b)[4][kColumns], int32x4_t (&sum)[kColumns]) {
+  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[n] = vdotq_laneq_s32(sum[n], b[kLane][n], a, kLane);
+}
+template <int R>
+MINNOW_DOT HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
+  const auto load = [](const uint8_t* from) MINNOW_DOT { return vreinterpretq_s8_u8(vld1q_u8(from)); };
+  int32x4_t sum[R][kColumns];
+  MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = vdupq_n_s32(0);
+  const uint8_t* w = t.w;
+  for (size_t tap = 0; tap < t.tap_count; ++tap) {
+    const Rows<R> rows(t, t.taps[tap]);
+    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups * kGroupBytes);
+    ptrdiff_t at = 0;
+    for (; at + 4 * static_cast<ptrdiff_t>(kGroupBytes) <= bytes; at += 4 * static_cast<ptrdiff_t>(kGroupBytes)) {
+      int8x16_t b[4][kColumns];
+      MINNOW_UNROLL for (int u = 0; u < 4; ++u) MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[u][n] =
+          load(w + (u * kColumns + n) * kVector);
+      w += 4 * kColumns * kVector;
+      MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+        const int8x16_t a = load(rows.at(r, stride) + at);
+        add_lane<0>(a, b, sum[r]);
+        add_lane<1>(a, b, sum[r]);
+        add_lane<2>(a, b, sum[r]);
+        add_lane<3>(a, b, sum[r]);
+      }
+    }
+    for (; at < bytes; at += static_cast<ptrdiff_t>(kGroupBytes), w += kColumns * kVector) {
+      int8x16_t b[kColumns];
+      MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = load(w + n * kVector);
+      MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+        int32_t group;
+        std::memcpy(&group, rows.at(r, stride) + at, sizeof group);
+        const int8x16_t a = vreinterpretq_s8_s32(vdupq_n_s32(group));
+        MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) sum[r][n] = vdotq_s32(sum[r][n], b[n], a);
+      }
+    }
+  }
+  for (size_t n = 0; n < t.vectors; ++n) {
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+      constexpr int kHalf = (R + 1) / 2;
+      uint8_t* y =
+          (r < kHalf ? t.y[0] + r * t.pixel_stride : t.y[1] + (r - kHalf) * t.pixel_stride) + static_cast<ptrdiff_t>(n) * t.vector_stride;
+      finish(V(n == 0 ? sum[r][0] : sum[r][1]), t, n, y);
+    }
+  }
+}
+#endif
+
+#if HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS)
+#define MINNOW_BYTES 1
+#else
+#define MINNOW_BYTES 0
+#endif
 struct Table {
   IntegerTileFunction words[kMostIntegerRows + 1] = {}, bytes[kMostIntegerRows + 1] = {};
 };
 template <int R>
 constexpr void add(Table& table) {
   table.words[R] = words_tile<R>;
-#if HWY_TARGET == HWY_AVX3
-  table.bytes[R] = bytes_tile<R>;
-#endif
   if constexpr (R > 1) add<R - 1>(table);
 }
+#if MINNOW_BYTES
+template <int R>
+constexpr void add_bytes(Table& table) {
+  table.bytes[R] = bytes_tile<R>;
+  if constexpr (R > 1) add_bytes<R - 1>(table);
+}
+#endif
 constexpr Table make_table() {
   Table table;
   add<kRows>(table);
+#if MINNOW_BYTES
+  add_bytes<kByteRows>(table);
+#endif
   return table;
 }
 constexpr Table kTable = make_table();
 
+constexpr bool kSignedBytes = HWY_TARGET == HWY_NEON;
 using Words = hn::Rebind<int16_t, D>;
 HWY_INLINE hn::Vec<Words> widened(const uint8_t* x, bool is_signed) {
   if (is_signed) return hn::PromoteTo(Words(), hn::LoadU(DS8(), reinterpret_cast<const int8_t*>(x)));
@@ -181,7 +248,7 @@ void arrange(IntegerForm form, const ByteSource& source, size_t step, size_t cou
       hn::StoreU(hn::Sub(widened(from, source.is_signed), zero), Words(), reinterpret_cast<int16_t*>(to));
     return;
   }
-  const auto flip = hn::Set(D8(), source.is_signed ? uint8_t{0x80} : uint8_t{0});
+  const auto flip = hn::Set(D8(), source.is_signed == kSignedBytes ? uint8_t{0} : uint8_t{0x80});
   for (size_t i = 0; i < count; ++i, from += step, to += to_step) hn::StoreU(hn::Xor(hn::LoadU(D8(), from), flip), D8(), to);
 }
 
@@ -242,8 +309,10 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
 }  // namespace
 
 extern const IntegerKernels kIntegerKernels;
-const IntegerKernels kIntegerKernels{kRows,   kTable.words, HWY_TARGET == HWY_AVX3 ? kTable.bytes : nullptr, arrange, quantize, dequantize,
-                                     maximum, requantize};
+const IntegerKernels kIntegerKernels{{kRows, kByteRows}, kTable.words, MINNOW_BYTES ? kTable.bytes : nullptr,
+                                     kSignedBytes,       arrange,      quantize,
+                                     dequantize,         maximum,      requantize};
+#undef MINNOW_BYTES
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -256,7 +325,7 @@ bool has_byte_products() {
   static const bool has = __builtin_cpu_supports("avx512vnni");
   return has;
 #else
-  return false;
+  return os::arm_features().dot;
 #endif
 }
 

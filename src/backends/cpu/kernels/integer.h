@@ -8,7 +8,8 @@ namespace minnow::cpu {
 
 /// How the tile takes its factors.
 ///   words: x and w as 16-bit integers less their zero points, in pairs of channels; any values fit.
-///   bytes: x as u8 and w as i8, in fours of channels, where the machine multiplies and adds these exactly.
+///   bytes: x as u8 (as i8 where the kernels say so) and w as i8, in fours of channels, where the machine multiplies and adds these
+///   exactly.
 enum class IntegerForm : uint8_t { words, bytes };
 /// Channels that are multiplied at once, and bytes that they take: 4 in both forms.
 inline constexpr size_t channels_at_once(IntegerForm form) { return form == IntegerForm::bytes ? 4 : 2; }
@@ -46,11 +47,12 @@ struct ByteSource {
 };
 
 struct IntegerKernels {
-  int rows;                          // most rows of a tile
+  int rows[2];                       // most rows of a tile of words and of bytes
   const IntegerTileFunction* words;  // [rows]
   const IntegerTileFunction* bytes;  // [rows], or null; callers check that the machine runs them (has_byte_products)
-  /// `count` vectors of `lanes` bytes, `step` bytes apart, next to each other in a form: for bytes as u8 (signed ones plus 128), for words
-  /// as 16-bit numbers less the zero point. `to_step`: bytes between the results.
+  bool signed_bytes;                 // the form bytes takes x as i8
+  /// `count` vectors of `lanes` bytes, `step` bytes apart, next to each other in a form: for bytes plus their offset (below), for words as
+  /// 16-bit numbers less the zero point. `to_step`: bytes between the results.
   void (*arrange)(IntegerForm form, const ByteSource& source, size_t step, size_t count, uint8_t* to, size_t to_step);
   /// y = clamp(round(x / scale) + zero_point) as u8 or i8; NaN becomes the zero point.
   void (*quantize)(const float* x, size_t count, float scale, int32_t zero_point, bool is_signed, uint8_t* y);
@@ -62,6 +64,12 @@ struct IntegerKernels {
   /// and multiplier. The fields of `to` that describe the result are used.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
 };
+
+inline int most_rows(const IntegerKernels& kernels, IntegerForm form) { return kernels.rows[static_cast<int>(form)]; }
+/// What the form bytes adds to x, so that it has the sign that the kernels want: 0, 128 or -128.
+inline int32_t byte_offset(const IntegerKernels& kernels, bool x_is_signed) {
+  return x_is_signed == kernels.signed_bytes ? 0 : x_is_signed ? 128 : -128;
+}
 
 /// True where the form `bytes` runs on this machine.
 bool has_byte_products();

@@ -18,7 +18,8 @@
   DO(target, RecurrentKernels)           \
   DO(target, AttentionKernels)           \
   DO(target, IntegerKernels)             \
-  DO(target, Bf16Forms)
+  DO(target, Bf16Forms)                  \
+  DO(target, F16Form)
 #define MINNOW_DECLARE(target, Type) extern const Type k##Type;
 #define MINNOW_ADDRESS(target, Type) &target::k##Type,
 #define MINNOW_DECLARE_ALL(target)             \
@@ -41,6 +42,9 @@ MINNOW_DECLARE_ALL(N_AVX3)
 #if HWY_TARGETS & HWY_NEON
 MINNOW_DECLARE_ALL(N_NEON)
 #endif
+#if HWY_TARGETS & HWY_WASM
+MINNOW_DECLARE_ALL(N_WASM)
+#endif
 
 const Kernels& kernels_for(Isa isa) {
   static const Kernels kTables[] = {
@@ -55,6 +59,9 @@ const Kernels& kernels_for(Isa isa) {
 #endif
 #if HWY_TARGETS & HWY_NEON
                 MINNOW_TABLE(N_NEON, Isa::neon)
+#endif
+#if HWY_TARGETS & HWY_WASM
+                    MINNOW_TABLE(N_WASM, Isa::simd128)
 #endif
   };
   for (const Kernels& table : kTables)

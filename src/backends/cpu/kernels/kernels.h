@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/binary.h"
+#include "backends/cpu/kernels/f16.h"
 #include "backends/cpu/kernels/integer.h"
 #include "backends/cpu/kernels/lanewise.h"
 #include "backends/cpu/kernels/layout.h"
@@ -34,6 +35,7 @@ struct Kernels {
   const AttentionKernels* attention;
   const IntegerKernels* integer;
   const Bf16Forms* bf16;
+  const F16Form* f16;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

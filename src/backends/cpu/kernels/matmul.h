@@ -15,7 +15,7 @@ class MatMul {
   struct Options {
     size_t threads = 1;
     size_t l2 = 1 << 20;                 // bytes
-    const Bf16Kernels* pairs = nullptr;  // factors are rounded to pairs of bf16; a is not transposed, b as bf16_pairs makes them along k
+    const PairKernels* pairs = nullptr;  // factors are rounded to pairs; a is not transposed, b as weight_pairs makes them along k
   };
   struct Arguments {
     const float* a;
@@ -41,7 +41,7 @@ class MatMul {
  private:
   void pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept;
   Shape shape_;  // with pairs, k counts them
-  const Bf16Kernels* pairs_;
+  const PairKernels* pairs_;
   const TileKernels* tile_;
   size_t a_columns_;
   Epilogue epilogue_;

@@ -6,7 +6,7 @@
 #pragma once
 
 #if MINNOW_ONE_ISA
-#define HWY_DISABLED_TARGETS (~(HWY_AVX2 | HWY_NEON | HWY_SCALAR | HWY_EMU128))
+#define HWY_DISABLED_TARGETS (~(HWY_AVX2 | HWY_NEON | HWY_WASM | HWY_SCALAR | HWY_EMU128))
 #else
 // SSSE3 adds nothing to SSE4; SVE's vectors have no compile-time length, and arrays of them cannot be register tiles.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
@@ -15,6 +15,10 @@
 
 /// False in the pass for the compiler's baseline: without vectors there are no kernels, the reference serves there.
 #define MINNOW_KERNEL_TARGET (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
+
+/// Whether a function may be compiled for ARM's instructions beyond NEON (dot products, f16, bf16) by an attribute of its own. Under clang
+/// before 16, arm_neon.h has them only where the whole file is compiled for them. A build for one instruction set stays small without.
+#define MINNOW_ARM_EXTENSIONS (HWY_ARCH_ARM_A64 && !MINNOW_ONE_ISA && (!HWY_COMPILER_CLANG || HWY_COMPILER_CLANG >= 1600))
 
 /// Full unrolling of short constant loops, so that arrays of vectors become registers.
 #if defined(__clang__)

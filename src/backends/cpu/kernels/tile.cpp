@@ -20,8 +20,11 @@ constexpr int kLanes = HWY_LANES(float);
 
 // Accumulators, the vectors of weights and one broadcast have to stay in registers. 14 x 2 (AVX-512) and 6 x 2 (AVX2) were within 1 % of
 // the best of all shapes on every layer measured.
-constexpr int kRegisters = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : 16;
-constexpr int kRows1 = kRegisters == 32 ? 14 : 12, kRows2 = HWY_TARGET == HWY_AVX3 ? 14 : kRegisters == 32 ? 12 : 6;
+#if HWY_TARGET == HWY_NEON  // beside the sums, the weights of four channels lie in registers (four_steps)
+constexpr int kRows1 = HWY_ARCH_ARM_A64 ? 14 : 6, kRows2 = HWY_ARCH_ARM_A64 ? 9 : 4;
+#else
+constexpr int kRows1 = HWY_TARGET == HWY_AVX3 ? 14 : 12, kRows2 = HWY_TARGET == HWY_AVX3 ? 14 : 6;
+#endif
 
 #include "backends/cpu/kernels/tile_ends.inc"
 
@@ -41,6 +44,14 @@ HWY_INLINE void add_sums(const TileSums& s, V (&sum)[R][N]) {
   }
 }
 
+HWY_INLINE V broadcast(const float* from) {
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_V7
+  return V(vld1q_dup_f32(from));  // of Set, gcc makes a load into another kind of register and a move
+#else
+  return hn::Set(D(), *from);
+#endif
+}
+
 // One input channel. x0 and x1 are at that channel of the first pixel of each run.
 template <int R, int N, int kPixel>
 HWY_INLINE void step(const float* x0, const float* x1, const float* w, V (&sum)[R][N]) {
@@ -49,10 +60,50 @@ HWY_INLINE void step(const float* x0, const float* x1, const float* w, V (&sum)[
   V b[N];
   MINNOW_UNROLL for (int n = 0; n < N; ++n) b[n] = hn::LoadU(d, w + n * kLanes);
   MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-    const V a = hn::Set(d, r < kHalf ? x0[r * kPixel] : x1[(r - kHalf) * kPixel]);
+    const V a = broadcast(r < kHalf ? x0 + r * kPixel : x1 + (r - kHalf) * kPixel);
     MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] = hn::MulAdd(a, b[n], sum[r][n]);
   }
 }
+
+// Four input channels.
+#if HWY_TARGET == HWY_NEON
+// Multiplied by lanes of a vector of x: four broadcasts, which take turns with the multiplications on many cores, are one load then
+// (scripts/instruction_counts.py).
+template <int N, int kLane>
+HWY_INLINE void add_lane(V a, const V (&b)[4][N], V (&sum)[N]) {
+  MINNOW_UNROLL for (int n = 0; n < N; ++n)
+#if HWY_ARCH_ARM_A64
+      sum[n] = V(vfmaq_laneq_f32(sum[n].raw, b[kLane][n].raw, a.raw, kLane));
+#else  // has no fused multiplication by a lane
+      sum[n] = V(vmlaq_lane_f32(sum[n].raw, b[kLane][n].raw, kLane < 2 ? vget_low_f32(a.raw) : vget_high_f32(a.raw), kLane % 2));
+#endif
+}
+template <int R, int N>
+HWY_INLINE void four_steps(const float* x0, const float* x1, const float* w, V (&sum)[R][N]) {
+  const D d;
+  constexpr int kHalf = (R + 1) / 2;
+  V b[4][N];
+  MINNOW_UNROLL for (int u = 0; u < 4; ++u) MINNOW_UNROLL for (int n = 0; n < N; ++n) b[u][n] = hn::LoadU(d, w + (u * N + n) * kLanes);
+  const auto row = [&](int r) { return hn::LoadU(d, r < kHalf ? x0 + r * kLanes : x1 + (r - kHalf) * kLanes); };
+  // Rows in twos, so that a sum is not waited for at once.
+  MINNOW_UNROLL for (int r = 0; r < R; r += 2) {
+    const V a0 = row(r), a1 = row(r + 1 < R ? r + 1 : r);
+    add_lane<N, 0>(a0, b, sum[r]);
+    if (r + 1 < R) add_lane<N, 0>(a1, b, sum[r + 1]);
+    add_lane<N, 1>(a0, b, sum[r]);
+    if (r + 1 < R) add_lane<N, 1>(a1, b, sum[r + 1]);
+    add_lane<N, 2>(a0, b, sum[r]);
+    if (r + 1 < R) add_lane<N, 2>(a1, b, sum[r + 1]);
+    add_lane<N, 3>(a0, b, sum[r]);
+    if (r + 1 < R) add_lane<N, 3>(a1, b, sum[r + 1]);
+  }
+}
+#else
+template <int R, int N>
+HWY_INLINE void four_steps(const float* x0, const float* x1, const float* w, V (&sum)[R][N]) {
+  MINNOW_UNROLL for (int u = 0; u < 4; ++u) step<R, N, kLanes>(x0 + u, x1 + u, w + u * N * kLanes, sum);
+}
+#endif
 
 // Weights that come next are asked for while these are used: in a network they come from memory, and this is worth 15 % there.
 template <int R, int N, bool kSums>
@@ -70,7 +121,10 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
     const float* x1 = t.x[1] + t.taps[tap];
     for (size_t b = 0; b < t.blocks; ++b, x0 += t.block_stride, x1 += t.block_stride)
       for (int k = 0; k < kLanes; k += 4, w += 4 * N * kLanes) {
-        MINNOW_UNROLL for (int u = 0; u < 4; ++u) step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u % kSets]);
+        if constexpr (kSets == 1)
+          four_steps<R, N>(x0 + k, x1 + k, w, sum[0]);
+        else
+          MINNOW_UNROLL for (int u = 0; u < 4; ++u) step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u]);
         if (R > 1 && prefetch) {
           MINNOW_UNROLL for (int u = 0; u < 4; ++u) {
             __builtin_prefetch(prefetch + u * 64, 0, 2);

@@ -10,7 +10,7 @@
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
-#include "backends/cpu/schemes/bf16.h"
+#include "backends/cpu/schemes/pairs.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -39,7 +39,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
   if (a.output_shape().elements() == 0 || a.keys() == 0 || a.head == 0) return declined("a tensor is empty");
   const Bf16Forms& forms = *cpu_device(device).kernels->bf16;
   if (pairs) {
-    if (const std::string refusal = refusal_of_bf16(device); !refusal.empty()) return declined("{}", refusal);
+    if (const std::string refusal = refusal_of(Factors::bf16, node, device); !refusal.empty()) return declined("{}", refusal);
     if (&bf16_kernels(forms) == &forms.widening) return declined("this machine has no products of bf16");
   }
   const double scores = static_cast<double>(a.scores_shape().elements());
@@ -256,7 +256,7 @@ class AttentionKernel final : public Kernel {
 
   AttentionGeometry a_;
   const Kernels& kernels_;
-  const Bf16Kernels* bf16_;  // null: f32
+  const PairKernels* bf16_;  // null: f32
   const TileKernels& tile_;
   size_t lanes_, keys_ = 0, head_ = 0, v_head_ = 0, queries_ = 0, key_vectors_ = 0, value_vectors_ = 0;
   size_t rows_ = 0, blocks_ = 1;  // queries of one block, at most; blocks of one head

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices: MatMul, Gemm and minnow.FusedMatMul, with B constant (packed once) or not (packed in every run); in f32, and with
-// a constant B in bf16.
+// a constant B in 16 bits.
 #include "backends/cpu/kernels/matmul.h"
-#include "backends/cpu/schemes/bf16.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/matmul.h"
+#include "backends/cpu/schemes/pairs.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -35,41 +35,42 @@ float alpha_of(const NodeView& node) {
 
 namespace {
 
-Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
+Estimate estimate_as(const NodeView& node, const Device& device, Factors factors) {
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
   const std::optional<Addition> addition = addition_of(node);
   if (!addition) return declined("a tensor of shape {} is added", node.input_shape(2));
   const Product p(node);
+  const bool pairs = factors != Factors::f32;
   if (pairs) {
-    if (const std::string refusal = refusal_of_bf16(device); !refusal.empty()) return declined("{}", refusal);
+    if (const std::string refusal = refusal_of(factors, node, device); !refusal.empty()) return declined("{}", refusal);
     if (!node.is_constant(1)) return declined("B is not constant");
     if (p.shape.transpose_a) return declined("A is transposed");
   }
   const double b_bytes = (pairs ? 2.0 : 4.0) * static_cast<double>(node.input_shape(1).elements());
   const double lanes = static_cast<double>(ceil_div(p.shape.n, static_cast<size_t>(device.pack))) * device.pack;
   const double compute = device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes,
-                                          pairs ? 0.85 * bf16_speed(*cpu_device(device).kernels->bf16) : 0.89);
+                                          pairs ? 0.85 * speed_of(factors, *cpu_device(device).kernels) : 0.89);
   double moved = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
   if (pairs) moved += 2.0 * static_cast<double>(node.input_shape(0).elements());
   if (!node.is_constant(1)) moved += 2 * b_bytes;
   return Estimate(std::max(compute, node.is_constant(1) ? device.weight_time(b_bytes) : device.byte_time(b_bytes)) +
                   device.byte_time(moved) + 5e-7);
 }
-Estimate estimate(const NodeView& node, const Device& device) { return estimate_as(node, device, false); }
-Estimate estimate_bf16(const NodeView& node, const Device& device) { return estimate_as(node, device, true); }
+template <Factors kFactors>
+Estimate estimate(const NodeView& node, const Device& device) {
+  return estimate_as(node, device, kFactors);
+}
 
 class MatMulKernel final : public Kernel {
  public:
-  /// `pairs`: B and A are rounded to pairs of bf16 along k.
-  MatMulKernel(PrepareContext& context, bool pairs)
+  /// B and A are rounded as `factors` says, in pairs along k.
+  MatMulKernel(PrepareContext& context, Factors factors)
       : product_(context.node()),
-        pairs_(pairs),
         kernels_(*cpu_device(context.device()).kernels),
-        matmul_(kernels_, product_.shape,
-                MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2,
-                                pairs ? &bf16_kernels(*kernels_.bf16) : nullptr},
+        pairs_(pairs_of(factors, kernels_)),
+        matmul_(kernels_, product_.shape, MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2, pairs_},
                 epilogue_of(context.node(), kernels_)) {
     const NodeView& node = context.node();
     alpha_ = alpha_of(node);
@@ -80,7 +81,7 @@ class MatMulKernel final : public Kernel {
       for (size_t i = 0; i < b_count_ * matmul_.panels(); ++i) pack_panel(i, b.data<float>(), static_cast<float*>(out));
     };
     if (node.is_constant(1)) {
-      const std::string packing = format("matmul {}{}{} times {} as {}x{}", context.device().name, pairs ? " bf16" : "",
+      const std::string packing = format("matmul {}{}{} times {} as {}x{}", context.device().name, suffix_of(factors),
                                          product_.shape.transpose_b ? " transposed" : "", alpha_, product_.shape.k, product_.shape.n);
       b_ = context.packed(1, packing, bytes, pack);
     } else {
@@ -139,7 +140,8 @@ class MatMulKernel final : public Kernel {
   // The pairs of B lie as B does.
   void pack_pairs(const float* b, float* out) const {
     const auto [m, k, n, transpose_a, transpose_b] = product_.shape;
-    const std::vector<float> pairs = transpose_b ? bf16_pairs(b, b_count_ * n, k, 1, alpha_) : bf16_pairs(b, b_count_, k, n, alpha_);
+    const std::vector<float> pairs =
+        transpose_b ? weight_pairs(pairs_->format, b, b_count_ * n, k, 1, alpha_) : weight_pairs(pairs_->format, b, b_count_, k, n, alpha_);
     for (size_t matrix = 0; matrix < b_count_; ++matrix)
       for (size_t panel = 0; panel < matmul_.panels(); ++panel)
         matmul_.pack_b(panel, pairs.data() + matrix * ceil_div(k, 2) * n, 1, out + matrix * matmul_.packed_b_floats());
@@ -150,8 +152,8 @@ class MatMulKernel final : public Kernel {
   }
 
   Product product_;
-  bool pairs_;
   const Kernels& kernels_;
+  const PairKernels* pairs_;  // null: f32
   MatMul matmul_;
   float alpha_ = 1;
   Addition addition_;
@@ -160,16 +162,21 @@ class MatMulKernel final : public Kernel {
   Units units_;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<MatMulKernel>(context, false); }
-std::unique_ptr<Kernel> prepare_bf16(PrepareContext& context) { return std::make_unique<MatMulKernel>(context, true); }
+template <Factors kFactors>
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  return std::make_unique<MatMulKernel>(context, kFactors);
+}
 
 constexpr Scheme kSchemes[] = {
-    {"Gemm", "matmul", estimate, prepare},
-    {"MatMul", "matmul", estimate, prepare},
-    {"minnow.FusedMatMul", "matmul", estimate, prepare},
-    {"Gemm", "matmul.bf16", estimate_bf16, prepare_bf16},
-    {"MatMul", "matmul.bf16", estimate_bf16, prepare_bf16},
-    {"minnow.FusedMatMul", "matmul.bf16", estimate_bf16, prepare_bf16},
+    {"Gemm", "matmul", estimate<Factors::f32>, prepare<Factors::f32>},
+    {"MatMul", "matmul", estimate<Factors::f32>, prepare<Factors::f32>},
+    {"minnow.FusedMatMul", "matmul", estimate<Factors::f32>, prepare<Factors::f32>},
+    {"Gemm", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
+    {"MatMul", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
+    {"minnow.FusedMatMul", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
+    {"Gemm", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>},
+    {"MatMul", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>},
+    {"minnow.FusedMatMul", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>},
 };
 
 }  // namespace

@@ -110,6 +110,7 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
       inputs_(node) {
   const Tensor &w = node.contents(inputs_.w), zero = node.has_input(inputs_.w_zero) ? node.contents(inputs_.w_zero) : Tensor();
   x_is_signed_ = node.input_dtype(inputs_.x) == DType::i8;
+  offset_ = byte_offset(*kernels.integer, x_is_signed_);
   const size_t depth = channels * taps;
   zero_is_zero_ = true;
   bool fits = true;
@@ -151,15 +152,14 @@ void IntegerWeights::pack(uint8_t* out) const {
 void IntegerWeights::prepare(PrepareContext& context, Requantization& requantization) {
   const size_t bytes = groups_ * pairs_ * panel_bytes_, depth = channels_ * taps_, each = outputs_ / groups_;
   if (form_ == IntegerForm::bytes) {
-    // x is there as u8, signed values plus 128: what that and the zero point add to the sums goes into the bias.
+    // What the offset of x and its zero point add to the sums goes into the bias.
     const NodeView& node = context.node();
     const bool known = !node.has_input(inputs_.x_zero) || node.is_constant(inputs_.x_zero);
     if (!known) {
       sums_.assign(requantization.bias.size(), 0);
       biases_offset_ = context.reserve_scratch(sums_.size() * sizeof(int32_t));
     }
-    const int32_t zero =
-        (known && node.has_input(inputs_.x_zero) ? byte_at(node.contents(inputs_.x_zero), 0) : 0) + (x_is_signed_ ? 128 : 0);
+    const int32_t zero = (known && node.has_input(inputs_.x_zero) ? byte_at(node.contents(inputs_.x_zero), 0) : 0) + offset_;
     for (size_t o = 0; o < outputs_; ++o) {
       int32_t sum = 0;
       for (size_t k = 0; k < depth; ++k) sum += weights_[o * depth + k];

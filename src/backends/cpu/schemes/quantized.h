@@ -63,6 +63,7 @@ class IntegerWeights {
   IntegerForm form_;
   FactorInputs inputs_;
   bool zero_is_zero_, x_is_signed_;
+  int32_t offset_;             // of x in the form bytes
   std::vector<int32_t> sums_;  // of the weights of each channel, where the zero point of X is known in a run alone
   size_t biases_offset_ = 0;
   std::shared_ptr<const void> shared_;

@@ -96,7 +96,8 @@ class QuantizedConvKernel final : public Kernel {
   // Pixels of all channels, [row][column][channel], with the zero point around the image.
   void copy_window(ByteSource x, size_t first, size_t rows, uint8_t* window) const noexcept {
     const size_t plane = s_.in_h * s_.in_w * lanes_;
-    const uint8_t zero = weights_.form() == IntegerForm::bytes ? static_cast<uint8_t>(x.zero_point + (x.is_signed ? 128 : 0)) : uint8_t{0};
+    const int32_t offset = byte_offset(*kernels_.integer, x.is_signed);
+    const uint8_t zero = weights_.form() == IntegerForm::bytes ? static_cast<uint8_t>(x.zero_point + offset) : uint8_t{0};
     // Columns [begin, end) of the window lie in the image.
     const size_t stride = s_.kernel_w == 1 ? s_.stride_w : 1;
     const size_t begin = std::min(columns_, ceil_div(s_.pad_left, stride));
@@ -128,7 +129,8 @@ class QuantizedConvKernel final : public Kernel {
     y += (image * s_.groups + group) * out_vectors * y_plane + first * s_.out_w * place;
     const bool flat = s_.taps() == 1;  // the pixels of all rows lie one behind the other
     const size_t width = flat ? rows * s_.out_w : s_.out_w, height = flat ? 1 : rows;
-    const size_t most = static_cast<size_t>(kernels_.integer->rows), in_row = step_h_ * row_, in_pixel = step_w_ * pixel_;
+    const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form())), in_row = step_h_ * row_,
+                 in_pixel = step_w_ * pixel_;
     const IntegerTileFunction* table = weights_.form() == IntegerForm::bytes ? kernels_.integer->bytes : kernels_.integer->words;
     IntegerTile t{};
     t.taps = taps_.data();

@@ -46,7 +46,7 @@ class QuantizedMatMulKernel final : public Kernel {
     weights_.prepare(context, requantization_);
     row_ = weights_.channel_groups() * kGroupBytes + kernels_.lanes * 2;  // whole vectors are written
     // A block of rows stays in half of L2; it does not depend on the number of threads.
-    const size_t most = static_cast<size_t>(kernels_.integer->rows);
+    const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form()));
     const size_t rows = std::clamp(context.device().l2 / 2 / row_, most, 16 * most);
     blocks_ = ceil_div(m_, rows);
     const size_t threads = static_cast<size_t>(context.device().threads);
@@ -79,7 +79,7 @@ class QuantizedMatMulKernel final : public Kernel {
     }
     constexpr ptrdiff_t kNoTaps = 0;
     const IntegerTileFunction* table = weights_.form() == IntegerForm::bytes ? kernels_.integer->bytes : kernels_.integer->words;
-    const size_t most = static_cast<size_t>(kernels_.integer->rows), tiles = ceil_div(count, most);
+    const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form())), tiles = ceil_div(count, most);
     uint8_t edge[kMostIntegerRows * kPair * kMostLanes * sizeof(int32_t)];
     IntegerTile t{};
     t.taps = &kNoTaps;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM and GRU: the products with the inputs of all steps as one matrix product, then step by step the products with the state, straight
 // into the sums of the gates. The gates of one vector of hidden units lie next to each other ([units / lanes][4 gates][lanes]), so that a
-// cell is finished while its sums are in the first-level cache. In f32, or with constant weights in bf16: then inputs and states are
+// cell is finished while its sums are in the first-level cache. In f32, or with constant weights in 16 bits: then inputs and states are
 // rounded to pairs before they are multiplied; sums, cells and states stay f32.
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/matmul.h"
-#include "backends/cpu/schemes/bf16.h"
+#include "backends/cpu/schemes/pairs.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -52,7 +52,7 @@ bool has_usual_activations(const NodeView& node) {
 
 double recurrent_bytes(const Recurrent& r, bool pairs) { return (pairs ? 2.0 : 4.0) * static_cast<double>(r.gates * r.hidden * r.hidden); }
 
-Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
+Estimate estimate_as(const NodeView& node, const Device& device, Factors factors) {
   for (size_t i : {0, 1, 2, 3, 5, 6})
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
@@ -65,36 +65,38 @@ Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
   if (r.length * r.batch * r.input * r.hidden == 0) return declined("a tensor is empty");
   const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * kSlots * r.hidden);
   const double steps = static_cast<double>(r.length * r.directions);
+  const bool pairs = factors != Factors::f32;
   if (pairs) {
-    if (const std::string refusal = refusal_of_bf16(device); !refusal.empty()) return declined("{}", refusal);
+    if (const std::string refusal = refusal_of(factors, node, device, {1, 2}); !refusal.empty()) return declined("{}", refusal);
     if (!node.is_constant(1) || !node.is_constant(2)) return declined("the weights are not constant");
   }
-  const double speed = 0.85 * (pairs ? bf16_speed(*cpu_device(device).kernels->bf16) : 1);
+  const double speed = 0.85 * speed_of(factors, *cpu_device(device).kernels);
   return Estimate(device.flop_time(2 * rows * sums * static_cast<double>(r.input), speed) +
                   std::max(steps * device.byte_time(recurrent_bytes(r, pairs)),
                            device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), speed)) +
                   device.flop_time(rows * sums * 60) + 1e-6);
 }
-Estimate estimate(const NodeView& node, const Device& device) { return estimate_as(node, device, false); }
-Estimate estimate_bf16(const NodeView& node, const Device& device) { return estimate_as(node, device, true); }
+template <Factors kFactors>
+Estimate estimate(const NodeView& node, const Device& device) {
+  return estimate_as(node, device, kFactors);
+}
 
 class RecurrentKernel final : public Kernel {
  public:
-  RecurrentKernel(PrepareContext& context, bool pairs)
+  RecurrentKernel(PrepareContext& context, Factors factors)
       : r_(context.node()),
-        pairs_(pairs),
         kernels_(*cpu_device(context.device()).kernels),
-        bf16_(bf16_kernels(*kernels_.bf16)),
-        tile_(pairs ? bf16_.tile : *kernels_.tile),
-        input_(pairs ? ceil_div(r_.input, 2) : r_.input),
-        hidden_(pairs ? ceil_div(r_.hidden, 2) : r_.hidden),
+        pairs_(pairs_of(factors, kernels_)),
+        tile_(pairs_ ? pairs_->tile : *kernels_.tile),
+        input_(pairs_ ? ceil_div(r_.input, 2) : r_.input),
+        hidden_(pairs_ ? ceil_div(r_.hidden, 2) : r_.hidden),
         lanes_(kernels_.lanes),
         blocks_(ceil_div(r_.hidden, lanes_)),
         width_(blocks_ * kSlots * lanes_),
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
-                 MatMul::Options{size(context.device().threads), context.device().l2, pairs ? &bf16_ : nullptr}, Epilogue{}) {
+                 MatMul::Options{size(context.device().threads), context.device().l2, pairs_}, Epilogue{}) {
     const std::string form =
-        format("{} {}{}{}", context.node().op(), context.device().name, pairs ? " bf16" : "", r_.reset_before ? " reset before" : "");
+        format("{} {}{}{}", context.node().op(), context.device().name, suffix_of(factors), r_.reset_before ? " reset before" : "");
     const auto add = [&](size_t input, std::string_view what, size_t floats, Packed& packed,
                          void (RecurrentKernel::*pack)(const float*, float*, size_t) const noexcept) {
       packed.floats = floats;
@@ -107,7 +109,7 @@ class RecurrentKernel final : public Kernel {
           std::vector<float> rounded;
           const float* from = view.data<float>();
           if (pairs_ && input != 3) {
-            rounded = bf16_pairs(from, r_.directions * r_.gates * r_.hidden, input == 1 ? r_.input : r_.hidden, 1);
+            rounded = weight_pairs(pairs_->format, from, r_.directions * r_.gates * r_.hidden, input == 1 ? r_.input : r_.hidden, 1);
             from = rounded.data();
           }
           for (size_t block = 0; block < r_.directions * blocks_; ++block) (this->*pack)(from, static_cast<float*>(out), block);
@@ -120,8 +122,8 @@ class RecurrentKernel final : public Kernel {
     add(2, "R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
     add(3, "B", width_, bias_, &RecurrentKernel::pack_bias);
     const size_t threads = size(context.device().threads);
-    if (threads > r_.directions && recurrent_bytes(r_, pairs) >= 2 * kBytesPerThread)
-      chunks_ = std::min({threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_, pairs) / kBytesPerThread)});
+    if (threads > r_.directions && recurrent_bytes(r_, pairs_ != nullptr) >= 2 * kBytesPerThread)
+      chunks_ = std::min({threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_, pairs_ != nullptr) / kBytesPerThread)});
     state_floats_ = blocks_ * r_.batch * lanes_;
     sums_offset_ = context.reserve_scratch(r_.directions * r_.length * r_.batch * width_ * sizeof(float));
     state_offset_ = context.reserve_scratch(r_.directions * kStates * state_floats_ * sizeof(float));
@@ -264,7 +266,7 @@ class RecurrentKernel final : public Kernel {
     const float* h = state(context, d, which);
     float* to = state(context, d, 4);
     for (size_t block = 0; block < blocks_; block += 2, h += 2 * plane, to += plane)
-      bf16_.pairs(h, block + 1 < blocks_ ? h + plane : nullptr, r_.batch, r_.hidden - block * lanes_, to);
+      pairs_->pairs(h, block + 1 < blocks_ ? h + plane : nullptr, r_.batch, r_.hidden - block * lanes_, to);
   }
   const float* multiplied(RunContext& context, size_t d, size_t which) const noexcept { return state(context, d, pairs_ ? 4 : which); }
 
@@ -333,9 +335,8 @@ class RecurrentKernel final : public Kernel {
   }
 
   Recurrent r_;
-  bool pairs_;
   const Kernels& kernels_;
-  const Bf16Kernels& bf16_;
+  const PairKernels* pairs_;  // null: f32
   const TileKernels& tile_;
   size_t input_, hidden_;  // that are multiplied: floats, or pairs
   size_t lanes_, blocks_, width_;
@@ -345,14 +346,18 @@ class RecurrentKernel final : public Kernel {
   Units units_;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<RecurrentKernel>(context, false); }
-std::unique_ptr<Kernel> prepare_bf16(PrepareContext& context) { return std::make_unique<RecurrentKernel>(context, true); }
+template <Factors kFactors>
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  return std::make_unique<RecurrentKernel>(context, kFactors);
+}
 
 constexpr Scheme kSchemes[] = {
-    {"GRU", "recurrent", estimate, prepare},
-    {"LSTM", "recurrent", estimate, prepare},
-    {"GRU", "recurrent.bf16", estimate_bf16, prepare_bf16},
-    {"LSTM", "recurrent.bf16", estimate_bf16, prepare_bf16},
+    {"GRU", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
+    {"LSTM", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
+    {"GRU", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
+    {"LSTM", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
+    {"GRU", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>},
+    {"LSTM", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>},
 };
 
 }  // namespace

@@ -5,7 +5,7 @@ namespace minnow::cpu {
 
 std::vector<std::span<const Scheme>> scheme_table() {
   return {attention_schemes(),
-          bf16_schemes(),
+          pair_schemes(),
           binary_schemes(),
           byte_pool_schemes(),
           conv_schemes(),

@@ -10,7 +10,7 @@
 namespace minnow::cpu {
 
 std::span<const Scheme> attention_schemes();
-std::span<const Scheme> bf16_schemes();
+std::span<const Scheme> pair_schemes();
 std::span<const Scheme> binary_schemes();
 std::span<const Scheme> byte_pool_schemes();
 std::span<const Scheme> conv_schemes();

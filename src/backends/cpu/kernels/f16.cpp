@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/f16.h"
+
+#include <cstring>
+#include <limits>
+
+#include "backends/cpu/kernels/targets.h"
+#include "base/os.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/f16.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+#if HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS
+#define MINNOW_PAIRS __attribute__((target("arch=armv8.2-a+crypto+fp16")))
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr int kLanes = HWY_LANES(float);
+#include "backends/cpu/kernels/tile_ends.inc"
+
+// x is divided by 16 when it is rounded: weights are mostly below 1 and x above, so that both use the middle of the format's range.
+constexpr float kScale = 16;
+// Vectors of pairs, 8 channels each, whose products are summed in f16. Each addition rounds: the error grows with the root of their number.
+constexpr size_t kVectorsOfSum = 8;
+constexpr int kRows = 8;  // with more, gcc 12 moves registers about
+
+// The lower vector first.
+MINNOW_PAIRS HWY_INLINE void store_pairs(V low, V high, float* to) {
+  const float16x4_t lower = vcvt_f16_f32(vmulq_n_f32(low.raw, 1 / kScale));
+  vst1q_f32(to, vreinterpretq_f32_f16(vcvt_high_f16_f32(lower, vmulq_n_f32(high.raw, 1 / kScale))));
+}
+// A vector of floats, rounded, in the lower halves of its lanes.
+MINNOW_PAIRS HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* from) {
+  return hn::Vec<hn::RebindToUnsigned<D>>(vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(vmulq_n_f32(vld1q_f32(from), 1 / kScale)))));
+}
+#include "backends/cpu/kernels/pair_moves.inc"
+
+// The weights of a pair of channels, each channel's in a vector; those of one vector of outputs are there twice.
+template <int N>
+MINNOW_PAIRS HWY_INLINE void load_weights(const float* w, float16x8_t (&b)[2]) {
+  const float16x8_t first = vreinterpretq_f16_f32(vld1q_f32(w)), second = N == 2 ? vreinterpretq_f16_f32(vld1q_f32(w + kLanes)) : first;
+  b[0] = vuzp1q_f16(first, second);
+  b[1] = vuzp2q_f16(first, second);
+}
+
+template <int kLane>
+MINNOW_PAIRS HWY_INLINE float16x8_t add_lane(float16x8_t sum, float16x8_t b, float16x8_t a) {
+#if HWY_COMPILER_CLANG
+  return vfmaq_laneq_f16(sum, b, a, kLane);
+#else  // gcc 12 makes a broadcast and a multiplication of that: 84 instructions more beside 96
+  asm("fmla %0.8h, %1.8h, %2.h[%3]" : "+w"(sum) : "w"(b), "x"(a), "i"(kLane));
+  return sum;
+#endif
+}
+template <int R, int N, int kPair, int kSets>
+MINNOW_PAIRS HWY_INLINE void add_pair(const float16x8_t* a, int first, const float16x8_t (&b)[4][2], float16x8_t (&sum)[kSets][R]) {
+  MINNOW_UNROLL for (int r = first; r < (first + 4 < R ? first + 4 : R); ++r) sum[kPair % kSets][r] =
+      add_lane<2 * kPair>(sum[kPair % kSets][r], b[kPair][0], a[r - first]);
+  MINNOW_UNROLL for (int r = first; r < (first + 4 < R ? first + 4 : R); ++r) sum[kPair % kSets][r] =
+      add_lane<2 * kPair + 1>(sum[kPair % kSets][r], b[kPair][1], a[r - first]);
+}
+// Eight channels. Rows in fours, so that a sum is not waited for at once.
+template <int R, int N, int kSets>
+MINNOW_PAIRS HWY_INLINE void eight_steps(const float* x0, const float* x1, const float* w, float16x8_t (&sum)[kSets][R]) {
+  constexpr int kHalf = (R + 1) / 2;
+  float16x8_t b[4][2];
+  MINNOW_UNROLL for (int p = 0; p < 4; ++p) load_weights<N>(w + p * N * kLanes, b[p]);
+  MINNOW_UNROLL for (int first = 0; first < R; first += 4) {
+    float16x8_t a[4];
+    MINNOW_UNROLL for (int i = 0; i < 4; ++i) {
+      const int r = first + i < R ? first + i : R - 1;
+      a[i] = vreinterpretq_f16_f32(vld1q_f32(r < kHalf ? x0 + r * kLanes : x1 + (r - kHalf) * kLanes));
+    }
+    add_pair<R, N, 0>(a, first, b, sum);
+    add_pair<R, N, 1>(a, first, b, sum);
+    add_pair<R, N, 2>(a, first, b, sum);
+    add_pair<R, N, 3>(a, first, b, sum);
+  }
+}
+// One pair of channels.
+template <int R, int N, int kPixel, int kSets>
+MINNOW_PAIRS HWY_INLINE void two_steps(const float* x0, const float* x1, const float* w, float16x8_t (&sum)[kSets][R]) {
+  constexpr int kHalf = (R + 1) / 2;
+  float16x8_t b[2];
+  load_weights<N>(w, b);
+  MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+    const float16x8_t a = vreinterpretq_f16_f32(vld1q_dup_f32(r < kHalf ? x0 + r * kPixel : x1 + (r - kHalf) * kPixel));
+    sum[0][r] = add_lane<1>(add_lane<0>(sum[0][r], b[0], a), b[1], a);
+  }
+}
+
+template <int R, int kSets>
+MINNOW_PAIRS HWY_INLINE void clear(float16x8_t (&sum)[kSets][R]) {
+  MINNOW_UNROLL for (int s = 0; s < kSets; ++s) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[s][r] = vreinterpretq_f16_u16(vdupq_n_u16(0));
+}
+// total += sum; sum = 0
+template <int R, int N, int kSets>
+MINNOW_PAIRS HWY_INLINE void flush(float16x8_t (&sum)[kSets][R], V (&total)[R][N]) {
+  MINNOW_UNROLL for (int s = 0; s < kSets; ++s) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+    total[r][0] = V(vfmaq_n_f32(total[r][0].raw, vcvt_f32_f16(vget_low_f16(sum[s][r])), kScale));
+    if constexpr (N == 2) total[r][1] = V(vfmaq_n_f32(total[r][1].raw, vcvt_high_f32_f16(sum[s][r]), kScale));
+  }
+  clear(sum);
+}
+
+template <int R, int N>
+MINNOW_PAIRS HWY_NOINLINE void packed_tile(const Tile& t) {
+  constexpr int kSets = R == 1 ? 4 : 1;                       // a single row: several sums keep the multipliers busy
+  constexpr size_t kLines = N * kLanes * sizeof(float) / 64;  // of the weights of one pair of channels
+  V total[R][N];
+  begin<R, N>(t, total);
+  float16x8_t sum[kSets][R];
+  clear(sum);
+  const float* w = t.w;
+  const char* prefetch = t.prefetch;
+  size_t room = kVectorsOfSum;
+  for (size_t tap = 0; tap < t.tap_count; ++tap) {
+    const float* x0 = t.x[0] + t.taps[tap];
+    const float* x1 = t.x[1] + t.taps[tap];
+    for (size_t blocks = t.blocks; blocks;) {
+      const size_t some = blocks < room ? blocks : room;
+      for (size_t b = 0; b < some; ++b, x0 += t.block_stride, x1 += t.block_stride, w += kLanes * N * kLanes) {
+        eight_steps<R, N>(x0, x1, w, sum);
+        if (R > 1 && prefetch) {
+          MINNOW_UNROLL for (int u = 0; u < 4; ++u) {
+            __builtin_prefetch(prefetch + u * 64, 0, 2);
+            if constexpr (kLines > 1) __builtin_prefetch(prefetch + t.prefetch_also + u * 64, 0, 2);
+          }
+          prefetch += 4 * 64;
+        }
+      }
+      blocks -= some, room -= some;
+      if (room) continue;
+      flush(sum, total);
+      room = kVectorsOfSum;
+    }
+    if (!t.rest) continue;
+    for (size_t k = 0; k < t.rest; ++k, w += N * kLanes) two_steps<R, N, kLanes>(x0 + k, x1 + k, w, sum);
+    if (--room) continue;
+    flush(sum, total);
+    room = kVectorsOfSum;
+  }
+  flush(sum, total);
+  end<R, N>(t, total);
+}
+
+template <int R, int N>
+MINNOW_PAIRS HWY_NOINLINE void plain_tile(const Tile& t) {
+  V total[R][N];
+  begin<R, N>(t, total);
+  float16x8_t sum[1][R];
+  clear(sum);
+  const float* w = t.w;
+  for (size_t tap = 0; tap < t.tap_count;) {
+    const size_t end = tap + 4 * kVectorsOfSum < t.tap_count ? tap + 4 * kVectorsOfSum : t.tap_count;
+    for (; tap < end; ++tap, w += N * kLanes) two_steps<R, N, 1>(t.x[0] + t.taps[tap], t.x[1] + t.taps[tap], w, sum);
+    flush(sum, total);
+  }
+  end<R, N>(t, total);
+}
+
+struct Table {
+  TileFunction packed[3][kMostTileRows + 1] = {}, plain[3][kMostTileRows + 1] = {};
+};
+template <int R>
+constexpr void add(Table& table) {
+  table.packed[1][R] = packed_tile<R, 1>;
+  table.packed[2][R] = packed_tile<R, 2>;
+  table.plain[1][R] = plain_tile<R, 1>;
+  table.plain[2][R] = plain_tile<R, 2>;
+  if constexpr (R > 1) add<R - 1>(table);
+}
+constexpr Table make_table() {
+  Table table;
+  add<kRows>(table);
+  return table;
+}
+constexpr Table kTable = make_table();
+constexpr F16Form make_form() {
+  F16Form form{};
+  form.direct.tile.rows[1] = form.direct.tile.rows[2] = kRows;
+  form.direct.tile.packed = kTable.packed;
+  form.direct.tile.plain = kTable.plain;
+  form.direct.pairs = pairs;
+  form.direct.planes = planes;
+  form.direct.row_pairs = row_pairs;
+  form.direct.format = PairFormat::f16;
+  return form;
+}
+}  // namespace
+
+extern const F16Form kF16Form;
+const F16Form kF16Form = make_form();
+#undef MINNOW_PAIRS
+#else
+extern const F16Form kF16Form;
+const F16Form kF16Form{};
+#endif
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace minnow::cpu {
+
+bool has_f16_products() { return os::arm_features().f16; }
+
+}  // namespace minnow::cpu
+#endif

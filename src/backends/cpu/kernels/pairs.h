@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of factors that are rounded to 16 bits, in pairs, summed in f32.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "backends/cpu/kernels/tile.h"
+
+namespace minnow::cpu {
+
+enum class PairFormat : uint8_t { bf16, f16 };
+
+/// Two neighbouring channels in 16 bits each, the first in the lower half, take the place of a float: what moves images and weights of f32
+/// moves pairs as well, the image then having half as many channels. Sums, bias and results are f32.
+struct PairKernels {
+  TileKernels tile;  // `packed`, and in forms by an instruction `plain`
+  /// Pixels of two neighbouring vectors of channels (`high` null: of one), `lanes` floats each, as pixels of `lanes` pairs. Channels from
+  /// `channels` on become zero, whatever they hold.
+  void (*pairs)(const float* low, const float* high, size_t pixels, size_t channels, float* to);
+  /// `count` floats of two planes (`high` null: of one) as pairs.
+  void (*planes)(const float* low, const float* high, size_t count, float* to);
+  /// At most two vectors of floats of each of `rows` rows, `stride` floats apart, as a vector of pairs each; what is beyond becomes zero.
+  void (*row_pairs)(const float* from, size_t stride, size_t rows, size_t count, float* to);
+  PairFormat format;  // of the tile's weights
+};
+
+/// Weights [outer][channels][inner] of f32 times `factor` as [outer][(channels + 1) / 2][inner] pairs, rounded to nearest.
+std::vector<float> weight_pairs(PairFormat format, const float* w, size_t outer, size_t channels, size_t inner, float factor = 1);
+
+}  // namespace minnow::cpu

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the schemes that multiply in 16 bits share: they serve precision "low". Values between operators stay f32; each scheme rounds its
+// input as it takes it.
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "backends/cpu/cpu_device.h"
+#include "graph/node_view.h"
+
+namespace minnow::cpu {
+
+/// How a scheme takes the factors of its products.
+enum class Factors : uint8_t { f32, bf16, f16 };
+
+/// Why no scheme with such factors may serve; empty where one may. `weights`: the inputs that it rounds beforehand, where they are
+/// constant.
+std::string refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights = {1});
+/// What multiplies them; null for f32.
+const PairKernels* pairs_of(Factors factors, const Kernels& kernels);
+/// Multiply-adds a second beside those of f32 tiles on this machine.
+double speed_of(Factors factors, const Kernels& kernels);
+/// In the names of packings: "", " bf16", " f16".
+std::string_view suffix_of(Factors factors) noexcept;
+
+}  // namespace minnow::cpu
