@@ -8,12 +8,23 @@ endif()
 # The file names in messages and debug information do not depend on where the repository lies.
 target_compile_options(minnow_flags INTERFACE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 target_compile_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables>)
-target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,--gc-sections>)
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+if(APPLE)
+  target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,-dead_strip>)
+else()
+  target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,--gc-sections>)
+endif()
+set(MINNOW_ARM OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm)")
+  set(MINNOW_ARM ON)
   # References round after every operation, as they do on x86: kernels say themselves where they fuse a multiplication with an addition.
   target_compile_options(minnow_flags INTERFACE -ffp-contract=off)
-  # Binutils pads segments to the largest page that an ARM kernel may have, 64 KiB; phones have pages of 4 or 16.
-  target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,-z,max-page-size=16384>)
+  if(NOT APPLE)
+    # Binutils pads segments to the largest page that an ARM kernel may have, 64 KiB; phones have pages of 4 or 16.
+    target_link_options(minnow_flags INTERFACE $<$<CONFIG:MinSizeRel>:-Wl,-z,max-page-size=16384>)
+  endif()
+endif()
+if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(minnow_flags INTERFACE -Wno-psabi) # notes that gcc 7 changed how some classes are passed on 32-bit ARM
 endif()
 target_compile_definitions(
   minnow_flags INTERFACE MINNOW_DOCS=$<BOOL:${MINNOW_DOCS}> MINNOW_GRADIENTS=$<BOOL:${MINNOW_GRADIENTS}> MINNOW_EXPRESS=$<BOOL:${MINNOW_EXPRESS}>
@@ -38,3 +49,10 @@ set(MINNOW_KERNEL_OPTIONS
     $<$<CONFIG:MinSizeRel>:-O2>
     -Wno-psabi # gcc notes that vectors wider than the baseline are passed differently; kernels are never called across libraries
 )
+if(MINNOW_ARM AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Tiles are written in the order that keeps their sums in registers; gcc's first scheduling fetches early and spills.
+  list(APPEND MINNOW_KERNEL_OPTIONS -fno-schedule-insns)
+  if(CMAKE_SIZEOF_VOID_P EQUAL 4)
+    list(APPEND MINNOW_KERNEL_OPTIONS -D__ARM_VFPV4__) # by which Highway knows fused multiplication; clang defines it, gcc does not
+  endif()
+endif()

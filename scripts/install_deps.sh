@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: scripts/install_deps.sh [build|python|cross|format|test|check|demo|bench]...   (default: build)
+# usage: scripts/install_deps.sh [build|python|cross|format|test|check|wasm|demo|bench]...   (default: build)
 # Installs what the named groups need and is missing: Debian packages (as root or by sudo), for `python` the packages of
 # scripts/requirements.txt in build/venv, and for `bench` those of bench/requirements.txt in build/venv-bench. Asks nothing. Does nothing,
 # quickly, when everything is there.
@@ -13,10 +13,11 @@ packages() {
     build) echo cmake ninja-build g++ ccache libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev \
       libgtest-dev libgmock-dev binutils python3 ;;
     python) echo python3-venv python3-dev ca-certificates libjpeg62-turbo-dev zlib1g-dev ;;
-    cross) echo g++-aarch64-linux-gnu ;;
+    cross) echo g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user-static googletest ;;
     format) echo clang-format-14 ;;
     test) echo clang-14 ;; # the other compiler, which custom operators are built with
-    check) echo clang-14 libclang-rt-14-dev qemu-user-static googletest ;;
+    check) echo clang-14 libclang-rt-14-dev ;;
+    wasm) echo emscripten nodejs ;;
     demo) echo libpng-dev libjpeg62-turbo-dev ;;
     bench) echo libbenchmark-dev python3-venv ca-certificates ;;
     *) echo "install_deps.sh: unknown group $1" >&2; return 1 ;;

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions per multiply-add of the innermost loops in ARM libraries, counted in their disassembly.
+
+usage: scripts/instruction_counts.py [--objdump PROGRAM] [NAME=]LIBRARY...
+
+A loop is what lies between a backward branch and its target with no other loop inside. Of each library and each kind of product the loop
+with the fewest instructions per multiply-add is printed: its main kernel. Everything in the loop counts: loads, prefetches, moves and the
+branch. A library may be a wheel of the Python package index: the largest shared object in it is taken.
+"""
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+# Multiply-adds of one instruction, by its name and the arrangement of its first operand (its type on 32-bit ARM).
+PRODUCTS = [
+    (r"fml[as]", {"4s": ("f32", 4), "2s": ("f32", 2), "8h": ("f16", 8), "4h": ("f16", 4)}),
+    (r"fmlal2?", {"4s": ("f16 into f32", 4), "2s": ("f16 into f32", 2)}),
+    (r"bfdot", {"4s": ("bf16", 8), "2s": ("bf16", 4)}),
+    (r"bfmlal[bt]", {"4s": ("bf16", 4)}),
+    (r"bfmmla", {"4s": ("bf16", 16)}),
+    (r"[su]{1,2}dot", {"4s": ("i8", 16), "2s": ("i8", 8)}),
+    (r"[su]{1,2}mmla", {"4s": ("i8", 32)}),
+    (r"[su]mlal2?", {"4s": ("i16", 4), "8h": ("i8 into i16", 8)}),
+    (r"vfma\.f32|vmla\.f32", {"q": ("f32", 4), "d": ("f32", 2)}),
+    (r"vmlal\.s16", {"q": ("i16", 4)}),
+]
+PRODUCTS = [(re.compile(name + "$"), forms) for name, forms in PRODUCTS]
+LEAST_PRODUCTS = 8  # instructions that multiply, in a loop that is a kernel's
+BRANCH = re.compile(r"(?:b\w*(?:\.\w+)?|cbn?z|tbn?z)$")
+
+
+def product(name, operands):
+    """(kind, multiply-adds) of an instruction, or None."""
+    for pattern, forms in PRODUCTS:
+        if pattern.match(name):
+            form = re.match(r"(?:v\d+\.(\w+)|([qd])\d)", operands)
+            return forms.get(form[1] or form[2]) if form else None
+    return None
+
+
+def loops(library, objdump):
+    """(kind, multiply-adds, instructions, function) of every innermost loop that multiplies."""
+    command = [objdump, "--disassemble", "--demangle", "--no-show-raw-insn", library]
+    function, body = "", []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        for line in process.stdout:
+            if head := re.match(r"[0-9a-f]+ <(.*)>:$", line):
+                function, body = head[1], []
+                continue
+            row = re.match(r"\s*([0-9a-f]+):\s+(\S+)\s*(.*)", line)
+            if not row:
+                continue
+            address, name, operands = int(row[1], 16), row[2], row[3]
+            body.append((address, product(name, operands)))
+            target = re.search(r"(?:^|\s|,)([0-9a-f]+) <", operands) if BRANCH.match(name) else None
+            if not target or not body[0][0] <= int(target[1], 16) <= address:
+                continue
+            start = int(target[1], 16)
+            inside = [found for place, found in body if place >= start]
+            kinds = [found for found in inside if found]
+            if len(kinds) >= LEAST_PRODUCTS and len({kind for kind, _ in kinds}) == 1:
+                yield kinds[0][0], sum(count for _, count in kinds), len(inside), function
+            body = body[-1:]  # a loop around this one is not an innermost one
+
+
+def shared_object(path, folder):
+    """The path itself, or the largest shared object of a wheel, unpacked into `folder`."""
+    if not zipfile.is_zipfile(path):
+        return path
+    with zipfile.ZipFile(path) as wheel:
+        largest = max((info for info in wheel.infolist() if ".so" in info.filename), key=lambda info: info.file_size)
+        return wheel.extract(largest, folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libraries", nargs="+", metavar="[NAME=]LIBRARY")
+    parser.add_argument("--objdump", default="aarch64-linux-gnu-objdump", help="of the libraries' machine (default: %(default)s)")
+    arguments = parser.parse_args()
+    print("| library | products | instructions | multiply-adds | instructions per multiply-add |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for argument in arguments.libraries:
+            name, _, path = argument.rpartition("=")
+            if not Path(path).is_file():
+                sys.exit(f"instruction_counts.py: there is no file {path}")
+            best = {}
+            for kind, products, instructions, function in loops(shared_object(path, folder), arguments.objdump):
+                if kind not in best or instructions / products < best[kind][1] / best[kind][0]:
+                    best[kind] = (products, instructions, function)
+            for kind, (products, instructions, function) in sorted(best.items()):
+                print(f"| {name or Path(path).name} | {kind} | {instructions} | {products} | {instructions / products:.3f} |")
+
+
+if __name__ == "__main__":
+    main()
