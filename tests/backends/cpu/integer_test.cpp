@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/integer.h"
+
+#include "backends/cpu/kernel_support.h"
+#include "backends/cpu/kernels/kernels.h"
+
+namespace minnow::cpu {
+namespace {
+
+class IntegerTest : public EveryIsa {
+ protected:
+  static const Kernels& kernels() { return kernels_for(GetParam()); }
+};
+
+// Raw sums of a tile against plain loops: every number of rows, groups of channels that are and are not whole vectors of them.
+void check(const Kernels& kernels, IntegerForm form, int rows, size_t vectors_of_channels, size_t taps, bool x_is_signed) {
+  const IntegerKernels& k = *kernels.integer;
+  const size_t lanes = kernels.lanes, channels = vectors_of_channels * lanes, bytes_each = form == IntegerForm::bytes ? 1 : 2;
+  const size_t row_bytes = channels * bytes_each, outputs = 2 * lanes, size = static_cast<size_t>(rows), at_once = channels_at_once(form);
+  const int32_t zero_point = x_is_signed ? -3 : 100;
+  std::mt19937 random(static_cast<unsigned>(rows * 1000 + static_cast<int>(channels)));
+  std::vector<uint8_t> x(taps * size * channels), arranged(taps * size * row_bytes);
+  for (uint8_t& value : x) value = static_cast<uint8_t>(random());
+  x[0] = 0, x[1] = 255, x[2] = 127, x[3] = 128;
+  for (size_t row = 0; row < taps * size; ++row)
+    k.arrange(form, {x.data() + row * channels, x_is_signed, zero_point}, lanes, vectors_of_channels, arranged.data() + row * row_bytes,
+              lanes * bytes_each);
+  std::vector<int32_t> w(taps * channels * outputs), bias(outputs);  // [tap][channel][output]
+  for (int32_t& value : w) value = static_cast<int8_t>(random());
+  for (int32_t& value : bias) value = static_cast<int32_t>(random() % 2000) - 1000;
+  std::vector<uint8_t> packed;
+  for (size_t tap = 0; tap < taps; ++tap)
+    for (size_t c = 0; c < channels; c += at_once)
+      for (size_t o = 0; o < outputs; ++o)
+        for (size_t i = 0; i < at_once; ++i) {
+          const auto value = static_cast<uint16_t>(w[(tap * channels + c + i) * outputs + o]);
+          packed.push_back(static_cast<uint8_t>(value & 0xff));
+          if (bytes_each == 2) packed.push_back(static_cast<uint8_t>(value >> 8));
+        }
+  std::vector<ptrdiff_t> offsets;
+  for (size_t tap = 0; tap < taps; ++tap) offsets.push_back(static_cast<ptrdiff_t>(tap * size * row_bytes));
+  std::vector<int32_t> y(size * outputs, -7);
+  IntegerTile t{};
+  const size_t half = (size + 1) / 2;
+  t.x[0] = arranged.data(), t.x[1] = arranged.data() + half * row_bytes;
+  t.taps = offsets.data(), t.tap_count = taps;
+  t.groups = channels / at_once;
+  t.row_stride = static_cast<ptrdiff_t>(row_bytes);
+  t.w = packed.data();
+  t.bias = bias.data();
+  t.raw = true;
+  t.pixel_stride = static_cast<ptrdiff_t>(outputs * sizeof(int32_t)), t.vector_stride = static_cast<ptrdiff_t>(lanes * sizeof(int32_t));
+  t.y[0] = reinterpret_cast<uint8_t*>(y.data()), t.y[1] = reinterpret_cast<uint8_t*>(y.data() + half * outputs);
+  (form == IntegerForm::bytes ? k.bytes : k.words)[rows](t);
+  const int32_t shift = form == IntegerForm::bytes ? byte_offset(k, x_is_signed) : -zero_point;
+  for (size_t row = 0; row < size; ++row)
+    for (size_t o = 0; o < outputs; ++o) {
+      int32_t want = bias[o];
+      for (size_t tap = 0; tap < taps; ++tap)
+        for (size_t c = 0; c < channels; ++c) {
+          const uint8_t value = x[(tap * size + row) * channels + c];
+          want += ((x_is_signed ? static_cast<int8_t>(value) : value) + shift) * w[(tap * channels + c) * outputs + o];
+        }
+      ASSERT_EQ(y[row * outputs + o], want) << rows << " rows, " << channels << " channels, row " << row << ", output " << o;
+    }
+}
+
+TEST_P(IntegerTest, sums_are_exact) {
+  for (const IntegerForm form : {IntegerForm::words, IntegerForm::bytes}) {
+    if (form == IntegerForm::bytes && !(kernels().integer->bytes && has_byte_products())) continue;
+    for (int rows = 1; rows <= most_rows(*kernels().integer, form); ++rows)
+      for (size_t vectors : {1, 2, 4, 7})
+        for (size_t taps : {1, 3})
+          for (bool x_is_signed : {false, true}) check(kernels(), form, rows, vectors, taps, x_is_signed);
+  }
+}
+
+MINNOW_EVERY_ISA(IntegerTest);
+
+}  // namespace
+}  // namespace minnow::cpu
