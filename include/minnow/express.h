@@ -98,9 +98,14 @@ class MINNOW_API Var {
   explicit operator bool() const noexcept { return cell_ != nullptr; }
 
   DType dtype() const;
-  /// Computes the expression where the shape depends on data.
+  /// Computes the expression where the shape depends on data. Throws InvalidArgument where it depends on a placeholder that was given no
+  /// value; dims() tells what is known without.
   Shape shape() const;
-  size_t rank() const { return shape().rank(); }
+  /// The number of dimensions; computes the expression only where that is not known without.
+  size_t rank() const;
+  /// The dimensions as far as they are known without computing, whatever values placeholders are given: -1 where one is open; nothing where
+  /// the rank is open too.
+  std::optional<std::vector<int64_t>> dims() const;
   int64_t elements() const { return shape().elements(); }
   bool is_tensor() const;  // else a sequence or an optional
   /// The shape where it is known without computing.
@@ -246,20 +251,33 @@ MINNOW_API void clear_cache();
 
 // Whole expressions.
 
-/// Copies of the expressions with placeholders and parameters of their own.
+/// Copies of the expressions with placeholders, parameters and states of their own.
 MINNOW_API Vars clone(const Vars& outputs);
 /// The expressions with `from` replaced by `to` wherever they are made of it. `to` may be made of `from`.
 MINNOW_API Vars replace(const Vars& outputs, const std::vector<std::pair<Var, Var>>& from_to);
 /// The placeholders (the parameters) that the expressions are made of, in the order in which they are first used.
 MINNOW_API Vars placeholders(const Vars& outputs);
 MINNOW_API Vars trainables(const Vars& outputs);
+/// A state: a value that expressions read and that a step() replaces, kept from one to the next.
+MINNOW_API Var state(Tensor initial, std::string name = {});
+/// The results again, whose computation also gives each state its next value, all in one plan, once for each value that the placeholders
+/// are given. Read them, rather than what they are made of. Throws InvalidArgument for a Var that is no state, and another dtype or shape.
+///
+///   const Var sum = expr::state(Tensor(DType::f32, {3}), "sum"), added = sum + x;
+///   const Var mean = expr::step({added / n}, {{sum, added}})[0];
+MINNOW_API Vars step(const Vars& results, const std::vector<std::pair<Var, Var>>& next);
+/// The states that the expressions are made of, those of models in them too. Reading one gives its value now, assigning to it another one.
+MINNOW_API Vars states(const Vars& outputs);
+/// Puts the initial values of these states back.
+MINNOW_API void reset_states(const Vars& outputs);
 
 /// The expression as a model: placeholders are its inputs. `inputs` orders them; by default as placeholders() does.
 MINNOW_API Model to_model(const Vars& outputs, const Vars& inputs = {});
 /// Writes that model as a .minnow file.
 MINNOW_API void save(const Vars& outputs, const std::string& path, const Vars& inputs = {});
 
-/// A model as expressions: its inputs are placeholders.
+/// A model as expressions: its inputs are placeholders. States are kept: computing outputs changes them, once for each value that the
+/// placeholders are given; reading another value does not.
 struct Loaded {
   Vars inputs, outputs;
   std::map<std::string, Var> values;  // all, by name
@@ -268,7 +286,7 @@ struct Loaded {
 };
 MINNOW_API Loaded load(const std::string& path);
 MINNOW_API Loaded load(const Model& model);
-/// The outputs of the model for these inputs, as part of the expression that they belong to.
+/// The outputs of the model for these inputs, as part of the expression that they belong to; with states of its own.
 MINNOW_API Vars apply(const Model& model, const Vars& inputs);
 
 // Control flow. Functions are called once, to record what they compute; what they read of outer values is captured.
@@ -293,8 +311,8 @@ MINNOW_API Vars scan(const Body& body, const Vars& initial, const Vars& sequence
 ///   };
 ///
 /// Threads: a module from load_module() may be called by any number of threads at once, each call on a session of its own that shares the
-/// weights; where the model has states, which calls change, calls wait for each other. A module that was written is called by one thread at
-/// a time; give each thread a clone.
+/// weights; where the model has states, which calls change, calls wait for each other, and once it is part of an expression all calls are
+/// made on that expression's thread. A module that was written is called by one thread at a time; give each thread a clone.
 class MINNOW_API Module {
  public:
   Module() = default;
@@ -307,12 +325,15 @@ class MINNOW_API Module {
   /// One input, one output; throws InvalidArgument where the module gives another number.
   Var operator()(const Var& input);
 
-  /// Another module that shares the weights. A class gives its copy: `return std::make_shared<Dense>(*this)`.
+  /// Another module that shares the weights; its states are its own and begin anew. A class gives its copy: `return
+  /// std::make_shared<Dense>(*this)`.
   virtual std::shared_ptr<Module> clone() const;
   /// The parameters of this module and its submodules: "w", "encoder.w".
   std::vector<std::pair<std::string, Var>> parameters() const;
   /// Gives parameters their values. Throws InvalidArgument for a name that there is not, with the nearest ones, and for a wrong shape.
   void load_parameters(const std::map<std::string, Tensor>& values);
+  /// Puts the initial values of states back, of the submodules too.
+  virtual void reset_states();
   /// Whether forward() computes as in training (the class decides what that changes); of the submodules too.
   void set_training(bool on) noexcept;
   bool is_training() const noexcept { return training_; }

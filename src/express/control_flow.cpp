@@ -63,6 +63,8 @@ Recorded record(uint64_t first, const std::vector<LazyValue>& formals, const Var
   while (!stack.empty()) {
     const LazyNode* node = stack.back();
     stack.pop_back();
+    if (node->id >= first && node->kind == LazyNode::Kind::step)
+      throw Unsupported("a module with states is called inside cond(), while_loop() or scan(), which cannot keep them; call it outside");
     if (!is_inside(*node) || !seen.emplace(node, true).second) continue;
     inside.push_back(node);
     for (const LazyValue& input : node->inputs)

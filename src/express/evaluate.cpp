@@ -9,6 +9,7 @@
 
 #include "express/lower.h"
 #include "express/memory.h"
+#include "express/state.h"
 #include "graph/rewriter.h"
 #include "ops/infer.h"
 #include "runtime/backends.h"
@@ -132,10 +133,27 @@ class Expression {
   /// A pending input that should be a constant of the plan; absent where there is none.
   LazyValue unready_weight() const {
     for (const auto* node : nodes_)
-      if (wants_constants(*(*node)->op))
+      if ((*node)->op && wants_constants(*(*node)->op))
         for (size_t i = 1; i < (*node)->inputs.size(); ++i)
           if (const LazyValue& input = (*node)->inputs[i]; input && !input.node->is_computed()) return input;
     return {};
+  }
+
+  /// Steps after which others change the same states: they have to be computed first, one after the other. In the order in which they were
+  /// made.
+  std::vector<LazyValue> earlier_steps() const {
+    if (steps_.size() < 2) return {};
+    auto ordered = steps_;
+    std::sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) { return (*a)->id > (*b)->id; });
+    std::unordered_set<const LazyNode*> changed_later;
+    std::vector<LazyValue> earlier;
+    for (const auto* step : ordered) {
+      bool again = false;
+      for (const LazyValue& state : states_of(**step)) again |= !changed_later.insert(state.node.get()).second;
+      if (again) earlier.push_back({*step, 0});
+    }
+    std::reverse(earlier.begin(), earlier.end());
+    return earlier;
   }
 
   bool empty() const { return nodes_.empty(); }
@@ -197,6 +215,7 @@ class Expression {
         node.place = static_cast<uint32_t>(nodes_.size());
         nodes_.push_back(pointer);
         if (node.operators) take(node.operators);
+        if (node.kind == LazyNode::Kind::step) steps_.push_back(pointer);
         stack.pop_back();
         continue;
       }
@@ -243,7 +262,7 @@ class Expression {
   void find_leaves() {
     for (const auto* pointer : nodes_) {
       const LazyNode& node = **pointer;
-      const bool weights = wants_constants(*node.op);
+      const bool weights = node.op && wants_constants(*node.op);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const LazyValue& input = node.inputs[i];
         if (!input || !input.node->is_computed()) continue;
@@ -251,9 +270,10 @@ class Expression {
         if (weights && i > 0 && output_of(input).tensor) leaves_[at].weight = true;
       }
     }
-    // Wanted: the roots, and what anything outside of this expression holds.
+    // Wanted: the roots, what anything outside of this expression holds, and steps, which are computed once.
     for (const auto* pointer : nodes_)
-      if ((*pointer).use_count() > static_cast<long>((*pointer)->uses)) wanted_.push_back(pointer->get());
+      if ((*pointer).use_count() > static_cast<long>((*pointer)->uses) || (*pointer)->kind == LazyNode::Kind::step)
+        wanted_.push_back(pointer->get());
     for (const LazyValue& root : roots_)
       if (root.node->mark == mark_ && std::find(wanted_.begin(), wanted_.end(), root.node.get()) == wanted_.end())
         wanted_.push_back(root.node.get());
@@ -321,21 +341,35 @@ class Expression {
         given.push_back(&graph.add_input(name, output.tensor ? ValueType::tensor(output.dtype, output.tensor.shape()) : type_of(output)));
       }
     }
-    std::vector<const Node*> made;
+    std::vector<std::vector<Value*>> made;
+    const auto own_output = [&](Value& value) {  // that stands for no other
+      const bool is_free = value.producer() && !value.is_graph_output();
+      graph.add_output(is_free ? value : *graph.add_node("Identity", {&value}).output(0));
+    };
+    std::vector<Value*> next;  // of states
     for (const auto* pointer : nodes_) {
       const LazyNode& node = **pointer;
       std::vector<Value*> inputs;
       for (const LazyValue& input : node.inputs)
-        inputs.push_back(!input ? nullptr : is_pending(input) ? made[input.node->place]->output(input.output) : given[leaf(input)]);
+        inputs.push_back(!input ? nullptr : is_pending(input) ? made[input.node->place][input.output] : given[leaf(input)]);
+      if (node.kind == LazyNode::Kind::step) {
+        const auto results = inputs.begin() + static_cast<ptrdiff_t>(node.outputs.size());
+        next.insert(next.end(), results, results + static_cast<ptrdiff_t>(state_count(node)));
+        made.emplace_back(inputs.begin(), results);
+        continue;
+      }
       std::vector<std::string> names;
       const std::string stem = node.name.empty() ? format("{} {}", node.op->name, made.size()) : node.name;
       for (size_t i = 0; i < node.outputs.size(); ++i)
         names.push_back(node.outputs[i].kind == ValueInfo::Kind::absent ? std::string() : i == 0 ? stem : format("{}:{}", stem, i));
-      made.push_back(&emit(graph, node, inputs, names, stem));
+      const Node& emitted = emit(graph, node, inputs, names, stem);
+      made.emplace_back();
+      for (size_t i = 0; i < node.outputs.size(); ++i) made.back().push_back(emitted.output(i));
     }
     for (const LazyNode* node : wanted_)
-      for (uint32_t i = 0; i < node->outputs.size(); ++i)
-        if (Value* output = made[node->place]->output(i)) graph.add_output(*output);
+      for (Value* output : made[node->place])
+        if (output) own_output(*output);
+    for (Value* value : next) own_output(*value);
     const OperatorSet& operators = operators_ ? *operators_ : OperatorSet::builtin();
     if (const GraphRewriter rewrite = expression_rewriter().load()) {
       infer_static_types(operators, graph);
@@ -346,6 +380,17 @@ class Expression {
     form->account = std::make_shared<MemoryAccount>(form->runtime->options.memory_limit);
     form->context.plan_with(operators, form->runtime->backends, form->packed, form->runtime->options.memory_limit);
     return form;
+  }
+
+  void check_states(std::span<const Tensor> next) {
+    for (const auto* step : steps_)
+      for (const LazyValue& state : states_of(**step)) {
+        const Tensor& value = next.front();
+        next = next.subspan(1);
+        if (!value || !takes(*state.node, value.dtype(), value.shape()))
+          throw InvalidArgument("the state \"{}\" is {}{}, its next value is {}{}", output_of(state).name, output_of(state).dtype,
+                                state.node->dims, value.dtype(), value.shape());
+      }
   }
 
   void run(Form& form, Executor& executor) {
@@ -370,6 +415,8 @@ class Expression {
     size_t count = 0;
     for (const LazyNode* node : wanted_)
       for (const Output& output : node->outputs) count += output.kind != ValueInfo::Kind::absent;
+    const size_t values_of_wanted = count;
+    for (const auto* step : steps_) count += state_count(**step);
     std::vector<Tensor> tensors(count);
     {
       const ChargeTo session(form.account);
@@ -380,6 +427,8 @@ class Expression {
         return place;
       });
     }
+    check_states(std::span(tensors).last(tensors.size() - values_of_wanted));
+    const uint64_t epoch = steps_.empty() ? LazyNode::current_epoch.load(std::memory_order_relaxed) : LazyNode::next_epoch();
     size_t k = 0;
     for (LazyNode* node : wanted_) {
       for (Output& output : node->outputs) {
@@ -396,9 +445,11 @@ class Expression {
         ++k;
       }
       node->set_computed();
-      node->epoch = LazyNode::current_epoch.load(std::memory_order_relaxed);
+      node->epoch = epoch;
       node->pending = 0;
     }
+    for (const auto* step : steps_)
+      for (const LazyValue& state : states_of(**step)) output_of(state).tensor = std::move(tensors[k++]);
     for (size_t i = 0; i < used; ++i) my_slots[i].datum = {};
     slots = std::move(my_slots);
     live_ins = std::move(my_live_ins);
@@ -420,6 +471,7 @@ class Expression {
   std::vector<Leaf> leaves_;
   std::unordered_map<std::pair<const LazyNode*, uint32_t>, uint32_t, PairHash> leaf_places_;
   std::vector<LazyNode*> wanted_;
+  std::vector<const std::shared_ptr<LazyNode>*> steps_;
   std::shared_ptr<const OperatorSet> operators_;
 };
 
@@ -431,6 +483,10 @@ void evaluate(std::span<const LazyValue> roots) {
     if (expression.empty()) return;
     if (const LazyValue weight = expression.unready_weight()) {
       evaluate(weight);
+      continue;
+    }
+    if (const std::vector<LazyValue> steps = expression.earlier_steps(); !steps.empty()) {
+      for (const LazyValue& step : steps) evaluate(step);
       continue;
     }
     return expression.run();

@@ -8,6 +8,7 @@
 #include "express/evaluate.h"
 #include "express/lower.h"
 #include "express/nearest.h"
+#include "express/state.h"
 #include "graph/model_file.h"
 #include "runtime/model.h"
 
@@ -31,6 +32,15 @@ void capture(Graph& graph, Value& from, Value& to) {
     if (graph.outputs()[i] == &from) graph.set_output(i, *graph.add_node("Identity", {&to}).output(0));
 }
 
+// Of a placeholder or a state.
+ValueType declared_type(const LazyNode& node) {
+  ValueType type = type_of(node.outputs[0]);
+  if (node.any_rank) return type;
+  type.dims.emplace();
+  for (const int64_t dim : node.dims) type.dims->push_back({dim, {}});
+  return type;
+}
+
 bool is_constant(const LazyNode& node) { return node.kind == LazyNode::Kind::constant || (node.is_computed() && !node.keeps_inputs); }
 
 }  // namespace
@@ -45,9 +55,8 @@ LazyValue placeholder_of(const ValueType& type, std::string name) {
 }
 
 std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<const OperatorSet>& operators,
-                                   std::span<const LazyValue> inputs, std::vector<std::pair<std::string, LazyValue>>* named) {
-  if (!given.states().empty())
-    throw Unsupported("{}: the model has states, which an expression cannot keep; use load_module()", given.source);
+                                   std::span<const LazyValue> inputs, const std::vector<LazyValue>* states,
+                                   std::vector<std::pair<std::string, LazyValue>>* named) {
   const std::unique_ptr<Graph> graph = given.clone();  // its subgraphs are taken apart
   std::unordered_map<const Value*, LazyValue> values;
   const auto note = [&](const Value& value, LazyValue made) {
@@ -58,6 +67,11 @@ std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<con
   for (size_t i = 0; i < graph->inputs().size(); ++i) {
     values[graph->inputs()[i].get()] = inputs[i];
     if (named) named->emplace_back(graph->inputs()[i]->name(), inputs[i]);
+  }
+  const std::vector<LazyValue> own_states = states ? *states : states_of(given);
+  for (size_t i = 0; i < own_states.size(); ++i) {
+    values[graph->states()[i].current] = own_states[i];
+    if (named) named->emplace_back(graph->states()[i].name, own_states[i]);
   }
   std::unordered_set<std::string_view> trainables;
   const auto found = graph->metadata.properties.find(kTrainables);
@@ -101,6 +115,11 @@ std::vector<LazyValue> instantiate(const Graph& given, const std::shared_ptr<con
   }
   std::vector<LazyValue> outputs;
   for (const Value* output : graph->outputs()) outputs.push_back(values.at(output));
+  if (own_states.empty()) return outputs;
+  std::vector<LazyValue> next;
+  for (const State& state : graph->states()) next.push_back(values.at(state.next));
+  const std::shared_ptr<LazyNode> step = make_step(outputs, next, own_states);
+  for (uint32_t i = 0; i < outputs.size(); ++i) outputs[i] = {step, i};
   return outputs;
 }
 
@@ -129,6 +148,21 @@ Vars rebuilt(const std::vector<LazyValue>& roots, Substitutes substitutes) {
   walk(roots, [&](const std::shared_ptr<LazyNode>& node) {
     if (std::none_of(node->inputs.begin(), node->inputs.end(), [&](const LazyValue& input) { return input && &now(input) != &input; }))
       return;
+    if (node->kind == LazyNode::Kind::step) {
+      std::vector<LazyValue> parts[3];
+      for (size_t i = 0; i < node->inputs.size(); ++i) {
+        const size_t results = node->outputs.size(), part = i < results ? 0 : i < results + state_count(*node) ? 1 : 2;
+        parts[part].push_back(now(node->inputs[i]));
+      }
+      for (size_t i = parts[2].size(); i-- > 0;)  // where something else stands for a state, nothing is kept
+        if (parts[2][i].node->kind != LazyNode::Kind::state) parts[1].erase(parts[1].begin() + i), parts[2].erase(parts[2].begin() + i);
+      const std::shared_ptr<LazyNode> made = make_step(parts[0], parts[1], parts[2]);
+      for (uint32_t i = 0; i < node->outputs.size(); ++i) {
+        made->outputs[i].name = node->outputs[i].name;
+        substitutes[node.get()].emplace_back(i, LazyValue{made, i});
+      }
+      return;
+    }
     CallRequest request;
     request.op = node->op;
     request.operators = node->operators;
@@ -157,8 +191,7 @@ Vars clone(const Vars& outputs) {
   const std::vector<LazyValue> roots = values_of(outputs);
   Substitutes substitutes;
   walk(roots, [&](const std::shared_ptr<LazyNode>& node) {
-    if (node->kind == LazyNode::Kind::placeholder || node->trainable)
-      substitutes[node.get()].emplace_back(0, value_of(var_of({node, 0}).clone()));
+    if (is_given(*node) || node->trainable) substitutes[node.get()].emplace_back(0, value_of(var_of({node, 0}).clone()));
   });
   return rebuilt(roots, std::move(substitutes));
 }
@@ -203,16 +236,13 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
     return made;
   };
   std::unordered_map<const LazyNode*, std::vector<Value*>> values;
+  std::vector<const LazyNode*> states;
+  std::unordered_map<const LazyNode*, Value*> next;  // of states
   const auto add_input = [&](const LazyNode& node) {
     const Output& output = node.outputs[0];
-    ValueType type = type_of(output);
-    if (!node.any_rank) {
-      type.dims.emplace();
-      for (const int64_t dim : node.dims) type.dims->push_back({dim, {}});
-    }
     if (!output.name.empty() && names.contains(output.name))
       throw InvalidArgument("two inputs of the expression are named \"{}\"", output.name);
-    values[&node] = {&graph->add_input(fresh(output.name, "input"), type)};
+    values[&node] = {&graph->add_input(fresh(output.name, "input"), declared_type(node))};
   };
   for (const Var& input : inputs) {
     const LazyValue value = required_value(input);
@@ -223,7 +253,7 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
   // Names of outputs are kept before others get theirs.
   std::unordered_map<const LazyNode*, std::vector<std::string>> output_names;
   for (size_t i = 0; i < roots.size(); ++i) {
-    if (roots[i].node->kind == LazyNode::Kind::placeholder || is_constant(*roots[i].node)) continue;
+    if (is_given(*roots[i].node) || roots[i].node->kind == LazyNode::Kind::step || is_constant(*roots[i].node)) continue;
     std::vector<std::string>& list = output_names[roots[i].node.get()];
     list.resize(roots[i].node->outputs.size());
     if (list[roots[i].output].empty()) list[roots[i].output] = fresh(output_of(roots[i]).name, "output");
@@ -239,6 +269,21 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
       return add_input(node);
     }
     std::vector<Value*>& made = values[&node];
+    if (node.kind == LazyNode::Kind::state) {
+      graph->add_state({fresh(node.outputs[0].name, "state"), nullptr, nullptr, node.state->initial});
+      made.push_back(graph->states().back().current);
+      made[0]->type = declared_type(node);
+      states.push_back(&node);
+      return;
+    }
+    if (node.kind == LazyNode::Kind::step) {
+      const auto value_of_input = [&](const LazyValue& input) { return values.at(input.node.get())[input.output]; };
+      for (const LazyValue& result : results_of(node)) made.push_back(value_of_input(result));
+      for (size_t i = 0; i < state_count(node); ++i)
+        if (!next.emplace(states_of(node)[i].node.get(), value_of_input(next_of(node)[i])).second)
+          throw Unsupported("a module with states is called twice in the expression, which a model cannot say; use a clone() of it");
+      return;
+    }
     if (is_constant(node)) {
       for (const Output& output : node.outputs) {
         if (output.kind == ValueInfo::Kind::absent) {
@@ -267,12 +312,22 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
     const Node& emitted = emit(*graph, node, arguments, made_names, node.name);
     for (size_t i = 0; i < node.outputs.size(); ++i) made.push_back(emitted.output(i));
   });
+  for (size_t i = 0; i < states.size(); ++i) {
+    Value& current = *values.at(states[i])[0];
+    const auto found = next.find(states[i]);
+    graph->set_state_next(i, found != next.end() ? *found->second : *graph->add_node("Identity", {&current}).output(0));
+  }
   if (!trainables.empty()) graph->metadata.properties[kTrainables] = trainables;
   // Every output is the result of a node of its own.
   for (size_t i = 0; i < roots.size(); ++i) {
     Value* value = values.at(roots[i].node.get())[roots[i].output];
-    if (!value->producer() || value->is_graph_output()) {
-      const std::string name[] = {fresh(value->producer() || value->is_input() ? std::string() : value->name() + "_output", "output")};
+    const std::string& own_name = output_of(roots[i]).name;
+    const bool is_renamed = roots[i].node->kind == LazyNode::Kind::step && !own_name.empty() && own_name != value->name();
+    if (!value->producer() || value->is_graph_output() || is_renamed) {
+      const std::string name[] = {fresh(is_renamed                               ? own_name
+                                        : value->producer() || value->is_input() ? std::string()
+                                                                                 : value->name() + "_output",
+                                        "output")};
       Value* const from[] = {value};
       value = graph->add_node("Identity", from, name).output(0);
     }
@@ -290,14 +345,18 @@ Loaded load(const Model& model) {
   std::vector<LazyValue> inputs;
   for (const auto& input : model.graph().inputs()) inputs.push_back(placeholder_of(input->type, input->name()));
   std::vector<std::pair<std::string, LazyValue>> values;
-  const std::vector<LazyValue> outputs = instantiate(model.graph(), model.impl()->custom_operators, inputs, &values);
+  const std::vector<LazyValue> outputs = instantiate(model.graph(), model.impl()->custom_operators, inputs, nullptr, &values);
   for (const auto& [name, value] : values) {
     Var x = var_of(value);
     if (value.node->trainable) value.node->variable = Access::cell(x);
     loaded.values.emplace(name, std::move(x));
   }
   for (const auto& input : model.graph().inputs()) loaded.inputs.push_back(loaded.values.at(input->name()));
-  for (size_t i = 0; i < outputs.size(); ++i) loaded.outputs.push_back(loaded.values.at(model.graph().outputs()[i]->name()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = model.graph().outputs()[i]->name();
+    if (outputs[i].node->kind == LazyNode::Kind::step) loaded.values.insert_or_assign(name, var_of(outputs[i]));
+    loaded.outputs.push_back(loaded.values.at(name));
+  }
   return loaded;
 }
 
@@ -308,11 +367,16 @@ const Var& Loaded::at(const std::string& name) const {
   throw InvalidArgument("the model has no value \"{}\"{}", name, nearest(name, names));
 }
 
-Vars apply(const Model& model, const Vars& inputs) {
+Vars apply(const Model& model, const Vars& inputs) { return express::apply(model, inputs, nullptr); }
+
+}  // namespace expr
+
+Vars express::apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states) {
   const Graph& graph = model.graph();
   if (inputs.size() != graph.inputs().size())
     throw InvalidArgument("{}: the model takes {} inputs, {} were given", graph.source, graph.inputs().size(), inputs.size());
-  const std::vector<LazyValue> values = values_of(inputs);
+  std::vector<LazyValue> values;
+  for (const Var& input : inputs) values.push_back(required_value(input));
   for (size_t i = 0; i < values.size(); ++i) {
     Output& output = output_of(values[i]);
     const Value& input = *graph.inputs()[i];
@@ -321,9 +385,8 @@ Vars apply(const Model& model, const Vars& inputs) {
       throw InvalidArgument("{}: input \"{}\" should be {}, it is {}", graph.source, input.name(), to_string(input.type), output.dtype);
   }
   Vars results;
-  for (LazyValue& value : instantiate(graph, model.impl()->custom_operators, values)) results.push_back(var_of(std::move(value)));
+  for (LazyValue& value : instantiate(graph, model.impl()->custom_operators, values, states)) results.push_back(var_of(std::move(value)));
   return results;
 }
 
-}  // namespace expr
 }  // namespace minnow

@@ -7,9 +7,13 @@
 
 namespace minnow::express {
 
-/// Calls for all nodes of a graph, with these values for its inputs. `values`, where given, gets what stands for each value of the graph.
+/// Calls for all nodes of a graph, with these values for its inputs; with states they make a step. `states`, one for each state of the
+/// graph; where null, new ones. `values`, where given, gets what stands for each value of the graph.
 std::vector<LazyValue> instantiate(const Graph& graph, const std::shared_ptr<const OperatorSet>& operators,
-                                   std::span<const LazyValue> inputs, std::vector<std::pair<std::string, LazyValue>>* values = nullptr);
+                                   std::span<const LazyValue> inputs, const std::vector<LazyValue>* states = nullptr,
+                                   std::vector<std::pair<std::string, LazyValue>>* values = nullptr);
+/// The outputs of a model for these inputs. Throws InvalidArgument where they do not fit.
+Vars apply(const Model& model, const Vars& inputs, const std::vector<LazyValue>* states);
 /// A placeholder of a declared type. Throws Unsupported for sequences and optionals.
 LazyValue placeholder_of(const ValueType& type, std::string name);
 

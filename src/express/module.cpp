@@ -3,7 +3,9 @@
 #include <mutex>
 
 #include "express/evaluate.h"
+#include "express/graph.h"
 #include "express/nearest.h"
+#include "express/state.h"
 #include "runtime/model.h"
 
 namespace minnow {
@@ -43,6 +45,10 @@ void Module::set_training(bool on) noexcept {
   for (const auto& [name, module] : submodules_) module->set_training(on);
 }
 
+void Module::reset_states() {
+  for (const auto& [name, module] : submodules_) module->reset_states();
+}
+
 Var Module::parameter(std::string name, Tensor initial) {
   Var made = expr::trainable(std::move(initial), name);
   parameters_.emplace_back(std::move(name), made);
@@ -72,7 +78,12 @@ class LoadedModule final : public Module {
       symbolic |= values.back().node->fed_by_others || values.back().node->keeps_inputs;
       if (!values.back().node->is_computed()) pending.push_back(values.back());
     }
-    if (symbolic) return expr::apply(model_, inputs);
+    std::unique_lock<std::mutex> one_after_another(states_mutex_, std::defer_lock);
+    if (!model_.states().empty()) one_after_another.lock();
+    if (symbolic) {
+      if (states_.empty() && !model_.states().empty()) begin_states();
+      return apply(model_, inputs, &states_);
+    }
     if (!pending.empty()) evaluate(pending);
     std::vector<Datum> data;
     for (const LazyValue& value : values) {
@@ -83,12 +94,12 @@ class LoadedModule final : public Module {
       const Output& output = output_of(value);
       data.push_back(output.tensor ? Datum(output.tensor) : *output.datum);
     }
-    std::unique_lock<std::mutex> one_after_another(states_, std::defer_lock);
-    if (!model_.states().empty()) one_after_another.lock();
     std::unique_ptr<Session> session = borrow();
     std::vector<Datum> results;
     try {
+      for (size_t i = 0; i < states_.size(); ++i) session->set_state(i, output_of(states_[i]).tensor);
       results = session->run_any(data);
+      for (size_t i = 0; i < states_.size(); ++i) output_of(states_[i]).tensor = Tensor(session->state(i).view());
     } catch (...) {
       release(std::move(session));
       throw;
@@ -104,7 +115,24 @@ class LoadedModule final : public Module {
 
   std::shared_ptr<Module> clone() const override { return std::make_shared<LoadedModule>(model_, options_); }
 
+  void reset_states() override {
+    const std::lock_guard lock(states_mutex_);
+    if (!model_.states().empty()) {
+      std::unique_ptr<Session> session = borrow();
+      session->reset_states();
+      release(std::move(session));
+    }
+    for (const LazyValue& state : states_) reset_state(state);
+  }
+
  private:
+  // Expressions have the states from now on: the values that the calls so far have left.
+  void begin_states() {
+    states_ = states_of(model_.graph());
+    std::unique_ptr<Session> session = borrow();
+    for (size_t i = 0; i < states_.size(); ++i) output_of(states_[i]).tensor = Tensor(session->state(i).view());
+    release(std::move(session));
+  }
   std::string names() const {
     std::string text;
     for (const ValueDescription& input : model_.inputs()) text += (text.empty() ? "" : ", ") + input.name;
@@ -128,8 +156,9 @@ class LoadedModule final : public Module {
 
   const Model model_;
   const SessionOptions options_;
-  std::mutex mutex_, states_;
-  std::vector<std::unique_ptr<Session>> free_;
+  std::mutex mutex_, states_mutex_;
+  std::vector<std::unique_ptr<Session>> free_;  // of a model with states one at most
+  std::vector<LazyValue> states_;               // once an expression has the model as a part of it
 };
 
 void check_names(const Model& model, const std::vector<std::string>& names) {

@@ -42,16 +42,22 @@ struct Closure {
   size_t captures = 0;
 };
 
-/// A constant, a placeholder, or a call of an operator.
+/// What states and steps (express/state.h) have beside what every node has.
+struct StateParts {
+  Tensor initial;                      // state
+  std::vector<const LazyNode*> feeds;  // step: the placeholders and states that it depends on
+};
+
+/// A constant, a placeholder, a call of an operator, a state, or a step of states.
 struct LazyNode {
-  enum class Kind : uint8_t { constant, placeholder, call };
+  enum class Kind : uint8_t { constant, placeholder, call, state, step };
   Kind kind = Kind::constant;
   bool trainable = false;      // constant: a parameter
-  bool fed_by_others = false;  // depends on a placeholder
-  bool keeps_inputs = false;   // depends on a placeholder or a parameter: the expression is kept once it is computed
+  bool fed_by_others = false;  // depends on a placeholder or a state
+  bool keeps_inputs = false;   // depends on a placeholder, a state or a parameter: the expression is kept once it is computed
   uint32_t pending = 0;        // at least as many nodes as are not computed yet here and before; an upper bound
   uint64_t id = 0;             // grows with every node that is made
-  uint64_t epoch = 0;          // of the placeholders, when the value was computed
+  uint64_t epoch = 0;          // when the value was computed or, of a placeholder or a state, given
   std::string name;
   std::vector<Output> outputs;
   std::weak_ptr<Cell> variable;  // of a parameter
@@ -69,6 +75,9 @@ struct LazyNode {
   std::vector<int64_t> dims;
   bool any_rank = false;
 
+  std::unique_ptr<StateParts> state;
+  std::unique_ptr<std::vector<std::optional<std::vector<Dim>>>> open;  // what open_dims() found for each output
+
   // While an expression is collected (by the one thread that has it).
   uint64_t mark = 0;
   uint32_t place = 0, uses = 0;
@@ -80,15 +89,24 @@ struct LazyNode {
 
   /// True where the outputs hold values that count now.
   bool is_computed() const noexcept {
-    if (kind != Kind::call) return kind == Kind::constant || outputs[0].has_value();
+    if (kind == Kind::step) return computed_ && is_of_these_feeds();
+    if (kind != Kind::call) return kind != Kind::placeholder || outputs[0].has_value();
     return computed_ && (!fed_by_others || epoch == current_epoch.load(std::memory_order_relaxed));
   }
   void set_computed() noexcept { computed_ = true; }
+  /// Now that a placeholder or a state is given another value: what depends on it has to be computed again.
+  void set_given() noexcept { epoch = next_epoch(); }
+  static uint64_t next_epoch() noexcept { return current_epoch.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   static std::atomic<uint64_t> next_id;
-  static std::atomic<uint64_t> current_epoch;  // counts what placeholders were given
+  static std::atomic<uint64_t> current_epoch;  // counts what placeholders and states were given, and steps
 
  private:
+  bool is_of_these_feeds() const noexcept {
+    for (const LazyNode* feed : state->feeds)
+      if (feed->epoch > epoch || !feed->is_computed()) return false;
+    return true;
+  }
   bool computed_ = false;
 };
 

@@ -3,6 +3,8 @@
 
 #include "base/numeric.h"
 #include "express/evaluate.h"
+#include "express/open_shape.h"
+#include "express/state.h"
 #include "express/view.h"
 
 namespace minnow {
@@ -56,6 +58,21 @@ Shape Var::shape() const {
   return tensor_of(value).shape();
 }
 
+std::optional<std::vector<int64_t>> Var::dims() const {
+  const std::optional<std::vector<Dim>> known = open_dims(required_value(*this));
+  if (!known) return std::nullopt;
+  std::vector<int64_t> sizes;
+  for (const Dim& dim : *known) sizes.push_back(dim.known() ? dim.size : -1);
+  return sizes;
+}
+
+size_t Var::rank() const {
+  const LazyValue value = required_value(*this);
+  if (value.node->is_computed() && output_of(value).tensor) return output_of(value).tensor.shape().rank();
+  if (const std::optional<std::vector<Dim>> known = open_dims(value)) return known->size();
+  return tensor_of(value).shape().rank();
+}
+
 bool Var::is_tensor() const { return output_of(required_value(*this)).kind == ValueInfo::Kind::tensor; }
 
 const Tensor& Var::tensor() const {
@@ -81,22 +98,6 @@ double Var::item() const {
 
 bool Var::is_computed() const noexcept { return cell_ && !cell_->base && cell_->value.node->is_computed(); }
 
-namespace {
-
-void feed(const LazyValue& to, const LazyValue& value) {
-  LazyNode& node = *to.node;
-  const Tensor& tensor = tensor_of(value);
-  bool fits = tensor.dtype() == node.outputs[0].dtype && (node.any_rank || tensor.shape().rank() == node.dims.size());
-  for (size_t i = 0; fits && !node.any_rank && i < node.dims.size(); ++i) fits = node.dims[i] < 0 || node.dims[i] == tensor.shape()[i];
-  if (!fits)
-    throw InvalidArgument("the placeholder \"{}\" is {}{}, it is given {}{}", node.outputs[0].name, node.outputs[0].dtype,
-                          node.any_rank ? std::string(" of any shape") : format("{}", node.dims), tensor.dtype(), tensor.shape());
-  node.outputs[0].tensor = tensor;
-  LazyNode::current_epoch.fetch_add(1, std::memory_order_relaxed);
-}
-
-}  // namespace
-
 void Var::assign(const Var& x) const {
   const LazyValue value = required_value(x);
   if (!cell_) throw InvalidArgument("a value is assigned to a Var that stands for no variable");
@@ -106,8 +107,8 @@ void Var::assign(const Var& x) const {
     cell_->value = {}, cell_->seen = {};  // would hold the base's memory
     const bool trainable = base.value.node->trainable;
     const std::string name = output_of(base.value).name;
-    if (base.value.node->kind == LazyNode::Kind::placeholder)
-      throw InvalidArgument("part of the placeholder \"{}\" is assigned; assign all of it", name);
+    if (is_given(*base.value.node))
+      throw InvalidArgument("part of the {} \"{}\" is assigned; assign all of it", kind_word(*base.value.node), name);
     LazyValue updated;
     if (trainable) {
       updated = written(constant_value(output_of(base.value).tensor), region, constant_value(tensor_of(value)));
@@ -121,7 +122,7 @@ void Var::assign(const Var& x) const {
     return;
   }
   LazyNode& node = *cell_->value.node;
-  if (node.kind == LazyNode::Kind::placeholder) return feed(cell_->value, value);
+  if (is_given(node)) return give(cell_->value, tensor_of(value));
   if (!node.trainable) {
     cell_->value = value;
     return;
@@ -165,12 +166,13 @@ const Var& Var::set_name(std::string name) const {
 Var Var::clone() const {
   const LazyValue value = required_value(*this);
   const LazyNode& node = *value.node;
-  if (node.kind == LazyNode::Kind::call) return var_of(value);
+  if (node.kind == LazyNode::Kind::call || node.kind == LazyNode::Kind::step) return var_of(value);
   LazyValue copy = constant_value(Datum());
   LazyNode& made = *copy.node;
   made.kind = node.kind;
   made.trainable = node.trainable, made.fed_by_others = node.fed_by_others, made.keeps_inputs = node.keeps_inputs;
   made.dims = node.dims, made.any_rank = node.any_rank;
+  if (node.state) made.state = std::make_unique<StateParts>(*node.state);
   made.outputs = node.outputs;
   made.outputs[0].memory_is_ours = false;
   Var result = var_of(std::move(copy));
