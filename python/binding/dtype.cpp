@@ -98,8 +98,9 @@ nb::object dtype_object(DType dtype) {
 DType dtype_from(nb::handle object) {
   const DType dtype = find(object);
   if (dtype == DType::undefined)
-    throw TypeFault("{} is no dtype; there are bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32 and float64",
-                    nb::cast<std::string>(nb::repr(object)));
+    throw TypeFault(
+        "{} is no dtype; there are bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 and complex128",
+        nb::cast<std::string>(nb::repr(object)));
   return dtype;
 }
 

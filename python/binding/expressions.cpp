@@ -90,6 +90,27 @@ void define_expressions(nb::module_& m) {
   m.def(
       "trainables", [](nb::handle outputs) { return expr::trainables(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
   m.def(
+      "state",
+      [](nb::handle initial, std::string name) {
+        return expr::state(tensor_from(initial, DType::undefined, Sharing::copy), std::move(name));
+      },
+      nb::arg("initial").none(), nb::arg("name") = "", Guarded());
+  m.def(
+      "step",
+      [](nb::handle results, const std::vector<std::pair<nb::object, nb::object>>& pairs) {
+        std::vector<std::pair<Var, Var>> next;
+        for (const auto& [state, value] : pairs) {
+          if (!is_var(state)) throw TypeFault("step() takes states and their next values, not {}", shown(state));
+          next.emplace_back(var_of(state), var_from(value));
+        }
+        return expr::step(vars_from(results), next);
+      },
+      nb::arg("results"), nb::arg("next"), Guarded());
+  m.def(
+      "states", [](nb::handle outputs) { return expr::states(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
+  m.def(
+      "reset_states", [](nb::handle outputs) { expr::reset_states(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
+  m.def(
       "save",
       [](nb::handle outputs, nb::handle path, nb::handle inputs) {
         expr::save(vars_from(outputs), argument<std::string>(path, "path", "a text"), vars_from(inputs));

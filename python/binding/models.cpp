@@ -4,7 +4,10 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+
 #include "binding.h"
+#include "express/node.h"
 #include "graph/graph.h"
 
 namespace minnow::python {
@@ -55,19 +58,29 @@ struct LoadedModel {
         }
       }
       if (!computed_all) return results(module->forward(inputs));
+      // States may be part of expressions, which other threads compute only while nobody holds the guard.
+      if (!model.states().empty()) return results(run(inputs));
     }
-    Vars outputs;
-    {
-      const nb::gil_scoped_release release;
-      outputs = module->forward(inputs);
-    }
+    const Vars outputs = run(inputs);
     const Guard guard;
     return results(outputs);
   }
 
+  void reset_states() const {
+    const Guard guard;
+    module->reset_states();
+  }
+
  private:
-  // Whether a value is known only when a placeholder is fed or a parameter changes.
-  static bool depends(const Var& x) { return !x.is_computed() && (!expr::placeholders({x}).empty() || !expr::trainables({x}).empty()); }
+  Vars run(const Vars& inputs) const {
+    const nb::gil_scoped_release release;
+    return module->forward(inputs);
+  }
+  // Whether a value becomes another one when a placeholder is fed or a parameter changes.
+  static bool depends(const Var& x) {
+    const express::LazyValue value = express::value_of(x);
+    return value.node->fed_by_others || value.node->keeps_inputs;
+  }
   static nb::list results(const Vars& outputs) {
     nb::list list;
     for (const Var& x : outputs) list.append(x.is_tensor() ? nb::cast(x) : from_datum(x.datum()));
@@ -75,15 +88,57 @@ struct LoadedModel {
   }
 };
 
-ConvertOptions convert_options(const std::string& optimize, const std::map<std::string, std::vector<int64_t>>& shapes,
-                               const std::map<std::string, std::string>& renames, const std::string& signature, bool verify) {
+ConvertOptions convert_options(const std::string& optimize) {
   ConvertOptions options;
   if (optimize != "none" && optimize != "standard" && optimize != "train")
     throw InvalidArgument("optimize is \"{}\"; there are none, standard and train", optimize);
   options.optimize = optimize == "none" ? Optimize::none : optimize == "train" ? Optimize::train : Optimize::standard;
   options.operators = operators_now();
-  options.shapes = shapes, options.renames = renames, options.signature = signature, options.verify = verify;
   return options;
+}
+
+nb::list texts(const std::vector<std::string>& lines) {
+  nb::list list;
+  for (const std::string& line : lines) list.append(line);
+  return list;
+}
+
+nb::list rows_of(const PlanReport& report) {
+  nb::list rows;
+  for (const PlanRow& row : report.rows) {
+    nb::list candidates;
+    for (const SchemeTime& time : row.candidates) candidates.append(nb::make_tuple(time.scheme, time.seconds));
+    rows.append(nb::make_tuple(row.node, row.op, row.scheme, row.backend, row.shape, row.layout, row.owner, row.depth, row.output_bytes,
+                               row.scratch_bytes, row.operations, row.estimated_seconds, row.best_seconds, row.runs, row.calls, row.threads,
+                               texts(row.refused), candidates));
+  }
+  return rows;
+}
+
+/// Runs a model on the same inputs for a time, at least once: the seconds of each run, and the plan with what its nodes took.
+nb::tuple measure(const Model& model, nb::handle given, double seconds, bool profile, const SessionOptions& options) {
+  std::vector<Datum> inputs;
+  for (nb::handle item : given) inputs.emplace_back(tensor_from(item, DType::undefined, Sharing::copy));
+  std::vector<double> times;
+  PlanReport report;
+  std::string trace;
+  {
+    const nb::gil_scoped_release release;
+    Session session(model, options);
+    session.run_any(inputs);  // plans
+    session.set_profiling(profile);
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    const auto since = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
+    do {
+      const Clock::time_point start = Clock::now();
+      session.run_any(inputs);
+      times.push_back(since(start));
+    } while (since(begin) < seconds);
+    report = session.plan_report();
+    if (profile) trace = chrome_trace(report);
+  }
+  return nb::make_tuple(nb::cast(times), rows_of(report), report.arena_bytes, report.arena_lower_bound, trace);
 }
 
 }  // namespace
@@ -119,44 +174,70 @@ void define_models(nb::module_& m) {
                      }
                      return list;
                    })
+      .def_prop_ro("text", [](const Model& self) { return to_text(self.graph()); })
       .def_prop_ro("weight_bytes", &Model::weight_bytes);
   m.def(
       "read_model",
-      [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle signature, bool verify) {
+      [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle keep_inputs, nb::handle labels,
+         nb::handle signature, bool verify) {
         const auto paths = argument<std::vector<std::string>>(files, "path", "texts");
-        const ConvertOptions options =
-            convert_options(argument<std::string>(optimize, "optimize", "a text"),
-                            argument<std::map<std::string, std::vector<int64_t>>>(shapes, "shapes", "lists of integers by name"),
-                            argument<std::map<std::string, std::string>>(renames, "rename", "names by name"),
-                            argument<std::string>(signature, "signature", "a text"), verify);
-        const nb::gil_scoped_release release;
-        return convert(paths, options);
+        ConvertOptions options = convert_options(argument<std::string>(optimize, "optimize", "a text"));
+        options.shapes = argument<std::map<std::string, std::vector<int64_t>>>(shapes, "shapes", "lists of integers by name");
+        options.renames = argument<std::map<std::string, std::string>>(renames, "rename", "names by name");
+        options.keep_inputs = argument<std::vector<std::string>>(keep_inputs, "keep_inputs", "a list of names");
+        options.labels = argument<std::vector<std::string>>(labels, "labels", "a list of names");
+        options.signature = argument<std::string>(signature, "signature", "a text"), options.verify = verify;
+        std::vector<std::string> warnings, passes;
+        options.warn = [&](std::string_view message) { warnings.emplace_back(message); };
+        options.dump_passes = [&](std::string_view line) { passes.emplace_back(line); };
+        Model model = [&] {
+          const nb::gil_scoped_release release;
+          return convert(paths, options);
+        }();
+        return nb::make_tuple(std::move(model), texts(warnings), texts(passes));
       },
-      nb::arg("paths").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(), nb::arg("signature").none(),
-      nb::arg("verify"));
+      nb::arg("paths").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(),
+      nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("signature").none(), nb::arg("verify"));
   m.def(
       "read_model_bytes",
       [](nb::handle bytes, const std::string& optimize) {
         const Tensor tensor = tensor_from(bytes, DType::undefined, Sharing::where_possible);
-        const ConvertOptions options = convert_options(optimize, {}, {}, "", false);
+        const ConvertOptions options = convert_options(optimize);
         const nb::gil_scoped_release release;
         return convert_memory({static_cast<const std::byte*>(tensor.data()), tensor.bytes()}, options);
       },
       nb::arg("bytes"), nb::arg("optimize"));
   m.def(
       "write_model",
-      [](const Model& model, nb::handle file, bool external_data, nb::handle opset) {
+      [](const Model& model, nb::handle file, bool external_data, nb::handle opset, nb::handle weights) {
         const auto path = argument<std::string>(file, "path", "a text");
         SaveOptions options;
         options.external_data = external_data, options.opset = argument<int>(opset, "opset", "an integer");
-        const nb::gil_scoped_release release;
-        save(model, path, options);
+        options.weights = argument<std::string>(weights, "weights", "a text");
+        std::vector<std::string> kept;
+        options.warn = [&](std::string_view message) { kept.emplace_back(message); };
+        {
+          const nb::gil_scoped_release release;
+          save(model, path, options);
+        }
+        return texts(kept);
       },
-      nb::arg("model"), nb::arg("path").none(), nb::arg("external_data"), nb::arg("opset").none());
+      nb::arg("model"), nb::arg("path").none(), nb::arg("external_data"), nb::arg("opset").none(), nb::arg("weights").none());
+  m.def(
+      "measure",
+      [](const Model& model, nb::handle inputs, nb::handle seconds, bool profile, bool explain, nb::handle threads, nb::handle precision,
+         nb::handle memory, nb::handle backends, nb::handle memory_limit) {
+        SessionOptions options = session_options(threads, precision, memory, backends, memory_limit);
+        options.explain = explain;
+        return measure(model, inputs, argument<double>(seconds, "seconds", "a number"), profile, options);
+      },
+      nb::arg("model"), nb::arg("inputs"), nb::arg("seconds").none(), nb::arg("profile"), nb::arg("explain"), nb::arg("threads").none(),
+      nb::arg("precision").none(), nb::arg("memory").none(), nb::arg("backends").none(), nb::arg("memory_limit").none());
   m.def("formats", &formats);
   nb::class_<LoadedModel>(m, "LoadedModel")
       .def_ro("model", &LoadedModel::model)
       .def("__call__", &LoadedModel::call, nb::arg("inputs"))
+      .def("reset_states", &LoadedModel::reset_states)
       .def("clone", [](const LoadedModel& self) {
         return LoadedModel{self.model, self.module->clone()};
       });

@@ -242,6 +242,13 @@ Shape shape_of(const Var& x) {
   return computed(x).shape();
 }
 
+/// The number of dimensions, which what depends on placeholders has before they are given values.
+size_t rank_of(const Var& x) {
+  if (!x.known_shape() && !x.is_computed())
+    if (const std::optional<std::vector<int64_t>> dims = x.dims()) return dims->size();
+  return shape_of(x).rank();
+}
+
 Py_ssize_t length(PyObject* self) noexcept {
   try {
     const Guard guard;
@@ -491,7 +498,17 @@ void define_var(nb::module_& m) {
           },
           Guarded(), "The dimensions where they are known without computing, else None.")
       .def_prop_ro(
-          "ndim", [](const Var& x) { return shape_of(x).rank(); }, Guarded(), "The number of dimensions.")
+          "ndim", [](const Var& x) { return rank_of(x); }, Guarded(), "The number of dimensions; computes only where it depends on data.")
+      .def_prop_ro(
+          "dims",
+          [](const Var& x) -> nb::object {
+            const std::optional<std::vector<int64_t>> dims = x.dims();
+            if (!dims) return nb::none();
+            nb::list list;
+            for (const int64_t dim : *dims) list.append(dim < 0 ? nb::none() : nb::cast(dim));
+            return nb::tuple(list);
+          },
+          Guarded(), "The dimensions whatever values placeholders are given, None where one is open; None where their number is open too.")
       .def_prop_ro(
           "size", [](const Var& x) { return shape_of(x).elements(); }, Guarded(), "The number of elements.")
       .def_prop_ro(

@@ -32,10 +32,10 @@ def load(path: ModelPath, threads: int = 0, backend: str = "cpu", precision: str
     return nn.load_module_from_file(path, threads=threads, backend=backend, precision=precision, **options)
 
 
-def convert(source: ModelPath, destination: str | os.PathLike[str], **options: Any) -> None:
+def convert(source: ModelPath, destination: str | os.PathLike[str], **options: Any) -> tools.Conversion:
     """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options."""
     from minnow import tools
-    tools.convert(source, destination, **options)
+    return tools.convert(source, destination, **options)
 
 
 def __getattr__(name: str) -> Any:

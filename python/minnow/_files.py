@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model files as users name them."""
+"""Model files as users name them, and reading them."""
 from __future__ import annotations
 
 import os
-from typing import Sequence, Union
+import sys
+import warnings
+from typing import Mapping, NamedTuple, Sequence, Union
 
+from minnow import _minnow
 from minnow._minnow import InvalidType
 
 #: A file, a SavedModel's folder, or several files where a format has several (Caffe: .prototxt and .caffemodel).
@@ -19,4 +22,33 @@ def paths_of(source: ModelPath) -> list[str]:
         raise InvalidType(f"a model is a path, or a list of paths, not {source!r}") from None
 
 
-__all__ = ["ModelPath", "paths_of"]
+class Read(NamedTuple):
+    """A model that was read, and what each pass of the optimization changed: "conv_batch_norm: 20 changes"."""
+    model: _minnow.ModelData
+    passes: list[str]
+
+
+def read_model(source: ModelPath, optimize: str = "standard", *, shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None,
+               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", verify: bool = False) -> Read:
+    """Reads a model of any format. What is read differently than the file says is a UserWarning of the line that calls the public function."""
+    for what, names in (("keep_inputs", keep_inputs), ("labels", labels)):
+        if isinstance(names, str):
+            raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
+    model, messages, passes = _minnow.read_model(paths_of(source), optimize, {name: list(dims) for name, dims in (shapes or {}).items()}, dict(rename or {}),
+                                                 list(keep_inputs), list(labels), signature, verify)
+    for message in messages:
+        warnings.warn(message, UserWarning, stacklevel=_depth())
+    return Read(model, passes)
+
+
+def _depth() -> int:
+    """How far up the first caller outside of this package is, as the caller of this function counts for warnings."""
+    depth = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "minnow":
+        frame = frame.f_back
+        depth += 1
+    return depth
+
+
+__all__ = ["ModelPath", "Read", "paths_of", "read_model"]

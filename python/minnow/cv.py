@@ -39,7 +39,7 @@ def resize(src: VarLike, dsize: Sequence[Any] | None, dst: None = None, fx: floa
     """The picture with `dsize` = (width, height) pixels, or `fx` and `fy` times as many where that is None."""
     if dst is not None:
         raise InvalidArgument("resize gives a new picture; leave dst out")
-    if dsize is None or tuple(dsize) == (0, 0):
+    if dsize is None or (isinstance(dsize, (list, tuple)) and tuple(dsize) == (0, 0)):
         height, width = (src if isinstance(src, Var) else Var(src)).shape[:2]
         if not (0 < fx < 2**31 and 0 < fy < 2**31):
             raise InvalidArgument("resize takes a size (width, height), or fx and fy")

@@ -6,7 +6,7 @@ from typing import Any, Iterator, NamedTuple, Sequence
 
 from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidType, Var
-from minnow._files import ModelPath, paths_of
+from minnow._files import ModelPath, read_model
 from minnow._typing import VarLike
 
 
@@ -72,8 +72,13 @@ class Module:
     def eval(self) -> Module:
         return self.train(False)
 
+    def reset_states(self) -> None:
+        """Puts the initial values of states back, those that the models of this module and its submodules keep from call to call."""
+        for _, child in self.named_children():
+            child.reset_states()
+
     def clone(self) -> Module:
-        """Another module that shares the parameters."""
+        """Another module that shares the parameters; states are its own and begin anew."""
         import copy
         made = copy.copy(self)
         for name, value in vars(self).items():
@@ -153,6 +158,14 @@ class LoadedModule(Module):
     def properties(self) -> dict[str, str]:
         """What else the model keeps: "character" of a reader of text, say."""
         return dict(self._loaded.model.properties)
+
+    @property
+    def states(self) -> list[str]:
+        """The names of the states, values that the module keeps from call to call."""
+        return [row[0] for row in self._loaded.model.states]
+
+    def reset_states(self) -> None:
+        self._loaded.reset_states()
 
     def clone(self) -> LoadedModule:
         return LoadedModule(self._loaded.clone())
@@ -248,7 +261,7 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     for what, names in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
-    data = _minnow.read_model(paths_of(path), optimize, {}, {}, "", False)
+    data = read_model(path, optimize).model
     backends = [backend] if isinstance(backend, str) else backend
     return LoadedModule(_minnow.load_module(data, inputs, outputs, threads, precision, memory, backends, memory_limit, time_limit))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion, inspection and comparison of models; the command `minnow` does the same and more."""
+"""Conversion, inspection, comparison and timing of models: what the commands `minnow convert`, `inspect`, `compare`, `bench` and `profile` do."""
 from __future__ import annotations
 
 import os
@@ -8,11 +8,17 @@ import threading
 import time
 from collections import Counter
 from types import TracebackType
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
-from minnow._files import ModelPath, paths_of
-from minnow._minnow import InvalidArgument, Var
+from minnow._files import ModelPath, paths_of, read_model
+from minnow._minnow import InvalidArgument, InvalidType, Var
+
+if TYPE_CHECKING:
+    from minnow.nn import Description, LoadedModule
+
+#: A model's file or files, or a module that was loaded.
+ModelLike = Union[ModelPath, "LoadedModule"]
 
 
 class _Progress:
@@ -42,19 +48,40 @@ class _Progress:
             self._thread.join()
 
 
+class Conversion(NamedTuple):
+    """What convert() wrote."""
+    path: str
+    bytes: int
+    nodes: int
+    weight_bytes: int
+    seconds: float
+    kept_f32: list[str]  #: a sentence for each layer whose weights stay float32 in a file of 16-bit weights
+    passes: list[str]  #: what each pass changed: "conv_batch_norm: 20 changes"
+
+    def __repr__(self) -> str:
+        return f"Conversion({self.path!r}: {self.nodes} nodes, {self.bytes} bytes, {self.seconds:.2f} s{f', {len(self.kept_f32)} layers kept float32' if self.kept_f32 else ''})"
+
+
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
-            shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None, signature: str = "", verify: bool = False,
-            external_data: bool = False, opset: int = 0) -> None:
+            shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
+            labels: Sequence[str] = (), signature: str = "", verify: bool = False, external_data: bool = False, opset: int = 0,
+            weights: str = "f32") -> Conversion:
     """Writes a model of any format that Minnow reads as a .minnow file, or as ONNX where the destination ends in ".onnx".
 
     source: a file, a SavedModel's folder, or several files where a format has several. optimize: "standard", "none" or "train".
-    shapes: dimensions of inputs that are fixed (-1: stays open). rename: new names of inputs and outputs. signature: of a SavedModel.
+    shapes: dimensions of inputs that are fixed (-1: stays open). rename: new names of inputs and outputs. keep_inputs: initializers that the
+    file lists as inputs too and that stay inputs. labels: names of classes, kept in the model. signature: of a SavedModel.
     verify: runs the graph before and after optimization on random inputs, and raises where they differ.
+    external_data, opset: of an ONNX file: large constants in a file beside it; the operator set, 21 to 26 (0: 26).
+    weights: of a .minnow file: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
+    What is read differently than the file says is a UserWarning.
     """
-    paths = paths_of(source)
-    with _Progress(f"converting {paths[0]}"):
-        model = _minnow.read_model(paths, optimize, {name: list(dims) for name, dims in (shapes or {}).items()}, dict(rename or {}), signature, verify)
-        _minnow.write_model(model, os.fspath(destination), external_data, opset)
+    start = time.monotonic()
+    path = os.fspath(destination)
+    with _Progress(f"converting {paths_of(source)[0]}"):
+        model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, verify=verify)
+        kept = _minnow.write_model(model, path, external_data, opset, weights)
+    return Conversion(path, os.path.getsize(path), len(model.nodes), model.weight_bytes, time.monotonic() - start, kept, passes)
 
 
 class Node(NamedTuple):
@@ -64,30 +91,161 @@ class Node(NamedTuple):
     outputs: list[str]
 
 
+class PlanRow(NamedTuple):
+    """How one node is computed, and how long it takes."""
+    node: str
+    op: str
+    scheme: str
+    backend: str
+    shape: str
+    layout: str
+    owner: str  #: of a node in a subgraph: "loop.body"; empty for the model's own nodes
+    depth: int  #: of the subgraph
+    output_bytes: int
+    scratch_bytes: int
+    operations: float  #: arithmetic operations of a run, a multiply-add counting two
+    estimate: float  #: seconds that the planner expected
+    seconds: float  #: the least of all runs of profile(), else 0
+    runs: int
+    calls: int  #: in a run
+    threads: int  #: that the node runs on; 0: not found yet
+    refused: list[str]  #: why other schemes do not serve: "conv.winograd_f4: kernel 1x1 is not 3x3"
+    candidates: list[tuple[str, float]]  #: schemes that could serve, with their estimates in seconds
+
+
 class Inspection(NamedTuple):
     """What a model is made of."""
-    inputs: list[Any]  #: name, dtype, shape, type
-    outputs: list[Any]
+    inputs: list[Description]
+    outputs: list[Description]
+    states: list[Description]
     nodes: list[Node]
     operators: dict[str, int]  #: how many nodes of each
     weight_bytes: int
+    labels: list[str]
     properties: dict[str, str]
+    text: str  #: the graph
+    plan: list[PlanRow]  #: where it was asked for
+    arena_bytes: int  #: of the plan: memory for all values between operators
 
     def __str__(self) -> str:
-        lines = [f"input  {row.name}: {row.type}" for row in self.inputs] + [f"output {row.name}: {row.type}" for row in self.outputs]
+        lines = [f"{kind:6} {row.name}: {row.type}" for kind, rows in (("input", self.inputs), ("output", self.outputs), ("state", self.states)) for row in rows]
         lines.append(f"{len(self.nodes)} nodes, {self.weight_bytes} bytes of weights")
         lines += [f"{count:6} {name}" for name, count in self.operators.items()]
+        lines += [f"{'  ' * row.depth}{row.node} ({row.op}): {row.scheme}, {row.shape}, {row.estimate * 1e6:.1f} us" for row in self.plan]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        rows = [(kind, row.name, row.type) for kind, part in (("input", self.inputs), ("output", self.outputs), ("state", self.states)) for row in part]
+        return _table(rows) + _table([(str(count), name) for name, count in self.operators.items()])
 
-def inspect(source: ModelPath, *, optimize: str = "standard") -> Inspection:
-    """Inputs, outputs, nodes and weights of a model, as they are after optimization ("none": as they are in the file)."""
+    def __repr__(self) -> str:
+        return f"<Inspection of {len(self.nodes)} nodes, {self.weight_bytes} bytes of weights; print() it>"
+
+
+def _model_of(source: ModelLike, optimize: str = "standard") -> _minnow.ModelData:
+    from minnow.nn import LoadedModule
+    return source._loaded.model if isinstance(source, LoadedModule) else read_model(source, optimize).model
+
+
+def _inputs_of(model: _minnow.ModelData, given: Mapping[str, Any] | None, shapes: Mapping[str, Sequence[int]] | None) -> list[Var]:
+    """A value for each input: the one that is given, else random ones (normal, integers 0 or 1), where open dimensions are 1 or of `shapes`."""
+    names = [row[0] for row in model.inputs]
+    for what, mapping in (("inputs", given), ("shapes", shapes)):
+        if mapping is not None and not isinstance(mapping, Mapping):
+            raise InvalidType(f"{what} takes values by the input's name, not {mapping!r:.60}")
+        for name in mapping or ():
+            if name not in names:
+                raise InvalidArgument(f'{what}: the model has no input "{name}"; it has {", ".join(names)}')
+    from minnow import numpy as np
+    values = []
+    for i, (name, dtype, declared, kind) in enumerate(model.inputs):
+        if given is not None and name in given:
+            values.append(np.asarray(given[name], dtype if isinstance(given[name], (int, float, list, tuple)) else None))
+            continue
+        if dtype is None or (declared is None and name not in (shapes or {})):
+            raise InvalidArgument(f'the input "{name}" is {kind}; give it a value, since a random one cannot be made')
+        dims = list((shapes or {}).get(name, ()) if declared is None else declared)
+        if shapes is not None and name in shapes:
+            wanted = list(shapes[name])
+            if len(wanted) != len(dims):
+                raise InvalidArgument(f'the input "{name}" is {kind}; shapes gives it {len(wanted)} dimensions')
+            dims = [dim if size == -1 else size for dim, size in zip(dims, wanted)]
+        dims = [dim if isinstance(dim, int) else 1 for dim in dims]
+        random = np.random.default_rng(i)
+        values.append((random.standard_normal(dims) if dtype.kind in "fc" or dtype == "bfloat16" else random.integers(0, 2, dims)).astype(dtype))
+    return values
+
+
+def inspect(source: ModelLike, *, optimize: str = "standard", plan: bool = False, shapes: Mapping[str, Sequence[int]] | None = None, threads: int = 0,
+            precision: str = "normal", memory: str = "normal", backend: str = "cpu", memory_limit: int = 0) -> Inspection:
+    """Inputs, outputs, nodes and weights of a model, as they are after optimization ("none": as they are in the file).
+
+    plan: also how each node will be computed and why not otherwise (runs the model on random inputs); shapes: of inputs with open
+    dimensions, which are 1 otherwise. threads, precision, memory, backend, memory_limit: as load() has them.
+    """
     from minnow.nn import Description
-    model = _minnow.read_model(paths_of(source), optimize, {}, {}, "", False)
+    model = _model_of(source, optimize)
     nodes = [Node(*row) for row in model.nodes]
     counts = dict(Counter(node.op for node in nodes).most_common())
-    return Inspection([Description(*row) for row in model.inputs], [Description(*row) for row in model.outputs], nodes, counts, model.weight_bytes,
-                      model.properties)
+    rows: list[PlanRow] = []
+    arena = 0
+    if plan:
+        _, found, arena, _, _ = _minnow.measure(model, _inputs_of(model, None, shapes), 0.0, False, True, threads, precision, memory, [backend], memory_limit)
+        rows = [PlanRow(*row) for row in found]
+    inputs, outputs, states = ([Description(*row) for row in part] for part in (model.inputs, model.outputs, model.states))
+    return Inspection(inputs, outputs, states, nodes, counts, model.weight_bytes, model.labels, model.properties, model.text, rows, arena)
+
+
+class Timing(NamedTuple):
+    """Seconds of one run."""
+    least: float
+    median: float
+    mean: float
+    runs: int
+
+
+def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, seconds: float = 2.0,
+          optimize: str = "standard", threads: int = 0, precision: str = "normal", memory: str = "normal", backend: str = "cpu", memory_limit: int = 0) -> Timing:
+    """How fast a model runs here, after a first run that plans. What `inputs` does not name is random; shapes: of random inputs with open
+    dimensions, which are 1 otherwise."""
+    model = _model_of(source, optimize)
+    times, _, _, _, _ = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, False, False, threads, precision, memory, [backend], memory_limit)
+    ordered = sorted(times)
+    return Timing(ordered[0], ordered[len(ordered) // 2], sum(ordered) / len(ordered), len(ordered))
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    """What a notebook shows."""
+    import html
+    return "<table>" + "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows) + "</table>"
+
+
+class Profile(list[PlanRow]):
+    """The nodes, the slowest first; those of subgraphs behind the node that they belong to."""
+
+    def __str__(self) -> str:
+        total = sum(row.seconds for row in self if row.depth == 0) or 1.0
+        return "\n".join(f"{row.seconds * 1e6:10.1f} us {100 * row.seconds / total:5.1f}%  {'  ' * row.depth}{row.node} ({row.op}, {row.scheme})" for row in self)
+
+    def _repr_html_(self) -> str:
+        return _table([(f"{row.seconds * 1e6:.1f} us", row.node, row.op, row.scheme, row.shape) for row in self])
+
+
+def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, seconds: float = 1.0,
+            trace: str | os.PathLike[str] | None = None, optimize: str = "standard", threads: int = 0, precision: str = "normal", memory: str = "normal",
+            backend: str = "cpu", memory_limit: int = 0) -> Profile:
+    """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. Inputs as bench() has them."""
+    model = _model_of(source, optimize)
+    _, found, _, _, text = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, True, False, threads, precision, memory, [backend], memory_limit)
+    if trace is not None:
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write(text)
+    groups: list[list[PlanRow]] = []
+    for row in (PlanRow(*row) for row in found):
+        if row.depth == 0 or not groups:
+            groups.append([])
+        groups[-1].append(row)
+    return Profile(row for group in sorted(groups, key=lambda group: -group[0].seconds) for row in group)
 
 
 class Difference(NamedTuple):
@@ -97,21 +255,37 @@ class Difference(NamedTuple):
     scale: float  #: largest element of the first model's tensor
 
 
-def compare(first: ModelPath, second: ModelPath, inputs: Mapping[str, Any]) -> list[Difference]:
-    """Runs two models on the same inputs: the differences of all tensors of the same name, in the first model's order."""
-    models = [_minnow.read_model(paths_of(path), "none", {}, {}, "", False) for path in (first, second)]
-    missing = sorted({row[0] for model in models for row in model.inputs} - set(inputs))
-    if missing:
-        raise InvalidArgument(f"the models have inputs that no value is given for: {', '.join(missing)}")
+def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None,
+            optimize: str = "none", threads: int = 0, precision: str = "normal", memory: str = "normal", backend: str = "cpu",
+            other_backend: str | None = None) -> list[Difference]:
+    """Runs two models on the same inputs: the differences of all tensors of the same name, in the first model's order.
+
+    second: a model, or the tensors that something else computed, by name. inputs: what is not named is random, of `shapes` where dimensions
+    are open (else 1). optimize: "none" keeps the names of all tensors. other_backend: where the second model is computed ("reference", say).
+    """
+    tensors = dict(second) if isinstance(second, Mapping) else None
+    models = [read_model(path, optimize).model for path in ([first] if tensors is not None else [first, second])]  # type: ignore[list-item]
+    wanted = {row[0] for model in models for row in model.inputs}
+    unknown = sorted(set(inputs or {}) - wanted)
+    if unknown:
+        raise InvalidArgument(f'the models have no input "{unknown[0]}"; they have {", ".join(sorted(wanted))}')
+    values = dict(inputs or {})
+    for model in models:
+        own = {row[0] for row in model.inputs}
+        found = _inputs_of(model, {name: value for name, value in values.items() if name in own}, {name: dims for name, dims in (shapes or {}).items() if name in own})
+        values.update({row[0]: value for row, value in zip(model.inputs, found)})
     from minnow import numpy as np
     names = [[output for row in model.nodes for output in row[3] if output] for model in models]
-    common = [name for name in dict.fromkeys(names[0]) if name in set(names[1])]
+    others = set(tensors if tensors is not None else names[1])
+    common = [name for name in dict.fromkeys(names[0]) if name in others]
     if not common:
-        raise InvalidArgument(f"{first} and {second} have no tensor of the same name")
+        raise InvalidArgument(f"{first} and {'the tensors' if tensors is not None else second} have no tensor of the same name")
     results = []
-    for model in models:
-        module = _minnow.load_module(model, [row[0] for row in model.inputs], common, 0, "normal", "normal", ["cpu"], 0, 0.0)
-        results.append(module([inputs[row[0]] for row in model.inputs]))
+    for model, place in zip(models, (backend, other_backend or backend)):
+        module = _minnow.load_module(model, [row[0] for row in model.inputs], common, threads, precision, memory, [place], 0, 0.0)
+        results.append(module([values[row[0]] for row in model.inputs]))
+    if tensors is not None:
+        results.append([np.asarray(tensors[name]) for name in common])
     rows = []
     for name, a, b in zip(common, *results):
         if not (isinstance(a, Var) and isinstance(b, Var)) or a.dtype.kind not in "biuf" or a.size == 0:
@@ -123,4 +297,4 @@ def compare(first: ModelPath, second: ModelPath, inputs: Mapping[str, Any]) -> l
     return rows
 
 
-__all__ = ["convert", "inspect", "compare", "Node", "Inspection", "Difference"]
+__all__ = ["convert", "inspect", "compare", "bench", "profile", "Conversion", "Node", "PlanRow", "Inspection", "Timing", "Profile", "Difference", "ModelLike"]

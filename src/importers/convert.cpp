@@ -108,6 +108,20 @@ void for_each_type(Graph& graph, F&& change) {
   });
 }
 
+// Of inputs and outputs, for errors: `"data", "scale"`, at most a dozen.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 12;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) text += format("{}\"{}\"", i ? ", " : "", names[i]);
+  return names.size() > kMost ? text + " ..." : text;
+}
+
+std::vector<std::string> input_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto& input : graph.inputs()) names.push_back(input->name());
+  return names;
+}
+
 void fix_shapes(Graph& graph, const ConvertOptions& options) {
   std::map<std::string, int64_t> sizes;       // of symbols
   for (const auto& shape : options.shapes) {  // no structured bindings: clang 14 cannot capture them
@@ -115,7 +129,8 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
     const auto& dims = shape.second;
     const auto found = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](const auto& input) { return input->name() == name; });
     if (found == graph.inputs().end())
-      throw InvalidArgument("{}: the model has no input \"{}\" whose shape could be fixed", graph.source, name);
+      throw InvalidArgument("{}: the model has no input \"{}\" whose shape could be fixed; it has {}", graph.source, name,
+                            listed(input_names(graph)));
     ValueType& type = (*found)->type;
     if (type.kind != ValueType::Kind::tensor) throw InvalidArgument("{}: input \"{}\" is no tensor, it has no shape", graph.source, name);
     if (!type.dims) type.dims.emplace(dims.size());
@@ -148,6 +163,8 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
 
 void rename(Graph& graph, const ConvertOptions& options) {
   std::unordered_set<std::string_view> used;
+  std::vector<std::string> before = input_names(graph);
+  for (const Value* output : graph.outputs()) before.push_back(output->name());
   const auto apply = [&](Value& value) {
     const auto found = options.renames.find(value.name());
     if (found == options.renames.end()) return;
@@ -161,7 +178,8 @@ void rename(Graph& graph, const ConvertOptions& options) {
     if (!output->is_input() && done.insert(output).second) apply(*output);
   for (const auto& [from, to] : options.renames)
     if (!used.contains(from))
-      throw InvalidArgument("{}: the model has no input or output \"{}\" that could be renamed", graph.source, from);
+      throw InvalidArgument("{}: the model has no input or output \"{}\" that could be renamed; it has {}", graph.source, from,
+                            listed(before));
   std::unordered_set<std::string_view> names;
   for (const auto& input : graph.inputs())
     if (!names.insert(input->name()).second) throw InvalidArgument("{}: two inputs would be named \"{}\"", graph.source, input->name());

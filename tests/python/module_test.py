@@ -44,6 +44,92 @@ class Modules(unittest.TestCase):
         self.folder = Path(folder.name)
         self.x = np.random.default_rng(5).standard_normal((3, 4)).astype(np.float32)
 
+    def sums(self):
+        """A file of a model that adds up what it is given."""
+        x, total = expr.placeholder("x", "float32", [2]), expr.state(np.zeros(2, np.float32), "total")
+        expr.save(expr.step([(total + x) * 2], {total: total + x}), self.folder / "sums.minnow")
+        return self.folder / "sums.minnow"
+
+    def test_states_are_kept_from_call_to_call(self):
+        one, two = np.array([1, 2], np.float32), np.array([10, 20], np.float32)
+        net = minnow.load(self.sums())
+        self.assertEqual(net.states, ["total"])
+        self.assertEqual([net(one).tolist(), net(two).tolist()], [[2, 4], [22, 44]])
+        copy = net.clone()
+        self.assertEqual(copy(one).tolist(), [2, 4])
+        net.reset_states()
+        self.assertEqual(net(one).tolist(), [2, 4])
+
+        class Doubled(nn.Module):
+            def __init__(self, inner):
+                self.inner = inner
+
+            def forward(self, x):
+                return self.inner.forward(x * 2)
+
+        outer = Doubled(net)
+        self.assertEqual(outer(minnow.Var(one)).tolist(), [6, 12])
+        outer.reset_states()
+        self.assertEqual(outer(minnow.Var(one)).tolist(), [4, 8])
+
+    def test_states_inside_expressions(self):
+        net = minnow.load(self.sums())
+        x = expr.placeholder("x", "float32", [2])
+        y = net.forward(x + 1) / 2
+        x.assign(np.array([0, 1], np.float32))
+        self.assertEqual([y.tolist(), y.tolist()], [[1, 2], [1, 2]])
+        x.assign(np.array([0, 1], np.float32))
+        self.assertEqual(y.tolist(), [2, 4])
+        self.assertEqual(net(np.array([1, 1], np.float32)).tolist(), [6, 10])  # shared with calls of the module
+        [total] = expr.states(y)
+        self.assertEqual((total.name, total.tolist()), ("total", [3, 5]))
+        total.assign(np.array([100, 100], np.float32))
+        self.assertEqual(y.tolist(), [101, 102])
+        expr.reset_states(y)
+        self.assertEqual(y.tolist(), [1, 2])
+        net.reset_states()
+        self.assertEqual(y.tolist(), [1, 2])
+        other = expr.load(self.sums())
+        other.inputs[0].assign(np.array([5, 5], np.float32))
+        self.assertEqual([other.outputs[0].tolist(), other.at("total").tolist()], [[10, 10], [5, 5]])
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'no value "totl"; the nearest are total'):
+            other.at("totl")
+        with self.assertRaisesRegex(minnow.InvalidArgument, "which is no state"):
+            expr.step([x], {x: x})
+        with self.assertRaisesRegex(minnow.InvalidType, "takes states"):
+            expr.step([x], [(3, x)])
+        with self.assertRaisesRegex(minnow.Unsupported, "a module with states is called inside"):
+            expr.cond(x[0] > 0, lambda: net.forward(x), lambda: x)
+
+    def test_states_and_threads(self):
+        import threading
+        net = minnow.load(self.sums())
+        one = np.ones(2, np.float32)
+        threads = [threading.Thread(target=lambda: [net(one) for _ in range(50)]) for _ in range(4)]
+        x = expr.placeholder("x", "float32", [2])
+        y = net.forward(x)
+        for thread in threads:
+            thread.start()
+        for _ in range(50):
+            x.assign(one)
+            y.tolist()
+        for thread in threads:
+            thread.join()
+        net.reset_states()
+        self.assertEqual(net(one).tolist(), [2, 2])
+
+    def test_open_dimensions(self):
+        x = expr.placeholder("x", "float32", [None, 4])
+        y = expr.transpose(expr.relu(x @ np.ones((4, 2), np.float32)))
+        self.assertEqual((x.ndim, x.dims, y.ndim, y.dims), (2, (None, 4), 2, (2, None)))
+        self.assertIsNone(expr.placeholder("any", "float32").dims)
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'the placeholder "x" is read but was given no value'):
+            x.shape
+        x.assign(self.x)
+        self.assertEqual((y.shape, y.dims), ((2, 3), (2, None)))
+        image = expr.placeholder("image", "uint8", [None, None, None, 3])
+        self.assertEqual((expr.format_of(image), expr.convert(image, expr.NCHW).dims), ("NHWC", (None, 3, None, None)))
+
     def test_a_module_that_is_written(self):
         net = Net()
         self.assertEqual([name for name, _ in net.named_parameters()],

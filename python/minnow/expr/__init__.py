@@ -54,7 +54,7 @@ def evaluate(values: Sequence[Var]) -> None:
 
 
 def clone(outputs: Sequence[Var]) -> list[Var]:
-    """Copies of the expressions with placeholders and parameters of their own."""
+    """Copies of the expressions with placeholders, parameters and states of their own."""
     return _minnow.clone(outputs)
 
 
@@ -85,6 +85,14 @@ class Loaded(NamedTuple):
     outputs: list[Var]
     values: dict[str, Var]  #: all, by name
 
+    def at(self, name: str) -> Var:
+        """The value of that name; raises InvalidArgument with the nearest ones where there is none."""
+        if name in self.values:
+            return self.values[name]
+        import difflib
+        near = difflib.get_close_matches(name, self.values, 3, 0.4)
+        raise _minnow.InvalidArgument(f'the model has no value "{name}"' + (f"; the nearest are {', '.join(near)}" if near else ""))
+
 
 def load(path: str | os.PathLike[str]) -> Loaded:
     """A .minnow model as expressions: its inputs are placeholders."""
@@ -107,6 +115,31 @@ def scan(body: Callable[..., Any], initial: Sequence[VarLike], sequences: Sequen
     return _minnow.scan(body, initial, sequences)
 
 
+def state(initial: VarLike, name: str = "") -> Var:
+    """A state: a value that expressions read and that a step() replaces, kept from one to the next."""
+    return _minnow.state(initial, name)
+
+
+def step(results: Sequence[VarLike] | VarLike, next: Mapping[Var, VarLike] | Iterable[tuple[Var, VarLike]]) -> list[Var]:
+    """The results again, whose computation also gives each state its next value, once for each value that the placeholders are given.
+
+    total = expr.state(numpy.zeros(3, "float32"), "total")
+    added = total + x
+    [mean] = expr.step([added / n], {total: added})
+    """
+    return _minnow.step(results, list(next.items() if isinstance(next, Mapping) else next))
+
+
+def states(outputs: Sequence[Var] | Var) -> list[Var]:
+    """The states that the expressions are made of, those of models in them too: reading one gives its value now, assigning to it another one."""
+    return _minnow.states(outputs)
+
+
+def reset_states(outputs: Sequence[Var] | Var) -> None:
+    """Puts the initial values of these states back."""
+    _minnow.reset_states(outputs)
+
+
 # Formats. A Var has plain axes always; its format says what they mean, where that is known.
 NCHW, NHWC, NC4HW4 = "NCHW", "NHWC", "NC4HW4"
 _FORMATS = (NCHW, NHWC, NC4HW4)
@@ -115,9 +148,10 @@ _FORMATS = (NCHW, NHWC, NC4HW4)
 def format_of(x: Var) -> str | None:
     """What is known of the meaning of a Var's axes: "NCHW" or "NHWC", or None. Pictures of three axes are HWC."""
     known: str | None = x.__dict__.get("_format")
-    if known is None and x.ndim == 3:
+    dims = x.dims or x.shape  # those of a placeholder may be open
+    if known is None and len(dims) == 3:
         return NHWC
-    if known is None and x.ndim == 4 and x.shape[3] in (1, 3, 4) and x.shape[1] not in (1, 3, 4):
+    if known is None and len(dims) == 4 and dims[3] in (1, 3, 4) and dims[1] not in (1, 3, 4):
         return NHWC
     return known
 
@@ -175,6 +209,6 @@ class scope:
         self._scope.leave()
 
 
-__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "placeholders", "trainables", "save", "load",
+__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "placeholders", "trainables", "state", "step", "states", "reset_states", "save", "load",
            "Loaded", "cond", "while_loop", "scan", "NCHW", "NHWC", "NC4HW4", "format_of", "convert", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
            *_operators.__all__]

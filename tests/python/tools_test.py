@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow.tools: what the command's convert, inspect, compare, bench and profile do, with the same options."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+from pathlib import Path
+
+try:
+    import minnow
+    import numpy as np
+    from minnow import expr, tools
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+
+class Tools(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        random = np.random.default_rng(1)
+        x = expr.placeholder("x", "float32", [None, 64])
+        self.weights = random.standard_normal((64, 32)).astype(np.float32)
+        expr.save([(expr.relu(x @ self.weights) * 2)], self.folder / "a.minnow")
+        self.x = random.standard_normal((3, 64)).astype(np.float32)
+
+    def test_convert_has_the_options_of_the_command(self):
+        command = os.path.join(os.environ.get("MINNOW_BUILD_DIR", ""), "bin", "minnow")
+        if not os.path.exists(command):
+            self.skipTest("the command is not built")
+        text = subprocess.run([command, "convert", "--help"], capture_output=True, text=True, check=True).stdout
+        options = {line.split()[0].split(",")[-1].lstrip("-") for line in text.splitlines() if line.startswith("  --")}
+        names = {"shape": "shapes", "keep-input": "keep_inputs", "external-data": "external_data"}
+        # Operators are loaded for the process; what the passes changed is in the result, as is what --json prints.
+        own = set(tools.convert.__kwdefaults__)
+        self.assertEqual({names.get(option, option) for option in options - {"operators", "dump-passes", "json"}}, own)
+
+    def test_convert_says_what_it_did(self):
+        made = minnow.convert(self.folder / "a.minnow", self.folder / "b.minnow", labels=["cat", "dog"], rename={"x": "data"})
+        self.assertEqual((made.path, made.bytes), (str(self.folder / "b.minnow"), (self.folder / "b.minnow").stat().st_size))
+        self.assertGreater(made.nodes, 0)
+        self.assertIn("b.minnow", repr(made))
+        model = minnow.load(self.folder / "b.minnow")
+        self.assertEqual((model.labels, model.inputs), (["cat", "dog"], ["data"]))
+        with self.assertRaisesRegex(minnow.InvalidType, "labels takes a list of names"):
+            tools.convert(self.folder / "a.minnow", self.folder / "b.minnow", labels="cat")
+
+    def test_weights_of_16_bits(self):
+        plain = tools.convert(self.folder / "a.minnow", self.folder / "f32.minnow")
+        expected = minnow.load(plain.path)(self.x)
+        for weights, tolerance in (("f16", 2e-3), ("bf16", 2e-2)):
+            made = tools.convert(self.folder / "a.minnow", self.folder / "small.minnow", weights=weights)
+            self.assertLess(made.bytes, plain.bytes - self.weights.size)
+            found = minnow.load(made.path)(self.x)
+            self.assertLess(np.abs(found - expected).max() / np.abs(expected).max(), tolerance)
+            self.assertGreater(np.abs(found - expected).max(), 0)
+        x = expr.placeholder("x", "float32", [None, 64])
+        expr.save([x @ (self.weights * 1e6)], self.folder / "large.minnow")
+        made = tools.convert(self.folder / "large.minnow", self.folder / "small.minnow", weights="f16")
+        self.assertEqual(len(made.kept_f32), 1)
+        with self.assertRaisesRegex(minnow.InvalidArgument, "weights"):
+            tools.convert(self.folder / "a.minnow", self.folder / "b.minnow", weights="int3")
+
+    def test_what_is_read_differently_is_a_warning_here(self):
+        onnx = self.training_dropout()
+        if onnx is None:
+            self.skipTest("needs onnx")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tools.convert(onnx, self.folder / "b.minnow")
+            minnow.load(onnx)
+        self.assertEqual([w.filename for w in caught if w.category is UserWarning], [__file__] * 2, [str(w.message) for w in caught])
+
+    def training_dropout(self):
+        try:
+            import onnx
+            from onnx import TensorProto, helper
+        except ImportError:
+            return None
+        node = helper.make_node("Dropout", ["x", "ratio", "training"], ["y"])
+        constants = [helper.make_tensor("ratio", TensorProto.FLOAT, [], [0.5]), helper.make_tensor("training", TensorProto.BOOL, [], [True])]
+        graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])], constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), str(self.folder / "dropout.onnx"))
+        return self.folder / "dropout.onnx"
+
+    def test_inspect_with_a_plan(self):
+        plain = tools.inspect(self.folder / "a.minnow")
+        self.assertEqual((plain.plan, plain.states), ([], []))
+        self.assertIn("MatMul", plain.text)
+        found = tools.inspect(self.folder / "a.minnow", plan=True, shapes={"x": [5, 64]}, threads=1)
+        self.assertEqual([row.depth for row in found.plan], [0] * len(found.plan))
+        self.assertTrue(all(row.scheme and row.estimate > 0 for row in found.plan), found.plan)
+        self.assertTrue(any(row.refused or len(row.candidates) > 1 for row in found.plan))
+        self.assertIn("nodes", repr(found))
+        self.assertIn(found.plan[0].scheme, str(found))
+
+    def test_bench_and_profile(self):
+        model = minnow.load(self.folder / "a.minnow")
+        timing = tools.bench(model, {"x": self.x}, seconds=0.05, threads=1)
+        self.assertTrue(0 < timing.least <= timing.median and timing.runs >= 1, timing)
+        profile = tools.profile(self.folder / "a.minnow", shapes={"x": (100, 64)}, seconds=0.05, trace=self.folder / "trace.json", threads=1)
+        self.assertEqual([row.seconds for row in profile], sorted((row.seconds for row in profile), reverse=True))
+        self.assertTrue(all(row.runs > 0 for row in profile))
+        self.assertIn("%", str(profile))
+        self.assertTrue(json.loads((self.folder / "trace.json").read_text()))
+        for call, text in ((lambda: tools.bench(model, {"z": 1}), 'no input "z"; it has x'), (lambda: tools.bench(model, shapes={"x": [1]}), "shapes gives it 1 dimensions"),
+                           (lambda: tools.bench(model, [self.x]), "by the input's name"), (lambda: tools.bench(model, {"x": self.x[:, :3]}), "it is f32")):
+            with self.assertRaisesRegex(minnow.Error, text):
+                call()
+
+    def test_compare_with_random_inputs_other_backends_and_arrays(self):
+        rows = tools.compare(self.folder / "a.minnow", self.folder / "a.minnow", shapes={"x": [4, 64]}, other_backend="reference")
+        self.assertTrue(rows and all(row.largest <= 1e-4 * row.scale for row in rows), rows)
+        name = tools.inspect(self.folder / "a.minnow", optimize="none").outputs[0].name
+        expected = np.maximum(self.x @ self.weights, 0) * 2
+        rows = tools.compare(self.folder / "a.minnow", {name: expected, "other": expected}, {"x": self.x})
+        self.assertEqual([row.name for row in rows], [name])
+        self.assertLess(rows[0].largest, 1e-4 * rows[0].scale)
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'no input "z"; they have x'):
+            tools.compare(self.folder / "a.minnow", self.folder / "a.minnow", {"z": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()
