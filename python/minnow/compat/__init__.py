@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs written for MNN's Python package, unchanged.
+
+    import minnow.compat        # from here on `import MNN` is Minnow
+    import MNN
+    import MNN.cv as cv2
+
+It has to be asked for: importing minnow alone changes nothing. What MNN and Minnow both have is Minnow's; MNN.expr has MNN's names and
+signatures (compat/expr.py), and MNN.Interpreter, Session and Tensor run models the older way (compat/interpreter.py). More names come with
+time; one that is not there says so.
+"""
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+
+import minnow
+from minnow._minnow import Unsupported
+
+# What each of MNN's modules is: the modules that its names are looked up in, one after the other.
+_MODULES = {"MNN": ("minnow.compat.interpreter", "minnow"), "MNN.expr": ("minnow.compat.expr", "minnow.expr"), "MNN.nn": ("minnow.compat.nn", "minnow.nn"),
+            "MNN.numpy": ("minnow.compat.numpy", "minnow.numpy"), "MNN.cv": ("minnow.cv",), "MNN.tools": ("minnow.tools",)}
+
+
+class _Shim(types.ModuleType):
+    """A module of MNN's."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, __doc__)
+        self.__dict__["__path__"] = []  # a package: `import MNN.cv` is looked up in sys.modules
+        self.__dict__["_sources"] = [importlib.import_module(source) for source in _MODULES[name]]
+
+    def __getattr__(self, name: str) -> object:
+        for source in self.__dict__["_sources"]:
+            if hasattr(source, name):
+                return getattr(source, name)
+        raise AttributeError(f"{self.__name__}.{name} is not there (yet); minnow.compat has {', '.join(_MODULES)}, and in them what Minnow has")
+
+    def __dir__(self) -> list[str]:
+        return sorted({name for source in self.__dict__["_sources"] for name in dir(source)} | set(self.__dict__))
+
+
+def install() -> None:
+    """Makes `import MNN` give Minnow. Raises where the MNN package itself was imported before."""
+    present = sys.modules.get("MNN")
+    if present is not None and not isinstance(present, _Shim):
+        raise Unsupported("the MNN package was imported already; import minnow.compat before it, or in another process")
+    for name in _MODULES:
+        sys.modules[name] = _Shim(name)
+    shim = sys.modules["MNN"]
+    for name in _MODULES:
+        if "." in name:
+            setattr(shim, name.split(".")[1], sys.modules[name])
+    setattr(shim, "F", sys.modules["MNN.expr"])
+    setattr(shim, "__version__", minnow.__version__)
+
+
+install()

@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MNN.expr: the functions whose names or signatures differ from minnow.expr's, and the methods that MNN's Var has.
+
+Comparisons and logical functions give bool, where MNN has int32. Formats are names: a Var has plain axes always.
+"""
+from __future__ import annotations
+
+import builtins
+from typing import Any, Callable, Sequence
+
+from minnow import expr as E
+from minnow import numpy as np
+from minnow._minnow import InvalidArgument, Var
+from minnow._minnow import dtype as DType
+from minnow._typing import VarLike
+
+from minnow.expr import NC4HW4, NCHW, NHWC
+
+float, double, int, int64, uint8, int8 = np.float32, np.float64, np.int32, np.int64, np.uint8, np.int8
+dtype, data_format = DType, (NCHW, NHWC, NC4HW4)
+VALID, SAME, CAFFE = "VALID", "SAME", "CAFFE"
+CONSTANT, REFLECT, SYMMETRIC = "constant", "reflect", "symmetric"
+
+
+# ---- Values
+
+def _var(x: VarLike) -> Var:
+    """Numbers and lists of floats are float32, as MNN has them."""
+    made = np.asarray(x)
+    return made.astype("float32") if not isinstance(x, Var) and made.dtype == "float64" else made
+
+
+def const(value_list: VarLike, shape: Sequence[builtins.int] | None = None, data_format: str = NCHW, dtype: Any = float) -> Var:
+    """A constant of these elements."""
+    made = np.array(value_list, dtype)
+    return E._with_format(made.reshape(*shape) if shape is not None and len(shape) else made, NHWC if data_format == NHWC else NCHW)
+
+
+def scalar(value: VarLike, dtype: Any = None) -> Var:
+    """A constant without axes."""
+    return _var(value) if dtype is None else np.asarray(value, dtype)
+
+
+def placeholder(shape: Sequence[builtins.int] = (), format: str = NCHW, dtype: Any = float) -> Var:
+    """A value that is given later, by write(). Dimensions of -1 may differ from one value to the next."""
+    return E.placeholder("", dtype, list(shape))
+
+
+def clone(x: Var, deepCopy: bool = False) -> Var:
+    return E.clone([x])[0] if deepCopy else x.clone()
+
+
+def cast(x: VarLike, dtype: Any = float) -> Var:
+    return _var(x).astype(dtype)
+
+
+def fill(shape: VarLike, value: VarLike) -> Var:
+    return np.full(np.asarray(shape).tolist(), _var(value))
+
+
+def zeros_like(x: VarLike) -> Var:
+    return np.zeros_like(_var(x))
+
+
+def range(start: VarLike, limit: VarLike, delta: VarLike) -> Var:
+    first = _var(start)
+    return np.arange(first.item(), _var(limit).item(), _var(delta).item(), dtype=first.dtype)
+
+
+def randomuniform(shape: VarLike, dtype: Any = float, low: builtins.float = 0.0, high: builtins.float = 1.0, seed0: builtins.int = 0, seed1: builtins.int = 1) -> Var:
+    """Uniform numbers; the same ones for the same seeds (not MNN's)."""
+    return np.random.default_rng([seed0, seed1]).uniform(low, high, np.asarray(shape).tolist()).astype(dtype)
+
+
+# ---- Elementwise functions
+
+def _of_vars(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of minnow.numpy on what MNN takes."""
+    def call(*values: VarLike) -> Any:
+        return function(*[_var(value) for value in values])
+
+    call.__doc__ = function.__doc__
+    return call
+
+
+negative, square, log1p, expm1 = map(_of_vars, (np.negative, np.square, np.log1p, np.expm1))
+add, subtract, multiply, divide, floordiv, floormod, mod = map(_of_vars, (np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.mod, np.mod))
+minimum, maximum, atan2, pow = map(_of_vars, (np.minimum, np.maximum, np.arctan2, np.power))
+equal, not_equal, greater, greater_equal, less, less_equal = map(_of_vars, (np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal))
+bias_add, select = add, _of_vars(np.where)
+
+
+def rsqrt(x: VarLike) -> Var:
+    return 1 / np.sqrt(_var(x))
+
+
+def erfc(x: VarLike) -> Var:
+    return 1 - E.erf(_var(x))
+
+
+def squared_difference(x: VarLike, y: VarLike) -> Var:
+    return np.square(_var(x) - _var(y))
+
+
+def relu(x: VarLike, slope: builtins.float = 0.0) -> Var:
+    return E.leaky_relu(_var(x), alpha=slope) if slope else E.relu(_var(x))
+
+
+def relu6(x: VarLike, min: builtins.float = 0.0, max: builtins.float = 6.0) -> Var:
+    return np.clip(_var(x), min, max)
+
+
+def prelu(x: VarLike, slopes: Sequence[builtins.float]) -> Var:
+    """slopes: one for each channel, axis 1."""
+    value = _var(x)
+    return E.prelu(value, np.asarray(slopes, value.dtype).reshape(-1, *[1] * (value.ndim - 2)))
+
+
+def elu(x: VarLike, alpha: builtins.float = 1.0) -> Var:
+    return E.elu(_var(x), alpha=alpha)
+
+
+def selu(x: VarLike, scale: builtins.float, alpha: builtins.float) -> Var:
+    return E.selu(_var(x), alpha=alpha, gamma=scale)
+
+
+def softmax(x: VarLike, axis: builtins.int = -1) -> Var:
+    return E.softmax(_var(x), axis=axis)
+
+
+# ---- Along axes
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    def reduce(x: VarLike, axis: Any = (), keepdims: bool = False) -> Var:
+        axes = [axis] if isinstance(axis, builtins.int) else np.asarray(axis).tolist() if len(axis) else []
+        result: Var = function(_var(x), axis=tuple(axes) if axes else None, keepdims=keepdims)
+        return result
+
+    reduce.__doc__ = function.__doc__
+    return reduce
+
+
+reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_prod, reduce_any, reduce_all = map(_reduction, (np.sum, np.mean, np.max, np.min, np.prod, np.any, np.all))
+
+
+def argmax(x: VarLike, axis: builtins.int = 0) -> Var:
+    return np.argmax(_var(x), axis).astype("int32")
+
+
+def argmin(x: VarLike, axis: builtins.int = 0) -> Var:
+    return np.argmin(_var(x), axis).astype("int32")
+
+
+def cumsum(x: VarLike, axis: builtins.int = 0) -> Var:
+    return np.cumsum(_var(x), axis)
+
+
+def cumprod(x: VarLike, axis: builtins.int = 0) -> Var:
+    return np.cumprod(_var(x), axis)
+
+
+def sort(x: VarLike, axis: builtins.int = -1, arg: bool = False, descend: bool = False) -> Var:
+    """The elements in order, or with arg their places."""
+    value = _var(x)
+    order = np.argsort(-value if descend else value, axis=axis, kind="stable")
+    return order.astype("int32") if arg else np.take_along_axis(value, order, axis)
+
+
+def moments(x: VarLike, axes: Sequence[builtins.int] = (2, 3), shift: Any = None, keep_dims: bool = True) -> tuple[Var, Var]:
+    """Mean and variance."""
+    value = _var(x)
+    return np.mean(value, axis=tuple(axes), keepdims=keep_dims), np.var(value, axis=tuple(axes), keepdims=keep_dims)
+
+
+def matmul(a: VarLike, b: VarLike, transposeA: bool = False, transposeB: bool = False) -> Var:
+    x, y = _var(a), _var(b)
+    return np.matmul(np.swapaxes(x, -1, -2) if transposeA else x, np.swapaxes(y, -1, -2) if transposeB else y)
+
+
+# ---- Shapes
+
+def shape(x: VarLike) -> Var:
+    return np.asarray(_var(x).shape, "int32")
+
+
+def size(x: VarLike) -> Var:
+    return np.asarray(_var(x).size, "int32")
+
+
+def rank(x: VarLike) -> Var:
+    return np.asarray(_var(x).ndim, "int32")
+
+
+def _ints(x: VarLike) -> list[builtins.int]:
+    return [builtins.int(value) for value in np.asarray(x).reshape(-1).tolist()]
+
+
+def reshape(x: VarLike, shape: VarLike, original_format: str = NCHW) -> Var:
+    return np.reshape(_var(x), _ints(shape))
+
+
+def transpose(x: VarLike, perm: VarLike) -> Var:
+    return np.transpose(_var(x), _ints(perm))
+
+
+def broadcast_to(input: VarLike, shape: VarLike) -> Var:
+    return np.broadcast_to(_var(input), _ints(shape))
+
+
+def expand_dims(x: VarLike, axis: builtins.int) -> Var:
+    return np.expand_dims(_var(x), axis)
+
+
+def squeeze(x: VarLike, axes: Sequence[builtins.int] = ()) -> Var:
+    return np.squeeze(_var(x), tuple(axes) if len(axes) else None)
+
+
+def unsqueeze(x: VarLike, axes: Sequence[builtins.int] = ()) -> Var:
+    return np.expand_dims(_var(x), tuple(axes))
+
+
+def concat(values: Sequence[VarLike], axis: builtins.int) -> Var:
+    return np.concatenate([_var(value) for value in values], axis)
+
+
+def stack(values: Sequence[VarLike], axis: builtins.int = 0) -> Var:
+    return np.stack([_var(value) for value in values], axis)
+
+
+def unstack(x: VarLike, axis: builtins.int = 0) -> list[Var]:
+    return list(np.unstack(_var(x), axis=axis))
+
+
+def split(x: VarLike, size_splits: Any, axis: builtins.int) -> list[Var]:
+    """size_splits: how many equal parts, or the length of each."""
+    if isinstance(size_splits, builtins.int):
+        return np.split(_var(x), size_splits, axis)
+    ends = np.cumsum(_ints(size_splits)).tolist()
+    return np.split(_var(x), ends[:-1], axis)
+
+
+def slice(x: VarLike, starts: VarLike, sizes: VarLike) -> Var:
+    """sizes: -1 takes what there is."""
+    return _var(x)[tuple(builtins.slice(start, None if count < 0 else start + count) for start, count in zip(_ints(starts), _ints(sizes)))]
+
+
+def strided_slice(x: VarLike, begin: VarLike, end: VarLike, strides: VarLike, begin_mask: builtins.int = 0, end_mask: builtins.int = 0,
+                  ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0) -> Var:
+    """begin:end:strides; a bit of a mask says that an axis has no begin, no end, is the ellipsis, a new axis, or one place."""
+    key: list[Any] = []
+    for i, (first, last, step) in enumerate(zip(_ints(begin), _ints(end), _ints(strides))):
+        if ellipsis_mask >> i & 1:
+            key.append(Ellipsis)
+        elif new_axis_mask >> i & 1:
+            key.append(None)
+        elif shrink_axis_mask >> i & 1:
+            key.append(first)
+        else:
+            key.append(builtins.slice(None if begin_mask >> i & 1 else first, None if end_mask >> i & 1 else last, step))
+    return _var(x)[tuple(key)]
+
+
+def tile(x: VarLike, multiples: VarLike) -> Var:
+    return np.tile(_var(x), _ints(multiples))
+
+
+def gather(x: VarLike, index: VarLike) -> Var:
+    """Along the first axis."""
+    return np.take(_var(x), np.asarray(index), 0)
+
+
+def gather_nd(x: VarLike, indices: VarLike) -> Var:
+    return E.gather_nd(_var(x), np.asarray(indices).astype("int64"))
+
+
+def where(x: VarLike) -> Var:
+    """The indices of all elements that are true."""
+    return np.argwhere(_var(x)).astype("int32")
+
+
+def reverse(x: VarLike, axis: VarLike) -> Var:
+    return np.flip(_var(x), tuple(_ints(axis)))
+
+
+def pad(x: VarLike, paddings: VarLike, mode: str = CONSTANT) -> Var:
+    return np.pad(_var(x), np.asarray(paddings).reshape(-1, 2).tolist(), mode)
+
+
+def one_hot(indices: VarLike, depth: VarLike, onValue: builtins.float = 1.0, offValue: builtins.float = 0.0, axis: builtins.int = -1) -> Var:
+    return E.one_hot(np.asarray(indices), np.asarray(depth).astype("int64"), np.asarray([offValue, onValue], "float32"), axis=axis)
+
+
+# ---- Layers
+
+def _padding(padding: Sequence[builtins.int], mode: str) -> dict[str, Any]:
+    if mode == SAME:
+        return {"auto_pad": "SAME_UPPER"}
+    if mode not in (VALID, CAFFE):
+        raise InvalidArgument(f"the padding mode is {mode!r}; there are VALID, SAME and CAFFE")
+    return {"pads": [*padding] * 2 if len(padding) == 2 else list(padding)}
+
+
+def conv2d(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
+           dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
+    return E.conv(_var(input), _var(weight), _var(bias), strides=list(stride), dilations=list(dilate), group=group, **_padding(padding, padding_mode))
+
+
+def conv2d_transpose(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
+                     dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
+    return E.conv_transpose(_var(input), _var(weight), _var(bias), strides=list(stride), dilations=list(dilate), group=group, **_padding(padding, padding_mode))
+
+
+def max_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
+    return E.max_pool(_var(x), list(kernel), strides=list(stride), **_padding(pads, padding_mode))
+
+
+def avg_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
+    return E.average_pool(_var(x), list(kernel), strides=list(stride), **_padding(pads, padding_mode))
+
+
+def scale(x: VarLike, channels: builtins.int, scale: VarLike, bias: VarLike) -> Var:
+    """x times the scale of its channel, axis 1, plus the bias."""
+    value = _var(x)
+    along = [channels, *[1] * (value.ndim - 2)]
+    return value * _var(scale).reshape(along) + _var(bias).reshape(along)
+
+
+def channel_shuffle(x: VarLike, axis: builtins.int) -> Var:
+    """The channels, last of four axes, of `axis` groups taken in turn."""
+    value = _var(x)
+    n, h, w, c = value.shape
+    return np.reshape(np.swapaxes(np.reshape(value, [n, h, w, axis, c // axis]), 3, 4), [n, h, w, c])
+
+
+# ---- Files, and how things are computed
+
+class _Values(dict[str, Var]):
+    """All values of a model by name, and which of them are its inputs and outputs."""
+
+    def __init__(self, loaded: E.Loaded) -> None:
+        super().__init__(loaded.values)
+        self.inputs, self.outputs = ({value.name: value for value in values} for values in (loaded.inputs, loaded.outputs))
+
+
+def load_as_dict(path: str) -> dict[str, Var]:
+    """All values of a model by name."""
+    return _Values(E.load(path))
+
+
+def load_as_list(path: str) -> list[Var]:
+    """The outputs of a model."""
+    return list(E.load(path).outputs)
+
+
+def get_inputs_and_outputs(values: dict[str, Var]) -> tuple[dict[str, Var], dict[str, Var]]:
+    """The inputs and the outputs of the model that load_as_dict() has loaded."""
+    if not isinstance(values, _Values):
+        raise InvalidArgument("get_inputs_and_outputs() takes what load_as_dict() gives")
+    return values.inputs, values.outputs
+
+
+_scope: E.scope | None = None
+
+
+def set_thread_number(number: builtins.int) -> None:
+    """Threads that compute expressions on this thread from now on."""
+    global _scope
+    if _scope is not None:
+        _scope.__exit__()
+    _scope = E.scope(threads=number)
+    _scope.__enter__()
+
+
+def set_lazy_mode(mode: Any) -> None:
+    """Nothing: expressions are computed when they are read."""
+
+
+def lazy_eval(on: bool = True) -> None:
+    """Nothing: expressions are computed when they are read."""
+
+
+def gc(full: bool = False) -> None:
+    """Gives back what is kept for the next expressions."""
+    if full:
+        E.clear_cache()
+
+
+# ---- MNN's methods of a Var, which it has once minnow.compat is imported
+
+def _write(x: Var, data: VarLike) -> None:
+    """Gives a placeholder (or any variable) these elements."""
+    value = np.asarray(data, x.dtype)
+    dims = x.dims
+    if dims is not None and value.ndim != len(dims) and None not in dims:
+        value = np.reshape(value, [size for size in dims if size is not None])
+    x.assign(value)
+
+
+def _copy_from(x: Var, source: Var) -> bool:
+    x.assign(source)
+    return True
+
+
+def _fix_as_trainable(x: Var) -> None:
+    x.trainable = True
+
+
+def _fix_as_const(x: Var) -> None:
+    x.trainable = False
+
+
+_METHODS: dict[str, Any] = {
+    "read": lambda x: x.numpy().copy(), "read_as_tuple": lambda x: tuple(x.reshape(-1).tolist()), "write": _write, "copy_from": _copy_from,
+    "sync": lambda x: None, "valid": property(lambda x: True), "close": lambda x: None, "fix_as_trainable": _fix_as_trainable, "fix_as_const": _fix_as_const,
+    "data_format": property(lambda x: E.format_of(x) or NCHW), "reorder": E.convert, "ptp": lambda x, axis=None: np.ptp(x, axis)}
+for _name, _value in _METHODS.items():
+    setattr(Var, _name, _value)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MNN's older way to run a model: Interpreter, Session and Tensor.
+
+    interpreter = MNN.Interpreter("model.mnn")              # of any format that Minnow reads
+    session = interpreter.createSession({"numThread": 2})
+    x = interpreter.getSessionInput(session)
+    x.copyFrom(MNN.Tensor((1, 3, 224, 224), MNN.Halide_Type_Float, image, MNN.Tensor_DimensionType_Caffe))
+    interpreter.runSession(session)
+    scores = interpreter.getSessionOutput(session).getData()
+"""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from minnow import nn
+from minnow import numpy as np
+from minnow._files import ModelPath
+from minnow._minnow import InvalidArgument, Var
+
+Halide_Type_Float, Halide_Type_Double, Halide_Type_Int = np.float32, np.float64, np.int32
+Halide_Type_Int64, Halide_Type_Uint8 = np.int64, np.uint8
+Tensor_DimensionType_Tensorflow, Tensor_DimensionType_Caffe, Tensor_DimensionType_Caffe_C4 = 0, 1, 2
+
+
+class Tensor:
+    """An array, and whether the channels of its four axes come first (Caffe) or last (Tensorflow)."""
+
+    def __init__(self, shape: Sequence[int], dtype: Any = Halide_Type_Float, data: Any = None, dimension_type: int = Tensor_DimensionType_Caffe) -> None:
+        value = np.zeros(shape, dtype) if data is None else np.array(data, dtype)
+        if value.size != np.zeros(shape, "bool").size:
+            raise InvalidArgument(f"a Tensor of the shape {tuple(shape)} is given {value.size} elements")
+        self._value = value.reshape(*shape) if len(shape) else value.reshape(())
+        self._dimension_type = dimension_type
+
+    @classmethod
+    def _of(cls, value: Var, dimension_type: int) -> Tensor:
+        made = cls.__new__(cls)
+        made._value, made._dimension_type = value, dimension_type
+        return made
+
+    def getShape(self) -> tuple[int, ...]:
+        return self._value.shape
+
+    def getDataType(self) -> Any:
+        return self._value.dtype
+
+    def getDimensionType(self) -> int:
+        return self._dimension_type
+
+    def getData(self) -> tuple[Any, ...]:
+        """The elements, one after another."""
+        return tuple(self._value.reshape(-1).tolist())
+
+    def getNumpyData(self) -> Any:
+        """A copy as an array of NumPy."""
+        return self._value.numpy().copy()
+
+    def _in(self, dimension_type: int) -> Var:
+        """The value with its axes as the other kind has them."""
+        mine, other = self._dimension_type == Tensor_DimensionType_Tensorflow, dimension_type == Tensor_DimensionType_Tensorflow
+        if mine == other or self._value.ndim != 4:
+            return self._value
+        return self._value.transpose(0, 3, 1, 2) if mine else self._value.transpose(0, 2, 3, 1)
+
+    def copyFrom(self, source: Tensor) -> bool:
+        """Takes the elements of a tensor of the same shape, its axes turned where the two have them in another order."""
+        value = source._in(self._dimension_type)
+        if value.shape != self._value.shape:
+            raise InvalidArgument(f"a Tensor of the shape {self._value.shape} is given one of {value.shape}")
+        self._value = value.astype(self._value.dtype).clone()
+        return True
+
+    copyFromHostTensor = copyFrom
+
+    def copyToHostTensor(self, target: Tensor) -> bool:
+        return target.copyFrom(self)
+
+    def fromNumpy(self, data: Any) -> None:
+        """Takes the elements of an array of the same size."""
+        self._value = np.array(data, self._value.dtype).reshape(*self._value.shape)
+
+    def printTensorData(self) -> None:
+        print(self._value)
+
+
+class Session:
+    """A model's inputs and outputs, for Interpreter."""
+
+    def __init__(self, module: nn.LoadedModule) -> None:
+        self._module = module
+        self._inputs: dict[str, Tensor] = {}
+        self._outputs: dict[str, Tensor] = {}
+        for row in module.describe_inputs():
+            dims = [dim if isinstance(dim, int) else 1 for dim in row.shape or ()]
+            self._inputs[row.name] = Tensor(dims, row.dtype)
+
+    def cache(self) -> None:
+        """Nothing: plans are kept by themselves."""
+
+
+class Interpreter:
+    """A model file of any format that Minnow reads."""
+
+    def __init__(self, path: ModelPath) -> None:
+        self._module = nn.load_module_from_file(path)
+        self._path = path
+
+    def createSession(self, config: dict[str, Any] | None = None) -> Session:
+        """config: numThread, precision, memory and backend, as create_runtime_manager() has them, and saveTensors, which changes nothing."""
+        entries = {key: value for key, value in (config or {}).items() if key != "saveTensors"}
+        if not entries:
+            return Session(self._module.clone())
+        return Session(nn.load_module_from_file(self._path, runtime_manager=nn.create_runtime_manager(entries)[0]))
+
+    def _one(self, tensors: dict[str, Tensor], name: str | None, what: str) -> Tensor:
+        if not tensors:
+            raise InvalidArgument(f"the session has no {what}s; outputs come with runSession()")
+        if name is None:
+            return next(iter(tensors.values()))
+        if name not in tensors:
+            raise InvalidArgument(f'the model has no {what} "{name}"; it has {", ".join(tensors)}')
+        return tensors[name]
+
+    def getSessionInput(self, session: Session, name: str | None = None) -> Tensor:
+        return self._one(session._inputs, name, "input")
+
+    def getSessionInputAll(self, session: Session) -> dict[str, Tensor]:
+        return dict(session._inputs)
+
+    def resizeTensor(self, tensor: Tensor, shape: Sequence[int]) -> None:
+        tensor._value = np.zeros(tuple(shape), tensor._value.dtype)
+
+    def resizeSession(self, session: Session) -> None:
+        """Nothing: a run plans for the shapes that the inputs have."""
+
+    def runSession(self, session: Session) -> int:
+        results = session._module._call([tensor._value for tensor in session._inputs.values()], {})
+        for name, value in zip(session._module.outputs, results):
+            if name in session._outputs:
+                session._outputs[name]._value = value
+            else:
+                session._outputs[name] = Tensor._of(value, Tensor_DimensionType_Caffe)
+        return 0
+
+    def _computed(self, session: Session) -> dict[str, Tensor]:
+        if not session._outputs:  # shapes are known when it has run
+            self.runSession(session)
+        return session._outputs
+
+    def getSessionOutput(self, session: Session, name: str | None = None) -> Tensor:
+        return self._one(self._computed(session), name, "output")
+
+    def getSessionOutputAll(self, session: Session) -> dict[str, Tensor]:
+        return dict(self._computed(session))
+
+    def getModelVersion(self) -> str:
+        return "minnow"
+
+    def setCacheFile(self, path: str, *unused: Any) -> None:
+        """Nothing: there is no cache of plans in files."""
+
+    updateCacheFile = setCacheFile
+
+
+__all__ = ["Halide_Type_Double", "Halide_Type_Float", "Halide_Type_Int", "Halide_Type_Int64", "Halide_Type_Uint8", "Interpreter", "Session", "Tensor",
+           "Tensor_DimensionType_Caffe", "Tensor_DimensionType_Caffe_C4", "Tensor_DimensionType_Tensorflow"]

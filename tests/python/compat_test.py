@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""minnow.compat: MNN's names and signatures, against NumPy where NumPy has the function."""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy as np
+
+    import minnow
+    import minnow.compat  # noqa: F401
+    import MNN
+    import MNN.numpy
+    from minnow import expr as own
+    from MNN import expr as F
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+X = np.random.default_rng(3).standard_normal((2, 3, 4, 5)).astype(np.float32)
+
+
+class Expressions(unittest.TestCase):
+    def same(self, found, expected):
+        expected = np.asarray(expected)
+        self.assertIsInstance(found, minnow.Var)
+        self.assertEqual((found.shape, str(found.dtype)), (expected.shape, str(expected.dtype)))
+        np.testing.assert_allclose(found.read(), expected, rtol=1e-5, atol=1e-6)
+
+    def test_values(self):
+        x = F.const([1, 2, 3, 4], [2, 2], F.NCHW, F.int)
+        self.same(x, np.array([[1, 2], [3, 4]], np.int32))
+        self.assertEqual(F.const([1.0, 2.0]).dtype, F.float)
+        self.assertEqual((x.read_as_tuple(), x.data_format, x.valid), ((1, 2, 3, 4), F.NCHW, True))
+        y = F.placeholder([2, 2], F.NHWC)
+        total = F.reduce_sum(y * 2)
+        y.write([1, 2, 3, 4])
+        self.same(total, np.float32(20))
+        y.write(np.full((2, 2), 5, np.float32))
+        self.same(total, np.float32(40))
+        self.assertTrue(y.copy_from(F.const([1.0] * 4, [2, 2])))
+        self.same(total, np.float32(8))
+        self.same(F.scalar(3), np.int64(3))
+        self.same(F.fill([2, 3], F.scalar(4.0)), np.full((2, 3), 4, np.float32))
+        self.same(F.range(F.scalar(0.0), F.scalar(6.0), F.scalar(2.0)), np.arange(0, 6, 2, np.float32))
+        self.same(F.cast(X, F.int), X.astype(np.int32))
+        self.assertTrue((F.randomuniform([50], low=2.0, high=3.0).read() >= 2).all())
+        self.same(F.zeros_like(X), np.zeros_like(X))
+
+    def test_elementwise(self):
+        y = np.abs(X) + 1
+        for name, expected in {"subtract": X - y, "multiply": X * y, "divide": X / y, "floordiv": X // y, "floormod": X % y, "minimum": np.minimum(X, y), "maximum": np.maximum(X, y),
+                               "atan2": np.arctan2(X, y), "squared_difference": (X - y) ** 2, "not_equal": X != y, "greater_equal": X >= y, "less_equal": X <= y, "bias_add": X + y,
+                               "equal": X == y, "greater": X > y, "less": X < y, "add": X + y}.items():
+            with self.subTest(name):
+                self.same(getattr(F, name)(F.const(X, X.shape), y), expected)
+        for name, expected in {"negative": -X, "square": X * X, "expm1": np.expm1(X)}.items():
+            self.same(getattr(F, name)(X), expected)
+        self.same(F.log1p(y), np.log1p(y))
+        self.same(F.rsqrt(y), 1 / np.sqrt(y))
+        self.same(F.erfc(np.array([0.0, 1.0, -1.0])), np.array([1, 0.15729921, 1.8427008], np.float32))
+        self.same(F.select(X > 0, X, y), np.where(X > 0, X, y))
+        self.same(F.relu(X), np.maximum(X, 0))
+        self.same(F.relu(X, 0.1), np.where(X > 0, X, np.float32(0.1) * X))
+        self.same(F.relu6(X, -1.0, 1.0), np.clip(X, -1, 1))
+        self.same(F.prelu(X, [0.1, 0.2, 0.3]), np.where(X > 0, X, X * np.array([0.1, 0.2, 0.3], np.float32).reshape(3, 1, 1)))
+        self.same(F.elu(X, 2.0), np.where(X > 0, X, 2 * np.expm1(X)))
+        self.same(F.selu(X, 3.0, 2.0), np.where(X > 0, 3 * X, 6 * np.expm1(X)))
+        exponents = np.exp(X - X.max(1, keepdims=True))
+        self.same(F.softmax(X, 1), exponents / exponents.sum(1, keepdims=True))
+
+    def test_along_axes(self):
+        for name, function in {"reduce_sum": np.sum, "reduce_mean": np.mean, "reduce_max": np.max, "reduce_min": np.min, "reduce_prod": np.prod, "reduce_any": np.any, "reduce_all": np.all}.items():
+            with self.subTest(name):
+                self.same(getattr(F, name)(X), function(X))
+                self.same(getattr(F, name)(X, [1, 3], True), function(X, (1, 3), keepdims=True))
+                self.same(getattr(F, name)(X, 2), function(X, 2))
+        self.same(F.argmax(X, 1), X.argmax(1).astype(np.int32))
+        self.same(F.argmin(X), X.argmin(0).astype(np.int32))
+        self.same(F.cumsum(X, 2), np.cumsum(X, 2))
+        self.same(F.cumprod(X), np.cumprod(X, 0))
+        self.same(F.sort(X), np.sort(X))
+        self.same(F.sort(X, 1, descend=True), -np.sort(-X, 1))
+        self.same(F.sort(X, 2, arg=True), np.argsort(X, 2).astype(np.int32))
+        mean, variance = F.moments(X, [2, 3])
+        self.same(mean, X.mean((2, 3), keepdims=True))
+        self.same(variance, X.var((2, 3), keepdims=True))
+        self.same(F.matmul(X[0, 0], X[0, 1], transposeB=True), X[0, 0] @ X[0, 1].T)
+
+    def test_shapes(self):
+        self.same(F.shape(X), np.array(X.shape, np.int32))
+        self.same(F.size(X), np.int32(X.size))
+        self.same(F.rank(X), np.int32(4))
+        self.same(F.reshape(X, [6, -1]), X.reshape(6, -1))
+        self.same(F.transpose(X, [0, 2, 3, 1]), X.transpose(0, 2, 3, 1))
+        self.same(F.broadcast_to(X[:1], F.shape(X)), np.broadcast_to(X[:1], X.shape))
+        self.same(F.unsqueeze(F.expand_dims(X, 1), [0]), X[None, :, None])
+        self.same(F.squeeze(X[:1]), X[0])
+        self.same(F.squeeze(X[:1, :1], [1]), X[:1, 0])
+        self.same(F.concat([X, X], 1), np.concatenate([X, X], 1))
+        self.same(F.stack([X, X], 2), np.stack([X, X], 2))
+        for found, expected in zip(F.unstack(X, 1), np.unstack(X, axis=1), strict=True):
+            self.same(found, expected)
+        for found, expected in zip(F.split(X, [1, 3], 2), np.split(X, [1], 2), strict=True):
+            self.same(found, expected)
+        for found, expected in zip(F.split(X, 2, 2), np.split(X, 2, 2), strict=True):
+            self.same(found, expected)
+        self.same(F.slice(X, [0, 1, 0, 2], [2, 1, -1, 3]), X[0:2, 1:2, :, 2:5])
+        self.same(F.strided_slice(X, [0, 2, 1, 4], [2, 0, 3, 0], [1, -1, 1, -2], begin_mask=1, end_mask=4, shrink_axis_mask=0), X[0:2, 2:0:-1, 1:, 4:0:-2])
+        self.same(F.strided_slice(X, [1, 0], [0, 2], [1, 1], shrink_axis_mask=1), X[1, 0:2])
+        self.same(F.tile(X, [1, 2, 1, 1]), np.tile(X, [1, 2, 1, 1]))
+        self.same(F.gather(X, F.const([1, 0, 1], [3], F.NCHW, F.int)), X[[1, 0, 1]])
+        self.same(F.gather_nd(X, F.const([1, 2, 0, 0], [2, 2], F.NCHW, F.int)), X[[1, 0], [2, 0]])
+        self.same(F.where(X > 1), np.argwhere(X > 1).astype(np.int32))
+        self.same(F.reverse(X, F.const([1], [1], F.NCHW, F.int)), np.flip(X, 1))
+        self.same(F.pad(X, F.const([0, 0, 1, 0, 0, 2, 0, 0], [4, 2], F.NCHW, F.int)), np.pad(X, [(0, 0), (1, 0), (0, 2), (0, 0)]))
+        self.same(F.pad(X, [0, 0, 0, 0, 1, 1, 2, 2], F.REFLECT), np.pad(X, [(0, 0), (0, 0), (1, 1), (2, 2)], "reflect"))
+        self.same(F.one_hot(F.const([0, 2], [2], F.NCHW, F.int), F.scalar(3), 5.0, 1.0), np.where(np.eye(3)[[0, 2]] > 0, 5, 1).astype(np.float32))
+        self.same(F.channel_shuffle(F.const(np.arange(6), [1, 1, 1, 6]), 2), np.array([0, 3, 1, 4, 2, 5], np.float32).reshape(1, 1, 1, 6))
+
+    def test_layers(self):
+        w, b = np.random.default_rng(4).standard_normal((6, 3, 2, 2)).astype(np.float32), np.arange(6, dtype=np.float32)
+        windows = np.lib.stride_tricks.sliding_window_view(np.pad(X, [(0, 0), (0, 0), (1, 1), (1, 1)]), (2, 2), (2, 3))[:, :, ::2]
+        self.same(F.conv2d(X, w, b, (2, 1), (1, 1)), np.einsum("nchwij,ocij->nohw", windows, w) + b.reshape(6, 1, 1))
+        self.assertEqual(F.conv2d(X, w, b, (2, 2), padding_mode=F.SAME).shape, (2, 6, 2, 3))
+        pooled = np.lib.stride_tricks.sliding_window_view(X, (2, 2), (2, 3))[:, :, ::2, ::2]
+        self.same(F.max_pool(X, [2, 2], [2, 2]), pooled.max((4, 5)))
+        self.same(F.avg_pool(X, [2, 2], [2, 2]), pooled.mean((4, 5)))
+        self.same(F.scale(X, 3, [1.0, 2.0, 3.0], [0.0, 1.0, 2.0]), X * np.array([1, 2, 3], np.float32).reshape(3, 1, 1) + np.arange(3, dtype=np.float32).reshape(3, 1, 1))
+        self.assertEqual(F.conv2d_transpose(X, w.transpose(1, 0, 2, 3), b, (2, 2)).shape, (2, 6, 8, 10))
+        with self.assertRaisesRegex(minnow.InvalidArgument, "VALID, SAME and CAFFE"):
+            F.conv2d(X, w, b, padding_mode="HALF")
+
+    def test_names_of_numpy_and_missing_ones(self):
+        self.same(MNN.numpy.row_stack([X[0, 0], X[0, 1]]), np.vstack([X[0, 0], X[0, 1]]))
+        self.assertEqual(MNN.numpy.asscalar(np.array([3])), 3)
+        self.same(MNN.numpy.msort(X), np.sort(X, 0))
+        with self.assertRaisesRegex(AttributeError, "MNN.expr.no_such is not there"):
+            F.no_such
+        self.assertIs(MNN.F, F)
+        self.assertIs(F.sigmoid, own.sigmoid)
+        F.set_thread_number(1)
+        F.lazy_eval(True)
+        F.gc(True)
+
+
+class Models(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = str(Path(folder.name) / "net.minnow")
+        x, y = own.placeholder("data", "float32", [1, 3, 4, 5]), own.placeholder("scale", "float32", [])
+        own.save([(x * y).clone()], self.path)
+        self.output = minnow.load(self.path).outputs[0]
+        self.x = X[:1]
+
+    def test_interpreter(self):
+        interpreter = MNN.Interpreter(self.path)
+        for config in ({}, {"numThread": 1, "precision": "high", "backend": "CPU"}):
+            session = interpreter.createSession(config)
+            first, scale = interpreter.getSessionInput(session), interpreter.getSessionInput(session, "scale")
+            self.assertEqual((first.getShape(), first.getDataType(), first.getDimensionType()), ((1, 3, 4, 5), MNN.Halide_Type_Float, MNN.Tensor_DimensionType_Caffe))
+            self.assertEqual(sorted(interpreter.getSessionInputAll(session)), ["data", "scale"])
+            scale.fromNumpy(np.float32(2))
+            first.copyFrom(MNN.Tensor((1, 4, 5, 3), MNN.Halide_Type_Float, self.x.transpose(0, 2, 3, 1), MNN.Tensor_DimensionType_Tensorflow))
+            self.assertEqual(interpreter.runSession(session), 0)
+            result = interpreter.getSessionOutput(session)
+            np.testing.assert_array_equal(result.getNumpyData(), 2 * self.x)
+            self.assertEqual(result.getData(), tuple((2 * self.x).ravel().tolist()))
+            host = MNN.Tensor((1, 4, 5, 3), MNN.Halide_Type_Float, None, MNN.Tensor_DimensionType_Tensorflow)
+            result.copyToHostTensor(host)
+            np.testing.assert_array_equal(host.getNumpyData(), 2 * self.x.transpose(0, 2, 3, 1))
+            first.fromNumpy(np.zeros((1, 3, 4, 5)))
+            interpreter.runSession(session)
+            self.assertEqual(set(result.getData()), {0.0})
+            self.assertEqual(list(interpreter.getSessionOutputAll(session)), [self.output])
+        for call, text in ((lambda: interpreter.getSessionInput(session, "date"), 'no input "date"; it has data, scale'), (lambda: first.copyFrom(MNN.Tensor((2,))), "is given one of"),
+                           (lambda: MNN.Tensor((2, 2), MNN.Halide_Type_Float, [1]), "is given 1 elements"), (lambda: MNN.Interpreter("nowhere.mnn"), "nowhere.mnn")):
+            with self.assertRaisesRegex(minnow.Error, text):
+                call()
+
+    def test_modules_and_files(self):
+        net = MNN.nn.load_module_from_file(self.path, ["data", "scale"], [self.output], dynamic=True, shape_mutable=False, thread_num=1, precision_mode=1)
+        [found] = net.onForward([F.const(self.x, self.x.shape), F.scalar(3.0)])
+        np.testing.assert_array_equal(found.read(), 3 * self.x)
+        self.assertEqual(net.get_info()["inputNames"], ["data", "scale"])
+        with self.assertRaisesRegex(minnow.InvalidType, 'no option "threads"'):
+            MNN.nn.load_module_from_file(self.path, [], [], threads=1)
+        values = F.load_as_dict(self.path)
+        inputs, outputs = F.get_inputs_and_outputs(values)
+        self.assertEqual((sorted(inputs), list(outputs)), (["data", "scale"], [self.output]))
+        inputs["data"].write(self.x)
+        inputs["scale"].write(2)
+        np.testing.assert_array_equal(outputs[self.output].read(), 2 * self.x)
+        self.assertEqual([value.name for value in F.load_as_list(self.path)], [self.output])
+
+        class Net(MNN.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = net
+
+            def forward(self, x):
+                return self.inner.forward(x, F.scalar(2.0)) + 1
+
+        module = Net()
+        module.set_name("net")
+        np.testing.assert_allclose(module.onForward([F.const(self.x, self.x.shape)])[0].read(), 2 * self.x + 1, rtol=1e-6)
+        self.assertEqual((module.name, module.is_training), ("net", False))
+
+
+if __name__ == "__main__":
+    unittest.main()
