@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linux, Android, the BSD family with Apple's systems, and Emscripten.
+#if !defined(_FILE_OFFSET_BITS)
+#define _FILE_OFFSET_BITS 64  // so that systems of 32 bits tell the size of large files
+#endif
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -99,6 +102,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   if (::fstat(file.fd, &info) != 0) throw IoError("{}: cannot be examined: {}", path, reason());
   if (!S_ISREG(info.st_mode)) throw IoError("{}: is not a regular file", path);
   std::shared_ptr<MappedFile> mapped(new MappedFile);
+  if (static_cast<uint64_t>(info.st_size) > PTRDIFF_MAX)
+    throw IoError("{}: {} bytes are more than a process of {} bits can map", path, info.st_size, 8 * sizeof(void*));
   mapped->size_ = static_cast<size_t>(info.st_size);
   if (mapped->size_) {
     void* data = ::mmap(nullptr, mapped->size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
@@ -186,7 +191,9 @@ CacheSizes cache_sizes() {
 
 size_t physical_memory_bytes() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(size) : size_t{1} << 30;
+  if (pages <= 0 || size <= 0) return size_t{1} << 30;
+  const uint64_t bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
+  return static_cast<size_t>(std::min<uint64_t>(bytes, PTRDIFF_MAX));  // a machine may have more than a process can address
 }
 
 size_t resident_bytes() { return status_bytes("VmRSS"); }

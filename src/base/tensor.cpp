@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/memory.h"
 
 namespace minnow {
@@ -89,7 +90,7 @@ int64_t Shape::elements() const {
     if (dim != 0 && __builtin_mul_overflow(count, dim, &count))
       throw InvalidArgument("shape {} has more elements than memory can hold", to_string(*this));
   }
-  if (!empty && count > (int64_t{1} << 58)) throw InvalidArgument("shape {} has more elements than memory can hold", to_string(*this));
+  if (!empty && count > kMostElements) throw InvalidArgument("shape {} has more elements than memory can hold", to_string(*this));
   return empty ? 0 : count;
 }
 

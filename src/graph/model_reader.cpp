@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "graph/model_file.h"
@@ -191,7 +192,7 @@ class Reader {
       }
       const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
       for (int64_t dim : shape)
-        if (!empty && (__builtin_mul_overflow(elements, static_cast<uint64_t>(dim), &elements) || elements > (uint64_t{1} << 58)))
+        if (!empty && (__builtin_mul_overflow(elements, static_cast<uint64_t>(dim), &elements) || elements > uint64_t{kMostElements}))
           fail("{} has shape {}, which is more than the file holds", what, shape);
       if (empty) elements = 0;
     }

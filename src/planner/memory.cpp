@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/error.h"
 #include "planner/plan.h"
 
 namespace minnow {
@@ -70,7 +71,9 @@ size_t place_in_order(std::span<MemoryItem> items, const std::vector<size_t>& or
       end = std::max(end, items[n].offset + items[n].bytes);
     }
     item.offset = best != kNowhere ? best : end;
-    total = std::max(total, item.offset + item.bytes);
+    if (__builtin_add_overflow(item.offset, item.bytes, &end))
+      throw OutOfMemory("the values between operators need more than {} bytes", kNowhere);
+    total = std::max(total, end);
     timeline.insert(i, item.first, item.last);
   }
   return total;

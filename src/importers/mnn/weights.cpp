@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/numeric.h"
 
 namespace minnow::mnn {
@@ -65,7 +66,7 @@ Header read_header(Bytes& bytes, bool wide, const std::string& where) {
   for (size_t i = 0; i < rank; ++i) {
     const uint64_t dim = wide ? bytes.number<uint32_t>() : bytes.number<uint16_t>();
     if (i == 0) header.first = dim;
-    if (__builtin_mul_overflow(header.elements, dim, &header.elements) || header.elements > uint64_t{1} << 40)
+    if (__builtin_mul_overflow(header.elements, dim, &header.elements) || header.elements > uint64_t{kMostElements})
       throw InvalidModel("{}: its packed weights are larger than memory can be", where);
   }
   return header;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 namespace minnow::torchscript {
 namespace {
@@ -375,7 +376,7 @@ Item Unpickler::tensor(const Items& arguments, bool quantized) {
     if (size < 0 || stride < 0) fail("a tensor has the sizes {} and the strides {}", sizes, strides);
     if (is_empty) continue;
     if (size > 1 && static_cast<uint64_t>(stride) != elements) in_order = false;
-    if (static_cast<uint64_t>(size) > (uint64_t{1} << 40) / elements) fail("a tensor has the sizes {}", sizes);
+    if (static_cast<uint64_t>(size) > uint64_t{kMostElements} / elements) fail("a tensor has the sizes {}", sizes);
     elements *= static_cast<uint64_t>(size);
     if (size > 1) {
       if (static_cast<uint64_t>(stride) > held) fail("a tensor reaches beyond its storage");

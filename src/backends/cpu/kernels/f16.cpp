@@ -11,10 +11,9 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#if HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
-#if MINNOW_KERNEL_TARGET
-#if HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS
 #define MINNOW_PAIRS __attribute__((target("arch=armv8.2-a+crypto+fp16")))
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -197,13 +196,14 @@ constexpr F16Form make_form() {
 extern const F16Form kF16Form;
 const F16Form kF16Form = make_form();
 #undef MINNOW_PAIRS
-#else
-extern const F16Form kF16Form;
-const F16Form kF16Form{};
-#endif
-#endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+#elif MINNOW_KERNEL_TARGET
+namespace minnow::cpu::HWY_NAMESPACE {
+extern const F16Form kF16Form;
+const F16Form kF16Form{};
+}  // namespace minnow::cpu::HWY_NAMESPACE
+#endif
 
 #if HWY_ONCE
 namespace minnow::cpu {
