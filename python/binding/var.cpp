@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
+#include "express/node.h"
 
 namespace minnow::python {
 
@@ -317,7 +318,8 @@ std::optional<std::vector<Index>> indices_from(nb::handle key) {
 
 Var view_of(const Var& x, const std::vector<Index>& indices) {
   try {
-    if (!x.known_shape() && !x.is_computed() && !x.is_placeholder()) computed(x);
+    // A part of what depends on a placeholder is an expression.
+    if (!x.known_shape() && !x.is_computed() && !express::value_of(x).node->fed_by_others) computed(x);
     return x.view(indices);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::invalid_argument) throw IndexFault(error.what());

@@ -127,6 +127,13 @@ class Modules(unittest.TestCase):
             x.shape
         x.assign(self.x)
         self.assertEqual((y.shape, y.dims), ((2, 3), (2, None)))
+        from minnow import numpy as own
+        z = expr.placeholder("z", "float32", [None, 4]) * 2
+        made = [z[0], z[None], z[..., :2], own.sum(z, 0), own.mean(z), own.max(z, axis=(0, 1))]
+        self.assertEqual([part.ndim for part in made], [1, 3, 2, 1, 0, 0])
+        expr.placeholders(z)[0].assign(self.x)
+        for part, expected in zip(made, [2 * self.x[0], 2 * self.x[None], 2 * self.x[:, :2], 2 * self.x.sum(0), 2 * self.x.mean(), 2 * self.x.max()]):
+            np.testing.assert_allclose(part.numpy(), expected, rtol=1e-5)
         image = expr.placeholder("image", "uint8", [None, None, None, 3])
         self.assertEqual((expr.format_of(image), expr.convert(image, expr.NCHW).dims), ("NHWC", (None, 3, None, None)))
 

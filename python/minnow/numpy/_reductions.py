@@ -16,11 +16,20 @@ _builtin_max = _builtins.max
 _OPERATORS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 
+def _is_open(x: Var) -> bool:
+    """Whether x depends on a placeholder, and its shape on the value that one is given. It is taken to have elements."""
+    return x.known_shape is None and is_symbolic(x)
+
+
+def _has_elements(x: Var) -> bool:
+    return _is_open(x) or bool(x.size)
+
+
 def _reduced(name: str, x: Var, axes: tuple[int, ...], keepdims: bool) -> Var:
     """In the dtype of x: f32 by the engine's operator, all else at once."""
     if not axes:
         return x.clone()
-    if x.dtype.kind in "fiu" and x.size and (x.dtype == float32 and name != "prod" and (x.size > 4096 or not x.is_computed) or is_symbolic(x)):
+    if x.dtype.kind in "fiu" and _has_elements(x) and (is_symbolic(x) or x.dtype == float32 and name != "prod" and (x.size > 4096 or not x.is_computed)):
         return op(_OPERATORS[name], (x, ints(axes)), {"keepdims": int(keepdims)})
     shape = x.shape
     if axes != tuple(range(axes[0], axes[-1] + 1)):  # brought together at the end
@@ -82,7 +91,7 @@ def _extreme(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, init
             raise InvalidArgument(f"reduction operation '{name}imum' does not have an identity, so to use a where mask one has to specify 'initial'")
         x = _masked(x, where, initial)
     combine = ew.maximum if name == "max" else ew.minimum
-    if axes and size_of([x.shape[i] for i in axes]) == 0:
+    if axes and not _is_open(x) and size_of([x.shape[i] for i in axes]) == 0:
         dims = [1 if i in axes else dim for i, dim in enumerate(x.shape) if keepdims or i not in axes]
         if initial is None and size_of(dims) != 0:
             raise InvalidArgument(f"zero-size array to reduction operation {name}imum which has no identity")
@@ -129,7 +138,7 @@ def _logical(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, wher
     axes = reduced_axes(axis, x.ndim)
     if where is not True:
         x = _masked(x, where, name == "all")
-    if axes and size_of([x.shape[i] for i in axes]) == 0:
+    if axes and not _is_open(x) and size_of([x.shape[i] for i in axes]) == 0:
         return deliver(full_of([1 if i in axes else dim for i, dim in enumerate(x.shape) if keepdims or i not in axes], name == "all", bool_), out)
     if is_symbolic(x):
         return deliver(astype(_reduced("min" if name == "all" else "max", astype(x, dtype_of("uint8")), axes, keepdims), bool_), out)
@@ -177,7 +186,7 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = No
     """The mean along axes; NaN of nothing. Integers in float64."""
     x = asarray(a)
     axes = axes_of(axis, x.ndim)
-    if x.dtype == float32 and dtype is None and where is True and x.size and axes:
+    if x.dtype == float32 and dtype is None and where is True and _has_elements(x) and axes:
         return deliver(op("ReduceMean", (x, ints(axes)), {"keepdims": int(keepdims)}), out)
     work = dtype_of(dtype) if dtype is not None else float64 if x.dtype.kind in "biu" else x.dtype
     inner = float32 if work == float16 else work
