@@ -14,6 +14,8 @@ enum class Isa : uint8_t { sse4, avx2, avx3, neon, simd128 };
 std::string_view name_of(Isa isa) noexcept;
 /// Floats in one vector: c of the packed layout NCHWc.
 int lanes_of(Isa isa) noexcept;
+/// Whether kernels fuse multiplications with additions.
+constexpr bool fuses(Isa isa) noexcept { return isa != Isa::sse4 && isa != Isa::simd128; }
 /// Whether this processor computes the vectors of `isa` in two halves (AVX-512 on AMD's Zen 4), so that they are no faster than half as
 /// long ones.
 bool computes_in_halves(Isa isa) noexcept;

@@ -24,9 +24,9 @@ using V = hn::Vec<D>;
 constexpr int kLanes = HWY_LANES(int32_t);
 constexpr int kVector = 4 * kLanes;  // bytes
 // Where products of pairs are not added to one sum in order, two sums hold the halves of a vector (see pairs).
-constexpr bool kTwoSums = !HWY_ARCH_X86;
+constexpr bool kTwoSums = HWY_TARGET == HWY_NEON;
 constexpr int kSums = kTwoSums ? 2 : 1;
-constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : HWY_ARCH_X86 ? 6 : 5;
+constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : kTwoSums ? 5 : 6;
 constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : 9;  // where there is a tile of bytes
 constexpr int kColumns = 2;                                 // vectors of a tile
 
@@ -36,8 +36,8 @@ HWY_INLINE V broadcast(const uint8_t* x) {
   return hn::Set(D(), group);
 }
 
-// Sums of products of neighbouring 16-bit numbers: one instruction on x86; elsewhere the lower half of a vector goes to the first sum and
-// the upper one to the second, each product in a lane of its own.
+// Sums of products of neighbouring 16-bit numbers: one instruction on x86 and WebAssembly; on ARM the lower half of a vector goes to the
+// first sum and the upper one to the second, each product in a lane of its own.
 HWY_INLINE void add_pairs(V a, V b, V (&sum)[kSums]) {
   const D16 d16;
   V other = hn::Zero(D());

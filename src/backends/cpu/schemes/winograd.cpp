@@ -49,7 +49,7 @@ Estimate estimate_first_layer(const NodeView& node, const Device& device) {
   if (4 * s.in_channels > 16) return declined("{} channels are better served from the packed layout", s.in_channels);
   const std::optional<WinogradForm> form = Stride2Conv::form_of(s);
   if (!form) return declined("the kernel is not of stride 2, dilation 1, one group and between 5x5 and 8x8");
-  if (*form == WinogradForm::four_f4 && cpu_device(device).isa == Isa::sse4)
+  if (*form == WinogradForm::four_f4 && !fuses(cpu_device(device).isa))
     return declined("without fused multiply-adds its error is over four times that of plain sums");
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
   const ConvShape blocks = Stride2Conv::blocks_of(s);
