@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the C++ library of Debian's emscripten 3.1.6 lacks of C++17 and C++20, as far as Minnow uses it; included before everything else in
-// the preset `wasm`.
+// What LLVM's C++ library lacks of C++17 and C++20, as far as Minnow uses it: before version 20 it reads no floating numbers. Included
+// before everything else in the presets whose compilers come with it: `wasm` (version 13 in Debian's emscripten 3.1.6), Android's and
+// Apple's.
 #pragma once
 #ifdef __cplusplus
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -16,16 +18,15 @@ namespace std {
 
 #if !defined(__cpp_lib_bit_cast)
 template <class To, class From>
-  requires(sizeof(To) == sizeof(From) && is_trivially_copyable_v<To> && is_trivially_copyable_v<From>)
-constexpr To bit_cast(const From& from) noexcept {
+requires(sizeof(To) == sizeof(From) && is_trivially_copyable_v<To> && is_trivially_copyable_v<From>) constexpr To
+    bit_cast(const From& from) noexcept {
   return __builtin_bit_cast(To, from);
 }
 #endif
 
 #if !defined(__cpp_lib_to_chars)
 template <class T>
-  requires is_floating_point_v<T>
-from_chars_result from_chars(const char* first, const char* last, T& value) {
+requires is_floating_point_v<T> from_chars_result from_chars(const char* first, const char* last, T& value) {
   const string text(first, find_if(first, last, [](char c) { return c == 'x' || c == 'X'; }));  // strtod takes hexadecimal numbers, too
   if (text.empty() || text[0] == '+' || isspace(static_cast<unsigned char>(text[0]))) return {first, errc::invalid_argument};
   char* end = nullptr;
@@ -36,8 +37,7 @@ from_chars_result from_chars(const char* first, const char* last, T& value) {
 }
 // The shortest decimal that is read back as the value.
 template <class T>
-  requires is_floating_point_v<T>
-to_chars_result to_chars(char* first, char* last, T value) {
+requires is_floating_point_v<T> to_chars_result to_chars(char* first, char* last, T value) {
   char text[64];
   int length = 0;
   for (int digits = 1; digits <= 17; ++digits) {
@@ -54,7 +54,7 @@ to_chars_result to_chars(char* first, char* last, T value) {
 }
 #endif
 
-#if !defined(__cpp_lib_ranges)
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 15000
 namespace ranges {
 template <class A, class B>
 constexpr bool equal(const A& a, const B& b) {
