@@ -98,6 +98,9 @@ class LoadedModule(Module):
         self._dtypes = [row[1] for row in loaded.model.inputs]
         self._images = [shape if shape is not None and len(shape) == 4 else None for _, _, shape, _ in loaded.model.inputs]
         self._takes_images = any(self._images)
+        # Where the model's pictures have their channels, which expr.convert() goes by.
+        first = next((shape for shape in self._images if shape is not None), None)
+        self._format = "NHWC" if first is not None and first[3] in (1, 3, 4) and first[1] not in (1, 3, 4) else "NCHW"
 
     def forward(self, *inputs: VarLike, **named: VarLike) -> Any:
         """Vars for the inputs, by position (or all in one list) or by name. One output comes as a Var, several as a tuple."""
@@ -123,7 +126,12 @@ class LoadedModule(Module):
                       for value, dtype in zip(values, self._dtypes)]
         if self._takes_images:
             values = [value if image is None or value is None else _as_image(value, image) for value, image in zip(values, self._images)]
-        return self._loaded(values)
+        results = self._loaded(values)
+        if self._takes_images:
+            for result in results:
+                if isinstance(result, Var) and result.known_shape is not None and result.ndim == 4:
+                    result.__dict__["_format"] = self._format
+        return results
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """As forward(); where all inputs are NumPy's arrays, the outputs are too."""

@@ -42,7 +42,7 @@ class Expressions(unittest.TestCase):
         self.same(total, np.float32(40))
         self.assertTrue(y.copy_from(F.const([1.0] * 4, [2, 2])))
         self.same(total, np.float32(8))
-        self.same(F.scalar(3), np.int64(3))
+        self.same(F.scalar(3), np.int32(3))
         self.same(F.fill([2, 3], F.scalar(4.0)), np.full((2, 3), 4, np.float32))
         self.same(F.range(F.scalar(0.0), F.scalar(6.0), F.scalar(2.0)), np.arange(0, 6, 2, np.float32))
         self.same(F.cast(X, F.int), X.astype(np.int32))
@@ -123,7 +123,9 @@ class Expressions(unittest.TestCase):
     def test_layers(self):
         w, b = np.random.default_rng(4).standard_normal((6, 3, 2, 2)).astype(np.float32), np.arange(6, dtype=np.float32)
         windows = np.lib.stride_tricks.sliding_window_view(np.pad(X, [(0, 0), (0, 0), (1, 1), (1, 1)]), (2, 2), (2, 3))[:, :, ::2]
-        self.same(F.conv2d(X, w, b, (2, 1), (1, 1)), np.einsum("nchwij,ocij->nohw", windows, w) + b.reshape(6, 1, 1))
+        self.same(F.conv2d(X, w, b, (2, 1), (1, 1), padding_mode=F.CAFFE), np.einsum("nchwij,ocij->nohw", windows, w) + b.reshape(6, 1, 1))
+        self.assertEqual(F.conv2d(X, w, b, (1, 1), (1, 1)).shape, (2, 6, 3, 4))  # as MNN: VALID has no padding
+        self.assertEqual(F.convert(F.conv2d(X, w[:, :, :1, :1], b, (2, 2)), F.NCHW).shape, (2, 6, 2, 3))  # whose last axis looks like colours
         self.assertEqual(F.conv2d(X, w, b, (2, 2), padding_mode=F.SAME).shape, (2, 6, 2, 3))
         pooled = np.lib.stride_tricks.sliding_window_view(X, (2, 2), (2, 3))[:, :, ::2, ::2]
         self.same(F.max_pool(X, [2, 2], [2, 2]), pooled.max((4, 5)))

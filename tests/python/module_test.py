@@ -44,6 +44,13 @@ class Modules(unittest.TestCase):
         self.folder = Path(folder.name)
         self.x = np.random.default_rng(5).standard_normal((3, 4)).astype(np.float32)
 
+    def test_results_of_a_model_of_pictures_have_its_format(self):
+        for shape, weights, back in (([1, 3, 4, 4], np.ones((8, 3, 2, 2), np.float32), (1, 3, 3, 8)), ([1, 6, 5, 3], None, (1, 6, 5, 3))):
+            x = expr.placeholder("x", "float32", shape)
+            expr.save([expr.conv(x, weights) if weights is not None else expr.relu(x)], self.folder / "pictures.minnow")
+            y = minnow.load(self.folder / "pictures.minnow").forward(minnow.Var(np.ones(shape, np.float32)))
+            self.assertEqual(expr.convert(y, expr.NHWC).shape, back)  # (1, 8, 3, 3) looks like a picture of three colours, and is none
+
     def sums(self):
         """A file of a model that adds up what it is given."""
         x, total = expr.placeholder("x", "float32", [2]), expr.state(np.zeros(2, np.float32), "total")

@@ -25,9 +25,11 @@ CONSTANT, REFLECT, SYMMETRIC = "constant", "reflect", "symmetric"
 # ---- Values
 
 def _var(x: VarLike) -> Var:
-    """Numbers and lists of floats are float32, as MNN has them."""
+    """Arrays of float64 are float32, and Python's integers int32, as MNN has them."""
     made = np.asarray(x)
-    return made.astype("float32") if not isinstance(x, Var) and made.dtype == "float64" else made
+    if not isinstance(x, Var) and made.dtype == "float64":
+        return made.astype("float32")
+    return made.astype("int32") if made.dtype == "int64" and not hasattr(x, "dtype") else made
 
 
 def const(value_list: VarLike, shape: Sequence[builtins.int] | None = None, data_format: str = NCHW, dtype: Any = float) -> Var:
@@ -292,37 +294,43 @@ def one_hot(indices: VarLike, depth: VarLike, onValue: builtins.float = 1.0, off
 
 # ---- Layers
 
+def _channels_first(x: Var) -> Var:
+    """What convert() has to know of a layer's result."""
+    return E._with_format(x, NCHW)
+
+
 def _padding(padding: Sequence[builtins.int], mode: str) -> dict[str, Any]:
-    if mode == SAME:
-        return {"auto_pad": "SAME_UPPER"}
-    if mode not in (VALID, CAFFE):
+    """As MNN has it: `padding` counts in the mode CAFFE alone."""
+    if mode == CAFFE:
+        return {"pads": [*padding] * 2 if len(padding) == 2 else list(padding)}
+    if mode not in (VALID, SAME):
         raise InvalidArgument(f"the padding mode is {mode!r}; there are VALID, SAME and CAFFE")
-    return {"pads": [*padding] * 2 if len(padding) == 2 else list(padding)}
+    return {"auto_pad": "SAME_UPPER"} if mode == SAME else {}
 
 
 def conv2d(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
            dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
-    return E.conv(_var(input), _var(weight), _var(bias), strides=list(stride), dilations=list(dilate), group=group, **_padding(padding, padding_mode))
+    return _channels_first(E.conv(_var(input), _var(weight), _var(bias), strides=list(stride), dilations=list(dilate), group=group, **_padding(padding, padding_mode)))
 
 
 def conv2d_transpose(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
                      dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
-    return E.conv_transpose(_var(input), _var(weight), _var(bias), strides=list(stride), dilations=list(dilate), group=group, **_padding(padding, padding_mode))
+    return _channels_first(E.conv_transpose(_var(input), _var(weight), _var(bias), strides=list(stride), dilations=list(dilate), group=group, **_padding(padding, padding_mode)))
 
 
 def max_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
-    return E.max_pool(_var(x), list(kernel), strides=list(stride), **_padding(pads, padding_mode))
+    return _channels_first(E.max_pool(_var(x), list(kernel), strides=list(stride), **_padding(pads, padding_mode)))
 
 
 def avg_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
-    return E.average_pool(_var(x), list(kernel), strides=list(stride), **_padding(pads, padding_mode))
+    return _channels_first(E.average_pool(_var(x), list(kernel), strides=list(stride), **_padding(pads, padding_mode)))
 
 
 def scale(x: VarLike, channels: builtins.int, scale: VarLike, bias: VarLike) -> Var:
     """x times the scale of its channel, axis 1, plus the bias."""
     value = _var(x)
     along = [channels, *[1] * (value.ndim - 2)]
-    return value * _var(scale).reshape(along) + _var(bias).reshape(along)
+    return _channels_first(value * _var(scale).reshape(along) + _var(bias).reshape(along))
 
 
 def channel_shuffle(x: VarLike, axis: builtins.int) -> Var:
