@@ -256,7 +256,9 @@ void Graph::order_inputs(const std::vector<std::string>& names) {
     MINNOW_CHECK(found != place.end() && place.size() == inputs_.size(), "the names must be those of the inputs");
     input->index_ = found->second;
   }
-  std::sort(inputs_.begin(), inputs_.end(), [](const auto& a, const auto& b) { return a->index_ < b->index_; });
+  std::vector<std::unique_ptr<Value>> ordered(inputs_.size());
+  for (auto& input : inputs_) ordered[input->index_] = std::move(input);
+  inputs_ = std::move(ordered);
 }
 
 void Graph::move(Node& node, Node* before) {

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -180,8 +180,8 @@ Exprs thresholded_relu_parts(const NodeView& node, GraphBuilder& b, const Exprs&
 using Reference = void (*)(const NodeView&, KernelArgs&);
 using Parts = Exprs (*)(const NodeView&, GraphBuilder&, const Exprs&);
 
-Operator row(std::string_view name, int since, std::string_view doc, Reference reference, Parts parts = nullptr,
-             std::vector<AttributeSpec> attributes = {}, Shapes (*shape)(const NodeView&) = same_shape, DTypes dtypes = kFloats) {
+constexpr Operator row(std::string_view name, int since, std::string_view doc, Reference reference, Parts parts = nullptr,
+                       std::vector<AttributeSpec> attributes = {}, Shapes (*shape)(const NodeView&) = same_shape, DTypes dtypes = kFloats) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -196,9 +196,7 @@ Operator row(std::string_view name, int since, std::string_view doc, Reference r
 
 constexpr DTypes kSlopes = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 
-}  // namespace
-
-std::vector<Operator> activation_operators() {
+constexpr std::vector<Operator> definitions() {
   Operator prelu_row = row("PRelu", 16, MINNOW_DOC("y = x where x >= 0, else slope * x; the slope is broadcast to the shape of X."), prelu,
                            prelu_parts, {}, prelu_shape, kSlopes);
   prelu_row.inputs.push_back({.name = "slope", .dtypes = kSlopes, .like = "X"});
@@ -232,5 +230,9 @@ std::vector<Operator> activation_operators() {
       row("ThresholdedRelu", 22, MINNOW_DOC("y = x where x > alpha, else 0."), thresholded_relu, thresholded_relu_parts, {kThreshold}),
   };
 }
+
+}  // namespace
+
+PackedOperators activation_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -2,6 +2,8 @@
 // The one list of operators. A new operator is one file and one line here.
 #include "ops/all.h"
 
+#include "ops/packed.h"
+
 namespace minnow {
 
 // Each gives the operator, or the family, that its file defines.
@@ -67,16 +69,15 @@ namespace minnow {
   X(unpool)                         \
   X(variadic)
 
-#define MINNOW_DECLARE(family) std::vector<Operator> family##_operators();
+#define MINNOW_DECLARE(family) PackedOperators family##_operators();
 MINNOW_OPERATOR_FAMILIES(MINNOW_DECLARE)
 #undef MINNOW_DECLARE
 
 std::vector<Operator> all_operators() {
   std::vector<Operator> list;
-#define MINNOW_APPEND(family) \
-  for (Operator & op : family##_operators()) list.push_back(std::move(op));
-  MINNOW_OPERATOR_FAMILIES(MINNOW_APPEND)
-#undef MINNOW_APPEND
+#define MINNOW_UNPACK(family) unpack(family##_operators(), list);
+  MINNOW_OPERATOR_FAMILIES(MINNOW_UNPACK)
+#undef MINNOW_UNPACK
   return list;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the extreme elements along an axis are: ArgMax, ArgMin, TopK.
-#include <algorithm>
 #include <cmath>
 
-#include "ops/operator.h"
+#include "base/order.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -72,24 +72,26 @@ void top(const NodeView& node, KernelArgs& args) {
   const AxisLines lines(shape, axis);
   const bool largest = node.attribute(kLargest);
   const int64_t count = args.ints(1)[0];
-  Numbers<int64_t> order(static_cast<size_t>(lines.length)), indices(static_cast<size_t>(count * lines.outer * lines.inner));
+  const size_t inner = static_cast<size_t>(lines.inner);
+  Numbers<size_t> order(static_cast<size_t>(lines.length));
+  Numbers<int64_t> indices(static_cast<size_t>(count * lines.outer * lines.inner));
   with_wide(args.input(0).dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Numbers<T> x = args.values<T>(0);
     Numbers<T> values(indices.size());
     lines.for_each([&](int64_t first, int64_t line) {
       const T* at = x.data() + first;
-      for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int64_t>(k);
-      std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](int64_t a, int64_t b) {
-        const T p = at[a * lines.inner], q = at[b * lines.inner];
+      for (size_t k = 0; k < order.size(); ++k) order[k] = k;
+      sort_first(order, static_cast<size_t>(count), [&](size_t a, size_t b) {
+        const T p = at[a * inner], q = at[b * inner];
         if (largest ? less(q, p) : less(p, q)) return true;
         if (largest ? less(p, q) : less(q, p)) return false;
         return a < b;
       });
       const int64_t to = line / lines.inner * count * lines.inner + line % lines.inner;
       for (int64_t k = 0; k < count; ++k) {
-        indices[static_cast<size_t>(to + k * lines.inner)] = order[static_cast<size_t>(k)];
-        values[static_cast<size_t>(to + k * lines.inner)] = at[order[static_cast<size_t>(k)] * lines.inner];
+        indices[static_cast<size_t>(to + k * lines.inner)] = static_cast<int64_t>(order[static_cast<size_t>(k)]);
+        values[static_cast<size_t>(to + k * lines.inner)] = at[order[static_cast<size_t>(k)] * inner];
       }
     });
     if (args.has_output(0)) args.write(0, values);
@@ -97,7 +99,7 @@ void top(const NodeView& node, KernelArgs& args) {
   if (args.has_output(1)) args.write(1, indices);
 }
 
-Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .since = 13,
           .doc = doc,
@@ -108,9 +110,7 @@ Operator row(std::string_view name, std::string_view doc, void (*reference)(cons
           .reference = reference};
 }
 
-}  // namespace
-
-std::vector<Operator> arg_extreme_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       row("ArgMax",
           MINNOW_DOC("The place of the largest element along the axis: of equals the first or the last; NaN counts as the largest."),
@@ -129,5 +129,9 @@ std::vector<Operator> arg_extreme_operators() {
        .reference = top},
   };
 }
+
+}  // namespace
+
+PackedOperators arg_extreme_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ops/dense.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -219,9 +220,7 @@ double operations(const NodeView& node) {
   return 2 * static_cast<double>(a.batch * a.q_heads * a.queries) * static_cast<double>(a.keys() * (a.head + a.v_head));
 }
 
-}  // namespace
-
-std::vector<Operator> attention_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Attention",
        .since = 24,
@@ -253,5 +252,9 @@ std::vector<Operator> attention_operators() {
        .decompose = decompose,
        .operations = operations}};
 }
+
+}  // namespace
+
+PackedOperators attention_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -43,7 +43,7 @@ void window(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .since = 17,
           .doc = doc,
@@ -92,9 +92,7 @@ void mel(const NodeView&, KernelArgs& args) {
   args.write(0, y);
 }
 
-}  // namespace
-
-std::vector<Operator> audio_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       row("HannWindow", MINNOW_DOC("1/2 - 1/2 cos(t), t from 0 to 2 pi over the window."), window<kHann>),
       row("HammingWindow", MINNOW_DOC("25/46 - 21/46 cos(t), t from 0 to 2 pi over the window."), window<kHamming>),
@@ -115,5 +113,9 @@ std::vector<Operator> audio_operators() {
        .reference = mel},
   };
 }
+
+}  // namespace
+
+PackedOperators audio_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

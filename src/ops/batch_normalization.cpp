@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -68,9 +68,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {as(as(in[0], work) * per_channel(factor) + per_channel(offset), dtype)};
 }
 
-}  // namespace
-
-std::vector<Operator> batch_normalization_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "BatchNormalization",
        .since = 15,
@@ -90,5 +88,9 @@ std::vector<Operator> batch_normalization_operators() {
        .reference = reference,
        .decompose = parts}};
 }
+
+}  // namespace
+
+PackedOperators batch_normalization_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

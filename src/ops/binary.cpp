@@ -2,7 +2,7 @@
 // Elementwise arithmetic of two broadcast tensors.
 #include <cmath>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -73,7 +73,7 @@ void pow(const NodeView&, KernelArgs& args) {
 }
 
 using Reference = void (*)(const NodeView&, KernelArgs&);
-Operator row(std::string_view name, int since, std::string_view doc, Reference reference) {
+constexpr Operator row(std::string_view name, int since, std::string_view doc, Reference reference) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -84,9 +84,7 @@ Operator row(std::string_view name, int since, std::string_view doc, Reference r
           .elementwise = true};
 }
 
-}  // namespace
-
-std::vector<Operator> binary_operators() {
+constexpr std::vector<Operator> definitions() {
   Operator mod_row =
       row("Mod", 13,
           MINNOW_DOC("The remainder of a / b with NumPy's broadcasting, of the sign of b, or with fmod = 1 of the sign of a; "
@@ -112,5 +110,9 @@ std::vector<Operator> binary_operators() {
        .elementwise = true},
   };
 }
+
+}  // namespace
+
+PackedOperators binary_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -129,9 +129,7 @@ void bit_cast(const NodeView&, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> cast_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Cast",
        .since = 25,
@@ -162,5 +160,9 @@ std::vector<Operator> cast_operators() {
        .reference = bit_cast},
   };
 }
+
+}  // namespace
+
+PackedOperators cast_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -55,7 +55,7 @@ void where(const NodeView&, KernelArgs& args) {
 }
 
 using Reference = void (*)(const NodeView&, KernelArgs&);
-Operator row(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+constexpr Operator row(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -68,9 +68,7 @@ Operator row(std::string_view name, int since, DTypes dtypes, std::string_view d
 
 constexpr DTypes kMayBeInfinite = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
 
-}  // namespace
-
-std::vector<Operator> comparison_operators() {
+constexpr std::vector<Operator> definitions() {
   Operator greater_or_equal = row("GreaterOrEqual", 16, kNumeric, MINNOW_DOC("c = a >= b with NumPy's broadcasting; false beside NaN."),
                                   compare<[](auto a, auto b) { return b <= a; }>);
   greater_or_equal.decompose = greater_or_equal_parts;
@@ -113,5 +111,9 @@ std::vector<Operator> comparison_operators() {
        .elementwise = true},
   };
 }
+
+}  // namespace
+
+PackedOperators comparison_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

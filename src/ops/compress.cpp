@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -70,9 +70,7 @@ void non_zero(const NodeView&, KernelArgs& args) {
     for (int64_t place : places) *to++ = place / strides[axis] % x.dim(axis);
 }
 
-}  // namespace
-
-std::vector<Operator> compress_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Compress",
        .since = 11,
@@ -93,5 +91,9 @@ std::vector<Operator> compress_operators() {
        .reference = non_zero},
   };
 }
+
+}  // namespace
+
+PackedOperators compress_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "ops/copy_region.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -96,9 +96,7 @@ void split(const NodeView& node, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> concat_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Concat",
        .since = 13,
@@ -120,5 +118,9 @@ std::vector<Operator> concat_operators() {
        .reference = split},
   };
 }
+
+}  // namespace
+
+PackedOperators concat_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

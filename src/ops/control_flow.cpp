@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "ops/copy_region.h"
+#include "ops/packed.h"
 #include "ops/sequence.h"
 
 namespace minnow {
@@ -204,9 +205,7 @@ void map_reference(const NodeView& node, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> control_flow_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "If",
        .since = 25,
@@ -237,5 +236,9 @@ std::vector<Operator> control_flow_operators() {
        .reference = map_reference},
   };
 }
+
+}  // namespace
+
+PackedOperators control_flow_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

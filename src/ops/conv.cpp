@@ -2,6 +2,7 @@
 // Convolutions of floating tensors.
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -24,9 +25,7 @@ void transposed(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-}  // namespace
-
-std::vector<Operator> conv_operators() {
+constexpr std::vector<Operator> definitions() {
   std::vector<AttributeSpec> more = conv_attributes();
   more.push_back(optional("output_padding", AttributeKind::integers, MINNOW_DOC("places added after each dimension of the result")));
   more.push_back(optional("output_shape", AttributeKind::integers,
@@ -56,5 +55,9 @@ std::vector<Operator> conv_operators() {
        .operations = [](const NodeView& node) { return 2 * ConvTransposeGeometry::of(node).multiply_adds(); }},
   };
 }
+
+}  // namespace
+
+PackedOperators conv_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

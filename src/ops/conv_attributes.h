@@ -20,10 +20,10 @@ inline constexpr AttributeSpec kKernelShape =
     optional("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of the kernel; that of the weights where absent"));
 
 /// An input of the dtype of input `like`.
-inline InputSpec like(std::string_view name, DTypes dtypes, std::string_view input, Arity arity = Arity::required) {
+constexpr InputSpec like(std::string_view name, DTypes dtypes, std::string_view input, Arity arity = Arity::required) {
   return {name, dtypes, arity, kTensors, input};
 }
 
-inline std::vector<AttributeSpec> conv_attributes() { return {kAutoPad, kDilations, kGroup, kKernelShape, kPads, kStrides}; }
+constexpr std::vector<AttributeSpec> conv_attributes() { return {kAutoPad, kDilations, kGroup, kKernelShape, kPads, kStrides}; }
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums and products along an axis.
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -39,7 +39,7 @@ void accumulate(const NodeView& node, KernelArgs& args) {
   });
 }
 
-Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
   constexpr DTypes dtypes = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
   return {.name = name,
           .since = since,
@@ -51,13 +51,15 @@ Operator row(std::string_view name, int since, std::string_view doc, void (*refe
           .reference = reference};
 }
 
-}  // namespace
-
-std::vector<Operator> cumulative_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       row("CumSum", 14, MINNOW_DOC("The sums of the elements so far along the axis; integers wrap around."), accumulate<false>),
       row("CumProd", 26, MINNOW_DOC("The products of the elements so far along the axis; integers wrap around."), accumulate<true>),
   };
 }
+
+}  // namespace
+
+PackedOperators cumulative_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -3,6 +3,7 @@
 
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -92,9 +93,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-}  // namespace
-
-std::vector<Operator> deform_conv_operators() {
+constexpr std::vector<Operator> definitions() {
   std::vector<AttributeSpec> attributes = {kDilations, kGroup, kKernelShape, kOffsetGroup, kPads, kStrides};
   return {{.name = "DeformConv",
            .since = 22,
@@ -113,5 +112,9 @@ std::vector<Operator> deform_conv_operators() {
            .reference = reference,
            .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }}};
 }
+
+}  // namespace
+
+PackedOperators deform_conv_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

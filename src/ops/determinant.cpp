@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -41,9 +41,7 @@ void reference(const NodeView&, KernelArgs& args) {
   args.write(0, y);
 }
 
-}  // namespace
-
-std::vector<Operator> determinant_operators() {
+constexpr std::vector<Operator> definitions() {
   return {{.name = "Det",
            .since = 22,
            .doc = MINNOW_DOC("The determinant of each matrix that the last two dimensions hold; 1 of an empty one."),
@@ -52,5 +50,9 @@ std::vector<Operator> determinant_operators() {
            .infer_shapes = infer,
            .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators determinant_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 #include "ops/random.h"
 
 namespace minnow {
@@ -51,9 +51,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 
 constexpr DTypes kDroppable = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
 
-}  // namespace
-
-std::vector<Operator> dropout_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Dropout",
        .since = 22,
@@ -67,5 +65,9 @@ std::vector<Operator> dropout_operators() {
        .decompose = parts,
        .pure = false}};
 }
+
+}  // namespace
+
+PackedOperators dropout_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -250,9 +250,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 
 constexpr DTypes kSummable = kNumeric & ~one_of({DType::bf16});
 
-}  // namespace
-
-std::vector<Operator> einsum_operators() {
+constexpr std::vector<Operator> definitions() {
   return {{.name = "Einsum",
            .since = 12,
            .doc = MINNOW_DOC("result[labels behind the arrow] = the sum over all other labels of the products of the inputs' elements, as "
@@ -264,5 +262,9 @@ std::vector<Operator> einsum_operators() {
            .reference = reference,
            .decompose = parts}};
 }
+
+}  // namespace
+
+PackedOperators einsum_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "ops/copy_region.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -55,9 +55,7 @@ void tile(const NodeView& node, KernelArgs& args) {
   });
 }
 
-}  // namespace
-
-std::vector<Operator> expand_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Expand",
        .since = 13,
@@ -77,5 +75,9 @@ std::vector<Operator> expand_operators() {
        .reference = tile},
   };
 }
+
+}  // namespace
+
+PackedOperators expand_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

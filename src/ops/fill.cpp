@@ -6,7 +6,7 @@
 
 #include "base/numeric.h"
 #include "ops/copy_region.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -184,9 +184,7 @@ void trilu(const NodeView& node, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> fill_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Constant",
        .since = 25,
@@ -234,5 +232,9 @@ std::vector<Operator> fill_operators() {
        .reference = trilu},
   };
 }
+
+}  // namespace
+
+PackedOperators fill_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

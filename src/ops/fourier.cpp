@@ -4,7 +4,7 @@
 #include <complex>
 #include <numbers>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -21,7 +21,7 @@ size_t size(int64_t n) { return static_cast<size_t>(n); }
 /// Transforms of one length.
 class Fourier {
  public:
-  Fourier(int64_t length, bool inverse) : length_(size(length)), roots_(length_) {
+  [[gnu::noinline]] Fourier(int64_t length, bool inverse) : length_(size(length)), roots_(length_) {
     for (size_t i = 0; i < length_; ++i) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(length_);
       roots_[i] = {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
@@ -34,7 +34,7 @@ class Fourier {
 
  private:
   // Halves while the length is even (Cooley, Tukey 1965) and sums up what is left: `count` elements of x, `step` apart.
-  void transform(const Complex* x, size_t step, Complex* y, size_t count) const {
+  [[gnu::noinline]] void transform(const Complex* x, size_t step, Complex* y, size_t count) const {
     if (count % 2 != 0) {
       for (size_t k = 0; k < count; ++k) {
         Complex sum = 0;
@@ -175,9 +175,7 @@ void stft(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-}  // namespace
-
-std::vector<Operator> fourier_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "DFT",
        .since = 20,
@@ -202,5 +200,9 @@ std::vector<Operator> fourier_operators() {
        .reference = stft},
   };
 }
+
+}  // namespace
+
+PackedOperators fourier_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

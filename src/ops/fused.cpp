@@ -3,6 +3,7 @@
 #include "graph/activation.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -105,9 +106,7 @@ Exprs decompose_matmul(const NodeView& node, GraphBuilder& builder, const Exprs&
   return {with_residual_and_activation(node, y, inputs)};
 }
 
-}  // namespace
-
-std::vector<Operator> fused_operators() {
+constexpr std::vector<Operator> definitions() {
   std::vector<AttributeSpec> conv_specs = conv_attributes();
   conv_specs.insert(conv_specs.end(), {kActivation, kActivationAlpha, kActivationBeta});
   return {
@@ -132,5 +131,9 @@ std::vector<Operator> fused_operators() {
        .operations = [](const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }},
   };
 }
+
+}  // namespace
+
+PackedOperators fused_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unordered_map>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -75,9 +75,7 @@ Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs
   return {made.at(body.outputs()[0])};
 }
 
-}  // namespace
-
-std::vector<Operator> fused_elementwise_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "minnow.FusedElementwise",
        .doc = MINNOW_DOC("Several elementwise operators in one pass over the elements: the body is a graph of such operators, with an "
@@ -90,5 +88,9 @@ std::vector<Operator> fused_elementwise_operators() {
        .decompose = decompose,
        .elementwise = true}};
 }
+
+}  // namespace
+
+PackedOperators fused_elementwise_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ops/indices.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -91,9 +91,7 @@ void gather_nd(const NodeView& node, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> gather_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Gather",
        .since = 13,
@@ -123,5 +121,9 @@ std::vector<Operator> gather_operators() {
        .reference = gather_nd},
   };
 }
+
+}  // namespace
+
+PackedOperators gather_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -226,9 +226,7 @@ Exprs decompose_affine_grid(const NodeView& node, GraphBuilder& builder, const E
   return {op("Reshape", {y, builder.constant(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}})};
 }
 
-}  // namespace
-
-std::vector<Operator> grid_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "AffineGrid",
        .since = 20,
@@ -252,5 +250,9 @@ std::vector<Operator> grid_operators() {
        .reference = grid_sample},
   };
 }
+
+}  // namespace
+
+PackedOperators grid_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

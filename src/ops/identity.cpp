@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -16,9 +16,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   std::memcpy(args.output(0).data(), args.input(0).data(), args.input(0).bytes());
 }
 
-}  // namespace
-
-std::vector<Operator> identity_operators() {
+constexpr std::vector<Operator> definitions() {
   return {{.name = "Identity",
            .since = 25,
            .doc = MINNOW_DOC("y = x, for a tensor, a sequence or an optional."),
@@ -27,5 +25,9 @@ std::vector<Operator> identity_operators() {
            .infer = infer,
            .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators identity_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Truth values, and integers as rows of bits.
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -37,7 +37,7 @@ void shift(const NodeView& node, KernelArgs& args) {
 }
 
 using Reference = void (*)(const NodeView&, KernelArgs&);
-Operator unary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+constexpr Operator unary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -47,7 +47,7 @@ Operator unary(std::string_view name, int since, DTypes dtypes, std::string_view
           .reference = reference,
           .elementwise = true};
 }
-Operator binary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
+constexpr Operator binary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -58,9 +58,7 @@ Operator binary(std::string_view name, int since, DTypes dtypes, std::string_vie
           .elementwise = true};
 }
 
-}  // namespace
-
-std::vector<Operator> logic_operators() {
+constexpr std::vector<Operator> definitions() {
   Operator shift_row =
       binary("BitShift", 11, kUnsigned, MINNOW_DOC("The bits of a moved by b places; zeros come in, what leaves the type is lost."), shift);
   shift_row.attributes = {kDirection};
@@ -77,5 +75,9 @@ std::vector<Operator> logic_operators() {
       std::move(shift_row),
   };
 }
+
+}  // namespace
+
+PackedOperators logic_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

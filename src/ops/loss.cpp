@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses of classifications: scores [N, C, d...], one class index for each sample [N, d...].
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -54,13 +54,11 @@ Exprs cross_entropy_parts(const NodeView& node, GraphBuilder& b, const Exprs& in
   return {b.op("NegativeLogLikelihoodLoss", inputs, node.node().attributes), log_shares};
 }
 
-std::vector<AttributeSpec> attributes() {
+constexpr std::vector<AttributeSpec> attributes() {
   return {kReduction, optional(kIgnoreIndex, AttributeKind::integer, MINNOW_DOC("a class index whose samples do not count"))};
 }
 
-}  // namespace
-
-std::vector<Operator> loss_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "NegativeLogLikelihoodLoss",
        .since = 22,
@@ -80,5 +78,9 @@ std::vector<Operator> loss_operators() {
        .decompose = cross_entropy_parts},
   };
 }
+
+}  // namespace
+
+PackedOperators loss_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

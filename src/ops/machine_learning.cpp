@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ai.onnx.ml: what classical models need besides arithmetic: features picked out, values turned into 0 or 1.
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -31,9 +31,7 @@ Exprs features_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {node.input_shape(0).rank() == 1 ? b.op("Unsqueeze", {selected, b.constant({0})}) : selected};
 }
 
-}  // namespace
-
-std::vector<Operator> machine_learning_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "ai.onnx.ml.ArrayFeatureExtractor",
        .doc = MINNOW_DOC("The elements of X along its last axis that the indices Y name; a vector X gives one row."),
@@ -51,5 +49,9 @@ std::vector<Operator> machine_learning_operators() {
        .elementwise = true},
   };
 }
+
+}  // namespace
+
+PackedOperators machine_learning_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -4,6 +4,7 @@
 
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -76,9 +77,7 @@ double operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).mu
 
 constexpr DTypes kProducts = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 
-}  // namespace
-
-std::vector<Operator> matmul_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Gemm",
        .since = 13,
@@ -102,5 +101,9 @@ std::vector<Operator> matmul_operators() {
        .operations = operations},
   };
 }
+
+}  // namespace
+
+PackedOperators matmul_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -88,9 +88,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   std::copy(selected.begin(), selected.end(), y.data<int64_t>());
 }
 
-}  // namespace
-
-std::vector<Operator> non_max_suppression_operators() {
+constexpr std::vector<Operator> definitions() {
   constexpr DTypes kF32 = one_of({DType::f32});
   return {
       {.name = "NonMaxSuppression",
@@ -108,5 +106,9 @@ std::vector<Operator> non_max_suppression_operators() {
        .infer_shapes = infer_shapes,
        .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators non_max_suppression_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

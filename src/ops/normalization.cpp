@@ -3,7 +3,7 @@
 // computed in double and rounded once, which is at least what `stash_type` asks for.
 #include <cmath>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -184,9 +184,7 @@ Exprs channels_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {as(y * per_channel(in[1]) + per_channel(in[2]), node.input_dtype(0))};
 }
 
-}  // namespace
-
-std::vector<Operator> normalization_operators() {
+constexpr std::vector<Operator> definitions() {
   const auto like_first = [](std::string_view name, std::string_view first, Arity arity = Arity::required) {
     return InputSpec{.name = name, .dtypes = kFloats, .arity = arity, .like = first};
   };
@@ -237,5 +235,9 @@ std::vector<Operator> normalization_operators() {
        .decompose = channels_parts},
   };
 }
+
+}  // namespace
+
+PackedOperators normalization_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

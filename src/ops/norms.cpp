@@ -2,7 +2,7 @@
 // Normalizations without parameters of their own: along any axes, by a norm, among neighbouring channels.
 #include <cmath>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -104,9 +104,7 @@ void lrn(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-}  // namespace
-
-std::vector<Operator> norms_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "MeanVarianceNormalization",
        .since = 13,
@@ -136,5 +134,9 @@ std::vector<Operator> norms_operators() {
        .reference = lrn},
   };
 }
+
+}  // namespace
+
+PackedOperators norms_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 // their gradients, then their accumulated values.
 #include <cmath>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -98,8 +98,8 @@ void momentum(const NodeView& node, KernelArgs& args) {
   });
 }
 
-Operator row(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes, Shapes (*infer)(const NodeView&),
-             void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes, Shapes (*infer)(const NodeView&),
+                       void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .doc = doc,
           .inputs = {{"R", kReals}, {"T", kI64}, {.name = "inputs", .dtypes = kReals, .arity = kVariadic, .like = "inputs"}},
@@ -109,9 +109,7 @@ Operator row(std::string_view name, std::string_view doc, std::vector<AttributeS
           .reference = reference};
 }
 
-}  // namespace
-
-std::vector<Operator> optimizers_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       row("ai.onnx.preview.training.Adagrad",
           MINNOW_DOC("One step of Adagrad with learning rate R, the T-th: inputs are the tensors X, their gradients G and sums of squared "
@@ -136,5 +134,9 @@ std::vector<Operator> optimizers_operators() {
           momentum_shapes, momentum),
   };
 }
+
+}  // namespace
+
+PackedOperators optimizers_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optionals: a tensor or a sequence, or nothing.
+#include "ops/packed.h"
 #include "ops/sequence.h"
 
 namespace minnow {
@@ -39,9 +40,7 @@ Shapes scalar(const NodeView&) { return {Shape{}}; }
 
 void has(const NodeView&, KernelArgs& args) { *args.output(0).data<bool>() = args.has_input(0) && args.datum(0).kind != Datum::Kind::none; }
 
-}  // namespace
-
-std::vector<Operator> optional_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Optional",
        .since = 15,
@@ -67,5 +66,9 @@ std::vector<Operator> optional_operators() {
        .reference = has},
   };
 }
+
+}  // namespace
+
+PackedOperators optional_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

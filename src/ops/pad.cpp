@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ops/copy_region.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -132,9 +132,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   });
 }
 
-}  // namespace
-
-std::vector<Operator> pad_operators() {
+constexpr std::vector<Operator> definitions() {
   return {{.name = "Pad",
            .since = 25,
            .doc = MINNOW_DOC("A border of pads[i] elements before and pads[i + n] after each of the n `axes`: a constant, the elements "
@@ -146,5 +144,9 @@ std::vector<Operator> pad_operators() {
            .infer_shapes = infer,
            .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators pad_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

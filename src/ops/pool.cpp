@@ -6,6 +6,7 @@
 #include "base/numeric.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -129,8 +130,8 @@ double operations(const NodeView& node) {
   return static_cast<double>(pool.planes()) * static_cast<double>(pool.window.output_places()) * static_cast<double>(pool.window.taps());
 }
 
-Operator pool(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,
-              void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator pool(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,
+                        void (*reference)(const NodeView&, KernelArgs&)) {
   attributes.insert(attributes.end(), {kAutoPad, kCeilMode, kDilations, kPads, kStrides,
                                        required("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of a window"))});
   return {.name = name,
@@ -144,7 +145,7 @@ Operator pool(std::string_view name, std::string_view doc, std::vector<Attribute
           .operations = operations};
 }
 
-Operator global_pool(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator global_pool(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .since = 22,
           .doc = doc,
@@ -155,9 +156,7 @@ Operator global_pool(std::string_view name, std::string_view doc, void (*referen
           .operations = operations};
 }
 
-}  // namespace
-
-std::vector<Operator> pool_operators() {
+constexpr std::vector<Operator> definitions() {
   Operator max =
       pool("MaxPool",
            MINNOW_DOC("The largest element of each window of each channel; `Indices` tells where it is in the whole of X, counted as "
@@ -182,5 +181,9 @@ std::vector<Operator> pool_operators() {
       max,
   };
 }
+
+}  // namespace
+
+PackedOperators pool_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -186,9 +186,7 @@ Exprs dynamic_parts(const NodeView&, GraphBuilder& b, const Exprs& in) {
   return {b.op("QuantizeLinear", {in[0], scale, zero}), scale, zero};
 }
 
-}  // namespace
-
-std::vector<Operator> quantize_linear_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "QuantizeLinear",
        .since = 25,
@@ -226,5 +224,9 @@ std::vector<Operator> quantize_linear_operators() {
        .decompose = dynamic_parts},
   };
 }
+
+}  // namespace
+
+PackedOperators quantize_linear_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

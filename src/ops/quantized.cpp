@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions and matrix products of 8-bit integers, with a 32-bit result or requantized to 8 bits.
 #include "ops/quantized.h"
+#include "ops/packed.h"
 
 #include <cmath>
 
@@ -258,24 +259,22 @@ Exprs decompose_matmul(const NodeView& node, GraphBuilder&, const Exprs& inputs)
 double conv_operations(const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }
 double matmul_operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }
 
-const std::vector<InputSpec>& quantized_inputs(bool product) {
-  static constexpr DTypes kF32 = one_of({DType::f32}), kI32 = one_of({DType::i32});
-  static const std::vector<InputSpec> conv = {{"x", kBytes},     {"x_scale", kF32},        like("x_zero_point", kBytes, "x"),
-                                              {"w", kBytes},     {"w_scale", kF32},        like("w_zero_point", kBytes, "w"),
-                                              {"y_scale", kF32}, {"y_zero_point", kBytes}, {"B", kI32, kOptional}};
-  static constexpr DTypes kOperand = kBytes | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
-  static constexpr DTypes kScale = one_of({DType::f32, DType::f16, DType::bf16});
-  static const std::vector<InputSpec> matmul = {{"a", kOperand},     {"a_scale", kScale},       like("a_zero_point", kOperand, "a"),
-                                                {"b", kOperand},     {"b_scale", kScale},       like("b_zero_point", kOperand, "b"),
-                                                {"y_scale", kScale}, {"y_zero_point", kOperand}};
-  return product ? matmul : conv;
+constexpr std::vector<InputSpec> conv_inputs() {
+  constexpr DTypes kF32 = one_of({DType::f32}), kI32 = one_of({DType::i32});
+  return {{"x", kBytes},     {"x_scale", kF32},        like("x_zero_point", kBytes, "x"),
+          {"w", kBytes},     {"w_scale", kF32},        like("w_zero_point", kBytes, "w"),
+          {"y_scale", kF32}, {"y_zero_point", kBytes}, {"B", kI32, kOptional}};
+}
+constexpr std::vector<InputSpec> matmul_inputs() {
+  constexpr DTypes kOperand = kBytes | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
+  constexpr DTypes kScale = one_of({DType::f32, DType::f16, DType::bf16});
+  return {{"a", kOperand},     {"a_scale", kScale},       like("a_zero_point", kOperand, "a"),
+          {"b", kOperand},     {"b_scale", kScale},       like("b_zero_point", kOperand, "b"),
+          {"y_scale", kScale}, {"y_zero_point", kOperand}};
 }
 
-}  // namespace
-
-std::vector<Operator> quantized_operators() {
-  const std::vector<InputSpec>& conv_inputs = quantized_inputs(false);
-  std::vector<InputSpec> fused_matmul_inputs = conv_inputs;
+constexpr std::vector<Operator> definitions() {
+  std::vector<InputSpec> fused_matmul_inputs = conv_inputs();
   constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
   for (size_t i = 0; i < std::size(kNames); ++i) fused_matmul_inputs[i].name = kNames[i];
   fused_matmul_inputs[2].like = "a", fused_matmul_inputs[5].like = "b";
@@ -312,7 +311,7 @@ std::vector<Operator> quantized_operators() {
        .since = 10,
        .doc = MINNOW_DOC("The convolution of quantized tensors, summed exactly and requantized once; the bias is in units of x_scale * "
                          "w_scale."),
-       .inputs = conv_inputs,
+       .inputs = conv_inputs(),
        .outputs = {{"y", same_as("y_zero_point")}},
        .attributes = conv_attributes(),
        .infer_shapes = quantized_conv_shape,
@@ -323,7 +322,7 @@ std::vector<Operator> quantized_operators() {
        .since = 21,
        .doc = MINNOW_DOC("The matrix product of quantized tensors, summed exactly and requantized once; scales and zero points are one, or "
                          "one for each row of a and column of b."),
-       .inputs = quantized_inputs(true),
+       .inputs = matmul_inputs(),
        .outputs = {{"y", same_as("y_zero_point")}},
        .infer_shapes = quantized_matmul_shape,
        .reference = quantized_matmul,
@@ -331,7 +330,7 @@ std::vector<Operator> quantized_operators() {
        .operations = matmul_operations},
       {.name = "minnow.QuantizedConv",
        .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y."),
-       .inputs = conv_inputs,
+       .inputs = conv_inputs(),
        .outputs = {{"y", same_as("y_zero_point")}},
        .attributes = fused_conv,
        .infer_shapes = quantized_conv_shape,
@@ -349,5 +348,9 @@ std::vector<Operator> quantized_operators() {
        .operations = matmul_operations},
   };
 }
+
+}  // namespace
+
+PackedOperators quantized_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 
@@ -114,11 +114,11 @@ void multinomial(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-const AttributeSpec kSeedSpec = optional(kSeed, AttributeKind::real, MINNOW_DOC("without one every run gives other numbers"));
-const AttributeSpec kDTypeSpec = optional(kDType, AttributeKind::integer, MINNOW_DOC("dtype of the result, as ONNX numbers it"));
+constexpr AttributeSpec kSeedSpec = optional(kSeed, AttributeKind::real, MINNOW_DOC("without one every run gives other numbers"));
+constexpr AttributeSpec kDTypeSpec = optional(kDType, AttributeKind::integer, MINNOW_DOC("dtype of the result, as ONNX numbers it"));
 
-Operator row(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,
-             void (*infer)(const NodeView&, std::span<ValueInfo>), void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,
+                       void (*infer)(const NodeView&, std::span<ValueInfo>), void (*reference)(const NodeView&, KernelArgs&)) {
   attributes.insert(attributes.end(), {kSeedSpec, kDTypeSpec});
   return {.name = name,
           .since = 22,
@@ -130,14 +130,12 @@ Operator row(std::string_view name, std::string_view doc, std::vector<AttributeS
           .pure = false};
 }
 
-Operator with_input(Operator op, DTypes dtypes) {
+constexpr Operator with_input(Operator op, DTypes dtypes) {
   op.inputs = {{"input", dtypes}};
   return op;
 }
 
-}  // namespace
-
-std::vector<Operator> random_operators() {
+constexpr std::vector<Operator> definitions() {
   const AttributeSpec shape = required(kShape, AttributeKind::integers, MINNOW_DOC("of the result"));
   return {
       row("RandomNormal", MINNOW_DOC("Normal numbers (Box, Muller 1958) of a given shape."), {shape, kMean, kScale}, infer_from_attributes,
@@ -160,5 +158,9 @@ std::vector<Operator> random_operators() {
                  kFloats),
   };
 }
+
+}  // namespace
+
+PackedOperators random_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM: the cells, over the loops of recurrent_common.cpp.
 #include "ops/recurrent.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -88,7 +89,7 @@ void lstm(const NodeView& node, KernelArgs& args) {
   run_recurrent(node, args, sizes, kLstmGates, true, activations, cell);
 }
 
-std::vector<AttributeSpec> attributes(std::initializer_list<AttributeSpec> more) {
+constexpr std::vector<AttributeSpec> attributes(std::initializer_list<AttributeSpec> more) {
   std::vector<AttributeSpec> list = {
       optional("activations", AttributeKind::texts, MINNOW_DOC("names of the activations, in order of use, of each direction")),
       optional("activation_alpha", AttributeKind::reals, MINNOW_DOC("one for each activation that takes an alpha")),
@@ -110,9 +111,7 @@ double operations(const NodeView& node) {
          (static_cast<double>(node.input_shape(1).elements()) + static_cast<double>(node.input_shape(2).elements()));
 }
 
-}  // namespace
-
-std::vector<Operator> recurrent_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "RNN",
        .since = 22,
@@ -161,5 +160,9 @@ std::vector<Operator> recurrent_operators() {
        .operations = operations},
   };
 }
+
+}  // namespace
+
+PackedOperators recurrent_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

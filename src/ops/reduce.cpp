@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -52,13 +52,14 @@ Numbers<T> reduce(const NodeView& node, const Numbers<T>& x, T first, F f) {
   return y;
 }
 
-/// A reduction that integers do among themselves: `finish` gets the result.
+template <class T, class F>
+void fold(const NodeView& node, KernelArgs& args, int first, F f) {
+  args.write(0, reduce<T>(node, args.values<T>(0), static_cast<T>(first), f));
+}
+/// Sums and products: integers wrap around, so that signed and unsigned ones have the same bits.
 template <class F>
 void fold(const NodeView& node, KernelArgs& args, int first, F f) {
-  with_wide(args.input(0).dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    args.write(0, reduce<T>(node, args.values<T>(0), static_cast<T>(first), f));
-  });
+  is_float(args.input(0).dtype()) ? fold<double>(node, args, first, f) : fold<int64_t>(node, args, first, f);
 }
 
 constexpr auto kAdd = [](auto a, auto x) { return Wrapping<decltype(a)>(a) + Wrapping<decltype(a)>(x); };
@@ -75,7 +76,9 @@ constexpr auto kAddMagnitude = [](auto a, auto x) {
 void sum(const NodeView& node, KernelArgs& args) { fold(node, args, 0, kAdd); }
 void prod(const NodeView& node, KernelArgs& args) { fold(node, args, 1, kMultiply); }
 void sum_square(const NodeView& node, KernelArgs& args) { fold(node, args, 0, kAddSquare); }
-void l1(const NodeView& node, KernelArgs& args) { fold(node, args, 0, kAddMagnitude); }
+void l1(const NodeView& node, KernelArgs& args) {
+  with_wide(args.input(0).dtype(), [&](auto zero) { fold<decltype(zero)>(node, args, 0, kAddMagnitude); });
+}
 
 /// NaN wins over every number; of nothing, the largest is the smallest there is.
 template <bool kIsMax>
@@ -147,8 +150,8 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 constexpr DTypes kReducible = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 constexpr DTypes kOrdered = kReducible | kBool | one_of({DType::i8, DType::u8});
 
-Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
-             Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr, DTypes dtypes = kReducible) {
+constexpr Operator row(std::string_view name, int since, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr, DTypes dtypes = kReducible) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -160,9 +163,7 @@ Operator row(std::string_view name, int since, std::string_view doc, void (*refe
           .decompose = parts};
 }
 
-}  // namespace
-
-std::vector<Operator> reduce_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       row("ReduceSum", 13, MINNOW_DOC("The sum of the elements along the axes; 0 of none. Integers wrap around."), sum),
       row("ReduceMean", 18, MINNOW_DOC("The mean of the elements along the axes, of integers cut toward zero."), mean),
@@ -178,5 +179,9 @@ std::vector<Operator> reduce_operators() {
       row("ReduceLogSumExp", 18, MINNOW_DOC("The logarithm of the sum of e^x along the axes."), log_sum_exp),
   };
 }
+
+}  // namespace
+
+PackedOperators reduce_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

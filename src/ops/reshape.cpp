@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -87,9 +87,7 @@ void copy(const NodeView&, KernelArgs& args) {
   if (const size_t bytes = args.input(0).bytes()) std::memcpy(args.output(0).data(), args.input(0).data(), bytes);
 }
 
-}  // namespace
-
-std::vector<Operator> reshape_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Reshape",
        .since = 25,
@@ -124,5 +122,9 @@ std::vector<Operator> reshape_operators() {
        .reference = copy},
   };
 }
+
+}  // namespace
+
+PackedOperators reshape_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -127,9 +127,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   args.write(0, rounded);
 }
 
-}  // namespace
-
-std::vector<Operator> resize_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Resize",
        .since = 19,
@@ -148,5 +146,9 @@ std::vector<Operator> resize_operators() {
        .infer_shapes = infer_shapes,
        .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators resize_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

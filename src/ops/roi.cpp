@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -181,9 +181,7 @@ void roi_align(const NodeView& node, KernelArgs& args) {
   return args.input(0).dtype() == DType::f64 ? align<double>(node, args) : align<float>(node, args);
 }
 
-}  // namespace
-
-std::vector<Operator> roi_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "MaxRoiPool",
        .since = 22,
@@ -207,5 +205,9 @@ std::vector<Operator> roi_operators() {
        .reference = roi_align},
   };
 }
+
+}  // namespace
+
+PackedOperators roi_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

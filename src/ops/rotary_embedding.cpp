@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -105,9 +105,7 @@ Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs
 
 constexpr DTypes kRotated = one_of({DType::f32, DType::f16, DType::bf16});
 
-}  // namespace
-
-std::vector<Operator> rotary_embedding_operators() {
+constexpr std::vector<Operator> definitions() {
   return {{.name = "RotaryEmbedding",
            .since = 23,
            .doc = MINNOW_DOC(
@@ -123,5 +121,9 @@ std::vector<Operator> rotary_embedding_operators() {
            .reference = reference,
            .decompose = decompose}};
 }
+
+}  // namespace
+
+PackedOperators rotary_embedding_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

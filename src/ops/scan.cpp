@@ -2,6 +2,7 @@
 // Scan: a graph run along an axis of its inputs, with a state.
 #include "ops/control_flow.h"
 #include "ops/copy_region.h"
+#include "ops/packed.h"
 #include "ops/sequence.h"
 
 namespace minnow {
@@ -111,9 +112,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> scan_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Scan",
        .since = 25,
@@ -125,5 +124,9 @@ std::vector<Operator> scan_operators() {
        .infer = infer,
        .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators scan_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 
 #include "ops/copy_region.h"
 #include "ops/indices.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -143,9 +143,7 @@ void tensor_scatter(const NodeView& node, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> scatter_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "ScatterElements",
        .since = 18,
@@ -175,5 +173,9 @@ std::vector<Operator> scatter_operators() {
        .reference = tensor_scatter},
   };
 }
+
+}  // namespace
+
+PackedOperators scatter_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences of tensors: made, read and changed.
 #include "ops/sequence.h"
+#include "ops/packed.h"
 
 namespace minnow {
 
@@ -83,9 +84,7 @@ Shapes scalar(const NodeView&) { return {Shape{}}; }
 
 void length(const NodeView&, KernelArgs& args) { *args.output(0).data<int64_t>() = static_cast<int64_t>(args.datum(0).items.size()); }
 
-}  // namespace
-
-std::vector<Operator> sequence_operators() {
+constexpr std::vector<Operator> definitions() {
   const OutputSpec sequence{"output_sequence", same_as("input_sequence")};
   return {
       {.name = "SequenceEmpty",
@@ -134,5 +133,9 @@ std::vector<Operator> sequence_operators() {
        .reference = length},
   };
 }
+
+}  // namespace
+
+PackedOperators sequence_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

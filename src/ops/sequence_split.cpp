@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "ops/copy_region.h"
+#include "ops/packed.h"
 #include "ops/sequence.h"
 
 namespace minnow {
@@ -100,9 +101,7 @@ void concat(const NodeView& node, KernelArgs& args) {
   args.set_output(0, Datum(std::move(joined)));
 }
 
-}  // namespace
-
-std::vector<Operator> sequence_split_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "SplitToSequence",
        .since = 24,
@@ -123,5 +122,9 @@ std::vector<Operator> sequence_split_operators() {
        .reference = concat},
   };
 }
+
+}  // namespace
+
+PackedOperators sequence_split_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -63,9 +63,7 @@ void eye_like_reference(const NodeView& node, KernelArgs& args) {
     narrow(y.dtype(), &one, 1, y.data<char>() + static_cast<size_t>(i * columns + i + k) * size);
 }
 
-}  // namespace
-
-std::vector<Operator> shape_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Shape",
        .since = 25,
@@ -95,5 +93,9 @@ std::vector<Operator> shape_operators() {
        .shape_only = true},
   };
 }
+
+}  // namespace
+
+PackedOperators shape_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ops/copy_region.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -130,9 +130,7 @@ Exprs region_as_slice(const NodeView& node, GraphBuilder& builder, const Exprs& 
       "Slice", {inputs[0], builder.constant(starts), builder.constant(ends), builder.constant(axes), builder.constant(region.steps)})};
 }
 
-}  // namespace
-
-std::vector<Operator> slice_operators() {
+constexpr std::vector<Operator> definitions() {
   return {{.name = "minnow.Region",
            .doc = MINNOW_DOC("The places start + i * step, 0 <= i < size, along each axis: a Slice whose shape does not depend on where it "
                              "starts, so that a plan serves all starts. A start or a last place outside of the tensor is an error."),
@@ -151,5 +149,9 @@ std::vector<Operator> slice_operators() {
            .infer_shapes = infer,
            .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators slice_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 // Softmax and its relatives: along one axis, elements become shares of one.
 #include <cmath>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -60,8 +60,8 @@ void hardmax(const NodeView& node, KernelArgs& args) {
   args.write(0, x);
 }
 
-Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
-             Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr) {
+constexpr Operator row(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&),
+                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr) {
   return {.name = name,
           .since = 13,
           .doc = doc,
@@ -73,14 +73,16 @@ Operator row(std::string_view name, std::string_view doc, void (*reference)(cons
           .decompose = parts};
 }
 
-}  // namespace
-
-std::vector<Operator> softmax_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       row("Softmax", MINNOW_DOC("y = e^x / the sum of e^x along the axis."), softmax<false>, softmax_parts<false>),
       row("LogSoftmax", MINNOW_DOC("y = x - ln(the sum of e^x along the axis)."), softmax<true>, softmax_parts<true>),
       row("Hardmax", MINNOW_DOC("1 at the first largest element along the axis, 0 elsewhere."), hardmax),
   };
 }
+
+}  // namespace
+
+PackedOperators softmax_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Image layouts made of reshapes, transposes, slices and pads.
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -96,9 +96,7 @@ Exprs center_crop_pad(const NodeView& node, GraphBuilder& builder, const Exprs& 
   return {axes.empty() && !pad ? op("Identity", {result}) : result};
 }
 
-}  // namespace
-
-std::vector<Operator> space_operators() {
+constexpr std::vector<Operator> definitions() {
   constexpr DTypes kElements = kNumeric | kBool;
   const AttributeSpec block = required("blocksize", AttributeKind::integer, MINNOW_DOC("side of a block"));
   return {
@@ -129,5 +127,9 @@ std::vector<Operator> space_operators() {
        .decompose = space_to_depth},
   };
 }
+
+}  // namespace
+
+PackedOperators space_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -116,9 +116,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-}  // namespace
-
-std::vector<Operator> tfidf_vectorizer_operators() {
+constexpr std::vector<Operator> definitions() {
   return {{.name = "TfIdfVectorizer",
            .since = 9,
            .doc = MINNOW_DOC("Counts the n-grams of a pool in each row, also those with up to max_skip_count items left out between "
@@ -138,5 +136,9 @@ std::vector<Operator> tfidf_vectorizer_operators() {
            .infer_shapes = shape,
            .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators tfidf_vectorizer_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

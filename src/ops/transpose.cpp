@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "ops/copy_region.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -76,9 +76,7 @@ void reverse_sequence(const NodeView& node, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> transpose_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Transpose",
        .since = 25,
@@ -98,5 +96,9 @@ std::vector<Operator> transpose_operators() {
        .reference = reverse_sequence},
   };
 }
+
+}  // namespace
+
+PackedOperators transpose_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

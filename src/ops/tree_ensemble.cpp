@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/numeric.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -197,9 +197,7 @@ void tree_ensemble(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-}  // namespace
-
-std::vector<Operator> tree_ensemble_operators() {
+constexpr std::vector<Operator> definitions() {
   const auto list = [](std::string_view name, std::string_view doc) { return required(name, AttributeKind::integers, doc); };
   return {
       {.name = "ai.onnx.ml.TreeEnsemble",
@@ -229,5 +227,9 @@ std::vector<Operator> tree_ensemble_operators() {
        .reference = tree_ensemble},
   };
 }
+
+}  // namespace
+
+PackedOperators tree_ensemble_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 // Elementwise mathematical functions of one tensor: one row each.
 #include <cmath>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -28,7 +28,8 @@ constexpr auto kAbs = [](auto x) {
 constexpr auto kNeg = [](auto x) { return static_cast<decltype(x)>(-static_cast<Wrapping<decltype(x)>>(x)); };
 constexpr auto kSign = [](auto x) { return x != x ? x : static_cast<decltype(x)>((x > 0) - (x < 0)); };
 
-Operator row(std::string_view name, int since, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&)) {
+constexpr Operator row(std::string_view name, int since, std::string_view doc, DTypes dtypes,
+                       void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -39,13 +40,11 @@ Operator row(std::string_view name, int since, std::string_view doc, DTypes dtyp
           .elementwise = true};
 }
 template <auto kFunction>
-Operator real(std::string_view name, int since, std::string_view doc) {
+constexpr Operator real(std::string_view name, int since, std::string_view doc) {
   return row(name, since, doc, kFloats, reference_real<kFunction>);
 }
 
-}  // namespace
-
-std::vector<Operator> unary_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       row("Abs", 13, MINNOW_DOC("y = |x|; the lowest integer stays itself."), kNumeric, reference<kAbs>),
       row("Neg", 13, MINNOW_DOC("y = -x; the lowest integer stays itself."), kFloats | kSigned, reference<kNeg>),
@@ -72,5 +71,9 @@ std::vector<Operator> unary_operators() {
                                                    MINNOW_DOC("y = the inverse hyperbolic tangent of x; NaN outside [-1, 1].")),
   };
 }
+
+}  // namespace
+
+PackedOperators unary_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

@@ -6,8 +6,9 @@
 #include <numeric>
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "ops/copy_region.h"
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -60,7 +61,7 @@ Numbers<int64_t> sorted_order(const Numbers<T>& values, const Slices& slices, st
   };
   Numbers<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return order_of(a, b) < 0; });
+  sort_indices(order, [&](size_t a, size_t b) { return order_of(static_cast<int64_t>(a), static_cast<int64_t>(b)) < 0; });
   starts_group.assign(order.size(), true);
   for (size_t i = 1; i < order.size(); ++i) starts_group[i] = order_of(order[i - 1], order[i]) != 0;
   return order;
@@ -83,7 +84,14 @@ void reference(const NodeView& node, KernelArgs& args) {
     ++groups.back().count;
     group_of[static_cast<size_t>(order[i])] = groups.back().rank;
   }
-  if (!node.attribute(kSorted)) std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.first < b.first; });
+  if (!node.attribute(kSorted)) {  // in order of appearance
+    std::vector<Group> appearing;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const Group& group = groups[static_cast<size_t>(group_of[i])];
+      if (group.first == static_cast<int64_t>(i)) appearing.push_back(group);
+    }
+    groups = std::move(appearing);
+  }
   Numbers<int64_t> place_of(groups.size());
   for (size_t i = 0; i < groups.size(); ++i) place_of[static_cast<size_t>(groups[i].rank)] = static_cast<int64_t>(i);
 
@@ -114,9 +122,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   }
 }
 
-}  // namespace
-
-std::vector<Operator> unique_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Unique",
        .since = 11,
@@ -131,5 +137,9 @@ std::vector<Operator> unique_operators() {
        .infer_shapes = infer,
        .reference = reference}};
 }
+
+}  // namespace
+
+PackedOperators unique_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

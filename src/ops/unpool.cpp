@@ -2,6 +2,7 @@
 // Back from windows to an image: MaxUnpool and Col2Im.
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -119,9 +120,7 @@ void col2im(const NodeView& node, KernelArgs& args) {
   args.write(0, Numbers<int64_t>(y.begin(), y.end()));
 }
 
-}  // namespace
-
-std::vector<Operator> unpool_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Col2Im",
        .since = 18,
@@ -145,5 +144,9 @@ std::vector<Operator> unpool_operators() {
        .reference = unpool},
   };
 }
+
+}  // namespace
+
+PackedOperators unpool_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

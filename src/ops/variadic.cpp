@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise functions of any number of broadcast tensors; Clip, which is two of them.
 #include <cmath>
+#include <functional>
 
-#include "ops/operator.h"
+#include "ops/packed.h"
 
 namespace minnow {
 namespace {
@@ -13,33 +14,35 @@ Shapes broadcast(const NodeView& node) {
   return {broadcast_inputs(node)};
 }
 
-/// The inputs joined by f, from left to right, divided by `divisor`.
-template <class F>
-void fold(KernelArgs& args, F f, double divisor = 1) {
+/// The inputs joined by f, from left to right.
+template <class T, class F>
+Numbers<T> fold(KernelArgs& args, F f) {
   const Shape to = args.output(0).shape();
-  with_wide(args.output(0).dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    Numbers<T> y(static_cast<size_t>(to.elements()));
-    for (size_t input = 0; input < args.input_count(); ++input) {
-      const Numbers<T> x = args.values<T>(input);
-      walk_broadcast(args.input(input).shape(), to,
-                     [&](size_t place, size_t from) { y[place] = input == 0 ? x[from] : static_cast<T>(f(y[place], x[from])); });
-    }
-    if (divisor != 1)
-      for (T& value : y) value = static_cast<T>(static_cast<double>(value) / divisor);
-    args.write(0, y);
-  });
+  Numbers<T> y(static_cast<size_t>(to.elements()));
+  for (size_t input = 0; input < args.input_count(); ++input) {
+    const Numbers<T> x = args.values<T>(input);
+    walk_broadcast(args.input(input).shape(), to,
+                   [&](size_t place, size_t from) { y[place] = input == 0 ? x[from] : static_cast<T>(f(y[place], x[from])); });
+  }
+  return y;
 }
 
 // NaN wins over every number.
 constexpr auto kMax = [](auto a, auto b) { return a > b || a != a ? a : b; };
 constexpr auto kMin = [](auto a, auto b) { return a < b || a != a ? a : b; };
-constexpr auto kAdd = [](auto a, auto b) { return a + b; };
 
-void max(const NodeView&, KernelArgs& args) { fold(args, kMax); }
-void min(const NodeView&, KernelArgs& args) { fold(args, kMin); }
-void sum(const NodeView&, KernelArgs& args) { fold(args, kAdd); }
-void mean(const NodeView&, KernelArgs& args) { fold(args, kAdd, static_cast<double>(args.input_count())); }
+void max(const NodeView&, KernelArgs& args) {
+  with_wide(args.output(0).dtype(), [&](auto zero) { args.write(0, fold<decltype(zero)>(args, kMax)); });
+}
+void min(const NodeView&, KernelArgs& args) {
+  with_wide(args.output(0).dtype(), [&](auto zero) { args.write(0, fold<decltype(zero)>(args, kMin)); });
+}
+void mean(const NodeView&, KernelArgs& args) {
+  Numbers<double> y = fold<double>(args, std::plus<double>());
+  for (double& value : y) value /= static_cast<double>(args.input_count());
+  args.write(0, y);
+}
+void sum(const NodeView&, KernelArgs& args) { args.write(0, fold<double>(args, std::plus<double>())); }
 
 /// The inputs joined by a binary operator.
 Expr join(std::string_view name, const Exprs& in) {
@@ -87,8 +90,8 @@ Exprs clip_parts(const NodeView& node, GraphBuilder&, const Exprs& in) {
   return {y.value() == in[0].value() ? op("Identity", {y}) : y};
 }
 
-Operator row(std::string_view name, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&),
-             Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr) {
+constexpr Operator row(std::string_view name, std::string_view doc, DTypes dtypes, void (*reference)(const NodeView&, KernelArgs&),
+                       Exprs (*parts)(const NodeView&, GraphBuilder&, const Exprs&) = nullptr) {
   return {.name = name,
           .since = 13,
           .doc = doc,
@@ -100,9 +103,7 @@ Operator row(std::string_view name, std::string_view doc, DTypes dtypes, void (*
           .elementwise = true};
 }
 
-}  // namespace
-
-std::vector<Operator> variadic_operators() {
+constexpr std::vector<Operator> definitions() {
   return {
       row("Max", MINNOW_DOC("The largest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
           max, extreme_parts<true>),
@@ -123,5 +124,9 @@ std::vector<Operator> variadic_operators() {
        .elementwise = true},
   };
 }
+
+}  // namespace
+
+PackedOperators variadic_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

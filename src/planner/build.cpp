@@ -6,6 +6,7 @@
 #include <exception>
 #include <unordered_set>
 
+#include "base/order.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "planner/plan.h"
@@ -292,6 +293,9 @@ class PlanBuilder {
       } catch (const NeedsContents&) {}
     }
     if (results.empty()) return false;
+    // A build for a list of models may lack a part; then the reference is taken.
+    for (const Node& node : graph->nodes())
+      if (step.definition->reference && !environment_.operators->find(node.op())) return false;
     // The outputs that were made for the step are taken back.
     for (size_t i = 0; i < step.node->output_count(); ++i) {
       const Value* output = step.node->output(i);
@@ -493,7 +497,7 @@ class PlanBuilder {
       for (uint32_t v : plan_->steps_[s].inputs)
         if (v != kNone && plan_->values_[v].place == PlanValue::Place::constant) bytes[s] += plan_->values_[v].info.contents.bytes();
     }
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return bytes[a] > bytes[b]; });
+    sort_indices(order, [&](size_t a, size_t b) { return bytes[a] > bytes[b]; });
     return order;
   }
 

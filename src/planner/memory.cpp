@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/order.h"
 #include "planner/plan.h"
 
 namespace minnow {
@@ -60,7 +61,7 @@ size_t place_in_order(std::span<MemoryItem> items, const std::vector<size_t>& or
     MemoryItem& item = items[i];
     neighbours.clear();
     timeline.overlapping(item.first, item.last, neighbours);
-    std::sort(neighbours.begin(), neighbours.end(), [&](size_t a, size_t b) { return items[a].offset < items[b].offset; });
+    sort_indices(neighbours, [&](size_t a, size_t b) { return items[a].offset < items[b].offset; });
     // The tightest gap between neighbours that is large enough, else behind the last.
     size_t best = kNowhere, best_gap = kNowhere, end = 0;
     for (size_t n : neighbours) {
@@ -86,8 +87,8 @@ size_t plan_memory(std::span<MemoryItem> items) {
   std::vector<size_t> by_size(items.size());
   std::iota(by_size.begin(), by_size.end(), size_t{0});
   std::vector<size_t> by_time = by_size;
-  std::stable_sort(by_size.begin(), by_size.end(), [&](size_t a, size_t b) { return items[a].bytes > items[b].bytes; });
-  std::stable_sort(by_time.begin(), by_time.end(), [&](size_t a, size_t b) { return items[a].first < items[b].first; });
+  sort_indices(by_size, [&](size_t a, size_t b) { return items[a].bytes > items[b].bytes; });
+  sort_indices(by_time, [&](size_t a, size_t b) { return items[a].first < items[b].first; });
   const size_t in_time = place_in_order(items, by_time);
   std::vector<size_t> offsets;
   for (const MemoryItem& item : items) offsets.push_back(item.offset);

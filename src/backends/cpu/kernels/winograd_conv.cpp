@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
 namespace minnow::cpu {
 namespace {
@@ -52,28 +51,26 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
   add_axis(shape.out_h, vertical_);
   add_axis(shape.out_w, horizontal_);
-  for (size_t image = 0; image < shape.batch; ++image)
-    for (size_t y = 0; y < shape.out_h; y += m_)
-      for (size_t x = 0; x < shape.out_w; x += m_) places_.push_back({image, y, x, x + m_ > shape.out_w, y + m_ > shape.out_h});
 
   // The transformed input of a block and the products of two vectors share L2 with the weights that pass by, all of them where they fit.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]), weights = weight_floats() * sizeof(float);
   const size_t budget = weights <= options.l2 * 2 / 3 ? options.l2 - weights : options.l2 * 3 / 4;
-  const size_t tile = positions_ * (in_vectors_ + kPair) * lanes_ * sizeof(float), tiles = places_.size();
+  const size_t tile = positions_ * (in_vectors_ + kPair) * lanes_ * sizeof(float);
+  const size_t tiles = shape.batch * ceil_div(shape.out_h, m_) * ceil_div(shape.out_w, m_);
   size_t fitting = std::clamp(budget / tile, most, 3 * most);
   // Where the weights come from memory once a block, fewer blocks are worth some of the transformed input in the last cache.
   if (weights > options.l3 / 2) fitting = std::max(fitting, 2 * options.l2 / tile);
   size_t blocks = ceil_div(tiles, fitting);
-  cut(blocks);
+  cut(tiles, blocks);
   // Threads that take blocks of their own transform what they need, and wait for nobody; but each reads all weights.
   const size_t even_blocks = ceil_div(blocks, options.threads) * options.threads;
   const bool own_blocks = options.threads > 1 && weights <= options.l3 / 3 && tiles / even_blocks >= most;
   if (own_blocks && blocks != even_blocks) {
     // The tile of a single row sums in another order: results must not depend on the number of threads.
     const bool may_differ = has_single_tiles();
-    cut(even_blocks);
+    cut(tiles, even_blocks);
     if (may_differ || has_single_tiles())
-      cut(blocks);
+      cut(tiles, blocks);
     else
       blocks = even_blocks;
   }
@@ -89,21 +86,22 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   }
 }
 
-// Makes so many blocks of the tiles.
-void WinogradConv::cut(size_t blocks) {
-  blocks_.clear();
-  const size_t tiles = places_.size();
-  const auto order = [](const Place& p) { return std::tuple(p.image, p.y, p.x); };
-  std::sort(places_.begin(), places_.end(), [&](const Place& a, const Place& b) { return order(a) < order(b); });
-  const auto kind = [](const Place& p) { return p.low ? (p.narrow ? 3 : 2) : (p.narrow ? 0 : 1); };
+// Makes so many blocks of the tiles. Within a block, those that lack the same rows and columns stand together.
+void WinogradConv::cut(size_t tiles, size_t blocks) {
+  blocks_.clear(), places_.clear(), places_.reserve(tiles);
+  const size_t columns = ceil_div(shape_.out_w, m_), rows = ceil_div(shape_.out_h, m_);
   for (size_t i = 0; i < blocks; ++i) {
-    const size_t first = share(tiles, blocks, i), count = share(tiles, blocks, i + 1) - first;
-    const auto begin = places_.begin() + static_cast<ptrdiff_t>(first), end = begin + static_cast<ptrdiff_t>(count);
-    std::stable_sort(begin, end, [&](const Place& a, const Place& b) { return kind(a) < kind(b); });
-    const auto before = [&](int limit) {
-      return static_cast<size_t>(std::count_if(begin, end, [&](const Place& p) { return kind(p) < limit; }));
-    };
-    blocks_.push_back({first, count, before(1), before(2)});
+    const size_t first = share(tiles, blocks, i), end = share(tiles, blocks, i + 1);
+    size_t begins[4];  // of the tiles of each kind: narrow, whole, low, low and narrow
+    for (size_t kind = 0; kind < 4; ++kind) {
+      begins[kind] = places_.size() - first;
+      for (size_t t = first; t < end; ++t) {
+        const size_t y = t / columns % rows * m_, x = t % columns * m_;
+        const bool narrow = x + m_ > shape_.out_w, low = y + m_ > shape_.out_h;
+        if (kind == (low ? (narrow ? 3u : 2u) : (narrow ? 0u : 1u))) places_.push_back({t / columns / rows, y, x, narrow, low});
+      }
+    }
+    blocks_.push_back({first, end - first, begins[1], begins[2]});
   }
 }
 

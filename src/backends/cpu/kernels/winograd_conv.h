@@ -73,7 +73,7 @@ class WinogradConv {
     bool takes_part[kMostWinogradPositions] = {};
   };
   void add_axis(size_t outputs, Axis (&axis)[2]) const;
-  void cut(size_t blocks);
+  void cut(size_t tiles, size_t blocks);
   bool has_single_tiles() const;
   void transform_vector(const Block& block, const float* x, size_t vector, float* v) const noexcept;
   void transform_border(const Place& place, const float* from, size_t row, float* v) const noexcept;

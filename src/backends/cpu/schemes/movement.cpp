@@ -315,9 +315,11 @@ std::unique_ptr<Kernel> prepare_depth_space(PrepareContext& context) {
     int64_t extent, deep, wide;
   };
   const Both both[] = {{n, image, image}, {c, deep_c, h * b * w * b}, {h, w, b * w * b}, {b, deep_y, w * b}, {w, 1, b}, {b, deep_x, 1}};
-  std::vector<StridedCopy::Axis> axes;
-  for (const Both& axis : both) axes.push_back({axis.extent, to_space ? axis.wide : axis.deep, to_space ? axis.deep : axis.wide});
-  std::stable_sort(axes.begin(), axes.end(), [](const auto& x, const auto& y) { return x.to > y.to; });
+  std::vector<StridedCopy::Axis> axes;  // by falling stride of the output
+  for (const Both& both_of : both) {
+    const StridedCopy::Axis axis{both_of.extent, to_space ? both_of.wide : both_of.deep, to_space ? both_of.deep : both_of.wide};
+    axes.insert(std::find_if(axes.begin(), axes.end(), [&](const StridedCopy::Axis& other) { return other.to < axis.to; }), axis);
+  }
   return movement(node, axes);
 }
 
@@ -406,6 +408,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> movement_schemes() { return kSchemes; }
+std::span<const Scheme> movement_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu
