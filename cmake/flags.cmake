@@ -28,7 +28,7 @@ if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 target_compile_definitions(
   minnow_flags INTERFACE MINNOW_DOCS=$<BOOL:${MINNOW_DOCS}> MINNOW_GRADIENTS=$<BOOL:${MINNOW_GRADIENTS}> MINNOW_EXPRESS=$<BOOL:${MINNOW_EXPRESS}>
-                         MINNOW_ONE_ISA=$<BOOL:${MINNOW_ONE_ISA}>)
+                         MINNOW_ONE_ISA=$<BOOL:${MINNOW_ONE_ISA}> $<$<BOOL:${MINNOW_OPERATORS}>:MINNOW_SELECTED=1>)
 
 if(MINNOW_SANITIZE)
   set(minnow_sanitize -fsanitize=${MINNOW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -43,10 +43,12 @@ if(MINNOW_FUZZ)
   target_compile_definitions(minnow_flags INTERFACE HWY_IS_DEBUG_BUILD=0) # its assertions need Highway's library
 endif()
 
-# Kernels are worth more optimization than the code around them, in the builds that optimize at all.
+# Kernels are worth more optimization than the code around them, in the builds that optimize at all; what no run waits for is worth less.
+set(MINNOW_SMALL_OPTIONS $<$<CONFIG:Release>:-Os>)
 set(MINNOW_KERNEL_OPTIONS
     $<$<CONFIG:Release>:-O3>
     $<$<CONFIG:MinSizeRel>:-O2>
+    $<$<BOOL:${MINNOW_SMALL}>:-DMINNOW_SMALL=1>
     -Wno-psabi # gcc notes that vectors wider than the baseline are passed differently; kernels are never called across libraries
 )
 if(MINNOW_ARM AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/tile.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "backends/cpu/kernels/targets.h"
@@ -106,10 +107,9 @@ HWY_INLINE void four_steps(const float* x0, const float* x1, const float* w, V (
 #endif
 
 // Weights that come next are asked for while these are used: in a network they come from memory, and this is worth 15 % there.
-template <int R, int N, bool kSums>
+// A single row has too few sums to keep the multipliers busy: channels are dealt out to four sets of them.
+template <int R, int N, bool kSums, int kSets = R == 1 ? 4 : 1>
 HWY_NOINLINE void packed_tile(const Tile& t) {
-  // A single row has too few sums to keep the multipliers busy: channels are dealt out to four sets of them.
-  constexpr int kSets = R == 1 ? 4 : 1;
   V sum[kSets][R][N];
   begin<R, N>(t, sum[0]);
   MINNOW_UNROLL for (int s = 1; s < kSets; ++s) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[s][0][n] = hn::Zero(D());
@@ -194,15 +194,81 @@ HWY_NOINLINE void plain_tile(const Tile& t) {
   end<R, N>(t, sum);
 }
 
+#if MINNOW_SMALL
+// Only these numbers of rows have code of their own; other tiles are put together of them.
+constexpr bool is_compiled(int rows, int most) { return rows == most || rows == 8 || rows == 4 || rows == 2 || rows == 1; }
+
+struct Parts {
+  TileFunction of_rows[9];  // 1, 2, 4 and 8
+  ptrdiff_t pixel;          // floats from one pixel of x to the next
+};
+void in_parts(const Tile& tile, int rows, const Parts& parts) {
+  const int first = (rows + 1) / 2, runs[] = {first, rows - first};
+  Tile t = tile;
+  for (int run = 0, done = 0; run < 2; ++run)
+    for (int row = 0, count; row < runs[run]; row += count, done += count) {
+      count = 8;
+      while (count > runs[run] - row) count /= 2;
+      for (int half = 0; half < 2; ++half) {  // a part's second run follows its first
+        const ptrdiff_t at = row + half * ((count + 1) / 2);
+        t.x[half] = tile.x[run] + at * parts.pixel;
+        t.y[half] = tile.y[run] + at * tile.pixel_stride;
+        if (tile.add[run]) t.add[half] = tile.add[run] + at * tile.pixel_stride;
+      }
+      if (tile.sums.also) t.sums.also = tile.sums.also + done * kLanes;
+      if (tile.sums.add) t.sums.add = tile.sums.add + done * kLanes;
+      parts.of_rows[count](t);
+      t.prefetch = nullptr;  // once
+    }
+}
+template <int R, int N, bool kSums>
+void packed_parts(const Tile& t) {
+  static constexpr Parts kParts{{nullptr, packed_tile<1, N, kSums, 1>, packed_tile<2, N, kSums>, nullptr, packed_tile<4, N, kSums>, nullptr,
+                                 nullptr, nullptr, packed_tile<std::min(8, N == 1 ? kRows1 : kRows2), N, kSums>},
+                                kLanes};
+  in_parts(t, R, kParts);
+}
+template <int R, int N>
+void plain_parts(const Tile& t) {
+  static constexpr Parts kParts{{nullptr, plain_tile<1, N>, plain_tile<2, N>, nullptr, plain_tile<4, N>, nullptr, nullptr, nullptr,
+                                 plain_tile<std::min(8, N == 1 ? kRows1 : kRows2), N>},
+                                1};
+  in_parts(t, R, kParts);
+}
+template <int R, int N, bool kSums>
+constexpr TileFunction packed_of() {
+  if constexpr (is_compiled(R, N == 1 ? kRows1 : kRows2))
+    return packed_tile<R, N, kSums>;
+  else
+    return packed_parts<R, N, kSums>;
+}
+template <int R, int N>
+constexpr TileFunction plain_of() {
+  if constexpr (is_compiled(R, N == 1 ? kRows1 : kRows2))
+    return plain_tile<R, N>;
+  else
+    return plain_parts<R, N>;
+}
+#else
+template <int R, int N, bool kSums>
+constexpr TileFunction packed_of() {
+  return packed_tile<R, N, kSums>;
+}
+template <int R, int N>
+constexpr TileFunction plain_of() {
+  return plain_tile<R, N>;
+}
+#endif
+
 struct Table {
   TileFunction packed[3][kMostTileRows + 1] = {}, plain[3][kMostTileRows + 1] = {};
   TileFunction summed[kMostTileRows + 1] = {};
 };
 template <int N, int R>
 constexpr void add(Table& table) {
-  table.packed[N][R] = packed_tile<R, N, false>;
-  if constexpr (N == 2) table.summed[R] = packed_tile<R, N, true>;
-  table.plain[N][R] = plain_tile<R, N>;
+  table.packed[N][R] = packed_of<R, N, false>();
+  if constexpr (N == 2) table.summed[R] = packed_of<R, N, true>();
+  table.plain[N][R] = plain_of<R, N>();
   if constexpr (R > 1) add<N, R - 1>(table);
 }
 constexpr Table make_table() {
