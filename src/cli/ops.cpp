@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iomanip>
 #include <iostream>
+#include <set>
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "graph/model_file.h"
 #include "importers/formats.h"
 #include "ops/operator.h"
 #include "runtime/backends.h"
@@ -15,6 +17,7 @@ struct Arguments {
   std::string backend = "cpu";
   OperatorOptions operators;
   std::string importer;
+  std::vector<std::string> used_by;
   bool json = false;
 };
 
@@ -66,7 +69,44 @@ void importer_operators(const Arguments& arguments) {
   throw InvalidArgument("there is no importer \"{}\"", arguments.importer);
 }
 
+void add_operators(const Graph& graph, std::set<std::string>& names) {
+  for (const Node& node : graph.nodes()) {
+    names.insert(node.op());
+    for (const auto& [name, attribute] : node.attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) add_operators(**subgraph, names);
+  }
+}
+
+// The operators that models need: those of their nodes, and what plans of them put in their place.
+void used_operators(const Arguments& arguments) {
+  const std::shared_ptr<Backend> backend = make_backend(arguments.backend, {});
+  const OperatorSet& builtin = OperatorSet::builtin();
+  std::set<std::string> names;
+  for (const std::string& path : arguments.used_by) {
+    add_operators(*read_model(path), names);
+    try {
+      const Model model = Model::load(path, arguments.operators.load());
+      SessionOptions options;
+      options.backends = {arguments.backend};
+      Session session(model, options);
+      std::vector<Shape> shapes;
+      for (const Tensor& input : make_inputs(model, {}, {}, true)) shapes.push_back(input.shape());
+      session.prepare(shapes);
+      for (const PlanRow& row : session.plan_report().rows) names.insert(row.op);
+    } catch (const Error&) {  // it cannot be planned without its inputs
+    }
+  }
+  std::erase_if(names, [&](const std::string& name) { return !builtin.find(name); });
+  size_t schemes = 0;
+  for (const Scheme& scheme : backend->schemes()) schemes += names.contains(std::string(scheme.op));
+  const size_t all = builtin.list().size(), all_schemes = backend->schemes().size();
+  if (arguments.json) return print_json({{"operators", names}, {"of_operators", all}, {"schemes", schemes}, {"of_schemes", all_schemes}});
+  for (const std::string& name : names) std::cout << name << '\n';
+  std::cout << names.size() << " of " << all << " operators, " << schemes << " of " << all_schemes << " schemes\n";
+}
+
 void ops_command(const Arguments& arguments) {
+  if (!arguments.used_by.empty()) return used_operators(arguments);
   if (!arguments.importer.empty()) return importer_operators(arguments);
   const std::shared_ptr<Backend> backend = make_backend(arguments.backend, {});
   const std::shared_ptr<const OperatorSet> with_custom = arguments.operators.load();
@@ -104,12 +144,14 @@ void add_ops(CLI::App& app) {
   for (const Format& format : import_formats())
     if (format.operators) listed += (listed.empty() ? "" : ", ") + std::string(format.name);
   command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: " + listed);
+  command->add_option("--used-by", arguments->used_by, "list only what these models (.minnow) need")->check(CLI::ExistingFile);
   arguments->operators.add_to(*command);
   command->add_flag("--json", arguments->json, "print JSON, with the documentation");
   command->footer(
       "Schemes are the ways that the backend has to compute an operator; \"reference\" is the plain loop that every operator has,\n"
       "\"decomposition\" one into simpler operators.\n\n"
       "  minnow ops\n"
+      "  minnow ops --used-by mobilenet_v1.minnow\n"
       "  minnow ops --backend cpu --json");
   command->callback([arguments] { ops_command(*arguments); });
 }

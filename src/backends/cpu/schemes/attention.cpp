@@ -276,6 +276,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> attention_schemes() { return kSchemes; }
+std::span<const Scheme> attention_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -176,6 +176,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> conv_schemes() { return kSchemes; }
+std::span<const Scheme> conv_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -95,6 +95,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> elementwise_schemes() { return kSchemes; }
+std::span<const Scheme> elementwise_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

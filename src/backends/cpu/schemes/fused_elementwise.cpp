@@ -223,6 +223,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> fused_elementwise_schemes() { return kSchemes; }
+std::span<const Scheme> fused_elementwise_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -197,6 +197,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> integer_elementwise_schemes() { return kSchemes; }
+std::span<const Scheme> integer_elementwise_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -177,6 +177,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> normalization_schemes() { return kSchemes; }
+std::span<const Scheme> normalization_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -97,6 +97,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> pair_schemes() { return kSchemes; }
+std::span<const Scheme> pair_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

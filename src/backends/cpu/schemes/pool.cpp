@@ -123,6 +123,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> pool_schemes() { return kSchemes; }
+std::span<const Scheme> pool_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -138,6 +138,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> quantize_schemes() { return kSchemes; }
+std::span<const Scheme> quantize_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

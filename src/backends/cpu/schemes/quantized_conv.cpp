@@ -261,6 +261,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> quantized_conv_schemes() { return kSchemes; }
+std::span<const Scheme> quantized_conv_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -127,6 +127,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> quantized_matmul_schemes() { return kSchemes; }
+std::span<const Scheme> quantized_matmul_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

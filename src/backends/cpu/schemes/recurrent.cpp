@@ -362,6 +362,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> recurrent_schemes() { return kSchemes; }
+std::span<const Scheme> recurrent_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

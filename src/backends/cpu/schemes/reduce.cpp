@@ -134,6 +134,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> reduce_schemes() { return kSchemes; }
+std::span<const Scheme> reduce_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -149,6 +149,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> resize_schemes() { return kSchemes; }
+std::span<const Scheme> resize_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -2,10 +2,13 @@
 // The backend's one table: the rows that each file of this folder gives to it. A new scheme is a file, or a row in one, and for a new file
 // a line here and in schemes.cpp.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/selected.h"
 
 namespace minnow::cpu {
 
@@ -32,6 +35,20 @@ std::span<const Scheme> resize_schemes();
 std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> strassen_schemes();
 std::span<const Scheme> winograd_schemes();
+
+/// Whether the build keeps a row: those of its operators, and those that serve any.
+constexpr bool is_kept(const Scheme& row) { return row.op == "*" || row.op == kReorder || is_selected(row.op); }
+
+/// The rows of a file that the build keeps.
+template <const auto& kRows>
+std::span<const Scheme> selected() {
+  static constexpr auto kKept = [] {
+    std::array<Scheme, static_cast<size_t>(std::count_if(std::begin(kRows), std::end(kRows), is_kept))> kept{};
+    std::copy_if(std::begin(kRows), std::end(kRows), kept.begin(), is_kept);
+    return kept;
+  }();
+  return kKept;
+}
 
 /// All of them.
 std::vector<std::span<const Scheme>> scheme_table();

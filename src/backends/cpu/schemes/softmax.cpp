@@ -103,6 +103,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> softmax_schemes() { return kSchemes; }
+std::span<const Scheme> softmax_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -138,6 +138,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> strassen_schemes() { return kSchemes; }
+std::span<const Scheme> strassen_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu
