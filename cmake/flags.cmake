@@ -28,7 +28,10 @@ if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 target_compile_definitions(
   minnow_flags INTERFACE MINNOW_DOCS=$<BOOL:${MINNOW_DOCS}> MINNOW_GRADIENTS=$<BOOL:${MINNOW_GRADIENTS}> MINNOW_EXPRESS=$<BOOL:${MINNOW_EXPRESS}>
-                         MINNOW_ONE_ISA=$<BOOL:${MINNOW_ONE_ISA}> $<$<BOOL:${MINNOW_OPERATORS}>:MINNOW_SELECTED=1>)
+                         MINNOW_ONE_ISA=$<BOOL:${MINNOW_ONE_ISA}>)
+if(MINNOW_OPERATORS)
+  target_compile_definitions(minnow_flags INTERFACE MINNOW_SELECTED=1)
+endif()
 
 if(MINNOW_SANITIZE)
   set(minnow_sanitize -fsanitize=${MINNOW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
