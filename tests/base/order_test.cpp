@@ -27,7 +27,9 @@ TEST_P(Order, of_equals_the_first_stays_first) {
   sort_indices(sorted, [&](size_t a, size_t b) { return list[a] < list[b]; });
   for (size_t i = 1; i < sorted.size(); ++i) {
     EXPECT_LE(list[sorted[i - 1]], list[sorted[i]]);
-    if (list[sorted[i - 1]] == list[sorted[i]]) EXPECT_LT(sorted[i - 1], sorted[i]);
+    if (list[sorted[i - 1]] == list[sorted[i]]) {
+      EXPECT_LT(sorted[i - 1], sorted[i]);
+    }
   }
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i);
