@@ -48,6 +48,10 @@ class _Progress:
             self._thread.join()
 
 
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes"
+
+
 class Conversion(NamedTuple):
     """What convert() wrote."""
     path: str
@@ -59,7 +63,7 @@ class Conversion(NamedTuple):
     passes: list[str]  #: what each pass changed: "conv_batch_norm: 20 changes"
 
     def __repr__(self) -> str:
-        return f"Conversion({self.path!r}: {self.nodes} nodes, {self.bytes} bytes, {self.seconds:.2f} s{f', {len(self.kept_f32)} layers kept float32' if self.kept_f32 else ''})"
+        return f"Conversion({self.path!r}: {_nodes(self.nodes)}, {self.bytes} bytes, {self.seconds:.2f} s{f', {len(self.kept_f32)} layers kept float32' if self.kept_f32 else ''})"
 
 
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
@@ -129,7 +133,7 @@ class Inspection(NamedTuple):
 
     def __str__(self) -> str:
         lines = [f"{kind:6} {row.name}: {row.type}" for kind, rows in (("input", self.inputs), ("output", self.outputs), ("state", self.states)) for row in rows]
-        lines.append(f"{len(self.nodes)} nodes, {self.weight_bytes} bytes of weights")
+        lines.append(f"{_nodes(len(self.nodes))}, {self.weight_bytes} bytes of weights")
         lines += [f"{count:6} {name}" for name, count in self.operators.items()]
         lines += [f"{'  ' * row.depth}{row.node} ({row.op}): {row.scheme}, {row.shape}, {row.estimate * 1e6:.1f} us" for row in self.plan]
         return "\n".join(lines)
@@ -139,7 +143,7 @@ class Inspection(NamedTuple):
         return _table(rows) + _table([(str(count), name) for name, count in self.operators.items()])
 
     def __repr__(self) -> str:
-        return f"<Inspection of {len(self.nodes)} nodes, {self.weight_bytes} bytes of weights; print() it>"
+        return f"<Inspection of {_nodes(len(self.nodes))}, {self.weight_bytes} bytes of weights; print() it>"
 
 
 def _model_of(source: ModelLike, optimize: str = "standard") -> _minnow.ModelData:
