@@ -11,9 +11,9 @@ class MatMulTest : public EveryIsa {};
 TEST_P(MatMulTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
-  const MatMul::Shape shapes[] = {{1, 1, 1},    {1, 64, 100},  {1, 37, 33},  {2, 5, 7},     {3, 16, 16},   {5, 17, 1},
-                                  {13, 31, 65}, {14, 32, 32},  {15, 48, 40}, {28, 100, 31}, {29, 1, 64},   {100, 64, 96},
-                                  {77, 33, 17}, {300, 20, 36}, {600, 7, 5},  {9, 1000, 10}, {64, 300, 70}, {7, 130, 130}};
+  const MatMul::Shape shapes[] = {{1, 1, 1},    {1, 64, 100},  {1, 37, 33},   {2, 5, 7},     {3, 16, 16},   {5, 17, 1},   {13, 31, 65},
+                                  {14, 32, 32}, {15, 48, 40},  {28, 100, 31}, {29, 1, 64},   {100, 64, 96}, {77, 33, 17}, {300, 20, 36},
+                                  {600, 7, 5},  {9, 1000, 10}, {64, 300, 70}, {7, 130, 130}, {61, 3001, 50}};  // in slices
   for (MatMul::Shape shape : shapes)
     for (int transposed = 0; transposed < 4; ++transposed) {
       shape.transpose_a = transposed & 1, shape.transpose_b = transposed & 2;

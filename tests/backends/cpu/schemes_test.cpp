@@ -161,6 +161,19 @@ std::vector<SchemeCase> matmul_cases() {
                      with(attributes, {{"activation", std::string("Gelu")}}),
                      {1, 2}});
   }
+  for (int64_t transposed = 0; transposed < 2; ++transposed)  // and for two levels of it, both factors computed
+    for (const int64_t n : {128, 144}) {
+      const Tensor a = normal({36, 192}), b = normal(transposed ? Shape{n, 192} : Shape{192, n}, 2, 0.1);
+      const Attributes attributes = {{"transB", transposed}, {"alpha", 1.5f}};
+      for (const Shape& c : {Shape{n}, Shape{36, n}})
+        cases.push_back({"Gemm", {a, b, normal(c, 3)}, with(attributes, {{"beta", c.rank() == 1 ? 0.5f : 1.0f}}), {2}});
+      cases.push_back({"Gemm", {a, b}, attributes});
+      cases.push_back({"minnow.FusedMatMul",
+                       {normal({3, 12, 192}), b, normal({n}, 3), normal({3, 12, n}, 4)},
+                       with(attributes, {{"activation", std::string("Gelu")}}),
+                       {2}});
+      if (!transposed) cases.push_back({"MatMul", {normal({3, 12, 192}), b}});
+    }
   return cases;
 }
 

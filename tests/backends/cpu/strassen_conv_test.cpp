@@ -3,6 +3,7 @@
 
 #include "backends/cpu/kernel_support.h"
 #include "backends/cpu/kernels/gemm_conv.h"
+#include "backends/cpu/kernels/matmul.h"
 
 namespace minnow::cpu {
 namespace {
@@ -42,7 +43,7 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
     const std::vector<double> want = convolve(s, x, w, bias), plain = convolve(s, x, w, {});
     const std::vector<float> packed_x = pack(x, s.batch, s.in_channels, pixels, kernels.lanes);
     const std::vector<float> packed_add = pack(add, s.batch, s.out_channels, pixels, kernels.lanes);
-    const bool can_rows = s.batch == 1 && StrassenConv::can_serve_rows(s.in_channels, s.out_channels, kernels.lanes);
+    const bool can_rows = s.batch == 1 && StrassenConv::can_serve_rows(pixels, s.in_channels, s.out_channels, kernels.lanes);
     const std::vector<float> x_rows = transpose(x, s.in_channels, pixels), add_rows = transpose(add, s.out_channels, pixels);
     const std::vector<float> w_rows = transpose(w, s.out_channels, s.in_channels);
     std::vector<float> one_thread[2][2];
@@ -50,8 +51,8 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
       for (int form = 0; form < 4; ++form) {
         const bool rows = form & 1, finished = form & 2;
         if (rows && !can_rows) continue;
-        const StrassenConv conv(kernels, s, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{}, threads,
-                                rows);
+        const StrassenConv conv(kernels, s, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{},
+                                {threads, rows});
         std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats());
         std::vector<float> scratch(conv.scratch_floats(), NAN), y(packed_add.size(), -7);
         if (rows)
@@ -79,6 +80,91 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
         ASSERT_EQ(got, alone) << "results depend on the number of threads";
       }
   }
+}
+
+// Of row-major matrices; the columns where `transposed` is the second one as [n, k].
+struct Rows {
+  size_t m, k, n, levels;
+  bool transposed = false;
+};
+
+std::vector<float> product_of(const Kernels& kernels, const Rows& p, const std::vector<float>& a, const std::vector<float>& b,
+                              size_t threads, const Epilogue& epilogue = {}, const float* bias = nullptr, const float* add = nullptr) {
+  const StrassenConv conv(kernels, pointwise(1, p.k, p.n, 1, p.m), epilogue, {threads, true, p.levels});
+  const StrassenConv::Weights weights{b.data(), p.transposed ? p.k : 1, p.transposed ? 1 : p.n, 0.5f};
+  std::vector<float> packed(conv.slice_floats(), NAN), packed_bias(conv.bias_floats()), scratch(conv.scratch_floats(), NAN),
+      y(p.m * p.n, -7);
+  if (bias) conv.pack_bias(bias, packed_bias.data());
+  for (size_t slice = 0; slice < conv.slices(); ++slice) {
+    for (size_t part = conv.weight_parts(); part-- > 0;) conv.pack_weights(weights, slice, part, packed.data());
+    for (size_t unit = 0; unit < conv.units(); ++unit)
+      conv.run(unit, {a.data(), packed.data(), bias ? packed_bias.data() : nullptr, add, y.data(), slice}, scratch.data(),
+               unit ? unit - 1 : SIZE_MAX);
+  }
+  return y;
+}
+
+std::vector<double> exact_product(const Rows& p, const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<double> y(p.m * p.n);
+  for (size_t i = 0; i < p.m; ++i)
+    for (size_t l = 0; l < p.k; ++l) {
+      const double factor = 0.5 * double(a[i * p.k + l]);
+      for (size_t j = 0; j < p.n; ++j) y[i * p.n + j] += factor * b[p.transposed ? j * p.k + l : l * p.n + j];
+    }
+  return y;
+}
+
+TEST_P(StrassenConvTest, products_of_two_levels_and_in_slices_agree_with_plain_loops) {
+  const Kernels& kernels = kernels_for(GetParam());
+  unsigned seed = 100;
+  for (Rows p : {Rows{4, 64, 128, 2},
+                 {28, 64, 144, 2},
+                 {60, 192, 272, 2},
+                 {404, 64, 128, 2},
+                 {412, 128, 400, 2},
+                 {8, 8448, 128, 2},
+                 {3, 4224, 64, 1},
+                 {7, 6400, 80, 1}})
+    for (bool transposed : {false, true}) {
+      p.transposed = transposed;
+      SCOPED_TRACE(std::to_string(p.m) + "x" + std::to_string(p.k) + "x" + std::to_string(p.n) + ", transposed " +
+                   std::to_string(transposed));
+      ASSERT_TRUE(StrassenConv::can_serve_rows(p.m, p.k, p.n, kernels.lanes, p.levels));
+      const std::vector<float> a = random_floats(p.m * p.k, ++seed), b = random_floats(p.k * p.n, ++seed, 1 / std::sqrt(float(p.k)));
+      const std::vector<float> bias = random_floats(p.n, ++seed), add = random_floats(p.m * p.n, ++seed);
+      std::vector<double> want = exact_product(p, a, b);
+      const std::vector<float> plain = product_of(kernels, p, a, b, 1);
+      ASSERT_TRUE(close(plain, want));
+      ASSERT_EQ(product_of(kernels, p, a, b, 3), plain) << "results depend on the number of threads";
+      const Epilogue epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0};
+      for (size_t i = 0; i < want.size(); ++i) want[i] = std::tanh(std::min(1.0, std::max(-0.5, want[i] + bias[i % p.n] + add[i])));
+      ASSERT_TRUE(close(product_of(kernels, p, a, b, 1, epilogue, bias.data(), add.data()), want));
+    }
+  EXPECT_FALSE(StrassenConv::can_serve_rows(6, 64, 128, kernels.lanes, 2));
+  EXPECT_FALSE(StrassenConv::can_serve_rows(8, 64 + kernels.lanes, 128, kernels.lanes, 2));
+  EXPECT_FALSE(StrassenConv::can_serve_rows(8, 64, 128 + 1, kernels.lanes, 2));
+}
+
+// Errors double with each level (section 6 of the measurements, and Higham 2002, "Accuracy and Stability of Numerical Algorithms", 23.2.2).
+TEST_P(StrassenConvTest, errors_of_two_levels_are_at_most_eight_times_those_of_plain_sums) {
+  const Kernels& kernels = kernels_for(GetParam());
+  const Rows p{64, 1024, 128, 2};
+  const std::vector<float> a = random_floats(p.m * p.k, 1), b = random_floats(p.k * p.n, 2, 1 / std::sqrt(1024.f));
+  const std::vector<double> want = exact_product(p, a, b);
+  const auto errors_of = [&](const std::vector<float>& y) {
+    double sum = 0, most = 0;
+    for (size_t i = 0; i < want.size(); ++i) sum += std::fabs(y[i] - want[i]), most = std::max(most, std::fabs(y[i] - want[i]));
+    return std::pair(sum / double(want.size()), most);
+  };
+  const MatMul direct(kernels, {p.m, p.k, p.n}, {}, {});
+  std::vector<float> packed(direct.packed_b_floats()), scratch(direct.scratch_floats()), y(p.m * p.n);
+  for (size_t panel = 0; panel < direct.panels(); ++panel) direct.pack_b(panel, b.data(), 0.5f, packed.data());
+  for (size_t unit = 0; unit < direct.units(); ++unit)
+    direct.run(unit, {a.data(), packed.data(), nullptr, nullptr, y.data()}, scratch.data());
+  const auto [plain, plain_most] = errors_of(y);
+  const auto [mean, most] = errors_of(product_of(kernels, p, a, b, 1));
+  EXPECT_LT(mean, 8 * plain);
+  EXPECT_LT(most, 8 * plain_most);
 }
 
 TEST_P(StrassenConvTest, errors_are_at_most_four_times_those_of_plain_sums) {

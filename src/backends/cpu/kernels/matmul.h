@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of row-major matrices: y[m, n] = after(clamp(a[m, k] b[k, n] + bias[n] + add[m, n])).
 #pragma once
+#include <algorithm>
+
+#include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/kernels.h"
 
@@ -40,6 +43,8 @@ class MatMul {
 
  private:
   void pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept;
+  // Where a slice of k begins; slices_ is the end.
+  size_t slice_begin(size_t slice) const noexcept { return std::min(shape_.k, share(ceil_div(shape_.k, lanes_), slices_, slice) * lanes_); }
   Shape shape_;  // with pairs, k counts them
   const PairKernels* pairs_;
   const TileKernels* tile_;
@@ -48,6 +53,7 @@ class MatMul {
   const Kernels* kernels_;
   size_t lanes_, vectors_;
   size_t blocks_ = 1, chunks_ = 1;  // of rows; of panels
+  size_t slices_ = 1;               // of k: what is multiplied at a time
   size_t scratch_floats_;
 };
 

@@ -15,13 +15,18 @@ constexpr float kZero[16] = {};   // the partner of a pixel that has none
 // thread finds in its caches from layer to layer; those of a matrix should be large, as the encoder of 128 rows says by 1.3 %.
 constexpr size_t kBlockPixels = 100, kBlockRows = 200, kChunkChannels = 128;
 constexpr size_t kLeastPixels = 12;  // of a part: less makes narrow tiles
+// Of a product, by levels: two vectors of weights should stay in L2 beside a part of the input, and errors grow with the depth.
+constexpr size_t kMostDepth[kStrassenLevels] = {1024, 512};
+constexpr size_t kFactorRows = 8;  // of weights that are summed at a time, in L1
+constexpr size_t kMostLanes = 16;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The seven products in their order: a left factor (quarter of the input or one of its sums) times a factor of weights.
 enum Quarter : size_t { kA11, kA12, kA21, kA22, kS1, kS2, kS3, kS4 };
-enum Target { kX, kY, kC11, kC12, kC21, kC22, kNowhere };
+enum Place { kX, kY, kC11, kC12, kC21, kC22, kNowhere };
 struct Product {
   Quarter left;
-  Target to, add, also;  // to = product + add; also += product
+  Place to, add, also;  // to = product + add; also += product
 };
 constexpr size_t kProducts = 7;
 constexpr Product kSteps[kProducts] = {
@@ -29,67 +34,115 @@ constexpr Product kSteps[kProducts] = {
     {kS4, kC12, kX, kNowhere},      {kA22, kC21, kY, kNowhere},
 };
 
-// The factors of weights that belong to them, from the quarters b11, b12, b21, b22.
-void factors(double b11, double b12, double b21, double b22, float (&f)[kProducts]) {
-  const double t1 = b12 - b11, t2 = b22 - t1;
-  const double exact[kProducts] = {b11, b21, t2, b22 - b12, t1, b22, b21 - t2};
-  for (size_t p = 0; p < kProducts; ++p) f[p] = static_cast<float>(exact[p]);
-}
-
 }  // namespace
 
-StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, size_t threads, bool rows)
+StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, const Options& options)
     : shape_(shape),
       epilogue_(epilogue),
       tile_(kernels.tile),
+      layout_(kernels.layout),
       lanes_(kernels.lanes),
-      in_vectors_(shape.in_channels / kernels.lanes),
+      levels_(options.levels),
       out_vectors_(ceil_div(shape.out_channels, kernels.lanes)),
       pixels_(shape.in_h * shape.in_w),
-      rows_(rows),
-      y_pixel_(rows ? shape.out_channels : kernels.lanes),
-      y_vector_(rows ? kernels.lanes : pixels_ * kernels.lanes) {
-  blocks_ = ceil_div(pixels_, rows ? kBlockRows : kBlockPixels);
-  quads_ = shape.out_channels / (4 * lanes_);
-  chunks_ = ceil_div(quads_ * 4 * lanes_, kChunkChannels);
-  if (chunks_ % 2 && chunks_ < quads_) ++chunks_;  // an even number of units goes well with most numbers of threads
-  rest_ = out_vectors_ - 4 * quads_;
+      rows_(options.rows),
+      y_pixel_(rows_ ? shape.out_channels : kernels.lanes),
+      y_vector_(rows_ ? kernels.lanes : pixels_ * kernels.lanes) {
+  // Slices are equal, so that their packed weights are.
+  const size_t grains = shape.in_channels / (lanes_ << levels_);
+  slices_ = rows_ ? ceil_div(shape.in_channels >> levels_, kMostDepth[levels_ - 1]) : 1;
+  while (grains % slices_) ++slices_;
+  in_ = shape.in_channels / slices_;
+  in_vectors_ = in_ / lanes_;
+  const size_t threads = options.threads;
+  blocks_ = ceil_div(pixels_, (rows_ ? kBlockRows : kBlockPixels) * levels_);
+  if (levels_ == 2) blocks_ = std::min(blocks_ + blocks_ % 2, pixels_ / 4);
+  groups_ = shape.out_channels / (group_vectors() * lanes_);
+  chunks_ = ceil_div(groups_ * group_vectors() * lanes_, kChunkChannels * levels_);
+  if (chunks_ % 2 && chunks_ < groups_) ++chunks_;  // an even number of units goes well with most numbers of threads
+  rest_ = out_vectors_ - groups_ * group_vectors();
   // Threads that take different pixels need no sums of each other, and read the same weights at the same time.
   const size_t blocks = shape.batch * blocks_, half = (ceil_div(pixels_, blocks_) + 1) / 2;
-  parts_ = blocks % threads == 0 ? 1 : std::clamp<size_t>(threads / std::gcd(threads, blocks), 1, std::max<size_t>(1, half / kLeastPixels));
-  const size_t widest = ceil_div(quads_, chunks_) * kPair;  // vectors of half a chunk
-  scratch_floats_ = sum_floats() + 2 * widest * row_of(most_pixels());
+  // The inner level pairs rows of a part, which therefore is the whole block there.
+  parts_ = levels_ == 2 || blocks % threads == 0
+               ? 1
+               : std::clamp<size_t>(threads / std::gcd(threads, blocks), 1, std::max<size_t>(1, half / kLeastPixels));
+  const size_t widest = ceil_div(groups_, chunks_) * group_vectors() / 2;  // vectors of half a chunk
+  const size_t most = most_pixels();
+  scratch_floats_ = first_sums(row_of(most)) + second_sums(most) + 2 * widest * row_of(most);
+  if (levels_ == 2) scratch_floats_ += widest * row_of(most / 2);
 }
 
-// [chunk][product][pair of vectors][in channel of half][lanes of the pair], then the rest as [pair][in channel][lanes of the pair].
+// From rows [k, k + rows) and columns [o, o + columns), as rows of two vectors, filled up with zeros.
+void StrassenConv::fetch(const Weights& weights, size_t k, size_t rows, size_t o, size_t columns, float* out) const noexcept {
+  const float* from = weights.data + o * weights.out_step + k * weights.in_step;
+  const size_t lanes = kPair * lanes_;
+  if (columns < lanes) std::fill_n(out, rows * lanes, 0.0f);
+  if (weights.in_step == 1) return layout_->transpose(from, weights.out_step, columns, rows, out, lanes);
+  for (size_t r = 0; r < rows; ++r) std::copy_n(from + r * weights.in_step, columns, out + r * lanes);
+}
+
 void StrassenConv::pack_weights(const Weights& weights, float* out) const noexcept {
-  constexpr size_t kWhole = 16;  // input channels at a time: whole cache lines of the weights
-  const size_t in = shape_.in_channels, half_in = in / 2, lanes = kPair * lanes_;
-  for (size_t chunk = 0; chunk < chunks_; ++chunk) {
-    const size_t first = chunk_begin(chunk) * lanes_, half = (chunk_begin(chunk + 1) * lanes_ - first) / 2;
-    for (size_t pair = 0; pair < half; pair += lanes)
-      for (size_t begin = 0; begin < half_in; begin += kWhole) {
-        float* to = out + chunk_weights(chunk) + (pair * half_in + begin * lanes);
-        const size_t count = std::min(kWhole, half_in - begin);
-        for (size_t l = 0; l < lanes; ++l) {
-          const size_t left = first + pair + l, right = left + half;
-          for (size_t k = 0; k < count; ++k) {
-            const size_t top = begin + k, bottom = half_in + top;
-            float f[kProducts];
-            factors(weights.at(left, top), weights.at(right, top), weights.at(left, bottom), weights.at(right, bottom), f);
-            for (size_t p = 0; p < kProducts; ++p) to[p * half * half_in + k * lanes + l] = f[p];
-          }
-        }
+  for (size_t slice = 0; slice < slices_; ++slice)
+    for (size_t i = 0; i < weight_parts(); ++i) pack_weights(weights, slice, i, out + slice * slice_floats());
+}
+
+// [chunk][product, of two levels outer and inner][pair of vectors][in channel][lanes of the pair], then the rest as [pair][in channel]
+// [lanes of the pair].
+void StrassenConv::pack_weights(const Weights& weights, size_t slice, size_t part, float* slice_out) const noexcept {
+  const size_t lanes = kPair * lanes_, first_k = slice * in_;
+  float block[16 * kFactorRows * kPair * kMostLanes], inner[4 * kProducts * kFactorRows * kPair * kMostLanes];
+  const size_t block_floats = kFactorRows * lanes;
+  if (part == groups_) {
+    float* to = slice_out + chunk_weights(chunks_);
+    for (size_t v = groups_ * group_vectors(); v < out_vectors_; v += kPair) {
+      const size_t wide = std::min(kPair, out_vectors_ - v) * lanes_, columns = std::min(wide, shape_.out_channels - v * lanes_);
+      for (size_t k = 0; k < in_; k += kFactorRows) {
+        const size_t rows = std::min(kFactorRows, in_ - k);
+        fetch(weights, first_k + k, rows, v * lanes_, columns, block);
+        for (size_t r = 0; r < rows; ++r, to += wide)
+          for (size_t l = 0; l < wide; ++l) to[l] = weights.factor * block[r * lanes + l];
       }
+    }
+    return;
   }
-  float* to = out + chunk_weights(chunks_);
-  for (size_t v = 4 * quads_; v < out_vectors_; v += kPair) {
-    const size_t wide = std::min(kPair, out_vectors_ - v) * lanes_;
-    for (size_t k = 0; k < in; ++k)
-      for (size_t l = 0; l < wide; ++l) {
-        const size_t o = v * lanes_ + l;
-        *to++ = o < shape_.out_channels ? weights.at(o, k) : 0;
+  size_t chunk = 0;
+  while (share(groups_, chunks_, chunk + 1) <= part) ++chunk;
+  const size_t parts = size_t{1} << levels_, depth = in_ / parts;  // quarters of quarters along each dimension
+  const size_t columns = (chunk_begin(chunk + 1) - chunk_begin(chunk)) / parts * lanes_, product = columns * depth;
+  const size_t pair = (part - share(groups_, chunks_, chunk)) * lanes;
+  const size_t first = chunk_begin(chunk) * lanes_ + pair;
+  const bool in_place = weights.out_step == 1;
+  for (size_t k = 0; k < depth; k += kFactorRows) {
+    const size_t rows = std::min(kFactorRows, depth - k);
+    const float* from[4][4];  // of rows and columns
+    for (size_t i = 0; i < parts; ++i)
+      for (size_t j = 0; j < parts; ++j) {
+        const size_t row = first_k + i * depth + k, column = first + j * columns;
+        float* copy = block + (i * parts + j) * block_floats;
+        if (!in_place) fetch(weights, row, rows, column, lanes, copy);
+        from[i][j] = in_place ? weights.data + row * weights.in_step + column : copy;
       }
+    float* to = slice_out + chunk_weights(chunk) + pair * depth + k * lanes;
+    const size_t step = in_place ? weights.in_step : lanes;
+    if (levels_ == 1) {
+      tile_->strassen_factors({{from[0][0], from[0][1], from[1][0], from[1][1]}, step, rows, weights.factor, to, product});
+      continue;
+    }
+    for (size_t q = 0; q < 4; ++q) {
+      const size_t i = q / 2, j = q % 2;
+      tile_->strassen_factors({{from[i][j], from[i][j + 2], from[i + 2][j], from[i + 2][j + 2]},
+                               step,
+                               rows,
+                               weights.factor,
+                               inner + q * block_floats,
+                               4 * block_floats});
+    }
+    for (size_t outer = 0; outer < kProducts; ++outer) {
+      const float* q = inner + outer * 4 * block_floats;
+      tile_->strassen_factors(
+          {{q, q + block_floats, q + 2 * block_floats, q + 3 * block_floats}, lanes, rows, 1, to + outer * kProducts * product, product});
+    }
   }
 }
 
@@ -97,20 +150,43 @@ void StrassenConv::pack_bias(const float* bias, float* out) const noexcept {
   for (size_t o = 0; o < out_vectors_ * lanes_; ++o) out[o] = o < shape_.out_channels ? bias[o] : 0;
 }
 
+size_t StrassenConv::most_pixels() const noexcept {
+  if (levels_ == 2) return ceil_div(pixels_ / 4, blocks_) * 2;
+  return ceil_div((ceil_div(pixels_, blocks_) + 1) / 2, parts_);
+}
+
+// With two levels everything is a multiple of four rows.
 StrassenConv::Part StrassenConv::part(size_t index) const noexcept {
-  const size_t i = index % parts_, b = index / parts_ % blocks_, first = share(pixels_, blocks_, b);
-  const size_t pixels = share(pixels_, blocks_, b + 1) - first, half = (pixels + 1) / 2;
+  const size_t grain = levels_ == 2 ? 4 : 1;
+  const size_t i = index % parts_, b = index / parts_ % blocks_, first = share(pixels_ / grain, blocks_, b) * grain;
+  const size_t pixels = share(pixels_ / grain, blocks_, b + 1) * grain - first, half = (pixels + 1) / 2;
   const size_t begin = share(half, parts_, i), end = share(half, parts_, i + 1);
   return {index / parts_ / blocks_, first + begin, first + half + begin, end - begin, std::min(end, pixels - half) - begin,
           row_of(end - begin)};
 }
 
-// The sums, and the quarters before them where the input is rows, as [vector of half the channels][pixel].
+// The sums, and the quarters before them where the input is rows, as [vector of half the channels][pixel]; then, with two levels, the sums
+// of the quarters of each of the seven left factors.
 void StrassenConv::sum(const Part& p, const Arguments& a, float* scratch) const noexcept {
   const size_t half_in = in_vectors_ / 2, size = half_in * p.row;
   if (rows_) {
     const size_t k = shape_.in_channels;
-    return tile_->strassen_rows({a.x + p.first * k, a.x + p.second * k, k, half_in, p.pixels, p.bottom, scratch, p.row, size});
+    const float* x = a.x + a.slice * in_;
+    tile_->strassen_rows({x + p.first * k, x + p.second * k, k, half_in, p.pixels, p.bottom, scratch, p.row, size});
+    if (levels_ == 1) return;
+    const size_t rows = p.pixels / 2, vectors = half_in / 2, row = row_of(rows);
+    float* s = scratch + first_sums(p.row);
+    for (const Product& product : kSteps) {
+      const Left left = left_of(product.left, p, a, scratch);
+      const size_t right = vectors * left.step, bottom = rows * lanes_, each = vectors * row;
+      for (size_t v = 0; v < vectors; ++v) {
+        const float* q = left.data + v * left.step;
+        float* to = s + v * row;
+        tile_->strassen_sums({q, q + right, q + bottom, q + bottom + right}, {to, to + each, to + 2 * each, to + 3 * each}, rows);
+      }
+      s += 4 * each;
+    }
+    return;
   }
   const size_t plane = pixels_ * lanes_;
   const float* image = a.x + p.image * in_vectors_ * plane;
@@ -133,55 +209,128 @@ StrassenConv::Left StrassenConv::left_of(size_t quarter, const Part& p, const Ar
   return {a.x + vector * plane + first * lanes_, plane};
 }
 
+struct StrassenConv::Work {
+  const Arguments& arguments;
+  const Part part;
+  const float* scratch;  // the left factor's sums
+  const size_t vectors;  // of the chunk's columns
+  struct Buffers {
+    float *x, *y;
+    size_t row;  // floats from one vector of columns to the next
+  } buffers[kStrassenLevels];
+  const float* inner_sums;  // of the outer product at hand
+  Tile tile;                // its weights are those of the next product
+};
+
+StrassenConv::Target StrassenConv::Target::quarter(size_t rows, size_t vectors, size_t lanes) const noexcept {
+  Target q = *this;
+  const size_t at = rows * pixel + vectors * vector;
+  q.y += at;
+  if (add) q.add += at;
+  if (bias) q.bias += vectors * lanes;
+  for (TileSums::Level& level : q.sums.levels) {
+    const size_t sum_at = rows * lanes + vectors * static_cast<size_t>(level.stride);
+    if (level.also) level.also += sum_at;
+    if (level.add) level.add += sum_at;
+  }
+  return q;
+}
+
+// With the sums of the whole result.
+[[gnu::noinline]] void StrassenConv::multiply(Work& work, size_t level, const Left& left, const Target& to, size_t rows) const noexcept {
+  if (level >= std::min(levels_, kStrassenLevels)) return multiply_tiles(work, left, to, rows);
+  const Work::Buffers& buffers = work.buffers[level];
+  const size_t half_vectors = work.vectors >> (level + 1), half_rows = level == 0 ? work.part.second - work.part.first : rows / 2;
+  const size_t inner = levels_ - 1 - level;  // the place of this level's sums: they come before those of the levels around
+  for (const Product& p : kSteps) {
+    const bool right = p.to == kC12 || p.to == kC22, bottom = p.to == kC21 || p.to == kC22;
+    Target target{};
+    if (p.to >= kC11) {
+      target = to.quarter(bottom ? half_rows : 0, right ? half_vectors : 0, lanes_);
+    } else {
+      target.y = p.to == kX ? buffers.x : buffers.y;
+      target.pixel = lanes_;
+      target.vector = buffers.row;
+    }
+    target.sums.levels[inner] = {p.also == kNowhere ? nullptr : buffers.x,
+                                 p.add == kNowhere ? nullptr : (p.add == kX ? buffers.x : buffers.y), static_cast<ptrdiff_t>(buffers.row)};
+    Left factor;
+    if (level == 0) {
+      factor = left_of(p.left, work.part, work.arguments, work.scratch);
+      work.inner_sums =
+          work.scratch + first_sums(work.part.row) + static_cast<size_t>(&p - kSteps) * second_sums(work.part.pixels) / kProducts;
+    } else if (p.left >= kS1) {
+      factor = {work.inner_sums + (p.left - kS1) * (in_vectors_ / 4) * buffers.row, buffers.row};
+    } else {
+      const bool below = p.left == kA21 || p.left == kA22, behind = p.left == kA12 || p.left == kA22;
+      factor = {left.data + (below ? half_rows * lanes_ : 0) + (behind ? in_vectors_ / 4 * left.step : 0), left.step};
+    }
+    // A pixel without a partner makes these products zero, and has no such outputs.
+    const size_t here = level > 0 ? half_rows : bottom ? work.part.bottom : work.part.pixels;
+    multiply(work, level + 1, factor, target, here);
+  }
+}
+
+void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to, size_t rows) const noexcept {
+  const size_t depth = in_ >> levels_, lanes = kPair * lanes_, vectors = work.vectors >> levels_;
+  const size_t most = static_cast<size_t>(tile_->rows[kPair]), tiles = ceil_div(rows, most);
+  const size_t lines = std::max<size_t>(1, lanes * sizeof(float) / 64);
+  Tile& t = work.tile;
+  t.block_stride = static_cast<ptrdiff_t>(left.step);
+  t.vector_stride = static_cast<ptrdiff_t>(to.vector);
+  t.pixel_stride = static_cast<ptrdiff_t>(to.pixel);
+  t.finish = to.is_output && (to.add || (is_last(work.arguments) && epilogue_.clamps()));
+  t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(depth * 64) : 0;
+  for (size_t v = 0; v < vectors; v += kPair, t.w += depth * lanes)
+    for (size_t i = 0; i < tiles; ++i) {
+      const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;
+      const Target target = to.quarter(from, v, lanes_);
+      t.x[0] = left.data + from * lanes_;
+      t.x[1] = t.x[0] + half * lanes_;
+      t.y[0] = target.y;
+      t.y[1] = t.y[0] + half * to.pixel;
+      t.add[0] = target.add;
+      t.add[1] = target.add ? target.add + half * to.pixel : nullptr;
+      t.sums = target.sums;
+      t.sums.bias = target.bias;
+      // The weights lie in the order of use: those of the next pair, or of the next product, are asked for meanwhile.
+      t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + depth * lanes) + i * depth * 64 : nullptr;
+      tile_->summed[height](t);
+      if (to.is_output && epilogue_.after && is_last(work.arguments)) finish(t.y[0], kPair, height);
+    }
+}
+
+void StrassenConv::set_clamp(Tile& tile, const Arguments& a) const noexcept {
+  tile.low = is_last(a) ? epilogue_.low : -kInfinity;
+  tile.high = is_last(a) ? epilogue_.high : kInfinity;
+}
+
 void StrassenConv::run(size_t unit, const Arguments& a, float* scratch, size_t before) const noexcept {
   const size_t units = chunks_ + (rest_ ? 1 : 0), chunk = unit % units, index = unit / units;
   const Part b = part(index);
   if (before / units != index) sum(b, a, scratch);
   if (chunk == chunks_) return rest(b, a, scratch);
-  const size_t depth = shape_.in_channels / 2, lanes = kPair * lanes_;
   const size_t first = chunk_begin(chunk), half_out = (chunk_begin(chunk + 1) - first) / 2;
-  float *x = scratch + sum_floats(), *y = x + half_out * b.row;
-  const size_t c = (b.image * out_vectors_ + first) * y_vector_;  // of the chunk's outputs of the first pixel
-  const size_t most = static_cast<size_t>(tile_->rows[kPair]);
-  const size_t lines = std::max<size_t>(1, lanes * sizeof(float) / 64);
-
-  Tile t;
+  Work work{a, b, scratch, 2 * half_out, {}, nullptr, {}};
+  float* x = scratch + first_sums(b.row) + second_sums(b.pixels);
+  work.buffers[0] = {x, x + half_out * b.row, b.row};
+  x += 2 * half_out * b.row;
+  const size_t row = row_of(b.pixels / 2);
+  work.buffers[1] = {x, x + half_out / 2 * row, row};
+  Tile& t = work.tile;
   t.taps = &kNoTaps;
-  t.blocks = in_vectors_ / 2;
-  t.low = epilogue_.low, t.high = epilogue_.high;
-  t.sums.stride = static_cast<ptrdiff_t>(b.row);
+  t.blocks = in_vectors_ >> levels_;
   t.w = a.w + chunk_weights(chunk);
-  for (const Product& p : kSteps) {
-    const bool is_output = p.to >= kC11, right = p.to == kC12 || p.to == kC22, bottom = p.to == kC21 || p.to == kC22;
-    const Left left = left_of(p.left, b, a, scratch);
-    t.block_stride = static_cast<ptrdiff_t>(left.step);
-    t.vector_stride = static_cast<ptrdiff_t>(is_output ? y_vector_ : b.row);
-    t.pixel_stride = static_cast<ptrdiff_t>(is_output ? y_pixel_ : lanes_);
-    t.finish = is_output && (a.add || epilogue_.clamps());
-    const size_t output = c + (right ? half_out * y_vector_ : 0) + (bottom ? b.second : b.first) * y_pixel_;
-    // A pixel without a partner makes these products zero, and has no such outputs.
-    const size_t pixels = bottom ? b.bottom : b.pixels, tiles = ceil_div(pixels, most);
-    t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(depth * 64) : 0;
-    for (size_t v = 0; v < half_out; v += kPair, t.w += depth * lanes)
-      for (size_t i = 0; i < tiles; ++i) {
-        const size_t from = share(pixels, tiles, i), rows = share(pixels, tiles, i + 1) - from, half = (rows + 1) / 2;
-        const size_t at = v * b.row + from * lanes_, place = output + v * y_vector_ + from * y_pixel_;
-        const size_t to_half = half * (is_output ? y_pixel_ : lanes_);
-        t.x[0] = left.data + from * lanes_;
-        t.x[1] = t.x[0] + half * lanes_;
-        t.y[0] = is_output ? a.y + place : (p.to == kX ? x : y) + at;
-        t.y[1] = t.y[0] + to_half;
-        t.add[0] = is_output && a.add ? a.add + place : nullptr;
-        t.add[1] = t.add[0] ? t.add[0] + to_half : nullptr;
-        t.sums.add = p.add == kNowhere ? nullptr : (p.add == kX ? x : y) + at;
-        t.sums.also = p.also == kNowhere ? nullptr : x + at;
-        t.sums.bias = is_output && a.bias ? a.bias + (first + (right ? half_out : 0) + v) * lanes_ : nullptr;
-        // The weights lie in the order of use: those of the next pair, or of the next product, are asked for meanwhile.
-        t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + depth * lanes) + i * depth * 64 : nullptr;
-        tile_->summed[rows](t);
-        if (is_output && epilogue_.after) finish(t.y[0], kPair, rows);
-      }
-  }
+  set_clamp(t, a);
+  Target to{};
+  const size_t place = (b.image * out_vectors_ + first) * y_vector_ + b.first * y_pixel_;
+  to.y = a.y + place;
+  to.add = added(a) ? added(a) + place : nullptr;
+  to.bias = a.bias && a.slice == 0 ? a.bias + first * lanes_ : nullptr;
+  to.pixel = y_pixel_;
+  to.vector = y_vector_;
+  to.is_output = true;
+  multiply(work, 0, {}, to, b.pixels);
 }
 
 void StrassenConv::finish(float* y, size_t vectors, size_t pixels) const noexcept {
@@ -196,12 +345,13 @@ void StrassenConv::rest(const Part& b, const Arguments& a, const float* scratch)
   t.blocks = in_vectors_;
   t.vector_stride = static_cast<ptrdiff_t>(y_vector_);
   t.pixel_stride = static_cast<ptrdiff_t>(y_pixel_);
-  t.low = epilogue_.low, t.high = epilogue_.high;
-  t.finish = a.add || epilogue_.clamps();
+  const float* all_add = added(a);
+  set_clamp(t, a);
+  t.finish = all_add || (is_last(a) && epilogue_.clamps());
   t.w = a.w + chunk_weights(chunks_);
-  for (size_t v = 4 * quads_; v < out_vectors_; v += kPair) {
+  for (size_t v = groups_ * group_vectors(); v < out_vectors_; v += kPair) {
     const size_t vectors = std::min(kPair, out_vectors_ - v), most = static_cast<size_t>(tile_->rows[vectors]);
-    t.bias = a.bias ? a.bias + v * lanes_ : nullptr;
+    t.bias = a.bias && a.slice == 0 ? a.bias + v * lanes_ : nullptr;
     for (bool bottom : {false, true}) {
       const Left left = left_of(bottom ? kA21 : kA11, b, a, scratch);  // the other half of the channels lies behind it
       t.block_stride = static_cast<ptrdiff_t>(left.step);
@@ -213,13 +363,13 @@ void StrassenConv::rest(const Part& b, const Arguments& a, const float* scratch)
         t.x[1] = t.x[0] + half * lanes_;
         t.y[0] = a.y + place;
         t.y[1] = t.y[0] + half * y_pixel_;
-        t.add[0] = a.add ? a.add + place : nullptr;
-        t.add[1] = a.add ? t.add[0] + half * y_pixel_ : nullptr;
+        t.add[0] = all_add ? all_add + place : nullptr;
+        t.add[1] = all_add ? t.add[0] + half * y_pixel_ : nullptr;
         tile_->packed[vectors][rows](t);
-        if (epilogue_.after) finish(t.y[0], vectors, rows);
+        if (epilogue_.after && is_last(a)) finish(t.y[0], vectors, rows);
       }
     }
-    t.w += shape_.in_channels * vectors * lanes_;
+    t.w += in_ * vectors * lanes_;
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 1x1 convolutions of many channels, and products of matrices, by one level of Strassen's algorithm in Winograd's variant: 7 products of
-// half the size along each dimension instead of 8. The sums of weights are packed beforehand; those of the input are one pass; those of
-// products are part of the tiles. Source: Winograd 1971, "On multiplication of 2 x 2 matrices", Linear Algebra and its Applications 4.
+// 1x1 convolutions of many channels, and products of matrices, by one or two levels of Strassen's algorithm in Winograd's variant: at each
+// level 7 products of half the size along each dimension instead of 8. The sums of weights are packed beforehand, or in every run where
+// they are no constants; those of the input are one pass for each level; those of products are part of the tiles.
+// Source: Winograd 1971, "On multiplication of 2 x 2 matrices", Linear Algebra and its Applications 4.
 #pragma once
 #include <vector>
 
@@ -15,10 +16,16 @@ class StrassenConv {
  public:
   struct Arguments {
     const float* x;     // packed, or [pixels][in channels] where `rows` are wanted
-    const float* w;     // as pack_weights wrote them
+    const float* w;     // of the slice, as pack_weights wrote them
     const float* bias;  // one of every channel in whole vectors, or null
     const float* add;   // like y, or null
     float* y;           // packed, or [pixels][out channels]
+    size_t slice = 0;
+  };
+  struct Options {
+    size_t threads = 1;
+    bool rows = false;  // x, y and `add` are row-major matrices, and the batch is 1
+    size_t levels = 1;  // 2: only of rows
   };
 
   static bool can_serve(const ConvShape& shape, size_t lanes) {
@@ -27,29 +34,35 @@ class StrassenConv {
            shape.out_channels >= 4 * lanes;
   }
   /// Whether the product of row-major matrices [m, k] and [k, n] can be computed, as the convolution of an image of m pixels.
-  static bool can_serve_rows(size_t k, size_t n, size_t lanes) { return k % (2 * lanes) == 0 && n >= 4 * lanes && n % lanes == 0; }
-  /// `rows`: x, y and `add` are row-major matrices, and the batch is 1.
-  StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, size_t threads = 1, bool rows = false);
+  static bool can_serve_rows(size_t m, size_t k, size_t n, size_t lanes, size_t levels = 1) {
+    return k % (lanes << levels) == 0 && n >= (2 * lanes << levels) && n % lanes == 0 && (levels == 1 || (m >= 4 && m % 4 == 0));
+  }
+  StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, const Options& options = {1, false, 1});
 
-  size_t weight_floats() const noexcept { return chunk_weights(chunks_) + rest_ * lanes_ * shape_.in_channels; }
-  /// From [out channel][in channel]; the sums are rounded once.
-  void pack_weights(const float* oi, float* out) const noexcept { pack_weights({oi, shape_.in_channels, 1, 1}, out); }
-  /// From weights that lie `out_step` and `in_step` floats apart; each is multiplied by `factor`.
+  /// Deep products are computed in slices of the input channels, one after another: each adds to what the ones before have written.
+  size_t slices() const noexcept { return slices_; }
+  size_t slice_floats() const noexcept { return chunk_weights(chunks_) + rest_ * lanes_ * in_; }
+  size_t weight_floats() const noexcept { return slices_ * slice_floats(); }
+  /// Weights that lie `out_step` and `in_step` floats apart, one of which is 1; each is multiplied by `factor`.
   struct Weights {
     const float* data;
     size_t out_step, in_step;
-    float factor;
-    float at(size_t o, size_t i) const noexcept { return factor * data[o * out_step + i * in_step]; }
+    float factor = 1;
   };
+  /// All slices, one after another.
   void pack_weights(const Weights& weights, float* out) const noexcept;
+  void pack_weights(const float* oi, float* out) const noexcept { pack_weights(Weights{oi, shape_.in_channels, 1}, out); }
+  /// A slice's weights are packed in so many parts, which may be packed at the same time.
+  size_t weight_parts() const noexcept { return groups_ + (rest_ ? 1 : 0); }
+  void pack_weights(const Weights& weights, size_t slice, size_t part, float* slice_out) const noexcept;
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
 
-  /// The work is cut into units that may run at the same time, each with scratch of its own. What they compute does not depend on the
-  /// number of threads.
+  /// The work of a slice is cut into units that may run at the same time, each with scratch of its own. What they compute does not depend
+  /// on the number of threads.
   size_t units() const noexcept { return shape_.batch * blocks_ * parts_ * (chunks_ + (rest_ ? 1 : 0)); }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
-  /// `before`: the unit that ran in this scratch before, if any: its sums of the input may serve again.
+  /// `before`: the unit of the same slice that ran in this scratch before, if any: its sums of the input may serve again.
   void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
 
  private:
@@ -61,32 +74,58 @@ class StrassenConv {
     size_t row;                   // floats between vectors of sums
   };
   Part part(size_t index) const noexcept;
-  size_t most_pixels() const noexcept { return ceil_div((ceil_div(pixels_, blocks_) + 1) / 2, parts_); }
+  size_t most_pixels() const noexcept;
   // An odd number of vectors: cache lines whose distance is a power of two would push each other out.
   size_t row_of(size_t pixels) const noexcept { return (pixels | 1) * lanes_; }
   size_t panels() const noexcept { return rows_ ? 8 : 4; }  // of half the input channels each: the sums, and before them rows as an image
-  size_t sum_floats() const noexcept { return panels() * (in_vectors_ / 2) * row_of(most_pixels()); }
+  size_t first_sums(size_t row) const noexcept { return panels() * (in_vectors_ / 2) * row; }
+  // The inner sums of the outer products' left factors.
+  size_t second_sums(size_t pixels) const noexcept { return levels_ == 2 ? 7 * 4 * (in_vectors_ / 4) * row_of(pixels / 2) : 0; }
   void sum(const Part& part, const Arguments& arguments, float* scratch) const noexcept;
   // Where the output channels of a chunk begin, in vectors; chunks_ is the end of all that the algorithm computes.
-  size_t chunk_begin(size_t chunk) const noexcept { return share(quads_, chunks_, chunk) * 4; }
-  size_t chunk_weights(size_t chunk) const noexcept { return chunk_begin(chunk) * lanes_ * shape_.in_channels / 4 * 7; }
-  // A quarter of the input: its first vector, and the distance to the next.
+  size_t group_vectors() const noexcept { return size_t{2} << levels_; }
+  size_t chunk_begin(size_t chunk) const noexcept { return share(groups_, chunks_, chunk) * group_vectors(); }
+  size_t chunk_weights(size_t chunk) const noexcept {
+    const size_t plain = chunk_begin(chunk) * lanes_ * in_;
+    return levels_ == 2 ? plain / 16 * 49 : plain / 4 * 7;
+  }
+  void fetch(const Weights& weights, size_t k, size_t rows, size_t o, size_t columns, float* out) const noexcept;
+  // A quarter of the left factor, or one of its sums: its first vector, and the distance to the next.
   struct Left {
     const float* data;
     size_t step;
   };
   Left left_of(size_t quarter, const Part& part, const Arguments& arguments, const float* scratch) const noexcept;
+  // Where a product goes, and what is added to it on the way.
+  struct Target {
+    float* y;
+    const float *add, *bias;  // of the whole result, or null
+    size_t pixel, vector;     // floats from one row, and from one vector of columns, to the next; of `y` and `add`
+    bool is_output;
+    TileSums sums;
+    Target quarter(size_t rows, size_t vectors, size_t lanes) const noexcept;
+  };
+  struct Work;  // one unit's
+  void multiply(Work& work, size_t level, const Left& left, const Target& to, size_t rows) const noexcept;
+  void multiply_tiles(Work& work, const Left& left, const Target& to, size_t rows) const noexcept;
   void rest(const Part& part, const Arguments& arguments, const float* scratch) const noexcept;
   void finish(float* y, size_t vectors, size_t pixels) const noexcept;  // epilogue_.after over a tile
+  void set_clamp(Tile& tile, const Arguments& arguments) const noexcept;
+  const float* added(const Arguments& arguments) const noexcept { return arguments.slice ? arguments.y : arguments.add; }
+  bool is_last(const Arguments& arguments) const noexcept { return arguments.slice + 1 == slices_; }
 
   ConvShape shape_;
   Epilogue epilogue_;
   const TileKernels* tile_;
-  size_t lanes_, in_vectors_, out_vectors_;
-  size_t pixels_, blocks_, parts_, quads_, chunks_;
+  const LayoutKernels* layout_;
+  size_t lanes_, levels_, slices_;
+  size_t in_;  // input channels of a slice
+  size_t in_vectors_, out_vectors_;
+  size_t pixels_, blocks_, parts_;
+  size_t groups_, chunks_;  // of output channels: as few as the algorithm takes, and as many as a unit does
   bool rows_;
   size_t y_pixel_, y_vector_;  // floats from one pixel, and from one vector of output channels, to the next
-  size_t rest_;                // vectors of output channels beyond the quads
+  size_t rest_;                // vectors of output channels beyond the groups
   size_t scratch_floats_;
 };
 

@@ -32,17 +32,18 @@ constexpr int kRows1 = HWY_TARGET == HWY_AVX3 ? 14 : 12, kRows2 = HWY_TARGET == 
 template <int R, int N>
 HWY_INLINE void add_sums(const TileSums& s, V (&sum)[R][N]) {
   const D d;
-  MINNOW_UNROLL for (int n = 0; n < N; ++n) {
-    if (s.also) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-        float* also = s.also + n * s.stride + r * kLanes;
-        hn::StoreU(hn::Add(sum[r][n], hn::LoadU(d, also)), d, also);
-      }
-    if (s.add) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = hn::Add(sum[r][n], hn::LoadU(d, s.add + n * s.stride + r * kLanes));
-    if (s.bias) {
+  for (const TileSums::Level& level : s.levels) MINNOW_UNROLL for (int n = 0; n < N; ++n) {
+      if (level.also) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+          float* also = level.also + n * level.stride + r * kLanes;
+          hn::StoreU(hn::Add(sum[r][n], hn::LoadU(d, also)), d, also);
+        }
+      if (level.add)
+        MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = hn::Add(sum[r][n], hn::LoadU(d, level.add + n * level.stride + r * kLanes));
+    }
+  if (s.bias) MINNOW_UNROLL for (int n = 0; n < N; ++n) {
       const V bias = hn::LoadU(d, s.bias + n * kLanes);
       MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[r][n] = hn::Add(sum[r][n], bias);
     }
-  }
 }
 
 HWY_INLINE V broadcast(const float* from) {
@@ -185,6 +186,19 @@ void strassen_rows(const StrassenRows& s) {
   for (; r < s.rows; ++r) strassen_rows_at<1, false>(s, r);
 }
 
+void strassen_factors(const StrassenFactors& f) {
+  const D d;
+  const V factor = hn::Set(d, f.factor);
+  for (size_t r = 0; r < f.rows; ++r)
+    for (size_t v = 0; v < 2; ++v) {
+      const size_t at = r * f.from_row + v * kLanes;
+      const auto quarter = [&](int q) HWY_ATTR { return hn::Mul(factor, hn::LoadU(d, f.from[q] + at)); };
+      const V b11 = quarter(0), b12 = quarter(1), b21 = quarter(2), b22 = quarter(3), t1 = hn::Sub(b12, b11), t2 = hn::Sub(b22, t1);
+      const V parts[7] = {b11, b21, t2, hn::Sub(b22, b12), t1, b22, hn::Sub(b21, t2)};
+      MINNOW_UNROLL for (int p = 0; p < 7; ++p) hn::StoreU(parts[p], d, f.to + p * f.part_step + (2 * r + v) * kLanes);
+    }
+}
+
 template <int R, int N>
 HWY_NOINLINE void plain_tile(const Tile& t) {
   V sum[R][N];
@@ -215,8 +229,11 @@ void in_parts(const Tile& tile, int rows, const Parts& parts) {
         t.y[half] = tile.y[run] + at * tile.pixel_stride;
         if (tile.add[run]) t.add[half] = tile.add[run] + at * tile.pixel_stride;
       }
-      if (tile.sums.also) t.sums.also = tile.sums.also + done * kLanes;
-      if (tile.sums.add) t.sums.add = tile.sums.add + done * kLanes;
+      for (size_t i = 0; i < kStrassenLevels; ++i) {
+        const TileSums::Level& level = tile.sums.levels[i];
+        if (level.also) t.sums.levels[i].also = level.also + done * kLanes;
+        if (level.add) t.sums.levels[i].add = level.add + done * kLanes;
+      }
       parts.of_rows[count](t);
       t.prefetch = nullptr;  // once
     }
@@ -281,7 +298,8 @@ constexpr Table kTable = make_table();
 }  // namespace
 
 extern const TileKernels kTileKernels;
-const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed, kTable.summed, strassen_sums, strassen_rows, kTable.plain};
+const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed,    kTable.summed, strassen_sums,
+                               strassen_rows,       strassen_factors, kTable.plain};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

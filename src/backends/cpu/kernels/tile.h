@@ -6,12 +6,17 @@
 
 namespace minnow::cpu {
 
-/// What else becomes of a product of Strassen's algorithm: also += product; then what Tile says with product + add + bias. Null: not so.
-/// Neighbouring rows of `also` and `add` are a vector apart, the tile's two vectors `stride`.
+/// What else becomes of a product of Strassen's algorithm. At each of its levels, from the innermost: also += product; product += add. Then
+/// what Tile says with product + bias. Null: not so. Neighbouring rows of `also` and `add` are a vector apart, the tile's two vectors
+/// `stride`.
+inline constexpr size_t kStrassenLevels = 2;
 struct TileSums {
-  float* also = nullptr;
-  const float* add = nullptr;
-  ptrdiff_t stride = 0;
+  struct Level {
+    float* also = nullptr;
+    const float* add = nullptr;
+    ptrdiff_t stride = 0;
+  };
+  Level levels[kStrassenLevels];
   const float* bias = nullptr;
 };
 
@@ -51,6 +56,17 @@ struct StrassenRows {
   size_t vector_step, part_step;
 };
 
+/// Rows of the right factor's quarters b11, b12, b21, b22, each of two vectors: part i of `to` gets factor i of Strassen's seven products,
+/// row after row. Every element is multiplied by `factor` first.
+struct StrassenFactors {
+  const float* from[4];
+  size_t from_row;  // floats from one row to the next
+  size_t rows;
+  float factor;
+  float* to;
+  size_t part_step;
+};
+
 struct TileKernels {
   int rows[3];  // most rows of a tile of 1 and 2 vectors
   /// [vectors][rows]; null above the most. Neighbouring pixels are `lanes` floats apart, and the channels of a vector next to each other.
@@ -60,6 +76,7 @@ struct TileKernels {
   /// Vectors of the left factor's sums from its quarters a11, a12, a21, a22: a21 + a22, that - a11, a11 - a21, a12 - the second.
   void (*strassen_sums)(const float* const (&a)[4], float* const (&s)[4], size_t vectors);
   void (*strassen_rows)(const StrassenRows& rows);
+  void (*strassen_factors)(const StrassenFactors& factors);
   /// As `packed` where neighbouring pixels are next to each other and each tap is of one channel (`blocks` and `rest` are not looked at).
   const TileFunction (*plain)[kMostTileRows + 1];
 };

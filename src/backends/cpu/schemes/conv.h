@@ -36,6 +36,11 @@ class PackedFilter {
                float bias_factor = 1) {
     weights_ = context.packed(1, packing, conv.weight_floats() * sizeof(float),
                               [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
+    prepare_bias(context, conv, packing, bias_factor);
+  }
+  /// Of weights that are no constants.
+  template <class Conv>
+  void prepare_bias(PrepareContext& context, const Conv& conv, std::string_view packing, float bias_factor) {
     if (!context.node().has_input(2)) return;
     bias_ = context.packed(2, packing, conv.bias_floats() * sizeof(float), [&](const TensorView& b, void* out) {
       float* to = static_cast<float*>(out);

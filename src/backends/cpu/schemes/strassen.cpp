@@ -12,23 +12,29 @@ namespace minnow::cpu {
 namespace {
 
 // `rows`: of matrices in row-major order, which are laid out like an image first.
-double seconds_of(const ConvShape& s, const Device& device, bool adds, bool rows) {
+double seconds_of(const ConvShape& s, const Device& device, bool adds, const StrassenConv::Options& options, bool constant) {
   const size_t lanes = static_cast<size_t>(device.pack);
-  const StrassenConv conv(*cpu_device(device).kernels, s, {}, static_cast<size_t>(device.threads), rows);
+  const StrassenConv conv(*cpu_device(device).kernels, s, {}, options);
+  const bool rows = options.rows;
+  const double levels = static_cast<double>(options.levels), slices = static_cast<double>(conv.slices());
   const double in = static_cast<double>(s.in_channels), pixels = static_cast<double>(s.batch * s.in_h * s.in_w);
   const double all = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);
-  const double split = static_cast<double>(s.out_channels / (4 * lanes) * 4 * lanes);
+  const size_t group = (2 * lanes) << options.levels;
+  const double split = static_cast<double>(s.out_channels / group * group);
   // Units are few: where they do not fill the threads, some wait.
   const double units = static_cast<double>(conv.units()), threads = device.threads;
   const double waiting = std::ceil(units / threads) * threads / units;
   // Each tile adds to and from other products: as much as about six channels.
-  const double tiles = 1 + 6 / (in / 2);
-  const double compute = waiting * device.flop_time(2 * pixels * in * (split * 7 / 8 * tiles + all - split), 0.9);
-  const double weights = device.weight_time(4 * static_cast<double>(conv.weight_floats()));
-  // The input's quarters are read and their sums written; the quarters of the output are passed over eleven times.
-  const double sums = 4 * pixels * (2 * in + 2.75 * split) / (0.5 * device.l2_bandwidth * threads);
-  const double moved = 4 * pixels * (in * (rows ? 2 : 1) + all * (adds ? 2 : 1));
-  return std::max(compute, weights) + 0.25 * std::min(compute, weights) + sums + (rows ? 1 : 0.5) * device.byte_time(moved) + 1e-6;
+  const double products = std::pow(7.0 / 8, levels), depth = in / slices * std::pow(0.5, levels), tiles = 1 + 6 * levels / depth;
+  const double compute = waiting * device.flop_time(2 * pixels * in * (split * products * tiles + all - split), 0.9);
+  const double weight_bytes = 4 * static_cast<double>(conv.weight_floats());
+  // At each level the input's quarters are read and their sums written; the quarters of the output are passed over eleven times.
+  const double sums = 4 * pixels * levels * (2 * in + 2.75 * split * slices) / (0.5 * device.l2_bandwidth * threads);
+  const double moved = 4 * pixels * (in * (rows ? 2 : 1) + all * (slices + (adds ? 1 : 0)));
+  const double rest = sums + (rows ? 1 : 0.5) * device.byte_time(moved) + 1e-6;
+  if (!constant) return compute + device.byte_time(4 * in * all + 2 * weight_bytes) + rest;
+  const double weights = device.weight_time(weight_bytes);
+  return std::max(compute, weights) + 0.25 * std::min(compute, weights) + rest;
 }
 
 Estimate estimate(const NodeView& node, const Device& device) {
@@ -42,7 +48,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (!StrassenConv::can_serve(s, lanes))
     return declined("the kernel is not 1x1 of stride 1, from a multiple of {} to {} channels or more", 2 * lanes, 4 * lanes);
   if (device.low_memory) return declined("its weights are 7/4 of the plain ones, and memory is to be saved");
-  Estimate estimate(seconds_of(s, device, node.has_input(3), false));
+  Estimate estimate(seconds_of(s, device, node.has_input(3), {static_cast<size_t>(device.threads)}, true));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;
@@ -59,50 +65,75 @@ ConvShape shape_of(const Product& p) {
 // Inputs that are added to the whole product; -1: none.
 int added_input(const NodeView& node, const Addition& addition) { return addition.kind == Addend::full ? 2 : node.has_input(3) ? 3 : -1; }
 
-Estimate estimate_matmul(const NodeView& node, const Device& device) {
+Estimate estimate_matmul(const NodeView& node, const Device& device, size_t levels) {
   if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
   for (size_t i = 0; i < node.input_count(); ++i)
     if (node.has_input(i) && node.input_dtype(i) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(i));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
-  if (!node.is_constant(1)) return declined("B is not constant");
+  const bool constant = node.is_constant(1);
+  if (constant && levels > 1) return declined("B is constant, its sums would be {} times as large", 49.0 / 16);
   const std::optional<Addition> addition = addition_of(node);
-  // As for convolutions: a transform of a signal has no bias, a layer has one.
-  if (!addition || addition->kind != Addend::columns || !node.is_constant(2)) return declined("no constant bias is added to each column");
+  if (!addition) return declined("a tensor of shape {} is added", node.input_shape(2));
+  const bool bias = addition->kind == Addend::columns;
+  // As for convolutions: a transform of a signal has no bias, a layer has one. Matrices that are both computed are no transforms.
+  if (constant && !bias) return declined("no bias is added to each column");
+  if (addition->kind == Addend::scalar || (bias && !node.is_constant(2))) return declined("the bias is one value or not constant");
   const Product p(node);
   const size_t lanes = static_cast<size_t>(device.pack);
   if (p.batches != 1 || p.shape.transpose_a) return declined("A is transposed or one of several");
-  if (!StrassenConv::can_serve_rows(p.shape.k, p.shape.n, lanes))
-    return declined("a {}x{} matrix is not a multiple of {} high and of {} wide, {} or more", p.shape.k, p.shape.n, 2 * lanes, lanes,
-                    4 * lanes);
-  if (device.low_memory) return declined("its weights are 7/4 of the plain ones, and memory is to be saved");
-  return Estimate(seconds_of(shape_of(p), device, added_input(node, *addition) >= 0, true));
+  if (!StrassenConv::can_serve_rows(p.shape.m, p.shape.k, p.shape.n, lanes, levels))
+    return declined("{}x{} by {}x{}: not multiples of {}, {} and {}, {} columns or more", p.shape.m, p.shape.k, p.shape.k, p.shape.n,
+                    levels > 1 ? 4 : 1, lanes << levels, lanes, (2 * lanes) << levels);
+  if (device.low_memory) return declined("its sums take {} times B's memory, and memory is to be saved", std::pow(7.0 / 4, levels));
+  return Estimate(
+      seconds_of(shape_of(p), device, added_input(node, *addition) >= 0, {static_cast<size_t>(device.threads), true, levels}, constant));
 }
+Estimate estimate_one_level(const NodeView& node, const Device& device) { return estimate_matmul(node, device, 1); }
+Estimate estimate_two_levels(const NodeView& node, const Device& device) { return estimate_matmul(node, device, 2); }
 
 class StrassenKernel final : public Kernel {
  public:
-  /// `added`: the input that is added to the result, or -1.
-  StrassenKernel(PrepareContext& context, StrassenConv conv, const StrassenConv::Weights& layout, float bias_factor, int added,
-                 std::string_view form)
-      : conv_(std::move(conv)), added_(added) {
-    filter_.prepare(
-        context, conv_, format("strassen {} {}", form, context.device().name),
-        [&](const float* w, float* out) {
-          conv_.pack_weights({w, layout.out_step, layout.in_step, layout.factor}, out);
-        },
-        bias_factor);
+  /// `added`: the input that is added to the result, or -1. The weights' data is input 1's.
+  StrassenKernel(PrepareContext& context, StrassenConv conv, const StrassenConv::Weights& layout, bool has_bias, float bias_factor,
+                 int added, std::string_view form)
+      : conv_(std::move(conv)), layout_(layout), added_(added) {
+    const std::string packing = format("strassen {} {}", form, context.device().name);
+    if (context.node().is_constant(1)) {
+      filter_.prepare(
+          context, conv_, packing,
+          [&](const float* w, float* out) {
+            conv_.pack_weights({w, layout.out_step, layout.in_step, layout.factor}, out);
+          },
+          bias_factor);
+    } else {
+      if (has_bias) filter_.prepare_bias(context, conv_, packing, bias_factor);
+      weights_offset_ = context.reserve_scratch(conv_.slice_floats() * sizeof(float));
+    }
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
   void run(RunContext& context) noexcept override {
-    const StrassenConv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
-                                            added_ >= 0 ? context.in<float>(static_cast<size_t>(added_)) : nullptr, context.out<float>(0)};
-    units_.run(context, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
+    StrassenConv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
+                                      added_ >= 0 ? context.in<float>(static_cast<size_t>(added_)) : nullptr, context.out<float>(0)};
+    for (; arguments.slice < conv_.slices(); ++arguments.slice) {
+      if (filter_.weights()) {
+        arguments.w = filter_.weights() + arguments.slice * conv_.slice_floats();
+      } else {
+        const StrassenConv::Weights weights{context.in<float>(1), layout_.out_step, layout_.in_step, layout_.factor};
+        float* packed = context.scratch_at<float>(weights_offset_);
+        arguments.w = packed;
+        context.parallel_for(conv_.weight_parts(), [&](size_t part) { conv_.pack_weights(weights, arguments.slice, part, packed); });
+      }
+      units_.run(context, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
+    }
   }
 
  private:
   StrassenConv conv_;
+  StrassenConv::Weights layout_;
   int added_;
   PackedFilter filter_;
+  size_t weights_offset_ = 0;
   Units units_;
 };
 
@@ -111,11 +142,12 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const ConvShape s = conv_shape(node);
   const size_t threads = static_cast<size_t>(context.device().threads);
-  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, s, epilogue_of(node, kernels), threads),
-                                          StrassenConv::Weights{nullptr, s.in_channels, 1, 1}, 1, node.has_input(3) ? 3 : -1, "conv");
+  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, s, epilogue_of(node, kernels), {threads}),
+                                          StrassenConv::Weights{nullptr, s.in_channels, 1}, node.has_input(2), 1,
+                                          node.has_input(3) ? 3 : -1, "conv");
 }
 
-std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context) {
+std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context, size_t levels) {
   const NodeView& node = context.node();
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const Product p(node);
@@ -123,17 +155,24 @@ std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context) {
   const float alpha = alpha_of(node);
   const bool transposed = p.shape.transpose_b;
   const size_t threads = static_cast<size_t>(context.device().threads);
-  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, shape_of(p), epilogue_of(node, kernels), threads, true),
+  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, shape_of(p), epilogue_of(node, kernels), {threads, true, levels}),
                                           StrassenConv::Weights{nullptr, transposed ? p.shape.k : 1, transposed ? 1 : p.shape.n, alpha},
-                                          addition.factor, added_input(node, addition),
+                                          addition.kind == Addend::columns, addition.factor, added_input(node, addition),
                                           format("matmul{} times {} and {}", transposed ? " transposed" : "", alpha, addition.factor));
 }
+
+std::unique_ptr<Kernel> prepare_one_level(PrepareContext& context) { return prepare_matmul(context, 1); }
+std::unique_ptr<Kernel> prepare_two_levels(PrepareContext& context) { return prepare_matmul(context, 2); }
 
 constexpr Scheme kSchemes[] = {
     {"Conv", "conv.strassen", estimate, prepare},
     {"minnow.FusedConv", "conv.strassen", estimate, prepare},
-    {"Gemm", "matmul.strassen", estimate_matmul, prepare_matmul},
-    {"minnow.FusedMatMul", "matmul.strassen", estimate_matmul, prepare_matmul},
+    {"Gemm", "matmul.strassen", estimate_one_level, prepare_one_level},
+    {"MatMul", "matmul.strassen", estimate_one_level, prepare_one_level},
+    {"minnow.FusedMatMul", "matmul.strassen", estimate_one_level, prepare_one_level},
+    {"Gemm", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels},
+    {"MatMul", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels},
+    {"minnow.FusedMatMul", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels},
 };
 
 }  // namespace
