@@ -170,7 +170,14 @@ typedef struct minnow_session_options {
   const char* memory;    /* "normal", "low"; NULL: "normal" */
   uint64_t memory_limit; /* bytes that runs may hold, beside weights, inputs and outputs; 0: physical memory */
   double time_limit;     /* seconds that a run may take, planning included; 0: no limit */
+  const char* power;     /* "performance", "balanced", "efficient"; NULL: "balanced". See with_power in minnow/tune.h */
+  const char* tuning;    /* a file of minnow_model_tune; NULL: plans are made by estimates, as where the file does not fit */
 } minnow_session_options;
+
+/* Measures, for about `seconds`, which schemes and how many threads are the fastest for inputs of these shapes on this machine, and adds
+ * what it found to the file, for sessions with the same options. `options` may be NULL; its time_limit and tuning are not looked at. */
+MINNOW_C_API minnow_status minnow_model_tune(const minnow_model* model, const minnow_session_options* options, const minnow_tensor* inputs,
+                                             size_t input_count, double seconds, const char* file);
 
 /* `options` may be NULL. A model with inputs or outputs that are no tensors is MINNOW_UNSUPPORTED. */
 MINNOW_C_API minnow_status minnow_session_create(const minnow_model* model, const minnow_session_options* options,

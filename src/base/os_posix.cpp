@@ -29,6 +29,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "base/processor.h"
 
 namespace minnow::os {
 namespace {
@@ -236,6 +237,25 @@ const ArmFeatures& arm_features() noexcept {
     return features;
   }();
   return found;
+}
+
+// "model name" on x86; on ARM, where there is none, the numbers of maker and part.
+std::string processor_name() {
+  std::FILE* file = std::fopen("/proc/cpuinfo", "r");
+  if (!file) return {};
+  char line[256];
+  std::string name, parts;
+  while (name.empty() && std::fgets(line, sizeof line, file)) {
+    const std::string_view text(line);
+    const size_t colon = text.find(": ");
+    if (colon == text.npos) continue;
+    const std::string value(text.substr(colon + 2, text.find_last_not_of("\r\n ") + 1 - std::min(text.size(), colon + 2)));
+    if (text.starts_with("model name")) name = value;
+    if (parts.size() < 32 && (text.starts_with("CPU implementer") || text.starts_with("CPU part")))
+      parts += (parts.empty() ? "" : " ") + value;
+  }
+  std::fclose(file);
+  return name.empty() ? parts : name;
 }
 
 int available_cores() {

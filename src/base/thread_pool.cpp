@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/os.h"
+#include "base/thread_wait.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -26,6 +27,7 @@ inline void pause() {
 // Longer than the gaps between the operators of a network, shorter than a waste that a user would notice. A pause takes 10 to 140 cycles,
 // by the processor, so that it is the clock that counts.
 constexpr std::chrono::microseconds kActiveWait{50};
+std::atomic<std::chrono::microseconds> g_active_wait{kActiveWait};
 // Waiting for the last worker of a job: one that has not come by then has lost its core to another process, and needs this one.
 constexpr std::chrono::microseconds kYieldAfter{20};
 
@@ -65,6 +67,10 @@ void forget_pool_after_fork() {
 }
 
 }  // namespace
+
+void set_active_wait(double seconds) noexcept {
+  g_active_wait.store(std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)), std::memory_order_relaxed);
+}
 
 ThreadPool& ThreadPool::process() {
   if (ThreadPool* pool = g_pool.load(std::memory_order_acquire)) return *pool;
@@ -144,7 +150,8 @@ void ThreadPool::work(size_t worker) {
   for (bool pinned = false;;) {
     if (!pinned && pinned_.load(std::memory_order_relaxed)) pinned = true, os::stay_on_core(static_cast<int>(worker));
     unsigned now = seen;
-    wait_actively(kActiveWait, [&] { return (now = generation_.load(std::memory_order_acquire)) != seen; });
+    wait_actively(g_active_wait.load(std::memory_order_relaxed),
+                  [&] { return (now = generation_.load(std::memory_order_acquire)) != seen; });
     if (now == seen) {
       sleepers_.fetch_add(1, std::memory_order_seq_cst);
       generation_.wait(seen, std::memory_order_seq_cst);

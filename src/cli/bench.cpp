@@ -25,7 +25,7 @@ void bench_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const double load_seconds = load.seconds();
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
-  const SessionOptions options = arguments.run.session();
+  const SessionOptions options = arguments.run.session(model);
   Session session(model, options);
   std::vector<Shape> input_shapes;
   for (const Tensor& input : inputs) input_shapes.push_back(input.shape());
@@ -56,7 +56,7 @@ void bench_command(const Arguments& arguments) {
   std::sort(times.begin(), times.end());
   BackendOptions backend_options;
   backend_options.threads = arguments.run.threads > 0 ? arguments.run.threads : os::available_cores();
-  const size_t peak_bytes = os::peak_resident_bytes();  // before the peak's own
+  const size_t steady_bytes = os::resident_bytes(), peak_bytes = os::peak_resident_bytes();  // before the peak's own
   // Profiled, since the arithmetic in If, Loop and Scan is what a run makes it.
   session.set_profiling(true);
   repeated.run();
@@ -78,6 +78,7 @@ void bench_command(const Arguments& arguments) {
                {"arena_bytes", session.arena_bytes()},
                {"weight_bytes", model.weight_bytes()},
                {"base_rss_bytes", base_bytes},
+               {"steady_rss_bytes", steady_bytes},
                {"peak_rss_bytes", peak_bytes},
                {"gflops", gflops},
                {"peak_fraction", peak > 0 ? Json(operations / times[0] / peak) : Json()}};
@@ -88,8 +89,8 @@ void bench_command(const Arguments& arguments) {
             << "load " << human_seconds(load_seconds) << ", plan " << human_seconds(plan_seconds) << ", first run "
             << human_seconds(first_seconds) << '\n'
             << "arena " << human_bytes(static_cast<double>(session.arena_bytes())) << ", weights "
-            << human_bytes(static_cast<double>(model.weight_bytes())) << ", peak memory " << human_bytes(static_cast<double>(peak_bytes))
-            << '\n';
+            << human_bytes(static_cast<double>(model.weight_bytes())) << ", memory " << human_bytes(static_cast<double>(steady_bytes))
+            << ", peak memory " << human_bytes(static_cast<double>(peak_bytes)) << '\n';
   std::cout.precision(4);
   std::cout << gflops << " GFLOP/s";
   if (peak > 0) std::cout << ", " << 100 * operations / times[0] / peak << " % of the measured peak of " << peak * 1e-9 << " GFLOP/s";

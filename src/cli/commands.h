@@ -3,6 +3,7 @@
 #pragma once
 #include <minnow/convert.h>
 #include <minnow/minnow.h>
+#include <minnow/tune.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -21,6 +22,7 @@ void add_inspect(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_compare(CLI::App& app);
+void add_tune(CLI::App& app);
 
 /// Shared libraries with custom operators, for every command that reads a model.
 struct OperatorOptions {
@@ -30,14 +32,17 @@ struct OperatorOptions {
   std::shared_ptr<const OperatorSet> load() const;
 };
 
-/// Options that every command running a model has.
+/// Options that every command running a model has; `tune` writes the file that --tuning names for the others.
 struct RunOptions {
   int threads = 0;
   std::string backend = "cpu", precision = "normal", memory = "normal";
+  std::string power = "balanced", tuning;
   bool pin_threads = false;
   double memory_limit_mb = 0;
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& command, bool with_tuning = true);
+  /// Without what the file of --tuning says.
   SessionOptions session() const;
+  SessionOptions session(const Model& model) const;
 };
 
 /// A model file of any format that can be read; foreign ones are converted on the way. `inputs` are the arguments of --input: an

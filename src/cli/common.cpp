@@ -26,7 +26,7 @@ void OperatorOptions::add_to(CLI::App& command) {
 
 std::shared_ptr<const OperatorSet> OperatorOptions::load() const { return libraries.empty() ? nullptr : load_operators(libraries); }
 
-void RunOptions::add_to(CLI::App& command) {
+void RunOptions::add_to(CLI::App& command, bool with_tuning) {
   command.add_option("--threads", threads, "threads that compute; 0 takes all cores")->check(CLI::Range(0, 1024))->capture_default_str();
   command.add_option("--backend", backend, "where to compute")->check(CLI::IsMember(backend_names()))->capture_default_str();
   command.add_option("--precision", precision, "high: plain sums only; normal: may use Winograd; low: may compute in 16 bits")
@@ -35,6 +35,14 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("--memory", memory, "low: weights and scratch take the least memory, at the price of time")
       ->check(CLI::IsMember({"normal", "low"}))
       ->capture_default_str();
+  command
+      .add_option(
+          "--power", power,
+          "performance: all cores, threads that stay on them and wait longer; efficient: half of the cores, threads that sleep at once")
+      ->check(CLI::IsMember({"performance", "balanced", "efficient"}))
+      ->capture_default_str();
+  if (with_tuning)
+    command.add_option("--tuning", tuning, "a file of `minnow tune`, whose measurements plans are made by")->type_name("FILE");
   command.add_flag("--pin", pin_threads, "keep each thread of the pool on one core");
   command
       .add_option("--memory-limit", memory_limit_mb,
@@ -51,8 +59,10 @@ SessionOptions RunOptions::session() const {
   options.memory = memory;
   options.pin_threads = pin_threads;
   options.memory_limit = static_cast<size_t>(memory_limit_mb * 1e6);
-  return options;
+  return with_power(options, power);
 }
+
+SessionOptions RunOptions::session(const Model& model) const { return tuning.empty() ? session() : tuned(model, session(), tuning); }
 
 NamedShape parse_shape(const std::string& text) {
   NamedShape shape;

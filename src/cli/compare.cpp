@@ -252,7 +252,7 @@ int compare_command(const Arguments& arguments) {
   std::unordered_map<std::string, Tensor> tensors, others;
   {
     Progress progress("running " + arguments.model);
-    tensors = run(model, names, tensors_in, arguments.run.session());
+    tensors = run(model, names, tensors_in, arguments.run.session(model));
   }
   if (other) {
     Progress progress("running " + arguments.other);

@@ -5,8 +5,8 @@
 
 #include "base/format.h"
 #include "cli/commands.h"
-#include "cli/measure.h"
 #include "graph/graph.h"
+#include "runtime/measure.h"
 
 namespace minnow::cli {
 namespace {
@@ -69,7 +69,7 @@ void inspect_command(const Arguments& arguments) {
                {"parameters", parameters(model.graph())},
                {"weight_bytes", model.weight_bytes()}};
   // Plans for the shapes that are given, symbolic dimensions being 1: gives the arithmetic too.
-  SessionOptions options = arguments.run.session();
+  SessionOptions options = arguments.run.session(model);
   options.explain = arguments.plan || arguments.measure;
   Session session(model, options);
   std::vector<Shape> shapes;
@@ -81,7 +81,9 @@ void inspect_command(const Arguments& arguments) {
     session.prepare(shapes);
     report = session.plan_report();
     if (arguments.measure) {
-      measurement = measure_schemes(model, arguments.run.session(), make_inputs(model, {}, arguments.shapes, true), arguments.seconds);
+      const std::vector<Tensor> inputs = make_inputs(model, {}, arguments.shapes, true);
+      const std::vector<TensorView> views(inputs.begin(), inputs.end());
+      measurement = measure_schemes(model, arguments.run.session(), views, arguments.seconds);
       report = measurement.report;
     }
   } catch (const Error& error) {

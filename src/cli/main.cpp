@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
       "  minnow convert model.onnx model.minnow       optimize a model and write it in Minnow's format\n"
       "  minnow run model.minnow --input x.npy        compute its outputs, one .npy file each\n"
       "  minnow bench model.minnow --threads 1        how fast it runs here\n"
+      "  minnow tune model.minnow --file tuning.txt   measure which ways to compute it are the fastest here, and remember them\n"
       "  minnow compare model.onnx model.minnow       where two models differ\n"
       "  minnow inspect model.minnow --plan           what it consists of and how it will be computed\n"};
   app.set_version_flag("--version", std::string("minnow ") + version());
@@ -24,6 +25,8 @@ int main(int argc, char** argv) {
   cli::add_profile(app);
   cli::add_ops(app);
   cli::add_compare(app);
+  cli::add_tune(app);
+  set_log_hook([](std::string_view message) { std::cerr << "minnow: " << message << '\n'; });
   const auto is_first_word = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_first_word).empty()) {
     std::cerr << "minnow: there is no command \"" << argv[1] << "\"; see minnow --help\n";

@@ -39,7 +39,7 @@ std::vector<PlanRow> by_time(std::span<const PlanRow> rows) {
 void profile_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
-  Session session(model, arguments.run.session());
+  Session session(model, arguments.run.session(model));
   {
     Progress progress("measuring");
     RepeatedRun repeated(model, session, inputs);

@@ -54,7 +54,7 @@ void write_output(const Datum& value, const std::string& name, const Arguments& 
 void run_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, false);
-  Session session(model, arguments.run.session());
+  Session session(model, arguments.run.session(model));
   const Stopwatch watch;
   std::vector<Datum> outputs;
   {

@@ -228,6 +228,19 @@ class PlanBuilder {
     return true;
   }
 
+  // What was measured for the node and the shape of its first output, or for the node alone.
+  double known_seconds(const Step& step, const Scheme& scheme, double estimated) {
+    const std::string name(report_name(*step.node)), scheme_name(scheme.name);
+    for (const uint32_t v : step.outputs)
+      if (v != kNone && values()[v].info.extent == ValueInfo::Extent::exact) {
+        const auto known = environment_.times.find({format("{} {}", name, values()[v].info.shape), scheme_name});
+        if (known != environment_.times.end()) return known->second;
+        break;
+      }
+    const auto known = environment_.times.find({name, scheme_name});
+    return known != environment_.times.end() ? known->second : estimated;
+  }
+
   std::vector<Candidate> find_candidates(Step& step) {
     std::vector<Candidate> accepted;
     const Infos infos = infos_of(step);
@@ -240,10 +253,7 @@ class PlanBuilder {
         estimate = declined("input {} is not constant", needs.input);
       }
       if (estimate.declined.empty()) {
-        if (!environment_.times.empty()) {
-          const auto known = environment_.times.find({std::string(report_name(*step.node)), std::string(row.scheme->name)});
-          if (known != environment_.times.end()) estimate.seconds = known->second;
-        }
+        if (!environment_.times.empty()) estimate.seconds = known_seconds(step, *row.scheme, estimate.seconds);
         if (environment_.explain) step.candidates.emplace_back(row.scheme, estimate.seconds);
         accepted.push_back({row.backend, row.scheme, std::move(estimate)});
       } else if (environment_.explain || environment_.backends.size() == 1) {

@@ -2,6 +2,7 @@
 // <minnow/minnow_c.h> over the C++ API: handles, the structs of C checked and turned into what C++ takes, and back.
 #include <minnow/minnow.h>
 #include <minnow/minnow_c.h>
+#include <minnow/tune.h>
 
 #include <atomic>
 #include <cstddef>
@@ -108,6 +109,22 @@ void describe(const std::vector<ValueDescription>& values, size_t i, minnow_valu
   std::memcpy(to, &value, std::min<size_t>(value.struct_size, sizeof value));
 }
 
+/// What a session of the model can be made with. Throws Unsupported for models that the C API cannot serve.
+SessionOptions options_for(const Model& model, const minnow_session_options* options, std::string& tuning) {
+  for (const auto* values : {&model.inputs(), &model.outputs()})
+    for (const ValueDescription& value : *values)
+      if (!value.is_tensor) throw Unsupported("\"{}\" is {}; the C API takes and gives tensors alone", value.name, value.type);
+  const auto from = sized(options, kFirstSessionOptions, "minnow_session_options");
+  SessionOptions made;
+  made.threads = from.threads;
+  if (from.precision) made.precision = from.precision;
+  if (from.memory) made.memory = from.memory;
+  made.memory_limit = static_cast<size_t>(from.memory_limit);
+  made.time_limit = from.time_limit;
+  if (from.tuning) tuning = from.tuning;
+  return from.power ? with_power(made, from.power) : made;
+}
+
 }  // namespace
 
 extern "C" {
@@ -146,17 +163,24 @@ minnow_status minnow_session_create(const minnow_model* model, const minnow_sess
   return c_status([&] {
     const Model& of = given(model, "model").model;
     minnow_session*& place = given(session, "session");
-    for (const auto* values : {&of.inputs(), &of.outputs()})
-      for (const ValueDescription& value : *values)
-        if (!value.is_tensor) throw Unsupported("\"{}\" is {}; the C API takes and gives tensors alone", value.name, value.type);
-    const auto from = sized(options, kFirstSessionOptions, "minnow_session_options");
-    SessionOptions made;
-    made.threads = from.threads;
-    if (from.precision) made.precision = from.precision;
-    if (from.memory) made.memory = from.memory;
-    made.memory_limit = static_cast<size_t>(from.memory_limit);
-    made.time_limit = from.time_limit;
-    place = new minnow_session(of, made);
+    std::string tuning;
+    const SessionOptions made = options_for(of, options, tuning);
+    place = new minnow_session(of, tuning.empty() ? made : tuned(of, made, tuning));
+  });
+}
+
+minnow_status minnow_model_tune(const minnow_model* model, const minnow_session_options* options, const minnow_tensor* inputs,
+                                size_t input_count, double seconds, const char* file) {
+  return c_status([&] {
+    const Model& of = given(model, "model").model;
+    const std::string path = &given(file, "file");
+    if (!(seconds > 0)) throw InvalidArgument("seconds is {}, it should be above 0", seconds);
+    std::string unused;
+    SessionOptions made = options_for(of, options, unused);
+    made.time_limit = 0;
+    std::vector<TensorView> views;
+    for (size_t i = 0; i < all(inputs, input_count, "inputs").size(); ++i) views.push_back(view_of(inputs[i], "inputs", i));
+    save_tuning(path, of, made, tune(of, made, views, seconds));
   });
 }
 

@@ -288,6 +288,40 @@ static void test_options(void) {
   minnow_model_free(model);
 }
 
+static void test_tuning(void) {
+  const char* file = "c_api_tuning.txt";
+  minnow_model* model = load("line");
+  minnow_session* session = NULL;
+  minnow_session_options options;
+  float x[2 * 4];
+  const minnow_tensor input = tensor_of(MINNOW_F32, 2, 2, 4, x);
+  fill(x, 2 * 4, 1);
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.power = "efficient";
+  options.threads = 1;
+  remove(file);
+  CHECK(minnow_model_tune(model, &options, &input, 1, 0.01, file) == MINNOW_OK);
+  options.tuning = file;
+  CHECK(minnow_session_create(model, &options, &session) == MINNOW_OK);
+  minnow_session_free(session);
+  session = NULL;
+  remove(file);
+  CHECK(minnow_session_create(model, &options, &session) == MINNOW_OK); /* a file that is not there does not matter */
+  minnow_session_free(session);
+  session = NULL;
+  CHECK_ERROR(minnow_model_tune(model, &options, &input, 1, 0, file), MINNOW_INVALID_ARGUMENT, "seconds is 0");
+  CHECK_ERROR(minnow_model_tune(model, &options, &input, 1, 0.01, NULL), MINNOW_INVALID_ARGUMENT, "file is NULL");
+  CHECK_ERROR(minnow_model_tune(NULL, &options, &input, 1, 0.01, file), MINNOW_INVALID_ARGUMENT, "model is NULL");
+  CHECK_ERROR(minnow_model_tune(model, &options, &input, 1, 0.01, "nowhere/tuning.txt"), MINNOW_IO, "nowhere/tuning.txt");
+  options.power = "turbo";
+  CHECK_ERROR(minnow_session_create(model, &options, &session), MINNOW_INVALID_ARGUMENT, "power is \"turbo\"");
+  options.power = "balanced";
+  CHECK(minnow_session_create(model, &options, &session) == MINNOW_OK);
+  minnow_session_free(session);
+  minnow_model_free(model);
+}
+
 static void test_states(void) {
   minnow_model* model = load("counter");
   minnow_session* session = session_of(model);
@@ -470,6 +504,7 @@ int main(int argc, char** argv) {
   test_running();
   test_wrong_runs();
   test_options();
+  test_tuning();
   test_states();
   test_converting();
   test_threads();

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/measure.h"
+#include "runtime/measure.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
-namespace minnow::cli {
+namespace minnow {
 namespace {
+
+struct Stopwatch {
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+};
 
 // A plan in which the schemes named have cost nothing, and all others of their nodes too much.
 std::vector<SchemeTime> forced(const PlanReport& report, size_t turn) {
@@ -16,8 +22,9 @@ std::vector<SchemeTime> forced(const PlanReport& report, size_t turn) {
   return times;
 }
 
-// Runs in turn, so that noise hits all alike, for about `seconds`; the least time of each.
-std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorView> inputs, double seconds) {
+}  // namespace
+
+std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorView> inputs, double seconds, int least) {
   std::vector<double> best(sessions.size(), 1e30);
   std::vector<std::vector<Tensor>> outputs;
   std::vector<std::vector<MutableTensorView>> targets(sessions.size());
@@ -26,7 +33,7 @@ std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorV
     for (Tensor& output : outputs[i]) targets[i].push_back(output.writable());
   }
   const Stopwatch total;
-  for (int round = 0; round < 20 || total.seconds() < seconds; ++round)
+  for (int round = 0; round < least || total.seconds() < seconds; ++round)
     for (size_t i = 0; i < sessions.size(); ++i) {
       const Stopwatch one;
       sessions[i].run(inputs, targets[i]);
@@ -35,10 +42,7 @@ std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorV
   return best;
 }
 
-}  // namespace
-
-Measurement measure_schemes(const Model& model, const SessionOptions& options, std::span<const Tensor> inputs, double seconds) {
-  const std::vector<TensorView> views(inputs.begin(), inputs.end());
+Measurement measure_schemes(const Model& model, const SessionOptions& options, std::span<const TensorView> views, double seconds) {
   SessionOptions explaining = options;
   explaining.explain = true;
   Measurement result;
@@ -83,4 +87,4 @@ Measurement measure_schemes(const Model& model, const SessionOptions& options, s
   return result;
 }
 
-}  // namespace minnow::cli
+}  // namespace minnow

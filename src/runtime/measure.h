@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measuring what the planner estimates: every scheme that could serve, for every node of a model.
 #pragma once
-#include "cli/commands.h"
+#include <minnow/minnow.h>
 
-namespace minnow::cli {
+namespace minnow {
 
 struct Measurement {
   std::vector<SchemeTime> times;               // the least of several runs, of every node and scheme that could serve it
@@ -12,6 +12,9 @@ struct Measurement {
 };
 
 /// Runs the model several times for each of its schemes, about `seconds` in all.
-Measurement measure_schemes(const Model& model, const SessionOptions& options, std::span<const Tensor> inputs, double seconds);
+Measurement measure_schemes(const Model& model, const SessionOptions& options, std::span<const TensorView> inputs, double seconds);
 
-}  // namespace minnow::cli
+/// Runs in turn, so that noise hits all alike, for about `seconds` and at least `least` rounds; the least time of each.
+std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorView> inputs, double seconds, int least = 20);
+
+}  // namespace minnow

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <set>
+
+#include "cli/commands.h"
+
+namespace minnow::cli {
+namespace {
+
+struct Arguments {
+  std::string model, file;
+  std::vector<std::string> inputs, shapes;
+  double seconds = 5;
+  OperatorOptions operators;
+  RunOptions run;
+  bool json = false;
+};
+
+void tune_command(const Arguments& arguments) {
+  const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
+  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
+  const std::vector<TensorView> views(inputs.begin(), inputs.end());
+  const SessionOptions options = arguments.run.session();
+  const Stopwatch watch;
+  Tuning tuning;
+  {
+    Progress progress("measuring");
+    tuning = tune(model, options, views, arguments.seconds);
+  }
+  save_tuning(arguments.file, model, options, tuning);
+  std::set<std::string> nodes;
+  for (const SchemeTime& time : tuning.times) nodes.insert(time.node);
+  if (arguments.json)
+    return print_json({{"model", arguments.model},
+                       {"file", arguments.file},
+                       {"threads", tuning.threads},
+                       {"nodes", nodes.size()},
+                       {"by_estimate_ms", tuning.seconds_by_estimate * 1e3},
+                       {"tuned_ms", tuning.seconds_tuned * 1e3},
+                       {"tuning_s", watch.seconds()}});
+  std::cout << "a run takes " << human_seconds(tuning.seconds_by_estimate) << " by estimates, " << human_seconds(tuning.seconds_tuned)
+            << " tuned" << (tuning.threads ? " on " + std::to_string(tuning.threads) + " threads" : std::string()) << "; "
+            << (nodes.empty() ? std::string("the estimates' choices stay") : "times of " + std::to_string(nodes.size()) + " nodes are kept")
+            << "\n"
+            << arguments.file << " is written after " << human_seconds(watch.seconds()) << '\n';
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("tune", "Measures which ways to compute a model are the fastest here, and remembers them in a file");
+  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
+  command->add_option("--file", arguments->file, "where to remember it; what the file says about other models and shapes stays")
+      ->required();
+  command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--shape", arguments->shapes,
+                      "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
+                      "input in the model's order");
+  command->add_option("--input", arguments->inputs, "name=x.npy; inputs that are not given are random");
+  arguments->operators.add_to(*command);
+  arguments->run.add_to(*command, false);
+  command->add_flag("--json", arguments->json, "print one JSON object");
+  command->footer(
+      "The file serves runs with the same options on the same machine with the same version of Minnow, by --tuning; where it does not\n"
+      "fit, or is damaged, one line says so and plans are made by estimates. With --threads 0 it also remembers how many threads are the\n"
+      "fastest. One file holds any number of models, shapes and machines. Measure while the machine does nothing else.\n\n"
+      "  minnow tune model.minnow --file tuning.txt --seconds 10\n"
+      "  minnow tune detector.minnow --file tuning.txt --shape image=1x3x640x640 --threads 1\n"
+      "  minnow bench detector.minnow --tuning tuning.txt --shape image=1x3x640x640 --threads 1");
+  command->callback([arguments] { tune_command(*arguments); });
+}
+
+}  // namespace minnow::cli
