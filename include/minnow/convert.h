@@ -55,7 +55,7 @@ MINNOW_API Model convert_read(const ReadCallback& read, const ConvertOptions& op
 struct SaveOptions {
   /// ONNX: constants of a page and more lie in a file beside the model, PATH.data. Models of more than two gigabytes have it anyway.
   bool external_data = false;
-  /// ONNX: of ai.onnx, 21 to 26; 0: 26.
+  /// ONNX: of ai.onnx, 21 to 28; 0: 26, or newer where an operator needs it.
   int opset = 0;
   /// .minnow: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16". They are widened on load, whatever precision
   /// the model is run with. Those that the dtype cannot hold stay f32.

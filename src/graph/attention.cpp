@@ -69,7 +69,11 @@ AttentionGeometry AttentionGeometry::of(const NodeView& node) {
   }
   if (node.has_input(kMask)) check_mask(node, a);
   if (node.has_input(kUsedKeys)) expect(node, kUsedKeys, "nonpad_kv_seqlen", {a.batch});
-  a.causal = node.attribute(kAttentionCausal);
+  a.before = node.attribute(kAttentionLeft);
+  a.after = node.attribute(kAttentionRight);
+  if (a.before < -1 || a.after < -1)
+    node.fail("left_window_size is {} and right_window_size {}, they should be -1 or more", a.before, a.after);
+  if (node.attribute(kAttentionCausal)) a.after = 0;
   a.softcap = static_cast<double>(node.attribute(kAttentionSoftcap));
   const float* scale = node.find<float>("scale");
   a.scale = scale ? static_cast<double>(*scale) : a.head ? 1 / std::sqrt(static_cast<double>(a.head)) : 1;

@@ -12,9 +12,11 @@ struct AttentionGeometry {
   int64_t past = 0, added = 0;  // keys from the cache, keys of this run
   int64_t head = 0, v_head = 0;
   bool packed = false;  // rank 3: [batch, length, heads * head], else [batch, heads, length, head]
-  bool causal = false;  // query i sees keys up to past + i
+  // Query i stands at place p = first + i among the keys, where first is the number of keys in the cache, or what nonpad_kv_seqlen says
+  // less the number of queries. It sees the keys [p - before, p + after]; a bound below 0 is none.
+  int64_t before = -1, after = -1;
   double scale = 1, softcap = 0;
-  int64_t scores_output = 0;  // what output 3 holds: the scores 0 as multiplied, 1 with the mask, 2 after the soft cap, 3 after softmax
+  int64_t scores_output = 0;  // what output 3 holds: the scores 0 as multiplied, 1 after the soft cap, 2 with the mask, 3 after softmax
 
   int64_t keys() const noexcept { return past + added; }
   int64_t group() const noexcept { return q_heads / kv_heads; }  // consecutive query heads that share a key and value head
@@ -28,8 +30,10 @@ struct AttentionGeometry {
 };
 
 inline constexpr Attribute<bool> kAttentionCausal{"is_causal", false, "a query sees the keys up to its own place alone"};
+inline constexpr Attribute<int64_t> kAttentionLeft{"left_window_size", -1, "how many keys before its own place a query sees; -1: all"};
+inline constexpr Attribute<int64_t> kAttentionRight{"right_window_size", -1, "how many keys behind its own place a query sees; -1: all"};
 inline constexpr Attribute<float> kAttentionSoftcap{"softcap", 0, "scores are kept within this bound by a tanh; 0: they are not"};
 inline constexpr Attribute<int64_t> kAttentionScoresOutput{
-    "qk_matmul_output_mode", 0, "which scores the fourth output holds: 0 the products, 1 with the mask, 2 after softcap, 3 after softmax"};
+    "qk_matmul_output_mode", 0, "which scores the fourth output holds: 0 the products, 1 after softcap, 2 with the mask, 3 after softmax"};
 
 }  // namespace minnow

@@ -208,8 +208,7 @@ constexpr std::vector<Operator> definitions() {
       row("Softsign", 22, MINNOW_DOC("y = x / (1 + |x|)."), softsign_reference, softsign_parts),
       row("HardSwish", 22, MINNOW_DOC("y = x * min(max(x / 6 + 1/2, 0), 1)."), hard_swish_reference, hard_swish_parts),
       row("Mish", 22, MINNOW_DOC("y = x * tanh(softplus(x))."), mish_reference, mish_parts),
-      row("Celu", 12, MINNOW_DOC("y = max(x, 0) + min(0, alpha * (e^(x / alpha) - 1))."), celu, celu_parts, {kCeluAlpha}, celu_shape,
-          one_of({DType::f32})),
+      row("Celu", 28, MINNOW_DOC("y = max(x, 0) + min(0, alpha * (e^(x / alpha) - 1))."), celu, celu_parts, {kCeluAlpha}, celu_shape),
       row("Elu", 22, MINNOW_DOC("y = x where x >= 0, else alpha * (e^x - 1)."), elu, elu_parts, {kEluAlpha}),
       row("Gelu", 20,
           MINNOW_DOC(

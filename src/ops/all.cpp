@@ -15,6 +15,7 @@ namespace minnow {
   X(batch_normalization)            \
   X(binary)                         \
   X(cast)                           \
+  X(causal_conv)                    \
   X(comparison)                     \
   X(compress)                       \
   X(concat)                         \
@@ -33,6 +34,7 @@ namespace minnow {
   X(gather)                         \
   X(grid)                           \
   X(identity)                       \
+  X(linear_attention)               \
   X(logic)                          \
   X(loss)                           \
   X(machine_learning)               \

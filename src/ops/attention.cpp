@@ -94,16 +94,17 @@ void reference(const NodeView& node, KernelArgs& args) {
       };
       for (double& score : scores) score *= a.scale;
       show(0);
+      if (a.softcap > 0)
+        for (double& score : scores) score = a.softcap * std::tanh(score / a.softcap);
+      show(1);
+      const int64_t first = args.has_input(kUsedKeys) ? used[size(b)] - a.queries : a.past;
       for (int64_t i = 0; i < a.queries; ++i)
         for (int64_t j = 0; j < keys; ++j) {
           double& score = scores[size(i * keys + j)];
-          if (!bias.empty()) score += bias[size((own * a.queries + i) * keys + j)];
-          if (j >= used[size(b)] || (a.causal && j > a.past + i)) score = kExcluded;
+          const double added = bias.empty() ? 0 : bias[size((own * a.queries + i) * keys + j)];
+          const bool seen = j < used[size(b)] && (a.before < 0 || first + i - j <= a.before) && (a.after < 0 || j - first - i <= a.after);
+          score = seen && added != kExcluded ? score + added : kExcluded;  // also where the score is NaN
         }
-      show(1);
-      if (a.softcap > 0)
-        for (double& score : scores)
-          if (score != kExcluded) score = a.softcap * std::tanh(score / a.softcap);
       show(2);
       if (keys)
         for (int64_t i = 0; i < a.queries; ++i) softmax(std::span<double>(scores).subspan(size(i * keys), size(keys)));
@@ -140,19 +141,15 @@ class Decomposition {
     const Expr turned = builder_.op("Transpose", {k}, {{"perm", Ints{0, 1, 3, 2}}});
     const Expr raw = reshape(builder_.op("MatMul", {grouped * a_.scale, turned}), a_.scores_shape());
     read_mask();
-    const Expr biased = added_ ? raw + added_ : raw;
-    Expr capped = biased;
-    if (a_.softcap > 0) {
-      capped = op("Tanh", {biased / a_.softcap}) * a_.softcap;
-      if (added_) capped = select(builder_.op("Equal", {added_, excluded()}), excluded(), capped);
-    }
-    const Expr scores = masked(capped);
+    const Expr capped = a_.softcap > 0 ? op("Tanh", {raw / a_.softcap}) * a_.softcap : raw;
+    const Expr biased = added_ ? capped + added_ : capped;
+    const Expr scores = allowed_ ? select(allowed_, biased, excluded()) : biased;
     const int64_t* precision = node_.find<int64_t>("softmax_precision");
     const DType wide = precision ? static_cast<DType>(*precision) : dtype_;
     const Expr wanted = wide == dtype_ ? scores : cast(scores, wide);
     Expr weights = builder_.op("Softmax", {wanted}, {{"axis", int64_t{-1}}});
     if (wide != dtype_) weights = cast(weights, dtype_);
-    if (node_.has_input(kMask) || node_.has_input(kUsedKeys)) {  // a query that sees nothing
+    if (node_.has_input(kMask) || node_.has_input(kUsedKeys) || a_.before >= 0) {  // a query that sees nothing
       const Expr largest = builder_.op("ReduceMax", {scores, builder_.constant({-1})});
       weights = select(builder_.op("Equal", {largest, excluded()}), builder_.scalar(0, dtype_), weights);
     }
@@ -162,8 +159,8 @@ class Decomposition {
     if (a_.packed) y = reshape(builder_.op("Transpose", {y}, {{"perm", Ints{0, 2, 1, 3}}}), a_.output_shape());
     Exprs outputs = {y, k, v};
     if (node_.has_output(kScores)) {
-      const Expr modes[] = {raw, raw, scores, weights};
-      outputs.push_back(a_.scores_output == 1 ? masked(biased) : modes[a_.scores_output]);
+      const Expr modes[] = {raw, capped, scores, weights};
+      outputs.push_back(modes[a_.scores_output]);
     }
     return outputs;
   }
@@ -177,7 +174,6 @@ class Decomposition {
     return builder_.op("Transpose", {reshape(x, {a_.batch, length, heads, width})}, {{"perm", Ints{0, 2, 1, 3}}});
   }
   Expr excluded() { return builder_.scalar(kExcluded, dtype_); }
-  Expr masked(const Expr& scores) { return allowed_ ? select(allowed_, scores, excluded()) : scores; }
   void allow(const Expr& condition) { allowed_ = allowed_ ? builder_.op("And", {allowed_, condition}) : condition; }
   Expr numbers(int64_t first, int64_t count, const Shape& shape) {
     Ints values(size(count));
@@ -198,8 +194,14 @@ class Decomposition {
       boolean ? allow(mask) : void(added_ = mask);
     }
     const Expr columns = numbers(0, a_.keys(), {a_.keys()});
-    if (a_.causal) allow(builder_.op("LessOrEqual", {columns, numbers(a_.past, a_.queries, {a_.queries, 1})}));
-    if (node_.has_input(kUsedKeys)) allow(builder_.op("Less", {columns, reshape(inputs_[kUsedKeys], {a_.batch, 1, 1, 1})}));
+    const Expr used = node_.has_input(kUsedKeys) ? reshape(inputs_[kUsedKeys], {a_.batch, 1, 1, 1}) : Expr();
+    if (used) allow(builder_.op("Less", {columns, used}));
+    if (a_.before < 0 && a_.after < 0) return;
+    // How far the key lies behind the query.
+    const int64_t first = used ? -a_.queries : a_.past;
+    const Expr behind = columns - (used ? used + numbers(first, a_.queries, {a_.queries, 1}) : numbers(first, a_.queries, {a_.queries, 1}));
+    if (a_.before >= 0) allow(builder_.op("GreaterOrEqual", {behind, builder_.constant({-a_.before})}));
+    if (a_.after >= 0) allow(builder_.op("LessOrEqual", {behind, builder_.constant({a_.after})}));
   }
 
   const NodeView& node_;
@@ -223,14 +225,14 @@ double operations(const NodeView& node) {
 constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Attention",
-       .since = 24,
+       .since = 25,
        .doc =
            MINNOW_DOC("softmax(scale Q K^T + mask) V for each head. Fewer key and value heads than query heads are shared by consecutive "
-                      "query heads. Keys and values are put behind those of the cache. The soft cap c tanh(x / c) comes behind the mask; "
-                      "what the mask excludes (false, -inf, the future, padding) stays excluded under it, and a query that sees no key "
-                      "gives zeros, as in ONNX Runtime. is_causal counts from the first key behind the cache, with padding too. Source: "
-                      "Vaswani et al. 2017, arXiv:1706.03762; Ainslie et al. 2023, "
-                      "arXiv:2305.13245 (shared heads)."),
+                      "query heads. Keys and values are put behind those of the cache. The soft cap c tanh(x / c) comes before the mask. A "
+                      "query that sees no key gives zeros. is_causal and the window count from the first key behind the cache, or so "
+                      "that the last query stands at the last of the nonpad_kv_seqlen keys. Source: Vaswani et al. 2017, "
+                      "arXiv:1706.03762; Ainslie et al. 2023, arXiv:2305.13245 (shared heads); Beltagy et al. 2020, arXiv:2004.05150 "
+                      "(windows)."),
        .inputs = {{.name = "Q", .dtypes = kFloats},
                   {.name = "K", .dtypes = kFloats, .like = "Q"},
                   {.name = "V", .dtypes = kFloats},
@@ -242,7 +244,7 @@ constexpr std::vector<Operator> definitions() {
                    {"present_key", same_as("Q"), kOptional},
                    {"present_value", same_as("V"), kOptional},
                    {"qk_matmul_output", same_as("Q"), kOptional}},
-       .attributes = {kAttentionCausal, kAttentionSoftcap, kAttentionScoresOutput,
+       .attributes = {kAttentionCausal, kAttentionLeft, kAttentionRight, kAttentionSoftcap, kAttentionScoresOutput,
                       optional("scale", AttributeKind::real, MINNOW_DOC("factor of the scores; 1 / sqrt(head size) where absent")),
                       optional("q_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),
                       optional("kv_num_heads", AttributeKind::integer, MINNOW_DOC("for inputs of rank 3")),

@@ -39,14 +39,17 @@ void divide(const NodeView&, KernelArgs& args) {
   });
 }
 
-Shapes mod_shape(const NodeView& node) {
-  if (is_float(node.input_dtype(0)) && !node.attribute(kFmod)) node.fail("fmod should be 1 for {}", node.input_dtype(0));
-  return broadcast(node);
-}
 void mod(const NodeView& node, KernelArgs& args) {
-  if (is_float(args.input(0).dtype())) return args.map2_reals([](double a, double b) { return std::fmod(a, b); });
-  check_divisor(args);
   const bool fmod = node.attribute(kFmod);
+  if (is_float(args.input(0).dtype())) {
+    return args.map2_reals([=](double a, double b) {
+      const double rest = std::fmod(a, b);
+      if (fmod || std::isnan(rest)) return rest;
+      if (rest == 0) return std::copysign(0.0, b);
+      return (rest < 0) != (b < 0) ? rest + b : rest;
+    });
+  }
+  check_divisor(args);
   args.map2_ints([=](auto a, auto b) {
     if (is_minus_one(b)) return decltype(a)(0);
     const auto rest = a % b;
@@ -86,12 +89,11 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, R
 
 constexpr std::vector<Operator> definitions() {
   Operator mod_row =
-      row("Mod", 13,
+      row("Mod", 28,
           MINNOW_DOC("The remainder of a / b with NumPy's broadcasting, of the sign of b, or with fmod = 1 of the sign of a; "
                      "an integer divisor of zero is an error."),
           mod);
   mod_row.attributes = {kFmod};
-  mod_row.infer_shapes = mod_shape;
   return {
       row("Add", 14, MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add),
       row("Sub", 14, MINNOW_DOC("c = a - b with NumPy's broadcasting; integers wrap around."), subtract),

@@ -248,14 +248,12 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {y.value() == in[0].value() ? b.op("Identity", {y}) : y};
 }
 
-constexpr DTypes kSummable = kNumeric & ~one_of({DType::bf16});
-
 constexpr std::vector<Operator> definitions() {
   return {{.name = "Einsum",
            .since = 12,
            .doc = MINNOW_DOC("result[labels behind the arrow] = the sum over all other labels of the products of the inputs' elements, as "
                              "numpy.einsum; an ellipsis stands for dimensions that are broadcast. Integers wrap around."),
-           .inputs = {{.name = "Inputs", .dtypes = kSummable, .arity = kVariadic, .like = "Inputs"}},
+           .inputs = {{.name = "Inputs", .dtypes = kNumeric, .arity = kVariadic, .like = "Inputs"}},
            .outputs = {{"Output", same_as("Inputs")}},
            .attributes = {kEquation},
            .infer_shapes = infer,

@@ -11,7 +11,7 @@
 namespace minnow {
 namespace {
 
-constexpr DTypes kRanged = one_of({DType::f32, DType::f64, DType::i16, DType::i32, DType::i64});
+constexpr DTypes kRanged = kFloats | one_of({DType::i16, DType::i32, DType::i64});
 constexpr AttributeSpec kValue = optional("value", AttributeKind::tensor, "the tensor");
 constexpr AttributeSpec kFillValue = optional("value", AttributeKind::tensor, "one element; f32 zero by default");
 constexpr Attribute<int64_t> kAxis{"axis", -1, "place of the new axis in the output"};
@@ -80,8 +80,8 @@ int64_t range_length(const NodeView& node) {
 }
 
 Shapes range_shape(const NodeView& node) {
-  if (node.input_dtype(0) == DType::f32) return {Shape{range_length<float>(node)}};
-  if (is_float(node.input_dtype(0))) return {Shape{range_length<double>(node)}};
+  if (node.input_dtype(0) == DType::f64) return {Shape{range_length<double>(node)}};
+  if (is_float(node.input_dtype(0))) return {Shape{range_length<float>(node)}};
   return {Shape{range_length<int64_t>(node)}};
 }
 
@@ -100,9 +100,20 @@ void write_range(const NodeView& node, KernelArgs& args) {
   }
 }
 
+// In f32, each number rounded at last.
+void write_narrow_range(const NodeView& node, KernelArgs& args) {
+  const float start = static_cast<float>(node.real_scalar(0)), delta = static_cast<float>(node.real_scalar(2));
+  Numbers<double> all(static_cast<size_t>(args.output(0).elements()));
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<double>(start + static_cast<float>(i) * delta);
+  args.write(0, all);
+}
+
 // In the operator's own precision, not in f64: a sum that is rounded at every place is what the numbers are.
 void range(const NodeView& node, KernelArgs& args) {
   switch (args.output(0).dtype()) {
+    case DType::f16:
+    case DType::bf16:
+      return write_narrow_range(node, args);
     case DType::f32:
       return write_range<float>(node, args);
     case DType::f64:
@@ -205,12 +216,13 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = constant_of_shape_shape,
        .reference = constant_of_shape},
       {.name = "Range",
-       .since = 11,
-       .doc = MINNOW_DOC("start + i * delta for all i from 0 on that stay before `limit`."),
+       .since = 27,
+       .doc = MINNOW_DOC("start + i * delta for all i from 0 on that stay before `limit`; f16 and bf16 are computed in f32."),
        .inputs = {{"start", kRanged},
                   {"limit", kRanged, Arity::required, kTensors, "start"},
                   {"delta", kRanged, Arity::required, kTensors, "start"}},
        .outputs = {{"output", same_as("start")}},
+       .attributes = {optional("stash_type", AttributeKind::integer, MINNOW_DOC("not read: f32 is what f16 and bf16 are computed in"))},
        .infer_shapes = range_shape,
        .reference = range},
       {.name = "OneHot",

@@ -31,8 +31,10 @@ Shapes shift_shape(const NodeView& node) {
 void shift(const NodeView& node, KernelArgs& args) {
   const bool left = to_left(node);
   args.map2_ints([=](auto x, auto y) {
-    const uint64_t bits = static_cast<uint64_t>(x), by = static_cast<uint64_t>(y);
-    return by >= 64 ? uint64_t{0} : left ? bits << by : bits >> by;  // C leaves shifts by the whole width open
+    using T = decltype(x);
+    const uint64_t by = static_cast<uint64_t>(y);
+    if (by >= 64) return T(!left && x < 0 ? -1 : 0);  // C leaves shifts by the whole width open; a negative one is such a number
+    return left ? static_cast<T>(static_cast<uint64_t>(x) << by) : static_cast<T>(x >> by);
   });
 }
 
@@ -60,7 +62,10 @@ constexpr Operator binary(std::string_view name, int since, DTypes dtypes, std::
 
 constexpr std::vector<Operator> definitions() {
   Operator shift_row =
-      binary("BitShift", 11, kUnsigned, MINNOW_DOC("The bits of a moved by b places; zeros come in, what leaves the type is lost."), shift);
+      binary("BitShift", 28, kInts,
+             MINNOW_DOC("The bits of a moved by b places; what leaves the type is lost. Zeros come in, from the left of a negative number "
+                        "ones. A negative b moves everything out."),
+             shift);
   shift_row.attributes = {kDirection};
   shift_row.infer_shapes = shift_shape;
   return {

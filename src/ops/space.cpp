@@ -8,6 +8,13 @@ namespace {
 constexpr Attribute<std::string_view> kMode{
     "mode", "DCR", MINNOW_DOC("where a channel's number holds the place in a block: DCR: in front of the depth, CRD: behind it")};
 
+/// True for DCR.
+bool depth_last(const NodeView& node) {
+  const std::string_view mode = node.attribute(kMode);
+  if (mode != "DCR" && mode != "CRD") node.fail("mode should be DCR or CRD, it is \"{}\"", mode);
+  return mode == "DCR";
+}
+
 constexpr int64_t kMostPlaces = int64_t{1} << 30;
 
 int64_t block_of(const NodeView& node) {
@@ -20,8 +27,7 @@ int64_t block_of(const NodeView& node) {
 Shapes depth_to_space_shape(const NodeView& node) {
   const int64_t block = block_of(node);
   const Shape& x = node.input_shape(0);
-  const std::string_view mode = node.attribute(kMode);
-  if (mode != "DCR" && mode != "CRD") node.fail("mode should be DCR or CRD, it is \"{}\"", mode);
+  depth_last(node);
   if (x[1] % (block * block) != 0) node.fail("{} channels do not fill blocks of {} by {}", x[1], block, block);
   if (x[2] > kMostPlaces || x[3] > kMostPlaces) node.fail("the input of shape {} is too large", x);
   return {Shape{x[0], x[1] / (block * block), x[2] * block, x[3] * block}};
@@ -30,6 +36,7 @@ Shapes depth_to_space_shape(const NodeView& node) {
 Shapes space_to_depth_shape(const NodeView& node) {
   const int64_t block = block_of(node);
   const Shape& x = node.input_shape(0);
+  depth_last(node);
   if (x[2] % block != 0 || x[3] % block != 0) node.fail("an image of {} by {} is not made of blocks of {}", x[2], x[3], block);
   if (x[1] > kMostPlaces / block / block) node.fail("the input of shape {} is too large", x);
   return {Shape{x[0], x[1] * block * block, x[2] / block, x[3] / block}};
@@ -43,18 +50,21 @@ Expr reshaped(const Expr& x, const Shape& shape) {
 Exprs depth_to_space(const NodeView& node, GraphBuilder&, const Exprs& inputs) {
   const int64_t block = block_of(node);
   const Shape &x = node.input_shape(0), &y = node.output_shape(0);
-  const bool depth_last = node.attribute(kMode) == "DCR";
-  const Expr split =
-      reshaped(inputs[0], depth_last ? Shape{x[0], block, block, y[1], x[2], x[3]} : Shape{x[0], y[1], block, block, x[2], x[3]});
-  const Expr moved = op("Transpose", {split}, {{"perm", depth_last ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3}}});
+  const bool last = depth_last(node);
+  const Expr split = reshaped(inputs[0], last ? Shape{x[0], block, block, y[1], x[2], x[3]} : Shape{x[0], y[1], block, block, x[2], x[3]});
+  const Expr moved = op("Transpose", {split}, {{"perm", last ? Ints{0, 3, 4, 1, 5, 2} : Ints{0, 1, 4, 2, 5, 3}}});
   return {reshaped(moved, y)};
 }
 
 Exprs space_to_depth(const NodeView& node, GraphBuilder&, const Exprs& inputs) {
   const int64_t block = block_of(node);
-  const Shape &x = node.input_shape(0), &y = node.output_shape(0);
-  const Expr split = reshaped(inputs[0], Shape{x[0], x[1], y[2], block, y[3], block});
-  return {reshaped(op("Transpose", {split}, {{"perm", Ints{0, 3, 5, 1, 2, 4}}}), y)};
+  const Shape& x = node.input_shape(0);
+  for (int64_t dim : x)
+    if (dim < 0) return {};  // an export shows dimensions that are open so
+  const int64_t rows = x[2] / block, columns = x[3] / block;
+  const Expr split = reshaped(inputs[0], Shape{x[0], x[1], rows, block, columns, block});
+  const Expr moved = op("Transpose", {split}, {{"perm", depth_last(node) ? Ints{0, 3, 5, 1, 2, 4} : Ints{0, 1, 3, 5, 2, 4}}});
+  return {reshaped(moved, Shape{x[0], x[1] * block * block, rows, columns})};
 }
 
 Shapes center_crop_pad_shape(const NodeView& node) {
@@ -118,11 +128,11 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = depth_to_space_shape,
        .decompose = depth_to_space},
       {.name = "SpaceToDepth",
-       .since = 13,
-       .doc = MINNOW_DOC("The pixels of each block as channels: the inverse of DepthToSpace with mode DCR."),
+       .since = 28,
+       .doc = MINNOW_DOC("The pixels of each block as channels: the inverse of DepthToSpace."),
        .inputs = {{"input", kElements}},
        .outputs = {{"output", same_as("input")}},
-       .attributes = {block},
+       .attributes = {block, kMode},
        .infer_shapes = space_to_depth_shape,
        .decompose = space_to_depth},
   };

@@ -127,6 +127,7 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
                             "TensorScatter",
                             "ReverseSequence",
                             "RotaryEmbedding",
+                            "CausalConvWithState",
                             "DynamicQuantizeLinear"}))
     return maybe(in(0));
   if (name == "Dropout") return maybe(in(0));
@@ -139,6 +140,7 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (is_op({"MatMul", "MatMulInteger", "minnow.FusedMatMul"})) return matmul(0, 1);
   if (is_op({"QLinearMatMul", "minnow.QuantizedMatMul"})) return matmul(0, 3);
   if (name == "Gemm") return matmul(0, 1);
+  if (name == "Attention" && output == 0) return attention();
   if (name == "Transpose") return transpose();
   if (name == "Concat") return concat();
   if (name == "Split") return split(output);

@@ -113,6 +113,20 @@ std::optional<DimRules::Unsure> DimRules::matmul(size_t a_at, size_t b_at) {
   return y;
 }
 
+std::optional<DimRules::Unsure> DimRules::attention() {
+  const auto q = in(0), v = in(2);
+  if (!q || !v || q->size() != v->size() || (q->size() != 3 && q->size() != 4)) return {};
+  Unsure y = sure(*q);
+  if (q->size() == 4) {
+    y[3] = (*v)[3];
+    return y;
+  }
+  const int64_t heads = integer("q_num_heads", 0), shared = integer("kv_num_heads", 0);
+  if (heads <= 0 || shared <= 0 || heads % shared != 0) return {};
+  y[2] = Size::multiply((*v)[2], Size(heads / shared));
+  return y;
+}
+
 std::optional<DimRules::Unsure> DimRules::resize() {
   const auto x = in(0);
   if (!x) return {};

@@ -42,6 +42,7 @@ class DimRules {
   std::optional<Unsure> pool();
   std::optional<Unsure> global_pool();
   std::optional<Unsure> matmul(size_t a_at, size_t b_at);
+  std::optional<Unsure> attention();
   std::optional<Unsure> resize();
   std::optional<Unsure> reduce(size_t axes_at);
   std::optional<Unsure> arg_extreme();

@@ -125,7 +125,8 @@ std::vector<Case> find_cases(const std::string& suite, size_t& missing) {
   if (corpus != std::end(kCorpus)) {
     cases = find_corpus(*corpus, missing);
   } else {
-    const fs::path folder = onnx_cases_dir() / suite;
+    fs::path folder = onnx_cases_dir() / suite;
+    if (!fs::is_directory(folder)) folder = models_dir() / "onnx_generated" / suite;
     if (fs::is_directory(folder))
       for (const auto& entry : fs::directory_iterator(folder))
         if (fs::exists(entry.path() / "model.onnx"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers from ONNX Runtime 1.31 on the same inputs; those of short masks and of masks under a soft cap from ONNX's reference evaluator,
-// where ONNX Runtime follows another order.
+// Numbers from ONNX Runtime 1.31 on the same inputs; those of short masks, of soft caps (which ONNX Runtime puts behind the mask) and of
+// windows from the reference evaluator of onnx 1.23.2.
 #include <gmock/gmock.h>
 
 #include "ops/operator.h"
@@ -91,14 +91,14 @@ TEST(Attention, shared_heads_packed_inputs_and_a_cache) {
 TEST(Attention, soft_cap_and_the_four_kinds_of_scores) {
   const std::vector<double> scores[] = {
       {0.1875, 0.15, -0.09375001, 0.1875, 0.07500002, -0.0375, 0.45, 0.2625, -0.54375, -0.1875, 0.375, 0.31875},
-      {-0.3125, 1.15, -0.34375, 1.4375, 0.07500002, -1.2875, -0.04999998, 1.2625, -0.79375, 1.0625, 0.375, -0.93125},
-      {-0.2772999, 0.4900482, -0.2981868, 0.4968273, 0.07444254, -0.494234, -0.04983398, 0.4936315, -0.4598826, 0.4859364, 0.3175745,
-       -0.4764546},
-      {0.241933, 0.5211349, 0.2369322, 0.4934216, 0.3234289, 0.1831495, 0.2953702, 0.5086168, 0.196013, 0.4490292, 0.3794512, 0.1715195}};
+      {0.1791787, 0.1456563, -0.09266661, 0.1791787, 0.07444254, -0.03742984, 0.3581489, 0.2407749, -0.3979819, -0.1791787, 0.3175745,
+       0.2815975},
+      {-0.3208213, 1.145656, -0.3426666, 1.429179, 0.07444254, -1.28743, -0.1418511, 1.240775, -0.6479819, 1.070821, 0.3175745, -0.9684025},
+      {0.15842, 0.6865832, 0.1549968, 0.755222, 0.1948589, 0.04991907, 0.1789493, 0.713176, 0.1078748, 0.6246232, 0.2940947, 0.08128203}};
   for (int64_t mode = 0; mode < 4; ++mode) {
     const auto y = run_both("Attention", {kQ, kK, kV, tensor(DType::f32, {1, 1, 2, 3}, {-0.5, 1, -0.25, 1.25, 0, -1.25})},
                             {{"softcap", 0.5f}, {"scale", 0.3f}, {"qk_matmul_output_mode", mode}}, 4);
-    EXPECT_TRUE(near(y[0], {1, 2, 2, 2}, {0.3409353, -0.3421855, 0.03093068, -0.1084987, 0.1241965, 0.06192848, 0.3468872, -0.1379433}));
+    EXPECT_TRUE(near(y[0], {1, 2, 2, 2}, {0.568624, -0.5694798, -0.1952319, 0.01890616, 0.08884306, 0.3467326, 0.6791765, -0.2885374}));
     EXPECT_TRUE(near(y[1], {1, 2, 3, 4}, numbers(kK)));
     EXPECT_TRUE(near(y[3], {1, 2, 2, 3}, scores[mode])) << mode;
   }
@@ -108,7 +108,25 @@ TEST(Attention, what_is_excluded_stays_excluded_under_a_soft_cap) {
   const double kExcluded = -std::numeric_limits<double>::infinity();
   EXPECT_TRUE(
       near(run_both("Attention", {kQ, kK, kV, tensor(DType::f32, {2, 3}, {0, kExcluded, 0, 0, 0, kExcluded})}, {{"softcap", 0.5f}})[0],
-           {1, 2, 2, 2}, {-0.4013881, 0.3486119, 0.1920505, -0.3267088, 0.540971, -0.6790971, 0.4143658, 0.252761}));
+           {1, 2, 2, 2}, {-0.4013881, 0.3486119, 0.1920506, -0.3267088, 0.540971, -0.6790971, 0.4143659, 0.252761}));
+}
+
+TEST(Attention, windows_around_the_place_of_a_query) {
+  EXPECT_TRUE(near(run_both("Attention", {kQ, kK, kV}, {{"left_window_size", int64_t{0}}, {"right_window_size", int64_t{1}}})[0],
+                   {1, 2, 2, 2}, {0.2265701, -0.3554751, 0.4334227, -0.3201072, 0.7218692, -0.1162431, -0.5957246, 0.1542755}));
+  EXPECT_TRUE(near(run_both("Attention", {kQ, kK, kV, kNone, pattern({1, 2, 2, 4}, 2), pattern({1, 2, 2, 2}, 4)},
+                            {{"left_window_size", int64_t{1}}, {"is_causal", int64_t{1}}})[0],
+                   {1, 2, 2, 2}, {-0.7668312, 0.07211255, 0.1798928, -0.3165773, 0.7780742, -0.08930384, 0.351757, 0.3278916}));
+  EXPECT_THAT(error_of("Attention", {kQ, kK, kV}, {{"left_window_size", int64_t{-2}}}), HasSubstr("left_window_size is -2"));
+}
+
+TEST(Attention, the_last_query_stands_at_the_last_of_the_used_keys) {
+  const std::vector<Tensor> inputs = {
+      pattern({2, 2, 2, 4}), pattern({2, 2, 3, 4}, 5), pattern({2, 2, 3, 2}, 3), kNone, kNone, kNone, tensor(DType::i64, {2}, {2, 1})};
+  EXPECT_TRUE(near(run_both("Attention", inputs, {{"is_causal", int64_t{1}}})[0], {2, 2, 2, 2},
+                   {-0.5, 0.25, 0.1798928, -0.3165773, 1.25, -0.75, 0.351757, 0.3278916, 0, 0, 0.25, 1, 0, 0, -0.75, 0}));
+  EXPECT_TRUE(near(run_both("Attention", inputs, {{"left_window_size", int64_t{0}}})[0], {2, 2, 2, 2},
+                   {0.2265701, -0.3554751, 1, -1, 0.7218692, -0.1162431, 0, 0.75, 0.25, 1, 0.25, 1, -0.75, 0, -0.75, 0}));
 }
 
 TEST(Attention, other_types_and_empty_sequences) {

@@ -11,6 +11,7 @@
 namespace minnow {
 namespace {
 
+constexpr int64_t kUsualOpset = 26;
 constexpr uint64_t kMostBytes = std::numeric_limits<int32_t>::max();  // of a message
 
 void write_external(const std::string& path, const onnx::ExternalFile& file) {
@@ -36,13 +37,21 @@ void write_external(const std::string& path, const onnx::ExternalFile& file) {
 }  // namespace
 
 void export_onnx(const OperatorSet& operators, const Graph& graph, const std::string& path, const OnnxOptions& options) {
-  if (options.opset < kOldestExportOpset || options.opset > onnx::kNewestOpset)
+  if (options.opset && (options.opset < kOldestExportOpset || options.opset > onnx::kNewestOpset))
     throw InvalidArgument("opset {} cannot be written, only {} to {}", options.opset, kOldestExportOpset, onnx::kNewestOpset);
-  const std::unique_ptr<Graph> standard = onnx::standard_form(operators, graph, options.opset);
+  int64_t opset = options.opset ? options.opset : kUsualOpset;
+  std::unique_ptr<Graph> standard;
+  try {
+    standard = onnx::standard_form(operators, graph, opset);
+  } catch (const Unsupported&) {
+    if (options.opset) throw;
+    opset = onnx::kNewestOpset;
+    standard = onnx::standard_form(operators, graph, opset);
+  }
   onnx::ExternalFile external;
   external.location = path.substr(path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1) + ".data";
-  onnx::MessageWriter model = onnx::model_message(*standard, options.opset, options.external_data ? &external : nullptr);
-  if (model.size() > kMostBytes && !options.external_data) model = onnx::model_message(*standard, options.opset, &external);
+  onnx::MessageWriter model = onnx::model_message(*standard, opset, options.external_data ? &external : nullptr);
+  if (model.size() > kMostBytes && !options.external_data) model = onnx::model_message(*standard, opset, &external);
   if (model.size() > kMostBytes) throw Unsupported("{}: is larger than an ONNX file may be even without its weights", graph.source);
   if (!external.pieces.empty()) write_external(path + ".data", external);  // first, so that no model is without it
   os::write_file_atomically(path, [&](const os::ByteSink& sink) { model.write(sink); });

@@ -14,9 +14,9 @@ struct OnnxOptions {
   /// Constants of a page and more lie in a file beside the model, PATH.data. Without it they do so only where the model would not fit the
   /// two gigabytes that the format allows.
   bool external_data = false;
-  /// Of ai.onnx, kOldestExportOpset to kNewestOpset: what the file asks of those who read it. ONNX Runtime 1.31.1 runs 26, but for a few
-  /// operators (RoiAlign, random numbers) only versions before 22.
-  int64_t opset = onnx::kNewestOpset;
+  /// Of ai.onnx, kOldestExportOpset to kNewestOpset: what the file asks of those who read it. 0: 26, or the newest where an operator needs
+  /// a newer one. ONNX Runtime 1.31.1 runs 26, but for a few operators (RoiAlign, random numbers) only versions before 22.
+  int64_t opset = 0;
 };
 
 /// Writes `graph` beside `path` and renames it. Fused operators are taken apart, states become inputs (the value before a run) and outputs

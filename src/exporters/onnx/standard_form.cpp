@@ -11,15 +11,34 @@
 namespace minnow::onnx {
 namespace {
 
-/// Operators, and attributes of operators, that ONNX has or reads as we do only from this opset on.
+/// Operators, attributes of operators, and dtypes of their first inputs, that ONNX has or reads as we do only from this opset on.
 struct Newer {
   std::string_view op, attribute;
   int64_t opset;
+  DTypes dtypes = 0;  // 0: all
+  bool matches(const Node& node) const {
+    if (node.op() != op || (!attribute.empty() && !node.attributes.find(attribute))) return false;
+    return !dtypes || (node.input_count() && node.input(0) && contains(dtypes, node.input(0)->type.dtype));
+  }
 };
+constexpr DTypes kHalf = one_of({DType::f16, DType::bf16}), kBf16 = one_of({DType::bf16});
 constexpr Newer kNewer[] = {
     {"Attention", {}, 24},
+    {"Attention", "left_window_size", 25},
+    {"Attention", "right_window_size", 25},
     {"BitCast", {}, 26},
+    {"BitShift", {}, 28, kSigned},
+    {"CausalConvWithState", {}, 27},
+    {"Celu", {}, 28, kFloats & ~one_of({DType::f32})},
+    {"Compress", {}, 28, kBf16},
     {"CumProd", {}, 26},
+    {"Einsum", {}, 28, kBf16},
+    {"LinearAttention", {}, 27},
+    {"Range", {}, 27, kHalf},
+    {"Range", "stash_type", 27},
+    {"ReverseSequence", {}, 28, kBf16},
+    {"SpaceToDepth", "mode", 28},
+    {"Unique", {}, 28, kBf16},
     {"RMSNormalization", {}, 23},
     {"RotaryEmbedding", {}, 23},
     {"Swish", {}, 24},
@@ -32,10 +51,10 @@ constexpr Newer kNewer[] = {
 
 /// What ONNX does not have, and what ONNX Runtime (1.31.1) does not run.
 bool is_taken_apart(const Node& node, int64_t opset) {
-  return node.op().starts_with("minnow.") || node.op() == "Swish" ||
-         std::any_of(std::begin(kNewer), std::end(kNewer), [&](const Newer& row) {
-           return opset < row.opset && node.op() == row.op && (row.attribute.empty() || node.attributes.find(row.attribute));
-         });
+  if (node.op().starts_with("minnow.") || node.op() == "Swish") return true;
+  // Before 28 only the remainder of the dividend's sign.
+  if (node.op() == "Mod" && opset < 28 && contains(kFloats, node.input(0)->type.dtype) && !int_attribute(node, "fmod", 0)) return true;
+  return std::any_of(std::begin(kNewer), std::end(kNewer), [&](const Newer& row) { return opset < row.opset && row.matches(node); });
 }
 
 bool has_rank(const Value& value) { return value.type.kind != ValueType::Kind::tensor || value.type.dims; }

@@ -149,6 +149,6 @@ enum class ElementKind : uint8_t { undefined = 0, tensor = 1, sparse_tensor = 2,
 inline constexpr std::string_view kProducerKey = "minnow.producer";
 inline constexpr std::string_view kLabelsKey = "minnow.labels";  // a label a line
 
-inline constexpr int64_t kNewestOpset = 26;  // of ai.onnx; what a newer one says is read as this one says it
+inline constexpr int64_t kNewestOpset = 28;  // of ai.onnx; what a newer one says is read as this one says it
 
 }  // namespace minnow::onnx

@@ -121,9 +121,11 @@ constexpr ImportRule kRules[] = {
     {"Selu", 6, import_copy},
     {"Softmax", 1, import_softmax_1},
     {"Softmax", 13, import_copy},
+    {"SwiGLU", 28, import_swiglu},
     {"Upsample", 1, import_upsample_1},
     {"Upsample", 7, import_upsample_7},
     {"Upsample", 9, import_upsample_9},
+    {"ai.onnx.preview.FlexAttention", 1, import_flex_attention},
 
     // Quantized operators.
     {"QLinearConv", 10, import_qlinear_conv},

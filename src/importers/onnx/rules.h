@@ -14,7 +14,7 @@ Expr as_scalar(OnnxNode& node, const Expr& x);
 
 // rules_elementwise.cpp
 Builder import_copy, import_legacy_broadcast, import_prelu_1, import_clip_1, import_cast_1, import_selu_1, import_dropout_1,
-    import_dropout_7, import_dropout_12;
+    import_dropout_7, import_dropout_12, import_swiglu;
 
 // rules_shape.cpp
 Builder import_slice_1, import_pad_1, import_pad_2, import_top_k_1, import_axes_attribute, import_reduce_1, import_split_1, import_split_13,
@@ -26,7 +26,7 @@ Builder import_upsample_1, import_upsample_7, import_upsample_9, import_resize_1
 
 // rules_network.cpp
 Builder import_softmax_1, import_batch_normalization_1, import_batch_normalization_7, import_batch_normalization_9,
-    import_group_normalization_18, import_gemm_1, import_lp_pool_1, import_recurrent_1, import_scan_8;
+    import_group_normalization_18, import_gemm_1, import_lp_pool_1, import_recurrent_1, import_scan_8, import_flex_attention;
 
 // rules_quantized.cpp
 Builder import_qlinear_conv, import_qlinear_matmul;

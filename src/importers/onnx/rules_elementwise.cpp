@@ -149,4 +149,8 @@ Exprs import_dropout_12(OnnxNode& node, GraphBuilder& g) {
   return inference_dropout(node, g, node.input(1), false);
 }
 
+Exprs import_swiglu(OnnxNode& node, GraphBuilder& g) {
+  return {g.op("Swish", {node.required_input(0)}, {{"alpha", node.real("alpha", 1)}}) * node.required_input(1)};
+}
+
 }  // namespace minnow::onnx

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax, normalizations, recurrent layers, Scan.
+#include <cmath>
+
 #include "importers/onnx/rules.h"
+#include "passes/inline_graph.h"
 
 namespace minnow::onnx {
 
@@ -127,6 +130,51 @@ Exprs import_scan_8(OnnxNode& node, GraphBuilder& g) {
     element->add_output(*inner.output(i));
   }
   return node.make("Scan", inputs, {{"body", Subgraph(element)}, {"num_scan_inputs", static_cast<int64_t>(inputs.size())}});
+}
+
+namespace {
+
+/// What the graph in an attribute, of one input and one output, makes of x; x where there is no such attribute.
+Expr modified(OnnxNode& node, GraphBuilder& g, std::string_view attribute, const Expr& x) {
+  if (!node.has_attribute(attribute)) return x;
+  const Subgraph body = node.require<Subgraph>(attribute);
+  if (!body || body->inputs().size() != 1 || body->outputs().size() != 1)
+    node.fail("the graph of attribute \"{}\" should have one input and one output", attribute);
+  Value* const input = x.value();
+  return g.wrap(inline_graph(*body, {&input, 1}, g.graph(), nullptr)[0]);
+}
+
+}  // namespace
+
+Exprs import_flex_attention(OnnxNode& node, GraphBuilder& g) {
+  // Y = prob_mod(softmax(score_mod(scale Q K^T))) V on [batch, heads, length, width], between softmax_precision's casts.
+  const auto dim = [&](const Expr& x, size_t axis) {
+    const auto& dims = x.value()->type.dims;
+    return dims && dims->size() == 4 ? (*dims)[axis].size : -1;
+  };
+  const Expr q = node.required_input(0);
+  Expr k = node.required_input(1), v = node.required_input(2);
+  const int64_t heads = dim(q, 1), shared = dim(k, 1), width = dim(q, 3);
+  if (heads < 0 || shared < 0 || width < 0) node.refuse("the numbers of heads and their width must be known");
+  if (shared != heads) {
+    if (shared == 0 || heads % shared != 0) node.fail("{} query heads cannot share {} key and value heads", heads, shared);
+    Ints own(static_cast<size_t>(heads));
+    for (int64_t i = 0; i < heads; ++i) own[static_cast<size_t>(i)] = i / (heads / shared);
+    const Expr indices = g.constant(own);
+    k = g.op("Gather", {k, indices}, {{"axis", int64_t{1}}});
+    v = g.op("Gather", {v, indices}, {{"axis", int64_t{1}}});
+  }
+  const DType dtype = node.dtype(q), usual = dtype == DType::f64 ? DType::f64 : DType::f32;
+  const DType precise = static_cast<DType>(node.integer("softmax_precision", static_cast<int64_t>(usual)));
+  if (precise != DType::f32 && precise != DType::f64 && precise != DType::f16 && precise != DType::bf16)
+    node.fail("softmax_precision is {}, which is no floating type", static_cast<int64_t>(precise));
+  const auto as = [&](const Expr& x, DType to) { return dtype == precise ? x : cast(x, to); };
+  const float scale = node.real("scale", static_cast<float>(1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, width)))));
+  const Expr turned = g.op("Transpose", {k}, {{"perm", Ints{0, 1, 3, 2}}});
+  Expr scores = as(g.op("MatMul", {q, turned}) * node.scalar_like(static_cast<double>(scale), q), precise);
+  scores = modified(node, g, "score_mod", scores);
+  const Expr weights = modified(node, g, "prob_mod", g.op("Softmax", {scores}, {{"axis", int64_t{-1}}}));
+  return {as(g.op("MatMul", {weights, as(v, precise)}), dtype)};
 }
 
 }  // namespace minnow::onnx

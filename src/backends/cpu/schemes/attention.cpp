@@ -205,14 +205,14 @@ class AttentionKernel final : public Kernel {
     round_rows(q, rows, head_);
 
     const float* key_panels = context.scratch_at<float>(keys_offset_) + shared * key_floats_;
-    const size_t seen = a_.causal ? std::min(keys_, size(a_.past) + first + rows) : keys_;  // by the last query
+    const size_t seen = seen_by(first + rows - 1);
     for (size_t vector = 0; vector * lanes_ < seen; vector += kPair)
       multiply(q, rows, factors(head_), key_panels + vector * lanes_ * head_, std::min(kPair, key_vectors_ - vector),
                scores + vector * rows * lanes_, lanes_, rows * lanes_);
 
     for (size_t r = 0; r < rows; ++r) {
-      ScoreRow row{scores + r * lanes_, rows * lanes_, a_.causal ? std::min(keys_, size(a_.past) + first + r + 1) : keys_};
-      if (context.has_input(kMask)) row.add = mask_of(context, batch, head % size(a_.q_heads), first + r, mask_row);
+      ScoreRow row{scores + r * lanes_, rows * lanes_, seen_by(first + r)};
+      if (context.has_input(kMask) || a_.before >= 0) row.add = mask_of(context, batch, head % size(a_.q_heads), first + r, mask_row);
       kernels_.attention->softmax(row);
       for (size_t vector = ceil_div(row.count, lanes_); vector * lanes_ < seen; ++vector)
         std::fill_n(scores + (vector * rows + r) * lanes_, lanes_, 0.0f);
@@ -238,12 +238,24 @@ class AttentionKernel final : public Kernel {
     }
   }
 
+  /// The keys up to the last one that a query sees.
+  size_t seen_by(size_t query) const noexcept {
+    if (a_.after < 0 || a_.after >= a_.keys()) return keys_;
+    return std::min(keys_, size(a_.past) + query + 1 + size(a_.after));
+  }
+
   // What is added to the scores of one query.
   const float* mask_of(RunContext& context, size_t batch, size_t head, size_t row, float* to) const noexcept {
     constexpr float kExcluded = -std::numeric_limits<float>::infinity();
-    const size_t at = batch * mask_strides_[2] + head * mask_strides_[1] + row * mask_strides_[0];
-    if (mask_in_place_) return context.in<float>(kMask) + at;
-    for (size_t i = 0; i < keys_; ++i) {
+    const size_t at = batch * mask_strides_[2] + head * mask_strides_[1] + row * mask_strides_[0], place = size(a_.past) + row;
+    const size_t hidden = a_.before < 0 || size(a_.before) >= place ? 0 : std::min(keys_, place - size(a_.before));
+    if (mask_in_place_ && !hidden) return context.in<float>(kMask) + at;
+    std::fill_n(to, hidden, kExcluded);
+    if (!context.has_input(kMask)) {
+      std::fill_n(to + hidden, keys_ - hidden, 0.0f);
+      return to;
+    }
+    for (size_t i = hidden; i < keys_; ++i) {
       if (i >= mask_columns_)
         to[i] = kExcluded;
       else if (boolean_mask_)

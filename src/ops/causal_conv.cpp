@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The convolution in front of recurrent mixers of sequences, which carries its last inputs from one call to the next.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/packed.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<std::string_view> kActivation{"activation", "none",
+                                                  MINNOW_DOC("`silu` or `swish`: y / (1 + e^-y) behind it; else `none`")};
+enum Input : size_t { kInput, kWeight, kBias, kPast };
+enum Output : size_t { kResult, kPresent };
+
+struct Geometry {
+  int64_t batch, channels, length, taps;
+  bool swish;
+
+  static Geometry of(const NodeView& node) {
+    const Shape &x = node.input_shape(kInput), &w = node.input_shape(kWeight);
+    if (x.rank() != 3) node.fail("input should be of shape [batch, channels, length], it is of shape {}", x);
+    if (w.rank() != 3 || w[0] != x[1] || w[1] != 1 || w[2] < 1)
+      node.fail("weight should be of shape [{}, 1, k], it is of shape {}", x[1], w);
+    const Geometry g{x[0], x[1], x[2], w[2], node.attribute(kActivation) != "none"};
+    const auto expect = [&](size_t input, std::string_view name, const Shape& shape) {
+      if (node.has_input(input) && node.input_shape(input) != shape)
+        node.fail("{} should be of shape {}, it is of shape {}", name, shape, node.input_shape(input));
+    };
+    expect(kBias, "bias", {g.channels});
+    expect(kPast, "past_state", g.state_shape());
+    const std::string_view activation = node.attribute(kActivation);
+    if (g.swish && activation != "silu" && activation != "swish")
+      node.fail("activation should be none, silu or swish, it is \"{}\"", activation);
+    return g;
+  }
+  Shape state_shape() const { return {batch, channels, taps - 1}; }
+};
+
+Shapes shapes(const NodeView& node) { return {node.input_shape(kInput), Geometry::of(node).state_shape()}; }
+
+void reference(const NodeView& node, KernelArgs& args) {
+  const Geometry g = Geometry::of(node);
+  const Numbers<double> x = args.reals(kInput), w = args.reals(kWeight);
+  const Numbers<double> bias = args.has_input(kBias) ? args.reals(kBias) : Numbers<double>();
+  const Numbers<double> past = args.has_input(kPast) ? args.reals(kPast) : Numbers<double>();
+  const int64_t kept = g.taps - 1;
+  Numbers<double> y(x.size()), present(static_cast<size_t>(g.state_shape().elements())), row(static_cast<size_t>(kept + g.length));
+  for (int64_t line = 0; line < g.batch * g.channels; ++line) {
+    const int64_t channel = line % g.channels;
+    if (!past.empty()) std::copy_n(past.begin() + line * kept, kept, row.begin());
+    std::copy_n(x.begin() + line * g.length, g.length, row.begin() + kept);
+    for (int64_t t = 0; t < g.length; ++t) {
+      double sum = bias.empty() ? 0 : bias[static_cast<size_t>(channel)];
+      for (int64_t k = 0; k < g.taps; ++k) sum += w[static_cast<size_t>(channel * g.taps + k)] * row[static_cast<size_t>(t + k)];
+      y[static_cast<size_t>(line * g.length + t)] = g.swish ? sum / (1 + std::exp(-sum)) : sum;
+    }
+    std::copy_n(row.end() - kept, kept, present.begin() + line * kept);
+  }
+  args.write(kResult, y);
+  if (args.has_output(kPresent)) args.write(kPresent, present);
+}
+
+Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  const Geometry g = Geometry::of(node);
+  if (g.channels < 0) return {};  // an export shows dimensions that are open so
+  const Expr row = node.has_input(kPast) ? builder.op("Concat", {inputs[kPast], inputs[kInput]}, {{"axis", int64_t{2}}})
+                                         : builder.op("Pad", {inputs[kInput], builder.constant({0, 0, g.taps - 1, 0, 0, 0})});
+  const Expr bias = node.has_input(kBias) ? inputs[kBias] : Expr();
+  Expr y = builder.op("Conv", {row, inputs[kWeight], bias}, {{"group", g.channels}});
+  if (g.swish) y = y * op("Sigmoid", {y});
+  if (node.output_count() <= kPresent || !node.has_output(kPresent)) return {y};
+  return {y, builder.op("Slice", {row, builder.constant({g.length}), builder.constant({g.length + g.taps - 1}), builder.constant({2})})};
+}
+
+double operations(const NodeView& node) {
+  return 2 * static_cast<double>(node.input_shape(kInput).elements()) * static_cast<double>(node.input_shape(kWeight)[2]);
+}
+
+constexpr DTypes kCarried = one_of({DType::f32, DType::f16, DType::bf16});
+
+constexpr std::vector<Operator> definitions() {
+  return {
+      {.name = "CausalConvWithState",
+       .since = 27,
+       .doc = MINNOW_DOC("Each channel of [batch, channels, length] convolved with k taps of its own; an output sees the inputs up to its "
+                         "own place. The k - 1 inputs before the first are those of past_state, else zeros; the last k - 1 are given as "
+                         "present_state. Source: Gu, Dao 2023, arXiv:2312.00752."),
+       .inputs = {{.name = "input", .dtypes = kCarried},
+                  {.name = "weight", .dtypes = kCarried, .like = "input"},
+                  {.name = "bias", .dtypes = kCarried, .arity = kOptional, .like = "input"},
+                  {.name = "past_state", .dtypes = kCarried, .arity = kOptional, .like = "input"}},
+       .outputs = {{"output", same_as("input")}, {"present_state", same_as("input"), kOptional}},
+       .attributes = {kActivation},
+       .infer_shapes = shapes,
+       .reference = reference,
+       .decompose = decompose,
+       .operations = operations}};
+}
+
+}  // namespace
+
+PackedOperators causal_conv_operators() { return pack_operators<definitions>(); }
+
+}  // namespace minnow

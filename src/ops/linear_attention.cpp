@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention whose memory is one matrix for each head: what a key is told is added to it, and a query reads it.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/packed.h"
+
+namespace minnow {
+namespace {
+
+constexpr Attribute<std::string_view> kRule{"update_rule", "gated_delta", MINNOW_DOC("`linear`, `gated`, `delta` or `gated_delta`")};
+constexpr Attribute<float> kScale{"scale", 0, MINNOW_DOC("factor of the output; 0: 1 / sqrt(width of a key)")};
+constexpr Attribute<int64_t> kChunk{"chunk_size", 64, MINNOW_DOC("not read: how others cut the sequence")};
+enum Input : size_t { kQuery, kKey, kValue, kPast, kDecay, kBeta };
+enum Output : size_t { kResult, kPresent };
+
+struct Geometry {
+  int64_t batch, length, q_heads, kv_heads, key, value;  // key, value: the widths of one
+  bool gated, delta;
+  bool decay_of_head, one_beta;  // a decay for each head, not for each row of its matrix; one beta for all heads
+  double scale;
+
+  static Geometry of(const NodeView& node) {
+    Geometry g{};
+    const std::string_view rule = node.attribute(kRule);
+    g.gated = rule == "gated" || rule == "gated_delta";
+    g.delta = rule == "delta" || rule == "gated_delta";
+    if (!g.gated && !g.delta && rule != "linear")
+      node.fail("update_rule should be linear, gated, delta or gated_delta, it is \"{}\"", rule);
+    if (node.has_input(kDecay) != g.gated) node.fail("with update_rule {} there should be {} decay", rule, g.gated ? "a" : "no");
+    if (node.has_input(kBeta) != g.delta) node.fail("with update_rule {} there should be {} beta", rule, g.delta ? "a" : "no");
+    g.q_heads = node.require<int64_t>("q_num_heads");
+    g.kv_heads = node.require<int64_t>("kv_num_heads");
+    if (g.q_heads <= 0 || g.kv_heads <= 0 || g.q_heads % g.kv_heads != 0)
+      node.fail("{} query heads cannot share {} key and value heads", g.q_heads, g.kv_heads);
+    const Shape& q = node.input_shape(kQuery);
+    if (q.rank() != 3) node.fail("query should be of shape [batch, length, heads * width], it is of shape {}", q);
+    g.batch = q[0], g.length = q[1];
+    g.key = width(node, kQuery, g.q_heads);
+    if (width(node, kKey, g.kv_heads) != g.key)
+      node.fail("keys of width {} do not fit queries of width {}", width(node, kKey, g.kv_heads), g.key);
+    g.value = width(node, kValue, g.kv_heads);
+    for (size_t i : {kKey, kValue, kDecay, kBeta})
+      if (node.has_input(i) && (node.input_shape(i).rank() != 3 || node.input_shape(i)[0] != g.batch || node.input_shape(i)[1] != g.length))
+        node.fail("input {} should be of shape [{}, {}, ...], it is of shape {}", i, g.batch, g.length, node.input_shape(i));
+    if (g.gated) {
+      g.decay_of_head = node.input_shape(kDecay)[2] == g.kv_heads;
+      if (!g.decay_of_head && node.input_shape(kDecay)[2] != g.kv_heads * g.key)
+        node.fail("decay should have {} or {} columns, it is of shape {}", g.kv_heads, g.kv_heads * g.key, node.input_shape(kDecay));
+    }
+    if (g.delta) {
+      g.one_beta = node.input_shape(kBeta)[2] == 1;
+      if (!g.one_beta && node.input_shape(kBeta)[2] != g.kv_heads)
+        node.fail("beta should have 1 or {} columns, it is of shape {}", g.kv_heads, node.input_shape(kBeta));
+    }
+    if (node.has_input(kPast) && node.input_shape(kPast) != g.state_shape())
+      node.fail("past_state should be of shape {}, it is of shape {}", g.state_shape(), node.input_shape(kPast));
+    g.scale = static_cast<double>(node.attribute(kScale));
+    if (g.scale == 0) g.scale = g.key ? 1 / std::sqrt(static_cast<double>(g.key)) : 1;
+    return g;
+  }
+  static int64_t width(const NodeView& node, size_t input, int64_t heads) {
+    const Shape& x = node.input_shape(input);
+    if (x.rank() != 3 || x[2] % heads != 0) node.fail("input {} of shape {} cannot be split between {} heads", input, x, heads);
+    return x[2] / heads;
+  }
+  Shape state_shape() const { return {batch, kv_heads, key, value}; }
+  Shape output_shape() const { return {batch, length, q_heads * value}; }
+};
+
+void infer(const NodeView& node, std::span<ValueInfo> outputs) {
+  outputs[0].dtype = node.input_dtype(kQuery);
+  if (outputs.size() > kPresent) outputs[kPresent].dtype = node.has_input(kPast) ? node.input_dtype(kPast) : node.input_dtype(kQuery);
+  const Geometry g = Geometry::of(node);
+  outputs[0].shape = g.output_shape();
+  if (outputs.size() > kPresent) outputs[kPresent].shape = g.state_shape();
+}
+
+void reference(const NodeView& node, KernelArgs& args) {
+  const Geometry g = Geometry::of(node);
+  const Numbers<double> q = args.reals(kQuery), k = args.reals(kKey), v = args.reals(kValue);
+  const Numbers<double> decay = g.gated ? args.reals(kDecay) : Numbers<double>(), beta = g.delta ? args.reals(kBeta) : Numbers<double>();
+  Numbers<double> states = args.has_input(kPast) ? args.reals(kPast) : Numbers<double>(static_cast<size_t>(g.state_shape().elements()));
+  Numbers<double> y(static_cast<size_t>(g.output_shape().elements())), told(static_cast<size_t>(g.value));
+  const int64_t group = g.q_heads / g.kv_heads;
+  for (int64_t b = 0; b < g.batch; ++b)
+    for (int64_t h = 0; h < g.kv_heads; ++h)
+      for (int64_t t = 0; t < g.length; ++t) {
+        double* state = states.data() + (b * g.kv_heads + h) * g.key * g.value;
+        const int64_t place = (b * g.length + t) * g.kv_heads + h;  // of this head among all heads of all steps
+        const double *key = k.data() + place * g.key, *value = v.data() + place * g.value;
+        if (g.gated)
+          for (int64_t i = 0; i < g.key; ++i) {
+            const double factor = std::exp(decay[static_cast<size_t>(g.decay_of_head ? place : place * g.key + i)]);
+            for (int64_t j = 0; j < g.value; ++j) state[i * g.value + j] *= factor;
+          }
+        std::copy_n(value, g.value, told.begin());
+        if (g.delta) {  // what the memory says already is not told again
+          for (int64_t i = 0; i < g.key; ++i)
+            for (int64_t j = 0; j < g.value; ++j) told[static_cast<size_t>(j)] -= key[i] * state[i * g.value + j];
+          const double rate = beta[static_cast<size_t>(g.one_beta ? b * g.length + t : place)];
+          for (double& each : told) each *= rate;
+        }
+        for (int64_t i = 0; i < g.key; ++i)
+          for (int64_t j = 0; j < g.value; ++j) state[i * g.value + j] += key[i] * told[static_cast<size_t>(j)];
+        for (int64_t own = h * group; own < (h + 1) * group; ++own) {
+          const int64_t row = (b * g.length + t) * g.q_heads + own;
+          double* out = y.data() + row * g.value;
+          for (int64_t i = 0; i < g.key; ++i) {
+            const double x = g.scale * q[static_cast<size_t>(row * g.key + i)];
+            for (int64_t j = 0; j < g.value; ++j) out[j] += x * state[i * g.value + j];
+          }
+        }
+      }
+  args.write(kResult, y);
+  if (args.has_output(kPresent)) args.write(kPresent, states);
+}
+
+double operations(const NodeView& node) {
+  const Geometry g = Geometry::of(node);
+  const double passes = static_cast<double>(g.kv_heads) * (2 + (g.gated ? 1 : 0) + (g.delta ? 2 : 0)) + 2 * static_cast<double>(g.q_heads);
+  return static_cast<double>(g.batch * g.length) * passes * static_cast<double>(g.key * g.value);
+}
+
+constexpr DTypes kRead = one_of({DType::f32, DType::f16, DType::bf16});
+
+constexpr std::vector<Operator> definitions() {
+  return {
+      {.name = "LinearAttention",
+       .since = 27,
+       .doc =
+           MINNOW_DOC("For each step and head, S = exp(decay) S + k (beta (v - S^T k))^T and y = scale S^T q, where `linear` and `delta` "
+                      "have no decay, `linear` and `gated` add k v^T. Query heads share the matrix of a key head as in Attention. "
+                      "Source: Katharopoulos et al. 2020, arXiv:2006.16236; Yang et al. 2024, arXiv:2412.06464 (gated_delta)."),
+       .inputs = {{.name = "query", .dtypes = kRead},
+                  {.name = "key", .dtypes = kRead, .like = "query"},
+                  {.name = "value", .dtypes = kRead, .like = "query"},
+                  {.name = "past_state", .dtypes = kRead, .arity = kOptional},
+                  {.name = "decay", .dtypes = kRead, .arity = kOptional, .like = "query"},
+                  {.name = "beta", .dtypes = kRead, .arity = kOptional, .like = "query"}},
+       .outputs = {{"output", same_as("query")}, {"present_state", same_as("query"), kOptional}},
+       .attributes = {required("q_num_heads", AttributeKind::integer, MINNOW_DOC("number of query heads")),
+                      required("kv_num_heads", AttributeKind::integer, MINNOW_DOC("number of key and value heads")), kRule, kScale, kChunk},
+       .infer = infer,
+       .reference = reference,
+       .operations = operations}};
+}
+
+}  // namespace
+
+PackedOperators linear_attention_operators() { return pack_operators<definitions>(); }
+
+}  // namespace minnow
