@@ -61,7 +61,61 @@ std::string_view take(std::string_view& text, uint64_t size) {
   return piece;
 }
 
+// Numbers are written so that their bytes sort as they do.
+void append_count(std::string& text, size_t count) {
+  if (count > 255) throw WireError{"a slice has more dimensions than a tensor can"};
+  text += static_cast<char>(count ? 1 : 0);
+  if (count) text += static_cast<char>(count);
+}
+void append_signed(std::string& text, int64_t value) {
+  int bytes = 1;  // with 7 bits of the number in each, one of them its sign
+  while (bytes < 8 && (value < 0 ? ~value : value) >= int64_t{1} << (7 * bytes - 1)) ++bytes;
+  const uint64_t mark = bytes < 8 ? uint64_t{0x100} - (uint64_t{1} << (8 - bytes)) : 0xff;  // as many ones as bytes
+  for (int i = bytes - 1; i >= 0; --i) {
+    const uint64_t byte = static_cast<uint64_t>(value) >> (8 * i);
+    text += static_cast<char>(i == bytes - 1 ? byte ^ mark : byte);
+  }
+}
+int64_t take_number(std::string_view& text) {
+  int64_t value = 0;
+  size_t digits = 0;
+  for (; digits < text.size() && digits < 15 && text[digits] >= '0' && text[digits] <= '9'; ++digits)
+    value = value * 10 + (text[digits] - '0');
+  if (digits == 0) throw WireError{"a slice is not \"shape start,size:start,size\""};
+  text.remove_prefix(digits);
+  return value;
+}
+
 }  // namespace
+
+std::string slice_name(std::string_view name, std::string_view spec) {
+  std::string_view rest = spec.substr(spec.rfind(' ') + 1);
+  std::vector<std::pair<int64_t, int64_t>> parts;  // start and size of each dimension; size -1: all of it
+  while (!rest.empty()) {
+    if (rest.front() == '-') {
+      parts.emplace_back(0, -1);
+      rest.remove_prefix(1);
+    } else {
+      const int64_t start = take_number(rest);
+      if (rest.empty() || rest.front() != ',') throw WireError{"a slice has a start and no size"};
+      rest.remove_prefix(1);
+      parts.emplace_back(start, take_number(rest));
+    }
+    if (!rest.empty() && rest.front() != ':') throw WireError{"a slice is not \"shape start,size:start,size\""};
+    if (!rest.empty()) rest.remove_prefix(1);
+  }
+  std::string text;
+  append_count(text, 0);
+  for (char c : name) {
+    text += c;
+    if (c == '\0') text += '\xff';
+    if (c == '\xff') text += '\0';
+  }
+  text += std::string_view("\0\1", 2);
+  append_count(text, parts.size());
+  for (const auto& [start, size] : parts) append_signed(text, start), append_signed(text, size);
+  return text;
+}
 
 void Checkpoint::read_block(std::string_view file, uint64_t offset, uint64_t size,
                             std::map<std::string, std::string_view, std::less<>>& entries) const {

@@ -445,6 +445,37 @@ Exprs unique(TfNode& node, Parts& p) {
   const Exprs made = p.ops("Unique", {node.input(0)}, 3, {{"sorted", int64_t{0}}});
   return {made[0], p.cast(made[2], node.type("out_idx", DType::i32))};
 }
+Exprs dynamic_partition(TfNode& node, Parts& p) {
+  const int64_t count = node.integer("num_partitions", 1), rank = p.rank(node.input(1));
+  constexpr int64_t kMost = 4096;
+  if (count < 1 || count > kMost) node.fail("{} parts", count);
+  if (rank < 0) node.refuse("the number of dimensions of the partitions must be known");
+  // Dimensions that both have are one.
+  Expr x = node.input(0);
+  if (rank != 1) x = p.reshape(x, p.concat({p.constant({-1}), p.shape_of(x, rank)}, 0));
+  const Expr parts = p.vector(node.input(1));
+  Exprs made;
+  for (int64_t i = 0; i < count; ++i)
+    made.push_back(p.op("Compress", {x, p.op("Equal", {parts, p.scalar(static_cast<double>(i), p.dtype(parts))})}, {{"axis", int64_t{0}}}));
+  return made;
+}
+/// Rows at the places that indices name; what stands later wins.
+Exprs dynamic_stitch(TfNode& node, Parts& p) {
+  const size_t count = node.input_count() / 2;
+  if (count == 0 || node.input_count() % 2 != 0) node.fail("has {} inputs", node.input_count());
+  Exprs places, rows;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t rank = p.rank(node.input(i));
+    if (rank < 0) node.refuse("the number of dimensions of input {} must be known", i);
+    const Expr x = node.input(count + i);
+    places.push_back(p.i64(p.vector(node.input(i))));
+    rows.push_back(rank == 1 ? x : p.reshape(x, p.concat({p.constant({-1}), p.shape_of(x, rank)}, 0)));
+  }
+  const Expr all = p.concat(places, 0), data = p.concat(rows, 0);
+  const Expr size = p.op("Add", {p.op("ReduceMax", {all}, {{"keepdims", int64_t{0}}}), p.scalar(1, DType::i64)});
+  const Expr shape = p.concat({p.vector(size), p.shape_of(data, 1)}, 0);
+  return {p.op("ScatterND", {p.fill(shape, 0, p.dtype(data)), p.unsqueeze(all, {-1}), data})};
+}
 Exprs invert_permutation(TfNode& node, Parts& p) {
   const Expr places = p.i64(node.input(0));
   const Expr numbers = p.op("Range", {p.scalar(0, DType::i64), p.op("Size", {places}), p.scalar(1, DType::i64)});
@@ -541,6 +572,8 @@ constexpr Rule kRules[] = {
     {"DisableCopyOnRead", nothing},
     {"Div", binary, "Div"},
     {"DivNoNan", div_no_nan},
+    {"DynamicPartition", dynamic_partition},
+    {"DynamicStitch", dynamic_stitch},
     {"Einsum", einsum},
     {"Elu", unary, "Elu"},
     {"EmptyTensorList", list_empty},
@@ -613,6 +646,7 @@ constexpr Rule kRules[] = {
     {"Pack", pack},
     {"Pad", pad},
     {"PadV2", pad},
+    {"ParallelDynamicStitch", dynamic_stitch},
     {"PartitionedCall", call},
     {"PlaceholderWithDefault", identity},
     {"Pow", binary, "Pow"},

@@ -48,7 +48,9 @@ NamedTensors read_tensors(std::string_view signature, uint32_t field) {
   return tensors;
 }
 
-/// Variables are found by what restores them: RestoreV2 reads names from the checkpoint, and each of its results goes to an assignment.
+/// Variables are found by what restores them: RestoreV2 reads names from the checkpoint, and each of its results goes to an assignment. One
+/// that nothing restores may be what a restored one was copied from: Keras' variables are copied when tf.saved_model.save writes them, and
+/// the signature goes on reading those before.
 class Restored {
  public:
   explicit Restored(const GraphDef& graph) : graph_(graph) {}
@@ -66,10 +68,22 @@ class Restored {
           names_.emplace(parse_reference(call.inputs[place]).node, std::move(name));
       });
     }
+    add_copied();
     return std::move(names_);
   }
 
  private:
+  void add_copied() {
+    std::unordered_map<std::string_view, std::string_view> read;  // ReadVariableOp -> the variable
+    for (const NodeDef& node : graph_.nodes)
+      if (node.op == "ReadVariableOp" && !node.inputs.empty()) read.emplace(node.name, parse_reference(node.inputs[0]).node);
+    for (const NodeDef& node : graph_.nodes) {
+      if (node.op != "AssignVariableOp" || node.inputs.size() < 2) continue;
+      const auto copy = names_.find(parse_reference(node.inputs[0]).node);
+      const auto from = read.find(parse_reference(node.inputs[1]).node);
+      if (copy != names_.end() && from != read.end()) names_.emplace(from->second, copy->second);
+    }
+  }
   static std::string_view function_name(const NodeDef& call) {
     std::string_view name;
     if (const auto found = call.attributes.find("f"); found != call.attributes.end())
@@ -98,7 +112,7 @@ class Restored {
       const auto found = index.find(parse_reference(reference).node);
       return found == index.end() ? nullptr : found->second;
     };
-    std::unordered_map<const NodeDef*, std::vector<std::string_view>> names;
+    std::unordered_map<const NodeDef*, std::pair<std::vector<std::string_view>, std::vector<std::string_view>>> names;  // names, slices
     for (const NodeDef& node : nodes) {
       if ((node.op != "AssignVariableOp" && node.op != "Assign") || node.inputs.size() < 2) continue;
       std::string_view from = node.inputs[1];
@@ -106,11 +120,15 @@ class Restored {
       for (int i = 0; maker && maker->op == "Identity" && !maker->inputs.empty() && i < kMostIdentities; ++i)
         from = maker->inputs[0], maker = find(from);
       if (!maker || maker->op != "RestoreV2" || maker->inputs.size() < 2) continue;
-      std::vector<std::string_view>& list = names[maker];
-      if (list.empty())
+      auto& [list, slices] = names[maker];
+      if (list.empty()) {
         if (const NodeDef* constant = find(maker->inputs[1])) list = strings_of(*constant);
+        if (const NodeDef* constant = maker->inputs.size() > 2 ? find(maker->inputs[2]) : nullptr) slices = strings_of(*constant);
+      }
       const size_t place = parse_reference(from).place;
-      if (place < list.size()) add(parse_reference(node.inputs[0]).node, std::string(list[place]));
+      if (place >= list.size()) continue;
+      const bool whole = place >= slices.size() || slices[place].empty();
+      add(parse_reference(node.inputs[0]).node, whole ? std::string(list[place]) : slice_name(list[place], slices[place]));
     }
   }
 

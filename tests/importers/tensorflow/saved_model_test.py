@@ -46,6 +46,12 @@ class SavedModel(InFolder):
 
     def compare_keras(self, model, *shapes):
         model.export(self.model, verbose=False)
+        self.compare_signature(model, *shapes)
+        self.model = self.folder / "saved"  # its variables are found through copies of them
+        tf.saved_model.save(model, self.model)
+        self.compare_signature(model, *shapes)
+
+    def compare_signature(self, model, *shapes):
         signature = tf.saved_model.load(self.model).signatures["serving_default"]
         for shape in shapes:
             x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
@@ -72,6 +78,24 @@ class SavedModel(InFolder):
         h = keras.layers.Bidirectional(keras.layers.LSTM(5, return_sequences=True))(x)
         h = keras.layers.GRU(4, reset_after=False, go_backwards=True, return_sequences=True)(h)
         self.compare_keras(keras.Model(x, keras.layers.SimpleRNN(3)(h)), (2, 9, 6))
+
+    def test_variables_kept_in_parts(self):
+        graph = tf.Graph()
+        with graph.as_default():
+            x = v1.placeholder(tf.float32, [None, 150], name="x")
+            with v1.variable_scope("a", partitioner=v1.fixed_size_partitioner(3), use_resource=False):
+                y = v1.matmul(x, v1.get_variable("w", [150, 6], initializer=v1.random_normal_initializer(seed=2)))
+            with v1.variable_scope("b", partitioner=v1.fixed_size_partitioner(2), use_resource=True):
+                rows = v1.get_variable("w", [7, 4], initializer=v1.random_normal_initializer(seed=3))
+                found = v1.nn.embedding_lookup(rows, v1.cast(v1.abs(y[:, 0]), tf.int32) % 7)
+            with v1.Session() as session:
+                session.run(v1.global_variables_initializer())
+                feeds = {"x": np.random.default_rng(1).standard_normal((5, 150)).astype(np.float32)}
+                expected = session.run({"y": y, "rows": found}, {x: feeds["x"]})
+                v1.saved_model.simple_save(session, str(self.model), {"x": x}, {"y": y, "rows": found})
+        actual = self.converted_outputs(feeds)
+        for key, value in expected.items():
+            np.testing.assert_allclose(actual[key], value, rtol=1e-4, atol=1e-4)
 
     def test_signatures_and_variables(self):
         module = Module()
