@@ -26,6 +26,12 @@ class ShapeFolder {
   ShapeFolder(PassContext& context) : context_(context) {}
 
   void run(Graph& graph) {
+    if (!graph.outer) {
+      for (const auto& input : graph.inputs())
+        for (size_t i = 0; input->type.dims && i < input->type.dims->size(); ++i)
+          if (const Dim& dim = (*input->type.dims)[i]; !dim.known() && !SizeTable::is_unknown(dim))
+            inputs_.emplace(dim.symbol, std::pair(input.get(), static_cast<int64_t>(i)));
+    }
     for (Node& node : graph.nodes()) {
       for (const auto& [name, attribute] : node.attributes)
         if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute); subgraph && node.op() != "minnow.FusedElementwise") {
@@ -36,6 +42,7 @@ class ShapeFolder {
       if (node.op() == "Expand") fix_expand(node);
       infer(node);
       if (node.op() == "Reshape") take_sizes(node);
+      if (node.op() == "Shape") take_from_input(node);
       if (node.output_count() != 1 || !node.output(0)) continue;
       std::optional<Vector> result = evaluate(node);
       if (!result) continue;
@@ -64,6 +71,23 @@ class ShapeFolder {
         break;
       }
     infer_dims(context_.operators(), context_.sizes, node);
+  }
+
+  /// One dimension that is a dimension of an input of the graph is asked of that input, so that nothing between has this use.
+  void take_from_input(Node& node) {
+    const Value* x = node.input(0);
+    if (!x || x->is_input() || !x->type.dims) return;
+    const auto asked = shape_of(node);
+    if (!asked || asked->elements.size() != 1 || !asked->elements[0] || !asked->elements[0]->is_symbol()) return;
+    const Dim dim = context_.sizes.dim_of(*asked->elements[0]);
+    if (SizeTable::is_unknown(dim)) return;
+    const auto found = inputs_.find(dim.symbol);
+    if (found == inputs_.end() || &found->second.first->graph() != &node.graph()) return;
+    const auto [input, axis] = found->second;
+    context_.changed("{} looks at input \"{}\"", label_of(node), input->name());
+    node.set_input(0, input);
+    node.attributes.set("start", axis);
+    node.attributes.set("end", axis + 1);
   }
 
   static bool holds_integers(const Value& value) {
@@ -312,6 +336,7 @@ class ShapeFolder {
   }
 
   PassContext& context_;
+  std::unordered_map<std::string, std::pair<Value*, int64_t>> inputs_;  // of the outermost graph, by the symbols of their dimensions
   std::unordered_map<const Value*, Vector> known_;  // nothing is removed meanwhile: a new value could come to lie at an old one's address
 };
 

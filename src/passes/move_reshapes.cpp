@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reshapes move to where they meet others, which join_reshapes (remove_no_ops.cpp) then makes one, or none: behind products that work on
-// rows and functions of single elements, before a Transpose, and behind a constant that is added to the dimensions that were split off.
+// rows and functions of single elements, before or behind a Transpose, and behind a constant that is added to the dimensions that were
+// split off.
 #include <algorithm>
 
 #include "passes/move_reshapes.h"
@@ -8,24 +9,21 @@
 
 namespace minnow {
 
-std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>& from, const std::vector<Dim>& to) {
+std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>& from, const std::vector<Dim>& to, SizeTable& sizes) {
   std::vector<std::vector<Dim>> groups;
   size_t next = 0;
   for (const Dim& dim : from) {
+    if (SizeTable::is_unknown(dim)) return {};
+    const Size whole = sizes.size_of(dim);
     std::vector<Dim>& group = groups.emplace_back();
-    int64_t product = 1;
+    std::optional<Size> product(1);
     do {
-      if (next == to.size()) return {};
+      if (next == to.size() || SizeTable::is_unknown(to[next]) || to[next].size == 0) return {};
       const Dim& part = to[next++];
       group.push_back(part);
-      if (!dim.known()) {
-        if (part != dim || SizeTable::is_unknown(dim)) return {};
-        break;
-      }
-      if (!part.known() || part.size == 0) return {};
-      product *= part.size;
-    } while (product < dim.size);
-    if (dim.known() && product != dim.size) return {};
+      product = Size::multiply(*product, sizes.size_of(part));
+      if (!product || (dim.known() && (!product->is_number() || product->number() > dim.size))) return {};
+    } while (*product != whole);
   }
   for (; next < to.size() && !groups.empty(); ++next) {
     if (!to[next].known() || to[next].size != 1) return {};
@@ -35,11 +33,16 @@ std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>
   return groups;
 }
 
-std::optional<Ints> as_reshape(const std::vector<Dim>& dims) {
+std::optional<Ints> as_reshape(const std::vector<Dim>& dims, const std::vector<Dim>& from) {
   Ints shape;
-  for (const Dim& dim : dims) shape.push_back(dim.known() ? dim.size : -1);
-  // A dimension of size 0 would mean "copy" and leaves nothing to infer another from.
-  if (std::count(shape.begin(), shape.end(), -1) > 1 || std::count(shape.begin(), shape.end(), 0) > 0) return {};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].size == 0) return {};  // would mean "copy" and leaves nothing to infer another from
+    shape.push_back(dims[i].known() ? dims[i].size : -1);
+  }
+  if (std::count(shape.begin(), shape.end(), -1) <= 1) return shape;
+  for (size_t i = 0; i < std::min(dims.size(), from.size()); ++i)
+    if (shape[i] == -1 && dims[i] == from[i] && !SizeTable::is_unknown(dims[i])) shape[i] = 0;
+  if (std::count(shape.begin(), shape.end(), -1) > 1) return {};
   return shape;
 }
 
@@ -69,6 +72,8 @@ class ReshapeMover {
         behind_product(node);
       } else if (is_reshape(node)) {
         before_transpose(node);
+      } else if (node.op() == "Transpose") {
+        before_unsqueeze(node);
       } else {
         behind_constant(node) || behind_function(node);
       }
@@ -133,9 +138,11 @@ class ReshapeMover {
     if (depth != rows.back().size || first == 0) return false;
     std::vector<Dim> lead(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(first));
     if (lead == std::vector<Dim>(rows.begin(), rows.end() - 1)) return false;  // nothing but the row is reshaped
-    const auto shape = as_reshape(*node.output(0)->type.dims);
+    std::vector<Dim> made_dims = lead;
+    made_dims.push_back(node.output(0)->type.dims->back());
+    const auto shape = as_reshape(*node.output(0)->type.dims, made_dims);
     lead.push_back(rows.back());
-    const auto own = as_reshape(lead);
+    const auto own = as_reshape(lead, given);
     if (!shape || !meets_reshape(*node.output(0)) || (first + 1 != given.size() && !own)) return false;
     context_.changed("{} works on \"{}\" before it is reshaped", label_of(node), x.name());
     const std::string stem = node.output(0)->name();
@@ -154,7 +161,7 @@ class ReshapeMover {
 
   bool behind_function(Node& node) {
     Node* reshape = is_function(node) ? reshape_for(node.input(0), node) : nullptr;
-    const auto shape = reshape ? as_reshape(*node.output(0)->type.dims) : std::nullopt;
+    const auto shape = reshape ? as_reshape(*node.output(0)->type.dims, *reshape->input(0)->type.dims) : std::nullopt;
     if (!shape || !reshape_makes(*reshape->input(0)) || !meets_reshape(*node.output(0))) return false;
     std::vector<Value*> inputs;
     for (size_t i = 0; i < node.input_count(); ++i) inputs.push_back(i == 0 ? reshape->input(0) : node.input(i));
@@ -172,13 +179,13 @@ class ReshapeMover {
       const Value* constant = node.input(1 - i);
       if (!reshape || !constant || !constant->constant() || constant->constant()->elements() < 2) continue;
       const std::vector<Dim>&from = *reshape->input(0)->type.dims, &to = *node.input(i)->type.dims;
-      const auto groups = split_groups(from, to);
+      const auto groups = split_groups(from, to, context_.sizes);
       if (!groups || groups->empty() || groups->back().size() < 2 || *node.output(0)->type.dims != to) continue;
       if (std::any_of(groups->begin(), groups->end() - 1, [](const auto& group) { return group.size() != 1; })) continue;
       Shape own = constant->constant()->shape(), wanted;
       for (const Dim& dim : groups->back()) wanted.push_back(dim.size);
       while (own.rank() > wanted.rank() && own[0] == 1) own.erase(0);
-      const auto shape = as_reshape(to);
+      const auto shape = as_reshape(to, from);
       if (own != wanted || !shape) continue;
       Value& flat = graph_.add_constant(constant->constant()->reshaped(Shape{own.elements()}), graph_.fresh_name(constant->name()));
       context_.changed("{} works on \"{}\" before it is split", label_of(node), reshape->input(0)->name());
@@ -194,7 +201,7 @@ class ReshapeMover {
         transpose && sole_user(*node.input(0)) == &node && &transpose->graph() == &graph_ ? ints_attribute(*transpose, "perm") : nullptr;
     Value* x = perm ? transpose->input(0) : nullptr;
     if (!x || !x->type.dims || !x->producer() || !is_reshape(*x->producer()) || !has_one_use(*x) || !node.input(0)->type.dims) return false;
-    const auto groups = split_groups(*node.input(0)->type.dims, *node.output(0)->type.dims);
+    const auto groups = split_groups(*node.input(0)->type.dims, *node.output(0)->type.dims, context_.sizes);
     if (!groups || groups->size() != perm->size() || groups->size() == node.output(0)->type.dims->size()) return false;
     // Groups in the order of x, and where each begins there.
     std::vector<size_t> begins(perm->size()), of_axis(perm->size());
@@ -204,7 +211,7 @@ class ReshapeMover {
       begins[of_axis[axis]] = split.size();
       for (const Dim& dim : (*groups)[of_axis[axis]]) split.push_back(dim);
     }
-    const auto shape = as_reshape(split);
+    const auto shape = as_reshape(split, *x->type.dims);
     if (!shape) return false;
     Ints order;
     for (size_t i = 0; i < groups->size(); ++i)
@@ -212,6 +219,36 @@ class ReshapeMover {
     context_.changed("{} splits what {} moves before it", label_of(node), label_of(*transpose));
     Value& before = reshaped(*x, *shape, node, x->name());
     replace(*node.output(0), "Transpose", {&before}, {{"perm", order}}, transpose->name());
+    replaced_.add(node);
+    return true;
+  }
+
+  /// A Transpose of an Unsqueeze whose result is reshaped: the Transpose comes first, and the Unsqueeze meets the reshape.
+  bool before_unsqueeze(Node& node) {
+    Node* unsqueeze = made_by(node.input(0), "Unsqueeze");
+    const Node* next = sole_user(*node.output(0));
+    const Ints* perm = ints_attribute(node, "perm");
+    if (!unsqueeze || !next || !is_reshape(*next) || !perm || sole_user(*node.input(0)) != &node || &unsqueeze->graph() != &graph_)
+      return false;
+    const auto given = ints_of(unsqueeze->input(1));
+    const size_t rank = perm->size();
+    if (!given || rank_of(*node.input(0)) != rank || rank_of(*unsqueeze->input(0)) != rank - given->size()) return false;
+    std::vector<bool> added(rank);
+    for (int64_t axis : *given)
+      if (const auto place = positive_axis(axis, rank)) added[*place] = true;
+    Ints order, axes;
+    for (size_t i = 0; i < rank; ++i) {
+      const size_t from = static_cast<size_t>((*perm)[i]);
+      if (from >= rank) return false;
+      if (added[from])
+        axes.push_back(static_cast<int64_t>(i));
+      else
+        order.push_back(std::count(added.begin(), added.begin() + static_cast<std::ptrdiff_t>(from), false));
+    }
+    if (axes.size() != given->size()) return false;
+    context_.changed("{} moves what is not of size 1 alone", label_of(node));
+    Value& moved = add("Transpose", {unsqueeze->input(0)}, {{"perm", order}}, node, node.output(0)->name());
+    replace(*node.output(0), "Unsqueeze", {&moved, &add_ints(graph_, axes)}, {}, unsqueeze->name());
     replaced_.add(node);
     return true;
   }

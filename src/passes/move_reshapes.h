@@ -4,14 +4,15 @@
 #include <optional>
 #include <vector>
 
-#include "graph/graph.h"
+#include "passes/sizes.h"
 
 namespace minnow {
 
-/// Where a reshape from dimensions `from` to dimensions `to` only splits: the parts of each of `from`, whose product it is. Dimensions that
-/// are not known are parts of themselves.
-std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>& from, const std::vector<Dim>& to);
-/// As the second input of a Reshape; nothing where more than one is open, or one is 0.
-std::optional<Ints> as_reshape(const std::vector<Dim>& dims);
+/// Where a reshape from dimensions `from` to dimensions `to` only splits: the parts of each of `from`, whose product it is, whatever the
+/// symbols in both are.
+std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>& from, const std::vector<Dim>& to, SizeTable& sizes);
+/// Dimensions as the second input of a Reshape of a tensor of dimensions `from`: an open one is copied from the same place there, or
+/// inferred; nothing where two would have to be inferred, or one is 0.
+std::optional<Ints> as_reshape(const std::vector<Dim>& dims, const std::vector<Dim>& from);
 
 }  // namespace minnow

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/numeric.h"
+#include "passes/move_reshapes.h"
 #include "passes/rewrite.h"
 
 namespace minnow {
@@ -83,16 +84,14 @@ void join_reshapes(Graph& graph, Node& node, PassContext& context) {
   if (!is_reshape(node) || !node.input(0) || !node.input(0)->producer() || !is_reshape(*node.input(0)->producer())) return;
   const Value& y = *node.output(0);
   if (!y.type.dims) return;
-  Ints shape;
-  for (const Dim& dim : *y.type.dims) shape.push_back(dim.known() ? dim.size : -1);
-  // A dimension of size 0 would mean "copy" and leaves nothing to infer another from.
-  if (std::count(shape.begin(), shape.end(), -1) > 1 || std::count(shape.begin(), shape.end(), 0) > 0) return;
   Value* first = node.input(0);
   while (first->producer() && is_reshape(*first->producer()) && first->producer()->input(0) && &first->graph() == &graph)
     first = first->producer()->input(0);
   if (first == node.input(0)) return;
+  const auto shape = as_reshape(*y.type.dims, first->type.dims.value_or(std::vector<Dim>()));
+  if (!shape) return;
   context.changed("{} starts from \"{}\", before other reshapes", label_of(node), first->name());
-  replace(*node.output(0), "Reshape", {first, &add_ints(graph, shape)});
+  replace(*node.output(0), "Reshape", {first, &add_ints(graph, *shape)});
   remove_dead(node);
 }
 

@@ -89,13 +89,18 @@ class PartTaker {
     if (users.empty() || !node.input(0) || !node.input(0)->type.dims) return;
     Value& x = *node.input(0);
     const auto perm = permutation_of(node);
-    const auto groups = perm ? std::nullopt : split_groups(*x.type.dims, *node.output(0)->type.dims);
+    const auto groups = perm ? std::nullopt : split_groups(*x.type.dims, *node.output(0)->type.dims, context_.sizes);
     if (!perm && !groups) return;
     for (Node* user : users)
       if (groups && !columns(*groups, *place_of(*user))) return;
     for (Node* user : users) {
       const Place place = *place_of(*user);
-      const auto shape = as_reshape(*user->output(0)->type.dims);
+      std::vector<Dim> taken_dims = *x.type.dims;
+      if (groups) {
+        const auto [axis, taken] = *columns(*groups, place);
+        taken_dims[static_cast<size_t>(axis)] = Dim{taken.end - taken.begin, {}};
+      }
+      const auto shape = as_reshape(*user->output(0)->type.dims, taken_dims);
       if (groups && !shape) return;
       context_.changed("{} takes its part of \"{}\"", label_of(*user), x.name());
       if (perm) {
@@ -119,7 +124,10 @@ class PartTaker {
     for (size_t i = 0; i < groups.size(); begin += groups[i++].size()) {
       if (begin != place.axis || groups[i].size() < 2) continue;
       int64_t width = 1;
-      for (size_t k = 1; k < groups[i].size(); ++k) width *= groups[i][k].size;
+      for (size_t k = 1; k < groups[i].size(); ++k) {
+        if (!groups[i][k].known()) return {};
+        width *= groups[i][k].size;
+      }
       return std::pair(static_cast<int64_t>(i), Columns{place.index * width, (place.index + 1) * width});
     }
     return {};

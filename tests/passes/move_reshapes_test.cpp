@@ -17,7 +17,8 @@ std::vector<Dim> dims(std::initializer_list<int64_t> sizes) {
 TEST(SplitGroups, tells_which_dimensions_make_which) {
   const auto count = [](std::initializer_list<int64_t> from, std::initializer_list<int64_t> to) {
     std::vector<size_t> sizes;
-    const auto groups = split_groups(dims(from), dims(to));
+    SizeTable table;
+    const auto groups = split_groups(dims(from), dims(to), table);
     if (groups)
       for (const auto& group : *groups) sizes.push_back(group.size());
     return sizes;
@@ -29,6 +30,24 @@ TEST(SplitGroups, tells_which_dimensions_make_which) {
   EXPECT_TRUE(count({6, 2}, {12}).empty());
   EXPECT_TRUE(count({-1, 2}, {-2, 2}).empty());
   EXPECT_TRUE(count({0, 2}, {0, 2}).empty());
+}
+
+TEST(SplitGroups, of_sizes_that_are_formulas) {
+  SizeTable table;
+  const Dim batch{-1, "batch"}, rows = table.dim_of(*Size::multiply(Size::symbol("batch"), Size(4)));
+  const auto groups = split_groups({rows, Dim{6, {}}}, {batch, Dim{4, {}}, Dim{6, {}}}, table);
+  ASSERT_TRUE(groups.has_value());
+  EXPECT_EQ((*groups)[0], (std::vector<Dim>{batch, Dim{4, {}}}));
+  EXPECT_FALSE(split_groups({rows}, {Dim{4, {}}}, table).has_value());
+  EXPECT_FALSE(split_groups({batch, Dim{6, {}}}, {batch, batch, Dim{6, {}}}, table).has_value());
+}
+
+TEST(AsReshape, copies_open_dimensions_that_stay_in_place) {
+  EXPECT_EQ(as_reshape(dims({-1, -2, 12}), dims({-1, 3, 4})), (Ints{0, -1, 12}));
+  EXPECT_EQ(as_reshape(dims({-1, -2, 3, 4}), dims({-1, -2, 12})), (Ints{0, 0, 3, 4}));
+  EXPECT_EQ(as_reshape(dims({-1, 12}), dims({-1, 3, 4})), (Ints{-1, 12}));
+  EXPECT_FALSE(as_reshape(dims({-2, -1, 12}), dims({-1, -2, 12})).has_value());
+  EXPECT_FALSE(as_reshape(dims({0, 12}), dims({0, 12})).has_value());
 }
 
 TEST(MoveReshapes, behind_a_product_and_its_activation) {
@@ -220,6 +239,62 @@ TEST(RaiseAttention, of_pytorch_with_the_length_first) {
     EXPECT_EQ(r.ops(), "MatMul MatMul MatMul Attention minnow.FusedMatMul") << n;
     EXPECT_TRUE(numbers_stay(r, 1e-4));
   }
+}
+
+// As PyTorch's MultiheadAttention is traced: one product for all three, and shapes computed from the input's.
+TEST(RaiseAttention, with_open_sizes) {
+  const Rewrite r = optimized(R"(graph {
+    input x: f32[length, batch, 8]
+    const zero = i64[] 0
+    const one = i64[] 1
+    const two = i64[] 2
+    const front = i64[1] [0]
+    const third = i64[1] [3]
+    const split = i64[4] [0, 0, 3, 8]
+    const heads = i64[3] [0, -1, 4]
+    const rows = i64[2] [-1, 8]
+    const count = i64[1] [2]
+    const width = i64[1] [4]
+    const whole = i64[1] [8]
+    const scale = f32[] 0.5
+    const random_w = f32[8, 24] fill 0
+    const random_o = f32[8, 8] fill 0
+    const random_b = f32[8] fill 0
+    l = Shape(x) {end = 1}
+    n = Shape(x) {start = 1, end = 2}
+    full = Concat(n, count, l, width) {axis = 0}
+    back = Concat(l, n, whole) {axis = 0}
+    p = MatMul(x, random_w)
+    p1 = Reshape(p, split)
+    p2 = Unsqueeze(p1, front)
+    p3 = Transpose(p2) {perm = [3, 1, 2, 0, 4]}
+    p4 = Squeeze(p3, third)
+    q = Gather(p4, zero) {axis = 0}
+    k = Gather(p4, one) {axis = 0}
+    v = Gather(p4, two) {axis = 0}
+    q1 = Reshape(q, heads)
+    k1 = Reshape(k, heads)
+    v1 = Reshape(v, heads)
+    q2 = Transpose(q1) {perm = [1, 0, 2]}
+    k2 = Transpose(k1) {perm = [1, 0, 2]}
+    v2 = Transpose(v1) {perm = [1, 0, 2]}
+    q3 = Reshape(q2, full)
+    k3 = Reshape(k2, full)
+    v3 = Reshape(v2, full)
+    k4 = Transpose(k3) {perm = [0, 1, 3, 2]}
+    s = MatMul(q3, k4)
+    m = Mul(s, scale)
+    w = Softmax(m) {axis = -1}
+    a = MatMul(w, v3)
+    t = Transpose(a) {perm = [2, 0, 1, 3]}
+    f = Reshape(t, rows)
+    o = Gemm(f, random_o, random_b)
+    r = Reshape(o, back)
+    y = Add(r, x)
+    output y
+  })");
+  EXPECT_EQ(r.ops(), "MatMul MatMul MatMul Transpose Transpose Transpose Attention Transpose minnow.FusedMatMul");
+  EXPECT_TRUE(numbers_stay(r, 1e-4));
 }
 
 }  // namespace
