@@ -364,4 +364,19 @@ std::pair<Expr, Expr> promoted(Call& call, const Item& x, const Item& y) {
 Expr real_of(Call& call, const Expr& x) { return is_float(call.p.dtype(x)) ? x : call.p.cast(x, DType::f32); }
 Expr scalar_like(Call& call, double value, const Expr& x) { return call.p.scalar(value, call.p.dtype(x)); }
 
+void tell_size(const Expr& x, int64_t axis, int64_t size) {
+  Value* value = x.value();
+  if (size < 1 || !value->type.dims) return;
+  const int64_t rank = static_cast<int64_t>(value->type.dims->size());
+  if (axis < 0) axis += rank;
+  while (value->producer() && value->producer()->op() == "Transpose" && axis >= 0 && axis < rank) {
+    const Ints* perm = value->producer()->attributes.get<Ints>("perm");
+    if (!perm || static_cast<int64_t>(perm->size()) != rank) return;
+    axis = (*perm)[static_cast<size_t>(axis)];
+    value = value->producer()->input(0);
+  }
+  if (!value->is_input() || !value->type.dims || static_cast<int64_t>(value->type.dims->size()) != rank || axis < 0 || axis >= rank) return;
+  if (Dim& dim = (*value->type.dims)[static_cast<size_t>(axis)]; !dim.known()) dim = Dim{size, {}};
+}
+
 }  // namespace minnow::torchscript

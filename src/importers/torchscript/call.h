@@ -132,5 +132,16 @@ Expr dequantized(Call& call, const Item& item);
 /// A floating result quantized as `like` is.
 Item requantized(Call& call, const Item& result, const Item& like);
 Expr scalar_like(Call& call, double value, const Expr& x);
+/// What weights beside `x` tell of its dimension `axis` (from the end where negative), where `x` is a model input, or one transposed, that
+/// leaves it open. Sizes below 1 tell nothing.
+void tell_size(const Expr& x, int64_t axis, int64_t size);
+
+// Complex numbers (rules_complex.cpp). An operator "aten::f" that takes some has a row "complex::f" of its own, or is one of these.
+bool is_complex(const Item& item);
+Item complex_item(const Expr& re, const Expr& im);
+/// True where the operator does the same with the real and the imaginary parts.
+bool works_on_parts(std::string_view op);
+/// True where the operator tells what the real parts tell, too.
+bool tells_of_shape(std::string_view op);
 
 }  // namespace minnow::torchscript

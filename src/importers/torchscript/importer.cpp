@@ -159,6 +159,10 @@ void Importer::add_outputs(Interpreter& interpreter, Graph& graph, const Item& i
     x = p.op("Identity", {p.builder().wrap(item.as_list().sequence)});
   } else if (item.is(Kind::tensor) && item.as_tensor().quantization) {
     throw Unsupported("{}: its result is a quantized tensor", source_);
+  } else if (is_complex(item)) {  // pairs along a last dimension, as ONNX gives them
+    GraphBuilder& builder = p.builder();
+    x = p.concat({p.unsqueeze(builder.wrap(item.as_tensor().value), {-1}), p.unsqueeze(builder.wrap(item.as_tensor().imaginary), {-1})},
+                 -1);
   } else {
     x = interpreter.output(item);
   }
@@ -336,27 +340,53 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
   } catch (const Raised& raised) {
     refusals.throw_if_any(source_);
     throw InvalidModel("{}: its program raises an error whatever the data are: {}", source_, raised.message.substr(0, 300));
+  } catch (const InvalidModel&) {
+    refusals.throw_if_any(source_);  // what they left out may be why
+    throw;
   }
   for_each_graph(*graph, remove_unused);
   finish(*graph);
   return graph;
 }
 
-/// The first number of dimensions with which the program can be followed. Where there is none: the error that names operators, or the
-/// first.
+/// How often tensors of different ranks are added or multiplied: rare where the inputs have the rank that the program was written for, but
+/// for the tables that are constants.
+size_t count_uneven(const Graph& graph) {
+  size_t count = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op() != "Add" && node.op() != "Sub" && node.op() != "Mul" && node.op() != "Div") continue;
+    const Value *a = node.input(0), *b = node.input(1);
+    if (a && b && !a->constant() && !b->constant() && a->type.dims && b->type.dims && !a->type.dims->empty() && !b->type.dims->empty())
+      count += a->type.dims->size() != b->type.dims->size();
+  }
+  return count;
+}
+
+/// The first number of dimensions with which the program can be followed; where the program tells none, the first of those with which the
+/// fewest tensors of different ranks meet. Where there is none: the error that names operators, or the first.
 std::unique_ptr<Graph> Importer::try_ranks(const Guess& guess, const std::string& name, const Ints& likely) {
   Ints ranks = likely;
   for (int64_t rank : kRanks)
     if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
   std::exception_ptr first, unsupported;
+  std::unique_ptr<Graph> best;
+  size_t best_uneven = 0;
+  int64_t best_rank = 0;
+  const auto warn = [&](int64_t rank) {
+    if (likely.empty() && options_.warn)
+      options_.warn(format("{}: input \"{}\" is taken to have {} dimensions; give its shape where it has others", source_, name, rank));
+  };
   for (int64_t rank : ranks) {
     Guess next = guess;
     next.ranks[name] = rank;
     try {
       std::unique_ptr<Graph> graph = search(next);
-      if (likely.empty() && options_.warn)
-        options_.warn(format("{}: input \"{}\" is taken to have {} dimensions; give its shape where it has others", source_, name, rank));
-      return graph;
+      const size_t uneven = likely.empty() ? count_uneven(*graph) : 0;
+      if (uneven == 0) {
+        warn(rank);
+        return graph;
+      }
+      if (!best || uneven < best_uneven) best = std::move(graph), best_uneven = uneven, best_rank = rank;
     } catch (const Unsupported&) {
       if (!unsupported) unsupported = std::current_exception();
     } catch (const InvalidModel&) {
@@ -364,7 +394,9 @@ std::unique_ptr<Graph> Importer::try_ranks(const Guess& guess, const std::string
     }
     if (attempts_ > kMostAttempts) break;
   }
-  std::rethrow_exception(unsupported ? unsupported : first);
+  if (!best) std::rethrow_exception(unsupported ? unsupported : first);
+  warn(best_rank);
+  return best;
 }
 
 std::unique_ptr<Graph> Importer::search(Guess guess) {

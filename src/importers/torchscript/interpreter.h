@@ -108,6 +108,9 @@ class Interpreter final : public Host {
   Item make(const std::string& class_name, const Items& arguments, Frame& frame);
   Item call_method(const Item& object, const std::string& method, const Items& arguments, Frame& frame);
   Item apply(std::string op, Items positional, const std::vector<std::string>& names, Items named, Frame& frame);
+  Item apply_to_parts(const std::string& op, const Items& positional, const std::vector<std::string>& names, const Items& named,
+                      Frame& frame);
+  static bool holds_complex(const Items& items);
   Item apply_rule(const Signature& signature, Items arguments, const std::string& place, bool in_place);
   Item annotated(const std::string& type, const Item& item, Frame& frame);
   Item truth(const Item& item, Frame& frame);

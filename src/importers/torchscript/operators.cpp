@@ -31,6 +31,7 @@ void Interpreter::refresh(const std::shared_ptr<TensorObject>& tensor) {
 
 Expr Interpreter::expr(const Item& item) {
   const std::shared_ptr<TensorObject> tensor = item.tensor_object();
+  if (tensor->imaginary) throw Unsupported("{}: complex numbers are not supported in branches, loops, lists and attributes", source_);
   if (tensor->base) refresh(tensor);
   if (!tensor->value) {
     if (tensor->literal.dtype() == DType::undefined)
@@ -153,7 +154,7 @@ Expr Interpreter::folded(const Expr& x, int depth) {
 void Interpreter::fold(Item& item) {
   if (item.is(Kind::tensor)) {
     TensorObject& tensor = item.as_tensor();
-    if (!tensor.value || tensor.value->constant() || tensor.quantization) return;
+    if (!tensor.value || tensor.imaginary || tensor.value->constant() || tensor.quantization) return;
     const Expr x = folded(p_->builder().wrap(tensor.value));
     tensor.value = x.value();
   } else if (item.symbol()) {
@@ -172,6 +173,50 @@ void Interpreter::fold(Item& item) {
 
 // Operators.
 
+/// Calls of operators that have no rows for complex numbers.
+Item Interpreter::apply_to_parts(const std::string& op, const Items& positional, const std::vector<std::string>& names, const Items& named,
+                                 Frame& frame) {
+  const auto part = [&](const Item& item, bool imaginary) {
+    return is_complex(item) ? keep(Item::tensor(p_->builder().wrap(imaginary ? item.as_tensor().imaginary : item.as_tensor().value)))
+                            : item;
+  };
+  const auto of_parts = [&](bool imaginary) {
+    Items ordered, by_name;
+    for (const auto& [from, to] : {std::pair(&positional, &ordered), std::pair(&named, &by_name)})
+      for (const Item& item : *from) {
+        Item& made = to->emplace_back(part(item, imaginary));
+        if (!holds_complex({item}) || is_complex(item)) continue;
+        Items& items = (made = keep(Item::list(item.is(Kind::list) ? item.as_list().items : item.as_tuple().items))).as_list().items;
+        for (Item& one : items) {
+          if (!is_complex(one)) throw Unsupported("{}: lists of real and complex numbers are not supported", place(frame, op));
+          one = part(one, imaginary);
+        }
+      }
+    return apply(op, std::move(ordered), names, std::move(by_name), frame);
+  };
+  const Item re = of_parts(false);
+  if (tells_of_shape(op) || re.is(Kind::refused)) return re;
+  const Item im = of_parts(true);
+  if (im.is(Kind::refused)) return im;
+  const auto join = [&](const Item& a, const Item& b) { return keep(complex_item(expr(a), expr(b))); };
+  if (re.is(Kind::tensor)) return join(re, im);
+  const auto items_of = [](const Item& item) -> const Items& { return item.is(Kind::list) ? item.as_list().items : item.as_tuple().items; };
+  if ((!re.is(Kind::list) && !re.is(Kind::tuple)) || (re.is(Kind::list) && re.as_list().sequence) ||
+      items_of(re).size() != items_of(im).size())
+    throw Unsupported("{}: complex numbers are not supported", place(frame, op));
+  Items both;
+  for (size_t i = 0; i < items_of(re).size(); ++i) both.push_back(join(items_of(re)[i], items_of(im)[i]));
+  return keep(re.is(Kind::list) ? Item::list(std::move(both)) : Item::tuple(std::move(both)));
+}
+
+bool Interpreter::holds_complex(const Items& items) {
+  return std::any_of(items.begin(), items.end(), [](const Item& item) {
+    if (item.is(Kind::list)) return std::any_of(item.as_list().items.begin(), item.as_list().items.end(), is_complex);
+    if (item.is(Kind::tuple)) return std::any_of(item.as_tuple().items.begin(), item.as_tuple().items.end(), is_complex);
+    return is_complex(item);
+  });
+}
+
 Item Interpreter::apply(std::string op, Items positional, const std::vector<std::string>& names, Items named, Frame& frame) {
   spend(1);
   const auto refused = [](const Item& item) { return item.is(Kind::refused); };
@@ -184,7 +229,10 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
     }
   if (op == "prim::RaiseException")
     throw Raised{!positional.empty() && positional[0].is(Kind::text) ? positional[0].text() : std::string("an error")};
-  if (op == "aten::format" || op == "aten::warn" || op == "aten::str") {  // texts are for people: what stands in them does not matter
+  if (op == "aten::str" && positional.size() == 1 && positional[0].is(Kind::integer) &&
+      positional[0].is_known())  // the key of a dictionary
+    return Item::text(std::to_string(positional[0].integer()));
+  if (op == "aten::format" || op == "aten::warn" || op == "aten::str") {  // other texts are for people: what stands in them does not matter
     return op == "aten::warn"
                ? Item()
                : Item::text(!positional.empty() && positional[0].is(Kind::text) ? positional[0].text().substr(0, kMostTextCharacters) : "");
@@ -203,6 +251,24 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
     for (const Item& item : *list)
       if (item.is(Kind::uninitialized)) refuse(frame, item.has_text() ? item.text() : "a variable is read that was not assigned");
   if (op.starts_with("quantized::") && op.ends_with(".new")) op.resize(op.size() - 4);
+  const auto hold_tensors = [](const Items& items) { return std::any_of(items.begin(), items.end(), is_complex); };
+  if (works_on_parts(op) ? holds_complex(positional) || holds_complex(named) : hold_tensors(positional) || hold_tensors(named)) {
+    if (op == "aten::__getitem__" && !is_complex(positional[0])) {
+      // of a list
+    } else if (works_on_parts(op) || tells_of_shape(op)) {
+      try {
+        return apply_to_parts(op, positional, names, named, frame);
+      } catch (const Unsupported& error) {
+        refusals_.add_thrown(source_, place(frame, op), error.what());
+        return Item::of_kind(Kind::refused);
+      }
+    } else if (const std::string own = "complex" + op.substr(std::min(op.find("::"), op.size())); !signatures_of(own).empty()) {
+      op = own;
+    } else if (op != "aten::append") {
+      refusals_.add_missing(op + " of complex numbers", (frame.path.empty() ? stem_ : frame.path).substr(0, 200));
+      return Item::of_kind(Kind::refused);
+    }
+  }
   const std::string where = place(frame, op);
   bool in_place = false;
   std::span<const Signature> overloads = signatures_of(op);

@@ -35,6 +35,10 @@ Builder import_conv, import_convolution, import_batch_norm, import_instance_norm
 // rules_recurrent.cpp
 Builder import_recurrent, import_recurrent_cell;
 
+// rules_complex.cpp
+Builder import_view_as_complex, import_view_as_real, import_make_complex, import_complex_part, import_complex_exp, import_complex_sum,
+    import_complex_product, import_complex_quotient, import_fft, import_fft_frequencies, import_stft, import_istft;
+
 // rules_shape.cpp
 Builder import_size, import_dim, import_numel, import_shape_tensor, import_stride, import_view, import_view_as, import_flatten,
     import_ravel, import_unflatten, import_squeeze, import_unsqueeze, import_identity, import_clone, import_as_strided, import_permute,

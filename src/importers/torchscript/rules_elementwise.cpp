@@ -405,6 +405,7 @@ Item import_matmul(Call& call, Parts& p) {
 Item import_linear(Call& call, Parts& p) {
   const Expr x = call.x("input"), w = call.x("weight");
   const Expr bias = call.optional("bias");
+  tell_size(x, -1, p.dim(w, -1));
   const Expr turned = p.rank(w) == 1 ? w : p.transpose(w, {1, 0});
   if (p.rank(x) == 2 && bias && p.rank(w) == 2) return p.op("Gemm", {x, w, bias}, {{"transB", int64_t{1}}});
   const Expr y = p.op("MatMul", {x, turned});

@@ -28,14 +28,6 @@ Ints twice(const Ints& pads) {
   return both;
 }
 
-/// A model input beside weights: its channels are known from them.
-void tell_channels(Call& call, const Expr& x, int64_t channels) {
-  ValueType& type = x.value()->type;
-  if (x.value()->is_input() && channels > 0 && type.dims && type.dims->size() > 1 && !(*type.dims)[1].known())
-    (*type.dims)[1] = Dim{channels, {}};
-  static_cast<void>(call);
-}
-
 Item convolve(Call& call, Parts& p, const Expr& input, const Expr& w, const Expr& bias, bool transposed) {
   const int64_t spatial = call.rank(w) - 2;
   if (spatial < 1) call.fail("its weights have {} dimensions", spatial + 2);
@@ -43,7 +35,7 @@ Item convolve(Call& call, Parts& p, const Expr& input, const Expr& w, const Expr
   bool single = false;
   const Expr x = batched(call, input, spatial, single);
   const int64_t groups = call.integer("groups");
-  tell_channels(call, x, transposed ? p.dim(w, 0) : p.dim(w, 1) < 0 ? -1 : p.dim(w, 1) * groups);
+  tell_size(x, 1, transposed ? p.dim(w, 0) : p.dim(w, 1) < 0 ? -1 : p.dim(w, 1) * groups);
   Attributes attributes{{"strides", call.ints("stride", n)}};
   Ints dilations = call.ints("dilation", n);
   if (std::any_of(dilations.begin(), dilations.end(), [](int64_t d) { return d != 1; })) attributes.set("dilations", dilations);
@@ -91,7 +83,7 @@ Item import_batch_norm(Call& call, Parts& p) {
   const Expr mean = call.x("running_mean"), variance = call.x("running_var");
   const auto like = [&](double value) { return p.fill(p.shape_of(mean), value, p.dtype(mean)); };
   const Expr scale = call.has("weight") ? call.x("weight") : like(1), bias = call.has("bias") ? call.x("bias") : like(0);
-  tell_channels(call, x, p.dim(mean, 0));
+  tell_size(x, 1, p.dim(mean, 0));
   return p.op("BatchNormalization", {x, scale, bias, mean, variance}, {{"epsilon", static_cast<float>(call.real("eps"))}});
 }
 Item import_instance_norm(Call& call, Parts& p) {
@@ -126,6 +118,7 @@ Item import_layer_norm(Call& call, Parts& p) {
   const std::string_view op = call.rule.target;
   const Expr shape = call.vector("normalized_shape");
   Exprs inputs = {x, call.has("weight") ? call.x("weight") : p.fill(shape, 1, p.dtype(x))};
+  if (call.has("weight")) tell_size(x, -1, p.dim(inputs[1], -1));
   double epsilon = call.real("eps", 1.1920928955078125e-07);  // f32's, where none is given
   if (op == "LayerNormalization" && call.has("bias")) inputs.push_back(call.x("bias"));
   return p.op(op, inputs, {{"axis", -axes}, {"epsilon", static_cast<float>(epsilon)}});

@@ -2,6 +2,7 @@
 // Arithmetic and comparisons of numbers and tensors, conversions, and Python's lists, dictionaries and texts.
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "importers/torchscript/pickle.h"
 #include "importers/torchscript/rules.h"
@@ -666,7 +667,29 @@ Item import_keys(Call& call, Parts&) {
     items.push_back(what == "keys" ? key : what == "values" ? value : call.host.keep(Item::tuple({key, value})));
   return Item::list(std::move(items));
 }
-Item import_new_dict(Call&, Parts&) { return Item::object(Kind::dict, std::make_shared<DictObject>()); }
+Item import_new_dict(Call& call, Parts&) {
+  const auto made = std::make_shared<DictObject>();
+  if (!call.takes("pairs")) return Item::object(Kind::dict, made);
+  if (call["pairs"].is(Kind::dict)) {
+    made->items = call["pairs"].as_dict().items;
+    return Item::object(Kind::dict, made);
+  }
+  std::unordered_set<std::string> texts;
+  for (const Item& pair : call.items("pairs")) {
+    if (!pair.is(Kind::tuple) || pair.as_tuple().items.size() != 2) call.refuse("a dictionary is made of {}", describe(pair));
+    const Item &key = pair.as_tuple().items[0], &value = pair.as_tuple().items[1];
+    // Later values of a key win; most keys are texts, and new.
+    const bool is_new = key.is(Kind::text) && texts.insert(key.text()).second;
+    const auto old =
+        is_new ? made->items.end()
+               : std::find_if(made->items.begin(), made->items.end(), [&](const auto& entry) { return equal_items(entry.first, key); });
+    if (old != made->items.end())
+      old->second = value;
+    else
+      made->items.emplace_back(key, value);
+  }
+  return Item::object(Kind::dict, made);
+}
 Item import_sum_list(Call& call, Parts&) {
   Item sum = Item::integer(0);
   for (const Item& item : call.items("self")) sum = number_result(call, "Add", sum, item);

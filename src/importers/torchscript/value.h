@@ -120,6 +120,7 @@ struct Quantization {
 /// that it shows: what is written to either is seen in both.
 struct TensorObject final : Object {
   Value* value = nullptr;
+  Value* imaginary = nullptr;  // of complex numbers, whose real parts are `value`
   Tensor literal;
   std::string name;  // of a literal: its attribute path
   std::shared_ptr<const Quantization> quantization;

@@ -567,6 +567,40 @@ class Branches(nn.Module):
 
 network("Branches", Branches(), floats(2, 3), trace=False)
 
+# Complex numbers.
+program("complex_arithmetic", """
+a, b = torch.view_as_complex(x), torch.complex(y, y + 1)
+c = (a * b.conj() + a / (b + 2) - 3 * a + b * y - torch.rsub(a, y)) / 2.0
+d = torch.polar(torch.abs(y), y).conj_physical()
+return torch.view_as_real(c), c.abs(), c.angle(), c.real, c.imag, torch.view_as_real(torch.exp(b)), torch.view_as_real(d / y)
+""", {"x": floats(3, 5, 2), "y": floats(3, 5)})
+program("complex_movement", """
+a = torch.view_as_complex(x)
+b = torch.cat([a, a * 2]).transpose(0, 1)[1:].reshape(-1)
+first, second = a.unsqueeze(-1).flatten(0, 1).chunk(2)
+c = torch.stack([first, second], -1).sum(0).mean(-1)
+return torch.view_as_real(b), torch.view_as_real(c), torch.tensor(a.size(1) + a.dim()), torch.tensor([torch.is_complex(a), a.is_floating_point()]), y.real.conj()
+""", {"x": floats(2, 4, 2), "y": floats(3)})
+program("complex_transforms", """
+a = torch.view_as_complex(x)
+f, r = torch.fft.fft(a, dim=0), torch.fft.rfft(y, norm="ortho")
+low = torch.fft.ifft(f * torch.fft.fftfreq(3).unsqueeze(-1), dim=0)
+back = torch.fft.irfft(r * torch.fft.rfftfreq(9), n=9, norm="ortho")
+return torch.view_as_real(f), torch.view_as_real(low), r.abs(), back, torch.view_as_real(torch.fft.fft(y, 6, norm="forward")), torch.fft.irfft(r)
+""", {"x": floats(3, 5, 2), "y": floats(4, 9)})
+program("stft", """
+w = torch.hann_window(12)
+a = torch.stft(x, 16, 4, 12, w, return_complex=True)
+b = torch.stft(x, 16, window=torch.hann_window(16), center=False, normalized=True, return_complex=False)
+power = a.abs().pow(2.0)
+return power, b, torch.log(torch.matmul(power.transpose(1, 2), torch.ones(9, 3)).clamp(min=1e-6)), torch.stft(x[0], 16, 4, onesided=False, center=False, return_complex=True).abs()
+""", {"x": floats(2, 50)})
+program("istft", """
+w = torch.hann_window(16)
+a = torch.stft(x, 16, 4, 16, w, return_complex=True)
+return torch.istft(a * torch.sigmoid(a.abs()), 16, 4, 16, w, length=x.size(1)), torch.istft(a, 16, 4, window=w), torch.istft(a[0], 16, 4, window=w)
+""", {"x": floats(2, 50)})
+
 # Quantized, static and dynamic.
 torch.backends.quantized.engine = "fbgemm"
 
@@ -665,6 +699,7 @@ def main():
                 print(f"{case.name}: PyTorch: {str(error)[:500]}")
                 failed = True
         seen |= {name[:-1] for name in seen if name.endswith("_")}
+        rules = {rule.replace("complex::", "aten::") for rule in rules}
         lacking = sorted(rule for rule in rules if rule not in seen and rule not in WITHOUT_CASE and rule[6:] not in ALIASES and not rule.startswith("quantized::"))
         if lacking and not only:
             print("rules without a case:", ", ".join(lacking))
