@@ -6,7 +6,7 @@
                           computes the model's ONNX export (in units of max(1, the largest number of the output))
   corpus.py graphs        operators (those in subgraphs too) as imported and optimized, beside ONNX Runtime's optimized graph, extended and
                           with its layout changes, and MNN's converter; ONNX Runtime reads models of other formats as Minnow's plain ONNX export
-  corpus.py converters    time and peak memory of converting: Minnow, MNN, ONNX Runtime saving its graph, OpenVINO, pnnx; the least of
+  corpus.py converters    processor time and peak memory of converting: Minnow, MNN, ONNX Runtime saving its graph, OpenVINO, pnnx; the least of
                           --rounds, which go over the converters in turn. Commands are counted whole (MNN's is a script of Python); of packages
                           of Python only the calls are, and memory above what the process held before
 
@@ -43,9 +43,9 @@ def kb(key):
 {prepare}
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")
-before, start = kb("VmRSS"), time.perf_counter()
+before, start = kb("VmRSS"), time.process_time()
 {convert}
-print(json.dumps([time.perf_counter() - start, (kb("VmHWM") - before) * 1024]))
+print(json.dumps([time.process_time() - start, (kb("VmHWM") - before) * 1024]))
 """
 ONNX_RUNTIME = """import onnxruntime as ort
 options = ort.SessionOptions()
@@ -60,15 +60,15 @@ class Refused(Exception):
 
 # A process that is started counts what its parent held: this one holds little. Its answer comes last, behind what the command printed.
 LAUNCHER = """
-import resource, subprocess, sys, time
-start = time.perf_counter()
+import resource, subprocess, sys
 status = subprocess.run(sys.argv[1:]).returncode
-print(f"\\n{status} {time.perf_counter() - start} {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024}")
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(f"\\n{status} {used.ru_utime + used.ru_stime} {used.ru_maxrss * 1024}")
 """
 
 
 def command(*arguments, folder=None):
-    """Seconds, peak bytes and stdout of a command that must succeed."""
+    """Seconds of processor time, peak bytes and stdout of a command that must succeed."""
     result = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, *map(str, arguments)], capture_output=True, text=True, errors="replace",
                             cwd=folder, timeout=SECONDS)
     text, _, answer = result.stdout.rstrip("\n").rpartition("\n")
