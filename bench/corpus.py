@@ -33,6 +33,7 @@ os.environ.setdefault("MINNOW_MODELS_DIR", str(ROOT / "build/models"))
 sys.path.insert(0, str(ROOT / "tests/cli"))
 BIN = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin"
 SECONDS = 300
+os.environ["PIP_NO_INDEX"] = "1"  # MNN's command would install a package that reports its use
 
 # What peers are asked to do inside of a process of their own: a graph's path and the path to write. Prints the seconds, and the bytes above.
 PEER = """

@@ -141,6 +141,8 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (is_op({"QLinearMatMul", "minnow.QuantizedMatMul"})) return matmul(0, 3);
   if (name == "Gemm") return matmul(0, 1);
   if (name == "Attention" && output == 0) return attention();
+  if (name == "DFT") return dft();
+  if (name == "STFT") return stft();
   if (name == "Transpose") return transpose();
   if (name == "Concat") return concat();
   if (name == "Split") return split(output);
@@ -153,6 +155,8 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (name == "Gather") return gather();
   if (name == "Slice") return slice();
   if (name == "Pad") return pad();
+  if (name == "Compress") return compress();
+  if (name == "Col2Im") return col2im();
   if (name == "Resize") return resize();
   if (name.starts_with("Reduce")) return reduce(1);
   if (is_op({"ArgMax", "ArgMin"})) return arg_extreme();

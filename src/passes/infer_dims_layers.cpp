@@ -127,6 +127,51 @@ std::optional<DimRules::Unsure> DimRules::attention() {
   return y;
 }
 
+std::optional<DimRules::Unsure> DimRules::dft() {
+  const auto x = in(0);
+  if (!x || x->size() < 2) return {};
+  Unsure y = sure(*x);
+  const bool inverse = integer("inverse", 0) != 0, one_sided = integer("onesided", 0) != 0;
+  y.back() = Size(inverse && one_sided ? 1 : 2);
+  const auto axis = node_.input(2) ? ints_of(node_.input(2)) : Ints{-2};
+  const auto place = axis && axis->size() == 1 ? positive_axis((*axis)[0], x->size()) : std::nullopt;
+  if (!place) return unknown(x->size());
+  std::optional<Size> length = (*x)[*place];
+  if (node_.input(1)) {
+    const auto given = ints_of(node_.input(1));
+    length = given && given->size() == 1 && (*given)[0] > 0 ? std::optional(Size((*given)[0])) : std::nullopt;
+  } else if (inverse && one_sided) {
+    const auto less = Size::subtract(*length, Size(1));
+    length = less ? Size::multiply(*less, Size(2)) : std::nullopt;
+  }
+  if (one_sided && !inverse && length) {
+    const auto half = Size::divide_down(*length, 2);
+    length = half ? Size::add(*half, Size(1)) : std::nullopt;
+  }
+  y[*place] = length;
+  return y;
+}
+
+std::optional<DimRules::Unsure> DimRules::stft() {
+  const auto x = in(0), window = in(2);
+  if (!x || x->size() < 2) return {};
+  Unsure y = unknown(4);  // batch, frames, frequencies, parts
+  y[0] = (*x)[0];
+  y[3] = Size(2);
+  const auto given = ints_of(node_.input(3)), step = ints_of(node_.input(1));
+  int64_t frame = 0;
+  if (window && window->size() == 1 && (*window)[0].is_number())
+    frame = (*window)[0].number();
+  else if (given && given->size() == 1)
+    frame = (*given)[0];
+  if (frame < 1) return y;
+  y[2] = Size(integer("onesided", 1) != 0 ? frame / 2 + 1 : frame);
+  const auto span = Size::subtract((*x)[1], Size(frame));
+  const auto steps = span && step && step->size() == 1 && (*step)[0] > 0 ? Size::divide_down(*span, (*step)[0]) : std::nullopt;
+  if (steps) y[1] = Size::add(*steps, Size(1));
+  return y;
+}
+
 std::optional<DimRules::Unsure> DimRules::resize() {
   const auto x = in(0);
   if (!x) return {};

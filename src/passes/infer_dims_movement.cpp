@@ -198,6 +198,22 @@ std::optional<Size> DimRules::sliced(const Size& size, int64_t start, int64_t en
   return start == 0 && end >= kFar && step == 1 ? std::optional(size) : std::nullopt;
 }
 
+std::optional<DimRules::Unsure> DimRules::compress() {
+  const auto x = in(0);
+  if (!node_.attributes.find("axis")) return unknown(1);
+  const auto axis = x ? positive_axis(integer("axis", 0), x->size()) : std::nullopt;
+  if (!axis) return {};
+  Unsure y = sure(*x);
+  y[*axis].reset();
+  return y;
+}
+
+std::optional<DimRules::Unsure> DimRules::col2im() {
+  const auto image = in(1);
+  if (!image || image->size() != 1 || !(*image)[0].is_number() || (*image)[0].number() < 0 || (*image)[0].number() > 8) return {};
+  return unknown(2 + static_cast<size_t>((*image)[0].number()));
+}
+
 std::optional<DimRules::Unsure> DimRules::pad() {
   const auto x = in(0);
   if (!x) return {};

@@ -43,6 +43,8 @@ class DimRules {
   std::optional<Unsure> global_pool();
   std::optional<Unsure> matmul(size_t a_at, size_t b_at);
   std::optional<Unsure> attention();
+  std::optional<Unsure> dft();
+  std::optional<Unsure> stft();
   std::optional<Unsure> resize();
   std::optional<Unsure> reduce(size_t axes_at);
   std::optional<Unsure> arg_extreme();
@@ -67,6 +69,8 @@ class DimRules {
   std::optional<Unsure> slice();
   static std::optional<Size> sliced(const Size& size, int64_t start, int64_t end, int64_t step);
   std::optional<Unsure> pad();
+  std::optional<Unsure> compress();
+  std::optional<Unsure> col2im();
   std::optional<Unsure> constant_of_shape();
   std::optional<Unsure> shape_length();
 

@@ -55,7 +55,7 @@ class SavedModel(InFolder):
         signature = tf.saved_model.load(self.model).signatures["serving_default"]
         for shape in shapes:
             x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
-            name = model.inputs[0].name
+            name = next(iter(signature.structured_input_signature[1]))
             expected = signature(**{name: tf.constant(x)})
             actual = self.converted_outputs({name: x})
             self.assertEqual(sorted(actual), sorted(expected))
