@@ -84,6 +84,28 @@ class Export(CommandTest):
             np.testing.assert_allclose(runs(self.folder / "out.onnx").run(None, {"x": x})[0], expected, rtol=1e-5, atol=1e-5)
         self.assertIn("21 to 28", self.fails("convert", source, "out.onnx", "--opset", 20))
 
+    def test_operators_newer_than_the_usual_opset(self):
+        weights = {"w": np.ones((3, 1, 2), np.float32)}
+        source = write_model(self.folder / "in.onnx", [helper.make_node("CausalConvWithState", ["x", "w"], ["y", "s"])], [("x", F32, [2, 3, 5])],
+                             [("y", F32, [2, 3, 5]), ("s", F32, [2, 3, 1])], weights, opset=27)
+        model = onnx.load(self.exported(source))  # taken apart
+        self.assertEqual((model.opset_import[0].version, "Conv" in {node.op_type for node in model.graph.node}), (26, True))
+        x = np.random.default_rng(1).standard_normal((2, 3, 5)).astype(np.float32)
+        y, state = runs(self.folder / "out.onnx").run(None, {"x": x})
+        before = np.concatenate([np.zeros((2, 3, 1), np.float32), x[..., :-1]], -1)
+        np.testing.assert_allclose(y, x + before, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(state, x[..., -1:])
+
+        def written(*options):  # the checker of onnx 1.21 does not know these opsets
+            self.succeeds("convert", source, "out.onnx", *options)
+            return onnx.load(self.folder / "out.onnx")
+
+        self.assertEqual(written("--opset", 27).graph.node[0].op_type, "CausalConvWithState")
+        node = helper.make_node("LinearAttention", ["x", "x", "x"], ["y"], q_num_heads=1, kv_num_heads=1, update_rule="linear")
+        source = write_model(self.folder / "in.onnx", [node], [("x", F32, [2, 3, 5])], [("y", F32, [2, 3, 5])], {}, opset=27)
+        self.assertEqual(written().opset_import[0].version, 28)
+        self.assertIn("LinearAttention", self.fails("convert", source, "out.onnx", "--opset", 26))
+
     def test_outputs_that_are_inputs_constants_or_given_twice(self):
         source = write_model(self.folder / "in.onnx", [helper.make_node("Identity", ["x"], ["same"]), helper.make_node("Identity", ["c"], ["fixed"]),
                                                        helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Identity", ["r"], ["r2"])],
