@@ -143,6 +143,8 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (name == "Attention" && output == 0) return attention();
   if (name == "DFT") return dft();
   if (name == "STFT") return stft();
+  if (name == "RoiAlign") return roi_align();
+  if (name == "NonMaxSuppression") return Unsure{std::nullopt, Size(3)};
   if (name == "Transpose") return transpose();
   if (name == "Concat") return concat();
   if (name == "Split") return split(output);
@@ -156,6 +158,7 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (name == "Slice") return slice();
   if (name == "Pad") return pad();
   if (name == "Compress") return compress();
+  if (name == "GatherND") return gather_nd();
   if (name == "Col2Im") return col2im();
   if (name == "Resize") return resize();
   if (name.starts_with("Reduce")) return reduce(1);

@@ -172,6 +172,16 @@ std::optional<DimRules::Unsure> DimRules::stft() {
   return y;
 }
 
+std::optional<DimRules::Unsure> DimRules::roi_align() {
+  const auto x = in(0), rois = in(1);
+  Unsure y = unknown(4);
+  if (rois && rois->size() == 2) y[0] = (*rois)[0];
+  if (x && x->size() == 4) y[1] = (*x)[1];
+  const int64_t height = integer("output_height", 1), width = integer("output_width", 1);
+  if (height > 0 && width > 0) y[2] = Size(height), y[3] = Size(width);
+  return y;
+}
+
 std::optional<DimRules::Unsure> DimRules::resize() {
   const auto x = in(0);
   if (!x) return {};

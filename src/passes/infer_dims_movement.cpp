@@ -214,6 +214,16 @@ std::optional<DimRules::Unsure> DimRules::col2im() {
   return unknown(2 + static_cast<size_t>((*image)[0].number()));
 }
 
+std::optional<DimRules::Unsure> DimRules::gather_nd() {
+  const auto data = in(0), indices = in(1);
+  if (!data || !indices || indices->empty() || !indices->back().is_number()) return {};
+  const int64_t first = integer("batch_dims", 0), count = indices->back().number(), rank = static_cast<int64_t>(data->size());
+  if (first < 0 || count < 0 || first > rank || count > rank - first) return {};
+  Unsure y(indices->begin(), indices->end() - 1);
+  y.insert(y.end(), data->begin() + first + count, data->end());
+  return y;
+}
+
 std::optional<DimRules::Unsure> DimRules::pad() {
   const auto x = in(0);
   if (!x) return {};

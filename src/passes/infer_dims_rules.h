@@ -45,6 +45,7 @@ class DimRules {
   std::optional<Unsure> attention();
   std::optional<Unsure> dft();
   std::optional<Unsure> stft();
+  std::optional<Unsure> roi_align();
   std::optional<Unsure> resize();
   std::optional<Unsure> reduce(size_t axes_at);
   std::optional<Unsure> arg_extreme();
@@ -71,6 +72,7 @@ class DimRules {
   std::optional<Unsure> pad();
   std::optional<Unsure> compress();
   std::optional<Unsure> col2im();
+  std::optional<Unsure> gather_nd();
   std::optional<Unsure> constant_of_shape();
   std::optional<Unsure> shape_length();
 

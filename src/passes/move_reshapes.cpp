@@ -73,7 +73,7 @@ class ReshapeMover {
       } else if (is_reshape(node)) {
         before_transpose(node);
       } else if (node.op() == "Transpose") {
-        before_unsqueeze(node);
+        without_ones(node);
       } else {
         behind_constant(node) || behind_function(node);
       }
@@ -223,32 +223,35 @@ class ReshapeMover {
     return true;
   }
 
-  /// A Transpose of an Unsqueeze whose result is reshaped: the Transpose comes first, and the Unsqueeze meets the reshape.
-  bool before_unsqueeze(Node& node) {
-    Node* unsqueeze = made_by(node.input(0), "Unsqueeze");
+  /// A Transpose between reshapes leaves dimensions of size 1 to them.
+  bool without_ones(Node& node) {
+    Node* reshape = reshape_for(node.input(0), node);
     const Node* next = sole_user(*node.output(0));
     const Ints* perm = ints_attribute(node, "perm");
-    if (!unsqueeze || !next || !is_reshape(*next) || !perm || sole_user(*node.input(0)) != &node || &unsqueeze->graph() != &graph_)
-      return false;
-    const auto given = ints_of(unsqueeze->input(1));
-    const size_t rank = perm->size();
-    if (!given || rank_of(*node.input(0)) != rank || rank_of(*unsqueeze->input(0)) != rank - given->size()) return false;
-    std::vector<bool> added(rank);
-    for (int64_t axis : *given)
-      if (const auto place = positive_axis(axis, rank)) added[*place] = true;
-    Ints order, axes;
-    for (size_t i = 0; i < rank; ++i) {
-      const size_t from = static_cast<size_t>((*perm)[i]);
-      if (from >= rank) return false;
-      if (added[from])
-        axes.push_back(static_cast<int64_t>(i));
-      else
-        order.push_back(std::count(added.begin(), added.begin() + static_cast<std::ptrdiff_t>(from), false));
+    if (!reshape || !next || !is_reshape(*next) || !perm) return false;
+    const std::vector<Dim>& dims = *node.input(0)->type.dims;
+    if (perm->size() != dims.size()) return false;
+    std::vector<Dim> others;
+    std::vector<int64_t> place(dims.size());  // among the others
+    for (size_t i = 0; i < dims.size(); ++i) {
+      place[i] = static_cast<int64_t>(others.size());
+      if (dims[i].size != 1) others.push_back(dims[i]);
     }
-    if (axes.size() != given->size()) return false;
+    const auto shape = others.size() < dims.size() ? as_reshape(others, *reshape->input(0)->type.dims) : std::nullopt;
+    if (!shape) return false;
+    Ints order, ones;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const size_t from = static_cast<size_t>((*perm)[i]);
+      if (from >= dims.size()) return false;
+      if (dims[from].size == 1)
+        ones.push_back(static_cast<int64_t>(i));
+      else
+        order.push_back(place[from]);
+    }
     context_.changed("{} moves what is not of size 1 alone", label_of(node));
-    Value& moved = add("Transpose", {unsqueeze->input(0)}, {{"perm", order}}, node, node.output(0)->name());
-    replace(*node.output(0), "Unsqueeze", {&moved, &add_ints(graph_, axes)}, {}, unsqueeze->name());
+    const std::string stem = node.output(0)->name();
+    Value& moved = add("Transpose", {&reshaped(*reshape->input(0), *shape, node, stem)}, {{"perm", order}}, node, stem);
+    replace(*node.output(0), "Unsqueeze", {&moved, &add_ints(graph_, ones)});
     replaced_.add(node);
     return true;
   }

@@ -86,7 +86,9 @@ void Interpreter::expect_rank(const Expr& x, std::initializer_list<int64_t> rank
       if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute))
         for (const Value* captured : captured_values(**subgraph)) open.emplace_back(captured, false);
   }
-  throw Unsupported("{}: the number of dimensions of \"{}\" must be known", source_, x.value()->name());
+  const Node* maker = x.value()->producer();
+  throw Unsupported("{}: the number of dimensions of \"{}\"{} must be known", source_, x.value()->name(),
+                    maker ? format(" ({})", maker->op()) : std::string());
 }
 
 void Interpreter::expect_integers(const Expr& x) {

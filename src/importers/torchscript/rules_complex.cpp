@@ -172,6 +172,7 @@ Item import_stft(Call& call, Parts& p) {
   const Expr window = window_of(call, frame, p.dtype(x));
   if (step < 1) call.fail("frames are {} apart", step);
   const bool one = call.rank(x) == 1;
+  if (!one && call.rank(x) != 2) call.fail("a signal of {} dimensions", call.rank(x));
   if (one) x = p.unsqueeze(x, {0});
   if (call.takes("center") && call.flag("center")) {
     const std::string mode = call.text("pad_mode") == "replicate" ? "edge" : call.text("pad_mode");
