@@ -52,7 +52,7 @@ WITHOUT_CASE = {
 # Names that PyTorch's compiler writes as others, or that only other front ends write.
 ALIASES = set("""absolute arccos arcsin arctan arctan2 clip concat concatenate divide fix ger greater greater_equal less less_equal moveaxis
 multiply negative not_equal row_stack special_erf special_erfc special_expit special_log_softmax special_logit special_softmax special_xlogy
-subtract swapaxes swapdims alias bool double float half int long item type_as ndimension nonzero_numpy resolve_conj resolve_neg unique_dim
+subtract swapaxes swapdims alias bool double float half int long item type_as ndimension nonzero_numpy resolve_conj resolve_neg unique_dim _conj
 reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d grid_sampler_3d""".split())
 
 
