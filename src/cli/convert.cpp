@@ -106,7 +106,8 @@ void add_convert(CLI::App& app) {
       "run it before and after optimization and fail, naming the pass, where results differ by more than 1e-4 (in a quantized graph: "
       "where numbers do before they are rounded)");
   command->add_flag("--external-data", arguments->external_data, "OUT.onnx: large constants go to a file OUT.onnx.data beside it");
-  command->add_option("--opset", arguments->opset, "OUT.onnx: the operator set that it is written in, 21 to 28 (default 26, or newer where an operator needs it)");
+  command->add_option("--opset", arguments->opset,
+                      "OUT.onnx: the operator set that it is written in, 21 to 28 (default 26, or newer where an operator needs it)");
   command
       ->add_option("--weights", arguments->weights,
                    "OUT.minnow: how the weights of layers are stored; those that f16 or bf16 cannot hold stay f32 and are named")

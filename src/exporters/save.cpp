@@ -13,8 +13,7 @@ void save(const Model& model, const std::string& path, const SaveOptions& option
   const bool rounded = options.weights != "f32";
   if (rounded && path.ends_with(".onnx")) throw InvalidArgument("{}: only .minnow files store weights as {}", path, options.weights);
   if (path.ends_with(".onnx"))
-    export_onnx(OperatorSet::builtin(), model.graph(), path,
-                {.external_data = options.external_data, .opset = options.opset});
+    export_onnx(OperatorSet::builtin(), model.graph(), path, {.external_data = options.external_data, .opset = options.opset});
   else if (options.external_data || options.opset)
     throw InvalidArgument("{}: only ONNX files (.onnx) have an opset, or data in a file beside them", path);
   else
