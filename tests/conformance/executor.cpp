@@ -34,7 +34,9 @@ Run make_executor(const std::string& backend, std::unique_ptr<Graph> graph) {
 #endif
   SessionOptions options;
   options.threads = 1;
-  options.backends = {backend};
+  const bool low = backend == kLowBackend;
+  options.backends = {low ? "cpu" : backend};
+  if (low) options.precision = "low";
   const auto session = std::make_shared<Session>(Model::from_graph(std::move(graph)), options);
   return [session](std::span<const Datum> inputs) { return session->run_any(inputs); };
 }

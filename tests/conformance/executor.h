@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -12,7 +13,8 @@
 namespace minnow::test {
 
 /// Runs a graph: "evaluate" (the operators' references, one after the other), "reference" or "cpu" (a session on that backend),
-/// "express" (calls of an expression).
+/// "express" (calls of an expression), "cpu-low" (a session at precision low).
+inline constexpr std::string_view kLowBackend = "cpu-low";
 using Run = std::function<std::vector<Datum>(std::span<const Datum> inputs)>;
 Run make_executor(const std::string& backend, std::unique_ptr<Graph> graph);
 
