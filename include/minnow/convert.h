@@ -22,21 +22,21 @@ using ReadCallback = std::function<size_t(const std::string& name, uint64_t offs
 
 struct ConvertOptions {
   Optimize optimize = Optimize::standard;
-  std::map<std::string, std::vector<int64_t>> shapes;  // input name -> dimensions that are fixed (-1: stays as it is)
-  std::map<std::string, std::string> renames;          // inputs and outputs: old name -> new name
+  std::map<std::string, std::vector<int64_t>> shapes = {};  // input name -> dimensions that are fixed (-1: stays as it is)
+  std::map<std::string, std::string> renames = {};          // inputs and outputs: old name -> new name
   /// Initializers that the file lists as inputs too (in ONNX the caller may override such a default): these become inputs, which a run
   /// then has to be given; others are constants.
-  std::vector<std::string> keep_inputs;
-  std::vector<std::string> labels;  // of classes, kept in the model
-  std::string signature;            // of a TensorFlow SavedModel; empty: "serving_default", or the only one
+  std::vector<std::string> keep_inputs = {};
+  std::vector<std::string> labels = {};  // of classes, kept in the model
+  std::string signature = {};            // of a TensorFlow SavedModel; empty: "serving_default", or the only one
   /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, with the pass that made it so. Where
   /// the graph quantizes, numbers may differ by 1e-4 before they are rounded.
   bool verify = false;
   /// Told what each pass changed: "conv_batch_norm: 20 changes".
-  std::function<void(std::string_view line)> dump_passes;
+  std::function<void(std::string_view line)> dump_passes = {};
   /// Told what was read differently than the file says (training-mode Dropout ...).
-  std::function<void(std::string_view message)> warn;
-  std::shared_ptr<const OperatorSet> operators;  // with custom operators; null: the built-in ones
+  std::function<void(std::string_view message)> warn = {};
+  std::shared_ptr<const OperatorSet> operators = {};  // with custom operators; null: the built-in ones
 };
 
 /// Reads a model of any format that this build knows (recognized by content; several files where a format has several, or a SavedModel's
@@ -61,7 +61,7 @@ struct SaveOptions {
   /// the model is run with. Those that the dtype cannot hold stay f32.
   std::string weights = "f32";
   /// Gets a sentence for each layer whose weights stay f32.
-  std::function<void(std::string_view)> warn;
+  std::function<void(std::string_view)> warn = {};
 };
 
 /// Writes an ONNX file where the path ends in ".onnx", else a .minnow file, beside its destination, and renames it. In an ONNX file fused

@@ -75,13 +75,13 @@ struct SessionOptions {
   std::string memory = "normal";     // "low": weights and scratch take the least memory, at the price of time
   bool pin_threads = false;          // each thread of the process's pool stays on one core (the caller's own thread is left alone)
   std::vector<std::string> backends = {"cpu"};  // in order of preference; the reference backend serves what these cannot
-  std::string isa;                              // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
+  std::string isa = {};                         // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
   /// Bytes that the runs of the session may hold: values between operators, scratch, and what operators without a scheme of their own work
   /// on. Weights, inputs, outputs and states are the model's and the caller's. 0: physical memory.
   size_t memory_limit = 0;
-  double time_limit = 0;          // seconds that a run, planning included, may take; looked at between nodes; 0: none
-  std::vector<SchemeTime> times;  // what planning takes instead of its estimates, where a node and scheme is named
-  bool explain = false;           // keep why schemes were refused, for plan_report()
+  double time_limit = 0;               // seconds that a run, planning included, may take; looked at between nodes; 0: none
+  std::vector<SchemeTime> times = {};  // what planning takes instead of its estimates, where a node and scheme is named
+  bool explain = false;                // keep why schemes were refused, for plan_report()
 };
 
 /// One node of a run, as callbacks see it.

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options are given by the names of those that differ from the rest; the compiler has nothing to say to that (-Wextra).
+#include <gtest/gtest.h>
+#include <minnow/convert.h>
+
+namespace minnow {
+namespace {
+
+TEST(Options, are_given_by_name) {
+  const SessionOptions session{.threads = 1, .memory_limit = 1 << 20};
+  EXPECT_EQ(session.precision, "normal");
+  EXPECT_TRUE(session.isa.empty() && session.times.empty());
+  const ConvertOptions convert{.labels = {"cat"}, .verify = true};
+  EXPECT_TRUE(convert.shapes.empty() && !convert.operators);
+  const SaveOptions save{.opset = 21};
+  EXPECT_EQ(save.weights, "f32");
+}
+
+}  // namespace
+}  // namespace minnow
