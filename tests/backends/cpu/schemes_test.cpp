@@ -268,6 +268,34 @@ std::vector<SchemeCase> program_cases() {
                        y = Where(b, c, c0)
                        output y
                      })")});
+    // A chain: values read by the next operator, by a later one, by both, twice by one, behind one of many instructions; a result that is
+    // read.
+    cases.push_back({"minnow.FusedElementwise", {normal(shape), normal(shape, 2), Tensor::scalar_f32(0.25f)}, body(R"(graph {
+                       input x0: f32
+                       input x1: f32
+                       input x2: f32
+                       const c0 = f32[] 0.5
+                       const c1 = f32[] 3
+                       a = Mul(x0, c1)
+                       b = Sub(x2, a)
+                       c = Abs(b)
+                       d = Mul(c, b)
+                       e = Mul(d, d)
+                       f = Add(e, e)
+                       g = Sqrt(f)
+                       h = Div(c1, x1)
+                       i = Min(h, g)
+                       j = Tanh(i)
+                       k = Max(j, x2)
+                       l = Sub(k, d)
+                       m = Floor(l)
+                       n = Less(c0, m)
+                       o = Where(n, l, x2)
+                       p = Neg(o)
+                       q = Add(p, x1)
+                       y = Mul(q, g)
+                       output y
+                     })")});
     for (const char* op : {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}) {
       cases.push_back({op, {special(shape, 1), special(shape, 2)}});
       cases.push_back({op, {special(shape, 1), Tensor::scalar_f32(0)}});
@@ -485,7 +513,7 @@ std::vector<SchemeCase> quantized_cases() {
     for (const Tensor& x : {normal(shape), special, test::tensor(DType::f32, shape, std::vector<double>(size_t(shape.elements()), 0))})
       cases.push_back({"DynamicQuantizeLinear", {x}, {}, {}, 3});
   }
-  for (DType dtype : {DType::i32, DType::i64}) {
+  for (DType dtype : {DType::i32, DType::i64, DType::f64}) {
     const auto integers = [&](const Shape& shape, unsigned seed) {
       std::vector<double> values;
       for (int64_t i = 0; i < shape.elements(); ++i) values.push_back(double((i * 7919 + seed * 31) % 11 - 5) * (i % 3 ? 1 : 300000000));
@@ -502,6 +530,17 @@ std::vector<SchemeCase> quantized_cases() {
       for (const auto& [a, b] : shapes)
         for (const std::vector<size_t>& constants : {std::vector<size_t>{}, std::vector<size_t>{1}})
           cases.push_back({op, {integers(a, 1), integers(b, 2)}, {}, constants});
+    if (dtype == DType::f64) {
+      for (const char* op : {"Div", "Max", "Min"})
+        for (const auto& [a, b] : shapes) cases.push_back({op, {integers(a, 1), integers(b, 2)}});
+      for (const char* op : {"Abs", "Ceil", "Cos", "Exp", "Floor", "Log", "Neg", "Round", "Sin", "Sqrt", "Tanh"})
+        for (const Shape& shape : {Shape{}, Shape{13}, Shape{3, 5000}}) {
+          std::vector<double> values;
+          for (int64_t i = 0; i < shape.elements(); ++i) values.push_back(double(i % 397) / 7 - (*op == 'L' || *op == 'S' ? 0 : 20));
+          cases.push_back({op, {test::tensor(dtype, shape, values)}});
+        }
+      continue;
+    }
     cases.push_back({"Cast", {integers({2, 17, 5, 7}, 1)}, {{"to", static_cast<int64_t>(DType::f32)}}});
     cases.push_back({"Cast", {integers({}, 1)}, {{"to", static_cast<int64_t>(DType::f32)}}});
   }

@@ -19,25 +19,11 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr size_t kLanes = HWY_LANES(float);
 
-// Where one operand is NaN, so is the result: Min and Max alone would give the other one.
-HWY_INLINE V keep_nan(V a, V b, V y) { return hn::IfThenElse(hn::Eq(a, a), hn::IfThenElse(hn::Eq(b, b), y, b), a); }
+#include "backends/cpu/kernels/clamp.inc"
 
-#define MINNOW_BINARY(name, expression)                     \
-  struct name {                                             \
-    static HWY_INLINE V of(V a, V b) { return expression; } \
-  };
-MINNOW_BINARY(Add, hn::Add(a, b))
-MINNOW_BINARY(Subtract, hn::Sub(a, b))
-MINNOW_BINARY(Multiply, hn::Mul(a, b))
-MINNOW_BINARY(Divide, hn::Div(a, b))
-MINNOW_BINARY(Minimum, keep_nan(a, b, hn::Min(a, b)))
-MINNOW_BINARY(Maximum, keep_nan(a, b, hn::Max(a, b)))
-MINNOW_BINARY(PRelu, hn::IfThenElse(hn::Lt(a, hn::Zero(D())), hn::Mul(a, b), a))
-HWY_INLINE V one_where(hn::Mask<D> condition) { return hn::IfThenElseZero(condition, hn::Set(D(), 1.0f)); }
-MINNOW_BINARY(Less, one_where(hn::Lt(a, b)))
-MINNOW_BINARY(LessEqual, one_where(hn::Le(a, b)))
-MINNOW_BINARY(Equal, one_where(hn::Eq(a, b)))
-#undef MINNOW_BINARY
+#include "backends/cpu/kernels/arithmetic.inc"
+#undef MINNOW_UNARY
+
 struct Power {
   static HWY_INLINE V of(V a, V b) {
     float base[kLanes], exponent[kLanes];

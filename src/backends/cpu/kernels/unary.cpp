@@ -24,21 +24,9 @@ constexpr size_t kLanes = HWY_LANES(float);
 
 #include "backends/cpu/kernels/math.inc"
 
-HWY_INLINE V constant(float value) { return hn::Set(D(), value); }
-HWY_INLINE V clamp(V x, V low, V high) { return at_most(high, at_least(low, x)); }
+#include "backends/cpu/kernels/arithmetic.inc"
 
-// The functions, as types, so that each loop is compiled for its own. a and b are the parameters in every lane.
-#define MINNOW_UNARY(name, expression)      \
-  struct name {                             \
-    static HWY_INLINE V of(V x, V a, V b) { \
-      (void)a, (void)b;                     \
-      return expression;                    \
-    }                                       \
-  };
 MINNOW_UNARY(Copy, x)
-MINNOW_UNARY(Relu, at_least(hn::Zero(D()), x))
-MINNOW_UNARY(Clip, clamp(x, a, b))
-MINNOW_UNARY(LeakyRelu, hn::IfThenElse(hn::Lt(x, hn::Zero(D())), hn::Mul(a, x), x))
 MINNOW_UNARY(HardSigmoid, clamp(hn::MulAdd(a, x, b), hn::Zero(D()), constant(1)))
 MINNOW_UNARY(HardSwish, hn::Mul(x, clamp(hn::MulAdd(x, constant(1.0f / 6), constant(0.5f)), hn::Zero(D()), constant(1))))
 MINNOW_UNARY(Sigmoid, sigmoid_of(x))
@@ -59,21 +47,13 @@ MINNOW_UNARY(Softplus, softplus_of(x))
 MINNOW_UNARY(Softsign, hn::Div(x, hn::Add(constant(1), hn::Abs(x))))
 MINNOW_UNARY(Mish, hn::Mul(x, tanh_of(softplus_of(x))))
 MINNOW_UNARY(ThresholdedRelu, hn::IfThenZeroElse(hn::Le(x, a), x))
-MINNOW_UNARY(Negate, hn::Neg(x))
-MINNOW_UNARY(Absolute, hn::Abs(x))
-MINNOW_UNARY(SquareRoot, hn::Sqrt(x))
-MINNOW_UNARY(Reciprocal, hn::Div(constant(1), x))
 MINNOW_UNARY(Exponential, exp_of(x))
 MINNOW_UNARY(Logarithm, log_of(x))
 MINNOW_UNARY(ErrorFunction, erf_of(x))
-MINNOW_UNARY(Floor, hn::Floor(x))
-MINNOW_UNARY(Ceil, hn::Ceil(x))
-MINNOW_UNARY(Round, hn::Round(x))
 MINNOW_UNARY(Sign, hn::IfThenElse(hn::Eq(hn::Abs(x), hn::Abs(x)),
                                   hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(D())), constant(1)),
                                           hn::IfThenElseZero(hn::Lt(x, hn::Zero(D())), constant(1))),
                                   x))
-MINNOW_UNARY(Scale, hn::MulAdd(a, x, b))
 #undef MINNOW_UNARY
 
 // Highway's reduction of the argument is good up to this; beyond, and for infinities and NaN, the C library serves.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one f32 tensor, in either layout.
+// Functions of one f32 tensor, in either layout, and of an f64 tensor.
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/unary64.h"
 #include "backends/cpu/schemes/functions.h"
 #include "backends/cpu/schemes/schemes.h"
 
@@ -57,6 +58,55 @@ std::unique_ptr<Kernel> prepare_unary(PrepareContext& context) {
                                        floats_of(context.node().output(0), context.device(), context.output_layout(0)));
 }
 
+constexpr size_t kDoublesPerTask = 4 << 10;
+
+class Unary64Kernel final : public Kernel {
+ public:
+  Unary64Kernel(Unary64Function function, size_t count) : function_(function), count_(count) {}
+  void run(RunContext& context) noexcept override {
+    const double* x = context.in<double>(0);
+    double* y = context.out<double>(0);
+    context.parallel_for((count_ + kDoublesPerTask - 1) / kDoublesPerTask, [&](size_t task) {
+      const size_t begin = task * kDoublesPerTask;
+      function_(x + begin, std::min(kDoublesPerTask, count_ - begin), y + begin);
+    });
+  }
+
+ private:
+  Unary64Function function_;
+  size_t count_;
+};
+
+struct Function64 {
+  std::string_view op;
+  Unary64 kind;
+  double cost;  // operations for one element
+};
+constexpr Function64 kFunctions64[] = {{"Abs", Unary64::abs, 1},    {"Ceil", Unary64::ceil, 1},   {"Cos", Unary64::cos, 60},
+                                       {"Exp", Unary64::exp, 40},   {"Floor", Unary64::floor, 1}, {"Log", Unary64::log, 50},
+                                       {"Neg", Unary64::neg, 1},    {"Round", Unary64::rint, 1},  {"Sin", Unary64::sin, 60},
+                                       {"Sqrt", Unary64::sqrt, 10}, {"Tanh", Unary64::tanh, 60}};
+const Function64& function64_of(const NodeView& node) {
+  return *std::find_if(std::begin(kFunctions64), std::end(kFunctions64), [&](const Function64& row) { return row.op == node.op(); });
+}
+
+Estimate estimate_unary64(const NodeView& node, const Device& device) {
+  if (node.input_dtype(0) != DType::f64) return declined("the dtype is {}, not f64", node.input_dtype(0));
+  if (!unary64_for(cpu_device(device).kernels->isa)) return declined("there is no kernel for this instruction set");
+  const double count = static_cast<double>(node.output_shape(0).elements());
+  Estimate estimate(device.byte_time(16 * count) + device.flop_time(2 * count * function64_of(node).cost) + 1e-7);
+  estimate.overwrites = 0;
+  return estimate;
+}
+
+std::unique_ptr<Kernel> prepare_unary64(PrepareContext& context) {
+  const Unary64Kernels& kernels = *unary64_for(cpu_device(context.device()).kernels->isa);
+  return std::make_unique<Unary64Kernel>(kernels[function64_of(context.node()).kind],
+                                         static_cast<size_t>(context.node().output_shape(0).elements()));
+}
+
+#define MINNOW_UNARY64_ROW(op) \
+  { op, "unary.f64", estimate_unary64, prepare_unary64 }
 #define MINNOW_UNARY_ROWS(op) \
   {op, "unary.packed", estimate_unary_packed, prepare_unary}, { op, "unary", estimate_unary_plain, prepare_unary }
 
@@ -90,7 +140,19 @@ constexpr Scheme kSchemes[] = {
     MINNOW_UNARY_ROWS("Swish"),
     MINNOW_UNARY_ROWS("Tanh"),
     MINNOW_UNARY_ROWS("ThresholdedRelu"),
+    MINNOW_UNARY64_ROW("Abs"),
+    MINNOW_UNARY64_ROW("Ceil"),
+    MINNOW_UNARY64_ROW("Cos"),
+    MINNOW_UNARY64_ROW("Exp"),
+    MINNOW_UNARY64_ROW("Floor"),
+    MINNOW_UNARY64_ROW("Log"),
+    MINNOW_UNARY64_ROW("Neg"),
+    MINNOW_UNARY64_ROW("Round"),
+    MINNOW_UNARY64_ROW("Sin"),
+    MINNOW_UNARY64_ROW("Sqrt"),
+    MINNOW_UNARY64_ROW("Tanh"),
 };
+#undef MINNOW_UNARY64_ROW
 #undef MINNOW_UNARY_ROWS
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace minnow::cpu {
 namespace {
@@ -26,16 +27,62 @@ std::optional<Binary> arithmetic_of(std::string_view op) {
   return std::nullopt;
 }
 
+/// As a step of a chain; and with the second operand kept.
+std::pair<Chain, Chain> steps_of(Binary kind) {
+  switch (kind) {
+    case Binary::add:
+      return {Chain::add, Chain::add};
+    case Binary::subtract:
+      return {Chain::subtract, Chain::subtract_from};
+    case Binary::multiply:
+      return {Chain::multiply, Chain::multiply};
+    case Binary::divide:
+      return {Chain::divide, Chain::divide_into};
+    case Binary::minimum:
+      return {Chain::minimum, Chain::minimum_of};
+    case Binary::maximum:
+      return {Chain::maximum, Chain::maximum_of};
+    case Binary::prelu:
+      return {Chain::prelu, Chain::prelu_of};
+    case Binary::less:
+      return {Chain::less, Chain::less_of};
+    case Binary::less_equal:
+      return {Chain::less_equal, Chain::less_equal_of};
+    case Binary::equal:
+      return {Chain::equal, Chain::equal};
+    default:
+      return {Chain::count, Chain::count};
+  }
+}
+
+/// Chain::count for a function of many machine instructions, beside which loads and stores do not count.
+Chain step_of(Unary kind) {
+  constexpr std::pair<Unary, Chain> kSteps[] = {{Unary::copy, Chain::load},        {Unary::relu, Chain::relu},
+                                                {Unary::clip, Chain::clip},        {Unary::leaky_relu, Chain::leaky_relu},
+                                                {Unary::neg, Chain::negate},       {Unary::abs, Chain::absolute},
+                                                {Unary::sqrt, Chain::square_root}, {Unary::reciprocal, Chain::reciprocal},
+                                                {Unary::floor, Chain::floor},      {Unary::ceil, Chain::ceil},
+                                                {Unary::round, Chain::round},      {Unary::scale, Chain::scale}};
+  for (const auto& [function, step] : kSteps)
+    if (function == kind) return step;
+  return Chain::count;
+}
+
 }  // namespace
 
-ElementwiseProgram::ElementwiseProgram(const Kernels& kernels, std::span<const Form> inputs) : kernels_(&kernels) {
+ElementwiseProgram::ElementwiseProgram(const Kernels& kernels, std::span<const Form> inputs)
+    : kernels_(&kernels), chain_(&chain_for(kernels.isa)), inputs_(inputs.size()) {
   for (uint32_t i = 0; i < inputs.size(); ++i) items_.push_back({inputs[i], Place::input, i});
 }
 
 ElementwiseProgram::Value ElementwiseProgram::constant(float value) {
-  items_.push_back({Form::scalar, Place::constant, static_cast<uint32_t>(constants_.size())});
-  constants_.push_back(value);
+  items_.push_back({Form::scalar, Place::constant, add_constant(value)});
   return static_cast<Value>(items_.size() - 1);
+}
+
+uint32_t ElementwiseProgram::add_constant(float value) {
+  constants_.insert(constants_.end(), kernels_->lanes, value);
+  return static_cast<uint32_t>(constants_.size() / kernels_->lanes - 1);
 }
 
 ElementwiseProgram::Value ElementwiseProgram::append(Instruction instruction, double cost) {
@@ -51,6 +98,7 @@ ElementwiseProgram::Value ElementwiseProgram::full(Value value) {
   if (form == Form::full) return value;
   Instruction spread;
   spread.kind = form == Form::scalar ? Instruction::Kind::fill : Instruction::Kind::repeat;
+  spread.step = Chain::load;
   spread.operands[0] = value;
   return append(spread, 1);
 }
@@ -59,6 +107,7 @@ ElementwiseProgram::Value ElementwiseProgram::unary(Unary kind, Value x, float a
   Instruction instruction;
   instruction.unary = (*kernels_->unary)[kind];
   instruction.a = a, instruction.b = b;
+  instruction.step = step_of(kind);
   instruction.operands[0] = full(x);
   return append(instruction, cost_of(kind));
 }
@@ -72,6 +121,7 @@ ElementwiseProgram::Value ElementwiseProgram::binary(Binary kind, Value a, Value
   Instruction instruction;
   instruction.kind = Instruction::Kind::binary;
   instruction.binary = kernels_->binary->of(kind, forms);
+  std::tie(instruction.step, instruction.step_of) = steps_of(kind);
   instruction.operands[0] = a, instruction.operands[1] = b;
   return append(instruction, kind == Binary::power ? 100 : kind == Binary::divide ? 8 : 2);
 }
@@ -115,6 +165,7 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::add(const NodeView&
   if (op == "Where") {
     Instruction instruction;
     instruction.kind = Instruction::Kind::select;
+    instruction.step = Chain::select;
     for (size_t i = 0; i < 3; ++i) instruction.operands[i] = full(operands[i]);
     return append(instruction, 3);
   }
@@ -162,41 +213,166 @@ void ElementwiseProgram::finish(Value result) {
     kept.push_back(instruction);
   }
   instructions_ = std::move(kept);
+  make_parts();
 }
 
-void ElementwiseProgram::run(const float* const* inputs, size_t count, float* registers, float* y) const noexcept {
+void ElementwiseProgram::make_parts() {
+  const size_t count = instructions_.size();
+  std::vector<size_t> last_read(items_.size(), 0);
+  for (size_t i = 0; i < count; ++i)
+    for (Value operand : instructions_[i].operands)
+      if (operand >= 0) last_read[static_cast<size_t>(operand)] = i;
+  for (size_t i = 0; i < count; ++i)
+    if (const Value result = instructions_[i].result; items_[static_cast<size_t>(result)].place == Place::result)
+      last_read[static_cast<size_t>(result)] = count;
+  for (size_t first = 0, last; first < count; first = last) {
+    const bool chained = instructions_[first].step != Chain::count;
+    for (last = first + 1; last < count && (instructions_[last].step != Chain::count) == chained;) ++last;
+    parts_.push_back({first, last, steps_.size(), steps_.size()});
+    if (chained && last - first > 1) make_chain(first, last, last_read);
+    Part& part = parts_.back();
+    part.step_end = steps_.size();
+    most_steps_ = std::max(most_steps_, part.step_end - part.step);
+  }
+}
+
+void ElementwiseProgram::make_chain(size_t first, size_t last, std::span<const size_t> last_read) {
+  std::vector<Step> steps;
+  std::vector<bool> read(items_.size());  // from memory
+  const auto from = [&](Value value) {
+    read[static_cast<size_t>(value)] = true;
+    return value;
+  };
+  Value current = -1;  // in the vectors
+  const auto hold = [&](Value value) {
+    if (current != value) steps.push_back({Chain::load, from(value)});
+  };
+  for (size_t i = first; i < last; ++i) {
+    const Instruction& instruction = instructions_[i];
+    const Value a = instruction.operands[0], b = instruction.operands[1];
+    switch (instruction.kind) {
+      case Instruction::Kind::unary:
+        hold(a);
+        if (instruction.step == Chain::load) break;  // a copy
+        steps.push_back({instruction.step});
+        if (instruction.step == Chain::clip || instruction.step == Chain::leaky_relu || instruction.step == Chain::scale) {
+          steps.back().parameters = true;
+          steps.back().constant = add_constant(instruction.a);
+          add_constant(instruction.b);
+        }
+        break;
+      case Instruction::Kind::binary:
+        if (a == b && instruction.step == Chain::multiply) {
+          hold(a);
+          steps.push_back({Chain::square});
+        } else if (current == b && current != a) {
+          steps.push_back({instruction.step_of, from(a)});
+        } else {
+          hold(a);
+          steps.push_back({instruction.step, from(b)});
+        }
+        break;
+      case Instruction::Kind::select:
+        hold(a);
+        steps.push_back({Chain::select, from(b), from(instruction.operands[2])});
+        break;
+      case Instruction::Kind::fill:
+      case Instruction::Kind::repeat:
+        hold(a);
+        break;
+    }
+    current = instruction.result;
+    steps.push_back({Chain::store, current});
+  }
+  // What is read by later steps alone, and of them by the next, is never stored.
+  for (const Step& step : steps)
+    if (step.code != Chain::store || read[static_cast<size_t>(step.a)] || last_read[static_cast<size_t>(step.a)] >= last)
+      steps_.push_back(step);
+  steps_.push_back({Chain::end});
+}
+
+size_t ElementwiseProgram::scratch() const noexcept {
+  return registers_ * kBlock + (most_steps_ > 0 ? inputs_ * kernels_->lanes + most_steps_ * sizeof(ChainStep) / sizeof(float) : 0);
+}
+
+void ElementwiseProgram::run(const float* const* inputs, size_t count, float* scratch, float* y) const noexcept {
+  const size_t lanes = kernels_->lanes, tiles = count - count % chain_->tile;
+  float* const vectors = scratch + registers_ * kBlock;  // the numbers among the inputs, a vector each
+  ChainStep* const steps = reinterpret_cast<ChainStep*>(vectors + inputs_ * lanes);
+  if (most_steps_ > 0)
+    for (size_t i = 0; i < inputs_; ++i)
+      if (items_[i].form == Form::scalar) std::fill_n(vectors + i * lanes, lanes, *inputs[i]);
+  const auto place_of = [&](Value value) -> float* {
+    const Item& item = items_[static_cast<size_t>(value)];
+    return item.place == Place::result ? y : scratch + item.index * kBlock;
+  };
+  const auto read = [&](Value value, const float*& from, size_t& mask) {
+    const Item& item = items_[static_cast<size_t>(value)];
+    mask = item.form == Form::full ? SIZE_MAX : 0;
+    if (item.place == Place::input)
+      from = item.form == Form::scalar ? vectors + item.index * lanes : inputs[item.index];
+    else
+      from = item.place == Place::constant ? constants_.data() + item.index * lanes : place_of(value);
+  };
+  for (const Part& part : parts_) {
+    size_t done = 0;
+    if (part.step < part.step_end && tiles > 0) {
+      ChainStep* next = steps;
+      for (size_t s = part.step; s < part.step_end; ++s, ++next) {
+        const Step& step = steps_[s];
+        *next = {};
+        if (step.parameters) {
+          next->a = constants_.data() + step.constant * lanes;
+          next->b = next->a + lanes;
+        } else if (step.code == Chain::store) {
+          next->to = place_of(step.a);
+        } else {
+          if (step.a >= 0) read(step.a, next->a, next->a_mask);
+          if (step.b >= 0) read(step.b, next->b, next->b_mask);
+        }
+        const bool fixed = step.a >= 0 && step.b < 0 && step.code != Chain::store && next->a_mask == 0;
+        next->code = chain_->code[static_cast<size_t>(step.code)][fixed];
+      }
+      chain_->run(steps, tiles);
+      done = tiles;
+    }
+    if (done == count) continue;
+    for (size_t i = part.first; i < part.last; ++i) run(instructions_[i], inputs, done, count - done, scratch, y);
+  }
+}
+
+void ElementwiseProgram::run(const Instruction& instruction, const float* const* inputs, size_t first, size_t count, float* registers,
+                             float* y) const noexcept {
   const auto read = [&](Value value) -> const float* {
     const Item& item = items_[static_cast<size_t>(value)];
     switch (item.place) {
       case Place::input:
-        return inputs[item.index];
+        return inputs[item.index] + (item.form == Form::full ? first : 0);
       case Place::constant:
-        return constants_.data() + item.index;
+        return constants_.data() + item.index * kernels_->lanes;
       default:
-        return registers + item.index * kBlock;
+        return registers + item.index * kBlock + first;
     }
   };
-  for (const Instruction& instruction : instructions_) {
-    const Item& item = items_[static_cast<size_t>(instruction.result)];
-    float* to = item.place == Place::result ? y : registers + item.index * kBlock;
-    const float* a = read(instruction.operands[0]);
-    switch (instruction.kind) {
-      case Instruction::Kind::unary:
-        instruction.unary(a, to, count, instruction.a, instruction.b);
-        break;
-      case Instruction::Kind::binary:
-        instruction.binary(a, read(instruction.operands[1]), to, count);
-        break;
-      case Instruction::Kind::select:
-        kernels_->binary->select(a, read(instruction.operands[1]), read(instruction.operands[2]), to, count);
-        break;
-      case Instruction::Kind::fill:
-        std::fill_n(to, count, *a);
-        break;
-      case Instruction::Kind::repeat:
-        for (size_t i = 0; i < count; i += kernels_->lanes) std::memcpy(to + i, a, kernels_->lanes * sizeof(float));
-        break;
-    }
+  const Item& item = items_[static_cast<size_t>(instruction.result)];
+  float* to = (item.place == Place::result ? y : registers + item.index * kBlock) + first;
+  const float* a = read(instruction.operands[0]);
+  switch (instruction.kind) {
+    case Instruction::Kind::unary:
+      instruction.unary(a, to, count, instruction.a, instruction.b);
+      break;
+    case Instruction::Kind::binary:
+      instruction.binary(a, read(instruction.operands[1]), to, count);
+      break;
+    case Instruction::Kind::select:
+      kernels_->binary->select(a, read(instruction.operands[1]), read(instruction.operands[2]), to, count);
+      break;
+    case Instruction::Kind::fill:
+      std::fill_n(to, count, *a);
+      break;
+    case Instruction::Kind::repeat:
+      for (size_t i = 0; i < count; i += kernels_->lanes) std::memcpy(to + i, a, kernels_->lanes * sizeof(float));
+      break;
   }
 }
 

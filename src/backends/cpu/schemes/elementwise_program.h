@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operators as a straight-line program over a block of floats: each instruction reads and writes registers of kBlock floats,
-// which stay in the first-level cache. Booleans are 1 and 0.
+// which stay in the first-level cache. Booleans are 1 and 0. Neighbouring instructions of a few machine instructions each run as a chain
+// (kernels/chain.h) over whole tiles, which leaves values on the way in vectors; what is left of the block, they do one by one.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/cpu/kernels/chain.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/schemes/elementwise_geometry.h"
 #include "backends/cpu/schemes/functions.h"
@@ -29,12 +31,13 @@ class ElementwiseProgram {
   /// The program is complete. Drops what the result does not need and allots the registers.
   void finish(Value result);
 
-  size_t registers() const noexcept { return registers_; }
+  /// Floats of the memory that run() works in.
+  size_t scratch() const noexcept;
   /// Operations for one element.
   double cost() const noexcept { return cost_; }
   /// y[0, count) for count <= kBlock. Inputs of form full have `count` floats; those of form lanes have one vector, and count is whole
-  /// vectors. `registers` has registers() * kBlock floats. y may be an input of form full.
-  void run(const float* const* inputs, size_t count, float* registers, float* y) const noexcept;
+  /// vectors. `scratch` has scratch() floats and the alignment of pointers. y may be an input of form full.
+  void run(const float* const* inputs, size_t count, float* scratch, float* y) const noexcept;
 
  private:
   enum class Place : uint8_t { input, constant, instruction, storage, result };
@@ -48,8 +51,19 @@ class ElementwiseProgram {
     UnaryFunction unary = nullptr;
     BinaryFunction binary = nullptr;
     float a = 0, b = 0;
+    Chain step = Chain::count, step_of = Chain::count;  // as a step of a chain, and with the second operand kept; count: none
     Value operands[3] = {-1, -1, -1};
     Value result = -1;
+  };
+  struct Step {
+    Chain code;
+    Value a = -1, b = -1;     // that it reads; of a store: that it writes
+    bool parameters = false;  // instead of a and b constants, from this one on
+    uint32_t constant = 0;
+  };
+  /// Instructions [first, last), of which the tiles are done by steps [step, step_end), if there are any.
+  struct Part {
+    size_t first, last, step, step_end;
   };
   Value append(Instruction instruction, double cost);
   Value full(Value value);
@@ -57,12 +71,20 @@ class ElementwiseProgram {
   Value binary(Binary kind, Value a, Value b);
   Value negation(Value condition) { return unary(Unary::scale, condition, -1, 1); }
   std::optional<Value> power(const NodeView& node, std::span<const Value> operands);
+  void run(const Instruction& instruction, const float* const* inputs, size_t first, size_t count, float* registers,
+           float* y) const noexcept;
+  uint32_t add_constant(float value);
+  void make_parts();
+  void make_chain(size_t first, size_t last, std::span<const size_t> last_read);
 
   const Kernels* kernels_;
+  const ChainKernels* chain_;
   std::vector<Item> items_;
-  std::vector<float> constants_;
+  std::vector<float> constants_;  // each a vector
   std::vector<Instruction> instructions_;
-  size_t registers_ = 0;
+  std::vector<Part> parts_;  // all instructions in order
+  std::vector<Step> steps_;
+  size_t inputs_, registers_ = 0, most_steps_ = 0;
   double cost_ = 0;
 };
 

@@ -85,12 +85,12 @@ class ElementwiseKernel final : public Kernel {
     blocks_ = (rows + rows_per_block_ - 1) / rows_per_block_ * cuts_;
     const size_t block = geometry_.long_rows ? std::min(row, kBlock) : row * rows_per_block_;
     blocks_per_task_ = std::max<size_t>(1, kElementsPerTask / block);
-    size_t buffers = program_.registers() + (boolean_ ? 1 : 0);
+    size_t buffers = boolean_ ? 1 : 0;
     for (const Source& source : geometry_.sources) buffers += source.spread ? 1 : 0;
     pointers_ = geometry_.sources.size();
     const size_t pointer_floats = align_up(pointers_ * sizeof(const float*)) / sizeof(float);
     buffers_offset_ = pointer_floats;
-    units_.reserve(context, (blocks_ + blocks_per_task_ - 1) / blocks_per_task_, pointer_floats + buffers * kBlock);
+    units_.reserve(context, (blocks_ + blocks_per_task_ - 1) / blocks_per_task_, pointer_floats + buffers * kBlock + program_.scratch());
   }
 
   void run(RunContext& context) noexcept override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic and comparisons of two i32 or i64 tensors, and integers as f32, in plain loops that compilers make vectors of.
+// Arithmetic and comparisons of two i32, i64 or f64 tensors, and integers as f32, in plain loops that compilers make vectors of.
 #include <algorithm>
 #include <functional>
 #include <type_traits>
@@ -36,12 +36,29 @@ struct Wrapped {
   }
 };
 
+// NaN where one of the two is.
+struct Larger {
+  constexpr double operator()(double a, double b) const { return a > b || a != a ? a : b; }
+};
+struct Smaller {
+  constexpr double operator()(double a, double b) const { return a < b || a != a ? a : b; }
+};
+
 // Greater and GreaterOrEqual are Less and LessOrEqual of the operands in the other order.
 template <class T>
 RowFunction function_for(std::string_view op) {
-  if (op == "Add") return row<T, T, Wrapped<T, std::plus<>>>;
-  if (op == "Sub") return row<T, T, Wrapped<T, std::minus<>>>;
-  if (op == "Mul") return row<T, T, Wrapped<T, std::multiplies<>>>;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (op == "Add") return row<T, T, std::plus<>>;
+    if (op == "Sub") return row<T, T, std::minus<>>;
+    if (op == "Mul") return row<T, T, std::multiplies<>>;
+    if (op == "Div") return row<T, T, std::divides<>>;
+    if (op == "Max") return row<T, T, Larger>;
+    if (op == "Min") return row<T, T, Smaller>;
+  } else {
+    if (op == "Add") return row<T, T, Wrapped<T, std::plus<>>>;
+    if (op == "Sub") return row<T, T, Wrapped<T, std::minus<>>>;
+    if (op == "Mul") return row<T, T, Wrapped<T, std::multiplies<>>>;
+  }
   if (op == "Equal") return row<T, uint8_t, std::equal_to<>>;
   return op == "Less" || op == "Greater" ? row<T, uint8_t, std::less<>> : row<T, uint8_t, std::less_equal<>>;
 }
@@ -49,7 +66,7 @@ RowFunction function_for(std::string_view op) {
 std::string geometry_of(const NodeView& node, const Device& device, Layout layout, ElementwiseGeometry& geometry) {
   const DType dtype = node.input_dtype(0);
   if (node.input_count() != 2 || !node.has_input(1)) return "there are not two inputs";
-  if ((dtype != DType::i32 && dtype != DType::i64) || node.input_dtype(1) != dtype) return format("the dtype is {}, not i32 or i64", dtype);
+  if (node.input_dtype(1) != dtype) return format("the dtypes are {} and {}", dtype, node.input_dtype(1));
   const Shape& y = node.output_shape(0);
   if (y.elements() == 0) return "the output is empty";
   if (layout == Layout::plain) return geometry.plain(node);
@@ -57,7 +74,7 @@ std::string geometry_of(const NodeView& node, const Device& device, Layout layou
   return geometry.packed(node, device.pack);
 }
 
-Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
+Estimate estimate_any(const NodeView& node, const Device& device, Layout layout) {
   ElementwiseGeometry geometry;
   if (const std::string refusal = geometry_of(node, device, layout, geometry); !refusal.empty()) return declined("{}", refusal);
   const double elements = static_cast<double>(node.output_shape(0).elements());
@@ -71,16 +88,32 @@ Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
   if (layout == Layout::packed) result.packed_outputs = 1;
   return result;
 }
+Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
+  const DType dtype = node.input_dtype(0);
+  return dtype == DType::i32 || dtype == DType::i64 ? estimate_any(node, device, layout)
+                                                    : declined("the dtype is {}, not i32 or i64", dtype);
+}
+Estimate estimate_f64(const NodeView& node, const Device& device) {
+  const DType dtype = node.input_dtype(0);
+  return dtype == DType::f64 ? estimate_any(node, device, Layout::plain) : declined("the dtype is {}, not f64", dtype);
+}
 Estimate estimate_plain(const NodeView& node, const Device& device) { return estimate(node, device, Layout::plain); }
 Estimate estimate_packed(const NodeView& node, const Device& device) { return estimate(node, device, Layout::packed); }
 
-class IntegerKernel final : public Kernel {
+RowFunction function_for(const NodeView& node) {
+  const DType dtype = node.input_dtype(0);
+  return dtype == DType::f64   ? function_for<double>(node.op())
+         : dtype == DType::i32 ? function_for<int32_t>(node.op())
+                               : function_for<int64_t>(node.op());
+}
+
+class PairKernel final : public Kernel {
  public:
-  explicit IntegerKernel(PrepareContext& context)
+  explicit PairKernel(PrepareContext& context)
       : size_(size_of(context.node().input_dtype(0))),
         place_(size_of(context.node().output(0).dtype)),
         lanes_(context.device().pack),
-        function_(size_ == 4 ? function_for<int32_t>(context.node().op()) : function_for<int64_t>(context.node().op())) {
+        function_(function_for(context.node())) {
     geometry_of(context.node(), context.device(), context.output_layout(0), geometry_);
     if (context.node().op().starts_with("Greater")) std::swap(geometry_.sources[0], geometry_.sources[1]);
     cuts_ = std::max<int64_t>(1, geometry_.row / kElementsPerTask);
@@ -124,7 +157,7 @@ class IntegerKernel final : public Kernel {
   bool repeats_ = false;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<IntegerKernel>(context); }
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<PairKernel>(context); }
 
 // Cast to f32, in either layout.
 
@@ -192,6 +225,17 @@ constexpr Scheme kSchemes[] = {
     {"GreaterOrEqual", "integers", estimate_plain, prepare},
     {"Less", "integers", estimate_plain, prepare},
     {"LessOrEqual", "integers", estimate_plain, prepare},
+    {"Add", "f64", estimate_f64, prepare},
+    {"Div", "f64", estimate_f64, prepare},
+    {"Equal", "f64", estimate_f64, prepare},
+    {"Greater", "f64", estimate_f64, prepare},
+    {"GreaterOrEqual", "f64", estimate_f64, prepare},
+    {"Less", "f64", estimate_f64, prepare},
+    {"LessOrEqual", "f64", estimate_f64, prepare},
+    {"Max", "f64", estimate_f64, prepare},
+    {"Min", "f64", estimate_f64, prepare},
+    {"Mul", "f64", estimate_f64, prepare},
+    {"Sub", "f64", estimate_f64, prepare},
 };
 #undef MINNOW_INTEGER_ROWS
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise steps one after another over a few vectors that stay in registers: a step goes on into the next one by a jump, so that
+// neither a value on the way nor a loop's bookkeeping costs anything.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/isa.h"
+
+namespace minnow::cpu {
+
+enum class Chain : uint8_t {
+  end,
+  load,   // x = a
+  store,  // to = x
+  // of x, which is kept, and an operand
+  add,
+  subtract,
+  subtract_from,  // a - x
+  multiply,
+  divide,
+  divide_into,  // a / x
+  minimum,
+  minimum_of,  // with the operands the other way round, which of two zeros is taken depends on it
+  maximum,
+  maximum_of,
+  prelu,
+  prelu_of,
+  less,
+  less_of,
+  less_equal,
+  less_equal_of,
+  equal,
+  select,  // x != 0 ? a : b
+  // of x; a and b hold the parameters
+  square,
+  relu,
+  clip,
+  leaky_relu,
+  negate,
+  absolute,
+  square_root,
+  reciprocal,
+  floor,
+  ceil,
+  round,
+  scale,
+  count
+};
+
+using ChainCode = void (*)();  // of the kernels' own type
+
+struct ChainStep {
+  ChainCode code = nullptr;
+  const float *a = nullptr, *b = nullptr;
+  size_t a_mask = 0, b_mask = 0;  // of a select. SIZE_MAX: an element for each place; 0: one vector for all
+  float* to = nullptr;            // of a store
+};
+
+struct ChainKernels {
+  size_t tile;                 // floats that are computed at once, whole vectors
+  const ChainCode (*code)[2];  // by Chain, and whether a is one vector for all places (of those with one operand)
+  /// Runs the steps, of which the last is `end`, on each tile of [0, count); count is whole tiles. What a step reads of a place is what the
+  /// steps before it have stored there.
+  void (*run)(const ChainStep* steps, size_t count);
+};
+
+/// Throws InternalError for one that available_isas() does not name.
+const ChainKernels& chain_for(Isa isa);
+
+}  // namespace minnow::cpu
