@@ -10,6 +10,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "backends/cpu/kernels/unary64.h"
 #include "base/numeric.h"
 #include "base/thread_pool.h"
 #include "numpy/numpy.h"
@@ -82,6 +83,12 @@ void store(DType dtype, const W* from, size_t count, char* to) {
     narrow(dtype, from, count, to);
   }
 }
+
+/// The dtype whose elements are Ws.
+template <class W>
+constexpr DType kOwn = std::is_same_v<W, double>    ? DType::f64
+                       : std::is_same_v<W, int64_t> ? DType::i64
+                                                    : DType::complex128;
 
 // A loop over a block: `loop<F>` for a function object without state.
 template <class From, class To>
@@ -420,19 +427,31 @@ constexpr Row2<Complex, int64_t> kComplexBool2[] = {
 };
 #undef F
 
+/// Elements as W: those that are of that type already lie where they are, others come in a block.
+template <class W>
+const W* loaded(DType dtype, const char* from, size_t count, W* block) {
+  if (dtype == kOwn<W>) return reinterpret_cast<const W*>(from);
+  load(dtype, from, count, block);
+  return block;
+}
+
 template <class From, class To>
 Tensor run1(Loop1<From, To> loop, const Tensor& x, DType result) {
-  Tensor y(result, x.shape());
+  Fresh y(result, x.shape());
   const size_t from_size = size_of(x.dtype()), to_size = size_of(result);
   const char* from = x.data<char>();
-  char* to = y.writable().data<char>();
+  char* to = y.data();
   in_parts(x.elements(), 8, [&](int64_t first, int64_t last) {
     From in[kBlock];
     To out[kBlock];
     for (size_t i = unsign(first); i < unsign(last); i += kBlock) {
       const size_t n = std::min(kBlock, unsign(last) - i);
-      load(x.dtype(), from + i * from_size, n, in);
-      loop(in, n, out);
+      const From* elements = loaded(x.dtype(), from + i * from_size, n, in);
+      if (result == kOwn<To>) {
+        loop(elements, n, reinterpret_cast<To*>(to + i * to_size));
+        continue;
+      }
+      loop(elements, n, out);
       store(result, out, n, to + i * to_size);
     }
   });
@@ -478,18 +497,19 @@ Walk walk_of(const Shape& a, const Shape& b, const Shape& result) {
 template <class From, class To>
 Tensor run2(Loop2<From, To> loop, const Tensor& a, const Tensor& b, DType result) {
   const Shape shape = broadcast(a.shape(), b.shape());
-  Tensor y(result, shape);
-  if (y.elements() == 0) return y;
+  Fresh y(result, shape);
+  if (y.tensor().elements() == 0) return y;
   const Walk walk = walk_of(a.shape(), b.shape(), shape);
   const size_t inner = walk.shape.rank() - 1;
   const int64_t width = walk.shape[inner], rows = walk.shape.product(0, inner),
                 blocks = (width + static_cast<int64_t>(kBlock) - 1) / static_cast<int64_t>(kBlock);
-  char* to = y.writable().data<char>();
-  const auto fill = [](const Tensor& x, int64_t at, int64_t step, size_t n, From* block) {
+  char* to = y.data();
+  const auto fill = [](const Tensor& x, int64_t at, int64_t step, size_t n, From* block) -> const From* {
     const char* from = x.data<char>() + at * static_cast<int64_t>(size_of(x.dtype()));
-    if (step == 1) return load(x.dtype(), from, n, block);
+    if (step == 1) return loaded(x.dtype(), from, n, block);
     load(x.dtype(), from, 1, block);
     std::fill(block + 1, block + n, block[0]);
+    return block;
   };
   in_parts(rows * blocks, 8 * std::min<int64_t>(width, kBlock), [&](int64_t first, int64_t last) {
     From in[2][kBlock];
@@ -502,13 +522,37 @@ Tensor run2(Loop2<From, To> loop, const Tensor& a, const Tensor& b, DType result
         at_a += rest % walk.shape[axis] * walk.a[axis], at_b += rest % walk.shape[axis] * walk.b[axis];
         rest /= walk.shape[axis];
       }
-      fill(a, at_a, walk.a[inner], n, in[0]);
-      fill(b, at_b, walk.b[inner], n, in[1]);
-      loop(in[0], in[1], n, out);
-      store(result, out, n, to + (row * width + begin) * static_cast<int64_t>(size_of(result)));
+      const From* p = fill(a, at_a, walk.a[inner], n, in[0]);
+      const From* q = fill(b, at_b, walk.b[inner], n, in[1]);
+      char* place = to + (row * width + begin) * static_cast<int64_t>(size_of(result));
+      if (result == kOwn<To>) {
+        loop(p, q, n, reinterpret_cast<To*>(place));
+        continue;
+      }
+      loop(p, q, n, out);
+      store(result, out, n, place);
     }
   });
   return y;
+}
+
+/// A function that the machine has vectors for; null where it has none.
+Loop1<double, double> vector_loop(const std::string& name) {
+  using cpu::Unary64;
+  struct Row {
+    const char* name;
+    Unary64 kind;
+  };
+  static constexpr Row kRows[] = {
+      {"sqrt", Unary64::sqrt},   {"exp", Unary64::exp},     {"log", Unary64::log},     {"sin", Unary64::sin},     {"cos", Unary64::cos},
+      {"sinh", Unary64::sinh},   {"cosh", Unary64::cosh},   {"tanh", Unary64::tanh},   {"log1p", Unary64::log1p}, {"expm1", Unary64::expm1},
+      {"log2", Unary64::log2},   {"log10", Unary64::log10}, {"exp2", Unary64::exp2},   {"rint", Unary64::rint},   {"trunc", Unary64::trunc},
+      {"floor", Unary64::floor}, {"ceil", Unary64::ceil},   {"absolute", Unary64::abs}};
+  static const cpu::Unary64Kernels* const kKernels = cpu::unary64_for(cpu::best_isa());
+  if (kKernels)
+    for (const Row& row : kRows)
+      if (name == row.name) return (*kKernels)[row.kind];
+  return nullptr;
 }
 
 [[noreturn]] void unknown(const std::string& name, DType dtype) { throw python::TypeFault("{} is not defined for {}", name, dtype); }
@@ -522,6 +566,7 @@ Var unary(const std::string& name, const Var& var) {
     if (const auto loop = find(kComplexReal1, name)) return run1(loop, x, part_of(dtype));
     if (const auto loop = find(kComplexBool1, name)) return run1(loop, x, DType::boolean);
   } else if (is_float(dtype)) {
+    if (const auto loop = vector_loop(name)) return run1(loop, x, dtype);
     if (const auto loop = find(kReal1, name)) return run1(loop, x, dtype);
     if (const auto loop = find(kReal1Bool, name)) return run1(loop, x, DType::boolean);
   } else {

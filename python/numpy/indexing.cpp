@@ -72,14 +72,15 @@ Var gather(const Var& var, const Var& places, int64_t outer, int64_t count, cons
   const Tensor x = value_of(var), at = value_of(places);
   const int64_t* place = at.data<int64_t>();
   const int64_t wanted = at.elements();
-  Tensor y(x.dtype(), Shape(shape));
-  if (y.elements() == 0) return Var(std::move(y));
+  Fresh y(x.dtype(), Shape(shape));
+  const int64_t elements = y.tensor().elements();
+  if (elements == 0) return y;
   const int64_t inner = x.elements() / std::max<int64_t>(1, outer * count);
   const size_t run = unsign(inner) * size_of(x.dtype());
-  if (y.elements() != outer * wanted * inner)
-    throw InvalidArgument("gather: the result has {} elements, not {}", outer * wanted * inner, y.elements());
+  if (elements != outer * wanted * inner)
+    throw InvalidArgument("gather: the result has {} elements, not {}", outer * wanted * inner, elements);
   const char* from = x.data<char>();
-  char* to = y.writable().data<char>();
+  char* to = y.data();
   each_run(run, [&](auto bytes) {
     in_parts(outer * wanted, inner, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last;) {
@@ -89,7 +90,7 @@ Var gather(const Var& var, const Var& places, int64_t outer, int64_t count, cons
       }
     });
   });
-  return Var(std::move(y));
+  return y;
 }
 
 /// A copy of x, seen as [count, inner], with values[i] at places[i]; of equal places the last one stays, or with `add` all are added.

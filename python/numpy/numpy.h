@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "binding/binding.h"
+#include "express/memory.h"
 
 namespace minnow::numpy {
 
@@ -18,6 +19,26 @@ inline Tensor value_of(const Var& x) {
   const python::Guard guard;
   return python::computed(x);
 }
+
+/// A tensor whose elements are all still to be written, in memory that expressions use again: memory from the system anew costs more than
+/// most functions take.
+class Fresh {
+ public:
+  Fresh(DType dtype, const Shape& shape)
+      : memory_(express::allocate_value(unsign(shape.elements()) * size_of(dtype))), tensor_(dtype, shape, memory_.get(), memory_) {}
+  template <class T = char>
+  T* data() noexcept {
+    return static_cast<T*>(memory_.get());
+  }
+  const Tensor& tensor() const noexcept { return tensor_; }
+  operator Tensor() const { return tensor_; }    // NOLINT
+  operator Var() const { return Var(tensor_); }  // NOLINT
+
+ private:
+  static size_t unsign(int64_t n) { return static_cast<size_t>(n); }
+  std::shared_ptr<void> memory_;
+  Tensor tensor_;
+};
 
 /// Calls task(first, last) for parts of [0, count), on all cores where `count * cost` (elements, about) is large; without the GIL.
 void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& task);

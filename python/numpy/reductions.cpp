@@ -109,9 +109,31 @@ struct Least {
   }
 };
 
+/// The largest or smallest of n elements; false where some are infinite or NaN, and somebody else has to look.
+template <class T, class F>
+bool finite_extreme(const T* x, int64_t n, F, T& y) {
+  constexpr int64_t kLanes = 16;
+  constexpr bool kLargest = std::is_same_v<F, Most>;
+  T best[kLanes], odd[kLanes] = {};  // the differences are 0, or NaN
+  std::copy_n(x, kLanes, best);
+  const auto better = [](T a, T b) { return kLargest ? (a > b ? a : b) : (a < b ? a : b); };
+  for (int64_t i = 0; i + kLanes <= n; i += kLanes)
+    for (int64_t k = 0; k < kLanes; ++k) {
+      const T value = x[i + k];
+      best[k] = better(value, best[k]);
+      odd[k] += value - value;
+    }
+  for (int64_t i = n / kLanes * kLanes; i < n; ++i) best[0] = better(x[i], best[0]), odd[0] += x[i] - x[i];
+  for (int64_t k = 1; k < kLanes; ++k) best[0] = better(best[k], best[0]), odd[0] += odd[k];
+  y = best[0];
+  return odd[0] == 0;
+}
+
 // A long sum is cut in halves, so that its error grows with the logarithm of its length; eight partial results hide the adder's latency.
 template <class T, class F>
 T fold(const T* x, int64_t n, F f) {
+  if constexpr (std::is_floating_point_v<T> && (std::is_same_v<F, Most> || std::is_same_v<F, Least>))
+    if (T result; n >= 64 && finite_extreme(x, n, f, result)) return result;
   if (n > 4096) {
     const int64_t half = n / 2 / 8 * 8;
     return f(fold(x, half, f), fold(x + half, n - half, f));
@@ -266,19 +288,16 @@ void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int6
       T best = value(from[0]);
       int64_t at = 0, begin = 1;
       if constexpr (std::is_floating_point_v<T>) {
-        if (b.inner == 1) {  // blocks without anything better are passed over
-          constexpr int64_t kBlock = 64, kLanes = 16;
-          for (; begin + kBlock <= b.count && !is_nan(best); begin += kBlock) {
-            const T* block = from + begin;
-            int better[kLanes] = {};
-            for (int64_t k = 0; k < kBlock; k += kLanes)
-              for (int64_t lane = 0; lane < kLanes; ++lane)
-                better[lane] |= largest ? !(block[k + lane] <= best) : !(block[k + lane] >= best);
-            int any = 0;
-            for (const int lane : better) any |= lane;
-            for (int64_t k = 0; any && k < kBlock && !is_nan(best); ++k)
-              if (is_nan(block[k]) || (largest ? before(best, block[k]) : before(block[k], best))) best = block[k], at = begin + k;
+        if (b.inner == 1) {  // the extreme of one block after the other; then its place in the first block that has it
+          constexpr int64_t kBlock = 1024;
+          int64_t found = 0;
+          for (int64_t k = 0; k < b.count && !is_nan(best); k += kBlock) {
+            const int64_t n = std::min(kBlock, b.count - k);
+            const T candidate = largest ? fold(from + k, n, Most()) : fold(from + k, n, Least());
+            if (is_nan(candidate) || (largest ? before(best, candidate) : before(candidate, best))) best = candidate, found = k;
           }
+          for (at = found; is_nan(best) ? !is_nan(from[at]) : from[at] != best;) ++at;
+          begin = b.count;
         }
       }
       for (int64_t k = begin; k < b.count && !is_nan(best); ++k) {
