@@ -7,6 +7,8 @@ from typing import Any
 from minnow._minnow import InvalidArgument, Var, op
 from minnow import _arrays, _minnow
 
+_views: Any = _minnow.numpy  # type: ignore[attr-defined]
+
 
 def _dims(arguments: tuple[Any, ...]) -> list[int]:
     dims = arguments[0] if len(arguments) == 1 and not isinstance(arguments[0], int) and hasattr(arguments[0], "__iter__") else arguments
@@ -14,19 +16,30 @@ def _dims(arguments: tuple[Any, ...]) -> list[int]:
 
 
 def reshape(self: Var, *shape: Any) -> Var:
-    """The same elements in other dimensions; one of them may be -1."""
-    return op("Reshape", (self, Var(_dims(shape), "int64")), {"allowzero": 1})
+    """The same elements in other dimensions; one of them may be -1. A view where that can be, as in NumPy."""
+    dims = _dims(shape)
+    if self.is_tensor and self.known_shape is not None and -1 not in self.known_shape and min(dims, default=0) >= -1 and dims.count(-1) <= 1:
+        size, rest = self.size, 1
+        for dim in dims:
+            rest *= 1 if dim == -1 else dim
+        if rest and -1 in dims and size % rest == 0:
+            dims[dims.index(-1)] = size // rest
+            rest = size
+        if rest == size and -1 not in dims:
+            return _views.reshape_view(self, dims)
+    return op("Reshape", (self, Var(dims, "int64")), {"allowzero": 1})  # which says what is wrong
 
 
 def transpose(self: Var, *axes: Any) -> Var:
-    """Axes in another order; without arguments reversed."""
+    """Axes in another order; without arguments reversed. A view, as in NumPy."""
     if not axes or axes == (None,):
-        return op("Transpose", (self,))
+        known = self.known_shape
+        return op("Transpose", (self,)) if known is None else _views.transpose_view(self, list(range(len(known)))[::-1])
     order, rank = _dims(axes), self.ndim
     places = [axis + rank if axis < 0 else axis for axis in order]
     if sorted(places) != list(range(rank)):
         raise InvalidArgument(f"the axes {tuple(order)} are no order of {rank} axes")
-    return op("Transpose", (self,), {"perm": places})
+    return _views.transpose_view(self, places)
 
 
 def numpy(self: Var) -> Any:
@@ -144,6 +157,7 @@ def install() -> None:
     setattr(Var, "__getattr__", _missing)
     setattr(Var, "T", property(transpose, doc="The axes reversed."))
     setattr(Var, "mT", property(lambda self: self.transpose(*range(self.ndim - 2), self.ndim - 1, self.ndim - 2), doc="The last two axes exchanged."))
+    setattr(Var, "base", property(lambda self: _views.base_of(self), doc="The variable that a view is of, or None."))
     setattr(Var, "__array_priority__", 1000.0)
 
 

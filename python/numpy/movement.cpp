@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moving elements of any dtype, complex ones included, which the engine's operators do not know.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
 
+#include "express/view.h"
 #include "numpy/numpy.h"
 
 namespace minnow::numpy {
@@ -39,9 +41,9 @@ Var strided(const Var& var, int64_t offset, const std::vector<int64_t>& dims, co
   if (strides.size() != dims.size()) throw InvalidArgument("{} strides for {} dimensions", strides.size(), dims.size());
   for (const int64_t dim : dims)
     if (dim < 0) throw InvalidArgument("negative dimensions are not allowed");
-  Tensor y(x.dtype(), shape);
-  const int64_t count = y.elements();
-  if (count == 0) return Var(std::move(y));
+  Fresh y(x.dtype(), shape);
+  const int64_t count = shape.elements();
+  if (count == 0) return y;
   // Sums in 128 bits: strides are a caller's.
   __extension__ using Wide = __int128;
   Wide least = offset, most = offset;
@@ -50,7 +52,7 @@ Var strided(const Var& var, int64_t offset, const std::vector<int64_t>& dims, co
   by_size(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* from = x.data<T>();
-    T* to = y.writable().data<T>();
+    T* to = y.data<T>();
     const size_t rank = shape.rank();
     const int64_t width = rank ? shape[rank - 1] : 1, step = rank ? strides[rank - 1] : 0;
     in_parts(count / width, width, [&](int64_t first, int64_t last) {
@@ -69,7 +71,7 @@ Var strided(const Var& var, int64_t offset, const std::vector<int64_t>& dims, co
       }
     });
   });
-  return Var(std::move(y));
+  return y;
 }
 
 /// The same elements in other dimensions; shares the memory.
@@ -98,10 +100,10 @@ Var concatenate(const std::vector<Var>& vars, int64_t axis) {
             i, shape[i], part.shape()[i]);
   }
   shape[unsign(axis)] = length;
-  Tensor y(parts[0].dtype(), shape);
+  Fresh y(parts[0].dtype(), shape);
   const int64_t outer = shape.product(0, unsign(axis));
-  const size_t size = size_of(y.dtype());
-  char* to = y.writable().data<char>();
+  const size_t size = size_of(parts[0].dtype());
+  char* to = y.data();
   for (int64_t o = 0; o < outer; ++o)
     for (const Tensor& part : parts) {
       const size_t run = unsign(part.shape().product(unsign(axis), shape.rank())) * size;
@@ -109,7 +111,7 @@ Var concatenate(const std::vector<Var>& vars, int64_t axis) {
       std::memcpy(to, part.data<char>() + unsign(o) * run, run);
       to += run;
     }
-  return Var(std::move(y));
+  return y;
 }
 
 /// a where the bool is true, else b; all of one shape, a and b of one dtype.
@@ -117,20 +119,20 @@ Var select(const Var& condition, const Var& first, const Var& second) {
   const Tensor c = value_of(condition), a = value_of(first), b = value_of(second);
   if (!(a.shape() == b.shape()) || !(a.shape() == c.shape()) || a.dtype() != b.dtype())
     throw InvalidArgument("select takes tensors of one shape");
-  Tensor y(a.dtype(), a.shape());
+  Fresh y(a.dtype(), a.shape());
   by_size(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const uint8_t* choose = c.data<uint8_t>();
     const T *from_a = a.data<T>(), *from_b = b.data<T>();
-    T* to = y.writable().data<T>();
-    in_parts(y.elements(), 1, [=](int64_t begin, int64_t end) {
+    T* to = y.data<T>();
+    in_parts(a.elements(), 1, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {  // both are read: no branch for each element
         const T one = from_a[i], other = from_b[i];
         to[i] = choose[i] ? one : other;
       }
     });
   });
-  return Var(std::move(y));
+  return y;
 }
 
 }  // namespace
@@ -138,6 +140,50 @@ Var select(const Var& condition, const Var& first, const Var& second) {
 void define_movement(nb::module_& m) {
   m.def("strided", strided, nb::arg("x"), nb::arg("offset"), nb::arg("shape"), nb::arg("strides"));
   m.def("reshaped", reshaped, nb::arg("x"), nb::arg("shape"));
+  // Views, which write through to their base.
+  m.def(
+      "reshape_view",
+      [](const Var& x, const std::vector<int64_t>& dims) {
+        const python::Guard guard;
+        return express::reshaped(x, Shape(dims));
+      },
+      nb::arg("x"), nb::arg("shape"), "The elements in other dimensions; a copy where a view cannot be.");
+  m.def(
+      "transpose_view",
+      [](const Var& x, const std::vector<int64_t>& order) {
+        const python::Guard guard;
+        return express::transposed(x, order);
+      },
+      nb::arg("x"), nb::arg("order"), "The axes in another order.");
+  m.def(
+      "broadcast_view",
+      [](const Var& x, const std::vector<int64_t>& dims) {
+        const python::Guard guard;
+        return express::broadcast_to(x, Shape(dims));
+      },
+      nb::arg("x"), nb::arg("shape"), "x repeated, for reading.");
+  m.def(
+      "may_share_memory",
+      [](const Var& a, const Var& b) {
+        const python::Guard guard;
+        return express::may_share_memory(a, b, false);
+      },
+      nb::arg("a"), nb::arg("b"), "Whether writing to one may change the other.");
+  m.def(
+      "shares_memory",
+      [](const Var& a, const Var& b) {
+        const python::Guard guard;
+        return express::may_share_memory(a, b, true);
+      },
+      nb::arg("a"), nb::arg("b"), "Whether some element of the two is one.");
+  m.def(
+      "base_of",
+      [](const Var& x) -> std::optional<Var> {
+        const python::Guard guard;
+        const Var base = express::base_of(x);
+        return base ? std::optional<Var>(base) : std::nullopt;
+      },
+      nb::arg("x"), "The variable that a view is of, or None.");
   m.def("concatenate", concatenate, nb::arg("parts"), nb::arg("axis"));
   m.def("select", select, nb::arg("condition"), nb::arg("a"), nb::arg("b"));
   m.def(

@@ -4,6 +4,7 @@
 #include <minnow/express.h>
 
 #include <atomic>
+#include <functional>
 
 #include "ops/operator.h"
 
@@ -110,12 +111,18 @@ struct LazyNode {
   bool computed_ = false;
 };
 
-/// Basic slicing: the part of a base that a view shows. Axes keep their order.
+/// What a view shows of its base: `shape` elements of it, those of axis i `strides[i]` elements apart, the first one at `offset`. A view of
+/// a view has the variable behind both as its base, and the other view as its parent.
 struct Region {
   Shape base;
-  std::vector<int64_t> start, extent, step;  // for each axis of the base: start + i * step, i < extent
-  std::vector<int> axes;                     // for each axis of the view the base's, or -1: a new one of length 1
-  Shape shape() const;
+  int64_t offset = 0;
+  Shape shape;
+  std::vector<int64_t> strides;
+  bool read_only = false;        // places of it may be one element
+  bool by_call = false;          // a call of an operator is better than a copy, which the planner might not need
+  std::shared_ptr<Cell> parent;  // null: the base itself
+  /// The view's value as an expression of the parent's: what is not computed stays so.
+  std::function<LazyValue(const LazyValue&)> of_parent;
 };
 
 /// A variable.

@@ -146,7 +146,7 @@ Var Var::view(const std::vector<Index>& indices) const {
   if (value.node->fed_by_others && !express::known_shape(value)) return var_of(slice(value, indices));
   auto cell = std::make_shared<Cell>();
   cell->base = cell_->base ? cell_->base : cell_;
-  cell->region = std::make_unique<Region>(choose(cell_->base ? *cell_->region : whole(shape()), indices));
+  cell->region = sliced(cell_, shape(), indices);
   return Var(std::move(cell));
 }
 

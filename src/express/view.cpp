@@ -12,20 +12,6 @@ namespace {
 
 constexpr int64_t kFarthest = std::numeric_limits<int64_t>::max();
 
-// Strides of the view's axes in elements of the base, and the place of its first element.
-struct Strides {
-  int64_t offset = 0;
-  Ints strides;
-};
-Strides strides_of(const Region& region) {
-  const Ints base = row_major_strides(region.base);
-  Strides result;
-  for (size_t i = 0; i < base.size(); ++i) result.offset += region.start[i] * base[i];
-  for (const int axis : region.axes)
-    result.strides.push_back(axis < 0 ? 0 : base[static_cast<size_t>(axis)] * region.step[static_cast<size_t>(axis)]);
-  return result;
-}
-
 bool in_one_piece(const Shape& shape, const Ints& strides) {
   int64_t expected = 1;
   for (size_t i = shape.rank(); i-- > 0;) {
@@ -62,48 +48,30 @@ std::vector<Index> expanded(const std::vector<Index>& indices, size_t rank) {
   return result;
 }
 
-}  // namespace
+// Basic slicing of a shape, an axis at a time.
+struct Slice {
+  Ints start, extent, step;  // for each axis: start + i * step, i < extent
+  std::vector<int> axes;     // for each axis of the result the one that it is of, or -1: a new one of length 1
+};
 
-Shape Region::shape() const {
-  Shape result;
-  for (const int axis : axes) result.push_back(axis < 0 ? 1 : extent[static_cast<size_t>(axis)]);
-  return result;
-}
-
-Region whole(const Shape& shape) {
-  Region region;
-  region.base = shape;
-  for (size_t i = 0; i < shape.rank(); ++i) {
-    region.start.push_back(0);
-    region.extent.push_back(shape[i]);
-    region.step.push_back(1);
-    region.axes.push_back(static_cast<int>(i));
-  }
-  return region;
-}
-
-Region choose(const Region& region, const std::vector<Index>& indices) {
-  Region result = region;
-  result.axes.clear();
-  const Shape shape = region.shape();
-  size_t next = 0;  // axis of the view that is sliced
+Slice choose(const Shape& shape, const std::vector<Index>& indices) {
+  Slice result;
+  size_t axis = 0;
   for (const Index& index : expanded(indices, shape.rank())) {
     if (index.kind() == Index::Kind::new_axis) {
       result.axes.push_back(-1);
       continue;
     }
-    const int axis = region.axes[next];
-    const int64_t dim = shape[next];
-    const size_t base = static_cast<size_t>(axis);
+    const int64_t dim = shape[axis];
     if (index.kind() == Index::Kind::at) {
       const int64_t at = *index.start() < 0 ? *index.start() + dim : *index.start();
-      if (at < 0 || at >= dim) throw InvalidArgument("index {} is out of range for axis {} of size {}", *index.start(), next, dim);
-      if (axis >= 0) result.start[base] += at * region.step[base], result.extent[base] = 1, result.step[base] = 1;
-      ++next;
+      if (at < 0 || at >= dim) throw InvalidArgument("index {} is out of range for axis {} of size {}", *index.start(), axis, dim);
+      result.start.push_back(at), result.extent.push_back(1), result.step.push_back(1);
+      ++axis;
       continue;
     }
     const int64_t step = index.step();
-    if (step == 0) throw InvalidArgument("a slice step of axis {} is 0", next);
+    if (step == 0) throw InvalidArgument("a slice step of axis {} is 0", axis);
     const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
     const auto bound = [&](std::optional<int64_t> given, int64_t otherwise) {
       if (!given) return otherwise;
@@ -114,52 +82,210 @@ Region choose(const Region& region, const std::vector<Index>& indices) {
     const int64_t distance = step > 0 ? stop - start : start - stop;
     const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
     const int64_t extent = distance <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / stride + 1);
-    if (axis < 0) {  // of length 1: all of it or nothing; nothing needs an axis that is empty
-      if (extent == 0) throw InvalidArgument("an empty slice of a new axis is not supported; slice before the new axis is made");
-    } else {
-      if (extent > 0) result.start[base] += start * region.step[base];
-      result.extent[base] = extent;
-      result.step[base] = extent > 1 ? region.step[base] * step : 1;
-    }
-    result.axes.push_back(axis);
-    ++next;
+    result.start.push_back(extent > 0 ? start : 0), result.extent.push_back(extent), result.step.push_back(extent > 1 ? step : 1);
+    result.axes.push_back(static_cast<int>(axis++));
   }
   if (result.axes.size() > kMaxRank) throw InvalidArgument("the view has rank {}, at most {} are possible", result.axes.size(), kMaxRank);
   return result;
 }
 
-LazyValue read(const LazyValue& base, const Region& region) {
-  const Shape shape = region.shape();
-  if (base.node->is_computed() && !base.node->keeps_inputs) {
-    const Tensor& tensor = tensor_of(base);
-    const Strides strides = strides_of(region);
-    const size_t size = size_of(tensor.dtype());
-    const bool empty = shape.elements() == 0;
-    const char* first = tensor.data<char>() + (empty ? 0 : strides.offset * static_cast<int64_t>(size));
-    if (empty || in_one_piece(shape, strides.strides)) return constant_value(Tensor(tensor.dtype(), shape, first, tensor.owner()));
-    Tensor copy(tensor.dtype(), shape);
-    copy_region(size, shape, first, strides.strides, copy.writable().data(), row_major_strides(shape));
-    return constant_value(std::move(copy));
+LazyValue reshape(const LazyValue& x, const Shape& shape) {
+  static const Operator& op = find_operator("Reshape");
+  return call(op, {x, ints_value(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}});
+}
+
+// The region of a variable that is to be viewed: all of it.
+Region whole(const std::shared_ptr<Cell>& x, const Shape& shape) {
+  Region region;
+  if (x->base) {
+    region = *x->region;
+    region.parent = x;
+  } else {
+    region.base = region.shape = shape;
+    region.strides = row_major_strides(shape);
   }
-  LazyValue result = base;
-  const Region all = whole(region.base);
-  if (region.extent != all.extent || region.step != all.step) {
-    Ints starts = region.start;
-    for (size_t i = 0; i < starts.size(); ++i)
-      if (region.extent[i] == 0) starts[i] = 0;
-    static const Operator& op = find_operator("minnow.Region");
-    result = call(op, {base, ints_value(starts)}, {{"sizes", region.extent}, {"steps", region.step}});
-  }
-  const Shape kept(region.extent);
-  if (!(kept == shape)) {
-    static const Operator& reshape = find_operator("Reshape");
-    result = call(reshape, {result, ints_value(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}});
+  return region;
+}
+
+Var view_of(const std::shared_ptr<Cell>& x, Region region) {
+  auto cell = std::make_shared<Cell>();
+  cell->base = x->base ? x->base : x;
+  cell->region = std::make_unique<Region>(std::move(region));
+  return Access::var(std::move(cell));
+}
+
+// The shape of a variable that can be viewed; nothing where a value has to do.
+std::optional<Shape> viewed_shape(const Var& x) {
+  const LazyValue value = required_value(x);
+  if (value.node->fed_by_others && !known_shape(value)) return std::nullopt;
+  return x.shape();
+}
+
+// Strides with which the elements of a region lie in another shape, or nothing where they cannot: axes of the one and the other that have
+// as many elements belong together, and those of the region have to be one run.
+std::optional<Ints> strides_in(const Region& region, const Shape& shape) {
+  Ints result(shape.rank(), 0);
+  std::vector<std::pair<int64_t, int64_t>> axes;  // without those of length 1
+  for (size_t i = 0; i < region.shape.rank(); ++i)
+    if (region.shape[i] != 1) axes.emplace_back(region.shape[i], region.strides[i]);
+  size_t from = 0, to = 0;
+  while (from < axes.size() && to < shape.rank()) {
+    size_t from_end = from + 1, to_end = to + 1;
+    int64_t have = axes[from].first, want = shape[to];
+    while (have != want) {
+      if (have < want) {
+        if (from_end == axes.size()) return std::nullopt;
+        have *= axes[from_end++].first;
+      } else {
+        if (to_end == shape.rank()) return std::nullopt;
+        want *= shape[to_end++];
+      }
+    }
+    for (size_t i = from; i + 1 < from_end; ++i)
+      if (axes[i].second != axes[i + 1].first * axes[i + 1].second) return std::nullopt;
+    int64_t stride = axes[from_end - 1].second;
+    for (size_t i = to_end; i-- > to; stride *= shape[i]) result[i] = stride;
+    from = from_end, to = to_end;
   }
   return result;
 }
 
+}  // namespace
+
+std::unique_ptr<Region> sliced(const std::shared_ptr<Cell>& x, const Shape& shape, const std::vector<Index>& indices) {
+  const Slice slice = choose(shape, indices);
+  Region all = whole(x, shape);
+  auto region = std::make_unique<Region>();
+  region->base = all.base, region->offset = all.offset, region->parent = std::move(all.parent), region->read_only = all.read_only;
+  for (size_t i = 0; i < slice.start.size(); ++i) region->offset += slice.start[i] * all.strides[i];
+  for (const int axis : slice.axes) {
+    const size_t i = static_cast<size_t>(std::max(axis, 0));
+    region->shape.push_back(axis < 0 ? 1 : slice.extent[i]);
+    region->strides.push_back(axis < 0 ? 0 : all.strides[i] * slice.step[i]);
+  }
+  region->of_parent = [slice, from = shape, to = region->shape](const LazyValue& value) {
+    LazyValue result = value;
+    const bool all_of_it = slice.extent == Ints(from.begin(), from.end()) &&
+                           std::all_of(slice.step.begin(), slice.step.end(), [](int64_t step) { return step == 1; });
+    if (!all_of_it) {
+      static const Operator& op = find_operator("minnow.Region");
+      result = call(op, {result, ints_value(slice.start)}, {{"sizes", slice.extent}, {"steps", slice.step}});
+    }
+    return Shape(slice.extent) == to ? result : reshape(result, to);
+  };
+  return region;
+}
+
+Var reshaped(const Var& x, const Shape& shape) {
+  const std::optional<Shape> from = viewed_shape(x);
+  if (from && from->elements() != shape.elements()) throw InvalidArgument("a tensor of shape {} cannot take shape {}", *from, shape);
+  const auto of_parent = [shape](const LazyValue& value) { return reshape(value, shape); };
+  if (!from) return var_of(of_parent(required_value(x)));
+  Region region = whole(Access::cell(x), *from);
+  if (from->elements() == 0) {
+    region.strides.assign(shape.rank(), 0);
+  } else {
+    std::optional<Ints> strides = strides_in(region, shape);
+    if (!strides) return var_of(of_parent(required_value(x)));
+    region.strides = std::move(*strides);
+  }
+  region.shape = shape, region.by_call = false;
+  region.of_parent = of_parent;
+  return view_of(Access::cell(x), std::move(region));
+}
+
+Var transposed(const Var& x, const std::vector<int64_t>& order) {
+  const std::optional<Shape> from = viewed_shape(x);
+  const auto of_parent = [order](const LazyValue& value) {
+    static const Operator& op = find_operator("Transpose");
+    return call(op, {value}, {{"perm", order}});
+  };
+  if (!from) return var_of(of_parent(required_value(x)));
+  std::vector<bool> seen(order.size());
+  for (const int64_t axis : order) {
+    if (order.size() != from->rank() || axis < 0 || axis >= static_cast<int64_t>(order.size()) || seen[static_cast<size_t>(axis)])
+      throw InvalidArgument("axes {} are no order of the axes of a tensor of shape {}", order, *from);
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  Region region = whole(Access::cell(x), *from);
+  const Region before = region;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t axis = static_cast<size_t>(order[i]);
+    region.shape[i] = before.shape[axis], region.strides[i] = before.strides[axis];
+  }
+  region.by_call = true;
+  region.of_parent = of_parent;
+  return view_of(Access::cell(x), std::move(region));
+}
+
+Var broadcast_to(const Var& x, const Shape& shape) {
+  const std::optional<Shape> from = viewed_shape(x);
+  const auto of_parent = [shape](const LazyValue& value) { return call("Expand", {value, ints_value(Ints(shape.begin(), shape.end()))}); };
+  if (!from) return var_of(of_parent(required_value(x)));
+  Region region = whole(Access::cell(x), *from);
+  const size_t lead = shape.rank() - std::min(shape.rank(), from->rank());
+  Ints strides(shape.rank(), 0);
+  for (size_t i = 0; i < from->rank(); ++i) {
+    const bool fits = from->rank() <= shape.rank() && ((*from)[i] == 1 || (*from)[i] == shape[lead + i]);
+    if (!fits) throw InvalidArgument("a tensor of shape {} cannot be broadcast to {}", *from, shape);
+    if ((*from)[i] != 1) strides[lead + i] = region.strides[i];
+  }
+  region.shape = shape, region.strides = std::move(strides), region.read_only = region.by_call = true;
+  region.of_parent = of_parent;
+  return view_of(Access::cell(x), std::move(region));
+}
+
+LazyValue read(const LazyValue& base, const Region& region) {
+  if (base.node->is_computed() && !base.node->keeps_inputs) {
+    const Tensor& tensor = tensor_of(base);
+    const size_t size = size_of(tensor.dtype());
+    const bool empty = region.shape.elements() == 0;
+    const char* first = tensor.data<char>() + (empty ? 0 : region.offset * static_cast<int64_t>(size));
+    if (empty || in_one_piece(region.shape, region.strides))
+      return constant_value(Tensor(tensor.dtype(), region.shape, first, tensor.owner()));
+    const bool complex = tensor.dtype() == DType::complex64 || tensor.dtype() == DType::complex128;
+    if (region.by_call && !complex) return region.of_parent(region.parent ? value_of(Access::var(region.parent)) : base);
+    Tensor copy(tensor.dtype(), region.shape);
+    copy_region(size, region.shape, first, region.strides, copy.writable().data(), row_major_strides(region.shape));
+    return constant_value(std::move(copy));
+  }
+  return region.of_parent(region.parent ? value_of(Access::var(region.parent)) : base);
+}
+
+bool may_share_memory(const Var& a, const Var& b, bool exactly) {
+  const std::shared_ptr<Cell>&p = Access::cell(a), &q = Access::cell(b);
+  if ((p->base ? p->base : p) != (q->base ? q->base : q)) return false;
+  const auto bounds = [](const Cell& cell) -> std::pair<int64_t, int64_t> {
+    if (!cell.base) return {0, std::numeric_limits<int64_t>::max()};
+    const Region& region = *cell.region;
+    if (region.shape.elements() == 0) return {0, 0};
+    int64_t low = region.offset, high = region.offset;
+    for (size_t i = 0; i < region.shape.rank(); ++i) (region.strides[i] < 0 ? low : high) += region.strides[i] * (region.shape[i] - 1);
+    return {low, high + 1};
+  };
+  const auto [a_low, a_high] = bounds(*p);
+  const auto [b_low, b_high] = bounds(*q);
+  if (a_low >= b_high || b_low >= a_high) return false;
+  if (!exactly || !p->base || !q->base) return true;
+  const auto places = [](const Region& region) {
+    Ints result;
+    for_each_index(region.shape, [&](std::span<const int64_t> index) {
+      int64_t at = region.offset;
+      for (size_t i = 0; i < index.size(); ++i) at += index[i] * region.strides[i];
+      result.push_back(at);
+    });
+    std::sort(result.begin(), result.end());
+    return result;
+  };
+  const Ints first = places(*p->region), second = places(*q->region);
+  return std::any_of(first.begin(), first.end(), [&](int64_t at) { return std::binary_search(second.begin(), second.end(), at); });
+}
+
+Var base_of(const Var& x) { return Access::var(Access::cell(x) ? Access::cell(x)->base : nullptr); }
+
 LazyValue written(const LazyValue& base, const Region& region, const LazyValue& value) {
-  const Shape shape = region.shape();
+  if (region.read_only) throw InvalidArgument("assignment destination is read-only");
+  const Shape& shape = region.shape;
   const DType dtype = output_of(base).dtype;
   const LazyValue given = cast(value, dtype);
   const bool symbolic = base.node->keeps_inputs || given.node->keeps_inputs;
@@ -184,21 +310,19 @@ LazyValue written(const LazyValue& base, const Region& region, const LazyValue& 
     const bool ours = base.node.use_count() <= 2 && output.memory_is_ours && output.tensor.owner().use_count() == 1;
     Tensor to = ours ? std::move(output.tensor) : output.tensor.clone();
     if (shape.elements() == 0) return own(std::move(to));
-    const Strides strides = strides_of(region);
     const size_t size = size_of(dtype);
     // A value that lies in the base's own memory holds that memory, so that the base was copied.
     copy_region(size, shape, from.data(), broadcast_strides(leading, shape),
-                const_cast<char*>(to.data<char>()) + strides.offset * static_cast<int64_t>(size), strides.strides);
+                const_cast<char*>(to.data<char>()) + region.offset * static_cast<int64_t>(size), region.strides);
     return own(std::move(to));
   }
   // As an expression: the base's elements by number, with those of the region replaced.
   const int64_t all = region.base.elements();
-  const Strides strides = strides_of(region);
   Tensor places(DType::i64, shape);
   int64_t* place = places.writable().data<int64_t>();
   for_each_index(shape, [&](std::span<const int64_t> index) {
-    int64_t at = strides.offset;
-    for (size_t i = 0; i < index.size(); ++i) at += index[i] * strides.strides[i];
+    int64_t at = region.offset;
+    for (size_t i = 0; i < index.size(); ++i) at += index[i] * region.strides[i];
     *place++ = at;
   });
   const Ints flat{-1};

@@ -5,15 +5,24 @@
 
 namespace minnow::express {
 
-/// The region of a tensor of that shape.
-Region whole(const Shape& shape);
-/// The region that `indices` choose of the view that a region shows. Throws InvalidArgument as NumPy does.
-Region choose(const Region& region, const std::vector<Index>& indices);
+/// The part that `indices` choose of a variable of that shape. Throws InvalidArgument as NumPy does.
+std::unique_ptr<Region> sliced(const std::shared_ptr<Cell>& x, const Shape& shape, const std::vector<Index>& indices);
 /// What a region of a value shows: shares memory where it lies in one piece, copies where the value is computed, and else is a call.
 LazyValue read(const LazyValue& base, const Region& region);
 /// The base with the region replaced; the value is broadcast and cast. Takes the base's memory over where only its variable holds it.
 LazyValue written(const LazyValue& base, const Region& region, const LazyValue& value);
 /// Basic slicing of a value whose shape is not known.
 LazyValue slice(const LazyValue& x, const std::vector<Index>& indices);
+
+/// Views of other dimensions, in another order of axes, repeated (which cannot be assigned to), and of the diagonals of two axes. Values
+/// where the shape is not known or, of other dimensions, the elements would have to move. InvalidArgument for what does not fit.
+Var reshaped(const Var& x, const Shape& shape);
+Var transposed(const Var& x, const std::vector<int64_t>& order);
+Var broadcast_to(const Var& x, const Shape& shape);
+
+/// Whether the variable behind both is the same and bounds of their places overlap; exactly: some element is one.
+bool may_share_memory(const Var& a, const Var& b, bool exactly);
+/// The variable that a view is of; absent for others.
+Var base_of(const Var& x);
 
 }  // namespace minnow::express

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "express/support.h"
+#include "express/view.h"
 
 namespace minnow::test {
 namespace {
@@ -228,6 +229,66 @@ TEST(Views, assignment_updates_the_base) {
   integers[0] = Var::scalar(4.0, DType::f64);
   EXPECT_EQ(integers.dtype(), DType::i64);
   EXPECT_THAT(error_of([&] { integers += Var::scalar(0.5, DType::f32); }), HasSubstr("the variable that should take it i64"));
+}
+
+TEST(Views, of_other_dimensions_and_orders_of_axes_write_through) {
+  Var x = arange(12, {3, 4});
+  const Var turned = express::transposed(x, {1, 0}), flat = express::reshaped(x, {12}),
+            part = turned[{Index::range(1, 3), Index::range({}, {}, 2)}];
+  EXPECT_EQ(flat.data<float>(), x.data<float>());
+  EXPECT_THAT(numbers(part), ElementsAre(1, 9, 2, 10));
+  part.assign(-1);
+  EXPECT_THAT(numbers(x), ElementsAre(0, -1, -1, 3, 4, 5, 6, 7, 8, -1, -1, 11));
+  EXPECT_THAT(numbers(turned[1]), ElementsAre(-1, 5, -1));
+  flat[{Index::range(3, 5)}] = f32({30, 40}, {2});
+  EXPECT_THAT(numbers(turned[0]), ElementsAre(0, 40, 8));
+  EXPECT_EQ(x[{0, 3}].item(), 30);
+  // Two axes of a part in one piece; and elements that would have to move.
+  const Var pairs = express::reshaped(x[{kAll, Index::range(0, 2)}], {3, 2, 1, 1});
+  EXPECT_TRUE(pairs.is_view());
+  pairs[{2, 0}] = 5;
+  EXPECT_EQ(x[{2, 0}].item(), 5);
+  EXPECT_FALSE(express::reshaped(turned, {12}).is_view());
+  EXPECT_THAT(numbers(express::reshaped(turned, {2, 6})), ElementsAre(0, 40, 5, -1, 5, -1, -1, 6, -1, 30, 7, 11));
+  EXPECT_TRUE(express::reshaped(express::transposed(turned, {1, 0}), {2, 6}).is_view());
+  EXPECT_EQ(express::reshaped(x[{Index::range(0, 0)}], {0, 7}).shape(), (Shape{0, 7}));
+  EXPECT_THAT(error_of([&] { express::reshaped(x, {5}); }), HasSubstr("shape [3, 4] cannot take shape [5]"));
+  EXPECT_THAT(error_of([&] { express::transposed(x, {0, 0}); }), HasSubstr("no order of the axes"));
+}
+
+TEST(Views, that_repeat_elements_are_read_only) {
+  const Var x = arange(3, {3, 1}), wide = express::broadcast_to(x, {2, 3, 2});
+  EXPECT_THAT(numbers(wide), ElementsAre(0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2));
+  x[1] = 7;
+  EXPECT_THAT(numbers(wide[{1, kAll, 0}]), ElementsAre(0, 7, 2));
+  EXPECT_THAT(error_of([&] { wide[0] = 1; }), HasSubstr("assignment destination is read-only"));
+  EXPECT_THAT(error_of([&] { express::broadcast_to(x, {2, 2}); }), HasSubstr("cannot be broadcast to [2, 2]"));
+}
+
+TEST(Views, know_whether_they_share_elements) {
+  const Var x = arange(12, {3, 4}), y = x + 0;
+  const auto share = [](const Var& a, const Var& b) { return express::may_share_memory(a, b, true); };
+  const Var even = x[{kAll, Index::range({}, {}, 2)}], odd = x[{kAll, Index::range(1, {}, 2)}];
+  EXPECT_TRUE(share(x, even));
+  EXPECT_TRUE(share(even, x[1]));
+  EXPECT_FALSE(share(even, odd));
+  EXPECT_TRUE(express::may_share_memory(even, odd, false));
+  EXPECT_FALSE(express::may_share_memory(x[0], x[1], false));
+  EXPECT_FALSE(share(x, y));
+  EXPECT_TRUE(share(express::base_of(even[0]), odd));
+}
+
+TEST(Views, of_pending_expressions_in_other_dimensions_stay_pending) {
+  const Var x = arange(6, {2, 3}) * 2;
+  const Var y = express::transposed(express::reshaped(x, {3, 2}), {1, 0})[{1, Index::range(1, {})}] + 1;
+  EXPECT_FALSE(x.is_computed());
+  EXPECT_THAT(numbers(y), ElementsAre(7, 11));
+  const Var given = expr::placeholder("x", DType::f32, {2, 2}), turned = express::transposed(given, {1, 0}) * 1;
+  given.assign(f32({1, 2, 3, 4}, {2, 2}));
+  EXPECT_THAT(numbers(turned), ElementsAre(1, 3, 2, 4));
+  const Var open = expr::placeholder("z", DType::f32, {-1, 1}), row = express::transposed(open, {1, 0});
+  open.assign(f32({5, 6}, {2, 1}));
+  EXPECT_EQ(row.shape(), (Shape{1, 2}));
 }
 
 TEST(Views, assignment_leaves_the_callers_memory_alone) {

@@ -34,6 +34,7 @@ from numpy_parity.reductions import reductions  # noqa: E402
 from numpy_parity.shapes import shapes  # noqa: E402
 from numpy_parity.sorting import sorting  # noqa: E402
 from numpy_parity.statistics import statistics  # noqa: E402
+from numpy_parity.views import views  # noqa: E402
 
 warnings.simplefilter("ignore")
 N.seterr(all="ignore")
@@ -108,7 +109,7 @@ def same(a, b, tolerance=None, name=""):
     return f"at {tuple(map(int, bad))}: {x[tuple(bad)]!r} is not {y[tuple(bad)]!r} (of {x.tolist()!r:.200} and {y.tolist()!r:.200})"
 
 
-GROUPS = (large, elementwise, reductions, shapes, indexing, sorting, statistics, products, linear_algebra, fourier, random_streams, files_and_text, polynomials, methods)
+GROUPS = (large, elementwise, reductions, shapes, indexing, sorting, statistics, products, linear_algebra, fourier, random_streams, files_and_text, polynomials, methods, views)
 CLASSES = (M.linalg.LinAlgError, N.linalg.LinAlgError, M.AxisError, N.exceptions.AxisError, IndexError, TypeError, ZeroDivisionError, OverflowError, KeyError, AttributeError, EOFError, NotImplementedError,
            RuntimeError, ValueError, Exception)
 ALIKE = {M.linalg.LinAlgError: "LinAlgError", N.linalg.LinAlgError: "LinAlgError", M.AxisError: "AxisError", N.exceptions.AxisError: "AxisError"}

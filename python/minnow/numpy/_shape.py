@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy._core import (ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, astype, axes_of, axis_of, broadcast_dims, deliver, dims_of,
-                                dtype_of, expand_to, int64, is_true, join, permute, public, reduced_axes, reshape_to, result_type, size_of,
+                                dtype_of, expand_to, int64, is_true, join, native, public, reduced_axes, reshape_to, result_type, size_of,
                                 zeros_of)
 
 # ---- Shapes
@@ -32,6 +32,17 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
     return x.size if axis is None else size_of([x.shape[i] for i in axes_of(axis, x.ndim)])
 
 
+def _in_dims(x: Var, dims: Sequence[int]) -> Var:
+    """A view in other dimensions; a copy where the elements have to move."""
+    return native.reshape_view(x, list(dims))  # type: ignore[no-any-return]
+
+
+def _turned(x: Var, order: Sequence[int]) -> Var:
+    """A view with the axes in another order."""
+    order = list(order)
+    return x if order == list(range(len(order))) else native.transpose_view(x, order)
+
+
 @public
 def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: Any = None) -> Var:
     """The elements in other dimensions, one of which may be -1. order "F": the first index runs fastest."""
@@ -48,11 +59,12 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: Any = None
         dims[unknown[0]] = total // rest
     if size_of(dims) != total:
         raise InvalidArgument(f"cannot reshape array of size {total} into shape {tuple(dims)}")
-    if order == "F":
-        return permute(reshape_to(permute(x, range(x.ndim)[::-1]), dims[::-1]), range(len(dims))[::-1])
-    if order not in ("C", "A", "K"):
+    if order not in ("C", "F", "A", "K"):
         raise InvalidArgument(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    return reshape_to(x, dims)
+    made = _turned(_in_dims(_turned(x, range(x.ndim)[::-1]), dims[::-1]), range(len(dims))[::-1]) if order == "F" else _in_dims(x, dims)
+    if copy is False and not made.is_view and made is not x:
+        raise InvalidArgument("Unable to avoid creating a copy while reshaping.")
+    return made.clone() if copy else made
 
 
 @public
@@ -67,13 +79,13 @@ def transpose(a: ArrayLike, axes: Optional[Sequence[int]] = None) -> Var:
     """Axes in another order; without one reversed."""
     x = asarray(a)
     if axes is None:
-        return permute(x, range(x.ndim)[::-1])
+        return _turned(x, range(x.ndim)[::-1])
     if len(axes) != x.ndim:
         raise InvalidArgument("axes don't match array")
     order = [axis_of(axis, x.ndim) for axis in axes]
     if len(set(order)) != len(order):
         raise InvalidArgument("repeated axis in transpose")
-    return permute(x, order)
+    return _turned(x, order)
 
 
 @public
@@ -98,7 +110,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Var:
     order = list(range(x.ndim))
     p, q = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
     order[p], order[q] = order[q], order[p]
-    return permute(x, order)
+    return _turned(x, order)
 
 
 def _axis_list(axis: Any, ndim: int) -> list[int]:
@@ -118,7 +130,7 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Var:
     order = [i for i in range(x.ndim) if i not in from_]
     for place, axis in sorted(zip(to, from_)):
         order.insert(place, axis)
-    return permute(x, order)
+    return _turned(x, order)
 
 
 @public
@@ -142,7 +154,7 @@ def expand_dims(a: ArrayLike, axis: Any) -> Var:
     ndim = x.ndim + len(axes)
     places = _axis_list(axes, ndim)
     rest = iter(x.shape)
-    return reshape_to(x, [1 if i in places else next(rest) for i in range(ndim)])
+    return _in_dims(x, [1 if i in places else next(rest) for i in range(ndim)])
 
 
 @public
@@ -150,20 +162,28 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Var:
     """Without axes of length 1: all of them, or those named (ValueError for another length)."""
     x = asarray(a)
     if axis is None:
-        return reshape_to(x, [dim for dim in x.shape if dim != 1])
+        return _in_dims(x, [dim for dim in x.shape if dim != 1])
     places = reduced_axes(axis, x.ndim)
     if any_(x.shape[i] != 1 for i in places):
         raise InvalidArgument("cannot select an axis to squeeze out which has size not equal to one")
-    return reshape_to(x, [dim for i, dim in enumerate(x.shape) if i not in places])
+    return _in_dims(x, [dim for i, dim in enumerate(x.shape) if i not in places])
 
 
 any_ = builtins.any
 
 
+def _repeated(x: Var, dims: Sequence[int]) -> Var:
+    """A view for reading."""
+    dims = tuple(dims)
+    if 0 in dims or broadcast_dims(x.shape, dims) != dims:
+        return expand_to(x, dims)  # or its error
+    return native.broadcast_view(x, list(dims))  # type: ignore[no-any-return]
+
+
 @public
 def broadcast_to(array: ArrayLike, shape: Shape) -> Var:
     """Repeated to a shape."""
-    return expand_to(asarray(array), dims_of(shape))
+    return _repeated(asarray(array), dims_of(shape))
 
 
 @public
@@ -171,7 +191,7 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Var, ...]:
     """Arrays repeated to their common shape."""
     arrays = [asarray(arg) for arg in args]
     dims = broadcast_dims(*[x.shape for x in arrays])
-    return tuple(expand_to(x, dims) for x in arrays)
+    return tuple(_repeated(x, dims) for x in arrays)
 
 
 @public
@@ -188,20 +208,32 @@ def _at_least(arys: tuple[ArrayLike, ...], grow: Callable[[Var], Var]) -> Any:
 @public
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Arrays of at least one dimension."""
-    return _at_least(arys, lambda x: x if x.ndim else reshape_to(x, [1]))
+    return _at_least(arys, lambda x: x if x.ndim else _in_dims(x, [1]))
 
 
 @public
 def atleast_2d(*arys: ArrayLike) -> Any:
     """Arrays of at least two dimensions, new ones before."""
-    return _at_least(arys, lambda x: x if x.ndim >= 2 else reshape_to(x, [1] * (2 - x.ndim) + list(x.shape)))
+    return _at_least(arys, lambda x: x if x.ndim >= 2 else _in_dims(x, [1] * (2 - x.ndim) + list(x.shape)))
 
 
 @public
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Arrays of at least three dimensions: [N] becomes [1, N, 1], [M, N] [M, N, 1]."""
     dims = {0: lambda s: [1, 1, 1], 1: lambda s: [1, s[0], 1], 2: lambda s: [*s, 1]}
-    return _at_least(arys, lambda x: x if x.ndim >= 3 else reshape_to(x, dims[x.ndim](x.shape)))
+    return _at_least(arys, lambda x: x if x.ndim >= 3 else _in_dims(x, dims[x.ndim](x.shape)))
+
+
+@public
+def may_share_memory(a: ArrayLike, b: ArrayLike, /, max_work: Optional[int] = None) -> bool:
+    """Whether writing to one of the two may change the other, by the bounds of their places."""
+    return isinstance(a, Var) and isinstance(b, Var) and bool(native.may_share_memory(a, b))
+
+
+@public
+def shares_memory(a: ArrayLike, b: ArrayLike, /, max_work: Optional[int] = None) -> bool:
+    """Whether some element of the two is one."""
+    return isinstance(a, Var) and isinstance(b, Var) and bool(native.shares_memory(a, b))
 
 
 # ---- Joining and splitting
