@@ -7,7 +7,7 @@ from typing import Any
 from minnow._minnow import InvalidArgument, Var, op
 from minnow import _arrays, _minnow
 
-_views: Any = _minnow.numpy  # type: ignore[attr-defined]
+_views: Any = _minnow.numpy
 
 
 def _dims(arguments: tuple[Any, ...]) -> list[int]:

@@ -112,7 +112,7 @@ struct Least {
 /// The largest or smallest of n elements; false where some are infinite or NaN, and somebody else has to look.
 template <class T, class F>
 bool finite_extreme(const T* x, int64_t n, F, T& y) {
-  constexpr int64_t kLanes = 16;
+  constexpr int64_t kLanes = sizeof(T) == 8 ? 8 : 32;
   constexpr bool kLargest = std::is_same_v<F, Most>;
   T best[kLanes], odd[kLanes] = {};  // the differences are 0, or NaN
   std::copy_n(x, kLanes, best);

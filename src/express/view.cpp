@@ -89,9 +89,49 @@ Slice choose(const Shape& shape, const std::vector<Index>& indices) {
   return result;
 }
 
+bool is_complex(const LazyValue& x) {  // operators do not know these dtypes
+  const DType dtype = output_of(x).dtype;
+  return dtype == DType::complex64 || dtype == DType::complex128;
+}
+
 LazyValue reshape(const LazyValue& x, const Shape& shape) {
+  if (is_complex(x)) return constant_value(tensor_of(x).reshaped(shape));
   static const Operator& op = find_operator("Reshape");
   return call(op, {x, ints_value(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}});
+}
+
+// A slice as an expression.
+struct Slicer {
+  Slice slice;
+  Shape from, to;
+  LazyValue operator()(const LazyValue& value) const {
+    LazyValue result = value;
+    const bool all = slice.extent == Ints(from.begin(), from.end()) &&
+                     std::all_of(slice.step.begin(), slice.step.end(), [](int64_t step) { return step == 1; });
+    if (!all) {
+      static const Operator& op = find_operator("minnow.Region");
+      result = call(op, {result, ints_value(slice.start)}, {{"sizes", slice.extent}, {"steps", slice.step}});
+    }
+    return Shape(slice.extent) == to ? result : reshape(result, to);
+  }
+};
+
+// `second` of what `first` gives; nothing where that takes an axis away which is not in the first shape.
+std::optional<Slice> joined(const Slice& first, const Slice& second) {
+  Slice result = first;
+  result.axes.clear();
+  for (size_t i = 0; i < second.start.size(); ++i) {
+    if (first.axes[i] < 0) {
+      if (second.extent[i] != 1) return std::nullopt;
+      continue;
+    }
+    const size_t axis = static_cast<size_t>(first.axes[i]);
+    result.start[axis] += second.start[i] * first.step[axis];
+    result.extent[axis] = second.extent[i];
+    result.step[axis] = second.extent[i] > 1 ? first.step[axis] * second.step[i] : 1;
+  }
+  for (const int axis : second.axes) result.axes.push_back(axis < 0 ? -1 : first.axes[static_cast<size_t>(axis)]);
+  return result;
 }
 
 // The region of a variable that is to be viewed: all of it.
@@ -163,16 +203,13 @@ std::unique_ptr<Region> sliced(const std::shared_ptr<Cell>& x, const Shape& shap
     region->shape.push_back(axis < 0 ? 1 : slice.extent[i]);
     region->strides.push_back(axis < 0 ? 0 : all.strides[i] * slice.step[i]);
   }
-  region->of_parent = [slice, from = shape, to = region->shape](const LazyValue& value) {
-    LazyValue result = value;
-    const bool all_of_it = slice.extent == Ints(from.begin(), from.end()) &&
-                           std::all_of(slice.step.begin(), slice.step.end(), [](int64_t step) { return step == 1; });
-    if (!all_of_it) {
-      static const Operator& op = find_operator("minnow.Region");
-      result = call(op, {result, ints_value(slice.start)}, {{"sizes", slice.extent}, {"steps", slice.step}});
+  region->of_parent = Slicer{slice, shape, region->shape};
+  // A slice of a slice is one slice, so that plans are shared wherever the first one begins.
+  if (const Slicer* before = x->base ? x->region->of_parent.target<Slicer>() : nullptr)
+    if (auto both = joined(before->slice, slice)) {
+      region->of_parent = Slicer{std::move(*both), before->from, region->shape};
+      region->parent = x->region->parent;
     }
-    return Shape(slice.extent) == to ? result : reshape(result, to);
-  };
   return region;
 }
 
@@ -243,8 +280,7 @@ LazyValue read(const LazyValue& base, const Region& region) {
     const char* first = tensor.data<char>() + (empty ? 0 : region.offset * static_cast<int64_t>(size));
     if (empty || in_one_piece(region.shape, region.strides))
       return constant_value(Tensor(tensor.dtype(), region.shape, first, tensor.owner()));
-    const bool complex = tensor.dtype() == DType::complex64 || tensor.dtype() == DType::complex128;
-    if (region.by_call && !complex) return region.of_parent(region.parent ? value_of(Access::var(region.parent)) : base);
+    if (region.by_call && !is_complex(base)) return region.of_parent(region.parent ? value_of(Access::var(region.parent)) : base);
     Tensor copy(tensor.dtype(), region.shape);
     copy_region(size, region.shape, first, region.strides, copy.writable().data(), row_major_strides(region.shape));
     return constant_value(std::move(copy));

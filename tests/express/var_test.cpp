@@ -242,12 +242,12 @@ TEST(Views, of_other_dimensions_and_orders_of_axes_write_through) {
   EXPECT_THAT(numbers(turned[1]), ElementsAre(-1, 5, -1));
   flat[{Index::range(3, 5)}] = f32({30, 40}, {2});
   EXPECT_THAT(numbers(turned[0]), ElementsAre(0, 40, 8));
-  EXPECT_EQ(x[{0, 3}].item(), 30);
+  EXPECT_EQ((x[{0, 3}].item()), 30);
   // Two axes of a part in one piece; and elements that would have to move.
   const Var pairs = express::reshaped(x[{kAll, Index::range(0, 2)}], {3, 2, 1, 1});
   EXPECT_TRUE(pairs.is_view());
   pairs[{2, 0}] = 5;
-  EXPECT_EQ(x[{2, 0}].item(), 5);
+  EXPECT_EQ((x[{2, 0}].item()), 5);
   EXPECT_FALSE(express::reshaped(turned, {12}).is_view());
   EXPECT_THAT(numbers(express::reshaped(turned, {2, 6})), ElementsAre(0, 40, 5, -1, 5, -1, -1, 6, -1, 30, 7, 11));
   EXPECT_TRUE(express::reshaped(express::transposed(turned, {1, 0}), {2, 6}).is_view());

@@ -50,8 +50,8 @@ from minnow.numpy._shape import (append as append, array_split as array_split, a
     atleast_3d, block as block, broadcast_arrays as broadcast_arrays, broadcast_shapes as broadcast_shapes, broadcast_to as broadcast_to, column_stack
     as column_stack, concat as concat, concatenate as concatenate, delete as delete, dsplit as dsplit, dstack as dstack, expand_dims as expand_dims,
     flip as flip, fliplr as fliplr, flipud as flipud, hsplit as hsplit, hstack as hstack, insert as insert, matrix_transpose as matrix_transpose,
-    moveaxis as moveaxis, ndim as ndim, permute_dims as permute_dims, ravel as ravel, repeat as repeat, reshape as reshape, resize as resize, roll as
-    roll, rollaxis as rollaxis, rot90 as rot90, shape as shape, size as size, split as split, squeeze as squeeze, stack as stack, swapaxes as
+    may_share_memory as may_share_memory, moveaxis as moveaxis, ndim as ndim, permute_dims as permute_dims, ravel as ravel, repeat as repeat, reshape as reshape, resize as resize, roll as
+    roll, rollaxis as rollaxis, rot90 as rot90, shape as shape, shares_memory as shares_memory, size as size, split as split, squeeze as squeeze, stack as stack, swapaxes as
     swapaxes, tile as tile, transpose as transpose, trim_zeros as trim_zeros, unstack as unstack, vsplit as vsplit, vstack as vstack)
 from minnow.numpy._padding import pad as pad
 from minnow.numpy._indexing import (apply_along_axis as apply_along_axis, apply_over_axes as apply_over_axes, argwhere as argwhere, choose as choose,

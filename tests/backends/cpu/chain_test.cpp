@@ -111,7 +111,9 @@ TEST_P(ChainTest, selects_squares_and_repeats) {
   expect_same(run(step(Chain::select, a_.data(), false, b_.data())), want);
   ChainStep one = step(Chain::select, a_.data(), false, b_.data());
   one.b_mask = 0;
-  for (size_t i = 0; i < count_; ++i) want[i] = x_[i] != 0 ? a_[i] : b_[i % kernels_.lanes];
+  std::vector<float> repeated(count_);
+  for (size_t i = 0; i < count_; ++i) repeated[i] = b_[i % kernels_.lanes];
+  kernels_.binary->select(x_.data(), a_.data(), repeated.data(), want.data(), count_);
   expect_same(run(one), want);
   for (size_t i = 0; i < count_; ++i) want[i] = x_[i] * x_[i];
   expect_same(run(step(Chain::square)), want);

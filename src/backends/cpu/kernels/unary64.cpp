@@ -13,7 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
-#if MINNOW_KERNEL_TARGET && HWY_TARGET != HWY_SSE4  // its two lanes are hardly faster than the C library: not worth the code
+#if MINNOW_KERNEL_TARGET
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
@@ -271,6 +271,10 @@ namespace minnow::cpu {
 
 const Unary64Kernels* unary64_for(Isa isa) noexcept {
   switch (isa) {
+#if HWY_TARGETS & HWY_SSE4
+    case Isa::sse4:
+      return &N_SSE4::kUnary64Kernels;
+#endif
 #if HWY_TARGETS & HWY_AVX2
     case Isa::avx2:
       return &N_AVX2::kUnary64Kernels;
