@@ -183,6 +183,10 @@ const ChainKernels& chain_for(Isa isa) {
     case Isa::neon:
       return N_NEON::kChainKernels;
 #endif
+#if HWY_TARGETS & HWY_WASM
+    case Isa::simd128:
+      return N_WASM::kChainKernels;
+#endif
     default:
       throw InternalError("this build has no kernels for {}", name_of(isa));
   }

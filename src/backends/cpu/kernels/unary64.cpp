@@ -287,6 +287,10 @@ const Unary64Kernels* unary64_for(Isa isa) noexcept {
     case Isa::neon:
       return &N_NEON::kUnary64Kernels;
 #endif
+#if HWY_TARGETS & HWY_WASM
+    case Isa::simd128:
+      return &N_WASM::kUnary64Kernels;
+#endif
     default:
       return nullptr;
   }
