@@ -164,12 +164,14 @@ Item import_unpack(Call& call, Parts&) {
 Item import_quantized_conv(Call& call, Parts& p) {
   const Packed packed = packed_of(call);
   const Expr w = dequantized(call, packed.weight), x = dequantized(call, call["qx"]);
-  const size_t n = static_cast<size_t>(call.rank(w)) - 2;
-  Attributes attributes{{"strides", setting(call, packed, "stride")},
-                        {"group", setting(call, packed, "groups").at(0)},
-                        {"dilations", setting(call, packed, "dilation")}};
+  const int64_t rank = call.rank(w);
+  const Ints groups = setting(call, packed, "groups");
   Ints pads = setting(call, packed, "padding");
-  pads.resize(n, pads.at(0));
+  if (rank < 3) call.fail("weights of {} dimensions are not valid", rank);
+  if (groups.size() != 1 || pads.empty()) call.fail("has no groups or padding");
+  Attributes attributes{
+      {"strides", setting(call, packed, "stride")}, {"group", groups[0]}, {"dilations", setting(call, packed, "dilation")}};
+  pads.resize(static_cast<size_t>(rank) - 2, pads[0]);
   const Ints once = pads;
   pads.insert(pads.end(), once.begin(), once.end());
   attributes.set("pads", pads);

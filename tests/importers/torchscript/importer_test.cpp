@@ -190,6 +190,16 @@ TEST(TorchscriptImporter, all_missing_operators_are_named) {
                         "my::two (node \"b\"); their::five (node \"f\")"));
 }
 
+TEST(TorchscriptImporter, quantized_convolutions_that_are_none_are_errors) {
+  const auto error = [](const std::string& shape, const std::string& padding) {
+    return error_of_code(
+        "w = torch.quantize_per_tensor(torch.ones(" + shape + "), 0.5, 0, 12)\np = ops.quantized.conv2d_prepack(w, None, [1, 1], " +
+        padding + ", [1, 1], 1)\nq = torch.quantize_per_tensor(x, 0.5, 0, 13)\nreturn torch.dequantize(ops.quantized.conv2d(q, p, 1., 0))");
+  };
+  EXPECT_THAT(error("[3]", "[0, 0]"), HasSubstr("weights of 1 dimensions are not valid"));
+  EXPECT_THAT(error("[3, 2, 1, 1]", "annotate(List[int], [])"), HasSubstr("has no groups or padding"));
+}
+
 TEST(TorchscriptImporter, other_archives_are_refused_by_name) {
   ZipWriter state;
   state.add("data.pkl", "\x80\x02}.");
