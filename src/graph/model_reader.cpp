@@ -167,8 +167,10 @@ class Reader {
       }
       made = {copy.get(), copy, dtype};
     } else if (bits_of(dtype) < 8) {
-      std::shared_ptr<void> copy = allocate_shared(elements);
-      unpack_bits(dtype, at, elements, copy.get());
+      // All that the segment holds: another tensor may have more elements in as many bytes.
+      const size_t held = segment.size() * 8 / bits_of(dtype);
+      std::shared_ptr<void> copy = allocate_shared(held);
+      unpack_bits(dtype, at, held, copy.get());
       made = {copy.get(), copy, dtype};
     } else if (reinterpret_cast<uintptr_t>(at) % kAlignment != 0) {
       std::shared_ptr<void> copy = allocate_shared(segment.size());

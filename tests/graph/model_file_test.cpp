@@ -203,7 +203,7 @@ TEST(ModelFile, wrong_places) {
 }
 
 // A file whose head is made by hand.
-std::string error_in_head(const std::function<flatbuffers::Offset<file::Model>(flatbuffers::FlatBufferBuilder&)>& build) {
+Bytes with_head(const std::function<flatbuffers::Offset<file::Model>(flatbuffers::FlatBufferBuilder&)>& build) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(build(builder));
   file::Header header;
@@ -214,7 +214,10 @@ std::string error_in_head(const std::function<flatbuffers::Offset<file::Model>(f
   Bytes bytes(header.file_size);
   std::memcpy(bytes.data(), &header, sizeof header);
   std::memcpy(bytes.data() + sizeof header, builder.GetBufferPointer(), builder.GetSize());
-  return error_in(bytes);
+  return bytes;
+}
+std::string error_in_head(const std::function<flatbuffers::Offset<file::Model>(flatbuffers::FlatBufferBuilder&)>& build) {
+  return error_in(with_head(build));
 }
 
 TEST(ModelFile, tables_that_refer_to_one_text_many_times_do_not_multiply_it) {
@@ -250,6 +253,28 @@ TEST(ModelFile, tensors_that_do_not_fit_their_contents) {
   EXPECT_THAT(with_constant(1, {8}, 0, {{64, 128}}), HasSubstr("cannot lie at 64"));
   EXPECT_THAT(with_constant(1, {8}, 0, {{32, 32}}), HasSubstr("cannot lie at 32"));
   EXPECT_THAT(with_constant(1, {8}, 0, {{0, 65}, {64, 32}}), HasSubstr("cannot lie at 64"));
+}
+
+TEST(ModelFile, a_segment_of_half_bytes_serves_tensors_of_odd_and_even_lengths) {
+  Bytes bytes = with_head([](auto& builder) {
+    std::vector<flatbuffers::Offset<file::Constant>> constants;
+    for (const int64_t elements : {3, 4}) {
+      const auto sizes = builder.CreateVector(std::vector<int64_t>{elements});
+      const auto tensor = file::CreateTensor(builder, static_cast<uint8_t>(DType::i4), sizes, 0);
+      constants.push_back(file::CreateConstant(builder, builder.CreateString(elements == 3 ? "odd" : "even"), tensor));
+    }
+    const auto listed = builder.CreateVector(constants);
+    const auto graph = file::CreateGraph(builder, 0, 0, listed);
+    const auto segments = builder.CreateVectorOfStructs(std::vector<file::Segment>{{64, 2}});
+    return file::CreateModel(builder, file::kOpset, graph, 0, 0, segments);
+  });
+  bytes[bytes.size() - 64] = std::byte{0x21};
+  bytes[bytes.size() - 63] = std::byte{0x43};
+  const auto graph = read(bytes);
+  ASSERT_EQ(graph->constants().size(), 2u);
+  const Tensor even = *std::next(graph->constants().begin())->get()->constant();
+  ASSERT_EQ(even.elements(), 4);
+  EXPECT_EQ(std::vector<int8_t>(even.data<int8_t>(), even.data<int8_t>() + 4), (std::vector<int8_t>{1, 2, 3, 4}));
 }
 
 /// Everything that a reader of the graph would touch.

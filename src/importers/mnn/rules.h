@@ -7,7 +7,8 @@ namespace minnow::mnn {
 
 // rules_elementwise.cpp
 Builder import_binary, import_bnll, import_cast, import_cast_like, import_elu, import_eltwise, import_identity, import_prelu, import_relu,
-    import_relu6, import_scale, import_select, import_selu, import_split_gelu, import_threshold, import_unary, import_zeros_like;
+    import_relu6, import_scale, import_select, import_selu, import_spatial_product, import_split_gelu, import_threshold, import_unary,
+    import_zeros_like;
 Builder import_plain_unary;  // target: the operator
 
 // rules_network.cpp
@@ -33,6 +34,9 @@ Builder import_batch_to_space, import_broadcast_to, import_concat, import_conver
     import_strided_slice, import_tile, import_top_k, import_transpose, import_unique, import_unpack, import_unravel_index, import_unsqueeze,
     import_where;
 Builder import_arg_extreme, import_cumulative, import_random;  // target: the operator
+
+// rules_raster.cpp
+Builder import_raster;
 
 // rules_detection.cpp
 Builder import_crop_and_resize, import_detection_output, import_detection_post_process, import_non_max_suppression, import_prior_box,

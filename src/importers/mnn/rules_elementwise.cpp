@@ -276,4 +276,9 @@ Exprs import_split_gelu(MnnNode& node, Parts& p) {
   return {p.op("Mul", {halves[0], p.op("Gelu", {halves[1]})})};
 }
 
+Exprs import_spatial_product(MnnNode& node, Parts& p) {
+  // Each channel times the other input's one channel.
+  return {node.from_image(p.op("Mul", {node.image(), node.input(1)}))};
+}
+
 }  // namespace minnow::mnn

@@ -339,6 +339,22 @@ op("BatchMatMul", [floats(2, 5, 3), floats(2, 4, 5)], "BatchMatMulParam", {"adjX
 op("Softmax", [floats(2, 3, 5)], "Axis", {"axis": 1})
 
 op("ConvertTensor", [floats(*IMAGE)], "TensorConvertInfo", {"source": "NC4HW4", "dest": "NHWC"}, layout="NC4HW4")
+def raster(name, inputs, shape, *regions):
+    """regions: offset and three strides of source and target, three sizes."""
+    op("Raster", inputs, "Extra", {"type": "", "engine": "", "attr": [{"key": "region", "list": {"i": [n for region in regions for n in region]}},
+                                                                    {"key": "shape", "list": {"i": list(shape)}}]}, name="Raster_" + name)
+
+
+raster("copy", [floats(2, 3, 4)], (4, 6), (0, 12, 4, 1, 0, 12, 4, 1, 2, 3, 4))
+raster("transpose", [floats(2, 3, 4)], (3, 2, 4), (0, 4, 12, 1, 0, 8, 4, 1, 3, 2, 4))
+raster("turn", [floats(2, 3, 4)], (4, 3, 2), (0, 1, 4, 12, 0, 6, 2, 1, 4, 3, 2))
+raster("slice", [floats(2, 3, 4)], (2, 2, 2), (5, 12, 4, 1, 0, 4, 2, 1, 2, 2, 2))
+raster("join", [floats(2, 3), floats(2, 2)], (2, 5), (0, 0, 3, 1, 0, 0, 5, 1, 1, 2, 3), (0, 0, 2, 1, 3, 0, 5, 1, 1, 2, 2))
+raster("padding", [floats(2, 3)], (4, 5), (0, 0, 3, 1, 6, 0, 5, 1, 1, 2, 3))
+raster("broadcast", [floats(3)], (2, 3, 2), (0, 0, 1, 0, 0, 6, 2, 1, 2, 3, 2))
+raster("backward", [floats(6)], (6,), (5, 0, 0, -1, 0, 0, 0, 1, 1, 1, 6))
+op("SpatialProduct", [floats(*IMAGE), floats(1, 1, 9, 8)], layout="NC4HW4", after="NCHW", source="CAFFE")
+op("ZeroGrad", [floats(2, 3)])
 op("Reshape", [floats(1, 4, 2, 3)], "Reshape", {"dims": [1, 8, 3, 1], "dimType": "NHWC"}, layout="NC4HW4", after="NCHW", name="Reshape_packed", source="CAFFE")
 op("Reshape", [floats(2, 3, 4), Const(i32(0, -1))], "Reshape", {"dims": []}, name="Reshape_keeps", source="ONNX", default="NCHW")
 op("Flatten", [floats(2, 3, 4, 5)], "Flatten", {"axis": 2, "endAxis": 0}, name="Flatten_two")

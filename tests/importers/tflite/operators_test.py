@@ -448,8 +448,12 @@ for _ in range(2):
     both += lstm()[1:18]
 both += [Tensor(variable=True, shape=(2, 4)) for _ in range(4)] + [None] * 9
 add("BIDIRECTIONAL_SEQUENCE_LSTM", both, 2, options="BidirectionalSequenceLSTMOptions", fusedActivationFunction=4, timeMajor=False)
-add("BIDIRECTIONAL_SEQUENCE_LSTM", both, 1, options="BidirectionalSequenceLSTMOptions", fusedActivationFunction=4, mergeOutputs=True,
+# One sequence: LiteRT takes the state of item b from b times the merged width, which for all but the first is other memory.
+one = [Tensor(floats(1, 5, 3))] + both[1:35] + [Tensor(variable=True, shape=(1, 4)) for _ in range(4)] + [None] * 9
+add("BIDIRECTIONAL_SEQUENCE_LSTM", one, 1, options="BidirectionalSequenceLSTMOptions", fusedActivationFunction=4, mergeOutputs=True,
     timeMajor=False, name="BIDIRECTIONAL_SEQUENCE_LSTM_merged")
+add("BIDIRECTIONAL_SEQUENCE_LSTM", [Tensor(floats(5, 2, 3))] + both[1:], 1, options="BidirectionalSequenceLSTMOptions", fusedActivationFunction=4,
+    mergeOutputs=True, timeMajor=True, name="BIDIRECTIONAL_SEQUENCE_LSTM_merged_time")
 add("BIDIRECTIONAL_SEQUENCE_LSTM", [Tensor(floats(5, 2, 3))] + both[1:], 2, options="BidirectionalSequenceLSTMOptions", fusedActivationFunction=4,
     name="BIDIRECTIONAL_SEQUENCE_LSTM_time")
 state = Tensor(variable=True, shape=(2, 4))
