@@ -27,11 +27,14 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
       lanes_(kernels.lanes),
       vectors_(ceil_div(shape.n, kernels.lanes)) {
   if (pairs_) shape_.k = ceil_div(shape.k, 2);
-  // A block of rows stays in half of L2 while all of b passes by. It does not depend on the number of threads: results must not.
+  // A block of rows stays in half of L2 while all of b passes by. Threads share rows and panels out so that none reads much more of one
+  // matrix than of the other; what is summed in which order does not depend on it, but for blocks of a single row.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
   if (shape.m > 4 * most) slices_ = std::max<size_t>(1, (shape_.k + kDepth / 2) / kDepth);
   const size_t rows = std::clamp(options.l2 / 2 / sizeof(float) / std::max<size_t>(1, ceil_div(shape_.k, slices_)), 2 * most, size_t{280});
   blocks_ = std::max<size_t>(1, ceil_div(shape.m, rows));
+  const size_t parts = pixel_parts(options.threads, shape.m, shape.k, shape.n), even = ceil_div(blocks_, parts) * parts;
+  if (shape.m / even >= most / 2) blocks_ = even;
   if (options.threads > 1 && blocks_ < 4 * options.threads)
     chunks_ = std::max<size_t>(1, std::min(panels(), ceil_div(4 * options.threads, blocks_)));
   scratch_floats_ = ceil_div(shape.m, blocks_) * ceil_div(shape_.k, lanes_) * lanes_;

@@ -3,6 +3,7 @@
 // ("phase") is a convolution of stride 1 by the taps that it meets, reversed. Nothing is scattered, and nothing but padding is multiplied
 // by zero. (Shi et al., "Is the deconvolution layer the same as a convolutional layer?", 2016.)
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,7 +37,13 @@ class TransposedConv {
       p.conv.run(unit - p.first_unit, arguments_of(p, arguments), scratch, before < p.first_unit ? SIZE_MAX : before - p.first_unit);
   }
 
-  /// Of WinogradConv, as there.
+  /// Of WinogradConv, as there; the form of every phase's weights.
+  std::string weight_form() const {
+    std::string form;
+    if constexpr (kTransforms)
+      for (const Phase& phase : phases_) form += phase.conv.weight_form() + ' ';
+    return form;
+  }
   size_t transform_units() const noexcept { return transforms_; }
   size_t shared_floats() const noexcept { return shared_floats_; }
   void transform(size_t unit, const Arguments& arguments, float* shared) const noexcept {

@@ -79,6 +79,41 @@ HWY_INLINE void from_points(const V* m, V* out) {
   }
 }
 
+// The product of the differences of a point from all other finite ones: of zero (pair -1), or of either point of a pair.
+template <class Points>
+constexpr double differences(int pair) {
+  const double p = pair < 0 ? 0 : Points::p[pair];
+  double product = pair < 0 ? 1 : 2 * p * (Points::kZero ? p : 1);
+  for (int k = 0; k < Points::kPairs; ++k)
+    if (k != pair) product *= p * p - Points::p[k] * Points::p[k];
+  return product;
+}
+// One line of the weights' transform, of R taps; both points of a pair share their even and their odd taps.
+template <class Points, int R>
+HWY_INLINE void weights_to_points(const V* w, V* out) {
+  const D d;
+  constexpr int P = Points::kPairs, Z = Points::kZero, A = Points::kPositions;
+  if constexpr (Z) out[0] = hn::Mul(hn::Set(d, static_cast<float>(1 / differences<Points>(-1))), w[0]);
+  MINNOW_UNROLL for (int j = 0; j < P; ++j) {
+    const auto factor = [&](int power) HWY_ATTR {
+      double value = 1 / differences<Points>(j);
+      for (int i = 0; i < power; ++i) value *= Points::p[j];
+      return hn::Set(d, static_cast<float>(value));
+    };
+    V even = hn::Mul(factor(0), w[0]), odd = hn::Mul(factor(1), w[1]);
+    MINNOW_UNROLL for (int k = 2; k < R; ++k) {
+      if (k % 2)
+        odd = hn::MulAdd(factor(k), w[k], odd);
+      else
+        even = hn::MulAdd(factor(k), w[k], even);
+    }
+    // The factor of the negative point of a pair without a zero has the other sign.
+    out[Z + 2 * j] = hn::Add(even, odd);
+    out[Z + 2 * j + 1] = Z ? hn::Sub(even, odd) : hn::Sub(odd, even);
+  }
+  out[A - 1] = w[R - 1];
+}
+
 template <WinogradForm kForm>
 struct Plain {
   static constexpr WinogradNumbers N = numbers_of(kForm);
@@ -86,6 +121,8 @@ struct Plain {
   using Points = WinogradPoints<M, N.taps>;
   static HWY_INLINE void input(const V* x, V* out) { to_points<Points>(x, out); }
   static HWY_INLINE void output(const V* m, V* out) { from_points<Points, M>(m, out); }
+  static constexpr int R = N.taps;
+  static HWY_INLINE void weights(const V* w, V* out) { weights_to_points<Points, R>(w, out); }
 };
 template <WinogradForm kForm>
 struct Stride2 {
@@ -100,6 +137,12 @@ struct Stride2 {
   static HWY_INLINE void output(const V* m, V* out) {
     from_points<Points, M>(m, out);
     MINNOW_UNROLL for (int i = 0; i < M; ++i) out[i] = hn::Add(out[i], m[M + 1 + i]);
+  }
+  static constexpr int R = 3;
+  static HWY_INLINE void weights(const V* w, V* out) {
+    const V even[2] = {w[0], w[2]};
+    weights_to_points<Points, 2>(even, out);
+    MINNOW_UNROLL for (int i = 0; i < M; ++i) out[M + 1 + i] = w[1];
   }
 };
 
@@ -119,6 +162,18 @@ void input(const float* x, size_t row, float* v, size_t plane) {
     MINNOW_UNROLL for (int j = 0; j < A; ++j) in[j] = hn::Load(d, columns + (i * A + j) * kLanes);
     Form::input(in, out);
     MINNOW_UNROLL for (int j = 0; j < A; ++j) hn::StoreU(out[j], d, v + (i * A + j) * plane);
+  }
+}
+
+template <class Form>
+void weights(const float* w, size_t step, float* to, size_t plane, size_t vectors) {
+  const D d;
+  constexpr int A = Form::A, R = Form::R;
+  for (size_t i = 0; i < vectors * kLanes; i += kLanes) {
+    V in[R], out[A];
+    MINNOW_UNROLL for (int k = 0; k < R; ++k) in[k] = hn::LoadU(d, w + k * step + i);
+    Form::weights(in, out);
+    MINNOW_UNROLL for (int j = 0; j < A; ++j) hn::StoreU(out[j], d, to + j * plane + i);
   }
 }
 
@@ -190,6 +245,7 @@ extern const WinogradKernels kWinogradKernels;
 const WinogradKernels kWinogradKernels{
     {input<F2>, input<F3>, input<F4>, input<S2>, input<S4>, input<Four>, input<Two3>, input<Two4>},
     {output<F2>, output<F3>, output<F4>, output<S2>, output<S4>, output<Four>, output<Two3>, output<Two4>},
+    {weights<F2>, weights<F3>, weights<F4>, weights<S2>, weights<S4>, weights<Four>, weights<Two3>, weights<Two4>},
     {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>, line<7>, line<8>, line<9>},
     finish};
 #endif

@@ -73,6 +73,9 @@ struct WinogradKernels {
   /// From as many rows of as many pixels as there are positions to as many planes, one vector each.
   void (*input[static_cast<size_t>(WinogradForm::count)])(const float* x, size_t row, float* v, size_t plane);
   void (*output[static_cast<size_t>(WinogradForm::count)])(const WinogradOutput&);
+  /// Of weights, along one axis: from as many vectors as there are taps, `step` floats apart, to as many as there are positions, `plane`
+  /// apart; and so for `vectors` neighbouring ones.
+  void (*weights[static_cast<size_t>(WinogradForm::count)])(const float* w, size_t step, float* to, size_t plane, size_t vectors);
   /// Of border tiles, one line at a time: y[to[i]] = sum over k of matrix[i][k] * x[from[k]] for i < count, a vector each; the function
   /// for n values of k is line[n].
   void (*line[kMostWinogradPositions + 1])(const float* x, const size_t* from, const float* matrix, size_t count, float* y,

@@ -28,6 +28,14 @@ double positions_along(WinogradForm form, size_t outputs) {
 
 }  // namespace
 
+bool WinogradConv::keeps_columns(const ConvShape& shape, WinogradForm form, size_t l3) noexcept {
+  constexpr size_t kLeastTiles = 16, kMostTiles = 64;
+  const WinogradNumbers numbers = numbers_of(form);
+  const size_t m = static_cast<size_t>(numbers.outputs), positions = static_cast<size_t>(numbers.positions * numbers.positions);
+  const size_t tiles = shape.batch * ceil_div(shape.out_h, m) * ceil_div(shape.out_w, m);
+  return tiles >= kLeastTiles && tiles <= kMostTiles && positions * shape.in_channels * shape.out_channels * sizeof(float) > l3 / 2;
+}
+
 double WinogradConv::products(const ConvShape& shape, WinogradForm form) {
   return positions_along(form, shape.out_h) * positions_along(form, shape.out_w);
 }
@@ -43,7 +51,8 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
       out_vectors_(ceil_div(shape.out_channels, lanes_)) {
   const WinogradNumbers numbers = numbers_of(form_);
   m_ = static_cast<size_t>(numbers.outputs), a_ = static_cast<size_t>(numbers.positions), step_ = static_cast<size_t>(numbers.step);
-  positions_ = a_ * a_;
+  taps_ = static_cast<size_t>(numbers.taps), positions_ = a_ * a_;
+  keeps_columns_ = keeps_columns(shape, form_, options.l3);
   const OutputGrid grid = options.grid.value_or(OutputGrid{shape.out_h, shape.out_w});
   y_pixel_ = grid.step_w * lanes_;
   y_row_ = grid.step_h * grid.width * lanes_;
@@ -60,6 +69,7 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   size_t fitting = std::clamp(budget / tile, most, 3 * most);
   // Where the weights come from memory once a block, fewer blocks are worth some of the transformed input in the last cache.
   if (weights > options.l3 / 2) fitting = std::max(fitting, 2 * options.l2 / tile);
+  if (keeps_columns_) fitting = std::max(fitting, tiles);
   size_t blocks = ceil_div(tiles, fitting);
   cut(tiles, blocks);
   // Threads that take blocks of their own transform what they need, and wait for nobody; but each reads all weights.
@@ -74,12 +84,21 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
     else
       blocks = even_blocks;
   }
+  const size_t pairs = ceil_div(out_vectors_, kPair);
+  if (blocks * pairs < options.threads && tiles >= most) {
+    // More threads than pairs of vectors: half as many tiles each, though more threads read the same weights.
+    const bool may_differ = has_single_tiles();
+    cut(tiles, 2 * blocks);
+    if (!may_differ && !has_single_tiles())
+      blocks *= 2;
+    else
+      cut(tiles, blocks);
+  }
   const size_t largest = ceil_div(tiles, blocks);
   v_plane_ = odd_lines(largest * in_vectors_ * lanes_);
   m_plane_ = odd_lines(largest * kPair * lanes_);
   block_floats_ = positions_ * v_plane_;
   product_floats_ = positions_ * m_plane_;
-  const size_t pairs = ceil_div(out_vectors_, kPair);
   if (options.threads > 1 && blocks < 4 * options.threads && !(own_blocks && blocks == even_blocks)) {
     chunks_ = std::min(pairs, ceil_div(4 * options.threads, blocks));
     shared_ = chunks_ > 1;
@@ -124,7 +143,8 @@ void WinogradConv::add_axis(size_t outputs, Axis (&axis)[2]) const {
   }
 }
 
-// [pair of vectors][position][in channel][lanes of the pair]. All lanes of a pair at once: what is written then lies together, and the
+// [pair of vectors][position][in channel][lanes of the pair]; where columns are kept, [pair][vertical
+// position][tap][in channel][lanes]. All lanes of a pair at once: what is written then lies together, and the
 // compiler has loops over lanes. (Planning ResNet-18 took 650 ms when lanes came one after another, 190 ms so.)
 void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
   constexpr size_t kMostPair = kPair * kMostLanes;
@@ -134,7 +154,7 @@ void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
   alignas(64) double kernel[kMostTaps * kMostTaps][kMostPair] = {}, rows[kMostTaps][kMostPair], sums[kMostPair];
   for (size_t first = 0; first < out_vectors_ * lanes_; first += kPair * lanes_) {
     const size_t lanes = std::min(kPair * lanes_, out_vectors_ * lanes_ - first);
-    float* panel = out + first * positions_ * in;
+    float* panel = out + first * (keeps_columns_ ? a_ * taps_ : positions_) * in;
     for (size_t c = 0; c < in; ++c) {
       for (size_t l = 0; l < lanes; ++l) {
         const bool is_channel = first + l < shape_.out_channels;
@@ -147,6 +167,11 @@ void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
           for (size_t y = 1; y < taps; ++y)
             for (size_t l = 0; l < kMostPair; ++l) rows[x][l] += g[i][y] * kernel[y * taps + x][l];
         }
+        for (size_t x = 0; keeps_columns_ && x < taps; ++x) {
+          float* to = panel + ((i * taps + x) * in + c) * lanes;
+          for (size_t l = 0; l < lanes; ++l) to[l] = static_cast<float>(rows[x][l]);
+        }
+        if (keeps_columns_) continue;
         for (size_t j = 0; j < a_; ++j) {
           for (size_t l = 0; l < kMostPair; ++l) sums[l] = g[j][0] * rows[0][l];
           for (size_t x = 1; x < taps; ++x)
@@ -267,6 +292,7 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
   const size_t in = shape_.in_channels;
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
   const size_t pairs = ceil_div(out_vectors_, kPair), last = share(pairs, chunks_, chunk + 1);
+  float* const made = scratch + product_floats_ + (shared_ ? 0 : block_floats_);
   Tile t;
   t.taps = &kNoTaps;
   t.blocks = in / lanes_;
@@ -276,23 +302,32 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
   for (size_t pair = share(pairs, chunks_, chunk); pair < last; ++pair) {
     const size_t vectors = std::min(kPair, out_vectors_ - pair * kPair), lanes = vectors * lanes_;
     const size_t lines = std::max<size_t>(1, lanes * sizeof(float) / 64);
-    const float* w = a.w + pair * kPair * lanes_ * positions_ * in;
+    // Panels of weights in the order of use: of positions, or of the taps that the positions of a row are made from.
+    const size_t panel = in * lanes, panels = keeps_columns_ ? a_ * taps_ : positions_;
+    const float* w = a.w + pair * kPair * lanes_ * panels * in;
     t.pixel_stride = static_cast<ptrdiff_t>(lanes);
-    for (size_t position = 0; position < positions_; ++position, w += in * lanes) {
-      const bool low = vertical_[1].takes_part[position / a_], narrow = horizontal_[1].takes_part[position % a_];
+    for (size_t position = 0; position < positions_; ++position) {
+      const size_t row = position / a_, column = position % a_;
+      const bool low = vertical_[1].takes_part[row], narrow = horizontal_[1].takes_part[column];
       const size_t begin = narrow ? 0 : b.narrow, count = (low ? b.tiles : b.low_from) - begin;
+      if (keeps_columns_ && column == 0 && (low || b.low_from))
+        kernels_->weights[static_cast<size_t>(form_)](w + row * taps_ * panel, panel, made, panel, panel / lanes_);
       if (count == 0) continue;
+      t.w = keeps_columns_ ? made + column * panel : w + position * panel;
+      // Weights that come next are asked for while this position computes, shared out over the tiles: those of the next position, or a
+      // share of the next row's taps.
+      const size_t all = taps_ * lines, first = keeps_columns_ ? share(all, a_, column) : 0;
+      const size_t asked = keeps_columns_ ? share(all, a_, column + 1) - first : lines;
+      const float* next = keeps_columns_ ? w + (row + 1) * taps_ * panel + first * 16 * in : w + (position + 1) * panel;
       const size_t tiles = ceil_div(count, most);
       for (size_t i = 0; i < tiles; ++i) {
         const size_t from = begin + share(count, tiles, i), rows = begin + share(count, tiles, i + 1) - from, half = (rows + 1) / 2;
-        t.w = w;
         t.x[0] = v + position * v_plane_ + from * lanes_;
         t.x[1] = t.x[0] + half * lanes_;
         t.y[0] = scratch + position * m_plane_ + from * lanes;
         t.y[1] = t.y[0] + half * lanes;
-        // The next position's weights are asked for while this one computes, shared out over the tiles.
-        t.prefetch = i < lines ? reinterpret_cast<const char*>(w + in * lanes) + i * in * 64 : nullptr;
-        t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(in * 64) : 0;
+        t.prefetch = i < asked ? reinterpret_cast<const char*>(next) + i * in * 64 : nullptr;
+        t.prefetch_also = tiles < asked ? static_cast<ptrdiff_t>(in * 64) : 0;
         tile_->packed[vectors][rows](t);
       }
     }

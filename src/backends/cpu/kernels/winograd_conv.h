@@ -4,6 +4,7 @@
 // between input and output stays in L2. Tiles at the right and lower border that have fewer outputs take part at fewer positions.
 #pragma once
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backends/cpu/kernels/conv_shape.h"
@@ -39,7 +40,13 @@ class WinogradConv {
   static double products(const ConvShape& shape, WinogradForm form);
   WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
 
-  size_t weight_floats() const noexcept { return positions_ * out_vectors_ * lanes_ * shape_.in_channels; }
+  /// Whether weights are kept transformed along the vertical axis alone (F(4): twice the plain ones instead of four times), and along the
+  /// other where they are used: those that L3 hardly holds, of images of so many tiles that it costs little beside the products (5 % with
+  /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block.
+  static bool keeps_columns(const ConvShape& shape, WinogradForm form, size_t l3) noexcept;
+  size_t weight_floats() const noexcept { return (keeps_columns_ ? a_ * taps_ : positions_) * out_vectors_ * lanes_ * shape_.in_channels; }
+  /// What pack_weights writes depends on the size of the image by this alone.
+  std::string weight_form() const { return keeps_columns_ ? "columns" : "positions"; }
   /// From [out channel][in channel][kernel_h][kernel_w]; the transform is computed in double precision.
   void pack_weights(const float* oihw, float* out) const noexcept;
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }
@@ -51,7 +58,7 @@ class WinogradConv {
   size_t shared_floats() const noexcept { return shared_ ? blocks_.size() * block_floats_ : 0; }
   void transform(size_t unit, const Arguments& arguments, float* shared) const noexcept;
   size_t units() const noexcept { return blocks_.size() * chunks_; }
-  size_t scratch_floats() const noexcept { return product_floats_ + (shared_ ? 0 : block_floats_); }
+  size_t scratch_floats() const noexcept { return product_floats_ + (shared_ ? 0 : block_floats_) + row_floats(); }
   void run(size_t unit, const Arguments& arguments, const float* shared, float* scratch) const noexcept;
 
  private:
@@ -72,6 +79,8 @@ class WinogradConv {
     std::vector<float> input, output;
     bool takes_part[kMostWinogradPositions] = {};
   };
+  // The weights of a pair at the positions of a row, where they are made from columns.
+  size_t row_floats() const noexcept { return keeps_columns_ ? a_ * shape_.in_channels * 2 * lanes_ : 0; }
   void add_axis(size_t outputs, Axis (&axis)[2]) const;
   void cut(size_t tiles, size_t blocks);
   bool has_single_tiles() const;
@@ -85,7 +94,8 @@ class WinogradConv {
   const TileKernels* tile_;
   const WinogradKernels* kernels_;
   WinogradForm form_;
-  size_t lanes_, m_, a_, step_, positions_;  // M; positions along an axis; inputs between tiles; positions
+  size_t lanes_, m_, a_, step_, taps_, positions_;  // M; positions along an axis; inputs between tiles; taps along an axis; positions
+  bool keeps_columns_;
   size_t in_vectors_, out_vectors_;
   size_t y_origin_, y_row_, y_pixel_, y_plane_;  // floats of y: before the first output, between rows, columns and planes
   Axis vertical_[2], horizontal_[2];

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
@@ -47,7 +48,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
   for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})
     if (node.has_input(i)) bytes += 8 * static_cast<double>(node.input_shape(i).elements());
   return Estimate(device.flop_time(2 * scores * static_cast<double>(a.head + a.v_head), 0.75 * (pairs ? bf16_speed(forms) : 1)) +
-                  device.flop_time(scores * 40) + device.byte_time(bytes) + 1e-6);
+                  device.flop_time(scores * 80) + device.byte_time(bytes) + 1e-6);
 }
 Estimate estimate(const NodeView& node, const Device& device) { return estimate_as(node, device, false); }
 Estimate estimate_bf16(const NodeView& node, const Device& device) { return estimate_as(node, device, true); }
@@ -63,10 +64,13 @@ class AttentionKernel final : public Kernel {
     const NodeView& node = context.node();
     keys_ = size(a_.keys()), head_ = size(a_.head), v_head_ = size(a_.v_head), queries_ = size(a_.queries);
     key_vectors_ = ceil_div(keys_, lanes_), value_vectors_ = ceil_div(v_head_, lanes_);
-    // A block's scores take a third of the second-level cache at most; it does not depend on the number of threads: results must not.
-    const size_t most = size(tile_.rows[kPair]);
+    // A block's scores take a third of the second-level cache at most. Where heads are few for the threads, blocks are more; only where
+    // later keys are not looked at do sums depend on the block, and results must not depend on the number of threads.
+    const size_t most = size(tile_.rows[kPair]), threads = size(context.device().threads), all_heads = size(a_.batch * a_.q_heads);
     rows_ = std::clamp(context.device().l2 / 3 / sizeof(float) / std::max<size_t>(1, key_vectors_ * lanes_), most, 5 * most);
     blocks_ = ceil_div(queries_, rows_);
+    const size_t even = threads / std::gcd(threads, all_heads);  // gives every thread as much
+    if (seen_by(0) == keys_ && all_heads * blocks_ % threads != 0 && queries_ / even >= most / 2) blocks_ = ceil_div(blocks_, even) * even;
     rows_ = ceil_div(queries_, blocks_);
     const size_t heads = size(a_.batch * a_.kv_heads);
     key_floats_ = key_vectors_ * lanes_ * head_, value_floats_ = value_vectors_ * lanes_ * keys_;
@@ -90,7 +94,8 @@ class AttentionKernel final : public Kernel {
   }
 
   void run(RunContext& context) noexcept override {
-    context.parallel_for(size(a_.batch * a_.kv_heads), [&](size_t head) { pack(context, head); });
+    const size_t parts = ceil_div(key_vectors_, kPair) + ceil_div(value_vectors_, kPair);
+    context.parallel_for(size(a_.batch * a_.kv_heads) * parts, [&](size_t task) { pack(context, task / parts, task % parts); });
     units_.run(context, [&](size_t unit, float* scratch) { attend(context, unit / blocks_, unit % blocks_, scratch); });
   }
 
@@ -106,8 +111,8 @@ class AttentionKernel final : public Kernel {
     return {data + head * length * width, size(width)};
   }
 
-  // Panels of keys [head][lanes of the panel] with the scale, and of values [key][lanes of the panel]; what is beyond is zero.
-  void pack(RunContext& context, size_t head) const noexcept {
+  // A panel of keys [head][lanes of the panel] with the scale, or of values [key][lanes of the panel]; what is beyond is zero.
+  void pack(RunContext& context, size_t head, size_t part) const noexcept {
     float* key_panels = context.scratch_at<float>(keys_offset_) + head * key_floats_;
     float* value_panels = context.scratch_at<float>(values_offset_) + head * value_floats_;
     const size_t past = size(a_.past), added = size(a_.added);
@@ -124,11 +129,15 @@ class AttentionKernel final : public Kernel {
       if (from) std::memcpy(to, from, past * width * sizeof(float));
       for (size_t i = 0; i < added; ++i) std::memcpy(to + (past + i) * width, rows.data + i * rows.stride, width * sizeof(float));
     };
-    present(kPresentKey, past_k, k, head_);
-    present(kPresentValue, past_v, v, v_head_);
+    if (part == 0) {
+      present(kPresentKey, past_k, k, head_);
+      present(kPresentValue, past_v, v, v_head_);
+    }
 
-    const float scale = static_cast<float>(a_.scale);
-    for (size_t vector = 0; vector < key_vectors_; vector += kPair) {
+    const size_t key_parts = ceil_div(key_vectors_, kPair);
+    if (part < key_parts) {
+      const float scale = static_cast<float>(a_.scale);
+      const size_t vector = part * kPair;
       const size_t lanes = std::min(kPair, key_vectors_ - vector) * lanes_, first = vector * lanes_, last = std::min(keys_, first + lanes);
       float* out = key_panels + first * head_;
       const size_t old = std::clamp(past, first, last);  // keys [first, old) come from the cache
@@ -138,8 +147,8 @@ class AttentionKernel final : public Kernel {
       if (last > old) kernels_.layout->transpose(k.data + (old - past) * k.stride, k.stride, last - old, head_, out + old - first, lanes);
       (*kernels_.unary)[Unary::scale](out, out, head_ * lanes, scale, 0);
       round_panel(out, head_, lanes);
-    }
-    for (size_t vector = 0; vector < value_vectors_; vector += kPair) {
+    } else {
+      const size_t vector = (part - key_parts) * kPair;
       const size_t lanes = std::min(kPair, value_vectors_ - vector) * lanes_, column = vector * lanes_;
       const size_t columns = std::min(lanes, v_head_ - column);
       float* const panel = value_panels + column * keys_;

@@ -21,10 +21,17 @@ double winograd_seconds(const ConvShape& s, const Device& device, WinogradForm f
   const double each = static_cast<double>(s.batch) * WinogradConv::products(s, form);
   // Sums of few products: a tile costs about as much as six channels beside them.
   const double products = device.flop_time(2 * each * (in + 6) * out, 0.92);
-  const double weights = device.weight_time(4 * positions * in * out * static_cast<double>(parts)) / static_cast<double>(parts);
-  const double transforms = device.flop_time(6 * each * (in + out), 0.3);
+  const bool columns = WinogradConv::keeps_columns(s, form, device.l3);
+  const double kept = (columns ? numbers.positions * numbers.taps : positions) * in * out;
+  const double weights = device.weight_time(4 * kept * static_cast<double>(parts)) / static_cast<double>(parts);
+  // What is made of columns is written to L2 and read again.
+  const double transforms = device.flop_time(6 * each * (in + out), 0.3) + (columns ? device.flop_time(7 * positions * in * out) : 0);
+  // What is kept beyond the smallest form's weights counts as time, too: 13 us a megabyte. So forms that take as long by measurement as one
+  // of half the size give way to it: F(3) to F(2) in layers of 7x7 pixels, F(4) of stride 2 to F(2) in those of 14x14.
+  const double least = numbers.stride == 2 ? 5 : numbers.taps == 4 ? 7 : 4;
+  const double memory = 13e-12 * 4 * (kept - least * least * in * out) / device.threads;
   // Neither hides the other wholly.
-  return std::max(products, weights) + 0.25 * std::min(products, weights) + transforms + 1e-6;
+  return std::max(products, weights) + 0.25 * std::min(products, weights) + transforms + memory + 1e-6;
 }
 
 namespace {
