@@ -43,7 +43,9 @@ void step(const ChainStep* s, size_t at, MINNOW_VECTORS) {
   F::of(*s, at, MINNOW_ARGUMENTS);
   return reinterpret_cast<Code>(s[1].code)(s + 1, at, MINNOW_ARGUMENTS);
 }
-void end(const ChainStep*, size_t, MINNOW_VECTORS) {}
+template <class... Vs>
+HWY_INLINE void ignore(const Vs&...) {}
+void end(const ChainStep*, size_t, MINNOW_VECTORS) { ignore(MINNOW_ARGUMENTS); }
 
 template <bool kFixed>
 struct Load {
