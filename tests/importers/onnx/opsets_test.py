@@ -280,6 +280,14 @@ def cases():
     yield Case("SkipSimplifiedLayerNormalization", 1, [y, skip], weights=[floats(8), floats(8)], domain=ms, epsilon=1e-5, outputs=["y0", "", "", "y3"])
     yield Case("SimplifiedLayerNormalization", 17, [y], weights=[floats(8)], axis=-1, epsilon=1e-5, covers=1)
 
+    # Newer than ONNX Runtime.
+    gate, value = floats(3, 5), floats(3, 5)
+    yield Case("SwiGLU", 28, [gate, value], alpha=1.5, expected=[gate / (1 + np.exp(-1.5 * gate)) * value])
+    q, k, v = floats(2, 4, 3, 8), floats(2, 2, 5, 8), floats(2, 2, 5, 6)
+    scores = np.exp(0.3 * q @ np.repeat(k, 2, 1).swapaxes(2, 3))
+    yield Case("FlexAttention", 1, [q, k, v], domain="ai.onnx.preview", scale=0.3, unranked=False,
+               expected=[scores / scores.sum(-1, keepdims=True) @ np.repeat(v, 2, 1)])
+
 
 class Opsets(unittest.TestCase):
     def test_every_rule_has_a_case(self):
