@@ -13,7 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
-#if MINNOW_KERNEL_TARGET
+#if MINNOW_KERNEL_TARGET && HWY_HAVE_FLOAT64
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
@@ -283,7 +283,7 @@ const Unary64Kernels* unary64_for(Isa isa) noexcept {
     case Isa::avx3:
       return &N_AVX3::kUnary64Kernels;
 #endif
-#if HWY_TARGETS & HWY_NEON
+#if (HWY_TARGETS & HWY_NEON) && HWY_HAVE_FLOAT64  // 32-bit ARM has no vectors of doubles
     case Isa::neon:
       return &N_NEON::kUnary64Kernels;
 #endif

@@ -44,7 +44,7 @@ struct Unary64Kernels {
   Unary64Function operator[](Unary64 kind) const noexcept { return functions[static_cast<size_t>(kind)]; }
 };
 
-/// Null where the C library serves as well.
+/// Null where there are no vectors of doubles: the C library serves as well.
 const Unary64Kernels* unary64_for(Isa isa) noexcept;
 
 }  // namespace minnow::cpu
