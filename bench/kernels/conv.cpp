@@ -116,7 +116,7 @@ void winograd_conv(benchmark::State& state, const Layer& layer, Isa isa, Winogra
 void strassen_conv(benchmark::State& state, const Layer& layer, Isa isa) {
   const Kernels& kernels = kernels_for(isa);
   const ConvShape s = shape_of(layer);
-  const StrassenConv conv(kernels, s, relu());
+  const StrassenConv conv(kernels, s, relu(), {1, false, 1, true});
   measure(state, conv, s, kernels.lanes,
           [&](size_t unit, const StrassenConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch, unit ? unit - 1 : SIZE_MAX); });
 }

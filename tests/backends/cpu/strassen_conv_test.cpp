@@ -46,13 +46,13 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
     const bool can_rows = s.batch == 1 && StrassenConv::can_serve_rows(pixels, s.in_channels, s.out_channels, kernels.lanes);
     const std::vector<float> x_rows = transpose(x, s.in_channels, pixels), add_rows = transpose(add, s.out_channels, pixels);
     const std::vector<float> w_rows = transpose(w, s.out_channels, s.in_channels);
-    std::vector<float> one_thread[2][2];
+    std::vector<float> one_thread[2][2][2];
     for (size_t threads : {1, 2, 5})
-      for (int form = 0; form < 4; ++form) {
-        const bool rows = form & 1, finished = form & 2;
+      for (int form = 0; form < 8; ++form) {
+        const bool rows = form & 1, finished = form & 2, makes_sums = form & 4;
         if (rows && !can_rows) continue;
         const StrassenConv conv(kernels, s, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{},
-                                {threads, rows});
+                                {threads, rows, 1, makes_sums});
         std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats());
         std::vector<float> scratch(conv.scratch_floats(), NAN), y(packed_add.size(), -7);
         if (rows)
@@ -75,7 +75,7 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
         const std::vector<float> got =
             rows ? transpose(y, pixels, s.out_channels) : unpack(y, s.batch, s.out_channels, pixels, kernels.lanes);
         ASSERT_TRUE(close(got, expected));
-        std::vector<float>& alone = one_thread[rows][finished];
+        std::vector<float>& alone = one_thread[rows][finished][makes_sums];
         if (threads == 1) alone = got;
         ASSERT_EQ(got, alone) << "results depend on the number of threads";
       }
@@ -85,12 +85,12 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
 // Of row-major matrices; the columns where `transposed` is the second one as [n, k].
 struct Rows {
   size_t m, k, n, levels;
-  bool transposed = false;
+  bool makes_sums = false, transposed = false;
 };
 
 std::vector<float> product_of(const Kernels& kernels, const Rows& p, const std::vector<float>& a, const std::vector<float>& b,
                               size_t threads, const Epilogue& epilogue = {}, const float* bias = nullptr, const float* add = nullptr) {
-  const StrassenConv conv(kernels, pointwise(1, p.k, p.n, 1, p.m), epilogue, {threads, true, p.levels});
+  const StrassenConv conv(kernels, pointwise(1, p.k, p.n, 1, p.m), epilogue, {threads, true, p.levels, p.makes_sums});
   const StrassenConv::Weights weights{b.data(), p.transposed ? p.k : 1, p.transposed ? 1 : p.n, 0.5f};
   std::vector<float> packed(conv.slice_floats(), NAN), packed_bias(conv.bias_floats()), scratch(conv.scratch_floats(), NAN),
       y(p.m * p.n, -7);
@@ -124,7 +124,9 @@ TEST_P(StrassenConvTest, products_of_two_levels_and_in_slices_agree_with_plain_l
                  {412, 128, 400, 2},
                  {8, 8448, 128, 2},
                  {3, 4224, 64, 1},
-                 {7, 6400, 80, 1}})
+                 {7, 6400, 80, 1},
+                 {3, 4224, 64, 1, true},
+                 {70, 6400, 272, 1, true}})
     for (bool transposed : {false, true}) {
       p.transposed = transposed;
       SCOPED_TRACE(std::to_string(p.m) + "x" + std::to_string(p.k) + "x" + std::to_string(p.n) + ", transposed " +
@@ -187,7 +189,7 @@ TEST_P(StrassenConvTest, errors_are_at_most_four_times_those_of_plain_sums) {
   for (size_t unit = 0; unit < direct.units(); ++unit)
     direct.run(unit, {packed.data(), weights.data(), nullptr, nullptr, y.data()}, scratch.data());
   const double plain = error_of(y);
-  const StrassenConv conv(kernels, s, {});
+  const StrassenConv conv(kernels, s, {}, {1, false, 1, true});
   weights.resize(conv.weight_floats()), scratch.resize(conv.scratch_floats());
   conv.pack_weights(w.data(), weights.data());
   const StrassenConv::Arguments arguments{packed.data(), weights.data(), nullptr, nullptr, y.data()};

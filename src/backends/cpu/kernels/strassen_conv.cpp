@@ -21,17 +21,24 @@ constexpr size_t kFactorRows = 8;  // of weights that are summed at a time, in L
 constexpr size_t kMostLanes = 16;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// The seven products in their order: a left factor (quarter of the input or one of its sums) times a factor of weights.
+// The seven products in their order: a left factor (quarter of the input or one of its sums) times a factor of weights (the same of them).
 enum Quarter : size_t { kA11, kA12, kA21, kA22, kS1, kS2, kS3, kS4 };
+enum Right : size_t { kB11, kB21, kB12, kB22, kNone };  // in the order in which they are first needed
 enum Place { kX, kY, kC11, kC12, kC21, kC22, kNowhere };
 struct Product {
   Quarter left;
-  Place to, add, also;  // to = product + add; also += product
+  Right from, less, plus, less_too;  // from - less + plus - less_too
+  Place to, add, also;               // to = product + add; also += product
 };
 constexpr size_t kProducts = 7;
 constexpr Product kSteps[kProducts] = {
-    {kA11, kX, kNowhere, kNowhere}, {kA12, kC11, kX, kNowhere}, {kS2, kX, kX, kNowhere}, {kS3, kY, kX, kNowhere}, {kS1, kC22, kY, kX},
-    {kS4, kC12, kX, kNowhere},      {kA22, kC21, kY, kNowhere},
+    {kA11, kB11, kNone, kNone, kNone, kX, kNowhere, kNowhere},
+    {kA12, kB21, kNone, kNone, kNone, kC11, kX, kNowhere},
+    {kS2, kB22, kB12, kB11, kNone, kX, kX, kNowhere},
+    {kS3, kB22, kB12, kNone, kNone, kY, kX, kNowhere},
+    {kS1, kB12, kB11, kNone, kNone, kC22, kY, kX},
+    {kS4, kB22, kNone, kNone, kNone, kC12, kX, kNowhere},
+    {kA22, kB21, kB22, kB12, kB11, kC21, kY, kNowhere},
 };
 
 }  // namespace
@@ -46,6 +53,7 @@ StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const
       out_vectors_(ceil_div(shape.out_channels, kernels.lanes)),
       pixels_(shape.in_h * shape.in_w),
       rows_(options.rows),
+      makes_sums_(options.makes_sums),
       y_pixel_(rows_ ? shape.out_channels : kernels.lanes),
       y_vector_(rows_ ? kernels.lanes : pixels_ * kernels.lanes) {
   // Slices are equal, so that their packed weights are.
@@ -71,6 +79,7 @@ StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const
   const size_t most = most_pixels();
   scratch_floats_ = first_sums(row_of(most)) + second_sums(most) + 2 * widest * row_of(most);
   if (levels_ == 2) scratch_floats_ += widest * row_of(most / 2);
+  if (makes_sums_) scratch_floats_ += in_ / 2 * kPair * lanes_;
 }
 
 // From rows [k, k + rows) and columns [o, o + columns), as rows of two vectors, filled up with zeros.
@@ -88,7 +97,7 @@ void StrassenConv::pack_weights(const Weights& weights, float* out) const noexce
 }
 
 // [chunk][product, of two levels outer and inner][pair of vectors][in channel][lanes of the pair], then the rest as [pair][in channel]
-// [lanes of the pair].
+// [lanes of the pair]. Where sums are made: [chunk][panel][in channel of half][lanes of the pair], and the rest.
 void StrassenConv::pack_weights(const Weights& weights, size_t slice, size_t part, float* slice_out) const noexcept {
   const size_t lanes = kPair * lanes_, first_k = slice * in_;
   float block[16 * kFactorRows * kPair * kMostLanes], inner[4 * kProducts * kFactorRows * kPair * kMostLanes];
@@ -123,8 +132,16 @@ void StrassenConv::pack_weights(const Weights& weights, size_t slice, size_t par
         if (!in_place) fetch(weights, row, rows, column, lanes, copy);
         from[i][j] = in_place ? weights.data + row * weights.in_step + column : copy;
       }
-    float* to = slice_out + chunk_weights(chunk) + pair * depth + k * lanes;
     const size_t step = in_place ? weights.in_step : lanes;
+    if (makes_sums_) {
+      for (size_t q = 0; q < 4; ++q) {
+        float* quarter = slice_out + chunk_weights(chunk) + (panel(q, pair / lanes, columns / lanes) * depth + k) * lanes;
+        for (size_t r = 0; r < rows; ++r)
+          for (size_t l = 0; l < lanes; ++l) quarter[r * lanes + l] = weights.factor * from[q % 2][q / 2][r * step + l];
+      }
+      continue;
+    }
+    float* to = slice_out + chunk_weights(chunk) + pair * depth + k * lanes;
     if (levels_ == 1) {
       tile_->strassen_factors({{from[0][0], from[0][1], from[1][0], from[1][1]}, step, rows, weights.factor, to, product});
       continue;
@@ -219,7 +236,10 @@ struct StrassenConv::Work {
     size_t row;  // floats from one vector of columns to the next
   } buffers[kStrassenLevels];
   const float* inner_sums;  // of the outer product at hand
-  Tile tile;                // its weights are those of the next product
+  Tile tile;                // its weights are those of the next product, unless sums are made
+  const float* weights;     // of the chunk
+  float* factor;            // room for a panel of sums
+  size_t product;           // of the innermost level
 };
 
 StrassenConv::Target StrassenConv::Target::quarter(size_t rows, size_t vectors, size_t lanes) const noexcept {
@@ -267,24 +287,49 @@ StrassenConv::Target StrassenConv::Target::quarter(size_t rows, size_t vectors, 
     }
     // A pixel without a partner makes these products zero, and has no such outputs.
     const size_t here = level > 0 ? half_rows : bottom ? work.part.bottom : work.part.pixels;
+    work.product = static_cast<size_t>(&p - kSteps);
     multiply(work, level + 1, factor, target, here);
   }
 }
 
+// How many of a chunk's panels are needed up to this product of this pair.
+static size_t panels_needed(size_t product, size_t pair, size_t pairs) noexcept {
+  if (pair == pairs) ++product, pair = 0;
+  if (product < 2) return product * pairs + pair + 1;
+  if (product == 2) return 2 * (pairs + pair + 1);
+  return 4 * pairs + (product == kProducts ? 1 : 0);  // the first of the next chunk
+}
+
 void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to, size_t rows) const noexcept {
-  const size_t depth = in_ >> levels_, lanes = kPair * lanes_, vectors = work.vectors >> levels_;
+  const size_t depth = in_ >> levels_, lanes = kPair * lanes_, vectors = work.vectors >> levels_, pairs = vectors / kPair;
   const size_t most = static_cast<size_t>(tile_->rows[kPair]), tiles = ceil_div(rows, most);
-  const size_t lines = std::max<size_t>(1, lanes * sizeof(float) / 64);
+  const size_t panel_lines = std::max<size_t>(1, lanes * sizeof(float) / 64);  // of an input channel
+  const Product& p = kSteps[work.product];
   Tile& t = work.tile;
   t.block_stride = static_cast<ptrdiff_t>(left.step);
   t.vector_stride = static_cast<ptrdiff_t>(to.vector);
   t.pixel_stride = static_cast<ptrdiff_t>(to.pixel);
   t.finish = to.is_output && (to.add || (is_last(work.arguments) && epilogue_.clamps()));
-  t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(depth * 64) : 0;
-  for (size_t v = 0; v < vectors; v += kPair, t.w += depth * lanes)
+  for (size_t pair = 0; pair < pairs; ++pair) {
+    // The weights lie in the order of their first use: those of the next pair, or of the next product, are asked for meanwhile.
+    const float* next;
+    size_t lines = panel_lines;
+    TileWeights make;
+    if (makes_sums_) {
+      const float* quarters[5] = {};  // the last: none
+      for (size_t q = 0; q < 4; ++q) quarters[q] = work.weights + panel(q, pair, pairs) * depth * lanes;
+      t.w = p.less == kNone ? quarters[p.from] : work.factor;
+      if (p.less != kNone) make = {quarters[p.from], quarters[p.less], quarters[p.plus], quarters[p.less_too], work.factor};
+      const size_t now = panels_needed(work.product, pair, pairs);
+      next = work.weights + now * depth * lanes;
+      lines *= panels_needed(work.product, pair + 1, pairs) - now;
+    } else {
+      next = t.w + depth * lanes;
+    }
+    t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth * 64) : 0;
     for (size_t i = 0; i < tiles; ++i) {
       const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;
-      const Target target = to.quarter(from, v, lanes_);
+      const Target target = to.quarter(from, pair * kPair, lanes_);
       t.x[0] = left.data + from * lanes_;
       t.x[1] = t.x[0] + half * lanes_;
       t.y[0] = target.y;
@@ -293,11 +338,14 @@ void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to
       t.add[1] = target.add ? target.add + half * to.pixel : nullptr;
       t.sums = target.sums;
       t.sums.bias = target.bias;
-      // The weights lie in the order of use: those of the next pair, or of the next product, are asked for meanwhile.
-      t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + depth * lanes) + i * depth * 64 : nullptr;
+      t.prefetch = i < lines ? reinterpret_cast<const char*>(next) + i * depth * 64 : nullptr;
+      t.make = make;
+      make = {};
       tile_->summed[height](t);
       if (to.is_output && epilogue_.after && is_last(work.arguments)) finish(t.y[0], kPair, height);
     }
+    if (!makes_sums_) t.w = next;
+  }
 }
 
 void StrassenConv::set_clamp(Tile& tile, const Arguments& a) const noexcept {
@@ -311,16 +359,17 @@ void StrassenConv::run(size_t unit, const Arguments& a, float* scratch, size_t b
   if (before / units != index) sum(b, a, scratch);
   if (chunk == chunks_) return rest(b, a, scratch);
   const size_t first = chunk_begin(chunk), half_out = (chunk_begin(chunk + 1) - first) / 2;
-  Work work{a, b, scratch, 2 * half_out, {}, nullptr, {}};
+  Work work{a, b, scratch, 2 * half_out, {}, nullptr, {}, a.w + chunk_weights(chunk), nullptr, 0};
   float* x = scratch + first_sums(b.row) + second_sums(b.pixels);
   work.buffers[0] = {x, x + half_out * b.row, b.row};
   x += 2 * half_out * b.row;
   const size_t row = row_of(b.pixels / 2);
   work.buffers[1] = {x, x + half_out / 2 * row, row};
+  work.factor = x;  // of one level
   Tile& t = work.tile;
   t.taps = &kNoTaps;
   t.blocks = in_vectors_ >> levels_;
-  t.w = a.w + chunk_weights(chunk);
+  t.w = work.weights;
   set_clamp(t, a);
   Target to{};
   const size_t place = (b.image * out_vectors_ + first) * y_vector_ + b.first * y_pixel_;

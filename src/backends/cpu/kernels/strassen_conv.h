@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // 1x1 convolutions of many channels, and products of matrices, by one or two levels of Strassen's algorithm in Winograd's variant: at each
-// level 7 products of half the size along each dimension instead of 8. The sums of weights are packed beforehand, or in every run where
-// they are no constants; those of the input are one pass for each level; those of products are part of the tiles.
-// Source: Winograd 1971, "On multiplication of 2 x 2 matrices", Linear Algebra and its Applications 4.
+// level 7 products of half the size along each dimension instead of 8. The sums of constant weights are made where they are used, a panel
+// of two vectors at a time, so that weights take no more memory than plain ones; those of computed ones are packed in every run. Sums of
+// the input are one pass for each level; those of products are part of the tiles. Source: Winograd 1971, "On multiplication of 2 x 2
+// matrices", Linear Algebra and its Applications 4.
 #pragma once
 #include <vector>
 
@@ -24,8 +25,9 @@ class StrassenConv {
   };
   struct Options {
     size_t threads = 1;
-    bool rows = false;  // x, y and `add` are row-major matrices, and the batch is 1
-    size_t levels = 1;  // 2: only of rows
+    bool rows = false;        // x, y and `add` are row-major matrices, and the batch is 1
+    size_t levels = 1;        // 2: only of rows
+    bool makes_sums = false;  // of weights, in the tile that first uses them; of one level
   };
 
   static bool can_serve(const ConvShape& shape, size_t lanes) {
@@ -37,7 +39,7 @@ class StrassenConv {
   static bool can_serve_rows(size_t m, size_t k, size_t n, size_t lanes, size_t levels = 1) {
     return k % (lanes << levels) == 0 && n >= (2 * lanes << levels) && n % lanes == 0 && (levels == 1 || (m >= 4 && m % 4 == 0));
   }
-  StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, const Options& options = {1, false, 1});
+  StrassenConv(const Kernels& kernels, const ConvShape& shape, const Epilogue& epilogue, const Options& options = {1, false, 1, false});
 
   /// Deep products are computed in slices of the input channels, one after another: each adds to what the ones before have written.
   size_t slices() const noexcept { return slices_; }
@@ -87,7 +89,11 @@ class StrassenConv {
   size_t chunk_begin(size_t chunk) const noexcept { return share(groups_, chunks_, chunk) * group_vectors(); }
   size_t chunk_weights(size_t chunk) const noexcept {
     const size_t plain = chunk_begin(chunk) * lanes_ * in_;
-    return levels_ == 2 ? plain / 16 * 49 : plain / 4 * 7;
+    return makes_sums_ ? plain : levels_ == 2 ? plain / 16 * 49 : plain / 4 * 7;
+  }
+  // Where a chunk keeps a quarter's weights of a pair of vectors, if sums are made: in the order in which they are first needed.
+  static size_t panel(size_t quarter, size_t pair, size_t pairs) noexcept {
+    return quarter < 2 ? quarter * pairs + pair : 2 * (pairs + pair) + quarter - 2;
   }
   void fetch(const Weights& weights, size_t k, size_t rows, size_t o, size_t columns, float* out) const noexcept;
   // A quarter of the left factor, or one of its sums: its first vector, and the distance to the next.
@@ -123,7 +129,7 @@ class StrassenConv {
   size_t in_vectors_, out_vectors_;
   size_t pixels_, blocks_, parts_;
   size_t groups_, chunks_;  // of output channels: as few as the algorithm takes, and as many as a unit does
-  bool rows_;
+  bool rows_, makes_sums_;
   size_t y_pixel_, y_vector_;  // floats from one pixel, and from one vector of output channels, to the next
   size_t rest_;                // vectors of output channels beyond the groups
   size_t scratch_floats_;

@@ -107,6 +107,18 @@ HWY_INLINE void four_steps(const float* x0, const float* x1, const float* w, V (
 }
 #endif
 
+// Weights of four input channels, as sums; `at`: where they lie in their panel.
+template <int N>
+HWY_INLINE void make_weights(const TileWeights& m, size_t at) {
+  const D d;
+  for (size_t i = at; i < at + 4 * N * kLanes; i += kLanes) {
+    V w = hn::Sub(hn::LoadU(d, m.from + i), hn::LoadU(d, m.less + i));
+    if (m.plus) w = hn::Add(w, hn::LoadU(d, m.plus + i));
+    if (m.less_too) w = hn::Sub(w, hn::LoadU(d, m.less_too + i));
+    hn::StoreU(w, d, m.to + i);
+  }
+}
+
 // Weights that come next are asked for while these are used: in a network they come from memory, and this is worth 15 % there.
 // A single row has too few sums to keep the multipliers busy: channels are dealt out to four sets of them.
 template <int R, int N, bool kSums, int kSets = R == 1 ? 4 : 1>
@@ -122,6 +134,8 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
     const float* x1 = t.x[1] + t.taps[tap];
     for (size_t b = 0; b < t.blocks; ++b, x0 += t.block_stride, x1 += t.block_stride)
       for (int k = 0; k < kLanes; k += 4, w += 4 * N * kLanes) {
+        if constexpr (kSums)
+          if (t.make.from) make_weights<N>(t.make, static_cast<size_t>(w - t.w));
         if constexpr (kSets == 1)
           four_steps<R, N>(x0 + k, x1 + k, w, sum[0]);
         else
@@ -235,7 +249,7 @@ void in_parts(const Tile& tile, int rows, const Parts& parts) {
         if (level.add) t.sums.levels[i].add = level.add + done * kLanes;
       }
       parts.of_rows[count](t);
-      t.prefetch = nullptr;  // once
+      t.prefetch = nullptr, t.make = {};  // once
     }
 }
 template <int R, int N, bool kSums>

@@ -20,6 +20,13 @@ struct TileSums {
   const float* bias = nullptr;
 };
 
+/// Weights that are sums: from - less + plus - less_too (the last two may be null), made on the way and written to `to`, where the tile
+/// and those after it read them. Null `from`: they are there already.
+struct TileWeights {
+  const float *from = nullptr, *less = nullptr, *plus = nullptr, *less_too = nullptr;
+  float* to = nullptr;
+};
+
 /// One call. A tile of `rows` pixels is two runs of neighbouring ones, the first of (rows + 1) / 2, so that it can take a whole narrow
 /// image row in each. Distances are in floats. Nothing needs to be aligned.
 struct Tile {
@@ -40,6 +47,7 @@ struct Tile {
   const char* prefetch = nullptr;  // one cache line is asked for per channel; null: none
   ptrdiff_t prefetch_also = 0;     // and one that lies so many bytes further
   TileSums sums;                   // looked at by `summed` only
+  TileWeights make;                // likewise; `w` is `make.to` then, there is one tap, and `rest` is 0
 };
 using TileFunction = void (*)(const Tile&);
 

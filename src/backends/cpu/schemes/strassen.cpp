@@ -12,7 +12,7 @@ namespace minnow::cpu {
 namespace {
 
 // `rows`: of matrices in row-major order, which are laid out like an image first.
-double seconds_of(const ConvShape& s, const Device& device, bool adds, const StrassenConv::Options& options, bool constant) {
+double seconds_of(const ConvShape& s, const Device& device, bool adds, const StrassenConv::Options& options) {
   const size_t lanes = static_cast<size_t>(device.pack);
   const StrassenConv conv(*cpu_device(device).kernels, s, {}, options);
   const bool rows = options.rows;
@@ -32,7 +32,7 @@ double seconds_of(const ConvShape& s, const Device& device, bool adds, const Str
   const double sums = 4 * pixels * levels * (2 * in + 2.75 * split * slices) / (0.5 * device.l2_bandwidth * threads);
   const double moved = 4 * pixels * (in * (rows ? 2 : 1) + all * (slices + (adds ? 1 : 0)));
   const double rest = sums + (rows ? 1 : 0.5) * device.byte_time(moved) + 1e-6;
-  if (!constant) return compute + device.byte_time(4 * in * all + 2 * weight_bytes) + rest;
+  if (!options.makes_sums) return compute + device.byte_time(4 * in * all + 2 * weight_bytes) + rest;
   const double weights = device.weight_time(weight_bytes);
   return std::max(compute, weights) + 0.25 * std::min(compute, weights) + rest;
 }
@@ -47,8 +47,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const size_t lanes = static_cast<size_t>(device.pack);
   if (!StrassenConv::can_serve(s, lanes))
     return declined("the kernel is not 1x1 of stride 1, from a multiple of {} to {} channels or more", 2 * lanes, 4 * lanes);
-  if (device.low_memory) return declined("its weights are 7/4 of the plain ones, and memory is to be saved");
-  Estimate estimate(seconds_of(s, device, node.has_input(3), {static_cast<size_t>(device.threads)}, true));
+  Estimate estimate(seconds_of(s, device, node.has_input(3), {static_cast<size_t>(device.threads), false, 1, true}));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;
@@ -84,9 +83,10 @@ Estimate estimate_matmul(const NodeView& node, const Device& device, size_t leve
   if (!StrassenConv::can_serve_rows(p.shape.m, p.shape.k, p.shape.n, lanes, levels))
     return declined("{}x{} by {}x{}: not multiples of {}, {} and {}, {} columns or more", p.shape.m, p.shape.k, p.shape.k, p.shape.n,
                     levels > 1 ? 4 : 1, lanes << levels, lanes, (2 * lanes) << levels);
-  if (device.low_memory) return declined("its sums take {} times B's memory, and memory is to be saved", std::pow(7.0 / 4, levels));
+  if (device.low_memory && !constant)
+    return declined("its sums take {} times B's memory, and memory is to be saved", std::pow(7.0 / 4, levels));
   return Estimate(
-      seconds_of(shape_of(p), device, added_input(node, *addition) >= 0, {static_cast<size_t>(device.threads), true, levels}, constant));
+      seconds_of(shape_of(p), device, added_input(node, *addition) >= 0, {static_cast<size_t>(device.threads), true, levels, constant}));
 }
 Estimate estimate_one_level(const NodeView& node, const Device& device) { return estimate_matmul(node, device, 1); }
 Estimate estimate_two_levels(const NodeView& node, const Device& device) { return estimate_matmul(node, device, 2); }
@@ -142,7 +142,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const ConvShape s = conv_shape(node);
   const size_t threads = static_cast<size_t>(context.device().threads);
-  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, s, epilogue_of(node, kernels), {threads}),
+  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, s, epilogue_of(node, kernels), {threads, false, 1, true}),
                                           StrassenConv::Weights{nullptr, s.in_channels, 1}, node.has_input(2), 1,
                                           node.has_input(3) ? 3 : -1, "conv");
 }
@@ -155,10 +155,11 @@ std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context, size_t levels) {
   const float alpha = alpha_of(node);
   const bool transposed = p.shape.transpose_b;
   const size_t threads = static_cast<size_t>(context.device().threads);
-  return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, shape_of(p), epilogue_of(node, kernels), {threads, true, levels}),
-                                          StrassenConv::Weights{nullptr, transposed ? p.shape.k : 1, transposed ? 1 : p.shape.n, alpha},
-                                          addition.kind == Addend::columns, addition.factor, added_input(node, addition),
-                                          format("matmul{} times {} and {}", transposed ? " transposed" : "", alpha, addition.factor));
+  return std::make_unique<StrassenKernel>(
+      context, StrassenConv(kernels, shape_of(p), epilogue_of(node, kernels), {threads, true, levels, node.is_constant(1)}),
+      StrassenConv::Weights{nullptr, transposed ? p.shape.k : 1, transposed ? 1 : p.shape.n, alpha}, addition.kind == Addend::columns,
+      addition.factor, added_input(node, addition),
+      format("matmul{} times {} and {}", transposed ? " transposed" : "", alpha, addition.factor));
 }
 
 std::unique_ptr<Kernel> prepare_one_level(PrepareContext& context) { return prepare_matmul(context, 1); }
