@@ -48,6 +48,7 @@ class Importer final : public Host {
   std::unique_ptr<Graph> run();
   Exprs branch(MnnNode& node) override;
   Exprs loop(MnnNode& node) override;
+  Expr add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) override;
 
  private:
   const GraphInfo& subgraph(const MnnNode& node, size_t field) const;
@@ -302,6 +303,18 @@ std::optional<Tensor> Importer::computed(const Expr& x, const std::unordered_set
   } catch (const Error&) {  // what cannot be computed fails when it is run, if it is
   } catch (const NeedsContents&) {}
   return {};
+}
+
+Expr Importer::add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) {
+  if (&node.p.builder().graph() != graph_.get()) node.refuse("what is kept from call to call is not supported inside of a loop or branch");
+  file_.spend(static_cast<uint64_t>(shape.elements()) * sizeof(float));
+  number = graph_->states().size();
+  std::string name = scope_->prefix + std::string(node.info.name.substr(0, 200)) + "/" + std::string(what);
+  graph_->add_state({unique(std::move(name)), nullptr, nullptr, Tensor(DType::f32, shape)});
+  Value* const current = graph_->states().back().current;
+  for (Dim& dim : *current->type.dims)
+    if (dim.size == 0) dim = Dim{};
+  return node.p.builder().wrap(current);
 }
 
 const GraphInfo& Importer::subgraph(const MnnNode& node, size_t field) const {

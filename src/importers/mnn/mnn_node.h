@@ -14,11 +14,14 @@ namespace minnow::mnn {
 
 class MnnNode;
 
-/// What only the importer can do for a rule: subgraphs of the file.
+/// What only the importer can do for a rule: subgraphs of the file, states of the graph.
 class Host {
  public:
   virtual Exprs branch(MnnNode& node) = 0;
   virtual Exprs loop(MnnNode& node) = 0;
+  /// A state that begins with zeros of that shape, and its number in the graph; it grows along a dimension of 0. Refuses inside of loops
+  /// and branches, and sizes that are not known.
+  virtual Expr add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) = 0;
 
  protected:
   ~Host() = default;

@@ -27,6 +27,7 @@ enum Parameter : uint8_t {
   kConvolution2D = 9,
   kCrop = 10,
   kCropAndResize = 11,
+  kDequantize = 12,
   kDetectionOutput = 13,
   kEltwise = 14,
   kExpandDims = 15,
@@ -84,8 +85,11 @@ enum Parameter : uint8_t {
   kLoop = 92,
   kCumSum = 94,
   kGroupNorm = 95,
+  kAttention = 98,
   kStft = 99,
+  kLinearAttention = 100,
   kShapeParam = 101,
+  kRope = 102,
 };
 
 /// Operators that the importer itself looks at, by their numbers.

@@ -17,8 +17,12 @@ Builder import_batch_matmul, import_batch_norm, import_convolution, import_convo
     import_inner_product, import_instance_norm, import_interp, import_layer_norm, import_lrn, import_matmul, import_moments,
     import_normalize, import_pooling, import_pooling_3d, import_reduction, import_resize, import_softmax, import_stft;
 
+// rules_attention.cpp
+Builder import_attention, import_linear_attention, import_rope;
+
 // rules_quantized.cpp
-Builder import_convolution_int8, import_dynamic_quantize, import_eltwise_int8, import_float_to_int8, import_int8_to_float;
+Builder import_convolution_int8, import_dequantize, import_dynamic_quantize, import_eltwise_int8, import_float_to_int8,
+    import_int8_to_float;
 
 // rules_recurrent.cpp
 Builder import_gru, import_if, import_lstm, import_lstm_block_cell, import_rnn, import_while, import_tensor_array, import_tensor_array_size,

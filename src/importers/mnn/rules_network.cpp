@@ -628,12 +628,12 @@ Exprs import_instance_norm(MnnNode& node, Parts& p) {
   return {node.from_image(p.op("InstanceNormalization", {x, vector(slope, 1), vector(bias, 0)}, {{"epsilon", node.real(7, 0.001f)}}))};
 }
 
-Exprs import_layer_norm(MnnNode& node, Parts& p) {
+namespace {
+
+/// x normalized over the dimensions `axes`; none: by groups.
+Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
   // axis 0, epsilon 1, gamma 2, beta 3, group 4, external 5, useRMSNorm 6
-  if (node.input_count() > 1 || node.output_count() > 1) node.refuse("a sum before it is not supported");
-  const Expr x = node.input(0);
-  const int64_t rank = node.rank(0), group = node.integer(4, 1);
-  Ints axes = node.list(0);
+  const int64_t rank = p.rank(x), group = node.integer(4, 1);
   for (int64_t& axis : axes) axis = node.from_front(axis, rank);
   std::sort(axes.begin(), axes.end());
   const std::vector<float> gamma = node.file.reals(node.parameter(), 2, 5, 1, node.info, node.place);
@@ -681,12 +681,32 @@ Exprs import_layer_norm(MnnNode& node, Parts& p) {
   std::vector<float> scale = gamma.empty() ? std::vector<float>(static_cast<size_t>(elements), 1) : gamma;
   if (static_cast<int64_t>(scale.size()) != elements) node.fail("{} scales do not fit dimensions of {}", scale.size(), tail);
   Exprs inputs = {x, p.builder().constant(Tensor::of_f32(Shape(tail), scale))};
-  if (root) return {p.op("RMSNormalization", inputs, {{"axis", rank - count}, {"epsilon", epsilon}})};
+  Expr bias;
   if (std::any_of(beta.begin(), beta.end(), [](float v) { return v != 0; })) {
     if (beta.size() != scale.size()) node.fail("{} biases do not fit dimensions of {}", beta.size(), tail);
-    inputs.push_back(p.builder().constant(Tensor::of_f32(Shape(tail), beta)));
+    bias = p.builder().constant(Tensor::of_f32(Shape(tail), beta));
   }
+  if (root) {
+    const Expr y = p.op("RMSNormalization", inputs, {{"axis", rank - count}, {"epsilon", epsilon}});
+    return {bias ? p.op("Add", {y, bias}) : y};
+  }
+  if (bias) inputs.push_back(bias);
   return {p.op("LayerNormalization", inputs, {{"axis", rank - count}, {"epsilon", epsilon}})};
+}
+
+}  // namespace
+
+Exprs import_layer_norm(MnnNode& node, Parts& p) {
+  const int64_t rank = node.rank(0);
+  const bool adds = node.input_count() == 2 && node.output_count() == 2;
+  if (!adds && (node.input_count() > 1 || node.output_count() > 1))
+    node.refuse("{} inputs and {} outputs are not supported", node.input_count(), node.output_count());
+  const Expr x = adds ? p.op("Add", {node.input(0), node.input(1)}) : node.input(0);
+  // Rows that are kept as images of one pixel are normalized over their channels, whatever the axes.
+  const Expr y = rank == 4 && node.info.default_layout == Layout::packed
+                     ? p.unsqueeze(layer_norm(node, p, p.squeeze(x, {2, 3}), {1})[0], {2, 3})
+                     : layer_norm(node, p, x, node.list(0))[0];
+  return adds ? Exprs{x, y} : Exprs{y};
 }
 
 Exprs import_group_norm(MnnNode& node, Parts& p) {

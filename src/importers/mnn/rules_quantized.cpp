@@ -187,6 +187,57 @@ Exprs import_eltwise_int8(MnnNode& node, Parts& p) {
   return {p.op("QuantizeLinear", {p.op(kNames[type], reals), scale, p.builder().constant(std::move(zeros))}, along(p, scale))};
 }
 
+Exprs import_dequantize(MnnNode& node, Parts& p) {
+  // inputQuantizedParam 0 (zeroPoint 0, scale 1), mode 1 (MIN_COMBINED 0, MIN_FIRST 1, SCALED 2), modelFormat 2 (TensorFlow 0, TFLite 1),
+  // type 3. TensorFlow's form has the least and the largest number as inputs.
+  const Expr x = node.input(0);
+  const DType dtype = p.dtype(x);
+  if (node.integer<int8_t>(2) == 1) {
+    const FlatTable table = node.parameter().table(0);
+    const Expr scale = p.scalar(static_cast<double>(table.number<float>(1, 0))),
+               zero = p.scalar(static_cast<double>(table.number<int32_t>(0, 0)));
+    return {p.op("Mul", {p.op("Sub", {p.cast(x, DType::f32), zero}), scale})};
+  }
+  double least = 0, largest = 0;  // of the integers
+  switch (node.integer(3)) {
+    case 11:
+      least = -128, largest = 127;
+      break;
+    case 12:
+      largest = 255;
+      break;
+    case 15:
+      least = -32768, largest = 32767;
+      break;
+    case 16:
+      largest = 65535;
+      break;
+    default:
+      node.refuse("elements of type {} are not supported", node.integer(3));
+  }
+  if (dtype == DType::f32) node.refuse("a tensor of real numbers is not supported");
+  const auto number = [&](size_t i) { return p.reshape(p.cast(node.input(i), DType::f32), Ints{}); };
+  const Expr low = number(1), high = number(2), integers = p.cast(x, DType::f32);
+  const auto times = [&](const Expr& a, const Expr& b) { return p.op("Mul", {a, b}); };
+  const auto over = [&](const Expr& a, double b) { return p.op("Div", {a, p.scalar(b)}); };
+  const Expr step = over(p.op("Sub", {high, low}), largest - least);
+  switch (node.integer<int8_t>(1)) {
+    case 0:
+      return {p.op("Add", {times(p.op("Sub", {integers, p.scalar(least)}), step), low})};
+    case 1: {
+      // The range begins at a multiple of the step.
+      const Expr begin = p.op("Where", {p.op("Equal", {low, high}), low, times(p.op("Round", {p.op("Div", {low, step})}), step)});
+      return {p.op("Add", {times(p.op("Sub", {integers, p.scalar(least)}), step), begin})};
+    }
+    case 2: {
+      const Expr up = over(high, largest);
+      return {times(integers, least == 0 ? up : p.op("Max", {over(low, least), up}))};
+    }
+    default:
+      node.refuse("mode {} is not supported", node.integer<int8_t>(1));
+  }
+}
+
 Exprs import_dynamic_quantize(MnnNode& node, Parts& p) {
   Exprs all = p.ops("DynamicQuantizeLinear", {node.input(0)}, 3);
   return all;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What MNN files say that cases of the conformance runner cannot show: names, open sizes, errors, weights in another file.
 #include <gtest/gtest.h>
+#include <minnow/minnow.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +12,7 @@
 #include "base/error.h"
 #include "importers/formats.h"
 #include "importers/mnn/mnn_node.h"
+#include "passes/pipeline.h"
 #include "support/flat_writer.h"
 #include "support/paths.h"
 
@@ -112,6 +115,52 @@ TEST(MnnImporter, all_operators_that_are_missing_are_named_with_their_nodes) {
       error,
       "net.mnn: operators are not supported: AsString (nodes \"text\", \"more\"); MoE (node \"experts\"); StringSplit (node \"split\"); "
       "Svd (node \"svd\"); operator 9999 (node \"new\")");
+}
+
+/// Attention over two heads, which share one of keys and values, with a score for seeing nothing.
+std::string attention(bool keeps) {
+  return model({input(0, {1, -1, 2, 4}),
+                input(1, {1, -1, 1, 4}),
+                input(2, {2}),
+                {299,
+                 "attention",
+                 {0, 1, 1, -1, 2},
+                 {3},
+                 mnn::kAttention,
+                 [keeps](FlatWriter& w) { return w.table(FlatWriter::Table().number(0, uint8_t{keeps})); }}},
+               {"q", "k", "sinks", "y"});
+}
+
+TEST(MnnImporter, keys_and_values_are_kept_from_call_to_call) {
+  const auto rows = [](int64_t from, int64_t to, int64_t heads) {
+    std::vector<float> numbers;
+    for (int64_t i = from * heads * 4; i < to * heads * 4; ++i) numbers.push_back(std::sin(static_cast<float>(i * i)));
+    return Tensor::of_f32({1, to - from, heads, 4}, numbers);
+  };
+  const auto run = [&](Session& session, int64_t from, int64_t to) {
+    const Tensor y = session.run({rows(from, to, 2), rows(from, to, 1), Tensor::of_f32({2}, std::vector<float>{0.5f, -2})})[0];
+    return std::vector<float>(y.data<float>(), y.data<float>() + y.elements());
+  };
+  for (const bool fused : {false, true}) {
+    auto kept = import(attention(true)), plain = import(attention(false));
+    EXPECT_EQ(kept->states().size(), 2u);
+    EXPECT_TRUE(plain->states().empty());
+    if (fused)
+      for (Graph* graph : {kept.get(), plain.get()}) optimize(*graph, OperatorSet::builtin());
+    const Model growing = Model::from_graph(std::move(kept)), once = Model::from_graph(std::move(plain));
+    Session steps(growing), all(once);
+    const std::vector<float> expected = run(all, 0, 5);
+    for (int round = 0; round < 2; ++round) {
+      std::vector<float> made = run(steps, 0, 3);
+      for (int64_t at : {3, 4}) {
+        const std::vector<float> next = run(steps, at, at + 1);
+        made.insert(made.end(), next.begin(), next.end());
+      }
+      ASSERT_EQ(made.size(), expected.size());
+      for (size_t i = 0; i < made.size(); ++i) EXPECT_NEAR(made[i], expected[i], 1e-6) << i;
+      steps.reset_states();
+    }
+  }
 }
 
 TEST(MnnImporter, extra_operators_are_called_by_their_own_type) {

@@ -169,7 +169,7 @@ class Const:
 
 def op(kind, inputs, parameter=None, main=None, outputs=1, layout="NCHW", name=None, source="TENSORFLOW", default="NHWC", after=None, then=(), described=(), before=(),
        step=0):
-    """inputs: arrays, or Const. main: the parameter's fields. before: operators of one input that each array goes through first. then: further operators of one input, (kind, parameter, main). after: the layout
+    """inputs: arrays, or Const. layout: of the first input, or of each. main: the parameter's fields. before: operators of one input that each array goes through first. then: further operators of one input, (kind, parameter, main). after: the layout
     that the outputs are converted to. described: scale and zero of input and output, which the engine keeps as bytes then."""
     JSON_CASES.append(dict(kind=kind, inputs=inputs, parameter=parameter, main=main, outputs=outputs, layout=layout, name=name or kind,
                            source=source, default=default, after=after, then=then, described=described, before=before, step=step))
@@ -190,7 +190,7 @@ def json_model(case):
         if constant:
             ops.append({"type": "Const", "name": f"x{i}", "outputIndexes": [i], "main_type": "Blob", "main": blob(array, x.layout)})
         else:
-            layout = case["layout"] if i == 0 else "NCHW"
+            layout = case["layout"][i] if isinstance(case["layout"], tuple) else case["layout"] if i == 0 else "NCHW"
             ops.append({"type": "Input", "name": f"x{i}", "outputIndexes": [i], "main_type": "Input",
                         "main": {"dims": list(array.shape), "dtype": KINDS[array.dtype.name], "dformat": layout}})
             feeds.append((f"x{i}", array, layout))
@@ -441,6 +441,35 @@ for kind, weights, outputs, fields in [("ConvInt8", integers(6, 5, 3, 3), 6, {})
            "weight": weights.reshape(-1).tolist(), "bias": random.integers(-3000, 3000, outputs).tolist(), "scale": (random.random(outputs) * 0.004 + 0.001).tolist(),
            "zeroPoint": zeros[0], "outputZeroPoint": zeros[1]} | quan}, layout="NC4HW4", name=kind + name, before=[("FloatToInt8", *scaled(20.0, zeros[0]))],
            then=[("Int8ToFloat", *scaled(0.05, zeros[1]))], after="NCHW", step=0.05)
+
+# Of language models. What the engine keeps from call to call is empty here, as in a first call.
+c4 = ("NC4HW4", "NC4HW4", "NCHW", "NCHW")
+for name, fields in [("", {}), ("_part", {"rope_cut_head_dim": 4}), ("_norms", {"q_norm": {"axis": [-1], "epsilon": 1e-5, "gamma": floats(8).tolist(), "useRMSNorm": True},
+                      "k_norm": {"axis": [-1], "epsilon": 1e-5, "gamma": floats(8).tolist(), "beta": floats(8).tolist()}})]:
+    columns = fields.get("rope_cut_head_dim", 8)
+    op("RoPE", [floats(5, 32, 1, 1), floats(5, 16, 1, 1), floats(1, 5, 1, columns), floats(1, 5, 1, columns)], "RoPEParam",
+       {"num_head": 4, "kv_num_head": 2, "head_dim": 8} | fields, layout=c4, outputs=2, name="RoPE" + name)
+for name, shared, inputs, fields in [("causal", 4, [], {}), ("mask", 2, [floats(1, 1, 6, 6)], {}), ("one_number", 4, [np.zeros((), np.float32)], {}),
+                                     ("packed", 2, [], {"output_c4": True}), ("nothing_kept", 1, [floats(1, 1, 6, 6)], {"kv_cache": False}),
+                                     ("sinks", 2, [floats(1, 1, 6, 6), floats(4)], {}), ("sinks_nothing_kept", 4, [floats(1, 1, 6, 6), floats(4)], {"kv_cache": False})]:
+    op("Attention", [floats(1, 6, 4, 8), floats(1, 6, shared, 8), floats(1, 6, shared, 8), *inputs], "AttentionParam", fields, name="Attention_" + name,
+       after="NCHW" if "output_c4" in fields else None)
+heads = {"attn_type": "gated_delta_rule", "num_k_heads": 2, "num_v_heads": 4, "head_k_dim": 4, "head_v_dim": 8}
+for name, fields in [("", {}), ("_unit", {"use_qk_l2norm": True})]:
+    op("LinearAttention", [floats(1, 48, 7), -np.abs(floats(1, 7, 4)), np.abs(floats(1, 7, 4)) / 3, Const(floats(48, 1, 4))], "LinearAttentionParam", heads | fields,
+       name="LinearAttention" + name)
+    op("LinearAttention", [floats(7, 48, 1, 1), -np.abs(floats(7, 4, 1, 1)), np.abs(floats(7, 4, 1, 1)) / 3, Const(floats(48, 1, 4))], "LinearAttentionParam",
+       heads | fields, name="LinearAttention_packed" + name, layout=("NC4HW4", "NC4HW4", "NC4HW4", "NCHW"), after="NCHW")
+op("LinearAttention", [floats(2, 24, 7), floats(2, 7, 1), floats(2, 7, 1), Const(floats(8, 1, 3))], "LinearAttentionParam",
+   {"attn_type": "short_conv", "num_k_heads": 1, "num_v_heads": 1, "head_k_dim": 8, "head_v_dim": 8}, name="LinearAttention_short")
+op("LayerNorm", [floats(5, 16, 1, 1), floats(5, 16, 1, 1)], "LayerNorm", {"axis": [-1], "epsilon": 1e-5, "gamma": floats(16).tolist(), "beta": [0.0] * 16,
+   "useRMSNorm": True}, outputs=2,
+   layout=("NC4HW4", "NC4HW4"), default="NC4HW4", after="NCHW", name="LayerNorm_sum")
+image_bytes = random.integers(0, 256, (4, 16)).astype(np.uint8)  # MNN repeats the first elements behind the last eight
+op("Dequantize", [image_bytes], "Dequantize", {"inputQuantizedParam": {"zeroPoint": 113, "scale": 0.04}, "modelFormat": "TFLITE", "type": "DT_QUINT8"}, name="Dequantize_tflite")
+for mode in ["MIN_COMBINED", "MIN_FIRST", "SCALED"]:
+    op("Dequantize", [image_bytes, Const(np.float32([-1.3])), Const(np.float32([4.1]))], "Dequantize", {"inputQuantizedParam": {}, "mode": mode, "type": "DT_QUINT8"},
+       name="Dequantize_" + mode)
 
 
 def add_json_cases(corpus, folder, failures):
