@@ -42,6 +42,7 @@ class ShapeFolder {
       if (node.op() == "Expand") fix_expand(node);
       infer(node);
       if (node.op() == "Reshape") take_sizes(node);
+      if (node.op() == "Expand" || node.op() == "ConstantOfShape") take_filled(node);
       if (node.op() == "Shape") take_from_input(node);
       if (node.output_count() != 1 || !node.output(0)) continue;
       std::optional<Vector> result = evaluate(node);
@@ -314,6 +315,30 @@ class ShapeFolder {
       if (size && (!size->is_number() || size->number() > 0) && SizeTable::is_unknown(dim)) dim = context_.sizes.dim_of(*size);
       if (!dim.known() && dim.symbol.empty()) dim = context_.sizes.unknown();
     }
+  }
+
+  /// The same for what is expanded to a computed shape, or filled.
+  void take_filled(Node& node) {
+    const bool expands = node.op() == "Expand";
+    const Value* shape = node.input(expands ? 1 : 0);
+    if (!shape || shape->constant() || !node.output(0)) return;
+    const auto vector = vector_of(shape);
+    const auto from = expands ? sizes_of(node.input(0), context_.sizes) : Sizes();
+    if (!vector || vector->is_scalar || !from) return;
+    const size_t wanted = vector->elements.size(), rank = std::max(wanted, from->size());
+    std::vector<Dim> dims;
+    for (size_t i = 0; i < rank; ++i) {
+      const Element asked = i + wanted >= rank ? vector->elements[i + wanted - rank] : Element(Size(1));
+      const Size own = i + from->size() >= rank ? (*from)[i + from->size() - rank] : Size(1);
+      const bool is_size = asked && (!asked->is_number() || asked->number() >= 0);
+      Element size;
+      if (own.is(1))
+        size = is_size ? asked : Element();
+      else if (own.is_number() || (asked && (asked->is(1) || *asked == own)))
+        size = own;
+      dims.push_back(size ? context_.sizes.dim_of(*size) : context_.sizes.unknown());
+    }
+    node.output(0)->type.dims = std::move(dims);
   }
 
   void fix_expand(Node& node) {

@@ -194,8 +194,9 @@ std::optional<Size> DimRules::sliced(const Size& size, int64_t start, int64_t en
     if (step > 0) return Size(to <= from ? 0 : (to - from - 1) / step + 1);
     return step == std::numeric_limits<int64_t>::min() ? std::nullopt : std::optional(Size(from <= to ? 0 : (from - to - 1) / -step + 1));
   }
-  // Of a size that is not known: everything. Other bounds may be cut off at it.
-  return start == 0 && end >= kFar && step == 1 ? std::optional(size) : std::nullopt;
+  // Of a size that is not known: everything, from either end. Other bounds may be cut off at it.
+  const bool forward = start == 0 && end >= kFar && step == 1, backward = (start == -1 || start >= kFar) && end < -kFar && step == -1;
+  return forward || backward ? std::optional(size) : std::nullopt;
 }
 
 std::optional<DimRules::Unsure> DimRules::compress() {

@@ -402,7 +402,12 @@ class RecurrenceRaiser {
     const auto place = steps_->element(insert->input(2));
     if (!place || place != steps_->element(erase->input(1))) return {};
     if (*place == Linear{1, 0, 0}) return place;
-    const Node* split = made_by(list.begin, "SplitToSequence");
+    // Something put in and taken out again leaves a list as it was.
+    const Value* begin = list.begin;
+    if (const Node* taken = made_by(begin, "SequenceErase"))
+      if (const Node* put = made_by(taken->input(0), "SequenceInsert"); put && put->input(2) == taken->input(1) && put->input(2))
+        begin = put->input(0);
+    const Node* split = made_by(begin, "SplitToSequence");
     const bool of_one = split && !split->input(1) && int_attribute(*split, "axis", 0) == 0 && dim_of(*split->input(0), 0) == 1;
     return of_one && *place == Linear{} ? place : std::nullopt;
   }
@@ -460,7 +465,9 @@ class RecurrenceRaiser {
 
   // The operator.
 
+  /// Zeros, perhaps as many as the batch has rows.
   static bool is_zero(const Value& value) {
+    if (const Node* expand = made_by(&value, "Expand")) return is_scalar(expand->input(0), 0);
     const auto numbers = value.constant() && value.constant()->elements() < 1 << 20 ? reals_of(&value) : std::nullopt;
     return numbers && std::all_of(numbers->begin(), numbers->end(), [](double number) { return number == 0; });
   }

@@ -94,6 +94,40 @@ TEST(FoldShapes, expand_by_its_own_dimensions) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(FoldShapes, what_is_filled_has_the_sizes_it_is_asked_to_have) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, steps, 3]
+    const zero = i64[1] [0]
+    const one = i64[1] [1]
+    const three = i64[1] [3]
+    const back = i64[1] [-1]
+    const far = i64[1] [-9223372036854775808]
+    const nothing = f32[] 0
+    const row = f32[1, 3] fill 1
+    const column = i64[1] [1]
+    s = Shape(x)
+    n = Slice(s, zero, one)
+    shape = Concat(n, three) {axis = 0}
+    spread = Expand(nothing, shape)
+    both = Concat(n, column) {axis = 0}
+    rows = Expand(row, both)
+    filled = ConstantOfShape(shape)
+    turned = Slice(x, back, far, one, back)
+    output spread
+    output rows
+    output filled
+    output turned
+  })",
+                            {"fold_shapes"});
+  std::string dims;
+  for (const Value* output : r.after->outputs()) {
+    for (const Dim& dim : output->type.dims.value_or(std::vector<Dim>()))
+      dims += (dim.known() ? std::to_string(dim.size) : dim.symbol) + " ";
+    dims += "| ";
+  }
+  EXPECT_EQ(dims, "batch 3 | batch 3 | batch 3 | batch steps 3 | ");
+}
+
 TEST(FoldShapes, a_shape_of_too_many_numbers_gives_no_rank) {
   const Rewrite r = rewrite("graph { input x: f32[4] input shape: i64[100000] y = Reshape(x, shape) output y }", {"fold_shapes"});
   EXPECT_FALSE(r.after->outputs()[0]->type.dims.has_value());

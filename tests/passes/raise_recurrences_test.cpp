@@ -71,6 +71,42 @@ TEST(RaiseRecurrences, an_lstm_over_lists) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+// Keras leaves the batch open: zeros are made as many as the input has rows, and a list of one place begins as one that lost an element.
+TEST(RaiseRecurrences, an_lstm_whose_batch_and_steps_are_open) {
+  for (const bool last : {false, true}) {
+    std::string text = lists("0", "4", "Sigmoid");
+    const auto replace = [&](std::string_view from, std::string_view to) {
+      const size_t at = text.find(from);
+      ASSERT_NE(at, std::string::npos) << from;
+      text.replace(at, from.size(), to);
+    };
+    replace("input x: f32[4, 2, 3]", "input x: f32[steps, batch, 3]");
+    replace("    const zeros = f32[2, 5] fill 0\n", "");
+    replace("    const empty = f32[4, 2, 5] fill 0\n",
+            "    const empty = f32[1] [0]\n    const first = i64[] 0\n    const none = f32[] 0\n"
+            "    const zero = i64[1] [0]\n    const one = i64[1] [1]\n    const two = i64[1] [2]\n    const five = i64[1] [5]\n");
+    replace("list = SplitToSequence(empty) {axis = 0, keepdims = 0}",
+            "shape = Shape(x)\n    rows = Slice(shape, one, two)\n    length = Slice(shape, zero, one)\n"
+            "    state = Concat(rows, five) {axis = 0}\n    zeros = Expand(none, state)\n    places = " +
+                std::string(last ? "Identity(empty)" : "Expand(none, length)") +
+                "\n    nothing = SplitToSequence(places) {axis = 0, keepdims = 0}\n"
+                "    more = SequenceInsert(nothing, empty, first)\n    list = SequenceErase(more, first)\n    T = Squeeze(length)");
+    replace("Loop(_, truth,", "Loop(T, truth,");
+    replace("const last = i32[] 4", "const place = i64[] 0\n      const always = bool[] 1");
+    replace("h0: f32[2, 5]", "h0: f32");
+    replace("c0: f32[2, 5]", "c0: f32");
+    if (last) {
+      replace("SequenceErase(list0, t)", "SequenceErase(list0, place)");
+      replace("SequenceInsert(erased, h1, t)", "SequenceInsert(erased, h1, place)");
+    }
+    replace("on = Less(next, last)", "on = Identity(always)");
+    const Rewrite r = optimized(text);
+    EXPECT_THAT(r.ops(), testing::HasSubstr("LSTM"));
+    EXPECT_THAT(r.ops(), testing::Not(testing::HasSubstr("Loop")));
+    EXPECT_TRUE(numbers_stay(r));
+  }
+}
+
 TEST(RaiseRecurrences, not_what_only_looks_like_one) {
   EXPECT_EQ(rewrite(lists("0", "3", "Sigmoid"), {"raise_recurrences"}).changes, 0u);  // fewer steps than there are
   EXPECT_EQ(rewrite(lists("1", "5", "Sigmoid"), {"raise_recurrences"}).changes, 0u);  // another step first

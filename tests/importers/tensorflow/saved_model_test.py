@@ -62,6 +62,10 @@ class SavedModel(InFolder):
             for key in expected:
                 np.testing.assert_allclose(actual[key], expected[key].numpy(), rtol=1e-4, atol=1e-5)
 
+    def assert_no_loops(self):
+        shown = run_minnow("inspect", self.folder / "model.minnow").stdout
+        self.assertNotIn("Loop", shown)
+
     def test_images(self):
         x = keras.Input((16, 16, 3), name="x")
         h = keras.layers.BatchNormalization()(keras.layers.Conv2D(8, 3, strides=2, padding="same")(x))
@@ -72,12 +76,14 @@ class SavedModel(InFolder):
         x = keras.Input((None, 6), name="x")
         h = keras.layers.GRU(4)(keras.layers.LSTM(5, return_sequences=True)(x))
         self.compare_keras(keras.Model(x, keras.layers.Dense(3)(h)), (1, 1, 6), (2, 7, 6))
+        self.assert_no_loops()
 
     def test_recurrent_layers_of_both_directions(self):
         x = keras.Input((9, 6), name="x")
         h = keras.layers.Bidirectional(keras.layers.LSTM(5, return_sequences=True))(x)
         h = keras.layers.GRU(4, reset_after=False, go_backwards=True, return_sequences=True)(h)
         self.compare_keras(keras.Model(x, keras.layers.SimpleRNN(3)(h)), (2, 9, 6))
+        self.assert_no_loops()
 
     def test_variables_kept_in_parts(self):
         graph = tf.Graph()
