@@ -74,11 +74,10 @@ struct Estimate {
   Layout input_layout(size_t i) const { return i < 64 && (packed_inputs >> i) & 1 ? Layout::packed : Layout::plain; }
   Layout output_layout(size_t i) const { return i < 64 && (packed_outputs >> i) & 1 ? Layout::packed : Layout::plain; }
 };
+Estimate declined_with(std::string_view pattern, std::span<const FormatArg> args);
 template <class... Args>
 Estimate declined(std::string_view pattern, const Args&... args) {
-  Estimate estimate;
-  estimate.declined = format(pattern, args...);
-  return estimate;
+  return declined_with(pattern, erase(args...));
 }
 
 /// Packed weights, kept by the model and shared by all its plans and sessions.

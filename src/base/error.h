@@ -7,11 +7,17 @@
 
 namespace minnow {
 
+/// Error whose sentence is made from a pattern; `FormattedError` adds the kind and any arguments.
+class SentenceError : public Error {
+ protected:
+  SentenceError(ErrorKind kind, std::string_view pattern, std::span<const FormatArg> args);
+};
+
 template <ErrorKind kKind>
-class FormattedError : public Error {
+class FormattedError : public SentenceError {
  public:
   template <class... Args>
-  explicit FormattedError(std::string_view pattern, const Args&... args) : Error(kKind, format(pattern, args...)) {}
+  explicit FormattedError(std::string_view pattern, const Args&... args) : SentenceError(kKind, pattern, erase(args...)) {}
 };
 
 using InvalidModel = FormattedError<ErrorKind::invalid_model>;        // the model is wrong

@@ -6,16 +6,18 @@
 
 namespace minnow {
 
-std::string FormatArg::from_int(int64_t value) { return std::to_string(value); }
-std::string FormatArg::from_uint(uint64_t value) { return std::to_string(value); }
+void FormatArg::append_text(const FormatArg& arg, std::string& out) { out.append(arg.text_.data, arg.text_.size); }
+void FormatArg::append_char(const FormatArg& arg, std::string& out) { out += static_cast<char>(arg.int_); }
+void FormatArg::append_int(const FormatArg& arg, std::string& out) { out += std::to_string(arg.int_); }
+void FormatArg::append_uint(const FormatArg& arg, std::string& out) { out += std::to_string(static_cast<uint64_t>(arg.int_)); }
 
-std::string FormatArg::from_double(double value) {
+void FormatArg::append_real(const FormatArg& arg, std::string& out) {
   char text[32];
   for (int digits : {6, 9, 17}) {  // the shortest of these that reads back as the same number
-    std::snprintf(text, sizeof text, "%.*g", digits, value);
-    if (std::strtod(text, nullptr) == value) break;
+    std::snprintf(text, sizeof text, "%.*g", digits, arg.real_);
+    if (std::strtod(text, nullptr) == arg.real_) break;
   }
-  return text;
+  out += text;
 }
 
 std::string format_args(std::string_view pattern, std::span<const FormatArg> args) {
@@ -25,7 +27,10 @@ std::string format_args(std::string_view pattern, std::span<const FormatArg> arg
   for (size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
     if (c == '{' && i + 1 < pattern.size() && pattern[i + 1] == '}') {
-      out += next < args.size() ? args[next].text() : std::string_view("{?}");
+      if (next < args.size())
+        args[next].append_to(out);
+      else
+        out += "{?}";
       ++next, ++i;
     } else if ((c == '{' || c == '}') && i + 1 < pattern.size() && pattern[i + 1] == c) {
       out += c, ++i;

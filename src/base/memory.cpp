@@ -24,6 +24,21 @@ void MemoryAccount::charge(size_t bytes) {
   while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
+void* allocate_counted(MemoryAccount* account, size_t bytes) {
+  if (account) account->charge(bytes);
+  try {
+    return ::operator new(bytes);
+  } catch (...) {
+    if (account) account->refund(bytes);
+    throw;
+  }
+}
+
+void free_counted(MemoryAccount* account, void* memory, size_t bytes) noexcept {
+  ::operator delete(memory, bytes);
+  if (account) account->refund(bytes);
+}
+
 ChargeTo::ChargeTo(const std::shared_ptr<MemoryAccount>& account) noexcept : before_(t_account) { t_account = &account; }
 ChargeTo::ChargeTo() noexcept : ChargeTo(kNobody) {}
 ChargeTo::~ChargeTo() { t_account = before_; }

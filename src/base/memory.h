@@ -45,6 +45,10 @@ class ChargeTo {
 /// The account that this thread's allocations are charged to, or null.
 const std::shared_ptr<MemoryAccount>& current_account() noexcept;
 
+/// Memory from operator new, charged to an account unless that is null. Throws OutOfMemory, std::bad_alloc.
+void* allocate_counted(MemoryAccount* account, size_t bytes);
+void free_counted(MemoryAccount* account, void* memory, size_t bytes) noexcept;
+
 /// Elements that a computation works on, charged like tensors. Must not outlive the account, so that it is for the inside of a run.
 template <class T>
 struct CountedAllocator {
@@ -55,18 +59,9 @@ struct CountedAllocator {
   CountedAllocator(const CountedAllocator<U>& other) noexcept : account(other.account) {}
   T* allocate(size_t count) {
     if (count > std::numeric_limits<size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
-    if (account) account->charge(count * sizeof(T));
-    try {
-      return std::allocator<T>().allocate(count);
-    } catch (...) {
-      if (account) account->refund(count * sizeof(T));
-      throw;
-    }
+    return static_cast<T*>(allocate_counted(account, count * sizeof(T)));
   }
-  void deallocate(T* memory, size_t count) noexcept {
-    std::allocator<T>().deallocate(memory, count);
-    if (account) account->refund(count * sizeof(T));
-  }
+  void deallocate(T* memory, size_t count) noexcept { free_counted(account, memory, count * sizeof(T)); }
   friend bool operator==(const CountedAllocator& a, const CountedAllocator& b) noexcept { return a.account == b.account; }
 };
 template <class T>

@@ -94,7 +94,7 @@ int64_t Shape::elements() const {
   return empty ? 0 : count;
 }
 
-std::string to_string(const Shape& shape) { return std::string(FormatArg(shape.dims()).text()); }
+std::string to_string(const Shape& shape) { return format("{}", shape.dims()); }
 
 Tensor::Tensor(DType dtype, const Shape& shape) : allocated_(true) {
   const size_t bytes = static_cast<size_t>(shape.elements()) * size_of(dtype);

@@ -79,7 +79,10 @@ class Reader {
  private:
   template <class... Args>
   [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw InvalidModel("{}: {}", name_, format(pattern, args...));
+    fail_with(pattern, erase(args...));
+  }
+  [[noreturn]] void fail_with(std::string_view pattern, std::span<const FormatArg> args) const {
+    throw InvalidModel("{}: {}", name_, format_args(pattern, args));
   }
   void charge(uint64_t bytes) {
     if (bytes > objects_left_) fail("its head describes far more than it has bytes");

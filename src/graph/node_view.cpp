@@ -5,6 +5,11 @@
 
 namespace minnow {
 
+void NodeView::fail_with(std::string_view pattern, std::span<const FormatArg> args) const {
+  throw InvalidModel("{}: {}", where(), format_args(pattern, args));
+}
+void NodeView::needs_contents(size_t input) { throw NeedsContents{input}; }
+
 Ints NodeView::ints(size_t i) const {
   const Tensor& tensor = contents(i);
   if (is_float(tensor.dtype())) fail("input {} (\"{}\") should hold integers, it is {}", i, input_name(i), tensor.dtype());
@@ -30,6 +35,11 @@ double NodeView::real_scalar(size_t i) const {
   const std::vector<double> values = reals(i);
   if (values.size() != 1) fail("input {} (\"{}\") should hold one element, it holds {}", i, input_name(i), values.size());
   return values[0];
+}
+
+int64_t NodeView::number(std::string_view name, int64_t fallback) const {
+  const int64_t* value = find<int64_t>(name);
+  return value ? *value : fallback;
 }
 
 float NodeView::attribute(const Attribute<float>& a) const {

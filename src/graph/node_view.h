@@ -99,13 +99,15 @@ class NodeView {
   size_t input_count() const noexcept { return inputs_.size(); }
   bool has_input(size_t i) const noexcept { return i < inputs_.size() && inputs_[i] && inputs_[i]->kind != ValueInfo::Kind::absent; }
   const ValueInfo& input(size_t i) const {
-    if (!has_input(i)) throw InvalidModel("{}: input {} is missing", where(), i);
+    if (!has_input(i)) [[unlikely]]
+      fail("input {} is missing", i);
     return *inputs_[i];
   }
   /// The exact shape; asks for a cut where it is not known before the run.
   const Shape& input_shape(size_t i) const {
     const ValueInfo& info = input(i);
-    if (info.extent != ValueInfo::Extent::exact) throw NeedsContents{i};
+    if (info.extent != ValueInfo::Extent::exact) [[unlikely]]
+      needs_contents(i);
     return info.shape;
   }
   DType input_dtype(size_t i) const { return has_input(i) ? inputs_[i]->dtype : DType::undefined; }
@@ -125,7 +127,8 @@ class NodeView {
   /// Contents of an input; asks for a cut where only a run can tell them.
   const Tensor& contents(size_t i) const {
     const ValueInfo& info = input(i);
-    if (!info.contents) throw NeedsContents{i};
+    if (!info.contents) [[unlikely]]
+      needs_contents(i);
     return info.contents;
   }
   /// Contents of an integer (or bool) input of any shape as i64; of a floating input as f64.
@@ -146,14 +149,14 @@ class NodeView {
     const AttributeValue* value = node_->attributes.find(name);
     if (!value) return nullptr;
     const T* typed = std::get_if<T>(value);
-    if (!typed) throw InvalidModel("{}: attribute \"{}\" has the wrong type", where(), name);
+    if (!typed) fail("attribute \"{}\" has the wrong type", name);
     return typed;
   }
   /// The same where it must be there.
   template <class T>
   const T& require(std::string_view name) const {
     const T* value = find<T>(name);
-    if (!value) throw InvalidModel("{}: attribute \"{}\" is missing", where(), name);
+    if (!value) fail("attribute \"{}\" is missing", name);
     return *value;
   }
   bool has_attribute(std::string_view name) const noexcept { return node_->attributes.find(name) != nullptr; }
@@ -161,16 +164,15 @@ class NodeView {
   /// Throws InvalidModel: "where: sentence".
   template <class... Args>
   [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw InvalidModel("{}: {}", where(), format(pattern, args...));
+    fail_with(pattern, erase(args...));
   }
   /// An axis in [-rank, rank) as [0, rank); `what` names it in the error.
   size_t normalize_axis(int64_t axis, size_t rank, std::string_view what = "axis") const;
 
  private:
-  int64_t number(std::string_view name, int64_t fallback) const {
-    const int64_t* value = find<int64_t>(name);
-    return value ? *value : fallback;
-  }
+  [[noreturn]] void fail_with(std::string_view pattern, std::span<const FormatArg> args) const;
+  [[noreturn]] static void needs_contents(size_t input);
+  int64_t number(std::string_view name, int64_t fallback) const;
   const Node* node_;
   std::span<const ValueInfo*const> inputs_, outputs_;
   const Operator* definition_;

@@ -34,6 +34,23 @@ void for_each_index(const Shape& outer, FunctionRef<void(std::span<const int64_t
   }
 }
 
+void for_each_row(const Shape& from, const Shape& to, FunctionRef<void(size_t, size_t, size_t, size_t)> body) {
+  if (to.elements() == 0) return;
+  const Ints strides = broadcast_strides(from, to);
+  const size_t length = to.empty() ? 1 : static_cast<size_t>(to.back()), step = to.empty() ? 0 : static_cast<size_t>(strides.back());
+  size_t place = 0;
+  for_each_index(to.empty() ? to : Shape(to.dims().first(to.rank() - 1)), [&](std::span<const int64_t> index) {
+    int64_t at = 0;
+    for (size_t i = 0; i < index.size(); ++i) at += index[i] * strides[i];
+    body(place, length, static_cast<size_t>(at), step);
+    place += length;
+  });
+}
+
+void KernelArgs::fail_with(std::string_view pattern, std::span<const FormatArg> args) const {
+  throw KernelFailure{node_->where() + ": " + format_args(pattern, args)};
+}
+
 MutableTensorView KernelArgs::allocate_output(size_t i, const Shape& shape) {
   Slot& slot = *outputs_[i];
   const DType dtype = node_->output(i).dtype;

@@ -45,7 +45,7 @@ class KernelArgs {
   /// What only the data reveals: an index out of range, a zero divisor. Ends the reference.
   template <class... Args>
   [[noreturn]] void fail(std::string_view pattern, const Args&... args) const {
-    throw KernelFailure{node_->where() + ": " + format(pattern, args...)};
+    fail_with(pattern, erase(args...));
   }
 
   // Whole tensors widened and narrowed. What is as large as a tensor is kept in Numbers, which the memory limit counts.
@@ -114,6 +114,7 @@ class KernelArgs {
   }
 
  private:
+  [[noreturn]] void fail_with(std::string_view pattern, std::span<const FormatArg> args) const;
   using RealRow1 = FunctionRef<void(const double*, double*, size_t)>;
   using IntRow1 = FunctionRef<void(const int64_t*, int64_t*, size_t)>;
   using RealRow2 = FunctionRef<void(const double*, const double*, double*, size_t)>;
@@ -133,17 +134,15 @@ class KernelArgs {
 /// Calls body(index) for every index of `outer` in row-major order. The work horse of data movement.
 void for_each_index(const Shape& outer, FunctionRef<void(std::span<const int64_t> index)> body);
 
-/// Walks a tensor of shape `to` together with one of shape `from` that is broadcast to it: body(place in `to`, place in `from`).
+/// The rows of a tensor of shape `to` together with those of one of shape `from` that is broadcast to it: `length` elements from `place` on
+/// in `to`, and from `at` on, `step` apart, in `from`.
+void for_each_row(const Shape& from, const Shape& to, FunctionRef<void(size_t place, size_t length, size_t at, size_t step)> body);
+
+/// The same element by element: body(place in `to`, place in `from`).
 template <class F>
 void walk_broadcast(const Shape& from, const Shape& to, F body) {
-  if (to.elements() == 0) return;
-  const Ints strides = broadcast_strides(from, to);
-  const int64_t length = to.empty() ? 1 : to.back(), step = to.empty() ? 0 : strides.back();
-  size_t place = 0;
-  for_each_index(to.empty() ? to : Shape(to.dims().first(to.rank() - 1)), [&](std::span<const int64_t> index) {
-    int64_t at = 0;
-    for (size_t i = 0; i < index.size(); ++i) at += index[i] * strides[i];
-    for (int64_t i = 0; i < length; ++i) body(place++, static_cast<size_t>(at + i * step));
+  for_each_row(from, to, [&](size_t place, size_t length, size_t at, size_t step) {
+    for (; length; --length, ++place, at += step) body(place, at);
   });
 }
 
