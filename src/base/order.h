@@ -11,10 +11,8 @@ namespace minnow {
 
 /// Sorts indices stably: `before(a, b)` where index a should stand before index b. Allocates as much again; n log n comparisons.
 void sort_indices(std::span<size_t> indices, FunctionRef<bool(size_t a, size_t b)> before);
+void sort_indices(std::span<int64_t> indices, FunctionRef<bool(size_t a, size_t b)> before);
 /// Brings the `count` indices that stand before all others, sorted, to the beginning; the others follow in any order. Not stable.
 void sort_first(std::span<size_t> indices, size_t count, FunctionRef<bool(size_t a, size_t b)> before);
-inline void sort_indices(std::span<int64_t> indices, FunctionRef<bool(size_t a, size_t b)> before) {
-  sort_indices({reinterpret_cast<size_t*>(indices.data()), indices.size()}, before);
-}
 
 }  // namespace minnow

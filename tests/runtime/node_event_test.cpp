@@ -12,6 +12,7 @@ namespace minnow {
 namespace {
 
 using testing::ElementsAre;
+using testing::FloatEq;
 using testing::HasSubstr;
 
 std::vector<float> floats(const Tensor& tensor) { return {tensor.data<float>(), tensor.data<float>() + tensor.elements()}; }
@@ -237,7 +238,7 @@ TEST(NodeEvent, parts_of_a_whole_keep_to_themselves) {
         });
     const std::vector<Tensor> outputs = session.run({row({-1, -2, 3, 4})});
     EXPECT_THAT(floats(outputs[0]), ElementsAre(-5, -6)) << backend;
-    EXPECT_THAT(floats(outputs[1]), ElementsAre(6, 7)) << backend;
+    EXPECT_THAT(floats(outputs[1]), ElementsAre(FloatEq(6), FloatEq(7))) << backend;  // 32-bit ARM has no exact roots of vectors
     EXPECT_THAT(floats(outputs[2]), ElementsAre(1, 2, 16, 25)) << backend;
   }
 }
