@@ -9,6 +9,7 @@
 #include "backends/backend.h"
 #include "backends/cpu/kernel_support.h"
 #include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/unary64.h"
 #include "support/operators.h"
 #include "support/schemes.h"
 
@@ -678,7 +679,9 @@ class SchemesTest : public EveryIsa {
   void check(const std::vector<SchemeCase>& cases) {
     for (const SchemeCase& test : cases) {
       const std::vector<std::string> accepted = check_schemes(test, GetParam());
-      EXPECT_FALSE(accepted.empty()) << "nothing serves a case of " << test.op;
+      // Functions of doubles have their reference alone where there are no vectors of them.
+      const bool may_be_refused = !unary64_for(GetParam()) && test.inputs.size() == 1 && test.inputs[0].dtype() == DType::f64;
+      EXPECT_TRUE(may_be_refused || !accepted.empty()) << "nothing serves a case of " << test.op;
       seen_.insert(accepted.begin(), accepted.end());
     }
   }

@@ -18,6 +18,7 @@ using V = hn::Vec<D>;
 constexpr size_t kLanes = HWY_LANES(float);
 
 #include "backends/cpu/kernels/clamp.inc"
+#include "backends/cpu/kernels/division.inc"
 
 #include "backends/cpu/kernels/arithmetic.inc"
 #undef MINNOW_UNARY

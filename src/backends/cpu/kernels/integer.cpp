@@ -30,6 +30,8 @@ constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : kTwoSums ? 5 : 6;
 constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : 9;  // where there is a tile of bytes
 constexpr int kColumns = 2;                                 // vectors of a tile
 
+#include "backends/cpu/kernels/division.inc"
+
 HWY_INLINE V broadcast(const uint8_t* x) {
   int32_t group;
   std::memcpy(&group, x, sizeof group);
@@ -256,7 +258,7 @@ void quantize(const float* x, size_t count, float scale, int32_t zero_point, boo
   const DF d;
   const float lowest = is_signed ? -128.0f : 0.0f, highest = is_signed ? 127.0f : 255.0f, zero = static_cast<float>(zero_point);
   const auto of = [&](hn::Vec<DF> v) HWY_ATTR {
-    const auto quotient = hn::Div(v, hn::Set(d, scale));
+    const auto quotient = divide(v, hn::Set(d, scale));
     const auto cut = hn::Min(hn::Max(quotient, hn::Set(d, lowest - zero)), hn::Set(d, highest - zero));
     return hn::Add(hn::NearestInt(hn::IfThenZeroElse(hn::IsNaN(quotient), cut)), hn::Set(D(), zero_point));
   };

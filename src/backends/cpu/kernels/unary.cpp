@@ -22,6 +22,7 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr size_t kLanes = HWY_LANES(float);
 
+#include "backends/cpu/kernels/division.inc"
 #include "backends/cpu/kernels/math.inc"
 
 #include "backends/cpu/kernels/arithmetic.inc"
