@@ -10,16 +10,7 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
-  std::string model;
-  std::vector<std::string> inputs, shapes;
-  double seconds = 2;
-  OperatorOptions operators;
-  RunOptions run;
-  bool json = false;
-};
-
-void bench_command(const Arguments& arguments) {
+void bench_command(const MeasureOptions& arguments) {
   const size_t base_bytes = os::resident_bytes();
   const Stopwatch load;
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
@@ -100,17 +91,9 @@ void bench_command(const Arguments& arguments) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<MeasureOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measures how fast a model runs here");
-  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
-  command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--shape", arguments->shapes,
-                      "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
-                      "input in the model's order");
-  command->add_option("--input", arguments->inputs, "name=x.npy; inputs that are not given are random");
-  arguments->operators.add_to(*command);
-  arguments->run.add_to(*command);
-  command->add_flag("--json", arguments->json, "print one JSON object");
+  arguments->add_to(*command, 2);
   command->footer(
       "min_ms is what the model needs where nothing disturbs it. gflops counts a multiply-add as two operations; peak_fraction is its\n"
       "share of what the machine reaches, measured here, with multiply-adds alone.\n\n"

@@ -45,6 +45,17 @@ struct RunOptions {
   SessionOptions session(const Model& model) const;
 };
 
+/// What the commands that measure a model have in common.
+struct MeasureOptions {
+  std::string model;
+  std::vector<std::string> inputs, shapes;
+  double seconds = 0;
+  OperatorOptions operators;
+  RunOptions run;
+  bool json = false;
+  void add_to(CLI::App& command, double default_seconds, bool with_tuning = true);
+};
+
 /// A model file of any format that can be read; foreign ones are converted on the way. `inputs` are the arguments of --input: an
 /// initializer of an ONNX file that is an input too, and is given there by its name, stays an input.
 Model load_model(const std::string& path, const OperatorOptions& operators, const std::vector<std::string>& inputs = {});

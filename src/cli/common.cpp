@@ -51,6 +51,19 @@ void RunOptions::add_to(CLI::App& command, bool with_tuning) {
       ->capture_default_str();
 }
 
+void MeasureOptions::add_to(CLI::App& command, double default_seconds, bool with_tuning) {
+  seconds = default_seconds;
+  command.add_option("model", model, "a .minnow file, or a model of any format that convert reads")->required();
+  command.add_option("--seconds", seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
+  command.add_option("--shape", shapes,
+                     "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
+                     "input in the model's order");
+  command.add_option("--input", inputs, "name=x.npy; inputs that are not given are random");
+  operators.add_to(command);
+  run.add_to(command, with_tuning);
+  command.add_flag("--json", json, "print one JSON object");
+}
+
 SessionOptions RunOptions::session() const {
   SessionOptions options;
   options.threads = threads;

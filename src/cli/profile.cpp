@@ -10,13 +10,8 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
-  std::string model, trace;
-  std::vector<std::string> inputs, shapes;
-  double seconds = 1;
-  OperatorOptions operators;
-  RunOptions run;
-  bool json = false;
+struct Arguments : MeasureOptions {
+  std::string trace;
 };
 
 /// The rows by time, the slowest first, each followed by those of the nodes within it.
@@ -90,16 +85,8 @@ void profile_command(const Arguments& arguments) {
 void add_profile(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("profile", "Measures every node of a model");
-  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
-  command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--shape", arguments->shapes,
-                      "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
-                      "input in the model's order");
-  command->add_option("--input", arguments->inputs, "name=x.npy; inputs that are not given are random");
+  arguments->add_to(*command, 1);
   command->add_option("--trace", arguments->trace, "write the last run as a trace file for chrome://tracing or Perfetto");
-  arguments->operators.add_to(*command);
-  arguments->run.add_to(*command);
-  command->add_flag("--json", arguments->json, "print JSON");
   command->footer(
       "The time of a node is the least of all runs, the estimate what the planner expected. Nodes inside If, Loop and Scan follow the\n"
       "node that they belong to, whose time includes theirs, each with all its calls in a run.\n\n"

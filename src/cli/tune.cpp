@@ -7,13 +7,8 @@
 namespace minnow::cli {
 namespace {
 
-struct Arguments {
-  std::string model, file;
-  std::vector<std::string> inputs, shapes;
-  double seconds = 5;
-  OperatorOptions operators;
-  RunOptions run;
-  bool json = false;
+struct Arguments : MeasureOptions {
+  std::string file;
 };
 
 void tune_command(const Arguments& arguments) {
@@ -51,17 +46,9 @@ void add_tune(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("tune", "Measures which ways to compute a model are the fastest here, and remembers them in a file");
-  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
+  arguments->add_to(*command, 5, false);
   command->add_option("--file", arguments->file, "where to remember it; what the file says about other models and shapes stays")
       ->required();
-  command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--shape", arguments->shapes,
-                      "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
-                      "input in the model's order");
-  command->add_option("--input", arguments->inputs, "name=x.npy; inputs that are not given are random");
-  arguments->operators.add_to(*command);
-  arguments->run.add_to(*command, false);
-  command->add_flag("--json", arguments->json, "print one JSON object");
   command->footer(
       "The file serves runs with the same options on the same machine with the same version of Minnow, by --tuning; where it does not\n"
       "fit, or is damaged, one line says so and plans are made by estimates. With --threads 0 it also remembers how many threads are the\n"
