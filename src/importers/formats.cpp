@@ -52,7 +52,13 @@ std::unique_ptr<Graph> tensorflow_files(const Paths& paths, const ImportOptions&
 }
 
 std::vector<ForeignOperator> tensorflow_operators() {
-  std::vector<ForeignOperator> list = {{"Const", ""}, {"Placeholder", ""}};
+  std::vector<ForeignOperator> list = {{"Const", ""},
+                                       {"Placeholder", ""},
+                                       {"HashTable", "filled with constants"},
+                                       {"HashTableV2", "filled with constants"},
+                                       {"Variable", "from a checkpoint"},
+                                       {"VariableV2", "from a checkpoint"},
+                                       {"VarHandleOp", "from a checkpoint"}};
   for (std::string_view op : tensorflow::control_flow_operators()) list.push_back({op, "becomes Loop and If"});
   for (const tensorflow::Rule& rule : tensorflow::all_rules()) list.push_back({rule.op, ""});
   return list;

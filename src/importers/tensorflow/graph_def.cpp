@@ -207,6 +207,16 @@ Reference parse_reference(std::string_view text) {
   return reference;
 }
 
+std::string_view called_function(const NodeDef& call) {
+  std::string_view name;
+  if (const auto found = call.attributes.find("f"); found != call.attributes.end())
+    for (Fields fields(found->second); fields.next();)
+      if (fields.number() == 10)
+        for (Fields inner(fields.bytes()); inner.next();)
+          if (inner.number() == 1) name = inner.bytes();
+  return name;
+}
+
 GraphDef read_graph(std::string_view bytes) {
   GraphDef graph;
   for (Fields fields(bytes); fields.next();) {

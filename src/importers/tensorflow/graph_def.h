@@ -52,6 +52,9 @@ struct Reference {
 };
 Reference parse_reference(std::string_view text);
 
+/// What a PartitionedCall calls; empty where it says nothing.
+std::string_view called_function(const NodeDef& call);
+
 /// Throws onnx::WireError.
 GraphDef read_graph(std::string_view bytes);
 bool looks_like_graph(std::string_view head);

@@ -13,6 +13,7 @@
 #include "importers/source.h"
 #include "importers/tensorflow/control_flow.h"
 #include "importers/tensorflow/saved_model.h"
+#include "importers/tensorflow/tables.h"
 #include "importers/tensorflow/tf_node.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
@@ -58,6 +59,7 @@ class Importer final : public Host {
                const Exprs& inputs) override;
   Exprs cases(const TfNode& node, const Expr& index, std::span<const std::string_view> functions, const Exprs& inputs) override;
   Exprs loop(const TfNode& node, std::string_view condition, std::string_view body) override;
+  Table table(const TfNode& node, const Expr& handle) override;
 
  private:
   template <class Then, class Else>
@@ -86,6 +88,8 @@ class Importer final : public Host {
 
   Source from_;
   const GraphDef& def_;
+  std::map<std::string_view, TableContents> tables_;
+  std::unordered_map<const Value*, Table> table_of_;  // by what stands for them
   std::map<std::string, std::vector<int64_t>> shapes_;
   const OperatorSet& operators_;
   std::string source_;
@@ -97,6 +101,16 @@ class Importer final : public Host {
   UniqueNames names_;
   Refusals refusals_;
 };
+
+/// Of a Const. Throws Unsupported.
+Tensor contents_of(const NodeDef& def) {
+  const auto found = def.attributes.find("value");
+  std::string_view message;
+  if (found != def.attributes.end())
+    for (Fields fields(found->second); fields.next();)
+      if (fields.number() == 8) message = fields.bytes();
+  return read_tensor(message);
+}
 
 Expr Importer::value(Scope& scope, std::string_view text, const std::string& where) {
   const Reference reference = parse_reference(text);
@@ -153,13 +167,8 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
     scope.made[def.name] = std::move(results);
   };
   if (def.op == "Const") {
-    const auto found = def.attributes.find("value");
-    std::string_view message;
-    if (found != def.attributes.end())
-      for (Fields fields(found->second); fields.next();)
-        if (fields.number() == 8) message = fields.bytes();
     try {
-      Tensor tensor = read_tensor(message);
+      Tensor tensor = contents_of(def);
       scope.made[def.name] = {p.builder().wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + std::string(def.name))))};
     } catch (const Unsupported& error) {
       refusals_.add(format("node \"{}\" (Const): {}", def.name.substr(0, 200), error.what()));
@@ -173,6 +182,25 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
       if (found == from_.variables.end() || !from_.checkpoint)
         throw Unsupported("its value is not in the file, nor in a checkpoint beside it");
       scope.made[def.name] = {p.builder().wrap(&graph.add_constant(from_.checkpoint->read(found->second), unique(std::string(def.name))))};
+    } catch (const Unsupported& error) {
+      refusals_.add(format("node \"{}\" ({}): {}", def.name.substr(0, 200), def.op, error.what()));
+      refuse();
+    }
+    return;
+  }
+  if (def.op == "HashTable" || def.op == "HashTableV2") {
+    // Its keys stand for it: a value that functions hand on.
+    try {
+      const auto found = depth_ > 0 ? tables_.end() : tables_.find(def.name);
+      if (found == tables_.end()) throw Unsupported("it is not filled with constants of the graph");
+      Table table{contents_of(*found->second.keys), contents_of(*found->second.values)};
+      const DType keys = table.keys.dtype();
+      if (keys != DType::i32 && keys != DType::i64) throw Unsupported(format("keys of {} are not supported", keys));
+      if (table.keys.shape().rank() != 1 || table.values.shape() != table.keys.shape())
+        throw Unsupported(format("{} keys do not fit values of shape {}", table.keys.elements(), table.values.shape()));
+      const Expr handle = p.builder().wrap(&graph.add_constant(table.keys, unique(scope.prefix + std::string(def.name))));
+      table_of_.emplace(handle.value(), std::move(table));
+      scope.made[def.name] = {handle};
     } catch (const Unsupported& error) {
       refusals_.add(format("node \"{}\" ({}): {}", def.name.substr(0, 200), def.op, error.what()));
       refuse();
@@ -234,6 +262,12 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
       type.dtype = node.type("T");
   }
   scope.made[def.name] = std::move(made);
+}
+
+Table Importer::table(const TfNode& node, const Expr& handle) {
+  const auto found = table_of_.find(handle.value());
+  if (found == table_of_.end()) node.refuse("its table is not known before the run");
+  return found->second;
 }
 
 const FunctionDef& Importer::named(const TfNode& node, std::string_view name) const {
@@ -393,7 +427,7 @@ std::vector<size_t> Importer::find_outputs() const {
   for (size_t i = 0; i < def_.nodes.size(); ++i) {
     const NodeDef& def = def_.nodes[i];
     if (inside[i] || def.was_read || read.contains(def.name) || def.op == "Const" || def.op == "NoOp" || def.op == "Placeholder" ||
-        def.op == "Assert" || def.op.starts_with("TensorArrayClose"))
+        def.op == "Assert" || fills_table(def.op) || def.op.starts_with("TensorArrayClose"))
       continue;
     if (def.op == "Identity" && def.inputs.size() == 1)  // freezing makes it of a variable's reading, also of one that nothing needs
       if (const auto from = index.find(parse_reference(def.inputs[0]).node);
@@ -459,6 +493,7 @@ void Importer::import_signature(Parts& parts, Scope& scope) {
 std::unique_ptr<Graph> Importer::run() {
   graph_ = std::make_unique<Graph>();
   graph_->source = source_;
+  tables_ = find_tables(def_);
   GraphBuilder builder(*graph_);
   Parts parts(builder, operators_, sizes_);
   Scope scope(parts, def_.nodes, {});

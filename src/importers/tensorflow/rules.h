@@ -10,4 +10,7 @@ Builder tensor_array, tensor_array_write, tensor_array_read, tensor_array_gather
     tensor_array_split, tensor_array_size, list_reserve, list_empty, list_from_tensor, list_get, list_set, list_stack, list_length,
     list_push, list_pop, list_gather, list_scatter, list_concat;
 
+// rules_tables.cpp: lookups in tables of constants.
+Builder table_find, table_size;
+
 }  // namespace minnow::tensorflow

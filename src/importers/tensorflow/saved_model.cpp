@@ -59,7 +59,7 @@ class Restored {
     collect(graph_.nodes, [&](std::string_view target, std::string name) { names_.emplace(target, std::move(name)); });
     for (const NodeDef& call : graph_.nodes) {
       if (call.op != "StatefulPartitionedCall" && call.op != "PartitionedCall") continue;
-      const auto function = graph_.functions.find(function_name(call));
+      const auto function = graph_.functions.find(called_function(call));
       if (function == graph_.functions.end()) continue;
       const std::vector<std::string_view>& arguments = function->second.inputs;
       collect(function->second.nodes, [&](std::string_view target, std::string name) {
@@ -83,15 +83,6 @@ class Restored {
       const auto from = read.find(parse_reference(node.inputs[1]).node);
       if (copy != names_.end() && from != read.end()) names_.emplace(from->second, copy->second);
     }
-  }
-  static std::string_view function_name(const NodeDef& call) {
-    std::string_view name;
-    if (const auto found = call.attributes.find("f"); found != call.attributes.end())
-      for (Fields fields(found->second); fields.next();)
-        if (fields.number() == 10)
-          for (Fields inner(fields.bytes()); inner.next();)
-            if (inner.number() == 1) name = inner.bytes();
-    return name;
   }
   static std::vector<std::string_view> strings_of(const NodeDef& constant) {
     std::vector<std::string_view> strings;

@@ -12,7 +12,12 @@ namespace minnow::tensorflow {
 
 class TfNode;
 
-/// What only the importer can do for a rule: functions of the file.
+/// A lookup table: integers and a value for each.
+struct Table {
+  Tensor keys, values;
+};
+
+/// What only the importer can do for a rule: functions and tables of the file.
 class Host {
  public:
   virtual Exprs call(const TfNode& node, std::string_view function, const Exprs& inputs) = 0;
@@ -21,6 +26,8 @@ class Host {
   /// The function at `index`, the last where there is none.
   virtual Exprs cases(const TfNode& node, const Expr& index, std::span<const std::string_view> functions, const Exprs& inputs) = 0;
   virtual Exprs loop(const TfNode& node, std::string_view condition, std::string_view body) = 0;
+  /// The table that `handle` stands for.
+  virtual Table table(const TfNode& node, const Expr& handle) = 0;
 
  protected:
   ~Host() = default;

@@ -85,6 +85,65 @@ class SavedModel(InFolder):
         self.compare_keras(keras.Model(x, keras.layers.SimpleRNN(3)(h)), (2, 9, 6))
         self.assert_no_loops()
 
+    def test_lookup_tables(self):
+        def table(keys, values, default, kind=tf.int64):
+            return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.constant(keys, kind), tf.constant(values)), default)
+
+        low, high = -2**63, 2**63 - 1
+        tables = {"far": table([5, -7, 900, low], [1.5, 2.5, -3.0, 8.0], -1.0), "near": table([3, 1, 2], [30, 10, 20], 7, tf.int32),
+                  "ends": table([high, 40, low + 1, -40, 1000], np.int64([1, 2, 3, 4, 5]), -9), "one": table([-6], [4.0], 0.5),
+                  "many": table(np.arange(700) ** 2, np.arange(700, dtype=np.float32), -1.0)}
+
+        class Tables(tf.Module):
+            def __init__(self):
+                super().__init__()
+                self.tables = list(tables.values())
+
+            @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.int64, name="x")])
+            def look_up(self, x):
+                found = {name: each.lookup(tf.cast(x, each.key_dtype)) for name, each in tables.items()}
+                found["size"] = tables["far"].size()
+                found["branch"] = tf.cond(x[0, 0] > 0, lambda: tables["ends"].lookup(x + 1), lambda: tables["far"].size() + x)
+                return found
+
+        module = Tables()
+        tf.saved_model.save(module, self.model, signatures={"serving_default": module.look_up})
+        x = np.int64([[5, 1], [-7, 2], [900, 3], [39, 40], [high, low], [low + 1, high - 1], [-6, 0], [489, 484], [699 ** 2, 699 ** 2 + 1], [-40, 1000], [4, -5]])
+        for feed in (x, x[1:]):
+            expected, actual = module.look_up(tf.constant(feed)), self.converted_outputs({"x": feed})
+            self.assertEqual(sorted(actual), sorted(expected))
+            for key, value in expected.items():
+                np.testing.assert_array_equal(actual[key], value.numpy(), key)
+
+    def test_tables_of_texts_are_refused(self):
+        class Texts(tf.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.constant([1, 2], tf.int64), tf.constant(["a", "b"])), "?")
+
+            @tf.function(input_signature=[tf.TensorSpec([None], tf.int64, name="x")])
+            def look_up(self, x):
+                return {"y": tf.strings.length(self.table.lookup(x))}
+
+        module = Texts()
+        tf.saved_model.save(module, self.model, signatures={"serving_default": module.look_up})
+        result = run_minnow("convert", self.model, self.folder / "model.minnow")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("(HashTableV2): ", result.stderr)
+
+    def test_lookup_tables_of_frozen_graphs(self):
+        graph = tf.Graph()
+        with graph.as_default(), v1.Session() as session:
+            x = v1.placeholder(tf.int64, [None], "x")
+            table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.constant([4, 9], tf.int64), tf.constant([0.5, 0.25])), -1.0)
+            y = tf.identity(table.lookup(x), name="y")
+            session.run(v1.tables_initializer())
+            feed = np.int64([9, 4, 5])
+            expected = session.run(y, {x: feed})
+            (self.folder / "frozen.pb").write_bytes(graph.as_graph_def().SerializeToString())
+        self.model = self.folder / "frozen.pb"
+        np.testing.assert_array_equal(self.converted_outputs({"x": feed})["y"], expected)
+
     def test_variables_kept_in_parts(self):
         graph = tf.Graph()
         with graph.as_default():
