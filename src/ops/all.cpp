@@ -16,6 +16,7 @@ namespace minnow {
   X(binary)                         \
   X(cast)                           \
   X(causal_conv)                    \
+  X(channel_shuffle)                \
   X(comparison)                     \
   X(compress)                       \
   X(concat)                         \

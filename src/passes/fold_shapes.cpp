@@ -264,9 +264,8 @@ class ShapeFolder {
   }
 
   void make_constant(Node& node, const Vector& vector) {
-    bool all_known = node.op() != "Shape" && node.op() != "Size";
-    for (size_t i = 0; i < node.input_count(); ++i) all_known &= !node.input(i) || node.input(i)->constant();
-    if (all_known || !holds_integers(*node.output(0))) return;  // an ordinary fold
+    // Also of constants alone: what was folded before it made it one, and what follows in this walk needs it.
+    if (!holds_integers(*node.output(0))) return;
     Ints numbers;
     for (const Element& element : vector.elements) numbers.push_back(element->number());
     const Shape shape = vector.is_scalar ? Shape{} : Shape{static_cast<int64_t>(numbers.size())};

@@ -148,6 +148,7 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (name == "Transpose") return transpose();
   if (name == "Concat") return concat();
   if (name == "Split") return split(output);
+  if (name == "minnow.ChannelShuffle") return channel_shuffle(output);
   if (name == "Reshape") return reshape();
   if (name == "Flatten") return flatten();
   if (name == "Squeeze") return squeeze();

@@ -41,6 +41,21 @@ std::optional<DimRules::Unsure> DimRules::concat() {
   return y;
 }
 
+std::optional<DimRules::Unsure> DimRules::channel_shuffle(size_t output) {
+  const auto x = in(0);
+  if (!x || x->size() < 2) return {};
+  Unsure y = sure(*x);
+  if (const Ints* sizes = ints_attribute(node_, "sizes")) {
+    y[1] = output < sizes->size() ? std::optional(Size((*sizes)[output])) : std::nullopt;
+    return y;
+  }
+  for (size_t i = 1; i < node_.input_count(); ++i) {
+    const auto part = in(i);
+    y[1] = y[1] && part && part->size() == x->size() ? Size::add(*y[1], (*part)[1]) : std::nullopt;
+  }
+  return y;
+}
+
 std::optional<DimRules::Unsure> DimRules::split(size_t output) {
   const auto x = in(0);
   const auto axis = x ? positive_axis(integer("axis", 0), x->size()) : std::nullopt;

@@ -58,6 +58,7 @@ class DimRules {
   std::optional<Unsure> transpose();
   std::optional<Unsure> concat();
   std::optional<Unsure> split(size_t output);
+  std::optional<Unsure> channel_shuffle(size_t output);
   std::optional<Unsure> reshape();
   std::optional<Unsure> flatten();
   // The axes of input `i`, as a set; nothing where they are not known.

@@ -15,6 +15,7 @@ bool is_one_of(const std::string& op, std::initializer_list<std::string_view> li
 
 /// Nodes that put elements of their first input elsewhere, whatever the elements are.
 bool moves_data(const Node& node) {
+  if (node.op() == "minnow.ChannelShuffle") return node.input_count() == 1;
   return is_one_of(node.op(), {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Slice", "Gather", "Expand", "Tile",
                                "DepthToSpace", "SpaceToDepth", "Split"});
 }

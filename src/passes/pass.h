@@ -72,6 +72,8 @@ void gather_quantized_islands(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);
 void fuse_elementwise(Graph&, PassContext&);
 void raise_attention(Graph&, PassContext&);
+void raise_channel_shuffles(Graph&, PassContext&);
+void fuse_channel_shuffles(Graph&, PassContext&);
 void remove_dead_code(Graph&, PassContext&);
 
 }  // namespace minnow

@@ -31,6 +31,8 @@ constexpr Pass kPasses[] = {
     {"fold_pads", "zeros around an image become the padding of what reads it", fold_pads, kSimplify},
     {"raise_attention", "products with a softmax between them become Attention", raise_attention, kRaise},
     {"write_out_einsums", "an Einsum that is a product of matrices becomes one", write_out_einsums, kSimplify},
+    {"raise_channel_shuffles", "channels that are reshaped, swapped and reshaped back are shuffled by an operator", raise_channel_shuffles,
+     kSimplify},
     {"take_parts", "parts of a product with constant weights are products of their own", take_parts, kSimplify},
     {"move_reshapes", "reshapes move to where they meet others", move_reshapes, kSimplify | kTidy},
     {"push_transposes", "Transposes cancel, or move to where there is less to transpose", push_transposes, kSimplify | kRaise},
@@ -40,6 +42,7 @@ constexpr Pass kPasses[] = {
     {"reshape_transposes", "a Transpose that moves dimensions of size 1 alone becomes a Reshape", reshape_transposes, kTidy},
     {"drop_reduced_dims", "a reduction drops the dimensions that a reshape behind it takes away", drop_reduced_dims, kFuse | kTidy},
     {"fuse_products", "bias, residual, activation, transposed and scaled factors join Conv, Gemm and MatMul", fuse_products, kFuse | kTidy},
+    {"fuse_channel_shuffles", "a shuffle of channels joins and splits them, too", fuse_channel_shuffles, kFuse},
     {"fuse_elementwise", "elementwise nodes in a row run in one pass over their elements", fuse_elementwise, kGroup},
     {"remove_dead_code", "nodes and constants that nothing uses", remove_dead_code, kNotLast, true},
 };

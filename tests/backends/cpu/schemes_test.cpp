@@ -643,6 +643,20 @@ std::vector<SchemeCase> movement_cases() {
   cases.push_back({"Pad", {normal({2, 3, 4}), ints({0, 1, 2, 3, 0, 1}), Tensor::scalar_f32(1.5f)}, {}, {1, 2}});
   cases.push_back({"DepthToSpace", {normal({1, 12, 4, 5})}, {{"blocksize", int64_t{2}}}});
   cases.push_back({"SpaceToDepth", {normal({1, 3, 4, 6})}, {{"blocksize", int64_t{2}}}});
+  for (int64_t groups : {1, 2, 3, 7, 29, 58})
+    cases.push_back({"minnow.ChannelShuffle",
+                     {normal({2, 986, 5, 3}), normal({2, 232, 5, 3}, 2)},
+                     {{"groups", groups}, {"sizes", Ints{406, 812}}},
+                     {},
+                     2});
+  for (const Shape& shape :
+       {Shape{1, 48, 90, 91}, Shape{3, 20, 1}, Shape{2, 12}, Shape{2, 1024, 1, 1}, Shape{0, 6, 3, 3}, Shape{1, 6, 0, 3}})
+    cases.push_back({"minnow.ChannelShuffle", {normal(shape)}, {{"groups", int64_t{2}}}});
+  cases.push_back({"minnow.ChannelShuffle",
+                   {normal({1, 24, 7, 7}), normal({1, 24, 7, 7}, 2)},
+                   {{"groups", int64_t{2}}, {"sizes", Ints{24, 24}}},
+                   {},
+                   2});
   cases.push_back({"Gather", {normal({5, 6, 7}), ints({4, 0, -1})}, {{"axis", int64_t{1}}}});
   cases.push_back({"Reshape", {normal({2, 6}), ints({3, 4})}, {}, {1}});
   cases.push_back({"Flatten", {normal({2, 6, 3})}});

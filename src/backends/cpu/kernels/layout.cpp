@@ -41,10 +41,57 @@ void transpose(const float* from, size_t from_row, size_t rows, size_t columns, 
   for (; r < rows; ++r)
     for (size_t c = 0; c < columns; ++c) to[c * to_row + r] = from[r * from_row + c];
 }
+
+using D = hn::ScalableTag<float>;
+using DI = hn::RebindToSigned<D>;
+constexpr size_t kLanes = HWY_LANES(float);
+
+// One source more onto what the ones before it gave.
+HWY_INLINE hn::Vec<D> with_lanes(hn::Vec<D> made, const float* from, hn::Vec<DI> lanes) {
+  const D d;
+  const DI di;
+  const auto known = hn::Max(lanes, hn::Zero(di));
+  const auto moved = hn::TableLookupLanes(hn::LoadU(d, from), hn::IndicesFromVec(d, known));
+  return hn::IfThenElse(hn::RebindMask(d, hn::Eq(lanes, known)), moved, made);
+}
+
+template <int N>
+void gather_from(const float* const* from, const int32_t* lanes, size_t pixels, float* to) {
+  const D d;
+  const DI di;
+  const float* x[N];
+  hn::Vec<DI> wanted[N];
+  MINNOW_UNROLL for (int k = 0; k < N; ++k) x[k] = from[k], wanted[k] = hn::LoadU(di, lanes + k * kLanes);
+  for (size_t p = 0; p < pixels * kLanes; p += kLanes) {
+    auto made = hn::Zero(d);
+    MINNOW_UNROLL for (int k = 0; k < N; ++k) made = with_lanes(made, x[k] + p, wanted[k]);
+    hn::StoreU(made, d, to + p);
+  }
+}
+
+void gather_lanes(const float* const* from, const int32_t* lanes, size_t sources, size_t pixels, float* to) {
+  switch (sources) {
+    case 1:
+      return gather_from<1>(from, lanes, pixels, to);
+    case 2:
+      return gather_from<2>(from, lanes, pixels, to);
+    case 3:
+      return gather_from<3>(from, lanes, pixels, to);
+    case 4:
+      return gather_from<4>(from, lanes, pixels, to);
+  }
+  const D d;
+  const DI di;
+  for (size_t p = 0; p < pixels * kLanes; p += kLanes) {
+    auto made = hn::Zero(d);
+    for (size_t k = 0; k < sources; ++k) made = with_lanes(made, from[k] + p, hn::LoadU(di, lanes + k * kLanes));
+    hn::StoreU(made, d, to + p);
+  }
+}
 }  // namespace
 
 extern const LayoutKernels kLayoutKernels;
-const LayoutKernels kLayoutKernels{transpose};
+const LayoutKernels kLayoutKernels{transpose, gather_lanes};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

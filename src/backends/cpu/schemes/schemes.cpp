@@ -8,6 +8,7 @@ std::vector<std::span<const Scheme>> scheme_table() {
           pair_schemes(),
           binary_schemes(),
           byte_pool_schemes(),
+          channel_shuffle_schemes(),
           conv_schemes(),
           conv_transpose_schemes(),
           elementwise_schemes(),

@@ -16,6 +16,7 @@ std::span<const Scheme> attention_schemes();
 std::span<const Scheme> pair_schemes();
 std::span<const Scheme> binary_schemes();
 std::span<const Scheme> byte_pool_schemes();
+std::span<const Scheme> channel_shuffle_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> conv_transpose_schemes();
 std::span<const Scheme> elementwise_schemes();
