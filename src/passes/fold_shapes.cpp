@@ -20,6 +20,7 @@ struct Vector {
 };
 
 constexpr size_t kMostElements = 64;  // a vector of more is no shape
+constexpr int kMostRounds = 3;        // in which shapes of what a loop carries are given up one after another, before all are
 
 class ShapeFolder {
  public:
@@ -41,6 +42,7 @@ class ShapeFolder {
       if (node.op() == "Reshape") fix_reshape(node);
       if (node.op() == "Expand") fix_expand(node);
       infer(node);
+      type_carried(node);
       if (node.op() == "Reshape") take_sizes(node);
       if (node.op() == "Expand" || node.op() == "ConstantOfShape") take_filled(node);
       if (node.op() == "Shape") take_from_input(node);
@@ -55,14 +57,73 @@ class ShapeFolder {
   }
 
  private:
-  // What comes into a subgraph changes from one iteration to the next, and so may its shape.
-  static void bind_inputs(const Node& node, Graph& body) {
+  /// What a Loop or Scan carries: inputs of the node and of its body, outputs of the body and of the node, from these numbers on.
+  struct Carried {
+    size_t count = 0, given = 0, in = 0, next = 0;
+  };
+  static Carried carried_by(const Node& node, const Graph& body) {
+    Carried carried;
+    const size_t scanned = static_cast<size_t>(std::max<int64_t>(int_attribute(node, "num_scan_inputs", 0), 0));
+    if (node.op() == "Loop") carried = {body.inputs().size() - std::min<size_t>(2, body.inputs().size()), 2, 2, 1};
+    if (node.op() == "Scan" && scanned <= node.input_count()) carried = {node.input_count() - scanned, 0, 0, 0};
+    const bool fits = carried.given + carried.count <= node.input_count() && carried.in + carried.count <= body.inputs().size() &&
+                      carried.next + carried.count <= body.outputs().size();
+    return fits ? carried : Carried();
+  }
+  static bool is_tensor(const Value* value) { return value && value->type.kind == ValueType::Kind::tensor; }
+
+  /// What comes into a body changes from one iteration to the next, and so may its shape. It does not where the body makes of values of the
+  /// shapes that it begins with values of these shapes.
+  void bind_inputs(const Node& node, Graph& body) {
     for (size_t i = 0; i < body.inputs().size(); ++i) {
       ValueType& type = body.inputs()[i]->type;
       if (type.kind != ValueType::Kind::tensor) continue;
       type.dims.reset();
       if (node.op() == "Loop" && i < 2) type.dims.emplace();  // the iteration and the condition
     }
+    const Carried carried = carried_by(node, body);
+    if (node.op() == "Scan" && carried.count > 0) bind_scanned(node, carried, body);
+    for (size_t i = 0; i < carried.count; ++i) {
+      const Value* begin = node.input(carried.given + i);
+      ValueType& type = body.inputs()[carried.in + i]->type;
+      if (is_tensor(begin) && type.kind == ValueType::Kind::tensor) type.dims = begin->type.dims;
+    }
+    for (int round = 0; carried.count > 0; ++round) {
+      for (Node& inner : body.nodes()) infer(inner);
+      bool changes = false;
+      for (size_t i = 0; i < carried.count; ++i) {
+        Value& in = *body.inputs()[carried.in + i];
+        const Value* next = body.outputs()[carried.next + i];
+        if (!is_tensor(&in) || !in.type.dims || (round < kMostRounds && is_tensor(next) && same_shape(in, *next))) continue;
+        in.type.dims.reset();
+        changes = true;
+      }
+      if (!changes) return;
+    }
+  }
+  /// A row of what is scanned.
+  static void bind_scanned(const Node& node, const Carried& carried, Graph& body) {
+    const Ints* axes = ints_attribute(node, "scan_input_axes");
+    for (size_t i = carried.count; i < std::min(node.input_count(), body.inputs().size()); ++i) {
+      const Value* whole = node.input(i);
+      if (!is_tensor(whole) || !whole->type.dims) continue;
+      std::vector<Dim> dims = *whole->type.dims;
+      const auto axis = axes && i - carried.count < axes->size() ? positive_axis((*axes)[i - carried.count], dims.size())
+                        : dims.empty()                           ? std::nullopt
+                                                                 : std::optional<size_t>(0);
+      if (!axis) continue;
+      dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(*axis));
+      body.inputs()[i]->type.dims = std::move(dims);
+    }
+  }
+  /// What is carried keeps its shape to the end, also where there is no iteration.
+  static void type_carried(Node& node) {
+    const Subgraph* body = node.op() == "Loop" || node.op() == "Scan" ? node.attributes.get<Subgraph>("body") : nullptr;
+    if (!body || !*body) return;
+    const Carried carried = carried_by(node, **body);
+    for (size_t i = 0; i < std::min(carried.count, node.output_count()); ++i)
+      if (is_tensor(node.output(i)) && is_tensor((*body)->inputs()[carried.in + i].get()))
+        node.output(i)->type.dims = (*body)->inputs()[carried.in + i]->type.dims;
   }
 
   void infer(Node& node) {

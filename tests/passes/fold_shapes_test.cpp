@@ -128,6 +128,76 @@ TEST(FoldShapes, what_is_filled_has_the_sizes_it_is_asked_to_have) {
   EXPECT_EQ(dims, "batch 3 | batch 3 | batch 3 | batch steps 3 | ");
 }
 
+std::string dims_of(const Value& value) {
+  std::string text;
+  if (!value.type.dims) return "unknown";
+  for (const Dim& dim : *value.type.dims) text += (dim.known() ? std::to_string(dim.size) : dim.symbol) + " ";
+  return text;
+}
+
+TEST(FoldShapes, what_a_loop_carries_keeps_its_shape) {
+  // The state does, and is what the counter of what grows is not: of that nothing is known, nor of what is made of it.
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, 3]
+    input n: i64[]
+    input more: f32[batch, 3]
+    const random_w = f32[3, 3] fill 0
+    const truth = bool[] 1
+    y, list, mixed = Loop(n, truth, x, x, x) {body = graph {
+      input i: i64[]
+      input go: bool[]
+      input state: f32[batch, 3]
+      input grown: f32[batch, 3]
+      input both: f32[batch, 3]
+      const on = bool[] 1
+      product = MatMul(state, random_w)
+      next = Tanh(product)
+      longer = Concat(grown, more) {axis = 0}
+      of_both = Concat(both, longer) {axis = 0}
+      again = Identity(on)
+      output again
+      output next
+      output longer
+      output of_both
+    }}
+    output y
+    output list
+    output mixed
+  })",
+                            {"fold_shapes"});
+  EXPECT_EQ(dims_of(*r.after->outputs()[0]), "batch 3 ");
+  EXPECT_EQ(dims_of(*r.after->outputs()[1]), "unknown");
+  EXPECT_EQ(dims_of(*r.after->outputs()[2]), "unknown");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(FoldShapes, products_in_a_scan_take_in_what_is_added) {
+  const Rewrite r = optimized(R"(graph {
+    input x: f32[steps, 2, 3]
+    input start: f32[2, 5]
+    const random_w = f32[3, 5] fill 0
+    const random_r = f32[5, 5] fill 0
+    const random_b = f32[5] fill 0
+    end, y = Scan(start, x) {num_scan_inputs = 1, body = graph {
+      input state: f32
+      input row: f32
+      a = MatMul(row, random_w)
+      b = MatMul(state, random_r)
+      s = Add(a, b)
+      z = Add(s, random_b)
+      next = Relu(z)
+      output next
+      output next
+    }}
+    output end
+    output y
+  })");
+  const Graph& body = **r.node("Scan").attributes.get<Subgraph>("body");
+  EXPECT_LE(body.node_count(), 3u) << r.nodes();
+  EXPECT_EQ(dims_of(*r.after->outputs()[0]), "2 5 ");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
 TEST(FoldShapes, a_shape_of_too_many_numbers_gives_no_rank) {
   const Rewrite r = rewrite("graph { input x: f32[4] input shape: i64[100000] y = Reshape(x, shape) output y }", {"fold_shapes"});
   EXPECT_FALSE(r.after->outputs()[0]->type.dims.has_value());
