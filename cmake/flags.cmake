@@ -32,6 +32,13 @@ target_compile_definitions(
 if(MINNOW_OPERATORS)
   target_compile_definitions(minnow_flags INTERFACE MINNOW_SELECTED=1)
 endif()
+if(MINNOW_SMALL)
+  target_compile_definitions(minnow_flags INTERFACE MINNOW_SMALL=1)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # No frame pointers: 3 % of the code and 5 % of its unwind tables. The others duplicate code for speed.
+    target_compile_options(minnow_flags INTERFACE -fomit-frame-pointer -fno-gcse -fno-partial-inlining)
+  endif()
+endif()
 
 if(MINNOW_SANITIZE)
   set(minnow_sanitize -fsanitize=${MINNOW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -51,7 +58,6 @@ set(MINNOW_SMALL_OPTIONS $<$<CONFIG:Release>:-Os>)
 set(MINNOW_KERNEL_OPTIONS
     $<$<CONFIG:Release>:-O3>
     $<$<CONFIG:MinSizeRel>:-O2>
-    $<$<BOOL:${MINNOW_SMALL}>:-DMINNOW_SMALL=1>
     -Wno-psabi # gcc notes that vectors wider than the baseline are passed differently; kernels are never called across libraries
 )
 if(MINNOW_ARM AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -14,7 +14,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
-#if MINNOW_KERNEL_TARGET
+#if MINNOW_KERNEL_TARGET && !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
@@ -124,6 +124,9 @@ const Bf16Forms kBf16Forms{widening::kForm, direct::kForm};
 #else
 const Bf16Forms kBf16Forms{widening::kForm, {}};
 #endif
+#elif MINNOW_KERNEL_TARGET  // a small build has no rows for it
+extern const Bf16Forms kBf16Forms;
+const Bf16Forms kBf16Forms{};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

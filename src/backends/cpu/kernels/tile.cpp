@@ -164,6 +164,7 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
   end<R, N>(t, sum[0]);
 }
 
+#if !MINNOW_SMALL
 void strassen_sums(const float* const (&a)[4], float* const (&s)[4], size_t vectors) {
   const D d;
   for (size_t i = 0; i < vectors * kLanes; i += kLanes) {
@@ -212,6 +213,7 @@ void strassen_factors(const StrassenFactors& f) {
       MINNOW_UNROLL for (int p = 0; p < 7; ++p) hn::StoreU(parts[p], d, f.to + p * f.part_step + (2 * r + v) * kLanes);
     }
 }
+#endif
 
 template <int R, int N>
 HWY_NOINLINE void plain_tile(const Tile& t) {
@@ -224,18 +226,18 @@ HWY_NOINLINE void plain_tile(const Tile& t) {
 
 #if MINNOW_SMALL
 // Only these numbers of rows have code of their own; other tiles are put together of them.
-constexpr bool is_compiled(int rows, int most) { return rows == most || rows == 8 || rows == 4 || rows == 2 || rows == 1; }
+constexpr bool is_compiled(int rows, int most) { return rows == most || rows == 4 || rows == 2 || rows == 1; }
 
 struct Parts {
-  TileFunction of_rows[9];  // 1, 2, 4 and 8
+  TileFunction of_rows[5];  // 1, 2 and 4
   ptrdiff_t pixel;          // floats from one pixel of x to the next
 };
 void in_parts(const Tile& tile, int rows, const Parts& parts) {
   const int first = (rows + 1) / 2, runs[] = {first, rows - first};
   Tile t = tile;
-  for (int run = 0, done = 0; run < 2; ++run)
-    for (int row = 0, count; row < runs[run]; row += count, done += count) {
-      count = 8;
+  for (int run = 0; run < 2; ++run)
+    for (int row = 0, count; row < runs[run]; row += count) {
+      count = 4;
       while (count > runs[run] - row) count /= 2;
       for (int half = 0; half < 2; ++half) {  // a part's second run follows its first
         const ptrdiff_t at = row + half * ((count + 1) / 2);
@@ -243,27 +245,19 @@ void in_parts(const Tile& tile, int rows, const Parts& parts) {
         t.y[half] = tile.y[run] + at * tile.pixel_stride;
         if (tile.add[run]) t.add[half] = tile.add[run] + at * tile.pixel_stride;
       }
-      for (size_t i = 0; i < kStrassenLevels; ++i) {
-        const TileSums::Level& level = tile.sums.levels[i];
-        if (level.also) t.sums.levels[i].also = level.also + done * kLanes;
-        if (level.add) t.sums.levels[i].add = level.add + done * kLanes;
-      }
       parts.of_rows[count](t);
-      t.prefetch = nullptr, t.make = {};  // once
+      t.prefetch = nullptr;  // once
     }
 }
-template <int R, int N, bool kSums>
+template <int R, int N>
 void packed_parts(const Tile& t) {
-  static constexpr Parts kParts{{nullptr, packed_tile<1, N, kSums, 1>, packed_tile<2, N, kSums>, nullptr, packed_tile<4, N, kSums>, nullptr,
-                                 nullptr, nullptr, packed_tile<std::min(8, N == 1 ? kRows1 : kRows2), N, kSums>},
+  static constexpr Parts kParts{{nullptr, packed_tile<1, N, false, 1>, packed_tile<2, N, false>, nullptr, packed_tile<4, N, false>},
                                 kLanes};
   in_parts(t, R, kParts);
 }
 template <int R, int N>
 void plain_parts(const Tile& t) {
-  static constexpr Parts kParts{{nullptr, plain_tile<1, N>, plain_tile<2, N>, nullptr, plain_tile<4, N>, nullptr, nullptr, nullptr,
-                                 plain_tile<std::min(8, N == 1 ? kRows1 : kRows2), N>},
-                                1};
+  static constexpr Parts kParts{{nullptr, plain_tile<1, N>, plain_tile<2, N>, nullptr, plain_tile<4, N>}, 1};
   in_parts(t, R, kParts);
 }
 template <int R, int N, bool kSums>
@@ -271,7 +265,7 @@ constexpr TileFunction packed_of() {
   if constexpr (is_compiled(R, N == 1 ? kRows1 : kRows2))
     return packed_tile<R, N, kSums>;
   else
-    return packed_parts<R, N, kSums>;
+    return packed_parts<R, N>;
 }
 template <int R, int N>
 constexpr TileFunction plain_of() {
@@ -298,7 +292,9 @@ struct Table {
 template <int N, int R>
 constexpr void add(Table& table) {
   table.packed[N][R] = packed_of<R, N, false>();
+#if !MINNOW_SMALL
   if constexpr (N == 2) table.summed[R] = packed_of<R, N, true>();
+#endif
   table.plain[N][R] = plain_of<R, N>();
   if constexpr (R > 1) add<N, R - 1>(table);
 }
@@ -312,8 +308,12 @@ constexpr Table kTable = make_table();
 }  // namespace
 
 extern const TileKernels kTileKernels;
+#if MINNOW_SMALL
+const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed, nullptr, nullptr, nullptr, nullptr, kTable.plain};
+#else
 const TileKernels kTileKernels{{0, kRows1, kRows2}, kTable.packed,    kTable.summed, strassen_sums,
                                strassen_rows,       strassen_factors, kTable.plain};
+#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -242,12 +242,20 @@ using Two4 = Plain<WinogradForm::two_f4>;
 }  // namespace
 
 extern const WinogradKernels kWinogradKernels;
+#if MINNOW_SMALL
+const WinogradKernels kWinogradKernels{{input<F2>, nullptr, input<F4>},
+                                       {output<F2>, nullptr, output<F4>},
+                                       {weights<F2>, nullptr, weights<F4>},
+                                       {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>},
+                                       finish};
+#else
 const WinogradKernels kWinogradKernels{
     {input<F2>, input<F3>, input<F4>, input<S2>, input<S4>, input<Four>, input<Two3>, input<Two4>},
     {output<F2>, output<F3>, output<F4>, output<S2>, output<S4>, output<Four>, output<Two3>, output<Two4>},
     {weights<F2>, weights<F3>, weights<F4>, weights<S2>, weights<S4>, weights<Four>, weights<Two3>, weights<Two4>},
     {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>, line<7>, line<8>, line<9>},
     finish};
+#endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -37,8 +37,19 @@ std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> strassen_schemes();
 std::span<const Scheme> winograd_schemes();
 
+/// What a small build (MINNOW_SMALL) leaves out, by parts of the rows' names: what only makes some shapes, dtypes or precisions faster.
+/// Other rows or references compute the same.
+constexpr bool is_left_out([[maybe_unused]] std::string_view row) {
+#if MINNOW_SMALL
+  for (std::string_view part :
+       {"conv_transpose.winograd", "f16", "f64", "integers", "strassen", "winograd_f3", "winograd_first_layer", "winograd_stride2"})
+    if (row.find(part) != row.npos) return true;
+#endif
+  return false;
+}
+
 /// Whether the build keeps a row: those of its operators, and those that serve any.
-constexpr bool is_kept(const Scheme& row) { return row.op == "*" || row.op == kReorder || is_selected(row.op); }
+constexpr bool is_kept(const Scheme& row) { return (row.op == "*" || row.op == kReorder || is_selected(row.op)) && !is_left_out(row.name); }
 
 /// The rows of a file that the build keeps.
 template <const auto& kRows>
