@@ -74,13 +74,22 @@ def by_objects(symbols, build, tools):
 
 
 def by_lines(symbols, library, tools):
-    """The same from line tables; nothing for what is no code."""
-    places = "\n".join(hex(address) for _, _, address, _ in symbols)
-    lines = subprocess.run([tools + "addr2line", "-e", str(library)], input=places, capture_output=True, text=True, check=True).stdout
+    """The same from line tables; nothing for what is no code. Where the entry of a function has no line of a file of ours or of the standard
+    library (the optimizer made it, or it begins with an intrinsic), later places in it are looked at."""
+    samples = 8
+    places = [address + size * i // samples // 4 * 4 for _, _, address, size in symbols for i in range(samples)]
+    lines = subprocess.run(
+        [tools + "addr2line", "-e", str(library)], input="\n".join(map(hex, places)), capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     found = []
-    for line in lines.splitlines():
-        ours = re.search(r"(?:^|/)src/(.*?)\.(?:cpp|h|inc)(?::|$)", line)
-        found.append({ours[1]} if ours else {TEMPLATES} if "/c++/" in line else set())
+    for i in range(0, len(lines), samples):
+        source = set()
+        for line in lines[i : i + samples]:
+            ours = re.search(r"(?:^|/)src/(.*?)\.(?:cpp|h|inc)(?::|$)", line)
+            source = {ours[1]} if ours else {TEMPLATES} if "/c++/" in line else set()
+            if source:
+                break
+        found.append(source)
     return found
 
 

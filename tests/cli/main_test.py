@@ -5,7 +5,7 @@ import re
 import unittest
 from pathlib import Path
 
-from command import BUILD, CommandTest
+from command import BUILD, F32, CommandTest, helper, write_model
 
 COMMANDS = ("convert", "run", "bench", "inspect", "profile", "ops", "compare")
 
@@ -45,6 +45,30 @@ class Ops(CommandTest):
         text = self.succeeds("ops").stdout
         self.assertRegex(text, r"(?m)^Relu +since 14 +floats")
         self.fails("ops", "--backend", "abacus")
+
+    def test_operators_that_models_use(self):
+        """Those of nodes, also within branches, and those that plans put in their place; several models together."""
+        branch = [helper.make_graph([helper.make_node(op, ["x"], [f"{op}_y"])], op, [], [helper.make_tensor_value_info(f"{op}_y", 1, [2, 3])])
+                  for op in ("Sin", "Cos")]
+        nodes = [helper.make_node("If", ["c"], ["s"], then_branch=branch[0], else_branch=branch[1]), helper.make_node("HardSwish", ["s"], ["y"])]
+        write_model(self.folder / "if.onnx", nodes, [("c", 9, []), ("x", F32, [2, 3])], [("y", F32, [2, 3])])
+        write_model(self.folder / "einsum.onnx", [helper.make_node("Einsum", ["a", "b"], ["y"], equation="ij,jk->ik")],
+                    [("a", F32, [2, 3]), ("b", F32, [3, 4])], [("y", F32, [2, 4])])
+        for name in ("if", "einsum"):
+            self.succeeds("convert", f"{name}.onnx", f"{name}.minnow")
+        alone = self.json("ops", "--used-by", "if.minnow")
+        self.assertLessEqual({"If", "Sin", "Cos", "HardSwish"}, set(alone["operators"]))
+        self.assertNotIn("Einsum", alone["operators"])
+        both = self.json("ops", "--used-by", "if.minnow", "einsum.minnow")
+        self.assertLess(set(alone["operators"]), set(both["operators"]))
+        self.assertTrue({"MatMul", "minnow.FusedMatMul", "Gemm"} & set(both["operators"]), both)  # what Einsum is computed by
+        self.assertLess(len(both["operators"]), 12)
+        self.assertEqual(both["of_operators"], len(self.json("ops")["operators"]))
+        self.assertLess(alone["schemes"], alone["of_schemes"])
+        lines = self.succeeds("ops", "--used-by", "if.minnow").stdout.splitlines()
+        self.assertEqual(lines[:-1], alone["operators"])
+        self.assertRegex(lines[-1], rf"^{len(alone['operators'])} of \d+ operators, \d+ of \d+ schemes$")
+        self.fails("ops", "--used-by", "none.minnow")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/binary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -35,6 +36,31 @@ struct Power {
   }
 };
 
+#if MINNOW_SMALL
+/// One loop for all forms: a fixed factor is a vector that is read again and again.
+template <class F>
+HWY_NOINLINE void apply_to(const float* a, bool fixed_a, const float* b, bool fixed_b, float* y, size_t count) {
+  const D d;
+  for (size_t i = 0; i < count; i += kLanes) {
+    const float *from_a = fixed_a ? a : a + i, *from_b = fixed_b ? b : b + i;
+    const size_t n = std::min<size_t>(count - i, kLanes);
+    float rest_a[kLanes] = {}, rest_b[kLanes] = {}, rest[kLanes];
+    if (n < kLanes && !fixed_a) from_a = static_cast<const float*>(std::memcpy(rest_a, from_a, n * sizeof(float)));
+    if (n < kLanes && !fixed_b) from_b = static_cast<const float*>(std::memcpy(rest_b, from_b, n * sizeof(float)));
+    float* to = n < kLanes ? rest : y + i;
+    hn::StoreU(F::of(hn::LoadU(d, from_a), hn::LoadU(d, from_b)), d, to);
+    if (n < kLanes) std::memcpy(y + i, rest, n * sizeof(float));
+  }
+}
+template <class F, BinaryForm kForm>
+void apply(const float* a, const float* b, float* y, size_t count) {
+  float fixed[kLanes];
+  constexpr bool kScalarA = kForm == BinaryForm::a_scalar, kScalarB = kForm == BinaryForm::b_scalar;
+  if (kScalarA || kScalarB) hn::StoreU(hn::Set(D(), kScalarA ? *a : *b), D(), fixed);
+  apply_to<F>(kScalarA ? fixed : a, kScalarA || kForm == BinaryForm::a_lanes, kScalarB ? fixed : b,
+              kScalarB || kForm == BinaryForm::b_lanes, y, count);
+}
+#else
 template <class F, BinaryForm kForm>
 void apply(const float* a, const float* b, float* y, size_t count) {
   const D d;
@@ -58,6 +84,7 @@ void apply(const float* a, const float* b, float* y, size_t count) {
   hn::StoreU(F::of(va, vb), d, rest_a);
   std::memcpy(y + i, rest_a, (count - i) * sizeof(float));
 }
+#endif
 
 void select(const float* condition, const float* a, const float* b, float* y, size_t count) {
   const D d;

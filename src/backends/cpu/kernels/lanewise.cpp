@@ -72,7 +72,12 @@ void depthwise(const DepthwiseRows& r) {
         if (column >= 0 && column + static_cast<ptrdiff_t>((N - 1) * S + K) <= in_w)
           depthwise_tile<K, S, N, false>(r, top, begin, end, column, at);
         else
+#if MINNOW_SMALL  // borders output by output
+          for (size_t i = 0; i < N; ++i)
+            depthwise_tile<K, S, 1, true>(r, top, begin, end, column + static_cast<ptrdiff_t>(i * S), at + i * kLanes);
+#else
           depthwise_tile<K, S, N, true>(r, top, begin, end, column, at);
+#endif
         if (x + N == r.out_w) break;
       }
     else

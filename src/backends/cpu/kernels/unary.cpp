@@ -82,7 +82,7 @@ struct Cosine {
 };
 
 template <class F>
-void map(const float* x, float* y, size_t count, float a, float b) {
+HWY_NOINLINE void map(const float* x, float* y, size_t count, float a, float b) {
   const D d;
   const V va = hn::Set(d, a), vb = hn::Set(d, b);
   size_t i = 0;
@@ -90,7 +90,11 @@ void map(const float* x, float* y, size_t count, float a, float b) {
   if (i < count) {
     float rest[kLanes] = {};
     std::memcpy(rest, x + i, (count - i) * sizeof(float));
+#if MINNOW_SMALL
+    map<F>(rest, rest, kLanes, a, b);
+#else
     hn::StoreU(F::of(hn::LoadU(d, rest), va, vb), d, rest);
+#endif
     std::memcpy(y + i, rest, (count - i) * sizeof(float));
   }
 }
