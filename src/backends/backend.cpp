@@ -3,12 +3,22 @@
 
 #include <cstring>
 
+#include "base/saturating.h"
+
 namespace minnow {
 
 Estimate declined_with(std::string_view pattern, std::span<const FormatArg> args) {
   Estimate estimate;
   estimate.declined = format_args(pattern, args);
   return estimate;
+}
+
+size_t PrepareContext::reserve_scratch(size_t bytes) {
+  const size_t offset = scratch_;
+  const size_t end = sum_of({scratch_, bytes, kAlignment});
+  if (end > PTRDIFF_MAX) throw OutOfMemory("{}: it needs more than {} bytes beside its tensors", node_->where(), PTRDIFF_MAX);
+  scratch_ = align_up(scratch_ + bytes);
+  return offset;
 }
 
 void Backend::copy_from_host(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }

@@ -105,11 +105,8 @@ class PrepareContext {
     return weights_->packed(node_->contents(input), packing, bytes, pack);
   }
   /// Memory for the run of this kernel alone, aligned to a cache line; several calls add up. Gives the offset from RunContext::scratch().
-  size_t reserve_scratch(size_t bytes) {
-    const size_t offset = scratch_;
-    scratch_ += align_up(bytes);
-    return offset;
-  }
+  /// Throws OutOfMemory where no memory is so large.
+  size_t reserve_scratch(size_t bytes);
   size_t scratch_bytes() const { return scratch_; }
 
  private:

@@ -34,6 +34,15 @@ std::string refusal(Session& session, std::initializer_list<TensorView> inputs) 
 
 constexpr size_t kMega = 1000000;
 
+// Taps so far apart that what lies between them would fill no memory, and whose size does not fit 32 bits.
+TEST(MemoryLimit, scratch_that_no_memory_holds_is_an_error_however_many_bits_sizes_have) {
+  std::string text = "graph {\n  input x: f32[1, 32, 1, 1]\n  const w = f32[32, 32, 2, 2] [1";
+  for (int i = 1; i < 32 * 32 * 4; ++i) text += ", 1";
+  text += "]\n  y = Conv(x, w) {dilations = [1048576, 1048576], pads = [524288, 524288, 524288, 524288]}\n  output y\n}";
+  Session session = session_of(text, 0, "cpu");
+  EXPECT_NE(refusal(session, {Tensor(DType::f32, {1, 32, 1, 1})}), "");
+}
+
 TEST(MemoryAccount, counts_what_is_allocated_while_it_is_charged) {
   const auto account = std::make_shared<MemoryAccount>(1000);
   Tensor kept;

@@ -105,6 +105,12 @@ TEST(PixelParts, divide_the_threads_and_follow_the_weights) {
   EXPECT_EQ(pixel_parts(2, 49, 1024, 1024), 1u);
 }
 
+TEST(Share, is_exact_where_products_leave_32_bits) {
+  constexpr uint64_t kTotal = 1 << 27, kParts = 1000003;
+  for (uint64_t i : {uint64_t{0}, uint64_t{31}, uint64_t{33}, uint64_t{500000}, kParts})
+    EXPECT_EQ(share(kTotal, kParts, i), kTotal * i / kParts);
+}
+
 MINNOW_EVERY_ISA(GemmConvTest);
 
 }  // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
+
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 
@@ -28,7 +31,11 @@ struct OutputGrid {
 
 /// Where the pieces of [0, total) begin when it is cut into `parts` as equal as can be: piece i is [share(total, parts, i), share(..., i +
 /// 1)).
-inline size_t share(size_t total, size_t parts, size_t i) noexcept { return total * i / parts; }
+inline size_t share(size_t total, size_t parts, size_t i) noexcept {
+  size_t product;
+  if (!__builtin_mul_overflow(total, i, &product)) return product / parts;
+  return static_cast<size_t>(uint64_t{total} * i / parts);  // where sizes have 32 bits
+}
 inline size_t ceil_div(size_t a, size_t b) noexcept { return (a + b - 1) / b; }
 
 /// How threads share a layer out: into how many parts its pixels are cut, a divisor of their number; the channels into threads / parts.

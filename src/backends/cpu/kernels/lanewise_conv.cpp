@@ -20,7 +20,7 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
   size_t rows = s.out_h;
   if (!direct_) {
     // The windows of all channels of a group should stay in L1, or, where they are many, in L2.
-    const auto bytes = [&](size_t height) { return (channels_ + 1) * window_.plane(height) * sizeof(float); };
+    const auto bytes = [&](size_t height) { return product_of({channels_ + 1, window_.plane(height), sizeof(float)}); };
     const size_t budget = channels_ == 1 ? options.l1 / 2 : options.l2 / 4;
     while (rows > 1 && bytes(rows) > budget) rows = ceil_div(rows, 2);
   }
@@ -59,7 +59,7 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
     }
   }
   const size_t plane = window_.plane(low + (s.out_h % blocks_ ? 1 : 0));
-  scratch_floats_ = (channels_ + (identity_ ? 0 : most_sources_)) * plane;
+  scratch_floats_ = product_of({channels_ + (identity_ ? 0 : most_sources_), plane});
 }
 
 void LanewiseConv::pack_weights(const float* oihw, float* out) const noexcept {

@@ -49,7 +49,7 @@ void Stride2Conv::pack_weights(const float* oihw, float* out) const {
 }
 
 size_t Stride2Conv::blocks_floats() const noexcept {
-  return shape_.batch * ceil_div(blocks_.in_channels, lanes_) * blocks_.in_h * blocks_.in_w * lanes_;
+  return product_of({shape_.batch, ceil_div(blocks_.in_channels, lanes_), blocks_.in_h, blocks_.in_w, lanes_});
 }
 
 // One row of blocks, all channels. Pixels beyond the image, and lanes without a channel, are zero.

@@ -35,7 +35,7 @@ Window::Window(const ConvShape& s, size_t element)
     most = std::max(most, kx * s.dilation_w / s.stride_w);
   }
   columns_ = s.out_w + most;
-  row_ = phases_.size() * columns_ * element_;
+  row_ = product_of({phases_.size(), columns_, element_});
   for (size_t kx = 0; kx < s.kernel_w; ++kx) {
     const size_t place = kx * s.dilation_w;
     const size_t phase = static_cast<size_t>(std::find(phases_.begin(), phases_.end(), place % s.stride_w) - phases_.begin());

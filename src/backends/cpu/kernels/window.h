@@ -16,7 +16,7 @@ class Window {
   Window(const ConvShape& shape, size_t element);
 
   /// Floats of one plane that serves `rows` rows of output.
-  size_t plane(size_t rows) const noexcept { return in_rows(rows) * row_; }
+  size_t plane(size_t rows) const noexcept { return product_of({in_rows(rows), row_}); }
   /// Floats between the inputs of neighbouring rows of output.
   size_t row_step() const noexcept { return step_h_ * row_; }
   /// Where tap (ky, kx) of the output at the upper left finds its input.

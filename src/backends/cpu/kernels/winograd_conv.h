@@ -44,7 +44,9 @@ class WinogradConv {
   /// other where they are used: those that L3 hardly holds, of images of so many tiles that it costs little beside the products (5 % with
   /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block.
   static bool keeps_columns(const ConvShape& shape, WinogradForm form, size_t l3) noexcept;
-  size_t weight_floats() const noexcept { return (keeps_columns_ ? a_ * taps_ : positions_) * out_vectors_ * lanes_ * shape_.in_channels; }
+  size_t weight_floats() const noexcept {
+    return product_of({keeps_columns_ ? a_ * taps_ : positions_, out_vectors_, lanes_, shape_.in_channels});
+  }
   /// What pack_weights writes depends on the size of the image by this alone.
   std::string weight_form() const { return keeps_columns_ ? "columns" : "positions"; }
   /// From [out channel][in channel][kernel_h][kernel_w]; the transform is computed in double precision.
@@ -55,10 +57,10 @@ class WinogradConv {
   /// First all transform units, then, once they are done, all product units. Where `shared_floats` is zero there is nothing to transform
   /// beforehand: every product unit does it in its own scratch.
   size_t transform_units() const noexcept { return shared_ ? blocks_.size() * in_vectors_ : 0; }
-  size_t shared_floats() const noexcept { return shared_ ? blocks_.size() * block_floats_ : 0; }
+  size_t shared_floats() const noexcept { return shared_ ? product_of({blocks_.size(), block_floats_}) : 0; }
   void transform(size_t unit, const Arguments& arguments, float* shared) const noexcept;
   size_t units() const noexcept { return blocks_.size() * chunks_; }
-  size_t scratch_floats() const noexcept { return product_floats_ + (shared_ ? 0 : block_floats_) + row_floats(); }
+  size_t scratch_floats() const noexcept { return sum_of({product_floats_, shared_ ? 0 : block_floats_, row_floats()}); }
   void run(size_t unit, const Arguments& arguments, const float* shared, float* scratch) const noexcept;
 
  private:

@@ -34,7 +34,7 @@ class PackedFilter {
   template <class Conv>
   void prepare(PrepareContext& context, const Conv& conv, std::string_view packing, FunctionRef<void(const float* w, float* out)> pack,
                float bias_factor = 1) {
-    weights_ = context.packed(1, packing, conv.weight_floats() * sizeof(float),
+    weights_ = context.packed(1, packing, product_of({conv.weight_floats(), sizeof(float)}),
                               [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
     prepare_bias(context, conv, packing, bias_factor);
   }

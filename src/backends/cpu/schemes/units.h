@@ -5,17 +5,20 @@
 #include <type_traits>
 
 #include "backends/backend.h"
+#include "base/saturating.h"
 
 namespace minnow::cpu {
 
 class Units {
  public:
-  /// `scratch_floats`: what one unit needs while it runs.
+  /// `scratch_floats`: what one unit needs while it runs. Throws as reserve_scratch does.
   void reserve(PrepareContext& context, size_t units, size_t scratch_floats) {
     units_ = units;
-    stride_ = align_up(scratch_floats * sizeof(float));
     runners_ = std::clamp<size_t>(std::min(units, static_cast<size_t>(context.device().threads)), 1, ThreadPool::kMostRunners);
-    if (stride_) offset_ = context.reserve_scratch(stride_ * runners_);
+    if (scratch_floats == 0) return;
+    const size_t bytes = product_of({scratch_floats, sizeof(float)});
+    offset_ = context.reserve_scratch(product_of({sum_of({bytes, kAlignment}), runners_}));
+    stride_ = align_up(bytes);
   }
 
   static constexpr size_t kNone = SIZE_MAX;

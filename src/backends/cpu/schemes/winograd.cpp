@@ -85,7 +85,7 @@ class FirstLayerKernel final : public WinogradKernel {
   FirstLayerKernel(PrepareContext& context, WinogradForm form)
       : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), winograd_options(context.device(), form),
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
-    blocks_ = context.reserve_scratch(conv_.blocks_floats() * sizeof(float));
+    blocks_ = context.reserve_scratch(product_of({conv_.blocks_floats(), sizeof(float)}));
     const ConvShape s = conv_shape(context.node());
     const std::string name = format("winograd of blocks, pads {} {}", s.pad_top % 2, s.pad_left % 2);
     prepare(context, conv_.conv(), name, form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });

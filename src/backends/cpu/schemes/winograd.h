@@ -19,7 +19,7 @@ class WinogradKernel : public Kernel {
   void prepare(PrepareContext& context, const Conv& conv, std::string_view name, WinogradForm form,
                FunctionRef<void(const float* w, float* out)> pack) {
     filter_.prepare(context, conv, format("{} {} {} {}", name, static_cast<int>(form), conv.weight_form(), context.device().name), pack);
-    if (conv.shared_floats()) shared_ = context.reserve_scratch(conv.shared_floats() * sizeof(float));
+    if (conv.shared_floats()) shared_ = context.reserve_scratch(product_of({conv.shared_floats(), sizeof(float)}));
     units_.reserve(context, conv.units(), conv.scratch_floats());
   }
   template <class Conv>

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic of sizes that come from a model's numbers. What no memory could hold becomes SIZE_MAX, which is refused where memory is asked
+// for: where addresses have 32 bits, a few tensors that fit can want scratch that does not.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+namespace minnow {
+
+constexpr size_t product_of(std::initializer_list<size_t> factors) noexcept {
+  size_t product = 1;
+  for (const size_t factor : factors)
+    if (__builtin_mul_overflow(product, factor, &product)) product = SIZE_MAX;
+  return product;
+}
+
+constexpr size_t sum_of(std::initializer_list<size_t> terms) noexcept {
+  size_t sum = 0;
+  for (const size_t term : terms)
+    if (__builtin_add_overflow(sum, term, &sum)) sum = SIZE_MAX;
+  return sum;
+}
+
+}  // namespace minnow
