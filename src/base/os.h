@@ -57,6 +57,7 @@ struct ArmFeatures {
   bool dot = false;   // sums of four products of bytes (FEAT_DotProd)
   bool f16 = false;   // arithmetic in f16 (FEAT_FP16)
   bool bf16 = false;  // products of bf16 (FEAT_BF16)
+  bool i8mm = false;  // products of matrices of bytes (FEAT_I8MM)
 };
 const ArmFeatures& arm_features() noexcept;
 /// Number of cores that this process may use.

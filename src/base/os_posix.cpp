@@ -220,10 +220,12 @@ const ArmFeatures& arm_features() noexcept {
   static const ArmFeatures found = [] {
     ArmFeatures features;
 #if defined(__aarch64__) && defined(__linux__)
-    constexpr unsigned long kF16 = 1 << 10, kDot = 1 << 20, kBf16 = 1 << 14;  // HWCAP_ASIMDHP, HWCAP_ASIMDDP, HWCAP2_BF16 of the kernel
+    // HWCAP_ASIMDHP, HWCAP_ASIMDDP, HWCAP2_BF16, HWCAP2_I8MM of the kernel
+    constexpr unsigned long kF16 = 1 << 10, kDot = 1 << 20, kBf16 = 1 << 14, kI8mm = 1 << 13;
     features.dot = getauxval(AT_HWCAP) & kDot;
     features.f16 = getauxval(AT_HWCAP) & kF16;
     features.bf16 = getauxval(AT_HWCAP2) & kBf16;
+    features.i8mm = getauxval(AT_HWCAP2) & kI8mm;
 #elif defined(__aarch64__) && defined(__APPLE__)
     const auto has = [](const char* name) {
       int value = 0;
@@ -233,6 +235,7 @@ const ArmFeatures& arm_features() noexcept {
     features.dot = has("hw.optional.arm.FEAT_DotProd");
     features.f16 = has("hw.optional.arm.FEAT_FP16");
     features.bf16 = has("hw.optional.arm.FEAT_BF16");
+    features.i8mm = has("hw.optional.arm.FEAT_I8MM");
 #endif
     return features;
   }();

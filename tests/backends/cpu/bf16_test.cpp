@@ -45,9 +45,11 @@ TEST_P(Bf16Test, rounds_to_nearest_even_and_keeps_what_is_not_finite) {
       std::vector<float> pairs(rows * lanes + 1, -7);
       bf16().row_pairs(x.data() + x.size() - count - (rows - 1) * 50, 50, rows, count, pairs.data());
       EXPECT_EQ(pairs.back(), -7);
+      const size_t piece = 2 * lanes / bf16().parts;  // channels of a pixel in one part
       for (size_t r = 0; r < rows; ++r)
         for (size_t i = 0; i < 2 * lanes; ++i)
-          EXPECT_EQ(half(pairs, r * 2 * lanes + i), i < count ? rounded_to_bf16(x[x.size() - count - (rows - 1 - r) * 50 + i]) : 0)
+          EXPECT_EQ(half(pairs, (i / piece * rows + r) * piece + i % piece),
+                    i < count ? rounded_to_bf16(x[x.size() - count - (rows - 1 - r) * 50 + i]) : 0)
               << i << " of " << count << ", row " << r;
     }
   for (size_t count : {size_t{1}, lanes, lanes + 3}) {

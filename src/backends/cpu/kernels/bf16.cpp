@@ -52,8 +52,9 @@ HWY_INLINE Pairs rounded(V x) {
 }
 // A vector of floats, rounded, in the lower halves of its lanes.
 HWY_INLINE Pairs rounded(const float* from) { return rounded(hn::LoadU(D(), from)); }
+constexpr size_t kPixel = kLanes;
 // The lower vector first.
-HWY_INLINE void store_pairs(V low, V high, float* to) {
+HWY_INLINE void store_pairs(V low, V high, float* to, size_t) {
   const hn::RebindToSigned<D> d32;
   const hn::Rebind<uint16_t, D> d16;
   uint16_t* halves = reinterpret_cast<uint16_t*>(to);
@@ -86,8 +87,9 @@ MINNOW_BF16 HWY_INLINE Pairs broadcast_pair(const float* from) {
   std::memcpy(&pair, from, sizeof pair);
   return reinterpret_cast<Pairs>(_mm512_set1_epi32(pair));
 }
+constexpr size_t kPixel = kLanes;
 // The lower vector first.
-MINNOW_BF16 HWY_INLINE void store_pairs(V low, V high, float* to) {
+MINNOW_BF16 HWY_INLINE void store_pairs(V low, V high, float* to, size_t) {
   _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high.raw, low.raw)));
 }
 // A vector of floats, rounded, in the lower halves of its lanes.
@@ -96,15 +98,17 @@ MINNOW_BF16 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* fro
 }
 #else
 // BFMMLA of ARMv8.2's bf16 extension, where channels come in whole vectors (bf16_matrices.inc), else BFDOT.
-constexpr int kRows = 8;
+constexpr int kRows = 12;
 using Pairs = bfloat16x8_t;
 
 MINNOW_BF16 HWY_INLINE V add_products(V sum, Pairs a, Pairs b) { return V(vbfdotq_f32(sum.raw, a, b)); }
 MINNOW_BF16 HWY_INLINE Pairs load_pairs(const float* from) { return vreinterpretq_bf16_f32(vld1q_f32(from)); }
 MINNOW_BF16 HWY_INLINE Pairs broadcast_pair(const float* from) { return vreinterpretq_bf16_f32(vld1q_dup_f32(from)); }
-// The lower vector first.
-MINNOW_BF16 HWY_INLINE void store_pairs(V low, V high, float* to) {
-  vst1q_f32(to, vreinterpretq_f32_bf16(vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(low.raw), high.raw)));
+constexpr size_t kPixel = kLanes / 2;
+// The lower vector in the first part, the upper one in the second, which lies `part` floats further.
+MINNOW_BF16 HWY_INLINE void store_pairs(V low, V high, float* to, size_t part) {
+  vst1_u16(reinterpret_cast<uint16_t*>(to), vreinterpret_u16_bf16(vcvt_bf16_f32(low.raw)));
+  vst1_u16(reinterpret_cast<uint16_t*>(to + part), vreinterpret_u16_bf16(vcvt_bf16_f32(high.raw)));
 }
 // A vector of floats, rounded, in the lower halves of its lanes.
 MINNOW_BF16 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* from) {
@@ -148,13 +152,13 @@ const PairKernels& bf16_kernels(const Bf16Forms& forms) {
 }
 
 // Intel's cores have the instruction on one of the two ports that multiply f32: as many products, of half the bytes. ARM's have BFMMLA, of
-// four times as many products as f32's, where they multiply f32; a third of the instructions arrange the factors for it.
+// four times as many products as f32's, where they multiply f32.
 double bf16_speed(const Bf16Forms& forms) {
   if (&bf16_kernels(forms) == &forms.widening) return 0.85;
 #if HWY_ARCH_X86
   return __builtin_cpu_is("amd") ? 2 : 1;
 #else
-  return 2.5;
+  return 3;
 #endif
 }
 

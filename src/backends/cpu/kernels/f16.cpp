@@ -26,10 +26,12 @@ constexpr int kLanes = HWY_LANES(float);
 constexpr float kScale = 16;
 // Vectors of pairs, 8 channels each, whose products are summed in f16. Each addition rounds: the error grows with the root of their number.
 constexpr size_t kVectorsOfSum = 8;
-constexpr int kRows = 8;  // with more, gcc 12 moves registers about
+constexpr int kRows = 14;
+
+constexpr size_t kPixel = kLanes;
 
 // The lower vector first.
-MINNOW_PAIRS HWY_INLINE void store_pairs(V low, V high, float* to) {
+MINNOW_PAIRS HWY_INLINE void store_pairs(V low, V high, float* to, size_t) {
   const float16x4_t lower = vcvt_f16_f32(vmulq_n_f32(low.raw, 1 / kScale));
   vst1q_f32(to, vreinterpretq_f32_f16(vcvt_high_f16_f32(lower, vmulq_n_f32(high.raw, 1 / kScale))));
 }
@@ -63,18 +65,37 @@ MINNOW_PAIRS HWY_INLINE void add_pair(const float16x8_t* a, int first, const flo
   MINNOW_UNROLL for (int r = first; r < (first + 4 < R ? first + 4 : R); ++r) sum[kPair % kSets][r] =
       add_lane<2 * kPair + 1>(sum[kPair % kSets][r], b[kPair][1], a[r - first]);
 }
+// Two vectors of outputs: each pair's first channels, then its second ones.
+MINNOW_PAIRS void arrange(float* panel, size_t pairs, size_t vectors) {
+  if (vectors != 2) return;
+  for (size_t pair = 0; pair < pairs; ++pair, panel += 2 * kLanes) {
+    float16x8_t b[2];
+    load_weights<2>(panel, b);
+    vst1q_f32(panel, vreinterpretq_f32_f16(b[0]));
+    vst1q_f32(panel + kLanes, vreinterpretq_f32_f16(b[1]));
+  }
+}
+// The same as arrange leaves them.
+template <int N>
+MINNOW_PAIRS HWY_INLINE void load_arranged(const float* w, float16x8_t (&b)[2]) {
+  if constexpr (N == 1) return load_weights<N>(w, b);
+  b[0] = vreinterpretq_f16_f32(vld1q_f32(w));
+  b[1] = vreinterpretq_f16_f32(vld1q_f32(w + kLanes));
+}
+
 // Eight channels. Rows in fours, so that a sum is not waited for at once.
 template <int R, int N, int kSets>
 MINNOW_PAIRS HWY_INLINE void eight_steps(const float* x0, const float* x1, const float* w, float16x8_t (&sum)[kSets][R]) {
   constexpr int kHalf = (R + 1) / 2;
   float16x8_t b[4][2];
-  MINNOW_UNROLL for (int p = 0; p < 4; ++p) load_weights<N>(w + p * N * kLanes, b[p]);
+  MINNOW_UNROLL for (int p = 0; p < 4; ++p) load_arranged<N>(w + p * N * kLanes, b[p]);
   MINNOW_UNROLL for (int first = 0; first < R; first += 4) {
     float16x8_t a[4];
     MINNOW_UNROLL for (int i = 0; i < 4; ++i) {
       const int r = first + i < R ? first + i : R - 1;
       a[i] = vreinterpretq_f16_f32(vld1q_f32(r < kHalf ? x0 + r * kLanes : x1 + (r - kHalf) * kLanes));
     }
+    MINNOW_UNROLL for (int i = 0; i < 4; ++i) asm("" : "+x"(a[i]));  // where multiplications by a lane want it
     add_pair<R, N, 0>(a, first, b, sum);
     add_pair<R, N, 1>(a, first, b, sum);
     add_pair<R, N, 2>(a, first, b, sum);
@@ -97,22 +118,41 @@ template <int R, int kSets>
 MINNOW_PAIRS HWY_INLINE void clear(float16x8_t (&sum)[kSets][R]) {
   MINNOW_UNROLL for (int s = 0; s < kSets; ++s) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[s][r] = vreinterpretq_f16_u16(vdupq_n_u16(0));
 }
-// total += sum; sum = 0
-template <int R, int N, int kSets>
-MINNOW_PAIRS HWY_INLINE void flush(float16x8_t (&sum)[kSets][R], V (&total)[R][N]) {
-  MINNOW_UNROLL for (int s = 0; s < kSets; ++s) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
-    total[r][0] = V(vfmaq_n_f32(total[r][0].raw, vcvt_f32_f16(vget_low_f16(sum[s][r])), kScale));
-    if constexpr (N == 2) total[r][1] = V(vfmaq_n_f32(total[r][1].raw, vcvt_high_f32_f16(sum[s][r]), kScale));
+// The sums in f32 [row][vector], which lie in memory while those in f16 have the registers; gcc 12 would move both about.
+template <int R, int N>
+struct Totals {
+  float lanes[R * N * kLanes];
+  float* at = lanes;
+
+  MINNOW_PAIRS HWY_INLINE explicit Totals(const Tile& t) {
+    asm("" : "+r"(at));
+    V sum[R][N];
+    begin<R, N>(t, sum);
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n)
+        hn::StoreU(sum[r][n], D(), at + (r * N + n) * kLanes);
   }
-  clear(sum);
-}
+  // total += sum; sum = 0
+  template <int kSets>
+  MINNOW_PAIRS HWY_INLINE void flush(float16x8_t (&sum)[kSets][R]) {
+    MINNOW_UNROLL for (int s = 0; s < kSets; ++s) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+      float* to = at + r * N * kLanes;
+      vst1q_f32(to, vfmaq_n_f32(vld1q_f32(to), vcvt_f32_f16(vget_low_f16(sum[s][r])), kScale));
+      if constexpr (N == 2) vst1q_f32(to + kLanes, vfmaq_n_f32(vld1q_f32(to + kLanes), vcvt_high_f32_f16(sum[s][r]), kScale));
+    }
+    clear(sum);
+  }
+  MINNOW_PAIRS HWY_INLINE void store(const Tile& t) const {
+    V sum[R][N];
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] =
+        hn::LoadU(D(), at + (r * N + n) * kLanes);
+    end<R, N>(t, sum);
+  }
+};
 
 template <int R, int N>
 MINNOW_PAIRS HWY_NOINLINE void packed_tile(const Tile& t) {
-  constexpr int kSets = R == 1 ? 4 : 1;                       // a single row: several sums keep the multipliers busy
-  constexpr size_t kLines = N * kLanes * sizeof(float) / 64;  // of the weights of one pair of channels
-  V total[R][N];
-  begin<R, N>(t, total);
+  constexpr int kSets = R == 1 ? 4 : 1;  // a single row: several sums keep the multipliers busy
+  Totals<R, N> total(t);
   float16x8_t sum[kSets][R];
   clear(sum);
   const float* w = t.w;
@@ -123,44 +163,40 @@ MINNOW_PAIRS HWY_NOINLINE void packed_tile(const Tile& t) {
     const float* x1 = t.x[1] + t.taps[tap];
     for (size_t blocks = t.blocks; blocks;) {
       const size_t some = blocks < room ? blocks : room;
-      for (size_t b = 0; b < some; ++b, x0 += t.block_stride, x1 += t.block_stride, w += kLanes * N * kLanes) {
+      for (size_t b = some; b; --b, x0 += t.block_stride, x1 += t.block_stride, w += kLanes * N * kLanes) {
         eight_steps<R, N>(x0, x1, w, sum);
         if (R > 1 && prefetch) {
-          MINNOW_UNROLL for (int u = 0; u < 4; ++u) {
-            __builtin_prefetch(prefetch + u * 64, 0, 2);
-            if constexpr (kLines > 1) __builtin_prefetch(prefetch + t.prefetch_also + u * 64, 0, 2);
-          }
-          prefetch += 4 * 64;
+          MINNOW_UNROLL for (int u = 0; u < N; ++u) __builtin_prefetch(prefetch + u * 64, 0, 2);
+          prefetch += N * 64;
         }
       }
       blocks -= some, room -= some;
       if (room) continue;
-      flush(sum, total);
+      total.flush(sum);
       room = kVectorsOfSum;
     }
     if (!t.rest) continue;
     for (size_t k = 0; k < t.rest; ++k, w += N * kLanes) two_steps<R, N, kLanes>(x0 + k, x1 + k, w, sum);
     if (--room) continue;
-    flush(sum, total);
+    total.flush(sum);
     room = kVectorsOfSum;
   }
-  flush(sum, total);
-  end<R, N>(t, total);
+  total.flush(sum);
+  total.store(t);
 }
 
 template <int R, int N>
 MINNOW_PAIRS HWY_NOINLINE void plain_tile(const Tile& t) {
-  V total[R][N];
-  begin<R, N>(t, total);
+  Totals<R, N> total(t);
   float16x8_t sum[1][R];
   clear(sum);
   const float* w = t.w;
   for (size_t tap = 0; tap < t.tap_count;) {
     const size_t end = tap + 4 * kVectorsOfSum < t.tap_count ? tap + 4 * kVectorsOfSum : t.tap_count;
     for (; tap < end; ++tap, w += N * kLanes) two_steps<R, N, 1>(t.x[0] + t.taps[tap], t.x[1] + t.taps[tap], w, sum);
-    flush(sum, total);
+    total.flush(sum);
   }
-  end<R, N>(t, total);
+  total.store(t);
 }
 
 struct Table {
@@ -189,6 +225,8 @@ constexpr F16Form make_form() {
   form.direct.planes = planes;
   form.direct.row_pairs = row_pairs;
   form.direct.format = PairFormat::f16;
+  form.direct.divisor = kScale;
+  form.direct.arrange = arrange;
   return form;
 }
 }  // namespace

@@ -21,6 +21,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   const size_t channels = shape.in_channels / shape.groups;
   table_ = plain ? tile_->plain : tile_->packed;
   element_ = plain ? 1 : lanes_;
+  parts_ = pairs_ && !plain ? pairs_->parts : 1;
   factors_ = pairs_ ? ceil_div(channels, 2) : channels;
   in_blocks_ = plain ? 0 : factors_ / lanes_;
   in_rest_ = plain ? 0 : factors_ % lanes_;
@@ -51,12 +52,12 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
       for (size_t ky = 0; ky < shape.kernel_h; ++ky)
         for (size_t kx = 0; kx < shape.kernel_w; ++kx) {
           const size_t tap = direct_ ? (ky * shape.dilation_h * shape.in_w + kx * shape.dilation_w) * element_ : window_.tap(ky, kx);
-          taps_[taller].push_back(static_cast<ptrdiff_t>(c * plane + tap));
+          taps_[taller].push_back(static_cast<ptrdiff_t>((c * plane + tap) / parts_));
         }
   }
   if (direct_) return;
   const size_t plane = plane_of(block_rows_ + (cut % blocks_ ? 1 : 0));
-  scratch_floats_ = (planes_ + (pairs_ && !flat_ ? 2 : 0)) * plane;
+  scratch_floats_ = sum_of({product_of({planes_ + (pairs_ && !flat_ ? 2 : 0), plane}), parts_ > 1 ? size_t{4} : 0});
 }
 
 // Blocks are as large as keeps their input in half of L2: each reads all weights once. Where they are too few for the threads, the output
@@ -70,7 +71,7 @@ void GemmConv::choose_blocks(const Options& options) {
     blocks_ = ceil_div(width_, pixels);
   } else {
     size_t rows = 1;
-    while (rows < height_ && planes_ * (direct_ ? (rows + shape_.extent_h()) * in_row_ : window_.plane(rows + 1)) <= budget &&
+    while (rows < height_ && product_of({planes_, direct_ ? (rows + shape_.extent_h()) * in_row_ : window_.plane(rows + 1)}) <= budget &&
            rows * width_ < 64 * most_rows)
       ++rows;
     if (rows < height_ && width_ * 2 <= most_rows) rows = std::max<size_t>(2, rows / 2 * 2);
@@ -125,7 +126,8 @@ void GemmConv::pack_weights(const float* oihw, float* out) const {
   for (size_t g = 0; g < shape_.groups; ++g)
     for (size_t v = 0; v < out_vectors_; v += kPair) {
       const size_t lanes = std::min(kPair, out_vectors_ - v) * lanes_;
-      for (size_t outer = 0; outer < (element_ == 1 ? channels : taps); ++outer)
+      for (size_t outer = 0; outer < (element_ == 1 ? channels : taps); ++outer) {
+        float* const panel = out;
         for (size_t inner = 0; inner < (element_ == 1 ? taps : channels); ++inner) {
           const size_t tap = element_ == 1 ? inner : outer, channel = element_ == 1 ? outer : inner;
           for (size_t l = 0; l < lanes; ++l) {
@@ -133,6 +135,8 @@ void GemmConv::pack_weights(const float* oihw, float* out) const {
             *out++ = o < outputs ? oihw[((g * outputs + o) * channels + channel) * taps + tap] : 0;
           }
         }
+        if (pairs_ && element_ != 1) pairs_->arrange_whole(panel, channels, lanes / lanes_, lanes_);
+      }
     }
 }
 
@@ -211,14 +215,14 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
     float* y = a.y + (y_vector + v) * y_plane_ + y_at;
     const float* add = a.add ? a.add + (y_vector + v) * y_plane_ + y_at : nullptr;
     // The next panel of weights is asked for by the first tiles, a cache line of each of its rows by each.
-    const size_t lines = pair + 1 < pairs ? std::max<size_t>(1, vectors * lanes_ * sizeof(float) / 64) : 0;
+    const size_t asked = asked_bytes(vectors * lanes_), lines = pair + 1 < pairs ? vectors * lanes_ * sizeof(float) / asked : 0;
     size_t index = 0;
     for (const Place& place : places_[taller]) {
-      t.prefetch = index < lines ? reinterpret_cast<const char*>(t.w + panel) + index * depth_ * 64 : nullptr;
+      t.prefetch = index < lines ? reinterpret_cast<const char*>(t.w + panel) + index * depth_ * asked : nullptr;
       ++index;
       const int half = (place.rows + 1) / 2;
       for (size_t h = 0; h < 2; ++h) {
-        t.x[h] = x + place.x[h];
+        t.x[h] = x + place.x[h] / parts_;
         t.y[h] = y + place.y[h];
         t.add[h] = add ? add + place.y[h] : nullptr;
       }

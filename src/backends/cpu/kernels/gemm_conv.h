@@ -34,7 +34,7 @@ class GemmConv {
   }
   GemmConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
 
-  size_t weight_floats() const noexcept { return shape_.groups * out_vectors_ * lanes_ * depth_; }
+  size_t weight_floats() const noexcept { return product_of({shape_.groups, out_vectors_ * lanes_, depth_}); }
   /// From [out channel][in channel of the group][kernel_h][kernel_w].
   void pack_weights(const float* oihw, float* out) const;
   /// Floats of the bias of all vectors, the lanes without a channel being zero.
@@ -65,6 +65,7 @@ class GemmConv {
   const TileKernels* tile_;
   const TileFunction (*table_)[kMostTileRows + 1];
   size_t lanes_, element_;
+  size_t parts_;                // of the planes of the window; places are counted as if there were one
   size_t in_blocks_, in_rest_;  // of one group: whole vectors of channels, and channels beyond (packed input)
   size_t factors_;              // channels of one group as they are multiplied: pairs count once
   size_t planes_;               // planes of one group's window

@@ -28,7 +28,9 @@ constexpr bool kTwoSums = HWY_TARGET == HWY_NEON;
 constexpr int kSums = kTwoSums ? 2 : 1;
 constexpr int kRows = HWY_TARGET == HWY_AVX3 ? 12 : kTwoSums ? 5 : 6;
 constexpr int kByteRows = HWY_TARGET == HWY_AVX3 ? 12 : 9;  // where there is a tile of bytes
-constexpr int kColumns = 2;                                 // vectors of a tile
+constexpr int kMatrixRows = 12;                             // where there is one of matrices
+constexpr ptrdiff_t kGroupBytes = group_bytes(IntegerForm::bytes);
+constexpr int kColumns = 2;  // vectors of a tile
 
 #include "backends/cpu/kernels/division.inc"
 
@@ -100,8 +102,8 @@ HWY_NOINLINE void words_tile(const IntegerTile& t) {
   const uint8_t* w = t.w;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const Rows<R> rows(t, t.taps[tap]);
-    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups * kGroupBytes);
-    for (ptrdiff_t at = 0; at < bytes; at += static_cast<ptrdiff_t>(kGroupBytes), w += kColumns * kVector) {
+    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups) * kGroupBytes;
+    for (ptrdiff_t at = 0; at < bytes; at += kGroupBytes, w += kColumns * kVector) {
       V b[kColumns];
       MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = hn::LoadU(d, reinterpret_cast<const int32_t*>(w + n * kVector));
       MINNOW_UNROLL for (int r = 0; r < R; ++r) {
@@ -130,8 +132,8 @@ MINNOW_VNNI HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
   const uint8_t* w = t.w;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const Rows<R> rows(t, t.taps[tap]);
-    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups * kGroupBytes);
-    for (ptrdiff_t at = 0; at < bytes; at += static_cast<ptrdiff_t>(kGroupBytes), w += kColumns * kVector) {
+    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups) * kGroupBytes;
+    for (ptrdiff_t at = 0; at < bytes; at += kGroupBytes, w += kColumns * kVector) {
       __m512i b[kColumns];
       MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = _mm512_loadu_si512(w + n * kVector);
       MINNOW_UNROLL for (int r = 0; r < R; ++r) {
@@ -168,9 +170,9 @@ MINNOW_DOT HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
   const uint8_t* w = t.w;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const Rows<R> rows(t, t.taps[tap]);
-    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups * kGroupBytes);
+    const ptrdiff_t stride = t.row_stride, bytes = static_cast<ptrdiff_t>(t.groups) * kGroupBytes;
     ptrdiff_t at = 0;
-    for (; at + 4 * static_cast<ptrdiff_t>(kGroupBytes) <= bytes; at += 4 * static_cast<ptrdiff_t>(kGroupBytes)) {
+    for (; at + 4 * kGroupBytes <= bytes; at += 4 * kGroupBytes) {
       int8x16_t b[4][kColumns];
       MINNOW_UNROLL for (int u = 0; u < 4; ++u) MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[u][n] =
           load(w + (u * kColumns + n) * kVector);
@@ -183,7 +185,7 @@ MINNOW_DOT HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
         add_lane<3>(a, b, sum[r]);
       }
     }
-    for (; at < bytes; at += static_cast<ptrdiff_t>(kGroupBytes), w += kColumns * kVector) {
+    for (; at < bytes; at += kGroupBytes, w += kColumns * kVector) {
       int8x16_t b[kColumns];
       MINNOW_UNROLL for (int n = 0; n < kColumns; ++n) b[n] = load(w + n * kVector);
       MINNOW_UNROLL for (int r = 0; r < R; ++r) {
@@ -205,13 +207,66 @@ MINNOW_DOT HWY_NOINLINE void bytes_tile(const IntegerTile& t) {
 }
 #endif
 
+#if HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS
+// SMMLA of ARMv8.2's products of i8 matrices: eight channels of two pixels by those of two outputs are added to four sums. Neighbouring
+// pixels of eight channels are one vector, as are neighbouring outputs of the weights.
+#define MINNOW_I8MM __attribute__((target("arch=armv8.2-a+crypto+i8mm")))
+MINNOW_I8MM HWY_INLINE int32x4_t matrix_product(int32x4_t sum, int8x16_t a, int8x16_t b) {
+#if HWY_COMPILER_CLANG
+  return vmmlaq_s32(sum, a, b);
+#else  // of that, gcc 12 moves sums about
+  asm("smmla %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(a), "w"(b));
+  return sum;
+#endif
+}
+template <int R>
+MINNOW_I8MM HWY_NOINLINE void matrices_tile(const IntegerTile& t) {
+  // Twos of pixels of each run; a last one without a partner has whatever follows it.
+  constexpr int kHalf = (R + 1) / 2, kFirst = (kHalf + 1) / 2, kTwos = kFirst + (R - kHalf + 1) / 2, kSquares = 2 * kColumns;
+  const auto load = [](const uint8_t* from) MINNOW_I8MM { return vreinterpretq_s8_u8(vld1q_u8(from)); };
+  int32x4_t squares[kTwos][kSquares];  // of two pixels and two outputs: the upper pixel's sums, the lower one's
+  MINNOW_UNROLL for (int i = 0; i < kTwos; ++i) MINNOW_UNROLL for (int j = 0; j < kSquares; ++j) squares[i][j] = vdupq_n_s32(0);
+  const uint8_t* w = t.w;
+  for (size_t tap = 0; tap < t.tap_count; ++tap) {
+    const uint8_t *x0 = t.x[0] + t.taps[tap], *x1 = t.x[1] + t.taps[tap];
+    const auto pixels = [&](int i) MINNOW_I8MM { return load(i < kFirst ? x0 + i * kVector : x1 + (i - kFirst) * kVector); };
+    for (size_t group = t.groups; group; --group, x0 += t.group_stride, x1 += t.group_stride, w += kSquares * kVector) {
+      int8x16_t b[kSquares];
+      MINNOW_UNROLL for (int j = 0; j < kSquares; ++j) b[j] = load(w + j * kVector);
+      MINNOW_UNROLL for (int i = 0; i < kTwos; i += 2) {
+        const bool two = i + 1 < kTwos;
+        const int8x16_t upper = pixels(i), lower = pixels(two ? i + 1 : i);
+        MINNOW_UNROLL for (int j = 0; j < kSquares; ++j) squares[i][j] = matrix_product(squares[i][j], upper, b[j]);
+        if (two) MINNOW_UNROLL for (int j = 0; j < kSquares; ++j) squares[i + 1][j] = matrix_product(squares[i + 1][j], lower, b[j]);
+      }
+    }
+  }
+  const auto half = [](int32x4_t a, int32x4_t b, bool second) MINNOW_I8MM {
+    const int64x2_t c = vreinterpretq_s64_s32(a), d = vreinterpretq_s64_s32(b);
+    return V(vreinterpretq_s32_s64(second ? vzip2q_s64(c, d) : vzip1q_s64(c, d)));
+  };
+  for (size_t n = 0; n < t.vectors; ++n) {
+    MINNOW_UNROLL for (int r = 0; r < R; ++r) {
+      const int in = r < kHalf ? r : r - kHalf, i = (r < kHalf ? 0 : kFirst) + in / 2;
+      uint8_t* y = (r < kHalf ? t.y[0] : t.y[1]) + in * t.pixel_stride + static_cast<ptrdiff_t>(n) * t.vector_stride;
+      finish(n == 0 ? half(squares[i][0], squares[i][1], in % 2) : half(squares[i][2], squares[i][3], in % 2), t, n, y);
+    }
+  }
+}
+#endif
+
 #if HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS)
 #define MINNOW_BYTES 1
 #else
 #define MINNOW_BYTES 0
 #endif
+#ifdef MINNOW_I8MM
+#define MINNOW_MATRICES 1
+#else
+#define MINNOW_MATRICES 0
+#endif
 struct Table {
-  IntegerTileFunction words[kMostIntegerRows + 1] = {}, bytes[kMostIntegerRows + 1] = {};
+  IntegerTileFunction words[kMostIntegerRows + 1] = {}, bytes[kMostIntegerRows + 1] = {}, matrices[kMostIntegerRows + 1] = {};
 };
 template <int R>
 constexpr void add(Table& table) {
@@ -225,11 +280,21 @@ constexpr void add_bytes(Table& table) {
   if constexpr (R > 1) add_bytes<R - 1>(table);
 }
 #endif
+#if MINNOW_MATRICES
+template <int R>
+constexpr void add_matrices(Table& table) {
+  table.matrices[R] = matrices_tile<R>;
+  if constexpr (R > 1) add_matrices<R - 1>(table);
+}
+#endif
 constexpr Table make_table() {
   Table table;
   add<kRows>(table);
 #if MINNOW_BYTES
   add_bytes<kByteRows>(table);
+#endif
+#if MINNOW_MATRICES
+  add_matrices<kMatrixRows>(table);
 #endif
   return table;
 }
@@ -311,10 +376,16 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
 }  // namespace
 
 extern const IntegerKernels kIntegerKernels;
-const IntegerKernels kIntegerKernels{{kRows, kByteRows}, kTable.words, MINNOW_BYTES ? kTable.bytes : nullptr,
-                                     kSignedBytes,       arrange,      quantize,
-                                     dequantize,         maximum,      requantize};
+const IntegerKernels kIntegerKernels{{kRows, kByteRows, kMatrixRows},
+                                     {kTable.words, MINNOW_BYTES ? kTable.bytes : nullptr, MINNOW_MATRICES ? kTable.matrices : nullptr},
+                                     kSignedBytes,
+                                     arrange,
+                                     quantize,
+                                     dequantize,
+                                     maximum,
+                                     requantize};
 #undef MINNOW_BYTES
+#undef MINNOW_MATRICES
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -322,13 +393,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace minnow::cpu {
 
-bool has_byte_products() {
+bool runs(const IntegerKernels& kernels, IntegerForm form) {
+  if (!kernels.tiles[static_cast<size_t>(form)]) return false;
+  if (form == IntegerForm::words) return true;
 #if HWY_ARCH_X86
   static const bool has = __builtin_cpu_supports("avx512vnni");
   return has;
 #else
-  return os::arm_features().dot;
+  return form == IntegerForm::bytes ? os::arm_features().dot : os::arm_features().i8mm;
 #endif
+}
+
+IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes) {
+  if (weights_are_bytes)
+    for (const IntegerForm form : {IntegerForm::matrices, IntegerForm::bytes})
+      if (runs(kernels, form)) return form;
+  return IntegerForm::words;
 }
 
 }  // namespace minnow::cpu

@@ -10,10 +10,16 @@ namespace minnow::cpu {
 ///   words: x and w as 16-bit integers less their zero points, in pairs of channels; any values fit.
 ///   bytes: x as u8 (as i8 where the kernels say so) and w as i8, in fours of channels, where the machine multiplies and adds these
 ///   exactly.
-enum class IntegerForm : uint8_t { words, bytes };
-/// Channels that are multiplied at once, and bytes that they take: 4 in both forms.
-inline constexpr size_t channels_at_once(IntegerForm form) { return form == IntegerForm::bytes ? 4 : 2; }
-inline constexpr size_t kGroupBytes = 4;
+///   matrices: the same bytes in eights of channels, which the machine multiplies for two pixels at once. x lies as
+///   [eight channels][pixel][channel].
+enum class IntegerForm : uint8_t { words, bytes, matrices };
+inline constexpr size_t kIntegerForms = 3;
+/// Channels that are multiplied at once, and bytes that they take.
+inline constexpr size_t channels_at_once(IntegerForm form) {
+  constexpr size_t kChannels[kIntegerForms] = {2, 4, 8};
+  return kChannels[static_cast<size_t>(form)];
+}
+inline constexpr size_t group_bytes(IntegerForm form) { return form == IntegerForm::matrices ? 8 : 4; }
 
 /// s[row][n] = bias[n] + sum over tap, channel of x[row, tap, channel] w[tap][channel][n], n over two vectors of lanes, and
 /// y[row][n] = zero_point + clamp(round(s[row][n] multiplier[n])), or s[row][n] itself. A tile of `rows` rows is two runs, the first of
@@ -22,9 +28,10 @@ struct IntegerTile {
   const uint8_t* x[2];
   const ptrdiff_t* taps;  // of every tap: what it adds to x
   size_t tap_count = 1;
-  size_t groups = 0;         // of channels per tap
-  ptrdiff_t row_stride = 0;  // of x
-  const uint8_t* w;          // [tap][group][two vectors][lane][channel of the group]
+  size_t groups = 0;           // of channels per tap
+  ptrdiff_t row_stride = 0;    // of x; in matrices rows are next to each other, and one beyond either run may be read
+  ptrdiff_t group_stride = 0;  // of x in matrices; in other forms groups are next to each other
+  const uint8_t* w;            // [tap][group][two vectors][lane][channel of the group]
   const int32_t* bias;
   const float* multiplier;
   float low = 0, high = 0;  // bounds of the result less the zero point
@@ -47,11 +54,10 @@ struct ByteSource {
 };
 
 struct IntegerKernels {
-  int rows[2];                       // most rows of a tile of words and of bytes
-  const IntegerTileFunction* words;  // [rows]
-  const IntegerTileFunction* bytes;  // [rows], or null; callers check that the machine runs them (has_byte_products)
-  bool signed_bytes;                 // the form bytes takes x as i8
-  /// `count` vectors of `lanes` bytes, `step` bytes apart, next to each other in a form: for bytes plus their offset (below), for words as
+  int rows[kIntegerForms];                          // most rows of a tile of each form
+  const IntegerTileFunction* tiles[kIntegerForms];  // [form][rows]; null: there is none
+  bool signed_bytes;                                // the forms of bytes take x as i8
+  /// `count` vectors of `lanes` bytes, `step` bytes apart, next to each other in a form: of bytes plus their offset (below), for words as
   /// 16-bit numbers less the zero point. `to_step`: bytes between the results.
   void (*arrange)(IntegerForm form, const ByteSource& source, size_t step, size_t count, uint8_t* to, size_t to_step);
   /// y = clamp(round(x / scale) + zero_point) as u8 or i8; NaN becomes the zero point.
@@ -66,12 +72,14 @@ struct IntegerKernels {
 };
 
 inline int most_rows(const IntegerKernels& kernels, IntegerForm form) { return kernels.rows[static_cast<int>(form)]; }
-/// What the form bytes adds to x, so that it has the sign that the kernels want: 0, 128 or -128.
+/// What the forms of bytes add to x, so that it has the sign that the kernels want: 0, 128 or -128.
 inline int32_t byte_offset(const IntegerKernels& kernels, bool x_is_signed) {
   return x_is_signed == kernels.signed_bytes ? 0 : x_is_signed ? 128 : -128;
 }
 
-/// True where the form `bytes` runs on this machine.
-bool has_byte_products();
+/// Whether this machine runs a form.
+bool runs(const IntegerKernels& kernels, IntegerForm form);
+/// The fastest that it runs, for weights that are i8 less their zero points or not.
+IntegerForm best_form(const IntegerKernels& kernels, bool weights_are_bytes);
 
 }  // namespace minnow::cpu

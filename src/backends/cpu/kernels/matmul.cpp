@@ -10,10 +10,6 @@ constexpr size_t kPair = 2;       // vectors of a panel
 constexpr ptrdiff_t kNoTaps = 0;  // the one tap of a product of matrices
 constexpr size_t kMostLanes = 16;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-// Where b is read again for every block of rows, this much of k at a time: a panel of it and a block of a then fit L2 (4096x4096x4096: 1.9
-// s
-// -> 1.2 s). More would gain nothing, less would read and write y more often.
-constexpr size_t kDepth = 1024;
 
 }  // namespace
 
@@ -30,14 +26,15 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
   // A block of rows stays in half of L2 while all of b passes by. Threads share rows and panels out so that none reads much more of one
   // matrix than of the other; what is summed in which order does not depend on it, but for blocks of a single row.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
-  if (shape.m > 4 * most) slices_ = std::max<size_t>(1, (shape_.k + kDepth / 2) / kDepth);
+  if (shape.m > 4 * most) slices_ = std::max<size_t>(1, (shape_.k + options.depth / 2) / options.depth);
   const size_t rows = std::clamp(options.l2 / 2 / sizeof(float) / std::max<size_t>(1, ceil_div(shape_.k, slices_)), 2 * most, size_t{280});
   blocks_ = std::max<size_t>(1, ceil_div(shape.m, rows));
   const size_t parts = pixel_parts(options.threads, shape.m, shape.k, shape.n), even = ceil_div(blocks_, parts) * parts;
   if (shape.m / even >= most / 2) blocks_ = even;
   if (options.threads > 1 && blocks_ < 4 * options.threads)
     chunks_ = std::max<size_t>(1, std::min(panels(), ceil_div(4 * options.threads, blocks_)));
-  scratch_floats_ = ceil_div(shape.m, blocks_) * ceil_div(shape_.k, lanes_) * lanes_;
+  scratch_floats_ =
+      sum_of({product_of({ceil_div(shape.m, blocks_), ceil_div(shape_.k, lanes_), lanes_}), pairs_ && pairs_->parts > 1 ? size_t{4} : 0});
 }
 
 size_t MatMul::panels() const noexcept { return ceil_div(vectors_, kPair); }
@@ -61,6 +58,7 @@ void MatMul::pack_b(size_t panel, const float* b, float factor, float* out) cons
     }
     if (factor != 1)
       for (size_t i = 0; i < k * lanes; ++i) to[i] *= factor;
+    if (pairs_) pairs_->arrange_whole(to, k, lanes / lanes_, lanes_);
   }
 }
 
@@ -102,7 +100,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
   t.taps = &kNoTaps;
   t.block_stride = static_cast<ptrdiff_t>(rows * lanes_);
   t.vector_stride = static_cast<ptrdiff_t>(lanes_);
-  const size_t last = share(panels(), chunks_, chunk + 1);
+  const size_t last = share(panels(), chunks_, chunk + 1), pixel = lanes_ / (pairs_ ? pairs_->parts : 1);
   for (size_t slice = 0; slice < slices_; ++slice) {
     const size_t begin = slice_begin(slice), depth = slice_begin(slice + 1) - begin;
     const bool is_last = slice + 1 == slices_;
@@ -118,13 +116,13 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
       const size_t columns = std::min(lanes, n - column);
       t.w = arguments.b + begin * vectors_ * lanes_ + column * depth;
       t.bias = arguments.bias && slice == 0 ? arguments.bias + column : nullptr;
-      const size_t lines = panel + 1 < panels() ? std::max<size_t>(1, lanes * sizeof(float) / 64) : 0;
+      const size_t asked = asked_bytes(lanes), lines = panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;
       const size_t most = static_cast<size_t>(tile_->rows[vectors]), tiles = ceil_div(rows, most);
       for (size_t i = 0; i < tiles; ++i) {
         const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;
-        t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + lanes * depth) + i * depth * 64 : nullptr;
-        t.x[0] = scratch + begin * rows + from * lanes_;
-        t.x[1] = t.x[0] + half * lanes_;
+        t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + lanes * depth) + i * depth * asked : nullptr;
+        t.x[0] = scratch + begin * rows + from * pixel;
+        t.x[1] = t.x[0] + half * pixel;
         float* y = arguments.y + (first + from) * n + column;
         const float* add = all_add ? all_add + (first + from) * n + column : nullptr;
         const bool narrow = columns < lanes;  // the last columns go through a buffer of whole vectors

@@ -14,14 +14,27 @@ enum class PairFormat : uint8_t { bf16, f16 };
 /// moves pairs as well, the image then having half as many channels. Sums, bias and results are f32.
 struct PairKernels {
   TileKernels tile;  // `packed`, and in forms by an instruction `plain`
-  /// Pixels of two neighbouring vectors of channels (`high` null: of one), `lanes` floats each, as pixels of `lanes` pairs. Channels from
-  /// `channels` on become zero, whatever they hold.
+  /// Pixels of two neighbouring vectors of channels (`high` null: of one), `lanes` floats each, as pixels of `lanes` pairs, in `parts`
+  /// planes. Channels from `channels` on become zero, whatever they hold. `to` is `low` at most where there is one part.
   void (*pairs)(const float* low, const float* high, size_t pixels, size_t channels, float* to);
   /// `count` floats of two planes (`high` null: of one) as pairs.
   void (*planes)(const float* low, const float* high, size_t count, float* to);
-  /// At most two vectors of floats of each of `rows` rows, `stride` floats apart, as a vector of pairs each; what is beyond becomes zero.
+  /// At most two vectors of floats of each of `rows` rows, `stride` floats apart, as a vector of pairs each, in `parts` planes; what is
+  /// beyond becomes zero.
   void (*row_pairs)(const float* from, size_t stride, size_t rows, size_t count, float* to);
   PairFormat format;  // of the tile's weights
+  float divisor = 1;  // of an image's floats when they become pairs; products are multiplied by it again
+  /// Planes that the vectors of pairs of an image are cut into, [part][pixel][lanes / parts], for tiles of `packed`: pixels are so much
+  /// closer then, and vectors of channels as far apart as ever. A tile may read 4 floats beyond the last pixel.
+  size_t parts = 1;
+  /// Puts the weights of a panel, [pair][lanes of `vectors` vectors], in the order in which `packed` takes them: those of whole vectors of
+  /// pairs of each tap. Null: they stay as they are.
+  void (*arrange)(float* panel, size_t pairs, size_t vectors) = nullptr;
+
+  /// The same for a panel of one tap and any number of pairs.
+  void arrange_whole(float* panel, size_t count, size_t vectors, size_t lanes) const {
+    if (arrange) arrange(panel, count / lanes * lanes, vectors);
+  }
 };
 
 /// Weights [outer][channels][inner] of f32 times `factor` as [outer][(channels + 1) / 2][inner] pairs, rounded to nearest.

@@ -303,7 +303,7 @@ static size_t panels_needed(size_t product, size_t pair, size_t pairs) noexcept 
 void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to, size_t rows) const noexcept {
   const size_t depth = in_ >> levels_, lanes = kPair * lanes_, vectors = work.vectors >> levels_, pairs = vectors / kPair;
   const size_t most = static_cast<size_t>(tile_->rows[kPair]), tiles = ceil_div(rows, most);
-  const size_t panel_lines = std::max<size_t>(1, lanes * sizeof(float) / 64);  // of an input channel
+  const size_t asked = asked_bytes(lanes), panel_lines = lanes * sizeof(float) / asked;  // of an input channel
   const Product& p = kSteps[work.product];
   Tile& t = work.tile;
   t.block_stride = static_cast<ptrdiff_t>(left.step);
@@ -326,7 +326,7 @@ void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to
     } else {
       next = t.w + depth * lanes;
     }
-    t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth * 64) : 0;
+    t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth * asked) : 0;
     for (size_t i = 0; i < tiles; ++i) {
       const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;
       const Target target = to.quarter(from, pair * kPair, lanes_);
@@ -338,7 +338,7 @@ void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to
       t.add[1] = target.add ? target.add + half * to.pixel : nullptr;
       t.sums = target.sums;
       t.sums.bias = target.bias;
-      t.prefetch = i < lines ? reinterpret_cast<const char*>(next) + i * depth * 64 : nullptr;
+      t.prefetch = i < lines ? reinterpret_cast<const char*>(next) + i * depth * asked : nullptr;
       t.make = make;
       make = {};
       tile_->summed[height](t);

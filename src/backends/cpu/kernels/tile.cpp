@@ -22,7 +22,7 @@ constexpr int kLanes = HWY_LANES(float);
 // Accumulators, the vectors of weights and one broadcast have to stay in registers. 14 x 2 (AVX-512) and 6 x 2 (AVX2) were within 1 % of
 // the best of all shapes on every layer measured.
 #if HWY_TARGET == HWY_NEON  // beside the sums, the weights of four channels lie in registers (four_steps)
-constexpr int kRows1 = HWY_ARCH_ARM_A64 ? 14 : 6, kRows2 = HWY_ARCH_ARM_A64 ? 9 : 4;
+constexpr int kRows1 = HWY_ARCH_ARM_A64 ? 14 : 6, kRows2 = HWY_ARCH_ARM_A64 ? 11 : 4;
 #else
 constexpr int kRows1 = HWY_TARGET == HWY_AVX3 ? 14 : 12, kRows2 = HWY_TARGET == HWY_AVX3 ? 14 : 6;
 #endif
@@ -74,7 +74,9 @@ HWY_INLINE void step(const float* x0, const float* x1, const float* w, V (&sum)[
 template <int N, int kLane>
 HWY_INLINE void add_lane(V a, const V (&b)[4][N], V (&sum)[N]) {
   MINNOW_UNROLL for (int n = 0; n < N; ++n)
-#if HWY_ARCH_ARM_A64
+#if HWY_ARCH_ARM_A64 && HWY_COMPILER_GCC_ACTUAL  // of the intrinsic, gcc 12 moves sums about in tiles of some numbers of rows
+      asm("fmla %0.4s, %1.4s, %2.s[%3]" : "+w"(sum[n].raw) : "w"(b[kLane][n].raw), "w"(a.raw), "i"(kLane));
+#elif HWY_ARCH_ARM_A64
       sum[n] = V(vfmaq_laneq_f32(sum[n].raw, b[kLane][n].raw, a.raw, kLane));
 #else  // has no fused multiplication by a lane
       sum[n] = V(vmlaq_lane_f32(sum[n].raw, b[kLane][n].raw, kLane < 2 ? vget_low_f32(a.raw) : vget_high_f32(a.raw), kLane % 2));
@@ -87,17 +89,20 @@ HWY_INLINE void four_steps(const float* x0, const float* x1, const float* w, V (
   V b[4][N];
   MINNOW_UNROLL for (int u = 0; u < 4; ++u) MINNOW_UNROLL for (int n = 0; n < N; ++n) b[u][n] = hn::LoadU(d, w + (u * N + n) * kLanes);
   const auto row = [&](int r) { return hn::LoadU(d, r < kHalf ? x0 + r * kLanes : x1 + (r - kHalf) * kLanes); };
-  // Rows in twos, so that a sum is not waited for at once.
-  MINNOW_UNROLL for (int r = 0; r < R; r += 2) {
-    const V a0 = row(r), a1 = row(r + 1 < R ? r + 1 : r);
+  // Rows in twos, so that a sum is not waited for at once: neighbours of a run, which are one load, and last what is left of both runs.
+  constexpr int kFirst = kHalf / 2, kSecond = (R - kHalf) / 2;
+  MINNOW_UNROLL for (int i = 0; i < (R + 1) / 2; ++i) {
+    const int r = i < kFirst ? 2 * i : i < kFirst + kSecond ? kHalf + 2 * (i - kFirst) : kHalf % 2 ? kHalf - 1 : R - 1;
+    const int other = i < kFirst + kSecond ? r + 1 : kHalf % 2 && (R - kHalf) % 2 ? R - 1 : r;
+    const V a0 = row(r), a1 = row(other);
     add_lane<N, 0>(a0, b, sum[r]);
-    if (r + 1 < R) add_lane<N, 0>(a1, b, sum[r + 1]);
+    if (other != r) add_lane<N, 0>(a1, b, sum[other]);
     add_lane<N, 1>(a0, b, sum[r]);
-    if (r + 1 < R) add_lane<N, 1>(a1, b, sum[r + 1]);
+    if (other != r) add_lane<N, 1>(a1, b, sum[other]);
     add_lane<N, 2>(a0, b, sum[r]);
-    if (r + 1 < R) add_lane<N, 2>(a1, b, sum[r + 1]);
+    if (other != r) add_lane<N, 2>(a1, b, sum[other]);
     add_lane<N, 3>(a0, b, sum[r]);
-    if (r + 1 < R) add_lane<N, 3>(a1, b, sum[r + 1]);
+    if (other != r) add_lane<N, 3>(a1, b, sum[other]);
   }
 }
 #else
@@ -128,11 +133,12 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
   MINNOW_UNROLL for (int s = 1; s < kSets; ++s) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[s][0][n] = hn::Zero(D());
   const float* w = t.w;
   const char* prefetch = t.prefetch;
-  constexpr size_t kLines = N * kLanes * sizeof(float) / 64;  // of the weights of one channel
+  constexpr size_t kLines = N * kLanes * sizeof(float) / 64;                  // of the weights of one channel
+  constexpr int kAsked = static_cast<int>(asked_bytes(N * kLanes)) * 4 / 64;  // lines for four channels
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const float* x0 = t.x[0] + t.taps[tap];
     const float* x1 = t.x[1] + t.taps[tap];
-    for (size_t b = 0; b < t.blocks; ++b, x0 += t.block_stride, x1 += t.block_stride)
+    for (size_t b = t.blocks; b; --b, x0 += t.block_stride, x1 += t.block_stride)
       for (int k = 0; k < kLanes; k += 4, w += 4 * N * kLanes) {
         if constexpr (kSums)
           if (t.make.from) make_weights<N>(t.make, static_cast<size_t>(w - t.w));
@@ -141,11 +147,11 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
         else
           MINNOW_UNROLL for (int u = 0; u < 4; ++u) step<R, N, kLanes>(x0 + k + u, x1 + k + u, w + u * N * kLanes, sum[u]);
         if (R > 1 && prefetch) {
-          MINNOW_UNROLL for (int u = 0; u < 4; ++u) {
+          MINNOW_UNROLL for (int u = 0; u < kAsked; ++u) {
             __builtin_prefetch(prefetch + u * 64, 0, 2);
             if constexpr (kLines > 1) __builtin_prefetch(prefetch + t.prefetch_also + u * 64, 0, 2);
           }
-          prefetch += 4 * 64;
+          prefetch += kAsked * 64;
         }
       }
     for (size_t k = 0; k < t.rest; ++k, w += N * kLanes) {
@@ -153,7 +159,7 @@ HWY_NOINLINE void packed_tile(const Tile& t) {
       if (R > 1 && prefetch) {
         __builtin_prefetch(prefetch, 0, 2);
         if constexpr (kLines > 1) __builtin_prefetch(prefetch + t.prefetch_also, 0, 2);
-        prefetch += 64;
+        prefetch += asked_bytes(N * kLanes);
       }
     }
   }

@@ -44,12 +44,15 @@ struct Tile {
   bool finish = false;                            // add `add`, then clamp
   const float* add[2] = {};                       // the other arm of a residual block, or null
   float low = 0, high = 0;
-  const char* prefetch = nullptr;  // one cache line is asked for per channel; null: none
+  const char* prefetch = nullptr;  // asked_bytes are asked for per channel; null: none
   ptrdiff_t prefetch_also = 0;     // and one that lies so many bytes further
   TileSums sums;                   // looked at by `summed` only
   TileWeights make;                // likewise; `w` is `make.to` then, there is one tap, and `rest` is 0
 };
 using TileFunction = void (*)(const Tile&);
+
+/// Of the weights of a channel of `lanes` floats, what one tile asks for: a cache line at most.
+constexpr size_t asked_bytes(size_t lanes) { return lanes * sizeof(float) < 64 ? lanes * sizeof(float) : 64; }
 
 inline constexpr int kMostTileRows = 14;
 

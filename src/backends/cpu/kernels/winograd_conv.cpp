@@ -97,8 +97,8 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
   const size_t largest = ceil_div(tiles, blocks);
   v_plane_ = odd_lines(largest * in_vectors_ * lanes_);
   m_plane_ = odd_lines(largest * kPair * lanes_);
-  block_floats_ = positions_ * v_plane_;
-  product_floats_ = positions_ * m_plane_;
+  block_floats_ = product_of({positions_, v_plane_});
+  product_floats_ = product_of({positions_, m_plane_});
   if (options.threads > 1 && blocks < 4 * options.threads && !(own_blocks && blocks == even_blocks)) {
     chunks_ = std::min(pairs, ceil_div(4 * options.threads, blocks));
     shared_ = chunks_ > 1;
@@ -301,7 +301,7 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
   t.vector_stride = static_cast<ptrdiff_t>(lanes_);
   for (size_t pair = share(pairs, chunks_, chunk); pair < last; ++pair) {
     const size_t vectors = std::min(kPair, out_vectors_ - pair * kPair), lanes = vectors * lanes_;
-    const size_t lines = std::max<size_t>(1, lanes * sizeof(float) / 64);
+    const size_t line = asked_bytes(lanes), lines = lanes * sizeof(float) / line;
     // Panels of weights in the order of use: of positions, or of the taps that the positions of a row are made from.
     const size_t panel = in * lanes, panels = keeps_columns_ ? a_ * taps_ : positions_;
     const float* w = a.w + pair * kPair * lanes_ * panels * in;
@@ -318,7 +318,7 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
       // share of the next row's taps.
       const size_t all = taps_ * lines, first = keeps_columns_ ? share(all, a_, column) : 0;
       const size_t asked = keeps_columns_ ? share(all, a_, column + 1) - first : lines;
-      const float* next = keeps_columns_ ? w + (row + 1) * taps_ * panel + first * 16 * in : w + (position + 1) * panel;
+      const float* next = keeps_columns_ ? w + (row + 1) * taps_ * panel + first * line / sizeof(float) * in : w + (position + 1) * panel;
       const size_t tiles = ceil_div(count, most);
       for (size_t i = 0; i < tiles; ++i) {
         const size_t from = begin + share(count, tiles, i), rows = begin + share(count, tiles, i + 1) - from, half = (rows + 1) / 2;
@@ -326,8 +326,8 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
         t.x[1] = t.x[0] + half * lanes_;
         t.y[0] = scratch + position * m_plane_ + from * lanes;
         t.y[1] = t.y[0] + half * lanes;
-        t.prefetch = i < asked ? reinterpret_cast<const char*>(next) + i * in * 64 : nullptr;
-        t.prefetch_also = tiles < asked ? static_cast<ptrdiff_t>(in * 64) : 0;
+        t.prefetch = i < asked ? reinterpret_cast<const char*>(next) + i * in * line : nullptr;
+        t.prefetch_also = tiles < asked ? static_cast<ptrdiff_t>(in * line) : 0;
         tile_->packed[vectors][rows](t);
       }
     }

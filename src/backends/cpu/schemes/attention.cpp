@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in one pass: for a block of queries of one head the scores stay in the second-level cache from the product with the keys
 // over softmax to the product with the values. Keys and values are brought into panels once for each head. In f32, or with the factors of
-// both products rounded to pairs of bf16; softmax is f32.
+// both products rounded to pairs of bf16, or those of the product with the values to pairs of f16: sums of f16 would make errors of a
+// hundredth in scores of ten, and as much in what softmax makes of them. Softmax is f32.
 #include "graph/attention.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ constexpr ptrdiff_t kNoTaps = 0;
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
-Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
+Estimate estimate_as(const NodeView& node, const Device& device, Factors factors) {
   for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
@@ -38,44 +39,48 @@ Estimate estimate_as(const NodeView& node, const Device& device, bool pairs) {
   if (const int64_t* precision = node.find<int64_t>("softmax_precision"); precision && *precision != static_cast<int64_t>(DType::f32))
     return declined("softmax is wanted in another precision");
   if (a.output_shape().elements() == 0 || a.keys() == 0 || a.head == 0) return declined("a tensor is empty");
-  const Bf16Forms& forms = *cpu_device(device).kernels->bf16;
-  if (pairs) {
-    if (const std::string refusal = refusal_of(Factors::bf16, node, device); !refusal.empty()) return declined("{}", refusal);
-    if (&bf16_kernels(forms) == &forms.widening) return declined("this machine has no products of bf16");
-  }
+  const Kernels& kernels = *cpu_device(device).kernels;
+  if (const std::string refusal = refusal_of(factors, node, device, {}); !refusal.empty()) return declined("{}", refusal);
+  if (factors == Factors::bf16 && pairs_of(factors, kernels) == &kernels.bf16->widening)
+    return declined("this machine has no products of bf16");
   const double scores = static_cast<double>(a.scores_shape().elements());
   double bytes = 0;
   for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})
     if (node.has_input(i)) bytes += 8 * static_cast<double>(node.input_shape(i).elements());
-  return Estimate(device.flop_time(2 * scores * static_cast<double>(a.head + a.v_head), 0.75 * (pairs ? bf16_speed(forms) : 1)) +
-                  device.flop_time(scores * 80) + device.byte_time(bytes) + 1e-6);
+  const double speed = 0.75 * speed_of(factors, kernels);
+  return Estimate(device.flop_time(2 * scores * static_cast<double>(a.head), factors == Factors::f16 ? 0.75 : speed) +
+                  device.flop_time(2 * scores * static_cast<double>(a.v_head), speed) + device.flop_time(scores * 80) +
+                  device.byte_time(bytes) + 1e-6);
 }
-Estimate estimate(const NodeView& node, const Device& device) { return estimate_as(node, device, false); }
-Estimate estimate_bf16(const NodeView& node, const Device& device) { return estimate_as(node, device, true); }
+template <Factors kFactors>
+Estimate estimate(const NodeView& node, const Device& device) {
+  return estimate_as(node, device, kFactors);
+}
 
 class AttentionKernel final : public Kernel {
  public:
-  AttentionKernel(PrepareContext& context, bool pairs)
+  AttentionKernel(PrepareContext& context, Factors factors)
       : a_(AttentionGeometry::of(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
-        bf16_(pairs ? &bf16_kernels(*kernels_.bf16) : nullptr),
-        tile_(pairs ? bf16_->tile : *kernels_.tile),
+        key_pairs_(factors == Factors::f16 ? nullptr : pairs_of(factors, kernels_)),
+        value_pairs_(pairs_of(factors, kernels_)),
         lanes_(kernels_.lanes) {
     const NodeView& node = context.node();
     keys_ = size(a_.keys()), head_ = size(a_.head), v_head_ = size(a_.v_head), queries_ = size(a_.queries);
     key_vectors_ = ceil_div(keys_, lanes_), value_vectors_ = ceil_div(v_head_, lanes_);
     // A block's scores take a third of the second-level cache at most. Where heads are few for the threads, blocks are more; only where
     // later keys are not looked at do sums depend on the block, and results must not depend on the number of threads.
-    const size_t most = size(tile_.rows[kPair]), threads = size(context.device().threads), all_heads = size(a_.batch * a_.q_heads);
+    const size_t most = size(tile_of(value_pairs_).rows[kPair]), threads = size(context.device().threads),
+                 all_heads = size(a_.batch * a_.q_heads);
     rows_ = std::clamp(context.device().l2 / 3 / sizeof(float) / std::max<size_t>(1, key_vectors_ * lanes_), most, 5 * most);
     blocks_ = ceil_div(queries_, rows_);
     const size_t even = threads / std::gcd(threads, all_heads);  // gives every thread as much
     if (seen_by(0) == keys_ && all_heads * blocks_ % threads != 0 && queries_ / even >= most / 2) blocks_ = ceil_div(blocks_, even) * even;
     rows_ = ceil_div(queries_, blocks_);
     const size_t heads = size(a_.batch * a_.kv_heads);
-    key_floats_ = key_vectors_ * lanes_ * head_, value_floats_ = value_vectors_ * lanes_ * keys_;
-    keys_offset_ = context.reserve_scratch(heads * key_floats_ * sizeof(float));
-    values_offset_ = context.reserve_scratch(heads * value_floats_ * sizeof(float));
+    key_floats_ = product_of({key_vectors_, lanes_, head_}), value_floats_ = product_of({value_vectors_, lanes_, keys_});
+    keys_offset_ = context.reserve_scratch(product_of({heads, key_floats_, sizeof(float)}));
+    values_offset_ = context.reserve_scratch(product_of({heads, value_floats_, sizeof(float)}));
     if (node.has_input(kMask)) {
       boolean_mask_ = node.input_dtype(kMask) == DType::boolean;
       const Shape& mask = node.input_shape(kMask);
@@ -89,8 +94,9 @@ class AttentionKernel final : public Kernel {
       mask_in_place_ = !boolean_mask_ && mask_columns_ == keys_;
     }
     const size_t row_floats = key_vectors_ * lanes_;
+    const size_t spare = value_pairs_ && value_pairs_->parts > 1 ? 1 : 0;
     units_.reserve(context, size(a_.batch * a_.q_heads) * blocks_,
-                   rows_ * (ceil_div(head_, lanes_) * lanes_ + row_floats + kPair * lanes_) + row_floats);
+                   sum_of({product_of({rows_, ceil_div(head_, lanes_) * lanes_ + row_floats + (kPair + spare) * lanes_}), row_floats}));
   }
 
   void run(RunContext& context) noexcept override {
@@ -146,7 +152,7 @@ class AttentionKernel final : public Kernel {
       if (old > first) kernels_.layout->transpose(past_k + first * head_, head_, old - first, head_, out, lanes);
       if (last > old) kernels_.layout->transpose(k.data + (old - past) * k.stride, k.stride, last - old, head_, out + old - first, lanes);
       (*kernels_.unary)[Unary::scale](out, out, head_ * lanes, scale, 0);
-      round_panel(out, head_, lanes);
+      round_panel(key_pairs_, out, head_, lanes);
     } else {
       const size_t vector = (part - key_parts) * kPair;
       const size_t lanes = std::min(kPair, value_vectors_ - vector) * lanes_, column = vector * lanes_;
@@ -158,28 +164,39 @@ class AttentionKernel final : public Kernel {
         std::memcpy(out, row + column, columns * sizeof(float));
         std::fill(out + columns, out + lanes, 0.0f);
       }
-      round_panel(panel, keys_, lanes);
+      round_panel(value_pairs_, panel, keys_, lanes);
     }
   }
 
   // Two neighbouring rows of a panel become one of pairs, in place; nothing in f32.
-  void round_panel(float* panel, size_t depth, size_t lanes) const noexcept {
-    if (!bf16_) return;
+  void round_panel(const PairKernels* pairs, float* panel, size_t depth, size_t lanes) const noexcept {
+    if (!pairs) return;
+    if (pairs->divisor != 1) (*kernels_.unary)[Unary::scale](panel, panel, depth * lanes, pairs->divisor, 0);
     for (size_t i = 0; i < depth; i += 2)
-      bf16_->planes(panel + i * lanes, i + 1 < depth ? panel + (i + 1) * lanes : nullptr, lanes, panel + i / 2 * lanes);
+      pairs->planes(panel + i * lanes, i + 1 < depth ? panel + (i + 1) * lanes : nullptr, lanes, panel + i / 2 * lanes);
+    pairs->arrange_whole(panel, factors(pairs, depth), lanes / lanes_, lanes_);
   }
-  // The same of the left factor [depth / lanes][rows][lanes]; channels from `depth` on become zero.
-  void round_rows(float* x, size_t rows, size_t depth) const noexcept {
-    if (!bf16_) return;
+  // The same of the left factor [depth / lanes][rows][lanes]; channels from `depth` on become zero. `spare`: room for [rows][lanes] where
+  // the planes of pairs are in parts.
+  void round_rows(const PairKernels* pairs, float* x, size_t rows, size_t depth, float* spare) const noexcept {
+    if (!pairs) return;
     const size_t plane = rows * lanes_;
-    for (size_t i = 0; i * lanes_ < depth; i += 2)
-      bf16_->pairs(x + i * plane, (i + 1) * lanes_ < depth ? x + (i + 1) * plane : nullptr, rows, depth - i * lanes_, x + i / 2 * plane);
+    for (size_t i = 0; i * lanes_ < depth; i += 2) {
+      float* to = i == 0 && pairs->parts > 1 ? spare : x + i / 2 * plane;
+      pairs->pairs(x + i * plane, (i + 1) * lanes_ < depth ? x + (i + 1) * plane : nullptr, rows, depth - i * lanes_, to);
+      if (to == spare) std::memcpy(x, spare, plane * sizeof(float));
+    }
   }
-  size_t factors(size_t depth) const noexcept { return bf16_ ? ceil_div(depth, 2) : depth; }
+  static size_t factors(const PairKernels* pairs, size_t depth) noexcept { return pairs ? ceil_div(depth, 2) : depth; }
+  // Of the first `seen` keys, where the weights were arranged for all: whole vectors of pairs, the left factor being zero beyond.
+  size_t seen_factors(size_t seen) const noexcept {
+    const size_t all = factors(value_pairs_, keys_), wanted = factors(value_pairs_, seen);
+    return value_pairs_ && value_pairs_->arrange ? std::min(ceil_div(wanted, lanes_) * lanes_, all) : wanted;
+  }
 
   // y[row][n] = sum over k of x[row][k] w[k][n] for a panel of some vectors; x is [k / lanes][rows][lanes].
-  void multiply(const float* x, size_t rows, size_t depth, const float* w, size_t vectors, float* y, size_t row_stride,
-                size_t vector_stride) const noexcept {
+  void multiply(const PairKernels* pairs, const float* x, size_t rows, size_t depth, const float* w, size_t vectors, float* y,
+                size_t row_stride, size_t vector_stride) const noexcept {
     Tile t;
     t.taps = &kNoTaps;
     t.blocks = depth / lanes_;
@@ -188,14 +205,15 @@ class AttentionKernel final : public Kernel {
     t.pixel_stride = static_cast<ptrdiff_t>(row_stride);
     t.vector_stride = static_cast<ptrdiff_t>(vector_stride);
     t.w = w;
-    const size_t tiles = ceil_div(rows, size(tile_.rows[vectors]));
+    const TileKernels& kernels = tile_of(pairs);
+    const size_t tiles = ceil_div(rows, size(kernels.rows[vectors])), pixel = lanes_ / (pairs ? pairs->parts : 1);
     for (size_t i = 0; i < tiles; ++i) {
       const size_t first = share(rows, tiles, i), count = share(rows, tiles, i + 1) - first, half = (count + 1) / 2;
-      t.x[0] = x + first * lanes_;
-      t.x[1] = t.x[0] + half * lanes_;
+      t.x[0] = x + first * pixel;
+      t.x[1] = t.x[0] + half * pixel;
       t.y[0] = y + first * row_stride;
       t.y[1] = t.y[0] + half * row_stride;
-      tile_.packed[vectors][count](t);
+      kernels.packed[vectors][count](t);
     }
   }
 
@@ -206,18 +224,19 @@ class AttentionKernel final : public Kernel {
     float* scores = q + rows_ * ceil_div(head_, lanes_) * lanes_;
     float* mask_row = scores + rows_ * key_vectors_ * lanes_;
     float* edge = mask_row + key_vectors_ * lanes_;
+    float* spare = edge + rows_ * kPair * lanes_;
     const Rows from = rows_of(context.in<float>(kQuery), static_cast<int64_t>(head), a_.q_heads, a_.queries, a_.head);
     for (size_t i = 0; i < head_; i += lanes_)
       for (size_t r = 0; r < rows; ++r)
         std::memcpy(q + (i / lanes_ * rows + r) * lanes_, from.data + (first + r) * from.stride + i,
                     std::min(lanes_, head_ - i) * sizeof(float));
-    round_rows(q, rows, head_);
+    round_rows(key_pairs_, q, rows, head_, spare);
 
     const float* key_panels = context.scratch_at<float>(keys_offset_) + shared * key_floats_;
     const size_t seen = seen_by(first + rows - 1);
     for (size_t vector = 0; vector * lanes_ < seen; vector += kPair)
-      multiply(q, rows, factors(head_), key_panels + vector * lanes_ * head_, std::min(kPair, key_vectors_ - vector),
-               scores + vector * rows * lanes_, lanes_, rows * lanes_);
+      multiply(key_pairs_, q, rows, factors(key_pairs_, head_), key_panels + vector * lanes_ * head_,
+               std::min(kPair, key_vectors_ - vector), scores + vector * rows * lanes_, lanes_, rows * lanes_);
 
     for (size_t r = 0; r < rows; ++r) {
       ScoreRow row{scores + r * lanes_, rows * lanes_, seen_by(first + r)};
@@ -227,7 +246,7 @@ class AttentionKernel final : public Kernel {
         std::fill_n(scores + (vector * rows + r) * lanes_, lanes_, 0.0f);
     }
 
-    round_rows(scores, rows, seen);
+    round_rows(value_pairs_, scores, rows, seen, spare);
 
     const float* value_panels = context.scratch_at<float>(values_offset_) + shared * value_floats_;
     const size_t stride = a_.packed ? size(a_.q_heads) * v_head_ : v_head_;
@@ -237,15 +256,17 @@ class AttentionKernel final : public Kernel {
       const size_t vectors = std::min(kPair, value_vectors_ - vector), column = vector * lanes_;
       const float* w = value_panels + column * keys_;
       if (column + vectors * lanes_ <= v_head_) {
-        multiply(scores, rows, factors(seen), w, vectors, y + column, stride, lanes_);
+        multiply(value_pairs_, scores, rows, seen_factors(seen), w, vectors, y + column, stride, lanes_);
         continue;
       }
       // The last columns go through a buffer of whole vectors.
-      multiply(scores, rows, factors(seen), w, vectors, edge, vectors * lanes_, lanes_);
+      multiply(value_pairs_, scores, rows, seen_factors(seen), w, vectors, edge, vectors * lanes_, lanes_);
       for (size_t r = 0; r < rows; ++r)
         std::memcpy(y + r * stride + column, edge + r * vectors * lanes_, (v_head_ - column) * sizeof(float));
     }
   }
+
+  const TileKernels& tile_of(const PairKernels* pairs) const noexcept { return pairs ? pairs->tile : *kernels_.tile; }
 
   /// The keys up to the last one that a query sees.
   size_t seen_by(size_t query) const noexcept {
@@ -277,8 +298,7 @@ class AttentionKernel final : public Kernel {
 
   AttentionGeometry a_;
   const Kernels& kernels_;
-  const PairKernels* bf16_;  // null: f32
-  const TileKernels& tile_;
+  const PairKernels *key_pairs_, *value_pairs_;  // null: f32
   size_t lanes_, keys_ = 0, head_ = 0, v_head_ = 0, queries_ = 0, key_vectors_ = 0, value_vectors_ = 0;
   size_t rows_ = 0, blocks_ = 1;  // queries of one block, at most; blocks of one head
   size_t key_floats_ = 0, value_floats_ = 0, keys_offset_ = 0, values_offset_ = 0;
@@ -287,12 +307,15 @@ class AttentionKernel final : public Kernel {
   Units units_;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<AttentionKernel>(context, false); }
-std::unique_ptr<Kernel> prepare_bf16(PrepareContext& context) { return std::make_unique<AttentionKernel>(context, true); }
+template <Factors kFactors>
+std::unique_ptr<Kernel> prepare(PrepareContext& context) {
+  return std::make_unique<AttentionKernel>(context, kFactors);
+}
 
 constexpr Scheme kSchemes[] = {
-    {"Attention", "attention", estimate, prepare},
-    {"Attention", "attention.bf16", estimate_bf16, prepare_bf16},
+    {"Attention", "attention", estimate<Factors::f32>, prepare<Factors::f32>},
+    {"Attention", "attention.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
+    {"Attention", "attention.f16", estimate<Factors::f16>, prepare<Factors::f16>},
 };
 
 }  // namespace

@@ -75,7 +75,7 @@ class MatMulKernel final : public Kernel {
     const NodeView& node = context.node();
     alpha_ = alpha_of(node);
     b_count_ = static_cast<size_t>(node.input_shape(1).elements()) / (product_.shape.k * product_.shape.n);
-    const size_t bytes = b_count_ * matmul_.packed_b_floats() * sizeof(float);
+    const size_t bytes = product_of({b_count_, matmul_.packed_b_floats(), sizeof(float)});
     const auto pack = [&](const TensorView& b, void* out) {
       if (pairs_) return pack_pairs(b.data<float>(), static_cast<float*>(out));
       for (size_t i = 0; i < b_count_ * matmul_.panels(); ++i) pack_panel(i, b.data<float>(), static_cast<float*>(out));

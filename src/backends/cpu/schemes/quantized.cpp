@@ -65,7 +65,10 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
   return {};
 }
 
-double integer_speed(const Kernels& kernels) { return kernels.integer->bytes && has_byte_products() ? 3.5 : 1.2; }
+double integer_speed(const Kernels& kernels) {
+  constexpr double kSpeeds[kIntegerForms] = {1.2, 3.5, 6.5};
+  return kSpeeds[static_cast<size_t>(best_form(*kernels.integer, true))];
+}
 
 Requantization::Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels)
     : padded(ceil_div(outputs / groups, kPair * kernels.lanes) * kPair * kernels.lanes),
@@ -123,10 +126,10 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
       fits &= value >= -128 && value <= 127;
     }
   }
-  form_ = fits && kernels.integer->bytes && has_byte_products() ? IntegerForm::bytes : IntegerForm::words;
+  form_ = best_form(*kernels.integer, fits);
   pairs_ = ceil_div(ceil_div(outputs / groups, lanes_), kPair);
   channel_groups_ = ceil_div(channels, channels_at_once(form_));
-  panel_bytes_ = taps * channel_groups_ * kPair * lanes_ * kGroupBytes;
+  panel_bytes_ = taps * channel_groups_ * kPair * lanes_ * group_bytes(form_);
 }
 
 void IntegerWeights::pack(uint8_t* out) const {
@@ -140,7 +143,7 @@ void IntegerWeights::pack(uint8_t* out) const {
               const size_t o = pair * kPair * lanes_ + lane;
               const bool used = o < outputs && c + i < channels_;
               const int16_t value = used ? weights_[((g * outputs + o) * channels_ + c + i) * taps_ + tap] : int16_t{0};
-              if (form_ == IntegerForm::bytes) {
+              if (form_ != IntegerForm::words) {
                 *out++ = static_cast<uint8_t>(value);
               } else {
                 *out++ = static_cast<uint8_t>(value & 0xff);  // little-endian, as every target is
@@ -151,7 +154,7 @@ void IntegerWeights::pack(uint8_t* out) const {
 
 void IntegerWeights::prepare(PrepareContext& context, Requantization& requantization) {
   const size_t bytes = groups_ * pairs_ * panel_bytes_, depth = channels_ * taps_, each = outputs_ / groups_;
-  if (form_ == IntegerForm::bytes) {
+  if (form_ != IntegerForm::words) {
     // What the offset of x and its zero point add to the sums goes into the bias.
     const NodeView& node = context.node();
     const bool known = !node.has_input(inputs_.x_zero) || node.is_constant(inputs_.x_zero);
@@ -168,8 +171,9 @@ void IntegerWeights::prepare(PrepareContext& context, Requantization& requantiza
     }
   }
   if (zero_is_zero_) {
+    constexpr std::string_view kForms[kIntegerForms] = {"words", "bytes", "matrices"};
     const std::string packing =
-        format("integer {} {} groups {} of {}", context.device().name, form_ == IntegerForm::bytes ? "bytes" : "words", groups_, channels_);
+        format("integer {} {} groups {} of {}", context.device().name, kForms[static_cast<size_t>(form_)], groups_, channels_);
     shared_ = context.packed(inputs_.w, packing, bytes, [&](const TensorView&, void* out) { pack(static_cast<uint8_t*>(out)); });
   } else {
     own_.resize(bytes);

@@ -38,7 +38,7 @@ struct Requantization {
 /// Weights of one group as tiles read them: [pair of vectors][tap][group of channels][vector][lane][channel].
 class IntegerWeights {
  public:
-  /// `channel_axis`: of the weights' outputs, 0 or last. The form is bytes where the machine and the values allow it.
+  /// `channel_axis`: of the weights' outputs, 0 or last. The form is the fastest that the machine and the values allow.
   IntegerWeights(const NodeView& node, const Kernels& kernels, size_t outputs, size_t channels, size_t taps, size_t groups, bool last);
 
   IntegerForm form() const noexcept { return form_; }
@@ -63,7 +63,7 @@ class IntegerWeights {
   IntegerForm form_;
   FactorInputs inputs_;
   bool zero_is_zero_, x_is_signed_;
-  int32_t offset_;             // of x in the form bytes
+  int32_t offset_;             // of x in the forms of bytes
   std::vector<int32_t> sums_;  // of the weights of each channel, where the zero point of X is known in a run alone
   size_t biases_offset_ = 0;
   std::shared_ptr<const void> shared_;

@@ -61,23 +61,27 @@ class QuantizedConvKernel final : public Kernel {
     weights_.prepare(context, requantization_);
     const size_t channels = s_.in_channels / s_.groups;
     in_blocks_ = ceil_div(channels, lanes_);
-    piece_ = lanes_ * (weights_.form() == IntegerForm::bytes ? 1 : 2);
-    pixel_ = in_blocks_ * piece_;
     // Rows and columns that no tap reads are not copied.
     step_h_ = s_.kernel_h == 1 ? 1 : s_.stride_h, step_w_ = s_.kernel_w == 1 ? 1 : s_.stride_w;
     columns_ = (s_.out_w - 1) * step_w_ + s_.extent_w();
-    row_ = columns_ * pixel_;
+    if (weights_.form() == IntegerForm::matrices) {
+      planes_ = weights_.channel_groups(), phases_ = step_w_;
+      piece_ = lanes_, pixel_ = group_bytes(IntegerForm::matrices);
+    } else {
+      piece_ = lanes_ * (weights_.form() == IntegerForm::bytes ? 1 : 2), pixel_ = in_blocks_ * piece_;
+    }
+    row_ = product_of({ceil_div(columns_, phases_), phases_, pixel_});
     const size_t budget = context.device().l2 / 3;
     rows_ = 1;
-    while (rows_ < s_.out_h && window_rows(rows_ + 1) * row_ <= budget && rows_ * s_.out_w < 512) ++rows_;
+    while (rows_ < s_.out_h && window_bytes(rows_ + 1) <= budget && rows_ * s_.out_w < 512) ++rows_;
     blocks_ = ceil_div(s_.out_h, rows_);
     const size_t threads = static_cast<size_t>(context.device().threads), groups = s_.batch * s_.groups * blocks_;
     if (threads > 1 && groups < 2 * threads) chunks_ = std::min(weights_.pairs(), ceil_div(2 * threads, groups));
     rows_ = ceil_div(s_.out_h, blocks_);
     for (size_t ky = 0; ky < s_.kernel_h; ++ky)
       for (size_t kx = 0; kx < s_.kernel_w; ++kx)
-        taps_.push_back(static_cast<ptrdiff_t>(ky * s_.dilation_h * row_ + kx * s_.dilation_w * pixel_));
-    units_.reserve(context, groups * chunks_, ceil_div(window_rows(rows_) * row_, sizeof(float)));
+        taps_.push_back(static_cast<ptrdiff_t>(ky * s_.dilation_h * row_ + place_of(kx * s_.dilation_w)));
+    units_.reserve(context, groups * chunks_, sum_of({window_bytes(rows_), pixel_}) / sizeof(float) + 1);  // tiles may read a pixel beyond
   }
 
   void run(RunContext& context) noexcept override {
@@ -92,29 +96,41 @@ class QuantizedConvKernel final : public Kernel {
 
  private:
   size_t window_rows(size_t rows) const noexcept { return (rows - 1) * step_h_ + s_.extent_h(); }
+  size_t window_bytes(size_t rows) const noexcept { return product_of({planes_, window_rows(rows), row_}); }
+  /// Where a column begins in a row of the window.
+  size_t place_of(size_t column) const noexcept { return (column % phases_ * ceil_div(columns_, phases_) + column / phases_) * pixel_; }
 
-  // Pixels of all channels, [row][column][channel], with the zero point around the image.
+  // Pixels, [plane][row][phase][column][channel], with the zero point around the image: one plane and phase of all channels, but for the
+  // form matrices a plane for each of its groups of channels, the columns sorted by their place modulo the stride (phases).
   void copy_window(ByteSource x, size_t first, size_t rows, uint8_t* window) const noexcept {
     const size_t plane = s_.in_h * s_.in_w * lanes_;
     const int32_t offset = byte_offset(*kernels_.integer, x.is_signed);
-    const uint8_t zero = weights_.form() == IntegerForm::bytes ? static_cast<uint8_t>(x.zero_point + offset) : uint8_t{0};
+    const uint8_t zero = weights_.form() != IntegerForm::words ? static_cast<uint8_t>(x.zero_point + offset) : uint8_t{0};
+    const size_t window_plane = window_rows(rows) * row_, pieces = pixel_ / piece_;  // bytes of a plane; vectors of channels of a pixel
     // Columns [begin, end) of the window lie in the image.
     const size_t stride = s_.kernel_w == 1 ? s_.stride_w : 1;
     const size_t begin = std::min(columns_, ceil_div(s_.pad_left, stride));
     const size_t end = std::max(begin, std::min(columns_, ceil_div(s_.in_w + s_.pad_left, stride)));
     for (size_t r = 0; r < window_rows(rows); ++r, window += row_) {
       const size_t place = s_.kernel_h == 1 ? (first + r) * s_.stride_h : first * s_.stride_h + r;  // from the top of the padding
-      if (place < s_.pad_top || place - s_.pad_top >= s_.in_h || begin == end) {
-        std::memset(window, zero, row_);
-        continue;
+      const bool outside = place < s_.pad_top || place - s_.pad_top >= s_.in_h || begin == end;
+      for (size_t p = 0; p < planes_; ++p) {
+        uint8_t* row = window + p * window_plane;
+        if (outside || phases_ > 1) {
+          std::memset(row, zero, row_);
+        } else {
+          std::memset(row, zero, begin * pixel_);
+          std::memset(row + end * pixel_, zero, (columns_ - end) * pixel_);
+        }
       }
-      std::memset(window, zero, begin * pixel_);
-      std::memset(window + end * pixel_, zero, (columns_ - end) * pixel_);
+      if (outside) continue;
       ByteSource source = x;
-      for (size_t c = 0; c < in_blocks_; ++c) {
-        source.from = x.from + c * plane + ((place - s_.pad_top) * s_.in_w + begin * stride - s_.pad_left) * lanes_;
-        kernels_.integer->arrange(weights_.form(), source, stride * lanes_, end - begin, window + begin * pixel_ + c * piece_, pixel_);
-      }
+      for (size_t c = 0; c < in_blocks_; ++c)
+        for (size_t first_column = begin; first_column < std::min(end, begin + phases_); ++first_column) {
+          source.from = x.from + c * plane + ((place - s_.pad_top) * s_.in_w + first_column * stride - s_.pad_left) * lanes_;
+          kernels_.integer->arrange(weights_.form(), source, phases_ * stride * lanes_, ceil_div(end - first_column, phases_),
+                                    window + c / pieces * window_plane + place_of(first_column) + c % pieces * piece_, pixel_);
+        }
     }
   }
 
@@ -130,13 +146,14 @@ class QuantizedConvKernel final : public Kernel {
     const bool flat = s_.taps() == 1;  // the pixels of all rows lie one behind the other
     const size_t width = flat ? rows * s_.out_w : s_.out_w, height = flat ? 1 : rows;
     const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form())), in_row = step_h_ * row_,
-                 in_pixel = step_w_ * pixel_;
-    const IntegerTileFunction* table = weights_.form() == IntegerForm::bytes ? kernels_.integer->bytes : kernels_.integer->words;
+                 in_pixel = step_w_ / phases_ * pixel_;
+    const IntegerTileFunction* table = kernels_.integer->tiles[static_cast<size_t>(weights_.form())];
     IntegerTile t{};
     t.taps = taps_.data();
     t.tap_count = taps_.size();
     t.groups = weights_.channel_groups();
     t.row_stride = static_cast<ptrdiff_t>(in_pixel);
+    t.group_stride = static_cast<ptrdiff_t>(window_rows(rows) * row_);
     t.pixel_stride = static_cast<ptrdiff_t>(place);
     t.vector_stride = static_cast<ptrdiff_t>(y_plane);
     const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
@@ -168,6 +185,7 @@ class QuantizedConvKernel final : public Kernel {
   Requantization requantization_;
   IntegerWeights weights_;
   size_t in_blocks_ = 0, piece_ = 0, pixel_ = 0;  // vectors of input channels; bytes of one of them, and of a pixel, in the window
+  size_t planes_ = 1, phases_ = 1;                // of the window
   size_t step_h_ = 1, step_w_ = 1, columns_ = 0, row_ = 0;
   size_t rows_ = 1, blocks_ = 1, chunks_ = 1;
   std::vector<ptrdiff_t> taps_;
@@ -213,7 +231,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
       conv_.pack_weights(plain.data(), weights_.data() + v * conv_.weight_floats());
     }
     in_plane_ = s_.in_h * s_.in_w * lanes, out_plane_ = s_.out_h * s_.out_w * lanes;
-    units_.reserve(context, s_.batch * vectors_, in_plane_ + out_plane_ + conv_.scratch_floats());
+    units_.reserve(context, s_.batch * vectors_, sum_of({in_plane_, out_plane_, conv_.scratch_floats()}));
   }
 
   void run(RunContext& context) noexcept override {

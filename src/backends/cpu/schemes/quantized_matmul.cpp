@@ -44,14 +44,14 @@ class QuantizedMatMulKernel final : public Kernel {
         requantization_(context.node(), n_, 1, kernels_),
         weights_(context.node(), kernels_, n_, k_, 1, 1, true) {
     weights_.prepare(context, requantization_);
-    row_ = weights_.channel_groups() * kGroupBytes + kernels_.lanes * 2;  // whole vectors are written
+    row_ = weights_.channel_groups() * group_bytes(weights_.form()) + kernels_.lanes * 2;  // whole vectors are written
     // A block of rows stays in half of L2; it does not depend on the number of threads.
     const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form()));
     const size_t rows = std::clamp(context.device().l2 / 2 / row_, most, 16 * most);
     blocks_ = ceil_div(m_, rows);
     const size_t threads = static_cast<size_t>(context.device().threads);
     if (threads > 1 && blocks_ < 2 * threads) chunks_ = std::min(weights_.pairs(), ceil_div(2 * threads, blocks_));
-    units_.reserve(context, blocks_ * chunks_, ceil_div(ceil_div(m_, blocks_) * row_, sizeof(float)));
+    units_.reserve(context, blocks_ * chunks_, product_of({ceil_div(m_, blocks_), row_}) / sizeof(float) + 1);
   }
 
   void run(RunContext& context) noexcept override {
@@ -66,44 +66,51 @@ class QuantizedMatMulKernel final : public Kernel {
  private:
   void run_block(const ByteSource& x, const int32_t* biases, uint8_t* y, size_t block, size_t chunk, uint8_t* rows) const noexcept {
     const size_t first = share(m_, blocks_, block), count = share(m_, blocks_, block + 1) - first, lanes = kernels_.lanes;
-    const size_t piece = lanes * (weights_.form() == IntegerForm::bytes ? 1 : 2), whole = k_ / lanes, rest = k_ % lanes;
+    const IntegerForm form = weights_.form();
+    // Vectors of a row that lie `stride` bytes apart, `pieces` of them side by side: in the form matrices those of a group of channels.
+    const bool matrices = form == IntegerForm::matrices;
+    const size_t piece = lanes * (form == IntegerForm::words ? 2 : 1), whole = k_ / lanes, rest = k_ % lanes;
+    const size_t pieces = matrices ? group_bytes(form) / piece : 1, row = matrices ? group_bytes(form) : row_, group = count * row;
+    const size_t stride = matrices ? group : piece;
     for (size_t r = 0; r < count; ++r) {
       ByteSource source{x.from + (first + r) * k_, x.is_signed, x.zero_point};
-      uint8_t* to = rows + r * row_;
-      kernels_.integer->arrange(weights_.form(), source, lanes, whole, to, piece);
+      uint8_t* to = rows + r * row;
+      for (size_t i = 0; i < pieces; ++i, source.from += lanes)
+        kernels_.integer->arrange(form, source, pieces * lanes, (whole + pieces - 1 - i) / pieces, to + i * piece, stride);
       if (!rest) continue;
       uint8_t last[kMostLanes] = {};
-      std::memcpy(last, source.from + whole * lanes, rest);
+      std::memcpy(last, x.from + (first + r) * k_ + whole * lanes, rest);
       source.from = last;
-      kernels_.integer->arrange(weights_.form(), source, lanes, 1, to + whole * piece, piece);
+      kernels_.integer->arrange(form, source, lanes, 1, to + whole / pieces * stride + whole % pieces * piece, stride);
     }
     constexpr ptrdiff_t kNoTaps = 0;
-    const IntegerTileFunction* table = weights_.form() == IntegerForm::bytes ? kernels_.integer->bytes : kernels_.integer->words;
-    const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, weights_.form())), tiles = ceil_div(count, most);
+    const IntegerTileFunction* table = kernels_.integer->tiles[static_cast<size_t>(form)];
+    const size_t most = static_cast<size_t>(most_rows(*kernels_.integer, form)), tiles = ceil_div(count, most);
     uint8_t edge[kMostIntegerRows * kPair * kMostLanes * sizeof(int32_t)];
     IntegerTile t{};
     t.taps = &kNoTaps;
     t.groups = weights_.channel_groups();
-    t.row_stride = static_cast<ptrdiff_t>(row_);
+    t.row_stride = static_cast<ptrdiff_t>(row);
+    t.group_stride = static_cast<ptrdiff_t>(group);
     t.vector_stride = static_cast<ptrdiff_t>(lanes * place_);
     const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
     for (size_t pair = share(weights_.pairs(), chunks_, chunk); pair < last; ++pair) {
       requantization_.apply(t, 0, pair * kPair, biases);
       t.w = weights_.panel(0, pair);
       const size_t column = pair * kPair * lanes, columns = std::min(kPair * lanes, n_ - column);
-      const bool narrow = columns < kPair * lanes;                   // the last columns go through a buffer of whole vectors
-      const size_t stride = (narrow ? kPair * lanes : n_) * place_;  // bytes
-      t.pixel_stride = static_cast<ptrdiff_t>(stride);
+      const bool narrow = columns < kPair * lanes;                  // the last columns go through a buffer of whole vectors
+      const size_t y_row = (narrow ? kPair * lanes : n_) * place_;  // bytes
+      t.pixel_stride = static_cast<ptrdiff_t>(y_row);
       for (size_t i = 0; i < tiles; ++i) {
         const size_t from = share(count, tiles, i), height = share(count, tiles, i + 1) - from, half = (height + 1) / 2;
         uint8_t* to = y + ((first + from) * n_ + column) * place_;
-        t.x[0] = rows + from * row_;
-        t.x[1] = t.x[0] + half * row_;
+        t.x[0] = rows + from * row;
+        t.x[1] = t.x[0] + half * row;
         t.y[0] = narrow ? edge : to;
-        t.y[1] = t.y[0] + half * stride;
+        t.y[1] = t.y[0] + half * y_row;
         table[height](t);
         if (narrow)
-          for (size_t r = 0; r < height; ++r) std::memcpy(to + r * n_ * place_, edge + r * stride, columns * place_);
+          for (size_t r = 0; r < height; ++r) std::memcpy(to + r * n_ * place_, edge + r * y_row, columns * place_);
       }
     }
   }

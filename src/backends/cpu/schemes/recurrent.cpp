@@ -94,7 +94,7 @@ class RecurrentKernel final : public Kernel {
         blocks_(ceil_div(r_.hidden, lanes_)),
         width_(blocks_ * kSlots * lanes_),
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
-                 MatMul::Options{size(context.device().threads), context.device().l2, pairs_}, Epilogue{}) {
+                 MatMul::Options{size(context.device().threads), context.device().l2, pairs_, SIZE_MAX}, Epilogue{}) {
     const std::string form =
         format("{} {}{}{}", context.node().op(), context.device().name, suffix_of(factors), r_.reset_before ? " reset before" : "");
     const auto add = [&](size_t input, std::string_view what, size_t floats, Packed& packed,
@@ -103,7 +103,7 @@ class RecurrentKernel final : public Kernel {
       if (!context.node().has_input(input)) return;
       packed.input = input;
       packed.pack = pack;
-      const size_t bytes = r_.directions * floats * sizeof(float);
+      const size_t bytes = product_of({r_.directions, floats, sizeof(float)});
       if (context.node().is_constant(input)) {
         packed.kept = context.packed(input, format("{} {}", form, what), bytes, [&](const TensorView& view, void* out) {
           std::vector<float> rounded;
@@ -124,9 +124,11 @@ class RecurrentKernel final : public Kernel {
     const size_t threads = size(context.device().threads);
     if (threads > r_.directions && recurrent_bytes(r_, pairs_ != nullptr) >= 2 * kBytesPerThread)
       chunks_ = std::min({threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_, pairs_ != nullptr) / kBytesPerThread)});
-    state_floats_ = blocks_ * r_.batch * lanes_;
-    sums_offset_ = context.reserve_scratch(r_.directions * r_.length * r_.batch * width_ * sizeof(float));
-    state_offset_ = context.reserve_scratch(r_.directions * kStates * state_floats_ * sizeof(float));
+    state_floats_ = product_of({blocks_, r_.batch, lanes_});
+    sums_offset_ = context.reserve_scratch(product_of({r_.directions, r_.length, r_.batch, width_, sizeof(float)}));
+    // Tiles may read a little beyond the last state.
+    state_offset_ =
+        context.reserve_scratch(product_of({sum_of({product_of({r_.directions, kStates, state_floats_}), lanes_}), sizeof(float)}));
     units_.reserve(context, r_.directions * product_.units(), product_.scratch_floats());
   }
 
@@ -200,6 +202,7 @@ class RecurrentKernel final : public Kernel {
       for (size_t v = 0; v < vectors && slot + v < r_.gates; ++v)
         kernels_.layout->transpose(from + ((direction * r_.gates + slot + v) * r_.hidden + unit) * depth, depth, units, depth,
                                    to + v * lanes_, lanes);
+      if (pairs_) pairs_->arrange_whole(to, depth, vectors, lanes_);
       to += depth * lanes;
     }
   }
@@ -244,11 +247,11 @@ class RecurrentKernel final : public Kernel {
     t.accumulate = true;
     t.w = w;
     t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * hidden_);  // what comes next
-    const size_t tiles = ceil_div(r_.batch, size(tile_.rows[vectors]));
+    const size_t tiles = ceil_div(r_.batch, size(tile_.rows[vectors])), pixel = lanes_ / (pairs_ ? pairs_->parts : 1);
     for (size_t i = 0; i < tiles; ++i) {
       const size_t first = share(r_.batch, tiles, i), rows = share(r_.batch, tiles, i + 1) - first, half = (rows + 1) / 2;
-      t.x[0] = h + first * lanes_;
-      t.x[1] = t.x[0] + half * lanes_;
+      t.x[0] = h + first * pixel;
+      t.x[1] = t.x[0] + half * pixel;
       t.y[0] = sums + first * row_stride();
       t.y[1] = t.y[0] + half * row_stride();
       tile_.packed[vectors][rows](t);
