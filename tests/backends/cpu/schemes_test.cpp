@@ -175,6 +175,23 @@ std::vector<SchemeCase> matmul_cases() {
                        {2}});
       if (!transposed) cases.push_back({"MatMul", {normal({3, 12, 192}), b}});
     }
+  for (int64_t transposed = 0; transposed < 4; ++transposed) {  // and for several products, and A transposed
+    const Shape a = transposed & 1 ? Shape{192, 36} : Shape{36, 192}, b = transposed & 2 ? Shape{128, 192} : Shape{192, 128};
+    const Attributes attributes = {{"transA", transposed & 1}, {"transB", transposed >> 1}, {"alpha", 0.5f}};
+    for (bool constant : {false, true})
+      cases.push_back({"Gemm",
+                       {normal(a), normal(b, 2, 0.1), normal({128}, 3)},
+                       attributes,
+                       constant ? std::vector<size_t>{1, 2} : std::vector<size_t>{2}});
+    for (const Shape& leading : {Shape{2, 3}, Shape{2, 1}, Shape{}}) {
+      Shape all_b = leading;
+      for (int64_t dim : b) all_b.push_back(dim);
+      cases.push_back({"minnow.FusedMatMul",
+                       {normal({2, 3, a[0], a[1]}), normal(all_b, 2, 0.1), normal({128}, 3), normal({2, 3, 36, 128}, 4)},
+                       with(attributes, {{"activation", std::string("Relu")}}),
+                       leading.empty() ? std::vector<size_t>{1, 2} : std::vector<size_t>{2}});
+    }
+  }
   return cases;
 }
 
@@ -367,6 +384,16 @@ std::vector<SchemeCase> recurrent_cases() {
           cases.push_back({op, inputs, attributes, constants, lstm ? size_t{3} : size_t{2}, 2e-5, 0.08});
           cases.push_back({op, inputs, attributes, {}, lstm ? size_t{3} : size_t{2}});
         }
+  for (const char* op : {"LSTM", "GRU"}) {  // inputs so long that other products would be cut along them
+    const int64_t rows = op[0] == 'L' ? 20 : 15;
+    cases.push_back({op,
+                     {normal({65, 1, 3100}), normal({1, rows, 3100}, 2, 0.02), normal({1, rows, 5}, 3, 0.3)},
+                     {{"hidden_size", int64_t{5}}},
+                     {1, 2},
+                     op[0] == 'L' ? size_t{3} : size_t{2},
+                     2e-5,
+                     0.08});
+  }
   return cases;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv and minnow.FusedConv, 1x1 with many channels, and products with constant matrices, by Strassen's algorithm.
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/kernels/strassen_conv.h"
@@ -79,24 +80,28 @@ Estimate estimate_matmul(const NodeView& node, const Device& device, size_t leve
   if (addition->kind == Addend::scalar || (bias && !node.is_constant(2))) return declined("the bias is one value or not constant");
   const Product p(node);
   const size_t lanes = static_cast<size_t>(device.pack);
-  if (p.batches != 1 || p.shape.transpose_a) return declined("A is transposed or one of several");
+  if (constant && static_cast<size_t>(node.input_shape(1).elements()) != p.shape.k * p.shape.n)
+    return declined("B is several constant matrices");
   if (!StrassenConv::can_serve_rows(p.shape.m, p.shape.k, p.shape.n, lanes, levels))
     return declined("{}x{} by {}x{}: not multiples of {}, {} and {}, {} columns or more", p.shape.m, p.shape.k, p.shape.k, p.shape.n,
                     levels > 1 ? 4 : 1, lanes << levels, lanes, (2 * lanes) << levels);
   if (device.low_memory && !constant)
     return declined("its sums take {} times B's memory, and memory is to be saved", std::pow(7.0 / 4, levels));
-  return Estimate(
-      seconds_of(shape_of(p), device, added_input(node, *addition) >= 0, {static_cast<size_t>(device.threads), true, levels, constant}));
+  if (device.low_memory && p.shape.transpose_a) return declined("A is transposed, which takes a copy, and memory is to be saved");
+  const double one =
+      seconds_of(shape_of(p), device, added_input(node, *addition) >= 0, {static_cast<size_t>(device.threads), true, levels, constant});
+  const double copy = p.shape.transpose_a ? device.byte_time(8.0 * static_cast<double>(p.shape.m * p.shape.k)) : 0;
+  return Estimate(static_cast<double>(p.batches) * (one + copy));
 }
 Estimate estimate_one_level(const NodeView& node, const Device& device) { return estimate_matmul(node, device, 1); }
 Estimate estimate_two_levels(const NodeView& node, const Device& device) { return estimate_matmul(node, device, 2); }
 
 class StrassenKernel final : public Kernel {
  public:
-  /// `added`: the input that is added to the result, or -1. The weights' data is input 1's.
+  /// `added`: the input that is added to the result, or -1. The weights' data is input 1's. `product`: of matrices, else nothing.
   StrassenKernel(PrepareContext& context, StrassenConv conv, const StrassenConv::Weights& layout, bool has_bias, float bias_factor,
-                 int added, std::string_view form)
-      : conv_(std::move(conv)), layout_(layout), added_(added) {
+                 int added, std::string_view form, const std::optional<Product>& product = {})
+      : kernels_(*cpu_device(context.device()).kernels), conv_(std::move(conv)), layout_(layout), added_(added), product_(product) {
     const std::string packing = format("strassen {} {}", form, context.device().name);
     if (context.node().is_constant(1)) {
       filter_.prepare(
@@ -107,19 +112,46 @@ class StrassenKernel final : public Kernel {
           bias_factor);
     } else {
       if (has_bias) filter_.prepare_bias(context, conv_, packing, bias_factor);
-      weights_offset_ = context.reserve_scratch(conv_.slice_floats() * sizeof(float));
+      weights_offset_ = context.reserve_scratch(product_of({conv_.slice_floats(), sizeof(float)}));
     }
+    if (product_ && product_->shape.transpose_a)
+      transposed_offset_ = context.reserve_scratch(product_of({product_->shape.m, product_->shape.k, sizeof(float)}));
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
   void run(RunContext& context) noexcept override {
-    StrassenConv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
-                                      added_ >= 0 ? context.in<float>(static_cast<size_t>(added_)) : nullptr, context.out<float>(0)};
+    const StrassenConv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
+                                            added_ >= 0 ? context.in<float>(static_cast<size_t>(added_)) : nullptr, context.out<float>(0)};
+    if (!product_) return multiply(context, arguments, context.in<float>(1));
+    const auto& [m, k, n, transpose_a, transpose_b] = product_->shape;
+    for (size_t batch = 0; batch < product_->batches; ++batch) {
+      StrassenConv::Arguments one = arguments;
+      one.x += product_->a_offset(batch);
+      if (transpose_a) one.x = transposed(context, one.x);
+      if (one.add) one.add += batch * m * n;
+      one.y += batch * m * n;
+      multiply(context, one, context.in<float>(1) + product_->b_matrix(batch) * k * n);
+    }
+  }
+
+ private:
+  const float* transposed(RunContext& context, const float* a) const noexcept {
+    constexpr size_t kRows = 64;  // of a task
+    const size_t m = product_->shape.m, k = product_->shape.k;
+    float* to = context.scratch_at<float>(transposed_offset_);
+    context.parallel_for(ceil_div(m, kRows), [&](size_t task) {
+      const size_t first = task * kRows;
+      kernels_.layout->transpose(a + first, m, k, std::min(kRows, m - first), to + first * k, k);
+    });
+    return to;
+  }
+
+  void multiply(RunContext& context, StrassenConv::Arguments arguments, const float* b) const noexcept {
     for (; arguments.slice < conv_.slices(); ++arguments.slice) {
       if (filter_.weights()) {
         arguments.w = filter_.weights() + arguments.slice * conv_.slice_floats();
       } else {
-        const StrassenConv::Weights weights{context.in<float>(1), layout_.out_step, layout_.in_step, layout_.factor};
+        const StrassenConv::Weights weights{b, layout_.out_step, layout_.in_step, layout_.factor};
         float* packed = context.scratch_at<float>(weights_offset_);
         arguments.w = packed;
         context.parallel_for(conv_.weight_parts(), [&](size_t part) { conv_.pack_weights(weights, arguments.slice, part, packed); });
@@ -128,12 +160,13 @@ class StrassenKernel final : public Kernel {
     }
   }
 
- private:
+  const Kernels& kernels_;
   StrassenConv conv_;
   StrassenConv::Weights layout_;
   int added_;
+  std::optional<Product> product_;
   PackedFilter filter_;
-  size_t weights_offset_ = 0;
+  size_t weights_offset_ = 0, transposed_offset_ = 0;
   Units units_;
 };
 
@@ -159,7 +192,7 @@ std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context, size_t levels) {
       context, StrassenConv(kernels, shape_of(p), epilogue_of(node, kernels), {threads, true, levels, node.is_constant(1)}),
       StrassenConv::Weights{nullptr, transposed ? p.shape.k : 1, transposed ? 1 : p.shape.n, alpha}, addition.kind == Addend::columns,
       addition.factor, added_input(node, addition),
-      format("matmul{} times {} and {}", transposed ? " transposed" : "", alpha, addition.factor));
+      format("matmul{} times {} and {}", transposed ? " transposed" : "", alpha, addition.factor), p);
 }
 
 std::unique_ptr<Kernel> prepare_one_level(PrepareContext& context) { return prepare_matmul(context, 1); }
