@@ -74,6 +74,59 @@ Exprs post_process(Parts& p, const Expr& all_codes, const Expr& all_scores, cons
   return {finished(found_boxes), finished(p.cast(found_classes, DType::f32)), finished(found_scores), p.cast(found, DType::f32)};
 }
 
+Exprs proposals(Parts& p, const Expr& all_scores, const Expr& all_moves, const Expr& image_info, const Proposals& options) {
+  const int64_t count = static_cast<int64_t>(options.anchors.size()) / 4, height = p.dim(all_scores, 2), width = p.dim(all_scores, 3);
+  if (options.stride < 1 || options.most_before < 1 || options.most < 1 || count < 1)
+    throw InvalidModel("{} anchors, stride {} and {} of {} regions are not valid", count, options.stride, options.most,
+                       options.most_before);
+  if (height < 1 || width < 1) throw Unsupported("a map of unknown size is not supported");
+  if (p.dim(all_scores, 0) != 1) throw Unsupported("a batch of more than one image is not supported");
+  if (p.dim(all_scores, 1) != 2 * count || p.dim(all_moves, 1) != 4 * count)
+    throw InvalidModel("{} scores and {} moves do not fit {} anchors", p.dim(all_scores, 1), p.dim(all_moves, 1), count);
+  constexpr int64_t kMostAnchors = 1 << 24;
+  if (width > kMostAnchors / count || height > kMostAnchors / count / width)
+    throw Unsupported("{} x {} places are too many", height, width);
+  std::vector<double> all;
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x)
+      for (size_t i = 0; i < options.anchors.size(); ++i)
+        all.push_back(options.anchors[i] + static_cast<double>((i % 2 ? y : x) * options.stride));
+  const int64_t n = height * width * count;
+  // The order is that of places, then anchors.
+  const auto rows = [&](const Expr& x, int64_t wide) {
+    return p.reshape(p.transpose(p.reshape(x, Ints{count, wide, height, width}), {2, 3, 0, 1}), Ints{n, wide});
+  };
+  const Expr scores = p.vector(rows(p.slice(all_scores, {count}, {2 * count}, {1}), 1));
+  const Expr moves = rows(all_moves, 4), anchor = p.reals({n, 4}, all);
+  const auto first = [&](const Expr& x) { return p.slice(x, {0}, {2}, {1}); };
+  const auto second = [&](const Expr& x) { return p.slice(x, {2}, {4}, {1}); };
+  const Expr one = p.scalar(1), half = p.scalar(0.5);
+  Expr extent = p.op("Sub", {second(anchor), first(anchor)});
+  if (options.counts_ends) extent = p.op("Add", {extent, one});
+  const Expr centre = p.op("Add", {p.op("Mul", {first(moves), extent}), p.op("Add", {first(anchor), p.op("Mul", {extent, half})})});
+  const Expr reach = p.op("Mul", {p.op("Mul", {p.op("Exp", {second(moves)}), extent}), half});
+  const Expr image = p.vector(image_info), size = p.slice(image, {0}, {2}, {0});
+  const Expr last = p.op("Sub", {p.gather(size, p.constant({1, 0}), 0), one});  // of x, of y
+  const auto within = [&](const Expr& x) { return p.op("Max", {p.op("Min", {x, last}), p.scalar(0)}); };
+  Expr from = within(p.op("Sub", {centre, reach})), to = within(p.op("Add", {centre, reach}));
+  // Small ones are none.
+  Expr behind = p.op("Add", {to, one});
+  const Expr least = p.op("Mul", {p.slice(image, {2}, {3}, {0}), p.scalar(options.least_size)});
+  const Expr narrowest = p.op("ReduceMin", {p.op("Sub", {behind, from}), p.constant({1})}, {{"keepdims", int64_t{0}}});
+  Expr counted = p.op("Where", {p.op("GreaterOrEqual", {narrowest, least}), scores, p.scalar(-2)});
+  if (!options.counts_ends) behind = to;  // where regions overlap
+  if (options.most_before < n) {
+    const Exprs best = p.ops("TopK", {counted, p.constant({options.most_before})}, 2);
+    counted = best[0], from = p.gather(from, best[1], 0), to = p.gather(to, best[1], 0), behind = p.gather(behind, best[1], 0);
+  }
+  const Expr chosen = suppressed(p, p.unsqueeze(p.concat({from, behind}, 1), {0}), p.unsqueeze(counted, {0, 1}), p.constant({options.most}),
+                                 p.scalar(options.overlap), p.scalar(-1));
+  const Expr places = p.vector(column(p, chosen, 2));
+  const Expr corners = p.gather(p.concat({from, to}, 1), places, 0);
+  const Expr images = p.fill(p.concat({p.shape_of(places), p.constant({1})}, 0), 0, DType::f32);
+  return {p.concat({images, corners}, 1), p.unsqueeze(p.gather(counted, places, 0), {1})};
+}
+
 Expr prior_boxes(Parts& p, PriorBoxes options) {
   const int64_t height = options.height, width = options.width, image_height = options.image_height, image_width = options.image_width;
   const std::vector<double>&least = options.least, &most = options.most;

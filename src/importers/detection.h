@@ -25,6 +25,18 @@ struct PostProcess {
 /// scores, their number.
 Exprs post_process(Parts& p, const Expr& codes, const Expr& scores, const Expr& anchors, PostProcess options);
 
+/// Regions around anchors of a map, after Ren et al. 2015, arXiv:1506.01497.
+struct Proposals {
+  std::vector<double> anchors;             // corners x1, y1, x2, y2 of each, at the first place
+  int64_t stride = 16;                     // of the image, from place to place
+  int64_t most_before = 6000, most = 300;  // regions by score, before and after suppression
+  double least_size = 16, overlap = 0.7;   // a region's width and height, in units of the image's scale
+  bool counts_ends = true;                 // widths count both corners
+};
+/// Scores [1, 2 a, h, w] (background first), moves [1, 4 a, h, w], image [1, 3] (height, width, scale) -> regions [n, 5] (image 0, corners)
+/// and their scores [n, 1].
+Exprs proposals(Parts& p, const Expr& scores, const Expr& moves, const Expr& image, const Proposals& options);
+
 /// SSD's boxes around every place of a map, relative to the image.
 struct PriorBoxes {
   int64_t height = 0, width = 0, image_height = 0, image_width = 0;

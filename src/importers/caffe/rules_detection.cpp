@@ -131,59 +131,17 @@ std::vector<double> anchors_of(double base, const std::vector<double>& ratios, c
 }  // namespace
 
 Exprs import_proposal(CaffeLayer& layer, Parts& p) {
-  // Ren et al. 2015, arXiv:1506.01497. Scores [1, 2 a, h, w] (background first), moves [1, 4 a, h, w], image [1, 3] (height, width, scale)
-  // -> regions [n, 5] (image 0, corners), and their scores.
   const Message& parameters = layer.parameters("proposal_param");
   const auto or_else = [](std::vector<double> given, std::vector<double> usual) { return given.empty() ? usual : given; };
-  const std::vector<double> anchors = anchors_of(parameters.real("base_size", 16), or_else(parameters.reals("ratio"), {0.5, 1, 2}),
-                                                 or_else(parameters.reals("scale"), {8, 16, 32}));
-  const int64_t stride = parameters.integer("feat_stride", 16), most_before = parameters.integer("pre_nms_topn", 6000),
-                most = parameters.integer("post_nms_topn", 300), count = static_cast<int64_t>(anchors.size()) / 4;
-  const int64_t height = layer.size(layer.bottom(0), 2), width = layer.size(layer.bottom(0), 3);
   if (layer.bottoms.size() != 3) layer.fail("takes scores, moves and the image's size, {} are given", layer.bottoms.size());
-  if (stride < 1 || most_before < 1 || most < 1) layer.fail("stride {} and {} of {} regions are not valid", stride, most, most_before);
-  if (layer.size(layer.bottom(0), 0) != 1) layer.refuse("a batch of more than one image is not supported");
-  constexpr int64_t kMostAnchors = 1 << 24;
-  if (layer.size(layer.bottom(0), 1) != 2 * count || layer.size(layer.bottom(1), 1) != 4 * count)
-    layer.fail("{} scores and {} moves do not fit {} anchors", layer.size(layer.bottom(0), 1), layer.size(layer.bottom(1), 1), count);
-  if (height * width > kMostAnchors / count) layer.refuse("{} x {} places are too many", height, width);
-  std::vector<double> all;
-  for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; x < width; ++x)
-      for (size_t i = 0; i < anchors.size(); ++i) all.push_back(anchors[i] + static_cast<double>((i % 2 ? y : x) * stride));
-  const int64_t n = height * width * count;
-  // The order is that of places, then anchors.
-  const auto rows = [&](const Expr& x, int64_t wide) {
-    return p.reshape(p.transpose(p.reshape(x, Ints{count, wide, height, width}), {2, 3, 0, 1}), Ints{n, wide});
-  };
-  const Expr scores = p.vector(rows(p.slice(layer.bottom(0), {count}, {2 * count}, {1}), 1));
-  const Expr moves = rows(layer.bottom(1), 4), anchor = p.reals({n, 4}, all);
-  const auto first = [&](const Expr& x) { return p.slice(x, {0}, {2}, {1}); };
-  const auto second = [&](const Expr& x) { return p.slice(x, {2}, {4}, {1}); };
-  const Expr one = p.scalar(1), half = p.scalar(0.5);
-  const Expr extent = p.op("Add", {p.op("Sub", {second(anchor), first(anchor)}), one});
-  const Expr centre = p.op("Add", {p.op("Mul", {first(moves), extent}), p.op("Add", {first(anchor), p.op("Mul", {extent, half})})});
-  const Expr reach = p.op("Mul", {p.op("Mul", {p.op("Exp", {second(moves)}), extent}), half});
-  const Expr image = p.vector(layer.bottom(2)), size = p.slice(image, {0}, {2}, {0});
-  const Expr last = p.op("Sub", {p.gather(size, p.constant({1, 0}), 0), one});  // of x, of y
-  const auto within = [&](const Expr& x) { return p.op("Max", {p.op("Min", {x, last}), p.scalar(0)}); };
-  Expr from = within(p.op("Sub", {centre, reach})), to = within(p.op("Add", {centre, reach}));
-  // Small ones are none. Widths count both corners, here and where regions overlap.
-  Expr behind = p.op("Add", {to, one});
-  const Expr least = p.op("Mul", {p.slice(image, {2}, {3}, {0}), p.scalar(parameters.real("min_size", 16))});
-  const Expr narrowest = p.op("ReduceMin", {p.op("Sub", {behind, from}), p.constant({1})}, {{"keepdims", int64_t{0}}});
-  Expr counted = p.op("Where", {p.op("GreaterOrEqual", {narrowest, least}), scores, p.scalar(-2)});
-  if (most_before < n) {
-    const Exprs best = p.ops("TopK", {counted, p.constant({most_before})}, 2);
-    counted = best[0], from = p.gather(from, best[1], 0), to = p.gather(to, best[1], 0), behind = p.gather(behind, best[1], 0);
-  }
-  const Expr chosen = suppressed(p, p.unsqueeze(p.concat({from, behind}, 1), {0}), p.unsqueeze(counted, {0, 1}), p.constant({most}),
-                                 p.scalar(parameters.real("nms_thresh", 0.7)), p.scalar(-1));
-  const Expr places = p.vector(column(p, chosen, 2));
-  const Expr corners = p.gather(p.concat({from, to}, 1), places, 0);
-  const Expr images = p.fill(p.concat({p.shape_of(places), p.constant({1})}, 0), 0, DType::f32);
-  Exprs tops = {p.concat({images, corners}, 1)};
-  if (layer.top_count() > 1) tops.push_back(p.unsqueeze(p.gather(counted, places, 0), {1}));
+  Proposals options;
+  options.anchors = anchors_of(parameters.real("base_size", 16), or_else(parameters.reals("ratio"), {0.5, 1, 2}),
+                               or_else(parameters.reals("scale"), {8, 16, 32}));
+  options.stride = parameters.integer("feat_stride", 16), options.most_before = parameters.integer("pre_nms_topn", 6000);
+  options.most = parameters.integer("post_nms_topn", 300);
+  options.least_size = parameters.real("min_size", 16), options.overlap = parameters.real("nms_thresh", 0.7);
+  Exprs tops = proposals(p, layer.bottom(0), layer.bottom(1), layer.bottom(2), options);
+  if (layer.top_count() < 2) tops.pop_back();
   return tops;
 }
 

@@ -13,8 +13,8 @@ Builder import_plain_unary;  // target: the operator
 
 // rules_network.cpp
 Builder import_batch_matmul, import_batch_norm, import_convolution, import_convolution_3d, import_cosine_similarity, import_deconvolution,
-    import_deconvolution_3d, import_det, import_dilation_2d, import_grid_sample, import_group_norm, import_im2col, import_col2im,
-    import_inner_product, import_instance_norm, import_interp, import_layer_norm, import_lrn, import_matmul, import_moments,
+    import_deconvolution_3d, import_filter_gradient, import_det, import_dilation_2d, import_grid_sample, import_group_norm, import_im2col,
+    import_col2im, import_inner_product, import_instance_norm, import_interp, import_layer_norm, import_lrn, import_matmul, import_moments,
     import_normalize, import_pooling, import_pooling_3d, import_reduction, import_resize, import_softmax, import_stft;
 
 // rules_attention.cpp
@@ -44,6 +44,6 @@ Builder import_raster;
 
 // rules_detection.cpp
 Builder import_crop_and_resize, import_detection_output, import_detection_post_process, import_non_max_suppression, import_prior_box,
-    import_roi_align, import_roi_pooling;
+    import_proposal, import_roi_align, import_roi_pooling;
 
 }  // namespace minnow::mnn

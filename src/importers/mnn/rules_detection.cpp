@@ -80,6 +80,32 @@ Exprs import_detection_output(MnnNode& node, Parts& p) {
   return {p.unsqueeze(rows, {0, 1})};
 }
 
+Exprs import_proposal(MnnNode& node, Parts& p) {
+  // featStride 0, baseSize 1, preNmsTopN 2, afterNmsTopN 3, nmsThreshold 4, minSize 5, ratios 6, scales 7 (Blobs) -> [afterNmsTopN, 5, 1,
+  // 1] and their scores, zeros behind those that were found.
+  const auto reals = [&](size_t field) { return node.parameter().table(field).numbers<float>(7).copy<double>(); };
+  const double base = static_cast<double>(node.integer(1));
+  const std::vector<double> ratios = reals(6), scales = reals(7);
+  if (node.input_count() != 3) node.fail("takes scores, moves and the image's size, {} are given", node.input_count());
+  if (ratios.size() > 1024 || scales.size() > 1024) node.refuse("{} by {} anchors are not supported", ratios.size(), scales.size());
+  Proposals options;
+  for (double ratio : ratios) {
+    if (!(ratio > 0)) node.fail("a ratio of {} is not valid", ratio);
+    const double width = std::round(base / std::sqrt(ratio)), height = std::round(width * ratio);
+    for (double scale : scales)
+      for (double corner : {-width, -height, width, height}) options.anchors.push_back((base + corner * scale) * 0.5);
+  }
+  options.stride = node.integer(0), options.most = node.integer(3), options.counts_ends = false;
+  options.most_before = node.integer(2) > 0 ? node.integer(2) : int64_t{1} << 40;
+  options.overlap = static_cast<double>(node.real(4)), options.least_size = static_cast<double>(node.integer(5));
+  if (options.most > 1 << 20) node.refuse("{} regions are not supported", options.most);
+  Exprs found = proposals(p, node.input(0), node.input(1), node.input(2), options);
+  found.resize(std::min<size_t>(found.size(), std::max<size_t>(node.output_count(), 1)));
+  for (Expr& x : found) x = p.unsqueeze(filled_up(p, x, p.constant({options.most})), {2, 3});
+  node.output_layouts.assign(node.output_layouts.size(), Layout::packed);
+  return found;
+}
+
 Exprs import_crop_and_resize(MnnNode& node, Parts& p) {
   // extrapolationValue 0, method 1. Images [N, H, W, C], boxes [n, 4] (y1, x1, y2, x2, from 0 to 1), the image of each, size.
   const Ints size = node.ints(3);

@@ -331,6 +331,44 @@ Exprs import_convolution_3d(MnnNode& node, Parts& p) {
   return {back(node, p, image, activated_3d(p, common, p.op("Conv", {image.x, weights, bias}, std::move(attributes))), 5)};
 }
 
+Exprs import_filter_gradient(MnnNode& node, Parts& p) {
+  // Conv2DBackPropFilter: what a filter's elements add to a loss. Image [n, c, h, w] and gradient of the result [n, k, y, x] -> [k, c,
+  // kernel] (one filter a channel: [c, 1, kernel]). Each is a sum over images and places: a convolution of the image, its images taken for
+  // channels, with the gradient as the filter, strides and dilations changing places.
+  const FlatTable common = node.parameter().table(0);
+  const Window window(common);
+  SlidingWindow sliding = sliding_window(node, window);
+  sliding.kernel = {at_least(node, "kernelY", window.kernel_h(), 1), at_least(node, "kernelX", window.kernel_w(), 1)};
+  const Expr image = node.image(), gradient = node.input(1);
+  const auto in = p.shape(image), out = p.shape(gradient);
+  if (!in || !out) node.refuse("tensors of unknown shape are not supported");
+  if (in->size() != 4 || out->size() != 4 || (*in)[0] != (*out)[0]) node.fail("tensors of shape {} and {} do not fit", *in, *out);
+  const int64_t channels = (*in)[1];
+  const bool lanes = window.groups() > 1 && channels == window.groups() && (*out)[1] == channels;
+  if (window.groups() > 1 && !lanes) node.refuse("{} groups are not supported", window.groups());
+  Ints before(2), behind(2);
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t stride = sliding.strides[i], size = (*in)[2 + i], places = (*out)[2 + i];
+    const int64_t reach = (sliding.kernel[i] - 1) * (sliding.dilations.empty() ? 1 : sliding.dilations[i]) + (places - 1) * stride + 1;
+    if (sliding.same)
+      before[i] = std::max<int64_t>(reach - size, 0) / 2;
+    else if (!sliding.pads.empty())
+      before[i] = sliding.pads[i];
+    behind[i] = std::max<int64_t>(reach - size - before[i], 0);
+  }
+  Attributes attributes{{"dilations", sliding.strides}, {"pads", Ints{before[0], before[1], behind[0], behind[1]}}};
+  if (!sliding.dilations.empty()) attributes.set("strides", sliding.dilations);
+  Expr x = p.transpose(image, {1, 0, 2, 3});
+  const Expr filter = p.transpose(gradient, {1, 0, 2, 3});
+  if (lanes) {
+    attributes.set("group", channels);
+    x = p.reshape(x, Ints{1, channels * (*in)[0], (*in)[2], (*in)[3]});
+  }
+  const Expr sums = p.op("Conv", {x, filter}, std::move(attributes));
+  node.output_layouts.assign(node.output_layouts.size(), Layout::channels_first);
+  return {p.transpose(p.slice(sums, {0, 0}, {sliding.kernel[0], sliding.kernel[1]}, {2, 3}), {1, 0, 2, 3})};
+}
+
 Exprs import_deconvolution_3d(MnnNode& node, Parts& p) {
   const FlatTable common = node.parameter().table(0);
   const SlidingWindow window = window_3d(node, common);

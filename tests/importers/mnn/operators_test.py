@@ -471,6 +471,17 @@ for mode in ["MIN_COMBINED", "MIN_FIRST", "SCALED"]:
     op("Dequantize", [image_bytes, Const(np.float32([-1.3])), Const(np.float32([4.1]))], "Dequantize", {"inputQuantizedParam": {}, "mode": mode, "type": "DT_QUINT8"},
        name="Dequantize_" + mode)
 
+for name, fields in [("", {}), ("_before", {"preNmsTopN": 20, "minSize": 10})]:
+    op("Proposal", [np.abs(floats(1, 12, 4, 5)), floats(1, 24, 4, 5) / 3, np.float32([[60, 80, 1]])], "Proposal",
+       {"featStride": 16, "baseSize": 16, "preNmsTopN": 0, "afterNmsTopN": 9, "nmsThreshold": 0.5, "minSize": 4, "ratios": blob(np.float32([0.5, 1, 2]), "NCHW"),
+        "scales": blob(np.float32([1, 2]), "NCHW")} | fields, outputs=1, layout=("NC4HW4", "NC4HW4", "NCHW"), after="NCHW", name="Proposal" + name)
+
+for name, image, gradient, fields in [("", (2, 3, 9, 8), (2, 6, 7, 6), {}), ("_strides", (2, 3, 9, 8), (2, 6, 4, 6), {"strideY": 2, "padY": 1, "dilateX": 2, "padX": 1}),
+                                      ("_same", (1, 3, 9, 8), (1, 6, 5, 4), {"strideY": 2, "strideX": 2, "padMode": "SAME"}),
+                                      ("_channels", (2, 6, 9, 8), (2, 6, 5, 8), {"strideY": 2, "padY": 1, "padX": 1, "group": 6})]:
+    op("Conv2DBackPropFilter", [floats(*image), floats(*gradient)], "Convolution2D", {"common": common(**{"inputCount": image[1]} | fields)}, name="Conv2DBackPropFilter" + name,
+       layout=("NC4HW4", "NC4HW4"))
+
 
 def add_json_cases(corpus, folder, failures):
     for case in JSON_CASES:
