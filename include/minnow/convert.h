@@ -36,6 +36,9 @@ struct ConvertOptions {
   std::function<void(std::string_view line)> dump_passes = {};
   /// Told what was read differently than the file says (training-mode Dropout ...).
   std::function<void(std::string_view message)> warn = {};
+  /// Told from time to time which part of the work is done, from 0 to 1 and never falling, on the thread that converts; what it throws ends
+  /// the conversion. Importing counts as half, verifying as three tenths.
+  std::function<void(double part)> progress = {};
   std::shared_ptr<const OperatorSet> operators = {};  // with custom operators; null: the built-in ones
 };
 

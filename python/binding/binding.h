@@ -102,7 +102,15 @@ void define_var(nb::module_& m);
 void define_operators(nb::module_& m);
 void define_expressions(nb::module_& m);
 void define_models(nb::module_& m);
-SessionOptions session_options(nb::handle threads, nb::handle precision, nb::handle memory, nb::handle backends, nb::handle memory_limit);
+/// How something is run, from a dict with the keys of minnow._options.RunOptions: threads, precision, memory, backend ... InvalidType for
+/// another key, with the nearest ones.
+struct RunOptions {
+  SessionOptions session;
+  std::string tuning;  // a file
+  /// With what the tuning file says of the model; where it says nothing, that is a UserWarning. Needs the GIL.
+  SessionOptions of(const Model& model) const;
+};
+RunOptions run_options(const nb::dict& given);
 void define_vision(nb::module_& m);
 void define_custom(nb::module_& m);
 /// The built-in operators, those of the libraries that were loaded, and those that are written in Python; null: the built-in ones alone.

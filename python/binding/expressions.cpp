@@ -159,11 +159,12 @@ void define_expressions(nb::module_& m) {
   nb::class_<PythonScope>(m, "Scope")
       .def(
           "__init__",
-          [](PythonScope* self, nb::handle threads, nb::handle precision, nb::handle memory, nb::handle backends, nb::handle memory_limit) {
-            new (self) PythonScope(session_options(threads, precision, memory, backends, memory_limit));
+          [](PythonScope* self, const nb::dict& given) {
+            RunOptions options = run_options(given);
+            if (!options.tuning.empty()) throw InvalidArgument("tuning files are of models; a scope of expressions takes none");
+            new (self) PythonScope(std::move(options.session));
           },
-          nb::kw_only(), nb::arg("threads").none() = 0, nb::arg("precision").none() = "normal", nb::arg("memory").none() = "normal",
-          nb::arg("backends").none() = std::vector<std::string>{"cpu"}, nb::arg("memory_limit").none() = 0)
+          nb::arg("options"))
       .def("enter", &PythonScope::enter)
       .def("leave", &PythonScope::leave);
 }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that were loaded, and conversion.
 #include <minnow/convert.h>
+#include <minnow/tune.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <mutex>
 
+#include "base/nearest.h"
+#include "base/os.h"
 #include "binding.h"
 #include "express/node.h"
 #include "graph/graph.h"
+#include "graph/model_file.h"
 
 namespace minnow::python {
 namespace {
@@ -88,13 +93,18 @@ struct LoadedModel {
   }
 };
 
-ConvertOptions convert_options(const std::string& optimize) {
+/// `optimize`: none takes a .minnow file as it is and anything else by the standard.
+ConvertOptions convert_options(const std::optional<std::string>& optimize, bool is_minnow) {
+  const std::string level = optimize.value_or(is_minnow ? "none" : "standard");
   ConvertOptions options;
-  if (optimize != "none" && optimize != "standard" && optimize != "train")
-    throw InvalidArgument("optimize is \"{}\"; there are none, standard and train", optimize);
-  options.optimize = optimize == "none" ? Optimize::none : optimize == "train" ? Optimize::train : Optimize::standard;
+  if (level != "none" && level != "standard" && level != "train")
+    throw InvalidArgument("optimize is \"{}\"; there are none, standard and train", level);
+  options.optimize = level == "none" ? Optimize::none : level == "train" ? Optimize::train : Optimize::standard;
   options.operators = operators_now();
   return options;
+}
+std::optional<std::string> level_from(nb::handle optimize) {
+  return optimize.is_none() ? std::nullopt : std::optional<std::string>(argument<std::string>(optimize, "optimize", "a text"));
 }
 
 nb::list texts(const std::vector<std::string>& lines) {
@@ -115,10 +125,16 @@ nb::list rows_of(const PlanReport& report) {
   return rows;
 }
 
+std::vector<Tensor> tensors(nb::handle given) {
+  std::vector<Tensor> list;
+  for (nb::handle item : given) list.push_back(tensor_from(item, DType::undefined, Sharing::copy));
+  return list;
+}
+
 /// Runs a model on the same inputs for a time, at least once: the seconds of each run, and the plan with what its nodes took.
 nb::tuple measure(const Model& model, nb::handle given, double seconds, bool profile, const SessionOptions& options) {
-  std::vector<Datum> inputs;
-  for (nb::handle item : given) inputs.emplace_back(tensor_from(item, DType::undefined, Sharing::copy));
+  const std::vector<Tensor> values = tensors(given);
+  const std::vector<Datum> inputs(values.begin(), values.end());
   std::vector<double> times;
   PlanReport report;
   std::string trace;
@@ -143,16 +159,60 @@ nb::tuple measure(const Model& model, nb::handle given, double seconds, bool pro
 
 }  // namespace
 
-SessionOptions session_options(nb::handle threads, nb::handle precision, nb::handle memory, nb::handle backends, nb::handle memory_limit) {
-  SessionOptions options;
-  options.threads = argument<int>(threads, "threads", "an integer");
-  options.precision = argument<std::string>(precision, "precision", "a text");
-  options.memory = argument<std::string>(memory, "memory", "a text");
-  options.backends = argument<std::vector<std::string>>(backends, "backend", "a name or a list of names");
-  options.memory_limit = argument<size_t>(memory_limit, "memory_limit", "a number of bytes");
-  if (options.threads < 0) throw InvalidArgument("threads is {}; it is a number of threads, or 0 for all cores", options.threads);
-  if (options.backends.empty()) throw InvalidArgument("no backend is given; there are cpu and reference");
-  return options;
+RunOptions run_options(const nb::dict& given) {
+  static const std::vector<std::string> kNames = {"threads",    "precision",   "memory", "backend", "memory_limit",
+                                                  "time_limit", "pin_threads", "power",  "tuning"};
+  RunOptions made;
+  SessionOptions& options = made.session;
+  std::string power;
+  for (const auto& [key, value] : given) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "threads") {
+      options.threads = argument<int>(value, "threads", "an integer");
+      if (options.threads < 0) throw InvalidArgument("threads is {}; it is a number of threads, or 0 for all cores", options.threads);
+    } else if (name == "precision") {
+      options.precision = argument<std::string>(value, "precision", "a text");
+    } else if (name == "memory") {
+      options.memory = argument<std::string>(value, "memory", "a text");
+    } else if (name == "backend") {
+      options.backends = nb::isinstance<nb::str>(value) ? std::vector<std::string>{nb::cast<std::string>(value)}
+                                                        : argument<std::vector<std::string>>(value, "backend", "a name or a list of names");
+      if (options.backends.empty()) throw InvalidArgument("no backend is given; there are cpu and reference");
+    } else if (name == "memory_limit") {
+      options.memory_limit = argument<size_t>(value, "memory_limit", "a number of bytes");
+    } else if (name == "time_limit") {
+      options.time_limit = argument<double>(value, "time_limit", "a number of seconds");
+      if (!(options.time_limit >= 0))
+        throw InvalidArgument("time_limit is {}; it is a number of seconds, or 0 for none", options.time_limit);
+    } else if (name == "pin_threads") {
+      options.pin_threads = argument<bool>(value, "pin_threads", "True or False");
+    } else if (name == "power") {
+      power = argument<std::string>(value, "power", "a text");
+    } else if (name == "tuning") {
+      if (!value.is_none())
+        made.tuning = argument<std::string>(nb::module_::import_("minnow._files").attr("path_of")(value), "tuning", "a path");
+    } else {
+      throw TypeFault("there is no option \"{}\"{}", name, nearest(name, kNames));
+    }
+  }
+  if (!power.empty()) options = with_power(options, power);
+  return made;
+}
+
+SessionOptions RunOptions::of(const Model& model) const {
+  if (tuning.empty()) return session;
+  static std::mutex mutex;  // the hook is the process's
+  std::vector<std::string> messages;
+  SessionOptions result;
+  {
+    const nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex);
+    set_log_hook([&](std::string_view message) { messages.emplace_back(message); });
+    const std::shared_ptr<void> unhook(nullptr, [](void*) { set_log_hook({}); });
+    result = tuned(model, session, tuning);
+  }
+  for (const std::string& message : messages) nb::module_::import_("minnow._files").attr("warn")(message);
+  return result;
 }
 
 void define_models(nb::module_& m) {
@@ -179,9 +239,12 @@ void define_models(nb::module_& m) {
   m.def(
       "read_model",
       [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle keep_inputs, nb::handle labels,
-         nb::handle signature, bool verify) {
+         nb::handle signature, bool verify, nb::object progress) {
         const auto paths = argument<std::vector<std::string>>(files, "path", "texts");
-        ConvertOptions options = convert_options(argument<std::string>(optimize, "optimize", "a text"));
+        const std::optional<std::string> level = level_from(optimize);
+        const bool is_minnow =
+            !level && paths.size() == 1 && os::file_exists(paths[0]) && is_model_file(os::MappedFile::open(paths[0])->bytes());
+        ConvertOptions options = convert_options(level, is_minnow);
         options.shapes = argument<std::map<std::string, std::vector<int64_t>>>(shapes, "shapes", "lists of integers by name");
         options.renames = argument<std::map<std::string, std::string>>(renames, "rename", "names by name");
         options.keep_inputs = argument<std::vector<std::string>>(keep_inputs, "keep_inputs", "a list of names");
@@ -190,6 +253,11 @@ void define_models(nb::module_& m) {
         std::vector<std::string> warnings, passes;
         options.warn = [&](std::string_view message) { warnings.emplace_back(message); };
         options.dump_passes = [&](std::string_view line) { passes.emplace_back(line); };
+        options.progress = [&](double part) {
+          const nb::gil_scoped_acquire acquire;
+          if (PyErr_CheckSignals() != 0) throw nb::python_error();  // Ctrl-C
+          if (!progress.is_none()) progress(part);
+        };
         Model model = [&] {
           const nb::gil_scoped_release release;
           return convert(paths, options);
@@ -197,16 +265,17 @@ void define_models(nb::module_& m) {
         return nb::make_tuple(std::move(model), texts(warnings), texts(passes));
       },
       nb::arg("paths").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(),
-      nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("signature").none(), nb::arg("verify"));
+      nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("signature").none(), nb::arg("verify"), nb::arg("progress").none());
   m.def(
       "read_model_bytes",
-      [](nb::handle bytes, const std::string& optimize) {
-        const Tensor tensor = tensor_from(bytes, DType::undefined, Sharing::where_possible);
-        const ConvertOptions options = convert_options(optimize);
+      [](nb::handle given, nb::handle optimize) {
+        const Tensor tensor = tensor_from(given, DType::undefined, Sharing::where_possible);
+        const std::span<const std::byte> bytes(static_cast<const std::byte*>(tensor.data()), tensor.bytes());
+        const ConvertOptions options = convert_options(level_from(optimize), is_model_file(bytes));
         const nb::gil_scoped_release release;
-        return convert_memory({static_cast<const std::byte*>(tensor.data()), tensor.bytes()}, options);
+        return convert_memory(bytes, options);
       },
-      nb::arg("bytes"), nb::arg("optimize"));
+      nb::arg("bytes"), nb::arg("optimize").none());
   m.def(
       "write_model",
       [](const Model& model, nb::handle file, bool external_data, nb::handle opset, nb::handle weights) {
@@ -225,15 +294,35 @@ void define_models(nb::module_& m) {
       nb::arg("model"), nb::arg("path").none(), nb::arg("external_data"), nb::arg("opset").none(), nb::arg("weights").none());
   m.def(
       "measure",
-      [](const Model& model, nb::handle inputs, nb::handle seconds, bool profile, bool explain, nb::handle threads, nb::handle precision,
-         nb::handle memory, nb::handle backends, nb::handle memory_limit) {
-        SessionOptions options = session_options(threads, precision, memory, backends, memory_limit);
-        options.explain = explain;
-        return measure(model, inputs, argument<double>(seconds, "seconds", "a number"), profile, options);
+      [](const Model& model, nb::handle inputs, nb::handle seconds, bool profile, bool explain, const nb::dict& options) {
+        SessionOptions session = run_options(options).of(model);
+        session.explain = explain;
+        return measure(model, inputs, argument<double>(seconds, "seconds", "a number"), profile, session);
       },
-      nb::arg("model"), nb::arg("inputs"), nb::arg("seconds").none(), nb::arg("profile"), nb::arg("explain"), nb::arg("threads").none(),
-      nb::arg("precision").none(), nb::arg("memory").none(), nb::arg("backends").none(), nb::arg("memory_limit").none());
+      nb::arg("model"), nb::arg("inputs"), nb::arg("seconds").none(), nb::arg("profile"), nb::arg("explain"), nb::arg("options"));
+  m.def(
+      "tune",
+      [](const Model& model, nb::handle given, nb::handle file, nb::handle seconds, const nb::dict& options) {
+        const std::vector<Tensor> inputs = tensors(given);
+        const SessionOptions session = run_options(options).session;
+        const auto path = argument<std::string>(file, "file", "a text");
+        const auto limit = argument<double>(seconds, "seconds", "a number");
+        Tuning tuning;
+        {
+          const nb::gil_scoped_release release;
+          const std::vector<TensorView> views(inputs.begin(), inputs.end());
+          tuning = tune(model, session, views, limit);
+          save_tuning(path, model, session, tuning);
+        }
+        nb::list times;
+        for (const SchemeTime& time : tuning.times) times.append(nb::make_tuple(time.node, time.scheme, time.seconds));
+        return nb::make_tuple(tuning.threads, times, tuning.seconds_by_estimate, tuning.seconds_tuned);
+      },
+      nb::arg("model"), nb::arg("inputs"), nb::arg("file").none(), nb::arg("seconds").none(), nb::arg("options"));
   m.def("formats", &formats);
+  m.def(
+      "nearest", [](const std::string& name, const std::vector<std::string>& names) { return nearest(name, names); }, nb::arg("name"),
+      nb::arg("names"), "The names that are written most like one, for errors: `; the nearest are ...`.");
   nb::class_<LoadedModel>(m, "LoadedModel")
       .def_ro("model", &LoadedModel::model)
       .def("__call__", &LoadedModel::call, nb::arg("inputs"))
@@ -243,12 +332,8 @@ void define_models(nb::module_& m) {
       });
   m.def(
       "load_module",
-      [](const Model& model, nb::handle input_names, nb::handle output_names, nb::handle threads, nb::handle precision, nb::handle memory,
-         nb::handle backends, nb::handle memory_limit, nb::handle time_limit) {
-        SessionOptions options = session_options(threads, precision, memory, backends, memory_limit);
-        options.time_limit = argument<double>(time_limit, "time_limit", "a number of seconds");
-        if (!(options.time_limit >= 0))
-          throw InvalidArgument("time_limit is {}; it is a number of seconds, or 0 for none", options.time_limit);
+      [](const Model& model, nb::handle input_names, nb::handle output_names, const nb::dict& given) {
+        const SessionOptions options = run_options(given).of(model);
         const auto inputs = argument<std::vector<std::string>>(input_names, "inputs", "a list of names");
         const auto outputs = argument<std::vector<std::string>>(output_names, "outputs", "a list of names");
         const nb::gil_scoped_release release;
@@ -262,8 +347,7 @@ void define_models(nb::module_& m) {
         };
         return LoadedModel{model.between(names(inputs, model.inputs()), names(outputs, model.outputs())), std::move(module)};
       },
-      nb::arg("model"), nb::arg("inputs").none(), nb::arg("outputs").none(), nb::arg("threads").none(), nb::arg("precision").none(),
-      nb::arg("memory").none(), nb::arg("backends").none(), nb::arg("memory_limit").none(), nb::arg("time_limit").none());
+      nb::arg("model"), nb::arg("inputs").none(), nb::arg("outputs").none(), nb::arg("options"));
 }
 
 }  // namespace minnow::python

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "binding.h"
-#include "express/nearest.h"
 #include "express/node.h"
 
 namespace minnow::python {
@@ -140,7 +140,7 @@ Vars call(const std::string& name, nb::handle given, size_t outputs, const nb::d
     if (spec == op.attributes.end()) {
       std::vector<std::string> names;
       for (const AttributeSpec& s : op.attributes) names.emplace_back(s.name);
-      throw TypeFault("{} has no attribute \"{}\"{}", name, attribute, express::nearest(attribute, names));
+      throw TypeFault("{} has no attribute \"{}\"{}", name, attribute, nearest(attribute, names));
     }
     // An equal default is left out, so that all ways to write one thing share a plan.
     if (spec->has_default && spec->kind == AttributeKind::text && nb::isinstance<nb::str>(value) &&

@@ -11,7 +11,7 @@ minnow.cv OpenCV's, minnow.nn modules, minnow.tools conversion and inspection.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 from minnow._minnow import (Cancelled, Error, InternalError, InvalidArgument, InvalidIndex, InvalidModel, InvalidType, IoError, OutOfMemory,
                             Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, promote,
@@ -20,16 +20,21 @@ from minnow import _arrays, _var  # noqa: F401
 from minnow._files import ModelPath
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+    from minnow._options import RunOptions
     from minnow import cv, expr, nn, tools  # noqa: F401
     from minnow.nn import Module  # noqa: F401
 
 _SUBMODULES = ("expr", "nn", "numpy", "cv", "tools", "compat")
 
 
-def load(path: ModelPath, threads: int = 0, backend: str = "cpu", precision: str = "normal", **options: Any) -> nn.LoadedModule:
-    """A model file of any format that Minnow reads, as a function: load(path)(x). See nn.load_module_from_file for the options."""
+def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None, **options: Unpack[RunOptions]) -> nn.LoadedModule:
+    """A model file of any format that Minnow reads, as a function: load(path)(x).
+
+    options: threads, precision, memory, backend, power, tuning ...; see nn.load_module_from_file.
+    """
     from minnow import nn
-    return nn.load_module_from_file(path, threads=threads, backend=backend, precision=precision, **options)
+    return nn.load_module_from_file(path, inputs, outputs, optimize=optimize, **options)
 
 
 def convert(source: ModelPath, destination: str | os.PathLike[str], **options: Any) -> tools.Conversion:

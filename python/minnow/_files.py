@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import Mapping, NamedTuple, Sequence, Union
+from typing import Callable, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
 from minnow._minnow import InvalidType
@@ -22,23 +22,39 @@ def paths_of(source: ModelPath) -> list[str]:
         raise InvalidType(f"a model is a path, or a list of paths, not {source!r}") from None
 
 
+def path_of(path: str | os.PathLike[str]) -> str:
+    try:
+        return os.fspath(path)
+    except TypeError:
+        raise InvalidType(f"a file is a path, not {path!r:.60}") from None
+
+
 class Read(NamedTuple):
     """A model that was read, and what each pass of the optimization changed: "conv_batch_norm: 20 changes"."""
     model: _minnow.ModelData
     passes: list[str]
 
 
-def read_model(source: ModelPath, optimize: str = "standard", *, shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None,
-               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", verify: bool = False) -> Read:
-    """Reads a model of any format. What is read differently than the file says is a UserWarning of the line that calls the public function."""
+def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None,
+               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", verify: bool = False,
+               progress: Callable[[float], None] | None = None) -> Read:
+    """Reads a model of any format. What is read differently than the file says is a UserWarning of the line that calls the public function.
+
+    optimize: None takes a .minnow file as convert() wrote it, and optimizes others by the standard. progress: told the part that is done.
+    """
     for what, names in (("keep_inputs", keep_inputs), ("labels", labels)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
     model, messages, passes = _minnow.read_model(paths_of(source), optimize, {name: list(dims) for name, dims in (shapes or {}).items()}, dict(rename or {}),
-                                                 list(keep_inputs), list(labels), signature, verify)
+                                                 list(keep_inputs), list(labels), signature, verify, progress)
     for message in messages:
-        warnings.warn(message, UserWarning, stacklevel=_depth())
+        warn(message)
     return Read(model, passes)
+
+
+def warn(message: str) -> None:
+    """A UserWarning of the line that calls the public function."""
+    warnings.warn(message, UserWarning, stacklevel=_depth())
 
 
 def _depth() -> int:
@@ -51,4 +67,4 @@ def _depth() -> int:
     return depth
 
 
-__all__ = ["ModelPath", "Read", "paths_of", "read_model"]
+__all__ = ["ModelPath", "Read", "paths_of", "read_model", "warn"]

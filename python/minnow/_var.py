@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minnow._minnow import InvalidArgument, Var, op
+from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow import _arrays, _minnow
 
 _views: Any = _minnow.numpy
@@ -150,6 +150,26 @@ def _missing(self: Var, name: str) -> Any:
     raise AttributeError(f"'Var' object has no attribute {name!r}")
 
 
+def _real(self: Var) -> Var:
+    from minnow.numpy import real
+    return real(self)
+
+
+def _imag(self: Var) -> Var:
+    from minnow.numpy import imag
+    return imag(self)
+
+
+def _set_real(self: Var, value: Any) -> None:
+    _real(self)[...] = value
+
+
+def _set_imag(self: Var, value: Any) -> None:
+    if self.dtype.kind != "c":
+        raise InvalidType(f"a {self.dtype} has no imaginary part to set")
+    _imag(self)[...] = value
+
+
 def install() -> None:
     for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
                      __format__, __contains__):
@@ -157,6 +177,8 @@ def install() -> None:
     setattr(Var, "__getattr__", _missing)
     setattr(Var, "T", property(transpose, doc="The axes reversed."))
     setattr(Var, "mT", property(lambda self: self.transpose(*range(self.ndim - 2), self.ndim - 1, self.ndim - 2), doc="The last two axes exchanged."))
+    setattr(Var, "real", property(_real, _set_real, doc="The real parts: a view; of real numbers the Var itself."))
+    setattr(Var, "imag", property(_imag, _set_imag, doc="The imaginary parts: a view; of real numbers zeros."))
     setattr(Var, "base", property(lambda self: _views.base_of(self), doc="The variable that a view is of, or None."))
     setattr(Var, "__array_priority__", 1000.0)
 

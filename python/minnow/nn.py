@@ -2,12 +2,16 @@
 """Modules: functions on Vars with parameters, loaded from a file or written as classes."""
 from __future__ import annotations
 
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence
 
 from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._files import ModelPath, read_model
 from minnow._typing import VarLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+    from minnow._options import RunOptions
 
 
 class Description(NamedTuple):
@@ -60,7 +64,7 @@ class Module:
         pairs = values.items() if hasattr(values, "items") else zip(own, values)
         for name, value in pairs:
             if name not in own:
-                raise InvalidArgument(f'the module has no parameter "{name}"; there are {", ".join(own) or "none"}')
+                raise InvalidArgument(f'the module has no parameter "{name}"{_minnow.nearest(name, list(own))}')
             own[name].assign(value)
 
     def train(self, on: bool = True) -> Module:
@@ -118,7 +122,7 @@ class LoadedModule(Module):
             values += [None] * (len(names) - len(values))
             for name, value in named.items():
                 if name not in names:
-                    raise InvalidType(f'the model has no input "{name}"; it has {", ".join(names)}')
+                    raise InvalidType(f'the model has no input "{name}"{_minnow.nearest(name, names)}')
                 values[names.index(name)] = value
         # Numbers of Python are weak: they take the dtype that the model wants.
         if any([isinstance(value, (int, float, list, tuple)) for value in values]):
@@ -225,61 +229,60 @@ def _to_numpy(value: Any) -> Any:
 
 
 class RuntimeManager:
-    """How modules that are loaded with it run: threads, precision and memory."""
+    """How modules that are loaded with it run: the options of load_module_from_file() together."""
 
-    def __init__(self, threads: int = 0, precision: str = "normal", memory: str = "normal", backend: str | Sequence[str] = "cpu") -> None:
-        self.threads, self.precision, self.memory = threads, precision, memory
-        self.backend = backend
+    def __init__(self, **options: Unpack[RunOptions]) -> None:
+        self.options = options
 
 
-# MNN's numbers for backends, all of which are the CPU here, and for precision and memory.
+# MNN's numbers for backends, all of which are the CPU here, and for precision, memory and power.
 _PRECISIONS = {0: "normal", 1: "high", 2: "low", 3: "low"}
 _MEMORIES = {0: "normal", 1: "normal", 2: "low"}
+_POWERS = {0: "balanced", 1: "performance", 2: "efficient", "normal": "balanced", "high": "performance", "low": "efficient"}
 
 
 def create_runtime_manager(config: Any = ()) -> tuple[RuntimeManager, ...]:
-    """A RuntimeManager for each mapping in `config`, with MNN's keys: numThread, precision, memory ("normal", "high", "low", or MNN's
+    """A RuntimeManager for each mapping in `config`, with MNN's keys: numThread, precision, memory, power ("normal", "high", "low", or MNN's
     numbers), backend ("CPU")."""
     managers = []
     for entry in [config] if isinstance(config, dict) else config:
-        unknown = set(entry) - {"backend", "numThread", "precision", "memory", "power", "mode"}
-        if unknown:
-            raise InvalidArgument(f"a runtime manager has no {', '.join(sorted(unknown))}; there are backend, numThread, precision and memory")
+        known = ["backend", "numThread", "precision", "memory", "power", "mode"]
+        for name in entry:
+            if name not in known:
+                raise InvalidArgument(f'a runtime manager has no "{name}"{_minnow.nearest(name, known)}')
         backend = entry.get("backend", "CPU")
         if backend not in ("CPU", "cpu", 0, "AUTO", 4):
             raise _minnow.Unsupported(f"the backend {backend!r} is not there; there is CPU")
-        precision, memory = entry.get("precision", "normal"), entry.get("memory", "normal")
-        managers.append(RuntimeManager(int(entry.get("numThread", 0)), _PRECISIONS.get(precision, precision), _MEMORIES.get(memory, memory)))
+        options: dict[str, Any] = {"threads": int(entry.get("numThread", 0))}
+        for name, values in (("precision", _PRECISIONS), ("memory", _MEMORIES), ("power", _POWERS)):
+            if name in entry:
+                options[name] = values.get(entry[name], entry[name])  # type: ignore[attr-defined]
+        managers.append(RuntimeManager(**options))
     return tuple(managers)
 
 
-def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, threads: int = 0,
-                          precision: str = "normal", memory: str = "normal", backend: str | Sequence[str] = "cpu", memory_limit: int = 0,
-                          time_limit: float = 0, optimize: str = "standard",
-                          runtime_manager: RuntimeManager | None = None) -> LoadedModule:
+def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None,
+                          runtime_manager: RuntimeManager | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
     """The part of a model file between these inputs and outputs, any named values of it; without names the model's own.
 
-    path: of any format that Minnow reads; a list where a format has several files. threads: 0 takes all cores. precision: "high", "normal" or "low". memory: "low" takes the least
-    memory, at the price of time. memory_limit: bytes that a run may hold; 0 for physical memory. time_limit: seconds of a run; 0 for none.
-    runtime_manager: threads, precision, memory and backend together, of create_runtime_manager().
+    path: of any format that Minnow reads; a list where a format has several files. optimize: "standard", "none" or "train"; by default a
+    .minnow file is taken as convert() wrote it. runtime_manager: options together, of create_runtime_manager().
+
+    options: threads (0: all cores), precision ("normal", "high", "low"), memory ("normal"; "low": the least memory, at the price of time),
+    backend ("cpu", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
+    "balanced", "efficient"), tuning (a file of tools.tune(); where it says nothing of this model and machine, that is a UserWarning).
     """
-    if runtime_manager is not None:
-        threads, precision, memory = runtime_manager.threads, runtime_manager.precision, runtime_manager.memory
-        backend = runtime_manager.backend
+    given: dict[str, Any] = {**(runtime_manager.options if runtime_manager is not None else {}), **options}
     for what, names in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
-    data = read_model(path, optimize).model
-    backends = [backend] if isinstance(backend, str) else backend
-    return LoadedModule(_minnow.load_module(data, inputs, outputs, threads, precision, memory, backends, memory_limit, time_limit))
+    return LoadedModule(_minnow.load_module(read_model(path, optimize).model, inputs, outputs, given))
 
 
-def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), *, threads: int = 0, precision: str = "normal", memory: str = "normal",
-                backend: str | Sequence[str] = "cpu") -> LoadedModule:
-    """The expression that gives `outputs` from its placeholders (in the order of `inputs`, where they are given) as a module."""
-    data = _minnow.to_model(outputs, inputs)
-    backends = [backend] if isinstance(backend, str) else list(backend)
-    return LoadedModule(_minnow.load_module(data, [], [], threads, precision, memory, backends, 0, 0.0))
+def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), **options: Unpack[RunOptions]) -> LoadedModule:
+    """The expression that gives `outputs` from its placeholders (in the order of `inputs`, where they are given) as a module. options: as
+    load_module_from_file() has them."""
+    return LoadedModule(_minnow.load_module(_minnow.to_model(outputs, inputs), [], [], dict(options)))
 
 
 __all__ = ["Description", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion, inspection, comparison and timing of models: what the commands `minnow convert`, `inspect`, `compare`, `bench` and `profile` do."""
+"""Conversion, inspection, comparison, timing and tuning of models: what the commands `minnow convert`, `inspect`, `compare`, `bench`, `profile` and `tune` do."""
 from __future__ import annotations
 
 import os
@@ -11,10 +11,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
-from minnow._files import ModelPath, paths_of, read_model
+from minnow._files import ModelPath, path_of, paths_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+    from minnow._options import RunOptions
     from minnow.nn import Description, LoadedModule
 
 #: A model's file or files, or a module that was loaded.
@@ -22,25 +24,35 @@ ModelLike = Union[ModelPath, "LoadedModule"]
 
 
 class _Progress:
-    """A line with the seconds so far, on a terminal, for what takes longer than one."""
+    """A line on a terminal for what takes longer than half a second: a bar of the part that is done, where that is told, and the seconds."""
 
     def __init__(self, what: str) -> None:
         self._what = what
+        self._part: float | None = None
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> None:
+    def tell(self, part: float) -> None:
+        """The part that is done, from 0 to 1."""
+        self._part = part
+
+    def __enter__(self) -> _Progress:
         if sys.stderr is not None and sys.stderr.isatty():
             self._thread = threading.Thread(target=self._show, daemon=True)
             self._thread.start()
+        return self
 
     def _show(self) -> None:
         start = time.monotonic()
-        while not self._done.wait(1):
-            sys.stderr.write(f"\r{self._what} ... {time.monotonic() - start:.0f} s")
+        shown = False
+        while not self._done.wait(0.1 if shown else 0.5):
+            shown = True
+            bar = "..." if self._part is None else f"[{'#' * int(20 * self._part):20}] {100 * self._part:3.0f} %"
+            sys.stderr.write(f"\r{self._what} {bar} {time.monotonic() - start:.0f} s")
             sys.stderr.flush()
-        if time.monotonic() - start >= 1:
+        if shown:
             sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._done.set()
@@ -82,8 +94,9 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     """
     start = time.monotonic()
     path = os.fspath(destination)
-    with _Progress(f"converting {paths_of(source)[0]}"):
-        model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, verify=verify)
+    with _Progress(f"converting {os.path.basename(paths_of(source)[0])}") as progress:
+        model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, verify=verify,
+                                   progress=lambda part: progress.tell(0.9 * part))
         kept = _minnow.write_model(model, path, external_data, opset, weights)
     return Conversion(path, os.path.getsize(path), len(model.nodes), model.weight_bytes, time.monotonic() - start, kept, passes)
 
@@ -146,7 +159,7 @@ class Inspection(NamedTuple):
         return f"<Inspection of {_nodes(len(self.nodes))}, {self.weight_bytes} bytes of weights; print() it>"
 
 
-def _model_of(source: ModelLike, optimize: str = "standard") -> _minnow.ModelData:
+def _model_of(source: ModelLike, optimize: str | None = None) -> _minnow.ModelData:
     from minnow.nn import LoadedModule
     return source._loaded.model if isinstance(source, LoadedModule) else read_model(source, optimize).model
 
@@ -159,7 +172,7 @@ def _inputs_of(model: _minnow.ModelData, given: Mapping[str, Any] | None, shapes
             raise InvalidType(f"{what} takes values by the input's name, not {mapping!r:.60}")
         for name in mapping or ():
             if name not in names:
-                raise InvalidArgument(f'{what}: the model has no input "{name}"; it has {", ".join(names)}')
+                raise InvalidArgument(f'{what}: the model has no input "{name}"{_minnow.nearest(name, names)}')
     from minnow import numpy as np
     values = []
     for i, (name, dtype, declared, kind) in enumerate(model.inputs):
@@ -180,12 +193,12 @@ def _inputs_of(model: _minnow.ModelData, given: Mapping[str, Any] | None, shapes
     return values
 
 
-def inspect(source: ModelLike, *, optimize: str = "standard", plan: bool = False, shapes: Mapping[str, Sequence[int]] | None = None, threads: int = 0,
-            precision: str = "normal", memory: str = "normal", backend: str = "cpu", memory_limit: int = 0) -> Inspection:
-    """Inputs, outputs, nodes and weights of a model, as they are after optimization ("none": as they are in the file).
+def inspect(source: ModelLike, *, optimize: str | None = None, plan: bool = False, shapes: Mapping[str, Sequence[int]] | None = None,
+            **options: Unpack[RunOptions]) -> Inspection:
+    """Inputs, outputs, nodes and weights of a model, as they are when load() has read it (optimize="none": as they are in the file).
 
     plan: also how each node will be computed and why not otherwise (runs the model on random inputs); shapes: of inputs with open
-    dimensions, which are 1 otherwise. threads, precision, memory, backend, memory_limit: as load() has them.
+    dimensions, which are 1 otherwise. options: threads, precision, tuning ..., as load() has them.
     """
     from minnow.nn import Description
     model = _model_of(source, optimize)
@@ -194,7 +207,7 @@ def inspect(source: ModelLike, *, optimize: str = "standard", plan: bool = False
     rows: list[PlanRow] = []
     arena = 0
     if plan:
-        _, found, arena, _, _ = _minnow.measure(model, _inputs_of(model, None, shapes), 0.0, False, True, threads, precision, memory, [backend], memory_limit)
+        _, found, arena, _, _ = _minnow.measure(model, _inputs_of(model, None, shapes), 0.0, False, True, dict(options))
         rows = [PlanRow(*row) for row in found]
     inputs, outputs, states = ([Description(*row) for row in part] for part in (model.inputs, model.outputs, model.states))
     return Inspection(inputs, outputs, states, nodes, counts, model.weight_bytes, model.labels, model.properties, model.text, rows, arena)
@@ -209,11 +222,11 @@ class Timing(NamedTuple):
 
 
 def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, seconds: float = 2.0,
-          optimize: str = "standard", threads: int = 0, precision: str = "normal", memory: str = "normal", backend: str = "cpu", memory_limit: int = 0) -> Timing:
+          optimize: str | None = None, **options: Unpack[RunOptions]) -> Timing:
     """How fast a model runs here, after a first run that plans. What `inputs` does not name is random; shapes: of random inputs with open
-    dimensions, which are 1 otherwise."""
+    dimensions, which are 1 otherwise. options: threads, precision, tuning ..., as load() has them."""
     model = _model_of(source, optimize)
-    times, _, _, _, _ = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, False, False, threads, precision, memory, [backend], memory_limit)
+    times, _, _, _, _ = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, False, False, dict(options))
     ordered = sorted(times)
     return Timing(ordered[0], ordered[len(ordered) // 2], sum(ordered) / len(ordered), len(ordered))
 
@@ -236,11 +249,10 @@ class Profile(list[PlanRow]):
 
 
 def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, seconds: float = 1.0,
-            trace: str | os.PathLike[str] | None = None, optimize: str = "standard", threads: int = 0, precision: str = "normal", memory: str = "normal",
-            backend: str = "cpu", memory_limit: int = 0) -> Profile:
-    """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. Inputs as bench() has them."""
+            trace: str | os.PathLike[str] | None = None, optimize: str | None = None, **options: Unpack[RunOptions]) -> Profile:
+    """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. The rest as bench() has it."""
     model = _model_of(source, optimize)
-    _, found, _, _, text = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, True, False, threads, precision, memory, [backend], memory_limit)
+    _, found, _, _, text = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, True, False, dict(options))
     if trace is not None:
         with open(trace, "w", encoding="utf-8") as file:
             file.write(text)
@@ -252,6 +264,39 @@ def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shape
     return Profile(row for group in sorted(groups, key=lambda group: -group[0].seconds) for row in group)
 
 
+class Tuning(NamedTuple):
+    """What tune() found, and wrote."""
+    path: str
+    threads: int  #: of the fastest run
+    times: list[tuple[str, str, float]]  #: node and its shape, scheme, seconds; none where choosing by them was no faster than by estimates
+    by_estimate: float  #: seconds of a run
+    tuned: float
+    seconds: float  #: that measuring took
+
+    def __repr__(self) -> str:
+        return f"Tuning({self.path!r}: a run takes {self.by_estimate * 1e3:.3g} ms by estimates, {self.tuned * 1e3:.3g} ms tuned, on {self.threads} thread{'s' * (self.threads != 1)})"
+
+
+def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None,
+         seconds: float = 5.0, optimize: str | None = None, **options: Unpack[RunOptions]) -> Tuning:
+    """Measures which ways to compute a model are the fastest here, and remembers them in a file: load(path, tuning=file) plans by it.
+
+    The file serves models that are loaded with the same options on the same machine, in the same version of Minnow; elsewhere a UserWarning
+    says that it does not. One file holds any number of models, shapes and machines. Inputs as bench() has them: tune each set of shapes that
+    matters. With threads=0 it also finds how many threads are the fastest. Measure while the machine does nothing else.
+    """
+    if not seconds > 0:
+        raise InvalidArgument(f"seconds is {seconds}; it is how long to measure")
+    if options.get("tuning") is not None:
+        raise InvalidArgument("tune() writes a tuning file and takes none")
+    model, path = _model_of(source, optimize), path_of(file)
+    start = time.monotonic()
+    values = _inputs_of(model, inputs, shapes)
+    with _Progress("measuring"):
+        threads, times, by_estimate, tuned = _minnow.tune(model, values, path, seconds, dict(options))
+    return Tuning(path, threads, times, by_estimate, tuned, time.monotonic() - start)
+
+
 class Difference(NamedTuple):
     """One tensor in two models."""
     name: str
@@ -260,19 +305,19 @@ class Difference(NamedTuple):
 
 
 def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None,
-            optimize: str = "none", threads: int = 0, precision: str = "normal", memory: str = "normal", backend: str = "cpu",
-            other_backend: str | None = None) -> list[Difference]:
+            optimize: str = "none", other_backend: str | None = None, **options: Unpack[RunOptions]) -> list[Difference]:
     """Runs two models on the same inputs: the differences of all tensors of the same name, in the first model's order.
 
     second: a model, or the tensors that something else computed, by name. inputs: what is not named is random, of `shapes` where dimensions
     are open (else 1). optimize: "none" keeps the names of all tensors. other_backend: where the second model is computed ("reference", say).
+    options: as load() has them.
     """
     tensors = dict(second) if isinstance(second, Mapping) else None
     models = [read_model(path, optimize).model for path in ([first] if tensors is not None else [first, second])]  # type: ignore[list-item]
     wanted = {row[0] for model in models for row in model.inputs}
     unknown = sorted(set(inputs or {}) - wanted)
     if unknown:
-        raise InvalidArgument(f'the models have no input "{unknown[0]}"; they have {", ".join(sorted(wanted))}')
+        raise InvalidArgument(f'the models have no input "{unknown[0]}"{_minnow.nearest(unknown[0], sorted(wanted))}')
     values = dict(inputs or {})
     for model in models:
         own = {row[0] for row in model.inputs}
@@ -285,8 +330,8 @@ def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Map
     if not common:
         raise InvalidArgument(f"{first} and {'the tensors' if tensors is not None else second} have no tensor of the same name")
     results = []
-    for model, place in zip(models, (backend, other_backend or backend)):
-        module = _minnow.load_module(model, [row[0] for row in model.inputs], common, threads, precision, memory, [place], 0, 0.0)
+    for i, model in enumerate(models):
+        module = _minnow.load_module(model, [row[0] for row in model.inputs], common, {**options, **({"backend": other_backend} if i and other_backend else {})})
         results.append(module([values[row[0]] for row in model.inputs]))
     if tensors is not None:
         results.append([np.asarray(tensors[name]) for name in common])
@@ -301,4 +346,4 @@ def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Map
     return rows
 
 
-__all__ = ["convert", "inspect", "compare", "bench", "profile", "Conversion", "Node", "PlanRow", "Inspection", "Timing", "Profile", "Difference", "ModelLike"]
+__all__ = ["convert", "inspect", "compare", "bench", "profile", "tune", "Conversion", "Node", "PlanRow", "Inspection", "Timing", "Profile", "Tuning", "Difference", "ModelLike"]

@@ -163,6 +163,20 @@ void define_movement(nb::module_& m) {
       },
       nb::arg("x"), nb::arg("shape"), "x repeated, for reading.");
   m.def(
+      "diagonal_view",
+      [](const Var& x, int64_t offset, size_t axis1, size_t axis2) {
+        const python::Guard guard;
+        return express::diagonal(x, offset, axis1, axis2);
+      },
+      nb::arg("x"), nb::arg("offset"), nb::arg("axis1"), nb::arg("axis2"), "The diagonals of two axes, for reading.");
+  m.def(
+      "part_view",
+      [](const Var& x, bool imaginary) {
+        const python::Guard guard;
+        return express::complex_part(x, imaginary);
+      },
+      nb::arg("x"), nb::arg("imaginary"), "The real or imaginary parts of complex elements.");
+  m.def(
       "may_share_memory",
       [](const Var& a, const Var& b) {
         const python::Guard guard;

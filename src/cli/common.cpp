@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/numeric.h"
 #include "base/os.h"
 #include "cli/commands.h"
@@ -179,7 +180,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
       if (inputs[i].name == name) return i;
     std::vector<std::string> names;
     for (const ValueDescription& input : inputs) names.push_back(input.name);
-    throw InvalidArgument("the model has no input \"{}\"; its inputs are {}", name, names);
+    throw InvalidArgument("the model has no input \"{}\"{}", name, nearest(name, names));
   };
   size_t position = 0;
   for (const std::string& text : files) {

@@ -12,7 +12,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> paths;
-  std::string optimize = "default", labels, signature, weights = "f32";
+  std::string optimize = "standard", labels, signature, weights = "f32";
   std::vector<std::string> shapes, renames, keep_inputs;
   OperatorOptions operators;
   bool verify = false, dump_passes = false, json = false, external_data = false;
@@ -91,8 +91,9 @@ void add_convert(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "convert", "Reads a model (" + known + "; recognized by content), optimizes it and writes a .minnow or .onnx file");
   command->add_option("paths", arguments->paths, "IN... OUT: the model's files, then the file to write")->required()->expected(-2);
-  command->add_option("--optimize", arguments->optimize, "none; default: every pass; train: keeps all parameters and batch normalizations")
-      ->check(CLI::IsMember({"none", "default", "train"}))
+  command->add_option("--optimize", arguments->optimize, "none; standard: every pass; train: keeps all parameters and batch normalizations")
+      ->transform([](std::string level) { return level == "default" ? std::string("standard") : level; })  // its name until 0.1
+      ->check(CLI::IsMember({"none", "standard", "train"}))
       ->capture_default_str();
   command->add_option("--shape", arguments->shapes, "fix an input's dimensions: name=1x3x224x224 (? leaves one open)");
   command->add_option("--rename", arguments->renames, "rename an input or output: old=new");

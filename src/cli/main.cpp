@@ -3,7 +3,27 @@
 #include <exception>
 #include <iostream>
 
+#include "base/nearest.h"
 #include "cli/commands.h"
+
+namespace {
+
+/// What to say of options that a command does not have; empty where something else is too much.
+std::string unknown_option(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& word : command->remaining())
+      if (word.starts_with("--")) {
+        const std::string name = word.substr(0, word.find('='));
+        return minnow::format("{} has no option \"{}\"{}", command->get_name(), name, minnow::nearest(name, names));
+      }
+  }
+  return {};
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace minnow;
@@ -29,11 +49,18 @@ int main(int argc, char** argv) {
   set_log_hook([](std::string_view message) { std::cerr << "minnow: " << message << '\n'; });
   const auto is_first_word = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_first_word).empty()) {
-    std::cerr << "minnow: there is no command \"" << argv[1] << "\"; see minnow --help\n";
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    std::cerr << "minnow: there is no command \"" << argv[1] << '"' << minnow::nearest(argv[1], names) << "; see minnow --help\n";
     return 1;
   }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError& error) {
+    const std::string unknown = unknown_option(app);
+    if (unknown.empty()) return app.exit(error);
+    std::cerr << "minnow: " << unknown << '\n';
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   } catch (const Error& error) {

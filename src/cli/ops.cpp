@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "graph/model_file.h"
 #include "importers/formats.h"
@@ -66,7 +67,9 @@ void importer_operators(const Arguments& arguments) {
     std::cout << rows.size() << " operators\n";
     return;
   }
-  throw InvalidArgument("there is no importer \"{}\"", arguments.importer);
+  std::vector<std::string> names;
+  for (const Format& format : import_formats()) names.emplace_back(format.name);
+  throw InvalidArgument("there is no importer \"{}\"{}", arguments.importer, nearest(arguments.importer, names));
 }
 
 void add_operators(const Graph& graph, std::set<std::string>& names) {

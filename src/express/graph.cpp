@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/nearest.h"
 #include "express/evaluate.h"
 #include "express/lower.h"
-#include "express/nearest.h"
 #include "express/state.h"
 #include "graph/model_file.h"
 #include "runtime/model.h"

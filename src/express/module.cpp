@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/nearest.h"
 #include "express/evaluate.h"
 #include "express/graph.h"
-#include "express/nearest.h"
 #include "express/state.h"
 #include "runtime/model.h"
 

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "base/nearest.h"
 #include "express/evaluate.h"
 #include "express/lower.h"
-#include "express/nearest.h"
 #include "ops/infer.h"
 
 namespace minnow::express {

@@ -118,7 +118,8 @@ struct Region {
   int64_t offset = 0;
   Shape shape;
   std::vector<int64_t> strides;
-  bool read_only = false;        // places of it may be one element
+  bool read_only = false;        // places of it may be one element, or NumPy's view is for reading too
+  int part = 0;                  // of complex elements 1: the real, 2: the imaginary parts; the strides are of whole elements
   bool by_call = false;          // a call of an operator is better than a copy, which the planner might not need
   std::shared_ptr<Cell> parent;  // null: the base itself
   /// The view's value as an expression of the parent's: what is not computed stays so.

@@ -94,6 +94,26 @@ bool is_complex(const LazyValue& x) {  // operators do not know these dtypes
   return dtype == DType::complex64 || dtype == DType::complex128;
 }
 
+DType part_of(DType dtype) { return dtype == DType::complex64 ? DType::f32 : DType::f64; }
+
+// Where a region lies in its base's memory.
+struct Place {
+  DType dtype;
+  int64_t offset;  // in elements of dtype
+  Ints strides;
+  Place(const Region& region, const Tensor& base) : dtype(base.dtype()), offset(region.offset), strides(region.strides) {
+    if (!(base.shape() == region.base))
+      throw InvalidArgument("a view of a variable of shape {} is used, which has been given a value of shape {}", region.base,
+                            base.shape());
+    if (region.part == 0) return;
+    if (dtype != DType::complex64 && dtype != DType::complex128)
+      throw InvalidArgument("a view of the parts of complex numbers is used, whose variable has been given a value of dtype {}", dtype);
+    dtype = part_of(dtype);
+    offset = 2 * offset + region.part - 1;
+    for (int64_t& stride : strides) stride *= 2;
+  }
+};
+
 LazyValue reshape(const LazyValue& x, const Shape& shape) {
   if (is_complex(x)) return constant_value(tensor_of(x).reshaped(shape));
   static const Operator& op = find_operator("Reshape");
@@ -196,7 +216,8 @@ std::unique_ptr<Region> sliced(const std::shared_ptr<Cell>& x, const Shape& shap
   const Slice slice = choose(shape, indices);
   Region all = whole(x, shape);
   auto region = std::make_unique<Region>();
-  region->base = all.base, region->offset = all.offset, region->parent = std::move(all.parent), region->read_only = all.read_only;
+  region->base = all.base, region->offset = all.offset, region->parent = std::move(all.parent);
+  region->read_only = all.read_only, region->part = all.part;
   for (size_t i = 0; i < slice.start.size(); ++i) region->offset += slice.start[i] * all.strides[i];
   for (const int axis : slice.axes) {
     const size_t i = static_cast<size_t>(std::max(axis, 0));
@@ -272,17 +293,63 @@ Var broadcast_to(const Var& x, const Shape& shape) {
   return view_of(Access::cell(x), std::move(region));
 }
 
+Var diagonal(const Var& x, int64_t offset, size_t axis1, size_t axis2) {
+  const std::optional<Shape> from = viewed_shape(x);
+  if (!from) throw InvalidArgument("the diagonals of a value whose shape is open are taken");
+  const size_t rank = from->rank();
+  if (axis1 >= rank || axis2 >= rank || axis1 == axis2)
+    throw InvalidArgument("axes {} and {} of a tensor of shape {} have no diagonals", axis1, axis2, *from);
+  Region region = whole(Access::cell(x), *from);
+  const int64_t along = std::clamp(offset, -(*from)[axis1], (*from)[axis2]);
+  const int64_t row = std::max<int64_t>(-along, 0), column = std::max<int64_t>(along, 0);
+  const int64_t count = std::min((*from)[axis1] - row, (*from)[axis2] - column);
+  const Ints strides = region.strides, plain = row_major_strides(*from);
+  region.shape = {}, region.strides.clear();
+  Ints own;  // strides of the result's axes in a value of x's shape
+  for (size_t i = 0; i < rank; ++i)
+    if (i != axis1 && i != axis2) region.shape.push_back((*from)[i]), region.strides.push_back(strides[i]), own.push_back(plain[i]);
+  region.shape.push_back(count), region.strides.push_back(strides[axis1] + strides[axis2]), own.push_back(plain[axis1] + plain[axis2]);
+  if (count > 0) region.offset += row * strides[axis1] + column * strides[axis2];
+  region.read_only = true, region.by_call = false;
+  region.of_parent = [shape = region.shape, own, first = row * plain[axis1] + column * plain[axis2]](const LazyValue& value) {
+    Tensor places(DType::i64, shape);
+    int64_t* place = places.writable().data<int64_t>();
+    for_each_index(shape, [&](std::span<const int64_t> index) {
+      int64_t at = first;
+      for (size_t i = 0; i < index.size(); ++i) at += index[i] * own[i];
+      *place++ = at;
+    });
+    return call("Gather", {call("Reshape", {value, ints_value({-1})}), constant_value(places)});
+  };
+  return view_of(Access::cell(x), std::move(region));
+}
+
+Var complex_part(const Var& x, bool imaginary) {
+  const LazyValue value = required_value(x);
+  if (!is_complex(value)) throw InvalidArgument("the parts of complex numbers are taken of a {}", output_of(value).dtype);
+  const Shape shape = x.shape();
+  Region region = whole(Access::cell(x), shape);
+  region.part = imaginary ? 2 : 1;
+  region.by_call = false;
+  region.of_parent = [shape, part = region.part](const LazyValue& of) {
+    Region all;
+    all.base = all.shape = shape, all.strides = row_major_strides(shape), all.part = part;
+    return read(constant_value(tensor_of(of)), all);
+  };
+  return view_of(Access::cell(x), std::move(region));
+}
+
 LazyValue read(const LazyValue& base, const Region& region) {
   if (base.node->is_computed() && !base.node->keeps_inputs) {
     const Tensor& tensor = tensor_of(base);
-    const size_t size = size_of(tensor.dtype());
+    const Place place(region, tensor);
+    const size_t size = size_of(place.dtype);
     const bool empty = region.shape.elements() == 0;
-    const char* first = tensor.data<char>() + (empty ? 0 : region.offset * static_cast<int64_t>(size));
-    if (empty || in_one_piece(region.shape, region.strides))
-      return constant_value(Tensor(tensor.dtype(), region.shape, first, tensor.owner()));
+    const char* first = tensor.data<char>() + (empty ? 0 : place.offset * static_cast<int64_t>(size));
+    if (empty || in_one_piece(region.shape, place.strides)) return constant_value(Tensor(place.dtype, region.shape, first, tensor.owner()));
     if (region.by_call && !is_complex(base)) return region.of_parent(region.parent ? value_of(Access::var(region.parent)) : base);
-    Tensor copy(tensor.dtype(), region.shape);
-    copy_region(size, region.shape, first, region.strides, copy.writable().data(), row_major_strides(region.shape));
+    Tensor copy(place.dtype, region.shape);
+    copy_region(size, region.shape, first, place.strides, copy.writable().data(), row_major_strides(region.shape));
     return constant_value(std::move(copy));
   }
   return region.of_parent(region.parent ? value_of(Access::var(region.parent)) : base);
@@ -303,6 +370,7 @@ bool may_share_memory(const Var& a, const Var& b, bool exactly) {
   const auto [b_low, b_high] = bounds(*q);
   if (a_low >= b_high || b_low >= a_high) return false;
   if (!exactly || !p->base || !q->base) return true;
+  if (p->region->part != 0 && q->region->part != 0 && p->region->part != q->region->part) return false;
   const auto places = [](const Region& region) {
     Ints result;
     for_each_index(region.shape, [&](std::span<const int64_t> index) {
@@ -322,7 +390,7 @@ Var base_of(const Var& x) { return Access::var(Access::cell(x) ? Access::cell(x)
 LazyValue written(const LazyValue& base, const Region& region, const LazyValue& value) {
   if (region.read_only) throw InvalidArgument("assignment destination is read-only");
   const Shape& shape = region.shape;
-  const DType dtype = output_of(base).dtype;
+  const DType whole_dtype = output_of(base).dtype, dtype = region.part ? part_of(whole_dtype) : whole_dtype;
   const LazyValue given = cast(value, dtype);
   const bool symbolic = base.node->keeps_inputs || given.node->keeps_inputs;
   // The value may have fewer axes, and leading ones of length 1 more.
@@ -342,14 +410,15 @@ LazyValue written(const LazyValue& base, const Region& region, const LazyValue& 
     while (leading.rank() > shape.rank()) leading.erase(0);
     from = from.reshaped(leading);
     Output& output = output_of(base);
+    const Place place(region, output.tensor);
     // Nobody else holds the base's memory: it is written where it lies. The node is held by its variable and by `both`.
     const bool ours = base.node.use_count() <= 2 && output.memory_is_ours && output.tensor.owner().use_count() == 1;
     Tensor to = ours ? std::move(output.tensor) : output.tensor.clone();
     if (shape.elements() == 0) return own(std::move(to));
-    const size_t size = size_of(dtype);
+    const size_t size = size_of(place.dtype);
     // A value that lies in the base's own memory holds that memory, so that the base was copied.
     copy_region(size, shape, from.data(), broadcast_strides(leading, shape),
-                const_cast<char*>(to.data<char>()) + region.offset * static_cast<int64_t>(size), region.strides);
+                const_cast<char*>(to.data<char>()) + place.offset * static_cast<int64_t>(size), place.strides);
     return own(std::move(to));
   }
   // As an expression: the base's elements by number, with those of the region replaced.

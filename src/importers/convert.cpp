@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/os.h"
 #include "base/sha256.h"
 #include "importers/formats.h"
@@ -108,14 +109,6 @@ void for_each_type(Graph& graph, F&& change) {
   });
 }
 
-// Of inputs and outputs, for errors: `"data", "scale"`, at most a dozen.
-std::string listed(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 12;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) text += format("{}\"{}\"", i ? ", " : "", names[i]);
-  return names.size() > kMost ? text + " ..." : text;
-}
-
 std::vector<std::string> input_names(const Graph& graph) {
   std::vector<std::string> names;
   for (const auto& input : graph.inputs()) names.push_back(input->name());
@@ -129,8 +122,8 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
     const auto& dims = shape.second;
     const auto found = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](const auto& input) { return input->name() == name; });
     if (found == graph.inputs().end())
-      throw InvalidArgument("{}: the model has no input \"{}\" whose shape could be fixed; it has {}", graph.source, name,
-                            listed(input_names(graph)));
+      throw InvalidArgument("{}: the model has no input \"{}\" whose shape could be fixed{}", graph.source, name,
+                            nearest(name, input_names(graph)));
     ValueType& type = (*found)->type;
     if (type.kind != ValueType::Kind::tensor) throw InvalidArgument("{}: input \"{}\" is no tensor, it has no shape", graph.source, name);
     if (!type.dims) type.dims.emplace(dims.size());
@@ -178,8 +171,8 @@ void rename(Graph& graph, const ConvertOptions& options) {
     if (!output->is_input() && done.insert(output).second) apply(*output);
   for (const auto& [from, to] : options.renames)
     if (!used.contains(from))
-      throw InvalidArgument("{}: the model has no input or output \"{}\" that could be renamed; it has {}", graph.source, from,
-                            listed(before));
+      throw InvalidArgument("{}: the model has no input or output \"{}\" that could be renamed{}", graph.source, from,
+                            nearest(from, before));
   std::unordered_set<std::string_view> names;
   for (const auto& input : graph.inputs())
     if (!names.insert(input->name()).second) throw InvalidArgument("{}: two inputs would be named \"{}\"", graph.source, input->name());
@@ -206,8 +199,17 @@ Model finish(std::unique_ptr<Graph> graph, const ConvertOptions& options) {
           format("{}: {} change{}, {} nodes left", report.pass, report.changes, report.changes == 1 ? "" : "s", report.nodes));
       for (const std::string& detail : report.details) options.dump_passes("  " + detail);
     };
+  const double optimized = before ? 0.7 : 1;  // of the work
+  const auto progress = [&](double part) {
+    if (options.progress) options.progress(part);
+  };
+  if (options.progress) optimize_options.progress = [&](double part) { options.progress(0.5 + (optimized - 0.5) * part); };
+  progress(0.5);
   optimize(*graph, operators, optimize_options);
+  progress(optimized);
+  optimize_options.progress = {};
   if (before) verify_optimization(operators, *before, *graph, optimize_options);
+  progress(1);
   return Model::from_graph(std::move(graph), options.operators);
 }
 

@@ -98,12 +98,14 @@ void run_on_all(const Pass& pass, Graph& graph, PassContext& context) {
   for_each_graph(graph, [&](Graph& each) { pass.run(each, context); });
 }
 
-/// `left`: of OptimizeOptions::most_changes.
-size_t run_stage(uint8_t stage, Graph& graph, PassContext& context, const OptimizeOptions& options, size_t& left) {
+/// `left`: of OptimizeOptions::most_changes. `begin`, `end`: of the work, for progress.
+size_t run_stage(uint8_t stage, Graph& graph, PassContext& context, const OptimizeOptions& options, size_t& left, double begin,
+                 double end) {
   size_t changes = 0;
   for (const Pass& pass : options.passes) {
     if (left == 0) return 0;
     if (!(pass.stages & stage) || (options.level == Optimize::train && !pass.while_training)) continue;
+    if (options.progress) options.progress(begin + (end - begin) * double(&pass - options.passes.data()) / double(options.passes.size()));
     PassReport report;
     context.changes = 0;
     context.details = options.report ? &report.details : nullptr;
@@ -131,8 +133,17 @@ void optimize(Graph& graph, const OperatorSet& operators, const OptimizeOptions&
   PassContext context(operators, options.level);
   Types types(graph, context);
   size_t left = options.most_changes;
-  for (uint8_t stage : {kSimplify, kFuse, kRaise, kTidy, kGroup})
-    for (int round = 0; round < kMostRounds && run_stage(stage, graph, context, options, left); ++round) {}
+  // Each round takes half of what is left of its stage: how many there will be is not known.
+  double done = 0;
+  for (uint8_t stage : {kSimplify, kFuse, kRaise, kTidy, kGroup}) {
+    const double end = done + 0.2;
+    for (int round = 0; round < kMostRounds; ++round) {
+      const double begin = done;
+      done = 0.5 * (done + end);
+      if (run_stage(stage, graph, context, options, left, begin, done) == 0) break;
+    }
+    done = end;
+  }
   types.finish();
   verify(graph);
 }

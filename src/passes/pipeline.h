@@ -22,6 +22,7 @@ struct PassReport {
 struct OptimizeOptions {
   Optimize level = Optimize::standard;
   std::function<void(const PassReport&)> report;  // called for every pass that changed something
+  std::function<void(double)> progress;           // called before every pass with the part of the work that is done: an estimate, rising
   std::span<const Pass> passes = all_passes();
   size_t most_changes = ~size_t{0};  // stops when so many passes changed something, to find the one that did wrong
 };

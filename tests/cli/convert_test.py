@@ -68,12 +68,22 @@ class Convert(CommandTest):
 
     def test_levels_of_optimization(self):
         model = self.dense()
-        nodes = {level: self.json("convert", model, f"{level}.minnow", "--optimize", level)["nodes"] for level in ("none", "train", "default")}
+        nodes = {level: self.json("convert", model, f"{level}.minnow", "--optimize", level)["nodes"] for level in ("none", "train", "standard")}
         self.assertEqual(nodes["none"], 4)
         self.assertEqual(nodes["train"], 4)  # Dropout and all parameters stay
-        self.assertLess(nodes["default"], nodes["train"])
+        self.assertLess(nodes["standard"], nodes["train"])
         self.assertEqual(self.json("inspect", "train.minnow")["operators"], {"Add": 1, "Dropout": 1, "MatMul": 1, "Relu": 1})
-        self.assertRegex(self.fails("convert", model, "x.minnow", "--optimize", "most"), "none.*default.*train")
+        self.assertRegex(self.fails("convert", model, "x.minnow", "--optimize", "most"), "none.*standard.*train")
+        self.assertEqual(self.json("convert", model, "old.minnow", "--optimize", "default")["nodes"], nodes["standard"])
+
+    def test_unknown_words_come_with_the_nearest_ones(self):
+        model = self.dense()
+        for words, text in ((("convert", model, "x.minnow", "--optimise", "none"), 'convert has no option "--optimise"; the nearest are "--optimize"'),
+                            (("bench", model, "--thread=1"), 'bench has no option "--thread"; the nearest are "--threads"'), (("bensh", model), 'no command "bensh"; the nearest are "bench"'),
+                            (("convert", model, "x.minnow", "--rename", "X=y"), 'no input or output "X" that could be renamed; there are "x"'),
+                            (("convert", model, "x.minnow", "--shape", "y=2x4"), 'no input "y" whose shape could be fixed; there is "x"'),
+                            (("ops", "--importer", "onx"), 'no importer "onx"; the nearest are "onnx"')):
+            self.assertIn(text, self.fails(*words))
 
     def test_shapes_are_fixed(self):
         self.succeeds("convert", self.dense(), "fixed.minnow", "--shape", "x=2x4")
@@ -148,7 +158,7 @@ class Convert(CommandTest):
         np.testing.assert_array_equal(self.outputs("open.minnow", x, k)[0], [5, 10])
         # Of an ONNX file, naming it with --input is enough.
         np.testing.assert_array_equal(self.outputs(model, x, f"k={k}")[0], [5, 10])
-        self.assertIn('no input "q"; its inputs are [x]', self.fails("convert", model, "x.minnow", "--keep-input", "q"))
+        self.assertIn('no input "q"; there is "x"', self.fails("convert", model, "x.minnow", "--keep-input", "q"))
 
     def test_custom_operators(self):
         library = BUILD / "lib" / "libcustom_operators.so"

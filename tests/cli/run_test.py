@@ -111,7 +111,7 @@ class Run(CommandTest):
         (self.folder / "cut.npy").write_bytes(x.read_bytes()[:-3])
         (self.folder / "text.npy").write_text("no array")
         np.save(self.folder / "words.npy", np.array(["a", "b"]))
-        for inputs, words in (([], 'input "x" (f32[batch, 4]) is not given'), (["z=x.npy"], 'no input "z"; its inputs are [x]'),
+        for inputs, words in (([], 'input "x" (f32[batch, 4]) is not given'), (["z=x.npy"], 'no input "z"; there is "x"'),
                               (["x.npy", "x.npy"], "2 inputs are given by position, the model takes 1"),
                               (["x.npy", "x=x.npy"], 'input "x" is given twice'), (["nowhere.npy"], "nowhere.npy"),
                               (["wide.npy"], 'input "x" should be f32[batch, 4], it is f32[2, 5]'), (["whole.npy"], "it is i64[2, 4]"),

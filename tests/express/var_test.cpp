@@ -6,6 +6,8 @@
 #include <minnow/express_passes.h>
 
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <thread>
 
 #include "express/support.h"
@@ -263,6 +265,56 @@ TEST(Views, that_repeat_elements_are_read_only) {
   EXPECT_THAT(numbers(wide[{1, kAll, 0}]), ElementsAre(0, 7, 2));
   EXPECT_THAT(error_of([&] { wide[0] = 1; }), HasSubstr("assignment destination is read-only"));
   EXPECT_THAT(error_of([&] { express::broadcast_to(x, {2, 2}); }), HasSubstr("cannot be broadcast to [2, 2]"));
+}
+
+TEST(Views, of_diagonals_are_for_reading) {
+  const Var x = arange(12, {3, 4}), main = express::diagonal(x, 0, 0, 1), above = express::diagonal(x, 2, 0, 1),
+            turned = express::diagonal(express::transposed(x, {1, 0}), -2, 0, 1);
+  EXPECT_THAT(numbers(main), ElementsAre(0, 5, 10));
+  EXPECT_THAT(numbers(above), ElementsAre(2, 7));
+  EXPECT_THAT(numbers(turned), ElementsAre(2, 7));
+  x[{1, 3}] = -1;
+  EXPECT_THAT(numbers(above), ElementsAre(2, -1));
+  EXPECT_THAT(numbers(turned[Index::range({}, {}, -1)]), ElementsAre(-1, 2));
+  EXPECT_THAT(error_of([&] { main[0] = 1; }), HasSubstr("assignment destination is read-only"));
+  const Var many = express::diagonal(arange(12, {2, 2, 3}), 0, 1, 0);
+  EXPECT_EQ(many.shape(), (Shape{3, 2}));
+  EXPECT_THAT(numbers(many), ElementsAre(0, 9, 1, 10, 2, 11));
+  for (const int64_t offset : {int64_t{4}, int64_t{-3}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()})
+    EXPECT_EQ(express::diagonal(x, offset, 0, 1).shape(), Shape{0}) << offset;
+  EXPECT_THAT(error_of([&] { express::diagonal(x, 0, 1, 1); }), HasSubstr("have no diagonals"));
+  const Var pending = arange(4, {2, 2}) * 2;
+  EXPECT_THAT(numbers(express::diagonal(pending, 0, 0, 1) + 1), ElementsAre(1, 7));
+  const Var given = expr::placeholder("x", DType::f32, {2, 3}), of_given = express::diagonal(given, 1, 0, 1);
+  given.assign(arange(6, {2, 3}));
+  EXPECT_THAT(numbers(of_given), ElementsAre(1, 5));
+}
+
+TEST(Views, of_the_parts_of_complex_numbers_write_through) {
+  Tensor tensor(DType::complex64, {2, 2});
+  std::iota(tensor.writable().data<float>(), tensor.writable().data<float>() + 8, 0.0f);
+  const Var x(tensor), real = express::complex_part(x, false), imaginary = express::complex_part(express::transposed(x, {1, 0}), true);
+  EXPECT_EQ(real.dtype(), DType::f32);
+  EXPECT_THAT(numbers(real), ElementsAre(0, 2, 4, 6));
+  EXPECT_THAT(numbers(imaginary), ElementsAre(1, 5, 3, 7));
+  imaginary[0] = -1;
+  real[{kAll, 1}] = f32({20, 60}, {2});
+  const float* all = x.data<float>();
+  EXPECT_THAT(std::vector<float>(all, all + 8), ElementsAre(0, -1, 20, 3, 4, -1, 60, 7));
+  EXPECT_FALSE(express::may_share_memory(real, imaginary, true));
+  EXPECT_TRUE(express::may_share_memory(real[0], x, true));
+  EXPECT_THAT(error_of([&] { express::complex_part(arange(2, {2}), true); }), HasSubstr("of a f32"));
+}
+
+TEST(Views, of_a_variable_with_a_value_of_another_shape_say_so) {
+  const Var x = f32({0, 1, 2, 3, 4, 5}, {6}), end = x[Index::range(4, {})], part = x[Index::range({}, {}, 3)];
+  x.assign(f32({1, 2}, {2}));
+  for (const Var& view : {end, part}) {
+    EXPECT_THAT(error_of([&] { view.tensor(); }),
+                HasSubstr("a view of a variable of shape [6] is used, which has been given a value of shape [2]"));
+    EXPECT_THAT(error_of([&] { view.assign(1); }), HasSubstr("shape [2]"));
+  }
+  EXPECT_THAT(numbers(x), ElementsAre(1, 2));
 }
 
 TEST(Views, know_whether_they_share_elements) {

@@ -178,7 +178,7 @@ class Models(unittest.TestCase):
             interpreter.runSession(session)
             self.assertEqual(set(result.getData()), {0.0})
             self.assertEqual(list(interpreter.getSessionOutputAll(session)), [self.output])
-        for call, text in ((lambda: interpreter.getSessionInput(session, "date"), 'no input "date"; it has data, scale'), (lambda: first.copyFrom(MNN.Tensor((2,))), "is given one of"),
+        for call, text in ((lambda: interpreter.getSessionInput(session, "date"), 'no input "date"; there are "data", "scale"'), (lambda: first.copyFrom(MNN.Tensor((2,))), "is given one of"),
                            (lambda: MNN.Tensor((2, 2), MNN.Halide_Type_Float, [1]), "is given 1 elements"), (lambda: MNN.Interpreter("nowhere.mnn"), "nowhere.mnn")):
             with self.assertRaisesRegex(minnow.Error, text):
                 call()

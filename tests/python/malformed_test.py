@@ -532,7 +532,7 @@ each("control flow that does not go", (*OPERATOR, TypeError), [
     lambda: computed(expr.while_loop(lambda x: x < 3.0, lambda x: [x + x.item()], [expr.const(0.0)])),
 ])
 each("a scope that there is not", (MEMORY, *VALUE), [
-    lambda: in_scope(threads=-4), lambda: in_scope(precision="x"), lambda: in_scope(backends=["x"]), lambda: in_scope(backends=[]),
+    lambda: in_scope(threads=-4), lambda: in_scope(precision="x"), lambda: in_scope(backend=["x"]), lambda: in_scope(backend=[]),
     lambda: in_scope(memory="x"), lambda: in_scope(memory_limit=-1), lambda: limited(1000),
 ])
 each("a module that does not go", (*VALUE, NotImplementedError), [

@@ -99,7 +99,7 @@ class Modules(unittest.TestCase):
         other = expr.load(self.sums())
         other.inputs[0].assign(np.array([5, 5], np.float32))
         self.assertEqual([other.outputs[0].tolist(), other.at("total").tolist()], [[10, 10], [5, 5]])
-        with self.assertRaisesRegex(minnow.InvalidArgument, 'no value "totl"; the nearest are total'):
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'no value "totl"; the nearest are "total"'):
             other.at("totl")
         with self.assertRaisesRegex(minnow.InvalidArgument, "which is no state"):
             expr.step([x], {x: x})

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""minnow.tools: what the command's convert, inspect, compare, bench and profile do, with the same options."""
+"""minnow.tools: what the command's convert, inspect, compare, bench, profile and tune do, with the same options."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from pathlib import Path
 try:
     import minnow
     import numpy as np
-    from minnow import expr, tools
+    from minnow import expr, nn, tools
 except ImportError as error:
     print(error)
     sys.exit(77)
@@ -110,10 +111,93 @@ class Tools(unittest.TestCase):
         self.assertTrue(all(row.runs > 0 for row in profile))
         self.assertIn("%", str(profile))
         self.assertTrue(json.loads((self.folder / "trace.json").read_text()))
-        for call, text in ((lambda: tools.bench(model, {"z": 1}), 'no input "z"; it has x'), (lambda: tools.bench(model, shapes={"x": [1]}), "shapes gives it 1 dimensions"),
+        for call, text in ((lambda: tools.bench(model, {"z": 1}), 'no input "z"; there is "x"'), (lambda: tools.bench(model, shapes={"x": [1]}), "shapes gives it 1 dimensions"),
                            (lambda: tools.bench(model, [self.x]), "by the input's name"), (lambda: tools.bench(model, {"x": self.x[:, :3]}), "it is f32")):
             with self.assertRaisesRegex(minnow.Error, text):
                 call()
+
+    def test_tune_and_the_file_that_loading_takes(self):
+        file = self.folder / "tuning.txt"
+        made = tools.tune(self.folder / "a.minnow", file, {"x": self.x}, seconds=0.2, threads=1)
+        self.assertEqual((made.path, made.threads), (str(file), 1))
+        self.assertTrue(0 < made.tuned <= made.by_estimate and made.seconds > 0, made)
+        self.assertIn("tuning.txt", repr(made))
+        self.assertTrue(file.read_text().startswith("minnow tuning 1\n"))
+        expected = np.maximum(self.x @ self.weights, 0) * 2
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = minnow.load(self.folder / "a.minnow", tuning=file, threads=1)
+            timing = tools.bench(self.folder / "a.minnow", {"x": self.x}, seconds=0.02, tuning=file, threads=1)
+            nn.load_module_from_file(self.folder / "a.minnow", runtime_manager=nn.RuntimeManager(threads=1, tuning=str(file)))
+        np.testing.assert_allclose(model(self.x), expected, rtol=1e-5, atol=1e-5)
+        self.assertGreater(timing.least, 0)
+        # What does not fit is one line, of the caller's.
+        x = expr.placeholder("x", "float32", [None, 64])
+        expr.save([x @ self.weights], self.folder / "b.minnow")
+        (self.folder / "damaged.txt").write_text(file.read_text()[:-9])
+        for path, name, text in (("b.minnow", "tuning.txt", "nothing in it is for this model"), ("a.minnow", "none.txt", "there is no such file"), ("a.minnow", "damaged.txt", "damaged"),
+                                 ("a.minnow", "a.minnow", "no tuning file")):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                minnow.load(self.folder / path, tuning=self.folder / name, threads=1)
+            self.assertEqual([w.filename for w in caught], [__file__], [str(w.message) for w in caught])
+            self.assertRegex(str(caught[0].message), text)
+        # Another model in the same file; the first one stays.
+        tools.tune(self.folder / "b.minnow", file, shapes={"x": (3, 64)}, seconds=0.1, threads=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for path in ("a.minnow", "b.minnow"):
+                minnow.load(self.folder / path, tuning=file, threads=1)
+        for call, text in ((lambda: tools.tune(self.folder / "a.minnow", file, seconds=0), "seconds is 0"), (lambda: tools.tune(self.folder / "a.minnow", file, tuning=file), "takes none"),
+                           (lambda: tools.tune(self.folder / "a.minnow", self.folder / "no" / "file", seconds=0.01), "no/file"),
+                           (lambda: tools.tune(self.folder / "a.minnow", None), "path|str"), (lambda: tools.tune(self.folder / "a.minnow", file, {"z": 1}), 'no input "z"')):
+            with self.assertRaisesRegex((minnow.Error, TypeError), text):
+                call()
+
+    def test_a_file_of_the_command_serves_here(self):
+        command = os.path.join(os.environ.get("MINNOW_BUILD_DIR", ""), "bin", "minnow")
+        if not os.path.exists(command):
+            self.skipTest("the command is not built")
+        file = self.folder / "tuning.txt"
+        subprocess.run([command, "tune", str(self.folder / "a.minnow"), "--file", str(file), "--seconds", "0.1", "--shape", "3x64", "--threads", "1"], check=True, capture_output=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            minnow.load(self.folder / "a.minnow", tuning=file, threads=1)
+
+    def test_options_of_runs(self):
+        path = self.folder / "a.minnow"
+        expected = minnow.load(path)(self.x)
+        for options in ({"power": "efficient"}, {"power": "performance"}, {"power": "balanced"}, {"pin_threads": True}, {"backend": ["reference"]}, {"memory": "low", "precision": "high"},
+                        {"memory_limit": 1 << 20, "time_limit": 10}, {"tuning": None}):
+            np.testing.assert_allclose(minnow.load(path, **options)(self.x), expected, rtol=1e-5, atol=1e-5)
+            self.assertGreater(tools.bench(path, {"x": self.x}, seconds=0.01, **options).least, 0)
+        for options, text in (({"thread": 1}, 'no option "thread"; the nearest are "threads"'), ({"precission": "low"}, '"precision"'), ({"power": "full"}, "power is"),
+                              ({"threads": -1}, "threads is -1"), ({"threads": "two"}, "threads takes an integer"), ({"backend": []}, "no backend"), ({"time_limit": -1}, "time_limit"),
+                              ({"tuning": 3}, "path")):
+            for call in (lambda: minnow.load(path, **options), lambda: tools.bench(path, seconds=0, **options), lambda: expr.scope(**options), lambda: nn.load_module(expr.placeholder("x", "float32", [2]) + 1, **options)):
+                with self.assertRaisesRegex((minnow.Error, TypeError), text):
+                    call()
+        with self.assertRaisesRegex(minnow.InvalidArgument, "scope"):
+            expr.scope(tuning="tuning.txt")
+
+    def test_progress_of_a_conversion(self):
+        parts = []
+        from minnow._files import read_model
+        x = expr.placeholder("x", "float32", [None, 64])
+        minnow.convert(self.folder / "a.minnow", self.folder / "a.onnx")
+        read_model(self.folder / "a.onnx", verify=True, progress=parts.append)
+        self.assertEqual((parts, parts[-1]), (sorted(parts), 1))
+        self.assertTrue(len(parts) > 5 and parts[0] >= 0.5, parts)
+
+        def stop(part):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            read_model(self.folder / "a.onnx", progress=stop)
+        terminal = subprocess.run(["script", "-qec", f"{sys.executable} -c \"from minnow import tools; import time\nwith tools._Progress('converting a') as p:\n p.tell(0.25)\n time.sleep(0.8)\"", "/dev/null"],
+                                  capture_output=True, text=True) if shutil.which("script") else None
+        if terminal is not None:
+            self.assertIn("converting a [#####               ]  25 %", terminal.stdout)
 
     def test_compare_with_random_inputs_other_backends_and_arrays(self):
         rows = tools.compare(self.folder / "a.minnow", self.folder / "a.minnow", shapes={"x": [4, 64]}, other_backend="reference")
@@ -123,7 +207,7 @@ class Tools(unittest.TestCase):
         rows = tools.compare(self.folder / "a.minnow", {name: expected, "other": expected}, {"x": self.x})
         self.assertEqual([row.name for row in rows], [name])
         self.assertLess(rows[0].largest, 1e-4 * rows[0].scale)
-        with self.assertRaisesRegex(minnow.InvalidArgument, 'no input "z"; they have x'):
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'no input "z"; there is "x"'):
             tools.compare(self.folder / "a.minnow", self.folder / "a.minnow", {"z": 1})
 
 

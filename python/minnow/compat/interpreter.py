@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from minnow import nn
+from minnow import _minnow, nn
 from minnow import numpy as np
 from minnow._files import ModelPath
 from minnow._minnow import InvalidArgument, Var
@@ -118,7 +118,7 @@ class Interpreter:
         if name is None:
             return next(iter(tensors.values()))
         if name not in tensors:
-            raise InvalidArgument(f'the model has no {what} "{name}"; it has {", ".join(tensors)}')
+            raise InvalidArgument(f'the model has no {what} "{name}"{_minnow.nearest(name, list(tensors))}')
         return tensors[name]
 
     def getSessionInput(self, session: Session, name: str | None = None) -> Tensor:

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from minnow import nn
+from minnow import _minnow, nn
 from minnow._minnow import InvalidType, Var
 
 # What MNN takes beside the names, and what it means here: None for what changes nothing.
-_OPTIONS: dict[str, str | None] = {"dynamic": None, "shape_mutable": None, "rearrange": None, "backend": None, "power_mode": None, "thread_num": "threads", "precision_mode": "precision",
+_OPTIONS: dict[str, str | None] = {"dynamic": None, "shape_mutable": None, "rearrange": None, "backend": None, "power_mode": "power", "thread_num": "threads", "precision_mode": "precision",
             "memory_mode": "memory", "runtime_manager": "runtime_manager"}
 
 
 def load_module_from_file(file_name: Any, input_names: Sequence[str] = (), output_names: Sequence[str] = (), **options: Any) -> nn.LoadedModule:
-    """nn.load_module_from_file() with MNN's options: thread_num, precision_mode, memory_mode, runtime_manager; those of its own execution
-    (dynamic, shape_mutable, rearrange, power_mode) change nothing. The backend is the CPU."""
+    """nn.load_module_from_file() with MNN's options: thread_num, precision_mode, memory_mode, power_mode, runtime_manager; those of its own execution
+    (dynamic, shape_mutable, rearrange) change nothing. The backend is the CPU."""
     known: dict[str, Any] = {}
     for name, value in options.items():
         if name not in _OPTIONS:
-            raise InvalidType(f'load_module_from_file has no option "{name}"; there are {", ".join(_OPTIONS)}')
+            raise InvalidType(f'load_module_from_file has no option "{name}"{_minnow.nearest(name, list(_OPTIONS))}')
         own = _OPTIONS[name]
         if own is not None and value is not None:
             known[own] = value
-    if "precision" in known:
-        known["precision"] = nn._PRECISIONS.get(known["precision"], known["precision"])
-    if "memory" in known:
-        known["memory"] = nn._MEMORIES.get(known["memory"], known["memory"])
+    for name, values in (("precision", nn._PRECISIONS), ("memory", nn._MEMORIES), ("power", nn._POWERS)):
+        if name in known:
+            known[name] = values.get(known[name], known[name])  # type: ignore[attr-defined]
     return nn.load_module_from_file(file_name, input_names, output_names, **known)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from minnow import _minnow
 from minnow._minnow import Var, clear_cache
@@ -11,6 +11,10 @@ from minnow._custom import Spec, custom_operator
 from minnow._typing import DTypeLike, VarLike
 from minnow.expr import _operators
 from minnow.expr._operators import *  # noqa: F403
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+    from minnow._options import RunOptions
 
 optimize_expressions = _minnow.optimize_expressions
 
@@ -89,9 +93,7 @@ class Loaded(NamedTuple):
         """The value of that name; raises InvalidArgument with the nearest ones where there is none."""
         if name in self.values:
             return self.values[name]
-        import difflib
-        near = difflib.get_close_matches(name, self.values, 3, 0.4)
-        raise _minnow.InvalidArgument(f'the model has no value "{name}"' + (f"; the nearest are {', '.join(near)}" if near else ""))
+        raise _minnow.InvalidArgument(f'the model has no value "{name}"{_minnow.nearest(name, list(self.values))}')
 
 
 def load(path: str | os.PathLike[str]) -> Loaded:
@@ -197,9 +199,8 @@ def cache_counts() -> CacheCounts:
 class scope:
     """How expressions are computed on this thread in the body of a with statement; the inner scope counts."""
 
-    def __init__(self, *, threads: int = 0, precision: str = "normal", memory: str = "normal", backends: Sequence[str] = ("cpu",),
-                 memory_limit: int = 0) -> None:
-        self._scope = _minnow.Scope(threads=threads, precision=precision, memory=memory, backends=list(backends), memory_limit=memory_limit)
+    def __init__(self, **options: Unpack[RunOptions]) -> None:
+        self._scope = _minnow.Scope(options)
 
     def __enter__(self) -> scope:
         self._scope.enter()

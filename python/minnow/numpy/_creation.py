@@ -294,22 +294,14 @@ def diagflat(v: ArrayLike, k: int = 0) -> Var:
 
 @public
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Var:
-    """The diagonals of the matrices that two axes hold, as a new last axis."""
+    """The diagonals of the matrices that two axes hold, as a new last axis: a view for reading, as NumPy's."""
     x = asarray(a)
     if x.ndim < 2:
         raise InvalidArgument("diag requires an array of at least two dimensions")
     p, q = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
     if p == q:
         raise InvalidArgument("axis1 and axis2 cannot be the same")
-    rest = [i for i in range(x.ndim) if i not in (p, q)]
-    rows, columns = x.shape[p], x.shape[q]
-    start_row, start_column = builtins.max(-offset, 0), builtins.max(offset, 0)
-    count = builtins.max(0, builtins.min(rows - start_row, columns - start_column))
-    strides = row_strides(x.shape)
-    dims = [x.shape[i] for i in rest] + [count]
-    if size_of(dims) == 0:
-        return zeros_of(dims, x.dtype)
-    return native.strided(x, start_row * strides[p] + start_column * strides[q], dims, [strides[i] for i in rest] + [strides[p] + strides[q]])
+    return native.diagonal_view(x, offset, p, q)  # type: ignore[no-any-return]
 
 
 @public

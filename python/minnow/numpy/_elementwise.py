@@ -702,16 +702,16 @@ def i0(x: ArrayLike) -> Var:
 
 @public
 def real(val: ArrayLike) -> Var:
-    """The real parts."""
+    """The real parts: a view, of real numbers the array itself."""
     x = asarray(val)
-    return native.unary("real", x) if x.dtype.kind == "c" else x
+    return native.part_view(x, False) if x.dtype.kind == "c" else x
 
 
 @public
 def imag(val: ArrayLike) -> Var:
-    """The imaginary parts; 0 of real numbers."""
+    """The imaginary parts: a view; of real numbers zeros for reading."""
     x = asarray(val)
-    return native.unary("imag", x) if x.dtype.kind == "c" else zeros_of(x.shape, x.dtype)
+    return native.part_view(x, True) if x.dtype.kind == "c" else native.broadcast_view(zeros_of([], x.dtype), list(x.shape))  # type: ignore[no-any-return]
 
 
 @public

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator, Optional
 
+from minnow import _minnow
 from minnow._minnow import Var
 
 from minnow.numpy import _elementwise as ew
@@ -104,7 +105,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
         {"byteswap": _byteswap, "tobytes": _tobytes, "tofile": _tofile, "view": _view}) for name, function in functions.items()}
 
 _ATTRIBUTES: dict[str, Callable[[Var], Any]] = {
-    "real": ew.real, "imag": ew.imag, "flat": Flat, "strides": lambda x: tuple(step * x.itemsize for step in row_strides(x.shape))}
+    "flat": Flat, "strides": lambda x: tuple(step * x.itemsize for step in row_strides(x.shape))}
 
 
 def attribute(x: Var, name: str) -> Any:
@@ -114,9 +115,8 @@ def attribute(x: Var, name: str) -> Any:
         return made(x)
     function = _METHODS.get(name)
     if function is None:
-        import difflib
-        near = difflib.get_close_matches(name, [*_METHODS, *_ATTRIBUTES, *(known for known in dir(Var) if known[:1] != "_")], 3)
-        raise AttributeError(f"'Var' object has no attribute {name!r}" + (f"; near are {', '.join(near)}" if near else ""))
+        names = [*_METHODS, *_ATTRIBUTES, *(known for known in dir(Var) if known[:1] != "_")]
+        raise AttributeError(f"'Var' object has no attribute {name!r}{_minnow.nearest(name, names)}")
 
     def method(*args: Any, **options: Any) -> Any:
         return function(x, *args, **options)

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "importers/foreign_node.h"
 #include "importers/onnx/messages.h"
 #include "importers/onnx/node_order.h"
@@ -531,7 +532,7 @@ std::unique_ptr<Graph> Importer::run() {
     if (const auto found = scope.values.find(name); found == scope.values.end() || !found->second || !found->second->is_input()) {
       std::vector<std::string> inputs;
       for (const auto& input : graph->inputs()) inputs.push_back(input->name());
-      throw InvalidArgument("{}: the model has no input \"{}\"; its inputs are {}", source_, name.substr(0, 200), inputs);
+      throw InvalidArgument("{}: the model has no input \"{}\"{}", source_, name.substr(0, 200), nearest(name, inputs));
     }
   settle_training(*graph);
   check_operators(*graph);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/os.h"
 
 namespace minnow::tensorflow {
@@ -146,7 +147,7 @@ Source read_saved_model(std::string_view bytes, const std::string& signature, co
   if (wanted.empty()) wanted = meta.signatures.contains(kDefault) || known.size() > 1 ? kDefault : std::string_view(known[0]);
   const auto found = meta.signatures.find(wanted);
   if (found == meta.signatures.end())
-    throw InvalidArgument("{}: the SavedModel has no signature \"{}\"; its signatures are {}", source, wanted, known);
+    throw InvalidArgument("{}: the SavedModel has no signature \"{}\"{}", source, wanted, nearest(wanted, known));
   Source result;
   result.graph = read_graph(meta.graph);
   result.has_signature = true;

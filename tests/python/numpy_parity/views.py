@@ -17,6 +17,10 @@ VIEWS = {
     "atleast_3d": [lambda m, a: m.atleast_3d(a)],
     "flip": [lambda m, a: m.flip(a), lambda m, a: m.rot90(a)],
     "split": [lambda m, a: m.array_split(a, 2, axis=1)[0]],
+    "diagonal": [lambda m, a: m.diagonal(a), lambda m, a: a.diagonal(1, 0, -1), lambda m, a: a.T.diagonal(1, 1, 0), lambda m, a: a[:, ::-1].diagonal(0, -1, 0),
+                 lambda m, a: m.diag(a[0] if a.ndim == 3 else a)],
+    "real": [lambda m, a: a.real, lambda m, a: m.real(a[::2]), lambda m, a: a.T.real[1:], lambda m, a: a.real.reshape(-1)],
+    "imag": [lambda m, a: a.imag, lambda m, a: a.T.imag[..., ::-1], lambda m, a: m.imag(a[:1]).swapaxes(0, 1)],
     "broadcast_to": [lambda m, a: m.broadcast_to(a, (2,) + a.shape), lambda m, a: m.broadcast_to(a[:1], a.shape)],
 }
 
@@ -65,7 +69,7 @@ def views():
 
                         def into_the_base(m, a, view=view, write=write):
                             v = view(m, a)
-                            before = m.sum(v)
+                            before = v + v
                             write(a)
                             return before, a, v
 
@@ -74,6 +78,18 @@ def views():
                             add(name, into_the_base, a)
                     # What an expression was made of stays.
                     add(name, lambda m, a, view=view: (view(m, a) == view(m, a + a), view(m, a)), a)
+                    if name in ("real", "imag"):
+                        def set_part(m, a, name=name):
+                            setattr(a, name, 3)
+                            setattr(a, name, a[::-1].real * 2)
+                            return a
+
+                        add(name, set_part, a)
+    x = data((4, 6), "complex64")
+    for pair in (lambda m, a: (a.real, a.imag), lambda m, a: (a.real, a), lambda m, a: (a.real[0], a.T.real[0]), lambda m, a: (a.imag[::2], a[1::2]), lambda m, a: (a.diagonal(), a[0]),
+                 lambda m, a: (a.diagonal(), a.diagonal(1))):
+        add("may_share_memory", lambda m, a, pair=pair: m.may_share_memory(*pair(m, a)), x)
+        add("shares_memory", lambda m, a, pair=pair: m.shares_memory(*pair(m, a)), x)
     x = data((4, 6), "float32")
     pairs = [lambda m, a: (a, a.T), lambda m, a: (a[:2], a[2:]), lambda m, a: (a.T[1:], a.reshape(-1)[:1]), lambda m, a: (a[::2], a[1::2]), lambda m, a: (a, a.copy()),
              lambda m, a: (a[:, 0], a[:, 1]), lambda m, a: (a[0], a[:, 0]), lambda m, a: (a[:, ::-1], m.ravel(a)), lambda m, a: (a, a + 1)]

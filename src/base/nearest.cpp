@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "express/nearest.h"
+#include "base/nearest.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
 
-namespace minnow::express {
+namespace minnow {
 namespace {
 
 constexpr size_t kLongest = 64;  // of the names compared, since the comparison takes the product of their lengths
@@ -36,9 +36,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
   for (const std::string& other : names) ranked.emplace_back(distance(wanted, std::string_view(other).substr(0, kLongest)), other);
   const size_t count = std::min<size_t>(3, ranked.size());
   std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count), ranked.end());
-  std::string text;
-  for (size_t i = 0; i < count; ++i) text += (i == 0 ? "; the nearest are \"" : "\", \"") + std::string(ranked[i].second);
-  return text.empty() ? text : text + '"';
+  std::string text = ranked.size() > count ? "; the nearest are " : count == 1 ? "; there is " : "; there are ";
+  for (size_t i = 0; i < count; ++i) text.append(i == 0 ? "\"" : ", \"").append(ranked[i].second).append("\"");
+  return count == 0 ? std::string() : text;
 }
 
-}  // namespace minnow::express
+}  // namespace minnow

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How models and expressions are run: the options that functions of this package take by name."""
+from __future__ import annotations
+
+import os
+from typing import Literal, Sequence, TypedDict, Union
+
+
+class RunOptions(TypedDict, total=False):
+    """All are optional, and another name is an InvalidType."""
+    threads: int  #: that compute; 0, the default, takes all cores
+    precision: Literal["normal", "high", "low"]  #: "high": plain sums only; "normal": may use Winograd; "low": may compute in 16 bits
+    memory: Literal["normal", "low"]  #: "low": weights and scratch take the least memory, at the price of time
+    backend: Union[str, Sequence[str]]  #: "cpu" or "reference", or several in order of preference
+    memory_limit: int  #: bytes that a run may hold beside weights, inputs and outputs; 0: physical memory
+    time_limit: float  #: seconds that a run may take; 0: none
+    pin_threads: bool  #: each thread of the process's pool stays on one core
+    power: Literal["performance", "balanced", "efficient"]  #: all cores and active waiting, or half of the cores, which sleep at once
+    tuning: Union[str, "os.PathLike[str]", None]  #: a file of tools.tune(), by whose measurements plans are made (of models alone)
+
+
+__all__ = ["RunOptions"]
