@@ -250,12 +250,24 @@ size_t rank_of(const Var& x) {
   return shape_of(x).rank();
 }
 
+/// The length of axis 0, which what depends on placeholders may have before they are given values.
+int64_t length_of(const Var& x, const char* what) {
+  if (rank_of(x) == 0) throw TypeFault("a Var without axes {}", what);
+  std::optional<std::vector<int64_t>> dims;
+  if (!x.known_shape() && !x.is_computed()) dims = x.dims();
+  if (dims && (*dims)[0] >= 0) return (*dims)[0];
+  try {
+    return shape_of(x)[0];
+  } catch (const Error& error) {
+    if (!dims) throw;
+    throw InvalidArgument("the length of a Var's first axis is open: {}; expr.scan() walks along axes of open length", error.what());
+  }
+}
+
 Py_ssize_t length(PyObject* self) noexcept {
   try {
     const Guard guard;
-    const Shape shape = shape_of(var_of(self));
-    if (shape.rank() == 0) throw TypeFault("a Var without axes has no length");
-    return static_cast<Py_ssize_t>(shape[0]);
+    return static_cast<Py_ssize_t>(length_of(var_of(self), "has no length"));
   } catch (...) {
     set_python_error();
     return -1;
@@ -386,10 +398,9 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
 PyObject* iterate(PyObject* self) noexcept {
   return guarded([&] {
     const Var& x = var_of(self);
-    const Shape shape = shape_of(x);
-    if (shape.rank() == 0) throw TypeFault("a Var without axes cannot be iterated over");
+    const int64_t count = length_of(x, "cannot be iterated over");
     nb::list items;
-    for (int64_t i = 0; i < shape[0]; ++i) items.append(nb::cast(x[Index(i)]));
+    for (int64_t i = 0; i < count; ++i) items.append(nb::cast(x[Index(i)]));
     return PyObject_GetIter(items.ptr());
   });
 }

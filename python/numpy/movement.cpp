@@ -204,9 +204,9 @@ void define_movement(nb::module_& m) {
       "is_symbolic",
       [](const Var& x) {
         const python::Guard guard;
-        return !expr::placeholders({x}).empty();
+        return express::required_value(x).node->fed_by_others;
       },
-      nb::arg("x"), "Whether x depends on a placeholder.");
+      nb::arg("x"), "Whether x depends on a placeholder or a state.");
 }
 
 }  // namespace minnow::numpy

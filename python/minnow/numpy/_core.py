@@ -187,8 +187,13 @@ def computed(x: Var) -> Var:
 
 
 def is_symbolic(x: Var) -> bool:
-    """Whether x depends on a placeholder, so that only the engine's operators can take it."""
-    return not x.is_computed and native.is_symbolic(x)  # type: ignore[no-any-return]
+    """Whether x depends on a placeholder or a state: what the engine's operators make of it holds for its next values too."""
+    return native.is_symbolic(x)  # type: ignore[no-any-return]
+
+
+def is_open(x: Var) -> bool:
+    """Whether x depends on a placeholder, and its shape on the value that one is given. It is taken to have elements."""
+    return x.known_shape is None and is_symbolic(x)
 
 
 def astype(x: Var, dtype: DType) -> Var:
@@ -288,6 +293,11 @@ def reshape_to(x: Var, dims: Sequence[int]) -> Var:
     if x.dtype.kind == "c":
         return native.reshaped(x, list(dims))
     return op("Reshape", (x, ints(dims)), {"allowzero": 1})
+
+
+def flat(x: Var) -> Var:
+    """All elements in one dimension."""
+    return reshape_to(x, [-1] if is_open(x) else [x.size])
 
 
 def row_strides(dims: Sequence[int]) -> list[int]:

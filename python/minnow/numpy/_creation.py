@@ -9,7 +9,8 @@ from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
-from minnow.numpy._core import (ArrayLike, DTypeLike, Shape, asarray, astype, axis_of, bool_, can_store, choose, dims_of, dtype_of, expand_to,
+from minnow.numpy import _open
+from minnow.numpy._core import (is_open, ArrayLike, DTypeLike, Shape, asarray, astype, axis_of, bool_, can_store, choose, dims_of, dtype_of, expand_to,
                                 float64, full_of, int64, is_weak, join, native, promote, public, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 from minnow.numpy._shape import moveaxis, ravel, stack
@@ -80,6 +81,8 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None) -> Var:
 def _like(value: Any) -> Callable[..., Var]:
     def function(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
         x = asarray(a)
+        if shape is None and is_open(x):
+            return _open.full_like(x, asarray(value, x.dtype if dtype is None else dtype_of(dtype)))
         return full_of(x.shape if shape is None else dims_of(shape), value, x.dtype if dtype is None else dtype_of(dtype))
 
     return function
@@ -107,6 +110,8 @@ def empty_like(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] 
 def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
     """One value in the shape and dtype of a."""
     x = asarray(a)
+    if shape is None and is_open(x):
+        return _open.full_like(x, astype(asarray(fill_value), x.dtype if dtype is None else dtype_of(dtype)))
     return expand_to(astype(asarray(fill_value), x.dtype if dtype is None else dtype_of(dtype)), x.shape if shape is None else dims_of(shape)).clone()
 
 
@@ -244,6 +249,8 @@ def _triangle(m: ArrayLike, k: int) -> tuple[Var, Var]:
 @public
 def tril(m: ArrayLike, k: int = 0) -> Var:
     """What lies on and below the diagonal number k of matrices; zero above."""
+    if is_open(asarray(m)) and asarray(m).ndim >= 2:
+        return _open.triangle(asarray(m), k, False)
     x, below = _triangle(m, k)
     return choose(below, x, zeros_of((), x.dtype))
 
@@ -251,6 +258,8 @@ def tril(m: ArrayLike, k: int = 0) -> Var:
 @public
 def triu(m: ArrayLike, k: int = 0) -> Var:
     """What lies on and above the diagonal number k of matrices; zero below."""
+    if is_open(asarray(m)) and asarray(m).ndim >= 2:
+        return _open.triangle(asarray(m), k, True)
     x, below = _triangle(m, k - 1)
     return choose(below, zeros_of((), x.dtype), x)
 
@@ -301,6 +310,8 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V
     p, q = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
     if p == q:
         raise InvalidArgument("axis1 and axis2 cannot be the same")
+    if is_open(x):
+        return _open.diagonal(x, offset, p, q)
     return native.diagonal_view(x, offset, p, q)  # type: ignore[no-any-return]
 
 

@@ -8,9 +8,9 @@ from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
-from minnow.numpy import _expressions
+from minnow.numpy import _expressions, _open
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex64, complex128, deliver, dims_of,
-                                dtype_of, expand_to, float16, float32, float64, full_of, int8, int16, int32, int64, is_symbolic, is_true, is_weak, native, pair, promote, public, reshape_to,
+                                dtype_of, expand_to, float16, float32, float64, full_of, int8, int16, int32, int64, is_open, is_symbolic, is_true, is_weak, native, pair, promote, public, reshape_to,
                                 result_type, uint8, uint64, zeros_of)
 
 _FLOATS = {"bool": float16, "int8": float16, "uint8": float16, "int16": float32, "uint16": float32}
@@ -372,6 +372,8 @@ def _predicate(name: str, of_integers: bool) -> Callable[[ArrayLike], Var]:
             return full_of(x.shape, of_integers, bool_)
         if name == "isnan" and x.dtype.kind == "f" and (x.dtype == float32 or is_symbolic(x)):
             return op("IsNaN", (x,))
+        if name == "isfinite" and x.dtype.kind == "f" and is_symbolic(x):
+            return ~(op("IsNaN", (x,)) | op("IsInf", (x,)))
         return native.unary(name, x)
 
     return compute
@@ -711,7 +713,7 @@ def real(val: ArrayLike) -> Var:
 def imag(val: ArrayLike) -> Var:
     """The imaginary parts: a view; of real numbers zeros for reading."""
     x = asarray(val)
-    return native.part_view(x, True) if x.dtype.kind == "c" else native.broadcast_view(zeros_of([], x.dtype), list(x.shape))  # type: ignore[no-any-return]
+    return native.part_view(x, True) if x.dtype.kind == "c" else _open.full_like(x, zeros_of([], x.dtype)) if is_open(x) else native.broadcast_view(zeros_of([], x.dtype), list(x.shape))  # type: ignore[no-any-return]
 
 
 @public

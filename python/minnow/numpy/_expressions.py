@@ -2,9 +2,12 @@
 """Elementwise functions of what depends on a placeholder: made of the engine's operators."""
 from __future__ import annotations
 
+import math
 from typing import Callable, Optional
 
-from minnow._minnow import InvalidType, Var, op
+from minnow._minnow import InvalidArgument, InvalidType, Var, op
+
+from minnow.numpy._core import native
 
 #: The engine's operator for a function of one argument.
 UNARY = {"sqrt": "Sqrt", "exp": "Exp", "log": "Log", "sin": "Sin", "cos": "Cos", "tan": "Tan", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
@@ -41,23 +44,59 @@ def _shift(direction: str) -> Callable[[Var, Var], Var]:
     return function
 
 
+def _log1p(x: Var) -> Var:
+    # Kahan: the rounding of 1 + x is in the quotient, too.
+    u = x + 1
+    return op("Where", (u == 1, x, op("Where", (op("IsInf", (u,)), u, op("Log", (u,)) * x / (u - 1)))))
+
+
+def _expm1(x: Var) -> Var:
+    u = op("Exp", (x,))
+    less = u - 1
+    return op("Where", (u == 1, x, op("Where", ((less == -1) | op("IsInf", (u,)), less, less * x / op("Log", (u,))))))
+
+
+def _hypot(x: Var, y: Var) -> Var:
+    p, q = op("Abs", (x,)), op("Abs", (y,))
+    large, small = op("Max", (p, q)), op("Min", (p, q))
+    ratio = small / large
+    return op("Where", ((large == 0) | op("IsInf", (large,)), large, large * op("Sqrt", (ratio * ratio + 1,))))
+
+
+def _logaddexp(x: Var, y: Var) -> Var:
+    return op("Where", (x == y, x + math.log(2), op("Max", (x, y)) + _log1p(op("Exp", (-op("Abs", (x - y,)),)))))
+
+
+def _other_where_nan(name: str) -> Callable[[Var, Var], Var]:
+    return lambda x, y: op("Where", (op("IsNaN", (x,)), y, op("Where", (op("IsNaN", (y,)), x, op(name, (x, y)))))) if x.dtype.kind == "f" else op(name, (x, y))
+
+
+_UNARY: dict[str, Callable[[Var], Var]] = {
+    "log1p": _log1p, "expm1": _expm1, "log2": lambda x: op("Log", (x,)) * (1 / math.log(2)), "log10": lambda x: op("Log", (x,)) * (1 / math.log(10)),
+    "exp2": lambda x: op("Pow", (Var(2, x.dtype), x)), "trunc": lambda x: op("Where", (x < 0, op("Ceil", (x,)), op("Floor", (x,)))), "square": lambda x: x * x,
+    "rad2deg": lambda x: x * (180 / math.pi), "deg2rad": lambda x: x * (math.pi / 180)}
 _BINARY: dict[str, Callable[[Var, Var], Var]] = {
     "floor_divide": _floor_divide, "remainder": lambda x, y: x % y, "fmod": lambda x, y: op("Mod", (x, y), {"fmod": 1}), "power": lambda x, y: op("Pow", (x, y)),
-    "left_shift": _shift("LEFT"), "right_shift": _shift("RIGHT"), "maximum": lambda x, y: op("Max", (x, y)), "minimum": lambda x, y: op("Min", (x, y))}
+    "left_shift": _shift("LEFT"), "right_shift": _shift("RIGHT"), "maximum": lambda x, y: op("Max", (x, y)), "minimum": lambda x, y: op("Min", (x, y)), "fmax": _other_where_nan("Max"), "fmin": _other_where_nan("Min"),
+    "hypot": _hypot, "logaddexp": _logaddexp}
 
 
-def _refusal(name: str) -> InvalidType:
-    return InvalidType(f"{name}() of what depends on a placeholder is no expression; evaluate it on arrays, or take an operator of minnow.expr")
+def _at_once(name: str, function: Callable[..., Var], *operands: Var) -> Var:
+    """What is no expression, of the values that the placeholders have now; InvalidType where one has none."""
+    for x in operands:
+        try:
+            x.evaluate()
+        except InvalidArgument as error:
+            raise InvalidType(f"{name}() of what depends on a placeholder is no expression, and {error}") from None
+    return function(name, *operands)
 
 
 def unary(name: str, x: Var, operator: Optional[str] = None) -> Var:
     made = operator or UNARY.get(name)
-    if made is None:
-        raise _refusal(name)
-    return op(made, (x,))
+    if made is not None:
+        return op(made, (x,))
+    return _UNARY[name](x) if name in _UNARY else _at_once(name, native.unary, x)
 
 
 def binary(name: str, x: Var, y: Var) -> Var:
-    if name not in _BINARY:
-        raise _refusal(name)
-    return _BINARY[name](x, y)
+    return _BINARY[name](x, y) if name in _BINARY else _at_once(name, native.binary, x, y)

@@ -7,8 +7,9 @@ from typing import Any, Optional, Sequence
 
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 
+from minnow.numpy import _open
 from minnow.numpy._core import choose as pick
-from minnow.numpy._core import (ArrayLike, Shape, asarray, astype, axis_of, bool_, broadcast_dims, deliver, dims_of, expand_to, int64, is_symbolic, is_true, join, native, permute,
+from minnow.numpy._core import (ArrayLike, Shape, asarray, astype, axis_of, bool_, broadcast_dims, deliver, dims_of, expand_to, flat, int64, is_open, is_symbolic, is_true, join, native, permute,
                                 promote, public, reshape_to, result_type, row_strides, size_of, zeros_of)
 
 
@@ -285,7 +286,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Optional[int] = None, out: Any 
     """The parts at indices of an axis; None: of all elements in order. mode: raise IndexError, wrap around, or clip."""
     x = asarray(a)
     if axis is None:
-        x, axis = reshape_to(x, [x.size]), 0
+        x, axis = flat(x), 0
     if x.ndim == 0:
         x = reshape_to(x, [1])
     place = axis_of(axis, x.ndim)
@@ -323,8 +324,10 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Optional[int] = -1
     if axis is None:
         if at.ndim != 1:
             raise InvalidArgument("when axis=None, `indices` must have a single dimension.")
-        x, axis = reshape_to(x, [x.size]), 0
+        x, axis = flat(x), 0
     place = axis_of(axis, x.ndim)
+    if (is_open(x) or is_open(at)) and x.dtype.kind in "biuf":
+        return _open.take_along_axis(x, at, place)
     numbers = _along(x, at, place)
     return native.gather(x, numbers, 1, x.size, list(numbers.shape))
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
-from minnow.numpy._core import (ArrayLike, asarray, astype, axis_of, expand_to, float64, full_of, join, public)
+from minnow.numpy import _open
+from minnow.numpy._core import (is_open, ArrayLike, asarray, astype, axis_of, expand_to, float64, full_of, join, public)
 from minnow.numpy._creation import linspace
 from minnow.numpy._shape import flip, squeeze
 
@@ -50,6 +51,10 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
         raise InvalidArgument(f"mode '{mode}' is not supported")
     if set(options) - allowed[mode]:
         raise InvalidArgument(f"unsupported keyword arguments for mode '{mode}': {set(options) - allowed[mode]}")
+    if is_open(x) and mode in ("constant", "edge", "reflect", "wrap") and options.get("reflect_type", "even") == "even":
+        values = {value for pair in _pad_pairs(options.get("constant_values", 0), x.ndim) for value in pair}
+        if len(values) == 1:
+            return _open.pad(x, widths, mode, values.pop())
     for axis in range(x.ndim):
         before, after = (int(w) for w in widths[axis])
         n = x.shape[axis]

@@ -9,7 +9,8 @@ from minnow._minnow import InvalidArgument, InvalidIndex, Var, op
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _reductions, _shape
-from minnow.numpy._core import (ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dtype_of, expand_to, float16, float32, int64, is_symbolic, is_true, native, pair, permute,
+from minnow.numpy import _open
+from minnow.numpy._core import (flat, is_open, ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dtype_of, expand_to, float16, float32, int64, is_symbolic, is_true, native, pair, permute,
                                 public, reshape_to, result_type, row_strides, size_of, zeros_of)
 
 
@@ -62,6 +63,8 @@ def dot(a: ArrayLike, b: ArrayLike, out: Any = None) -> Var:
     x, y = pair(a, b)
     if x.ndim == 0 or y.ndim == 0:
         return deliver(ew.multiply(x, y), out)
+    if is_open(x) or is_open(y):
+        return deliver(_open.contract(x, y, [x.ndim - 1], [0 if y.ndim == 1 else y.ndim - 2]), out)
     if x.shape[-1] != y.shape[0 if y.ndim == 1 else -2]:
         raise InvalidArgument(f"shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[0 if y.ndim == 1 else -2]} (dim {0 if y.ndim == 1 else y.ndim - 2})")
     if y.ndim <= 2:
@@ -91,7 +94,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Var:
         for i, j in zip(over_x, over_y):
             if i < 0 or j >= y.ndim:
                 raise InvalidIndex(f"there are no {axes} axes to sum over in shapes {x.shape} and {y.shape}")
-            if x.shape[i] != y.shape[j]:
+            if not (is_open(x) or is_open(y)) and x.shape[i] != y.shape[j]:
                 raise InvalidArgument("shape-mismatch for sum")
     else:
         first, second = axes
@@ -102,6 +105,8 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Var:
     over_x, over_y = [axis_of(i, x.ndim) for i in over_x], [axis_of(i, y.ndim) for i in over_y]
     if len(set(over_x)) != len(over_x) or len(set(over_y)) != len(over_y):
         raise InvalidArgument("repeated axis in tensordot")
+    if is_open(x) or is_open(y):
+        return _open.contract(x, y, over_x, over_y)
     if any(x.shape[i] != y.shape[j] for i, j in zip(over_x, over_y)):
         raise InvalidArgument("shape-mismatch for sum")
     return _contract(x, y, over_x, over_y)
@@ -113,6 +118,8 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Var:
     x, y = pair(a, b)
     if x.ndim == 0 or y.ndim == 0:
         return ew.multiply(x, y)
+    if is_open(x) or is_open(y):
+        return _open.contract(x, y, [x.ndim - 1], [y.ndim - 1])
     if x.shape[-1] != y.shape[-1]:
         raise InvalidArgument(f"shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[-1]} (dim {y.ndim - 1})")
     return _contract(x, y, [x.ndim - 1], [y.ndim - 1])
@@ -122,13 +129,15 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Var:
 def outer(a: ArrayLike, b: ArrayLike, out: Any = None) -> Var:
     """The products of all pairs of elements, [size of a, size of b]."""
     x, y = asarray(a), asarray(b)
-    return deliver(ew.multiply(reshape_to(x, [x.size, 1]), reshape_to(y, [1, y.size])), out)
+    return deliver(ew.multiply(reshape_to(flat(x), [-1, 1] if is_open(x) else [x.size, 1]), flat(y)), out)
 
 
 @public
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Var:
     """The sum of conj(a) * b over all elements."""
     x, y = pair(a, b)
+    if is_open(x) or is_open(y):
+        return _open.contract(flat(x), flat(y), [0], [0])
     if x.size != y.size:
         raise InvalidArgument("cannot reshape array of size {} into shape {}".format(y.size, (x.size,)))
     x = ew.conjugate(x) if x.dtype.kind == "c" else x
@@ -336,6 +345,10 @@ def einsum(*operands: Any, out: Any = None, dtype: DTypeLike = None, casting: st
     inputs, output, arrays = _parse(operands)
     common = result_type(*arrays) if dtype is None else dtype_of(dtype)
     work = int64 if common.kind == "b" else float32 if common == float16 else common
+    if builtins.any(is_open(x) for x in arrays):
+        letters = {label: _LETTERS[i] for i, label in enumerate(dict.fromkeys(label for labels in inputs for label in labels))}
+        equation = ",".join("".join(letters[label] for label in labels) for labels in inputs) + "->" + "".join(letters[label] for label in output)
+        return deliver(astype(_open.einsum(equation, [astype(x, work) for x in arrays]), common), out)
     sizes: dict[Any, int] = {}
     for labels, x in zip(inputs, arrays):
         for label, dim in zip(labels, x.shape):

@@ -9,20 +9,17 @@ from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
+from minnow.numpy import _open
+from minnow.numpy._core import flat as flatten
 from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex128, deliver, dtype_of, expand_to, float16, float32,
-                                float64, full_of, int64, ints, is_symbolic, is_true, native, permute, public, reduced_axes, reshape_to, result_type, size_of, uint64)
+                                float64, full_of, int64, ints, is_open, is_symbolic, is_true, native, permute, public, reduced_axes, reshape_to, result_type, size_of, uint64)
 
 _builtin_max = _builtins.max
 _OPERATORS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 
-def _is_open(x: Var) -> bool:
-    """Whether x depends on a placeholder, and its shape on the value that one is given. It is taken to have elements."""
-    return x.known_shape is None and is_symbolic(x)
-
-
 def _has_elements(x: Var) -> bool:
-    return _is_open(x) or bool(x.size)
+    return is_open(x) or bool(x.size)
 
 
 def _reduced(name: str, x: Var, axes: tuple[int, ...], keepdims: bool) -> Var:
@@ -91,7 +88,7 @@ def _extreme(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, init
             raise InvalidArgument(f"reduction operation '{name}imum' does not have an identity, so to use a where mask one has to specify 'initial'")
         x = _masked(x, where, initial)
     combine = ew.maximum if name == "max" else ew.minimum
-    if axes and not _is_open(x) and size_of([x.shape[i] for i in axes]) == 0:
+    if axes and not is_open(x) and size_of([x.shape[i] for i in axes]) == 0:
         dims = [1 if i in axes else dim for i, dim in enumerate(x.shape) if keepdims or i not in axes]
         if initial is None and size_of(dims) != 0:
             raise InvalidArgument(f"zero-size array to reduction operation {name}imum which has no identity")
@@ -138,7 +135,7 @@ def _logical(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, wher
     axes = reduced_axes(axis, x.ndim)
     if where is not True:
         x = _masked(x, where, name == "all")
-    if axes and not _is_open(x) and size_of([x.shape[i] for i in axes]) == 0:
+    if axes and not is_open(x) and size_of([x.shape[i] for i in axes]) == 0:
         return deliver(full_of([1 if i in axes else dim for i, dim in enumerate(x.shape) if keepdims or i not in axes], name == "all", bool_), out)
     if is_symbolic(x):
         return deliver(astype(_reduced("min" if name == "all" else "max", astype(x, dtype_of("uint8")), axes, keepdims), bool_), out)
@@ -200,6 +197,8 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike = None, returned
     x = asarray(a)
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
+        if not returned:
+            return result
         scale = full_of(result.shape, x.size / _builtin_max(result.size, 1), result.dtype)
     else:
         w = asarray(weights)
@@ -230,6 +229,8 @@ def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = Non
     axes = axes_of(axis, x.ndim)
     ddof = ddof if correction is None else correction
     work = dtype_of(dtype) if dtype is not None else float64 if x.dtype.kind in "biu" else x.dtype
+    if is_open(x) and x.dtype.kind == "f" and where is True and mean is None and axes:
+        return deliver(astype(_open.variance(x, axes, float(ddof), keepdims), work), out)
     if work == float32 and x.dtype == float32 and x.size > 4096 and where is True and mean is None and axes:
         away = x - op("ReduceMean", (x, ints(axes)), {"keepdims": 1})
         count = size_of([x.shape[i] for i in axes])
@@ -259,7 +260,7 @@ def std(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = Non
 def _arg(largest: bool, a: ArrayLike, axis: Optional[int], out: Any, keepdims: bool) -> Var:
     x = asarray(a)
     if axis is None:
-        flat = reshape_to(x, [x.size])
+        flat = flatten(x)
         place = 0
     else:
         flat, place = (x if x.ndim else reshape_to(x, [1])), axis_of(axis, _builtin_max(x.ndim, 1))
@@ -293,7 +294,7 @@ def _running(name: str, a: ArrayLike, axis: Optional[int], dtype: DTypeLike, out
     if axis is None or x.ndim == 0:
         if axis is not None:
             axis_of(axis, 1)
-        x, place = reshape_to(x, [x.size]), 0
+        x, place = flatten(x), 0
     else:
         place = axis_of(axis, x.ndim)
     x = astype(x, dtype_of(dtype) if dtype is not None else _wide(x))

@@ -7,8 +7,9 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
+from minnow.numpy import _open
 from minnow.numpy._core import (ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, astype, axes_of, axis_of, broadcast_dims, deliver, dims_of,
-                                dtype_of, expand_to, int64, is_true, join, native, public, reduced_axes, reshape_to, result_type, size_of,
+                                dtype_of, expand_to, int64, is_open, is_true, join, native, public, reduced_axes, reshape_to, result_type, size_of,
                                 zeros_of)
 
 # ---- Shapes
@@ -49,9 +50,13 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: Any = None
     x = asarray(a)
     dims = [shape.__index__()] if hasattr(shape, "__index__") else [dim.__index__() for dim in shape]  # type: ignore[union-attr]
     unknown = [i for i, dim in enumerate(dims) if dim < 0]
-    total = x.size
     if len(unknown) > 1:
         raise InvalidArgument("can only specify one unknown dimension")
+    if is_open(x):
+        if order not in ("C", "A", "K"):
+            raise InvalidArgument(f"what has open dimensions is reshaped in the order 'C' alone, not {order!r}")
+        return _open.reshape(x, dims)
+    total = x.size
     if unknown:
         rest = size_of([dim for dim in dims if dim >= 0])
         if rest == 0 or total % rest:
@@ -71,7 +76,7 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: Any = None
 def ravel(a: ArrayLike, order: str = "C") -> Var:
     """The elements in one dimension."""
     x = asarray(a)
-    return reshape(x, [x.size], order)
+    return reshape(x, [-1] if is_open(x) else [x.size], order)
 
 
 @public
@@ -153,6 +158,8 @@ def expand_dims(a: ArrayLike, axis: Any) -> Var:
     axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
     ndim = x.ndim + len(axes)
     places = _axis_list(axes, ndim)
+    if is_open(x):
+        return _open.expand_dims(x, places)
     rest = iter(x.shape)
     return _in_dims(x, [1 if i in places else next(rest) for i in range(ndim)])
 
@@ -164,6 +171,8 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Var:
     if axis is None:
         return _in_dims(x, [dim for dim in x.shape if dim != 1])
     places = reduced_axes(axis, x.ndim)
+    if is_open(x):
+        return _open.squeeze(x, places)
     if any_(x.shape[i] != 1 for i in places):
         raise InvalidArgument("cannot select an axis to squeeze out which has size not equal to one")
     return _in_dims(x, [dim for i, dim in enumerate(x.shape) if i not in places])
@@ -175,6 +184,8 @@ any_ = builtins.any
 def _repeated(x: Var, dims: Sequence[int]) -> Var:
     """A view for reading."""
     dims = tuple(dims)
+    if is_open(x):
+        return _open.broadcast_to(x, dims)
     if 0 in dims or broadcast_dims(x.shape, dims) != dims:
         return expand_to(x, dims)  # or its error
     return native.broadcast_view(x, list(dims))  # type: ignore[no-any-return]
@@ -208,20 +219,20 @@ def _at_least(arys: tuple[ArrayLike, ...], grow: Callable[[Var], Var]) -> Any:
 @public
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Arrays of at least one dimension."""
-    return _at_least(arys, lambda x: x if x.ndim else _in_dims(x, [1]))
+    return _at_least(arys, lambda x: x if x.ndim else expand_dims(x, 0))
 
 
 @public
 def atleast_2d(*arys: ArrayLike) -> Any:
     """Arrays of at least two dimensions, new ones before."""
-    return _at_least(arys, lambda x: x if x.ndim >= 2 else _in_dims(x, [1] * (2 - x.ndim) + list(x.shape)))
+    return _at_least(arys, lambda x: x if x.ndim >= 2 else expand_dims(x, tuple(range(2 - x.ndim))))
 
 
 @public
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Arrays of at least three dimensions: [N] becomes [1, N, 1], [M, N] [M, N, 1]."""
-    dims = {0: lambda s: [1, 1, 1], 1: lambda s: [1, s[0], 1], 2: lambda s: [*s, 1]}
-    return _at_least(arys, lambda x: x if x.ndim >= 3 else _in_dims(x, dims[x.ndim](x.shape)))
+    new = {0: (0, 1, 2), 1: (0, 2), 2: 2}
+    return _at_least(arys, lambda x: x if x.ndim >= 3 else expand_dims(x, new[x.ndim]))
 
 
 @public
@@ -253,11 +264,14 @@ def concatenate(arrays: Any, axis: Optional[int] = 0, out: Any = None, *, dtype:
     """Arrays one after the other along an axis; None: all elements in one dimension."""
     parts = _common(arrays, dtype)
     if axis is None:
-        return deliver(join([ravel(x) for x in parts], 0), out)
+        parts, axis = [ravel(x) for x in parts], 0
     ndim = parts[0].ndim
     if ndim == 0:
         raise InvalidArgument("zero-dimensional arrays cannot be concatenated")
     place = axis_of(axis, ndim)
+    if any_(is_open(x) for x in parts):
+        _open.fit(parts, place)
+        return deliver(_open.join(parts, place), out)
     for i, x in enumerate(parts):
         if x.ndim != ndim:
             raise InvalidArgument(f"all the input array dimensions must match exactly: the array at index 0 has {ndim} dimension(s) and the array at index {i} has {x.ndim}")
@@ -280,6 +294,10 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = Non
     if len(arrays) == 0:
         raise InvalidArgument("need at least one array to stack")
     parts = _common(arrays, dtype)
+    if any_(is_open(x) for x in parts):
+        _open.fit(parts, None)
+        place = axis_of(axis, parts[0].ndim + 1)
+        return deliver(_open.join([_open.expand_dims(x, [place]) for x in parts], place), out)
     if any_(x.shape != parts[0].shape for x in parts):
         raise InvalidArgument("all input arrays must have the same shape")
     place = axis_of(axis, parts[0].ndim + 1)
@@ -317,7 +335,7 @@ def dstack(tup: Any) -> Var:
 @public
 def column_stack(tup: Any) -> Var:
     """Vectors as the columns of a matrix."""
-    return concatenate(_many(tup, lambda x: asarray(x) if asarray(x).ndim >= 2 else reshape_to(asarray(x), [asarray(x).size, 1])), 1)
+    return concatenate(_many(tup, lambda x: asarray(x) if asarray(x).ndim >= 2 else reshape(x, (-1, 1))), 1)
 
 
 @public
@@ -340,7 +358,7 @@ def block(arrays: Any) -> Var:
     ndim = builtins.max([levels] + [asarray(leaf).ndim for leaf in leaves(arrays)])
 
     def grow(x: Var) -> Var:
-        return reshape_to(x, [1] * (ndim - x.ndim) + list(x.shape))
+        return expand_dims(x, tuple(range(ndim - x.ndim))) if x.ndim < ndim else x
 
     def build(item: Any, level: int) -> Var:
         if isinstance(item, list):
@@ -352,7 +370,7 @@ def block(arrays: Any) -> Var:
 
 def _pieces(x: Var, place: int, bounds: Sequence[int]) -> list[Var]:
     key = (slice(None),) * place
-    return [x[key + (slice(a, b),)] for a, b in zip([0, *bounds], [*bounds, x.shape[place]])]
+    return [x[key + (slice(a, b),)] for a, b in zip([0, *bounds], [*bounds, None if is_open(x) else x.shape[place]])]
 
 
 @public
@@ -365,7 +383,9 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     sections = int(indices_or_sections)
     if sections <= 0:
         raise InvalidArgument("number sections must be larger than 0.")
-    each, extra = builtins.divmod(x.shape[place], sections)
+    if is_open(x) and _open.dims_of(x)[place] is None:
+        return _open.array_split(x, sections, place)
+    each, extra = builtins.divmod(_open.known(x, place, "array_split()") if is_open(x) else x.shape[place], sections)
     bounds, at = [], 0
     for i in range(sections - 1):
         at += each + (i < extra)
@@ -377,6 +397,8 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Var]:
     """Parts of equal size (ValueError where there is no such division), or cut at indices."""
     x = asarray(ary)
+    if is_open(x) and not hasattr(indices_or_sections, "__len__"):
+        return _open.split(x, int(indices_or_sections), axis_of(axis, x.ndim))
     if not hasattr(indices_or_sections, "__len__") and x.shape[axis_of(axis, x.ndim)] % int(indices_or_sections):
         raise InvalidArgument("array split does not result in an equal division")
     return array_split(x, indices_or_sections, axis)
@@ -414,7 +436,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Var, ...]:
     if a.ndim == 0:
         raise InvalidArgument("Input array must be at least 1-d.")
     place = axis_of(axis, a.ndim)
-    return tuple(take_at(a, place, i) for i in range(a.shape[place]))
+    return tuple(take_at(a, place, i) for i in range(_open.known(a, place, "unstack()") if is_open(a) else a.shape[place]))
 
 
 def take_at(x: Var, axis: int, at: int) -> Var:
@@ -431,6 +453,8 @@ def tile(A: ArrayLike, reps: Any) -> Var:
     counts = [int(r) for r in (reps.tolist() if isinstance(reps, Var) else reps)] if hasattr(reps, "__len__") else [int(reps)]
     ndim = builtins.max(x.ndim, len(counts))
     counts = [1] * (ndim - len(counts)) + counts
+    if is_open(x):
+        return _open.tile(x, counts)
     dims = [1] * (ndim - x.ndim) + list(x.shape)
     spread = [n for pair in zip(counts, dims) for n in pair]
     x = expand_to(reshape_to(x, [n for dim in dims for n in (1, dim)]), spread)
@@ -446,6 +470,8 @@ def repeat(a: ArrayLike, repeats: Any, axis: Optional[int] = None) -> Var:
     if x.ndim == 0:
         axis_of(axis, 1)
         x = reshape_to(x, [1])
+    if is_open(x) and isinstance(repeats, int):
+        return _open.repeat(x, repeats, axis_of(axis, x.ndim))
     place = axis_of(axis, x.ndim)
     counts = asarray(repeats)
     if counts.dtype.kind not in "iub":
@@ -511,7 +537,8 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Var:
     """Elements moved along axes; what leaves at the end comes in at the beginning."""
     x = asarray(a)
     if axis is None:
-        return reshape_to(roll(ravel(x), shift, 0), x.shape)
+        turned = roll(ravel(x), shift, 0)
+        return _open.reshape_to(turned, _open.shape(x)) if is_open(x) else reshape_to(turned, x.shape)
     shifts = list(shift) if isinstance(shift, (list, tuple)) else [shift]
     axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
     if len(shifts) != len(axes):
@@ -523,6 +550,9 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Var:
             raise InvalidArgument("shape mismatch: objects cannot be broadcast to a single shape")
     for s, one in zip(shifts, axes):
         place = axis_of(one, x.ndim)
+        if is_open(x):
+            x = _open.roll(x, int(s), place)
+            continue
         length = x.shape[place]
         if length and int(s) % length:
             at = length - int(s) % length

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Optional
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
-from minnow.numpy import _indexing, _reductions
-from minnow.numpy._core import (ArrayLike, asarray, astype, axis_of, back, bool_, choose, complex64, complex128, expand_to, float32, float64, full_of, int64, is_true, join, last, native, pair,
+from minnow.numpy import _indexing, _open, _reductions
+from minnow.numpy._core import (ArrayLike, asarray, astype, axis_of, back, bool_, choose, complex64, complex128, expand_to, flat, float32, float64, full_of, int64, is_symbolic, is_true, join, last, native, pair,
                                 promote, public, reshape_to, result_type, zeros_of)
 
 _KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -17,7 +17,7 @@ _KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 def _along(a: ArrayLike, axis: Optional[int]) -> tuple[Var, int]:
     x = asarray(a)
     if axis is None:
-        return reshape_to(x, [x.size]), 0
+        return flat(x), 0
     return x, axis_of(axis, x.ndim)
 
 
@@ -27,6 +27,8 @@ def sort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, ord
     if kind not in _KINDS:
         raise InvalidArgument(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
     x, place = _along(a, axis)
+    if is_symbolic(x) and x.dtype.kind in "iuf":
+        return _open.sort(x, place)[0]
     return back(native.sort(last(x, place)), place)
 
 
@@ -41,6 +43,8 @@ def argsort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, 
             axis_of(axis, 1)
         return zeros_of([1], int64)
     x, place = _along(a, axis)
+    if is_symbolic(x) and x.dtype.kind in "iuf":
+        return _open.sort(x, place)[1]
     return back(native.argsort(last(x, place)), place)
 
 
