@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, Any, Sequence
 
 from minnow._minnow import (Cancelled, Error, InternalError, InvalidArgument, InvalidIndex, InvalidModel, InvalidType, IoError, OutOfMemory,
-                            Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, promote,
+                            Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, nearest, promote,
                             uint8, uint16, uint32, uint64)
 from minnow import _arrays, _var  # noqa: F401
 from minnow._files import ModelPath
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
     if name == "Module":
         from minnow.nn import Module
         return Module
-    raise AttributeError(f"module 'minnow' has no attribute {name!r}")
+    raise AttributeError(f"module 'minnow' has no attribute {name!r}" + ("" if name.startswith("_") else nearest(name, __dir__())))
 
 
 def __dir__() -> list[str]:

@@ -17,6 +17,10 @@ class Spec(NamedTuple):
     dtype: Any
 
 
+#: Of the operators that were made here, the names of their attributes.
+ATTRIBUTES: dict[str, list[str]] = {}
+
+
 def _specs(result: Any, like: Spec | None) -> list[Spec]:
     """What a shape rule gave: a Spec, a shape (of the first input's dtype), or a list of these."""
     if result is None or isinstance(result, Spec) or (isinstance(result, tuple) and all(isinstance(dim, int) for dim in result)):
@@ -73,6 +77,7 @@ def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str
             result = function(*_as_arrays(inputs), **given)
             return list(result) if isinstance(result, (tuple, list)) and outputs > 1 else [result]
 
+        ATTRIBUTES[name] = list(attributes)
         _minnow.register_operator(name, doc or inspect.getdoc(function) or "", infer, compute, attributes)
         return function
     return decorate

@@ -8,10 +8,10 @@ import warnings
 from typing import Callable, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
-from minnow._minnow import InvalidType
+from minnow._minnow import InvalidArgument, InvalidType
 
-#: A file, a SavedModel's folder, or several files where a format has several (Caffe: .prototxt and .caffemodel).
-ModelPath = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+#: A file, a SavedModel's folder, several files where a format has several (Caffe: .prototxt and .caffemodel), or the bytes of a file.
+ModelPath = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], bytes, bytearray, memoryview]
 
 
 def paths_of(source: ModelPath) -> list[str]:
@@ -19,7 +19,12 @@ def paths_of(source: ModelPath) -> list[str]:
     try:
         return [os.fspath(part) for part in parts]
     except TypeError:
-        raise InvalidType(f"a model is a path, or a list of paths, not {source!r}") from None
+        raise InvalidType(f"a model is a path, a list of paths, or the bytes of a file, not {source!r:.100}") from None
+
+
+def label_of(source: ModelPath) -> str:
+    """What to call a model in a line of progress."""
+    return f"{len(source)} bytes" if isinstance(source, (bytes, bytearray, memoryview)) else os.path.basename(paths_of(source)[0])
 
 
 def path_of(path: str | os.PathLike[str]) -> str:
@@ -45,6 +50,10 @@ def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mappin
     for what, names in (("keep_inputs", keep_inputs), ("labels", labels)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        if shapes or rename or keep_inputs or labels or signature or verify:
+            raise InvalidArgument("the bytes of a model are read with the option optimize alone; give a file")
+        return Read(_minnow.read_model_bytes(source, optimize), [])
     model, messages, passes = _minnow.read_model(paths_of(source), optimize, {name: list(dims) for name, dims in (shapes or {}).items()}, dict(rename or {}),
                                                  list(keep_inputs), list(labels), signature, verify, progress)
     for message in messages:

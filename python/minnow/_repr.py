@@ -2,18 +2,26 @@
 """How a Var is shown."""
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from minnow._minnow import Error, Var
 
 _MOST = 1000  # elements; of a larger Var the edges are shown
 _EDGE = 3
+_SINGLE = 9  # digits that tell all numbers of f32 apart
 
 
 def _number(value: Any, digits: int) -> str:
     if isinstance(value, bool) or not isinstance(value, float):
         return str(value)
     text = format(value, f".{digits}g")
+    if digits == _SINGLE:  # the shortest that is the same number
+        for fewer in range(6, digits):
+            short = format(value, f".{fewer}g")
+            if struct.unpack("f", struct.pack("f", float(short)))[0] == value:
+                text = short
+                break
     return text if any(c in text for c in ".ein") else text + "."
 
 
@@ -54,17 +62,24 @@ def _text(rows: Any, width: int, indent: int, depth: int) -> str:
     return "[" + between.join(_text(row, width, indent + 1, depth - 1) for row in rows) + "]"
 
 
-def text_of(x: Var) -> str:
+def _dims(shape: Any) -> str:
+    return "unknown" if shape is None else "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def text_of(x: Var, bare: bool = False) -> str:
+    """As repr() shows it; bare: the numbers alone, where there are some."""
     named = f", name={x.name!r}" if x.name else ""
     if not x.is_tensor:
         return f"Var({x.tolist()!r}{named})"
-    shape = x.known_shape
+    shape = x.known_shape if x.dims is None else tuple("?" if dim is None else dim for dim in x.dims)
     if x.is_placeholder and not x.is_computed:
-        return f"Var(placeholder, shape={'unknown' if shape is None else shape}, dtype={x.dtype}{named})"
+        return f"Var(placeholder, shape={_dims(shape)}, dtype={x.dtype}{named})"
     try:
         x.evaluate()
     except Error as error:  # depends on a placeholder that was given no value, say
-        return f"Var(not computed: {error}; shape={'unknown' if shape is None else shape}, dtype={x.dtype}{named})"
-    digits = {"float64": 8, "float32": 8, "float16": 4, "bfloat16": 4}.get(x.dtype.name, 4)
+        return f"Var(not computed: {error}; shape={_dims(shape)}, dtype={x.dtype}{named})"
+    digits = {"float64": 8, "float32": _SINGLE, "float16": 4, "bfloat16": 4}.get(x.dtype.name, 4)
     rows = _rows(x, x.size > _MOST, digits)
+    if bare:
+        return _text(rows, _widest(rows), 0, x.ndim)
     return f"Var({_text(rows, _widest(rows), 4, x.ndim)}, shape={x.shape}, dtype={x.dtype}{named})"

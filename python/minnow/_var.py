@@ -126,12 +126,27 @@ def _repr_html_(self: Var) -> str:
 
 
 def __str__(self: Var) -> str:
-    """As repr(), but a Var without axes reads as its number."""
-    return str(self.item()) if self.known_shape == () and not self.is_placeholder else repr(self)
+    """The numbers alone, as NumPy's arrays are printed."""
+    if self.known_shape == () and not self.is_placeholder:
+        return str(self.item())
+    from minnow._repr import text_of
+    return text_of(self, bare=True)
 
 
 def __format__(self: Var, form: str) -> str:
     return format(self.item(), form) if form and self.size == 1 else format(str(self), form)
+
+
+def __round__(self: Var, ndigits: int | None = None) -> Any:
+    """Of a Var without axes a number of Python, else minnow.numpy.round()."""
+    if self.ndim == 0:
+        return round(self.item(), ndigits)
+    from minnow.numpy import round as each
+    return each(self, ndigits or 0)
+
+
+def __complex__(self: Var) -> complex:
+    return complex(self.item())
 
 
 def __contains__(self: Var, value: Any) -> bool:
@@ -172,7 +187,7 @@ def _set_imag(self: Var, value: Any) -> None:
 
 def install() -> None:
     for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
-                     __format__, __contains__):
+                     __format__, __round__, __complex__, __contains__):
         setattr(Var, function.__name__, function)
     setattr(Var, "__getattr__", _missing)
     setattr(Var, "T", property(transpose, doc="The axes reversed."))

@@ -182,6 +182,9 @@ class LoadedModule(Module):
     def clone(self) -> LoadedModule:
         return LoadedModule(self._loaded.clone())
 
+    def __deepcopy__(self, memo: Any) -> LoadedModule:
+        return self.clone()
+
     def _repr_html_(self) -> str:
         """What a notebook shows: a table of inputs and outputs."""
         import html

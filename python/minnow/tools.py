@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
-from minnow._files import ModelPath, path_of, paths_of, read_model
+from minnow._files import ModelPath, label_of, path_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     """
     start = time.monotonic()
     path = os.fspath(destination)
-    with _Progress(f"converting {os.path.basename(paths_of(source)[0])}") as progress:
+    with _Progress(f"converting {label_of(source)}") as progress:
         model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, verify=verify,
                                    progress=lambda part: progress.tell(0.9 * part))
         kept = _minnow.write_model(model, path, external_data, opset, weights)

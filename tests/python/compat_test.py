@@ -29,6 +29,28 @@ class Expressions(unittest.TestCase):
         self.assertEqual((found.shape, str(found.dtype)), (expected.shape, str(expected.dtype)))
         np.testing.assert_allclose(found.read(), expected, rtol=1e-5, atol=1e-6)
 
+    def test_what_mnn_has_beside_layers(self):
+        # The numbers are MNN 3.6.1's.
+        a, b = F.const([1.0, 2.0], [2]), F.const([3.0, 4.0], [2])
+        for function, expected in ((F.eltwise_sum, [4, 6]), (F.eltwise_sub, [-2, -2]), (F.eltwise_prod, [3, 8]), (F.eltwise_max, [3, 4])):
+            self.same(function(a, b, []), np.float32(expected))
+        self.same(F.eltwise_sum(a, b, [2.0, 3.0]), np.float32([11, 16]))
+        self.same(F.matrix_band_part(F.const(list(range(12)), [3, 4]), -1, 1), np.float32([[0, 1, 0, 0], [4, 5, 6, 0], [8, 9, 10, 11]]))
+        self.same(F.matrix_band_part(F.const(list(range(1, 10)), [3, 3]), 1, 0), np.float32([[1, 0, 0], [4, 5, 0], [0, 8, 9]]))
+        self.same(F.setdiff1d(F.const([1, 2, 2, 3, 4], [5], F.NCHW, F.int), F.const([2, 3], [2], F.NCHW, F.int)), np.int32([1, 4]))
+        self.same(F.unravel_index(F.const([5, 7], [2], F.NCHW, F.int), F.const([3, 4], [2], F.NCHW, F.int)), np.int32([[1, 1], [1, 3]]))
+        self.same(F.histogram(F.const([1, 2, 3, 4, 5, 9], [6]), 4, 1, 5), np.float32([1, 1, 1, 2]))
+        x = F.const(list(range(16)), [1, 1, 4, 4])
+        zeros = F.const([0] * 4, [2, 2], F.NCHW, F.int)
+        blocks = F.space_to_batch_nd(x, F.const([2, 2], [2], F.NCHW, F.int), zeros)
+        self.same(blocks, np.float32([[[[0, 2], [8, 10]]], [[[1, 3], [9, 11]]], [[[4, 6], [12, 14]]], [[[5, 7], [13, 15]]]]))
+        self.same(F.batch_to_space_nd(blocks, [2, 2], zeros), x.read())
+        self.same(F.nms(F.const([0, 0, 1, 1, 0, 0, 1, 1.05, 5, 5, 6, 6], [3, 4]), F.const([.9, .8, .7], [3]), 3, 0.5, 0.1), np.int32([0, 2]))
+        self.assertEqual((int(F.PrecisionMode.Low), F.CPU, F.Low_BF16), (2, F.Backend.CPU, F.PrecisionMode.Low_BF16))
+        manager, = MNN.nn.create_runtime_manager(({"backend": F.Backend.CPU, "precision": F.PrecisionMode.High, "power": F.PowerMode.Low, "numThread": 1},))
+        self.assertEqual(manager.options, {"threads": 1, "precision": "high", "power": "efficient"})
+        self.same(MNN.numpy.repmat(F.const([1.0, 2.0], [2]), 2, 2), np.float32([[1, 2, 1, 2]] * 2))
+
     def test_values(self):
         x = F.const([1, 2, 3, 4], [2, 2], F.NCHW, F.int)
         self.same(x, np.array([[1, 2], [3, 4]], np.int32))

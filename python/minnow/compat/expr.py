@@ -6,6 +6,7 @@ Comparisons and logical functions give bool, where MNN has int32. Formats are na
 from __future__ import annotations
 
 import builtins
+import enum
 from typing import Any, Callable, Sequence
 
 from minnow import expr as E
@@ -391,6 +392,98 @@ def gc(full: bool = False) -> None:
     """Gives back what is kept for the next expressions."""
     if full:
         E.clear_cache()
+
+
+# ---- What MNN has beside layers
+
+def _weighted(function: Callable[..., Any], name: str) -> Callable[..., Var]:
+    def call(x: VarLike, y: VarLike, coeff: Sequence[builtins.float] = ()) -> Var:
+        a, b = _var(x), _var(y)
+        if len(coeff) not in (0, 2):
+            raise InvalidArgument(f"{name} takes two coefficients or none, not {len(coeff)}")
+        return function(a * coeff[0], b * coeff[1]) if len(coeff) else function(a, b)  # type: ignore[no-any-return]
+
+    call.__doc__ = "The two, each times its coefficient where there are some, one with the other."
+    return call
+
+
+eltwise_sum, eltwise_sub, eltwise_prod, eltwise_max = (_weighted(function, name) for function, name in (
+    (np.add, "eltwise_sum"), (np.subtract, "eltwise_sub"), (np.multiply, "eltwise_prod"), (np.maximum, "eltwise_max")))
+
+
+def matrix_band_part(x: VarLike, num_lower: VarLike, num_upper: VarLike) -> Var:
+    """So many diagonals below and above the main one, zero elsewhere; negative: all."""
+    value, lower, upper = _var(x), builtins.int(num_lower), builtins.int(num_upper)  # type: ignore[arg-type]
+    value = value if lower < 0 else np.triu(value, -lower)
+    return value if upper < 0 else np.tril(value, upper)
+
+
+def setdiff1d(x: VarLike, y: VarLike) -> Var:
+    """The elements of the first that the second lacks, in their order."""
+    value = np.ravel(_var(x))
+    return value[~np.isin(value, _var(y))]
+
+
+def unravel_index(indices: VarLike, shape: VarLike) -> Var:
+    """[axes, elements]"""
+    return np.stack(np.unravel_index(_var(indices), _ints(shape))).astype(int)
+
+
+def histogram(x: VarLike, binNum: builtins.int, minVal: builtins.float, maxVal: builtins.float) -> Var:
+    """How many elements lie in each of equal parts of a range."""
+    return np.histogram(_var(x), binNum, (minVal, maxVal))[0].astype(float)
+
+
+def space_to_batch_nd(x: VarLike, block_shape: VarLike, paddings: VarLike) -> Var:
+    """[N, C, H, W] in blocks of pixels, those of one place in a block a batch of their own: [bh * bw * N, C, H / bh, W / bw]."""
+    value, (high, wide), pads = _var(x), _ints(block_shape), _ints(np.ravel(_var(paddings)))
+    value = np.pad(value, [(0, 0), (0, 0), (pads[0], pads[1]), (pads[2], pads[3])])
+    n, c, h, w = value.shape
+    parts = value.reshape(n, c, h // high, high, w // wide, wide).transpose(3, 5, 0, 1, 2, 4)
+    return _channels_first(parts.reshape(high * wide * n, c, h // high, w // wide))
+
+
+def batch_to_space_nd(x: VarLike, block_shape: VarLike, crops: VarLike) -> Var:
+    """What space_to_batch_nd() undoes, borders cut off."""
+    value, (high, wide), cut = _var(x), _ints(block_shape), _ints(np.ravel(_var(crops)))
+    n, c, h, w = value.shape
+    parts = value.reshape(high, wide, n // (high * wide), c, h, w).transpose(2, 3, 4, 0, 5, 1).reshape(n // (high * wide), c, h * high, w * wide)
+    return _channels_first(parts[:, :, cut[0]:h * high - cut[1], cut[2]:w * wide - cut[3]])
+
+
+def nms(boxes: VarLike, scores: VarLike, max_detections: builtins.int, iou_threshold: builtins.float = -1.0, score_threshold: builtins.float = -1.0) -> Var:
+    """The indices of boxes [n, 4] with the highest scores that overlap no better one by more than the threshold; -1: any overlap, any score."""
+    options = [np.array([value], "float32") for value in (1.0 if iou_threshold < 0 else iou_threshold, -3.4e38 if score_threshold < 0 else score_threshold)]
+    found = E.non_max_suppression(_var(boxes)[None], _var(scores)[None, None], np.array([max_detections], "int64"), *options)
+    return found[:, 2].astype(int)
+
+
+# ---- Words for create_runtime_manager()
+
+class _Words(enum.IntEnum):
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+class Backend(_Words):
+    """Where to compute: all of them are the CPU here, or not there."""
+    CPU = 0
+    CUDA, METAL, OPENCL, OPENGL, VULKAN, HIAI, TRT = 2, 1, 3, 6, 7, 8, 9
+
+
+class PrecisionMode(_Words):
+    Normal, High, Low, Low_BF16 = 0, 1, 2, 3
+
+
+class MemoryMode(_Words):
+    Normal, High, Low = 0, 1, 2
+
+
+class PowerMode(_Words):
+    Normal, High, Low = 0, 1, 2
+
+
+CPU, Normal, High, Low, Low_BF16 = Backend.CPU, PrecisionMode.Normal, PrecisionMode.High, PrecisionMode.Low, PrecisionMode.Low_BF16
 
 
 # ---- MNN's methods of a Var, which it has once minnow.compat is imported

@@ -97,6 +97,8 @@ class Session:
     def cache(self) -> None:
         """Nothing: plans are kept by themselves."""
 
+    removeCache = cache
+
 
 class Interpreter:
     """A model file of any format that Minnow reads."""
@@ -152,6 +154,23 @@ class Interpreter:
 
     def getSessionOutputAll(self, session: Session) -> dict[str, Tensor]:
         return dict(self._computed(session))
+
+    def cache(self, session: Session | None = None) -> None:
+        """Nothing: plans are kept by themselves, and memory is given back by itself."""
+
+    removeCache = cache
+
+    def getSessionInfo(self, session: Session, code: int) -> Any:
+        """MNN's codes: 0, megabytes of memory; 1, millions of arithmetic operations of a run; 2, the backends' numbers (the CPU's)."""
+        if code == 2:
+            return [0]
+        if code not in (0, 1):
+            raise InvalidArgument(f"getSessionInfo() has the codes 0, 1 and 2, not {code}")
+        from minnow import tools
+        inspection = tools.inspect(session._module, plan=True, shapes={name: x._value.shape for name, x in session._inputs.items()})
+        if code == 0:
+            return (inspection.weight_bytes + inspection.arena_bytes) / 1e6
+        return sum(row.operations for row in inspection.plan) / 1e6
 
     def getModelVersion(self) -> str:
         return "minnow"

@@ -26,4 +26,19 @@ def msort(a: VarLike) -> Var:
     return np.sort(a, axis=0)
 
 
-__all__ = ["asfarray", "asfortranarray", "asscalar", "msort", "round_", "row_stack", "trapz"]
+def require(a: VarLike, dtype: Any = None, requirements: Any = None) -> Var:
+    """The array in that dtype; its elements always lie in order."""
+    return np.asarray(a, dtype)
+
+
+def repmat(a: VarLike, m: int, n: int) -> Var:
+    """A matrix m times below and n times beside itself; a vector is a row."""
+    return np.tile(np.atleast_2d(a), (m, n))
+
+
+def fill(self: Var, fill_value: VarLike) -> None:
+    """Gives all elements one value."""
+    self.fill(fill_value)
+
+
+__all__ = ["fill", "repmat", "require", "asfarray", "asfortranarray", "asscalar", "msort", "round_", "row_stack", "trapz"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, 
 
 from minnow import _minnow
 from minnow._minnow import Var, clear_cache
-from minnow._custom import Spec, custom_operator
+from minnow._custom import ATTRIBUTES, Spec, custom_operator
 from minnow._typing import DTypeLike, VarLike
 from minnow.expr import _operators
 from minnow.expr._operators import *  # noqa: F403
@@ -37,14 +37,23 @@ def trainable(initial: VarLike, name: str = "") -> Var:
     return _minnow.trainable(initial, name)
 
 
-def op(name: str, inputs: Sequence[VarLike | None], **attributes: Any) -> Var:
-    """Any operator by its name: "Conv", "minnow.Gelu", or of a custom operator "com.example.Swish"."""
-    return _minnow.op(name, inputs, attributes)
+def op(name: str, inputs: Sequence[VarLike | None] | Var, **attributes: Any) -> Var:
+    """Any operator by its name: "Conv", "minnow.Gelu", or of a custom operator "com.example.Swish". Of one input the list may be left out."""
+    return _minnow.op(name, _inputs(name, inputs, attributes), attributes)
 
 
-def ops(name: str, inputs: Sequence[VarLike | None], outputs: int, **attributes: Any) -> list[Var]:
+def ops(name: str, inputs: Sequence[VarLike | None] | Var, outputs: int, **attributes: Any) -> list[Var]:
     """The same with several outputs."""
-    return _minnow.ops(name, inputs, outputs, attributes)
+    return _minnow.ops(name, _inputs(name, inputs, attributes), outputs, attributes)
+
+
+def _inputs(name: str, inputs: Any, attributes: dict[str, Any]) -> Any:
+    known = ATTRIBUTES.get(name)
+    if known is not None:
+        for attribute in attributes:
+            if attribute not in known:
+                raise _minnow.InvalidType(f'{name} has no attribute "{attribute}"{_minnow.nearest(attribute, known)}')
+    return [inputs] if isinstance(inputs, Var) else inputs
 
 
 def load_operators(path: str | os.PathLike[str]) -> None:
@@ -208,6 +217,11 @@ class scope:
 
     def __exit__(self, *reason: object) -> None:
         self._scope.leave()
+
+
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(f"module 'minnow.expr' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
 
 __all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "placeholders", "trainables", "state", "step", "states", "reset_states", "save", "load",

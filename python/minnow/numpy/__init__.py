@@ -12,6 +12,7 @@ linalg.LinAlgError. What NumPy has and is not here is absent. NumPy itself is no
 from __future__ import annotations
 
 import math as _math
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from minnow._minnow import Var, dtype as dtype
 from minnow.numpy import fft as fft, linalg as linalg, random as random
@@ -82,6 +83,12 @@ from minnow.numpy._bits import (array_repr as array_repr, array_str as array_str
     index_exp as index_exp, mgrid as mgrid, ogrid as ogrid, packbits as packbits, r_ as r_, s_ as s_, unpackbits as unpackbits)
 from minnow.numpy._files import (NpzFile as NpzFile, fromfile as fromfile, genfromtxt as genfromtxt, load as load, loadtxt as loadtxt, save as save,
     savetxt as savetxt, savez as savez, savez_compressed as savez_compressed)
+
+if not _TYPE_CHECKING:
+    def __getattr__(name: str) -> object:
+        from minnow._minnow import nearest
+        raise AttributeError(f"module 'minnow.numpy' has no attribute {name!r}" + ("" if name[:1] == "_" else nearest(name, [known for known in globals() if known[:1] != "_"])))
+
 
 ndarray = Var
 bool = bool_
