@@ -3,6 +3,7 @@
 #include <exception>
 #include <iostream>
 
+#include "base/format.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
 
