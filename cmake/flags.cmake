@@ -29,14 +29,12 @@ endif()
 target_compile_definitions(
   minnow_flags INTERFACE MINNOW_DOCS=$<BOOL:${MINNOW_DOCS}> MINNOW_GRADIENTS=$<BOOL:${MINNOW_GRADIENTS}> MINNOW_EXPRESS=$<BOOL:${MINNOW_EXPRESS}>
                          MINNOW_ONE_ISA=$<BOOL:${MINNOW_ONE_ISA}>)
-if(MINNOW_OPERATORS)
-  target_compile_definitions(minnow_flags INTERFACE MINNOW_SELECTED=1)
-endif()
 if(MINNOW_SMALL)
   target_compile_definitions(minnow_flags INTERFACE MINNOW_SMALL=1)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # No frame pointers: 3 % of the code and 5 % of its unwind tables. The others duplicate code for speed.
-    target_compile_options(minnow_flags INTERFACE -fomit-frame-pointer -fno-gcse -fno-partial-inlining)
+    # No frame pointers: 3 % of the code and 5 % of its unwind tables. Two passes duplicate code for speed. Functions that are hardly longer
+    # than their calls are inlined: the constructor of a string_view from a literal leaves two constants then.
+    target_compile_options(minnow_flags INTERFACE -fomit-frame-pointer -fno-gcse -fno-partial-inlining --param=max-inline-insns-size=2)
   endif()
 endif()
 
