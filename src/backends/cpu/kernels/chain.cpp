@@ -24,7 +24,8 @@ constexpr size_t kLanes = HWY_LANES(float);
 #undef MINNOW_UNARY
 
 // The vectors are arguments, at most as many as calling conventions pass in registers. With half of them vectors of 64 bytes are faster on
-// Zen 4: what waits for a division or a root keeps less of the next tile from beginning.
+// Zen 4: what waits for a division or a root keeps less of the next tile from beginning (100,000 floats through 20 operations, two of them
+// roots and two divisions: 68.4 us, with all 73.9; without these 39.6 and 38.7; 2026-11-22).
 #if HWY_TARGET == HWY_AVX3
 constexpr size_t kVectors = 4;
 #define MINNOW_VECTORS V v0, V v1, V v2, V v3
