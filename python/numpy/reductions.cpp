@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "backends/cpu/kernels/extremes.h"
 #include "base/numeric.h"
 #include "numpy/numpy.h"
 
@@ -65,7 +66,6 @@ T product(T a, T b) {
     return a * b;
 }
 bool before(double a, double b) { return a < b; }
-bool before(float a, float b) { return a < b; }
 bool before(int64_t a, int64_t b) { return a < b; }
 bool before(Complex a, Complex b) { return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag()); }
 template <class T>
@@ -109,31 +109,9 @@ struct Least {
   }
 };
 
-/// The largest or smallest of n elements; false where some are infinite or NaN, and somebody else has to look.
-template <class T, class F>
-bool finite_extreme(const T* x, int64_t n, F, T& y) {
-  constexpr int64_t kLanes = sizeof(T) == 8 ? 8 : 32;
-  constexpr bool kLargest = std::is_same_v<F, Most>;
-  T best[kLanes], odd[kLanes] = {};  // the differences are 0, or NaN
-  std::copy_n(x, kLanes, best);
-  const auto better = [](T a, T b) { return kLargest ? (a > b ? a : b) : (a < b ? a : b); };
-  for (int64_t i = 0; i + kLanes <= n; i += kLanes)
-    for (int64_t k = 0; k < kLanes; ++k) {
-      const T value = x[i + k];
-      best[k] = better(value, best[k]);
-      odd[k] += value - value;
-    }
-  for (int64_t i = n / kLanes * kLanes; i < n; ++i) best[0] = better(x[i], best[0]), odd[0] += x[i] - x[i];
-  for (int64_t k = 1; k < kLanes; ++k) best[0] = better(best[k], best[0]), odd[0] += odd[k];
-  y = best[0];
-  return odd[0] == 0;
-}
-
 // A long sum is cut in halves, so that its error grows with the logarithm of its length; eight partial results hide the adder's latency.
 template <class T, class F>
 T fold(const T* x, int64_t n, F f) {
-  if constexpr (std::is_floating_point_v<T> && (std::is_same_v<F, Most> || std::is_same_v<F, Least>))
-    if (T result; n >= 64 && finite_extreme(x, n, f, result)) return result;
   if (n > 4096) {
     const int64_t half = n / 2 / 8 * 8;
     return f(fold(x, half, f), fold(x + half, n - half, f));
@@ -152,43 +130,132 @@ T fold(const T* x, int64_t n, F f) {
   return f(f(f(parts[0], parts[1]), f(parts[2], parts[3])), f(f(parts[4], parts[5]), f(parts[6], parts[7])));
 }
 
+/// Elements of a tensor as T: those of that type where they lie, others in a block.
+template <class T>
+struct Elements {
+  const Tensor& x;
+  DType own = std::is_same_v<T, double> ? DType::f64 : std::is_same_v<T, int64_t> ? DType::i64 : DType::complex128;
+  static constexpr int64_t kBlock = 2048;
+  bool lie() const { return x.dtype() == own || (own == DType::i64 && x.dtype() == DType::u64); }
+  const T* read(int64_t at, int64_t n, T* block) const {
+    const char* from = x.data<char>() + at * static_cast<int64_t>(size_of(x.dtype()));
+    if (lie()) return reinterpret_cast<const T*>(from);
+    if constexpr (std::is_same_v<T, Complex>)
+      std::copy_n(reinterpret_cast<const std::complex<float>*>(from), n, block);
+    else
+      widen(x.dtype(), from, unsign(n), block);
+    return block;
+  }
+};
+
+/// The sum of up to kShortSum integers, without widening each to 64 bits.
+constexpr int64_t kShortSum = 1 << 14;
+template <class From>
+int64_t short_sum(const void* x, int64_t n) {
+  std::conditional_t<sizeof(From) <= 2, int32_t, int64_t> sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<const From*>(x)[i];
+  return sum;
+}
+int64_t short_sum(DType dtype, const void* x, int64_t n) {
+  switch (dtype) {
+    case DType::boolean:
+    case DType::u8:
+      return short_sum<uint8_t>(x, n);
+    case DType::i8:
+      return short_sum<int8_t>(x, n);
+    case DType::u16:
+      return short_sum<uint16_t>(x, n);
+    case DType::i16:
+      return short_sum<int16_t>(x, n);
+    case DType::u32:
+      return short_sum<uint32_t>(x, n);
+    default:
+      return short_sum<int32_t>(x, n);
+  }
+}
+
+/// n elements from `at` on.
 template <class T, class F>
-void reduce_into(const T* x, const Block& b, F f, T* y) {
+T fold(const Elements<T>& x, int64_t at, int64_t n, F f) {
+  if (x.lie()) return fold(x.read(at, n, nullptr), n, f);
+  constexpr bool kIntegers = std::is_same_v<T, int64_t> && std::is_same_v<F, Sum>;
+  constexpr int64_t kMost = kIntegers ? kShortSum : Elements<T>::kBlock;
+  T result{}, block[Elements<T>::kBlock];
+  for (int64_t i = 0; i < n; i += kMost) {
+    const int64_t count = std::min(kMost, n - i);
+    T part;
+    if constexpr (kIntegers)
+      part = short_sum(x.x.dtype(), x.x.template data<char>() + (at + i) * static_cast<int64_t>(size_of(x.x.dtype())), count);
+    else
+      part = fold(x.read(at + i, count, block), count, f);
+    result = i == 0 ? part : f(result, part);
+  }
+  return result;
+}
+
+template <class T, class F>
+void join_row(const T* __restrict next, int64_t n, F f, T* __restrict y) {
+  for (int64_t i = 0; i < n; ++i) y[i] = f(y[i], next[i]);
+}
+
+/// Column by column over `rows` rows from `at` on, `stride` elements apart. Rows that are short and lie side by side are taken several at a
+/// time.
+template <class T, class F>
+void fold_columns(const Elements<T>& x, int64_t at, int64_t rows, int64_t stride, int64_t width, F f, T* y) {
+  constexpr int64_t kMost = Elements<T>::kBlock;
+  const int64_t joined = width == stride ? std::clamp<int64_t>(256 / width, 1, rows) : 1;
+  T block[kMost], wide[256];
+  T* const to = joined > 1 ? wide : y;
+  std::copy_n(x.read(at, width * joined, block), width * joined, to);
+  for (int64_t row = joined; row < rows; row += joined) {
+    const int64_t n = std::min(joined, rows - row) * width;
+    join_row(x.read(at + row * stride, n, block), n, f, to);
+  }
+  if (joined == 1) return;
+  std::copy_n(wide, width, y);
+  for (int64_t k = 1; k < joined; ++k) join_row(wide + k * width, width, f, y);
+}
+
+template <class T, class F>
+void reduce_into(const Elements<T>& x, const Block& b, F f, T* y) {
   if (b.inner == 1) {
     if (b.outer == 1) {  // one long row
       constexpr int64_t kPiece = 1 << 15;
       const int64_t pieces = (b.count + kPiece - 1) / kPiece;
       std::vector<T> parts(unsign(pieces));
       in_parts(pieces, kPiece, [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; ++i) parts[unsign(i)] = fold(x + i * kPiece, std::min(kPiece, b.count - i * kPiece), f);
+        for (int64_t i = first; i < last; ++i) parts[unsign(i)] = fold(x, i * kPiece, std::min(kPiece, b.count - i * kPiece), f);
       });
       *y = fold(parts.data(), pieces, f);
       return;
     }
     in_parts(b.outer, b.count, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) y[i] = fold(x + i * b.count, b.count, f);
+      for (int64_t i = first; i < last; ++i) y[i] = fold(x, i * b.count, b.count, f);
     });
     return;
   }
-  // Columns: strips of the inner axis, row after row.
-  constexpr int64_t kStrip = 2048;
-  const int64_t strips = (b.inner + kStrip - 1) / kStrip;
-  in_parts(b.outer * strips, b.count * std::min(kStrip, b.inner), [&](int64_t first, int64_t last) {
+  // Columns: strips of the inner axis, row after row, and where these are few, parts of the rows, which are joined then.
+  constexpr int64_t kMostParts = 8;
+  const int64_t strip = std::min(b.inner, Elements<T>::kBlock), strips = (b.inner + strip - 1) / strip, results = b.outer * b.inner;
+  const int64_t least = std::min(b.count, 32768 / b.inner + 1);
+  const int64_t each = b.outer * strips < kMostParts ? std::max((b.count + kMostParts - 1) / kMostParts, least) : b.count;
+  const int64_t parts = (b.count + each - 1) / each;
+  std::vector<T> partial(parts > 1 ? unsign(parts * results) : 0);
+  T* const to = parts > 1 ? partial.data() : y;
+  in_parts(b.outer * strips * parts, each * strip, [&](int64_t first, int64_t last) {
     for (int64_t task = first; task < last; ++task) {
-      const int64_t at = task % strips * kStrip, width = std::min(kStrip, b.inner - at);
-      const T* from = x + task / strips * b.count * b.inner + at;
-      T* __restrict to = y + task / strips * b.inner + at;
-      std::copy_n(from, width, to);
-      for (int64_t row = 1; row < b.count; ++row) {
-        const T* next = from + row * b.inner;
-        for (int64_t i = 0; i < width; ++i) to[i] = f(to[i], next[i]);
-      }
+      const int64_t at = task % strips * strip, part = task / strips % parts, outer = task / strips / parts;
+      fold_columns(x, (outer * b.count + part * each) * b.inner + at, std::min(each, b.count - part * each), b.inner,
+                   std::min(strip, b.inner - at), f, to + part * results + outer * b.inner + at);
     }
   });
+  if (parts == 1) return;
+  std::copy_n(to, results, y);
+  for (int64_t part = 1; part < parts; ++part) join_row(to + part * results, results, f, y);
 }
 
 template <class T>
-void reduce_by(const std::string& name, const T* x, const Block& b, T* y) {
+void reduce_by(const std::string& name, const Elements<T>& x, const Block& b, T* y) {
   const int64_t results = b.outer * b.inner;
   if (results == 0) return;
   if (b.count == 0) {
@@ -209,50 +276,61 @@ void reduce_by(const std::string& name, const T* x, const Block& b, T* y) {
 constexpr int64_t kTopBit = std::numeric_limits<int64_t>::min();
 
 // The dtype in which elements are worked on.
-enum class Width : uint8_t { integer, real, single, complex };
+enum class Width : uint8_t { integer, real, complex };
 Width width_of(DType dtype) { return is_complex(dtype) ? Width::complex : is_float(dtype) ? Width::real : Width::integer; }
+
+/// The vectors for a dtype's largest or smallest elements; null kernels where the machine has none.
+cpu::Extremes extremes_for(DType dtype, bool largest) {
+  static const cpu::Isa kIsa = cpu::best_isa();
+  return cpu::extremes_for(kIsa, dtype, largest);
+}
 
 Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, const Block& b, DType result) {
   Tensor y(result, shape);
   const size_t n = unsign(y.elements());
-  void* to = y.writable().data();
-  const bool extreme = name == "max" || name == "min";
+  char* to = y.writable().data<char>();
+  if ((name == "max" || name == "min") && x.elements() > 0 && x.dtype() == result)
+    if (const cpu::Extremes extremes = extremes_for(x.dtype(), name == "max"); extremes.kernels) {
+      // Few elements: many are the engine's affair.
+      const size_t size = size_of(result), count = unsign(b.count), inner = unsign(b.inner);
+      const char* from = x.data<char>();
+      for (size_t i = 0; i < unsign(b.outer); ++i, from += count * inner * size, to += inner * size) {
+        if (inner == 1)
+          extremes.kernels->reduce(from, count, extremes.flip, to);
+        else
+          extremes.kernels->fold(from, count, inner, inner, extremes.flip, to);
+      }
+      return y;
+    }
   switch (width_of(x.dtype())) {
     case Width::complex: {
-      const Wide<Complex> wide(x, DType::complex128);
       std::vector<Complex> values(n);
-      reduce_by(name, wide.data, b, values.data());
+      reduce_by(name, Elements<Complex>{x}, b, values.data());
       for (size_t i = 0; i < n; ++i) {
         if (result == DType::complex64)
-          static_cast<std::complex<float>*>(to)[i] = std::complex<float>(values[i]);
+          reinterpret_cast<std::complex<float>*>(to)[i] = std::complex<float>(values[i]);
         else
-          static_cast<Complex*>(to)[i] = values[i];
+          reinterpret_cast<Complex*>(to)[i] = values[i];
       }
       break;
     }
-    case Width::single:
     case Width::real: {
-      if (x.dtype() == DType::f32 && extreme) {
-        reduce_by(name, x.data<float>(), b, static_cast<float*>(to));
-        break;
-      }
-      const Wide<double> wide(x, DType::f64);
       std::vector<double> values(n);
-      reduce_by(name, wide.data, b, values.data());
+      reduce_by(name, Elements<double>{x}, b, values.data());
       narrow(result, values.data(), n, to);
       break;
     }
     case Width::integer: {
-      const Wide<int64_t> wide(x, DType::i64);
       std::vector<int64_t> values(n);
-      if (x.dtype() == DType::u64 && extreme) {  // in the order of signed numbers
-        std::vector<int64_t> moved(unsign(x.elements()));
-        for (size_t i = 0; i < moved.size(); ++i) moved[i] = wide.data[i] ^ kTopBit;
-        reduce_by(name, moved.data(), b, values.data());
-        for (int64_t& value : values) value ^= kTopBit;
-      } else {
-        reduce_by(name, wide.data, b, values.data());
+      const bool in_order = x.dtype() != DType::u64 || (name != "max" && name != "min");
+      Tensor moved = x;
+      if (!in_order) {  // in the order of signed numbers
+        moved = Tensor(DType::i64, x.shape());
+        for (int64_t i = 0; i < x.elements(); ++i) moved.writable().data<int64_t>()[i] = x.data<int64_t>()[i] ^ kTopBit;
       }
+      reduce_by(name, Elements<int64_t>{moved}, b, values.data());
+      if (!in_order)
+        for (int64_t& value : values) value ^= kTopBit;
       narrow(result, values.data(), n, to);
     }
   }
@@ -286,40 +364,88 @@ void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int6
     for (int64_t i = first; i < last; ++i) {
       const T* from = x + i / b.inner * b.count * b.inner + i % b.inner;
       T best = value(from[0]);
-      int64_t at = 0, begin = 1;
-      if constexpr (std::is_floating_point_v<T>) {
-        if (b.inner == 1) {  // the extreme of one block after the other; then its place in the first block that has it
-          constexpr int64_t kBlock = 1024;
-          int64_t found = 0;
-          for (int64_t k = 0; k < b.count && !is_nan(best); k += kBlock) {
-            const int64_t n = std::min(kBlock, b.count - k);
-            const T candidate = largest ? fold(from + k, n, Most()) : fold(from + k, n, Least());
-            if (is_nan(candidate) || (largest ? before(best, candidate) : before(candidate, best))) best = candidate, found = k;
-          }
-          for (at = found; is_nan(best) ? !is_nan(from[at]) : from[at] != best;) ++at;
-          begin = b.count;
-        }
-      }
-      for (int64_t k = begin; k < b.count && !is_nan(best); ++k) {
+      y[i] = 0;
+      for (int64_t k = 1; k < b.count && !is_nan(best); ++k) {
         const T candidate = value(from[k * b.inner]);
-        if (is_nan(candidate) || (largest ? before(best, candidate) : before(candidate, best))) best = candidate, at = k;
+        if (is_nan(candidate) || (largest ? before(best, candidate) : before(candidate, best))) best = candidate, y[i] = k;
       }
-      y[i] = at;
     }
   });
 }
 
-/// Places of the first largest or smallest elements along an axis; NaN counts as the most extreme.
+/// With vectors: the extreme of each piece of a row, the first piece that has the extreme of those, and the place in it.
+void extreme_places(const cpu::Extremes& extremes, const char* x, const Block& b, size_t size, int64_t* y) {
+  const cpu::ExtremeKernels& kernels = *extremes.kernels;
+  const size_t count = unsign(b.count), inner = unsign(b.inner);
+  if (b.inner == 1) {
+    constexpr size_t kPiece = 4096;
+    const size_t pieces = (count + kPiece - 1) / kPiece;
+    const auto extreme_of = [&](const char* row, size_t piece, char* most) {
+      kernels.reduce(row + piece * kPiece * size, std::min(kPiece, count - piece * kPiece), extremes.flip, most + piece * size);
+    };
+    const auto place_of = [&](const char* row, const char* most) -> int64_t {
+      char best[8];
+      size_t first = 0;
+      if (pieces > 1) {
+        kernels.reduce(most, pieces, extremes.flip, best);
+        first = kernels.find(most, pieces, best) * kPiece;
+        most = best;
+      }
+      return static_cast<int64_t>(first + kernels.find(row + first * size, count - first, most));
+    };
+    if (b.outer == 1) {
+      std::vector<char> most(pieces * size);
+      in_parts(static_cast<int64_t>(pieces), kPiece, [&](int64_t first, int64_t last) {
+        for (int64_t piece = first; piece < last; ++piece) extreme_of(x, unsign(piece), most.data());
+      });
+      *y = place_of(x, most.data());
+      return;
+    }
+    in_parts(b.outer, b.count, [&](int64_t first, int64_t last) {
+      std::vector<char> most(pieces * size);
+      for (int64_t i = first; i < last; ++i) {
+        const char* row = x + unsign(i) * count * size;
+        for (size_t piece = 0; piece < pieces; ++piece) extreme_of(row, piece, most.data());
+        y[i] = place_of(row, most.data());
+      }
+    });
+    return;
+  }
+  constexpr size_t kStrip = 256;
+  const size_t strips = (inner + kStrip - 1) / kStrip;
+  in_parts(b.outer * static_cast<int64_t>(strips), b.count * static_cast<int64_t>(std::min(kStrip, inner)),
+           [&](int64_t first, int64_t last) {
+             char most[kStrip * 8];
+             for (size_t task = unsign(first); task < unsign(last); ++task) {
+               const size_t at = task % strips * kStrip, width = std::min(kStrip, inner - at);
+               const char* from = x + (task / strips * count * inner + at) * size;
+               kernels.fold(from, count, inner, width, extremes.flip, most);
+               kernels.find_rows(from, count, inner, width, most, y + task / strips * inner + at);
+             }
+           });
+}
+
+/// Places of the first largest or smallest elements along an axis, or with axis -1 of all in order; NaN counts as the most extreme.
 Var arg_extreme(bool largest, const Var& var, int64_t axis) {
   const Tensor x = value_of(var);
-  const Block b = block_of(x.shape(), axis, axis + 1);
+  const Block b = axis < 0 ? Block{1, x.elements(), 1} : block_of(x.shape(), axis, axis + 1);
   Shape shape = x.shape();
   Shape kept;
   for (size_t i = 0; i < shape.rank(); ++i)
-    if (static_cast<int64_t>(i) != axis) kept.push_back(shape[i]);
+    if (axis >= 0 && static_cast<int64_t>(i) != axis) kept.push_back(shape[i]);
   Tensor y(DType::i64, kept);
   if (b.count == 0) throw InvalidArgument("attempt to get {} of an empty sequence", largest ? "argmax" : "argmin");
   int64_t* to = y.writable().data<int64_t>();
+  const cpu::Extremes extremes = extremes_for(x.dtype(), largest);
+  if (extremes.kernels && x.dtype() == DType::boolean && b.count == x.elements()) {  // no need to look further than the first
+    const size_t place = extremes.kernels->find(x.data(), unsign(b.count), &largest);
+    *to = place < unsign(b.count) ? static_cast<int64_t>(place) : 0;
+    return Var(std::move(y));
+  }
+  if (extremes.kernels && x.elements() > 0) {
+    extreme_places(extremes, x.data<char>(), b, size_of(x.dtype()), to);
+    return Var(std::move(y));
+  }
   switch (width_of(x.dtype())) {
     case Width::complex: {
       const Wide<Complex> wide(x, DType::complex128);
@@ -331,13 +457,10 @@ Var arg_extreme(bool largest, const Var& var, int64_t axis) {
       extreme_places(largest, wide.data, b, x.dtype() == DType::u64 ? kTopBit : 0, to);
       break;
     }
-    default:
-      if (x.dtype() == DType::f32) {
-        extreme_places(largest, x.data<float>(), b, 0, to);
-      } else {
-        const Wide<double> wide(x, DType::f64);
-        extreme_places(largest, wide.data, b, 0, to);
-      }
+    default: {
+      const Wide<double> wide(x, DType::f64);
+      extreme_places(largest, wide.data, b, 0, to);
+    }
   }
   return Var(std::move(y));
 }

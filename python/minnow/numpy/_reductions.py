@@ -15,6 +15,7 @@ from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, astype, axe
                                 float64, full_of, int64, ints, is_open, is_symbolic, is_true, native, permute, public, reduced_axes, reshape_to, result_type, size_of, uint64)
 
 _builtin_max = _builtins.max
+_ORDERED = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64", "float32", "float64")  # of which the engine's operator takes extremes
 _OPERATORS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
 
 
@@ -22,19 +23,24 @@ def _has_elements(x: Var) -> bool:
     return is_open(x) or bool(x.size)
 
 
-def _reduced(name: str, x: Var, axes: tuple[int, ...], keepdims: bool) -> Var:
-    """In the dtype of x: f32 by the engine's operator, all else at once."""
+def _reduced(name: str, x: Var, axes: tuple[int, ...], keepdims: bool, dtype: Optional[DType] = None) -> Var:
+    """In `dtype`, without one that of x: f32, and the extremes of many elements, by the engine's operator, all else at once."""
+    if dtype is not None and dtype != x.dtype and (not axes or is_symbolic(x)):
+        x = astype(x, dtype)
+    wanted = x.dtype if dtype is None else dtype
     if not axes:
         return x.clone()
-    if x.dtype.kind in "fiu" and _has_elements(x) and (is_symbolic(x) or x.dtype == float32 and name != "prod" and (x.size > 4096 or not x.is_computed)):
-        return op(_OPERATORS[name], (x, ints(axes)), {"keepdims": int(keepdims)})
+    if _has_elements(x) and wanted == x.dtype:
+        by_engine = x.dtype == float32 if name == "sum" else name != "prod" and x.dtype.name in _ORDERED
+        if x.dtype.kind in "fiu" and is_symbolic(x) or by_engine and (not x.is_computed or x.size > 4096):
+            return op(_OPERATORS[name], (x, ints(axes)), {"keepdims": int(keepdims)})
     shape = x.shape
     if axes != tuple(range(axes[0], axes[-1] + 1)):  # brought together at the end
         rest = [i for i in range(x.ndim) if i not in axes]
         x = permute(x, rest + list(axes))
-        result = native.reduce(name, x, len(rest), x.ndim, False, x.dtype)
+        result = native.reduce(name, x, len(rest), x.ndim, False, wanted)
         return reshape_to(result, [1 if i in axes else dim for i, dim in enumerate(shape)]) if keepdims else result
-    return native.reduce(name, x, axes[0], axes[-1] + 1, bool(keepdims), x.dtype)
+    return native.reduce(name, x, axes[0], axes[-1] + 1, bool(keepdims), wanted)
 
 
 def _wide(x: Var) -> DType:
@@ -52,12 +58,13 @@ def _sum_like(name: str, identity: int) -> Callable[..., Var]:
         x = asarray(a)
         axes = reduced_axes(axis, x.ndim)
         wanted = dtype_of(dtype) if dtype is not None else out.dtype if isinstance(out, Var) and out.dtype.kind == x.dtype.kind else _wide(x)
-        x = is_true(x) if wanted.kind == "b" else astype(x, wanted)
         if wanted.kind == "b":
-            return deliver((any if name == "sum" else all)(x, axis, None, keepdims), out)
+            return deliver((any if name == "sum" else all)(is_true(x), axis, None, keepdims), out)
+        if where is not True or x.dtype.kind not in "biu" or wanted.kind not in "iu" or wanted.itemsize != 8:  # others are widened while they are summed
+            x = astype(x, wanted)
         if where is not True:
             x = _masked(x, where, identity)
-        result = _reduced(name, x, axes, keepdims)
+        result = _reduced(name, x, axes, keepdims, wanted)
         if initial is not None:
             result = result + asarray(initial, wanted) if name == "sum" and wanted.kind != "c" else (ew.add if name == "sum" else ew.multiply)(result, asarray(initial, wanted))
         return deliver(result, out)
@@ -259,17 +266,14 @@ def std(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = Non
 
 def _arg(largest: bool, a: ArrayLike, axis: Optional[int], out: Any, keepdims: bool) -> Var:
     x = asarray(a)
-    if axis is None:
-        flat = flatten(x)
-        place = 0
-    else:
-        flat, place = (x if x.ndim else reshape_to(x, [1])), axis_of(axis, _builtin_max(x.ndim, 1))
-    if is_symbolic(flat):
+    if is_symbolic(x):
+        flat, place = (flatten(x), 0) if axis is None else (x if x.ndim else reshape_to(x, [1]), axis_of(axis, _builtin_max(x.ndim, 1)))
         result = op("ArgMax" if largest else "ArgMin", (flat,), {"axis": place, "keepdims": 0})
     else:
-        if flat.shape[place] == 0:
+        place = -1 if axis is None or axis_of(axis, _builtin_max(x.ndim, 1)) >= x.ndim else axis_of(axis, x.ndim)
+        if (x.size if place < 0 else x.shape[place]) == 0:
             raise InvalidArgument(f"attempt to get {'argmax' if largest else 'argmin'} of an empty sequence")
-        result = native.arg_extreme(largest, flat, place)
+        result = native.arg_extreme(largest, x, place)
     if keepdims:
         result = reshape_to(result, [1] * x.ndim if axis is None else [1 if i == place else dim for i, dim in enumerate(x.shape)])
     elif x.ndim == 0 and axis is not None:

@@ -625,7 +625,11 @@ std::vector<SchemeCase> row_cases() {
                                       {Shape{3, 1, 6, 1}, Ints{0, 2}},
                                       {Shape{7, 200, 2}, Ints{2}},
                                       {Shape{67, 16}, Ints{1}},
-                                      {Shape{4, 65}, Ints{1}}})
+                                      {Shape{4, 65}, Ints{1}},
+                                      {Shape{2, 20011}, Ints{1}},
+                                      {Shape{33333}, Ints{}},
+                                      {Shape{130, 300}, Ints{0}},
+                                      {Shape{2, 37, 2100}, Ints{1}}})
       for (int64_t keep : {0, 1}) {
         Tensor x = normal(shape);
         for (float& value :

@@ -25,7 +25,7 @@ constexpr size_t kLanes = HWY_LANES(float);
 
 #include "backends/cpu/kernels/math.inc"
 
-HWY_INLINE V keep_nan(V a, V b, V y) { return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, y)); }
+HWY_INLINE V keep_nan(V a, V y) { return hn::IfThenElse(hn::Eq(a, a), y, a); }
 
 struct Sum {
   static constexpr float kStart = 0;
@@ -41,12 +41,12 @@ struct SumSquare : Sum {
 struct Max {
   static constexpr float kStart = -std::numeric_limits<float>::infinity();
   static HWY_INLINE V of(V x) { return x; }
-  static HWY_INLINE V join(V a, V b) { return keep_nan(a, b, hn::Max(a, b)); }
+  static HWY_INLINE V join(V a, V b) { return keep_nan(a, at_least(a, b)); }
 };
 struct Min {
   static constexpr float kStart = std::numeric_limits<float>::infinity();
   static HWY_INLINE V of(V x) { return x; }
-  static HWY_INLINE V join(V a, V b) { return keep_nan(a, b, hn::Min(a, b)); }
+  static HWY_INLINE V join(V a, V b) { return keep_nan(a, at_most(a, b)); }
 };
 struct Product {
   static constexpr float kStart = 1;
@@ -102,16 +102,27 @@ float reduce(const float* x, size_t count) {
 }
 
 template <class F>
-void fold(const float* x, size_t count, bool first, float* total) {
+void fold(const float* x, size_t rows, size_t stride, size_t count, bool first, float* total) {
   const D d;
-  size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const V v = F::of(hn::LoadU(d, x + i));
-    hn::StoreU(first ? v : F::join(hn::LoadU(d, total + i), v), d, total + i);
-  }
-  if (i < count) {
-    const V v = F::of(load_rest(x + i, count - i, 0));
-    store_rest(first ? v : F::join(load_rest(total + i, count - i, 0), v), count - i, total + i);
+  for (size_t row = 0; row < rows; x += stride, ++row) {
+    // Four rows at a time, so that totals come from memory a fourth as often.
+    const bool four = !first && rows - row >= 4;
+    size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      V v = F::of(hn::LoadU(d, x + i));
+      if (four)
+        v = F::join(F::join(v, F::of(hn::LoadU(d, x + stride + i))),
+                    F::join(F::of(hn::LoadU(d, x + 2 * stride + i)), F::of(hn::LoadU(d, x + 3 * stride + i))));
+      hn::StoreU(first ? v : F::join(hn::LoadU(d, total + i), v), d, total + i);
+    }
+    if (i < count) {
+      V v = F::of(load_rest(x + i, count - i, 0));
+      if (four)
+        for (size_t k = 1; k < 4; ++k) v = F::join(v, F::of(load_rest(x + k * stride + i, count - i, 0)));
+      store_rest(first ? v : F::join(load_rest(total + i, count - i, 0), v), count - i, total + i);
+    }
+    if (four) row += 3, x += 3 * stride;
+    first = false;
   }
 }
 

@@ -4,13 +4,14 @@
 #include <optional>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/extremes.h"
 #include "backends/cpu/schemes/schemes.h"
 
 namespace minnow::cpu {
 namespace {
 
 constexpr size_t kFloatsPerTask = 16 << 10;
-constexpr size_t kColumns = 1024;
+constexpr size_t kColumns = 2048, kMostParts = 8;
 constexpr size_t kShortRow = 16, kShortRows = 64;  // rows up to this length are turned, so many at once, and reduced side by side
 
 /// The reduced dimensions as one, between those before and those after.
@@ -36,6 +37,43 @@ std::optional<Lines> lines_of(const NodeView& node) {
                static_cast<size_t>(shape.product(last, shape.rank()))};
 }
 
+/// How the work is shared out: columns, and where these are few, or the rows long, parts of the length, whose results are joined then. Both
+/// depend on the shape alone.
+class Shares {
+ public:
+  /// `size`: bytes of a result.
+  Shares(PrepareContext& context, const Lines& lines, size_t size) : lines_(lines), size_(size), columns_(std::min(lines.inner, kColumns)) {
+    cuts_ = (lines.inner + columns_ - 1) / columns_;
+    each_ = lines.length;
+    if (lines.inner == 1)
+      each_ = std::min(each_, kFloatsPerTask);
+    else if (lines.outer * cuts_ < kMostParts)
+      each_ = std::max((lines.length + kMostParts - 1) / kMostParts, std::min(lines.length, kFloatsPerTask / lines.inner + 1));
+    parts_ = (lines.length + each_ - 1) / each_;
+    if (parts_ > 1) scratch_ = context.reserve_scratch(parts_ * lines.outer * lines.inner * size);
+  }
+  /// Whether each task reduces whole rows.
+  bool whole_rows() const noexcept { return lines_.inner == 1 && parts_ == 1; }
+  /// piece(at, rows, columns, to): `rows` rows from element `at` on, lines.inner elements apart; join(parts, count, from, to): the parts of
+  /// `count` results.
+  template <class Piece, class Join>
+  void run(RunContext& context, Piece piece, Join join) const noexcept {
+    char* const y = context.out<char>(0);
+    char* const to = parts_ > 1 ? context.scratch_at(scratch_) : y;
+    const size_t results = lines_.outer * lines_.inner;
+    context.parallel_for(lines_.outer * parts_ * cuts_, [&](size_t task) {
+      const size_t column = task % cuts_ * columns_, part = task / cuts_ % parts_, outer = task / cuts_ / parts_, first = part * each_;
+      piece((outer * lines_.length + first) * lines_.inner + column, std::min(each_, lines_.length - first),
+            std::min(columns_, lines_.inner - column), to + (part * results + outer * lines_.inner + column) * size_);
+    });
+    if (parts_ > 1) join(parts_, results, to, y);
+  }
+
+ private:
+  Lines lines_;
+  size_t size_, columns_, cuts_, each_, parts_, scratch_ = 0;
+};
+
 /// What an operator is: a reduction, then scaling by 1 / length, then a function.
 struct Row {
   std::string_view op;
@@ -47,9 +85,7 @@ constexpr Row kRows[] = {
     {"ReduceL1", Reduction::sum_abs},
     {"ReduceL2", Reduction::sum_square, false, Unary::sqrt},
     {"ReduceLogSum", Reduction::sum, false, Unary::log},
-    {"ReduceMax", Reduction::max},
     {"ReduceMean", Reduction::sum, true},
-    {"ReduceMin", Reduction::min},
     {"ReduceProd", Reduction::product},
     {"ReduceSum", Reduction::sum},
     {"ReduceSumSquare", Reduction::sum_square},
@@ -70,18 +106,21 @@ Estimate estimate(const NodeView& node, const Device& device) {
 
 class ReduceKernel final : public Kernel {
  public:
-  ReduceKernel(const Kernels& kernels, const Row& row, const Lines& lines)
+  ReduceKernel(PrepareContext& context, const Kernels& kernels, const Row& row, const Lines& lines)
       : reduce_(kernels.rows->reduce[static_cast<size_t>(row.reduction)]),
         transpose_(kernels.layout->transpose),
         fold_(kernels.rows->fold[static_cast<size_t>(row.reduction)]),
+        // Parts join as what they are: a square was taken already.
+        join_(kernels.rows->fold[static_cast<size_t>(row.reduction == Reduction::product ? Reduction::product : Reduction::sum)]),
         scale_(row.mean ? (*kernels.unary)[Unary::scale] : nullptr),
         then_(row.then == Unary::copy ? nullptr : (*kernels.unary)[row.then]),
-        lines_(lines) {}
+        lines_(lines),
+        shares_(context, lines, sizeof(float)) {}
 
   void run(RunContext& context) noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
-    if (lines_.inner == 1) {
+    if (shares_.whole_rows()) {
       const size_t each = std::max<size_t>(1, kFloatsPerTask / lines_.length), tasks = (lines_.outer + each - 1) / each;
       context.parallel_for(tasks, [&](size_t task) {
         const size_t first = task * each, last = std::min(lines_.outer, first + each);
@@ -92,20 +131,26 @@ class ReduceKernel final : public Kernel {
           for (size_t row = first; row < last; row += kShortRows) {
             const size_t rows = std::min(kShortRows, last - row);
             transpose_(x + row * lines_.length, lines_.length, rows, lines_.length, turned, kShortRows);
-            for (size_t i = 0; i < lines_.length; ++i) fold_(turned + i * kShortRows, rows, i == 0, y + row);
+            fold_(turned, lines_.length, kShortRows, rows, true, y + row);
           }
         }
         finish(y + first, last - first);
       });
       return;
     }
-    const size_t cuts = (lines_.inner + kColumns - 1) / kColumns;
-    context.parallel_for(lines_.outer * cuts, [&](size_t task) {
-      const size_t outer = task / cuts, first = task % cuts * kColumns, width = std::min(kColumns, lines_.inner - first);
-      float* to = y + outer * lines_.inner + first;
-      for (size_t i = 0; i < lines_.length; ++i) fold_(x + (outer * lines_.length + i) * lines_.inner + first, width, i == 0, to);
-      finish(to, width);
-    });
+    shares_.run(
+        context,
+        [&](size_t at, size_t rows, size_t columns, char* to) {
+          float* result = reinterpret_cast<float*>(to);
+          if (lines_.inner == 1)
+            *result = reduce_(x + at, rows);
+          else
+            fold_(x + at, rows, lines_.inner, columns, true, result);
+        },
+        [&](size_t parts, size_t count, const char* from, char* to) {
+          join_(reinterpret_cast<const float*>(from), parts, count, count, true, reinterpret_cast<float*>(to));
+        });
+    finish(y, lines_.outer * lines_.inner);
   }
 
  private:
@@ -115,19 +160,74 @@ class ReduceKernel final : public Kernel {
   }
   float (*reduce_)(const float*, size_t);
   void (*transpose_)(const float*, size_t, size_t, size_t, float*, size_t);
-  void (*fold_)(const float*, size_t, bool, float*);
+  void (*fold_)(const float*, size_t, size_t, size_t, bool, float*);
+  void (*join_)(const float*, size_t, size_t, size_t, bool, float*);
   UnaryFunction scale_, then_;
   Lines lines_;
+  Shares shares_;
 };
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  return std::make_unique<ReduceKernel>(*cpu_device(context.device()).kernels, row_of(context.node()), *lines_of(context.node()));
+  return std::make_unique<ReduceKernel>(context, *cpu_device(context.device()).kernels, row_of(context.node()), *lines_of(context.node()));
+}
+
+// ---- Largest and smallest elements, of every dtype that has kernels.
+
+Extremes extremes_of(const NodeView& node, const Device& device) {
+  return extremes_for(cpu_device(device).kernels->isa, node.input_dtype(0), node.op() == "ReduceMax");
+}
+
+Estimate estimate_extreme(const NodeView& node, const Device& device) {
+  if (!extremes_of(node, device).kernels) return declined("the dtype is {}", node.input_dtype(0));
+  if (node.input_shape(0).elements() == 0) return declined("the input is empty");
+  if (!lines_of(node)) return declined("the reduced axes are not neighbours");
+  const double count = static_cast<double>(node.input_shape(0).elements()), size = static_cast<double>(size_of(node.input_dtype(0)));
+  return Estimate(device.flop_time(size * count) + device.byte_time(size * count) + 2e-7);
+}
+
+class ExtremeKernel final : public Kernel {
+ public:
+  ExtremeKernel(PrepareContext& context, const Extremes& extremes, const Lines& lines)
+      : extremes_(extremes), lines_(lines), size_(size_of(context.node().input_dtype(0))), shares_(context, lines, size_) {}
+
+  void run(RunContext& context) noexcept override {
+    const char* x = context.in<char>(0);
+    char* y = context.out<char>(0);
+    const ExtremeKernels& kernels = *extremes_.kernels;
+    if (shares_.whole_rows()) {
+      const size_t each = std::max<size_t>(1, kFloatsPerTask / lines_.length);
+      context.parallel_for((lines_.outer + each - 1) / each, [&](size_t task) {
+        for (size_t row = task * each; row < std::min(lines_.outer, (task + 1) * each); ++row)
+          kernels.reduce(x + row * lines_.length * size_, lines_.length, extremes_.flip, y + row * size_);
+      });
+      return;
+    }
+    shares_.run(
+        context,
+        [&](size_t at, size_t rows, size_t columns, char* to) {
+          if (lines_.inner == 1)
+            kernels.reduce(x + at * size_, rows, extremes_.flip, to);
+          else
+            kernels.fold(x + at * size_, rows, lines_.inner, columns, extremes_.flip, to);
+        },
+        [&](size_t parts, size_t count, const char* from, char* to) { kernels.fold(from, parts, count, count, extremes_.flip, to); });
+  }
+
+ private:
+  Extremes extremes_;
+  Lines lines_;
+  size_t size_;
+  Shares shares_;
+};
+
+std::unique_ptr<Kernel> prepare_extreme(PrepareContext& context) {
+  return std::make_unique<ExtremeKernel>(context, extremes_of(context.node(), context.device()), *lines_of(context.node()));
 }
 
 constexpr Scheme kSchemes[] = {
     {"ReduceL1", "reduce", estimate, prepare},        {"ReduceL2", "reduce", estimate, prepare},
-    {"ReduceLogSum", "reduce", estimate, prepare},    {"ReduceMax", "reduce", estimate, prepare},
-    {"ReduceMean", "reduce", estimate, prepare},      {"ReduceMin", "reduce", estimate, prepare},
+    {"ReduceLogSum", "reduce", estimate, prepare},    {"ReduceMax", "reduce", estimate_extreme, prepare_extreme},
+    {"ReduceMean", "reduce", estimate, prepare},      {"ReduceMin", "reduce", estimate_extreme, prepare_extreme},
     {"ReduceProd", "reduce", estimate, prepare},      {"ReduceSum", "reduce", estimate, prepare},
     {"ReduceSumSquare", "reduce", estimate, prepare},
 };

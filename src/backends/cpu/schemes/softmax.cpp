@@ -67,12 +67,12 @@ class ColumnsKernel final : public Kernel {
       const float* x = context.in<float>(0) + at;
       float* y = context.out<float>(0) + at;
       float most[kColumns], sum[kColumns], shares[kColumns];
-      for (size_t i = 0; i < lines_.length; ++i) largest(x + i * lines_.inner, width, i == 0, most);
+      largest(x, lines_.length, lines_.inner, width, true, most);
       for (size_t i = 0; i < lines_.length; ++i) {
         float* row = y + i * lines_.inner;
         subtract(x + i * lines_.inner, most, row, width);
         unary[Unary::exp](row, log_ ? shares : row, width, 0, 0);
-        add(log_ ? shares : row, width, i == 0, sum);
+        add(log_ ? shares : row, 1, 0, width, i == 0, sum);
       }
       if (log_) unary[Unary::log](sum, sum, width, 0, 0);
       for (size_t i = 0; i < lines_.length; ++i) {

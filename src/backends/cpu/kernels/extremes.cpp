@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/kernels/extremes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/extremes.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::cpu::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+struct Loops {
+  using D = hn::ScalableTag<T>;
+  using V = hn::Vec<D>;
+  using Unsigned = hwy::MakeUnsigned<T>;
+  static constexpr size_t kLanes = HWY_LANES(T);
+  static constexpr bool kFloat = std::is_floating_point_v<T>;
+
+  static HWY_INLINE V flip_of(uint64_t flip) { return hn::BitCast(D(), hn::Set(hn::RebindToUnsigned<D>(), static_cast<Unsigned>(flip))); }
+  static HWY_INLINE T turned(T x, uint64_t flip) {
+    Unsigned bits;
+    std::memcpy(&bits, &x, sizeof(T));
+    bits = static_cast<Unsigned>(bits ^ static_cast<Unsigned>(flip));
+    std::memcpy(&x, &bits, sizeof(T));
+    return x;
+  }
+  /// The larger one, NaN where `a` or `b` is.
+  static HWY_INLINE V larger(V a, V b) {
+    const V y = hn::Max(a, b);  // of x86: b, where one is NaN
+    if constexpr (kFloat) return hn::IfThenElse(hn::Eq(a, a), y, a);
+    return y;
+  }
+  static HWY_INLINE hn::Mask<D> equal(V x, V value) {
+    if constexpr (kFloat) return hn::Or(hn::Eq(x, value), hn::IsNaN(x));
+    return hn::Eq(x, value);
+  }
+
+  static size_t find(const void* from, size_t count, const void* wanted) {
+    const D d;
+    const T *x = static_cast<const T*>(from), value = *static_cast<const T*>(wanted);
+    const V v = hn::Set(d, value);
+    size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+      if (const auto found = equal(hn::LoadU(d, x + i), v); !hn::AllFalse(d, found))
+        return i + static_cast<size_t>(hn::FindFirstTrue(d, found));
+    while (i < count && x[i] != value && x[i] == x[i]) ++i;
+    return i;
+  }
+
+  static void reduce(const void* from, size_t count, uint64_t flip, void* to) {
+    constexpr size_t kChains = 4;
+    const D d;
+    const T* x = static_cast<const T*>(from);
+    if (count < kLanes) {  // with the first element in what is left of a vector
+      T lanes[kLanes];
+      for (size_t i = 0; i < kLanes; ++i) lanes[i] = x[i < count ? i : 0];
+      return reduce(lanes, kLanes, flip, to);
+    }
+    const V turn = flip_of(flip);
+    // Nothing is compared with itself to see whether it is NaN: a sum is NaN then (and with infinities of both signs, where find() has the
+    // last word).
+    V best[kChains], sum[kChains];
+    const auto join = [&](size_t j, const T* at) HWY_ATTR {
+      const V v = hn::Xor(hn::LoadU(d, at), turn);
+      best[j] = hn::Max(v, best[j]);
+      if constexpr (kFloat) sum[j] = hn::Add(sum[j], v);
+    };
+    MINNOW_UNROLL for (size_t j = 0; j < kChains; ++j) best[j] = hn::Xor(hn::LoadU(d, x), turn), sum[j] = hn::Zero(d);
+    size_t i = 0;
+    for (; i + kChains * kLanes <= count; i += kChains * kLanes)
+      MINNOW_UNROLL for (size_t j = 0; j < kChains; ++j) join(j, x + i + j * kLanes);
+    for (; i + kLanes <= count; i += kLanes) join(0, x + i);
+    join(1, x + count - kLanes);
+    if constexpr (kFloat) {
+      const V all = hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]));
+      if (!hn::AllTrue(d, hn::Eq(all, all))) {
+        const T nan = std::numeric_limits<T>::quiet_NaN();
+        if (const size_t at = find(x, count, &nan); at < count) {
+          std::memcpy(to, x + at, sizeof(T));
+          return;
+        }
+      }
+    }
+    *static_cast<T*>(to) = turned(across(d, hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3]))), flip);
+  }
+  /// The largest of the lanes.
+  template <class Tag>
+  static HWY_INLINE T across(Tag d, hn::Vec<Tag> v) {
+    if constexpr (sizeof(T) * hn::MaxLanes(Tag()) > 16) {
+      const hn::Half<Tag> half;
+      return across(half, hn::Max(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    } else {
+      T lanes[16 / sizeof(T)];
+      hn::StoreU(v, d, lanes);
+      for (const T lane : lanes) lanes[0] = std::max(lanes[0], lane);
+      return lanes[0];
+    }
+  }
+
+  static void fold(const void* from, size_t rows, size_t stride, size_t count, uint64_t flip, void* to) {
+    const D d;
+    const V turn = flip_of(flip);
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    std::copy_n(x, count, y);
+    const size_t whole = count - count % kLanes;
+    for (size_t row = 1; row < rows;) {
+      const size_t high = rows - row >= 4 ? 4 : 1;
+      const T* at = x + row * stride;
+      for (size_t i = 0; i < whole; i += kLanes) {
+        V v = hn::Xor(hn::LoadU(d, y + i), turn);
+        if (high == 4) {
+          const auto pair = [&](size_t k) HWY_ATTR {
+            return larger(hn::Xor(hn::LoadU(d, at + k * stride + i), turn), hn::Xor(hn::LoadU(d, at + (k + 1) * stride + i), turn));
+          };
+          v = larger(v, larger(pair(0), pair(2)));
+        } else {
+          v = larger(v, hn::Xor(hn::LoadU(d, at + i), turn));
+        }
+        hn::StoreU(hn::Xor(v, turn), d, y + i);
+      }
+      for (size_t k = 0; k < high; ++k)
+        for (size_t i = whole; i < count; ++i) {
+          const T next = at[k * stride + i];
+          if (y[i] == y[i] && !(turned(next, flip) <= turned(y[i], flip))) y[i] = next;
+        }
+      row += high;
+    }
+  }
+
+  static void find_rows(const void* from, size_t rows, size_t stride, size_t count, const void* values, int64_t* at) {
+    const D d;
+    const T *x = static_cast<const T*>(from), *y = static_cast<const T*>(values);
+    for (size_t row = rows; row-- > 0;) {
+      const T* line = x + row * stride;
+      size_t i = 0;
+      for (; i + kLanes <= count; i += kLanes) {
+        const auto found = equal(hn::LoadU(d, line + i), hn::LoadU(d, y + i));
+        if (hn::AllFalse(d, found)) continue;
+        uint8_t bits[8] = {};  // of at most 64 lanes
+        hn::StoreMaskBits(d, found, bits);
+        for (size_t lane = 0; lane < kLanes; ++lane)
+          if (bits[lane / 8] >> lane % 8 & 1) at[i + lane] = static_cast<int64_t>(row);
+      }
+      for (; i < count; ++i)
+        if (line[i] == y[i] || line[i] != line[i]) at[i] = static_cast<int64_t>(row);
+    }
+  }
+};
+
+template <class T>
+constexpr ExtremeKernels kernels_of() {
+  return {Loops<T>::reduce, Loops<T>::fold, Loops<T>::find, Loops<T>::find_rows};
+}
+}  // namespace
+
+extern const ExtremeKernels kExtremeKernels[6];
+const ExtremeKernels kExtremeKernels[6] = {
+#if MINNOW_SMALL  // what networks have
+    {}, {}, {}, {}, {Loops<float>::reduce, Loops<float>::fold, nullptr, nullptr}, {},
+#else
+    kernels_of<int8_t>(), kernels_of<int16_t>(), kernels_of<int32_t>(), kernels_of<int64_t>(), kernels_of<float>(),
+#if HWY_HAVE_FLOAT64
+    kernels_of<double>(),
+#else
+    {},
+#endif
+#endif
+};
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace minnow::cpu {
+namespace {
+
+const ExtremeKernels* table_for(Isa isa) noexcept {
+  switch (isa) {
+#if HWY_TARGETS & HWY_SSE4
+    case Isa::sse4:
+      return N_SSE4::kExtremeKernels;
+#endif
+#if HWY_TARGETS & HWY_AVX2
+    case Isa::avx2:
+      return N_AVX2::kExtremeKernels;
+#endif
+#if HWY_TARGETS & HWY_AVX3
+    case Isa::avx3:
+      return N_AVX3::kExtremeKernels;
+#endif
+#if HWY_TARGETS & HWY_NEON
+    case Isa::neon:
+      return N_NEON::kExtremeKernels;
+#endif
+#if HWY_TARGETS & HWY_WASM
+    case Isa::simd128:
+      return N_WASM::kExtremeKernels;
+#endif
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Extremes extremes_for(Isa isa, DType dtype, bool largest) noexcept {
+  const ExtremeKernels* table = table_for(isa);
+  const bool is_unsigned =
+      dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64 || dtype == DType::boolean;
+  size_t row = 0, bytes = 1;
+  switch (dtype) {
+    case DType::i8:
+    case DType::u8:
+    case DType::boolean:
+      break;
+    case DType::i16:
+    case DType::u16:
+      row = 1, bytes = 2;
+      break;
+    case DType::i32:
+    case DType::u32:
+      row = 2, bytes = 4;
+      break;
+    case DType::i64:
+    case DType::u64:
+      row = 3, bytes = 8;
+      break;
+    case DType::f32:
+      row = 4, bytes = 4;
+      break;
+    case DType::f64:
+      row = 5, bytes = 8;
+      break;
+    default:
+      return {};
+  }
+  if (!table || !table[row].reduce) return {};
+  const uint64_t top = uint64_t{1} << (8 * bytes - 1), order = is_unsigned ? top : 0;
+  return {table + row, largest ? order : row >= 4 ? top : ~order};
+}
+
+}  // namespace minnow::cpu
+#endif
