@@ -10,6 +10,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "backends/cpu/kernels/binary64.h"
 #include "backends/cpu/kernels/unary64.h"
 #include "base/numeric.h"
 #include "base/thread_pool.h"
@@ -63,6 +64,11 @@ void load(DType dtype, const char* from, size_t count, W* to) {
       for (size_t i = 0; i < count; ++i) to[i] = parts[i];
     }
   } else {
+    if constexpr (std::is_same_v<W, double>)
+      if (dtype == DType::f32) {  // here, where loops become vectors
+        for (size_t i = 0; i < count; ++i) to[i] = reinterpret_cast<const float*>(from)[i];
+        return;
+      }
     widen(dtype, from, count, to);
   }
 }
@@ -80,6 +86,11 @@ void store(DType dtype, const W* from, size_t count, char* to) {
       narrow(dtype, parts, count, to);
     }
   } else {
+    if constexpr (std::is_same_v<W, double>)
+      if (dtype == DType::f32) {
+        for (size_t i = 0; i < count; ++i) reinterpret_cast<float*>(to)[i] = static_cast<float>(from[i]);
+        return;
+      }
     narrow(dtype, from, count, to);
   }
 }
@@ -544,15 +555,25 @@ Loop1<double, double> vector_loop(const std::string& name) {
     Unary64 kind;
   };
   static constexpr Row kRows[] = {
-      {"sqrt", Unary64::sqrt},   {"exp", Unary64::exp},     {"log", Unary64::log},     {"sin", Unary64::sin},     {"cos", Unary64::cos},
-      {"sinh", Unary64::sinh},   {"cosh", Unary64::cosh},   {"tanh", Unary64::tanh},   {"log1p", Unary64::log1p}, {"expm1", Unary64::expm1},
-      {"log2", Unary64::log2},   {"log10", Unary64::log10}, {"exp2", Unary64::exp2},   {"rint", Unary64::rint},   {"trunc", Unary64::trunc},
-      {"floor", Unary64::floor}, {"ceil", Unary64::ceil},   {"absolute", Unary64::abs}};
+      {"sqrt", Unary64::sqrt},       {"exp", Unary64::exp},       {"log", Unary64::log},         {"sin", Unary64::sin},
+      {"cos", Unary64::cos},         {"sinh", Unary64::sinh},     {"cosh", Unary64::cosh},       {"tanh", Unary64::tanh},
+      {"log1p", Unary64::log1p},     {"expm1", Unary64::expm1},   {"log2", Unary64::log2},       {"log10", Unary64::log10},
+      {"exp2", Unary64::exp2},       {"rint", Unary64::rint},     {"trunc", Unary64::trunc},     {"floor", Unary64::floor},
+      {"ceil", Unary64::ceil},       {"absolute", Unary64::abs},  {"tan", Unary64::tan},         {"arcsin", Unary64::arcsin},
+      {"arccos", Unary64::arccos},   {"arctan", Unary64::arctan}, {"arcsinh", Unary64::arcsinh}, {"arccosh", Unary64::arccosh},
+      {"arctanh", Unary64::arctanh}, {"cbrt", Unary64::cbrt}};
   static const cpu::Unary64Kernels* const kKernels = cpu::unary64_for(cpu::best_isa());
   if (kKernels)
     for (const Row& row : kRows)
       if (name == row.name) return (*kKernels)[row.kind];
   return nullptr;
+}
+
+Loop2<double, double> vector_loop2(const std::string& name, DType dtype) {
+  using cpu::Binary64;
+  static const cpu::Isa kIsa = cpu::best_isa();
+  if (name == "power") return cpu::binary64_for(kIsa, dtype == DType::f64 ? Binary64::power : Binary64::power_f32);
+  return name == "arctan2" ? cpu::binary64_for(kIsa, Binary64::angle) : nullptr;
 }
 
 [[noreturn]] void unknown(const std::string& name, DType dtype) { throw python::TypeFault("{} is not defined for {}", name, dtype); }
@@ -635,6 +656,7 @@ Var binary(const std::string& name, const Var& left, const Var& right) {
       return dtype == DType::f64   ? nearest_beyond<double>(a, b)
              : dtype == DType::f32 ? nearest_beyond<float>(a, b)
                                    : nearest_beyond_f16(a, b);
+    if (const auto loop = vector_loop2(name, dtype)) return run2(loop, a, b, dtype);
     if (const auto loop = find(kReal2, name)) return run2(loop, a, b, dtype);
   } else {
     if (is_unsigned(dtype))

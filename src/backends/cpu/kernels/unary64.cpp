@@ -16,55 +16,7 @@ namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET && HWY_HAVE_FLOAT64
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<double>;
-using Bits = hn::RebindToUnsigned<D>;
-using V = hn::Vec<D>;
-using VBits = hn::Vec<Bits>;
-constexpr size_t kLanes = HWY_LANES(double);
-
-#include "backends/cpu/kernels/clamp.inc"
-
-HWY_INLINE V constant(double value) { return hn::Set(D(), value); }
-HWY_INLINE V polynomial(V, double last) { return constant(last); }
-/// first + x (second + x (...)).
-template <class... Rest>
-HWY_INLINE V polynomial(V x, double first, Rest... rest) {
-  return hn::MulAdd(polynomial(x, rest...), x, constant(first));
-}
-
-// Beside this a double's fraction has no bits: adding it rounds to an integer, which the lowest bits then hold.
-constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
-/// 2^n for an integer -1022 <= n <= 1023.
-HWY_INLINE V power_of_2(V n) { return hn::BitCast(D(), hn::ShiftLeft<52>(hn::BitCast(Bits(), hn::Add(n, constant(kMagic + 1023))))); }
-
-/// e^x = 2^n (1 + q), where |q| < 0.42.
-struct Exponential {
-  V n, q;
-  /// For |x| < 1100.
-  HWY_INLINE explicit Exponential(V x) : n(hn::Sub(hn::MulAdd(x, constant(1.4426950408889634), constant(kMagic)), constant(kMagic))), q(n) {
-    // The product of n and the first part of ln 2 is exact.
-    const V high = hn::NegMulAdd(n, constant(6.93147180369123816490e-01), x), low = hn::Mul(n, constant(1.90821492927058770002e-10));
-    set(hn::Sub(high, low), hn::Sub(hn::Sub(high, hn::Sub(high, low)), low));
-  }
-  HWY_INLINE Exponential(V whole, V r, V rest) : n(whole), q(r) { set(r, rest); }
-  HWY_INLINE void set(V r, V rest) {
-    const V p = polynomial(r, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800,
-                           1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0);
-    q = hn::Add(r, hn::MulAdd(hn::Mul(r, r), p, rest));
-  }
-  /// e^x / 2^k for k = 0 or 1, in two factors, because n may lie outside the exponents of normal numbers.
-  HWY_INLINE V value(double k = 0) const {
-    const V half = hn::Round(hn::Mul(n, constant(0.5))), rest = hn::Sub(hn::Sub(n, half), constant(k));
-    return hn::Mul(hn::Mul(hn::Add(q, constant(1)), power_of_2(half)), power_of_2(rest));
-  }
-  /// e^x - 1 for -60 <= x <= 711, in halves, because 2^n may be infinity where the result is not.
-  HWY_INLINE V minus_1() const {
-    const V scale = power_of_2(hn::Sub(n, constant(1))), y = hn::MulAdd(scale, q, hn::Sub(scale, constant(0.5)));
-    return hn::Add(y, y);
-  }
-};
-
-HWY_INLINE V within(double low, V x, double high) { return at_most(constant(high), at_least(constant(low), x)); }
+#include "backends/cpu/kernels/math64.inc"
 
 struct Exp {
   static HWY_INLINE V of(V x) { return Exponential(within(-746, x, 710)).value(); }
@@ -114,53 +66,12 @@ struct Cosh {
   }
 };
 
-/// x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), and ln(1 + f) = f - (square - s (square + r)), where square is f^2 / 2.
-struct Logarithm {
-  V k, f, square, rest;  // rest = s (square + r)
-  HWY_INLINE explicit Logarithm(V x) : k(x), f(x), square(x), rest(x) {
-    const D d;
-    const Bits b;
-    const auto tiny = hn::Lt(x, constant(std::numeric_limits<double>::min()));
-    const VBits bits = hn::BitCast(b, hn::IfThenElse(tiny, hn::Mul(x, constant(0x1p54)), x));
-    const VBits root = hn::Set(b, 0x3FE6A09E667F3BCD), one = hn::Set(b, 0x3FF0000000000000);
-    const VBits from_root = hn::Add(bits, hn::Sub(one, root));
-    // The biased exponent as a fraction's lowest bits.
-    const V biased = hn::BitCast(d, hn::Or(hn::ShiftRight<52>(from_root), hn::Set(b, 0x4330000000000000)));
-    k = hn::Sub(biased, hn::IfThenElse(tiny, constant(0x1p52 + 1023 + 54), constant(0x1p52 + 1023)));
-    f = hn::Sub(hn::BitCast(d, hn::Add(hn::And(from_root, hn::Set(b, 0x000FFFFFFFFFFFFF)), root)), constant(1));
-    const V s = hn::Div(f, hn::Add(f, constant(2))), z = hn::Mul(s, s);
-    const V r =
-        hn::Mul(z, polynomial(z, 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
-                              1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01));
-    square = hn::Mul(hn::Mul(f, f), constant(0.5));
-    rest = hn::Mul(s, hn::Add(square, r));
-  }
-  /// ln x, and `more` beside it.
-  HWY_INLINE V natural(V more) const {
-    const V low = hn::Add(rest, hn::MulAdd(k, constant(1.90821492927058770002e-10), more));
-    return hn::Sub(hn::Mul(k, constant(6.93147180369123816490e-01)), hn::Sub(hn::Sub(square, low), f));
-  }
-  /// The logarithm to another base: 1 / ln(base) and ln 2 / ln(base), each in two parts of which the first has few bits.
-  HWY_INLINE V to_base(double scale, double scale_rest, double two, double two_rest) const {
-    const V exact = hn::Sub(f, square);
-    const V high = hn::BitCast(D(), hn::And(hn::BitCast(Bits(), exact), hn::Set(Bits(), 0xFFFFFFFF00000000)));
-    const V low = hn::Add(hn::Sub(hn::Sub(f, high), square), rest);
-    const V first = hn::Mul(high, constant(scale)), whole = hn::Mul(k, constant(two)), sum = hn::Add(whole, first);
-    V more = hn::MulAdd(k, constant(two_rest), hn::MulAdd(hn::Add(low, high), constant(scale_rest), hn::Mul(low, constant(scale))));
-    more = hn::Add(more, hn::Add(hn::Sub(whole, sum), first));
-    return hn::Add(sum, more);
-  }
-};
-/// What logarithms are outside of the positive numbers.
-HWY_INLINE V at_edges(V x, V y) {
-  const V infinity = constant(std::numeric_limits<double>::infinity());
-  y = hn::IfThenElse(hn::Eq(x, infinity), infinity, y);
-  y = hn::IfThenElse(hn::Eq(x, hn::Zero(D())), hn::Neg(infinity), y);
-  y = hn::IfThenElse(hn::Lt(x, hn::Zero(D())), constant(std::numeric_limits<double>::quiet_NaN()), y);
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
-}
 struct Log {
-  static HWY_INLINE V of(V x) { return at_edges(x, Logarithm(x).natural(hn::Zero(D()))); }
+  static HWY_INLINE V of(V x) {
+    const V y = Logarithm(x).natural(hn::Zero(D()));
+    const auto ordinary = hn::And(hn::Gt(x, hn::Zero(D())), hn::Lt(x, constant(std::numeric_limits<double>::infinity())));
+    return hn::AllTrue(D(), ordinary) ? y : at_edges(x, y);
+  }
 };
 struct Log2 {
   static HWY_INLINE V of(V x) { return at_edges(x, Logarithm(x).to_base(1.44269504072144627571e+00, 1.67517131648865118353e-10, 1, 0)); }
@@ -183,26 +94,41 @@ struct Log1p {
 
 // Beyond this the C library reduces the argument, with all the digits of pi.
 constexpr double kFarthest = 1e6;
+/// Sine and cosine of x - n pi/2, where n is the nearest integer.
+struct Circle {
+  VBits n;
+  V sine, cosine;
+  HWY_INLINE explicit Circle(V x) : n(hn::Zero(Bits())), sine(x), cosine(x) {
+    const V sum = hn::MulAdd(x, constant(6.36619772367581382433e-01), constant(kMagic)), whole = hn::Sub(sum, constant(kMagic));
+    n = hn::BitCast(Bits(), sum);
+    // Three parts of pi/2; the products of n with the first two are exact.
+    const V t = hn::NegMulAdd(whole, constant(1.57079632673412561417e+00), x),
+            second = hn::Mul(whole, constant(6.07710050630396597660e-11));
+    const V r = hn::Sub(t, second);
+    const V third = hn::Sub(hn::Mul(whole, constant(2.02226624879595063154e-21)), hn::Sub(hn::Sub(t, r), second));
+    const V y = hn::Sub(r, third), rest = hn::Sub(hn::Sub(r, y), third);
+    const V z = hn::Mul(y, y), cube = hn::Mul(z, y);
+    const V s = polynomial(z, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06,
+                           -2.50507602534068634195e-08, 1.58969099521155010221e-10);
+    sine = hn::Sub(y, hn::Sub(hn::Sub(hn::Mul(z, hn::Sub(hn::Mul(constant(0.5), rest), hn::Mul(cube, s))), rest),
+                              hn::Mul(cube, constant(-1.66666666666666324348e-01))));
+    const V c = hn::Mul(z, polynomial(z, 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+                                      -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11));
+    const V half = hn::Mul(constant(0.5), z), w = hn::Sub(constant(1), half);
+    cosine = hn::Add(w, hn::Add(hn::Sub(hn::Sub(constant(1), w), half), hn::Sub(hn::Mul(z, c), hn::Mul(y, rest))));
+  }
+  /// Whether n + `quarters` is odd.
+  HWY_INLINE hn::Mask<D> is_odd(int quarters) const {
+    const VBits one = hn::Set(Bits(), 1);
+    return hn::RebindMask(D(), hn::Eq(hn::And(hn::Add(n, hn::Set(Bits(), static_cast<uint64_t>(quarters))), one), one));
+  }
+};
 /// sin(x + quarters pi/2).
 template <int kQuarters>
 HWY_INLINE V sine(V x) {
-  const V sum = hn::MulAdd(x, constant(6.36619772367581382433e-01), constant(kMagic)), n = hn::Sub(sum, constant(kMagic));
-  // Three parts of pi/2; the products of n with the first two are exact.
-  const V t = hn::NegMulAdd(n, constant(1.57079632673412561417e+00), x), second = hn::Mul(n, constant(6.07710050630396597660e-11));
-  const V r = hn::Sub(t, second);
-  const V third = hn::Sub(hn::Mul(n, constant(2.02226624879595063154e-21)), hn::Sub(hn::Sub(t, r), second));
-  const V y = hn::Sub(r, third), rest = hn::Sub(hn::Sub(r, y), third);
-  const V z = hn::Mul(y, y), cube = hn::Mul(z, y);
-  const V s = polynomial(z, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06,
-                         -2.50507602534068634195e-08, 1.58969099521155010221e-10);
-  const V sin_y = hn::Sub(y, hn::Sub(hn::Sub(hn::Mul(z, hn::Sub(hn::Mul(constant(0.5), rest), hn::Mul(cube, s))), rest),
-                                     hn::Mul(cube, constant(-1.66666666666666324348e-01))));
-  const V c = hn::Mul(z, polynomial(z, 4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-                                    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11));
-  const V half = hn::Mul(constant(0.5), z), w = hn::Sub(constant(1), half);
-  const V cos_y = hn::Add(w, hn::Add(hn::Sub(hn::Sub(constant(1), w), half), hn::Sub(hn::Mul(z, c), hn::Mul(y, rest))));
-  const VBits quarter = hn::Add(hn::BitCast(Bits(), sum), hn::Set(Bits(), kQuarters)), one = hn::Set(Bits(), 1);
-  const V chosen = hn::IfThenElse(hn::RebindMask(D(), hn::Eq(hn::And(quarter, one), one)), cos_y, sin_y);
+  const Circle at(x);
+  const VBits quarter = hn::Add(at.n, hn::Set(Bits(), kQuarters));
+  const V chosen = hn::IfThenElse(at.is_odd(kQuarters), at.cosine, at.sine);
   return hn::Xor(chosen, hn::BitCast(D(), hn::ShiftLeft<62>(hn::And(quarter, hn::Set(Bits(), 2)))));
 }
 template <class F>
@@ -225,6 +151,110 @@ struct Sin {
 struct Cos {
   static HWY_INLINE V of(V x) {
     return of_large_too(x, sine<1>(x), [](double v) { return std::cos(v); });
+  }
+};
+
+struct Tan {
+  static HWY_INLINE V of(V x) {
+    const Circle at(x);
+    const auto odd = at.is_odd(0);
+    const V y = hn::Div(hn::IfThenElse(odd, hn::Neg(at.cosine), at.sine), hn::IfThenElse(odd, at.sine, at.cosine));
+    return of_large_too(x, hn::IfThenElse(hn::Lt(hn::Abs(x), constant(0x1p-27)), x, y), [](double v) { return std::tan(v); });
+  }
+};
+
+struct Arctan {
+  static HWY_INLINE V of(V x) { return angle_of_tangent(x); }
+};
+/// (arcsin(sqrt z) / sqrt z) - 1 for z <= 1/4, as a quotient (fdlibm's e_asin.c).
+HWY_INLINE V arcsine_rest(V z) {
+  const V p = polynomial(z, 1.66666666666666657415e-01, -3.25565818622400915405e-01, 2.01212532134862925881e-01,
+                         -4.00555345006794114027e-02, 7.91534994289814532176e-04, 3.47933107596021167570e-05);
+  const V q =
+      polynomial(z, 1, -2.40339491173441421878e+00, 2.02094576023350569471e+00, -6.88283971605453293030e-01, 7.70381505559019352791e-02);
+  return hn::Div(hn::Mul(z, p), q);
+}
+constexpr double kHalfPi = 1.57079632679489655800e+00, kHalfPiRest = 6.12323399573676603587e-17;
+/// Of |x| > 1/2: the root of (1 - |x|) / 2, its upper bits, and what these lack.
+struct HalfAngle {
+  V z, root, high, low;
+  HWY_INLINE explicit HalfAngle(V size) : z(hn::Mul(hn::Sub(constant(1), size), constant(0.5))), root(hn::Sqrt(z)), high(root), low(root) {
+    high = hn::BitCast(D(), hn::And(hn::BitCast(Bits(), root), hn::Set(Bits(), 0xFFFFFFFF00000000)));
+    const V sum = hn::Add(root, high);
+    low = hn::IfThenZeroElse(hn::Eq(sum, hn::Zero(D())), hn::Div(hn::NegMulAdd(high, high, z), sum));
+  }
+};
+struct Arcsin {
+  static HWY_INLINE V of(V x) {
+    const V size = hn::Abs(x);
+    const HalfAngle half(size);
+    const auto near = hn::Lt(size, constant(0.5));
+    const V rest = arcsine_rest(hn::IfThenElse(near, hn::Mul(x, x), half.z));
+    const V p = hn::Sub(hn::Mul(hn::Add(half.root, half.root), rest), hn::Sub(constant(kHalfPiRest), hn::Add(half.low, half.low)));
+    const V far = hn::Sub(constant(kHalfPi / 2), hn::Sub(p, hn::Sub(constant(kHalfPi / 2), hn::Add(half.high, half.high))));
+    const V y = hn::IfThenElse(near, hn::MulAdd(size, rest, size), far);
+    return hn::IfThenElse(hn::Lt(size, constant(0x1p-27)), x, hn::CopySign(y, x));
+  }
+};
+struct Arccos {
+  static HWY_INLINE V of(V x) {
+    const V size = hn::Abs(x);
+    const HalfAngle half(size);
+    const auto near = hn::Lt(size, constant(0.5));
+    const V rest = arcsine_rest(hn::IfThenElse(near, hn::Mul(x, x), half.z));
+    const V middle = hn::Sub(constant(kHalfPi), hn::Sub(x, hn::Sub(constant(kHalfPiRest), hn::Mul(x, rest))));
+    const V small = hn::Add(half.high, hn::MulAdd(rest, half.root, half.low));
+    const V mirrored = hn::Sub(constant(kHalfPi), hn::Add(half.root, hn::Sub(hn::Mul(rest, half.root), constant(kHalfPiRest))));
+    const V far = hn::IfThenElse(hn::Lt(x, hn::Zero(D())), mirrored, small);
+    return hn::IfThenElse(near, middle, hn::Add(far, far));
+  }
+};
+struct Arcsinh {
+  static HWY_INLINE V of(V x) {
+    const V size = hn::Abs(x), square = hn::Mul(x, x), one = constant(1);
+    const auto large = hn::Gt(size, constant(0x1p54));  // there the 1 under the root does not count
+    const V small = hn::Add(size, hn::Div(square, hn::Add(one, hn::Sqrt(hn::Add(square, one)))));
+    const V y = hn::Add(Log1p::of(hn::IfThenElse(large, size, small)), hn::IfThenElseZero(large, constant(0.69314718055994530942)));
+    return hn::IfThenElse(hn::Lt(size, constant(0x1p-28)), x, hn::CopySign(y, x));
+  }
+};
+struct Arccosh {
+  static HWY_INLINE V of(V x) {
+    const auto large = hn::Gt(x, constant(0x1p54));
+    const V t = hn::Sub(x, constant(1)), small = hn::Add(t, hn::Sqrt(hn::MulAdd(t, t, hn::Add(t, t))));
+    const V y = hn::Add(Log1p::of(hn::IfThenElse(large, x, small)), hn::IfThenElseZero(large, constant(0.69314718055994530942)));
+    return hn::IfThenElse(hn::Lt(x, constant(1)), constant(std::numeric_limits<double>::quiet_NaN()), y);
+  }
+};
+struct Arctanh {
+  static HWY_INLINE V of(V x) {
+    const V size = hn::Abs(x), twice = hn::Add(size, size), rest = hn::Sub(constant(1), size);
+    const auto near = hn::Lt(size, constant(0.5));
+    const V quotient = hn::Div(hn::IfThenElse(near, hn::Mul(twice, size), twice), rest);
+    const V y = hn::Mul(constant(0.5), Log1p::of(hn::Add(quotient, hn::IfThenElseZero(near, twice))));
+    return hn::IfThenElse(hn::Lt(size, constant(0x1p-28)), x, hn::CopySign(y, x));
+  }
+};
+/// A third of the exponent, a polynomial of the error, and a step of Newton's method (FreeBSD's s_cbrt.c).
+struct CubeRoot {
+  static HWY_INLINE V of(V x) {
+    const V size = hn::Abs(x), infinity = constant(std::numeric_limits<double>::infinity());
+    const auto tiny = hn::Lt(size, constant(std::numeric_limits<double>::min()));
+    const V scaled = hn::IfThenElse(tiny, hn::Mul(size, constant(0x1p54)), size);
+    const V upper = hn::Sub(hn::BitCast(D(), hn::Or(hn::ShiftRight<32>(hn::BitCast(Bits(), scaled)), hn::Set(Bits(), 0x4330000000000000))),
+                            constant(0x1p52));
+    const V third = hn::Add(hn::Floor(hn::Mul(upper, constant(1.0 / 3))), constant(0x1p52 + 715094163));
+    V t = hn::BitCast(D(), hn::ShiftLeft<32>(hn::BitCast(Bits(), third)));
+    const V r = hn::Mul(hn::Mul(t, t), hn::Div(t, scaled));
+    const V cube = hn::Mul(hn::Mul(r, r), r);
+    t = hn::Mul(t, hn::MulAdd(cube, polynomial(r, -0.758397934778766047437, 0.145996192886612446982),
+                              polynomial(r, 1.87595182427177009643, -1.88497979543377169875, 1.621429720105354466140)));
+    t = hn::BitCast(D(), hn::And(hn::Add(hn::BitCast(Bits(), t), hn::Set(Bits(), 0x80000000)), hn::Set(Bits(), 0xFFFFFFFFC0000000)));
+    const V quotient = hn::Div(scaled, hn::Mul(t, t));
+    t = hn::MulAdd(t, hn::Div(hn::Sub(quotient, t), hn::Add(hn::Add(t, t), quotient)), t);
+    t = hn::IfThenElse(tiny, hn::Mul(t, constant(0x1p-18)), t);
+    const auto ordinary = hn::And(hn::Gt(size, hn::Zero(D())), hn::Lt(size, infinity));
+    return hn::IfThenElse(ordinary, hn::CopySign(t, x), x);
   }
 };
 
@@ -254,9 +284,39 @@ void map(const double* x, size_t count, double* y) {
   }
 }
 
-constexpr Unary64Function kFunctions[] = {map<Exp>,        map<Exp2>,  map<Expm1>, map<Log>,   map<Log2>, map<Log10>,  map<Log1p>,
-                                          map<Sin>,        map<Cos>,   map<Sinh>,  map<Cosh>,  map<Tanh>, map<Negate>, map<Absolute>,
-                                          map<SquareRoot>, map<Round>, map<Trunc>, map<Floor>, map<Ceil>};
+#if MINNOW_SMALL  // those that operators have
+#define MINNOW_MORE(name) nullptr
+#else
+#define MINNOW_MORE(name) map<name>
+#endif
+constexpr Unary64Function kFunctions[] = {map<Exp>,
+                                          MINNOW_MORE(Exp2),
+                                          MINNOW_MORE(Expm1),
+                                          map<Log>,
+                                          MINNOW_MORE(Log2),
+                                          MINNOW_MORE(Log10),
+                                          MINNOW_MORE(Log1p),
+                                          map<Sin>,
+                                          map<Cos>,
+                                          MINNOW_MORE(Tan),
+                                          MINNOW_MORE(Arcsin),
+                                          MINNOW_MORE(Arccos),
+                                          MINNOW_MORE(Arctan),
+                                          MINNOW_MORE(Sinh),
+                                          MINNOW_MORE(Cosh),
+                                          map<Tanh>,
+                                          MINNOW_MORE(Arcsinh),
+                                          MINNOW_MORE(Arccosh),
+                                          MINNOW_MORE(Arctanh),
+                                          MINNOW_MORE(CubeRoot),
+                                          map<Negate>,
+                                          map<Absolute>,
+                                          map<SquareRoot>,
+                                          map<Round>,
+                                          MINNOW_MORE(Trunc),
+                                          map<Floor>,
+                                          map<Ceil>};
+#undef MINNOW_MORE
 static_assert(sizeof(kFunctions) / sizeof(kFunctions[0]) == static_cast<size_t>(Unary64::count));
 }  // namespace
 

@@ -2,9 +2,9 @@
 // Functions of one double, element by element, where the machine has vectors of four doubles or NEON.
 //
 // exp: Taylor's polynomial after the reduction of Cody and Waite ("Software Manual for the Elementary Functions", 1980). Logarithms, sine
-// and cosine: the methods and the minimax coefficients of fdlibm (Sun Microsystems, 1993: e_log.c, e_log10.c, s_log1p.c, k_sin.c, k_cos.c,
-// e_rem_pio2.c). Errors are below 1 unit in the last place, those of expm1 and the hyperbolic functions below 2.5; -0, infinities, NaN and
-// subnormal numbers as in C.
+// and cosine, arcsine, arccosine and arctangent: the methods and the minimax coefficients of fdlibm (Sun Microsystems, 1993: e_log.c,
+// e_log10.c, s_log1p.c, k_sin.c, k_cos.c, e_rem_pio2.c, e_asin.c, s_atan.c). Errors are below 1 unit in the last place, those of expm1, the
+// tangent and the hyperbolic functions below 2.5; -0, infinities, NaN and subnormal numbers as in C.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,9 +23,17 @@ enum class Unary64 : uint8_t {
   log1p,
   sin,
   cos,
+  tan,
+  arcsin,
+  arccos,
+  arctan,
   sinh,
   cosh,
   tanh,
+  arcsinh,
+  arccosh,
+  arctanh,
+  cbrt,
   neg,
   abs,
   sqrt,
@@ -36,7 +44,7 @@ enum class Unary64 : uint8_t {
   count
 };
 
-/// y[i] = f(x[i]); y may be x.
+/// y[i] = f(x[i]); y may be x. Null in small builds for those that no operator needs.
 using Unary64Function = void (*)(const double* x, size_t count, double* y);
 
 struct Unary64Kernels {
