@@ -291,17 +291,33 @@ void ElementwiseProgram::make_chain(size_t first, size_t last, std::span<const s
   steps_.push_back({Chain::end});
 }
 
+// Registers; the numbers among the inputs, a vector each; the steps of a chain; where those numbers came from.
 size_t ElementwiseProgram::scratch() const noexcept {
-  return registers_ * kBlock + (most_steps_ > 0 ? inputs_ * kernels_->lanes + most_steps_ * sizeof(ChainStep) / sizeof(float) : 0);
+  constexpr size_t kStep = sizeof(ChainStep) / sizeof(float), kPointer = sizeof(const float*) / sizeof(float);
+  return registers_ * kBlock + (most_steps_ > 0 ? inputs_ * (kernels_->lanes + kPointer) + most_steps_ * kStep : 0);
+}
+
+const float** ElementwiseProgram::numbers_in(float* scratch) const noexcept {
+  ChainStep* const steps = reinterpret_cast<ChainStep*>(scratch + registers_ * kBlock + inputs_ * kernels_->lanes);
+  return reinterpret_cast<const float**>(steps + most_steps_);
+}
+
+void ElementwiseProgram::begin(float* scratch) const noexcept {
+  if (most_steps_ > 0) std::fill_n(numbers_in(scratch), inputs_, nullptr);
 }
 
 void ElementwiseProgram::run(const float* const* inputs, size_t count, float* scratch, float* y) const noexcept {
   const size_t lanes = kernels_->lanes, tiles = count - count % chain_->tile;
-  float* const vectors = scratch + registers_ * kBlock;  // the numbers among the inputs, a vector each
+  float* const vectors = scratch + registers_ * kBlock;
   ChainStep* const steps = reinterpret_cast<ChainStep*>(vectors + inputs_ * lanes);
-  if (most_steps_ > 0)
+  if (most_steps_ > 0) {
+    const float** const numbers = numbers_in(scratch);
     for (size_t i = 0; i < inputs_; ++i)
-      if (items_[i].form == Form::scalar) std::fill_n(vectors + i * lanes, lanes, *inputs[i]);
+      if (items_[i].form == Form::scalar && numbers[i] != inputs[i]) {
+        numbers[i] = inputs[i];
+        std::fill_n(vectors + i * lanes, lanes, *inputs[i]);
+      }
+  }
   const auto place_of = [&](Value value) -> float* {
     const Item& item = items_[static_cast<size_t>(value)];
     return item.place == Place::result ? y : scratch + item.index * kBlock;

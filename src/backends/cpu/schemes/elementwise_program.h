@@ -35,6 +35,8 @@ class ElementwiseProgram {
   size_t scratch() const noexcept;
   /// Operations for one element.
   double cost() const noexcept { return cost_; }
+  /// To be called before run() is with this scratch for inputs that others have written.
+  void begin(float* scratch) const noexcept;
   /// y[0, count) for count <= kBlock. Inputs of form full have `count` floats; those of form lanes have one vector, and count is whole
   /// vectors. `scratch` has scratch() floats and the alignment of pointers. y may be an input of form full.
   void run(const float* const* inputs, size_t count, float* scratch, float* y) const noexcept;
@@ -71,6 +73,7 @@ class ElementwiseProgram {
   Value binary(Binary kind, Value a, Value b);
   Value negation(Value condition) { return unary(Unary::scale, condition, -1, 1); }
   std::optional<Value> power(const NodeView& node, std::span<const Value> operands);
+  const float** numbers_in(float* scratch) const noexcept;
   void run(const Instruction& instruction, const float* const* inputs, size_t first, size_t count, float* registers,
            float* y) const noexcept;
   uint32_t add_constant(float value);

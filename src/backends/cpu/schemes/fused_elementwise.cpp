@@ -90,12 +90,14 @@ class ElementwiseKernel final : public Kernel {
     pointers_ = geometry_.sources.size();
     const size_t pointer_floats = align_up(pointers_ * sizeof(const float*)) / sizeof(float);
     buffers_offset_ = pointer_floats;
-    units_.reserve(context, (blocks_ + blocks_per_task_ - 1) / blocks_per_task_, pointer_floats + buffers * kBlock + program_.scratch());
+    program_offset_ = pointer_floats + buffers * kBlock;
+    units_.reserve(context, (blocks_ + blocks_per_task_ - 1) / blocks_per_task_, program_offset_ + program_.scratch());
   }
 
   void run(RunContext& context) noexcept override {
     units_.run(context, [&](size_t task, float* scratch) {
       const size_t last = std::min(blocks_, (task + 1) * blocks_per_task_);
+      program_.begin(scratch + program_offset_);
       for (size_t block = task * blocks_per_task_; block < last; ++block) run_block(context, block, scratch);
     });
   }
@@ -147,7 +149,7 @@ class ElementwiseKernel final : public Kernel {
   ElementwiseGeometry geometry_;
   ElementwiseProgram program_;
   bool boolean_;
-  size_t cuts_ = 1, rows_per_block_ = 1, blocks_ = 0, blocks_per_task_ = 1, pointers_ = 0, buffers_offset_ = 0;
+  size_t cuts_ = 1, rows_per_block_ = 1, blocks_ = 0, blocks_per_task_ = 1, pointers_ = 0, buffers_offset_ = 0, program_offset_ = 0;
   Units units_;
 };
 
