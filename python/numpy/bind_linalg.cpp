@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/numeric.h"
 #include "numpy/fourier.h"
 #include "numpy/linalg.h"
 #include "numpy/numpy.h"
@@ -213,27 +214,99 @@ nb::object eig_of(const Var& matrices, bool vectors) {
   return nb::make_tuple(Var(std::move(w)), Var(std::move(v)));
 }
 
-/// Transforms of the rows (last axis) of a complex128 tensor, multiplied by `scale`.
-Var fft(const Var& var, bool inverse, double scale) {
+/// One row of any dtype as complex numbers.
+void load_row(const Tensor& x, size_t row, size_t count, Complex* to) {
+  const char* from = x.data<char>() + row * count * size_of(x.dtype());
+  if (x.dtype() == DType::complex128) {
+    std::memcpy(static_cast<void*>(to), from, count * sizeof(Complex));
+  } else if (x.dtype() == DType::complex64) {
+    std::copy_n(reinterpret_cast<const std::complex<float>*>(from), count, to);
+  } else {
+    double* parts = reinterpret_cast<double*>(to);
+    widen(x.dtype(), from, count, parts);
+    for (size_t i = count; i-- > 0;) to[i] = {parts[i], 0};
+  }
+}
+
+/// The first half of the transform of 2 h real numbers out of that of h complex ones, x[h + 1] (Cooley, Lewis, Welch 1970). And the other
+/// way round, where `back`.
+void exchange_halves(Complex* x, size_t h, const Complex* roots, double scale, bool back) {
+  const Complex first = x[0];
+  if (back)
+    x[0] = {first.real() + x[h].real(), first.real() - x[h].real()};
+  else
+    x[0] = (first.real() + first.imag()) * scale, x[h] = (first.real() - first.imag()) * scale;
+  if (!back) scale *= 0.5;
+  for (size_t k = 1; 2 * k <= h; ++k) {
+    const Complex a = x[k], b = std::conj(x[h - k]), even = (a + b) * scale, gap = (a - b) * scale;
+    const Complex root = back ? std::conj(roots[k]) : roots[k];
+    // gap times the root and -i, or i.
+    const double re = gap.real() * root.real() - gap.imag() * root.imag(), im = gap.real() * root.imag() + gap.imag() * root.real();
+    const Complex odd = back ? Complex(-im, re) : Complex(im, -re);
+    x[k] = even + odd, x[h - k] = std::conj(even - odd);
+  }
+}
+
+/// Transforms of the rows (last axis) of numbers of any dtype, multiplied by `scale`, in complex128. kind: "whole", of n numbers;
+/// "to_half", of n real ones the first n / 2 + 1; "from_half", of these the n real ones, in f64.
+Var fft(const Var& var, const std::string& kind, int64_t length, bool inverse, double scale) {
   const Tensor x = value_of(var);
-  if (x.dtype() != DType::complex128 || x.shape().rank() == 0) throw InvalidArgument("fft takes rows of complex128");
-  const size_t n = unsign(x.shape().back());
-  if (n == 0) throw InvalidArgument("Invalid number of FFT data points (0) specified.");
-  Tensor y = x.clone();
-  const int64_t rows = x.elements() / static_cast<int64_t>(n);
-  if (rows == 0) return Var(std::move(y));
-  Complex* to = y.writable().data<Complex>();
-  const Fourier transform(n);
-  in_parts(rows, static_cast<int64_t>(n) * 8, [&](int64_t first, int64_t last) {
-    std::vector<Complex> scratch(transform.scratch());
-    for (int64_t row = first; row < last; ++row) {
-      Complex* line = to + unsign(row) * n;
-      transform.run(line, inverse, scratch.data());
-      if (scale != 1)
-        for (size_t i = 0; i < n; ++i) line[i] *= scale;
+  const bool to_half = kind == "to_half", from_half = kind == "from_half";
+  const int64_t in = from_half ? length / 2 + 1 : length, out = to_half ? length / 2 + 1 : length;
+  if (length < 1) throw InvalidArgument("Invalid number of FFT data points ({}) specified.", length);
+  if (x.shape().rank() == 0 || x.shape().back() != in) throw InvalidArgument("fft takes rows of {} elements, not {}", in, x.shape());
+  Shape shape = x.shape();
+  shape[shape.rank() - 1] = out;
+  Fresh y(from_half ? DType::f64 : DType::complex128, shape);
+  const size_t n = unsign(length), rows = unsign(x.elements() / in), wide = unsign(in), h = n / 2;
+  if (rows == 0) return y;
+  const auto each_row = [&](const std::function<void(size_t)>& task) {
+    in_parts(static_cast<int64_t>(rows), length, [&](int64_t first, int64_t last) {
+      for (int64_t row = first; row < last; ++row) task(unsign(row));
+    });
+  };
+  Complex* to = y.data<Complex>();
+  if (!to_half && !from_half) {
+    const auto plan = Fourier::plan(n);
+    each_row([&](size_t row) { load_row(x, row, wide, to + row * n); });
+    plan->run(to, rows, n, inverse, scale);
+  } else if (n % 2 != 0) {
+    const auto plan = Fourier::plan(n);
+    std::vector<Complex> all(rows * n);
+    each_row([&](size_t row) {
+      Complex* line = all.data() + row * n;
+      load_row(x, row, wide, line);
+      if (!from_half) return;
+      line[0] = line[0].real();
+      for (size_t k = 1; k <= h; ++k) line[n - k] = std::conj(line[k]);
+    });
+    plan->run(all.data(), rows, n, inverse, scale);
+    each_row([&](size_t row) {
+      if (to_half)
+        std::copy_n(all.data() + row * n, h + 1, to + row * (h + 1));
+      else
+        for (size_t i = 0; i < n; ++i) y.data<double>()[row * n + i] = all[row * n + i].real();
+    });
+  } else {  // of half as many complex numbers, each of two real ones
+    const auto plan = Fourier::plan(h);
+    const Complex* roots = plan->roots_of_twice();
+    if (to_half) {
+      each_row([&](size_t row) {
+        widen(x.dtype(), x.data<char>() + row * n * size_of(x.dtype()), n, reinterpret_cast<double*>(to + row * (h + 1)));
+      });
+      plan->run(to, rows, h + 1, false, 1);
+      each_row([&](size_t row) { exchange_halves(to + row * (h + 1), h, roots, scale, false); });
+    } else {
+      each_row([&](size_t row) {
+        std::vector<Complex> line(h + 1);
+        load_row(x, row, wide, line.data());
+        exchange_halves(line.data(), h, roots, 1, true);
+        std::copy_n(line.data(), h, to + row * h);
+      });
+      plan->run(to, rows, h, true, scale);
     }
-  });
-  return Var(std::move(y));
+  }
+  return y;
 }
 
 }  // namespace
@@ -248,7 +321,9 @@ void define_linalg(nb::module_& m) {
   m.def("eig", eig_of, nb::arg("a"), nb::arg("vectors"));
 }
 
-void define_fourier(nb::module_& m) { m.def("fft", fft, nb::arg("x"), nb::arg("inverse"), nb::arg("scale")); }
+void define_fourier(nb::module_& m) {
+  m.def("fft", fft, nb::arg("x"), nb::arg("kind"), nb::arg("length"), nb::arg("inverse"), nb::arg("scale"));
+}
 
 void define_numpy(nb::module_& m) {
   nb::module_ numpy = m.def_submodule("numpy", "What minnow.numpy has beside the engine's operators.");

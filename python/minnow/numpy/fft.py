@@ -13,7 +13,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _shape
-from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, complex128, deliver, float16, float32, float64, join, last, native, public, zeros_of
+from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, deliver, float16, float32, float64, join, last, native, public, zeros_of
 
 _NORMS = {None: (0.0, 1.0), "backward": (0.0, 1.0), "ortho": (0.5, 0.5), "forward": (1.0, 0.0)}
 
@@ -60,8 +60,7 @@ def _count(n: Optional[int], default: int) -> int:
 
 def _transform(x: Var, n: int, axis: int, inverse: bool, norm: Optional[str], half: bool = False) -> Var:
     """In complex128."""
-    scale = _scale(n, norm, inverse, half)
-    return back(native.fft(last(_sized(astype(x, complex128), n, axis), axis), inverse, scale), axis)
+    return back(native.fft(last(_sized(x, n, axis), axis), "whole", n, inverse, _scale(n, norm, inverse, half)), axis)
 
 
 def _finish(x: Var, given: Var, out: Any) -> Var:
@@ -96,11 +95,10 @@ def ifft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[s
 
 
 def _half(x: Var, n: int, place: int, norm: Optional[str]) -> Var:
-    _scale(n, norm, False, False)
+    scale = _scale(n, norm, False, _is_half(x))
     if x.dtype.kind == "c":
         raise InvalidType(f"rfft takes real numbers, not {x.dtype}; use fft")
-    full = _transform(x, n, place, False, norm, _is_half(x))
-    return full[(slice(None),) * place + (slice(0, n // 2 + 1),)]
+    return back(native.fft(last(_sized(x, n, place), place), "to_half", n, False, scale), place)
 
 
 @public
@@ -113,15 +111,8 @@ def rfft(a: ArrayLike, n: Optional[int] = None, axis: int = -1, norm: Optional[s
 
 def _real_again(x: Var, n: int, place: int, norm: Optional[str], half: bool) -> Var:
     """n real numbers of the first half of their transform."""
-    x = _sized(astype(x, complex128), n // 2 + 1, place)
-    key = (slice(None),) * place
-    x = join([astype(ew.real(x[key + (slice(0, 1),)]), complex128), x[key + (slice(1, None),)]], place) if n // 2 else astype(ew.real(x), complex128)
-    if n % 2 == 0:
-        x = join([x[key + (slice(0, n // 2),)], astype(ew.real(x[key + (slice(n // 2, None),)]), complex128)], place)
-    mirror = ew.conjugate(x[key + (slice(1, (n + 1) // 2),)])
-    if mirror.shape[place]:
-        x = join([x, _shape.flip(mirror, place)], place)
-    return ew.real(_transform(x, n, place, True, norm, half))
+    scale = _scale(n, norm, True, half)
+    return back(native.fft(last(_sized(x, n // 2 + 1, place), place), "from_half", n, True, scale), place)
 
 
 @public
@@ -178,7 +169,7 @@ def _many(a: ArrayLike, s: Optional[Sequence[int]], axes: Optional[Sequence[int]
     lengths, places = _plan(x, s, axes)
     if not places:
         return deliver(x, out)
-    y = astype(x, complex128)
+    y = x
     half = _is_half(x)  # of the first transform; the others get complex numbers
     for n, place in reversed(list(zip(lengths, places))):
         y = _transform(y, _count(n, 0), place, inverse, norm, half)
@@ -230,7 +221,7 @@ def irfftn(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Optional[Seque
     lengths, places = _plan(x, s, axes, True)
     if not places:
         raise InvalidIndex("list index out of range")
-    y = astype(x, complex128)
+    y = x
     half = _is_half(x) and len(places) > 1
     for n, place in list(zip(lengths, places))[:-1]:
         y = _transform(y, _count(n, 0), place, True, norm, half)
