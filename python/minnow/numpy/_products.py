@@ -18,7 +18,7 @@ def matrices(x: Var, y: Var) -> Var:
     """The products of matrices [.., m, k] and [.., k, n] of one dtype; batches are broadcast."""
     if x.dtype.kind == "b":
         return is_true(native.matmul(astype(x, int64), astype(y, int64)))
-    if is_symbolic(x) or is_symbolic(y) or x.dtype == float32 and x.size and y.size:
+    if is_symbolic(x) or is_symbolic(y) or x.dtype == float32 and x.size and y.size and (x.size * y.shape[-1] > 2048 or not (x.is_computed and y.is_computed)):
         return op("MatMul", (x, y))
     return native.matmul(x, y)
 
@@ -31,6 +31,8 @@ def _mismatch(name: str, x: Var, y: Var, k: int, n: int) -> InvalidArgument:
 def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, dtype: DTypeLike = None) -> Var:
     """Matrix products; vectors are rows before, columns behind; leading axes are broadcast. ValueError for numbers."""
     x, y = pair(x1, x2)
+    if out is None and dtype is None and x.is_computed and y.is_computed and x.ndim == 2 == y.ndim and x.shape[1] == y.shape[0]:
+        return matrices(x, y)  # nothing more to look at, which takes longer than small products
     if dtype is not None:
         x, y = astype(x, dtype_of(dtype)), astype(y, dtype_of(dtype))
     if x.known_shape is None or y.known_shape is None:

@@ -46,3 +46,38 @@ def large():
         for n in (1000, 1021, 4096, 6000):
             case("fft.fft", data((n,), dtype), tolerance=1e-3 if dtype == "float32" else 1e-9)
             case("fft.irfft", data((n,), dtype), tolerance=1e-4 if dtype == "float32" else 1e-9)
+    # Sums, extremes and their places of every width of numbers: rows and columns of several tasks, short rows, few columns.
+    for dtype in ("int8", "int16", "uint16", "uint32", "uint64", "int32", "float32", "float64"):
+        for shape in ((40009,), (301, 517), (20011, 3), (3, 20011), (9, 700, 17)):
+            random = N.random.default_rng(len(shape))
+            x = random.standard_normal(shape).astype(dtype) if dtype.startswith("float") else random.integers(0, 2**64 - 1, shape, "uint64").astype(dtype)
+            for name in ("sum", "max", "min", "argmax", "argmin"):
+                for axis in (None, *range(len(shape))):
+                    case(name, x, axis=axis, tolerance=1e-4 if dtype == "float32" and name == "sum" else None)
+                    if dtype.startswith("float") and name != "sum":
+                        y = x.copy()
+                        y.reshape(-1)[:: 7001] = N.nan
+                        case(name, y, axis=axis)
+    for dtype in FLOATS[1:]:
+        wide, unit, positive = data((10007,), dtype), data((10007,), dtype, "unit"), data((10007,), dtype, "positive")
+        for name in ("tan", "arctan", "arcsinh", "sinh", "cosh", "cbrt", "expm1", "exp2"):
+            case(name, wide, tolerance=1e-6)
+        for name in ("arcsin", "arccos", "arctanh", "tan", "arctan"):
+            case(name, unit, tolerance=1e-6)
+        for name in ("log", "log2", "log10", "log1p", "arcsinh", "cbrt"):
+            case(name, positive, tolerance=1e-6)
+        case("arccosh", positive + 1, tolerance=1e-6)
+        case("arctan2", wide, data((10007,), dtype, "any", 1), tolerance=1e-6)
+        case("power", positive, wide, tolerance=1e-6)
+        case("power", wide, data((10007,), dtype, "small"), tolerance=1e-6)
+    for dtype in ("float32", "float64", "complex64", "complex128"):
+        close = {"tolerance": 1e-4 if dtype.endswith("32") or dtype == "complex64" else 1e-9}
+        for n in (2, 63, 64, 120, 128, 500, 729, 1001, 1024, 2310, 4099, 8192, 10000):
+            for rows in (1, 5, 9):
+                x = data((rows, n), dtype)
+                case("fft.fft", x, **close)
+                case("fft.ifft", x, **close)
+                if dtype.startswith("float"):
+                    case("fft.rfft", x, **close)
+                case("fft.irfft", x[:, : n // 2 + 1], n, **close)
+        case("fft.fft", data((100, 48), dtype), axis=0, **close)
