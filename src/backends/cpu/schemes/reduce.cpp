@@ -221,7 +221,13 @@ class ExtremeKernel final : public Kernel {
 };
 
 std::unique_ptr<Kernel> prepare_extreme(PrepareContext& context) {
-  return std::make_unique<ExtremeKernel>(context, extremes_of(context.node(), context.device()), *lines_of(context.node()));
+  const NodeView& node = context.node();
+  const Lines lines = *lines_of(node);
+  if (node.input_dtype(0) == DType::f32 && lines.inner == 1 && lines.length <= kShortRow) {
+    const Row row{node.op(), node.op() == "ReduceMax" ? Reduction::max : Reduction::min};
+    return std::make_unique<ReduceKernel>(context, *cpu_device(context.device()).kernels, row, lines);
+  }
+  return std::make_unique<ExtremeKernel>(context, extremes_of(node, context.device()), lines);
 }
 
 constexpr Scheme kSchemes[] = {
