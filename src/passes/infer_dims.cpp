@@ -55,6 +55,7 @@ std::optional<Sizes> reshaped_sizes(const Sizes& from, const std::vector<std::op
 }
 
 void DimRules::run() {
+  set_elements();
   const Operator* op = operators_.find(node_.op());
   const bool has_subgraph = std::any_of(node_.attributes.begin(), node_.attributes.end(),
                                         [](const auto& attribute) { return std::holds_alternative<Subgraph>(attribute.second); });
@@ -169,10 +170,11 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (is_op({"LSTM", "GRU", "RNN"})) return recurrent(output);
   if (is_op({"DepthToSpace", "SpaceToDepth"})) return space();
   if (name == "TopK") return top_k();
-  if (name == "Range") return unknown(1);
+  if (is_op({"Range", "Unique"}) && !(name == "Unique" && output == 0 && node_.attributes.find("axis"))) return unknown(1);
   if (name == "ConstantOfShape") return constant_of_shape();
   if (name == "NonZero") return in(0) ? std::optional(Unsure{Size(static_cast<int64_t>(in(0)->size())), std::nullopt}) : std::nullopt;
   if (name == "If") return branches(output);
+  if (is_op({"SequenceAt", "ConcatFromSequence"})) return from_sequence();
   return {};
 }
 
@@ -205,6 +207,66 @@ std::optional<DimRules::Unsure> DimRules::broadcast(size_t first, size_t last) {
     }
     if (known) y[axis] = size;
   }
+  return y;
+}
+
+// The dimensions that all tensors of a sequence have.
+void DimRules::set_elements() {
+  if (!is_op({"SequenceConstruct", "SequenceInsert", "SequenceErase", "SplitToSequence"})) return;
+  Value* sequence = node_.output(0);
+  if (!sequence || sequence->type.kind != ValueType::Kind::sequence || !sequence->type.element) return;
+  std::optional<Unsure> y;
+  bool begun = false;
+  const auto meet = [&](const std::optional<Unsure>& dims) {
+    if (!begun) {
+      y = dims;
+    } else if (!y || !dims || y->size() != dims->size()) {
+      y.reset();
+    } else {
+      for (size_t i = 0; i < dims->size(); ++i)
+        if ((*y)[i] != (*dims)[i]) (*y)[i].reset();
+    }
+    begun = true;
+  };
+  if (node_.op() == "SplitToSequence") {
+    y = maybe(in(0));
+    const auto axis = y ? positive_axis(integer("axis", 0), y->size()) : std::nullopt;
+    if (!axis) return;
+    if (!node_.input(1) && integer("keepdims", 1) == 0)
+      y->erase(y->begin() + static_cast<ptrdiff_t>(*axis));
+    else
+      (*y)[*axis].reset();
+  } else {
+    const bool extends = node_.op() != "SequenceConstruct";
+    if (extends && !(node_.input(0)->producer() && node_.input(0)->producer()->op() == "SequenceEmpty")) meet(element_of(node_.input(0)));
+    const size_t last = node_.op() == "SequenceInsert" ? 2 : node_.op() == "SequenceErase" ? 0 : node_.input_count();
+    for (size_t i = extends ? 1 : 0; i < last; ++i) meet(maybe(in(i)));
+  }
+  if (!y) return;
+  ValueType element = *sequence->type.element;
+  element.dims.emplace();
+  for (const auto& size : *y) element.dims->push_back(size ? table_.dim_of(*size) : table_.unknown());
+  sequence->type.element = std::make_shared<const ValueType>(std::move(element));
+}
+
+std::optional<DimRules::Unsure> DimRules::element_of(const Value* sequence) {
+  if (!sequence || sequence->type.kind != ValueType::Kind::sequence || !sequence->type.element || !sequence->type.element->dims) return {};
+  Unsure y;
+  for (const Dim& dim : *sequence->type.element->dims)
+    y.push_back(SizeTable::is_unknown(dim) ? std::nullopt : std::optional(table_.size_of(dim)));
+  return y;
+}
+
+std::optional<DimRules::Unsure> DimRules::from_sequence() {
+  auto y = element_of(node_.input(0));
+  if (!y || node_.op() == "SequenceAt") return y;
+  const bool is_new = integer("new_axis", 0) != 0;
+  const auto axis = positive_axis(integer("axis", 0), y->size() + is_new);
+  if (!axis) return {};
+  if (is_new)
+    y->insert(y->begin() + static_cast<ptrdiff_t>(*axis), std::nullopt);
+  else
+    (*y)[*axis].reset();
   return y;
 }
 

@@ -144,7 +144,12 @@ std::optional<DimRules::Unsure> DimRules::unsqueeze() {
 std::optional<DimRules::Unsure> DimRules::expand() {
   const auto x = in(0);
   const auto shape = ints_of(node_.input(1));
-  if (!x || !shape) return {};
+  if (!shape) {
+    const auto length = x && node_.input(1) ? dim_of(*node_.input(1), 0) : std::nullopt;
+    if (!length || *length > static_cast<int64_t>(kMaxRank)) return {};
+    return unknown(std::max(x->size(), static_cast<size_t>(*length)));
+  }
+  if (!x) return {};
   const size_t rank = std::max(x->size(), shape->size());
   Unsure y(rank);
   for (size_t i = 0; i < rank; ++i) {

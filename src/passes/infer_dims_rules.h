@@ -33,6 +33,10 @@ class DimRules {
   std::optional<Unsure> broadcast(size_t first, size_t last);
   // What both branches of an If agree on.
   std::optional<Unsure> branches(size_t output);
+  // Sequences: the dimensions of their tensors, and what is taken from them.
+  void set_elements();
+  std::optional<Unsure> element_of(const Value* sequence);
+  std::optional<Unsure> from_sequence();
 
   // infer_dims_layers.cpp: operators that compute.
   // What windows make of the dimensions from 2 on.
