@@ -355,6 +355,7 @@ std::pair<Expr, Expr> promoted(Call& call, const Item& x, const Item& y) {
     if (item.is_known())
       return item.is(Kind::integer) && !is_float(type) ? call.p.cast(call.p.reshape(call.p.constant({item.integer()}), Ints{}), type)
                                                        : call.p.scalar(item.real(), type);
+    if (item.symbol()) return call.p.reshape(call.p.cast(call.p.builder().wrap(item.symbol()), type), Ints{});
     return call.p.cast(call.tensor(item), type);
   };
   const Expr a = as(x);

@@ -131,6 +131,8 @@ Expr real_of(Call& call, const Expr& x);
 Expr dequantized(Call& call, const Item& item);
 /// A floating result quantized as `like` is.
 Item requantized(Call& call, const Item& result, const Item& like);
+/// y with what a list of sizes tells of its dimensions, which inference does not look into.
+Expr with_sizes(const Expr& y, const Items& wanted);
 Expr scalar_like(Call& call, double value, const Expr& x);
 /// What weights beside `x` tell of its dimension `axis` (from the end where negative), where `x` is a model input, or one transposed, that
 /// leaves it open. Sizes below 1 tell nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "importers/torchscript/interpreter.h"
+#include "passes/rewrite.h"
 
 namespace minnow::torchscript {
 
@@ -88,12 +89,12 @@ struct Interpreter::Joiner {
 
   static DType number_type(const Item& a, const Item& b) {
     const auto type = [](const Item& item) {
-      return item.is(Kind::real) ? DType::f32 : item.is(Kind::integer) ? DType::i64 : DType::boolean;
+      return item.is(Kind::real) ? DType::f64 : item.is(Kind::integer) ? DType::i64 : DType::boolean;
     };
     const DType x = type(a), y = type(b);
-    return x == y ? x : x == DType::f32 || y == DType::f32 ? DType::f32 : DType::i64;
+    return x == y ? x : x == DType::f64 || y == DType::f64 ? DType::f64 : DType::i64;
   }
-  static Kind kind_of(DType type) { return type == DType::f32 ? Kind::real : type == DType::i64 ? Kind::integer : Kind::boolean; }
+  static Kind kind_of(DType type) { return type == DType::f64 ? Kind::real : type == DType::i64 ? Kind::integer : Kind::boolean; }
 
   Expr sequence(Inner& inner, const ListObject& list) {
     if (list.sequence) return interpreter.p_->builder().wrap(list.sequence);
@@ -226,7 +227,53 @@ std::optional<std::vector<Dim>> dims_of(const Expr& x) {
   return x.value()->type.dims;
 }
 
+/// Which branch is taken where a size is zero.
+enum class Emptiness : uint8_t { none, if_true, if_false };
+
+Emptiness emptiness_of(const Value* condition) {
+  Emptiness at_zero = Emptiness::if_true;
+  for (const Node* node = condition ? condition->producer() : nullptr; node;) {
+    const std::string& op = node->op();
+    if (op == "Reshape" || op == "Identity" || op == "Squeeze" || op == "Unsqueeze") {
+      node = node->input(0)->producer();
+    } else if (op == "Not") {
+      at_zero = at_zero == Emptiness::if_true ? Emptiness::if_false : Emptiness::if_true;
+      node = node->input(0)->producer();
+    } else if (op == "Equal" || op == "Greater" || op == "Less") {
+      const auto is_zero = [&](size_t i) {
+        return node->input(i) && is_integer(node->input(i)->type.dtype) && scalar_of(node->input(i)) == 0.0;
+      };
+      if (op == "Equal" && (is_zero(0) || is_zero(1))) return at_zero;
+      if ((op == "Greater" && is_zero(1)) || (op == "Less" && is_zero(0)))
+        return at_zero == Emptiness::if_true ? Emptiness::if_false : Emptiness::if_true;
+      return Emptiness::none;
+    } else {
+      return Emptiness::none;
+    }
+  }
+  return Emptiness::none;
+}
+
 }  // namespace
+
+/// Of a branch that is taken where a size is zero: what it gives has no elements where it has other dimensions than what the other branch
+/// gives, and takes those, so that the program can go on with them. (A tensor that does have elements makes the run fail.)
+Expr Interpreter::raised_rank(Inner& inner, const Expr& nothing, const Expr& other) {
+  const auto from = dims_of(nothing), to = dims_of(other);
+  const bool tensors = nothing.value()->type.kind == ValueType::Kind::tensor && other.value()->type.kind == ValueType::Kind::tensor;
+  if (!tensors || !from || !to || to->empty() || from->size() == to->size()) return nothing;
+  Ints shape;
+  bool has_zero = false;
+  for (const Dim& dim : *to) shape.push_back(dim.known() ? dim.size : -1);
+  for (int64_t& size : shape) {
+    if (size < 0) size = has_zero ? 1 : 0;
+    has_zero = has_zero || size == 0;
+  }
+  if (!has_zero) return nothing;
+  Expr made;
+  inside(inner, [&] { made = p_->op("Reshape", {nothing, p_->constant(shape)}, {{"allowzero", int64_t{1}}}); });
+  return made;
+}
 
 void Interpreter::branch(const Statement& statement, Frame& frame) {
   const Item decider = evaluate(*statement.values[0], frame);
@@ -240,6 +287,7 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
   const Item test = truth(decider, frame);
   if (test.is_known()) return run(test.truth() ? statement.body : statement.orelse, frame);
   const Expr condition_value = condition(test);
+  const Emptiness emptiness = emptiness_of(test.symbol());
   const std::string stem = stem_;
   const uint64_t born = Object::next();
   Inner first = follow(statement.body, frame);
@@ -290,6 +338,13 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
   };
   join_all(false);
   if (!joiner.first_outputs.empty()) {
+    if (emptiness != Emptiness::none) {
+      const bool then_empty = emptiness == Emptiness::if_true;
+      Inner& empty = then_empty ? first : second;
+      Exprs &nothing = then_empty ? joiner.first_outputs : joiner.second_outputs,
+            &other = then_empty ? joiner.second_outputs : joiner.first_outputs;
+      for (size_t i = 0; i < nothing.size(); ++i) nothing[i] = raised_rank(empty, nothing[i], other[i]);
+    }
     Attributes attributes;
     for (Inner* inner : {&first, &second}) {
       Exprs& outputs = inner == &first ? joiner.first_outputs : joiner.second_outputs;
@@ -304,6 +359,18 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
     // The dimensions that both branches agree on.
     for (size_t i = 0; i < joiner.results.size(); ++i) {
       ValueType& type = joiner.results[i].value()->type;
+      if (type.kind == ValueType::Kind::sequence && (!type.element || !type.element->dims)) {
+        const Value *x = joiner.first_outputs[i].value(), *y = joiner.second_outputs[i].value();
+        const auto is_empty = [](const Value* value) { return value->producer() && value->producer()->op() == "SequenceEmpty"; };
+        const auto &of_x = x->type.element, &of_y = y->type.element;
+        if (is_empty(x) || is_empty(y)) {
+          type.element = is_empty(x) ? of_y : of_x;
+        } else if (of_x && of_y && of_x->dims && of_y->dims && of_x->dims->size() == of_y->dims->size()) {
+          ValueType element = ValueType::tensor(of_x->dtype);
+          element.dims = std::vector<Dim>(of_x->dims->size());
+          type.element = std::make_shared<const ValueType>(std::move(element));
+        }
+      }
       const auto a = dims_of(joiner.first_outputs[i]), b = dims_of(joiner.second_outputs[i]);
       if (type.kind != ValueType::Kind::tensor || type.dims || !a || !b) continue;
       // "zeros([0])" is what programs write for "nothing yet": what they then count on is the other one.
@@ -370,6 +437,7 @@ struct Interpreter::LoopShape {
     DType type = DType::undefined;  // of a number: f32, i64 or bool
     int openness = 0;               // of a tensor's dimensions: 0 as they begin, 1 their number, 2 nothing
     bool is_sequence = false;
+    std::optional<int64_t> rank;  // of a sequence's tensors; -1: not known, or they differ
   };
   std::set<std::string> names;                   // variables that change
   std::vector<std::shared_ptr<Object>> objects;  // objects that change
@@ -393,7 +461,7 @@ Item Interpreter::widened(const Item& item, LoopShape& shape, const std::string&
   Parts& outside = *p_;
   if (item.is_number()) {
     LoopShape::Slot& slot = slot_of();
-    if (slot.type == DType::undefined) slot.type = item.is(Kind::real) ? DType::f32 : item.is(Kind::integer) ? DType::i64 : DType::boolean;
+    if (slot.type == DType::undefined) slot.type = item.is(Kind::real) ? DType::f64 : item.is(Kind::integer) ? DType::i64 : DType::boolean;
     Expr begin;
     if (shape.inner)
       begin = item.symbol()             ? outside.cast(outside.builder().wrap(item.symbol()), slot.type)
@@ -433,11 +501,27 @@ Item Interpreter::widened(const Item& item, LoopShape& shape, const std::string&
   return item;
 }
 
+/// How many dimensions all tensors of a list have; -1 where that is not known.
+int64_t Interpreter::element_rank(const ListObject& list) {
+  if (list.sequence) {
+    const auto& element = list.sequence->type.element;
+    return element && element->dims ? static_cast<int64_t>(element->dims->size()) : -1;
+  }
+  int64_t rank = -1;
+  for (size_t i = 0; i < list.items.size(); ++i) {
+    const int64_t one = list.items[i].is(Kind::tensor) ? p_->rank(expr(list.items[i])) : -1;
+    if (i > 0 && one != rank) return -1;
+    rank = one;
+  }
+  return rank;
+}
+
 void Interpreter::widen_state(Object& object, LoopShape& shape, const std::string& label) {
   if (auto* list = dynamic_cast<ListObject*>(&object)) {
     LoopShape::Slot& slot = shape.slots[label];
     if (list->sequence || slot.is_sequence) {
       Expr begin;
+      if (!slot.rank) slot.rank = element_rank(*list);
       if (slot.type == DType::undefined) slot.type = list->items.empty() ? DType::f32 : p_->dtype(expr(list->items[0]));
       if (shape.inner) {
         Exprs items;
@@ -450,7 +534,9 @@ void Interpreter::widen_state(Object& object, LoopShape& shape, const std::strin
                                 : p_->op("SequenceConstruct", items);
         shape.initial.push_back(begin);
         shape.labels.push_back(label);
-        list->sequence = &shape.inner->body->graph->add_input(unique("carried"), ValueType::sequence_of(ValueType::tensor(slot.type)));
+        ValueType element = ValueType::tensor(slot.type);
+        if (*slot.rank >= 0) element.dims = std::vector<Dim>(static_cast<size_t>(*slot.rank));
+        list->sequence = &shape.inner->body->graph->add_input(unique("carried"), ValueType::sequence_of(std::move(element)));
       } else {
         list->sequence = shape.results[shape.taken++].value();
       }
@@ -482,8 +568,8 @@ bool Interpreter::gather(const Item& before, const Item& after, LoopShape& shape
   Parts& p = *p_;
   if (before.is_number()) {
     if (!after.is_number()) throw Unsupported("{}: a variable of a loop is a number first and {} later", source_, describe(after));
-    const DType type = after.is(Kind::real) ? DType::f32 : after.is(Kind::integer) ? DType::i64 : DType::boolean;
-    if (type != slot.type && (type == DType::f32 || slot.type == DType::boolean)) {
+    const DType type = after.is(Kind::real) ? DType::f64 : after.is(Kind::integer) ? DType::i64 : DType::boolean;
+    if (type != slot.type && (type == DType::f64 || slot.type == DType::boolean)) {
       slot.type = type;
       return false;
     }
@@ -538,6 +624,11 @@ bool Interpreter::gather_state(const Object& before, const Object& after, LoopSh
     const auto& now = static_cast<const ListObject&>(after);
     LoopShape::Slot& slot = shape.slots[label];
     if (slot.is_sequence || list->sequence) {
+      const bool stays_empty = !now.sequence && now.items.empty();
+      if (slot.rank && *slot.rank >= 0 && !stays_empty && element_rank(now) != *slot.rank) {
+        slot.rank = -1;
+        return false;
+      }
       if (now.sequence) {
         const Value* value = now.sequence;
         const DType type = value->type.element_dtype();
@@ -561,6 +652,7 @@ bool Interpreter::gather_state(const Object& before, const Object& after, LoopSh
         slot.type = p_->dtype(expr(item));
       }
       slot.is_sequence = true;
+      slot.rank = element_rank(now);
       return false;
     }
     bool held = true;
@@ -699,12 +791,13 @@ bool Interpreter::carry(const Statement& statement, Frame& frame, const Item& co
   if (shape.initial.empty()) return true;  // it changes nothing
   p_->builder().set_stem(frame.path.empty() ? "loop" : frame.path + ".loop");
   // Dimensions stand after a loop as its body's inputs have them.
-  std::vector<std::optional<std::vector<Dim>>> dims;
-  for (size_t i = 0; i < shape.initial.size(); ++i) dims.push_back(inner.body->graph->inputs()[i + 2]->type.dims);
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < shape.initial.size(); ++i) types.push_back(inner.body->graph->inputs()[i + 2]->type);
   shape.results = p_->ops("Loop", inputs, shape.initial.size(), {{"body", Subgraph(inner.body->graph)}});
   for (size_t i = 0; i < shape.results.size(); ++i) {
     ValueType& type = shape.results[i].value()->type;
-    if (type.kind == ValueType::Kind::tensor && !type.dims) type.dims = dims[i];
+    if (type.kind == ValueType::Kind::tensor && !type.dims) type.dims = types[i].dims;
+    if (type.kind == ValueType::Kind::sequence && (!type.element || !type.element->dims)) type.element = types[i].element;
   }
   shape.inner = nullptr;
   shape.taken = 0;

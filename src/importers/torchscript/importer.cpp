@@ -21,6 +21,7 @@ namespace {
 using Kind = Item::Kind;
 
 constexpr int kMostAttempts = 60;
+constexpr size_t kMostListed = 1000;  // inputs of one list
 // Numbers of dimensions that an input may have, the usual ones first.
 constexpr int64_t kRanks[] = {4, 3, 2, 1, 5, 0, 6};
 
@@ -29,7 +30,8 @@ struct Guess {
   std::map<std::string, int64_t> ranks;
   std::set<std::string> integers;
   std::map<std::string, int64_t>
-      states;  // "path.attribute", or "=" and a tensor's name; how many dimensions it has after a run (-1: unknown)
+      states;                    // "path.attribute", or "=" and a tensor's name; how many dimensions it has after a run (-1: unknown)
+  std::set<std::string> unread;  // attributes that change, but tell no later run anything
 };
 
 class Importer {
@@ -51,6 +53,8 @@ class Importer {
   Item input(Interpreter& interpreter, Graph& graph, const std::string& name, const std::string& type, const Guess& guess);
   void add_outputs(Interpreter& interpreter, Graph& graph, const Item& item, const std::string& name, int depth);
   void add_states(Interpreter& interpreter, Graph& graph);
+  /// True where the caller tells of an input, or of one in it.
+  bool has_shape(const std::string& name) const;
   void finish(Graph& graph);
 
   const ImportOptions& options_;
@@ -80,6 +84,12 @@ bool sounds_like_integers(std::string_view name) {
   return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) { return name.find(word) != name.npos; });
 }
 
+bool Importer::has_shape(const std::string& name) const {
+  if (options_.shapes.contains(name)) return true;
+  const auto inner = options_.shapes.lower_bound(name + ".");
+  return inner != options_.shapes.end() && inner->first.starts_with(name + ".");
+}
+
 Item Importer::input(Interpreter& interpreter, Graph& graph, const std::string& name, const std::string& type, const Guess& guess) {
   GraphBuilder& builder = interpreter.parts().builder();
   if (type == "int" || type == "float" || type == "bool" || type == "number") {
@@ -88,7 +98,7 @@ Item Importer::input(Interpreter& interpreter, Graph& graph, const std::string& 
     return Item::symbol(type == "int"    ? Kind::integer
                         : type == "bool" ? Kind::boolean
                                          : Kind::real,
-                        interpreter.parts().reshape(x, Ints{1}));
+                        interpreter.parts().reshape(dtype == DType::f32 ? interpreter.parts().cast(x, DType::f64) : x, Ints{1}));
   }
   if (type == "Tensor" || type.empty() || type == "Optional[Tensor]") {
     ValueType value = ValueType::tensor(guess.integers.contains(name) || sounds_like_integers(name) ? DType::i64 : DType::f32);
@@ -104,6 +114,32 @@ Item Importer::input(Interpreter& interpreter, Graph& graph, const std::string& 
       for (size_t i = 0; i < value.dims->size(); ++i)
         if (Dim& dim = (*value.dims)[i]; !dim.known()) dim.symbol = name + "_" + std::to_string(i);
     return interpreter.keep(Item::tensor(builder.wrap(&graph.add_input(interpreter.unique(name), std::move(value)))));
+  }
+  if (type.starts_with("List[")) {  // of as many as shapes are given for
+    size_t count = 0;
+    while (count < kMostListed && has_shape(name + "." + std::to_string(count))) ++count;
+    if (count == 0 && options_.warn && warned_.insert(name).second)
+      options_.warn(format("{}: input \"{}\" is taken to be a list of one; give the shapes of \"{}.0\", \"{}.1\" ... where it has more",
+                           source_, name, name, name));
+    Items items;
+    for (size_t i = 0; i < std::max<size_t>(count, 1); ++i)
+      items.push_back(input(interpreter, graph, name + "." + std::to_string(i), type.substr(5, type.size() - 6), guess));
+    return interpreter.keep(Item::list(std::move(items)));
+  }
+  if (type.starts_with("Dict[str,")) {  // of the keys that shapes are given for
+    const size_t comma = type.find_first_not_of(' ', 9);
+    const std::string inner = comma == type.npos ? std::string() : type.substr(comma, type.size() - comma - 1);
+    std::set<std::string> keys;
+    for (auto at = options_.shapes.lower_bound(name + "."); at != options_.shapes.end() && at->first.starts_with(name + "."); ++at)
+      keys.insert(inner == "Tensor" ? at->first.substr(name.size() + 1)
+                                    : at->first.substr(name.size() + 1, at->first.find('.', name.size() + 1) - name.size() - 1));
+    if (keys.empty())
+      throw Unsupported("{}: input \"{}\" is a dictionary whose keys the file does not name; give the shape of each (\"{}.KEY\")", source_,
+                        name, name);
+    auto made = std::make_shared<DictObject>();
+    for (const std::string& key : keys)
+      made->items.emplace_back(Item::text(key), input(interpreter, graph, name + "." + key, inner, guess));
+    return interpreter.keep(Item::object(Kind::dict, std::move(made)));
   }
   if (type.starts_with("Tuple[")) {
     Items items;
@@ -121,8 +157,8 @@ Item Importer::input(Interpreter& interpreter, Graph& graph, const std::string& 
     }
     return interpreter.keep(Item::tuple(std::move(items)));
   }
-  throw Unsupported("{}: input \"{}\" is of type {}; tensors, numbers and tuples of such are supported", source_, name,
-                    type.substr(0, 200));
+  throw Unsupported("{}: input \"{}\" is of type {}; tensors, numbers, and tuples, lists and dictionaries of such are supported", source_,
+                    name, type.substr(0, 200));
 }
 
 void Importer::add_outputs(Interpreter& interpreter, Graph& graph, const Item& item, const std::string& name, int depth) {
@@ -207,7 +243,9 @@ void Importer::add_states(Interpreter& interpreter, Graph& graph) {
       if (slot.rank >= 0) current->type.dims = std::vector<Dim>(static_cast<size_t>(slot.rank));
     }
     const Expr x = interpreter.parts().builder().wrap(current);
-    const Item made = slot.kind == Kind::tensor ? interpreter.keep(Item::tensor(x)) : Item::symbol(slot.kind, x);
+    const Item made = slot.kind == Kind::tensor ? interpreter.keep(Item::tensor(x))
+                      : slot.kind == Kind::real ? Item::symbol(slot.kind, interpreter.parts().cast(x, DType::f64))
+                                                : Item::symbol(slot.kind, x);
     if (slot.attribute.empty()) {
       auto& tensor = static_cast<TensorObject&>(*slot.owner);
       tensor.value = current;
@@ -232,6 +270,31 @@ void remove_unused(Graph& graph) {
     if (unused) graph.remove(*node);
     node = before;
   }
+}
+
+/// For each state, whether what runs give depends on it.
+std::vector<bool> states_read(const Graph& graph) {
+  std::unordered_map<const Value*, size_t> states;
+  for (size_t i = 0; i < graph.states().size(); ++i) states.emplace(graph.states()[i].current, i);
+  std::vector<bool> read(graph.states().size());
+  std::vector<const Value*> open(graph.outputs().begin(), graph.outputs().end());
+  std::unordered_set<const Value*> seen;
+  while (!open.empty()) {
+    const Value* value = open.back();
+    open.pop_back();
+    if (!value || !seen.insert(value).second) continue;
+    if (const auto state = states.find(value); state != states.end()) {
+      read[state->second] = true;
+      open.push_back(graph.states()[state->second].next);
+    }
+    const Node* node = value->producer();
+    for (size_t i = 0; node && i < node->input_count(); ++i) open.push_back(node->input(i));
+    if (!node) continue;
+    for (const auto& [name, attribute] : node->attributes)
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute))
+        for (const Value* captured : captured_values(**subgraph)) open.push_back(captured);
+  }
+  return read;
 }
 
 std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
@@ -288,7 +351,7 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
     for (size_t i = 1; i < forward->parameters.size(); ++i) {
       const Parameter& parameter = forward->parameters[i];
       const std::string type = type_text(parameter.type.get());
-      if (parameter.fallback && !options_.shapes.contains(parameter.name)) {  // called without it
+      if (parameter.fallback && !has_shape(parameter.name)) {  // called without it
         if (type == "Tensor") warn(format("input \"{}\" has a default, which is used", parameter.name));
         break;
       }
@@ -307,11 +370,12 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
           if (old && old->object() && old->object() == item.object()) continue;
           if (old && old->is_known() && item.is_known() && old->real() == item.real() && old->integer() == item.integer()) continue;
           const int64_t rank = can && item.is(Kind::tensor) ? interpreter.parts().rank(interpreter.expr(item)) : -1;
-          if (can && guess.states.emplace(whole, rank).second) again = true;
+          if (can && !guess.unread.contains(whole) && guess.states.emplace(whole, rank).second) again = true;
         }
       } else if (const auto* tensor = dynamic_cast<const TensorObject*>(object.get())) {
         const auto* old = static_cast<const TensorObject*>(before);
         if (!tensor->name.empty() && tensor->literal && tensor->value != old->value && tensor->version != old->version && !tensor->base &&
+            !guess.unread.contains("=" + tensor->name) &&
             guess.states.emplace("=" + tensor->name, static_cast<int64_t>(tensor->literal.shape().rank())).second)
           again = true;
       }
@@ -337,6 +401,15 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
       if (state.current->type.dims && state.current->type.dims->size() != state.initial.shape().rank()) state.current->type.dims.reset();
     add_outputs(interpreter, *graph, result, {}, 0);
     if (graph->outputs().empty()) throw InvalidModel("{}: its method forward() gives no tensor", source_);
+    const std::vector<bool> read = states_read(*graph);
+    for (const StateSlot& slot : slots_) {
+      if (read[slot.state]) continue;
+      const std::string key = slot.attribute.empty() ? "=" + slot.name : slot.name;
+      guess.states.erase(key);
+      guess.unread.insert(key);
+      again = true;
+    }
+    if (again) return nullptr;
   } catch (const Raised& raised) {
     refusals.throw_if_any(source_);
     throw InvalidModel("{}: its program raises an error whatever the data are: {}", source_, raised.message.substr(0, 300));

@@ -89,12 +89,14 @@ class Interpreter final : public Host {
   Inner follow(const Block& block, Frame& frame);
   template <class F>
   void inside(Inner& inner, F&& body);
+  Expr raised_rank(Inner& inner, const Expr& nothing, const Expr& other);
   void counted(const Statement& statement, Frame& frame);
   void repeated(const Statement& statement, Frame& frame);
   void loop(const Statement& statement, Frame& frame, const Item& count);
   bool carry(const Statement& statement, Frame& frame, const Item& count, LoopShape& shape);
   Item widened(const Item& item, LoopShape& shape, const std::string& label);
   void widen_state(Object& object, LoopShape& shape, const std::string& label);
+  int64_t element_rank(const ListObject& list);
   bool gather(const Item& before, const Item& after, LoopShape& shape, const std::string& label, Exprs& outputs);
   bool gather_state(const Object& before, const Object& after, LoopShape& shape, const std::string& label, Exprs& outputs);
 

@@ -53,7 +53,10 @@ void Interpreter::write(const std::shared_ptr<TensorObject>& tensor, const Expr&
 
 Expr Interpreter::output(const Item& item) {
   if (item.is(Kind::tensor)) return expr(item);
-  if (item.symbol()) return p_->reshape(p_->builder().wrap(item.symbol()), Ints{});
+  if (item.symbol()) {
+    const Expr x = p_->builder().wrap(item.symbol());
+    return p_->reshape(item.is(Kind::real) ? p_->cast(x, DType::f32) : x, Ints{});
+  }
   if (item.is(Kind::integer)) return p_->reshape(p_->constant({item.integer()}), Ints{});
   return p_->scalar(item.real(), item.is(Kind::boolean) ? DType::boolean : DType::f32);
 }
@@ -87,7 +90,7 @@ void Interpreter::expect_rank(const Expr& x, std::initializer_list<int64_t> rank
         for (const Value* captured : captured_values(**subgraph)) open.emplace_back(captured, false);
   }
   const Node* maker = x.value()->producer();
-  throw Unsupported("{}: the number of dimensions of \"{}\"{} must be known", source_, x.value()->name(),
+  throw Unsupported("{}: line {}: the number of dimensions of \"{}\"{} must be known", source_, line_, x.value()->name(),
                     maker ? format(" ({})", maker->op()) : std::string());
 }
 

@@ -10,9 +10,10 @@ Builder import_arithmetic, import_reversed_sub, import_divide, import_fmod, impo
     import_bitwise_not, import_logical, import_shift, import_negate, import_number_function, import_number_min_max, import_int,
     import_float, import_item, import_bool, import_to_tensor, import_tensor_literal, import_to_list, import_dtype, import_is_floating,
     import_text_constant, import_false, import_true, import_zero, import_minus_one, import_is_quantized, import_nothing, import_length,
-    import_get, import_dict_get, import_set, import_append, import_extend, import_insert, import_pop, import_clear, import_delete,
-    import_reverse_list, import_copy_list, import_list_slice, import_contains, import_keys, import_new_dict, import_sum_list,
-    import_all_of_list, import_sorted, import_sort_list, import_range_length, import_derive_index, import_lower, import_starts_with;
+    import_get, import_dict_get, import_set, import_update, import_set_default, import_append, import_extend, import_insert, import_pop,
+    import_clear, import_delete, import_reverse_list, import_copy_list, import_list_slice, import_contains, import_keys, import_new_dict,
+    import_sum_list, import_all_of_list, import_sorted, import_sort_list, import_range_length, import_derive_index, import_lower,
+    import_starts_with;
 
 // rules_elementwise.cpp
 Builder import_unary, import_unary_same, import_rounding, import_fraction, import_rsqrt, import_square, import_log_base, import_log1p,
@@ -58,7 +59,8 @@ Builder import_gather, import_index_select, import_take, import_scatter, import_
 
 // rules_quantized.cpp
 Builder import_quantize, import_quantize_channels, import_dequantize, import_quantization_fact, import_int_repr, import_prepack,
-    import_unpack, import_quantized_conv, import_quantized_linear, import_dynamic_linear, import_quantized_binary, import_quantized_cat,
-    import_quantized_batch_norm, import_quantized_activation, import_quantized_relu6, import_quantized_layer_norm;
+    import_unpack, import_quantized_conv, import_quantized_linear, import_dynamic_linear, import_quantized_recurrent,
+    import_quantized_recurrent_cell, import_quantized_binary, import_quantized_cat, import_quantized_batch_norm,
+    import_quantized_activation, import_quantized_relu6, import_quantized_layer_norm;
 
 }  // namespace minnow::torchscript

@@ -15,6 +15,12 @@ Item made_full(Call& call, Parts& p, const Expr& shape, const Item& value, DType
   if (value.is_known() && std::isfinite(value.real())) return p.fill(shape, value.real(), type);
   return p.op("Expand", {p.cast(call.tensor(value), type), shape});
 }
+/// As above, of the sizes that a list says.
+Item made_full(Call& call, Parts& p, const Item& value, DType type) {
+  const Item made = made_full(call, p, call.vector("size"), value, type);
+  if (call["size"].is(Kind::list) || call["size"].is(Kind::tuple)) with_sizes(call.tensor(made), call.items("size"));
+  return made;
+}
 DType wanted_type(Call& call, DType fallback) { return call.takes("dtype") ? call.type("dtype", fallback) : fallback; }
 Item constant_value(const Call& call) { return Item::real(call.rule.target == "1" ? 1 : 0); }
 
@@ -25,7 +31,7 @@ Item import_full(Call& call, Parts& p) {
   DType type = DType::f32;
   if (call.takes("fill_value") && call.host.version() >= 5)
     type = value.is(Kind::boolean) ? DType::boolean : value.is(Kind::integer) ? DType::i64 : DType::f32;
-  return made_full(call, p, call.vector("size"), value, wanted_type(call, type));
+  return made_full(call, p, value, wanted_type(call, type));
 }
 Item import_full_like(Call& call, Parts& p) {
   const Expr x = call.x("self");
@@ -35,7 +41,7 @@ Item import_full_like(Call& call, Parts& p) {
 Item import_new_full(Call& call, Parts& p) {
   const Expr x = call.x("self");
   const Item value = call.takes("fill_value") ? call["fill_value"] : constant_value(call);
-  return made_full(call, p, call.vector("size"), value, wanted_type(call, p.dtype(x)));
+  return made_full(call, p, value, wanted_type(call, p.dtype(x)));
 }
 Item import_fill_in_place(Call& call, Parts& p) {
   const Expr x = call.x("self");

@@ -92,6 +92,26 @@ struct Indexing {
 
 Expr nonzero_places(Parts& p, const Expr& mask) { return p.transpose(p.op("NonZero", {mask}), {1, 0}); }
 
+/// The dimensions that tensors have together, as far as they tell.
+std::vector<Dim> broadcast_dims(Parts& p, const Exprs& parts, int64_t rank) {
+  std::vector<Dim> dims(static_cast<size_t>(rank), Dim{1, {}});
+  for (const Expr& part : parts) {
+    const int64_t own = p.rank(part);
+    for (int64_t i = 0; i < own; ++i) {
+      Dim& dim = dims[static_cast<size_t>(rank - own + i)];
+      const int64_t size = p.dim(part, i);
+      if (size == 1 || (dim.known() && dim.size != 1)) continue;
+      if (size >= 0)
+        dim = Dim{size, {}};
+      else if (const Dim& open = (*part.value()->type.dims)[static_cast<size_t>(i)]; dim.known() || dim == open)
+        dim = open;
+      else
+        dim = Dim{};
+    }
+  }
+  return dims;
+}
+
 Indexing indexing_of(Call& call, Parts& p, const Expr& x) {
   const Items& given = call.items("indices");
   int64_t rank = call.rank(x);
@@ -129,9 +149,11 @@ Indexing indexing_of(Call& call, Parts& p, const Expr& x) {
     if (!(a && b && *a == *b)) shape = p.broadcast_shapes(shape, other);
   }
   Exprs columns;
+  const std::vector<Dim> dims = broadcast_dims(p, parts, broadcast);
   for (const Expr& part : parts) {
     const auto a = p.shape(part), b = p.ints(shape);
     const Expr spread = parts.size() == 1 || (a && b && *a == *b) ? part : p.op("Expand", {part, shape});
+    if (spread.value() != part.value() && spread.value()->producer()) spread.value()->type.dims = dims;
     columns.push_back(p.unsqueeze(spread, {broadcast}));
   }
   made.indices = p.concat(columns, broadcast);

@@ -544,10 +544,16 @@ Item import_nms(Call& call, Parts& p) {
 }
 Item import_roi_align(Call& call, Parts& p) {
   const Expr rois = call.x("rois");
-  const Expr batch = p.i64(p.gather(rois, p.scalar(0, DType::i64), 1)), boxes = p.slice(rois, {1}, {5}, {1});
+  const Expr batch = p.i64(p.gather(rois, p.scalar(0, DType::i64), 1));
+  Expr boxes = p.slice(rois, {1}, {5}, {1});
+  double scale = 1;
+  if (call["spatial_scale"].symbol())  // of a feature map whose size is open: the boxes are scaled beforehand
+    boxes = p.op("Mul", {boxes, p.cast(call.x("spatial_scale"), p.dtype(boxes))});
+  else
+    scale = call.real("spatial_scale");
   const int64_t sampling = call.integer("sampling_ratio");
   return p.op("RoiAlign", {call.x("input"), boxes, batch},
-              {{"spatial_scale", static_cast<float>(call.real("spatial_scale"))},
+              {{"spatial_scale", static_cast<float>(scale)},
                {"output_height", call.integer("pooled_height")},
                {"output_width", call.integer("pooled_width")},
                {"sampling_ratio", std::max<int64_t>(sampling, 0)},

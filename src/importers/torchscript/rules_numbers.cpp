@@ -85,7 +85,7 @@ Item number_result(Call& call, std::string_view what, const Item& a, const Item&
     if (const auto result = known_result(call, what, a, b)) return *result;
   const bool real = a.is(Kind::real) || b.is(Kind::real) || what == "Div";
   const bool logic = (what == "And" || what == "Or" || what == "Xor") && a.is(Kind::boolean);
-  const DType type = real ? DType::f32 : logic ? DType::boolean : DType::i64;
+  const DType type = real ? DType::f64 : logic ? DType::boolean : DType::i64;
   const std::string_view op = logic || (what != "And" && what != "Or" && what != "Xor") ? what
                               : what == "And"                                           ? "BitwiseAnd"
                               : what == "Or"                                            ? "BitwiseOr"
@@ -204,7 +204,7 @@ Item import_power(Call& call, Parts& p) {
   const Item &a = call["self"], &b = call["exponent"];
   if (a.is_number() && b.is_number()) {
     if (a.is_known() && b.is_known()) return *known_result(call, "Pow", a, b);
-    return Item::symbol(Kind::real, p.op("Pow", {vector_of(call, a, DType::f32), vector_of(call, b, DType::f32)}));
+    return Item::symbol(Kind::real, p.op("Pow", {vector_of(call, a, DType::f64), vector_of(call, b, DType::f64)}));
   }
   auto [x, y] = promoted(call, a, b);
   if (b.is_known() && b.real() == 2) return p.op("Mul", {x, x});
@@ -284,7 +284,7 @@ Item import_negate(Call& call, Parts& p) {
   const Item& x = call["self"];
   if (x.is(Kind::tensor)) return p.op("Neg", {call.x("self")});
   if (x.is_known()) return x.is(Kind::real) ? Item::real(-x.real()) : Item::integer(wrapped(0 - static_cast<uint64_t>(x.integer())));
-  const DType type = x.is(Kind::real) ? DType::f32 : DType::i64;
+  const DType type = x.is(Kind::real) ? DType::f64 : DType::i64;
   return Item::symbol(x.is(Kind::real) ? Kind::real : Kind::integer, p.op("Neg", {vector_of(call, x, type)}));
 }
 Item import_number_function(Call& call, Parts& p) {  // math.floor and others, on numbers
@@ -316,7 +316,7 @@ Item import_number_function(Call& call, Parts& p) {  // math.floor and others, o
   }
   if (what == "Abs" && x.is(Kind::integer)) return Item::symbol(Kind::integer, p.op("Abs", {vector_of(call, x, DType::i64)}));
   if (whole && !x.is(Kind::real)) return x;
-  const Expr result = p.op(what, {vector_of(call, x, DType::f32)});
+  const Expr result = p.op(what, {vector_of(call, x, DType::f64)});
   return whole ? Item::symbol(Kind::integer, p.cast(result, DType::i64)) : Item::symbol(Kind::real, result);
 }
 Item import_number_min_max(Call& call, Parts&) {
@@ -354,11 +354,11 @@ Item import_int(Call& call, Parts& p) {
 Item import_float(Call& call, Parts& p) {
   const Item& x = call["self"];
   if (x.is_known()) return Item::real(x.real());
-  if (x.is_number()) return Item::symbol(Kind::real, vector_of(call, x, DType::f32));
+  if (x.is_number()) return Item::symbol(Kind::real, vector_of(call, x, DType::f64));
   if (x.is(Kind::text)) return Item::real(x.text() == "inf" ? INFINITY : x.text() == "-inf" ? -INFINITY : NAN);
   const Expr t = call.x("self");
   if (const auto number = p.number(t)) return Item::real(*number);
-  return Item::symbol(Kind::real, p.reshape(p.cast(t, DType::f32), Ints{1}));
+  return Item::symbol(Kind::real, p.reshape(p.cast(t, DType::f64), Ints{1}));
 }
 Item import_item(Call& call, Parts& p) {
   const Expr t = call.x("self");
@@ -433,7 +433,7 @@ Item import_to_list(Call& call, Parts& p) {
     items.push_back(Item::symbol(is_floating(p.dtype(t))        ? Kind::real
                                  : p.dtype(t) == DType::boolean ? Kind::boolean
                                                                 : Kind::integer,
-                                 is_floating(p.dtype(t))        ? p.cast(one, DType::f32)
+                                 is_floating(p.dtype(t))        ? p.cast(one, DType::f64)
                                  : p.dtype(t) == DType::boolean ? one
                                                                 : p.i64(one)));
   }
@@ -536,6 +536,32 @@ Item import_set(Call& call, Parts&) {
   }
   return x;
 }
+Item import_update(Call& call, Parts&) {
+  const Item &x = call["self"], &other = call["other"];
+  if (!x.is(Kind::dict) || !other.is(Kind::dict)) call.refuse("{} is updated with {}", describe(x), describe(other));
+  call.host.touch(x.object());
+  auto& items = x.as_dict().items;
+  const std::vector<std::pair<Item, Item>> more = other.as_dict().items;  // it may be the same dictionary
+  for (const auto& [key, value] : more) {
+    call.host.spend(items.size() / 16 + 1);
+    const Item& wanted = key;
+    const auto old = std::find_if(items.begin(), items.end(), [&](const auto& entry) { return equal_items(entry.first, wanted); });
+    if (old != items.end())
+      old->second = value;
+    else
+      items.emplace_back(key, value);
+  }
+  return {};
+}
+Item import_set_default(Call& call, Parts&) {
+  const Item& x = call["self"];
+  if (!x.is(Kind::dict)) call.refuse("setdefault() of {}", describe(x));
+  for (const auto& [key, value] : x.as_dict().items)
+    if (equal_items(key, call["key"])) return value;
+  call.host.touch(x.object());
+  x.as_dict().items.emplace_back(call["key"], call["fallback"]);
+  return call["fallback"];
+}
 Item import_append(Call& call, Parts& p) {
   const Item& x = call["self"];
   if (!x.is(Kind::list)) call.refuse("something is appended to {}", describe(x));
@@ -569,6 +595,16 @@ Item import_insert(Call& call, Parts&) {
 }
 Item import_pop(Call& call, Parts& p) {
   const Item& x = call["self"];
+  if (x.is(Kind::dict)) {
+    auto& items = x.as_dict().items;
+    const auto found = std::find_if(items.begin(), items.end(), [&](const auto& entry) { return equal_items(entry.first, call["index"]); });
+    if (found == items.end() && !call.takes("fallback")) call.fail("a dictionary has no such key");
+    if (found == items.end()) return call["fallback"];
+    call.host.touch(x.object());
+    Item taken = found->second;
+    items.erase(found);
+    return taken;
+  }
   if (!x.is(Kind::list)) call.refuse("something is taken from {}", describe(x));
   call.host.touch(x.object());
   if (x.as_list().sequence) {

@@ -60,8 +60,7 @@ struct Packed {
   Item weight, bias;
   const InstanceObject* object = nullptr;
 };
-Packed packed_of(Call& call) {
-  const Item& item = call["packed"];
+Packed packed_of(Call& call, const Item& item) {
   Packed made;
   if (!item.is(Kind::instance)) call.refuse("its weights are {}", describe(item));
   made.object = &item.as_instance();
@@ -77,6 +76,7 @@ Packed packed_of(Call& call) {
   if (!made.weight.is(Kind::tensor)) call.refuse("its weights are {}", describe(made.weight));
   return made;
 }
+Packed packed_of(Call& call) { return packed_of(call, call["packed"]); }
 Ints setting(Call& call, const Packed& packed, std::string_view name) {
   const Item* item = packed.object->find(name);
   Ints made;
@@ -212,6 +212,53 @@ Item import_dynamic_linear(Call& call, Parts& p) {
   Expr y = p.op("MatMul", {x, p.transpose(dequantized(call, packed.weight), {1, 0})});
   if (!packed.bias.is_none()) y = p.op("Add", {y, call.host.expr(packed.bias)});
   return call.rule.target == "relu" ? p.op("Relu", {y}) : y;
+}
+namespace {
+
+Item& argument(Call& call, std::string_view name) {
+  for (size_t i = 0; i < call.arguments.size(); ++i)
+    if (call.signature.arguments[i].name == name) return call.arguments[i];
+  call.fail("has no {}", name);
+}
+void warn_of_states(Call& call) {
+  call.host.warn("inputs and states of dynamically quantized recurrent layers are computed in f32, not rounded to 8 bits");
+}
+
+}  // namespace
+
+Item import_quantized_recurrent(Call& call, Parts& p) {
+  // A cell's object: its kind, biases, numbers, and packed weights of the input and the state, which have the biases, too.
+  Items weights;
+  for (const Item& cell : call.items("params")) {
+    const Items* parts =
+        cell.is(Kind::instance) && cell.as_instance().state.is(Kind::tuple) ? &cell.as_instance().state.as_tuple().items : nullptr;
+    if (!parts || parts->size() != 5 || !(*parts)[0].is(Kind::text)) call.refuse("its weights are {}", describe(cell));
+    if ((*parts)[0].text() != "quantized_dynamic")
+      call.refuse("weights packed as \"{}\" are not supported", (*parts)[0].text().substr(0, 100));
+    const Item& both = (*parts)[4];
+    if (!both.is(Kind::list) || both.as_list().items.size() != 2) call.fail("its weights are not valid");
+    Items biases;
+    for (const Item& one : both.as_list().items) {
+      const Packed packed = packed_of(call, one);
+      weights.push_back(call.host.keep(Item(dequantized(call, packed.weight))));
+      biases.push_back(packed.bias);
+    }
+    if (call.flag("has_biases")) weights.insert(weights.end(), biases.begin(), biases.end());
+  }
+  argument(call, "params") = call.host.keep(Item::list(std::move(weights)));
+  warn_of_states(call);
+  return import_recurrent(call, p);
+}
+Item import_quantized_recurrent_cell(Call& call, Parts& p) {
+  // The biases are those that are packed with the weights; the arguments are what the cell was made with.
+  for (const auto& [name, bias] : {std::pair("w_ih", "b_ih"), std::pair("w_hh", "b_hh")}) {
+    const Packed packed = packed_of(call, call[name]);
+    argument(call, name) = call.host.keep(Item(dequantized(call, packed.weight)));
+    argument(call, bias) = packed.bias;
+  }
+  if (call["b_ih"].is_none() != call["b_hh"].is_none()) call.refuse("one bias of two");
+  warn_of_states(call);
+  return import_recurrent_cell(call, p);
 }
 Item import_quantized_binary(Call& call, Parts& p) {
   const std::string_view what = call.rule.target;  // Add, Mul, AddRelu, MulRelu

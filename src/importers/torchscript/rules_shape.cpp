@@ -19,7 +19,8 @@ Item integer_item(Parts& p, const Expr& x) {
   return Item::symbol(Kind::integer, x);
 }
 
-/// What a list of sizes tells of a tensor, which inference does not look into.
+}  // namespace
+
 Expr with_sizes(const Expr& y, const Items& wanted) {
   std::vector<Dim> dims(wanted.size());
   const auto& inferred = y.value()->type.dims;
@@ -38,8 +39,6 @@ Expr with_sizes(const Expr& y, const Items& wanted) {
   if (y.value()->producer()) y.value()->type.dims = std::move(dims);
   return y;
 }
-
-}  // namespace
 
 // Sizes.
 
@@ -486,6 +485,7 @@ Item import_split(Call& call, Parts& p) {
       for (const Expr& part : p.ops("Split", {x, call.vector(wanted)}, wanted.size(), {{"axis", axis}})) parts.push_back(Item(part));
       return Item::list(std::move(parts));
     }
+    if (wanted.size() == 1) return Item::list({Item(p.slice(x, {0}, {kEnd}, {axis}))});  // the one part is the whole
     lengths = call.ints(name);
   } else {
     const int64_t length = call.integer(name);

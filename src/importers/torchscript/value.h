@@ -57,7 +57,7 @@ class Item {
   static Item text(std::string value);
   static Item tensor(std::shared_ptr<TensorObject> value);
   static Item tensor(const Expr& x);
-  /// A number that the graph computes: one element of i64 [1], of a floating type [1], or a bool [1].
+  /// A number that the graph computes: one element of i64 [1], f64 [1], or a bool [1].
   static Item symbol(Kind kind, const Expr& x);
   static Item list(std::vector<Item> items = {});
   static Item tuple(std::vector<Item> items);

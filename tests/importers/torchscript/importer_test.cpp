@@ -123,16 +123,18 @@ TEST(TorchscriptImporter, reads_weights_with_strides_and_offsets) {
 }
 
 TEST(TorchscriptImporter, attributes_that_change_become_states) {
-  Archive archive{code("w = self.w\ny = torch.add(x, w)\nself.w = y\nn = self.n\nself.n = torch.add(n, 1)\nreturn y", "x: Tensor",
-                       "  w : Tensor\n  n : int\n"),
-                  text("w") + tensor("0", 2, {2}, {1}) + text("n") + integer(3)};
+  // "seen" tells no later run anything, and is none.
+  Archive archive{code("w = self.w\ny = torch.add(x, w)\nself.w = y\nn = self.n\nself.n = torch.add(n, 1)\nself.seen = 1\nreturn "
+                       "torch.add(y, n)",
+                       "x: Tensor", "  w : Tensor\n  n : int\n  seen : int\n"),
+                  text("w") + tensor("0", 2, {2}, {1}) + text("n") + integer(3) + text("seen") + integer(0)};
   archive.more = {{"data/0", floats({1, 2})}};
   const auto graph = import_bytes(archive.bytes());
   ASSERT_EQ(graph->states().size(), 2u);
   EXPECT_EQ(graph->states()[0].name, "w");
   EXPECT_EQ(graph->states()[1].name, "n");
   EXPECT_EQ(graph->states()[1].initial.data<int64_t>()[0], 3);
-  EXPECT_EQ(run(*graph, {row({10, 20})}), (std::vector<float>{11, 22}));
+  EXPECT_EQ(run(*graph, {row({10, 20})}), (std::vector<float>{14, 25}));
 }
 
 TEST(TorchscriptImporter, what_is_known_leaves_no_branch_and_no_loop) {
