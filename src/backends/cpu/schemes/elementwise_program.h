@@ -18,7 +18,7 @@ namespace minnow::cpu {
 
 class ElementwiseProgram {
  public:
-  static constexpr size_t kBlock = 1024;  // floats; whole vectors of every instruction set
+  static constexpr size_t kBlock = 2048;  // floats; whole vectors of every instruction set
 
   using Form = ElementwiseForm;
   using Value = int;
