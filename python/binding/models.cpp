@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 
 #include "base/nearest.h"
@@ -242,8 +243,9 @@ void define_models(nb::module_& m) {
          nb::handle signature, bool verify, nb::object progress) {
         const auto paths = argument<std::vector<std::string>>(files, "path", "texts");
         const std::optional<std::string> level = level_from(optimize);
-        const bool is_minnow =
-            !level && paths.size() == 1 && os::file_exists(paths[0]) && is_model_file(os::MappedFile::open(paths[0])->bytes());
+        std::error_code none;
+        const bool is_minnow = !level && paths.size() == 1 && std::filesystem::is_regular_file(paths[0], none) &&
+                               is_model_file(os::MappedFile::open(paths[0])->bytes());
         ConvertOptions options = convert_options(level, is_minnow);
         options.shapes = argument<std::map<std::string, std::vector<int64_t>>>(shapes, "shapes", "lists of integers by name");
         options.renames = argument<std::map<std::string, std::string>>(renames, "rename", "names by name");
