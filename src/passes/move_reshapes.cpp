@@ -16,6 +16,7 @@ std::optional<std::vector<std::vector<Dim>>> split_groups(const std::vector<Dim>
     if (SizeTable::is_unknown(dim)) return {};
     const Size whole = sizes.size_of(dim);
     std::vector<Dim>& group = groups.emplace_back();
+    if (dim.size == 1 && (next == to.size() || to[next].size != 1)) continue;
     std::optional<Size> product(1);
     do {
       if (next == to.size() || SizeTable::is_unknown(to[next]) || to[next].size == 0) return {};

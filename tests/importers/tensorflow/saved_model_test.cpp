@@ -67,7 +67,7 @@ TEST_F(SavedModel, is_recognized_by_content) {
 }
 
 TEST_F(SavedModel, errors_say_what_is_missing) {
-  EXPECT_THAT(error("other"), HasSubstr("no signature \"other\"; its signatures are [serving_default]"));
+  EXPECT_THAT(error("other"), HasSubstr("no signature \"other\"; there is \"serving_default\""));
   fs::remove(folder_ / "variables" / "variables.index");
   EXPECT_THAT(error(), HasSubstr("its value is not in the file, nor in a checkpoint beside it"));
 }
