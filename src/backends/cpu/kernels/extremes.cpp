@@ -36,9 +36,9 @@ struct Loops {
   }
   /// The larger one, NaN where `a` or `b` is.
   static HWY_INLINE V larger(V a, V b) {
-    const V y = hn::Max(a, b);  // of x86: b, where one is NaN
-    if constexpr (kFloat) return hn::IfThenElse(hn::Eq(a, a), y, a);
-    return y;
+    const V y = hn::Max(a, b);  // where one is NaN: of x86 b, of NEON the number
+    if constexpr (!kFloat) return y;
+    return hn::IfThenElse(hn::Eq(a, a), HWY_TARGET == HWY_NEON ? hn::IfThenElse(hn::Eq(b, b), y, b) : y, a);
   }
   static HWY_INLINE hn::Mask<D> equal(V x, V value) {
     if constexpr (kFloat) return hn::Or(hn::Eq(x, value), hn::IsNaN(x));
