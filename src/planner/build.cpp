@@ -282,6 +282,8 @@ class PlanBuilder {
     graph->source = top->source;
     GraphBuilder builder(*graph);
     builder.set_stem(step.node->name().empty() ? step.node->op() : step.node->name());
+    // Aliases are kept with the graph alone: where it is given up, others may soon lie at the same addresses.
+    std::vector<std::pair<const Value*, const Value*>> taken;
     Exprs inputs;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const Value* value = step.node->input(i);
@@ -292,7 +294,7 @@ class PlanBuilder {
       const ValueInfo& info = values()[step.inputs[i]].info;
       Value& input =
           graph->add_input(value->name(), info.kind == ValueInfo::Kind::tensor ? ValueType::tensor(info.dtype, info.shape) : value->type);
-      (*plan_->aliases_)[&input] = canonical(value);
+      taken.emplace_back(&input, canonical(value));
       inputs.push_back(builder.wrap(&input));
     }
     Exprs results;
@@ -314,6 +316,7 @@ class PlanBuilder {
       index_.erase(output);
       (*plan_->aliases_)[output] = results[i].value();
     }
+    plan_->aliases_->insert(taken.begin(), taken.end());
     values().resize(first_output);
     const Graph& nodes = *graph;
     plan_->graphs_.push_back(std::move(graph));
