@@ -2,20 +2,12 @@
 #include "backends/cpu/kernels/binary64.h"
 
 #include "backends/cpu/kernel_support.h"
+#include "backends/cpu/ulps.h"
 
 namespace minnow::cpu {
 namespace {
 
 class Binary64Test : public EveryIsa {};
-
-double ulps(double got, long double want) {
-  if (std::isnan(want)) return std::isnan(got) ? 0 : 1e9;
-  const double nearest = static_cast<double>(want);
-  if (std::isinf(nearest) || std::isinf(got)) return nearest == got ? 0 : 1e9;
-  int exponent = 0;
-  std::frexp(nearest, &exponent);
-  return static_cast<double>(std::fabs((static_cast<long double>(got) - want) / std::ldexp(1.0L, std::max(exponent - 53, -1074))));
-}
 
 TEST_P(Binary64Test, powers_and_angles_agree_with_the_c_library_in_long_double) {
   const Binary64Function power = binary64_for(GetParam(), Binary64::power), rough = binary64_for(GetParam(), Binary64::power_f32),

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "backends/cpu/kernel_support.h"
+#include "backends/cpu/ulps.h"
 
 namespace minnow::cpu {
 namespace {
@@ -49,16 +50,6 @@ const Row kRows[] = {
     MINNOW_ROW(floor, std::floor, -1e17, 1e17, 0),
     MINNOW_ROW(ceil, std::ceil, -1e17, 1e17, 0),
 };
-
-/// The distance in units in the last place of the double nearest to `want`.
-double ulps(double got, long double want) {
-  if (std::isnan(want)) return std::isnan(got) ? 0 : 1e9;
-  const double nearest = static_cast<double>(want);
-  if (std::isinf(nearest) || std::isinf(got)) return nearest == got ? 0 : 1e9;
-  int exponent = 0;
-  std::frexp(nearest, &exponent);
-  return static_cast<double>(std::fabs((static_cast<long double>(got) - want) / std::ldexp(1.0L, std::max(exponent - 53, -1074))));
-}
 
 class Unary64Test : public EveryIsa {};
 
