@@ -10,10 +10,10 @@
 #include <numbers>
 #include <numeric>
 
-#include "backends/cpu/kernels/binary64.h"
-#include "backends/cpu/kernels/unary64.h"
+#include "backends/cpu/kernels/kernels.h"
 #include "base/numeric.h"
 #include "base/thread_pool.h"
+#include "numpy/kernels/kernels.h"
 #include "numpy/numpy.h"
 
 namespace minnow::numpy {
@@ -554,26 +554,36 @@ Loop1<double, double> vector_loop(const std::string& name) {
     const char* name;
     Unary64 kind;
   };
-  static constexpr Row kRows[] = {
-      {"sqrt", Unary64::sqrt},       {"exp", Unary64::exp},       {"log", Unary64::log},         {"sin", Unary64::sin},
-      {"cos", Unary64::cos},         {"sinh", Unary64::sinh},     {"cosh", Unary64::cosh},       {"tanh", Unary64::tanh},
-      {"log1p", Unary64::log1p},     {"expm1", Unary64::expm1},   {"log2", Unary64::log2},       {"log10", Unary64::log10},
-      {"exp2", Unary64::exp2},       {"rint", Unary64::rint},     {"trunc", Unary64::trunc},     {"floor", Unary64::floor},
-      {"ceil", Unary64::ceil},       {"absolute", Unary64::abs},  {"tan", Unary64::tan},         {"arcsin", Unary64::arcsin},
-      {"arccos", Unary64::arccos},   {"arctan", Unary64::arctan}, {"arcsinh", Unary64::arcsinh}, {"arccosh", Unary64::arccosh},
-      {"arctanh", Unary64::arctanh}, {"cbrt", Unary64::cbrt}};
-  static const cpu::Unary64Kernels* const kKernels = cpu::unary64_for(cpu::best_isa());
-  if (kKernels)
+  static constexpr Row kRows[] = {{"sqrt", Unary64::sqrt}, {"exp", Unary64::exp},     {"log", Unary64::log},   {"sin", Unary64::sin},
+                                  {"cos", Unary64::cos},   {"tanh", Unary64::tanh},   {"rint", Unary64::rint}, {"floor", Unary64::floor},
+                                  {"ceil", Unary64::ceil}, {"absolute", Unary64::abs}};
+  struct MoreRow {
+    const char* name;
+    MoreUnary64 kind;
+  };
+  static constexpr MoreRow kMoreRows[] = {
+      {"sinh", MoreUnary64::sinh},       {"cosh", MoreUnary64::cosh},       {"log1p", MoreUnary64::log1p},
+      {"expm1", MoreUnary64::expm1},     {"log2", MoreUnary64::log2},       {"log10", MoreUnary64::log10},
+      {"exp2", MoreUnary64::exp2},       {"trunc", MoreUnary64::trunc},     {"tan", MoreUnary64::tan},
+      {"arcsin", MoreUnary64::arcsin},   {"arccos", MoreUnary64::arccos},   {"arctan", MoreUnary64::arctan},
+      {"arcsinh", MoreUnary64::arcsinh}, {"arccosh", MoreUnary64::arccosh}, {"arctanh", MoreUnary64::arctanh},
+      {"cbrt", MoreUnary64::cbrt}};
+  static const cpu::Unary64Kernels& kKernels = *cpu::kernels_for(cpu::best_isa()).unary64;
+  static const MoreUnary64Kernels& kMore = *numpy_kernels(cpu::best_isa()).unary64;
+  if (kKernels.functions)
     for (const Row& row : kRows)
-      if (name == row.name) return (*kKernels)[row.kind];
+      if (name == row.name) return kKernels[row.kind];
+  if (kMore.functions)
+    for (const MoreRow& row : kMoreRows)
+      if (name == row.name) return kMore.functions[static_cast<size_t>(row.kind)];
   return nullptr;
 }
 
 Loop2<double, double> vector_loop2(const std::string& name, DType dtype) {
-  using cpu::Binary64;
-  static const cpu::Isa kIsa = cpu::best_isa();
-  if (name == "power") return cpu::binary64_for(kIsa, dtype == DType::f64 ? Binary64::power : Binary64::power_f32);
-  return name == "arctan2" ? cpu::binary64_for(kIsa, Binary64::angle) : nullptr;
+  static const Binary64Function* const kFunctions = numpy_kernels(cpu::best_isa()).binary64->functions;
+  if (!kFunctions) return nullptr;
+  if (name == "power") return kFunctions[static_cast<size_t>(dtype == DType::f64 ? Binary64::power : Binary64::power_f32)];
+  return name == "arctan2" ? kFunctions[static_cast<size_t>(Binary64::angle)] : nullptr;
 }
 
 [[noreturn]] void unknown(const std::string& name, DType dtype) { throw python::TypeFault("{} is not defined for {}", name, dtype); }

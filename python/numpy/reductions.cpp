@@ -8,8 +8,9 @@
 #include <cstring>
 #include <limits>
 
-#include "backends/cpu/kernels/extremes.h"
+#include "backends/cpu/kernels/kernels.h"
 #include "base/numeric.h"
+#include "numpy/kernels/kernels.h"
 #include "numpy/numpy.h"
 
 namespace minnow::numpy {
@@ -279,10 +280,15 @@ constexpr int64_t kTopBit = std::numeric_limits<int64_t>::min();
 enum class Width : uint8_t { integer, real, complex };
 Width width_of(DType dtype) { return is_complex(dtype) ? Width::complex : is_float(dtype) ? Width::real : Width::integer; }
 
-/// The vectors for a dtype's largest or smallest elements; null kernels where the machine has none.
-cpu::Extremes extremes_for(DType dtype, bool largest) {
-  static const cpu::Isa kIsa = cpu::best_isa();
-  return cpu::extremes_for(kIsa, dtype, largest);
+/// The vectors for a dtype's largest or smallest elements; null loops where the machine has none.
+cpu::Extremes extremes_of(DType dtype, bool largest) {
+  static const cpu::ExtremeKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).extremes;
+  return kKernels.of(dtype, largest);
+}
+/// The vectors that find them, where there are those.
+const PlaceLoops& places_of(DType dtype) {
+  static const PlaceKernels& kKernels = *numpy_kernels(cpu::best_isa()).places;
+  return kKernels.loops[cpu::number_row(dtype)];
 }
 
 Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, const Block& b, DType result) {
@@ -290,15 +296,15 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
   const size_t n = unsign(y.elements());
   char* to = y.writable().data<char>();
   if ((name == "max" || name == "min") && x.elements() > 0 && x.dtype() == result)
-    if (const cpu::Extremes extremes = extremes_for(x.dtype(), name == "max"); extremes.kernels) {
+    if (const cpu::Extremes extremes = extremes_of(x.dtype(), name == "max"); extremes.loops) {
       // Few elements: many are the engine's affair.
       const size_t size = size_of(result), count = unsign(b.count), inner = unsign(b.inner);
       const char* from = x.data<char>();
       for (size_t i = 0; i < unsign(b.outer); ++i, from += count * inner * size, to += inner * size) {
         if (inner == 1)
-          extremes.kernels->reduce(from, count, extremes.flip, to);
+          extremes.loops->reduce(from, count, extremes.flip, to);
         else
-          extremes.kernels->fold(from, count, inner, inner, extremes.flip, to);
+          extremes.loops->fold(from, count, inner, inner, extremes.flip, to);
       }
       return y;
     }
@@ -374,24 +380,24 @@ void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int6
 }
 
 /// With vectors: the extreme of each piece of a row, the first piece that has the extreme of those, and the place in it.
-void extreme_places(const cpu::Extremes& extremes, const char* x, const Block& b, size_t size, int64_t* y) {
-  const cpu::ExtremeKernels& kernels = *extremes.kernels;
+void extreme_places(const cpu::Extremes& extremes, const PlaceLoops& places, const char* x, const Block& b, size_t size, int64_t* y) {
+  const cpu::ExtremeLoops& loops = *extremes.loops;
   const size_t count = unsign(b.count), inner = unsign(b.inner);
   if (b.inner == 1) {
     constexpr size_t kPiece = 4096;
     const size_t pieces = (count + kPiece - 1) / kPiece;
     const auto extreme_of = [&](const char* row, size_t piece, char* most) {
-      kernels.reduce(row + piece * kPiece * size, std::min(kPiece, count - piece * kPiece), extremes.flip, most + piece * size);
+      loops.reduce(row + piece * kPiece * size, std::min(kPiece, count - piece * kPiece), extremes.flip, most + piece * size);
     };
     const auto place_of = [&](const char* row, const char* most) -> int64_t {
       char best[8];
       size_t first = 0;
       if (pieces > 1) {
-        kernels.reduce(most, pieces, extremes.flip, best);
-        first = kernels.find(most, pieces, best) * kPiece;
+        loops.reduce(most, pieces, extremes.flip, best);
+        first = places.find(most, pieces, best) * kPiece;
         most = best;
       }
-      return static_cast<int64_t>(first + kernels.find(row + first * size, count - first, most));
+      return static_cast<int64_t>(first + places.find(row + first * size, count - first, most));
     };
     if (b.outer == 1) {
       std::vector<char> most(pieces * size);
@@ -419,8 +425,8 @@ void extreme_places(const cpu::Extremes& extremes, const char* x, const Block& b
              for (size_t task = unsign(first); task < unsign(last); ++task) {
                const size_t at = task % strips * kStrip, width = std::min(kStrip, inner - at);
                const char* from = x + (task / strips * count * inner + at) * size;
-               kernels.fold(from, count, inner, width, extremes.flip, most);
-               kernels.find_rows(from, count, inner, width, most, y + task / strips * inner + at);
+               loops.fold(from, count, inner, width, extremes.flip, most);
+               places.find_rows(from, count, inner, width, most, y + task / strips * inner + at);
              }
            });
 }
@@ -436,14 +442,14 @@ Var arg_extreme(bool largest, const Var& var, int64_t axis) {
   Tensor y(DType::i64, kept);
   if (b.count == 0) throw InvalidArgument("attempt to get {} of an empty sequence", largest ? "argmax" : "argmin");
   int64_t* to = y.writable().data<int64_t>();
-  const cpu::Extremes extremes = extremes_for(x.dtype(), largest);
-  if (extremes.kernels && x.dtype() == DType::boolean && b.count == x.elements()) {  // no need to look further than the first
-    const size_t place = extremes.kernels->find(x.data(), unsign(b.count), &largest);
+  const cpu::Extremes extremes = extremes_of(x.dtype(), largest);
+  if (extremes.loops && x.dtype() == DType::boolean && b.count == x.elements()) {  // no need to look further than the first
+    const size_t place = places_of(x.dtype()).find(x.data(), unsign(b.count), &largest);
     *to = place < unsign(b.count) ? static_cast<int64_t>(place) : 0;
     return Var(std::move(y));
   }
-  if (extremes.kernels && x.elements() > 0) {
-    extreme_places(extremes, x.data<char>(), b, size_of(x.dtype()), to);
+  if (extremes.loops && x.elements() > 0) {
+    extreme_places(extremes, places_of(x.dtype()), x.data<char>(), b, size_of(x.dtype()), to);
     return Var(std::move(y));
   }
   switch (width_of(x.dtype())) {

@@ -12,7 +12,7 @@ namespace {
 class ChainTest : public EveryIsa {
  protected:
   const Kernels& kernels_ = kernels_for(GetParam());
-  const ChainKernels& chain_ = chain_for(GetParam());
+  const ChainKernels& chain_ = *kernels_.chain;
   const size_t count_ = 3 * chain_.tile;
   std::vector<float> x_ = values(1), a_ = values(2), b_ = values(3);
 

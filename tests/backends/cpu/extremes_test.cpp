@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "backends/cpu/kernel_support.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "numpy/kernels/kernels.h"
 
 namespace minnow::cpu {
 namespace {
@@ -30,9 +32,10 @@ void check(Isa isa, DType dtype) {
     return result;
   };
   for (const bool largest : {false, true}) {
-    const Extremes extremes = extremes_for(isa, dtype, largest);
-    if (!extremes.kernels) GTEST_SKIP() << "no kernels";
-    const ExtremeKernels& kernels = *extremes.kernels;
+    const Extremes extremes = kernels_for(isa).extremes->of(dtype, largest);
+    if (!extremes.loops) GTEST_SKIP() << "no kernels";
+    const ExtremeLoops& loops = *extremes.loops;
+    const numpy::PlaceLoops& places = numpy::numpy_kernels(isa).places->loops[number_row(dtype)];
     for (const size_t rows : {1, 2, 4, 5, 9, 33})
       for (const size_t columns : {1, 3, 15, 16, 17, 63, 64, 65, 130, 517})
         for (int kind = 0; kind < 5; ++kind) {
@@ -54,14 +57,14 @@ void check(Isa isa, DType dtype) {
             if (kind == 4) std::fill(x.begin(), x.end(), largest ? -infinity : infinity);
           }
           T y = 0;
-          kernels.reduce(x.data(), columns, extremes.flip, &y);
+          loops.reduce(x.data(), columns, extremes.flip, &y);
           const size_t place = place_of(largest, x.data(), columns, 1);
           EXPECT_TRUE(y == x[place] || (y != y && x[place] != x[place])) << +y << " " << +x[place];
-          EXPECT_EQ(kernels.find(x.data(), columns, &y), place);
+          EXPECT_EQ(places.find(x.data(), columns, &y), place);
           std::vector<T> most(columns + 1, 42);
           std::vector<int64_t> at(columns + 1, -1);
-          kernels.fold(x.data(), rows, stride, columns, extremes.flip, most.data());
-          kernels.find_rows(x.data(), rows, stride, columns, most.data(), at.data());
+          loops.fold(x.data(), rows, stride, columns, extremes.flip, most.data());
+          places.find_rows(x.data(), rows, stride, columns, most.data(), at.data());
           EXPECT_EQ(bits(most[columns]), bits(T(42)));
           EXPECT_EQ(at[columns], -1);
           for (size_t i = 0; i < columns; ++i) {
@@ -89,7 +92,7 @@ TEST_P(ExtremesTest, agree_with_plain_loops) {
 
 TEST_P(ExtremesTest, are_none_of_what_is_not_as_wide_as_a_machines_number) {
   for (const DType dtype : {DType::f16, DType::bf16, DType::i4, DType::complex64})
-    EXPECT_FALSE(extremes_for(GetParam(), dtype, true).kernels);
+    EXPECT_FALSE(kernels_for(GetParam()).extremes->of(dtype, true).loops);
 }
 
 MINNOW_EVERY_ISA(ExtremesTest);

@@ -2,7 +2,6 @@
 #include "backends/cpu/kernels/chain.h"
 
 #include "backends/cpu/kernels/targets.h"
-#include "base/error.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/chain.cpp"
 #include "hwy/foreach_target.h"
@@ -165,36 +164,3 @@ const ChainKernels kChainKernels{kTile, kCode, run};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace minnow::cpu {
-
-const ChainKernels& chain_for(Isa isa) {
-  switch (isa) {
-#if HWY_TARGETS & HWY_SSE4
-    case Isa::sse4:
-      return N_SSE4::kChainKernels;
-#endif
-#if HWY_TARGETS & HWY_AVX2
-    case Isa::avx2:
-      return N_AVX2::kChainKernels;
-#endif
-#if HWY_TARGETS & HWY_AVX3
-    case Isa::avx3:
-      return N_AVX3::kChainKernels;
-#endif
-#if HWY_TARGETS & HWY_NEON
-    case Isa::neon:
-      return N_NEON::kChainKernels;
-#endif
-#if HWY_TARGETS & HWY_WASM
-    case Isa::simd128:
-      return N_WASM::kChainKernels;
-#endif
-    default:
-      throw InternalError("this build has no kernels for {}", name_of(isa));
-  }
-}
-
-}  // namespace minnow::cpu
-#endif

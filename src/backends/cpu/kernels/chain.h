@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/isa.h"
-
 namespace minnow::cpu {
 
 enum class Chain : uint8_t {
@@ -64,8 +62,5 @@ struct ChainKernels {
   /// steps before it have stored there.
   void (*run)(const ChainStep* steps, size_t count);
 };
-
-/// Throws InternalError for one that available_isas() does not name.
-const ChainKernels& chain_for(Isa isa);
 
 }  // namespace minnow::cpu

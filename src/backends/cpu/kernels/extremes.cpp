@@ -17,6 +17,7 @@ namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
+#include "backends/cpu/kernels/find.inc"
 
 template <class T>
 struct Loops {
@@ -39,22 +40,6 @@ struct Loops {
     const V y = hn::Max(a, b);  // where one is NaN: of x86 b, of NEON the number
     if constexpr (!kFloat) return y;
     return hn::IfThenElse(hn::Eq(a, a), HWY_TARGET == HWY_NEON ? hn::IfThenElse(hn::Eq(b, b), y, b) : y, a);
-  }
-  static HWY_INLINE hn::Mask<D> equal(V x, V value) {
-    if constexpr (kFloat) return hn::Or(hn::Eq(x, value), hn::IsNaN(x));
-    return hn::Eq(x, value);
-  }
-
-  static size_t find(const void* from, size_t count, const void* wanted) {
-    const D d;
-    const T *x = static_cast<const T*>(from), value = *static_cast<const T*>(wanted);
-    const V v = hn::Set(d, value);
-    size_t i = 0;
-    for (; i + kLanes <= count; i += kLanes)
-      if (const auto found = equal(hn::LoadU(d, x + i), v); !hn::AllFalse(d, found))
-        return i + static_cast<size_t>(hn::FindFirstTrue(d, found));
-    while (i < count && x[i] != value && x[i] == x[i]) ++i;
-    return i;
   }
 
   static void reduce(const void* from, size_t count, uint64_t flip, void* to) {
@@ -85,7 +70,7 @@ struct Loops {
       const V all = hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]));
       if (!hn::AllTrue(d, hn::Eq(all, all))) {
         const T nan = std::numeric_limits<T>::quiet_NaN();
-        if (const size_t at = find(x, count, &nan); at < count) {
+        if (const size_t at = find(x, count, nan); at < count) {
           std::memcpy(to, x + at, sizeof(T));
           return;
         }
@@ -137,117 +122,76 @@ struct Loops {
       row += high;
     }
   }
-
-  static void find_rows(const void* from, size_t rows, size_t stride, size_t count, const void* values, int64_t* at) {
-    const D d;
-    const T *x = static_cast<const T*>(from), *y = static_cast<const T*>(values);
-    for (size_t row = rows; row-- > 0;) {
-      const T* line = x + row * stride;
-      size_t i = 0;
-      for (; i + kLanes <= count; i += kLanes) {
-        const auto found = equal(hn::LoadU(d, line + i), hn::LoadU(d, y + i));
-        if (hn::AllFalse(d, found)) continue;
-        uint8_t bits[8] = {};  // of at most 64 lanes
-        hn::StoreMaskBits(d, found, bits);
-        for (size_t lane = 0; lane < kLanes; ++lane)
-          if (bits[lane / 8] >> lane % 8 & 1) at[i + lane] = static_cast<int64_t>(row);
-      }
-      for (; i < count; ++i)
-        if (line[i] == y[i] || line[i] != line[i]) at[i] = static_cast<int64_t>(row);
-    }
-  }
 };
 
 template <class T>
-constexpr ExtremeKernels kernels_of() {
-  return {Loops<T>::reduce, Loops<T>::fold, Loops<T>::find, Loops<T>::find_rows};
+constexpr ExtremeLoops loops_of() {
+  return {Loops<T>::reduce, Loops<T>::fold};
 }
 }  // namespace
 
-extern const ExtremeKernels kExtremeKernels[6];
-const ExtremeKernels kExtremeKernels[6] = {
+extern const ExtremeKernels kExtremeKernels;
+const ExtremeKernels kExtremeKernels{{
 #if MINNOW_SMALL  // what networks have
-    {}, {}, {}, {}, {Loops<float>::reduce, Loops<float>::fold, nullptr, nullptr}, {},
+    {},
+    {},
+    {},
+    {},
+    loops_of<float>(),
+    {},
 #else
-    kernels_of<int8_t>(), kernels_of<int16_t>(), kernels_of<int32_t>(), kernels_of<int64_t>(), kernels_of<float>(),
+    loops_of<int8_t>(),
+    loops_of<int16_t>(),
+    loops_of<int32_t>(),
+    loops_of<int64_t>(),
+    loops_of<float>(),
 #if HWY_HAVE_FLOAT64
-    kernels_of<double>(),
+    loops_of<double>(),
 #else
     {},
 #endif
 #endif
-};
+}};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace minnow::cpu {
-namespace {
 
-const ExtremeKernels* table_for(Isa isa) noexcept {
-  switch (isa) {
-#if HWY_TARGETS & HWY_SSE4
-    case Isa::sse4:
-      return N_SSE4::kExtremeKernels;
-#endif
-#if HWY_TARGETS & HWY_AVX2
-    case Isa::avx2:
-      return N_AVX2::kExtremeKernels;
-#endif
-#if HWY_TARGETS & HWY_AVX3
-    case Isa::avx3:
-      return N_AVX3::kExtremeKernels;
-#endif
-#if HWY_TARGETS & HWY_NEON
-    case Isa::neon:
-      return N_NEON::kExtremeKernels;
-#endif
-#if HWY_TARGETS & HWY_WASM
-    case Isa::simd128:
-      return N_WASM::kExtremeKernels;
-#endif
-    default:
-      return nullptr;
-  }
-}
-
-}  // namespace
-
-Extremes extremes_for(Isa isa, DType dtype, bool largest) noexcept {
-  const ExtremeKernels* table = table_for(isa);
-  const bool is_unsigned =
-      dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64 || dtype == DType::boolean;
-  size_t row = 0, bytes = 1;
+size_t number_row(DType dtype) noexcept {
   switch (dtype) {
     case DType::i8:
     case DType::u8:
     case DType::boolean:
-      break;
+      return 0;
     case DType::i16:
     case DType::u16:
-      row = 1, bytes = 2;
-      break;
+      return 1;
     case DType::i32:
     case DType::u32:
-      row = 2, bytes = 4;
-      break;
+      return 2;
     case DType::i64:
     case DType::u64:
-      row = 3, bytes = 8;
-      break;
+      return 3;
     case DType::f32:
-      row = 4, bytes = 4;
-      break;
+      return 4;
     case DType::f64:
-      row = 5, bytes = 8;
-      break;
+      return 5;
     default:
-      return {};
+      return kNumberRows;
   }
-  if (!table || !table[row].reduce) return {};
-  const uint64_t top = uint64_t{1} << (8 * bytes - 1), order = is_unsigned ? top : 0;
-  return {table + row, largest ? order : row >= 4 ? top : ~order};
+}
+
+Extremes ExtremeKernels::of(DType dtype, bool largest) const noexcept {
+  const size_t row = number_row(dtype);
+  if (row == kNumberRows || !loops[row].reduce) return {};
+  constexpr uint64_t kTops[kNumberRows] = {uint64_t{1} << 7,  uint64_t{1} << 15, uint64_t{1} << 31,
+                                           uint64_t{1} << 63, uint64_t{1} << 31, uint64_t{1} << 63};
+  const bool is_unsigned =
+      dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64 || dtype == DType::boolean;
+  const uint64_t top = kTops[row], order = is_unsigned ? top : 0;
+  return {loops + row, largest ? order : row >= 4 ? top : ~order};
 }
 
 }  // namespace minnow::cpu

@@ -5,6 +5,8 @@
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/binary.h"
+#include "backends/cpu/kernels/chain.h"
+#include "backends/cpu/kernels/extremes.h"
 #include "backends/cpu/kernels/f16.h"
 #include "backends/cpu/kernels/integer.h"
 #include "backends/cpu/kernels/lanewise.h"
@@ -15,6 +17,7 @@
 #include "backends/cpu/kernels/rows.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
+#include "backends/cpu/kernels/unary64.h"
 #include "backends/cpu/kernels/winograd.h"
 
 namespace minnow::cpu {
@@ -24,7 +27,10 @@ struct Kernels {
   size_t lanes;
   const TileKernels* tile;
   const UnaryKernels* unary;
+  const Unary64Kernels* unary64;
   const BinaryKernels* binary;
+  const ChainKernels* chain;
+  const ExtremeKernels* extremes;
   const LanewiseKernels* lanewise;
   const PoolKernels* pool;
   const LayoutKernels* layout;

@@ -2,7 +2,8 @@
 // Which instruction sets a kernel file is compiled for. Include this before hwy/foreach_target.h.
 //
 // Highway's own dispatch needs its library, so there is a chooser of our own (kernels.h): each kernel file defines one table of function
-// pointers per target, `const SomeKernels kSomeKernels` in namespace minnow::cpu::HWY_NAMESPACE, within `#if MINNOW_KERNEL_TARGET`.
+// pointers per target, `const SomeKernels kSomeKernels` in namespace minnow::cpu::HWY_NAMESPACE, within `#if MINNOW_KERNEL_TARGET`, and a
+// struct of pointers to them is filled for each target by the macros below.
 #pragma once
 
 #if MINNOW_ONE_ISA
@@ -26,3 +27,35 @@
 #else
 #define MINNOW_UNROLL _Pragma("GCC unroll 64")
 #endif
+
+// DO(target, isa) for each target of this build: Highway's namespace and our name of the instruction set.
+#if HWY_TARGETS & HWY_SSE4
+#define MINNOW_IF_SSE4(DO) DO(N_SSE4, Isa::sse4)
+#else
+#define MINNOW_IF_SSE4(DO)
+#endif
+#if HWY_TARGETS & HWY_AVX2
+#define MINNOW_IF_AVX2(DO) DO(N_AVX2, Isa::avx2)
+#else
+#define MINNOW_IF_AVX2(DO)
+#endif
+#if HWY_TARGETS & HWY_AVX3
+#define MINNOW_IF_AVX3(DO) DO(N_AVX3, Isa::avx3)
+#else
+#define MINNOW_IF_AVX3(DO)
+#endif
+#if HWY_TARGETS & HWY_NEON
+#define MINNOW_IF_NEON(DO) DO(N_NEON, Isa::neon)
+#else
+#define MINNOW_IF_NEON(DO)
+#endif
+#if HWY_TARGETS & HWY_WASM
+#define MINNOW_IF_WASM(DO) DO(N_WASM, Isa::simd128)
+#else
+#define MINNOW_IF_WASM(DO)
+#endif
+#define MINNOW_EACH_TARGET(DO) MINNOW_IF_SSE4(DO) MINNOW_IF_AVX2(DO) MINNOW_IF_AVX3(DO) MINNOW_IF_NEON(DO) MINNOW_IF_WASM(DO)
+
+// The table of a type (`kType`): declared within the namespace of a target, and its address, for a list of tables, ROWS(DO, target).
+#define MINNOW_DECLARE_TABLE(target, Type) extern const Type k##Type;
+#define MINNOW_TABLE_ADDRESS(target, Type) &target::k##Type,

@@ -71,7 +71,7 @@ Chain step_of(Unary kind) {
 }  // namespace
 
 ElementwiseProgram::ElementwiseProgram(const Kernels& kernels, std::span<const Form> inputs)
-    : kernels_(&kernels), chain_(&chain_for(kernels.isa)), inputs_(inputs.size()) {
+    : kernels_(&kernels), chain_(kernels.chain), inputs_(inputs.size()) {
   for (uint32_t i = 0; i < inputs.size(); ++i) items_.push_back({inputs[i], Place::input, i});
 }
 

@@ -174,11 +174,11 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
 // ---- Largest and smallest elements, of every dtype that has kernels.
 
 Extremes extremes_of(const NodeView& node, const Device& device) {
-  return extremes_for(cpu_device(device).kernels->isa, node.input_dtype(0), node.op() == "ReduceMax");
+  return cpu_device(device).kernels->extremes->of(node.input_dtype(0), node.op() == "ReduceMax");
 }
 
 Estimate estimate_extreme(const NodeView& node, const Device& device) {
-  if (!extremes_of(node, device).kernels) return declined("the dtype is {}", node.input_dtype(0));
+  if (!extremes_of(node, device).loops) return declined("the dtype is {}", node.input_dtype(0));
   if (node.input_shape(0).elements() == 0) return declined("the input is empty");
   if (!lines_of(node)) return declined("the reduced axes are not neighbours");
   const double count = static_cast<double>(node.input_shape(0).elements()), size = static_cast<double>(size_of(node.input_dtype(0)));
@@ -193,12 +193,12 @@ class ExtremeKernel final : public Kernel {
   void run(RunContext& context) noexcept override {
     const char* x = context.in<char>(0);
     char* y = context.out<char>(0);
-    const ExtremeKernels& kernels = *extremes_.kernels;
+    const ExtremeLoops& loops = *extremes_.loops;
     if (shares_.whole_rows()) {
       const size_t each = std::max<size_t>(1, kFloatsPerTask / lines_.length);
       context.parallel_for((lines_.outer + each - 1) / each, [&](size_t task) {
         for (size_t row = task * each; row < std::min(lines_.outer, (task + 1) * each); ++row)
-          kernels.reduce(x + row * lines_.length * size_, lines_.length, extremes_.flip, y + row * size_);
+          loops.reduce(x + row * lines_.length * size_, lines_.length, extremes_.flip, y + row * size_);
       });
       return;
     }
@@ -206,11 +206,11 @@ class ExtremeKernel final : public Kernel {
         context,
         [&](size_t at, size_t rows, size_t columns, char* to) {
           if (lines_.inner == 1)
-            kernels.reduce(x + at * size_, rows, extremes_.flip, to);
+            loops.reduce(x + at * size_, rows, extremes_.flip, to);
           else
-            kernels.fold(x + at * size_, rows, lines_.inner, columns, extremes_.flip, to);
+            loops.fold(x + at * size_, rows, lines_.inner, columns, extremes_.flip, to);
         },
-        [&](size_t parts, size_t count, const char* from, char* to) { kernels.fold(from, parts, count, count, extremes_.flip, to); });
+        [&](size_t parts, size_t count, const char* from, char* to) { loops.fold(from, parts, count, count, extremes_.flip, to); });
   }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/binary64.h"
+#include "numpy/kernels/binary64.h"
 
 #include <cmath>
 #include <cstring>
@@ -7,13 +7,14 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/binary64.cpp"
+#define HWY_TARGET_INCLUDE "numpy/kernels/binary64.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::cpu::HWY_NAMESPACE {
-#if MINNOW_KERNEL_TARGET && HWY_HAVE_FLOAT64
+namespace minnow::numpy::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+#if HWY_HAVE_FLOAT64 && HWY_NATIVE_FMA
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -131,34 +132,12 @@ void map(const double* a, const double* b, size_t count, double* y) {
 constexpr Binary64Function kFunctions[] = {map<Power<true>>, map<Power<false>>, map<Angle>};
 static_assert(sizeof(kFunctions) / sizeof(kFunctions[0]) == static_cast<size_t>(Binary64::count));
 }  // namespace
-
-extern const Binary64Function* const kBinary64Functions;
-const Binary64Function* const kBinary64Functions = kFunctions;
+#else
+constexpr const Binary64Function* kFunctions = nullptr;
 #endif
-}  // namespace minnow::cpu::HWY_NAMESPACE
+
+extern const Binary64Kernels kBinary64Kernels;
+const Binary64Kernels kBinary64Kernels{kFunctions};
+#endif
+}  // namespace minnow::numpy::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace minnow::cpu {
-
-Binary64Function binary64_for(Isa isa, [[maybe_unused]] Binary64 kind) noexcept {
-  switch (isa) {
-#if HWY_TARGETS & HWY_AVX2
-    case Isa::avx2:
-      return N_AVX2::kBinary64Functions[static_cast<size_t>(kind)];
-#endif
-#if HWY_TARGETS & HWY_AVX3
-    case Isa::avx3:
-      return N_AVX3::kBinary64Functions[static_cast<size_t>(kind)];
-#endif
-#if (HWY_TARGETS & HWY_NEON) && HWY_HAVE_FLOAT64
-    case Isa::neon:
-      return N_NEON::kBinary64Functions[static_cast<size_t>(kind)];
-#endif
-    default:
-      return nullptr;
-  }
-}
-
-}  // namespace minnow::cpu
-#endif

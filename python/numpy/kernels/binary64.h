@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/isa.h"
-
-namespace minnow::cpu {
+namespace minnow::numpy {
 
 enum class Binary64 : uint8_t {
   power,
@@ -21,7 +19,9 @@ enum class Binary64 : uint8_t {
 /// y[i] = f(a[i], b[i]).
 using Binary64Function = void (*)(const double* a, const double* b, size_t count, double* y);
 
-/// Null where there are no such vectors: the C library serves as well.
-Binary64Function binary64_for(Isa isa, Binary64 kind) noexcept;
+struct Binary64Kernels {
+  const Binary64Function*
+      functions;  // by Binary64; null where the machine does not fuse or has no such vectors: the C library serves as well
+};
 
-}  // namespace minnow::cpu
+}  // namespace minnow::numpy

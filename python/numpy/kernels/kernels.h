@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of kernels of one instruction set that minnow.numpy alone needs. They are outside of the engine's library.
+#pragma once
+#include "backends/cpu/isa.h"
+#include "numpy/kernels/binary64.h"
+#include "numpy/kernels/places.h"
+#include "numpy/kernels/unary64.h"
+
+namespace minnow::numpy {
+
+struct Kernels {
+  cpu::Isa isa;
+  const MoreUnary64Kernels* unary64;
+  const Binary64Kernels* binary64;
+  const PlaceKernels* places;
+};
+
+/// Throws InternalError for one that cpu::available_isas() does not name.
+const Kernels& numpy_kernels(cpu::Isa isa);
+
+}  // namespace minnow::numpy

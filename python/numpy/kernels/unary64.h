@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of one double, element by element, beside those that operators have (backends/cpu/kernels/unary64.h).
+//
+// Logarithms, tangent, arcsine, arccosine and arctangent: the methods and the minimax coefficients of fdlibm (Sun Microsystems, 1993:
+// e_log.c, e_log10.c, s_log1p.c, k_sin.c, k_cos.c, e_asin.c, s_atan.c). Errors are below 1 unit in the last place, those of expm1, the
+// tangent and the hyperbolic functions below 2.5; -0, infinities, NaN and subnormal numbers as in C.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::numpy {
+
+enum class MoreUnary64 : uint8_t {
+  exp2,
+  expm1,
+  log2,
+  log10,
+  log1p,
+  tan,
+  arcsin,
+  arccos,
+  arctan,
+  sinh,
+  cosh,
+  arcsinh,
+  arccosh,
+  arctanh,
+  cbrt,
+  trunc,
+  count
+};
+
+struct MoreUnary64Kernels {
+  /// y[i] = f(x[i]); y may be x. By MoreUnary64; null where there are no vectors of doubles: the C library serves as well.
+  void (*const* functions)(const double* x, size_t count, double* y);
+};
+
+}  // namespace minnow::numpy
