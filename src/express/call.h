@@ -1,35 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of an operator as the generated functions of <minnow/operators.h> write it.
+// A call of an operator as the generated functions of <minnow/operators.h> write it. All of it is out of line, as there are hundreds of
+// them.
 #pragma once
+#include <atomic>
+
 #include "express/node.h"
 
 namespace minnow::express {
 
+/// Where a function keeps its operator, which is looked for when it is first called.
+using Site = std::atomic<const Operator*>;
+
 class Call {
  public:
-  explicit Call(const Operator& op) { request_.op = &op; }
-  Call(const Operator& op, std::shared_ptr<const OperatorSet> operators) {
-    request_.op = &op;
-    request_.operators = std::move(operators);
-  }
-  void set(std::string_view name, AttributeValue value) { request_.attributes.set(name, std::move(value)); }
-  void add(Var&& input) { request_.inputs.push_back(value_of(std::move(input))); }
-  void add(Vars&& inputs) {
-    for (Var& input : inputs) add(std::move(input));
-  }
-  Var one() { return many(1)[0]; }
-  Vars many(size_t outputs) {
-    while (!request_.inputs.empty() && !request_.inputs.back()) request_.inputs.pop_back();
-    request_.formal_inputs = request_.inputs.size();
-    request_.wanted.assign(outputs, true);
-    const std::shared_ptr<LazyNode> node = call(std::move(request_));
-    Vars results;
-    for (uint32_t i = 0; i < outputs; ++i) results.push_back(var_of({node, i}));
-    return results;
-  }
+  Call(Site& site, const char* op);
+  ~Call();
+
+  void set(const char* name, int64_t value);
+  void set(const char* name, float value);
+  void set(const char* name, DType value);
+  void set(const char* name, const std::string& value);
+  void set(const char* name, const Tensor& value);
+  void set(const char* name, const std::vector<int64_t>& value);
+  void set(const char* name, const std::vector<float>& value);
+  void set(const char* name, const std::vector<std::string>& value);
+  /// Only where it differs from the default, or is there at all.
+  void option(const char* name, int64_t value, int64_t fallback);
+  void option(const char* name, float value, float fallback);
+  void option(const char* name, DType value, DType fallback);
+  void option(const char* name, const std::string& value, const char* fallback);
+  void option(const char* name, const std::optional<int64_t>& value);
+  void option(const char* name, const std::optional<float>& value);
+  void option(const char* name, const Tensor& value);
+  void option(const char* name, const std::vector<int64_t>& value);
+  void option(const char* name, const std::vector<float>& value);
+  void option(const char* name, const std::vector<std::string>& value);
+
+  void add(Var&& input);
+  void add(Vars&& inputs);
+  Var one();
+  Vars many(size_t outputs);
 
  private:
   CallRequest request_;
 };
+
+/// The first output of an operator without attributes. The inputs are moved from.
+Var call_of(Site& site, const char* op, std::initializer_list<Var*> inputs);
 
 }  // namespace minnow::express

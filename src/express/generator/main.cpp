@@ -122,17 +122,10 @@ Form form_of(const Operator& op, const AttributeSpec& attribute) {
   return {};
 }
 
-/// What is set only where it differs from the default, or is there at all.
-std::string condition_of(const Form& form, const std::string& value) {
-  if (form.type == "Tensor" || form.type.starts_with("std::optional")) return value;
-  if (form.type.starts_with("std::vector")) return "!" + value + ".empty()";
-  if (form.type == "std::string") return form.fallback.empty() ? "!" + value + ".empty()" : value + " != " + form.fallback;
-  return value + " != " + form.fallback;
-}
-
-std::string as_attribute(const Form& form, const std::string& value) {
-  if (form.type == "DType") return "static_cast<int64_t>(" + value + ")";
-  return form.type.starts_with("std::optional") ? "*" + value : value;
+/// An option, which is set only where it differs from its default or is there at all, as an argument of Call::option().
+std::string as_option(const Form& form, const std::string& value) {
+  if (form.type == "std::string") return value + ", " + (form.fallback.empty() ? "\"\"" : form.fallback);
+  return form.fallback.empty() ? value : value + ", " + form.fallback;
 }
 
 // Python.
@@ -292,15 +285,14 @@ class Writer {
         id = fresh(id);
         const bool plain = form.type == "int64_t" || form.type == "float" || form.type == "DType";
         parameters.push_back({plain ? form.type : "const " + form.type + "&", id, ""});
-        set += "  call.set(" + quoted(attribute.name) + ", " + as_attribute(form, id) + ");\n";
+        set += "  call.set(" + quoted(attribute.name) + ", " + id + ");\n";
         continue;
       }
       std::string doc = comment(attribute.doc, 136);
       for (size_t at = 0; (at = doc.find("///", at)) != std::string::npos; at += 5) doc.insert(at, "  ");
       members += doc + "  " + form.type + " " + id + (form.fallback.empty() ? "" : " = " + form.fallback) +
                  (form.type.starts_with("std::optional") || !form.fallback.empty() ? "" : " = {}") + ";\n";
-      set += "  if (" + condition_of(form, "options." + id) + ") call.set(" + quoted(attribute.name) + ", " +
-             as_attribute(form, "options." + id) + ");\n";
+      set += "  call.option(" + quoted(attribute.name) + ", " + as_option(form, "options." + id) + ");\n";
     }
     for (size_t i = needed; i < op.inputs.size(); ++i) add_input(i);
     if (!members.empty()) {
@@ -326,14 +318,20 @@ class Writer {
       }
       return text + ")";
     };
-    std::string body = "  static const Operator& op = express::find_operator(" + quoted(op.name) + ");\n  express::Call call(op);\n" + set;
+    std::string body = "  static constinit express::Site site{nullptr};\n  express::Call call(site, " + quoted(op.name) + ");\n" + set;
     for (const std::string& input : inputs) body += "  call.add(std::move(" + input + "));\n";
     const std::string doc = comment(std::string(op.doc) + " (" + std::string(op.name) + ")");
+    bool plain = set.empty();  // nothing but tensors
+    for (const InputSpec& input : op.inputs) plain &= input.arity != Arity::variadic;
+    std::string plain_body = "  static constinit express::Site site{nullptr};\n  return express::call_of(site, " + quoted(op.name) + ", {";
+    for (const std::string& input : inputs) plain_body += (&input == inputs.data() ? "&" : ", &") + input;
+    plain_body += "});";
     const auto write = [&](const std::string& result, const std::string& function, bool count, const std::string& end) {
       python_ << python_function(op, function, result == "Vars", count, all);
       python_names_ += "    \"" + function + "\",\n";
       header_ << doc << "MINNOW_API " << signature(true, result, function, count) << ";\n";
-      source_ << signature(false, result, function, count) << " {\n" << body << "  " << end << "\n}\n";
+      source_ << signature(false, result, function, count) << " {\n"
+              << (plain && result == "Var" ? plain_body : body + "  " + end) << "\n}\n";
     };
     const bool single = required_outputs == 1 && !variadic_outputs && (all == 1 || op.outputs[0].arity == Arity::required);
     if (single) {
