@@ -71,10 +71,12 @@ StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const
   rest_ = out_vectors_ - groups_ * group_vectors();
   // Threads that take different pixels need no sums of each other, and read the same weights at the same time.
   const size_t blocks = shape.batch * blocks_, half = (ceil_div(pixels_, blocks_) + 1) / 2;
-  // The inner level pairs rows of a part, which therefore is the whole block there.
+  // The inner level pairs rows of a part, which therefore is the whole block there. Where weights are many and pixels few, each thread
+  // takes channels instead, and makes sums of all the pixels.
+  const size_t most_parts = pixel_parts(threads, pixels_, in_, shape.out_channels);
   parts_ = levels_ == 2 || blocks % threads == 0
                ? 1
-               : std::clamp<size_t>(threads / std::gcd(threads, blocks), 1, std::max<size_t>(1, half / kLeastPixels));
+               : std::clamp<size_t>(most_parts / std::gcd(most_parts, blocks), 1, std::max<size_t>(1, half / kLeastPixels));
   const size_t widest = ceil_div(groups_, chunks_) * group_vectors() / 2;  // vectors of half a chunk
   const size_t most = most_pixels();
   scratch_floats_ = first_sums(row_of(most)) + second_sums(most) + 2 * widest * row_of(most);
@@ -327,21 +329,26 @@ void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to
       next = t.w + depth * lanes;
     }
     t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth * asked) : 0;
-    for (size_t i = 0; i < tiles; ++i) {
-      const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;
-      const Target target = to.quarter(from, pair * kPair, lanes_);
+    const Target target = to.quarter(0, pair * kPair, lanes_);
+    t.sums = target.sums;
+    t.sums.bias = target.bias;
+    t.make = make;
+    for (size_t i = 0, from = 0, end; i < tiles; ++i, from = end) {
+      end = share(rows, tiles, i + 1);
+      const size_t height = end - from, half = (height + 1) / 2;
       t.x[0] = left.data + from * lanes_;
       t.x[1] = t.x[0] + half * lanes_;
-      t.y[0] = target.y;
+      t.y[0] = target.y + from * to.pixel;
       t.y[1] = t.y[0] + half * to.pixel;
-      t.add[0] = target.add;
-      t.add[1] = target.add ? target.add + half * to.pixel : nullptr;
-      t.sums = target.sums;
-      t.sums.bias = target.bias;
+      t.add[0] = target.add ? target.add + from * to.pixel : nullptr;
+      t.add[1] = target.add ? t.add[0] + half * to.pixel : nullptr;
       t.prefetch = i < lines ? reinterpret_cast<const char*>(next) + i * depth * asked : nullptr;
-      t.make = make;
-      make = {};
       tile_->summed[height](t);
+      t.make.from = nullptr;  // the first tile made them
+      for (TileSums::Level& level : t.sums.levels) {
+        if (level.also) level.also += height * lanes_;
+        if (level.add) level.add += height * lanes_;
+      }
       if (to.is_output && epilogue_.after && is_last(work.arguments)) finish(t.y[0], kPair, height);
     }
     if (!makes_sums_) t.w = next;

@@ -27,7 +27,10 @@ double seconds_of(const ConvShape& s, const Device& device, bool adds, const Str
   const double waiting = std::ceil(units / threads) * threads / units;
   // Each tile adds to and from other products: as much as about six channels.
   const double products = std::pow(7.0 / 8, levels), depth = in / slices * std::pow(0.5, levels), tiles = 1 + 6 * levels / depth;
-  const double compute = waiting * device.flop_time(2 * pixels * in * (split * products * tiles + all - split), 0.9);
+  const double paired = options.levels == 1 ? conv.paired_pixels() : pixels;
+  // Sums of weights: of two to four quarters each, read and written while the first tile that uses them computes, which hides a quarter.
+  const double making = 0.75 * 15 * conv.sums_made() * in * split / 4 / (device.l2_bandwidth * threads);
+  const double compute = waiting * (device.flop_time(2 * in * (paired * split * products * tiles + pixels * (all - split)), 0.9) + making);
   const double weight_bytes = 4 * static_cast<double>(conv.weight_floats());
   // At each level the input's quarters are read and their sums written; the quarters of the output are passed over eleven times.
   const double sums = 4 * pixels * levels * (2 * in + 2.75 * split * slices) / (0.5 * device.l2_bandwidth * threads);
