@@ -35,7 +35,7 @@ void* allocate_counted(MemoryAccount* account, size_t bytes) {
 }
 
 void free_counted(MemoryAccount* account, void* memory, size_t bytes) noexcept {
-  ::operator delete(memory, bytes);
+  ::operator delete(memory);  // clang 14 has no form with the size unless it is told to
   if (account) account->refund(bytes);
 }
 

@@ -225,6 +225,7 @@ Expr dequantized(const NodeView& node, const Exprs& inputs, size_t values, size_
 Expr bias_of(const NodeView& node, const Exprs& inputs) {
   if (inputs.size() <= 8 || !inputs[8]) return {};
   const Expr scale = op("Mul", {flat(node, inputs, 1), node.input_shape(4).elements() == 1 ? flat(node, inputs, 4) : inputs[4]});
+  if (node.input_dtype(8) == DType::f32) return op("Mul", {inputs[8], scale});
   const Expr y = op("DequantizeLinear", {inputs[8], scale}, {{"axis", int64_t{0}}});
   y.value()->type.dtype = DType::f32;
   return y;
@@ -274,7 +275,9 @@ constexpr std::vector<InputSpec> matmul_inputs() {
 }
 
 constexpr std::vector<Operator> definitions() {
-  std::vector<InputSpec> fused_matmul_inputs = conv_inputs();
+  std::vector<InputSpec> fused_conv_inputs = conv_inputs();
+  fused_conv_inputs[8].dtypes = one_of({DType::i32, DType::f32});
+  std::vector<InputSpec> fused_matmul_inputs = fused_conv_inputs;
   constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
   for (size_t i = 0; i < std::size(kNames); ++i) fused_matmul_inputs[i].name = kNames[i];
   fused_matmul_inputs[2].like = "a", fused_matmul_inputs[5].like = "b";
@@ -329,8 +332,9 @@ constexpr std::vector<Operator> definitions() {
        .decompose = decompose_matmul,
        .operations = matmul_operations},
       {.name = "minnow.QuantizedConv",
-       .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y."),
-       .inputs = conv_inputs(),
+       .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y; a bias of real "
+                         "numbers, in the same units, is added to the sum in single precision."),
+       .inputs = fused_conv_inputs,
        .outputs = {{"y", same_as("y_zero_point")}},
        .attributes = fused_conv,
        .infer_shapes = quantized_conv_shape,
@@ -338,7 +342,9 @@ constexpr std::vector<Operator> definitions() {
        .decompose = decompose_conv,
        .operations = conv_operations},
       {.name = "minnow.QuantizedMatMul",
-       .doc = MINNOW_DOC("QLinearMatMul with a bias [N] in units of a_scale * b_scale and an activation (Relu or none)."),
+       .doc = MINNOW_DOC(
+           "QLinearMatMul with a bias [N] in units of a_scale * b_scale, of integers or real numbers, and an activation (Relu or "
+           "none)."),
        .inputs = fused_matmul_inputs,
        .outputs = {{"y", same_as("y_zero_point")}},
        .attributes = {kActivation, kActivationAlpha, kActivationBeta},

@@ -110,7 +110,7 @@ class IslandGatherer {
     return w->is_per_tensor() || *axis == columns;
   }
 
-  /// The bias in units of x_scale * w_scale, as 32-bit integers.
+  /// The bias in units of x_scale * w_scale: integers where it is stored so, else real numbers, rounded once.
   bool take_bias(Island& island) {
     Value* bias = island.product->input(2);
     if (!bias) return true;
@@ -143,10 +143,10 @@ class IslandGatherer {
       const double own = own_scales[own_scales.size() == 1 ? 0 : i], unit = *x_scale * (*w_scales)[w_scales->size() == 1 ? 0 : i];
       if (!(unit > 0)) return false;
       if (std::fabs(own - unit) > 1e-6 * unit) same = false;
-      wanted[i] = std::nearbyint(values[i] * own / unit);
+      wanted[i] = static_cast<double>(static_cast<float>(values[i] * own) / static_cast<float>(unit));
       if (!(std::fabs(wanted[i]) < 0x40000000)) return false;
     }
-    island.bias = same ? integers : &add_reals(graph_, DType::i32, shape, wanted, graph_.fresh_name(bias->name()));
+    island.bias = same ? integers : &add_reals(graph_, DType::f32, shape, wanted, graph_.fresh_name(bias->name()));
     return true;
   }
   static bool is_zero(const Value& constant) {

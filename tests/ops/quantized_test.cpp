@@ -138,6 +138,18 @@ TEST(QuantizedConv, is_QLinearConv_with_Relu) {
       {1, 2, 2, 2}, {40, 40, 52, 40, 40, 40, 40, 40}));
 }
 
+TEST(QuantizedConv, a_bias_of_real_numbers_is_not_rounded) {
+  // 1.5, 2.5 and 3.5 are rounded to even numbers; 0.05 more or less decides otherwise.
+  const auto result = [](const Tensor& bias) {
+    return run_operator("minnow.QuantizedConv", {tensor(DType::u8, {1, 1, 1, 3}, {3, 5, 7}), Tensor::scalar_f32(0.5),
+                                                 tensor(DType::u8, {}, {0}), tensor(DType::i8, {1, 1, 1, 1}, {1}), Tensor::scalar_f32(1),
+                                                 tensor(DType::i8, {}, {0}), Tensor::scalar_f32(1), tensor(DType::u8, {}, {0}), bias})[0];
+  };
+  EXPECT_TRUE(near(result(tensor(DType::i32, {1}, {0})), {1, 1, 1, 3}, {2, 2, 4}));
+  EXPECT_TRUE(near(result(tensor(DType::f32, {1}, {0.1})), {1, 1, 1, 3}, {2, 3, 4}));
+  EXPECT_TRUE(near(result(tensor(DType::f32, {1}, {-0.1})), {1, 1, 1, 3}, {1, 2, 3}));
+}
+
 TEST(QuantizedMatMul, adds_a_bias_and_applies_Relu) {
   // Numbers from NumPy.
   EXPECT_TRUE(near(run_operator("minnow.QuantizedMatMul",

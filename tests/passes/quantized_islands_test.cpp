@@ -48,7 +48,7 @@ TEST(GatherQuantizedIslands, weights_by_channel_and_a_bias_in_floats) {
   const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[1, 3, 6, 6]
     const scales = f32[4] [0.01, 0.02, 0.005, 0.03]
-    const random_f = f32[4] fill 0
+    const random_f = f32[4] [0.1, -0.2, 0.0071, 0.3]
     dx = DequantizeLinear(x, sx, zx)
     dw = DequantizeLinear(random_w, scales) {{axis = 0}}
     c = Conv(dx, dw, random_f)

@@ -335,6 +335,10 @@ Item Interpreter::apply_rule(const Signature& signature, Items arguments, const 
   Item result = signature.rule->build(call, *p_);
   if (!quantized.is_none() && result.is(Kind::tensor) && result.object() != call.arguments[0].object())
     result = requantized(call, result, quantized);
+  if (!quantized.is_none() && (result.is(Kind::tuple) || (result.is(Kind::list) && !result.as_list().sequence)) &&
+      result.object() != call.arguments[0].object())
+    for (Item& one : result.is(Kind::tuple) ? result.as_tuple().items : result.as_list().items)
+      one = keep(requantized(call, one, quantized));
   if (!quantized.is_none() && result.object() && result.object() == call.arguments[0].object()) result = given[0];
   if (in_place && !quantized.is_none()) {
     touch(given[0].object());

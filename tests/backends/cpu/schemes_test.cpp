@@ -492,6 +492,12 @@ std::vector<Tensor> quantized_inputs(const Quantized& q, const Tensor& x, const 
   if (q.bias) inputs.push_back(biases(outputs));
   return inputs;
 }
+std::vector<Tensor> with_real_bias(std::vector<Tensor> inputs) {
+  std::vector<double> values(static_cast<size_t>(inputs.back().elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = inputs.back().data<int32_t>()[i] + double(i % 7) / 7;
+  inputs.back() = test::tensor(DType::f32, inputs.back().shape(), values);
+  return inputs;
+}
 std::vector<size_t> constants_of(const std::vector<Tensor>& inputs) {
   std::vector<size_t> list;
   for (size_t i = 1; i < inputs.size(); ++i) list.push_back(i);
@@ -506,6 +512,7 @@ std::vector<SchemeCase> quantized_cases() {
       cases.push_back({"minnow.QuantizedConv", inputs, q.relu ? with(attributes, {{"activation", std::string("Relu")}}) : attributes,
                        constants_of(inputs)});
       cases.push_back({"QLinearConv", inputs, attributes, constants_of(inputs)});
+      if (q.bias) cases.push_back({"minnow.QuantizedConv", with_real_bias(inputs), attributes, constants_of(inputs)});
     }
   };
   add_conv({1, 17, 9, 11}, {33, 17, 1, 1}, conv({1, 1}, {1, 1}, {0, 0, 0, 0}));
@@ -581,6 +588,7 @@ std::vector<SchemeCase> quantized_cases() {
       std::vector<Tensor> inputs = quantized_inputs(q, bytes(q.x, a, 2), b, b[1], double(b[0]));
       cases.push_back({"minnow.QuantizedMatMul", inputs, q.relu ? Attributes{{"activation", std::string("Relu")}} : Attributes{},
                        constants_of(inputs)});
+      if (q.bias) cases.push_back({"minnow.QuantizedMatMul", with_real_bias(inputs), {}, constants_of(inputs)});
       inputs.resize(8);
       cases.push_back({"QLinearMatMul", inputs, {}, constants_of(inputs)});
     }

@@ -36,7 +36,7 @@ NETWORKS = {
     "maskrcnn_resnet50_fpn": SMALL,
     "keypointrcnn_resnet50_fpn": {"min_size": 256, "max_size": 320},
 }
-SPREAD = {"cls_logits": 2.5, "cls_score": 2.5, "bbox_pred": 0.5, "bbox_reg": 0.5, "bbox_ctrness": 1.5, "kps_score": 2.0, "mask_fcn_logits": 2.0}
+SPREAD = {"cls_logits": 2.5, "cls_score": 2.5, "bbox_pred": 0.5, "bbox_reg": 0.5, "bbox_ctrness": 1.5, "kps_score_lowres": 2.0, "mask_fcn_logits": 2.0}
 SIZES = [(240, 320), (200, 200), (333, 500)]
 
 
@@ -90,7 +90,7 @@ def made(name):
 
 def matched(theirs, ours):
     """How many detections of theirs have an equal one among ours, and the largest differences of those (of a box relative to the picture)."""
-    count, worst = 0, {}
+    count, worst, moved = 0, {}, []
     extent = max(float(np.abs(theirs["boxes"]).max()), 1.0)
     free = set(range(len(ours["scores"])))
     for i in range(len(theirs["scores"])):
@@ -104,7 +104,13 @@ def matched(theirs, ours):
                     worst[name] = max(worst.get(name, 0), difference)
                 if "masks" in theirs:  # a pixel at the edge of a box may fall to either side
                     worst["masks, in the mean"] = max(worst.get("masks, in the mean", 0), float(np.abs(theirs["masks"][i] - ours["masks"][k]).mean()))
+                if "keypoints" in theirs:  # the largest number of a map, of which another may be nearly as large
+                    away = np.abs(theirs["keypoints"][i] - ours["keypoints"][k]).max(-1) / extent
+                    moved.extend(away > 2e-3)
+                    worst["keypoint scores"] = max(worst.get("keypoint scores", 0), float(np.abs(theirs["keypoints_scores"][i] - ours["keypoints_scores"][k]).max()))
                 break
+    if moved:
+        worst["share of keypoints elsewhere"] = float(np.mean(moved))
     return count, worst
 
 
@@ -131,7 +137,7 @@ def check(name, folder):
         found = len(theirs["scores"])
         shapes = all(theirs[key].shape == ours[key].shape for key in theirs)
         count, worst = matched(theirs, ours) if shapes else (0, {})
-        fine = shapes and found > 0 and count >= 0.96 * found
+        fine = shapes and found > 0 and count >= 0.96 * found and worst.get("share of keypoints elsewhere", 0) < 0.02 and worst.get("keypoint scores", 0) < 0.05
         good = good and fine
         print(f"{name} {height}x{width}: {count} of {found} detections" + "".join(f", {key} {value:.1e}" for key, value in worst.items()) + ("" if fine else " FAILED"), flush=True)
     return good

@@ -60,7 +60,9 @@ HWY_INLINE V total(const V (&sum)[kSums]) {
 
 HWY_INLINE V requantized(V sum, const IntegerTile& t, size_t n) {
   const DF d;
-  const auto scaled = hn::Mul(hn::ConvertTo(d, sum), hn::LoadU(d, t.multiplier + n * kLanes));
+  auto number = hn::ConvertTo(d, sum);
+  if (t.addend) number = hn::Add(number, hn::LoadU(d, t.addend + n * kLanes));
+  const auto scaled = hn::Mul(number, hn::LoadU(d, t.multiplier + n * kLanes));
   return hn::Add(hn::NearestInt(hn::Min(hn::Set(d, t.high), hn::Max(hn::Set(d, t.low), scaled))), hn::Set(D(), t.zero_point));
 }
 HWY_INLINE void store(V v, bool is_signed, uint8_t* y) {

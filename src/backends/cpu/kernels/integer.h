@@ -22,8 +22,8 @@ inline constexpr size_t channels_at_once(IntegerForm form) {
 inline constexpr size_t group_bytes(IntegerForm form) { return form == IntegerForm::matrices ? 8 : 4; }
 
 /// s[row][n] = bias[n] + sum over tap, channel of x[row, tap, channel] w[tap][channel][n], n over two vectors of lanes, and
-/// y[row][n] = zero_point + clamp(round(s[row][n] multiplier[n])), or s[row][n] itself. A tile of `rows` rows is two runs, the first of
-/// (rows + 1) / 2. Distances are in bytes.
+/// y[row][n] = zero_point + clamp(round((s[row][n] + addend[n]) multiplier[n])), or s[row][n] itself. A tile of `rows` rows is two runs,
+/// the first of (rows + 1) / 2. Distances are in bytes.
 struct IntegerTile {
   const uint8_t* x[2];
   const ptrdiff_t* taps;  // of every tap: what it adds to x
@@ -34,7 +34,8 @@ struct IntegerTile {
   const uint8_t* w;            // [tap][group][two vectors][lane][channel of the group]
   const int32_t* bias;
   const float* multiplier;
-  float low = 0, high = 0;  // bounds of the result less the zero point
+  const float* addend = nullptr;  // what a bias has beyond `bias`, added in f32; null: nothing
+  float low = 0, high = 0;        // bounds of the result less the zero point
   int32_t zero_point = 0;
   bool is_signed = false;  // y is i8
   bool raw = false;        // y is the sums, i32; the fields from `multiplier` on do not matter
@@ -66,8 +67,8 @@ struct IntegerKernels {
   void (*dequantize)(const ByteSource& source, size_t count, float scale, float* y);
   /// most[i] = max(most[i], x[i step]) of `count` vectors of `lanes` bytes, those of `most` next to each other; step counts vectors.
   void (*maximum)(const uint8_t* x, size_t step, size_t count, bool is_signed, uint8_t* most);
-  /// y = clamp(round((x + bias) multiplier)) + zero_point where x holds exact integers: `count` vectors of which each lane has its own bias
-  /// and multiplier. The fields of `to` that describe the result are used.
+  /// y = clamp(round((x + bias + addend) multiplier)) + zero_point where x holds exact integers: `count` vectors of which each lane has its
+  /// own bias, addend and multiplier. The fields of `to` that describe the result are used.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
 };
 

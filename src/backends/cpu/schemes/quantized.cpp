@@ -55,7 +55,7 @@ std::string refusal_of_quantized(const NodeView& node, size_t outputs, size_t de
   for (size_t i : {kXScale, kYScale, kYZero})
     if (node.input_shape(i).elements() != 1) return format("input {} is not one element", i);
   if (!is_per_channel(kWScale)) return "the scales of w are not one for each channel";
-  if (node.has_input(kBias)) {
+  if (node.has_input(kBias) && node.input_dtype(kBias) == DType::i32) {
     const Tensor& bias = node.contents(kBias);
     for (int64_t i = 0; i < bias.elements(); ++i)
       if (std::abs(int64_t{bias.data<int32_t>()[i]}) >= int64_t{1} << 30) return "the bias is too large";
@@ -86,16 +86,22 @@ Requantization::Requantization(const NodeView& node, size_t outputs, size_t grou
   const bool relu = Activation::of(node).kind == Activation::Kind::relu;
   low = static_cast<float>((relu ? std::max(zero_point, lowest) : lowest) - zero_point);
   high = static_cast<float>(highest - zero_point);
+  const bool has_fractions = node.has_input(kBias) && node.input_dtype(kBias) == DType::f32;
+  if (has_fractions) addend.assign(groups * padded, 0);
   for (size_t g = 0, channel = 0; g < groups; ++g)
     for (size_t o = 0; o < outputs / groups; ++o, ++channel) {
       multiplier[g * padded + o] = multiplier_of(node, channel);
-      if (node.has_input(kBias)) bias[g * padded + o] = node.contents(kBias).data<int32_t>()[channel];
+      if (has_fractions)
+        addend[g * padded + o] = node.contents(kBias).data<float>()[channel];
+      else if (node.has_input(kBias))
+        bias[g * padded + o] = node.contents(kBias).data<int32_t>()[channel];
     }
 }
 
 void Requantization::apply(IntegerTile& tile, size_t group, size_t vector, const int32_t* sums) const noexcept {
   tile.bias = (sums ? sums : bias.data()) + group * padded + vector * lanes;
   tile.multiplier = multiplier.data() + group * padded + vector * lanes;
+  tile.addend = addend.empty() ? nullptr : addend.data() + group * padded + vector * lanes;
   tile.low = low, tile.high = high;
   tile.zero_point = zero_point;
   tile.is_signed = is_signed;

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of torchvision that PyTorch's own tools quantized give what PyTorch gives, within a step of the output's scale.
+
+Weights are random, with a fixed seed, and statistics of batches are those of pictures. Each network is quantized after training (observers
+see two pictures; weights per channel for FBGEMM or per tensor for QNNPACK), once traced and once scripted. With names as arguments those
+networks alone are tried, else the smallest; "all" takes every one.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+warnings.simplefilter("ignore")
+try:
+    import numpy as np
+    import torch
+    from torchvision.models import quantization
+except ImportError:
+    print("torch or torchvision is not installed: the networks are left out")
+    sys.exit(77)
+
+MINNOW = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
+if not MINNOW.exists():
+    sys.exit(77)
+torch.set_num_threads(1)
+# Name and side of the pictures.
+NETWORKS = {"shufflenet_v2_x0_5": 96, "mobilenet_v2": 96, "mobilenet_v3_large": 96, "resnet18": 96, "resnet50": 96, "resnext101_32x8d": 64,
+            "googlenet": 96, "inception_v3": 139, "shufflenet_v2_x1_0": 224}
+
+
+def pictures(seed, count, side):
+    coarse = np.random.default_rng(seed).standard_normal((count, 3, side // 8, side // 8)).astype(np.float32)
+    return torch.nn.functional.interpolate(torch.from_numpy(coarse), size=(side, side), mode="bilinear")
+
+
+@torch.no_grad()
+def made(name, engine, side):
+    torch.manual_seed(0)
+    options = {"aux_logits": False, "init_weights": True} if name in ("googlenet", "inception_v3") else {}
+    network = getattr(quantization, name)(weights=None, quantize=False, **options)
+    for module in network.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.momentum = None
+            module.reset_running_stats()
+    network.train()
+    network(pictures(1, 8, side))
+    network.eval()
+    torch.backends.quantized.engine = engine
+    network.qconfig = torch.ao.quantization.get_default_qconfig(engine)
+    network.fuse_model()
+    torch.ao.quantization.prepare(network, inplace=True)
+    network(pictures(2, 4, side))
+    return torch.ao.quantization.convert(network, inplace=True)
+
+
+def run(*arguments):
+    result = subprocess.run([MINNOW, *arguments], capture_output=True, text=True)
+    if result.returncode:
+        raise RuntimeError(f"minnow {arguments[0]} ended with {result.returncode}: {result.stderr[:2000]}")
+    return result.stdout
+
+
+@torch.no_grad()
+def check(name, engine, folder):
+    side = NETWORKS[name]
+    network = made(name, engine, side)
+    good = True
+    for how in ("traced", "scripted"):
+        module = torch.jit.trace(network, pictures(3, 1, side)) if how == "traced" else torch.jit.script(network)
+        model, converted = folder / f"{name}.pt", folder / f"{name}.minnow"
+        module.save(str(model))
+        try:
+            run("convert", model, converted)
+            operators = sum(1 for line in run("inspect", converted).splitlines() if line.startswith("  "))
+            for batch in (1, 2):
+                x = pictures(4, batch, side)
+                theirs = module(x).numpy()
+                np.save(folder / "x.npy", x.numpy())
+                said = json.loads(run("run", converted, "--input", folder / "x.npy", "--output-dir", folder, "--json"))
+                ours = np.load(said["outputs"][0]["file"])
+                step = float(np.diff(np.unique(theirs.round(6))).min())
+                steps = np.abs(ours - theirs) / step if ours.shape == theirs.shape else np.array([np.inf])
+                fine = steps.max() < 1.01
+                good = good and fine
+                print(f"{name} {engine} {how}, batch {batch}: at most {steps.max():.2f} steps, {np.mean(steps > 0.5):.1%} differ, of {np.unique(theirs).size} numbers, {operators}" + ("" if fine else " FAILED"), flush=True)
+        except RuntimeError as error:
+            print(f"{name} {engine} {how}: {error}", flush=True)
+            good = False
+    return good
+
+
+def main():
+    names = sys.argv[1:] or list(NETWORKS)[:1]
+    if names == ["all"]:
+        names = list(NETWORKS)
+    with tempfile.TemporaryDirectory() as folder:
+        return 0 if all([check(name, engine, Path(folder)) for name in names for engine in ("fbgemm", "qnnpack")]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
