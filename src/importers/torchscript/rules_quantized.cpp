@@ -28,9 +28,19 @@ Scales scales_of(Parts& p, const Quantization& quantization, DType type) {
   return made;
 }
 
+/// True for averages, which are taken of the stored numbers less their zero point, so that what lies halfway is rounded to even.
+bool works_in_steps(const Call& call, const Quantization& quantization) {
+  return quantization.scales.empty() && call.rule.op.find("avg_pool") != std::string_view::npos;
+}
+Scales scales_for(Call& call, const Quantization& quantization, DType type) {
+  Scales made = scales_of(call.p, quantization, type);
+  if (works_in_steps(call, quantization)) made.scale = call.p.scalar(1);
+  return made;
+}
+
 Item quantized(Call& call, const Expr& x, std::shared_ptr<const Quantization> quantization, DType type) {
   Parts& p = call.p;
-  const Scales scales = scales_of(p, *quantization, type);
+  const Scales scales = scales_for(call, *quantization, type);
   Attributes attributes;
   if (!quantization->scales.empty()) attributes.set("axis", quantization->axis);
   Item made = Item::tensor(p.op("QuantizeLinear", {x, scales.scale, scales.zero}, std::move(attributes)));
@@ -89,13 +99,33 @@ Ints setting(Call& call, const Packed& packed, std::string_view name) {
   return made;
 }
 
+/// The bias as the engine adds it that such weights are made for; the file does not name it. QNNPACK, whose weights have one scale, rounds
+/// it to integers in units of x's scale * that scale; FBGEMM, whose weights have a scale for each channel, does not.
+Expr bias_of(Call& call, const Packed& packed) {
+  if (packed.bias.is_none()) return {};
+  Parts& p = call.p;
+  const Expr bias = call.host.expr(packed.bias);
+  const auto &x = call["qx"].as_tensor().quantization, &w = packed.weight.as_tensor().quantization;
+  const Tensor* values = bias.value()->constant();
+  if (!values || values->dtype() != DType::f32 || !x || !w || !x->scales.empty() || !w->scales.empty()) return bias;
+  const float unit = static_cast<float>(x->scale) * static_cast<float>(w->scale);
+  if (!(unit > 0)) return bias;
+  Ints integers;
+  for (int64_t i = 0; i < values->elements(); ++i) {
+    const float steps = std::nearbyint(values->data<float>()[i] / unit);
+    if (!(std::fabs(steps) < 0x40000000)) return bias;
+    integers.push_back(static_cast<int64_t>(steps));
+  }
+  return p.op("DequantizeLinear", {p.cast(p.constant(integers), DType::i32), p.scalar(static_cast<double>(unit))});
+}
+
 }  // namespace
 
 Expr dequantized(Call& call, const Item& item) {
   const Expr x = call.host.expr(item);
   if (!item.as_tensor().quantization) return x;
   const Quantization& quantization = *item.as_tensor().quantization;
-  const Scales scales = scales_of(call.p, quantization, call.p.dtype(x));
+  const Scales scales = scales_for(call, quantization, call.p.dtype(x));
   Attributes attributes;
   if (!quantization.scales.empty()) attributes.set("axis", quantization.axis);
   return call.p.op("DequantizeLinear", {x, scales.scale, scales.zero}, std::move(attributes));
@@ -175,7 +205,7 @@ Item import_quantized_conv(Call& call, Parts& p) {
   const Ints once = pads;
   pads.insert(pads.end(), once.begin(), once.end());
   attributes.set("pads", pads);
-  Expr y = p.op("Conv", {x, w, packed.bias.is_none() ? Expr() : call.host.expr(packed.bias)}, std::move(attributes));
+  Expr y = p.op("Conv", {x, w, bias_of(call, packed)}, std::move(attributes));
   if (call.rule.target == "relu") y = p.op("Relu", {y});
   return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
 }
@@ -183,7 +213,7 @@ Item import_quantized_linear(Call& call, Parts& p) {
   const Packed packed = packed_of(call);
   const Expr w = dequantized(call, packed.weight), x = dequantized(call, call["qx"]);
   Expr y = p.op("MatMul", {x, p.transpose(w, {1, 0})});
-  if (!packed.bias.is_none()) y = p.op("Add", {y, call.host.expr(packed.bias)});
+  if (const Expr bias = bias_of(call, packed)) y = p.op("Add", {y, bias});
   if (call.rule.target == "relu") y = p.op("Relu", {y});
   return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
 }
