@@ -9,6 +9,8 @@ namespace {
 constexpr size_t kPair = 2;       // vectors of a panel
 constexpr ptrdiff_t kNoTaps = 0;  // the one tap of a product of matrices
 constexpr size_t kMostLanes = 16;
+constexpr size_t kAfter =
+    4;  // panels whose outputs a function goes over together: calls for 16 floats each take a third longer (Gelu, Zen 4)
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
@@ -138,10 +140,14 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
         t.add[0] = add ? (narrow ? edge_add : add) : nullptr;
         t.add[1] = add ? t.add[0] + half * stride : nullptr;
         tile_->packed[vectors][height](t);
-        if (is_last && epilogue_.after)
-          for (size_t r = 0; r < height; ++r) epilogue_.after(t.y[0] + r * stride, t.y[0] + r * stride, columns, epilogue_.a, epilogue_.b);
         if (narrow)
           for (size_t r = 0; r < height; ++r) std::memcpy(y + r * n, edge + r * lanes, columns * sizeof(float));
+      }
+      if (!is_last || !epilogue_.after || ((panel + 1) % kAfter != 0 && panel + 1 < last)) continue;
+      const size_t from = std::max(panel / kAfter * kAfter, share(panels(), chunks_, chunk)) * kPair * lanes_;
+      for (size_t r = first; r < first + rows; ++r) {
+        float* y = arguments.y + r * n + from;
+        epilogue_.after(y, y, column + columns - from, epilogue_.a, epilogue_.b);
       }
     }
   }

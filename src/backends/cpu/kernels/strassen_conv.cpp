@@ -349,10 +349,10 @@ void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to
         if (level.also) level.also += height * lanes_;
         if (level.add) level.add += height * lanes_;
       }
-      if (to.is_output && epilogue_.after && is_last(work.arguments)) finish(t.y[0], kPair, height);
     }
     if (!makes_sums_) t.w = next;
   }
+  if (to.is_output && epilogue_.after && is_last(work.arguments)) finish(to.y, vectors, rows);
 }
 
 void StrassenConv::set_clamp(Tile& tile, const Arguments& a) const noexcept {

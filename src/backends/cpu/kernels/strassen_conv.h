@@ -120,7 +120,7 @@ class StrassenConv {
   void multiply(Work& work, size_t level, const Left& left, const Target& to, size_t rows) const noexcept;
   void multiply_tiles(Work& work, const Left& left, const Target& to, size_t rows) const noexcept;
   void rest(const Part& part, const Arguments& arguments, const float* scratch) const noexcept;
-  void finish(float* y, size_t vectors, size_t pixels) const noexcept;  // epilogue_.after over a tile
+  void finish(float* y, size_t vectors, size_t pixels) const noexcept;  // epilogue_.after over some outputs
   void set_clamp(Tile& tile, const Arguments& arguments) const noexcept;
   const float* added(const Arguments& arguments) const noexcept { return arguments.slice ? arguments.y : arguments.add; }
   bool is_last(const Arguments& arguments) const noexcept { return arguments.slice + 1 == slices_; }
