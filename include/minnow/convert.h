@@ -12,7 +12,8 @@ namespace minnow {
 enum class Optimize {
   none,      // the graph as the importer made it
   standard,  // every pass: for inference
-  train      // keeps every parameter and every BatchNormalization
+  train,     // keeps every parameter and every BatchNormalization
+  once       // standard; a .minnow file that convert() and save() made, by the options of that time, stays as it is
 };
 
 /// Reads `bytes` bytes at `offset` of the file `name` into `buffer`; returns how many there were, fewer only at the file's end. The model
@@ -54,6 +55,8 @@ MINNOW_API Model convert_memory(std::span<const std::byte> bytes, const ConvertO
                                 std::shared_ptr<const void> owner = nullptr);
 /// The same through a callback that reads the model and the files beside it.
 MINNOW_API Model convert_read(const ReadCallback& read, const ConvertOptions& options = {});
+/// The same of a model that is there already, an expression (expr::to_model), say; constants are shared.
+MINNOW_API Model convert_model(const Model& model, const ConvertOptions& options = {});
 
 struct SaveOptions {
   /// ONNX: constants of a page and more lie in a file beside the model, PATH.data. Models of more than two gigabytes have it anyway.

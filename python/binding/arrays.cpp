@@ -231,6 +231,7 @@ Tensor tensor_of_lists(nb::handle object, DType dtype) {
 
 const Tensor& computed(const Var& x) {
   if (x.is_computed()) return x.tensor();
+  const SignalWatch watch;
   const nb::gil_scoped_release release;
   return x.tensor();
 }
@@ -268,6 +269,8 @@ Tensor tensor_from(nb::handle object, DType dtype, Sharing sharing) {
       return finish(tensor_of_array(array, own, sharing));
     }
   }
+  if (PyComplex_Check(object.ptr()))
+    throw TypeFault("a Var is made of real numbers, not of {}; minnow.numpy.array() makes one of complex numbers", shown(object));
   throw TypeFault("a Var is made of numbers, lists of numbers, and arrays in the memory of this machine, not of {} ({})", shown(object),
                   kind_name(object));
 }

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/watch.h"
 
 namespace minnow::python {
 
@@ -32,6 +33,9 @@ class IndexFault : public std::runtime_error {
 void define_errors(nb::module_& m);
 /// The exception that is being handled, as Python's pending error.
 void set_python_error() noexcept;
+/// What a function of an operator's raised, and the sentence of the node's error that it becomes: the cause of the exception that has this
+/// sentence in its text. What is no Exception (KeyboardInterrupt, SystemExit) takes that exception's place.
+void note_cause(nb::python_error& error, std::string sentence);
 /// "list", "numpy.ndarray": for sentences.
 std::string kind_name(nb::handle object);
 
@@ -54,6 +58,20 @@ class Guard {
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
+};
+
+/// While it lives, runs on the main thread look whether Python has a signal to handle, Ctrl-C above all, whose exception ends the run.
+class SignalWatch {
+ public:
+  SignalWatch() {
+    if (is_main_thread()) watch_.emplace(kLook);
+  }
+
+ private:
+  static bool is_main_thread() noexcept;
+  static void look();
+  static constexpr auto kLook = [] { look(); };
+  std::optional<Watch> watch_;
 };
 
 // dtypes

@@ -81,8 +81,10 @@ int guarded(const minnow_op_api* api, minnow_op_call* call, F&& f) {
     f();
     return 0;
   } catch (nb::python_error& error) {
-    const std::string text = nb::cast<std::string>(nb::str(error.value()));
-    api->fail(call, format("{}: {}", kind_name(error.value()), text).c_str());
+    std::string text = nb::cast<std::string>(nb::str(error.value()));
+    text = text.empty() ? kind_name(error.value()) : format("{}: {}", kind_name(error.value()), text);
+    api->fail(call, text.c_str());
+    note_cause(error, std::move(text));
   } catch (const std::exception& error) {
     api->fail(call, error.what());
   }

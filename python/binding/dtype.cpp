@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/nearest.h"
 #include "binding.h"
 
 namespace minnow::python {
@@ -97,6 +98,12 @@ nb::object dtype_object(DType dtype) {
 
 DType dtype_from(nb::handle object) {
   const DType dtype = find(object);
+  std::string name;
+  if (dtype == DType::undefined && PyUnicode_Check(object.ptr()) && nb::try_cast(object, name)) {
+    std::vector<std::string> names;
+    for (const Row& row : kRows) names.emplace_back(row.name);
+    throw TypeFault("\"{}\" is no dtype{}", name, nearest(name, names));
+  }
   if (dtype == DType::undefined)
     throw TypeFault(
         "{} is no dtype; there are bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32, float64, complex64 and complex128",

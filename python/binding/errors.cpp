@@ -2,6 +2,7 @@
 #include <array>
 #include <mutex>
 #include <typeinfo>
+#include <utility>
 
 #include "binding.h"
 
@@ -11,11 +12,37 @@ namespace {
 std::array<PyObject*, 7> kinds{};  // by ErrorKind
 PyObject *type_class = nullptr, *index_class = nullptr;
 
+// Of note_cause(), by thread: operators of Python are called on the thread that runs the model.
+struct Cause {
+  PyObject* error = nullptr;
+  std::string sentence;
+};
+thread_local Cause cause;
+
+void set_error(const Error& error) {
+  PyObject* const why = std::exchange(cause.error, nullptr);
+  const bool is_cause = why && std::string_view(error.what()).find(cause.sentence) != std::string_view::npos;
+  if (is_cause && !PyObject_IsInstance(why, PyExc_Exception)) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(why)), why);
+    Py_DECREF(why);
+    return;
+  }
+  PyErr_SetString(kinds[static_cast<size_t>(error.kind())], error.what());
+  if (is_cause) {
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyException_SetCause(value, Py_NewRef(why));
+    PyErr_Restore(type, value, trace);
+  }
+  Py_XDECREF(why);
+}
+
 void translate(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
   } catch (const Error& e) {
-    PyErr_SetString(kinds[static_cast<size_t>(e.kind())], e.what());
+    set_error(e);
   } catch (const TypeFault& e) {
     PyErr_SetString(type_class, e.what());
   } catch (const IndexFault& e) {
@@ -26,6 +53,7 @@ void translate(const std::exception_ptr& error, void*) {
 }
 
 std::recursive_mutex expressions;
+unsigned long main_thread = 0;  // the one that imports the module, as a rule
 
 }  // namespace
 
@@ -52,6 +80,13 @@ void define_errors(nb::module_& m) {
   type_class = make("InvalidType", "An argument is of a type that does not fit.", error, PyExc_TypeError);
   index_class = make("InvalidIndex", "An index is out of range.", error, PyExc_IndexError);
   nb::register_exception_translator(translate);
+  main_thread = PyThread_get_thread_ident();
+}
+
+bool SignalWatch::is_main_thread() noexcept { return PyThread_get_thread_ident() == main_thread; }
+void SignalWatch::look() {
+  const nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 void set_python_error() noexcept {
@@ -77,6 +112,11 @@ void set_python_error() noexcept {
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "an unknown exception");
   }
+}
+
+void note_cause(nb::python_error& error, std::string sentence) {
+  Py_XDECREF(std::exchange(cause.error, Py_NewRef(error.value().ptr())));
+  cause.sentence = std::move(sentence);
 }
 
 std::string kind_name(nb::handle object) {

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
+#include "express/node.h"
 
 namespace minnow::python {
 namespace {
@@ -68,6 +69,7 @@ void define_expressions(nb::module_& m) {
       [](nb::handle values) {
         const Guard guard;
         const Vars vars = vars_from(values);
+        const SignalWatch watch;
         const nb::gil_scoped_release release;
         expr::evaluate(vars);
       },
@@ -85,6 +87,16 @@ void define_expressions(nb::module_& m) {
         return expr::replace(vars_from(outputs), from_to);
       },
       nb::arg("outputs"), nb::arg("from_to"), Guarded());
+  m.def(
+      "expression_of",
+      [](nb::handle object) {
+        const express::LazyValue value = express::value_of(var_of(object));
+        nb::list inputs;
+        for (const express::LazyValue& input : value.node->inputs) inputs.append(input ? nb::cast(express::var_of(input)) : nb::none());
+        return nb::make_tuple(value.node->op ? std::string(value.node->op->name) : std::string(), inputs);
+      },
+      nb::arg("value"), Guarded(),
+      "The operator that gives a value, and what it is made of; an empty name where there is none (any more).");
   m.def(
       "placeholders", [](nb::handle outputs) { return expr::placeholders(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
   m.def(

@@ -6,7 +6,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
-#include <filesystem>
 #include <mutex>
 
 #include "base/nearest.h"
@@ -79,6 +78,7 @@ struct LoadedModel {
 
  private:
   Vars run(const Vars& inputs) const {
+    const SignalWatch watch;
     const nb::gil_scoped_release release;
     return module->forward(inputs);
   }
@@ -94,18 +94,18 @@ struct LoadedModel {
   }
 };
 
-/// `optimize`: none takes a .minnow file as it is and anything else by the standard.
-ConvertOptions convert_options(const std::optional<std::string>& optimize, bool is_minnow) {
-  const std::string level = optimize.value_or(is_minnow ? "none" : "standard");
+/// `given`: the level of optimization; None takes a .minnow file as convert() wrote it and anything else by the standard.
+ConvertOptions convert_options(nb::handle given) {
   ConvertOptions options;
-  if (level != "none" && level != "standard" && level != "train")
-    throw InvalidArgument("optimize is \"{}\"; there are none, standard and train", level);
-  options.optimize = level == "none" ? Optimize::none : level == "train" ? Optimize::train : Optimize::standard;
+  options.optimize = Optimize::once;
+  if (!given.is_none()) {
+    const auto level = argument<std::string>(given, "optimize", "a text");
+    if (level != "none" && level != "standard" && level != "train")
+      throw InvalidArgument("optimize is \"{}\"; there are none, standard and train", level);
+    options.optimize = level == "none" ? Optimize::none : level == "train" ? Optimize::train : Optimize::standard;
+  }
   options.operators = operators_now();
   return options;
-}
-std::optional<std::string> level_from(nb::handle optimize) {
-  return optimize.is_none() ? std::nullopt : std::optional<std::string>(argument<std::string>(optimize, "optimize", "a text"));
 }
 
 nb::list texts(const std::vector<std::string>& lines) {
@@ -132,6 +132,25 @@ std::vector<Tensor> tensors(nb::handle given) {
   return list;
 }
 
+/// A function of Python as a callback that gets a node's name, its operator and what goes in (or comes out); None for what is no tensor.
+NodeCallback observer(const nb::object& function, bool is_before) {
+  if (function.is_none()) return {};
+  return [function = function.ptr(), is_before](NodeEvent& event) {
+    const nb::gil_scoped_acquire acquire;
+    nb::list values;
+    for (size_t i = 0, count = is_before ? event.input_count() : event.output_count(); i < count; ++i) {
+      try {
+        values.append(nb::cast(Var(is_before ? event.input(i) : event.output(i))));
+      } catch (const InvalidArgument&) {
+        values.append(nb::none());
+      }
+    }
+    const nb::object result =
+        nb::handle(function)(nb::str(event.name().data(), event.name().size()), nb::str(event.op().data(), event.op().size()), values);
+    return nb::cast<bool>(nb::bool_(result));
+  };
+}
+
 /// Runs a model on the same inputs for a time, at least once: the seconds of each run, and the plan with what its nodes took.
 nb::tuple measure(const Model& model, nb::handle given, double seconds, bool profile, const SessionOptions& options) {
   const std::vector<Tensor> values = tensors(given);
@@ -140,6 +159,7 @@ nb::tuple measure(const Model& model, nb::handle given, double seconds, bool pro
   PlanReport report;
   std::string trace;
   {
+    const SignalWatch watch;
     const nb::gil_scoped_release release;
     Session session(model, options);
     session.run_any(inputs);  // plans
@@ -242,11 +262,7 @@ void define_models(nb::module_& m) {
       [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle keep_inputs, nb::handle labels,
          nb::handle signature, bool verify, nb::object progress) {
         const auto paths = argument<std::vector<std::string>>(files, "path", "texts");
-        const std::optional<std::string> level = level_from(optimize);
-        std::error_code none;
-        const bool is_minnow = !level && paths.size() == 1 && std::filesystem::is_regular_file(paths[0], none) &&
-                               is_model_file(os::MappedFile::open(paths[0])->bytes());
-        ConvertOptions options = convert_options(level, is_minnow);
+        ConvertOptions options = convert_options(optimize);
         options.shapes = argument<std::map<std::string, std::vector<int64_t>>>(shapes, "shapes", "lists of integers by name");
         options.renames = argument<std::map<std::string, std::string>>(renames, "rename", "names by name");
         options.keep_inputs = argument<std::vector<std::string>>(keep_inputs, "keep_inputs", "a list of names");
@@ -273,11 +289,30 @@ void define_models(nb::module_& m) {
       [](nb::handle given, nb::handle optimize) {
         const Tensor tensor = tensor_from(given, DType::undefined, Sharing::where_possible);
         const std::span<const std::byte> bytes(static_cast<const std::byte*>(tensor.data()), tensor.bytes());
-        const ConvertOptions options = convert_options(level_from(optimize), is_model_file(bytes));
+        const ConvertOptions options = convert_options(optimize);
         const nb::gil_scoped_release release;
         return convert_memory(bytes, options);
       },
       nb::arg("bytes"), nb::arg("optimize").none());
+  m.def(
+      "optimized",
+      [](const Model& model, nb::handle optimize) {
+        const ConvertOptions options = convert_options(optimize);
+        const nb::gil_scoped_release release;
+        return convert_model(model, options);
+      },
+      nb::arg("model"), nb::arg("optimize").none());
+  m.def(
+      "model_bytes",
+      [](const Model& model) {
+        std::vector<std::byte> bytes;
+        {
+          const nb::gil_scoped_release release;
+          write_model_to(model.graph(), [&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
+        }
+        return nb::bytes(bytes.data(), bytes.size());
+      },
+      nb::arg("model"), "A model as the bytes of a .minnow file.");
   m.def(
       "write_model",
       [](const Model& model, nb::handle file, bool external_data, nb::handle opset, nb::handle weights) {
@@ -303,6 +338,24 @@ void define_models(nb::module_& m) {
       },
       nb::arg("model"), nb::arg("inputs"), nb::arg("seconds").none(), nb::arg("profile"), nb::arg("explain"), nb::arg("options"));
   m.def(
+      "run_observed",
+      [](const Model& model, nb::handle given, const nb::object& before, const nb::object& after, const nb::dict& options) {
+        const std::vector<Tensor> values = tensors(given);
+        Session session(model, run_options(options).of(model));
+        session.set_callbacks(observer(before, true), observer(after, false));
+        std::vector<Datum> results;
+        {
+          const SignalWatch watch;
+          const nb::gil_scoped_release release;
+          results = session.run_any(std::vector<Datum>(values.begin(), values.end()));
+        }
+        nb::list list;
+        for (const Datum& result : results) list.append(from_datum(result));
+        return list;
+      },
+      nb::arg("model"), nb::arg("inputs"), nb::arg("before").none(), nb::arg("after").none(), nb::arg("options"),
+      "One run in which before(name, operator, inputs) and after(name, operator, outputs) are called for every node; false ends the run.");
+  m.def(
       "tune",
       [](const Model& model, nb::handle given, nb::handle file, nb::handle seconds, const nb::dict& options) {
         const std::vector<Tensor> inputs = tensors(given);
@@ -311,6 +364,7 @@ void define_models(nb::module_& m) {
         const auto limit = argument<double>(seconds, "seconds", "a number");
         Tuning tuning;
         {
+          const SignalWatch watch;
           const nb::gil_scoped_release release;
           const std::vector<TensorView> views(inputs.begin(), inputs.end());
           tuning = tune(model, session, views, limit);

@@ -80,8 +80,17 @@ def __array_function__(self: Var, function: Any, types: Any, arguments: Any, opt
 
 
 def __reduce_ex__(self: Var, protocol: int) -> Any:
+    """The value, as pickle keeps it, or of a placeholder what it takes and the value that it has."""
     if self.is_placeholder:
-        return _minnow.placeholder, (self.name, self.dtype, self.known_shape)
+        value = op("Identity", (self,)) if self.is_computed else None
+        return _placeholder, (self.name, self.dtype.name, self.dims, value)
+    if not self.is_computed:
+        try:
+            self.evaluate()
+        except InvalidArgument as error:
+            raise InvalidArgument(f"what is pickled is the value of a Var: {error}; expr.save() keeps an expression") from None
+    if not self.is_tensor or self.dtype.kind == "O":
+        raise InvalidType(f"a Var of {self.dtype} or of a sequence cannot be pickled; pickle its tolist()")
     flat = self
     if self.dtype.name in _arrays._AS_INTEGER:  # buffers have no letter for it: the bits go as integers
         flat = op("BitCast", (self,), {"to": _arrays._AS_INTEGER[self.dtype.name]})
@@ -92,6 +101,13 @@ def __reduce_ex__(self: Var, protocol: int) -> Any:
         import pickle
         data = pickle.PickleBuffer(data)
     return _from_bytes, (data, self.dtype.name, self.shape, self.name, self.trainable)
+
+
+def _placeholder(name: str, dtype: str, dims: tuple[int | None, ...] | None, value: Var | None) -> Var:
+    made = _minnow.placeholder(name, dtype, dims)
+    if value is not None:
+        made.assign(value)
+    return made
 
 
 def _from_bytes(data: Any, dtype: str, shape: tuple[int, ...], name: str, trainable: bool) -> Var:

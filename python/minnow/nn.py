@@ -2,7 +2,7 @@
 """Modules: functions on Vars with parameters, loaded from a file or written as classes."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 
 from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidType, Var
@@ -61,6 +61,8 @@ class Module:
     def load_parameters(self, values: Any) -> None:
         """Gives parameters their values, by name, from a mapping or the list that parameters() gives."""
         own = dict(self.named_parameters())
+        if not hasattr(values, "items") and len(values) != len(own):
+            raise InvalidArgument(f"the module has {len(own)} parameters, {len(values)} values are given")
         pairs = values.items() if hasattr(values, "items") else zip(own, values)
         for name, value in pairs:
             if name not in own:
@@ -96,8 +98,11 @@ class Module:
 class LoadedModule(Module):
     """A model, or a part of it, as a function."""
 
-    def __init__(self, loaded: _minnow.LoadedModel) -> None:
-        self._loaded = loaded
+    def __init__(self, model: _minnow.ModelData, inputs: Sequence[str] = (), outputs: Sequence[str] = (), options: Mapping[str, Any] = {}, *,
+                 loaded: _minnow.LoadedModel | None = None) -> None:
+        """The part of a model between these values, run by these options. loaded: a copy of another module's."""
+        self._options = dict(options)
+        self._loaded = loaded = loaded or _minnow.load_module(model, inputs, outputs, self._options)
         self._input_names = [row[0] for row in loaded.model.inputs]
         self._dtypes = [row[1] for row in loaded.model.inputs]
         self._images = [shape if shape is not None and len(shape) == 4 else None for _, _, shape, _ in loaded.model.inputs]
@@ -106,12 +111,14 @@ class LoadedModule(Module):
         first = next((shape for shape in self._images if shape is not None), None)
         self._format = "NHWC" if first is not None and first[3] in (1, 3, 4) and first[1] not in (1, 3, 4) else "NCHW"
 
-    def forward(self, *inputs: VarLike, **named: VarLike) -> Any:
-        """Vars for the inputs, by position (or all in one list) or by name. One output comes as a Var, several as a tuple."""
+    def forward(self, *inputs: VarLike | Mapping[str, VarLike], **named: VarLike) -> Any:
+        """Vars for the inputs, by position (or all in one list) or by name (or all in one dict). One output comes as a Var, several as a tuple."""
         results = self._call(inputs, named)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _call(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        if len(inputs) == 1 and isinstance(inputs[0], dict):
+            inputs, named = (), {**inputs[0], **named}
         if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and inputs[0] and not isinstance(inputs[0][0], (int, float, list, tuple)):
             inputs = inputs[0]
         names = self._input_names
@@ -123,6 +130,8 @@ class LoadedModule(Module):
             for name, value in named.items():
                 if name not in names:
                     raise InvalidType(f'the model has no input "{name}"{_minnow.nearest(name, names)}')
+                if names.index(name) < len(inputs):
+                    raise InvalidType(f'the input "{name}" is given twice, by its position and by its name')
                 values[names.index(name)] = value
         # Numbers of Python are weak: they take the dtype that the model wants.
         if any([isinstance(value, (int, float, list, tuple)) for value in values]):
@@ -140,7 +149,7 @@ class LoadedModule(Module):
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """As forward(); where all inputs are NumPy's arrays, the outputs are too."""
         results = self._call(inputs, named)
-        given = (*inputs, *named.values()) if named else inputs
+        given = (*inputs, *named.values()) if named else tuple(inputs[0].values()) if len(inputs) == 1 and isinstance(inputs[0], dict) else inputs
         if given and all([type(value).__module__ == "numpy" for value in given]):
             results = [_to_numpy(value) for value in results]
         return results[0] if len(results) == 1 else tuple(results)
@@ -180,10 +189,14 @@ class LoadedModule(Module):
         self._loaded.reset_states()
 
     def clone(self) -> LoadedModule:
-        return LoadedModule(self._loaded.clone())
+        return LoadedModule(self._loaded.model, options=self._options, loaded=self._loaded.clone())
 
     def __deepcopy__(self, memo: Any) -> LoadedModule:
         return self.clone()
+
+    def __reduce__(self) -> Any:
+        """For pickle: the model and its options. Its states begin anew."""
+        return _from_bytes, (_minnow.model_bytes(self._loaded.model), self._options)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a table of inputs and outputs."""
@@ -195,6 +208,10 @@ class LoadedModule(Module):
     def __repr__(self) -> str:
         rows = self._loaded.model
         return f"{type(self).__name__}({', '.join(r[0] + ': ' + r[3] for r in rows.inputs)} -> {', '.join(r[0] + ': ' + r[3] for r in rows.outputs)})"
+
+
+def _from_bytes(data: bytes, options: dict[str, Any]) -> LoadedModule:
+    return LoadedModule(read_model(data, "none").model, options=options)
 
 
 def _fits(shape: Sequence[int], declared: Sequence[int | str | None]) -> bool:
@@ -268,8 +285,8 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
                           runtime_manager: RuntimeManager | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
     """The part of a model file between these inputs and outputs, any named values of it; without names the model's own.
 
-    path: of any format that Minnow reads; a list where a format has several files. optimize: "standard", "none" or "train"; by default a
-    .minnow file is taken as convert() wrote it. runtime_manager: options together, of create_runtime_manager().
+    path: of any format that Minnow reads; a list where a format has several files. optimize: "standard", "none" or "train"; by default
+    "standard" for all but a .minnow file that convert() wrote, which is taken as it is. runtime_manager: options together, of create_runtime_manager().
 
     options: threads (0: all cores), precision ("normal", "high", "low"), memory ("normal"; "low": the least memory, at the price of time),
     backend ("cpu", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
@@ -279,13 +296,17 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     for what, names in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
-    return LoadedModule(_minnow.load_module(read_model(path, optimize).model, inputs, outputs, given))
+    return LoadedModule(read_model(path, optimize).model, inputs, outputs, given)
 
 
-def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), **options: Unpack[RunOptions]) -> LoadedModule:
-    """The expression that gives `outputs` from its placeholders (in the order of `inputs`, where they are given) as a module. options: as
-    load_module_from_file() has them."""
-    return LoadedModule(_minnow.load_module(_minnow.to_model(outputs, inputs), [], [], dict(options)))
+def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), *, optimize: str | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
+    """The expression that gives `outputs` from its placeholders (in the order of `inputs`, where they are given) as a module. optimize, options:
+    as load_module_from_file() has them."""
+    return LoadedModule(_minnow.optimized(_minnow.to_model(outputs, inputs), optimize), options=options)
 
+
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(f"module 'minnow.nn' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
 __all__ = ["Description", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]

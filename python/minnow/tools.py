@@ -346,4 +346,8 @@ def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Map
     return rows
 
 
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(f"module 'minnow.tools' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
+
 __all__ = ["convert", "inspect", "compare", "bench", "profile", "tune", "Conversion", "Node", "PlanRow", "Inspection", "Timing", "Profile", "Tuning", "Difference", "ModelLike"]

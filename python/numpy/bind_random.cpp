@@ -279,6 +279,18 @@ void define_random(nb::module_& m) {
              if (words.empty()) throw InvalidArgument("Seed must be non-empty");
              self.seed(words);
            })
+      .def("get",
+           [](const Mt19937& self) {
+             return nb::make_tuple(std::vector<uint32_t>(self.key.begin(), self.key.end()), self.position, self.has_gauss, self.gauss);
+           })
+      .def("set",
+           [](Mt19937& self, const std::vector<uint32_t>& key, int position, bool has_gauss, double gauss) {
+             if (key.size() != self.key.size() || position < 0 || position > static_cast<int>(key.size()))
+               throw InvalidArgument("the state of MT19937 is {} words and a place in them; {} words and the place {} came",
+                                     self.key.size(), key.size(), position);
+             std::copy(key.begin(), key.end(), self.key.begin());
+             self.position = position, self.has_gauss = has_gauss, self.gauss = gauss;
+           })
       .def("gauss", gauss, nb::arg("shape"));
   m.def("seed_pool", [](const std::vector<uint32_t>& entropy, size_t pool_size) { return SeedSequence(entropy, pool_size).pool(); });
   m.def("seed_words", [](const std::vector<uint32_t>& entropy, size_t pool_size, size_t count) {

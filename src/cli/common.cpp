@@ -113,13 +113,10 @@ Model load_model(const std::string& path, const OperatorOptions& operators, cons
   ConvertOptions options;
   options.operators = operators.load();
   options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
-  if (!std::filesystem::is_directory(path) && is_model_file(os::MappedFile::open(path)->bytes())) {
-    // A model file holds what `convert` made of the model, by the options of that time.
-    options.optimize = Optimize::none;
-  } else {
+  options.optimize = Optimize::once;
+  if (std::filesystem::is_directory(path) || !is_model_file(os::MappedFile::open(path)->bytes()))
     for (const std::string& text : inputs)
       if (InputArgument input = parse_input(text); !input.name.empty()) options.keep_inputs.push_back(std::move(input.name));
-  }
   return convert(path, options);
 }
 

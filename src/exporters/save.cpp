@@ -10,6 +10,8 @@ namespace minnow {
 void save(const Model& model, const std::string& path, const SaveOptions& options) {
   if (options.weights != "f32" && options.weights != "f16" && options.weights != "bf16")
     throw InvalidArgument("weights are stored as f32, f16 or bf16, not as \"{}\"", options.weights);
+  for (const std::string_view foreign : {".tflite", ".pb", ".pt", ".pth", ".mnn", ".caffemodel", ".prototxt", ".ort"})
+    if (path.ends_with(foreign)) throw Unsupported("{}: models are written as .minnow and .onnx files, not as {}", path, foreign);
   const bool rounded = options.weights != "f32";
   if (rounded && path.ends_with(".onnx")) throw InvalidArgument("{}: only .minnow files store weights as {}", path, options.weights);
   if (path.ends_with(".onnx"))

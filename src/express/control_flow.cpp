@@ -100,8 +100,10 @@ Recorded record(uint64_t first, const std::vector<LazyValue>& formals, const Var
 LazyValue formal(const LazyValue& like, const std::string& name, bool with_shape) {
   const Output& output = output_of(like);
   const Shape* shape = with_shape ? known_shape(like) : nullptr;
-  return value_of(shape ? expr::placeholder(name, output.dtype, std::vector<int64_t>(shape->begin(), shape->end()))
-                        : expr::placeholder(name, output.dtype));
+  LazyValue made = value_of(shape ? expr::placeholder(name, output.dtype, std::vector<int64_t>(shape->begin(), shape->end()))
+                                  : expr::placeholder(name, output.dtype));
+  made.node->is_formal = true;
+  return made;
 }
 
 void check_one_bool(const LazyValue& condition) {

@@ -232,6 +232,11 @@ class Expression {
   }
 
   static void check_given(const LazyNode& node) {
+    if (node.is_formal)
+      throw InvalidArgument(
+          "the value \"{}\" is read inside a function of cond(), while_loop() or scan(), which has no values yet: it is called once, to "
+          "record what it computes",
+          node.outputs[0].name);
     if (node.kind == LazyNode::Kind::placeholder)
       throw InvalidArgument("the placeholder \"{}\" is read but was given no value; assign() one", node.outputs[0].name);
   }

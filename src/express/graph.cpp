@@ -10,6 +10,7 @@
 #include "express/lower.h"
 #include "express/state.h"
 #include "graph/model_file.h"
+#include "ops/infer.h"
 #include "runtime/model.h"
 
 namespace minnow {
@@ -202,7 +203,16 @@ Vars replace(const Vars& outputs, const std::vector<std::pair<Var, Var>>& from_t
     const LazyValue old = required_value(from);
     substitutes[old.node.get()].emplace_back(old.output, required_value(to));
   }
-  return rebuilt(values_of(outputs), std::move(substitutes));
+  const std::vector<LazyValue> roots = values_of(outputs);
+  std::unordered_set<const LazyNode*> parts;
+  walk(roots, [&](const std::shared_ptr<LazyNode>& node) { parts.insert(node.get()); });
+  for (const auto& [from, to] : from_to)
+    if (!parts.contains(required_value(from).node.get()))
+      throw InvalidArgument(
+          "a value{} that should be replaced is no part of these expressions; what depends on no placeholder, parameter or state keeps no "
+          "expression once it is computed",
+          from.name().empty() ? "" : " (\"" + from.name() + "\")");
+  return rebuilt(roots, std::move(substitutes));
 }
 
 Vars placeholders(const Vars& outputs) {
@@ -333,6 +343,7 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
     }
     graph->add_output(*value);
   }
+  infer_symbolic_types(operators ? *operators : OperatorSet::builtin(), *graph);  // for whoever looks at the model
   return Model::from_graph(std::move(graph), std::move(operators));
 }
 

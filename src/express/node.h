@@ -75,6 +75,7 @@ struct LazyNode {
   // placeholder
   std::vector<int64_t> dims;
   bool any_rank = false;
+  bool is_formal = false;  // what a function of control flow is called with
 
   std::unique_ptr<StateParts> state;
   std::unique_ptr<std::vector<std::optional<std::vector<Dim>>>> open;  // what open_dims() found for each output

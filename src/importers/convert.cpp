@@ -39,13 +39,20 @@ ImportOptions import_options(const ConvertOptions& options) {
   return import;
 }
 
-void finish_metadata(Graph& graph, const Format& format, Sha256& hash) {
-  if (format.name == "minnow") return;  // keeps what the file says
-  graph.metadata.source_format = format.name;
-  graph.metadata.source_hash = hash.hex_digest();
+struct Imported {
+  std::unique_ptr<Graph> graph;
+  bool was_converted = false;  // the file is what a conversion wrote
+};
+
+Imported finish_metadata(std::unique_ptr<Graph> graph, const Format& format, Sha256& hash) {
+  const bool is_minnow = format.name == "minnow";  // keeps what the file says; a saved expression says nothing
+  if (is_minnow && !graph->metadata.source_format.empty()) return {std::move(graph), true};
+  graph->metadata.source_format = format.name;
+  if (!is_minnow) graph->metadata.source_hash = hash.hex_digest();
+  return {std::move(graph)};
 }
 
-std::unique_ptr<Graph> import_files(std::vector<std::string> paths, const ConvertOptions& options) {
+Imported import_files(std::vector<std::string> paths, const ConvertOptions& options) {
   if (paths.empty()) throw InvalidArgument("no file was given");
   for (std::string& path : paths)  // TensorFlow's SavedModels are folders
     if (const std::string inside = path + "/saved_model.pb"; os::file_exists(inside)) path = inside;
@@ -58,23 +65,19 @@ std::unique_ptr<Graph> import_files(std::vector<std::string> paths, const Conver
     if (!format || format->name != "minnow") hash.add(bytes);
   }
   if (!format) throw InvalidModel("{}: is in none of the known formats ({})", paths[0], format_names());
-  std::unique_ptr<Graph> graph = format->import_files(paths, import_options(options));
-  finish_metadata(*graph, *format, hash);
-  return graph;
+  return finish_metadata(format->import_files(paths, import_options(options)), *format, hash);
 }
 
-std::unique_ptr<Graph> import_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ConvertOptions& options) {
+Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ConvertOptions& options) {
   const Format* format = recognize_format(bytes.first(std::min(bytes.size(), kHeadBytes)));
   if (!format) throw InvalidModel("the bytes are in none of the known formats ({})", format_names());
   if (!format->import_memory) throw InvalidArgument("a model of the format {} is several files and cannot come from memory", format->name);
   Sha256 hash;
   if (format->name != "minnow") hash.add(bytes);
-  std::unique_ptr<Graph> graph = format->import_memory(bytes, std::move(owner), import_options(options));
-  finish_metadata(*graph, *format, hash);
-  return graph;
+  return finish_metadata(format->import_memory(bytes, std::move(owner), import_options(options)), *format, hash);
 }
 
-std::unique_ptr<Graph> import_read(const ReadCallback& read, const ConvertOptions& options) {
+Imported import_read(const ReadCallback& read, const ConvertOptions& options) {
   std::vector<std::byte> head(kHeadBytes);
   head.resize(std::min(read({}, 0, head.data(), head.size()), head.size()));
   const Format* format = recognize_format(head);
@@ -93,9 +96,7 @@ std::unique_ptr<Graph> import_read(const ReadCallback& read, const ConvertOption
     }
     return count;
   };
-  std::unique_ptr<Graph> graph = format->import_read(hashing, import_options(options));
-  finish_metadata(*graph, *format, hash);
-  return graph;
+  return finish_metadata(format->import_read(hashing, import_options(options)), *format, hash);
 }
 
 template <class F>
@@ -185,14 +186,17 @@ void rename(Graph& graph, const ConvertOptions& options) {
       throw InvalidArgument("{}: two outputs would be named \"{}\"", graph.source, output->name());
 }
 
-Model finish(std::unique_ptr<Graph> graph, const ConvertOptions& options) {
+Model finish(Imported imported, const ConvertOptions& options) {
+  std::unique_ptr<Graph> graph = std::move(imported.graph);
   const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
   fix_shapes(*graph, options);
   rename(*graph, options);
   if (!options.labels.empty()) graph->metadata.labels = options.labels;
   const std::unique_ptr<Graph> before = options.verify ? graph->clone() : nullptr;
   OptimizeOptions optimize_options;
-  optimize_options.level = options.optimize;
+  optimize_options.level = options.optimize != Optimize::once ? options.optimize
+                           : imported.was_converted           ? Optimize::none
+                                                              : Optimize::standard;
   if (options.dump_passes)
     optimize_options.report = [&](const PassReport& report) {
       options.dump_passes(
@@ -224,6 +228,10 @@ Model convert_memory(std::span<const std::byte> bytes, const ConvertOptions& opt
 }
 
 Model convert_read(const ReadCallback& read, const ConvertOptions& options) { return finish(import_read(read, options), options); }
+
+Model convert_model(const Model& model, const ConvertOptions& options) {
+  return finish({model.graph().clone(), !model.graph().metadata.source_format.empty()}, options);
+}
 
 std::vector<std::string> formats() {
   std::vector<std::string> names;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <optional>
 
+#include "base/watch.h"
 #include "runtime/node_event.h"
 #include "runtime/profile.h"
 
@@ -310,6 +311,7 @@ using Clock = std::chrono::steady_clock;
 
 void Executor::run_steps(Plan& plan, std::byte* arena) {
   RunContext context;
+  Watch* const watch = Watch::current();
   size_t number = 0;
   for (Step& step : plan.steps()) {
     const bool trying = session_.threads > 1 && step.trial.begin(number++);
@@ -346,6 +348,7 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
       StepEvent event(plan, step, StepEvent::Moment::after);
       if (!session_.after(event)) throw Cancelled("a callback stopped the run after {}", step.node->where());
     }
+    if (watch) watch->after_node();
   }
 }
 

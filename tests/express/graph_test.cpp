@@ -45,6 +45,16 @@ TEST(ExpressGraph, saved_and_loaded_it_computes_the_same) {
   EXPECT_THAT(error_of([&] { expr::load(path_of("nothing.minnow")); }), HasSubstr("nothing.minnow"));
 }
 
+TEST(ExpressGraph, a_model_of_an_expression_says_what_is_known_of_its_shapes) {
+  const Line line;
+  const Model model = expr::to_model({line.y, expr::reduce_sum(line.x, expr::constant(Tensor(DType::i64, {1})))});
+  EXPECT_EQ(model.outputs()[0].type, "f32[?, 2]");
+  EXPECT_EQ(model.outputs()[1].type, "f32[1, 2]");
+  // Nothing is known of a rank that is open.
+  const Var any = expr::placeholder("any", DType::f32);
+  EXPECT_EQ(expr::to_model({expr::relu(any)}).outputs()[0].type, "f32");
+}
+
 TEST(ExpressGraph, inputs_are_in_the_order_that_is_asked_for) {
   const Var a = expr::placeholder("a", DType::f32, {2}), b = expr::placeholder("b", DType::f32, {2});
   const Var c = a - b;
@@ -79,6 +89,11 @@ TEST(ExpressGraph, parts_are_replaced) {
   const Vars other = expr::replace(loaded.outputs, {{loaded.at("w"), f32({0, 1}, {2})}});
   EXPECT_THAT(numbers(other[0]), ElementsAre(0.5, 1.5));
   EXPECT_EQ(other[0].name(), "y");
+  const Var elsewhere = expr::constant({1}, {1});
+  EXPECT_THAT(error_of([&] {
+                expr::replace(loaded.outputs, {{elsewhere.set_name("z"), before}});
+              }),
+              HasSubstr("a value (\"z\") that should be replaced is no part of these expressions"));
 }
 
 TEST(ExpressGraph, clones_have_placeholders_and_parameters_of_their_own) {

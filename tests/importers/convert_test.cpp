@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
+#include "graph/model_file.h"
 #include "support/onnx_messages.h"
 
 namespace minnow {
@@ -106,6 +107,31 @@ TEST(ConvertRead, minnow_files) {
   const Model model = convert_read(reader(files));
   EXPECT_THAT(run(model), ElementsAre(5, 12, 21));
   EXPECT_EQ(model.graph().metadata.source_format, "onnx") << "keeps what the file says";
+  std::filesystem::remove(path);
+}
+
+TEST(Convert, once_optimizes_what_no_conversion_wrote) {
+  GraphParts parts;
+  parts.inputs = {value("x", tensor_type(DType::f32, {"3"}))};
+  parts.outputs = {value("y", {})};
+  parts.nodes = {node("ReduceSum", {"w"}, {"s"}, {attribute("keepdims", int64_t{0})}), node("Mul", {"x", "s"}, {"y"})};
+  parts.initializers = {floats("w", {2}, {1, 2})};
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "minnow_convert_once.minnow";
+  ConvertOptions none, once;
+  none.optimize = Optimize::none, once.optimize = Optimize::once;
+  const Model plain = convert_read(reader({{"", model(parts)}}), none);
+  save(plain, path.string());
+  EXPECT_EQ(convert(path.string(), once).graph().node_count(), 2u) << "converted, by options of that time";
+  EXPECT_EQ(convert(path.string()).graph().node_count(), 1u);
+  const std::unique_ptr<Graph> graph = plain.graph().clone();
+  graph->metadata.source_format.clear();  // as expressions are saved
+  write_model(*graph, path.string());
+  const Model optimized = convert(path.string(), once);
+  EXPECT_EQ(optimized.graph().node_count(), 1u);
+  EXPECT_EQ(convert_model(Model::load(path.string()), once).graph().node_count(), 1u);
+  save(optimized, path.string());
+  EXPECT_EQ(convert(path.string(), once).graph().metadata.source_format, "minnow");
+  EXPECT_THAT(run(convert(path.string(), once)), ElementsAre(3, 6, 9));
   std::filesystem::remove(path);
 }
 

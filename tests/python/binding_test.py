@@ -41,7 +41,7 @@ class Binding(unittest.TestCase):
         model = minnow.load(self.difference())
         self.assertEqual((model.inputs, model.outputs), (["a", "b"], ["d", "l"]))
         a, b = np.array([1, 5], np.float32), np.array([2, 3], np.float32)
-        for outputs in (model(a, b), model(a=a, b=b), model(a, b=b), model(b=b, a=a)):
+        for outputs in (model(a, b), model(a=a, b=b), model(a, b=b), model(b=b, a=a), model({"b": b, "a": a}), model({"b": b}, a=a)):
             self.assertIsInstance(outputs, tuple)
             np.testing.assert_array_equal(outputs[0], [-1, 2])
             np.testing.assert_array_equal(outputs[1], [True, False])
@@ -91,6 +91,16 @@ class Binding(unittest.TestCase):
             model(a, a, a)
         with self.assertRaisesRegex(TypeError, 'no input "c"'):
             model(c=a)
+        with self.assertRaisesRegex(TypeError, 'the input "a" is given twice'):
+            model(a, a=a, b=a)
+        with self.assertRaisesRegex(TypeError, '"flot32" is no dtype; the nearest are "float32"'):
+            minnow.Var(1.0, "flot32")
+        with self.assertRaisesRegex(TypeError, r"minnow.numpy.array\(\)"):
+            minnow.Var(1j)
+        with self.assertRaisesRegex(minnow.Unsupported, "m.tflite: models are written as .minnow and .onnx files"):
+            minnow.convert(self.difference(), Path(self._folder.name) / "m.tflite")
+        with self.assertRaisesRegex(AttributeError, '"load_module"'):
+            minnow.nn.load_modul
         with self.assertRaises(Exception):
             model("text", a)
         np.testing.assert_array_equal(model(a, a)[0], [0, 0])  # usable afterwards

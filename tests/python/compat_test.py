@@ -161,8 +161,18 @@ class Expressions(unittest.TestCase):
         self.same(MNN.numpy.row_stack([X[0, 0], X[0, 1]]), np.vstack([X[0, 0], X[0, 1]]))
         self.assertEqual(MNN.numpy.asscalar(np.array([3])), 3)
         self.same(MNN.numpy.msort(X), np.sort(X, 0))
-        with self.assertRaisesRegex(AttributeError, "MNN.expr.no_such is not there"):
-            F.no_such
+        with self.assertRaisesRegex(AttributeError, r'MNN.expr.sofmax is not there \(yet\); the nearest are "softmax"'):
+            F.sofmax
+        self.assertEqual(MNN.version(), minnow.__version__)
+        self.same(F.crop(F.const(list(range(16)), [1, 1, 4, 4]), F.const([0.0] * 4, [1, 1, 2, 2]), 2, [1, 1]), np.float32([[[[5, 6], [9, 10]]]]))
+        with self.assertRaisesRegex(minnow.InvalidArgument, "takes 2 from 3 on along axis 2, which has 4"):
+            F.crop(X[:1, :1], X[:1, :1, :2, :2], 2, [3, 1])
+        w, u, vt = F.svd(X[0, 0])
+        np.testing.assert_allclose((u.read() * w.read()) @ vt.read(), X[0, 0], rtol=1e-4, atol=1e-5)
+        F.set_global_executor_config(F.Backend.CPU, F.PrecisionMode.High, 1)
+        manager, = MNN.nn.create_runtime_manager(({"numThread": 1},))
+        manager.set_cache("nowhere.cache")
+        manager.update_cache()
         self.assertIs(MNN.F, F)
         self.assertIs(F.sigmoid, own.sigmoid)
         F.set_thread_number(1)
@@ -204,6 +214,36 @@ class Models(unittest.TestCase):
                            (lambda: MNN.Tensor((2, 2), MNN.Halide_Type_Float, [1]), "is given 1 elements"), (lambda: MNN.Interpreter("nowhere.mnn"), "nowhere.mnn")):
             with self.assertRaisesRegex(minnow.Error, text):
                 call()
+
+    def test_callbacks(self):
+        interpreter = MNN.Interpreter(self.path)
+        session = interpreter.createSession({}, interpreter.createRuntime(({"numThread": 1},)))
+        interpreter.getSessionInput(session, "scale").fromNumpy(np.float32(2))
+        interpreter.getSessionInput(session).fromNumpy(self.x)
+        seen = []
+        self.assertEqual(interpreter.runSessionWithCallBack(session, lambda tensors, name: seen.append((name, [t.getShape() for t in tensors])),
+                                                            lambda tensors, name: seen.append(tensors[0].getNumpyData())), 0)
+        self.assertEqual(seen[0][1], [(1, 3, 4, 5), ()])
+        np.testing.assert_array_equal(seen[1], 2 * self.x)
+        np.testing.assert_array_equal(interpreter.getSessionOutput(session).getNumpyData(), 2 * self.x)
+        told = []
+        interpreter.runSessionWithCallBackInfo(session, lambda tensors, info: told.append((info.getName(), info.getType(), info.getFlops())), lambda tensors, info: True)
+        self.assertEqual(told[0][:2], (seen[0][0], "Mul"))
+        self.assertEqual(interpreter.runSessionWithCallBack(session, lambda tensors, name: False, lambda tensors, name: True), 4)
+        with self.assertRaises(ZeroDivisionError):
+            interpreter.runSessionWithCallBack(session, lambda tensors, name: 1 // 0, lambda tensors, name: True)
+
+    def test_parts_of_a_model_are_replaced(self):
+        values = F.load_as_dict(self.path)
+        inputs, outputs = F.get_inputs_and_outputs(values)
+        y = outputs[self.output]
+        self.assertEqual((y.op_type, [value.name for value in y.inputs], inputs["data"].op_type, F.const([1.0]).op_type), ("Mul", ["data", "scale"], "Input", "Const"))
+        inputs["scale"].replace(F.scalar(5.0))
+        inputs["data"].write(self.x)
+        np.testing.assert_array_equal(y.read(), 5 * self.x)
+        self.assertEqual(values["scale"].item(), 5)
+        y.replace(y + 1)
+        np.testing.assert_array_equal(y.read(), 5 * self.x + 1)
 
     def test_modules_and_files(self):
         net = MNN.nn.load_module_from_file(self.path, ["data", "scale"], [self.output], dynamic=True, shape_mutable=False, thread_num=1, precision_mode=1)

@@ -101,6 +101,20 @@ class CustomOperators(unittest.TestCase):
     def test_what_python_raises_is_the_error(self):
         with self.assertRaisesRegex(minnow.Error, r"com\.example\.python\.Broken.*KeyError.*no such thing"):
             expr.op("com.example.python.Broken", [self.x]).evaluate()
+        try:
+            expr.op("com.example.python.Broken", [self.x]).evaluate()
+        except minnow.Error as error:
+            self.assertIsInstance(error.__cause__, KeyError)  # and its lines are in the traceback
+        with self.assertRaises(minnow.Error) as caught:
+            expr.op("Add", [self.x, np.ones(3, np.float32)]).evaluate()
+        self.assertIsNone(caught.exception.__cause__)
+
+        @expr.custom_operator("com.example.python.Interrupted")
+        def interrupted(x):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            expr.op("com.example.python.Interrupted", [self.x]).evaluate()
         with self.assertRaisesRegex(minnow.Error, r"shape \[4\], its shape rule \[7\]"):
             expr.op("com.example.python.Liar", [self.x]).evaluate()
         with self.assertRaisesRegex(minnow.Error, "domain"):

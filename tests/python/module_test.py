@@ -156,6 +156,8 @@ class Modules(unittest.TestCase):
         self.assertIsNot(copy.first, net.first)
         net.load_parameters({"first.b": np.ones(8, np.float32)})
         np.testing.assert_array_equal(copy(minnow.Var(self.x)).numpy(), net(minnow.Var(self.x)).numpy())
+        with self.assertRaisesRegex(minnow.InvalidArgument, "the module has 6 parameters, 2 values are given"):
+            net.load_parameters([1, 2])
         with self.assertRaisesRegex(minnow.InvalidArgument, 'no parameter "first.c"'):
             net.load_parameters({"first.c": 1})
         self.assertTrue(net.train().rest[1].training)
@@ -168,7 +170,14 @@ class Modules(unittest.TestCase):
         y.name = "y"
         expected = net(minnow.Var(self.x)).numpy()
         np.testing.assert_allclose(nn.load_module(y)(self.x), expected, rtol=1e-5, atol=1e-6)
+        self.assertEqual(repr(nn.load_module(y)), "LoadedModule(x: f32[?, 4] -> y: f32[?, 2])")
         expr.save(y, self.folder / "net.minnow")
+        # The file is the expression as it is, with its parameters; a module is optimized as other models are.
+        self.assertEqual(len(expr.trainables(expr.load(self.folder / "net.minnow").outputs)), 6)
+        plain, loaded = tools.inspect(self.folder / "net.minnow", optimize="none"), tools.inspect(self.folder / "net.minnow")
+        self.assertEqual([str(part.outputs[0].type) for part in (plain, loaded)], ["f32[?, 2]"] * 2)
+        self.assertGreater(plain.operators["Relu"], 0)
+        self.assertNotIn("Relu", loaded.operators)
         module = nn.load_module_from_file(self.folder / "net.minnow", ["x"], ["y"])
         self.assertEqual((module.inputs, module.outputs), (["x"], ["y"]))
         self.assertEqual(module.describe_inputs()[0].dtype, "float32")
@@ -184,10 +193,60 @@ class Modules(unittest.TestCase):
         z.assign(self.x)
         np.testing.assert_allclose(doubled.numpy(), expected * 2, rtol=1e-5, atol=1e-6)
 
+    def test_pickled_and_copied(self):
+        import copy
+        import pickle
+        net = Net()
+        net.model = nn.load_module(expr.relu(expr.placeholder("x", "float32", [None, 2])), threads=1)
+        net.again = net.first
+        for protocol in (2, 5):
+            made = pickle.loads(pickle.dumps(net, protocol))
+            self.assertIs(made.again, made.first)
+            self.assertEqual([(name, value.trainable) for name, value in made.named_parameters()], [(name, True) for name, _ in net.named_parameters()])
+            np.testing.assert_array_equal(made(minnow.Var(self.x)).numpy(), net(minnow.Var(self.x)).numpy())
+            self.assertEqual((repr(made.model), made.model._options), (repr(net.model), {"threads": 1}))
+            np.testing.assert_array_equal(made.model(self.x[:, :2]), np.maximum(self.x[:, :2], 0))
+        other = copy.deepcopy(net)
+        other.first.w[...] = 0
+        self.assertTrue(net.first.w.numpy().any())
+        copy.copy(net).first.b[0] = 7
+        self.assertEqual(net.first.b[0].item(), 7)
+        # A model with states begins anew.
+        sums = minnow.load(self.sums())
+        sums(np.ones(2, np.float32))
+        self.assertEqual(pickle.loads(pickle.dumps(sums))(np.ones(2, np.float32)).tolist(), [2, 2])
+        x = expr.placeholder("x", "float32", [None, 4])
+        made = pickle.loads(pickle.dumps(x))
+        self.assertEqual((made.name, made.dims, made.is_placeholder, made.is_computed), ("x", (None, 4), True, False))
+        with self.assertRaisesRegex(minnow.InvalidArgument, r"what is pickled is the value of a Var: .*expr.save\(\) keeps an expression"):
+            pickle.dumps(x + 1)
+        x.assign(self.x)
+        self.assertEqual(pickle.loads(pickle.dumps(x)).tolist(), self.x.tolist())
+        self.assertEqual(pickle.loads(pickle.dumps(x + 1)).tolist(), (self.x + 1).tolist())
+        self.assertEqual(pickle.loads(pickle.dumps(minnow.Var(self.x)[::2, 1])).tolist(), self.x[::2, 1].tolist())
+
+    def test_ctrl_c_ends_a_run(self):
+        import os
+        import signal
+        import threading
+        x = expr.placeholder("x", "int64", [])
+        counted, = expr.while_loop(lambda i: i < x, lambda i: i + 1, [0])
+        module = nn.load_module(counted)
+        for run in (lambda: module(10**9), lambda: (x.assign(10**9), counted.evaluate())):
+            timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                run()
+            timer.join()
+        x.assign(3)
+        self.assertEqual((counted.item(), module(5).item()), (3, 5))
+
     def test_parts_of_a_loaded_expression(self):
         x = expr.placeholder("x", "float32", [4])
         expr.save(expr.exp(x * 2) + 1, self.folder / "e.minnow")
         loaded = expr.load(self.folder / "e.minnow")
+        with self.assertRaisesRegex(minnow.InvalidArgument, "no part of these expressions"):
+            expr.replace(loaded.outputs, {x: x + 1})
         changed, = expr.replace(loaded.outputs, {loaded.inputs[0]: loaded.inputs[0] + 1})
         loaded.inputs[0].assign(self.x[0])
         np.testing.assert_allclose(changed.numpy(), np.exp((self.x[0] + 1) * 2) + 1, rtol=1e-5)
@@ -204,6 +263,8 @@ class Modules(unittest.TestCase):
             self.assertEqual(chosen.tolist(), [2 if positive else 0] * 3)
         last, sums = expr.scan(lambda total, element: (total + element, total + element), [minnow.Var(0.0, "float32")], [minnow.Var(self.x[0])])
         np.testing.assert_allclose(sums.numpy(), np.cumsum(self.x[0]), rtol=1e-5)
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'the value "carried 0" is read inside a function of cond'):
+            expr.while_loop(lambda i: bool(i < 3), lambda i: i + 1, [0])
         with self.assertRaises(ZeroDivisionError):
             expr.cond(minnow.Var(True), lambda: x / (1 // 0), lambda: x)
 

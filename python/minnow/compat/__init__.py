@@ -16,7 +16,7 @@ import sys
 import types
 
 import minnow
-from minnow._minnow import Unsupported
+from minnow._minnow import Unsupported, nearest
 
 # What each of MNN's modules is: the modules that its names are looked up in, one after the other.
 _MODULES = {"MNN": ("minnow.compat.interpreter", "minnow"), "MNN.expr": ("minnow.compat.expr", "minnow.expr"), "MNN.nn": ("minnow.compat.nn", "minnow.nn"),
@@ -35,7 +35,8 @@ class _Shim(types.ModuleType):
         for source in self.__dict__["_sources"]:
             if hasattr(source, name):
                 return getattr(source, name)
-        raise AttributeError(f"{self.__name__}.{name} is not there (yet); minnow.compat has {', '.join(_MODULES)}, and in them what Minnow has")
+        near = "" if name.startswith("_") else nearest(name, [other for other in dir(self) if not other.startswith("_")])
+        raise AttributeError(f"{self.__name__}.{name} is not there (yet){near}")
 
     def __dir__(self) -> list[str]:
         return sorted({name for source in self.__dict__["_sources"] for name in dir(source)} | set(self.__dict__))
@@ -54,6 +55,7 @@ def install() -> None:
             setattr(shim, name.split(".")[1], sys.modules[name])
     setattr(shim, "F", sys.modules["MNN.expr"])
     setattr(shim, "__version__", minnow.__version__)
+    setattr(shim, "version", lambda: minnow.__version__)
 
 
 install()

@@ -11,16 +11,38 @@ from typing import Any, Callable, Sequence
 
 from minnow import expr as E
 from minnow import numpy as np
+from minnow import _minnow
 from minnow._minnow import InvalidArgument, Var
 from minnow._minnow import dtype as DType
 from minnow._typing import VarLike
+from minnow.nn import create_runtime_manager
 
 from minnow.expr import NC4HW4, NCHW, NHWC
 
 float, double, int, int64, uint8, int8 = np.float32, np.float64, np.int32, np.int64, np.uint8, np.int8
 dtype, data_format = DType, (NCHW, NHWC, NC4HW4)
-VALID, SAME, CAFFE = "VALID", "SAME", "CAFFE"
-CONSTANT, REFLECT, SYMMETRIC = "constant", "reflect", "symmetric"
+
+
+class Padding_Mode:
+    VALID, SAME, CAFFE = "VALID", "SAME", "CAFFE"
+
+
+class PadValue_Mode:
+    CONSTANT, REFLECT, SYMMETRIC = "constant", "reflect", "symmetric"
+
+
+class Interp_Method:
+    NEAREST, BILINEAR = "nearest", "linear"
+
+
+class Pooling_Mode:
+    MAXPOOL, AVEPOOL = "max", "average"
+
+
+VALID, SAME, CAFFE = Padding_Mode.VALID, Padding_Mode.SAME, Padding_Mode.CAFFE
+CONSTANT, REFLECT, SYMMETRIC = PadValue_Mode.CONSTANT, PadValue_Mode.REFLECT, PadValue_Mode.SYMMETRIC
+NEAREST, BILINEAR = Interp_Method.NEAREST, Interp_Method.BILINEAR
+MAXPOOL, AVEPOOL = Pooling_Mode.MAXPOOL, Pooling_Mode.AVEPOOL
 
 
 # ---- Values
@@ -348,7 +370,9 @@ class _Values(dict[str, Var]):
 
     def __init__(self, loaded: E.Loaded) -> None:
         super().__init__(loaded.values)
-        self.inputs, self.outputs = ({value.name: value for value in values} for values in (loaded.inputs, loaded.outputs))
+        for value in self.values():
+            value.__dict__["_model"] = self  # for replace()
+        self.inputs, self.outputs = ({value.name: self[value.name] for value in values} for values in (loaded.inputs, loaded.outputs))
 
 
 def load_as_dict(path: str) -> dict[str, Var]:
@@ -371,13 +395,23 @@ def get_inputs_and_outputs(values: dict[str, Var]) -> tuple[dict[str, Var], dict
 _scope: E.scope | None = None
 
 
-def set_thread_number(number: builtins.int) -> None:
-    """Threads that compute expressions on this thread from now on."""
+def _compute_with(**options: Any) -> None:
     global _scope
     if _scope is not None:
         _scope.__exit__()
-    _scope = E.scope(threads=number)
+    _scope = E.scope(**options)
     _scope.__enter__()
+
+
+def set_thread_number(number: builtins.int) -> None:
+    """Threads that compute expressions on this thread from now on."""
+    _compute_with(threads=number)
+
+
+def set_global_executor_config(backend: Any, precision: Any, threads: builtins.int) -> None:
+    """How expressions are computed on this thread from now on. The backend is the CPU."""
+    manager, = create_runtime_manager({"backend": backend, "precision": precision, "numThread": threads})
+    _compute_with(**manager.options)
 
 
 def set_lazy_mode(mode: Any) -> None:
@@ -416,6 +450,27 @@ def matrix_band_part(x: VarLike, num_lower: VarLike, num_upper: VarLike) -> Var:
     value, lower, upper = _var(x), builtins.int(num_lower), builtins.int(num_upper)  # type: ignore[arg-type]
     value = value if lower < 0 else np.triu(value, -lower)
     return value if upper < 0 else np.tril(value, upper)
+
+
+def crop(x: VarLike, size: VarLike, axis: builtins.int, offset: Sequence[builtins.int]) -> Var:
+    """From `axis` on the part of the shape that `size` has, beginning at the offset: one for all axes, or one for each."""
+    value, wanted = _var(x), _var(size).shape
+    axes = list(builtins.range(axis + value.ndim if axis < 0 else axis, value.ndim))
+    if len(wanted) != value.ndim or len(offset) not in (1, len(axes)):
+        raise InvalidArgument(f"crop() takes a size of {value.ndim} axes and 1 or {len(axes)} offsets, not {len(wanted)} and {len(offset)}")
+    key = [builtins.slice(None)] * value.ndim
+    for i, place in enumerate(axes):
+        start = offset[0] if len(offset) == 1 else offset[i]
+        if not 0 <= start <= value.shape[place] - wanted[place]:
+            raise InvalidArgument(f"crop() takes {wanted[place]} from {start} on along axis {place}, which has {value.shape[place]}")
+        key[place] = builtins.slice(start, start + wanted[place])
+    return value[tuple(key)]
+
+
+def svd(x: VarLike) -> list[Var]:
+    """w, u and vt, so that x = u * w @ vt."""
+    u, w, vt = np.linalg.svd(_var(x), full_matrices=False)
+    return [w, u, vt]
 
 
 def setdiff1d(x: VarLike, y: VarLike) -> Var:
@@ -466,7 +521,7 @@ class _Words(enum.IntEnum):
 
 
 class Backend(_Words):
-    """Where to compute: all of them are the CPU here, or not there."""
+    """Where to compute: there is the CPU; create_runtime_manager() says so of the others."""
     CPU = 0
     CUDA, METAL, OPENCL, OPENGL, VULKAN, HIAI, TRT = 2, 1, 3, 6, 7, 8, 9
 
@@ -483,6 +538,7 @@ class PowerMode(_Words):
     Normal, High, Low = 0, 1, 2
 
 
+CUDA, METAL, OPENCL, OPENGL, VULKAN, HIAI, TRT = Backend.CUDA, Backend.METAL, Backend.OPENCL, Backend.OPENGL, Backend.VULKAN, Backend.HIAI, Backend.TRT
 CPU, Normal, High, Low, Low_BF16 = Backend.CPU, PrecisionMode.Normal, PrecisionMode.High, PrecisionMode.Low, PrecisionMode.Low_BF16
 
 
@@ -510,9 +566,26 @@ def _fix_as_const(x: Var) -> None:
     x.trainable = False
 
 
+def _replace(x: Var, source: VarLike) -> None:
+    """Another value takes this one's place, in all of the model that load_as_dict() has given, too."""
+    made, model = _var(source), x.__dict__.get("_model")
+    others = [] if model is None else [value for value in model.values() if value is not x and _minnow.expression_of(value)[0]]
+    for value, now in zip(others, E.replace([x, *others], {x: made})[1:]):
+        value.assign(now)
+    if x.is_placeholder and model is not None:
+        model[x.name] = made
+    else:
+        x.assign(made)
+
+
+def _op_type(x: Var) -> str:
+    """The operator of Minnow's, "Conv", or "Input", "Const", "Trainable"."""
+    return _minnow.expression_of(x)[0] or ("Input" if x.is_placeholder else "Trainable" if x.trainable else "Const")
+
+
 _METHODS: dict[str, Any] = {
     "read": lambda x: x.numpy().copy(), "read_as_tuple": lambda x: tuple(x.reshape(-1).tolist()), "write": _write, "copy_from": _copy_from,
     "sync": lambda x: None, "valid": property(lambda x: True), "close": lambda x: None, "fix_as_trainable": _fix_as_trainable, "fix_as_const": _fix_as_const,
-    "data_format": property(lambda x: E.format_of(x) or NCHW), "reorder": E.convert, "ptp": lambda x, axis=None: np.ptp(x, axis)}
+    "replace": _replace, "op_type": property(_op_type), "inputs": property(lambda x: _minnow.expression_of(x)[1]), "data_format": property(lambda x: E.format_of(x) or NCHW), "reorder": E.convert, "ptp": lambda x, axis=None: np.ptp(x, axis)}
 for _name, _value in _METHODS.items():
     setattr(Var, _name, _value)

@@ -10,7 +10,7 @@
 """
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from minnow import _minnow, nn
 from minnow import numpy as np
@@ -83,6 +83,24 @@ class Tensor:
         print(self._value)
 
 
+class OpInfo:
+    """What a callback is told of an operator."""
+
+    def __init__(self, name: str, type: str, operations: float) -> None:
+        self._name, self._type, self._operations = name, type, operations
+
+    def getName(self) -> str:
+        return self._name
+
+    def getType(self) -> str:
+        """The operator of Minnow's: "Conv"."""
+        return self._type
+
+    def getFlops(self) -> float:
+        """Millions of arithmetic operations."""
+        return self._operations / 1e6
+
+
 class Session:
     """A model's inputs and outputs, for Interpreter."""
 
@@ -107,8 +125,16 @@ class Interpreter:
         self._module = nn.load_module_from_file(path)
         self._path = path
 
-    def createSession(self, config: dict[str, Any] | None = None) -> Session:
-        """config: numThread, precision, memory and backend, as create_runtime_manager() has them, and saveTensors, which changes nothing."""
+    def createRuntime(self, configs: Any) -> tuple[nn.RuntimeManager, ...]:
+        """For createSession(): nn.create_runtime_manager()."""
+        return nn.create_runtime_manager(configs)
+
+    def createSession(self, config: dict[str, Any] | None = None, runtime: Any = None) -> Session:
+        """config: numThread, precision, memory and backend, as create_runtime_manager() has them, and saveTensors, which changes nothing.
+        runtime: of createRuntime(), in the place of config."""
+        if runtime is not None:
+            manager = runtime[0] if isinstance(runtime, (tuple, list)) else runtime
+            return Session(nn.load_module_from_file(self._path, runtime_manager=manager))
         entries = {key: value for key, value in (config or {}).items() if key != "saveTensors"}
         if not entries:
             return Session(self._module.clone())
@@ -136,7 +162,33 @@ class Interpreter:
         """Nothing: a run plans for the shapes that the inputs have."""
 
     def runSession(self, session: Session) -> int:
-        results = session._module._call([tensor._value for tensor in session._inputs.values()], {})
+        return self._take(session, session._module._call([tensor._value for tensor in session._inputs.values()], {}))
+
+    def runSessionWithCallBack(self, session: Session, begin: Callable[[tuple[Tensor, ...], str], Any], end: Callable[[tuple[Tensor, ...], str], Any]) -> int:
+        """A run that calls begin(inputs, name) before and end(outputs, name) after every operator, on tensors that are copies; where one gives
+        False, the run ends there and this function gives 4. States begin anew."""
+        return self._observed(session, *[lambda name, type, values, call=call: call(values, name) for call in (begin, end)])
+
+    def runSessionWithCallBackInfo(self, session: Session, begin: Callable[[tuple[Tensor, ...], OpInfo], Any], end: Callable[[tuple[Tensor, ...], OpInfo], Any]) -> int:
+        """The same with an OpInfo for the name."""
+        from minnow import tools
+        plan = tools.inspect(session._module, plan=True, shapes={name: x._value.shape for name, x in session._inputs.items()}).plan
+        operations = {row.node: row.operations for row in plan}
+        return self._observed(session, *[lambda name, type, values, call=call: call(values, OpInfo(name, type, operations.get(name, 0.0))) for call in (begin, end)])
+
+    def _observed(self, session: Session, begin: Callable[..., Any], end: Callable[..., Any]) -> int:
+        def watch(call: Callable[..., Any]) -> Callable[..., bool]:
+            # As MNN has it, what gives nothing goes on.
+            return lambda name, type, values: call(name, type, tuple(Tensor._of(value, Tensor_DimensionType_Caffe) for value in values if value is not None)) is not False
+
+        module = session._module
+        try:
+            results = _minnow.run_observed(module._loaded.model, [tensor._value for tensor in session._inputs.values()], watch(begin), watch(end), module._options)
+        except _minnow.Cancelled:
+            return 4
+        return self._take(session, results)
+
+    def _take(self, session: Session, results: Sequence[Any]) -> int:
         for name, value in zip(session._module.outputs, results):
             if name in session._outputs:
                 session._outputs[name]._value = value
@@ -180,6 +232,15 @@ class Interpreter:
 
     updateCacheFile = setCacheFile
 
+    def setSessionMode(self, mode: Any) -> None:
+        """Nothing: how sessions are made and release memory has no modes."""
 
-__all__ = ["Halide_Type_Double", "Halide_Type_Float", "Halide_Type_Int", "Halide_Type_Int64", "Halide_Type_Uint8", "Interpreter", "Session", "Tensor",
+    def setSessionHint(self, hint: Any, value: Any) -> None:
+        """Nothing: the planner measures and decides."""
+
+    def setExternalFile(self, path: str, *unused: Any) -> None:
+        """Nothing: files beside a model are found by the names that it gives."""
+
+
+__all__ = ["Halide_Type_Double", "Halide_Type_Float", "Halide_Type_Int", "Halide_Type_Int64", "Halide_Type_Uint8", "Interpreter", "OpInfo", "Session", "Tensor",
            "Tensor_DimensionType_Caffe", "Tensor_DimensionType_Caffe_C4", "Tensor_DimensionType_Tensorflow"]

@@ -59,6 +59,13 @@ def _info(self: nn.LoadedModule) -> dict[str, Any]:
     return {"inputNames": self.inputs, "outputNames": self.outputs, "version": "minnow"}
 
 
+def _nothing(self: nn.RuntimeManager, *unused: Any) -> None:
+    """Nothing: plans need no file, files beside a model are found by the names that it gives, and sessions have no modes."""
+
+
+for _name in ("set_cache", "update_cache", "set_mode", "set_hint", "set_external"):
+    setattr(nn.RuntimeManager, _name, _nothing)
+
 for _name, _value in {"onForward": _on_forward, "get_info": _info, "set_name": Module.set_name, "name": "", "is_training": Module.is_training,
                       "clear_cache": Module.clear_cache}.items():
     setattr(nn.LoadedModule, _name, _value)

@@ -105,6 +105,12 @@ class PCG64:
             raise InvalidArgument("state must be for a PCG64 RNG")
         self._native.set(value["state"]["state"], value["state"]["inc"], bool(value["has_uint32"]), value["uinteger"])
 
+    def __reduce__(self) -> Any:
+        return PCG64, (self.seed_seq,), self.state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.state = state
+
 
 def _refuse(condition: Any, sentence: str) -> None:
     if condition:
@@ -553,6 +559,27 @@ class RandomState:
             words = [word.__index__() for word in (seed.tolist() if hasattr(seed, "tolist") else seed)]
             _refuse(any(not 0 <= word < 1 << 32 for word in words), "Seed must be between 0 and 2**32 - 1")
             self._native.seed_words(words)
+
+    def get_state(self, legacy: bool = True) -> Any:
+        """("MT19937", 624 words, the place in them, whether a normal number is kept, that number), or a dict of these."""
+        words, position, has_gauss, gauss = self._native.get()
+        key = asarray(words, "uint32")
+        if legacy:
+            return "MT19937", key, position, int(has_gauss), gauss
+        return {"bit_generator": "MT19937", "state": {"key": key, "pos": position}, "has_gauss": int(has_gauss), "gauss": gauss}
+
+    def set_state(self, state: Any) -> None:
+        """Goes on where get_state() was called."""
+        if isinstance(state, dict):
+            state = state.get("bit_generator"), state["state"]["key"], state["state"]["pos"], state.get("has_gauss", 0), state.get("gauss", 0.0)
+        name, key, position, *kept = state
+        _refuse(name != "MT19937", "state must be for a MT19937 RNG")
+        self._native.set([int(word) for word in asarray(key).tolist()], int(position), bool(kept[0]) if kept else False, float(kept[1]) if kept else 0.0)
+
+    def __reduce__(self) -> Any:
+        return RandomState, (0,), self.get_state(False)
+
+    __setstate__ = set_state
 
     def random_sample(self, size: Any = None) -> Var:
         """Uniform in [0, 1)."""
