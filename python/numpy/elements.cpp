@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one and two numbers, element by element: those that the operator set lacks, and complex ones. Floating elements are widened
-// to double, integers to 64 bits, complex ones to two doubles; results are rounded once.
+// Functions of one and two numbers, element by element: those that the operator set lacks, and complex ones. Integers are widened to 64
+// bits, complex elements to two doubles, floating ones to double where there are no loops of floats; results are rounded once.
 #include <nanobind/stl/string.h>
 
 #include <bit>
@@ -51,19 +51,30 @@ using Complex = std::complex<double>;
 
 constexpr size_t kBlock = 512;
 
+/// The dtype whose elements are Ws.
+template <class W>
+constexpr DType kOwn = std::is_same_v<W, double>    ? DType::f64
+                       : std::is_same_v<W, float>   ? DType::f32
+                       : std::is_same_v<W, bool>    ? DType::boolean
+                       : std::is_same_v<W, int64_t> ? DType::i64
+                                                    : DType::complex128;
+/// Whether loops of Ws are only given tensors of that dtype.
+template <class W>
+constexpr bool kNeverConverted = std::is_same_v<W, float> || std::is_same_v<W, bool>;
+
 template <class W>
 void load(DType dtype, const char* from, size_t count, W* to) {
-  if constexpr (std::is_same_v<W, Complex>) {
-    if (dtype == DType::complex128) {
-      std::memcpy(static_cast<void*>(to), from, count * sizeof(Complex));
-    } else if (dtype == DType::complex64) {
+  if (dtype == kOwn<W>) {
+    std::memcpy(static_cast<void*>(to), from, count * sizeof(W));
+  } else if constexpr (std::is_same_v<W, Complex>) {
+    if (dtype == DType::complex64) {
       for (size_t i = 0; i < count; ++i) to[i] = reinterpret_cast<const std::complex<float>*>(from)[i];
     } else {
       double parts[kBlock];
       widen(dtype, from, count, parts);
       for (size_t i = 0; i < count; ++i) to[i] = parts[i];
     }
-  } else {
+  } else if constexpr (!kNeverConverted<W>) {
     if constexpr (std::is_same_v<W, double>)
       if (dtype == DType::f32) {  // here, where loops become vectors
         for (size_t i = 0; i < count; ++i) to[i] = reinterpret_cast<const float*>(from)[i];
@@ -75,17 +86,17 @@ void load(DType dtype, const char* from, size_t count, W* to) {
 
 template <class W>
 void store(DType dtype, const W* from, size_t count, char* to) {
-  if constexpr (std::is_same_v<W, Complex>) {
-    if (dtype == DType::complex128) {
-      std::memcpy(to, static_cast<const void*>(from), count * sizeof(Complex));
-    } else if (dtype == DType::complex64) {
+  if (dtype == kOwn<W>) {
+    std::memcpy(to, static_cast<const void*>(from), count * sizeof(W));
+  } else if constexpr (std::is_same_v<W, Complex>) {
+    if (dtype == DType::complex64) {
       for (size_t i = 0; i < count; ++i) reinterpret_cast<std::complex<float>*>(to)[i] = std::complex<float>(from[i]);
     } else {
       double parts[kBlock];
       for (size_t i = 0; i < count; ++i) parts[i] = from[i].real();
       narrow(dtype, parts, count, to);
     }
-  } else {
+  } else if constexpr (!kNeverConverted<W>) {
     if constexpr (std::is_same_v<W, double>)
       if (dtype == DType::f32) {
         for (size_t i = 0; i < count; ++i) reinterpret_cast<float*>(to)[i] = static_cast<float>(from[i]);
@@ -94,12 +105,6 @@ void store(DType dtype, const W* from, size_t count, char* to) {
     narrow(dtype, from, count, to);
   }
 }
-
-/// The dtype whose elements are Ws.
-template <class W>
-constexpr DType kOwn = std::is_same_v<W, double>    ? DType::f64
-                       : std::is_same_v<W, int64_t> ? DType::i64
-                                                    : DType::complex128;
 
 // A loop over a block: `loop<F>` for a function object without state.
 template <class From, class To>
@@ -233,6 +238,27 @@ constexpr Row1<double, double> kReal1[] = {
                           return static_cast<double>(exponent);
                         }),
 };
+float without_fraction(float x) {  // as the compiler makes vectors of it on every machine
+  const bool has = std::fabs(x) < 0x1p23f;
+  const float whole = static_cast<float>(static_cast<int32_t>(has ? x : 0.0f));
+  return has ? std::copysign(whole, x) : x;
+}
+#define F32(expression) [](float x) { return expression; }
+constexpr uint32_t kNoSign = 0x7FFFFFFF, kInfiniteBits = 0x7F800000;
+// Of floats, where nothing is gained in double.
+constexpr Row1<float, float> kFloat1[] = {
+    one<float, float>("trunc", F32(without_fraction(x))),
+    one<float, float>("reciprocal", F32(1 / x)),
+    one<float, float>("deg2rad", F32(x* static_cast<float>(std::numbers::pi / 180))),
+    one<float, float>("rad2deg", F32(x* static_cast<float>(180 / std::numbers::pi))),
+};
+constexpr Row1<float, bool> kFloat1Bool[] = {
+    one<float, bool>("isnan", F32((std::bit_cast<uint32_t>(x) & kNoSign) > kInfiniteBits)),
+    one<float, bool>("isinf", F32((std::bit_cast<uint32_t>(x) & kNoSign) == kInfiniteBits)),
+    one<float, bool>("isfinite", F32((std::bit_cast<uint32_t>(x) & kNoSign) < kInfiniteBits)),
+    one<float, bool>("signbit", F32(std::bit_cast<uint32_t>(x) > kNoSign)),
+};
+#undef F32
 constexpr Row1<double, int64_t> kReal1Bool[] = {
     one<double, int64_t>("isnan", F(std::isnan(x))),
     one<double, int64_t>("isinf", F(std::isinf(x))),
@@ -266,6 +292,13 @@ constexpr Row2<double, double> kReal2[] = {
     two<double, double>("fmin", F(a <= b || std::isnan(b) ? a : b)),
 };
 #undef F
+#define F32(expression) [](float a, float b) { return expression; }
+constexpr Row2<float, float> kFloat2[] = {
+    two<float, float>("copysign", F32(std::copysign(a, b))),
+    two<float, float>("fmax", F32(a >= b || b != b ? a : b)),
+    two<float, float>("fmin", F32(a <= b || b != b ? a : b)),
+};
+#undef F32
 
 uint64_t bits(int64_t x) { return static_cast<uint64_t>(x); }
 int64_t wrapped(uint64_t x) { return static_cast<int64_t>(x); }
@@ -579,10 +612,37 @@ Loop1<double, double> vector_loop(const std::string& name) {
   return nullptr;
 }
 
-Loop2<double, double> vector_loop2(const std::string& name, DType dtype) {
+// The same of floats, in floats.
+Loop1<float, float> float_loop(const std::string& name) {
+  struct Row {
+    const char* name;
+    Unary32 kind;
+  };
+  static constexpr Row kRows[] = {{"exp2", Unary32::exp2},       {"expm1", Unary32::expm1},     {"log2", Unary32::log2},
+                                  {"log10", Unary32::log10},     {"log1p", Unary32::log1p},     {"tan", Unary32::tan},
+                                  {"arcsin", Unary32::arcsin},   {"arccos", Unary32::arccos},   {"arctan", Unary32::arctan},
+                                  {"sinh", Unary32::sinh},       {"cosh", Unary32::cosh},       {"arcsinh", Unary32::arcsinh},
+                                  {"arccosh", Unary32::arccosh}, {"arctanh", Unary32::arctanh}, {"cbrt", Unary32::cbrt}};
+  static const Unary32Function* const kFunctions = numpy_kernels(cpu::best_isa()).functions32->unary;
+  if (kFunctions)
+    for (const Row& row : kRows)
+      if (name == row.name) return kFunctions[static_cast<size_t>(row.kind)];
+  return find(kFloat1, name);
+}
+Loop2<float, float> float_loop2(const std::string& name) {
+  static const Binary32Function* const kFunctions = numpy_kernels(cpu::best_isa()).functions32->binary;
+  if (kFunctions) {
+    if (name == "power") return kFunctions[static_cast<size_t>(Binary32::power)];
+    if (name == "arctan2") return kFunctions[static_cast<size_t>(Binary32::angle)];
+    if (name == "hypot") return kFunctions[static_cast<size_t>(Binary32::length)];
+  }
+  return find(kFloat2, name);
+}
+
+Loop2<double, double> vector_loop2(const std::string& name) {
   static const Binary64Function* const kFunctions = numpy_kernels(cpu::best_isa()).binary64->functions;
   if (!kFunctions) return nullptr;
-  if (name == "power") return kFunctions[static_cast<size_t>(dtype == DType::f64 ? Binary64::power : Binary64::power_f32)];
+  if (name == "power") return kFunctions[static_cast<size_t>(Binary64::power)];
   return name == "arctan2" ? kFunctions[static_cast<size_t>(Binary64::angle)] : nullptr;
 }
 
@@ -597,6 +657,10 @@ Var unary(const std::string& name, const Var& var) {
     if (const auto loop = find(kComplexReal1, name)) return run1(loop, x, part_of(dtype));
     if (const auto loop = find(kComplexBool1, name)) return run1(loop, x, DType::boolean);
   } else if (is_float(dtype)) {
+    if (dtype == DType::f32) {
+      if (const auto loop = float_loop(name)) return run1(loop, x, dtype);
+      if (const auto loop = find(kFloat1Bool, name)) return run1(loop, x, DType::boolean);
+    }
     if (const auto loop = vector_loop(name)) return run1(loop, x, dtype);
     if (const auto loop = find(kReal1, name)) return run1(loop, x, dtype);
     if (const auto loop = find(kReal1Bool, name)) return run1(loop, x, DType::boolean);
@@ -666,7 +730,9 @@ Var binary(const std::string& name, const Var& left, const Var& right) {
       return dtype == DType::f64   ? nearest_beyond<double>(a, b)
              : dtype == DType::f32 ? nearest_beyond<float>(a, b)
                                    : nearest_beyond_f16(a, b);
-    if (const auto loop = vector_loop2(name, dtype)) return run2(loop, a, b, dtype);
+    if (dtype == DType::f32)
+      if (const auto loop = float_loop2(name)) return run2(loop, a, b, dtype);
+    if (const auto loop = vector_loop2(name)) return run2(loop, a, b, dtype);
     if (const auto loop = find(kReal2, name)) return run2(loop, a, b, dtype);
   } else {
     if (is_unsigned(dtype))

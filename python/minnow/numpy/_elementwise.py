@@ -332,7 +332,7 @@ negative = define("negative", 1, _negative, "-x.")
 positive = define("positive", 1, _positive, "+x, a copy.")
 square = define("square", 1, _square, "x * x.")
 reciprocal = define("reciprocal", 1, _reciprocal, "1 / x, in the dtype of x.")
-sign = define("sign", 1, _number("sign"), "-1, 0 or 1; x / |x| of complex numbers; NaN of NaN.")
+sign = define("sign", 1, _number("sign", "Sign"), "-1, 0 or 1; x / |x| of complex numbers; NaN of NaN.")
 
 
 def _conjugate(a: ArrayLike) -> Var:
@@ -370,7 +370,7 @@ def _predicate(name: str, of_integers: bool) -> Callable[[ArrayLike], Var]:
         x = asarray(a)
         if x.dtype.kind in "biu":
             return full_of(x.shape, of_integers, bool_)
-        if name == "isnan" and x.dtype.kind == "f" and (x.dtype == float32 or is_symbolic(x)):
+        if name == "isnan" and x.dtype.kind == "f" and is_symbolic(x):
             return op("IsNaN", (x,))
         if name == "isfinite" and x.dtype.kind == "f" and is_symbolic(x):
             return ~(op("IsNaN", (x,)) | op("IsInf", (x,)))

@@ -75,25 +75,12 @@ HWY_INLINE V where_ordinary(hn::Mask<D> ordinary, V y, V a, V b, F f) {
   return hn::LoadU(D(), out);
 }
 
-/// b ln x
-template <bool kLong>
-HWY_INLINE Pair exponent_of(V x, V b) {
-  if constexpr (kLong) {
-    const Pair l = long_logarithm(x);
-    const Pair e = product(b, l.high);
-    return {e.high, hn::MulAdd(b, l.low, e.low)};
-  } else {
-    return {hn::Mul(b, Logarithm(x).natural(hn::Zero(D()))), hn::Zero(D())};
-  }
-}
-
-template <bool kLong>
 struct Power {
   static HWY_INLINE V of(V a, V b) {
     const V size = hn::Abs(a), zero = hn::Zero(D());
-    const Pair e = exponent_of<kLong>(size, b);
+    const Pair l = long_logarithm(size), e = product(b, l.high);
     const V bounded = within(-746, e.high, 710);
-    V y = Exponential(bounded, hn::IfThenElseZero(hn::Eq(bounded, e.high), e.low)).value();
+    V y = Exponential(bounded, hn::IfThenElseZero(hn::Eq(bounded, e.high), hn::MulAdd(b, l.low, e.low))).value();
     const auto negative = hn::Lt(a, zero);
     if (!hn::AllFalse(D(), negative)) {
       const V half = hn::Mul(b, constant(0.5));
@@ -129,7 +116,7 @@ void map(const double* a, const double* b, size_t count, double* y) {
   }
 }
 
-constexpr Binary64Function kFunctions[] = {map<Power<true>>, map<Power<false>>, map<Angle>};
+constexpr Binary64Function kFunctions[] = {map<Power>, map<Angle>};
 static_assert(sizeof(kFunctions) / sizeof(kFunctions[0]) == static_cast<size_t>(Binary64::count));
 }  // namespace
 #else

@@ -11,8 +11,7 @@ namespace minnow::numpy {
 
 enum class Binary64 : uint8_t {
   power,
-  power_f32,  // of floats, whose powers are rounded to floats: to 40 bits
-  angle,      // atan2(a, b)
+  angle,  // atan2(a, b)
   count
 };
 

@@ -8,6 +8,7 @@
 #define MINNOW_NUMPY_TABLES(DO, target) \
   DO(target, MoreUnary64Kernels)        \
   DO(target, Binary64Kernels)           \
+  DO(target, Functions32Kernels)        \
   DO(target, PlaceKernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \
   namespace target {                                \

@@ -3,6 +3,7 @@
 #pragma once
 #include "backends/cpu/isa.h"
 #include "numpy/kernels/binary64.h"
+#include "numpy/kernels/functions32.h"
 #include "numpy/kernels/places.h"
 #include "numpy/kernels/unary64.h"
 
@@ -12,6 +13,7 @@ struct Kernels {
   cpu::Isa isa;
   const MoreUnary64Kernels* unary64;
   const Binary64Kernels* binary64;
+  const Functions32Kernels* functions32;
   const PlaceKernels* places;
 };
 

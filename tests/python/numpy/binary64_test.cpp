@@ -22,7 +22,7 @@ class Binary64Test : public cpu::EveryIsa {
 };
 
 TEST_P(Binary64Test, powers_and_angles_agree_with_the_c_library_in_long_double) {
-  const Binary64Function power = function(Binary64::power), rough = function(Binary64::power_f32), angle = function(Binary64::angle);
+  const Binary64Function power = function(Binary64::power), angle = function(Binary64::angle);
   std::mt19937_64 generator(1);
   std::normal_distribution<double> normal;
   for (int kind = 0; kind < 6; ++kind) {
@@ -39,8 +39,6 @@ TEST_P(Binary64Test, powers_and_angles_agree_with_the_c_library_in_long_double) 
       power(a.data(), b.data(), a.size(), y.data());
       for (size_t i = 0; i < a.size(); ++i)
         ASSERT_LE(ulps(y[i], std::pow(static_cast<long double>(a[i]), static_cast<long double>(b[i]))), 1.5) << a[i] << " " << b[i];
-      rough(a.data(), b.data(), a.size(), y.data());
-      for (size_t i = 0; i < a.size() && kind == 2; ++i) ASSERT_NEAR(y[i] / std::pow(a[i], b[i]), 1, 1e-13) << a[i] << " " << b[i];
     }
     angle(a.data(), b.data(), a.size(), y.data());
     for (size_t i = 0; i < a.size(); ++i)
@@ -58,7 +56,7 @@ TEST_P(Binary64Test, edges_are_those_of_the_c_library) {
   for (const double p : values)
     for (const double q : values) a.push_back(p), b.push_back(q);
   std::vector<double> y(a.size());
-  for (const Binary64 kind : {Binary64::power, Binary64::power_f32, Binary64::angle}) {
+  for (const Binary64 kind : {Binary64::power, Binary64::angle}) {
     function(kind)(a.data(), b.data(), a.size(), y.data());
     for (size_t i = 0; i < a.size(); ++i) {
       const double want = kind == Binary64::angle ? std::atan2(a[i], b[i]) : std::pow(a[i], b[i]);
@@ -68,7 +66,7 @@ TEST_P(Binary64Test, edges_are_those_of_the_c_library) {
         EXPECT_EQ(y[i], want) << a[i] << " " << b[i];
         EXPECT_EQ(std::signbit(y[i]), std::signbit(want)) << a[i] << " " << b[i];
       } else {
-        EXPECT_LE(ulps(y[i], want), kind == Binary64::power_f32 ? 5000 : 2) << a[i] << " " << b[i];
+        EXPECT_LE(ulps(y[i], want), 2) << a[i] << " " << b[i];
       }
     }
   }

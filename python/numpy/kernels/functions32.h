@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of floats that no operator has, element by element, where the machine fuses multiplications with additions.
+//
+// Computed in f32 itself: arguments are reduced exactly or with what rounding has lost beside them, and polynomials (minimax fits) give
+// what the leading terms lack, so that there is one rounding of about the result's size. Powers and lengths are computed in f64. Errors are
+// below 1 unit in the last place where they are powers, logarithms or roots, below 2.5 elsewhere; -0, infinities, NaN and subnormal numbers
+// as in C.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::numpy {
+
+enum class Unary32 : uint8_t {
+  exp2,
+  expm1,
+  log2,
+  log10,
+  log1p,
+  tan,
+  arcsin,
+  arccos,
+  arctan,
+  sinh,
+  cosh,
+  arcsinh,
+  arccosh,
+  arctanh,
+  cbrt,
+  count
+};
+/// y[i] = f(x[i]); y may be x.
+using Unary32Function = void (*)(const float* x, size_t count, float* y);
+
+enum class Binary32 : uint8_t {
+  power,
+  length,  // hypot(a, b)
+  angle,   // atan2(a, b)
+  count
+};
+/// y[i] = f(a[i], b[i]).
+using Binary32Function = void (*)(const float* a, const float* b, size_t count, float* y);
+
+/// Null where there are no such vectors: functions of doubles serve as well.
+struct Functions32Kernels {
+  const Unary32Function* unary;    // by Unary32
+  const Binary32Function* binary;  // by Binary32
+};
+
+}  // namespace minnow::numpy
