@@ -102,7 +102,7 @@ DType dtype_from(nb::handle object) {
   if (dtype == DType::undefined && PyUnicode_Check(object.ptr()) && nb::try_cast(object, name)) {
     std::vector<std::string> names;
     for (const Row& row : kRows) names.emplace_back(row.name);
-    throw TypeFault("\"{}\" is no dtype{}", name, nearest(name, names));
+    throw TypeFault("{} is no dtype{}", shown(object), nearest(name, names));
   }
   if (dtype == DType::undefined)
     throw TypeFault(

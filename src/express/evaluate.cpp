@@ -135,7 +135,7 @@ class Expression {
     for (const auto* node : nodes_)
       if ((*node)->op && wants_constants(*(*node)->op))
         for (size_t i = 1; i < (*node)->inputs.size(); ++i)
-          if (const LazyValue& input = (*node)->inputs[i]; input && !input.node->is_computed()) return input;
+          if (const LazyValue& input = (*node)->inputs[i]; input && can_be_weight(input) && !input.node->is_computed()) return input;
     return {};
   }
 
@@ -247,6 +247,8 @@ class Expression {
     operators_ = operators;
   }
 
+  // A placeholder, a state and what is made of them have other values in the next run of the plan.
+  static bool can_be_weight(const LazyValue& value) { return !value.node->fed_by_others; }
   static bool is_pending(const LazyValue& value) { return value && !value.node->is_computed(); }
 
   // The place of a computed value among the leaves. Few leaves are searched one after the other.
@@ -272,7 +274,7 @@ class Expression {
         const LazyValue& input = node.inputs[i];
         if (!input || !input.node->is_computed()) continue;
         const uint32_t at = leaf(input);
-        if (weights && i > 0 && output_of(input).tensor) leaves_[at].weight = true;
+        if (weights && i > 0 && output_of(input).tensor && can_be_weight(input)) leaves_[at].weight = true;
       }
     }
     // Wanted: the roots, what anything outside of this expression holds, and steps, which are computed once.

@@ -130,6 +130,17 @@ TEST(ExpressGraph, a_view_of_what_depends_on_a_placeholder_is_assigned_as_an_exp
   EXPECT_THAT(numbers(y), ElementsAre(10, 4, 10, 20, 10, 20));
 }
 
+TEST(ExpressGraph, weights_that_are_given_or_computed_of_what_is_given_are_read_in_every_run) {
+  const Var x = expr::constant({1, 2, 3, 4}, {1, 1, 2, 2}), w = expr::placeholder("w", DType::f32, {1, 1, 1, 1});
+  const Var given = expr::conv(x, w), computed = expr::conv(x, w * 2), product = expr::conv(given, w + 1);
+  for (const float weight : {1.0f, 2.0f, -3.0f}) {
+    w.assign(f32({weight}, {1, 1, 1, 1}));
+    EXPECT_THAT(numbers(given), ElementsAre(weight, 2 * weight, 3 * weight, 4 * weight));
+    EXPECT_EQ(numbers(computed)[3], 8 * weight);
+    EXPECT_EQ(numbers(product)[1], 2 * weight * (weight + 1));
+  }
+}
+
 TEST(ExpressGraph, deep_expressions_of_placeholders_are_walked_without_recursion) {
   const Var x = expr::placeholder("x", DType::f32, {1});
   Var y = x;

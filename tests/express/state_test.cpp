@@ -183,6 +183,23 @@ TEST(State, is_made_and_replaced_by_a_step) {
   EXPECT_THAT(numbers(sum), ElementsAre(10));
 }
 
+TEST(State, recurrent_layers_go_on_with_it) {
+  const Var w = f32({0.5f, -1}, {1, 1, 2}), r = f32({0.75f}, {1, 1, 1});
+  const auto layer = [&](const Var& x, const Var& h) {
+    return expr::ops("RNN", {x, w, r, Var(), Var(), h}, 2, {{"hidden_size", int64_t{1}}});
+  };
+  const Var x = expr::placeholder("x", DType::f32, {1, 1, 2}), h = expr::state(Tensor(DType::f32, {1, 1, 1}), "h");
+  const Vars made = layer(x, h);
+  const Var y = expr::step({made[0]}, {{h, made[1]}})[0];
+  const Var whole = layer(f32({1, 2, 3, 4, 5, 6}, {3, 1, 2}), Var(Tensor(DType::f32, {1, 1, 1})))[0];
+  std::vector<double> steps;
+  for (const float first : {1.0f, 3.0f, 5.0f}) {
+    x.assign(f32({first, first + 1}, {1, 1, 2}));
+    steps.push_back(numbers(y)[0]);
+  }
+  EXPECT_EQ(steps, numbers(whole));
+}
+
 TEST(State, is_refused_inside_control_flow) {
   const auto module = load_module(running_sum());
   const auto call = [&](const Vars& v) { return Vars{(*module)(v)[1]}; };

@@ -93,7 +93,7 @@ class Binding(unittest.TestCase):
             model(c=a)
         with self.assertRaisesRegex(TypeError, 'the input "a" is given twice'):
             model(a, a=a, b=a)
-        with self.assertRaisesRegex(TypeError, '"flot32" is no dtype; the nearest are "float32"'):
+        with self.assertRaisesRegex(TypeError, "'flot32' is no dtype; the nearest are \"float32\""):
             minnow.Var(1.0, "flot32")
         with self.assertRaisesRegex(TypeError, r"minnow.numpy.array\(\)"):
             minnow.Var(1j)
