@@ -4,7 +4,7 @@
 
 usage: scripts/thin_unwind_tables.py FILE.s...
 
-Rewrites what gcc wrote for gas, the files of one library together. gcc describes the stack after every instruction of the prologues and
+Rewrites the assembly that gcc or clang wrote, the files of one library together. They describe the stack after every instruction of the prologues and
 epilogues of every function (.cfi_ directives). Here a function that calls nothing which may throw gets no entry, and others get, before each
 call, the difference to what held at the call before it. A function with a directive that is not known here keeps all of its own. For 64-bit
 ARM and x86-64.
@@ -13,8 +13,8 @@ import collections
 import re
 import sys
 
-CALL = re.compile(r"\s+(?:bl|blr|call)\s+(\S+)")
-JUMP = re.compile(r"\s+(?:b|br|jmp)\s+(\S+)")  # a call in the last place, or a jump within the function
+CALL = re.compile(r"\s+(?:bl|blr|callq?)\s+(\S+)")
+JUMP = re.compile(r"\s+(?:b|br|b\.\w+|j[a-z]+)\s+(\S+)")  # a call in the last place, or a jump within the function
 # Functions out of which no exception passes: destructors (one that is thrown within ends the program there), what counts the owners of a
 # shared_ptr, and functions of the C and C++ libraries.
 NO_THROW = re.compile(
@@ -87,7 +87,7 @@ class Function:
 
     def thin(self):
         # The register that addresses the frame at first is not named in the text; None stands for it.
-        x86 = any(re.match(r"\s+(call|ret|jmp)\b", line) for line in self.lines) and not any(re.match(r"\s+bl?r?\s", line) for line in self.lines)
+        x86 = any(re.match(r"\s+(call|ret|jmp)q?\b", line) for line in self.lines) and not any(re.match(r"\s+bl?r?\s", line) for line in self.lines)
         first = (None, 8 if x86 else 0)
         now, told, stack, out = State(first, {}), State(first, {}), [], []
         for line in self.lines:

@@ -68,17 +68,18 @@ int main() {
 
 
 class ThinUnwindTables(unittest.TestCase):
-    def check(self, compiler, tools, *runner):
+    def check(self, compiler, tools, *runner):  # the compiler: a list
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
-            for options in (["-O2"], ["-Os", "-fomit-frame-pointer", "-fPIC"], ["-O1", "-fno-omit-frame-pointer"]):
+            for options in (["-O2"], ["-Os", "-fomit-frame-pointer", "-fPIC"], ["-Oz", "-fomit-frame-pointer", "-fno-unwind-tables"],
+                            ["-O1", "-fno-omit-frame-pointer"]):
                 outputs, sizes = [], []
                 for name, text in (("first", FIRST), ("second", SECOND)):
                     (folder / f"{name}.cpp").write_text(text)
-                    subprocess.run([compiler, "-S", *options, f"{name}.cpp", "-o", f"{name}.s"], cwd=folder, check=True)
+                    subprocess.run([*compiler, "-S", *options, f"{name}.cpp", "-o", f"{name}.s"], cwd=folder, check=True)
                 for _ in range(2):
-                    subprocess.run([compiler, "first.s", "second.s", "-static", "-o", "program"], cwd=folder, check=True)
-                    subprocess.run([compiler, "-c", "first.s", "-o", "first.o"], cwd=folder, check=True)
+                    subprocess.run([*compiler, "first.s", "second.s", "-static", "-o", "program"], cwd=folder, check=True)
+                    subprocess.run([*compiler, "-c", "first.s", "-o", "first.o"], cwd=folder, check=True)
                     outputs.append(subprocess.run([*runner, folder / "program"], check=True, capture_output=True, text=True).stdout)
                     listing = subprocess.run([tools + "readelf", "-S", "-W", folder / "first.o"], check=True, capture_output=True, text=True).stdout
                     sizes.append(int(re.search(r" \.eh_frame\s+\S+\s+\S+ \S+ (\S+)", listing)[1], 16))
@@ -89,12 +90,16 @@ class ThinUnwindTables(unittest.TestCase):
                     self.assertLess(sizes[1], 0.8 * sizes[0])
 
     def test_exceptions_pass_on_this_machine(self):
-        self.check("g++", "")
+        self.check(["g++"], "")
+        if shutil.which("clang++-19"):
+            self.check(["clang++-19"], "")
 
     def test_exceptions_pass_on_64_bit_arm(self):
         if not shutil.which("aarch64-linux-gnu-g++") or not shutil.which("qemu-aarch64-static"):
             self.skipTest("no cross compiler or no emulator")
-        self.check("aarch64-linux-gnu-g++", "aarch64-linux-gnu-", "qemu-aarch64-static")
+        self.check(["aarch64-linux-gnu-g++"], "aarch64-linux-gnu-", "qemu-aarch64-static")
+        if shutil.which("clang++-19"):
+            self.check(["clang++-19", "--target=aarch64-linux-gnu"], "aarch64-linux-gnu-", "qemu-aarch64-static")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
-#if HWY_HAVE_FLOAT64
+#if HWY_HAVE_FLOAT64 && !MINNOW_SMALL  // whose schemes are left out then
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 #include "backends/cpu/kernels/math64.inc"
