@@ -214,8 +214,10 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
     t.bias = a.bias ? a.bias + (group * out_vectors_ + v) * lanes_ : nullptr;
     float* y = a.y + (y_vector + v) * y_plane_ + y_at;
     const float* add = a.add ? a.add + (y_vector + v) * y_plane_ + y_at : nullptr;
-    // The next panel of weights is asked for by the first tiles, a cache line of each of its rows by each.
-    const size_t asked = asked_bytes(vectors * lanes_), lines = pair + 1 < pairs ? vectors * lanes_ * sizeof(float) / asked : 0;
+    // The next panel of weights is asked for by the first tiles, as many bytes as a vector of each of its rows has by each.
+    const size_t asked = asked_bytes(lanes_), lines = pair + 1 < pairs ? vectors * lanes_ * sizeof(float) / asked : 0;
+    const size_t tiles = places_[taller].size();
+    t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth_ * asked) : 0;
     size_t index = 0;
     for (const Place& place : places_[taller]) {
       t.prefetch = index < lines ? reinterpret_cast<const char*>(t.w + panel) + index * depth_ * asked : nullptr;

@@ -118,8 +118,9 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
       const size_t columns = std::min(lanes, n - column);
       t.w = arguments.b + begin * vectors_ * lanes_ + column * depth;
       t.bias = arguments.bias && slice == 0 ? arguments.bias + column : nullptr;
-      const size_t asked = asked_bytes(lanes), lines = panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;
+      const size_t asked = asked_bytes(lanes_), lines = panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;
       const size_t most = static_cast<size_t>(tile_->rows[vectors]), tiles = ceil_div(rows, most);
+      t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth * asked) : 0;
       for (size_t i = 0; i < tiles; ++i) {
         const size_t from = share(rows, tiles, i), height = share(rows, tiles, i + 1) - from, half = (height + 1) / 2;
         t.prefetch = i < lines ? reinterpret_cast<const char*>(t.w + lanes * depth) + i * depth * asked : nullptr;

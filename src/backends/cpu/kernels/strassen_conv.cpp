@@ -305,7 +305,7 @@ static size_t panels_needed(size_t product, size_t pair, size_t pairs) noexcept 
 void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to, size_t rows) const noexcept {
   const size_t depth = in_ >> levels_, lanes = kPair * lanes_, vectors = work.vectors >> levels_, pairs = vectors / kPair;
   const size_t most = static_cast<size_t>(tile_->rows[kPair]), tiles = ceil_div(rows, most);
-  const size_t asked = asked_bytes(lanes), panel_lines = lanes * sizeof(float) / asked;  // of an input channel
+  const size_t asked = asked_bytes(lanes_), panel_lines = lanes * sizeof(float) / asked;  // of an input channel
   const Product& p = kSteps[work.product];
   Tile& t = work.tile;
   t.block_stride = static_cast<ptrdiff_t>(left.step);

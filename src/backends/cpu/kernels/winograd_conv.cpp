@@ -301,7 +301,7 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
   t.vector_stride = static_cast<ptrdiff_t>(lanes_);
   for (size_t pair = share(pairs, chunks_, chunk); pair < last; ++pair) {
     const size_t vectors = std::min(kPair, out_vectors_ - pair * kPair), lanes = vectors * lanes_;
-    const size_t line = asked_bytes(lanes), lines = lanes * sizeof(float) / line;
+    const size_t line = asked_bytes(lanes_), lines = lanes * sizeof(float) / line;
     // Panels of weights in the order of use: of positions, or of the taps that the positions of a row are made from.
     const size_t panel = in * lanes, panels = keeps_columns_ ? a_ * taps_ : positions_;
     const float* w = a.w + pair * kPair * lanes_ * panels * in;
@@ -320,8 +320,9 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
       const size_t asked = keeps_columns_ ? share(all, a_, column + 1) - first : lines;
       const float* next = keeps_columns_ ? w + (row + 1) * taps_ * panel + first * line / sizeof(float) * in : w + (position + 1) * panel;
       const size_t tiles = ceil_div(count, most);
-      for (size_t i = 0; i < tiles; ++i) {
-        const size_t from = begin + share(count, tiles, i), rows = begin + share(count, tiles, i + 1) - from, half = (rows + 1) / 2;
+      for (size_t i = 0, from = begin, end; i < tiles; ++i, from = end) {
+        end = begin + share(count, tiles, i + 1);
+        const size_t rows = end - from, half = (rows + 1) / 2;
         t.x[0] = v + position * v_plane_ + from * lanes_;
         t.x[1] = t.x[0] + half * lanes_;
         t.y[0] = scratch + position * m_plane_ + from * lanes;

@@ -247,6 +247,7 @@ class RecurrentKernel final : public Kernel {
     t.accumulate = true;
     t.w = w;
     t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * hidden_);  // what comes next
+    t.prefetch_also = vectors > 1 ? static_cast<ptrdiff_t>(hidden_ * asked_bytes(lanes_)) : 0;
     const size_t tiles = ceil_div(r_.batch, size(tile_.rows[vectors])), pixel = lanes_ / (pairs_ ? pairs_->parts : 1);
     for (size_t i = 0; i < tiles; ++i) {
       const size_t first = share(r_.batch, tiles, i), rows = share(r_.batch, tiles, i + 1) - first, half = (rows + 1) / 2;
