@@ -117,10 +117,12 @@ class LoadedModule(Module):
         return results[0] if len(results) == 1 else tuple(results)
 
     def _call(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
-        if len(inputs) == 1 and isinstance(inputs[0], dict):
-            inputs, named = (), {**inputs[0], **named}
-        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) and inputs[0] and not isinstance(inputs[0][0], (int, float, list, tuple)):
-            inputs = inputs[0]
+        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple, dict)):
+            only: Any = inputs[0]
+            if isinstance(only, dict):
+                inputs, named = (), {**only, **named}
+            elif only and not isinstance(only[0], (int, float, list, tuple)):
+                inputs = only
         names = self._input_names
         if len(inputs) > len(names):
             raise InvalidType(f"more inputs are given than the model has: {len(inputs)}; it has {len(names)} ({', '.join(names)})")
@@ -149,7 +151,9 @@ class LoadedModule(Module):
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """As forward(); where all inputs are NumPy's arrays, the outputs are too."""
         results = self._call(inputs, named)
-        given = (*inputs, *named.values()) if named else tuple(inputs[0].values()) if len(inputs) == 1 and isinstance(inputs[0], dict) else inputs
+        given = (*inputs, *named.values()) if named else inputs
+        if given and type(given[0]) is dict:
+            given = (*given[0].values(), *given[1:])
         if given and all([type(value).__module__ == "numpy" for value in given]):
             results = [_to_numpy(value) for value in results]
         return results[0] if len(results) == 1 else tuple(results)

@@ -35,7 +35,7 @@ class Watch {
   Watch* const before_;
   unsigned nodes_ = 0;
   Clock::time_point next_ = Clock::time_point::min();
-  inline static thread_local Watch* current_ = nullptr;
+  constinit inline static thread_local Watch* current_ = nullptr;
 };
 
 }  // namespace minnow
