@@ -72,6 +72,16 @@ for dtype in ("float32", "float64"):
         def function(np, a, name=name):
             return getattr(np, name)(a)
 
+    for name in ("log2", "expm1", "tan", "arctan", "sinh", "arcsinh", "cbrt"):
+        @task(f"{name}, 1e6 {dtype}", positive(1_000_000, dtype=dtype))
+        def rarer(np, a, name=name):
+            return getattr(np, name)(a)
+
+    for name in ("power", "arctan2", "hypot"):
+        @task(f"{name}, 1e6 {dtype}", big, normal(1_000_000, dtype=dtype))
+        def of_two(np, a, b, name=name):
+            return getattr(np, name)(a, b)
+
     matrix = normal(1000, 1000, dtype=dtype)
     for name in ("sum", "max", "mean", "std", "argmax"):
         for axis in (None, 0, 1):

@@ -473,6 +473,15 @@ Var arg_extreme(bool largest, const Var& var, int64_t axis) {
 
 template <class T, class F>
 void run_along(T* x, const Block& b, F f) {
+  if (b.count == 0) return;
+  if (b.inner == 1) {  // what goes through memory from step to step takes twice as long
+    for (int64_t o = 0; o < b.outer; ++o) {
+      T* row = x + o * b.count;
+      T so_far = row[0];
+      for (int64_t k = 1; k < b.count; ++k) row[k] = so_far = f(so_far, row[k]);
+    }
+    return;
+  }
   for (int64_t o = 0; o < b.outer; ++o)
     for (int64_t k = 1; k < b.count; ++k) {
       T* row = x + (o * b.count + k) * b.inner;
@@ -496,6 +505,14 @@ void accumulate_by(const std::string& name, T* x, const Block& b) {
     run_along(x, b, Most());
   else
     run_along(x, b, Least());
+}
+
+/// Sums of floats so far along the last axis, in double.
+void accumulate_sums(const float* x, const Block& b, float* y) {
+  for (int64_t o = 0; o < b.outer; ++o) {
+    double so_far = -0.0;
+    for (int64_t k = 0; k < b.count; ++k) *y++ = static_cast<float>(so_far += static_cast<double>(*x++));
+  }
 }
 
 /// Results so far along an axis, in the dtype of `x`.
@@ -535,6 +552,10 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
         accumulate_by(name, static_cast<double*>(to), b);
         break;
       }
+      if (x.dtype() == DType::f32 && b.inner == 1 && name == "add") {
+        accumulate_sums(x.data<float>(), b, static_cast<float*>(to));
+        break;
+      }
       const Wide<double> wide(x, DType::f64);
       std::vector<double> values(wide.data, wide.data + n);
       if (x.dtype() == DType::f16)  // what overflows stays infinite
@@ -568,7 +589,30 @@ void tile(int64_t depth, const double* a, const double* b, double* c, int64_t st
     for (int64_t j = 0; j < columns; ++j) c[i * stride + j] += sums[i][j / 4][j % 4];
 }
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target_clones("avx2,fma", "default")))
+#endif
+float dot(const float* a, const float* b, int64_t count) {
+  using Floats = float __attribute__((vector_size(32), aligned(4)));
+  constexpr int64_t kLanes = 8;
+  Floats sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes)
+    for (int64_t k = 0; k < 4; ++k)
+      sums[k] += *reinterpret_cast<const Floats*>(a + i + k * kLanes) * *reinterpret_cast<const Floats*>(b + i + k * kLanes);
+  float rest = 0;
+  for (; i < count; ++i) rest += a[i] * b[i];
+  const Floats sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  for (int64_t lane = 0; lane < kLanes; ++lane) rest += sum[lane];
+  return rest;
+}
+
 /// c [m] = a [m, k] b [k]
+void times_column(const float* a, const float* b, float* c, int64_t m, int64_t k) {
+  in_parts(m, k, [=](int64_t first, int64_t last) {
+    for (int64_t row = first; row < last; ++row) c[row] = dot(a + row * k, b, k);
+  });
+}
 void times_column(const double* a, const double* b, double* c, int64_t m, int64_t k) {
   in_parts(m, k, [=](int64_t first, int64_t last) {
     constexpr int64_t kLanes = 16;
@@ -651,7 +695,10 @@ Var matmul(const Var& left, const Var& right) {
       return at;
     };
     for (int64_t i = 0; i < batch.elements(); ++i) {
-      if constexpr (std::is_same_v<decltype(to), double*>) {
+      if constexpr (std::is_same_v<decltype(to), float*>) {
+        times_column(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k, to + i * m, m, k);
+        continue;
+      } else if constexpr (std::is_same_v<decltype(to), double*>) {
         if (m * n * k > 4096) {
           if (n == 1)
             times_column(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k, to + i * m, m, k);
@@ -685,6 +732,10 @@ Var matmul(const Var& left, const Var& right) {
       break;
     }
     default: {
+      if (dtype == DType::f32 && n == 1) {
+        each(a.data<float>(), b.data<float>(), y.writable().data<float>());
+        break;
+      }
       const Wide<double> p64(a, DType::f64), q64(b, DType::f64);
       if (dtype == DType::f64) {
         each(p64.data, q64.data, y.writable().data<double>());

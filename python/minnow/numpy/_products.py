@@ -18,8 +18,11 @@ def matrices(x: Var, y: Var) -> Var:
     """The products of matrices [.., m, k] and [.., k, n] of one dtype; batches are broadcast."""
     if x.dtype.kind == "b":
         return is_true(native.matmul(astype(x, int64), astype(y, int64)))
-    if is_symbolic(x) or is_symbolic(y) or x.dtype == float32 and x.size and y.size and (x.size * y.shape[-1] > 2048 or not (x.is_computed and y.is_computed)):
+    if is_symbolic(x) or is_symbolic(y):
         return op("MatMul", (x, y))
+    if x.dtype == float32 and x.size and y.size and not (x.is_computed and y.shape[-1] == 1):  # a column needs no plan
+        if x.size * y.shape[-1] > 2048 or not (x.is_computed and y.is_computed):
+            return op("MatMul", (x, y))
     return native.matmul(x, y)
 
 
