@@ -344,8 +344,18 @@ class ShapeFolder {
   }
 
   void fix_reshape(Node& node) {
-    if (!node.input(0) || !node.input(1) || node.input(1)->constant() || int_attribute(node, "allowzero", 0) != 0) return;
+    const bool zero_is_size = int_attribute(node, "allowzero", 0) != 0;
+    if (!node.input(0) || !node.input(1) || (node.input(1)->constant() && !zero_is_size)) return;
     const auto vector = vector_of(node.input(1));
+    if (zero_is_size) {  // what PyTorch's exporter writes everywhere; it says nothing where no size is 0
+      const auto is_zero = [](const Element& size) { return size && size->is(0); };
+      if (!vector || std::any_of(vector->elements.begin(), vector->elements.end(), is_zero)) return;
+      if (node.input(1)->constant()) {
+        context_.changed("{} has no size 0", label_of(node));
+        node.attributes.remove("allowzero");
+        return;
+      }
+    }
     const auto from = sizes_of(node.input(0), context_.sizes);
     if (!vector || vector->is_scalar) return;
     std::vector<Element> wanted = vector->elements;
@@ -358,7 +368,9 @@ class ShapeFolder {
       else
         shape.push_back(size && size->is_number() ? size->number() : -1);
     }
-    if (std::count(shape.begin(), shape.end(), -1) <= 1) set_shape(node, shape);
+    if (std::count(shape.begin(), shape.end(), -1) > 1) return;
+    set_shape(node, shape);
+    node.attributes.remove("allowzero");
   }
 
   /// The sizes that a computed shape is known to have.

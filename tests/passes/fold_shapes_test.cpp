@@ -64,6 +64,23 @@ TEST(FoldShapes, another_value_of_the_same_symbol_is_copied_too) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(FoldShapes, zeros_that_are_sizes_matter_where_there_are_some) {
+  // allowzero = 1, as PyTorch's exporter writes it everywhere.
+  constexpr std::string_view kComputed = R"(graph {
+    input x: f32[batch, 3, 4]
+    const rest = i64[1] [12]
+    s = Shape(x) {end = 1}
+    shape = Concat(s, rest) {axis = 0}
+    y: f32[batch, 12] = Reshape(x, shape) {allowzero = 1}
+    output y
+  })";
+  EXPECT_EQ(rewrite(kComputed, {"fold_shapes", "remove_dead_code"}).nodes(), "y = Reshape(x, constant#1)\n");
+  constexpr std::string_view kConstant =
+      "graph {{ input x: f32[batch, 3, 4] const shape = i64[2] {} y = Reshape(x, shape) {{allowzero = 1}} output y }}";
+  EXPECT_EQ(rewrite(format(kConstant, "[-1, 12]"), {"fold_shapes"}).nodes(), "y = Reshape(x, shape)\n");
+  EXPECT_EQ(rewrite(format(kConstant, "[0, 12]"), {"fold_shapes"}).changes, 0u);
+}
+
 TEST(FoldShapes, a_shape_with_two_unknowns_stays) {
   const Rewrite r = rewrite(R"(graph {
     input x: f32[a, b]
