@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes .minnow files: all segments are laid out first, then the head is built, then both are written in order.
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -190,9 +191,12 @@ class HeadWriter {
     if (const auto* v = std::get_if<ValueType>(&value)) type = add(*v);
     const auto* integer = std::get_if<int64_t>(&value);
     const auto* real = std::get_if<float>(&value);
-    const auto kind = static_cast<AttributeKind>(value.index() + 1);  // the alternatives of AttributeValue in their order
-    return CreateAttribute(builder_, keys_.number(name), kind, integer ? *integer : 0, real ? *real : 0, text, tensor, graph, integers,
-                           reals, texts, type);
+    const auto kind = static_cast<AttributeKind>(value.index() + 1);    // the alternatives of AttributeValue in their order
+    builder_.ForceDefaults(real && *real == 0 && std::signbit(*real));  // -0 equals 0, which is left out
+    const auto made = CreateAttribute(builder_, keys_.number(name), kind, integer ? *integer : 0, real ? *real : 0, text, tensor, graph,
+                                      integers, reals, texts, type);
+    builder_.ForceDefaults(false);
+    return made;
   }
 
   Offset<Node> add(const minnow::Node& node, int depth) {

@@ -155,6 +155,11 @@ TEST(ModelFile, bits_of_numbers_are_kept) {
   EXPECT_EQ(std::memcmp(copy->constants()[0]->constant()->data(), bits, sizeof bits), 0);
 }
 
+TEST(ModelFile, an_attribute_of_minus_zero_keeps_its_sign) {
+  const auto graph = parse_graph("graph { input x y = LeakyRelu(x) {alpha = -0.0} output y }");
+  EXPECT_THAT(to_text(*read(written(*graph))), HasSubstr("alpha = -0.0"));
+}
+
 TEST(ModelFile, names_made_later_differ_from_those_in_the_file) {
   Graph graph;
   const std::string first = graph.add_constant(pattern({2})).name();
