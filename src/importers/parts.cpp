@@ -460,6 +460,7 @@ Expr Parts::local_response_normalization(const Expr& x, int64_t radius, float bi
 Expr Parts::strided_slice(const Expr& x, const Expr& begin, const Expr& end, const Ints& strides, const SliceMasks& masks) {
   const int64_t count = rank(x), entries = static_cast<int64_t>(strides.size());
   if (count < 0 && (masks.ellipsis || masks.new_axis)) throw Unsupported("it slices a tensor of unknown rank");
+  if (entries > 63) throw InvalidModel("it slices by {} entries, masks have bits for 63", entries);
   const auto known_begin = ints(begin), known_end = ints(end);
   const bool known = known_begin && known_end && known_begin->size() == strides.size() && known_end->size() == strides.size();
   int64_t taken = 0;  // dimensions of x that entries speak of
