@@ -135,7 +135,8 @@ struct PlanRow {
 struct PlanReport {
   std::vector<PlanRow> rows;
   size_t arena_bytes = 0, arena_lower_bound = 0;
-  bool cut = false;  // shapes after the last row depend on data
+  bool cut = false;         // shapes after the last row depend on data
+  int64_t batch_parts = 1;  // a large batch is computed in so many parts, the rows tell of one
 };
 
 class MINNOW_API Session {

@@ -52,7 +52,8 @@ void bench_command(const MeasureOptions& arguments) {
   session.set_profiling(true);
   repeated.run();
   double operations = 0;
-  for (const PlanRow& row : session.plan_report().rows) operations += row.operations;
+  const PlanReport report = session.plan_report();
+  for (const PlanRow& row : report.rows) operations += row.operations * static_cast<double>(report.batch_parts);
   const double peak = make_backend(arguments.run.backend, backend_options)->measure_peak();
   const double median = times[times.size() / 2], gflops = operations / times[0] * 1e-9;
   Json json = {{"model", arguments.model},

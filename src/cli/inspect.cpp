@@ -91,7 +91,7 @@ void inspect_command(const Arguments& arguments) {
     planned = false;
   }
   double operations = 0;
-  for (const PlanRow& row : report.rows) operations += row.operations;
+  for (const PlanRow& row : report.rows) operations += row.operations * static_cast<double>(report.batch_parts);
   if (planned) json["flops"] = operations;
   std::map<std::pair<std::string, std::string>, double> measured;
   for (const SchemeTime& time : measurement.times) measured[{time.node, time.scheme}] = time.seconds;
@@ -120,8 +120,11 @@ void inspect_command(const Arguments& arguments) {
                       {"candidates", candidates},
                       {"refused", row.refused}});
     }
-    json["plan"] = {
-        {"steps", rows}, {"arena_bytes", report.arena_bytes}, {"arena_lower_bound", report.arena_lower_bound}, {"cut", report.cut}};
+    json["plan"] = {{"steps", rows},
+                    {"arena_bytes", report.arena_bytes},
+                    {"arena_lower_bound", report.arena_lower_bound},
+                    {"cut", report.cut},
+                    {"batch_parts", report.batch_parts}};
     if (arguments.measure)
       json["plan"]["choice"] = {{"by_estimate_us", measurement.by_estimate * 1e6},
                                 {"by_measurement_us", measurement.by_measurement * 1e6},
@@ -150,7 +153,8 @@ void inspect_command(const Arguments& arguments) {
   if (!arguments.plan && !arguments.measure) return;
   std::cout << "\nplan: arena " << human_bytes(static_cast<double>(report.arena_bytes)) << " (no less than "
             << human_bytes(static_cast<double>(report.arena_lower_bound)) << ")"
-            << (report.cut ? "; what follows depends on data and is planned while running" : "") << '\n';
+            << (report.cut ? "; what follows depends on data and is planned while running" : "")
+            << (report.batch_parts > 1 ? format("; the batch in {} parts, this is one of them", report.batch_parts) : "") << '\n';
   for (const PlanRow& row : report.rows) {
     std::cout << "  " << std::left << std::setw(28) << row.node.substr(0, 28) << ' ' << std::setw(20) << row.op << ' ' << std::setw(26)
               << row.scheme << ' ' << std::setw(10) << row.backend << ' ' << std::setw(20) << row.shape << ' ' << std::setw(9) << row.layout

@@ -67,7 +67,7 @@ void profile_command(const Arguments& arguments) {
                       {"runs", row.runs},
                       {"calls", row.calls},
                       {"owner", row.owner}});
-    return print_json({{"model", arguments.model}, {"sum_of_best_us", sum * 1e6}, {"nodes", rows}});
+    return print_json({{"model", arguments.model}, {"sum_of_best_us", sum * 1e6}, {"batch_parts", report.batch_parts}, {"nodes", rows}});
   }
   std::cout << "     time   share  GFLOP/s  estimate  node\n" << std::fixed;
   for (const PlanRow& row : by_time(report.rows)) {
@@ -77,7 +77,8 @@ void profile_command(const Arguments& arguments) {
               << std::string(2 * row.depth, ' ') << row.op << " " << (row.depth ? row.owner + "/" : "") << row.node << " " << row.shape
               << " (" << row.scheme << ", " << row.layout << (row.depth ? format(", {} calls", row.calls) : "") << ")\n";
   }
-  std::cout << "sum of the best times: " << human_seconds(sum) << '\n';
+  std::cout << (report.batch_parts > 1 ? format("one of {} parts of the batch; ", report.batch_parts) : "")
+            << "sum of the best times: " << human_seconds(sum) << '\n';
 }
 
 }  // namespace

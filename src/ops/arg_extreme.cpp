@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/order.h"
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -107,7 +108,8 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
           .outputs = {{"reduced", fixed(DType::i64)}},
           .attributes = {kArgAxis, kKeepDims, kSelectLast},
           .infer_shapes = arg_shape,
-          .reference = reference};
+          .reference = reference,
+          .batch = batch_apart_off_axis};
 }
 
 constexpr std::vector<Operator> definitions() {
@@ -126,7 +128,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"Values", same_as("X")}, {"Indices", fixed(DType::i64)}},
        .attributes = {kTopAxis, kLargest, kSorted},
        .infer_shapes = top_shapes,
-       .reference = top},
+       .reference = top,
+       .batch = batch_apart_off_axis},
   };
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/batch.h"
 #include "ops/dense.h"
 #include "ops/packed.h"
 
@@ -252,7 +253,8 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = shapes,
        .reference = reference,
        .decompose = decompose,
-       .operations = operations}};
+       .operations = operations,
+       .batch = batch_apart}};
 }
 
 }  // namespace

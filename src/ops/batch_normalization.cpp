@@ -86,7 +86,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = {kEpsilon, kMomentum, kTrainingMode},
        .infer_shapes = infer,
        .reference = reference,
-       .decompose = parts}};
+       .decompose = parts,
+       .batch = [](const NodeView& node) { return node.attribute(kTrainingMode) ? Batch::mixed : Batch::apart; }}};
 }
 
 }  // namespace

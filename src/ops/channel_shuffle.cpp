@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "graph/channel_shuffle.h"
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -81,7 +82,8 @@ constexpr std::vector<Operator> definitions() {
                       optional("sizes", AttributeKind::integers, MINNOW_DOC("channels of each output; absent: there is one"))},
        .infer_shapes = shapes,
        .reference = reference,
-       .decompose = decompose}};
+       .decompose = decompose,
+       .batch = batch_apart}};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Tensors put together along an axis, and taken apart.
 #include <numeric>
 
+#include "ops/batch.h"
 #include "ops/copy_region.h"
 #include "ops/packed.h"
 
@@ -105,7 +106,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"concat_result", same_as("inputs")}},
        .attributes = {kConcatAxis},
        .infer_shapes = concat_shape,
-       .reference = concat},
+       .reference = concat,
+       .batch = batch_apart_off_axis},
       {.name = "Split",
        .since = 18,
        .doc =
@@ -115,7 +117,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"outputs", same_as("input"), kVariadic}},
        .attributes = {kSplitAxis, kNumOutputs},
        .infer_shapes = split_shape,
-       .reference = split},
+       .reference = split,
+       .batch = batch_apart_off_axis},
   };
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions of floating tensors.
+#include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
 #include "ops/packed.h"
@@ -41,7 +42,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = conv_attributes(),
        .infer_shapes = conv_shape,
        .reference = conv,
-       .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }},
+       .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); },
+       .batch = batch_apart},
       {.name = "ConvTranspose",
        .since = 22,
        .doc = MINNOW_DOC("The adjoint of a convolution: each place of X [batch, channels, spatial...] adds its multiple of W [channels, "
@@ -52,7 +54,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = more,
        .infer_shapes = transposed_shape,
        .reference = transposed,
-       .operations = [](const NodeView& node) { return 2 * ConvTransposeGeometry::of(node).multiply_adds(); }},
+       .operations = [](const NodeView& node) { return 2 * ConvTransposeGeometry::of(node).multiply_adds(); },
+       .batch = batch_apart},
   };
 }
 

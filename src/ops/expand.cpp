@@ -2,6 +2,7 @@
 // Elements repeated: Expand, Tile.
 #include <cstring>
 
+#include "ops/batch.h"
 #include "ops/copy_region.h"
 #include "ops/packed.h"
 
@@ -65,14 +66,16 @@ constexpr std::vector<Operator> definitions() {
        .inputs = {{"input"}, {"shape", kI64}},
        .outputs = {{"output", same_as("input")}},
        .infer_shapes = expand_shape,
-       .reference = expand},
+       .reference = expand,
+       .batch = batch_reshaped},
       {.name = "Tile",
        .since = 13,
        .doc = MINNOW_DOC("The input repeats[i] times along axis i, as numpy.tile."),
        .inputs = {{"input"}, {"repeats", kI64}},
        .outputs = {{"output", same_as("input")}},
        .infer_shapes = tile_shape,
-       .reference = tile},
+       .reference = tile,
+       .batch = batch_apart},
   };
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A convolution or a matrix product with what follows it: bias, a tensor that is added (the other arm of a residual block), an activation.
 #include "graph/activation.h"
+#include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
 #include "ops/packed.h"
@@ -118,7 +119,8 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = conv_shape,
        .reference = conv,
        .decompose = decompose_conv,
-       .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }},
+       .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); },
+       .batch = batch_apart},
       {.name = "minnow.FusedMatMul",
        .doc = MINNOW_DOC("activation(alpha * A B + bias + Z). A and B as MatMul takes them, or with their last two dimensions swapped; the "
                          "bias is broadcast to the result, Z has its shape."),
@@ -128,7 +130,8 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = matmul_shape,
        .reference = matmul,
        .decompose = decompose_matmul,
-       .operations = [](const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }},
+       .operations = [](const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); },
+       .batch = batch_apart},
   };
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/batch.h"
 #include "ops/indices.h"
 #include "ops/packed.h"
 
@@ -91,6 +92,9 @@ void gather_nd(const NodeView& node, KernelArgs& args) {
   }
 }
 
+/// Along axis 0 of what is the same for all entries, as a table of embeddings is, each index picks for itself.
+Batch gather_batch(const NodeView& node) { return node.is_constant(0) ? Batch::apart : batch_apart_off_axis(node); }
+
 constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Gather",
@@ -101,7 +105,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis},
        .infer_shapes = gather_shape,
-       .reference = gather},
+       .reference = gather,
+       .batch = gather_batch},
       {.name = "GatherElements",
        .since = 13,
        .doc = MINNOW_DOC("y[p] = data[p with its place along `axis` replaced by indices[p]]."),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -23,7 +24,8 @@ constexpr std::vector<Operator> definitions() {
            .inputs = {{"input", kAny, Arity::required, kAnyKind}},
            .outputs = {{"output", same_as("input")}},
            .infer = infer,
-           .reference = reference}};
+           .reference = reference,
+           .batch = batch_apart}};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Products of matrices.
 #include <cmath>
 
+#include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
 #include "ops/packed.h"
@@ -88,7 +89,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = {kAlpha, kBeta, kTransA, kTransB},
        .infer_shapes = gemm_shape,
        .reference = gemm,
-       .operations = operations},
+       .operations = operations,
+       .batch = batch_apart},
       {.name = "MatMul",
        .since = 13,
        .doc =
@@ -98,7 +100,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"Y", same_as("A")}},
        .infer_shapes = matmul_shape,
        .reference = matmul,
-       .operations = operations},
+       .operations = operations,
+       .batch = batch_apart},
   };
 }
 

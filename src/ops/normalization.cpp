@@ -3,6 +3,7 @@
 // computed in double and rounded once, which is at least what `stash_type` asks for.
 #include <cmath>
 
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -201,7 +202,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = {kAxis, kEpsilon, kStashType},
        .infer_shapes = trailing_shapes,
        .reference = layer,
-       .decompose = layer_parts},
+       .decompose = layer_parts,
+       .batch = batch_apart_off_axis},
       {.name = "RMSNormalization",
        .since = 23,
        .doc = MINNOW_DOC("y = x / sqrt(mean of the squares + epsilon) * scale, over the dimensions from `axis` on. Source: Zhang, Sennrich "
@@ -211,7 +213,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = {kAxis, kEpsilon, kStashType},
        .infer_shapes = trailing_shapes,
        .reference = root_mean_square,
-       .decompose = root_mean_square_parts},
+       .decompose = root_mean_square_parts,
+       .batch = batch_apart_off_axis},
       {.name = "InstanceNormalization",
        .since = 22,
        .doc =
@@ -222,7 +225,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = {kEpsilon},
        .infer_shapes = channel_shapes,
        .reference = channels,
-       .decompose = channels_parts},
+       .decompose = channels_parts,
+       .batch = batch_apart},
       {.name = "GroupNormalization",
        .since = 21,
        .doc = MINNOW_DOC("y = (x - mean) / sqrt(variance + epsilon) * scale + bias, with the statistics of each group of channels of each "
@@ -232,7 +236,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = {kNumGroups, kEpsilon, kStashType},
        .infer_shapes = channel_shapes,
        .reference = channels,
-       .decompose = channels_parts},
+       .decompose = channels_parts,
+       .batch = batch_apart},
   };
 }
 

@@ -2,6 +2,7 @@
 // Normalizations without parameters of their own: along any axes, by a norm, among neighbouring channels.
 #include <cmath>
 
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -122,7 +123,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .attributes = {kLpAxis, kLpOrder},
        .infer_shapes = lp_shape,
-       .reference = lp},
+       .reference = lp,
+       .batch = batch_apart_off_axis},
       {.name = "LRN",
        .since = 13,
        .doc = MINNOW_DOC("y = x / (bias + alpha / size * the sum of the squares of `size` neighbouring channels)^beta. Source: Krizhevsky, "
@@ -131,7 +133,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"Y", same_as("X")}},
        .attributes = {kLrnSize, kLrnAlpha, kLrnBeta, kLrnBias},
        .infer_shapes = lrn_shape,
-       .reference = lrn},
+       .reference = lrn,
+       .batch = batch_apart},
   };
 }
 

@@ -82,6 +82,13 @@ struct GradientContext {
   const Expr& output_gradient(size_t i) const { return output_gradients[i]; }
 };
 
+/// How an operator treats the batch, which is axis 0.
+enum class Batch : uint8_t {
+  mixed,    // entries may depend on each other
+  apart,    // entry i of the outputs depends on entry i of the inputs alone, wherever axis 0 lasts from an input to an output
+  reshaped  // apart, and all that inputs beyond the first do is to tell the shape of the output
+};
+
 struct Operator {
   std::string_view name;  // as Node::op(): "Conv", "minnow.FusedConv"
   int since = 1;          // opset of ai.onnx from which this is the meaning
@@ -104,6 +111,8 @@ struct Operator {
   Exprs (*gradient)(const GradientContext&) = nullptr;
   /// Arithmetic operations of one run (a multiply-add counts two), for reports. Null: as many as output 0 has elements.
   double (*operations)(const NodeView&) = nullptr;
+  /// Shapes and dtypes are known. Null: apart where elementwise, else mixed. ops/batch.h has the usual ones.
+  Batch (*batch)(const NodeView&) = nullptr;
   bool pure = true;              // false: never folded, merged or removed as equal to another (random numbers)
   bool shape_only = false;       // the outputs depend on the shapes of the inputs alone (Shape, Size)
   bool elementwise = false;      // output elements depend on the elements of the inputs (broadcast) at the same place alone

@@ -32,6 +32,7 @@ struct Unpacking {
     if (present & 8) op.decompose = functions++->decompose;
     if (present & 16) op.gradient = functions++->gradient;
     if (present & 32) op.operations = functions++->operations;
+    if (present & 64) op.batch = functions++->batch;
     op.inputs.resize(byte());
     for (InputSpec& input : op.inputs) {
       input.name = text();

@@ -21,6 +21,7 @@ struct PackedOperators {
     decltype(Operator::decompose) decompose;
     decltype(Operator::gradient) gradient;
     decltype(Operator::operations) operations;
+    decltype(Operator::batch) batch;
   };
   size_t count;
   const char* bytes;          // as Packing::add writes them
@@ -64,7 +65,8 @@ struct Packing {
     byte(static_cast<unsigned>(
         function(has(op.infer_shapes), {.infer_shapes = op.infer_shapes}) | function(has(op.infer), {.infer = op.infer}) << 1 |
         function(has(op.reference), {.reference = op.reference}) << 2 | function(has(op.decompose), {.decompose = op.decompose}) << 3 |
-        function(has(op.gradient), {.gradient = op.gradient}) << 4 | function(has(op.operations), {.operations = op.operations}) << 5));
+        function(has(op.gradient), {.gradient = op.gradient}) << 4 | function(has(op.operations), {.operations = op.operations}) << 5 |
+        function(has(op.batch), {.batch = op.batch}) << 6));
     byte(static_cast<unsigned>(op.inputs.size()));
     for (const InputSpec& input : op.inputs) {
       text(input.name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/batch.h"
 #include "ops/copy_region.h"
 #include "ops/packed.h"
 
@@ -80,6 +81,11 @@ Shapes infer(const NodeView& node) {
   return {border_of(node).shape};
 }
 
+Batch pad_batch(const NodeView& node) {
+  const Border border = border_of(node);
+  return border.before[0] == 0 && border.after[0] == 0 ? Batch::apart : Batch::mixed;
+}
+
 struct Run {
   int64_t from, to, length;
 };
@@ -142,7 +148,8 @@ constexpr std::vector<Operator> definitions() {
            .outputs = {{"output", same_as("data")}},
            .attributes = {kMode},
            .infer_shapes = infer,
-           .reference = reference}};
+           .reference = reference,
+           .batch = pad_batch}};
 }
 
 }  // namespace

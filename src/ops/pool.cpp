@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/numeric.h"
+#include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
 #include "ops/packed.h"
@@ -142,7 +143,8 @@ constexpr Operator pool(std::string_view name, std::string_view doc, std::vector
           .attributes = std::move(attributes),
           .infer_shapes = pool_shape,
           .reference = reference,
-          .operations = operations};
+          .operations = operations,
+          .batch = batch_apart_in_one_output};
 }
 
 constexpr Operator global_pool(std::string_view name, std::string_view doc, void (*reference)(const NodeView&, KernelArgs&)) {
@@ -153,7 +155,8 @@ constexpr Operator global_pool(std::string_view name, std::string_view doc, void
           .outputs = {{"Y", same_as("X")}},
           .infer_shapes = pool_shape,
           .reference = reference,
-          .operations = operations};
+          .operations = operations,
+          .batch = batch_apart_in_one_output};
 }
 
 constexpr std::vector<Operator> definitions() {

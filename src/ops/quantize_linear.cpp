@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/numeric.h"
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -200,7 +201,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"y", from_attribute("output_dtype", DType::u8)}},
        .attributes = {kAxis, kBlockSize, kOutputDType, kPrecision, kSaturate},
        .infer = infer_quantize,
-       .reference = quantize},
+       .reference = quantize,
+       .batch = batch_apart_off_axis},
       {.name = "DequantizeLinear",
        .since = 25,
        .doc =
@@ -212,7 +214,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"y", from_attribute("output_dtype", DType::f32)}},
        .attributes = {kAxis, kBlockSize, kOutputDType},
        .infer = infer_dequantize,
-       .reference = dequantize},
+       .reference = dequantize,
+       .batch = batch_apart_off_axis},
       {.name = "DynamicQuantizeLinear",
        .since = 11,
        .doc = MINNOW_DOC("QuantizeLinear to u8 with the scale and the zero point that make the most of the range of x together with 0; the "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions and matrix products of 8-bit integers, with a 32-bit result or requantized to 8 bits.
 #include "ops/quantized.h"
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 #include <cmath>
@@ -296,7 +297,8 @@ constexpr std::vector<Operator> definitions() {
        .attributes = conv_attributes(),
        .infer_shapes = conv_integer_shape,
        .reference = conv_integer,
-       .operations = conv_operations},
+       .operations = conv_operations,
+       .batch = batch_apart},
       {.name = "MatMulInteger",
        .since = 10,
        .doc =
@@ -309,7 +311,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"Y", fixed(DType::i32)}},
        .infer_shapes = matmul_integer_shape,
        .reference = matmul_integer,
-       .operations = matmul_operations},
+       .operations = matmul_operations,
+       .batch = batch_apart},
       {.name = "QLinearConv",
        .since = 10,
        .doc = MINNOW_DOC("The convolution of quantized tensors, summed exactly and requantized once; the bias is in units of x_scale * "
@@ -320,7 +323,8 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = quantized_conv_shape,
        .reference = quantized_conv,
        .decompose = decompose_conv,
-       .operations = conv_operations},
+       .operations = conv_operations,
+       .batch = batch_apart},
       {.name = "QLinearMatMul",
        .since = 21,
        .doc = MINNOW_DOC("The matrix product of quantized tensors, summed exactly and requantized once; scales and zero points are one, or "
@@ -330,7 +334,8 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = quantized_matmul_shape,
        .reference = quantized_matmul,
        .decompose = decompose_matmul,
-       .operations = matmul_operations},
+       .operations = matmul_operations,
+       .batch = batch_apart},
       {.name = "minnow.QuantizedConv",
        .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y; a bias of real "
                          "numbers, in the same units, is added to the sum in single precision."),
@@ -340,7 +345,8 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = quantized_conv_shape,
        .reference = quantized_conv,
        .decompose = decompose_conv,
-       .operations = conv_operations},
+       .operations = conv_operations,
+       .batch = batch_apart},
       {.name = "minnow.QuantizedMatMul",
        .doc = MINNOW_DOC(
            "QLinearMatMul with a bias [N] in units of a_scale * b_scale, of integers or real numbers, and an activation (Relu or "
@@ -351,7 +357,8 @@ constexpr std::vector<Operator> definitions() {
        .infer_shapes = quantized_matmul_shape,
        .reference = quantized_matmul,
        .decompose = decompose_matmul,
-       .operations = matmul_operations},
+       .operations = matmul_operations,
+       .batch = batch_apart},
   };
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/numeric.h"
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -160,7 +161,8 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, v
           .attributes = {kKeepDims, kNoopWithEmptyAxes},
           .infer_shapes = infer,
           .reference = reference,
-          .decompose = parts};
+          .decompose = parts,
+          .batch = batch_apart};
 }
 
 constexpr std::vector<Operator> definitions() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -97,7 +98,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"reshaped", same_as("data")}},
        .attributes = {kAllowZero},
        .infer_shapes = reshape_shape,
-       .reference = copy},
+       .reference = copy,
+       .batch = batch_reshaped},
       {.name = "Flatten",
        .since = 25,
        .doc = MINNOW_DOC("A matrix: dimensions before `axis` make the rows, the others the columns."),
@@ -105,21 +107,24 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .attributes = {kFlattenAxis},
        .infer_shapes = flatten_shape,
-       .reference = copy},
+       .reference = copy,
+       .batch = batch_apart},
       {.name = "Squeeze",
        .since = 25,
        .doc = MINNOW_DOC("Drops dimensions of size 1: those that `axes` names, or all."),
        .inputs = {{"data"}, {"axes", kI64, kOptional}},
        .outputs = {{"squeezed", same_as("data")}},
        .infer_shapes = squeeze_shape,
-       .reference = copy},
+       .reference = copy,
+       .batch = batch_apart},
       {.name = "Unsqueeze",
        .since = 25,
        .doc = MINNOW_DOC("Inserts dimensions of size 1 so that they stand at `axes` of the result."),
        .inputs = {{"data"}, {"axes", kI64}},
        .outputs = {{"expanded", same_as("data")}},
        .infer_shapes = unsqueeze_shape,
-       .reference = copy},
+       .reference = copy,
+       .batch = batch_apart},
   };
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/numeric.h"
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -127,6 +128,11 @@ void reference(const NodeView& node, KernelArgs& args) {
   args.write(0, rounded);
 }
 
+Batch resize_batch(const NodeView& node) {
+  const ResizeGeometry resize = ResizeGeometry::of(node);
+  return resize.scale[0] != 1 || resize.needs_region() ? Batch::mixed : Batch::reshaped;
+}
+
 constexpr std::vector<Operator> definitions() {
   return {
       {.name = "Resize",
@@ -144,7 +150,8 @@ constexpr std::vector<Operator> definitions() {
                       optional("axes", AttributeKind::integers, MINNOW_DOC("axes that roi, scales and sizes speak of; all where absent")),
                       kTransformation, kCubicA, kExcludeOutside, kExtrapolation, kPolicy, kMode, kNearestMode},
        .infer_shapes = infer_shapes,
-       .reference = reference}};
+       .reference = reference,
+       .batch = resize_batch}};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/batch.h"
 #include "ops/copy_region.h"
 #include "ops/packed.h"
 
@@ -49,6 +50,11 @@ Box box_of(const NodeView& node) {
 }
 
 Shapes infer(const NodeView& node) { return {box_of(node).extent}; }
+
+Batch slice_batch(const NodeView& node) {
+  const Box box = box_of(node);
+  return box.extent.rank() > 0 && box.start[0] == 0 && box.step[0] == 1 ? Batch::apart : Batch::mixed;
+}
 
 void reference(const NodeView& node, KernelArgs& args) {
   const Box box = box_of(node);
@@ -147,7 +153,8 @@ constexpr std::vector<Operator> definitions() {
            .inputs = {{"data"}, {"starts", kIndex}, {"ends", kIndex}, {"axes", kIndex, kOptional}, {"steps", kIndex, kOptional}},
            .outputs = {{"output", same_as("data")}},
            .infer_shapes = infer,
-           .reference = reference}};
+           .reference = reference,
+           .batch = slice_batch}};
 }
 
 }  // namespace

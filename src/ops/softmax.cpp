@@ -2,6 +2,7 @@
 // Softmax and its relatives: along one axis, elements become shares of one.
 #include <cmath>
 
+#include "ops/batch.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -70,7 +71,8 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
           .attributes = {kAxis},
           .infer_shapes = infer,
           .reference = reference,
-          .decompose = parts};
+          .decompose = parts,
+          .batch = batch_apart_off_axis};
 }
 
 constexpr std::vector<Operator> definitions() {

@@ -2,6 +2,7 @@
 // Elements in another order: Transpose, ReverseSequence.
 #include <cstring>
 
+#include "ops/batch.h"
 #include "ops/copy_region.h"
 #include "ops/packed.h"
 
@@ -85,7 +86,8 @@ constexpr std::vector<Operator> definitions() {
        .outputs = {{"transposed", same_as("data")}},
        .attributes = {kPerm},
        .infer_shapes = transpose_shape,
-       .reference = transpose},
+       .reference = transpose,
+       .batch = batch_apart},
       {.name = "ReverseSequence",
        .since = 10,
        .doc = MINNOW_DOC("The first sequence_lens[b] steps of each sequence b in reverse order; the steps behind them stay."),

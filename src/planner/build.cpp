@@ -253,6 +253,7 @@ class PlanBuilder {
         estimate = declined("input {} is not constant", needs.input);
       }
       if (estimate.declined.empty()) {
+        if (accepted.empty() || estimate.seconds < step.least_seconds) step.least_seconds = estimate.seconds;
         if (!environment_.times.empty()) estimate.seconds = known_seconds(step, *row.scheme, estimate.seconds);
         if (environment_.explain) step.candidates.emplace_back(row.scheme, estimate.seconds);
         accepted.push_back({row.backend, row.scheme, std::move(estimate)});
@@ -465,6 +466,7 @@ class PlanBuilder {
         set_layout(result, to_plain ? Layout::plain : Layout::packed, row.backend->device());
         step.backend = row.backend;
         step.scheme = row.scheme;
+        step.least_seconds = estimate.seconds;
         step.estimate = std::move(estimate);
         steps().push_back(std::move(step));
         return result;

@@ -79,6 +79,7 @@ struct Step {
   Backend* backend = nullptr;
   const Scheme* scheme = nullptr;
   Estimate estimate;
+  double least_seconds = 0;  // the least of all schemes' estimates, whatever was chosen
   std::unique_ptr<Kernel> kernel;
   std::vector<uint32_t> inputs, outputs, captured;  // indices of values; kNone: absent
   std::vector<Slot*> input_slots, output_slots, captured_slots;
@@ -153,6 +154,15 @@ class Plan {
   std::byte* arena_ = nullptr;
   size_t arena_bytes_ = 0, lower_bound_ = 0;
 };
+
+/// How many entries of the batch (axis 0 of all live-ins) should be computed at a time, so that the values between operators stay in the
+/// cache (with low memory: as few as possible); 0: all. A divisor of the batch, at least 2: sizes of 1 mean broadcasting.
+int64_t entries_at_once(const Plan& plan, const Device& device);
+/// Entries of the batch that all live-ins have on axis 0; 0 where there is none.
+int64_t batch_size(const Plan& plan);
+/// True where `part`, a plan of the same graph for fewer entries, run for one part of the batch after the other gives what `whole` gives,
+/// and is estimated to take no longer (with low memory: not much). All outputs then have the batch on axis 0.
+bool splits_batch(const Plan& whole, const Plan& part, const Device& device);
 
 // Parts of building, each in its own file.
 

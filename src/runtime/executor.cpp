@@ -39,6 +39,9 @@ struct Executor::Entry {
   std::vector<Slot*> dynamic_slots;                    // of values that the plan gave no memory
   std::vector<std::unique_ptr<NodeProfile>> profiles;  // of the steps of a model's own graph
   bool profiled = false;                               // every step has a profile
+  int64_t parts = 1;                                   // of the batch; the plan is for one of them
+  std::vector<Slot> part_inputs, whole_outputs;        // where there are several
+  std::vector<const Slot*> part_live_ins;
   uint64_t last_used = 0;
 };
 
@@ -158,12 +161,17 @@ PlanRequest Executor::first_request() const {
 
 Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins,
                                 FunctionRef<PlanRequest()> make) {
-  const auto fits = [&](const Plan& plan) {
+  const bool observed = session_.before || session_.after;  // callbacks see whole values
+  const auto fits = [&](const Entry& entry) {
+    if (entry.parts > 1 && observed) return false;
+    const Plan& plan = *entry.plan;
     for (size_t i = 0; i < live_ins.size(); ++i) {
       const LiveIn& wanted = plan.live_ins()[i];
       if (wanted.info.kind != ValueInfo::Kind::tensor) continue;
       const TensorView& view = live_ins[i]->view;
-      if (view.dtype() != wanted.info.dtype || !(view.shape() == wanted.info.shape)) return false;
+      if (view.dtype() != wanted.info.dtype || view.rank() != wanted.info.shape.rank()) return false;
+      for (size_t axis = 0; axis < view.rank(); ++axis)
+        if (view.dim(axis) != wanted.info.shape[axis] * (axis == 0 ? entry.parts : 1)) return false;
       if (wanted.contents_required) {
         const Tensor& contents = plan.values()[i].info.contents;
         if (const size_t bytes = contents.bytes(); bytes && std::memcmp(contents.data(), view.data(), bytes) != 0) return false;
@@ -172,7 +180,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
     return true;
   };
   for (const auto& entry : cache)
-    if (fits(*entry->plan)) {
+    if (fits(*entry)) {
       entry->last_used = ++clock_;
       return *entry;
     }
@@ -192,6 +200,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   request.contents = [&](size_t i) { return live_ins[i]->view; };
   auto entry = std::make_unique<Entry>();
   entry->plan = Plan::build(session_.environment, std::move(request));
+  if (may_split_ && &cache == &plans_ && !observed) split(*entry, live_ins);
   if (session_.environment.planned) session_.environment.planned();
   for (uint32_t v : entry->plan->exports()) entry->export_slots.push_back(&entry->plan->slot(v));
   for (uint32_t v = 0; v < entry->plan->values().size(); ++v)
@@ -204,6 +213,34 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   cache.push_back(std::move(entry));
   return *cache.back();
 }
+
+// Takes a plan for a part of the batch in place of the one for all, where that keeps more of the values in the cache.
+void Executor::split(Entry& entry, std::span<const Slot* const> live_ins) {
+  const Device& device = session_.environment.backends.front()->device();
+  const int64_t entries = entries_at_once(*entry.plan, device);
+  if (entries == 0) return;
+  PlanRequest request = first_request();
+  for (LiveIn& live_in : request.live_ins) {
+    const size_t i = static_cast<size_t>(&live_in - request.live_ins.data());
+    live_in.info.dtype = live_ins[i]->view.dtype();
+    live_in.info.shape = live_ins[i]->view.shape();
+    live_in.info.shape[0] = entries;
+  }
+  std::unique_ptr<Plan> part;
+  try {
+    part = Plan::build(session_.environment, std::move(request));
+  } catch (const Error&) {
+    return;  // the graph is made for the whole batch
+  }
+  if (!splits_batch(*entry.plan, *part, device)) return;
+  entry.parts = batch_size(*entry.plan) / entries;
+  entry.plan = std::move(part);
+  entry.part_inputs.resize(live_ins.size());
+  for (const Slot& slot : entry.part_inputs) entry.part_live_ins.push_back(&slot);
+  entry.whole_outputs.resize(wanted_.size());
+}
+
+int64_t Executor::parts() const noexcept { return last_.empty() ? 1 : last_.front()->parts; }
 
 void Executor::forget_results(Entry& entry) noexcept {
   for (Slot* slot : entry.dynamic_slots) slot->datum = {};
@@ -252,8 +289,47 @@ void Executor::run(std::span<const Slot* const> live_ins, Destination destinatio
   std::fill(output_memory_.begin(), output_memory_.end(), nullptr);
   Entry& entry = find(plans_, live_ins, [&] { return first_request(); });
   if (before && before != &entry && has_own_limit()) release();
-  run_plan(entry, live_ins, 0, destination);
+  if (entry.parts > 1)
+    run_parts(entry, live_ins, destination);
+  else
+    run_plan(entry, live_ins, 0, destination);
   for (size_t k = 0; k < wanted_.size(); ++k) MINNOW_CHECK(output_slots_[k], "every output is computed");
+}
+
+void* Executor::keep(size_t output, size_t bytes) {
+  Arena& kept = kept_outputs_[output];
+  if (!kept.memory || kept.bytes < bytes) {
+    kept.memory = allocate_aligned(bytes);
+    kept.bytes = std::max(bytes, kAlignment);
+  }
+  return kept.memory.get();
+}
+
+void Executor::run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination) {
+  const Plan& plan = *entry.plan;
+  for (size_t k = 0; k < wanted_.size(); ++k) {
+    const ValueInfo& info = plan.values()[plan.outputs()[k]].info;
+    Shape shape = info.shape;
+    shape[0] *= entry.parts;
+    TensorView& whole = entry.whole_outputs[k].view;
+    void* memory = destination(k, info.dtype, shape);
+    whole = TensorView(info.dtype, shape, memory ? memory : keep(k, static_cast<size_t>(shape.elements()) * size_of(info.dtype)));
+  }
+  const auto part_of = [&](const TensorView& whole, int64_t part) {
+    return static_cast<const std::byte*>(whole.data()) + whole.bytes() / static_cast<size_t>(entry.parts) * static_cast<size_t>(part);
+  };
+  for (int64_t part = 0; part < entry.parts; ++part) {
+    for (size_t i = 0; i < live_ins.size(); ++i)
+      entry.part_inputs[i].view = TensorView(live_ins[i]->view.dtype(), plan.live_ins()[i].info.shape, part_of(live_ins[i]->view, part));
+    last_.clear();
+    std::fill(output_slots_.begin(), output_slots_.end(), nullptr);
+    run_plan(entry, entry.part_live_ins, 0,
+             [&](size_t k, DType, const Shape&) -> void* { return const_cast<std::byte*>(part_of(entry.whole_outputs[k].view, part)); });
+  }
+  for (size_t k = 0; k < wanted_.size(); ++k) {
+    output_slots_[k] = &entry.whole_outputs[k];
+    output_memory_[k] = const_cast<void*>(entry.whole_outputs[k].view.data());
+  }
 }
 
 void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination) {
@@ -273,14 +349,6 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
     slot.view = live_ins[i]->view;
     if (plan.values()[i].info.kind != ValueInfo::Kind::tensor) slot.datum = live_ins[i]->datum;
   }
-  const auto keep = [&](size_t k, size_t bytes) {
-    Arena& kept = kept_outputs_[k];
-    if (!kept.memory || kept.bytes < bytes) {
-      kept.memory = allocate_aligned(bytes);
-      kept.bytes = std::max(bytes, kAlignment);
-    }
-    return kept.memory.get();
-  };
   const auto is_new = [&](size_t k) { return plan.outputs()[k] != kNone && !output_slots_[k]; };
   for (size_t k = 0; k < wanted_.size(); ++k) {
     if (!is_new(k) || !plan.writes_output(k)) continue;

@@ -40,6 +40,10 @@ class Executor {
   /// Where output k should go, once its shape is known; null: the executor keeps it until the next run. Called once per output and run.
   using Destination = FunctionRef<void*(size_t k, DType dtype, const Shape& shape)>;
   void run(std::span<const Slot* const> live_ins, Destination destination);
+  /// From now on a large batch may be computed in parts.
+  void split_batches() noexcept { may_split_ = true; }
+  /// How many parts the last run had.
+  int64_t parts() const noexcept;
   /// Output k of the last run: of kind tensor `view`, else `datum`.
   const Slot& output(size_t k) const noexcept { return *output_slots_[k]; }
 
@@ -62,6 +66,9 @@ class Executor {
     size_t bytes = 0;
   };
   Entry& find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins, FunctionRef<PlanRequest()> request);
+  void split(Entry& entry, std::span<const Slot* const> live_ins);
+  void run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination);
+  void* keep(size_t output, size_t bytes);
   void run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination);
   void run_steps(Plan& plan, std::byte* arena);
   void add_profiles(Entry& entry);
@@ -82,6 +89,7 @@ class Executor {
   std::vector<void*> output_memory_;
   std::vector<Entry*> last_;
   uint64_t clock_ = 0;
+  bool may_split_ = false;
   NodeProfile* profile_owner_ = nullptr;
   std::string profile_attribute_;
 };

@@ -54,7 +54,8 @@ Measurement measure_schemes(const Model& model, const SessionOptions& options, s
     for (const PlanRow& row : result.report.rows) most = std::max(most, row.candidates.size());
   }
   // Plan k takes every node's k-th scheme; the plan by estimates is the last, and gives what conversions of layouts cost in it.
-  std::map<std::pair<std::string, std::string>, double> best;
+  std::map<std::pair<std::string, std::string>, double> best;  // by node with shape, and scheme: a batch may be computed in parts
+  const auto key = [](const PlanRow& row) { return row.node + " " + row.shape; };
   std::vector<Session> sessions;
   for (size_t k = 0; k < most; ++k) {
     SessionOptions one = options;
@@ -69,13 +70,13 @@ Measurement measure_schemes(const Model& model, const SessionOptions& options, s
   for (const Session& session : sessions)
     for (const PlanRow& row : session.plan_report().rows) {
       if (row.depth) continue;  // of a subgraph
-      const auto [place, is_new] = best.try_emplace({row.node, row.scheme}, row.best_seconds);
+      const auto [place, is_new] = best.try_emplace({key(row), row.scheme}, row.best_seconds);
       if (!is_new) place->second = std::min(place->second, row.best_seconds);
     }
   sessions.clear();
   for (const PlanRow& row : result.report.rows)
     for (const SchemeTime& candidate : row.candidates)
-      if (const auto found = best.find({row.node, candidate.scheme}); found != best.end())
+      if (const auto found = best.find({key(row), candidate.scheme}); found != best.end())
         result.times.push_back({row.node, candidate.scheme, found->second});
   SessionOptions measured = explaining;
   measured.times = result.times;

@@ -58,6 +58,7 @@ struct Session::Impl {
     context.plan_with(*this->model->operators, make_backends(options, for_backends), this->model->packed, options.memory_limit);
     account = std::make_shared<MemoryAccount>(options.memory_limit);
     executor.emplace(*this->model->graph, context);
+    if (graph().states().empty()) executor->split_batches();
     inputs.resize(graph().inputs().size());
     states.resize(graph().states().size());
     for (const Slot& input : inputs) live_ins.push_back(&input);
@@ -233,6 +234,7 @@ void Session::set_profiling(bool on) noexcept { impl_->context.profiling = on; }
 
 PlanReport Session::plan_report() const {
   PlanReport report;
+  report.batch_parts = impl_->executor->parts();
   for (const Plan* plan : impl_->executor->last_plans()) {
     report.arena_bytes += plan->arena_bytes();
     report.arena_lower_bound += plan->arena_lower_bound();
