@@ -284,7 +284,8 @@ std::optional<Tensor> Importer::computed(const Expr& x, const std::unordered_set
   if (!op || !op->pure || op->custom) return {};
   const auto& dims = x.value()->type.dims;
   int64_t elements = 1;
-  for (size_t i = 0; dims && i < dims->size() && elements <= kMostFolded; ++i) elements *= std::max<int64_t>((*dims)[i].size, 1);
+  for (size_t i = 0; dims && i < dims->size() && elements <= kMostFolded; ++i)
+    elements *= std::clamp<int64_t>((*dims)[i].size, 1, kMostFolded + 1);
   if (elements > kMostFolded) return {};
   std::vector<Datum> inputs;
   for (size_t i = 0; i < node->input_count(); ++i) {
