@@ -135,7 +135,7 @@ TEST(ControlFlow, errors) {
                 expr::while_loop([](const Vars&) { return Var::scalar(true, DType::boolean); },
                                  [](const Vars& v) { return v[0].item() > 0 ? Vars{v[0]} : Vars{}; }, {Var::scalar(1, DType::i64)});
               }),
-              HasSubstr("\"carried 0\" is read but was given no value"));
+              HasSubstr("\"carried 0\" is read inside a function of cond(), while_loop() or scan(), which has no values yet"));
   EXPECT_THAT(error_of([&] { expr::scan([](const Vars& v) { return v; }, {}, {Var::scalar(1, DType::i64)}); }),
               HasSubstr("sequence 0 is a scalar"));
 }

@@ -52,12 +52,13 @@ struct Exponential {
     const V r = hn::NegMulAdd(n, constant(-1.90465421e-9f), hn::NegMulAdd(n, constant(0.69314718246459961f), x));
     q = hn::MulAdd(hn::Mul(r, r), polynomial(r, 0.5f, 0.166666672f, 0.041666355f, 0.00833327416f, 0.00139410142f, 0.000199135626f), r);
   }
-  HWY_INLINE Exponential(V whole, V rest) : n(whole), q(rest) {}
-  /// e^x / 2^k, in two factors, because n may lie outside the exponents of normal numbers.
-  HWY_INLINE V value(float k = 0) const {
+  /// y 2^(n - k), in two factors, because n may lie outside the exponents of normal numbers.
+  static HWY_INLINE V scaled(V y, V n, float k = 0) {
     const V half = hn::Round(hn::Mul(n, constant(0.5f))), rest = hn::Sub(hn::Sub(n, half), constant(k));
-    return hn::Mul(hn::Mul(hn::Add(q, constant(1)), power_of_2(half)), power_of_2(rest));
+    return hn::Mul(hn::Mul(y, power_of_2(half)), power_of_2(rest));
   }
+  /// e^x / 2^k.
+  HWY_INLINE V value(float k) const { return scaled(hn::Add(q, constant(1)), n, k); }
   /// (e^x - 1) / 2 for -60 <= x <= 89.5, by a quarter, because 2^(n-1) may be infinity where the result is not.
   HWY_INLINE V half_of_rise() const {
     const V scale = power_of_2(hn::Sub(n, constant(2)));
@@ -68,9 +69,8 @@ struct Exponential {
 struct Exp2 {
   static HWY_INLINE V of(V x) {
     const V c = within(-160, x, 129), n = hn::Round(c), f = hn::Sub(c, n);
-    return Exponential(n,
-                       hn::Mul(f, polynomial(f, 0.693147182f, 0.240226507f, 0.055503279f, 0.00961800572f, 0.00134002487f, 0.00015475876f)))
-        .value();
+    return Exponential::scaled(
+        polynomial(f, 1.0f, 0.693147182f, 0.240226507f, 0.055503279f, 0.00961800572f, 0.00134002487f, 0.00015475876f), n);
   }
 };
 struct Expm1 {
