@@ -109,8 +109,7 @@ class Comparison {
     if (!whole.definition || whole.definition != part.definition || !whole.definition->pure || !whole.captured.empty() ||
         whole.inputs.size() != part.inputs.size() || whole.outputs.size() != part.outputs.size() || !is_same(*whole.node, *part.node))
       return false;
-    bool batched = false;
-    size_t differing = 0;  // one past the last constant that is another one
+    bool batched = false, differing = false;  // differing: a constant is another one
     for (size_t i = 0; i < whole.inputs.size(); ++i) {
       const uint32_t a = origin(whole_origin_, whole.inputs[i]), b = origin(part_origin_, part.inputs[i]);
       if ((a == kNone) != (b == kNone)) return false;
@@ -122,8 +121,8 @@ class Comparison {
       } else if (other.place != PlanValue::Place::constant) {
         return false;
       } else if (!is_same(value.info.contents, other.info.contents)) {
-        differing = i + 1;
         if (i == 0) return false;
+        differing = true;
       }
     }
     if (batched) {

@@ -220,11 +220,11 @@ void Executor::split(Entry& entry, std::span<const Slot* const> live_ins) {
   const int64_t entries = entries_at_once(*entry.plan, device);
   if (entries == 0) return;
   PlanRequest request = first_request();
-  for (LiveIn& live_in : request.live_ins) {
-    const size_t i = static_cast<size_t>(&live_in - request.live_ins.data());
-    live_in.info.dtype = live_ins[i]->view.dtype();
-    live_in.info.shape = live_ins[i]->view.shape();
-    live_in.info.shape[0] = entries;
+  for (size_t i = 0; i < live_ins.size(); ++i) {
+    ValueInfo& info = request.live_ins[i].info;
+    info.dtype = live_ins[i]->view.dtype();
+    info.shape = live_ins[i]->view.shape();
+    info.shape[0] = entries;
   }
   std::unique_ptr<Plan> part;
   try {
