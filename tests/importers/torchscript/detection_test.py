@@ -7,26 +7,16 @@ stand in another order: every detection of PyTorch must have one of ours of the 
 With names of networks as arguments those alone are tried, else the two small ones; "all" takes the six.
 """
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 
-warnings.simplefilter("ignore")
-try:
-    import numpy as np
-    import torch
-    from torchvision.models import detection
-except ImportError:
-    print("torch or torchvision is not installed: the networks are left out")
-    sys.exit(77)
+from support import run
 
-MINNOW = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
-if not MINNOW.exists():
-    sys.exit(77)
-torch.set_num_threads(1)
+import numpy as np
+import torch
+from torchvision.models import detection
+
 SMALL = {"min_size": 256, "max_size": 320, "num_classes": 21}
 NETWORKS = {
     "ssdlite320_mobilenet_v3_large": {},
@@ -112,13 +102,6 @@ def matched(theirs, ours):
     if moved:
         worst["share of keypoints elsewhere"] = float(np.mean(moved))
     return count, worst
-
-
-def run(*arguments):
-    result = subprocess.run([MINNOW, *arguments], capture_output=True, text=True)
-    if result.returncode:
-        raise RuntimeError(f"minnow {arguments[0]} ended with {result.returncode}: {result.stderr}")
-    return result.stdout
 
 
 def check(name, folder):

@@ -9,26 +9,16 @@ within a step, or be as near to ours as to those that FBGEMM gives for the same 
 else the smallest; "all" takes every one.
 """
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 
-warnings.simplefilter("ignore")
-try:
-    import numpy as np
-    import torch
-    from torchvision.models import quantization
-except ImportError:
-    print("torch or torchvision is not installed: the networks are left out")
-    sys.exit(77)
+from support import run
 
-MINNOW = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin" / "minnow"
-if not MINNOW.exists():
-    sys.exit(77)
-torch.set_num_threads(1)
+import numpy as np
+import torch
+from torchvision.models import quantization
+
 # Name and side of the pictures.
 NETWORKS = {"shufflenet_v2_x0_5": 96, "mobilenet_v2": 96, "mobilenet_v3_large": 96, "resnet18": 96, "resnet50": 96, "resnext101_32x8d": 64,
             "googlenet": 96, "inception_v3": 139, "shufflenet_v2_x1_0": 224}
@@ -62,13 +52,6 @@ def made(name, engine, side):
 def answer(module, x):
     y = module(x)
     return (y[0] if isinstance(y, tuple) else y).numpy()
-
-
-def run(*arguments):
-    result = subprocess.run([MINNOW, *arguments], capture_output=True, text=True)
-    if result.returncode:
-        raise RuntimeError(f"minnow {arguments[0]} ended with {result.returncode}: {result.stderr[:2000]}")
-    return result.stdout
 
 
 @torch.no_grad()
