@@ -158,8 +158,9 @@ double seconds_of(const Plan& plan) {
 
 }  // namespace
 
-int64_t entries_at_once(const Plan& plan, const Device& device) {
-  const size_t cache = device.low_memory ? 0 : std::max(device.l3 / 2, device.l2 * static_cast<size_t>(device.threads));
+int64_t entries_at_once(const Plan& plan, const Device& device, size_t memory_limit) {
+  const size_t cache =
+      device.low_memory ? 0 : std::min(memory_limit, std::max(device.l3 / 2, device.l2 * static_cast<size_t>(device.threads)));
   const int64_t batch = batch_size(plan);
   if (batch < 4 || plan.arena_bytes() <= cache || plan.is_cut()) return 0;
   const size_t entry = plan.arena_bytes() / static_cast<size_t>(batch) + 1;
@@ -181,12 +182,13 @@ int64_t batch_size(const Plan& plan) {
   return batch;
 }
 
-bool splits_batch(const Plan& whole, const Plan& part, const Device& device) {
+bool splits_batch(const Plan& whole, const Plan& part, const Device& device, size_t memory_limit) {
   const int64_t batch = batch_size(whole), entries = batch_size(part);
   if (entries < 2 || batch % entries != 0 || part.is_cut()) return false;
   // Weights that are read once for all entries may be worth more than values that stay in the cache.
   const double longest = seconds_of(whole) * (device.low_memory ? kPriceOfLowMemory : 1);
-  return seconds_of(part) * static_cast<double>(batch / entries) <= longest && Comparison(whole, batch, part, entries).splits();
+  const bool pays = whole.arena_bytes() > memory_limit || seconds_of(part) * static_cast<double>(batch / entries) <= longest;
+  return pays && Comparison(whole, batch, part, entries).splits();
 }
 
 }  // namespace minnow

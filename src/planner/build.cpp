@@ -570,9 +570,6 @@ class PlanBuilder {
       if (steps()[s].scratch_bytes) items_.push_back({steps()[s].scratch_bytes, s, s});
     plan.arena_bytes_ = plan_memory(items_);
     plan.lower_bound_ = memory_lower_bound(items_);
-    const size_t limit = environment_.memory_limit ? environment_.memory_limit : memory_limit();
-    if (plan.arena_bytes_ > limit)
-      throw OutOfMemory("{} bytes are needed for the values between operators, the memory limit is {}", plan.arena_bytes_, limit);
     size_t next = 0;
     for (uint32_t v : item_values_) values()[v].offset = items_[next++].offset;
     for (Step& step : steps())

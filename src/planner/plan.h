@@ -108,7 +108,7 @@ struct PlanRequest {
 
 class Plan {
  public:
-  /// Throws InvalidModel, Unsupported, OutOfMemory.
+  /// Throws InvalidModel, Unsupported. Whether the arena fits into the memory limit is for the caller to see.
   static std::unique_ptr<Plan> build(const PlanEnvironment& environment, PlanRequest request);
 
   /// Points the slots at this arena of at least arena_bytes(). Allocates nothing.
@@ -156,13 +156,15 @@ class Plan {
 };
 
 /// How many entries of the batch (axis 0 of all live-ins) should be computed at a time, so that the values between operators stay in the
-/// cache (with low memory: as few as possible); 0: all. A divisor of the batch, at least 2: sizes of 1 mean broadcasting.
-int64_t entries_at_once(const Plan& plan, const Device& device);
+/// cache (with low memory: as few as possible) and within `memory_limit` bytes; 0: all. A divisor of the batch, at least 2: sizes of 1 mean
+/// broadcasting.
+int64_t entries_at_once(const Plan& plan, const Device& device, size_t memory_limit);
 /// Entries of the batch that all live-ins have on axis 0; 0 where there is none.
 int64_t batch_size(const Plan& plan);
 /// True where `part`, a plan of the same graph for fewer entries, run for one part of the batch after the other gives what `whole` gives,
-/// and is estimated to take no longer (with low memory: not much). All outputs then have the batch on axis 0.
-bool splits_batch(const Plan& whole, const Plan& part, const Device& device);
+/// and is estimated to take no longer (with low memory: not much; where `whole` is over `memory_limit` bytes: whatever it takes). All
+/// outputs then have the batch on axis 0.
+bool splits_batch(const Plan& whole, const Plan& part, const Device& device, size_t memory_limit);
 
 // Parts of building, each in its own file.
 

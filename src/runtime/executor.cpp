@@ -201,6 +201,8 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   auto entry = std::make_unique<Entry>();
   entry->plan = Plan::build(session_.environment, std::move(request));
   if (may_split_ && &cache == &plans_ && !observed) split(*entry, live_ins);
+  if (const size_t bytes = entry->plan->arena_bytes(), limit = most_bytes(); bytes > limit)
+    throw OutOfMemory("{} bytes are needed for the values between operators, the memory limit is {}", bytes, limit);
   if (session_.environment.planned) session_.environment.planned();
   for (uint32_t v : entry->plan->exports()) entry->export_slots.push_back(&entry->plan->slot(v));
   for (uint32_t v = 0; v < entry->plan->values().size(); ++v)
@@ -214,25 +216,34 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   return *cache.back();
 }
 
-// Takes a plan for a part of the batch in place of the one for all, where that keeps more of the values in the cache.
+size_t Executor::most_bytes() const noexcept { return has_own_limit() ? session_.environment.memory_limit : memory_limit(); }
+
+// Takes a plan for a part of the batch in place of the one for all, where that keeps more of the values in the cache, or where the values
+// of all are too many.
 void Executor::split(Entry& entry, std::span<const Slot* const> live_ins) {
   const Device& device = session_.environment.backends.front()->device();
-  const int64_t entries = entries_at_once(*entry.plan, device);
-  if (entries == 0) return;
-  PlanRequest request = first_request();
-  for (size_t i = 0; i < live_ins.size(); ++i) {
-    ValueInfo& info = request.live_ins[i].info;
-    info.dtype = live_ins[i]->view.dtype();
-    info.shape = live_ins[i]->view.shape();
-    info.shape[0] = entries;
-  }
+  const size_t most = most_bytes();
   std::unique_ptr<Plan> part;
-  try {
-    part = Plan::build(session_.environment, std::move(request));
-  } catch (const Error&) {
-    return;  // the graph is made for the whole batch
+  int64_t entries = 0;
+  // Scratch does not shrink with the batch: what was estimated to fit may not.
+  for (size_t bytes = most; !part || part->arena_bytes() > most; bytes /= 2) {
+    const int64_t before = entries;
+    entries = entries_at_once(*entry.plan, device, bytes);
+    if (entries == 0 || entries == before) return;
+    PlanRequest request = first_request();
+    for (size_t i = 0; i < live_ins.size(); ++i) {
+      ValueInfo& info = request.live_ins[i].info;
+      info.dtype = live_ins[i]->view.dtype();
+      info.shape = live_ins[i]->view.shape();
+      info.shape[0] = entries;
+    }
+    try {
+      part = Plan::build(session_.environment, std::move(request));
+    } catch (const Error&) {
+      return;  // the graph is made for the whole batch
+    }
   }
-  if (!splits_batch(*entry.plan, *part, device)) return;
+  if (!splits_batch(*entry.plan, *part, device, most)) return;
   entry.parts = batch_size(*entry.plan) / entries;
   entry.plan = std::move(part);
   entry.part_inputs.resize(live_ins.size());

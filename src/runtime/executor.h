@@ -78,6 +78,7 @@ class Executor {
   PlanRequest first_request() const;
   /// Then what plans for other shapes keep for their next run is given back, as it would count too.
   bool has_own_limit() const noexcept { return session_.environment.memory_limit != 0; }
+  size_t most_bytes() const noexcept;  // of what a run holds
 
   const Graph& graph_;
   SessionContext& session_;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 
+#include "base/error.h"
 #include "graph/expr.h"
 
 namespace minnow {
@@ -179,6 +180,27 @@ TEST(Batch, callbacks_see_it_whole_and_runs_go_on_in_parts) {
   session.set_callbacks({}, {});
   session.run({x});
   EXPECT_EQ(session.plan_report().batch_parts, 4);
+}
+
+TEST(Batch, one_that_is_over_the_memory_limit_is_computed_in_parts_that_fit) {
+  const Model model = model_of([](GraphBuilder& b, const Expr& x) -> Exprs { return {op("Relu", {conv(b, conv(b, x))})}; }, {});
+  const Tensor x = random_tensor({8, 8, 24, 24});
+  Session whole(model);
+  const std::vector<Tensor> wanted = whole.run({x});
+  ASSERT_EQ(whole.plan_report().batch_parts, 1);
+  const size_t bytes = whole.plan_report().arena_bytes;
+
+  SessionOptions limited;
+  limited.memory_limit = bytes - bytes / 8;  // scratch does not shrink with the batch
+  Session session(model, limited);
+  const std::vector<Tensor> got = session.run({x});
+  EXPECT_GT(session.plan_report().batch_parts, 1);
+  EXPECT_LE(session.plan_report().arena_bytes, limited.memory_limit);
+  const float *y = got[0].data<float>(), *w = wanted[0].data<float>();
+  for (int64_t i = 0; i < got[0].elements(); ++i) ASSERT_NEAR(y[i], w[i], 1e-5f * (1 + std::abs(w[i])));
+
+  limited.memory_limit = bytes / 64;
+  EXPECT_THROW(Session(model, limited).run({x}), OutOfMemory);
 }
 
 }  // namespace
