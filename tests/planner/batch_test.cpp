@@ -32,6 +32,18 @@ Tensor random_tensor(const Shape& shape) {
   return Tensor::of_f32(shape, values);
 }
 
+void expect_close(const Tensor& got, const Tensor& wanted) {
+  EXPECT_EQ(got.shape(), wanted.shape());
+  if (got.dtype() != DType::f32 || got.shape() != wanted.shape()) return;
+  const float *y = got.data<float>(), *w = wanted.data<float>();
+  float largest = 1, difference = 0;
+  for (int64_t i = 0; i < got.elements(); ++i) {
+    largest = std::max(largest, std::abs(w[i]));
+    difference = std::max(difference, std::abs(y[i] - w[i]));
+  }
+  EXPECT_LE(difference, 2e-5f * largest);
+}
+
 // The parts that a session with little memory makes of the batch; the results are checked.
 int64_t parts_of(const Make& make, int64_t batch, bool open_batch = true) {
   const Model model = model_of(make, open_batch ? std::optional<int64_t>() : batch);
@@ -46,17 +58,7 @@ int64_t parts_of(const Make& make, int64_t batch, bool open_batch = true) {
   for (int run = 0; run < 2; ++run) {
     const std::vector<Tensor> got = session.run({x});
     EXPECT_EQ(got.size(), wanted.size());
-    for (size_t k = 0; k < got.size(); ++k) {
-      EXPECT_EQ(got[k].shape(), wanted[k].shape());
-      if (got[k].dtype() != DType::f32 || got[k].shape() != wanted[k].shape()) continue;
-      const float *y = got[k].data<float>(), *w = wanted[k].data<float>();
-      float largest = 1, difference = 0;
-      for (int64_t i = 0; i < got[k].elements(); ++i) {
-        largest = std::max(largest, std::abs(w[i]));
-        difference = std::max(difference, std::abs(y[i] - w[i]));
-      }
-      EXPECT_LE(difference, 2e-5f * largest) << "output " << k;
-    }
+    for (size_t k = 0; k < got.size(); ++k) expect_close(got[k], wanted[k]);
   }
   return session.plan_report().batch_parts;
 }
@@ -196,8 +198,7 @@ TEST(Batch, one_that_is_over_the_memory_limit_is_computed_in_parts_that_fit) {
   const std::vector<Tensor> got = session.run({x});
   EXPECT_GT(session.plan_report().batch_parts, 1);
   EXPECT_LE(session.plan_report().arena_bytes, limited.memory_limit);
-  const float *y = got[0].data<float>(), *w = wanted[0].data<float>();
-  for (int64_t i = 0; i < got[0].elements(); ++i) ASSERT_NEAR(y[i], w[i], 1e-5f * (1 + std::abs(w[i])));
+  expect_close(got[0], wanted[0]);
 
   limited.memory_limit = bytes / 64;
   EXPECT_THROW(Session(model, limited).run({x}), OutOfMemory);
