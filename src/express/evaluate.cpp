@@ -232,6 +232,11 @@ class Expression {
   }
 
   static void check_given(const LazyNode& node) {
+    if (node.kind == LazyNode::Kind::step && RecordingScope::has(node))
+      throw InvalidArgument(
+          "what a module with states gives is read inside a function of cond(), while_loop() or scan(), which is called once, to record "
+          "what "
+          "it computes; return it instead");
     if (node.is_formal)
       throw InvalidArgument(
           "the value \"{}\" is read inside a function of cond(), while_loop() or scan(), which has no values yet: it is called once, to "

@@ -70,7 +70,7 @@ class LoadedModule final : public Module {
       throw InvalidArgument("{}: the module takes {} inputs ({}), {} were given", graph.source, graph.inputs().size(), names(),
                             inputs.size());
     std::vector<LazyValue> values;
-    bool symbolic = false;
+    bool symbolic = !model_.states().empty() && RecordingScope::is_open();
     std::vector<LazyValue> pending;
     for (const Var& input : inputs) {
       values.push_back(value_of(input));
@@ -118,6 +118,7 @@ class LoadedModule final : public Module {
   void reset_states() override {
     const std::lock_guard lock(states_mutex_);
     if (!model_.states().empty()) {
+      if (states_.empty() && RecordingScope::is_open()) begin_states();  // so that resetting these says what is wrong
       std::unique_ptr<Session> session = borrow();
       session->reset_states();
       release(std::move(session));

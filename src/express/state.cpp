@@ -12,6 +12,8 @@ using namespace express;
 
 namespace express {
 
+thread_local const RecordingScope* RecordingScope::innermost = nullptr;
+
 LazyValue state_of(const ValueType& type, const std::string& name, Tensor initial) {
   LazyValue made = constant_value(initial);
   LazyNode& node = *made.node;
@@ -86,6 +88,12 @@ bool takes(const LazyNode& given, DType dtype, const Shape& shape) {
 
 void give(const LazyValue& to, Tensor value) {
   LazyNode& node = *to.node;
+  if (node.kind == LazyNode::Kind::state && RecordingScope::is_open())
+    throw InvalidArgument(
+        "the state \"{}\" is assigned or reset inside a function of cond(), while_loop() or scan(), which is called once, to record what "
+        "it "
+        "computes; do so outside, or give it its next value by step()",
+        node.outputs[0].name);
   if (!takes(node, value.dtype(), value.shape()))
     throw InvalidArgument("the {} \"{}\" is {}{}, it is given {}{}", kind_word(node), node.outputs[0].name, node.outputs[0].dtype,
                           node.any_rank ? std::string(" of any shape") : format("{}", node.dims), value.dtype(), value.shape());

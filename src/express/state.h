@@ -32,9 +32,33 @@ inline const char* kind_word(const LazyNode& node) { return node.kind == LazyNod
 /// Whether a placeholder or a state may be of this value, as it is declared.
 bool takes(const LazyNode& given, DType dtype, const Shape& shape);
 
-/// Gives a placeholder or a state a value: what depends on it is computed again. Throws InvalidArgument for another dtype, and other
-/// dimensions than are declared.
+/// Gives a placeholder or a state a value: what depends on it is computed again. Throws InvalidArgument for another dtype, other
+/// dimensions than are declared, and for a state inside a function that is recorded.
 void give(const LazyValue& to, Tensor value);
+/// Lives while a function of control flow is called to record what it computes, on this thread: a module with states is not run then, as
+/// its call is made later, and not once.
+class RecordingScope {
+ public:
+  RecordingScope() noexcept : first_(LazyNode::next_id.load(std::memory_order_relaxed)), outer_(innermost) { innermost = this; }
+  ~RecordingScope() { innermost = outer_; }
+  RecordingScope(const RecordingScope&) = delete;
+  RecordingScope& operator=(const RecordingScope&) = delete;
+  /// The id of the first node that is made meanwhile.
+  uint64_t first() const noexcept { return first_; }
+  static bool is_open() noexcept { return innermost != nullptr; }
+  /// Whether the node was made while a function is recorded that is recorded still.
+  static bool has(const LazyNode& node) noexcept {
+    const RecordingScope* outermost = innermost;
+    while (outermost && outermost->outer_) outermost = outermost->outer_;
+    return outermost && node.id >= outermost->first_;
+  }
+
+ private:
+  static thread_local const RecordingScope* innermost;
+  const uint64_t first_;
+  const RecordingScope* const outer_;
+};
+
 inline void reset_state(const LazyValue& state) { give(state, state.node->state->initial); }
 
 }  // namespace minnow::express

@@ -200,11 +200,158 @@ TEST(State, recurrent_layers_go_on_with_it) {
   EXPECT_EQ(steps, numbers(whole));
 }
 
-TEST(State, is_refused_inside_control_flow) {
+// What `call` gives for each of the rows of x, one after the other, and the state then.
+std::vector<double> by_rows(const std::shared_ptr<Module>& module, const Var& x) {
+  std::vector<double> all;
+  for (int64_t i = 0; i < x.shape()[0]; ++i)
+    for (const double value : numbers((*module)(Vars{x[i].clone()})[0])) all.push_back(value);
+  return all;
+}
+
+TEST(State, modules_with_it_are_called_inside_loops) {
+  const auto module = load_module(running_sum()), other = module->clone();
+  const auto small = [](const Vars& v) { return expr::reduce_sum(v[0]) < 100; };
+  const auto call = [&](const Vars& v) { return Vars{(*module)(Vars{v[0]})[1], v[1] + 1}; };
+  const Vars made = expr::while_loop(small, call, {x_of(1, 1), Var::scalar(0, DType::i64)});
+  // The same by hand: x becomes sum + x, and the sum does.
+  double sum[] = {10, 20}, x[] = {1, 1};
+  int64_t count = 0;
+  for (; x[0] + x[1] < 100; ++count)
+    for (int i : {0, 1}) x[i] = sum[i] = sum[i] + x[i];
+  ASSERT_GT(count, 1);
+  EXPECT_THAT(numbers(made[0]), ElementsAre(x[0], x[1]));
+  EXPECT_THAT(numbers(made[0]), ElementsAre(x[0], x[1]));  // computed once
+  EXPECT_EQ(made[1].item(), static_cast<double>(count));
+  EXPECT_THAT(numbers((*module)(Vars{x_of(1, 2)})[1]), ElementsAre(sum[0] + 1, sum[1] + 2));
+  EXPECT_THAT(numbers((*other)(Vars{x_of(1, 2)})[1]), ElementsAre(11, 22));
+}
+
+TEST(State, a_loop_whose_condition_is_false_leaves_it) {
   const auto module = load_module(running_sum());
-  const auto call = [&](const Vars& v) { return Vars{(*module)(v)[1]}; };
-  EXPECT_THAT(error_of([&] { expr::while_loop([](const Vars& v) { return expr::reduce_sum(v[0]) < 100; }, call, {x_of(1, 1)}); }),
-              HasSubstr("a module with states is called inside cond(), while_loop() or scan()"));
+  const Var x = expr::placeholder("x", DType::f32, {2});
+  const Vars made =
+      expr::while_loop([](const Vars& v) { return expr::reduce_sum(v[0]) < 0; }, [&](const Vars& v) { return Vars{(*module)(v)[1]}; }, {x});
+  x.assign(x_of(1, 1));
+  EXPECT_THAT(numbers(made[0]), ElementsAre(1, 1));
+  EXPECT_THAT(numbers((*module)(Vars{x_of(1, 2)})[1]), ElementsAre(11, 22));
+}
+
+TEST(State, scan_walks_a_module_with_it_along_a_sequence) {
+  const auto module = load_module(running_sum()), rows = module->clone();
+  const Var x = expr::placeholder("x", DType::f32, {-1, 2});
+  const Vars made = expr::scan([&](const Vars& v) { return Vars{v[0] + v[1], (*module)(Vars{v[1]})[0]}; }, {x_of(0, 0)}, {x});
+  for (const int64_t count : {3, 1, 4}) {
+    x.assign(arange(count * 2, {count, 2}));
+    EXPECT_EQ(numbers(made[1]), by_rows(rows, arange(count * 2, {count, 2})));
+    EXPECT_EQ(made[1].shape(), (Shape{count, 2}));
+  }
+  EXPECT_EQ(numbers((*module)(Vars{x_of(1, 2)})[0]), numbers((*rows)(Vars{x_of(1, 2)})[0]));
+  module->reset_states(), rows->reset_states();
+  x.assign(x);
+  EXPECT_EQ(numbers(made[1]), by_rows(rows, arange(8, {4, 2})));
+}
+
+TEST(State, only_the_branch_that_is_taken_changes_it) {
+  const auto module = load_module(running_sum()), other = load_module(running_sum());
+  const Var yes = expr::placeholder("yes", DType::boolean, {}), x = x_of(1, 2);
+  const Var y = expr::cond(
+      yes, [&] { return Vars{(*module)(Vars{x})[1]}; }, [&] { return Vars{(*other)(Vars{x * 10})[1]}; })[0];
+  const auto choose = [&](bool value) { yes.assign(Var::scalar(value, DType::boolean)); };
+  choose(true);
+  EXPECT_THAT(numbers(y), ElementsAre(11, 22));
+  choose(true);
+  EXPECT_THAT(numbers(y), ElementsAre(12, 24));
+  choose(false);
+  EXPECT_THAT(numbers(y), ElementsAre(20, 40));
+  choose(true);
+  EXPECT_THAT(numbers(y), ElementsAre(13, 26));
+  EXPECT_THAT(numbers((*other)(Vars{x})[1]), ElementsAre(21, 42));
+}
+
+TEST(State, calls_inside_one_body_are_made_in_their_order_and_nest) {
+  const auto module = load_module(running_sum()), by_hand = module->clone();
+  const Var x = arange(6, {3, 2});
+  const auto twice = [](Module& called, const Var& row) {
+    const Var first = called(Vars{row})[1], second = called(Vars{first * 2})[1];
+    return second - first;
+  };
+  const Vars made = expr::scan(
+      [&](const Vars& v) {
+        const Var inner = expr::while_loop([](const Vars& w) { return w[1] < 2; },
+                                           [&](const Vars& w) {
+                                             return Vars{twice(*module, w[0]), w[1] + 1};
+                                           },
+                                           {v[0], Var::scalar(0, DType::i64)})[0];
+        return Vars{inner};
+      },
+      {}, {x});
+  std::vector<double> expected;
+  for (int row = 0; row < 3; ++row) {
+    Var value = x[row].clone();
+    for (int i = 0; i < 2; ++i) {
+      value = twice(*by_hand, value);
+      value.tensor();
+    }
+    for (const double element : numbers(value)) expected.push_back(element);
+  }
+  EXPECT_EQ(numbers(made[0]), expected);
+}
+
+TEST(State, a_constant_is_given_to_a_module_anew_in_each_round) {
+  const auto module = load_module(running_sum());
+  const Var x = x_of(1, 2);
+  const Vars made = expr::while_loop([](const Vars& v) { return v[0] < 3; },
+                                     [&](const Vars& v) {
+                                       return Vars{v[0] + 1, (*module)(Vars{x})[1]};
+                                     },
+                                     {Var::scalar(0, DType::i64), x_of(0, 0)});
+  EXPECT_THAT(numbers(made[1]), ElementsAre(13, 26));
+}
+
+TEST(State, inside_control_flow_is_saved_and_loaded) {
+  const Var x = expr::placeholder("x", DType::f32, {-1, 2});
+  const auto module = load_module(running_sum()), rows = module->clone();
+  const Var y = expr::scan([&](const Vars& v) { return Vars{(*module)(v)[0]}; }, {}, {x})[0];
+  y.set_name("y");
+  const Model model = expr::to_model({y});
+  ASSERT_EQ(model.states().size(), 1u);
+  Session session(model);
+  const expr::Loaded loaded = expr::load(model);
+  for (int round = 0; round < 2; ++round) {
+    const Var given = arange(4, {2, 2});
+    const std::vector<double> expected = by_rows(rows, given);
+    const Tensor ran = session.run({given.tensor()})[0];
+    EXPECT_EQ(std::vector<double>(ran.data<float>(), ran.data<float>() + 4), expected);
+    loaded.inputs[0].assign(given);
+    EXPECT_EQ(numbers(loaded.outputs[0]), expected);
+  }
+}
+
+TEST(State, is_not_read_or_assigned_while_a_function_is_recorded) {
+  const auto module = load_module(running_sum());
+  const Var yes = Var::scalar(true, DType::boolean), sum = expr::state(Tensor(DType::f32, {2}), "sum");
+  const auto error = [&](const std::function<Var()>& branch) {
+    return error_of([&] {
+      expr::cond(
+          yes, [&] { return Vars{branch()}; }, [&] { return Vars{x_of(0, 0)}; });
+    });
+  };
+  EXPECT_THAT(error([&] {
+                const Var y = (*module)(Vars{x_of(1, 1)})[1];
+                y.tensor();
+                return y;
+              }),
+              HasSubstr("is read inside a function of cond()"));
+  EXPECT_THAT(error([&] {
+                sum.assign(x_of(1, 2));
+                return sum + 1;
+              }),
+              HasSubstr("the state \"sum\" is assigned or reset inside a function of cond()"));
+  EXPECT_THAT(error([&] {
+                module->reset_states();
+                return x_of(1, 2);
+              }),
+              HasSubstr("the state \"sum\" is assigned or reset inside a function of cond()"));
 }
 
 TEST(State, of_a_written_module_is_put_back_through_its_submodules) {

@@ -105,8 +105,21 @@ class Modules(unittest.TestCase):
             expr.step([x], {x: x})
         with self.assertRaisesRegex(minnow.InvalidType, "takes states"):
             expr.step([x], [(3, x)])
-        with self.assertRaisesRegex(minnow.Unsupported, "a module with states is called inside"):
-            expr.cond(x[0] > 0, lambda: net.forward(x), lambda: x)
+
+    def test_states_inside_control_flow(self):
+        net, by_hand = minnow.load(self.sums()), minnow.load(self.sums())
+        rows = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+        x, yes = expr.placeholder("x", "float32", [None, 2]), expr.placeholder("yes", "bool", [])
+        [sums] = expr.scan(lambda row: net.forward(row), [], [x])
+        for given in rows, rows[:1]:
+            x.assign(given)
+            self.assertEqual(sums.tolist(), [by_hand(row).tolist() for row in given])
+        [y] = expr.cond(yes, lambda: net.forward(minnow.Var(rows[0])), lambda: minnow.Var(rows[1]))
+        for value in True, False, True:
+            yes.assign(value)
+            self.assertEqual(y.tolist(), by_hand(rows[0]).tolist() if value else [3, 4])
+        with self.assertRaisesRegex(minnow.InvalidArgument, "is read inside a function of cond"):
+            expr.cond(yes, lambda: net.forward(minnow.Var(rows[0])).tolist(), lambda: x)
 
     def test_states_and_threads(self):
         import threading
