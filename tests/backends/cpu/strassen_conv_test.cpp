@@ -122,6 +122,7 @@ TEST_P(StrassenConvTest, products_of_two_levels_and_in_slices_agree_with_plain_l
                  {60, 192, 272, 2},
                  {404, 64, 128, 2},
                  {412, 128, 400, 2},
+                 {4, 64, 16400, 2},
                  {8, 8448, 128, 2},
                  {3, 4224, 64, 1},
                  {7, 6400, 80, 1},
@@ -196,6 +197,24 @@ TEST_P(StrassenConvTest, errors_are_at_most_four_times_those_of_plain_sums) {
   for (size_t unit = 0; unit < conv.units(); ++unit) conv.run(unit, arguments, scratch.data());
   EXPECT_LT(error_of(y), 4 * plain);
   EXPECT_LT(error_of(y), 7e-7);
+}
+
+// Sizes that do not fit an address are no small numbers.
+TEST_P(StrassenConvTest, scratch_grows_with_the_channels_until_no_memory_could_hold_it) {
+  const Kernels& kernels = kernels_for(GetParam());
+  for (bool makes_sums : {false, true}) {
+    size_t before = 0;
+    for (size_t in = 2 * kernels.lanes; in <= SIZE_MAX / 8; in *= 2) {
+      const ConvShape s = pointwise(1, in, 4 * kernels.lanes, 10, 10);
+      ASSERT_TRUE(StrassenConv::can_serve(s, kernels.lanes));
+      const size_t floats = StrassenConv(kernels, s, {}, {1, false, 1, makes_sums}).scratch_floats();
+      const long double least = 4.0L * static_cast<long double>(in / 2) * 50;  // four sums of half the channels and half the pixels
+      ASSERT_GE(static_cast<long double>(floats), std::min<long double>(least, SIZE_MAX)) << in << " channels";
+      ASSERT_GE(floats, before) << in << " channels";
+      before = floats;
+    }
+    EXPECT_EQ(before, SIZE_MAX);
+  }
 }
 
 MINNOW_EVERY_ISA(StrassenConvTest);

@@ -15,6 +15,10 @@ constexpr float kZero[16] = {};   // the partner of a pixel that has none
 // thread finds in its caches from layer to layer; those of a matrix should be large, as the encoder of 128 rows says by 1.3 %.
 constexpr size_t kBlockPixels = 100, kBlockRows = 200, kChunkChannels = 128;
 constexpr size_t kLeastPixels = 12;  // of a part: less makes narrow tiles
+// With two levels a left factor serves a quarter of a chunk's columns, and there are 49 of them, which together come from L3: 256 columns
+// took 1,211 ms for 4096x4096x4096 (Zen 4, one thread), 512 took 1,124, 1024 took 1,085 and more no less. Products that would make fewer
+// units than this are cut into narrower chunks.
+constexpr size_t kLeastColumns = 256, kMostColumns = 1024, kWantedUnits = 16;
 // Of a product, by levels: two vectors of weights should stay in L2 beside a part of the input, and errors grow with the depth.
 constexpr size_t kMostDepth[kStrassenLevels] = {1024, 512};
 constexpr size_t kFactorRows = 8;  // of weights that are summed at a time, in L1
@@ -66,7 +70,10 @@ StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const
   blocks_ = ceil_div(pixels_, (rows_ ? kBlockRows : kBlockPixels) * levels_);
   if (levels_ == 2) blocks_ = std::min(blocks_ + blocks_ % 2, pixels_ / 4);
   groups_ = shape.out_channels / (group_vectors() * lanes_);
-  chunks_ = ceil_div(groups_ * group_vectors() * lanes_, kChunkChannels * levels_);
+  const size_t columns = groups_ * group_vectors() * lanes_;
+  chunks_ = levels_ == 1
+                ? ceil_div(columns, kChunkChannels)
+                : std::max(ceil_div(columns, kMostColumns), std::min(ceil_div(columns, kLeastColumns), ceil_div(kWantedUnits, blocks_)));
   if (chunks_ % 2 && chunks_ < groups_) ++chunks_;  // an even number of units goes well with most numbers of threads
   rest_ = out_vectors_ - groups_ * group_vectors();
   // Threads that take different pixels need no sums of each other, and read the same weights at the same time.
@@ -79,9 +86,9 @@ StrassenConv::StrassenConv(const Kernels& kernels, const ConvShape& shape, const
                : std::clamp<size_t>(most_parts / std::gcd(most_parts, blocks), 1, std::max<size_t>(1, half / kLeastPixels));
   const size_t widest = ceil_div(groups_, chunks_) * group_vectors() / 2;  // vectors of half a chunk
   const size_t most = most_pixels();
-  scratch_floats_ = first_sums(row_of(most)) + second_sums(most) + 2 * widest * row_of(most);
-  if (levels_ == 2) scratch_floats_ += widest * row_of(most / 2);
-  if (makes_sums_) scratch_floats_ += in_ / 2 * kPair * lanes_;
+  scratch_floats_ = sum_of({first_sums(row_of(most)), second_sums(most), product_of({2, widest, row_of(most)})});
+  if (levels_ == 2) scratch_floats_ = sum_of({scratch_floats_, product_of({widest, row_of(most / 2)})});
+  if (makes_sums_) scratch_floats_ = sum_of({scratch_floats_, product_of({in_ / 2, kPair, lanes_})});
 }
 
 // From rows [k, k + rows) and columns [o, o + columns), as rows of two vectors, filled up with zeros.

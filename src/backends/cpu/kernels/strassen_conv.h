@@ -68,6 +68,7 @@ class StrassenConv {
   /// The work of a slice is cut into units that may run at the same time, each with scratch of its own. What they compute does not depend
   /// on the number of threads.
   size_t units() const noexcept { return shape_.batch * blocks_ * parts_ * (chunks_ + (rest_ ? 1 : 0)); }
+  /// SIZE_MAX: more than any memory could hold.
   size_t scratch_floats() const noexcept { return scratch_floats_; }
   /// `before`: the unit of the same slice that ran in this scratch before, if any: its sums of the input may serve again.
   void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
@@ -83,11 +84,11 @@ class StrassenConv {
   Part part(size_t index) const noexcept;
   size_t most_pixels() const noexcept;
   // An odd number of vectors: cache lines whose distance is a power of two would push each other out.
-  size_t row_of(size_t pixels) const noexcept { return (pixels | 1) * lanes_; }
+  size_t row_of(size_t pixels) const noexcept { return product_of({pixels | 1, lanes_}); }
   size_t panels() const noexcept { return rows_ ? 8 : 4; }  // of half the input channels each: the sums, and before them rows as an image
-  size_t first_sums(size_t row) const noexcept { return panels() * (in_vectors_ / 2) * row; }
+  size_t first_sums(size_t row) const noexcept { return product_of({panels(), in_vectors_ / 2, row}); }
   // The inner sums of the outer products' left factors.
-  size_t second_sums(size_t pixels) const noexcept { return levels_ == 2 ? 7 * 4 * (in_vectors_ / 4) * row_of(pixels / 2) : 0; }
+  size_t second_sums(size_t pixels) const noexcept { return levels_ == 2 ? product_of({7 * 4, in_vectors_ / 4, row_of(pixels / 2)}) : 0; }
   void sum(const Part& part, const Arguments& arguments, float* scratch) const noexcept;
   // Where the output channels of a chunk begin, in vectors; chunks_ is the end of all that the algorithm computes.
   size_t group_vectors() const noexcept { return size_t{2} << levels_; }
