@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <mutex>
 #include <unordered_set>
 
 #include "base/order.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
+#include "planner/derived.h"
 #include "planner/plan.h"
 
 namespace minnow {
@@ -16,6 +19,10 @@ namespace {
 
 // Results up to this many elements are computed once, while planning, where their inputs are known.
 constexpr int64_t kFoldLimit = 65536;
+// Floats from this many on are derived: schemes pack them, and then they are not kept.
+constexpr int64_t kDerivedElements = 1024;
+// Derived constants of so many bytes may be kept from the time that schemes are asked until kernels are prepared; more are computed again.
+constexpr size_t kKeptBytes = size_t{32} << 20;
 
 double operations_of(const Step& step, const NodeView& view) {
   if (step.definition && step.definition->operations) return step.definition->operations(view);
@@ -39,7 +46,7 @@ void PlanEnvironment::index_schemes() {
 class PlanBuilder {
  public:
   PlanBuilder(const PlanEnvironment& environment, PlanRequest request)
-      : environment_(environment), request_(std::move(request)), plan_(new Plan) {}
+      : environment_(environment), request_(std::move(request)), plan_(new Plan), derived_(*environment.operators, plan_->values_) {}
 
   std::unique_ptr<Plan> build() {
     plan_->aliases_ = request_.aliases ? std::make_shared<ValueAliases>(*request_.aliases) : std::make_shared<ValueAliases>();
@@ -110,6 +117,19 @@ class PlanBuilder {
     return infos;
   }
 
+  // Lets a step's infos know the contents of derived constants; what they point to is the result.
+  std::deque<ValueInfo> add_derived(const Step& step, Infos& infos) const {
+    std::deque<ValueInfo> own;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const uint32_t v = step.inputs[i];
+      if (v == kNone || !derived_.contains(v) || infos.inputs[i]->contents) continue;
+      own.push_back(*infos.inputs[i]);
+      own.back().contents = derived_.compute(v);
+      infos.inputs[i] = &own.back();
+    }
+    return own;
+  }
+
   void defer(const Node& node) { plan_->remaining_.push_back(&node); }
 
   // Reads the contents of a live-in that a shape depends on. False where only the run can tell them.
@@ -151,7 +171,11 @@ class PlanBuilder {
               *environment_.operators, node, [&](const Value& value) { return values()[lookup(&value)].info; }, outputs);
         break;
       } catch (const NeedsContents& needs) {
-        if (!read_contents(step.inputs[needs.input])) return defer(node);
+        const uint32_t v = step.inputs[needs.input];
+        if (derived_.contains(v) && !values()[v].info.contents)
+          values()[v].info.contents = derived_.compute(v);
+        else if (!read_contents(v))
+          return defer(node);
       }
     }
     if (fold(step, outputs)) return;
@@ -193,7 +217,7 @@ class PlanBuilder {
       }
       const ValueInfo& info = values()[v].info;
       if (info.kind != ValueInfo::Kind::tensor) return false;
-      if (info.contents) {
+      if (info.contents || derived_.contains(v)) {
         elements += info.shape.elements();
         inputs.emplace_back(info.contents);
       } else if (step.definition->shape_only) {
@@ -207,7 +231,18 @@ class PlanBuilder {
       if (outputs[i].kind != ValueInfo::Kind::tensor) return false;
       if (outputs[i].extent != ValueInfo::Extent::unknown) elements += outputs[i].shape.elements();
     }
+    if (is_float(outputs[0].dtype) && outputs[0].shape.elements() >= kDerivedElements &&
+        DerivedConstants::suits(*step.node, infos_of(step).inputs, outputs)) {
+      PlanValue made;
+      made.place = PlanValue::Place::constant;
+      made.info = outputs[0];
+      derived_.add(add_value(step.node->output(0), std::move(made)), *step.node, step.inputs);
+      return true;
+    }
     if (elements > kFoldLimit) return false;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (const uint32_t v = step.inputs[i]; v != kNone && derived_.contains(v) && !values()[v].info.contents)
+        inputs[i] = Datum(derived_.compute(v));
     for (const auto& [name, attribute] : step.node->attributes)
       if (std::holds_alternative<Subgraph>(attribute)) return false;
     std::vector<Datum> results;
@@ -243,7 +278,15 @@ class PlanBuilder {
 
   std::vector<Candidate> find_candidates(Step& step) {
     std::vector<Candidate> accepted;
-    const Infos infos = infos_of(step);
+    Infos infos = infos_of(step);
+    const std::deque<ValueInfo> derived = add_derived(step, infos);
+    for (size_t i = 0, next = 0; next < derived.size(); ++i) {
+      if (infos.inputs[i] != &derived[next]) continue;
+      const Tensor& contents = derived[next++].contents;
+      if (kept_bytes_ + contents.bytes() > kKeptBytes) continue;
+      kept_bytes_ += contents.bytes();
+      values()[step.inputs[i]].info.contents = contents;
+    }
     const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
     const auto ask = [&](const PlanEnvironment::Row& row) {
       Estimate estimate;
@@ -517,10 +560,19 @@ class PlanBuilder {
   }
 
   void prepare_kernel(Step& step) {
-    const Infos infos = infos_of(step);
+    Infos infos = infos_of(step);
+    const std::deque<ValueInfo> derived = add_derived(step, infos);
+    DerivedConstants::Store store(derived_, *environment_.weights);
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.inputs[i] != kNone && derived_.contains(step.inputs[i])) store.add(step.inputs[i], infos.inputs[i]->contents);
     const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
-    PrepareContext context(view, step.backend->device(), step.estimate, *environment_.weights);
+    PrepareContext context(view, step.backend->device(), step.estimate, store);
     step.kernel = step.scheme->prepare(context);
+    for (uint32_t v : step.inputs)
+      if (v != kNone && derived_.contains(v) && !store.is_packed(v)) {
+        const std::lock_guard lock(mutex_);
+        read_.insert(v);
+      }
     MINNOW_CHECK(step.kernel, "a scheme that accepted must prepare a kernel");
     step.scratch_bytes = context.scratch_bytes();
   }
@@ -547,10 +599,25 @@ class PlanBuilder {
       if (Step& step = steps()[s]; !step.kernel) prepare_kernel(step);
   }
 
+  // What runs read of the derived constants is computed for good; what kernels packed is not kept.
+  void settle_derived() {
+    for (const std::vector<uint32_t>* all : {&plan_->outputs_, &plan_->exports_}) read_.insert(all->begin(), all->end());
+    for (const Step& step : steps()) read_.insert(step.captured.begin(), step.captured.end());
+    for (uint32_t v = 0; v < values().size(); ++v) {
+      if (!derived_.contains(v)) continue;
+      Tensor& contents = values()[v].info.contents;
+      if (!read_.contains(v))
+        contents = {};
+      else if (!contents)
+        contents = derived_.compute(v);
+    }
+  }
+
   void prepare() {
     Plan& plan = *plan_;
     plan.slots_.resize(values().size());
     prepare_kernels();
+    settle_derived();
     for (Step& step : steps()) {
       const auto slots_of = [&](const std::vector<uint32_t>& indices, std::vector<Slot*>& slots) {
         for (uint32_t v : indices) slots.push_back(v == kNone ? nullptr : &plan.slots_[v]);
@@ -591,6 +658,10 @@ class PlanBuilder {
   std::unordered_map<const Node*, const Scheme*> earlier_;  // the schemes of PlanRequest::like
   std::unordered_map<uint32_t, uint32_t> replaced_captures_;
   Graph* conversions_ = nullptr;
+  DerivedConstants derived_;
+  size_t kept_bytes_ = 0;              // of derived constants
+  std::mutex mutex_;                   // of read_, while kernels are prepared
+  std::unordered_set<uint32_t> read_;  // derived constants that some kernel reads when it runs
   std::vector<MemoryItem> items_;
   std::vector<uint32_t> item_values_;
 };

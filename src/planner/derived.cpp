@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/derived.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/sha256.h"
+#include "ops/evaluate.h"
+
+namespace minnow {
+namespace {
+
+// The input that has the data; the others say what is done to it.
+constexpr size_t kData = 0;
+constexpr std::string_view kOperators[] = {"Add", "Cast",    "CastLike", "DequantizeLinear", "Flatten",   "Identity",
+                                           "Mul", "Reshape", "Sub",      "Squeeze",          "Transpose", "Unsqueeze"};
+
+template <class T>
+constexpr bool kIsPlain = std::is_same_v<T, int64_t> || std::is_same_v<T, float> || std::is_same_v<T, std::string> ||
+                          std::is_same_v<T, Ints> || std::is_same_v<T, Floats>;
+
+bool is_plain(const AttributeValue& value) {
+  return std::visit([](const auto& is) { return kIsPlain<std::decay_t<decltype(is)>>; }, value);
+}
+
+void add_text(Sha256& sum, std::string_view text) {
+  const size_t length = text.size();
+  sum.add(std::as_bytes(std::span(&length, 1)));
+  sum.add(std::as_bytes(std::span(text)));
+}
+
+void add_attribute(Sha256& sum, std::string_view name, const AttributeValue& value) {
+  add_text(sum, name);
+  std::visit(
+      [&](const auto& is) {
+        using T = std::decay_t<decltype(is)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          add_text(sum, is);
+        } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, float>) {
+          sum.add(std::as_bytes(std::span(&is, 1)));
+        } else if constexpr (kIsPlain<T>) {
+          const size_t length = is.size();
+          sum.add(std::as_bytes(std::span(&length, 1)));
+          sum.add(std::as_bytes(std::span(is)));
+        }
+      },
+      value);
+}
+
+}  // namespace
+
+bool DerivedConstants::suits(const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo> outputs) {
+  if (std::find(std::begin(kOperators), std::end(kOperators), node.op()) == std::end(kOperators)) return false;
+  if (outputs.size() != 1 || !node.output(0) || outputs[0].kind != ValueInfo::Kind::tensor || outputs[0].extent != ValueInfo::Extent::exact)
+    return false;
+  for (const auto& [name, value] : node.attributes)
+    if (!is_plain(value)) return false;
+  return !inputs.empty() && inputs[kData] && outputs[0].shape.elements() <= inputs[kData]->shape.elements();
+}
+
+void DerivedConstants::add(uint32_t v, const Node& node, std::vector<uint32_t> inputs) {
+  Row row{&node, std::move(inputs), {}, {}};
+  Sha256 sum;
+  const auto data = rows_.find(row.inputs[kData]);
+  row.source = data == rows_.end() ? values_[row.inputs[kData]].info.contents : data->second.source;
+  if (data != rows_.end()) add_text(sum, data->second.form);
+  add_text(sum, node.op());
+  for (const auto& [name, value] : node.attributes) add_attribute(sum, name, value);
+  for (size_t i = 0; i < row.inputs.size(); ++i) {
+    if (i == kData || row.inputs[i] == kNone) continue;
+    const Tensor contents = contains(row.inputs[i]) ? compute(row.inputs[i]) : values_[row.inputs[i]].info.contents;
+    add_text(sum, format("{} {} {}", i, contents.dtype(), contents.shape()));
+    sum.add({static_cast<const std::byte*>(contents.data()), contents.bytes()});
+  }
+  row.form = sum.hex_digest();
+  rows_.emplace(v, std::move(row));
+}
+
+Tensor DerivedConstants::compute(uint32_t v) const {
+  const Row& row = rows_.at(v);
+  std::vector<Datum> inputs;
+  for (const uint32_t input : row.inputs)
+    inputs.push_back(input == kNone ? Datum() : Datum(contains(input) ? compute(input) : values_[input].info.contents));
+  return evaluate(operators_, *row.node, inputs)[0].tensor;
+}
+
+bool DerivedConstants::Store::is_packed(uint32_t v) const {
+  return std::any_of(known_.begin(), known_.end(), [&](const Known& known) { return known.v == v && known.packed; });
+}
+
+std::shared_ptr<const void> DerivedConstants::Store::packed(const Tensor& weight, std::string_view packing, size_t bytes,
+                                                            FunctionRef<void(const TensorView&, void*)> pack) {
+  for (Known& known : known_) {
+    if (known.contents.data() != weight.data()) continue;
+    known.packed = true;
+    const Row& row = derived_.rows_.at(known.v);
+    return shared_.packed(row.source, format("{} of {} {}", packing, row.form, weight.shape()), bytes,
+                          [&](const TensorView&, void* out) { pack(weight, out); });
+  }
+  return shared_.packed(weight, packing, bytes, pack);
+}
+
+}  // namespace minnow
