@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "express/evaluate.h"
 #include "express/lower.h"
+#include "express/open_shape.h"
 #include "ops/infer.h"
 
 namespace minnow::express {
@@ -97,9 +98,12 @@ const Operator& find_operator(std::string_view name, std::shared_ptr<const Opera
   }
   if (operators)
     if (const Operator* op = operators->find(name)) return *op;
+  const bool is_custom = name.find('.') != name.npos && !name.starts_with("minnow.") && !name.starts_with("ai.onnx.");
   std::vector<std::string> names;
-  for (const Operator* op : (operators ? *operators : OperatorSet::builtin()).list()) names.emplace_back(op->name);
-  throw Unsupported("there is no operator \"{}\"{}", name, nearest(name, names));
+  for (const Operator* op : (operators ? *operators : OperatorSet::builtin()).list())
+    if (is_custom == (op->custom != nullptr)) names.emplace_back(op->name);
+  throw Unsupported("there is no operator \"{}\"{}{}", name, nearest(name, names),
+                    is_custom ? "; a library that has it is loaded by load_operators()" : "");
 }
 
 // Calls.
@@ -160,6 +164,49 @@ bool compute_contents(const LazyValue& value) {
   return true;
 }
 
+// A custom operator sees shapes as plain numbers. Where they are open it is asked for shapes that they might be, as kinds and dtypes, which
+// an expression has to know, do not depend on sizes.
+using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<Dim>>>>;
+OpenInputs open_inputs(const LazyNode& node, std::span<ValueInfo> infos) {
+  OpenInputs open;
+  for (size_t i = 0; node.op->custom && i < infos.size(); ++i)
+    if (infos[i].kind == ValueInfo::Kind::tensor && infos[i].extent != ValueInfo::Extent::exact) {
+      infos[i].extent = ValueInfo::Extent::exact;
+      open.emplace_back(&infos[i], open_dims(node.inputs[i]));
+    }
+  return open;
+}
+
+// Contents that nobody knows yet: ones, as most integers that a shape depends on can be.
+Tensor some_contents(const ValueInfo& info) {
+  Tensor made(info.dtype, info.shape);
+  const size_t width = size_of(info.dtype), count = static_cast<size_t>(made.elements());
+  for (size_t i = 0; !is_float(info.dtype) && i < count; ++i) made.writable().data<uint8_t>()[i * width] = 1;
+  return made;
+}
+
+// Throws what the operator says of the first shapes where it takes none.
+void probe(const Operator& op, const NodeView& view, const OpenInputs& open, std::span<ValueInfo> outputs) {
+  const bool any_rank = std::any_of(open.begin(), open.end(), [](const auto& input) { return !input.second; });
+  std::exception_ptr refusal;
+  for (const int64_t size : {8, 1})
+    for (const size_t rank : {2, 1, 3, 4, 0, 5}) {
+      for (const auto& [info, dims] : open) {
+        info->shape = Shape::filled(dims ? dims->size() : rank, size);
+        for (size_t i = 0; dims && i < dims->size(); ++i)
+          if ((*dims)[i].known()) info->shape[i] = (*dims)[i].size;
+        if (info->contents) info->contents = some_contents(*info);
+      }
+      try {
+        return infer_outputs(op, view, outputs);
+      } catch (const Error&) {
+        if (!refusal) refusal = std::current_exception();
+      }
+      if (!any_rank) break;
+    }
+  std::rethrow_exception(refusal);
+}
+
 /// Infers kinds, dtypes and, where they are known, shapes. False where what was found depends on contents.
 bool infer(LazyNode& node) {
   Graph graph;
@@ -181,10 +228,14 @@ bool infer(LazyNode& node) {
   const OperatorSet& operators = node.operators ? *node.operators : OperatorSet::builtin();
   if (!node.closures.empty()) infer_types(operators, graph);
   const NodeView view(made, pointers, {}, node.op);
-  bool by_types = true, exact = true;
+  const OpenInputs open = open_inputs(node, infos);
+  bool by_types = true, exact = open.empty();
   for (;;) {
     try {
-      infer_outputs(*node.op, view, outputs);
+      if (open.empty())
+        infer_outputs(*node.op, view, outputs);
+      else
+        probe(*node.op, view, open, outputs);
       break;
     } catch (const NeedsContents& needs) {
       const LazyValue& input = node.inputs[needs.input];
@@ -193,9 +244,13 @@ bool infer(LazyNode& node) {
         by_types = false;
         continue;
       }
+      exact = false;
+      if (node.op->custom && !infos[needs.input].contents) {
+        infos[needs.input].contents = some_contents(infos[needs.input]);
+        continue;
+      }
       outputs.assign(outputs.size(), ValueInfo());
       infer_kinds(*node.op, view, outputs);
-      exact = false;
       break;
     }
   }
@@ -292,6 +347,7 @@ LazyValue call(std::string_view op, std::initializer_list<LazyValue> inputs, Att
 
 LazyValue cast(const LazyValue& x, DType dtype) {
   if (output_of(x).dtype == dtype) return x;
+  if (size_of(dtype) == 0) throw Unsupported("a tensor cannot become {}; there are bool, integers and floating types", dtype);
   static const Operator& op = find_operator("Cast");
   return call(op, {x}, {{"to", static_cast<int64_t>(dtype)}});
 }

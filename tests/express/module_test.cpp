@@ -96,7 +96,8 @@ TEST(Module, written_ones_have_submodules_and_parameters) {
 
 TEST(CustomOperatorsInExpressions, are_called_and_saved_by_name) {
   const std::string library = (test::binary_dir() / "lib" / "libcustom_operators.so").string();
-  EXPECT_THAT(error_of([] { expr::op("com.example.Swish", {f32({1}, {1})}); }), HasSubstr("there is no operator \"com.example.Swish\""));
+  EXPECT_THAT(error_of([] { expr::op("com.example.Swish", {f32({1}, {1})}); }),
+              HasSubstr("there is no operator \"com.example.Swish\"; a library that has it is loaded by load_operators()"));
   const auto operators = load_operators({library});
   expr::use_operators(operators);
   const Var x = expr::placeholder("x", DType::f32, {2});
@@ -111,6 +112,36 @@ TEST(CustomOperatorsInExpressions, are_called_and_saved_by_name) {
   EXPECT_THAT(error_of([&] { Session(Model::load(path)).run({f32({-1, 1}, {2}).tensor()}); }), HasSubstr("com.example.Swish"));
   const auto net = load_module(Model::load(path, operators));
   EXPECT_NEAR(numbers((*net)(f32({-1, 1}, {2})))[1], swish(1) + 1, 1e-6);
+}
+
+TEST(CustomOperatorsInExpressions, take_what_has_open_dimensions) {
+  expr::use_operators(load_operators({(test::binary_dir() / "lib" / "libcustom_operators.so").string()}));
+  const Var rows = expr::placeholder("rows", DType::f32, {-1, 2}), any = expr::placeholder("any", DType::f32);
+  const Var y = expr::op("com.example.Swish", {rows + 1}) * 2, z = expr::op("com.example.Swish", {any}) * 2;
+  const Var kept = expr::op("com.example.KeepLarge", {rows, expr::placeholder("limit", DType::f32, {})}) + 1;
+  const Vars looped = expr::while_loop([](const Vars& v) { return expr::size(v[0]) < 8; },
+                                       [](const Vars& v) {
+                                         return Vars{expr::op("com.example.Swish", {expr::concat({v[0], v[0]}, 0)})};
+                                       },
+                                       {f32({0, 1}, {2})});
+  EXPECT_THAT(error_of([&] { expr::op("com.example.Swish", {rows.astype(DType::f64)}); }), HasSubstr("Swish takes f32"));
+  expr::use_operators(nullptr);
+  EXPECT_EQ(y.dtype(), DType::f32);
+  EXPECT_EQ(y.dims(), (std::vector<int64_t>{-1, 2}));
+  EXPECT_EQ(kept.dtype(), DType::f32);
+  const auto swish = [](double v) { return v / (1 + std::exp(-v)); };
+  for (const int64_t count : {1, 3}) {
+    rows.assign(arange(count * 2, {count, 2}));
+    any.assign(arange(count, {count, 1, 1}));
+    EXPECT_EQ(y.shape(), (Shape{count, 2}));
+    EXPECT_NEAR(numbers(y).back(), 2 * swish(static_cast<double>(count * 2)), 1e-5);
+    EXPECT_EQ(z.shape(), (Shape{count, 1, 1}));
+    EXPECT_NEAR(numbers(z).back(), 2 * swish(static_cast<double>(count - 1)), 1e-5);
+  }
+  expr::placeholders({kept})[1].assign(f32({4}, {}));
+  EXPECT_THAT(numbers(kept), testing::ElementsAre(5, 6));
+  EXPECT_EQ(looped[0].shape(), Shape{8});
+  EXPECT_NEAR(numbers(looped[0])[7], swish(swish(1)), 1e-6);
 }
 
 }  // namespace
