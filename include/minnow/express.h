@@ -15,6 +15,7 @@
 #include <minnow/minnow.h>
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -43,14 +44,18 @@ class Scalar {
       : kind_(std::same_as<T, bool>    ? Kind::boolean
               : std::floating_point<T> ? Kind::real
                                        : Kind::integer),
+        is_large_(std::unsigned_integral<T> && !std::same_as<T, bool> && value > static_cast<T>(INT64_MAX)),
         integer_(std::floating_point<T> ? 0 : static_cast<int64_t>(value)),
         real_(static_cast<double>(value)) {}
   constexpr Kind kind() const noexcept { return kind_; }
+  /// Of a number that only u64 holds (is_large) its bits.
   constexpr int64_t integer() const noexcept { return integer_; }
+  constexpr bool is_large() const noexcept { return is_large_; }
   constexpr double real() const noexcept { return real_; }
 
  private:
   Kind kind_;
+  bool is_large_;
   int64_t integer_;
   double real_;
 };
@@ -95,7 +100,9 @@ class MINNOW_API Var {
   /// A constant of one element.
   static Var scalar(Scalar value, DType dtype);
 
-  explicit operator bool() const noexcept { return cell_ != nullptr; }
+  bool has_value() const noexcept { return cell_ != nullptr; }
+  /// Comparisons are by element, and computed when they are read: write `(x < y).item()`, or has_value().
+  explicit operator bool() const = delete;
 
   DType dtype() const;
   /// Computes the expression where the shape depends on data. Throws InvalidArgument where it depends on a placeholder that was given no
@@ -114,9 +121,11 @@ class MINNOW_API Var {
   /// Computes what is not computed yet. Throws InvalidArgument for a placeholder that was given no value, and what planning and running
   /// throw. A pending part that another Var still names is kept when it is computed on the way.
   const Tensor& tensor() const;
+  /// The elements of tensor(). Throws InvalidArgument where T is not what the dtype has in memory: float, double, bool, integers of its
+  /// width (uint16_t also for f16 and bf16), the parts of complex numbers, or a type of as many bytes.
   template <class T>
   const T* data() const {
-    return tensor().template data<T>();
+    return tensor_read_as(sizeof(T), std::floating_point<T>, std::integral<T>).template data<T>();
   }
   Datum datum() const;  // of any kind
   /// The one element of a tensor of one.
@@ -158,6 +167,7 @@ class MINNOW_API Var {
  private:
   friend struct express::Access;
   explicit Var(std::shared_ptr<express::Cell> cell) : cell_(std::move(cell)) {}
+  const Tensor& tensor_read_as(size_t bytes, bool is_real, bool is_integer) const;
   std::shared_ptr<express::Cell> cell_;
 };
 using Vars = std::vector<Var>;
@@ -206,7 +216,8 @@ using Attribute = std::variant<int64_t, float, std::string, Tensor, std::vector<
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
 /// An operator by its name ("Conv", "minnow.Gelu", or of a custom operator "com.example.Swish"). `outputs`: how many are wanted. Throws
-/// Unsupported for a name that there is not, with the nearest ones; InvalidModel for inputs that do not fit.
+/// Unsupported for a name that there is not, with the nearest ones; InvalidArgument for an attribute that the operator has not;
+/// InvalidModel for inputs that do not fit.
 MINNOW_API Vars ops(std::string_view name, Vars inputs, size_t outputs, const Attributes& attributes = {});
 /// The same with one output.
 MINNOW_API Var op(std::string_view name, Vars inputs, const Attributes& attributes = {});
@@ -224,7 +235,7 @@ MINNOW_API Var trainable(Tensor initial, std::string name = {});
 MINNOW_API void evaluate(const Vars& values);
 
 /// How expressions are computed on this thread while the object lives (threads, precision, backends, memory, isa, memory_limit); the inner
-/// scope counts.
+/// scope counts. The other options are of sessions, and InvalidArgument here.
 class MINNOW_API Scope {
  public:
   explicit Scope(const SessionOptions& options);

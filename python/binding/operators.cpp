@@ -46,7 +46,7 @@ Vars inputs_from(const Operator& op, nb::handle given) {
     DType like = DType::undefined;
     if (spec)
       for (size_t k = 0; k < inputs.size(); ++k)
-        if (inputs[k] && group(*spec_at(k)) == group(*spec)) {
+        if (inputs[k].has_value() && group(*spec_at(k)) == group(*spec)) {
           like = inputs[k].dtype();
           break;
         }
@@ -55,7 +55,7 @@ Vars inputs_from(const Operator& op, nb::handle given) {
     made.emplace_back(i, dtype == own.dtype() ? Var(own) : Var(tensor_from(object, dtype, Sharing::copy)));
   }
   for (auto& [i, var] : made) inputs[i] = std::move(var);
-  while (!inputs.empty() && !inputs.back()) inputs.pop_back();
+  while (!inputs.empty() && !inputs.back().has_value()) inputs.pop_back();
   return inputs;
 }
 

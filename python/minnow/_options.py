@@ -13,7 +13,7 @@ class RunOptions(TypedDict, total=False):
     memory: Literal["normal", "low"]  #: "low": weights and scratch take the least memory, at the price of time
     backend: Union[str, Sequence[str]]  #: "cpu" or "reference", or several in order of preference
     memory_limit: int  #: bytes that a run may hold beside weights, inputs and outputs; 0: physical memory
-    time_limit: float  #: seconds that a run may take; 0: none
+    time_limit: float  #: seconds that a run may take; 0: none (of models alone)
     pin_threads: bool  #: each thread of the process's pool stays on one core
     power: Literal["performance", "balanced", "efficient"]  #: all cores and active waiting, or half of the cores, which sleep at once
     tuning: Union[str, "os.PathLike[str]", None]  #: a file of tools.tune(), by whose measurements plans are made (of models alone)

@@ -167,7 +167,7 @@ Var bincount(const Var& var, const Var& weights, int64_t least) {
     if (value < 0) throw InvalidArgument("'list' argument must have no negative elements");
     count = std::max(count, value + 1);
   }
-  if (!weights) {
+  if (!weights.has_value()) {
     Tensor y(DType::i64, {count});
     int64_t* to = y.writable().data<int64_t>();
     for (const int64_t value : values) ++to[value];

@@ -195,7 +195,7 @@ void define_movement(nb::module_& m) {
       [](const Var& x) -> std::optional<Var> {
         const python::Guard guard;
         const Var base = express::base_of(x);
-        return base ? std::optional<Var>(base) : std::nullopt;
+        return base.has_value() ? std::optional<Var>(base) : std::nullopt;
       },
       nb::arg("x"), "The variable that a view is of, or None.");
   m.def("concatenate", concatenate, nb::arg("parts"), nb::arg("axis"));

@@ -293,8 +293,15 @@ bool stay_on_core([[maybe_unused]] int i) noexcept {
 
 void after_fork_in_child(void (*handler)()) { ::pthread_atfork(nullptr, nullptr, handler); }
 
-SharedLibrary::SharedLibrary(const std::string& path) : handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (!handle_) throw IoError("{}: cannot be loaded: {}", path, ::dlerror());
+SharedLibrary::SharedLibrary(const std::string& path) {
+  // A name without a folder is a file here, before it is one that the system looks for.
+  const bool is_here = path.find('/') == std::string::npos && ::access(path.c_str(), F_OK) == 0;
+  handle_ = ::dlopen((is_here ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_) return;
+  std::string_view reason = ::dlerror();
+  for (const std::string_view said : {std::string_view("./"), std::string_view(path), std::string_view(": ")})
+    if (reason.starts_with(said)) reason.remove_prefix(said.size());
+  throw IoError("{}: cannot be loaded: {}", path, reason);
 }
 SharedLibrary::~SharedLibrary() {
   if (handle_) ::dlclose(handle_);

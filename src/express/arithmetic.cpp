@@ -8,7 +8,7 @@ namespace minnow {
 namespace express {
 namespace {
 
-LazyValue number_value(Scalar number, DType dtype) {
+LazyValue number_value(Scalar number, DType dtype, const char* whose = ", the dtype of the tensor beside it") {
   if (dtype == DType::complex64 || dtype == DType::complex128)
     throw InvalidArgument("a number cannot become {}; give a tensor of that dtype", dtype);
   Tensor tensor(dtype, Shape{});
@@ -18,8 +18,10 @@ LazyValue number_value(Scalar number, DType dtype) {
     narrow(dtype, &value, 1, element);
   } else {
     const int64_t value = number.integer();
-    if (is_integer(dtype) && (value < lowest_of(dtype) || value > highest_of(dtype)))
-      throw InvalidArgument("the integer {} does not fit {}, the dtype of the tensor beside it", value, dtype);
+    if (number.is_large() && dtype != DType::u64)
+      throw InvalidArgument("the integer {} does not fit {}{}", static_cast<uint64_t>(value), dtype, whose);
+    if (!number.is_large() && is_integer(dtype) && (value < lowest_of(dtype) || value > highest_of(dtype)))
+      throw InvalidArgument("the integer {} does not fit {}{}", value, dtype, whose);
     narrow(dtype, &value, 1, element);
   }
   return constant_value(std::move(tensor));
@@ -173,6 +175,6 @@ const Var& operator-=(const Var& x, const Var& y) { return update(x, x - y); }
 const Var& operator*=(const Var& x, const Var& y) { return update(x, x * y); }
 const Var& operator/=(const Var& x, const Var& y) { return update(x, x / y); }
 
-Var Var::scalar(Scalar value, DType dtype) { return var_of(number_value(value, dtype)); }
+Var Var::scalar(Scalar value, DType dtype) { return var_of(number_value(value, dtype, "")); }
 
 }  // namespace minnow

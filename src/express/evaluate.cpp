@@ -518,7 +518,13 @@ const Tensor& tensor_of(const LazyValue& value) {
 
 namespace minnow::expr {
 
-Scope::Scope(const SessionOptions& options) : before_(express::scope_runtime) { express::scope_runtime = express::runtime_of(options); }
+Scope::Scope(const SessionOptions& options) : before_(express::scope_runtime) {
+  if (options.time_limit != 0 || !options.times.empty() || options.explain)
+    throw InvalidArgument("{} is an option of sessions; a scope of expressions takes none", options.time_limit != 0 ? "time_limit"
+                                                                                            : options.explain       ? "explain"
+                                                                                                                    : "times");
+  express::scope_runtime = express::runtime_of(options);
+}
 Scope::~Scope() { express::scope_runtime = std::static_pointer_cast<const express::Runtime>(before_); }
 
 CacheCounts cache_counts() {

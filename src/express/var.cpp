@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "base/numeric.h"
 #include "express/evaluate.h"
 #include "express/open_shape.h"
@@ -79,6 +80,20 @@ const Tensor& Var::tensor() const {
   required_value(*this);
   value_of(*this);  // a view is brought up to date; its value stays in the cell
   return tensor_of(cell_->value);
+}
+
+const Tensor& Var::tensor_read_as(size_t bytes, bool is_real, bool is_integer) const {
+  const Tensor& value = tensor();
+  const DType dtype = value.dtype();
+  const bool pairs = dtype == DType::complex64 || dtype == DType::complex128;  // of real and imaginary parts
+  const bool real = dtype == DType::f32 || dtype == DType::f64 || pairs;
+  if (bytes * (pairs && is_real ? 2 : 1) != size_of(dtype) || (is_real && !real) || (is_integer && real))
+    throw InvalidArgument("the value is {}, it is read as {} of {} bytes; use astype()", dtype,
+                          is_real      ? "floating numbers"
+                          : is_integer ? "integers"
+                                       : "elements",
+                          bytes);
+  return value;
 }
 
 Datum Var::datum() const {
@@ -235,7 +250,7 @@ void show(std::string& text, const Tensor& x, size_t axis, int64_t offset) {
 }  // namespace
 
 std::string to_string(const Var& x) {
-  if (!x) return "(no value)";
+  if (!x.has_value()) return "(no value)";
   if (!x.is_tensor()) {
     const Datum datum = x.datum();
     if (datum.kind == Datum::Kind::none) return "optional()";
@@ -305,8 +320,15 @@ Vars ops(std::string_view name, Vars inputs, size_t outputs, const Attributes& a
   for (const LazyValue& input : request.inputs)
     if (input && !request.operators) request.operators = input.node->operators;
   request.op = &find_operator(name, request.operators);
-  for (const auto& [key, value] : attributes)
+  for (const auto& [key, value] : attributes) {
+    const auto is_it = [&k = key](const AttributeSpec& spec) { return spec.name == k; };
+    if (!request.op->custom && std::none_of(request.op->attributes.begin(), request.op->attributes.end(), is_it)) {
+      std::vector<std::string> names;
+      for (const AttributeSpec& spec : request.op->attributes) names.emplace_back(spec.name);
+      throw InvalidArgument("{} has no attribute \"{}\"{}", name, key, nearest(key, names));
+    }
     request.attributes.set(key, std::visit([](const auto& v) { return AttributeValue(v); }, value));
+  }
   request.formal_inputs = request.inputs.size();
   request.wanted.assign(outputs, true);
   const std::shared_ptr<LazyNode> node = call(std::move(request));

@@ -376,11 +376,37 @@ TEST(Express, errors_name_operators_inputs_and_the_nearest_names) {
   EXPECT_THAT(error_of([] { expr::softmax(Var{1, 2}); }), HasSubstr("(Softmax)"));
   EXPECT_THAT(error_of([] { expr::op("Add", {Var{1}}); }), HasSubstr("input 1 (\"B\") is missing"));
   EXPECT_THAT(error_of([] { Var() + Var{1}; }), HasSubstr("a Var without a value"));
+  EXPECT_THAT(error_of([] {
+                expr::op("Softmax", {f32({1}, {1})}, {{"axes", int64_t{0}}});
+              }),
+              HasSubstr("Softmax has no attribute \"axes\"; there is \"axis\""));
+  EXPECT_THAT(error_of([] { Var{1}.astype(DType::string); }), HasSubstr("a tensor cannot become string"));
   // What only the data reveals: when it is read, and the expression stays usable.
   const Var index = Var{5};
   const Var bad = expr::gather(arange(3, {3}), index);
   EXPECT_THAT(error_of([&] { bad.tensor(); }), HasSubstr("5"));
   EXPECT_THAT(error_of([&] { bad.tensor(); }), HasSubstr("5"));
+}
+
+TEST(Express, elements_are_read_as_what_they_are) {
+  const Var x = f32({1, 2}, {2}), flags = x > 1;
+  EXPECT_EQ(x.data<float>()[1], 2);
+  EXPECT_TRUE(flags.data<bool>()[1] && flags.data<uint8_t>()[1]);
+  EXPECT_EQ(x.astype(DType::f16).data<uint16_t>()[0], 0x3c00);
+  EXPECT_THAT(error_of([&] { x.data<double>(); }), HasSubstr("the value is f32, it is read as floating numbers of 8 bytes"));
+  EXPECT_THAT(error_of([&] { x.data<int32_t>(); }), HasSubstr("the value is f32, it is read as integers of 4 bytes"));
+  EXPECT_THAT(error_of([&] { Var{1}.data<double>(); }), HasSubstr("the value is i64"));
+  static_assert(!std::is_constructible_v<bool, Var>);  // `if (x < y)` would only tell that there is a value
+  EXPECT_TRUE(x.has_value() && !Var().has_value());
+}
+
+TEST(Express, numbers_that_only_u64_holds) {
+  const uint64_t large = ~uint64_t{0};
+  EXPECT_EQ(Var::scalar(large, DType::u64).data<uint64_t>()[0], large);
+  EXPECT_EQ((Var{1, 2}.astype(DType::u64) * large).data<uint64_t>()[1], large - 1);
+  EXPECT_EQ((f32({1}, {1}) * large).item(), 18446744073709551616.0);
+  EXPECT_THAT(error_of([&] { Var{1} + large; }), HasSubstr("the integer 18446744073709551615 does not fit i64"));
+  EXPECT_THAT(error_of([] { Var::scalar(300, DType::u8); }), testing::EndsWith("the integer 300 does not fit u8"));
 }
 
 TEST(Express, scopes_choose_threads_precision_and_backend) {
@@ -393,6 +419,9 @@ TEST(Express, scopes_choose_threads_precision_and_backend) {
               HasSubstr("precision is \"best\""));
   EXPECT_THAT(error_of([] { const expr::Scope scope(options([](auto& o) { o.backends = {"gpu"}; })); }),
               HasSubstr("there is no backend \"gpu\""));
+  EXPECT_THAT(error_of([] { const expr::Scope scope(options([](auto& o) { o.threads = -1; })); }), HasSubstr("threads is -1"));
+  EXPECT_THAT(error_of([] { const expr::Scope scope(options([](auto& o) { o.time_limit = 1; })); }),
+              HasSubstr("time_limit is an option of sessions"));
   const Var large = Tensor(DType::f32, {1 << 20});
   const expr::Scope scope(options([](auto& o) { o.memory_limit = 1 << 20; }));
   EXPECT_THAT(error_of([&] { expr::reduce_sum(expr::sin(expr::cos(large)) * expr::tanh(large)).tensor(); }), HasSubstr("memory"));
