@@ -5,6 +5,7 @@
 
 #include "binding.h"
 #include "express/node.h"
+#include "numpy/numpy.h"
 
 namespace minnow::python {
 
@@ -161,6 +162,8 @@ MINNOW_COMPOSED(right_shift, "right_shift")
 /// Of shapes that are not known yet, in expressions over placeholders, the operator itself; it has NumPy's meaning.
 PyObject* matmul(PyObject* a, PyObject* b) noexcept {
   try {
+    if (is_var(a) && is_var(b))
+      if (std::optional<Var> product = numpy::product_at_hand(var_of(a), var_of(b))) return made(*std::move(product));
     const Guard guard;
     if (is_var(a) && is_var(b)) {
       const Var &x = var_of(a), &y = var_of(b);

@@ -329,6 +329,7 @@ void define_numpy(nb::module_& m) {
   nb::module_ numpy = m.def_submodule("numpy", "What minnow.numpy has beside the engine's operators.");
   define_elements(numpy);
   define_reductions(numpy);
+  define_products(numpy);
   define_sorting(numpy);
   define_indexing(numpy);
   define_movement(numpy);

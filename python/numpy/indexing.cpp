@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <complex>
 #include <cstring>
 
@@ -90,6 +91,65 @@ Var gather(const Var& var, const Var& places, int64_t outer, int64_t count, cons
       }
     });
   });
+  return y;
+}
+
+/// to[i] = from[place(index[i])], elements of `bytes` bytes; the number of the first whose place is not in [0, count), or -1.
+template <class Size, class F>
+int64_t take_row(const char* from, int64_t count, const int64_t* index, int64_t n, Size bytes, char* to, F place) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t at = place(index[i]);
+    if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(count)) return i;
+    std::memcpy(to + unsign(i) * bytes, from + unsign(at) * bytes, bytes);
+  }
+  return -1;
+}
+
+/// The parts of x at indices of an axis, or with axis -1 the elements of all in order. IndexError where an index is out of range; `mode`
+/// wrap and clip bring it back.
+Var take(const Var& var, const Var& indices, int64_t axis, const std::string& mode) {
+  const bool wrap = mode == "wrap", clip = mode == "clip";
+  if (!wrap && !clip && mode != "raise") throw InvalidArgument("clipmode must be one of 'clip', 'raise', or 'wrap' (got '{}')", mode);
+  const Tensor x = value_of(var), at = value_of(indices);
+  const Shape& dims = x.shape();
+  const size_t place = axis < 0 ? 0 : unsign(axis);
+  if (axis >= 0 && place >= dims.rank()) throw InvalidArgument("take: there is no axis {} in {}", axis, dims);
+  const int64_t outer = axis < 0 ? 1 : dims.product(0, place), count = axis < 0 ? x.elements() : dims[place],
+                inner = axis < 0 ? 1 : dims.product(place + 1, dims.rank()), wanted = at.elements();
+  Shape shape;
+  for (size_t i = 0; i < place; ++i) shape.push_back(dims[i]);
+  for (const int64_t dim : at.shape()) shape.push_back(dim);
+  for (size_t i = place + 1; axis >= 0 && i < dims.rank(); ++i) shape.push_back(dims[i]);
+  if (count == 0 && wanted > 0) throw python::IndexFault("cannot do a non-empty take from an empty axes.");
+  Fresh y(x.dtype(), shape);
+  if (outer == 0) return y;  // NumPy looks at no index
+  std::vector<int64_t> copy;
+  const int64_t* index = at.data<int64_t>();
+  if (at.dtype() != DType::i64) copy = integers(at), index = copy.data();
+  const size_t run = unsign(inner) * size_of(x.dtype());
+  const char* from = x.data<char>();
+  char* to = y.data();
+  std::atomic<int64_t> beyond{-1};  // the place of an index that is out of range
+  each_run(run, [&](auto bytes) {
+    in_parts(outer * wanted, std::max<int64_t>(inner, 1), [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last;) {
+        const int64_t row = i / wanted, n = std::min(last, (row + 1) * wanted) - i, column = i - row * wanted;
+        const auto taken = [&](auto in_range) {
+          return take_row(from + unsign(row * count) * bytes, count, index + column, n, bytes, to + unsign(i) * bytes, in_range);
+        };
+        const int64_t wrong = wrap   ? taken([count](int64_t at) { return (at % count + count) % count; })
+                              : clip ? taken([count](int64_t at) { return std::clamp<int64_t>(at, 0, count - 1); })
+                                     : taken([count](int64_t at) { return at + (at < 0 ? count : 0); });
+        if (wrong >= 0) {
+          beyond.store(column + wrong, std::memory_order_relaxed);
+          return;
+        }
+        i += n;
+      }
+    });
+  });
+  if (const int64_t i = beyond.load(); i >= 0)
+    throw python::IndexFault(format("index {} is out of bounds for axis {} with size {}", index[i], place, count));
   return y;
 }
 
@@ -186,6 +246,7 @@ Var bincount(const Var& var, const Var& weights, int64_t least) {
 void define_indexing(nb::module_& m) {
   m.def("flat_places", flat_places, nb::arg("indices"), nb::arg("dims"), nb::arg("mode"));
   m.def("gather", gather, nb::arg("x"), nb::arg("places"), nb::arg("outer"), nb::arg("count"), nb::arg("shape"));
+  m.def("take", take, nb::arg("x"), nb::arg("indices"), nb::arg("axis"), nb::arg("mode"));
   m.def("scatter", scatter, nb::arg("x"), nb::arg("places"), nb::arg("values"), nb::arg("add"));
   m.def("true_places", true_places, nb::arg("x"));
   m.def(

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "express/view.h"
@@ -74,9 +75,14 @@ Var strided(const Var& var, int64_t offset, const std::vector<int64_t>& dims, co
   return y;
 }
 
-/// The same elements in other dimensions; shares the memory.
-Var reshaped(const Var& var, const std::vector<int64_t>& dims) {
+/// The same elements in other dimensions, one of which may be -1: as many as are left; shares the memory.
+Var reshaped(const Var& var, std::vector<int64_t> dims) {
   const Tensor x = value_of(var);
+  if (const auto open = std::find(dims.begin(), dims.end(), -1); open != dims.end()) {
+    *open = 1;
+    const int64_t others = Shape(dims).elements();
+    *open = others > 0 ? x.elements() / others : 0;
+  }
   const Shape shape(dims);
   if (shape.elements() != x.elements()) throw InvalidArgument("cannot reshape array of size {} into shape {}", x.elements(), shape);
   return Var(x.reshaped(shape));
@@ -200,6 +206,7 @@ void define_movement(nb::module_& m) {
       nb::arg("x"), "The variable that a view is of, or None.");
   m.def("concatenate", concatenate, nb::arg("parts"), nb::arg("axis"));
   m.def("select", select, nb::arg("condition"), nb::arg("a"), nb::arg("b"));
+  m.def("at_hand", at_hand, nb::arg("x"), "Whether x is computed and depends on no placeholder, state or parameter.");
   m.def(
       "is_symbolic",
       [](const Var& x) {

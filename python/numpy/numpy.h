@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "binding/binding.h"
 #include "express/memory.h"
+#include "express/node.h"
 
 namespace minnow::numpy {
 
@@ -19,6 +20,15 @@ inline Tensor value_of(const Var& x) {
   const python::Guard guard;
   return python::computed(x);
 }
+
+/// Whether x has a value and nothing that may change is behind it: no placeholder, state or parameter, of which expressions are kept. What
+/// is made of it may be computed at once.
+inline bool at_hand(const Var& x) {
+  const python::Guard guard;
+  return x.is_computed() && !express::required_value(x).node->keeps_inputs;
+}
+/// The product of two matrices or vectors of f32 or f64 that are at hand; nothing where that is not what is given, or does not fit.
+std::optional<Var> product_at_hand(const Var& a, const Var& b);
 
 /// A tensor whose elements are all still to be written, in memory that expressions use again: memory from the system anew costs more than
 /// most functions take.
@@ -51,6 +61,7 @@ inline size_t unsign(int64_t n) { return static_cast<size_t>(n); }
 
 void define_elements(nb::module_& m);
 void define_reductions(nb::module_& m);
+void define_products(nb::module_& m);
 void define_sorting(nb::module_& m);
 void define_indexing(nb::module_& m);
 void define_movement(nb::module_& m);

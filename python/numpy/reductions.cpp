@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions and running sums along axes, of every dtype.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -12,60 +13,12 @@
 #include "base/numeric.h"
 #include "numpy/kernels/kernels.h"
 #include "numpy/numpy.h"
+#include "numpy/reductions.h"
+#include "numpy/wide.h"
 
 namespace minnow::numpy {
 namespace {
 
-using Complex = std::complex<double>;
-
-// x as [outer, count, inner], reduced along the middle.
-struct Block {
-  int64_t outer = 1, count = 1, inner = 1;
-};
-Block block_of(const Shape& shape, int64_t first, int64_t last) {
-  Block block;
-  for (size_t i = 0; i < shape.rank(); ++i) {
-    const int64_t axis = static_cast<int64_t>(i);
-    (axis < first ? block.outer : axis < last ? block.count : block.inner) *= shape[i];
-  }
-  return block;
-}
-
-/// The elements as T; those that are of that type already are not copied.
-template <class T>
-struct Wide {
-  std::vector<T> copy;
-  const T* data;
-  Wide(const Tensor& x, DType own) {
-    if (x.dtype() == own) {
-      data = x.data<T>();
-      return;
-    }
-    const size_t n = unsign(x.elements());
-    copy.resize(n);
-    if constexpr (std::is_same_v<T, Complex>) {
-      for (size_t i = 0; i < n; ++i) copy[i] = x.data<std::complex<float>>()[i];
-    } else {
-      widen(x.dtype(), x.data(), n, copy.data());
-    }
-    data = copy.data();
-  }
-};
-
-template <class T>
-T plus(T a, T b) {
-  if constexpr (std::is_same_v<T, int64_t>)
-    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else
-    return a + b;
-}
-template <class T>
-T product(T a, T b) {
-  if constexpr (std::is_same_v<T, int64_t>)
-    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else
-    return a * b;
-}
 bool before(double a, double b) { return a < b; }
 bool before(int64_t a, int64_t b) { return a < b; }
 bool before(Complex a, Complex b) { return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag()); }
@@ -276,10 +229,6 @@ void reduce_by(const std::string& name, const Elements<T>& x, const Block& b, T*
 
 constexpr int64_t kTopBit = std::numeric_limits<int64_t>::min();
 
-// The dtype in which elements are worked on.
-enum class Width : uint8_t { integer, real, complex };
-Width width_of(DType dtype) { return is_complex(dtype) ? Width::complex : is_float(dtype) ? Width::real : Width::integer; }
-
 /// The vectors for a dtype's largest or smallest elements; null loops where the machine has none.
 cpu::Extremes extremes_of(DType dtype, bool largest) {
   static const cpu::ExtremeKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).extremes;
@@ -343,19 +292,60 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
   return y;
 }
 
+/// A shape whose axes [first, last) are gone, or 1.
+Shape without(const Shape& dims, int64_t first, int64_t last, bool keepdims) {
+  Shape shape;
+  for (size_t i = 0; i < dims.rank(); ++i) {
+    const bool inside = static_cast<int64_t>(i) >= first && static_cast<int64_t>(i) < last;
+    if (!inside)
+      shape.push_back(dims[i]);
+    else if (keepdims)
+      shape.push_back(1);
+  }
+  return shape;
+}
+
 /// `x` along the axes [first, last): they are gone in the result, or 1.
 Var reduce(const std::string& name, const Var& var, int64_t first, int64_t last, bool keepdims, nb::handle dtype) {
   const DType result = python::dtype_from(dtype);
   const Tensor x = value_of(var);
-  Shape shape;
-  for (size_t i = 0; i < x.shape().rank(); ++i) {
-    const bool inside = static_cast<int64_t>(i) >= first && static_cast<int64_t>(i) < last;
-    if (!inside)
-      shape.push_back(x.shape()[i]);
-    else if (keepdims)
-      shape.push_back(1);
+  return Var(reduced(name, x, without(x.shape(), first, last, keepdims), block_of(x.shape(), first, last), result));
+}
+
+/// The mean, var or std of real elements along the axes [first, last).
+Var moment_along(const std::string& name, const Var& var, int64_t first, int64_t last, bool keepdims, double ddof, nb::handle dtype) {
+  const DType result = python::dtype_from(dtype);
+  const Tensor x = value_of(var);
+  if (is_complex(x.dtype()) || (result != DType::f32 && result != DType::f64)) throw InvalidArgument("{} takes real elements", name);
+  return Var(moment(name, x, without(x.shape(), first, last, keepdims), block_of(x.shape(), first, last), ddof, result));
+}
+
+/// The reduction of few elements along one axis or all without a detour over Python; nothing where `a` is no Var at hand, or more is asked
+/// for than that. Whether all or any are true: of any number.
+std::optional<Var> reduce_at_hand(const std::string& name, nb::handle a, nb::handle axis, nb::handle keepdims, double ddof) {
+  constexpr int64_t kFew = 4096;
+  if (!python::is_var(a) || !PyBool_Check(keepdims.ptr()) || !(axis.is_none() || PyLong_CheckExact(axis.ptr()))) return std::nullopt;
+  const Var& var = python::var_of(a);
+  if (!at_hand(var)) return std::nullopt;
+  const Tensor x = value_of(var);
+  const Shape& dims = x.shape();
+  const bool truth = name == "any" || name == "all", moments = name == "mean" || name == "var" || name == "std";
+  const bool real = x.dtype() == DType::f32 || x.dtype() == DType::f64, whole = is_integer(x.dtype()) || x.dtype() == DType::boolean;
+  if (x.elements() == 0 || dims.rank() == 0 || (!truth && (x.elements() > kFew || !(real || whole)))) return std::nullopt;
+  int64_t first = 0, last = static_cast<int64_t>(dims.rank());
+  if (!axis.is_none()) {
+    int overflow = 0;
+    const int64_t at = PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow);
+    if (overflow != 0 || at < -last || at >= last) return std::nullopt;
+    first = at < 0 ? at + last : at;
+    last = first + 1;
   }
-  return Var(reduced(name, x, shape, block_of(x.shape(), first, last), result));
+  const Shape shape = without(dims, first, last, keepdims.ptr() == Py_True);
+  const Block block = block_of(dims, first, last);
+  if (truth) return Var(truths(name == "any", x, shape, block));
+  if (moments) return Var(moment(name, x, shape, block, ddof, real ? x.dtype() : DType::f64));
+  const bool wide = whole && (name == "sum" || name == "prod");
+  return Var(reduced(name, x, shape, block, !wide ? x.dtype() : is_unsigned(x.dtype()) ? DType::u64 : DType::i64));
 }
 
 template <class T>
@@ -568,195 +558,17 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
   return Var(std::move(y));
 }
 
-// ---- Matrix products of f64, in blocks that stay in the cache.
-
-using Vector = double __attribute__((vector_size(32), aligned(8)));
-constexpr int64_t kRows = 4, kColumns = 8, kDepth = 256, kPanel = 512;
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((target_clones("avx2,fma", "default")))
-#endif
-void tile(int64_t depth, const double* a, const double* b, double* c, int64_t stride, int64_t rows, int64_t columns) {
-  Vector sums[kRows][2] = {};
-  for (int64_t k = 0; k < depth; ++k) {
-    const Vector left = *reinterpret_cast<const Vector*>(b + k * kColumns), right = *reinterpret_cast<const Vector*>(b + k * kColumns + 4);
-    for (int64_t i = 0; i < kRows; ++i) {
-      const double factor = a[k * kRows + i];
-      sums[i][0] += factor * left, sums[i][1] += factor * right;
-    }
-  }
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) c[i * stride + j] += sums[i][j / 4][j % 4];
-}
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((target_clones("avx2,fma", "default")))
-#endif
-float dot(const float* a, const float* b, int64_t count) {
-  using Floats = float __attribute__((vector_size(32), aligned(4)));
-  constexpr int64_t kLanes = 8;
-  Floats sums[4] = {};
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes)
-    for (int64_t k = 0; k < 4; ++k)
-      sums[k] += *reinterpret_cast<const Floats*>(a + i + k * kLanes) * *reinterpret_cast<const Floats*>(b + i + k * kLanes);
-  float rest = 0;
-  for (; i < count; ++i) rest += a[i] * b[i];
-  const Floats sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  for (int64_t lane = 0; lane < kLanes; ++lane) rest += sum[lane];
-  return rest;
-}
-
-/// c [m] = a [m, k] b [k]
-void times_column(const float* a, const float* b, float* c, int64_t m, int64_t k) {
-  in_parts(m, k, [=](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) c[row] = dot(a + row * k, b, k);
-  });
-}
-void times_column(const double* a, const double* b, double* c, int64_t m, int64_t k) {
-  in_parts(m, k, [=](int64_t first, int64_t last) {
-    constexpr int64_t kLanes = 16;
-    for (int64_t row = first; row < last; ++row) {
-      const double* from = a + row * k;
-      double sums[kLanes] = {}, rest = 0;
-      int64_t i = 0;
-      for (; i + kLanes <= k; i += kLanes)
-        for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += from[i + lane] * b[i + lane];
-      for (; i < k; ++i) rest += from[i] * b[i];
-      for (const double sum : sums) rest += sum;
-      c[row] = rest;
-    }
-  });
-}
-
-/// c [m, n] += a [m, k] b [k, n]
-void multiply(const double* a, const double* b, double* c, int64_t m, int64_t k, int64_t n) {
-  for (int64_t depth = 0; depth < k; depth += kDepth) {
-    const int64_t deep = std::min(kDepth, k - depth);
-    for (int64_t column = 0; column < n; column += kPanel) {
-      const int64_t wide = std::min(kPanel, n - column), strips = (wide + kColumns - 1) / kColumns;
-      std::vector<double> panel(unsign(strips * kColumns * deep), 0.0);
-      for (int64_t s = 0; s < strips; ++s)
-        for (int64_t d = 0; d < deep; ++d)
-          std::copy_n(b + (depth + d) * n + column + s * kColumns, std::min(kColumns, wide - s * kColumns),
-                      panel.data() + (s * deep + d) * kColumns);
-      in_parts((m + kRows - 1) / kRows, deep * wide, [&](int64_t first, int64_t last) {
-        std::vector<double> packed(unsign(kRows * deep), 0.0);
-        for (int64_t group = first; group < last; ++group) {
-          const int64_t row = group * kRows, high = std::min(kRows, m - row);
-          for (int64_t i = 0; i < high; ++i)
-            for (int64_t d = 0; d < deep; ++d) packed[unsign(d * kRows + i)] = a[(row + i) * k + depth + d];
-          for (int64_t s = 0; s < strips; ++s)
-            tile(deep, packed.data(), panel.data() + s * deep * kColumns, c + row * n + column + s * kColumns, n, high,
-                 std::min(kColumns, wide - s * kColumns));
-        }
-      });
-    }
-  }
-}
-
-template <class T>
-void multiply_plain(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t n) {
-  in_parts(m, k * n, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i)
-      for (int64_t d = 0; d < k; ++d) {
-        const T factor = a[i * k + d];
-        for (int64_t j = 0; j < n; ++j) c[i * n + j] = plus(c[i * n + j], product(factor, b[d * n + j]));
-      }
-  });
-}
-
-/// The matrix product of one dtype over the last two axes, leading axes broadcast: [..., m, k] x [..., k, n].
-Var matmul(const Var& left, const Var& right) {
-  const Tensor a = value_of(left), b = value_of(right);
-  const DType dtype = a.dtype();
-  if (b.dtype() != dtype || a.shape().rank() < 2 || b.shape().rank() < 2) throw InvalidArgument("matmul takes matrices of one dtype");
-  const size_t p = a.shape().rank(), q = b.shape().rank();
-  const int64_t m = a.shape()[p - 2], k = a.shape()[p - 1], n = b.shape()[q - 1];
-  if (b.shape()[q - 2] != k)
-    throw InvalidArgument("matmul: the inner dimensions differ, {} and {} (shapes {} and {})", k, b.shape()[q - 2], a.shape(), b.shape());
-  const auto leading = [](const Shape& s) { return Shape(s.dims().subspan(0, s.rank() - 2)); };
-  const Shape batch = broadcast(leading(a.shape()), leading(b.shape()));
-  Shape shape = batch;
-  shape.push_back(m);
-  shape.push_back(n);
-  Tensor y(dtype, shape);
-  const auto each = [&](auto from_a, auto from_b, auto to) {
-    const auto place = [&](const Shape& s, int64_t index) {  // of the matrix that belongs to the batch's index
-      int64_t at = 0, step = 1;
-      for (size_t i = 0; i < batch.rank(); ++i) {
-        const int64_t position = index % batch[batch.rank() - 1 - i];
-        index /= batch[batch.rank() - 1 - i];
-        if (i + 2 >= s.rank()) continue;
-        const int64_t dim = s[s.rank() - 3 - i];
-        if (dim != 1) at += position * step;
-        step *= dim;
-      }
-      return at;
-    };
-    for (int64_t i = 0; i < batch.elements(); ++i) {
-      if constexpr (std::is_same_v<decltype(to), float*>) {
-        times_column(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k, to + i * m, m, k);
-        continue;
-      } else if constexpr (std::is_same_v<decltype(to), double*>) {
-        if (m * n * k > 4096) {
-          if (n == 1)
-            times_column(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k, to + i * m, m, k);
-          else
-            multiply(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k * n, to + i * m * n, m, k, n);
-          continue;
-        }
-      }
-      multiply_plain(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k * n, to + i * m * n, m, k, n);
-    }
-  };
-  const size_t count = unsign(y.elements());
-  switch (width_of(dtype)) {
-    case Width::complex: {
-      std::vector<Complex> values(count);
-      const Wide<Complex> pc(a, DType::complex128), qc(b, DType::complex128);
-      each(pc.data, qc.data, values.data());
-      for (size_t i = 0; i < count; ++i) {
-        if (dtype == DType::complex64)
-          y.writable().data<std::complex<float>>()[i] = std::complex<float>(values[i]);
-        else
-          y.writable().data<Complex>()[i] = values[i];
-      }
-      break;
-    }
-    case Width::integer: {
-      std::vector<int64_t> values(count);
-      const Wide<int64_t> p64(a, DType::i64), q64(b, DType::i64);
-      each(p64.data, q64.data, values.data());
-      narrow(dtype, values.data(), count, y.writable().data());
-      break;
-    }
-    default: {
-      if (dtype == DType::f32 && n == 1) {
-        each(a.data<float>(), b.data<float>(), y.writable().data<float>());
-        break;
-      }
-      const Wide<double> p64(a, DType::f64), q64(b, DType::f64);
-      if (dtype == DType::f64) {
-        each(p64.data, q64.data, y.writable().data<double>());
-      } else {
-        std::vector<double> values(count);
-        each(p64.data, q64.data, values.data());
-        narrow(dtype, values.data(), count, y.writable().data());
-      }
-    }
-  }
-  return Var(std::move(y));
-}
-
 }  // namespace
 
 void define_reductions(nb::module_& m) {
   m.def("reduce", reduce, nb::arg("name"), nb::arg("x"), nb::arg("first"), nb::arg("last"), nb::arg("keepdims"), nb::arg("dtype"),
         "sum, prod, max or min along the axes first ... last - 1, worked on in f64, 64-bit integers or complex128.");
+  m.def("moment", moment_along, nb::arg("name"), nb::arg("x"), nb::arg("first"), nb::arg("last"), nb::arg("keepdims"), nb::arg("ddof"),
+        nb::arg("dtype"), "mean, var or std along the axes first ... last - 1 of real elements, in f64; of dtype f32 or f64.");
+  m.def("reduce_at_hand", reduce_at_hand, nb::arg("name"), nb::arg("a").none(), nb::arg("axis").none(), nb::arg("keepdims").none(),
+        nb::arg("ddof") = 0.0, "sum, prod, max, min, mean, var, std, any or all of a Var at hand; None where Python has to look closer.");
   m.def("arg_extreme", arg_extreme, nb::arg("largest"), nb::arg("x"), nb::arg("axis"));
   m.def("accumulate", accumulate, nb::arg("name"), nb::arg("x"), nb::arg("axis"), "add, multiply, maximum or minimum so far.");
-  m.def("matmul", matmul, nb::arg("a"), nb::arg("b"));
 }
 
 }  // namespace minnow::numpy

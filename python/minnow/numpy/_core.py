@@ -196,6 +196,10 @@ def is_open(x: Var) -> bool:
     return x.known_shape is None and is_symbolic(x)
 
 
+#: Whether x is computed and depends on no placeholder, state or parameter: what is made of it may be computed at once.
+at_hand: Callable[[Var], bool] = native.at_hand
+
+
 def astype(x: Var, dtype: DType) -> Var:
     """x as another dtype; x itself where it is of that dtype."""
     if x.dtype is dtype or x.dtype == dtype:
@@ -290,7 +294,7 @@ def ints(values: Sequence[int]) -> Var:
 
 
 def reshape_to(x: Var, dims: Sequence[int]) -> Var:
-    if x.dtype.kind == "c":
+    if at_hand(x) or x.dtype.kind == "c":
         return native.reshaped(x, list(dims))
     return op("Reshape", (x, ints(dims)), {"allowzero": 1})
 

@@ -124,6 +124,8 @@ def getitem(x: Var, key: Any) -> Var:
     if isinstance(key, Var) and key.dtype.kind == "b" and key.shape == x.shape and x.ndim:
         places = native.true_places(key)
         return native.gather(x, places, 1, x.size, [places.size])
+    if isinstance(key, Var) and key.dtype.kind in "iu" and x.ndim and not is_symbolic(x):
+        return native.take(x, key, 0, "raise")  # type: ignore[no-any-return]
     where = _Key(x, key)
     if not where.arrays:
         return where.view
@@ -285,24 +287,15 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
 def take(a: ArrayLike, indices: ArrayLike, axis: Optional[int] = None, out: Any = None, mode: str = "raise") -> Var:
     """The parts at indices of an axis; None: of all elements in order. mode: raise IndexError, wrap around, or clip."""
     x = asarray(a)
-    if axis is None:
-        x, axis = flat(x), 0
-    if x.ndim == 0:
-        x = reshape_to(x, [1])
-    place = axis_of(axis, x.ndim)
     at = asarray(indices)
-    if at.dtype.kind == "b" or at.dtype.kind not in "iu" and at.size:
-        if at.dtype.kind != "b":
-            raise InvalidType(f"Cannot cast array data from dtype('{at.dtype}') to dtype('int64') according to the rule 'safe'")
-    at = astype(at, int64)
+    if at.dtype.kind not in "iub" and at.size:
+        raise InvalidType(f"Cannot cast array data from dtype('{at.dtype}') to dtype('int64') according to the rule 'safe'")
+    if at.dtype.kind != "i":
+        at = astype(at, int64)
+    place = -1 if axis is None else axis_of(axis, x.ndim or 1)
     if is_symbolic(x) and x.dtype.kind != "c":
-        return deliver(op("Gather", (x, at), {"axis": place}), out)
-    if x.shape[place] == 0 and at.size:
-        raise InvalidIndex("cannot do a non-empty take from an empty axes.")
-    if size_of(x.shape[:place]) == 0:
-        mode = "clip"  # nothing is taken, and NumPy looks at no index
-    numbers = native.flat_places([at], [x.shape[place]], mode)
-    return deliver(native.gather(x, numbers, size_of(x.shape[:place]), x.shape[place], [*x.shape[:place], *at.shape, *x.shape[place + 1:]]), out)
+        return deliver(op("Gather", (flat(x) if axis is None or x.ndim == 0 else x, astype(at, int64)), {"axis": builtins.max(place, 0)}), out)
+    return deliver(native.take(x, at, place if x.ndim else -1, mode), out)
 
 
 def _along(x: Var, indices: Var, axis: int) -> Var:

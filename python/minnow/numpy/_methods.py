@@ -2,6 +2,7 @@
 """What NumPy's arrays have and the class Var has not: methods and attributes that are functions of this package."""
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any, Callable, Iterator, Optional
 
 from minnow import _minnow
@@ -108,19 +109,26 @@ _ATTRIBUTES: dict[str, Callable[[Var], Any]] = {
     "flat": Flat, "strides": lambda x: tuple(step * x.itemsize for step in row_strides(x.shape))}
 
 
-def attribute(x: Var, name: str) -> Any:
-    """x.name for what the class itself has not; AttributeError where NumPy's arrays have none such, with the nearest names."""
-    made = _ATTRIBUTES.get(name)
-    if made is not None:
-        return made(x)
-    function = _METHODS.get(name)
-    if function is None:
-        names = [*_METHODS, *_ATTRIBUTES, *(known for known in dir(Var) if known[:1] != "_")]
-        raise AttributeError(f"'Var' object has no attribute {name!r}{_minnow.nearest(name, names)}")
-
-    def method(*args: Any, **options: Any) -> Any:
-        return function(x, *args, **options)
+def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Var, *args: Any, **options: Any) -> Any:
+        return function(self, *args, **options)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = function.__doc__
     return method
+
+
+for _name, _function in _METHODS.items():  # of the class, which finds them at once
+    setattr(Var, _name, _function if isinstance(_function, FunctionType) and _function.__name__ == _name else _method(_name, _function))
+
+
+def attribute(x: Var, name: str) -> Any:
+    """x.name for what the class itself has not, or had not before this module was imported; AttributeError where NumPy's arrays have none such,
+    with the nearest names."""
+    made = _ATTRIBUTES.get(name)
+    if made is not None:
+        return made(x)
+    if name in _METHODS:
+        return getattr(x, name)
+    names = [*_ATTRIBUTES, *(known for known in dir(Var) if known[:1] != "_")]
+    raise AttributeError(f"'Var' object has no attribute {name!r}{_minnow.nearest(name, names)}")

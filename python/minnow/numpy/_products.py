@@ -34,8 +34,10 @@ def _mismatch(name: str, x: Var, y: Var, k: int, n: int) -> InvalidArgument:
 def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, dtype: DTypeLike = None) -> Var:
     """Matrix products; vectors are rows before, columns behind; leading axes are broadcast. ValueError for numbers."""
     x, y = pair(x1, x2)
-    if out is None and dtype is None and x.is_computed and y.is_computed and x.ndim == 2 == y.ndim and x.shape[1] == y.shape[0]:
-        return matrices(x, y)  # nothing more to look at, which takes longer than small products
+    if out is None and dtype is None:
+        product: Optional[Var] = native.product_at_hand(x, y)
+        if product is not None:
+            return product
     if dtype is not None:
         x, y = astype(x, dtype_of(dtype)), astype(y, dtype_of(dtype))
     if x.known_shape is None or y.known_shape is None:
@@ -66,6 +68,10 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, dtype: DTypeLike
 def dot(a: ArrayLike, b: ArrayLike, out: Any = None) -> Var:
     """The sums over the last axis of a and the last but one of b (its only one); the product with a number."""
     x, y = pair(a, b)
+    if out is None:
+        product: Optional[Var] = native.product_at_hand(x, y)
+        if product is not None:
+            return product
     if x.ndim == 0 or y.ndim == 0:
         return deliver(ew.multiply(x, y), out)
     if is_open(x) or is_open(y):

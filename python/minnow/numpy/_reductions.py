@@ -11,7 +11,7 @@ from minnow._minnow import dtype as DType
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _open
 from minnow.numpy._core import flat as flatten
-from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex128, deliver, dtype_of, expand_to, float16, float32,
+from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, astype, at_hand, axes_of, axis_of, bool_, broadcast_dims, choose, complex128, computed, deliver, dtype_of, expand_to, float16, float32,
                                 float64, full_of, int64, ints, is_open, is_symbolic, is_true, native, permute, public, reduced_axes, reshape_to, result_type, size_of, uint64)
 
 _builtin_max = _builtins.max
@@ -78,12 +78,20 @@ _sum, _prod = _sum_like("sum", 0), _sum_like("prod", 1)
 @public
 def sum(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
     """The sum along axes; small integers are summed in 64 bits."""
+    if dtype is None and out is None and initial is None and where is True:
+        result = native.reduce_at_hand("sum", a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return _sum(a, axis, dtype, out, keepdims, initial, where)
 
 
 @public
 def prod(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
     """The product along axes; small integers are multiplied in 64 bits."""
+    if dtype is None and out is None and initial is None and where is True:
+        result = native.reduce_at_hand("prod", a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return _prod(a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -110,12 +118,20 @@ def _extreme(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, init
 @public
 def max(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
     """The largest element along axes; NaN where there is one."""
+    if out is None and initial is None and where is True:
+        result = native.reduce_at_hand("max", a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return _extreme("max", a, axis, out, keepdims, initial, where)
 
 
 @public
 def min(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: ArrayLike = True) -> Var:
     """The smallest element along axes; NaN where there is one."""
+    if out is None and initial is None and where is True:
+        result = native.reduce_at_hand("min", a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return _extreme("min", a, axis, out, keepdims, initial, where)
 
 
@@ -152,12 +168,20 @@ def _logical(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, wher
 @public
 def all(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: ArrayLike = True) -> Var:
     """Whether all elements along axes are not zero."""
+    if out is None and where is True:
+        result = native.reduce_at_hand("all", a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return _logical("all", a, axis, out, keepdims, where)
 
 
 @public
 def any(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: ArrayLike = True) -> Var:
     """Whether an element along axes is not zero."""
+    if out is None and where is True:
+        result = native.reduce_at_hand("any", a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return _logical("any", a, axis, out, keepdims, where)
 
 
@@ -185,14 +209,29 @@ def _squeeze(x: Var, axes: tuple[int, ...], keepdims: bool) -> Var:
     return x if keepdims or not axes else reshape_to(x, [dim for i, dim in enumerate(x.shape) if i not in axes])
 
 
+def _has_moment(x: Var, axes: tuple[int, ...], work: DType) -> bool:
+    """Whether _moment() serves: real elements along neighbouring axes, in f32 or f64, of which no gradient is asked."""
+    return bool(axes) and work in (float32, float64) and x.dtype.kind != "c" and axes == tuple(range(axes[0], axes[-1] + 1)) and not is_symbolic(x) and at_hand(computed(x))
+
+
+def _moment(name: str, x: Var, axes: tuple[int, ...], keepdims: bool, ddof: float, work: DType) -> Var:
+    return native.moment(name, x, axes[0], axes[-1] + 1, bool(keepdims), ddof, work)  # type: ignore[no-any-return]
+
+
 @public
 def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, *, where: ArrayLike = True) -> Var:
     """The mean along axes; NaN of nothing. Integers in float64."""
+    if dtype is None and out is None and where is True:
+        result = native.reduce_at_hand("mean", a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     x = asarray(a)
     axes = axes_of(axis, x.ndim)
     if x.dtype == float32 and dtype is None and where is True and _has_elements(x) and axes:
         return deliver(op("ReduceMean", (x, ints(axes)), {"keepdims": int(keepdims)}), out)
     work = dtype_of(dtype) if dtype is not None else float64 if x.dtype.kind in "biu" else x.dtype
+    if where is True and work in (x.dtype, float64) and _has_moment(x, axes, work):
+        return deliver(_moment("mean", x, axes, keepdims, 0.0, work), out)
     inner = float32 if work == float16 else work
     result = astype(_mean_parts(astype(x, inner), axes, where, inner)[0], work)
     return deliver(_squeeze(result, axes, keepdims), out)
@@ -232,12 +271,18 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike = None, returned
 def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *, where: ArrayLike = True,
         mean: Any = None, correction: Optional[float] = None) -> Var:
     """The mean of the squared distances from the mean, their sum divided by n - ddof."""
+    if dtype is None and out is None and where is True and mean is None and correction is None and type(ddof) in (int, float):
+        result = native.reduce_at_hand("var", a, axis, keepdims, ddof)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     x = asarray(a)
     axes = axes_of(axis, x.ndim)
     ddof = ddof if correction is None else correction
     work = dtype_of(dtype) if dtype is not None else float64 if x.dtype.kind in "biu" else x.dtype
     if is_open(x) and x.dtype.kind == "f" and where is True and mean is None and axes:
         return deliver(astype(_open.variance(x, axes, float(ddof), keepdims), work), out)
+    if where is True and mean is None and work in (x.dtype, float64) and _has_moment(x, axes, work):
+        return deliver(_moment("var", x, axes, keepdims, float(ddof), work), out)
     if work == float32 and x.dtype == float32 and x.size > 4096 and where is True and mean is None and axes:
         away = x - op("ReduceMean", (x, ints(axes)), {"keepdims": 1})
         count = size_of([x.shape[i] for i in axes])
@@ -261,6 +306,10 @@ def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = Non
 def std(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *, where: ArrayLike = True,
         mean: Any = None, correction: Optional[float] = None) -> Var:
     """The square root of var()."""
+    if dtype is None and out is None and where is True and mean is None and correction is None and type(ddof) in (int, float):
+        result = native.reduce_at_hand("std", a, axis, keepdims, ddof)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return deliver(ew.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)), out)
 
 

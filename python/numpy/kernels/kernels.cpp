@@ -9,7 +9,8 @@
   DO(target, MoreUnary64Kernels)        \
   DO(target, Binary64Kernels)           \
   DO(target, Functions32Kernels)        \
-  DO(target, PlaceKernels)
+  DO(target, PlaceKernels)              \
+  DO(target, Sum64Kernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \
   namespace target {                                \
   MINNOW_NUMPY_TABLES(MINNOW_DECLARE_TABLE, target) \

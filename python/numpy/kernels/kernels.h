@@ -5,6 +5,7 @@
 #include "numpy/kernels/binary64.h"
 #include "numpy/kernels/functions32.h"
 #include "numpy/kernels/places.h"
+#include "numpy/kernels/sums64.h"
 #include "numpy/kernels/unary64.h"
 
 namespace minnow::numpy {
@@ -15,6 +16,7 @@ struct Kernels {
   const Binary64Kernels* binary64;
   const Functions32Kernels* functions32;
   const PlaceKernels* places;
+  const Sum64Kernels* sums64;
 };
 
 /// Throws InternalError for one that cpu::available_isas() does not name.

@@ -34,6 +34,9 @@ def large():
             case("nonzero", x)
             case("take", x, N.random.default_rng(2).integers(0, shape[0], 3000), 0)
             case("take", x, N.random.default_rng(2).integers(-x.size, x.size, 3000))
+            for mode in ("wrap", "clip"):
+                case("take", x, N.random.default_rng(2).integers(-300, 300, (30, 40)).astype("int16"), -1, mode=mode)
+            case("take", x, N.r_[N.zeros(3000, int), shape[0]], 0)
             case("transpose", x)
             case("concatenate", [x, x], -1)
             case("unique", x, return_inverse=True, return_counts=True) if dtype != "complex64" else None
@@ -58,6 +61,26 @@ def large():
                         y = x.copy()
                         y.reshape(-1)[:: 7001] = N.nan
                         case(name, y, axis=axis)
+    # Means and variances of rows and of columns, and truths that are decided early, late, or nowhere.
+    for dtype in ("int16", "uint64", "float32", "float64"):
+        for shape in ((40009,), (301, 517), (20011, 3), (3, 20011), (9, 700, 17)):
+            x = (N.random.default_rng(len(shape)).standard_normal(shape) * 100 + 1000).astype(dtype)
+            for name in ("mean", "var", "std"):
+                for axis in (None, *range(len(shape)), (0, -1) if len(shape) == 3 else 0):
+                    case(name, x, axis=axis, tolerance=1e-4 if dtype == "float32" else 1e-9)
+                    case(name, x, axis=axis, keepdims=True, tolerance=1e-4 if dtype == "float32" else 1e-9)
+            case("std", x, axis=-1, ddof=1, tolerance=1e-4 if dtype == "float32" else 1e-9)
+    for dtype in ("bool", "int8", "uint16", "int32", "float16", "float32", "float64", "complex64", "complex128"):
+        for shape in ((9001,), (70, 130), (130, 3), (2, 40, 30)):
+            size = N.prod(shape)
+            for place in (None, 0, size // 2, size - 1):
+                for value in (0, 1) if dtype in ("bool", "int8", "uint16", "int32") else (0.0, 1.0, N.nan, -0.0, 1e-7):
+                    x = N.full(shape, value, dtype)
+                    if place is not None:
+                        x.reshape(-1)[place] = 0 if value else 1
+                    for name in ("any", "all"):
+                        for axis in (None, 0, -1):
+                            case(name, x, axis=axis)
     for dtype in FLOATS[1:]:
         wide, unit, positive = data((10007,), dtype), data((10007,), dtype, "unit"), data((10007,), dtype, "positive")
         for name in ("tan", "arctan", "arcsinh", "sinh", "cosh", "cbrt", "expm1", "exp2"):

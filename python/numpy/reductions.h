@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of reductions share.
+#pragma once
+#include <string>
+
+#include "numpy/numpy.h"
+
+namespace minnow::numpy {
+
+/// x as [outer, count, inner], reduced along the middle.
+struct Block {
+  int64_t outer = 1, count = 1, inner = 1;
+};
+inline Block block_of(const Shape& shape, int64_t first, int64_t last) {
+  Block block;
+  for (size_t i = 0; i < shape.rank(); ++i) {
+    const int64_t axis = static_cast<int64_t>(i);
+    (axis < first ? block.outer : axis < last ? block.count : block.inner) *= shape[i];
+  }
+  return block;
+}
+
+/// The mean ("mean"), the sum of squared distances from it over count - ddof ("var") or the root of that ("std") along the middle of
+/// `block`, of real elements, summed in f64. `result`: f32 or f64.
+Tensor moment(const std::string& name, const Tensor& x, const Shape& shape, const Block& block, double ddof, DType result);
+/// Whether all elements along the middle of `block` are not zero, or with `any` one of them; looks no further than needed.
+Tensor truths(bool any, const Tensor& x, const Shape& shape, const Block& block);
+
+}  // namespace minnow::numpy
