@@ -47,6 +47,7 @@ inline constexpr uint8_t kSimplify = 1, kFuse = 2, kRaise = 4, kTidy = 8, kGroup
 
 // The passes, each in the file of its name.
 void outputs_of_their_own(Graph&, PassContext&);
+void widen_halves(Graph&, PassContext&);
 void remove_identities(Graph&, PassContext&);
 void remove_no_ops(Graph&, PassContext&);
 void inline_constant_ifs(Graph&, PassContext&);

@@ -15,6 +15,7 @@ namespace {
 constexpr uint8_t kNotLast = kSimplify | kFuse | kRaise | kTidy;
 constexpr Pass kPasses[] = {
     {"outputs_of_their_own", "outputs of subgraphs that are outer values get a node of their own", outputs_of_their_own, kSimplify, true},
+    {"widen_halves", "graphs of f16 or bf16 compute in f32, and round at their ends", widen_halves, kSimplify},
     {"remove_identities", "Identity, and Dropout outside training", remove_identities, kNotLast, true},
     {"fold_shapes", "what is computed from known dimensions becomes a constant", fold_shapes, kNotLast, true},
     {"fold_constants", "what is computed from constants becomes a constant", fold_constants, kNotLast, true},

@@ -33,9 +33,6 @@ Tensor rounded(const OperatorSet& operators, const Node& node, std::span<const D
   return made;
 }
 
-/// Half the distance of neighbouring numbers at 1, for dtypes in which it is more than the tolerance.
-double rounding_error(DType dtype) { return dtype == DType::f16 ? 0x1p-11 : dtype == DType::bf16 ? 0x1p-8 : 0; }
-
 double largest_of(const Tensor& tensor) {
   double largest = 0;
   for (double x : widened(tensor))
@@ -61,6 +58,8 @@ constexpr std::string_view kKeepsOrder[] = {"Cast",     "Clip",    "DepthToSpace
                                             "Squeeze",  "Tile",    "Transpose",    "Unsqueeze"};
 
 }  // namespace
+
+double rounding_error(DType dtype) noexcept { return dtype == DType::f16 ? 0x1p-11 : dtype == DType::bf16 ? 0x1p-8 : 0; }
 
 bool is_rounding(const Node& node) noexcept {
   const std::string& op = node.op();

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "passes/verify.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "passes/compare.h"
+#include "passes/trail.h"
 
 namespace minnow {
 namespace {
+
+// Errors of so many roundings may come together in one number.
+constexpr double kRoundings = 16;
 
 /// True where an input has dimensions that are not fixed.
 bool is_open(const Graph& graph) {
@@ -18,8 +23,17 @@ bool is_open(const Graph& graph) {
   return false;
 }
 
+/// Where values are rounded to 16 bits, optimized graphs may leave that out.
+double tolerance_of(const Graph& graph, double tolerance) {
+  for (const Node& node : graph.nodes())
+    for (size_t i = 0; i < node.output_count(); ++i)
+      if (const Value* output = node.output(i)) tolerance = std::max(tolerance, kRoundings * rounding_error(output->type.dtype));
+  return tolerance;
+}
+
 Expectation expect(const OperatorSet& operators, const Graph& before) {
   CompareOptions options;
+  options.tolerance = tolerance_of(before, options.tolerance);
   for (const auto& input : before.inputs())
     if (input->type.dims && input->type.dims->size() > 1 && !input->type.dims->front().symbol.empty())
       options.symbols[input->type.dims->front().symbol] = 1;
