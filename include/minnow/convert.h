@@ -29,7 +29,9 @@ struct ConvertOptions {
   /// then has to be given; others are constants.
   std::vector<std::string> keep_inputs = {};
   std::vector<std::string> labels = {};  // of classes, kept in the model
-  std::string signature = {};            // of a TensorFlow SavedModel; empty: "serving_default", or the only one
+  /// Which signature is read, and gives inputs and outputs its names; an error for formats that have none. Empty: of a TensorFlow
+  /// SavedModel "serving_default", or the only one; of a TFLite file the first graph, with the names of its tensors.
+  std::string signature = {};
   /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, with the pass that made it so. Where
   /// the graph quantizes, numbers may differ by 1e-4 before they are rounded.
   bool verify = false;

@@ -99,7 +99,9 @@ void add_convert(CLI::App& app) {
   command->add_option("--rename", arguments->renames, "rename an input or output: old=new");
   command->add_option("--keep-input", arguments->keep_inputs,
                       "an initializer that the file lists as an input too: stays an input, which runs then have to give");
-  command->add_option("--signature", arguments->signature, "of a TensorFlow SavedModel folder (default: serving_default, or the only one)");
+  command->add_option(
+      "--signature", arguments->signature,
+      "of a TensorFlow SavedModel folder (default: serving_default, or the only one) or a TFLite file (default: its first graph)");
   arguments->operators.add_to(*command);
   command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model");
   command->add_flag(

@@ -29,7 +29,9 @@ std::string format_names() {
   return names;
 }
 
-ImportOptions import_options(const ConvertOptions& options) {
+ImportOptions import_options(const ConvertOptions& options, const Format& format) {
+  if (!options.signature.empty() && !format.has_signatures)
+    throw InvalidArgument("models of the format {} have no signatures of which \"{}\" could be read", format.name, options.signature);
   ImportOptions import;
   import.operators = options.operators.get();
   import.warn = options.warn ? options.warn : log_message;
@@ -65,7 +67,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
     if (!format || format->name != "minnow") hash.add(bytes);
   }
   if (!format) throw InvalidModel("{}: is in none of the known formats ({})", paths[0], format_names());
-  return finish_metadata(format->import_files(paths, import_options(options)), *format, hash);
+  return finish_metadata(format->import_files(paths, import_options(options, *format)), *format, hash);
 }
 
 Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ConvertOptions& options) {
@@ -74,7 +76,7 @@ Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const v
   if (!format->import_memory) throw InvalidArgument("a model of the format {} is several files and cannot come from memory", format->name);
   Sha256 hash;
   if (format->name != "minnow") hash.add(bytes);
-  return finish_metadata(format->import_memory(bytes, std::move(owner), import_options(options)), *format, hash);
+  return finish_metadata(format->import_memory(bytes, std::move(owner), import_options(options, *format)), *format, hash);
 }
 
 Imported import_read(const ReadCallback& read, const ConvertOptions& options) {
@@ -96,7 +98,7 @@ Imported import_read(const ReadCallback& read, const ConvertOptions& options) {
     }
     return count;
   };
-  return finish_metadata(format->import_read(hashing, import_options(options)), *format, hash);
+  return finish_metadata(format->import_read(hashing, import_options(options, *format)), *format, hash);
 }
 
 template <class F>

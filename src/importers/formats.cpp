@@ -96,10 +96,10 @@ std::vector<ForeignOperator> torchscript_operators() {
 // Those with a magic number come first, then those whose structure is the strictest; the first that recognizes a file reads it.
 constexpr Format kFormats[] = {
     {"minnow", is_model_file, minnow_files, minnow_memory},
-    {"tflite", looks_like_tflite, tflite_files, import_tflite, nullptr, tflite_operators},
+    {"tflite", looks_like_tflite, tflite_files, import_tflite, nullptr, tflite_operators, true},
     {"torchscript", looks_like_torchscript, torchscript_files, import_torchscript, nullptr, torchscript_operators},
     {"mnn", looks_like_mnn, mnn_files, mnn_memory, mnn_read, mnn_operators},
-    {"tensorflow", looks_like_tensorflow, tensorflow_files, import_tensorflow, nullptr, tensorflow_operators},
+    {"tensorflow", looks_like_tensorflow, tensorflow_files, import_tensorflow, nullptr, tensorflow_operators, true},
     {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
     {"caffe", looks_like_caffe, import_caffe, nullptr, nullptr, caffe_layers},
 };

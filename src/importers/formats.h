@@ -26,6 +26,7 @@ struct Format {
   std::unique_ptr<Graph> (*import_read)(const ReadCallback& read, const ImportOptions& options) = nullptr;
   /// The operators that it reads, in the order of its table; null where the format's operators are Minnow's own.
   std::vector<ForeignOperator> (*operators)() = nullptr;
+  bool has_signatures = false;  // models may have several, and ImportOptions::signature says which is read
 };
 
 std::span<const Format> import_formats();

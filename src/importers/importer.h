@@ -31,7 +31,8 @@ struct ImportOptions {
   std::vector<std::string> keep_inputs;
   /// Shapes of inputs that the caller knows (-1: open), for formats that do not say them.
   std::map<std::string, std::vector<int64_t>> shapes;
-  /// Of a format whose models have several (TensorFlow's SavedModel): which is read. Empty: the format's default.
+  /// Of a format whose models have several (TensorFlow's SavedModel, TFLite): which is read, giving inputs and outputs its names. Empty:
+  /// the format's default.
   std::string signature;
 };
 
@@ -46,9 +47,9 @@ std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions
 /// True where the bytes (a whole file, or its first few kilobytes) look like an ONNX model.
 bool looks_like_onnx(std::span<const std::byte> bytes);
 
-/// Reads a TFLite model. Variables become states; what several subgraphs compute becomes If and Loop; tensors keep the layout that the file
-/// gives them at the graph's inputs and outputs. Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are
-/// missing, with their nodes.
+/// Reads a TFLite model: its first graph, with the names of tensors, or that of a signature, with the signature's. Variables become states;
+/// what several subgraphs compute becomes If and Loop; tensors keep the layout that the file gives them at the graph's inputs and outputs.
+/// Throws IoError; InvalidModel for a wrong file; Unsupported naming all operators that are missing, with their nodes.
 std::unique_ptr<Graph> import_tflite(const std::string& path, const ImportOptions& options = {});
 /// The same from memory that `owner` keeps alive; without an owner the bytes are copied where the graph needs them.
 std::unique_ptr<Graph> import_tflite(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -229,6 +229,13 @@ class Convert(CommandTest):
         self.fails("convert", "bad.onnx", "dense.minnow")
         self.assertEqual((self.folder / "dense.minnow").read_bytes(), before)
 
+    def test_signatures_of_formats_that_have_none(self):
+        model = self.dense()
+        self.succeeds("convert", model, "dense.minnow")
+        for path, name in ((model, "onnx"), ("dense.minnow", "minnow")):
+            error = self.fails("convert", path, "out.minnow", "--signature", "serving_default")
+            self.assertIn(f'models of the format {name} have no signatures of which "serving_default" could be read', error)
+
     def test_too_few_files(self):
         self.fails("convert", self.dense())
         self.fails("convert")

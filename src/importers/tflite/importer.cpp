@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "importers/finish.h"
 #include "importers/nesting.h"
 #include "importers/refusals.h"
@@ -19,6 +20,8 @@
 
 namespace minnow::tflite {
 namespace {
+
+constexpr size_t kMostSignatures = 100;  // that are looked at
 
 /// A subgraph where it is used: the tensors' values. `graph` may be shared with an outer scope, where a subgraph's nodes are put in line.
 struct Scope {
@@ -32,6 +35,40 @@ struct Scope {
   enum class Kind : uint8_t { main, nested, once } kind = Kind::nested;
 };
 
+/// A way to call the model, whose names inputs and outputs then have: tensors by name.
+struct Signature {
+  std::string name;  // empty: the first subgraph, with the names of its tensors
+  size_t subgraph = 0;
+  std::vector<std::pair<std::string, size_t>> inputs, outputs;
+};
+
+Signature read_signature(const ModelFile& file, const FlatTable& table) {
+  Signature signature{std::string(table.text(2).substr(0, 200)), table.number<uint32_t>(4, 0), {}, {}};
+  if (signature.subgraph >= file.subgraphs().size()) throw FlatError{"a signature refers to a graph that is not there"};
+  for (size_t list = 0; list < 2; ++list) {
+    const FlatTables entries = table.tables(list);
+    for (size_t k = 0; k < entries.size() && k < 1000; ++k) {
+      const uint32_t tensor = entries[k].number<uint32_t>(1, 0);
+      if (tensor >= file.subgraphs()[signature.subgraph].tensors.size())
+        throw FlatError{"a signature refers to a tensor that is not there"};
+      (list ? signature.outputs : signature.inputs).emplace_back(entries[k].text(0).substr(0, 200), tensor);
+    }
+  }
+  return signature;
+}
+
+Signature find_signature(const ModelFile& file, const std::string& name) {
+  if (name.empty()) return {};
+  std::vector<std::string> known;
+  const FlatTables tables = file.signatures();
+  for (size_t i = 0; i < tables.size() && i < kMostSignatures; ++i) {
+    known.emplace_back(tables[i].text(2).substr(0, 200));
+    if (known.back() == name) return read_signature(file, tables[i]);
+  }
+  throw InvalidArgument("{}: the model has no signature{}{}", file.source(), known.empty() ? "s" : " \"" + name + "\"",
+                        nearest(name, known));
+}
+
 /// A named variable of the model.
 struct Variable {
   size_t state = 0;
@@ -41,7 +78,10 @@ struct Variable {
 class Importer final : public Host {
  public:
   Importer(ModelFile& file, const ImportOptions& options)
-      : file_(file), operators_(options.operators ? *options.operators : OperatorSet::builtin()) {}
+      : file_(file),
+        operators_(options.operators ? *options.operators : OperatorSet::builtin()),
+        signature_(find_signature(file, options.signature)),
+        main_(signature_.subgraph) {}
 
   std::unique_ptr<Graph> run();
 
@@ -76,6 +116,8 @@ class Importer final : public Host {
 
   ModelFile& file_;
   const OperatorSet& operators_;
+  Signature signature_;
+  size_t main_;  // the subgraph that is read
   std::unique_ptr<Graph> graph_;
   SizeTable sizes_;
   Scope* scope_ = nullptr;  // where the current operator stands
@@ -89,7 +131,8 @@ class Importer final : public Host {
 };
 
 const SubgraphInfo& Importer::subgraph(const TfliteNode& node, int64_t index) const {
-  if (index <= 0 || static_cast<size_t>(index) >= file_.subgraphs().size()) node.fail("there is no subgraph {}", index);
+  if (index < 0 || static_cast<size_t>(index) >= file_.subgraphs().size() || static_cast<size_t>(index) == main_)
+    node.fail("there is no subgraph {}", index);
   return file_.subgraphs()[static_cast<size_t>(index)];
 }
 
@@ -444,13 +487,15 @@ void Importer::finish_states(Scope& scope) {
 
 void Importer::add_outputs(Scope& scope) {
   std::vector<std::pair<std::string, Expr>> outputs;
-  for (size_t i = 0; i < scope.info.outputs.size(); ++i) {
-    const int32_t tensor = scope.info.outputs[i];
-    const TensorInfo& info = scope.info.tensors[static_cast<size_t>(tensor)];
-    std::string name(info.name);
-    if (name.empty()) name = "output" + std::to_string(i);
+  const auto add = [&](std::string name, int32_t tensor) {
     const Expr x = raw_of(scope, tensor, format("{}: output \"{}\"", file_.source(), name));
     outputs.emplace_back(std::move(name), x);
+  };
+  for (const auto& [called, tensor] : signature_.outputs) add(called, static_cast<int32_t>(tensor));
+  for (size_t i = 0; i < scope.info.outputs.size() && signature_.name.empty(); ++i) {
+    const int32_t tensor = scope.info.outputs[i];
+    const std::string_view name = scope.info.tensors[static_cast<size_t>(tensor)].name;
+    add(name.empty() ? "output" + std::to_string(i) : std::string(name), tensor);
   }
   add_named_outputs(scope.parts, outputs, names_);
 }
@@ -465,28 +510,23 @@ void Importer::describe() {
       const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       metadata.properties[std::string(name)] = text.substr(0, text.find('\0'));
     }
-  // What a signature calls the inputs and outputs.
+  // What signatures of this graph call the inputs and outputs.
   const FlatTables signatures = file_.signatures();
-  for (size_t i = 0; i < signatures.size() && i < 100; ++i) {
-    const FlatTable signature = signatures[i];
-    if (signature.number<uint32_t>(4, 0) != 0) continue;
+  for (size_t i = 0; i < signatures.size() && i < kMostSignatures; ++i) {
+    const Signature signature = read_signature(file_, signatures[i]);
+    if (signature.subgraph != main_) continue;
     std::string text;
-    for (size_t list = 0; list < 2; ++list) {
-      const FlatTables entries = signature.tables(list);
-      text += list ? " -> " : "";
-      for (size_t k = 0; k < entries.size() && k < 1000; ++k) {
-        const uint32_t tensor = entries[k].number<uint32_t>(1, 0);
-        const auto& tensors = file_.subgraphs()[0].tensors;
-        if (tensor >= tensors.size()) throw FlatError{"a signature refers to a tensor that is not there"};
-        text += format("{}{}={}", k ? ", " : "", entries[k].text(0).substr(0, 200), tensors[tensor].name.substr(0, 200));
-      }
+    for (const auto* list : {&signature.inputs, &signature.outputs}) {
+      text += list == &signature.outputs ? " -> " : "";
+      for (size_t k = 0; k < list->size(); ++k)
+        text += format("{}{}={}", k ? ", " : "", (*list)[k].first, file_.subgraphs()[main_].tensors[(*list)[k].second].name.substr(0, 200));
     }
-    metadata.properties["signature." + std::string(signature.text(2).substr(0, 100))] = text;
+    metadata.properties["signature." + signature.name.substr(0, 100)] = text;
   }
 }
 
 std::unique_ptr<Graph> Importer::run() {
-  const SubgraphInfo& info = file_.subgraphs()[0];
+  const SubgraphInfo& info = file_.subgraphs()[main_];
   graph_ = std::make_unique<Graph>();
   graph_->name = info.name;
   graph_->source = file_.source();
@@ -504,10 +544,14 @@ std::unique_ptr<Graph> Importer::run() {
       refusals_.add(format("input \"{}\" is of type {}", tensor.name, static_cast<int>(tensor.type)));
       continue;
     }
-    const std::string name = unique(tensor.name.empty() ? "input" + std::to_string(i) : std::string(tensor.name));
+    std::string name = tensor.name.empty() ? "input" + std::to_string(i) : std::string(tensor.name);
+    for (const auto& [called, index] : signature_.inputs)
+      if (index == static_cast<size_t>(info.inputs[i])) name = called;
+    name = unique(name);
     scope.raw[static_cast<size_t>(info.inputs[i])] = builder.wrap(&graph_->add_input(name, tensor.value_type()));
   }
   refusals_.throw_if_any(file_.source());
+  for (const auto& output : signature_.outputs) names_.take(output.first);
   import_operators(scope);
   refusals_.throw_if_any(file_.source());
   add_outputs(scope);
