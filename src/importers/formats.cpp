@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/formats.h"
 
+#include <unordered_set>
+
 #include "base/error.h"
 #include "graph/model_file.h"
 #include "importers/caffe/caffe_layer.h"
 #include "importers/mnn/mnn_node.h"
+#include "importers/onnx/onnx_node.h"
 #include "importers/tensorflow/control_flow.h"
 #include "importers/tensorflow/tf_node.h"
 #include "importers/tflite/tflite_node.h"
 #include "importers/torchscript/call.h"
+#include "ops/operator.h"
 
 namespace minnow {
 namespace {
@@ -32,6 +36,17 @@ std::unique_ptr<Graph> onnx_memory(Bytes bytes, Owner owner, const ImportOptions
   return import_onnx(bytes, std::move(owner), options);
 }
 std::unique_ptr<Graph> onnx_read(const ReadCallback& read, const ImportOptions& options) { return import_onnx(read, options); }
+
+std::vector<ForeignOperator> onnx_operators() {
+  std::vector<ForeignOperator> list;
+  std::unordered_set<std::string_view> named;
+  for (const Operator* op : OperatorSet::builtin().list())
+    if (!op->name.starts_with("minnow.") && named.insert(op->name).second) list.push_back({op->name, ""});
+  for (const onnx::ImportRule& rule : onnx::all_rules())
+    if (named.insert(rule.op).second)
+      list.push_back({rule.op, rule.op.starts_with("com.microsoft.") ? "contributed operator of ONNX Runtime" : "becomes other operators"});
+  return list;
+}
 
 std::unique_ptr<Graph> tflite_files(const Paths& paths, const ImportOptions& options) {
   return import_tflite(only_file(paths, "tflite"), options);
@@ -100,7 +115,7 @@ constexpr Format kFormats[] = {
     {"torchscript", looks_like_torchscript, torchscript_files, import_torchscript, nullptr, torchscript_operators},
     {"mnn", looks_like_mnn, mnn_files, mnn_memory, mnn_read, mnn_operators},
     {"tensorflow", looks_like_tensorflow, tensorflow_files, import_tensorflow, nullptr, tensorflow_operators, true},
-    {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read},
+    {"onnx", looks_like_onnx, onnx_files, onnx_memory, onnx_read, onnx_operators},
     {"caffe", looks_like_caffe, import_caffe, nullptr, nullptr, caffe_layers},
 };
 

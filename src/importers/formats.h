@@ -24,7 +24,7 @@ struct Format {
                                           const ImportOptions& options);
   /// The same through a callback, for formats whose models refer to other files; null: what is read goes to import_memory.
   std::unique_ptr<Graph> (*import_read)(const ReadCallback& read, const ImportOptions& options) = nullptr;
-  /// The operators that it reads, in the order of its table; null where the format's operators are Minnow's own.
+  /// The operators that it reads, in the order of its table; null of .minnow files, whose operators are Minnow's own.
   std::vector<ForeignOperator> (*operators)() = nullptr;
   bool has_signatures = false;  // models may have several, and ImportOptions::signature says which is read
 };
