@@ -24,6 +24,7 @@ using ReadCallback = std::function<size_t(const std::string& name, uint64_t offs
 struct ConvertOptions {
   Optimize optimize = Optimize::standard;
   std::map<std::string, std::vector<int64_t>> shapes = {};  // input name -> dimensions that are fixed (-1: stays as it is)
+  std::vector<std::vector<int64_t>> shapes_in_order = {};   // the same for inputs in the model's order; empty: nothing is fixed
   std::map<std::string, std::string> renames = {};          // inputs and outputs: old name -> new name
   /// Initializers that the file lists as inputs too (in ONNX the caller may override such a default): these become inputs, which a run
   /// then has to be given; others are constants.

@@ -88,7 +88,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     shapes: dimensions of inputs that are fixed (-1: stays open). rename: new names of inputs and outputs. keep_inputs: initializers that the
     file lists as inputs too and that stay inputs. labels: names of classes, kept in the model. signature: of a SavedModel or a TFLite file.
     verify: runs the graph before and after optimization on random inputs, and raises where they differ.
-    external_data, opset: of an ONNX file: large constants in a file beside it; the operator set, 21 to 26 (0: 26).
+    external_data, opset: of an ONNX file: large constants in a file beside it; the operator set, 21 to 28 (0: 26, or newer where an operator needs it).
     weights: of a .minnow file: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
     What is read differently than the file says is a UserWarning.
     """

@@ -15,7 +15,8 @@ void bench_command(const MeasureOptions& arguments) {
   const Stopwatch load;
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const double load_seconds = load.seconds();
-  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
+  std::vector<std::string> open;
+  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true, &open);
   const SessionOptions options = arguments.run.session(model);
   Session session(model, options);
   std::vector<Shape> input_shapes;
@@ -24,12 +25,14 @@ void bench_command(const MeasureOptions& arguments) {
   double plan_seconds = 0, first_seconds = 0;
   {
     Progress progress("planning, and running a first time");
-    const Stopwatch plan;
-    session.prepare(input_shapes);
-    plan_seconds = plan.seconds();
-    const Stopwatch first;
-    repeated.run();
-    first_seconds = first.seconds();
+    run_with_open(open, [&] {
+      const Stopwatch plan;
+      session.prepare(input_shapes);
+      plan_seconds = plan.seconds();
+      const Stopwatch first;
+      repeated.run();
+      first_seconds = first.seconds();
+    });
   }
   std::vector<double> times;
   double least_cpu = 1e30;
@@ -45,8 +48,7 @@ void bench_command(const MeasureOptions& arguments) {
     }
   }
   std::sort(times.begin(), times.end());
-  BackendOptions backend_options;
-  backend_options.threads = arguments.run.threads > 0 ? arguments.run.threads : os::available_cores();
+  const BackendOptions used = backend_options(options);  // threads as they are, not as they were asked for
   const size_t steady_bytes = os::resident_bytes(), peak_bytes = os::peak_resident_bytes();  // before the peak's own
   // Profiled, since the arithmetic in If, Loop and Scan is what a run makes it.
   session.set_profiling(true);
@@ -54,11 +56,11 @@ void bench_command(const MeasureOptions& arguments) {
   double operations = 0;
   const PlanReport report = session.plan_report();
   for (const PlanRow& row : report.rows) operations += row.operations * static_cast<double>(report.batch_parts);
-  const double peak = make_backend(arguments.run.backend, backend_options)->measure_peak();
+  const double peak = make_backend(arguments.run.backend, used)->measure_peak();
   const double median = times[times.size() / 2], gflops = operations / times[0] * 1e-9;
   Json json = {{"model", arguments.model},
                {"backend", arguments.run.backend},
-               {"threads", backend_options.threads},
+               {"threads", used.threads},
                {"runs", times.size()},
                {"min_ms", times[0] * 1e3},
                {"median_ms", median * 1e3},
@@ -76,10 +78,9 @@ void bench_command(const MeasureOptions& arguments) {
                {"peak_fraction", peak > 0 ? Json(operations / times[0] / peak) : Json()}};
   if (arguments.json) return print_json(json);
   std::cout << "min " << human_seconds(times[0]) << ", median " << human_seconds(median) << ", 90 % "
-            << human_seconds(times[times.size() * 9 / 10]) << " over " << times.size() << " runs, " << backend_options.threads
-            << " threads\n"
-            << "load " << human_seconds(load_seconds) << ", plan " << human_seconds(plan_seconds) << ", first run "
-            << human_seconds(first_seconds) << '\n'
+            << human_seconds(times[times.size() * 9 / 10]) << " over " << times.size() << " runs, " << used.threads
+            << (used.threads == 1 ? " thread\n" : " threads\n") << "load " << human_seconds(load_seconds) << ", plan "
+            << human_seconds(plan_seconds) << ", first run " << human_seconds(first_seconds) << '\n'
             << "arena " << human_bytes(static_cast<double>(session.arena_bytes())) << ", weights "
             << human_bytes(static_cast<double>(model.weight_bytes())) << ", memory " << human_bytes(static_cast<double>(steady_bytes))
             << ", peak memory " << human_bytes(static_cast<double>(peak_bytes)) << '\n';

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -74,9 +75,12 @@ struct InputArgument {
 InputArgument parse_input(const std::string& text);
 
 /// Inputs for a model: from "name=x.npy" or "x.npy" arguments; what is not given is random where `fill_random` (floats N(0,1), integers 0
-/// or 1, symbolic dimensions 1 unless `shapes` says otherwise), else an error.
+/// or 1, symbolic dimensions 1 unless `shapes` says otherwise), else an error. `open` gets the names of inputs with dimensions that are 1
+/// because nothing says what they are.
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
-                                bool fill_random);
+                                bool fill_random, std::vector<std::string>* open = nullptr);
+/// Calls f(), whose errors then tell of such inputs.
+void run_with_open(const std::vector<std::string>& open, const std::function<void()>& f);
 
 /// Runs a model again and again on the same inputs, which must outlive it. Outputs go to memory of its own, except sequences and optionals,
 /// which every run makes anew.

@@ -169,7 +169,7 @@ void RepeatedRun::run() {
 }
 
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
-                                bool fill_random) {
+                                bool fill_random, std::vector<std::string>* open) {
   const std::vector<ValueDescription>& inputs = model.inputs();
   std::vector<Tensor> tensors(inputs.size());
   const auto find = [&](const std::string& name) {
@@ -206,7 +206,9 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
   for (const auto& each : given) note_sizes(inputs[each.first], each.second);
   const auto size_of_dim = [&](const ValueDescription& input, size_t axis) -> int64_t {
     const auto found = axis < input.symbols.size() ? sizes.find(input.symbols[axis]) : sizes.end();
-    return found == sizes.end() ? 1 : found->second;
+    if (found != sizes.end()) return found->second;
+    if (open && (open->empty() || open->back() != input.name)) open->push_back(input.name);
+    return 1;
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (tensors[i]) continue;
@@ -225,6 +227,18 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
     tensors[i] = random_tensor(inputs[i].dtype == DType::undefined ? DType::f32 : inputs[i].dtype, shape, 7 + i);
   }
   return tensors;
+}
+
+void run_with_open(const std::vector<std::string>& open, const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    if (open.empty()) throw;
+    std::string names;
+    for (size_t i = 0; i < open.size() && i < 3; ++i) names += format("{}\"{}\"", i ? ", " : "", open[i]);
+    throw Error(error.kind(),
+                format("{}; dimensions of input {} are open and were taken as 1: use --shape {}=...", error.what(), names, open[0]));
+  }
 }
 
 void print_json(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }

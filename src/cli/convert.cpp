@@ -23,12 +23,16 @@ void convert_command(const Arguments& arguments) {
   if (arguments.paths.size() < 2) throw InvalidArgument("convert needs the model's files and, last, the file to write");
   const std::vector<std::string> in(arguments.paths.begin(), arguments.paths.end() - 1);
   const std::string& out = arguments.paths.back();
+  if (!out.ends_with(".minnow") && !out.ends_with(".onnx"))
+    throw InvalidArgument("{}: is not the name of a file that convert writes, which ends in .minnow or .onnx", out);
   ConvertOptions options;
   options.optimize = arguments.optimize == "none" ? Optimize::none : arguments.optimize == "train" ? Optimize::train : Optimize::standard;
-  for (const std::string& text : arguments.shapes) {
-    const NamedShape shape = parse_shape(text);
-    if (shape.name.empty()) throw InvalidArgument("--shape {}: write name=1x3x224x224", text);
-    options.shapes[shape.name] = shape.dims;
+  for (size_t i = 0; i < arguments.shapes.size(); ++i) {
+    const NamedShape shape = parse_shape(arguments.shapes[i]);
+    if (shape.name.empty())
+      options.shapes_in_order.resize(i), options.shapes_in_order.push_back(shape.dims);
+    else
+      options.shapes[shape.name] = shape.dims;
   }
   for (const std::string& text : arguments.renames) {
     const size_t equals = text.rfind('=');
@@ -90,12 +94,14 @@ void add_convert(CLI::App& app) {
   for (const std::string& format : formats()) known += (known.empty() ? "" : ", ") + format;
   CLI::App* command = app.add_subcommand(
       "convert", "Reads a model (" + known + "; recognized by content), optimizes it and writes a .minnow or .onnx file");
-  command->add_option("paths", arguments->paths, "IN... OUT: the model's files, then the file to write")->required()->expected(-2);
+  command->add_option("paths", arguments->paths, "IN... OUT: the model's files, then the file to write");
   command->add_option("--optimize", arguments->optimize, "none; standard: every pass; train: keeps all parameters and batch normalizations")
       ->transform([](std::string level) { return level == "default" ? std::string("standard") : level; })  // its name until 0.1
       ->check(CLI::IsMember({"none", "standard", "train"}))
       ->capture_default_str();
-  command->add_option("--shape", arguments->shapes, "fix an input's dimensions: name=1x3x224x224 (? leaves one open)");
+  command->add_option(
+      "--shape", arguments->shapes,
+      "fix an input's dimensions: name=1x3x224x224 (? leaves one open), or the shape alone for the next input in the model's order");
   command->add_option("--rename", arguments->renames, "rename an input or output: old=new");
   command->add_option("--keep-input", arguments->keep_inputs,
                       "an initializer that the file lists as an input too: stays an input, which runs then have to give");
@@ -119,7 +125,8 @@ void add_convert(CLI::App& app) {
   command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed");
   command->add_flag("--json", arguments->json, "print JSON");
   command->footer(
-      "OUT.onnx becomes an ONNX file, everything else a .minnow file. It is written beside its place and renamed when it is complete.\n\n"
+      "OUT.onnx becomes an ONNX file, OUT.minnow one in Minnow's format. It is written beside its place and renamed when it is "
+      "complete.\n\n"
       "  minnow convert model.onnx model.minnow --verify\n"
       "  minnow convert detector.onnx detector.minnow --shape image=1x3x640x640 --rename image=x --rename output_0=boxes\n"
       "  minnow convert classifier.onnx classifier.minnow --labels classes.txt --dump-passes\n"

@@ -46,6 +46,16 @@ size_t parameters(const Graph& graph) {
   return count;
 }
 
+/// The name, or its beginning and, longer, its end, where names differ. A character of several bytes stays whole.
+std::string shortened(const std::string& name, size_t width) {
+  if (name.size() <= width) return name;
+  const auto inside = [&](size_t at) { return (static_cast<unsigned char>(name[at]) & 0xc0) == 0x80; };
+  size_t head = (width - 3) / 3, tail = name.size() - (width - 3 - head);
+  while (head > 0 && inside(head)) --head;
+  while (tail < name.size() && inside(tail)) ++tail;
+  return name.substr(0, head) + "..." + name.substr(tail);
+}
+
 void inspect_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators);
   if (arguments.text) {
@@ -77,8 +87,9 @@ void inspect_command(const Arguments& arguments) {
   Measurement measurement;
   bool planned = std::all_of(model.inputs().begin(), model.inputs().end(), [](const ValueDescription& input) { return input.is_tensor; });
   try {
-    for (const Tensor& input : make_inputs(model, {}, arguments.shapes, true)) shapes.push_back(input.shape());
-    session.prepare(shapes);
+    std::vector<std::string> open;
+    for (const Tensor& input : make_inputs(model, {}, arguments.shapes, true, &open)) shapes.push_back(input.shape());
+    run_with_open(open, [&] { session.prepare(shapes); });
     report = session.plan_report();
     if (arguments.measure) {
       const std::vector<Tensor> inputs = make_inputs(model, {}, arguments.shapes, true);
@@ -155,11 +166,13 @@ void inspect_command(const Arguments& arguments) {
             << human_bytes(static_cast<double>(report.arena_lower_bound)) << ")"
             << (report.cut ? "; what follows depends on data and is planned while running" : "")
             << (report.batch_parts > 1 ? format("; the batch in {} parts, this is one of them", report.batch_parts) : "") << '\n';
+  size_t width = 28;  // of the names: long ones lose their middle
+  for (const PlanRow& row : report.rows) width = std::clamp<size_t>(row.node.size(), width, 48);
   for (const PlanRow& row : report.rows) {
-    std::cout << "  " << std::left << std::setw(28) << row.node.substr(0, 28) << ' ' << std::setw(20) << row.op << ' ' << std::setw(26)
-              << row.scheme << ' ' << std::setw(10) << row.backend << ' ' << std::setw(20) << row.shape << ' ' << std::setw(9) << row.layout
-              << std::right << std::setw(12) << human_bytes(static_cast<double>(row.output_bytes)) << std::setw(12)
-              << human_seconds(row.estimated_seconds) << '\n';
+    std::cout << "  " << std::left << std::setw(static_cast<int>(width)) << shortened(row.node, width) << ' ' << std::setw(20) << row.op
+              << ' ' << std::setw(26) << row.scheme << ' ' << std::setw(10) << row.backend << ' ' << std::setw(20) << row.shape << ' '
+              << std::setw(9) << row.layout << std::right << std::setw(12) << human_bytes(static_cast<double>(row.output_bytes))
+              << std::setw(12) << human_seconds(row.estimated_seconds) << '\n';
     for (const SchemeTime& one : row.candidates) {
       const Json time = measured_of(row.node, one.scheme);
       if (arguments.measure)

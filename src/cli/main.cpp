@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("minnow ") + version());
   app.require_subcommand(1);
   app.fallthrough(false);
+  app.failure_message(
+      [](const CLI::App* command, const CLI::Error& error) { return "minnow: " + CLI::FailureMessage::simple(command, error); });
   cli::add_convert(app);
   cli::add_run(app);
   cli::add_bench(app);

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
-#include "graph/model_file.h"
 #include "importers/formats.h"
 #include "ops/operator.h"
 #include "runtime/backends.h"
@@ -86,9 +85,9 @@ void used_operators(const Arguments& arguments) {
   const OperatorSet& builtin = OperatorSet::builtin();
   std::set<std::string> names;
   for (const std::string& path : arguments.used_by) {
-    add_operators(*read_model(path), names);
+    const Model model = load_model(path, arguments.operators);
+    add_operators(model.graph(), names);
     try {
-      const Model model = Model::load(path, arguments.operators.load());
       SessionOptions options;
       options.backends = {arguments.backend};
       Session session(model, options);
@@ -147,7 +146,7 @@ void add_ops(CLI::App& app) {
   for (const Format& format : import_formats())
     if (format.operators) listed += (listed.empty() ? "" : ", ") + std::string(format.name);
   command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: " + listed);
-  command->add_option("--used-by", arguments->used_by, "list only what these models (.minnow) need")->check(CLI::ExistingFile);
+  command->add_option("--used-by", arguments->used_by, "list only what these models need, of any format that convert reads");
   arguments->operators.add_to(*command);
   command->add_flag("--json", arguments->json, "print JSON, with the documentation");
   command->footer(

@@ -33,12 +33,13 @@ std::vector<PlanRow> by_time(std::span<const PlanRow> rows) {
 
 void profile_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
-  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
+  std::vector<std::string> open;
+  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true, &open);
   Session session(model, arguments.run.session(model));
   {
     Progress progress("measuring");
     RepeatedRun repeated(model, session, inputs);
-    repeated.run();
+    run_with_open(open, [&] { repeated.run(); });
     session.set_profiling(true);
     const Stopwatch total;
     do repeated.run();

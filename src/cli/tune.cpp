@@ -13,14 +13,15 @@ struct Arguments : MeasureOptions {
 
 void tune_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
-  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true);
+  std::vector<std::string> open;
+  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true, &open);
   const std::vector<TensorView> views(inputs.begin(), inputs.end());
   const SessionOptions options = arguments.run.session();
   const Stopwatch watch;
   Tuning tuning;
   {
     Progress progress("measuring");
-    tuning = tune(model, options, views, arguments.seconds);
+    run_with_open(open, [&] { tuning = tune(model, options, views, arguments.seconds); });
   }
   save_tuning(arguments.file, model, options, tuning);
   std::set<std::string> nodes;

@@ -37,6 +37,7 @@ ImportOptions import_options(const ConvertOptions& options, const Format& format
   import.warn = options.warn ? options.warn : log_message;
   import.keep_inputs = options.keep_inputs;
   import.shapes = options.shapes;
+  import.shapes_in_order = options.shapes_in_order;
   import.signature = options.signature;
   return import;
 }
@@ -119,15 +120,10 @@ std::vector<std::string> input_names(const Graph& graph) {
 }
 
 void fix_shapes(Graph& graph, const ConvertOptions& options) {
-  std::map<std::string, int64_t> sizes;       // of symbols
-  for (const auto& shape : options.shapes) {  // no structured bindings: clang 14 cannot capture them
-    const std::string& name = shape.first;
-    const auto& dims = shape.second;
-    const auto found = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](const auto& input) { return input->name() == name; });
-    if (found == graph.inputs().end())
-      throw InvalidArgument("{}: the model has no input \"{}\" whose shape could be fixed{}", graph.source, name,
-                            nearest(name, input_names(graph)));
-    ValueType& type = (*found)->type;
+  std::map<std::string, int64_t> sizes;  // of symbols
+  const auto fix = [&](Value& input, const std::vector<int64_t>& dims) {
+    const std::string_view name = input.name();
+    ValueType& type = input.type;
     if (type.kind != ValueType::Kind::tensor) throw InvalidArgument("{}: input \"{}\" is no tensor, it has no shape", graph.source, name);
     if (!type.dims) type.dims.emplace(dims.size());
     if (type.dims->size() != dims.size())
@@ -149,6 +145,21 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
         dim.size = dims[i];
       }
     }
+  };
+  for (const auto& shape : options.shapes) {  // no structured bindings: clang 14 cannot capture them
+    const std::string& name = shape.first;
+    const auto found = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](const auto& input) { return input->name() == name; });
+    if (found == graph.inputs().end())
+      throw InvalidArgument("{}: the model has no input \"{}\" whose shape could be fixed{}", graph.source, name,
+                            nearest(name, input_names(graph)));
+    fix(**found, shape.second);
+  }
+  for (size_t i = 0; i < options.shapes_in_order.size(); ++i) {
+    if (options.shapes_in_order[i].empty()) continue;
+    if (i >= graph.inputs().size())
+      throw InvalidArgument("{}: the model takes {} input{}, there is none for the shape {}", graph.source, graph.inputs().size(),
+                            graph.inputs().size() == 1 ? "" : "s", options.shapes_in_order[i]);
+    fix(*graph.inputs()[i], options.shapes_in_order[i]);
   }
   for_each_type(graph, [&](ValueType& type) {
     if (!type.dims) return;

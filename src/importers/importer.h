@@ -31,6 +31,7 @@ struct ImportOptions {
   std::vector<std::string> keep_inputs;
   /// Shapes of inputs that the caller knows (-1: open), for formats that do not say them.
   std::map<std::string, std::vector<int64_t>> shapes;
+  std::vector<std::vector<int64_t>> shapes_in_order;  // the same by the input's place; empty: not known
   /// Of a format whose models have several (TensorFlow's SavedModel, TFLite): which is read, giving inputs and outputs its names. Empty:
   /// the format's default.
   std::string signature;

@@ -62,8 +62,9 @@ class Convert(CommandTest):
         model = self.dense()
         (self.folder / "a.minnow").write_bytes(model.read_bytes())
         self.assertEqual(self.json("inspect", "a.minnow")["source_format"], "onnx")
-        self.succeeds("convert", "a.minnow", "b.data")
-        self.assertEqual((self.folder / "b.data").read_bytes()[1:4], b"MNW")
+        self.succeeds("convert", "a.minnow", "b.minnow")
+        self.assertEqual((self.folder / "b.minnow").read_bytes()[1:4], b"MNW")
+        (self.folder / "b.minnow").rename(self.folder / "b.data")
         self.assertEqual(self.json("convert", "b.data", "c.minnow")["nodes"], self.json("inspect", "a.minnow")["nodes"])
 
     def test_levels_of_optimization(self):
@@ -92,10 +93,16 @@ class Convert(CommandTest):
         self.succeeds("convert", self.dense(), "open.minnow", "--shape", "x=?x4")
         self.assertEqual(self.json("inspect", "open.minnow")["inputs"][0]["type"], "f32[batch, 4]")
         for shape, word in (("x=2x5", "cannot be fixed to 5"), ("x=2", "2 dimensions"), ("z=2x4", 'no input "z"'), ("x=2xA", '"A" is not a dimension'),
-                            ("2x4", "write name=1x3x224x224")):
+                            ("2x5", "cannot be fixed to 5")):
             with self.subTest(shape):
                 self.assertIn(word, self.fails("convert", self.dense(), "wrong.minnow", "--shape", shape))
+        self.assertIn("takes 1 input", self.fails("convert", self.dense(), "wrong.minnow", "--shape", "2x4", "--shape", "2x4"))
         self.assertNotIn("wrong.minnow", self.listing())
+        # The shape alone is that of the next input, as bench and inspect take it.
+        self.succeeds("convert", self.dense(), "alone.minnow", "--shape", "2x4")
+        self.assertEqual(self.json("inspect", "alone.minnow")["inputs"][0]["type"], "f32[2, 4]")
+        self.succeeds("convert", self.two_inputs(), "two.minnow", "--shape", "a=?", "--shape", "5")
+        self.assertEqual([row["type"] for row in self.json("inspect", "two.minnow")["inputs"]], ["f32[5]", "f32[5]"])
 
     def test_inputs_and_outputs_are_renamed(self):
         self.succeeds("convert", self.dense(), "a.minnow", "--rename", "x=image", "--rename", "y=scores")
@@ -217,10 +224,15 @@ class Convert(CommandTest):
     def test_a_place_that_cannot_be_written(self):
         model = self.dense()
         self.assertIn("nowhere/dense.minnow", self.fails("convert", model, "nowhere/dense.minnow"))
-        (self.folder / "taken").mkdir()
-        self.assertIn("taken", self.fails("convert", model, "taken"))
-        self.assertEqual(self.listing(), ["dense.onnx", "taken"])
-        self.assertEqual(list((self.folder / "taken").iterdir()), [])
+        (self.folder / "taken.minnow").mkdir()
+        self.assertIn("taken.minnow", self.fails("convert", model, "taken.minnow"))
+        self.assertEqual(self.listing(), ["dense.onnx", "taken.minnow"])
+        self.assertEqual(list((self.folder / "taken.minnow").iterdir()), [])
+
+    def test_the_written_file_has_a_known_ending(self):
+        for name in ("dense.txt", "dense", "dense.minnow.bak"):
+            self.assertIn(f"{name}: is not the name of a file that convert writes, which ends in .minnow or .onnx", self.fails("convert", self.dense(), name))
+        self.assertEqual(self.listing(), ["dense.onnx"])
 
     def test_what_was_there_stays_where_it_fails(self):
         self.succeeds("convert", self.dense(), "dense.minnow")
@@ -237,8 +249,8 @@ class Convert(CommandTest):
             self.assertIn(f'models of the format {name} have no signatures of which "serving_default" could be read', error)
 
     def test_too_few_files(self):
-        self.fails("convert", self.dense())
-        self.fails("convert")
+        for paths in ((self.dense(),), ()):
+            self.assertEqual(self.fails("convert", *paths), "minnow: convert needs the model's files and, last, the file to write\n")
         self.assertIn("1 file", self.fails("convert", self.dense("a.onnx"), self.dense("b.onnx"), "c.minnow").replace("one file", "1 file"))
 
     def test_external_data_beside_the_model(self):

@@ -36,6 +36,15 @@ class Inspect(CommandTest):
         self.assertIn("plan: arena", text)
         self.assertIn("      not conv.", text)  # schemes that were refused, with the reason
 
+    def test_long_names_lose_their_middle(self):
+        names = [f"encoder/block_{i}/größe/{'attention/' * 6}product_{i}" for i in range(3)]
+        nodes = [helper.make_node("MatMul", [f"x{i}", "w"], [f"x{i + 1}"], name=name) for i, name in enumerate(names)]
+        model = write_model(self.folder / "long.onnx", nodes, [("x0", F32, [2, 3])], [("x3", F32, [2, 3])], {"w": np.ones((3, 3), np.float32)})
+        rows = [line for line in self.succeeds("inspect", model, "--plan").stdout.splitlines() if "..." in line]
+        self.assertEqual(len(rows), 3)
+        for i, row in enumerate(rows):
+            self.assertRegex(row, rf"^  encoder/block_.*\.\.\..*product_{i} ")
+
     def test_the_graph_as_text(self):
         self.assertIn("Relu", self.succeeds("inspect", self.dense(), "--text").stdout)
 

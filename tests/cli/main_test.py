@@ -26,7 +26,7 @@ class Main(CommandTest):
     def test_wrong_calls_fail(self):
         for arguments in ((), ("transmogrify",), ("run",), ("run", "--input"), ("convert", "--no-such-option"), ("bench", "a", "b", "c")):
             with self.subTest(" ".join(arguments)):
-                self.fails(*arguments)
+                self.assertRegex(self.fails(*arguments), "^minnow: ")
         self.assertIn('there is no command "transmogrify"', self.fails("transmogrify"))
 
 
@@ -68,7 +68,20 @@ class Ops(CommandTest):
         lines = self.succeeds("ops", "--used-by", "if.minnow").stdout.splitlines()
         self.assertEqual(lines[:-1], alone["operators"])
         self.assertRegex(lines[-1], rf"^{len(alone['operators'])} of \d+ operators, \d+ of \d+ schemes$")
-        self.fails("ops", "--used-by", "none.minnow")
+        self.assertEqual(self.json("ops", "--used-by", "if.onnx"), alone)  # converted on the way
+        self.assertIn("none.minnow", self.fails("ops", "--used-by", "none.minnow"))
+
+    def test_operators_of_every_format(self):
+        for name in ("onnx", "tensorflow", "tflite", "caffe", "torchscript", "mnn"):
+            facts = self.json("ops", "--importer", name)
+            self.assertEqual(facts["importer"], name)
+            self.assertGreater(len(facts["operators"]), 60)
+            self.assertEqual(self.succeeds("ops", "--importer", name).stdout.splitlines()[-1], f"{len(facts['operators'])} operators")
+        onnx = {row["operator"]: row["notes"] for row in self.json("ops", "--importer", "onnx")["operators"]}
+        self.assertEqual(onnx["Conv"], "")
+        self.assertEqual(onnx["Upsample"], "becomes other operators")
+        self.assertEqual(onnx["com.microsoft.FusedConv"], "contributed operator of ONNX Runtime")
+        self.fails("ops", "--importer", "minnow")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """minnow bench and minnow profile."""
 import json
+import os
 import unittest
 
 from command import F32, I64, CommandTest, TensorProto, helper, np, write_model
@@ -27,6 +28,26 @@ class Bench(CommandTest):
         text = self.succeeds("bench", self.dense(), "--threads", "1", "--seconds", "0.05").stdout
         for word in ("min ", "median ", "load ", "plan ", "first run ", "arena ", "weights ", "GFLOP/s", "measured peak"):
             self.assertIn(word, text)
+
+    def test_threads_are_those_that_compute(self):
+        cores = len(os.sched_getaffinity(0))
+        measured = lambda *options: self.json("bench", self.dense(), "--seconds", "0.01", *options)["threads"]
+        self.assertEqual(measured("--threads", "64"), min(64, cores))
+        self.assertEqual(measured(), cores)
+        self.assertEqual(measured("--power", "efficient"), max(1, cores // 2))
+        tuned = self.json("tune", self.dense(), "--file", "tuning.txt", "--seconds", "0.05")["threads"]
+        self.assertEqual(measured("--tuning", "tuning.txt"), tuned or cores)
+
+    def test_errors_tell_of_open_dimensions(self):
+        nodes = [helper.make_node("Conv", ["image", "w"], ["y"])]
+        model = write_model(self.folder / "conv.onnx", nodes, [("image", F32, ["n", 1, "h", "w"])], [("y", F32, ["n", 1, "p", "q"])],
+                            {"w": np.ones((1, 1, 3, 3), np.float32)})
+        told = 'dimensions of input "image" are open and were taken as 1: use --shape image=...'
+        for command in (("bench", model, "--seconds", "0.01"), ("profile", model, "--seconds", "0.01"), ("inspect", model, "--plan"),
+                        ("tune", model, "--file", "tuning.txt")):
+            self.assertIn(told, self.fails(*command))
+        self.assertNotIn("were taken", self.fails("bench", model, "--shape", "1x1x2x2"))
+        self.json("bench", model, "--seconds", "0.01", "--shape", "1x1x5x5")
 
     def test_shapes_by_name_and_by_position(self):
         small = self.json("bench", self.dense(), "--seconds", "0.01")

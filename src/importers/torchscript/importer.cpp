@@ -102,11 +102,15 @@ Item Importer::input(Interpreter& interpreter, Graph& graph, const std::string& 
   }
   if (type == "Tensor" || type.empty() || type == "Optional[Tensor]") {
     ValueType value = ValueType::tensor(guess.integers.contains(name) || sounds_like_integers(name) ? DType::i64 : DType::f32);
-    const auto shape = options_.shapes.find(name);
+    const size_t place = graph.inputs().size();
+    const auto named = options_.shapes.find(name);
+    const Ints shape = named != options_.shapes.end()            ? Ints(named->second)
+                       : place < options_.shapes_in_order.size() ? Ints(options_.shapes_in_order[place])
+                                                                 : Ints();
     const auto rank = guess.ranks.find(name);
-    if (shape != options_.shapes.end()) {
+    if (named != options_.shapes.end() || !shape.empty()) {
       value.dims.emplace();
-      for (int64_t size : shape->second) value.dims->push_back(Dim{size < 0 ? -1 : size, {}});
+      for (int64_t size : shape) value.dims->push_back(Dim{size < 0 ? -1 : size, {}});
     } else if (rank != guess.ranks.end()) {
       value.dims = std::vector<Dim>(static_cast<size_t>(rank->second));
     }
