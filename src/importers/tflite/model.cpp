@@ -15,7 +15,7 @@ constexpr size_t kFreeBudget = size_t{64} << 20;  // beyond 16 times the file
 // Numbers of fields.
 namespace field {
 constexpr size_t kModelCodes = 1, kModelSubgraphs = 2, kModelBuffers = 4, kModelMetadata = 6;
-constexpr size_t kCodeByte = 0, kCodeCustom = 1, kCode = 3;
+constexpr size_t kCodeByte = 0, kCodeCustom = 1, kCodeVersion = 2, kCode = 3;
 constexpr size_t kGraphTensors = 0, kGraphInputs = 1, kGraphOutputs = 2, kGraphOperators = 3, kGraphName = 4;
 constexpr size_t kTensorShape = 0, kTensorType = 1, kTensorBuffer = 2, kTensorName = 3, kTensorQuantization = 4, kTensorVariable = 5,
                  kTensorSparsity = 6, kTensorSignature = 7, kTensorHasRank = 8;
@@ -36,7 +36,7 @@ constexpr TypeRow kTypes[] = {
     {TensorType::i16, DType::i16, 16},   {TensorType::complex64, DType::f32, 32},  {TensorType::i8, DType::i8, 8},
     {TensorType::f64, DType::f64, 64},   {TensorType::complex128, DType::f64, 64}, {TensorType::u64, DType::u64, 64},
     {TensorType::u32, DType::u32, 32},   {TensorType::u16, DType::u16, 16},        {TensorType::i4, DType::i8, 4},
-    {TensorType::bf16, DType::bf16, 16}, {TensorType::i2, DType::i8, 2},
+    {TensorType::bf16, DType::bf16, 16}, {TensorType::i2, DType::i8, 2},           {TensorType::u4, DType::u8, 4},
 };
 
 const TypeRow* row_of(TensorType type) {
@@ -172,8 +172,8 @@ ModelFile::ModelFile(std::span<const std::byte> bytes, std::shared_ptr<const voi
   spend(codes.size() * 32);
   for (size_t i = 0; i < codes.size(); ++i) {
     const FlatTable one = codes[i];
-    codes_.emplace_back(std::max<int32_t>(one.number<int8_t>(field::kCodeByte, 0), one.number<int32_t>(field::kCode, 0)),
-                        one.text(field::kCodeCustom));
+    codes_.push_back({std::max<int32_t>(one.number<int8_t>(field::kCodeByte, 0), one.number<int32_t>(field::kCode, 0)),
+                      one.text(field::kCodeCustom), one.number<int32_t>(field::kCodeVersion, 1)});
   }
   const FlatTables subgraphs = root_.tables(field::kModelSubgraphs);
   if (subgraphs.size() == 0) throw FlatError{"it holds no graph"};
@@ -217,8 +217,9 @@ SubgraphInfo ModelFile::read_subgraph(const FlatTable& table) {
     OperatorInfo op;
     const uint32_t code = one.number<uint32_t>(field::kOpCode, 0);
     if (code >= codes_.size()) throw FlatError{"an operator refers to a code that is not there"};
-    op.code = codes_[code].first;
-    op.custom = codes_[code].second.substr(0, 200);
+    op.code = codes_[code].number;
+    op.custom = codes_[code].custom.substr(0, 200);
+    op.version = codes_[code].version;
     op.inputs = one.numbers<int32_t>(field::kOpInputs);
     op.outputs = one.numbers<int32_t>(field::kOpOutputs);
     op.intermediates = one.numbers<int32_t>(field::kOpIntermediates);
@@ -319,13 +320,14 @@ Tensor ModelFile::dense(const TensorInfo& tensor, std::span<const std::byte> byt
   spend(static_cast<size_t>(elements) * size_of(row->dtype));
   Tensor made(row->dtype, shape);
   std::byte* const to = made.writable().data<std::byte>();
-  const auto element = [&](int64_t i) {  // of 4 or 2 bits, the first in the low bits; sign-extended
+  const auto element = [&](int64_t i) {  // of 4 or 2 bits, the first in the low bits; sign-extended where it has a sign
     const size_t per_byte = 8 / row->bits, at = static_cast<size_t>(i) / per_byte;
     const int shift = 8 - static_cast<int>((static_cast<size_t>(i) % per_byte + 1) * row->bits);
-    return static_cast<int8_t>(static_cast<int8_t>(static_cast<uint8_t>(static_cast<uint8_t>(bytes[at]) << shift)) >> (8 - row->bits));
+    const uint8_t top = static_cast<uint8_t>(static_cast<uint8_t>(bytes[at]) << shift);
+    return static_cast<std::byte>(is_signed(row->dtype) ? static_cast<int8_t>(top) >> (8 - row->bits) : top >> (8 - row->bits));
   };
   if (!tensor.sparsity) {
-    for (int64_t i = 0; i < elements; ++i) to[i] = static_cast<std::byte>(element(i));
+    for (int64_t i = 0; i < elements; ++i) to[i] = element(i);
     return made;
   }
   const size_t size = size_of(row->dtype);
@@ -335,7 +337,7 @@ Tensor ModelFile::dense(const TensorInfo& tensor, std::span<const std::byte> byt
   walk_sparse(tensor.sparsity, shape, [&](int64_t from, int64_t at) {
     if (static_cast<uint64_t>(from) >= stored) throw FlatError{"a sparse tensor has fewer elements than places"};
     if (row->bits < 8)
-      to[at] = static_cast<std::byte>(element(from));
+      to[at] = element(from);
     else
       std::memcpy(to + static_cast<size_t>(at) * size, bytes.data() + static_cast<size_t>(from) * size, size);
   });

@@ -33,6 +33,7 @@ enum class TensorType : int8_t {
   i4 = 17,
   bf16 = 18,
   i2 = 19,
+  u4 = 20,
 };
 
 /// How integers stand for real numbers: real = scale * (q - zero_point).
@@ -49,9 +50,10 @@ struct TensorQuantization {
 struct TensorInfo {
   std::string_view name;
   TensorType type = TensorType::f32;
-  DType dtype = DType::undefined;  // in Minnow: 4- and 2-bit integers are i8; complex numbers are f32 pairs along a new last dimension
-  Ints shape;                      // -1: known at run time only
-  bool has_rank = true;            // false: `shape` tells nothing
+  DType dtype =
+      DType::undefined;  // in Minnow: 4- and 2-bit integers are of 8 bits; complex numbers are f32 pairs along a new last dimension
+  Ints shape;            // -1: known at run time only
+  bool has_rank = true;  // false: `shape` tells nothing
   uint32_t buffer = 0;
   bool is_variable = false;
   TensorQuantization quantization;
@@ -65,6 +67,7 @@ struct TensorInfo {
 struct OperatorInfo {
   int32_t code = 0;         // builtin number
   std::string_view custom;  // name of a custom operator (code 32)
+  int32_t version = 1;
   FlatNumbers<int32_t> inputs, outputs, intermediates;
   FlatTable options, options2;
   std::span<const std::byte> custom_options;
@@ -93,7 +96,7 @@ class ModelFile {
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
   bool has_contents(const TensorInfo& tensor) const { return !buffer(tensor.buffer).empty(); }
-  /// The contents of a constant tensor, unpacked (4 and 2 bits to i8, sparse to dense); shares the file's memory where it can.
+  /// The contents of a constant tensor, unpacked (4 and 2 bits to 8, sparse to dense); shares the file's memory where it can.
   Tensor contents(const TensorInfo& tensor);
 
  private:
@@ -108,7 +111,12 @@ class ModelFile {
   std::string source_;
   FlatTable root_;
   std::vector<std::span<const std::byte>> buffers_;
-  std::vector<std::pair<int32_t, std::string_view>> codes_;
+  struct Code {
+    int32_t number;
+    std::string_view custom;
+    int32_t version;
+  };
+  std::vector<Code> codes_;
   std::vector<SubgraphInfo> subgraphs_;
   std::map<std::string_view, std::span<const std::byte>> metadata_;
   size_t budget_;  // what tables may still add up to; the same table may be pointed at again and again

@@ -187,6 +187,12 @@ constexpr Rule kRules[] = {
     // Custom operators of TensorFlow's detection models and of MediaPipe.
     {kCustomCode, "TFLite_Detection_PostProcess", import_detection_post_process},
     {kCustomCode, "Convolution2DTransposeBias", import_transpose_conv_bias},
+    {kCustomCode, "Landmarks2TransformMatrix", import_landmarks_to_matrix},
+    {kCustomCode, "MaxPoolingWithArgmax2D", import_max_pool_argmax},
+    {kCustomCode, "MaxUnpooling2D", import_max_unpool},
+    {kCustomCode, "TransformLandmarks", import_transform_landmarks},
+    {kCustomCode, "TransformTensor", import_transform_tensor},
+    {kCustomCode, "TransformTensorBilinear", import_transform_tensor},
 };
 
 // Names of operators without a rule, for errors.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The builders that the rule table (rules.cpp) names, by the file that defines them.
 #pragma once
+#include "importers/tflite/flexbuffer.h"
 #include "importers/tflite/tflite_node.h"
 
 namespace minnow::tflite {
@@ -40,5 +41,10 @@ Builder import_random;  // target: the operator
 
 // rules_detection.cpp
 Builder import_detection_post_process, import_non_max_suppression, import_transpose_conv_bias;
+/// A number among a custom operator's options, which must be there unless `fallback` is given.
+double number_of(const TfliteNode& node, const FlexMap& options, const std::string& name, std::optional<double> fallback = {});
+
+// rules_mediapipe.cpp
+Builder import_landmarks_to_matrix, import_max_pool_argmax, import_max_unpool, import_transform_landmarks, import_transform_tensor;
 
 }  // namespace minnow::tflite

@@ -7,10 +7,8 @@
 #include "importers/tflite/rules.h"
 
 namespace minnow::tflite {
-namespace {
 
-double number_of(const TfliteNode& node, const std::map<std::string, FlexValue>& options, const std::string& name,
-                 std::optional<double> fallback = {}) {
+double number_of(const TfliteNode& node, const FlexMap& options, const std::string& name, std::optional<double> fallback) {
   const auto found = options.find(name);
   if (found != options.end()) {
     if (const int64_t* integer = std::get_if<int64_t>(&found->second)) return static_cast<double>(*integer);
@@ -20,10 +18,8 @@ double number_of(const TfliteNode& node, const std::map<std::string, FlexValue>&
   return *fallback;
 }
 
-}  // namespace
-
 Exprs import_detection_post_process(TfliteNode& node, Parts& p) {
-  const std::map<std::string, FlexValue> options = read_flex_map(node.info.custom_options);
+  const FlexMap options = read_flex_map(node.info.custom_options);
   const auto number = [&](const char* name, std::optional<double> fallback = {}) { return number_of(node, options, name, fallback); };
   const auto integer = [&](const char* name, std::optional<double> fallback = {}) { return static_cast<int64_t>(number(name, fallback)); };
   PostProcess process;

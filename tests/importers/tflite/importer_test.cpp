@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "importers/formats.h"
+#include "ops/evaluate.h"
 #include "support/flat_writer.h"
+#include "support/operators.h"
 
 namespace minnow {
 namespace {
@@ -58,6 +60,93 @@ std::string error_of(const std::string& bytes, const std::string& signature = {}
   return "";
 }
 
+/// The numbers that an operator makes of a constant: of the tensor's fields, its contents, and a shape.
+std::vector<double> numbers_of_constant(FlatWriter& w, int32_t code, FlatWriter::Table tensor, const std::vector<int32_t>& shape,
+                                        const std::vector<uint8_t>& contents) {
+  tensor.offset(0, w.numbers(shape)).number(2, uint32_t{1}).offset(3, w.text("w"));
+  const size_t tensors = w.offsets({w.table(tensor), w.table(FlatWriter::Table().offset(3, w.text("y")))});
+  const size_t zero = w.numbers(std::vector<int32_t>{0}), one = w.numbers(std::vector<int32_t>{1});
+  const size_t none = w.numbers(std::vector<int32_t>{});
+  const size_t operators = w.offsets({w.table(FlatWriter::Table().number(0, uint32_t{0}).offset(1, zero).offset(2, one))});
+  const size_t graphs = w.offsets({w.table(FlatWriter::Table().offset(0, tensors).offset(1, none).offset(2, one).offset(3, operators))});
+  const size_t codes = w.offsets({w.table(FlatWriter::Table().number(3, code))});
+  const size_t buffers = w.offsets({w.table(FlatWriter::Table()), w.table(FlatWriter::Table().offset(0, w.numbers(contents)))});
+  const auto graph =
+      import_bytes(w.finish(w.table(FlatWriter::Table().number(0, uint32_t{3}).offset(1, codes).offset(2, graphs).offset(4, buffers)))
+                       .replace(4, 4, "TFL3"));
+  return test::numbers(evaluate(OperatorSet::builtin(), *graph, {}).at(0).tensor);
+}
+
+FlatWriter::Table quantized(FlatWriter& w, int8_t type, float scale, int64_t zero) {
+  const size_t quantization =
+      w.table(FlatWriter::Table().offset(2, w.numbers(std::vector<float>{scale})).offset(3, w.numbers(std::vector<int64_t>{zero})));
+  return FlatWriter::Table().number(1, type).offset(4, quantization);
+}
+
+/// Sparsity: dimensions in the order that they are stored, which of them blocks are of, and a level for each.
+struct Level {
+  int32_t size;  // of a dense level; 0: a sparse one
+  std::vector<int32_t> segments = {}, indices = {};
+};
+size_t sparsity(FlatWriter& w, const std::vector<int32_t>& order, const std::vector<int32_t>& blocks, const std::vector<Level>& levels) {
+  std::vector<size_t> tables;
+  for (const Level& level : levels) {
+    FlatWriter::Table table;
+    if (level.size) {
+      table.number(0, int8_t{0}).number(1, level.size);
+    } else {
+      table.number(0, int8_t{1}).number(2, uint8_t{1}).number(4, uint8_t{1});
+      table.offset(3, w.table(FlatWriter::Table().offset(0, w.numbers(level.segments))));
+      table.offset(5, w.table(FlatWriter::Table().offset(0, w.numbers(level.indices))));
+    }
+    tables.push_back(w.table(table));
+  }
+  return w.table(FlatWriter::Table().offset(0, w.numbers(order)).offset(1, w.numbers(blocks)).offset(2, w.offsets(tables)));
+}
+
+constexpr int32_t kDequantize = 6, kDensify = 124;
+constexpr int8_t kInt8 = 9, kInt4 = 17, kInt2 = 19, kUint4 = 20;
+
+TEST(TfliteImporter, weights_of_four_and_two_bits) {
+  const auto read = [](int8_t type, int64_t zero, const std::vector<int32_t>& shape, const std::vector<uint8_t>& contents) {
+    FlatWriter w;
+    return numbers_of_constant(w, kDequantize, quantized(w, type, 0.5f, zero), shape, contents);
+  };
+  using Numbers = std::vector<double>;  // the first element lies in the low bits, the last byte may be half empty
+  EXPECT_EQ(read(kInt4, 0, {5}, {0x8f, 0x71, 0x02}), (Numbers{-0.5, -4, 0.5, 3.5, 1}));
+  EXPECT_EQ(read(kUint4, 8, {5}, {0x8f, 0x71, 0x02}), (Numbers{3.5, 0, -3.5, -0.5, -3}));
+  EXPECT_EQ(read(kUint4, 0, {1, 2}, {0xf0}), (Numbers{0, 7.5}));
+  EXPECT_EQ(read(kInt2, 0, {5}, {0xe4, 0x02}), (Numbers{0, 0.5, -1, -0.5, -1}));
+  EXPECT_THROW(read(kUint4, 0, {5}, {0x8f, 0x71}), InvalidModel);
+}
+
+TEST(TfliteImporter, sparse_weights) {
+  using Numbers = std::vector<double>;
+  const std::vector<uint8_t> contents = {1, 2, 3, 4, 5, 6, 7, 8};
+  const auto read = [&](const std::vector<int32_t>& shape, const std::vector<int32_t>& order, const std::vector<int32_t>& blocks,
+                        const std::vector<Level>& levels, size_t count) {
+    FlatWriter w;
+    const std::vector<uint8_t> stored(contents.begin(), contents.begin() + static_cast<std::ptrdiff_t>(count));
+    return numbers_of_constant(w, kDensify, FlatWriter::Table().number(1, kInt8).offset(6, sparsity(w, order, blocks, levels)), shape,
+                               stored);
+  };
+  // Rows of some elements; columns of some elements; blocks of two by two; the rows' ends, and indices, beyond what there is.
+  const Level rows{0, {0, 2, 2, 3}, {0, 3, 1}};
+  EXPECT_EQ(read({3, 4}, {0, 1}, {}, {{3}, rows}, 3), (Numbers{1, 0, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0}));
+  EXPECT_EQ(read({4, 3}, {1, 0}, {}, {{3}, rows}, 3), (Numbers{1, 0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0}));
+  EXPECT_EQ(read({4, 4}, {0, 1, 2, 3}, {0, 1}, {{2}, {0, {0, 1, 2}, {1, 0}}, {2}, {2}}, 8),
+            (Numbers{0, 0, 1, 2, 0, 0, 3, 4, 5, 6, 0, 0, 7, 8, 0, 0}));
+  EXPECT_THROW(read({3, 4}, {0, 1}, {}, {{3}, rows}, 2), InvalidModel);
+  EXPECT_THROW(read({3, 3}, {0, 1}, {}, {{3}, rows}, 3), InvalidModel);
+  EXPECT_THROW(read({3, 4}, {0, 1}, {}, {{3}, {0, {0, 2, 2, 9}, {0, 3, 1}}}, 3), InvalidModel);
+  EXPECT_THROW(read({3, 4}, {0, 0}, {}, {{3}, rows}, 3), InvalidModel);
+  // What is not stored stands for zero, whatever the zero point is.
+  FlatWriter w;
+  FlatWriter::Table tensor = quantized(w, kInt8, 0.5f, 2);
+  tensor.offset(6, sparsity(w, {0, 1}, {}, {{3}, rows}));
+  EXPECT_EQ(numbers_of_constant(w, kDequantize, tensor, {3, 4}, {1, 2, 3}), (Numbers{-0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0.5, 0, 0}));
+}
+
 TEST(TfliteImporter, a_chain_of_operators) { EXPECT_EQ(error_of(chain({{101, ""}, {59, ""}})), ""); }
 
 TEST(TfliteImporter, all_operators_that_are_missing_are_named_with_their_nodes) {
@@ -95,7 +184,7 @@ std::string two_signatures(uint32_t tensor = 1) {
 TEST(TfliteImporter, a_signature_chooses_the_graph_and_its_names) {
   const auto described = [](const std::string& signature) {
     const auto graph = import_bytes(two_signatures(), signature);
-    return std::string(graph->nodes().begin()->op()) + ' ' + graph->inputs()[0]->name() + ' ' + graph->outputs()[0]->name();
+    return std::string((*graph->nodes().begin()).op()) + ' ' + graph->inputs()[0]->name() + ' ' + graph->outputs()[0]->name();
   };
   EXPECT_EQ(described(""), "Abs a_x a_y");
   EXPECT_EQ(described("first"), "Abs in out");

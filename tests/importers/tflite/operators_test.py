@@ -34,6 +34,8 @@ WITHOUT_CASE = {
     "CALL": "LiteRT has no kernel for it", "RANDOM_STANDARD_NORMAL": "random", "RANDOM_UNIFORM": "random", "MULTINOMIAL": "random",
     "CALL_ONCE": "in the corpus, with variables", "VAR_HANDLE": "in the corpus", "READ_VARIABLE": "in the corpus",
     "ASSIGN_VARIABLE": "in the corpus", "DENSIFY": "in the corpus", "Convolution2DTransposeBias": "in the corpus; LiteRT has no plain kernel",
+    **dict.fromkeys(("Landmarks2TransformMatrix", "MaxPoolingWithArgmax2D", "MaxUnpooling2D", "TransformLandmarks", "TransformTensor",
+                     "TransformTensorBilinear"), "in mediapipe_test.cpp; LiteRT has no kernel for it"),
     "IMAG": "with RFFT2D", "REAL": "with RFFT2D", "COMPLEX_ABS": "with RFFT2D",
 }
 
