@@ -20,6 +20,7 @@ using V = hn::Vec<D>;
 constexpr ptrdiff_t kLanes = HWY_LANES(float);
 
 #include "backends/cpu/kernels/clamp.inc"
+#include "backends/cpu/kernels/division.inc"
 
 // NaN in either operand gives NaN.
 HWY_INLINE V larger(V running, V x) { return hn::IfThenElse(hn::IsNaN(running), running, at_least(running, x)); }
@@ -201,7 +202,7 @@ void average_pool(const PoolRows& r) {
           all(left + r.pad_left, r.kernel_w, r.dilation_w, r.count_w);
       count = (all_rows.end - all_rows.begin) * (all.end - all.begin);
     }
-    hn::StoreU(hn::Div(sum, hn::Set(d, static_cast<float>(std::max<size_t>(1, count)))), d, y);
+    hn::StoreU(divide(sum, hn::Set(d, static_cast<float>(std::max<size_t>(1, count)))), d, y);
   });
 }
 

@@ -189,10 +189,10 @@ void lane_moments(const float* x, size_t pixels, float epsilon, float* mean, flo
     for (; i < pixels; ++i) total[0] = hn::Add(total[0], at(i));
     return hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]));
   };
-  const V m = hn::Div(sum_of(hn::Zero(d), false), n);
-  const V variance = hn::Div(sum_of(m, true), n);
+  const V m = divide(sum_of(hn::Zero(d), false), n);
+  const V variance = divide(sum_of(m, true), n);
   hn::StoreU(m, d, mean);
-  hn::StoreU(hn::Div(hn::Set(d, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(d, epsilon)))), d, inverse);
+  hn::StoreU(divide(hn::Set(d, 1.0f), square_root(hn::Add(variance, hn::Set(d, epsilon)))), d, inverse);
 }
 
 void lane_affine(const float* x, size_t pixels, const float* scale, const float* shift, float* y) {

@@ -22,7 +22,6 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr size_t kLanes = HWY_LANES(float);
 
-#include "backends/cpu/kernels/division.inc"
 #include "backends/cpu/kernels/math.inc"
 
 #include "backends/cpu/kernels/arithmetic.inc"
@@ -43,9 +42,9 @@ HWY_INLINE V exp_minus_1(V x) {  // for x <= 0; near 0 as tanh(x / 2) (e^x + 1),
 HWY_INLINE V elu(V x, V a, V scaled) { return hn::IfThenElse(hn::Lt(x, hn::Zero(D())), hn::Mul(a, exp_minus_1(scaled)), x); }
 MINNOW_UNARY(Elu, elu(x, a, x))
 MINNOW_UNARY(Selu, hn::Mul(b, elu(x, a, x)))
-MINNOW_UNARY(Celu, elu(x, a, hn::Div(x, a)))
+MINNOW_UNARY(Celu, elu(x, a, divide(x, a)))
 MINNOW_UNARY(Softplus, softplus_of(x))
-MINNOW_UNARY(Softsign, hn::Div(x, hn::Add(constant(1), hn::Abs(x))))
+MINNOW_UNARY(Softsign, divide(x, hn::Add(constant(1), hn::Abs(x))))
 MINNOW_UNARY(Mish, hn::Mul(x, tanh_of(softplus_of(x))))
 MINNOW_UNARY(ThresholdedRelu, hn::IfThenZeroElse(hn::Le(x, a), x))
 MINNOW_UNARY(Exponential, exp_of(x))
