@@ -221,26 +221,36 @@ MINNOW_I8MM HWY_INLINE int32x4_t matrix_product(int32x4_t sum, int8x16_t a, int8
   return sum;
 #endif
 }
+// Of so many twos of neighbouring pixels, which are one load.
+template <int N>
+MINNOW_I8MM HWY_INLINE void add_products(const uint8_t* from, const int8x16x4_t& b, int32x4_t (*squares)[4]) {
+  const int8_t* x = reinterpret_cast<const int8_t*>(from);
+  const auto add = [&](int i, int8x16_t two) MINNOW_I8MM {
+    MINNOW_UNROLL for (int j = 0; j < 4; ++j) squares[i][j] = matrix_product(squares[i][j], two, b.val[j]);
+  };
+  if constexpr (N == 1) {
+    add(0, vld1q_s8(x));
+  } else if constexpr (N == 2) {
+    const int8x16x2_t twos = vld1q_s8_x2(x);
+    MINNOW_UNROLL for (int i = 0; i < N; ++i) add(i, twos.val[i]);
+  } else {
+    const int8x16x3_t twos = vld1q_s8_x3(x);
+    MINNOW_UNROLL for (int i = 0; i < N; ++i) add(i, twos.val[i]);
+  }
+}
 template <int R>
 MINNOW_I8MM HWY_NOINLINE void matrices_tile(const IntegerTile& t) {
   // Twos of pixels of each run; a last one without a partner has whatever follows it.
   constexpr int kHalf = (R + 1) / 2, kFirst = (kHalf + 1) / 2, kTwos = kFirst + (R - kHalf + 1) / 2, kSquares = 2 * kColumns;
-  const auto load = [](const uint8_t* from) MINNOW_I8MM { return vreinterpretq_s8_u8(vld1q_u8(from)); };
   int32x4_t squares[kTwos][kSquares];  // of two pixels and two outputs: the upper pixel's sums, the lower one's
   MINNOW_UNROLL for (int i = 0; i < kTwos; ++i) MINNOW_UNROLL for (int j = 0; j < kSquares; ++j) squares[i][j] = vdupq_n_s32(0);
   const uint8_t* w = t.w;
   for (size_t tap = 0; tap < t.tap_count; ++tap) {
     const uint8_t *x0 = t.x[0] + t.taps[tap], *x1 = t.x[1] + t.taps[tap];
-    const auto pixels = [&](int i) MINNOW_I8MM { return load(i < kFirst ? x0 + i * kVector : x1 + (i - kFirst) * kVector); };
     for (size_t group = t.groups; group; --group, x0 += t.group_stride, x1 += t.group_stride, w += kSquares * kVector) {
-      int8x16_t b[kSquares];
-      MINNOW_UNROLL for (int j = 0; j < kSquares; ++j) b[j] = load(w + j * kVector);
-      MINNOW_UNROLL for (int i = 0; i < kTwos; i += 2) {
-        const bool two = i + 1 < kTwos;
-        const int8x16_t upper = pixels(i), lower = pixels(two ? i + 1 : i);
-        MINNOW_UNROLL for (int j = 0; j < kSquares; ++j) squares[i][j] = matrix_product(squares[i][j], upper, b[j]);
-        if (two) MINNOW_UNROLL for (int j = 0; j < kSquares; ++j) squares[i + 1][j] = matrix_product(squares[i + 1][j], lower, b[j]);
-      }
+      const int8x16x4_t b = vld1q_s8_x4(reinterpret_cast<const int8_t*>(w));
+      add_products<kFirst>(x0, b, squares);
+      if constexpr (kTwos > kFirst) add_products<kTwos - kFirst>(x1, b, squares + kFirst);
     }
   }
   const auto half = [](int32x4_t a, int32x4_t b, bool second) MINNOW_I8MM {
