@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "base/numeric.h"
+#include "base/os.h"
 #include "graph/model_file.h"
 #include "graph/model_generated.h"
 #include "graph/model_header.h"
@@ -180,6 +181,7 @@ class Reader {
       std::memcpy(copy.get(), at, segment.size());
       made = {copy.get(), copy, dtype};
     }
+    if (made.data != at) os::release_mapped(at, segment.size());  // its pages are not kept beside the copy
     return copies_.emplace(key, std::move(made)).first->second;
   }
 
