@@ -6,8 +6,9 @@
 
 ONNX goes through onnxruntime, a frozen TensorFlow graph or a SavedModel's folder through tensorflow, TFLite through ai_edge_litert (or tensorflow), Caffe through
 OpenCV's dnn, TorchScript through torch, .mnn through the MNN wheel; each only if it is installed. The owner's tensors are written as .npy files,
-and `minnow compare MODEL FOLDER` judges. What of the owner's tensors can be had: all of ONNX Runtime's, TensorFlow's and LiteRT's (named as in the
-file), a layer's output of OpenCV's and an operator's of MNN's, and of torch and of a SavedModel the outputs.
+and `minnow compare MODEL FOLDER` judges. What of the owner's tensors can be had: all of ONNX Runtime's, TensorFlow's, LiteRT's and MNN's (named as
+in the file), a layer's output of OpenCV's, and of torch and of a SavedModel the outputs alone: the variables of a TorchScript program are local to
+its modules, each of which has its "input" and "_0", so that no name would say which tensor is meant.
 
 Exit status: that of `minnow compare`; 77 where the owner is not installed. MINNOW names the command (default: build/release/bin/minnow, then the PATH).
 """
@@ -95,10 +96,12 @@ def tflite_tensors(paths, inputs):
     maker = getattr(package, "Interpreter", None) or package.lite.Interpreter
     interpreter = maker(paths[0], experimental_preserve_all_tensors=True, num_threads=1)
     for detail in interpreter.get_input_details():
-        interpreter.resize_tensor_input(detail["index"], inputs.shapes.get(detail["name"], detail["shape"]))
+        array = inputs.array(detail["name"], [int(dim) for dim in detail["shape"]], detail["dtype"])
+        if array.shape != tuple(detail["shape"]):  # which not every kernel survives
+            interpreter.resize_tensor_input(detail["index"], array.shape)
     interpreter.allocate_tensors()
     for detail in interpreter.get_input_details():
-        interpreter.set_tensor(detail["index"], inputs.array(detail["name"], [int(dim) for dim in detail["shape"]], detail["dtype"]))
+        interpreter.set_tensor(detail["index"], inputs.made[detail["name"]])
     interpreter.invoke()
     tensors = {}
     for detail in interpreter.get_tensor_details():
@@ -153,6 +156,9 @@ def saved_model_tensors(paths, inputs):
 
 def caffe_tensors(paths, inputs):
     cv2 = needed("cv2")
+    if not hasattr(cv2.dnn, "readNetFromCaffe"):
+        print(f"OpenCV {cv2.__version__} reads no Caffe models, OpenCV 4 does")
+        sys.exit(77)
     text = next(path for path in paths if path.endswith("prototxt"))
     weights = next(path for path in paths if path != text)
     net = cv2.dnn.readNetFromCaffe(text, weights)
@@ -180,23 +186,55 @@ def torchscript_tensors(paths, inputs):
     return {f"output{i}": value.numpy() for i, value in enumerate(results)}
 
 
+def mnn_names(path):
+    """Operator -> what the file calls the tensors that it makes. The file is a FlatBuffer: tables whose fields are found by their numbers."""
+    data = Path(path).read_bytes()
+    number = lambda at, size=4: int.from_bytes(data[at:at + size], "little", signed=True)
+
+    def field(table, i):
+        vtable = table - number(table)
+        offset = number(vtable + 4 + 2 * i, 2) if 4 + 2 * i < number(vtable, 2) else 0
+        return table + offset + number(table + offset) if offset else None
+
+    places = lambda vector: range(vector + 4, vector + 4 + 4 * number(vector), 4) if vector else ()
+    text = lambda at: data[at + 4:at + 4 + number(at)].decode(errors="replace")
+    net = number(0)
+    tensors = [text(at + number(at)) for at in places(field(net, 7))]
+    operators = [at + number(at) for at in places(field(net, 3))]
+    return {text(name): [tensors[number(at)] for at in places(field(op, 4))] for op in operators if (name := field(op, 3))}
+
+
 def mnn_tensors(paths, inputs):
     mnn = needed("MNN")
+    names = mnn_names(paths[0])
     interpreter = mnn.Interpreter(paths[0])
     session = interpreter.createSession()
     for name, tensor in interpreter.getSessionInputAll(session).items():
-        dims = inputs.shapes.get(name, [max(dim, 1) for dim in tensor.getShape()])
-        interpreter.resizeTensor(tensor, tuple(dims))
+        interpreter.resizeTensor(tensor, tuple(max(dim, 1) for dim in tensor.getShape()))  # open dimensions hide the dtype
+        interpreter.resizeTensor(tensor, inputs.array(name, tensor.getShape(), tensor.getNumpyData().dtype).shape)
     interpreter.resizeSession(session)
     for name, tensor in interpreter.getSessionInputAll(session).items():
         array = inputs.array(name, tensor.getShape(), tensor.getNumpyData().dtype)
         tensor.copyFrom(mnn.Tensor(array.shape, tensor.getDataType(), array, tensor.getDimensionType()))
-    interpreter.runSession(session)
     made = {}
-    for name, tensor in interpreter.getSessionOutputAll(session).items():
+
+    def keep(name, tensor):
+        if 0 in tensor.getShape():  # what was not computed
+            return
         host = mnn.Tensor(tensor.getShape(), tensor.getDataType(), np.zeros(tensor.getShape(), tensor.getNumpyData().dtype), tensor.getDimensionType())
         tensor.copyToHostTensor(host)
         made[name] = np.array(host.getNumpyData()).reshape(tensor.getShape())
+
+    def after(tensors, operator):  # memory is used again, so that an operator's result is read right behind it
+        made_here = names.get(operator.getName(), [])
+        if len(made_here) == len(tensors):
+            for name, tensor in zip(made_here, tensors):
+                keep(name, tensor)
+        return True
+
+    interpreter.runSessionWithCallBackInfo(session, lambda tensors, operator: True, after)
+    for name, tensor in interpreter.getSessionOutputAll(session).items():
+        keep(name, tensor)
     return made
 
 

@@ -97,6 +97,35 @@ class Compare(CommandTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(json.loads(result.stdout.partition("\n")[2])["compared"], 3)
 
+    def test_beside_the_owner_of_every_format(self):
+        """A model of the corpus each: which files, and how many tensors there are to compare (of torch outputs alone)."""
+        corpus = Path(os.environ.get("MINNOW_CORPUS", ""))
+        tool = Path(os.environ["MINNOW_SOURCE_DIR"]) / "python" / "tools" / "compare_with_owner.py"
+        cases = [("tflite", "micro_hello_world_float", ["model.tflite"], 3), ("tensorflow", "while_v2", ["frozen.pb"], 1),
+                 ("caffe", "mtcnn_det1", ["deploy.prototxt", "model.caffemodel"], 10), ("torchscript", "ctl_loops", ["model.pt"], 2),
+                 ("mnn", "tfl_resnet8", ["model.mnn"], 18)]
+        if not (corpus / "manifest.json").exists():
+            self.skipTest("the corpus is not there (MINNOW_CORPUS)")
+        rows = {(row["format"], row["name"]): row for row in json.loads((corpus / "manifest.json").read_text())["cases"]}
+        ran = 0
+        for form, name, files, least in cases:
+            with self.subTest(form):
+                folder = corpus / form / name
+                if not all((folder / file).exists() for file in files):
+                    continue
+                reference, options = np.load(folder / "ref.npz"), []
+                for i, value in enumerate(rows[form, name]["inputs"]):
+                    options += ["--input", f"{value['name']}={self.save(f'{form}_{i}.npy', reference[f'in_{i}'])}"]
+                result = subprocess.run([sys.executable, tool, *(folder / file for file in files), *options, "--", "--json"], capture_output=True, text=True,
+                                        env={**os.environ, "MINNOW": str(MINNOW)})
+                if result.returncode == 77:
+                    continue
+                self.assertEqual(result.returncode, 0, result.stdout[-2000:] + result.stderr)
+                self.assertGreaterEqual(json.loads(result.stdout[result.stdout.index("{"):])["compared"], least)
+                ran += 1
+        if not ran:
+            self.skipTest("none of the engines is installed")
+
     def test_errors(self):
         model, _ = self.network("a.onnx")
         (self.folder / "empty").mkdir()
