@@ -190,7 +190,7 @@ std::shared_ptr<Module> load_module(const Model& model, const std::vector<std::s
 
 std::shared_ptr<Module> load_module(const std::string& path, const std::vector<std::string>& inputs,
                                     const std::vector<std::string>& outputs, const SessionOptions& options) {
-  return load_module(Model::load(path), inputs, outputs, options);
+  return load_module(Model::load(path, operators_in_use()), inputs, outputs, options);
 }
 
 }  // namespace minnow

@@ -78,12 +78,17 @@ std::mutex& operators_mutex() {
   static std::mutex mutex;
   return mutex;
 }
-std::shared_ptr<const OperatorSet>& operators_in_use() {
+std::shared_ptr<const OperatorSet>& kept_operators() {
   static std::shared_ptr<const OperatorSet> operators;
   return operators;
 }
 
 }  // namespace
+
+std::shared_ptr<const OperatorSet> operators_in_use() {
+  const std::lock_guard lock(operators_mutex());
+  return kept_operators();
+}
 
 const Operator& find_operator(std::string_view name) {
   std::shared_ptr<const OperatorSet> operators;
@@ -92,10 +97,7 @@ const Operator& find_operator(std::string_view name) {
 
 const Operator& find_operator(std::string_view name, std::shared_ptr<const OperatorSet>& operators) {
   if (const Operator* op = OperatorSet::builtin().find(name)) return *op;
-  {
-    const std::lock_guard lock(operators_mutex());
-    if (!operators) operators = operators_in_use();
-  }
+  if (!operators) operators = operators_in_use();
   if (operators)
     if (const Operator* op = operators->find(name)) return *op;
   const bool is_custom = name.find('.') != name.npos && !name.starts_with("minnow.") && !name.starts_with("ai.onnx.");
@@ -358,7 +360,7 @@ namespace minnow::expr {
 
 void use_operators(std::shared_ptr<const OperatorSet> operators) {
   const std::lock_guard lock(express::operators_mutex());
-  express::operators_in_use() = std::move(operators);
+  express::kept_operators() = std::move(operators);
 }
 
 }  // namespace minnow::expr

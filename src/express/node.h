@@ -157,6 +157,9 @@ inline Output& output_of(const LazyValue& value) { return value.node->outputs[va
 const Operator& find_operator(std::string_view name);
 const Operator& find_operator(std::string_view name, std::shared_ptr<const OperatorSet>& operators);
 
+/// What use_operators() was given last; null: the built-in ones alone.
+std::shared_ptr<const OperatorSet> operators_in_use();
+
 /// What a node is made of.
 struct CallRequest {
   const Operator* op = nullptr;

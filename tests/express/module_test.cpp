@@ -109,7 +109,17 @@ TEST(CustomOperatorsInExpressions, are_called_and_saved_by_name) {
   EXPECT_NEAR(numbers(y)[1], swish(1) + 1, 1e-6);
   const std::string path = (std::filesystem::path(::testing::TempDir()) / "custom.minnow").string();
   expr::save({y}, path);
-  EXPECT_THAT(error_of([&] { Session(Model::load(path)).run({f32({-1, 1}, {2}).tensor()}); }), HasSubstr("com.example.Swish"));
+  EXPECT_THAT(error_of([&] {
+                Session(Model::load(path)).run({f32({-1, 1}, {2}).tensor()});
+              }),
+              HasSubstr("(com.example.Swish): there is no such operator; load_operators() loads those of a library"));
+  expr::use_operators(operators);
+  const auto found = load_module(path);
+  const expr::Loaded loaded = expr::load(path);
+  expr::use_operators(nullptr);
+  EXPECT_NEAR(numbers((*found)(f32({-1, 1}, {2})))[1], swish(1) + 1, 1e-6);
+  loaded.inputs[0].assign(f32({-1, 1}, {2}));
+  EXPECT_NEAR(numbers(loaded.outputs[0])[1], swish(1) + 1, 1e-6);
   const auto net = load_module(Model::load(path, operators));
   EXPECT_NEAR(numbers((*net)(f32({-1, 1}, {2})))[1], swish(1) + 1, 1e-6);
 }
