@@ -131,7 +131,7 @@ struct InputChannels {
 bool fold(Graph& graph, Node& node) {
   const auto linear = Linear::of(&node);
   Value* x = node.input(0);
-  if (!linear || !x || !x->producer() || sole_user(*x) != &node) return false;
+  if (!linear || !node.input(1)->constant() || !x || !x->producer() || sole_user(*x) != &node) return false;
   const auto channels = InputChannels::of(*linear);
   if (!channels || channels->count == 0) return false;
   const auto map = map_of(*x, channels->axis, static_cast<size_t>(channels->count));

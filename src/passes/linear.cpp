@@ -12,6 +12,14 @@ constexpr size_t kSmallBytes = 64 * 1024;  // weights up to this size are copied
 
 bool is_float_constant(const Value* value) { return value && value->constant() && is_float(value->type.dtype); }
 
+/// The shape of weights: of a constant, or of one that is stored in 16 bits and widened by a Cast.
+std::optional<Shape> shape_of_weights(const Value* value) {
+  if (is_float_constant(value)) return value->constant()->shape();
+  const Node* cast = made_by(value, "Cast");
+  if (!cast || !is_float_constant(cast->input(0)) || !is_float(value->type.dtype)) return {};
+  return cast->input(0)->constant()->shape();
+}
+
 /// The channel that element `i` of a tensor belongs to.
 class ChannelOf {
  public:
@@ -35,8 +43,9 @@ class ChannelOf {
 }  // namespace
 
 std::optional<Linear> Linear::of(Node* node) {
-  if (!node || !is_float_constant(node->input(1))) return {};
-  const Shape& w = node->input(1)->constant()->shape();
+  const auto shape = node ? shape_of_weights(node->input(1)) : std::nullopt;
+  if (!shape) return {};
+  const Shape& w = *shape;
   Linear linear;
   linear.node = node;
   if (node->op() == "Conv") {
@@ -64,7 +73,7 @@ std::optional<std::vector<double>> Linear::per_channel(const Value* value) const
   if (!is_float_constant(value)) return {};
   const Tensor& tensor = *value->constant();
   // The result's rank and where its channels lie, counted from the end.
-  const size_t w_rank = node->input(1)->constant()->shape().rank();
+  const size_t w_rank = shape_of_weights(node->input(1))->rank();
   const bool is_conv = node->op() == "Conv" || node->op() == "ConvTranspose";
   size_t rank = w_rank;
   if (node->op() == "MatMul")
@@ -82,10 +91,11 @@ std::optional<std::vector<double>> Linear::per_channel(const Value* value) const
 bool Linear::absorb(std::span<const double> scale, std::span<const double> shift) const {
   Graph& graph = node->graph();
   Value& weights = *node->input(1);
-  const Tensor& w = *weights.constant();
+  const Tensor* w = weights.constant();
   Value* bias = has_bias_input ? node->input(2) : nullptr;
   if (!shift.empty() && !has_bias_input) return false;
-  if (!scale.empty() && weights.uses().size() > 1 && w.bytes() > kSmallBytes) return false;
+  if (!scale.empty() && w && weights.uses().size() > 1 && w->bytes() > kSmallBytes) return false;
+  if (!scale.empty() && !w && channel_groups > 1) return false;
   const size_t count = static_cast<size_t>(channels);
   std::vector<double> b(count, 0.0);
   const double beta = node->op() == "Gemm" ? static_cast<double>(real_attribute(*node, "beta", 1)) : 1.0;
@@ -97,32 +107,41 @@ bool Linear::absorb(std::span<const double> scale, std::span<const double> shift
     const std::vector<double> old = *reals_of(bias);
     for (size_t c = 0; c < count; ++c) b[c] = beta * old[old.size() == 1 ? 0 : c];
   }
-  if (!scale.empty()) {
+  if (!scale.empty() && !w) {
+    // What is stored stays as it is: the factors are multiplied with what it is widened to, when that is packed.
+    Shape shape = *shape_of_weights(&weights);
+    for (size_t axis = 0; axis < shape.rank(); ++axis)
+      if (axis != channel_axis) shape[axis] = 1;
+    Node& scaled = graph.add_node("Mul", {&weights, &add_reals(graph, weights.type.dtype, shape, scale)}, 1, {},
+                                  graph.fresh_name(weights.name()), node);
+    scaled.output(0)->type = weights.type;
+    node->set_input(1, scaled.output(0));
+  } else if (!scale.empty()) {
     // In runs of elements of one channel, and a piece at a time: weights may be large.
     constexpr size_t kPiece = 1024;
-    const ChannelOf channel_of(*this, w.shape());
-    const size_t elements = static_cast<size_t>(w.elements()), run = static_cast<size_t>(channel_of.run());
-    Tensor scaled(w.dtype(), w.shape());
-    const std::byte* from = w.data<std::byte>();
+    const ChannelOf channel_of(*this, w->shape());
+    const size_t elements = static_cast<size_t>(w->elements()), run = static_cast<size_t>(channel_of.run());
+    Tensor scaled(w->dtype(), w->shape());
+    const std::byte* from = w->data<std::byte>();
     std::byte* to = scaled.writable().data<std::byte>();
     double values[kPiece];
     for (size_t begin = 0; begin < elements; begin += kPiece) {
       const size_t piece = std::min(kPiece, elements - begin);
-      widen(w.dtype(), from + begin * size_of(w.dtype()), piece, values);
+      widen(w->dtype(), from + begin * size_of(w->dtype()), piece, values);
       for (size_t i = 0; i < piece;) {
         const size_t last = std::min(piece, ((begin + i) / run + 1) * run - begin);
         const double factor = scale[channel_of(static_cast<int64_t>(begin + i))];
         for (; i < last; ++i) values[i] *= factor;
       }
-      narrow(w.dtype(), values, piece, to + begin * size_of(w.dtype()));
+      narrow(w->dtype(), values, piece, to + begin * size_of(w->dtype()));
     }
-    for (size_t c = 0; c < count; ++c) b[c] *= scale[c];
     node->set_input(1, &graph.add_constant(std::move(scaled), graph.fresh_name(weights.name())));
   }
+  for (size_t c = 0; c < count && !scale.empty(); ++c) b[c] *= scale[c];
   for (size_t c = 0; c < count && !shift.empty(); ++c) b[c] += shift[c];
   if (bias || !shift.empty()) {
     if (node->op() == "Gemm") node->attributes.remove("beta");
-    node->set_input(2, &add_reals(graph, w.dtype(), {channels}, b, graph.fresh_name(bias ? bias->name() : weights.name())));
+    node->set_input(2, &add_reals(graph, weights.type.dtype, {channels}, b, graph.fresh_name(bias ? bias->name() : weights.name())));
   }
   return true;
 }

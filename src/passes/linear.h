@@ -5,7 +5,7 @@
 
 namespace minnow {
 
-/// A Conv, ConvTranspose, Gemm or MatMul with constant weights as seen from the channels of its result.
+/// A Conv, ConvTranspose, Gemm or MatMul with constant weights, or weights that a Cast widens, as seen from the channels of its result.
 struct Linear {
   Node* node = nullptr;
   int64_t channels = 0;     // of the result

@@ -49,6 +49,33 @@ TEST(FoldBatchNormalizations, into_every_kind_of_product) {
   }
 }
 
+// The weights stay stored in 16 bits.
+TEST(FoldBatchNormalizations, into_weights_that_are_widened) {
+  for (const char* nodes : {
+           R"(graph {
+    input x: f32[1, 3, 5, 5]
+    const random_w = f16[4, 3, 3, 3] fill 0
+    const random_b = f32[4] fill 0
+    w = Cast(random_w) {to = 1}
+    c = Conv(x, w, random_b))",
+           R"(graph {
+    input x: f32[1, 6, 3, 3]
+    const random_w = bf16[6, 4, 2, 2] fill 0
+    w = Cast(random_w) {to = 1}
+    c = ConvTranspose(x, w))",
+           R"(graph {
+    input x: f32[5, 3]
+    const random_w = f16[4, 3] fill 0
+    w = Cast(random_w) {to = 1}
+    c = Gemm(x, w) {transB = 1})",
+       }) {
+    const Rewrite r = rewrite(std::string(nodes) + std::string(kStatistics), {"fold_batch_normalizations", "remove_dead_code"});
+    EXPECT_THAT(r.ops(), ::testing::StartsWith("Cast Mul ")) << nodes;
+    EXPECT_THAT(r.ops(), ::testing::Not(::testing::HasSubstr("BatchNormalization")));
+    EXPECT_TRUE(numbers_stay(r)) << nodes;
+  }
+}
+
 TEST(FoldBatchNormalizations, not_where_others_see_the_result) {
   const Rewrite r = rewrite(std::string(R"(graph {
     input x: f32[1, 3, 5, 5]
