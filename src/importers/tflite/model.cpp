@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/numeric.h"
 
 namespace minnow::tflite {
 namespace {
@@ -273,6 +274,10 @@ TensorInfo ModelFile::read_tensor(const FlatTable& table, size_t tensor_count) c
     q.zero_point = zero_point.copy<int64_t>();
     q.axis = scale.size() > 1 ? quantization.number<int32_t>(field::kAxis, 0) : 0;
     if (q.zero_point.size() > 1 && q.zero_point.size() != q.scale.size()) throw FlatError{"a tensor has not as many zero points as scales"};
+    const DType stored = is_integer(tensor.dtype) ? tensor.dtype : DType::i32;
+    for (int64_t zero : q.zero_point)
+      if (zero < lowest_of(stored) || zero > highest_of(stored))
+        throw InvalidModel("{}: tensor \"{}\": a zero point of {} does not fit {}", source_, tensor.name.substr(0, 200), zero, stored);
     if (q.scale.size() > 1) {
       const size_t rank = tensor.shape.size();
       if (q.axis < 0 || static_cast<size_t>(q.axis) >= rank ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "importers/tflite/rules.h"
 
@@ -10,8 +11,46 @@ Exprs import_unary(TfliteNode& node, Parts& p) { return {p.op(node.rule->target,
 
 Exprs import_binary(TfliteNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
 
+namespace {
+
+/// The sum of bytes (or a difference) as the format's kernels make it: numbers less their zero points are multiplied by integers of 21
+/// bits, added and shifted, with ties upward. Absent where they do otherwise. The result is real numbers that are whole steps.
+std::optional<Expr> sum_of_steps(const TfliteNode& node, Parts& p, double sign_of_b) {
+  const TensorInfo *in[] = {&node.input_info(0), &node.input_info(1)}, &y = node.output_info(0);
+  if (!y.quantized() || !y.quantization.per_tensor() || (y.dtype != DType::i8 && y.dtype != DType::u8)) return {};
+  const float out_scale = y.quantization.scale[0];
+  float ratios[2];
+  for (size_t i = 0; i < 2; ++i) {
+    if (in[i]->dtype != y.dtype || !in[i]->quantized() || !in[i]->quantization.per_tensor()) return {};
+    ratios[i] = in[i]->quantization.scale[0] / out_scale;
+    if (!(ratios[i] >= 0x1p-10f && ratios[i] < 0x1p8f)) return {};
+  }
+  const int shift = 20 - std::ilogb(std::max(ratios[0], ratios[1]));
+  // Sums of 31 bits are exact in f32 as two: of the factors' upper bits, in units of `unit`, and of the lower ones.
+  constexpr double kUnit = 2048;
+  Expr upper, lower;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorQuantization& q = in[i]->quantization;
+    const double zero = q.zero_point.empty() ? 0 : static_cast<double>(q.zero_point[0]);
+    const double factor = std::nearbyint(std::ldexp(static_cast<double>(ratios[i]), shift)), sign = i ? sign_of_b : 1;
+    const double high = std::floor(factor / kUnit), low = factor - high * kUnit;
+    const Expr x = p.op("Sub", {p.cast(node.raw[i], DType::f32), p.scalar(zero)});
+    const Expr above = p.op("Mul", {x, p.scalar(sign * high)}), below = p.op("Mul", {x, p.scalar(sign * low)});
+    upper = i ? p.op("Add", {upper, above}) : above;
+    lower = i ? p.op("Add", {lower, below}) : below;
+  }
+  const Expr whole = p.op("Add", {upper, p.op("Floor", {p.op("Mul", {lower, p.scalar(1 / kUnit)})})});
+  const Expr steps = p.op("Floor", {p.op("Add", {p.op("Mul", {whole, p.scalar(std::ldexp(kUnit, -shift))}), p.scalar(0.5)})});
+  return p.op("Mul", {steps, p.scalar(static_cast<double>(out_scale))});
+}
+
+}  // namespace
+
 Exprs import_binary_activated(TfliteNode& node, Parts& p) {
-  return {node.activated(p.op(node.rule->target, {node.input(0), node.input(1)}), 0)};
+  const std::string_view op = node.rule->target;
+  std::optional<Expr> y;
+  if (op == "Add" || op == "Sub") y = sum_of_steps(node, p, op == "Add" ? 1 : -1);
+  return {node.activated(y ? *y : p.op(op, {node.input(0), node.input(1)}), 0)};
 }
 
 Exprs import_div(TfliteNode& node, Parts& p) { return {node.activated(p.op("Div", {node.input(0), node.input(1)}), 0)}; }

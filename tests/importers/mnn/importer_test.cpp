@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include "base/error.h"
 #include "importers/formats.h"
@@ -219,6 +220,17 @@ TEST(MnnImporter, a_loop_that_contains_itself_is_an_error) {
   const size_t list = w.offsets(ops), tensor_names = names();
   const std::string error = error_of(w.finish(w.table(FlatWriter::Table().offset(3, list).offset(7, tensor_names).offset(10, graphs))));
   EXPECT_NE(error.find("subgraphs are nested more than 32 deep"), std::string::npos) << error;
+}
+
+TEST(MnnImporter, a_shape_of_more_elements_than_can_be_counted) {
+  // [4, n, n] becomes [4, n * n]: what is folded while reading is judged by a product beyond 64 bits.
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  const Op flatten{
+      28,  "flat",        {0},
+      {1}, mnn::kFlatten, [](FlatWriter& w) {
+                     return w.table(FlatWriter::Table().number(0, int32_t{1}).number(1, int32_t{0})); }};
+  const std::string error = error_of(model({input(0, {4, kMost, kMost}), flatten}, {"x", "y"}));
+  EXPECT_EQ(error, "");
 }
 
 TEST(MnnImporter, files_of_other_kinds_are_not_recognized) {

@@ -21,6 +21,8 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 
 SIDE = {"MobileNetV3Small": 96, "MobileNet": 96, "MobileNetV2": 96, "EfficientNetB0": 96, "EfficientNetV2B0": 96, "DenseNet121": 64, "ResNet50": 64,
         "ResNet50V2": 64, "InceptionV3": 96, "Xception": 96, "NASNetMobile": 224, "ConvNeXtTiny": 64}
+# Whose full integers are those of TensorFlow's own default kernels, XNNPACK's, number by number.
+EXACT = {"MobileNet", "MobileNetV2", "EfficientNetB0", "DenseNet121", "ResNet50V2", "InceptionV3", "Xception"}
 NAMES = [name for name in sys.argv[1:] if name in SIDE]
 if "all" in sys.argv:
     NAMES = list(SIDE)
@@ -111,6 +113,8 @@ class Applications(InFolder):
                 unit = "steps" if expected.dtype == np.int8 else "of the largest"
                 self.note(f"{name}, TFLite {kind}, batch {batch}: in the mean {min(away) / scale:.2g} {unit} from the nearest of its sets of kernels, "
                           f"which are up to {apart / scale:.2g} apart; of single numbers {np.abs(actual.astype(np.float64) - expected).max() / scale:.2g}")
+                if kind == "full integers" and name in EXACT:
+                    self.assertEqual(away[-1], 0)
                 self.assertLessEqual(min(away), max(1.2 * apart, 0.5 if expected.dtype == np.int8 else 1e-4 * scale))
 
     def test_networks(self):

@@ -242,6 +242,17 @@ TEST(TensorflowImporter, contradictions) {
   EXPECT_THAT(error_of(placeholder("x", {2}) + placeholder("x", {2})), HasSubstr("two nodes have the same name"));
 }
 
+TEST(TensorflowImporter, a_slice_has_no_more_entries_than_masks_have_bits) {
+  const auto sliced = [](int64_t entries) {
+    const std::vector<int64_t> zeros(static_cast<size_t>(entries), 0), ones(static_cast<size_t>(entries), 1);
+    return placeholder("x", {2}) + ints("begin", {entries}, zeros) + ints("end", {entries}, ones) + ints("stride", {entries}, ones) +
+           node("y", "StridedSlice", {"x", "begin", "end", "stride"}, {entry("new_axis_mask", number(3, -1))});
+  };
+  EXPECT_THAT(error_of(sliced(65)), HasSubstr("node \"y\" (StridedSlice): it slices by 65 entries, masks have bits for 63"));
+  EXPECT_THAT(error_of(sliced(64)), HasSubstr("it slices by 64 entries"));
+  EXPECT_EQ(error_of(sliced(4)), "no error");
+}
+
 const Format& format_named(std::string_view name) {
   for (const Format& format : import_formats())
     if (format.name == name) return format;

@@ -2,6 +2,8 @@
 // What TFLite files say that cases of the conformance runner cannot show.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "importers/formats.h"
 #include "ops/evaluate.h"
@@ -17,6 +19,14 @@ struct Op {
   int32_t code;
   std::string custom;  // of code 32
 };
+
+/// The file of these operator codes and this subgraph.
+std::string model_of(FlatWriter& w, const std::vector<size_t>& codes, size_t graph) {
+  const size_t graphs = w.offsets({graph}), code_list = w.offsets(codes), buffers = w.offsets({w.table(FlatWriter::Table())});
+  std::string bytes =
+      w.finish(w.table(FlatWriter::Table().number(0, uint32_t{3}).offset(1, code_list).offset(2, graphs).offset(4, buffers)));
+  return bytes.replace(4, 4, "TFL3");
+}
 
 /// A chain of such operators over a vector of two numbers; tensors are x, t0, t1, ...
 std::string chain(const std::vector<Op>& ops) {
@@ -38,10 +48,7 @@ std::string chain(const std::vector<Op>& ops) {
   const size_t tensor_list = w.offsets(tensors), inputs = w.numbers(std::vector<int32_t>{0}),
                outputs = w.numbers(std::vector<int32_t>{static_cast<int32_t>(ops.size())}), operator_list = w.offsets(operators);
   const size_t graph = w.table(FlatWriter::Table().offset(0, tensor_list).offset(1, inputs).offset(2, outputs).offset(3, operator_list));
-  const size_t graphs = w.offsets({graph}), code_list = w.offsets(codes), buffers = w.offsets({w.table(FlatWriter::Table())});
-  std::string bytes =
-      w.finish(w.table(FlatWriter::Table().number(0, uint32_t{3}).offset(1, code_list).offset(2, graphs).offset(4, buffers)));
-  return bytes.replace(4, 4, "TFL3");
+  return model_of(w, codes, graph);
 }
 
 std::unique_ptr<Graph> import_bytes(const std::string& bytes, const std::string& signature = {}) {
@@ -197,6 +204,31 @@ TEST(TfliteImporter, signatures_that_are_not_there) {
   EXPECT_EQ(error_of(chain({{101, ""}}), "third"), "net.tflite: the model has no signatures");
   EXPECT_EQ(error_of(two_signatures(2), "second"),
             "net.tflite: is not a valid TFLite model: a signature refers to a tensor that is not there");
+}
+
+/// RELU of two bytes, whose input and result have these zero points.
+std::string relu_of_bytes(int64_t in, int64_t out) {
+  FlatWriter w;
+  std::vector<size_t> tensors;
+  for (const int64_t zero : {in, out}) {
+    const size_t scale = w.numbers(std::vector<float>{0.5f}), zeros = w.numbers(std::vector<int64_t>{zero});
+    const size_t quantization = w.table(FlatWriter::Table().offset(2, scale).offset(3, zeros));
+    const size_t shape = w.numbers(std::vector<int32_t>{2}), name = w.text(tensors.empty() ? "x" : "y");
+    tensors.push_back(w.table(FlatWriter::Table().offset(0, shape).number(1, int8_t{9}).offset(3, name).offset(4, quantization)));
+  }
+  const size_t tensor_list = w.offsets(tensors), inputs = w.numbers(std::vector<int32_t>{0}), outputs = w.numbers(std::vector<int32_t>{1});
+  const size_t relu = w.table(FlatWriter::Table().offset(1, inputs).offset(2, outputs)), operators = w.offsets({relu});
+  const size_t graph = w.table(FlatWriter::Table().offset(0, tensor_list).offset(1, inputs).offset(2, outputs).offset(3, operators));
+  const size_t code = w.table(FlatWriter::Table().number(0, int8_t{19}).number(3, int32_t{19}));
+  return model_of(w, {code}, graph);
+}
+
+TEST(TfliteImporter, a_zero_point_that_no_stored_number_has_is_an_error) {
+  EXPECT_EQ(error_of(relu_of_bytes(-128, 127)), "");
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(error_of(relu_of_bytes(kMost, 0)), "net.tflite: tensor \"x\": a zero point of 9223372036854775807 does not fit i8");
+  EXPECT_EQ(error_of(relu_of_bytes(0, kLeast)), "net.tflite: tensor \"y\": a zero point of -9223372036854775808 does not fit i8");
+  EXPECT_EQ(error_of(relu_of_bytes(0, 128)), "net.tflite: tensor \"y\": a zero point of 128 does not fit i8");
 }
 
 }  // namespace

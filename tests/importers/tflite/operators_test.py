@@ -345,6 +345,8 @@ for op in ["AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"]:
     if op != "L2_POOL_2D":
         add(op, [q8(-128, 128, 2, 9, 8, 4)], [Tensor(dtype=np.int8, scale=0.05, zero=3)], options="Pool2DOptions", padding=0, strideW=2, strideH=2,
             filterWidth=3, filterHeight=3, name=op + "_int8")
+        add(op, [q8(-128, 128, 2, 9, 8, 4)], [Tensor(dtype=np.int8, scale=0.05, zero=3)], options="Pool2DOptions", padding=0, strideW=1, strideH=1,
+            filterWidth=4, filterHeight=3, name=op + "_int8_halfway")
 add("BATCH_MATMUL", [floats(2, 3, 4), floats(2, 4, 5)], options="BatchMatMulOptions")
 add("BATCH_MATMUL", [floats(2, 4, 3), floats(2, 5, 4)], options="BatchMatMulOptions", adjX=True, adjY=True, name="BATCH_MATMUL_adjoint")
 add("DEPTH_TO_SPACE", [floats(2, 3, 4, 12)], options="DepthToSpaceOptions", blockSize=2)
