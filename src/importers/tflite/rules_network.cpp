@@ -84,6 +84,24 @@ Expr layer_16_by_8(TfliteNode& node, Parts& p, Sums sums, size_t activation_fiel
   return node.activated(p.op("Mul", {p.cast(steps, DType::f32), p.scalar(out_scale)}), activation_field);
 }
 
+/// True where bytes become bytes of the same steps.
+bool averages_steps(const TfliteNode& node) {
+  const TensorInfo &x = node.input_info(0), &y = node.output_info(0);
+  return (x.dtype == DType::i8 || x.dtype == DType::u8) && x.dtype == y.dtype && x.quantized() && x.quantization.per_tensor() &&
+         x.quantization == y.quantization;
+}
+
+/// The average of stored numbers, rounded to the nearest, from halfway away from zero (of the stored number, not of what it stands for).
+Expr average_of_steps(const TfliteNode& node, Parts& p, const SlidingWindow& window) {
+  // What lies halfway may be a little less as a quotient in f32; other quotients of windows below 5,000 elements are farther from halfway.
+  constexpr double kHalf = 0.5001;
+  const TensorQuantization& q = node.input_info(0).quantization;
+  const Expr average = p.pool("AveragePool", p.cast(node.raw[0], DType::f32), window);
+  const Expr steps = p.op("Mul", {p.op("Sign", {average}), p.op("Floor", {p.op("Add", {p.op("Abs", {average}), p.scalar(kHalf)})})});
+  const double zero = q.zero_point.empty() ? 0 : static_cast<double>(q.zero_point[0]);
+  return p.op("Mul", {p.op("Sub", {steps, p.scalar(zero)}), p.scalar(static_cast<double>(q.scale[0]))});
+}
+
 }  // namespace
 
 Exprs import_conv_2d(TfliteNode& node, Parts& p) {
@@ -187,6 +205,7 @@ Exprs import_pool(TfliteNode& node, Parts& p) {
   SlidingWindow window = window_of(node, 1, 0);
   window.kernel = {positive(node, "filter_height", node.option<int32_t>(4, 0)), positive(node, "filter_width", node.option<int32_t>(3, 0))};
   const std::string_view target = node.rule->target;
+  if (target == "AveragePool" && averages_steps(node)) return {node.activated(average_of_steps(node, p, window), 5)};
   if (target != "LpPool") return {node.activated(p.pool(target, node.input(0), window), 5)};
   // The root of the mean of squares.
   const Expr squares = p.op("Mul", {node.input(0), node.input(0)});
@@ -210,9 +229,10 @@ Exprs import_reduce_window(TfliteNode& node, Parts& p) {
   if (logic) x = p.cast(x, DType::u8);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] == 1 && strides[axis] == 1) continue;
-    const int64_t extent = (shape[axis] - 1) * dilations[axis] + 1, windows = ((*sizes)[axis] - extent) / strides[axis] + 1;
-    if (shape[axis] < 1 || shape[axis] > 1024 || strides[axis] < 1 || dilations[axis] < 1 || (*sizes)[axis] < extent)
+    if (shape[axis] < 1 || shape[axis] > 1024 || strides[axis] < 1 || dilations[axis] < 1 || dilations[axis] > (*sizes)[axis])
       node.refuse("a window of {} is not supported", shape[axis]);
+    const int64_t extent = (shape[axis] - 1) * dilations[axis] + 1, windows = ((*sizes)[axis] - extent) / strides[axis] + 1;
+    if ((*sizes)[axis] < extent) node.refuse("a window of {} is not supported", shape[axis]);
     Expr joined;
     for (int64_t i = 0; i < shape[axis]; ++i) {
       const int64_t first = i * dilations[axis];
