@@ -40,7 +40,7 @@ Expr GraphBuilder::scalar(double value, DType dtype) {
   if (is_float(dtype)) {
     narrow(dtype, &value, 1, tensor.writable().data());
   } else {
-    const int64_t integer = static_cast<int64_t>(value);
+    const int64_t integer = truncate(value);
     narrow(dtype, &integer, 1, tensor.writable().data());
   }
   return constant(std::move(tensor));

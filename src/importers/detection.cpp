@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
@@ -27,7 +28,9 @@ Expr suppressed(Parts& p, const Expr& boxes, const Expr& scores, const Expr& mos
 
 Exprs post_process(Parts& p, const Expr& all_codes, const Expr& all_scores, const Expr& anchors, PostProcess options) {
   const int64_t classes = options.classes, most = options.most, per_box = std::min(options.per_box, classes);
-  if (classes < 1 || most < 1 || per_box < 1) throw InvalidModel("{} classes and {} detections are not valid", classes, most);
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (classes < 1 || most < 1 || per_box < 1 || classes > kMost || most > kMost)
+    throw InvalidModel("{} classes and {} detections are not valid", classes, most);
   const Expr codes = p.slice(p.reshape(all_codes, Ints{-1, p.dim(all_codes, -1)}), {0}, {4}, {1});
   if (options.scales.size() != 4) throw InvalidModel("{} scales are not valid", options.scales.size());
   for (double scale : options.scales)

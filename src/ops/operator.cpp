@@ -41,6 +41,7 @@ void check_form(const Operator& op, const NodeView& node) {
     if (kind == kOptionals && info.dtype == DType::undefined) continue;  // an empty one that nobody gave a type
     if (!contains(spec->dtypes, info.dtype))
       node.fail("input {} (\"{}\") is {}, it should be one of {}", i, spec->name, info.dtype, names_of(spec->dtypes));
+    if (kind == kTensors && info.extent == ValueInfo::Extent::exact) info.shape.elements();  // shape rules rely on products of dimensions
     if (spec->like.empty()) continue;
     for (size_t other = 0; other < i && other < op.inputs.size(); ++other)
       if (op.inputs[other].name == spec->like && node.has_input(other) && node.input_dtype(other) != info.dtype)

@@ -298,6 +298,18 @@ std::optional<Tensor> Importer::computed(const Expr& x, const std::unordered_set
     inputs.emplace_back(std::move(*tensor));
   }
   try {
+    std::vector<ValueInfo> in(inputs.size()), out(1);
+    std::vector<const ValueInfo*> pointers(in.size());
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (!node->input(i)) continue;
+      in[i].contents = inputs[i].tensor;
+      in[i].dtype = in[i].contents.dtype();
+      in[i].shape = in[i].contents.shape();
+      pointers[i] = &in[i];
+    }
+    infer_outputs(*op, NodeView(*node, pointers, {}, op), out);
+    if (out[0].kind != ValueInfo::Kind::tensor || out[0].extent != ValueInfo::Extent::exact || out[0].shape.elements() > kMostFolded)
+      return {};
     std::vector<Datum> results = evaluate(operators_, *node, inputs);
     if (results.size() == 1 && results[0].kind == Datum::Kind::tensor && results[0].tensor.elements() <= kMostFolded)
       return results[0].tensor;
@@ -594,6 +606,7 @@ std::unique_ptr<Graph> import_open(ModelFile& file, const OperatorSet& operators
       for (size_t at = 0; at <= found->second.size();) {
         const size_t end = std::min(found->second.find('x', at), found->second.size());
         shape.push_back(std::stoll(found->second.substr(at, end - at)));
+        if (!input->type.dims || input->type.dims->size() <= changed.rank()) return nullptr;  // another input of that name
         const Dim& dim = (*input->type.dims)[changed.rank()];
         // Twice as many images; images that are larger by a size that strides divide.
         changed.push_back(dim.known()             ? dim.size

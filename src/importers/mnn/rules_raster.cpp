@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raster: regions of the inputs copied to places of the output, what is left of layout operators in files that were prepared ahead.
 #include <algorithm>
-#include <numeric>
 
 #include "importers/mnn/rules.h"
 
@@ -88,9 +87,12 @@ Exprs import_raster(MnnNode& node, Parts& p) {
   for (size_t i = 0; i < regions.size(); ++i) {
     const auto dims = p.shape(node.input(i));
     if (!dims) node.refuse("an input of unknown shape is not supported");
-    counts.push_back(std::accumulate(dims->begin(), dims->end(), int64_t{1}, std::multiplies<>()));
+    int64_t count = 1;
+    bool fits = true;
+    for (int64_t dim : *dims) fits = fits && !__builtin_mul_overflow(count, dim, &count);
+    counts.push_back(count);
     bases.push_back(held);
-    held += counts.back();
+    if (!fits || __builtin_add_overflow(held, count, &held)) node.fail("input {} has more elements than memory can hold", i);
     if (regions[i].elements() == 0) continue;
     const auto source = reach(regions[i].from, regions[i].source, regions[i].size),
                target = reach(regions[i].to, regions[i].target, regions[i].size);

@@ -15,6 +15,7 @@ Expr scalar_of(const MnnNode& node, Parts& p, size_t i) { return p.reshape(p.i64
 
 /// A value of known rank whose type the shape rules could not tell.
 Expr with_rank(const Expr& x, int64_t rank) {
+  if (rank > static_cast<int64_t>(kMaxRank)) throw InvalidModel("a shape of {} dimensions is not valid", rank);
   if (!x.value()->type.dims && rank >= 0 && !x.value()->constant()) x.value()->type.dims = std::vector<Dim>(static_cast<size_t>(rank));
   return x;
 }

@@ -124,6 +124,7 @@ class Importer final : public Host {
   Nesting nesting_;
   UniqueNames names_;
   std::map<int32_t, size_t> states_;  // of variable tensors of the main graph
+  size_t state_bytes_ = 0;
   std::map<std::string, Variable> variables_;
   std::map<std::string, Tensor> initial_values_;
   std::vector<std::pair<std::string, Expr>> assigned_once_;
@@ -145,6 +146,13 @@ Expr Importer::raw_of(Scope& scope, int32_t tensor, const std::string& place) {
     Shape shape(info.shape);
     for (int64_t size : shape)
       if (size < 0) throw Unsupported("{}: variable tensor \"{}\" has an unknown shape", place, info.name);
+    // Nothing in the file is as large as a state, so that the limit is one of ours.
+    constexpr size_t kMostStateBytes = size_t{256} << 20;
+    const size_t elements = static_cast<size_t>(shape.elements());
+    if (elements > (kMostStateBytes - state_bytes_) / std::max<size_t>(size_of(info.dtype), 1))
+      throw Unsupported("{}: variable tensor \"{}\" of shape {}: states of more than {} bytes are not supported", place, info.name, shape,
+                        kMostStateBytes);
+    state_bytes_ += elements * size_of(info.dtype);
     Tensor initial(info.dtype, shape);
     if (info.dtype == DType::i8 && info.quantization.zero_point.size() == 1 && initial.bytes())
       std::memset(initial.writable().data(), static_cast<int>(info.quantization.zero_point[0]), initial.bytes());

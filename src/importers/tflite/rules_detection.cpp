@@ -2,6 +2,7 @@
 // Detections: decoding of boxes and non-maximum suppression.
 #include <algorithm>
 
+#include "base/numeric.h"
 #include "importers/detection.h"
 #include "importers/tflite/flexbuffer.h"
 #include "importers/tflite/rules.h"
@@ -21,7 +22,7 @@ double number_of(const TfliteNode& node, const FlexMap& options, const std::stri
 Exprs import_detection_post_process(TfliteNode& node, Parts& p) {
   const FlexMap options = read_flex_map(node.info.custom_options);
   const auto number = [&](const char* name, std::optional<double> fallback = {}) { return number_of(node, options, name, fallback); };
-  const auto integer = [&](const char* name, std::optional<double> fallback = {}) { return static_cast<int64_t>(number(name, fallback)); };
+  const auto integer = [&](const char* name, std::optional<double> fallback = {}) { return truncate(number(name, fallback)); };
   PostProcess process;
   process.classes = integer("num_classes"), process.most = integer("max_detections");
   process.per_box = integer("max_classes_per_detection", 1), process.per_class = integer("detections_per_class", 100);

@@ -233,6 +233,17 @@ TEST(MnnImporter, a_shape_of_more_elements_than_can_be_counted) {
   EXPECT_EQ(error, "");
 }
 
+TEST(MnnImporter, inputs_of_one_name_may_have_different_ranks) {
+  EXPECT_EQ(error_of(model({input(0, {1, 3, 8, 8}), input(1, {2}), {81, "act", {0}, {2}}, {81, "more", {1}, {3}}}, {"x", "x", "y", "z"})),
+            "");
+}
+
+TEST(MnnImporter, a_shape_of_too_many_entries) {
+  const Op reshape{73, "turn", {0, 1}, {2}, mnn::kReshape, [](FlatWriter& w) { return w.table(FlatWriter::Table()); }};
+  EXPECT_EQ(error_of(model({input(0, {2, 3}), input(1, {1 << 30}), reshape}, {"x", "shape", "y"})),
+            "net.mnn: node \"turn\" (Reshape): a shape of 1073741824 dimensions is not valid");
+}
+
 TEST(MnnImporter, files_of_other_kinds_are_not_recognized) {
   const auto recognized = [](const std::string& bytes) { return looks_like_mnn(std::as_bytes(std::span(bytes.data(), bytes.size()))); };
   EXPECT_TRUE(recognized(seed("loop")));

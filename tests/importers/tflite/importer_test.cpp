@@ -162,6 +162,21 @@ TEST(TfliteImporter, all_operators_that_are_missing_are_named_with_their_nodes) 
             "SKIP_GRAM (node \"t4\"); operator 999 (node \"t6\")");
 }
 
+TEST(TfliteImporter, states_are_no_larger_than_a_limit) {
+  FlatWriter w;
+  std::vector<size_t> tensors;
+  for (const char* name : {"state", "y"}) {
+    const size_t shape = w.numbers(std::vector<int32_t>{1 << 20, 1 << 10}), text = w.text(name);
+    tensors.push_back(w.table(FlatWriter::Table().offset(0, shape).offset(3, text).number(5, static_cast<uint8_t>(tensors.empty()))));
+  }
+  const size_t tensor_list = w.offsets(tensors), none = w.numbers(std::vector<int32_t>{}), inputs = w.numbers(std::vector<int32_t>{0}),
+               outputs = w.numbers(std::vector<int32_t>{1});
+  const size_t operators = w.offsets({w.table(FlatWriter::Table().offset(1, inputs).offset(2, outputs))});
+  const size_t graph = w.table(FlatWriter::Table().offset(0, tensor_list).offset(1, none).offset(2, outputs).offset(3, operators));
+  const size_t code = w.table(FlatWriter::Table().number(0, int8_t{101}).number(3, int32_t{101}));
+  EXPECT_NE(error_of(model_of(w, {code}, graph)).find("states of more than 268435456 bytes are not supported"), std::string::npos);
+}
+
 /// Two graphs of one operator each over two numbers, `a_x` to `a_y` by ABS and `b_x` to `b_y` by NEG, and the signatures "first" and
 /// "second", which call these `in` and `out`. `tensor` is what the second calls `out`.
 std::string two_signatures(uint32_t tensor = 1) {
