@@ -176,6 +176,10 @@ TEST(TorchscriptImporter, takes_the_number_of_dimensions_from_what_needs_it) {
   options.shapes["x"] = {2, -1};
   const auto hinted = import_bytes(Archive{code("return torch.add(x, torch.dim(x))"), ""}.bytes(), options);
   EXPECT_EQ((*hinted->inputs()[0]->type.dims)[0].size, 2);
+  ImportOptions in_order;
+  in_order.shapes_in_order = {{-1, 3}};
+  const auto placed = import_bytes(Archive{code("return torch.add(x, torch.dim(x))"), ""}.bytes(), in_order);
+  EXPECT_EQ((*placed->inputs()[0]->type.dims)[1].size, 3);
 }
 
 TEST(TorchscriptImporter, all_missing_operators_are_named) {
