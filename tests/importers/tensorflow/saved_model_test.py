@@ -176,7 +176,7 @@ class SavedModel(InFolder):
         self.assertIn("output rows: f32[?, 3]", result.stdout)
         result = run_minnow("convert", self.model, self.folder / "no.minnow", "--signature", "sideways")
         self.assertEqual(result.returncode, 1)
-        self.assertIn('no signature "sideways"; its signatures are', result.stderr)
+        self.assertIn('no signature "sideways"; there are "back", "serving_default"', result.stderr)
 
     def test_the_first_generation(self):
         v1.disable_control_flow_v2()
