@@ -9,7 +9,7 @@
 namespace minnow::tflite {
 namespace {
 
-constexpr int64_t kMostPixels = 1 << 14;  // of a crop, along each side
+constexpr int64_t kMostPixels = 1 << 16;  // of an image, along each side
 
 /// A pool's options, a structure of the program that wrote the file: padding (1: same, 2: valid), strides and window (width, height each),
 /// activation function.
@@ -34,6 +34,7 @@ PoolOptions pool_options(const TfliteNode& node) {
 Ints image_of(const TfliteNode& node, Parts& p, const Expr& x) {
   const Ints sizes{p.dim(x, 1), p.dim(x, 2), p.dim(x, 3)};
   if (p.rank(x) != 4 || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0) node.refuse("images whose size is not known are not supported");
+  if (sizes[0] > kMostPixels || sizes[1] > kMostPixels) node.refuse("images of size {} are not supported", sizes);
   return sizes;
 }
 
@@ -75,9 +76,9 @@ Expr entry(Parts& p, const Expr& matrix, int64_t row, int64_t column) {
 Exprs import_max_pool_argmax(TfliteNode& node, Parts& p) {
   // The places count in the window, row by row; a tenth is added, so that they survive being cut to integers.
   const PoolOptions options = pool_options(node);
+  const Ints sizes = image_of(node, p, node.input(0));
+  const int64_t height = sizes[0], width = sizes[1];
   const Expr image = p.channels_first(node.input(0));
-  const int64_t height = p.dim(image, 2), width = p.dim(image, 3);
-  if (height < 0 || width < 0) node.refuse("images whose size is not known are not supported");
   const Attributes window = p.window_attributes(image, options.window);
   const Exprs made = p.ops("MaxPool", {image}, 2, window);
   const Ints* pads = window.get<Ints>("pads");

@@ -322,6 +322,13 @@ TEST(TfliteMediapipe, wrong_options_are_errors) {
   EXPECT_NE(error_of(model("MaxPoolingWithArgmax2D", 1, {1, 2, 3}, {{1, 4, 4, 1}}, 2)).find("its options have 3 bytes"), std::string::npos);
   EXPECT_NE(error_of(model("MaxUnpooling2D", 1, Pool{true, 2, 0, 2, 2}.bytes(), {{1, 4, 4, 1}, {1, 4, 4, 1}})).find("option 2 is 0"),
             std::string::npos);
+  for (const char* name : {"MaxPoolingWithArgmax2D", "MaxUnpooling2D"}) {
+    const bool pools = std::string(name) == "MaxPoolingWithArgmax2D";
+    std::vector<Sizes> shapes = {{1, 2000000000, 2000000000, 1}};
+    if (!pools) shapes.push_back(shapes[0]);
+    const std::string error = error_of(model(name, 1, Pool{true, 2, 2, 2, 2}.bytes(), shapes, pools ? 2 : 1));
+    EXPECT_NE(error.find("images of size [2000000000, 2000000000, 1] are not supported"), std::string::npos) << error;
+  }
   flexbuffers::Builder f;
   f.Map([&] {
     f.Int("output_height", 100000);
