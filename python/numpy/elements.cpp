@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <complex>
+#include <iterator>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -580,6 +581,25 @@ Tensor run2(Loop2<From, To> loop, const Tensor& a, const Tensor& b, DType result
   return y;
 }
 
+/// One of `functions`, which are in the order of MoreUnary, by NumPy's name; null where it has none such, or there are none.
+template <class F>
+F more_unary(const F* functions, const std::string& name) {
+  struct Row {
+    const char* name;
+    MoreUnary kind;
+  };
+  static constexpr Row kRows[] = {
+      {"exp2", MoreUnary::exp2},       {"expm1", MoreUnary::expm1},     {"log2", MoreUnary::log2},     {"log10", MoreUnary::log10},
+      {"log1p", MoreUnary::log1p},     {"tan", MoreUnary::tan},         {"arcsin", MoreUnary::arcsin}, {"arccos", MoreUnary::arccos},
+      {"arctan", MoreUnary::arctan},   {"sinh", MoreUnary::sinh},       {"cosh", MoreUnary::cosh},     {"arcsinh", MoreUnary::arcsinh},
+      {"arccosh", MoreUnary::arccosh}, {"arctanh", MoreUnary::arctanh}, {"cbrt", MoreUnary::cbrt},     {"trunc", MoreUnary::trunc}};
+  static_assert(std::size(kRows) == static_cast<size_t>(MoreUnary::count));
+  if (functions)
+    for (const Row& row : kRows)
+      if (name == row.name) return functions[static_cast<size_t>(row.kind)];
+  return nullptr;
+}
+
 /// A function that the machine has vectors for; null where it has none.
 Loop1<double, double> vector_loop(const std::string& name) {
   using cpu::Unary64;
@@ -590,43 +610,18 @@ Loop1<double, double> vector_loop(const std::string& name) {
   static constexpr Row kRows[] = {{"sqrt", Unary64::sqrt}, {"exp", Unary64::exp},     {"log", Unary64::log},   {"sin", Unary64::sin},
                                   {"cos", Unary64::cos},   {"tanh", Unary64::tanh},   {"rint", Unary64::rint}, {"floor", Unary64::floor},
                                   {"ceil", Unary64::ceil}, {"absolute", Unary64::abs}};
-  struct MoreRow {
-    const char* name;
-    MoreUnary64 kind;
-  };
-  static constexpr MoreRow kMoreRows[] = {
-      {"sinh", MoreUnary64::sinh},       {"cosh", MoreUnary64::cosh},       {"log1p", MoreUnary64::log1p},
-      {"expm1", MoreUnary64::expm1},     {"log2", MoreUnary64::log2},       {"log10", MoreUnary64::log10},
-      {"exp2", MoreUnary64::exp2},       {"trunc", MoreUnary64::trunc},     {"tan", MoreUnary64::tan},
-      {"arcsin", MoreUnary64::arcsin},   {"arccos", MoreUnary64::arccos},   {"arctan", MoreUnary64::arctan},
-      {"arcsinh", MoreUnary64::arcsinh}, {"arccosh", MoreUnary64::arccosh}, {"arctanh", MoreUnary64::arctanh},
-      {"cbrt", MoreUnary64::cbrt}};
   static const cpu::Unary64Kernels& kKernels = *cpu::kernels_for(cpu::best_isa()).unary64;
   static const MoreUnary64Kernels& kMore = *numpy_kernels(cpu::best_isa()).unary64;
   if (kKernels.functions)
     for (const Row& row : kRows)
       if (name == row.name) return kKernels[row.kind];
-  if (kMore.functions)
-    for (const MoreRow& row : kMoreRows)
-      if (name == row.name) return kMore.functions[static_cast<size_t>(row.kind)];
-  return nullptr;
+  return more_unary(kMore.functions, name);
 }
 
 // The same of floats, in floats.
 Loop1<float, float> float_loop(const std::string& name) {
-  struct Row {
-    const char* name;
-    Unary32 kind;
-  };
-  static constexpr Row kRows[] = {{"exp2", Unary32::exp2},       {"expm1", Unary32::expm1},     {"log2", Unary32::log2},
-                                  {"log10", Unary32::log10},     {"log1p", Unary32::log1p},     {"tan", Unary32::tan},
-                                  {"arcsin", Unary32::arcsin},   {"arccos", Unary32::arccos},   {"arctan", Unary32::arctan},
-                                  {"sinh", Unary32::sinh},       {"cosh", Unary32::cosh},       {"arcsinh", Unary32::arcsinh},
-                                  {"arccosh", Unary32::arccosh}, {"arctanh", Unary32::arctanh}, {"cbrt", Unary32::cbrt}};
   static const Unary32Function* const kFunctions = numpy_kernels(cpu::best_isa()).functions32->unary;
-  if (kFunctions)
-    for (const Row& row : kRows)
-      if (name == row.name) return kFunctions[static_cast<size_t>(row.kind)];
+  if (const Unary32Function function = more_unary(kFunctions, name)) return function;
   return find(kFloat1, name);
 }
 Loop2<float, float> float_loop2(const std::string& name) {

@@ -147,6 +147,12 @@ struct Half {
   uint16_t bits;
 };
 bool is_true(Half x) { return (x.bits & 0x7FFF) != 0; }
+/// Elements of 64 bits by halves, which every machine has vectors to compare.
+struct Double {
+  uint64_t bits;
+};
+bool is_true(Double x) { return (static_cast<uint32_t>(x.bits >> 32) << 1 | static_cast<uint32_t>(x.bits)) != 0; }
+bool is_true(uint64_t x) { return (static_cast<uint32_t>(x >> 32) | static_cast<uint32_t>(x)) != 0; }
 
 /// Whether one of `count` elements is true (any) or one is not; in pieces, so that the first one that is found ends it.
 template <class T>
@@ -155,11 +161,13 @@ bool found(bool any, const T* x, int64_t count) {
   for (int64_t i = 0; i < count; i += kStretch) {
     const T* from = x + i;
     const int64_t n = std::min(kStretch, count - i);
-    unsigned hits = 0;  // no branch for each element: vectors
+    // No branch for each element, and as wide as these: vectors.
+    using Hits = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>;
+    Hits hits = 0;
     if (any)
-      for (int64_t k = 0; k < n; ++k) hits |= is_true(from[k]) ? 1u : 0u;
+      for (int64_t k = 0; k < n; ++k) hits = static_cast<Hits>(hits | Hits{is_true(from[k])});
     else
-      for (int64_t k = 0; k < n; ++k) hits |= is_true(from[k]) ? 0u : 1u;
+      for (int64_t k = 0; k < n; ++k) hits = static_cast<Hits>(hits | Hits{!is_true(from[k])});
     if (hits) return true;
   }
   return false;
@@ -209,7 +217,7 @@ Tensor truths(bool any, const Tensor& x, const Shape& shape, const Block& block)
       look(float());
       break;
     case DType::f64:
-      look(double());
+      look(Double());
       break;
     case DType::f16:
     case DType::bf16:

@@ -19,9 +19,9 @@ from minnow.numpy import fft as fft, linalg as linalg, random as random
 from minnow.numpy._core import (AxisError as AxisError, asarray as asarray, bfloat16 as bfloat16, bool_ as bool_, complex128 as complex128, complex64
     as complex64, float16 as float16, float32 as float32, float64 as float64, int16 as int16, int32 as int32, int64 as int64, int8 as int8,
     result_type as result_type, uint16 as uint16, uint32 as uint32, uint64 as uint64, uint8 as uint8)
-from minnow.numpy._types import (can_cast as can_cast, common_type as common_type, complexfloating as complexfloating, finfo as finfo, floating as
-    floating, generic as generic, iinfo as iinfo, inexact as inexact, integer as integer, iscomplexobj as iscomplexobj, isdtype as isdtype, isfortran
-    as isfortran, isrealobj as isrealobj, isscalar as isscalar, issubdtype as issubdtype, min_scalar_type as min_scalar_type, number as number,
+from minnow.numpy._types import (astype as astype, can_cast as can_cast, common_type as common_type, complexfloating as complexfloating, finfo as finfo, floating as
+    floating, from_dlpack as from_dlpack, generic as generic, iinfo as iinfo, inexact as inexact, integer as integer, iscomplexobj as iscomplexobj, isdtype as isdtype, isfortran
+    as isfortran, isrealobj as isrealobj, isscalar as isscalar, issubdtype as issubdtype, iterable as iterable, min_scalar_type as min_scalar_type, number as number,
     promote_types as promote_types, signedinteger as signedinteger, unsignedinteger as unsignedinteger)
 from minnow.numpy._elementwise import (abs as abs, absolute as absolute, acos as acos, acosh as acosh, add as add, allclose as allclose, angle as
     angle, arccos as arccos, arccosh as arccosh, arcsin as arcsin, arcsinh as arcsinh, arctan as arctan, arctan2 as arctan2, arctanh as arctanh,
@@ -97,4 +97,5 @@ ubyte, ushort, uintc, uint, uintp, ulong, ulonglong = uint8, uint16, uint32, uin
 half, single, double, csingle, cdouble = float16, float32, float64, complex64, complex128
 e, pi, euler_gamma, inf, nan = _math.e, _math.pi, 0.5772156649015329, _math.inf, _math.nan
 newaxis = None
+True_, False_ = True, False
 little_endian = True

@@ -2,7 +2,7 @@
 """What is known about dtypes."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
@@ -141,6 +141,37 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
         elif own == dtype_of(one):
             return True
     return False
+
+
+@public
+def astype(x: Var, dtype: DTypeLike, /, *, copy: bool = True, device: Optional[str] = None) -> Var:
+    """An array as another dtype; with copy=False itself where it is of that dtype."""
+    if not isinstance(x, Var):
+        raise InvalidType(f"Input should be an array. It is of type {type(x)}.")
+    if device is not None and device != "cpu":
+        raise InvalidArgument(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+    return x.astype(dtype_of(dtype), copy=copy)
+
+
+@public
+def from_dlpack(x: Any, /, *, device: Optional[str] = None, copy: Optional[bool] = None) -> Var:
+    """An array of the memory of an object with __dlpack__, on the CPU; copied where it does not lie in row-major order, or copy is True.
+    AttributeError where it has none."""
+    if not hasattr(x, "__dlpack__"):
+        raise AttributeError(f"{type(x).__name__!r} object has no attribute '__dlpack__'")
+    if device is not None and device != "cpu":
+        raise InvalidArgument(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+    return Var(x, copy=copy)
+
+
+@public
+def iterable(y: Any) -> bool:
+    """Whether iter() takes it."""
+    try:
+        iter(y)
+    except TypeError:
+        return False
+    return True
 
 
 @public

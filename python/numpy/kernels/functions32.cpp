@@ -281,6 +281,10 @@ struct CubeRoot {
   }
 };
 
+struct Trunc {
+  static HWY_INLINE V of(V x) { return hn::Trunc(x); }
+};
+
 template <class F>
 HWY_NOINLINE void map(const float* x, size_t count, float* y) {
   const D d;
@@ -377,10 +381,10 @@ HWY_NOINLINE void map(const float* a, const float* b, size_t count, float* y) {
   }
 }
 
-constexpr Unary32Function kUnary[] = {map<Exp2>, map<Expm1>,   map<Log2>,    map<Log10>,   map<Log1p>,
-                                      map<Tan>,  map<Arcsin>,  map<Arccos>,  map<Arctan>,  map<Sinh>,
-                                      map<Cosh>, map<Arcsinh>, map<Arccosh>, map<Arctanh>, map<CubeRoot>};
-static_assert(sizeof(kUnary) / sizeof(kUnary[0]) == static_cast<size_t>(Unary32::count));
+constexpr Unary32Function kUnary[] = {map<Exp2>,    map<Expm1>,   map<Log2>,     map<Log10>, map<Log1p>, map<Tan>,
+                                      map<Arcsin>,  map<Arccos>,  map<Arctan>,   map<Sinh>,  map<Cosh>,  map<Arcsinh>,
+                                      map<Arccosh>, map<Arctanh>, map<CubeRoot>, map<Trunc>};
+static_assert(sizeof(kUnary) / sizeof(kUnary[0]) == static_cast<size_t>(MoreUnary::count));
 constexpr Binary32Function kBinary[] = {map<kLanes64, power>, map<kLanes64, length>, map<kLanes, angle>};
 static_assert(sizeof(kBinary) / sizeof(kBinary[0]) == static_cast<size_t>(Binary32::count));
 }  // namespace

@@ -9,26 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "numpy/kernels/more_unary.h"
+
 namespace minnow::numpy {
 
-enum class Unary32 : uint8_t {
-  exp2,
-  expm1,
-  log2,
-  log10,
-  log1p,
-  tan,
-  arcsin,
-  arccos,
-  arctan,
-  sinh,
-  cosh,
-  arcsinh,
-  arccosh,
-  arctanh,
-  cbrt,
-  count
-};
 /// y[i] = f(x[i]); y may be x.
 using Unary32Function = void (*)(const float* x, size_t count, float* y);
 
@@ -43,7 +27,7 @@ using Binary32Function = void (*)(const float* a, const float* b, size_t count, 
 
 /// Null where there are no such vectors: functions of doubles serve as well.
 struct Functions32Kernels {
-  const Unary32Function* unary;    // by Unary32
+  const Unary32Function* unary;    // by MoreUnary
   const Binary32Function* binary;  // by Binary32
 };
 

@@ -179,7 +179,7 @@ struct Trunc {
 
 constexpr Function kFunctions[] = {map<Exp2>,   map<Expm1>, map<Log2>, map<Log10>,   map<Log1p>,   map<Tan>,     map<Arcsin>,   map<Arccos>,
                                    map<Arctan>, map<Sinh>,  map<Cosh>, map<Arcsinh>, map<Arccosh>, map<Arctanh>, map<CubeRoot>, map<Trunc>};
-static_assert(sizeof(kFunctions) / sizeof(kFunctions[0]) == static_cast<size_t>(MoreUnary64::count));
+static_assert(sizeof(kFunctions) / sizeof(kFunctions[0]) == static_cast<size_t>(MoreUnary::count));
 }  // namespace
 #else
 constexpr const Function* kFunctions = nullptr;

@@ -6,32 +6,13 @@
 // tangent and the hyperbolic functions below 2.5; -0, infinities, NaN and subnormal numbers as in C.
 #pragma once
 #include <cstddef>
-#include <cstdint>
+
+#include "numpy/kernels/more_unary.h"
 
 namespace minnow::numpy {
 
-enum class MoreUnary64 : uint8_t {
-  exp2,
-  expm1,
-  log2,
-  log10,
-  log1p,
-  tan,
-  arcsin,
-  arccos,
-  arctan,
-  sinh,
-  cosh,
-  arcsinh,
-  arccosh,
-  arctanh,
-  cbrt,
-  trunc,
-  count
-};
-
 struct MoreUnary64Kernels {
-  /// y[i] = f(x[i]); y may be x. By MoreUnary64; null where there are no vectors of doubles: the C library serves as well.
+  /// y[i] = f(x[i]); y may be x. By MoreUnary; null where there are no vectors of doubles: the C library serves as well.
   void (*const* functions)(const double* x, size_t count, double* y);
 };
 

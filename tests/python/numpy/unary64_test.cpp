@@ -9,7 +9,7 @@ namespace minnow::numpy {
 namespace {
 
 const cpu::Unary64Row kRows[] = {
-    // by MoreUnary64, in its order
+    // by MoreUnary, in its order
     MINNOW_UNARY64_ROW(std::exp2, -1070, 1023.9),  MINNOW_UNARY64_ROW(std::expm1, -40, 709.7, 2),
     MINNOW_UNARY64_ROW(std::log2, 0, 1e300),       MINNOW_UNARY64_ROW(std::log10, 0, 1e300),
     MINNOW_UNARY64_ROW(std::log1p, -0.999, 1e300), MINNOW_UNARY64_ROW(std::tan, -1e7, 1e7, 2),
@@ -19,7 +19,7 @@ const cpu::Unary64Row kRows[] = {
     MINNOW_UNARY64_ROW(std::acosh, 1, 1e300, 2.5), MINNOW_UNARY64_ROW(std::atanh, -1, 1, 2.5),
     MINNOW_UNARY64_ROW(std::cbrt, -1e300, 1e300),  MINNOW_UNARY64_ROW(std::trunc, -1e17, 1e17, 0),
 };
-static_assert(std::size(kRows) == static_cast<size_t>(MoreUnary64::count));
+static_assert(std::size(kRows) == static_cast<size_t>(MoreUnary::count));
 
 class MoreUnary64Test : public cpu::EveryIsa {
  protected:

@@ -100,6 +100,20 @@ def files_and_text():
             add("min_scalar_type", lambda m, value: str(m.min_scalar_type(value)), value)
     for value in (1, 1.5, "x", [1]):
         case("isscalar", value)
+    for value in (1, 2.5, "text", b"bytes", None, [], (1, 2), {}, data((3,), "float32")):
+        case("iterable", value)
+    for dtype in (*ALL, *COMPLEX):
+        for to in (*ALL, *COMPLEX):
+            if not dtype.startswith("c") or to.startswith("c"):
+                case("astype", data((3, 4), dtype, "positive"), to)
+        case("astype", data((3, 4), dtype), dtype, copy=False)
+        case("from_dlpack", data((3, 4), dtype))
+        case("from_dlpack", data((3, 4), dtype), copy=True, device="cpu")
+    case("astype", [1, 2], "float32")
+    case("astype", data((3,), "float32"), "float64", device="gpu")
+    case("from_dlpack", [1, 2])
+    add("True_", lambda m: bool(m.True_))
+    add("False_", lambda m: bool(m.False_))
     add("vectorize", lambda m: m.vectorize(lambda a, b: a + 2 * b)(m.asarray([1, 2]), 3))
     add("common_type", lambda m: m.dtype(m.common_type(m.ones(2, "float32"), m.ones(2, "int64"))).name)
     add("isfortran", lambda m: m.isfortran(m.ones((2, 3))))

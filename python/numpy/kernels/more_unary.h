@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of one element, beside those that operators have, for which there are kernels of f32 (functions32.h) and of f64
+// (unary64.h).
+#pragma once
+#include <cstdint>
+
+namespace minnow::numpy {
+
+enum class MoreUnary : uint8_t {
+  exp2,
+  expm1,
+  log2,
+  log10,
+  log1p,
+  tan,
+  arcsin,
+  arccos,
+  arctan,
+  sinh,
+  cosh,
+  arcsinh,
+  arccosh,
+  arctanh,
+  cbrt,
+  trunc,
+  count
+};
+
+}  // namespace minnow::numpy
