@@ -9,6 +9,37 @@ namespace {
 
 constexpr size_t kPair = 2;  // vectors of output channels that a tile computes
 
+// The pixels that come next, of every vector of input channels, in runs of neighbouring bytes that tiles ask for, two vectors at a time
+// (Tile::prefetch and Tile::prefetch_also). Where vectors are odd in number, bytes beyond are asked for, which does no harm. Large images
+// come from memory: 128 channels to 128, 448x448, took 65.0 ms, so 61.6 (AVX-512, Zen 4, one thread, 2026-11-22, `minnow profile`).
+class InputAhead {
+ public:
+  InputAhead() = default;  // nothing is asked for
+  // `plane`: floats from one vector of channels to the next; `floats`: of each vector's pixels; `run`: the bytes that a tile asks for. Runs
+  // much longer than the pixels would fetch what is not needed soon: nothing is asked for.
+  InputAhead(const float* x, size_t planes, size_t plane, size_t floats, size_t run) noexcept
+      : x_(reinterpret_cast<const char*>(x)),
+        pairs_(run <= 2 * floats * sizeof(float) ? ceil_div(planes, 2) : 0),
+        plane_(plane * sizeof(float)),
+        bytes_(floats * sizeof(float)),
+        run_(run) {}
+
+  // Where the next run begins; null when all have been asked for.
+  const char* next() noexcept {
+    if (pairs_ == 0) return nullptr;
+    const char* const at = x_ + done_;
+    done_ += run_;
+    if (done_ >= bytes_) x_ += 2 * plane_, done_ = 0, --pairs_;
+    return at;
+  }
+  // Bytes from a run to that of the other vector.
+  ptrdiff_t other() const noexcept { return static_cast<ptrdiff_t>(plane_); }
+
+ private:
+  const char* x_ = nullptr;
+  size_t pairs_ = 0, plane_ = 0, bytes_ = 0, run_ = 0, done_ = 0;
+};
+
 }  // namespace
 
 GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue)
@@ -208,6 +239,9 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
 
   const size_t y_vector = (image * shape_.groups + group) * out_vectors_, y_at = y_origin_ + first * (flat_ ? y_pixel_ : y_row_);
   const size_t pairs = ceil_div(out_vectors_, kPair), last = share(pairs, chunks_, chunk + 1);
+  InputAhead ahead;
+  if (flat_ && direct_ && chunks_ == 1 && block + 1 < blocks_)
+    ahead = InputAhead(x + rows * element_, image_planes_, in_plane_, rows * element_, depth_ * asked_bytes(lanes_));
   for (size_t pair = share(pairs, chunks_, chunk); pair < last; ++pair) {
     const size_t v = pair * kPair, vectors = std::min(kPair, out_vectors_ - v), panel = depth_ * vectors * lanes_;
     t.w = a.w + (group * out_vectors_ + v) * depth_ * lanes_;
@@ -220,7 +254,12 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
     t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth_ * asked) : 0;
     size_t index = 0;
     for (const Place& place : places_[taller]) {
-      t.prefetch = index < lines ? reinterpret_cast<const char*>(t.w + panel) + index * depth_ * asked : nullptr;
+      if (index < lines) {
+        t.prefetch = reinterpret_cast<const char*>(t.w + panel) + index * depth_ * asked;
+      } else {
+        t.prefetch = ahead.next();
+        t.prefetch_also = ahead.other();
+      }
       ++index;
       const int half = (place.rows + 1) / 2;
       for (size_t h = 0; h < 2; ++h) {
