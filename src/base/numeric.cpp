@@ -148,16 +148,6 @@ uint8_t encode_e8m0(double value, bool saturate, E8m0Rounding rounding) noexcept
 
 double decode_e8m0(uint8_t code) noexcept { return code == 0xff ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, code - 127); }
 
-float f32_from_f16(uint16_t bits) noexcept {
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
-  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-  if (magnitude >= 0x400u) return std::bit_cast<float>(sign | ((magnitude << 13) + (112u << 23)));
-  const float tiny = static_cast<float>(magnitude) * 5.9604644775390625e-8f;  // 2^-24
-  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(tiny));
-}
-
-uint16_t f16_from_f32(float value) noexcept { return static_cast<uint16_t>(encode(kF16, value)); }
-
 double rounded(DType dtype, double value) noexcept {
   if (dtype == DType::f64) return value;
   if (dtype == DType::f32) return static_cast<float>(value);

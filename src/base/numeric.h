@@ -44,8 +44,24 @@ inline uint16_t bf16_from_f32(float value) noexcept {
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);  // a NaN stays one
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
-float f32_from_f16(uint16_t bits) noexcept;
-uint16_t f16_from_f32(float value) noexcept;
+/// Without branches, so that compilers make vectors of loops over them.
+inline float f32_from_f16(uint16_t bits) noexcept {
+  constexpr uint32_t kInfinity = 0x7c00u << 13;  // the exponent of f16 where that of f32 lies
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, magnitude = static_cast<uint32_t>(bits & 0x7fffu) << 13;
+  const uint32_t exponent = magnitude & kInfinity;
+  const uint32_t moved = magnitude + (112u << 23) + (exponent == kInfinity ? 112u << 23 : 0u);
+  // A subnormal with 2^-14 in front, which then is subtracted.
+  const float tiny = std::bit_cast<float>(magnitude + (113u << 23)) - std::bit_cast<float>(113u << 23);
+  return std::bit_cast<float>(sign | (exponent == 0 ? std::bit_cast<uint32_t>(tiny) : moved));
+}
+inline uint16_t f16_from_f32(float value) noexcept {
+  const uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffffu;
+  const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;  // NaN, or infinity from 2^16 on
+  // Below 2^-14 the sum with 1/2 rounds at the bit that a subnormal ends with.
+  const uint32_t tiny = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - (126u << 23);
+  const uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  return static_cast<uint16_t>((bits >> 16 & 0x8000u) | (magnitude >= (143u << 23) ? large : magnitude < (113u << 23) ? tiny : normal));
+}
 
 /// Floating elements (and integers and bool, exact up to 2^53) to double.
 void widen(DType dtype, const void* source, size_t count, double* out) noexcept;

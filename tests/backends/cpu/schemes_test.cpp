@@ -661,6 +661,57 @@ std::vector<SchemeCase> row_cases() {
     cases.push_back({"BatchNormalization", {normal(shape), normal(c, 2), normal(c, 3), normal(c, 4), variance}, {}, {1, 2, 3, 4}});
     cases.push_back({"InstanceNormalization", {normal(shape), normal(c, 2), normal(c, 3)}, {}, {1, 2}});
   }
+  // {channels, groups}: groups within a vector, over several, across their borders, of one channel, of all.
+  for (const auto& [channels, groups] : {std::pair<int64_t, int64_t>{17, 1}, {64, 4}, {64, 64}, {48, 2}, {30, 5}, {8, 2}, {1, 1}})
+    for (const Shape& shape : {Shape{2, channels, 5, 7}, Shape{1, channels, 4}, Shape{3, channels, 61, 60}}) {
+      Tensor x = normal(shape);
+      for (float& value : std::span(x.writable().data<float>(), size_t(shape.elements()))) value += 3;  // means that differ from 0
+      cases.push_back({"GroupNormalization", {x, normal({channels}, 2), normal({channels}, 3)}, {{"num_groups", groups}}, {1, 2}});
+    }
+  for (const Shape& shape : {Shape{2, 17, 5, 7}, Shape{1, 6, 30, 31}, Shape{3, 1, 4}, Shape{2, 40}, Shape{1, 9, 2, 3, 4}})
+    for (const int64_t size : {1, 2, 5, 100}) {
+      cases.push_back({"LRN", {normal(shape)}, {{"size", size}, {"alpha", 0.5f}}});
+      cases.push_back({"LRN", {normal(shape)}, {{"size", size}, {"alpha", 2.f}, {"beta", 0.3f}, {"bias", 0.01f}}});
+    }
+  return cases;
+}
+
+std::vector<SchemeCase> cast_cases() {
+  std::vector<SchemeCase> cases;
+  for (const Shape& shape : {Shape{2, 17, 61, 60}, Shape{1, 3, 5}, Shape{33}, Shape{}})
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+      Tensor x = normal(shape, 1, 40000), narrow(dtype, shape);  // some beyond the largest f16
+      for (size_t i = 0; i < size_t(shape.elements()); ++i) {
+        float& value = x.writable().data<float>()[i];
+        value *= i % 3 == 0 ? 1 : i % 3 == 1 ? 1e-9f : 1e-13f;
+        narrow.writable().data<uint16_t>()[i] = uint16_t(i * 40503);
+      }
+      cases.push_back({"Cast", {x}, {{"to", static_cast<int64_t>(dtype)}}});
+      cases.push_back({"Cast", {narrow}, {{"to", static_cast<int64_t>(DType::f32)}}});
+    }
+  return cases;
+}
+
+std::vector<SchemeCase> arg_cases() {
+  std::vector<SchemeCase> cases;
+  // Axes last and before others, a lane more than a block of columns, rows short and long.
+  const std::pair<Shape, int64_t> shapes[] = {{{2, 21, 9, 11}, 1}, {{1, 3, 513}, 1}, {{5, 1, 7}, 1},  {{700, 2}, 0}, {{3, 7, 21}, 2},
+                                              {{130, 64}, 1},      {{2, 65}, 1},     {{1, 1000}, -1}, {{7}, 0},      {{3, 1}, -1}};
+  for (const auto& [shape, axis] : shapes)
+    for (const char* op : {"ArgMax", "ArgMin"})
+      for (const int64_t last : {0, 1}) {
+        const Attributes attributes = {{"axis", axis}, {"select_last_index", last}, {"keepdims", last}};
+        const size_t count = size_t(shape.elements());
+        Tensor halves = normal(shape), special = normal(shape), bytes(DType::u8, shape), signed_bytes(DType::i8, shape);
+        for (size_t i = 0; i < count; ++i) {
+          float& value = halves.writable().data<float>()[i];
+          value = std::round(2 * value) / 2 * (i % 3 ? 1.f : -1.f);  // with many that are equal, and zeros of both signs
+          bytes.writable().data<uint8_t>()[i] = uint8_t(i * 37 % 251);
+          signed_bytes.writable().data<int8_t>()[i] = int8_t(int(i * 41 % 13) - 6);
+          if (i % 5 == 0) special.writable().data<float>()[i] = i % 4 == 0 ? NAN : i % 4 == 1 ? INFINITY : -INFINITY;
+        }
+        for (const Tensor& x : {normal(shape), halves, special, bytes, signed_bytes}) cases.push_back({op, {x}, attributes});
+      }
   return cases;
 }
 
@@ -745,7 +796,7 @@ class SchemesTest : public EveryIsa {
 TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
   for (const auto& cases :
        {conv_cases(), conv_transpose_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(),
-        attention_cases(), quantized_cases(), recurrent_cases(), row_cases(), movement_cases(), layout_cases()})
+        attention_cases(), quantized_cases(), recurrent_cases(), row_cases(), cast_cases(), arg_cases(), movement_cases(), layout_cases()})
     check(cases);
   // bf16_test.cpp and f16_test.cpp skip where the machine has no such products.
   const Kernels& kernels = kernels_for(GetParam());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic and comparisons of two i32, i64 or f64 tensors, and integers as f32, in plain loops that compilers make vectors of.
+// Arithmetic and comparisons of two i32, i64 or f64 tensors, casts between f32 and integers or floats of 16 bits, in plain loops that
+// compilers make vectors of.
 #include <algorithm>
 #include <functional>
 #include <type_traits>
@@ -7,6 +8,7 @@
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/schemes/elementwise_geometry.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/numeric.h"
 
 namespace minnow::cpu {
 namespace {
@@ -159,12 +161,45 @@ class PairKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<PairKernel>(context); }
 
-// Cast to f32, in either layout.
+// Cast to f32, and from f32 to floats of 16 bits, in either layout.
+
+using CastFunction = void (*)(const void* x, size_t count, void* y);
+
+template <class T>
+void to_floats(const void* x, size_t count, void* y) {
+  for (size_t i = 0; i < count; ++i) static_cast<float*>(y)[i] = static_cast<float>(static_cast<const T*>(x)[i]);
+}
+template <class T, class Y, Y (*kConvert)(T) noexcept>
+void converted(const void* x, size_t count, void* y) {
+  for (size_t i = 0; i < count; ++i) static_cast<Y*>(y)[i] = kConvert(static_cast<const T*>(x)[i]);
+}
+
+/// Null where there is none.
+CastFunction cast_function(DType from, DType to) {
+  if (from == DType::f32 && to == DType::f16) return converted<float, uint16_t, f16_from_f32>;
+  if (from == DType::f32 && to == DType::bf16) return converted<float, uint16_t, bf16_from_f32>;
+  if (to != DType::f32) return nullptr;
+  switch (from) {
+    case DType::f16:
+      return converted<uint16_t, float, f32_from_f16>;
+    case DType::bf16:
+      return converted<uint16_t, float, f32_from_bf16>;
+    case DType::i32:
+      return to_floats<int32_t>;
+    case DType::i64:
+      return to_floats<int64_t>;
+    case DType::u8:
+      return to_floats<uint8_t>;
+    case DType::i8:
+      return to_floats<int8_t>;
+    default:
+      return nullptr;
+  }
+}
 
 Estimate estimate_cast(const NodeView& node, const Device& device, Layout layout) {
-  const DType from = node.input_dtype(0);
-  if (node.output(0).dtype != DType::f32) return declined("the result is {}, not f32", node.output(0).dtype);
-  if (from != DType::i32 && from != DType::i64 && from != DType::u8 && from != DType::i8) return declined("the dtype is {}", from);
+  const DType from = node.input_dtype(0), to = node.output(0).dtype;
+  if (!cast_function(from, to)) return declined("the dtypes are {} and {}", from, to);
   const bool has_layout = device.pack > 1 && node.output_shape(0).rank() >= 3 && from != DType::i64;
   if (layout == Layout::packed && !has_layout) return declined("the tensor has no packed layout");
   Estimate estimate(device.byte_time(8 * static_cast<double>(node.output_shape(0).elements())) + 2e-7);
@@ -174,39 +209,24 @@ Estimate estimate_cast(const NodeView& node, const Device& device, Layout layout
 Estimate estimate_cast_plain(const NodeView& node, const Device& device) { return estimate_cast(node, device, Layout::plain); }
 Estimate estimate_cast_packed(const NodeView& node, const Device& device) { return estimate_cast(node, device, Layout::packed); }
 
-template <class T>
-void to_floats(const void* x, size_t begin, size_t end, float* y) {
-  for (size_t i = begin; i < end; ++i) y[i] = static_cast<float>(static_cast<const T*>(x)[i]);
-}
-
 class CastKernel final : public Kernel {
  public:
   explicit CastKernel(PrepareContext& context)
-      : count_(context.device().bytes(DType::f32, context.node().output_shape(0), context.output_layout(0)) / sizeof(float)) {
-    switch (context.node().input_dtype(0)) {
-      case DType::i32:
-        function_ = to_floats<int32_t>;
-        break;
-      case DType::i64:
-        function_ = to_floats<int64_t>;
-        break;
-      case DType::u8:
-        function_ = to_floats<uint8_t>;
-        break;
-      default:
-        function_ = to_floats<int8_t>;
-    }
-  }
+      : count_(context.device().bytes(DType::u8, context.node().output_shape(0), context.output_layout(0))),
+        from_size_(size_of(context.node().input_dtype(0))),
+        to_size_(size_of(context.node().output(0).dtype)),
+        function_(cast_function(context.node().input_dtype(0), context.node().output(0).dtype)) {}
   void run(RunContext& context) noexcept override {
     const size_t each = kElementsPerTask;
     context.parallel_for((count_ + each - 1) / each, [&](size_t task) {
-      function_(context.in<char>(0), task * each, std::min(count_, (task + 1) * each), context.out<float>(0));
+      const size_t first = task * each;
+      function_(context.in<char>(0) + first * from_size_, std::min(count_ - first, each), context.out<char>(0) + first * to_size_);
     });
   }
 
  private:
-  size_t count_;
-  void (*function_)(const void*, size_t, size_t, float*) = nullptr;
+  size_t count_, from_size_, to_size_;
+  CastFunction function_;
 };
 
 std::unique_ptr<Kernel> prepare_cast(PrepareContext& context) { return std::make_unique<CastKernel>(context); }

@@ -4,7 +4,8 @@
 namespace minnow::cpu {
 
 std::vector<std::span<const Scheme>> scheme_table() {
-  return {attention_schemes(),
+  return {arg_extreme_schemes(),
+          attention_schemes(),
           pair_schemes(),
           binary_schemes(),
           byte_pool_schemes(),

@@ -12,6 +12,7 @@
 
 namespace minnow::cpu {
 
+std::span<const Scheme> arg_extreme_schemes();
 std::span<const Scheme> attention_schemes();
 std::span<const Scheme> pair_schemes();
 std::span<const Scheme> binary_schemes();

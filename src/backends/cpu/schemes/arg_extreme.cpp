@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// ArgMax and ArgMin of floats and bytes: the extremes of many lines side by side, and then the places where they are.
+#include <cmath>
+
+#include "backends/cpu/cpu_device.h"
+#include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kColumns = 512;                   // lines that are searched side by side
+constexpr size_t kShortRow = 64, kShortRows = 64;  // rows up to this length are turned, so many at once
+constexpr size_t kPiece = 256;                     // of a longer row, searched by its extreme
+constexpr size_t kMostLength = 1 << 24;            // places are counted in f32
+
+struct Lines {
+  size_t outer, length, inner;
+  explicit Lines(const NodeView& node) {
+    const Shape& shape = node.input_shape(0);
+    const size_t axis = node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", 0}), shape.rank());
+    outer = static_cast<size_t>(shape.product(0, axis));
+    length = static_cast<size_t>(shape[axis]);
+    inner = static_cast<size_t>(shape.product(axis + 1, shape.rank()));
+  }
+};
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  const DType dtype = node.input_dtype(0);
+  if (dtype != DType::f32 && dtype != DType::u8 && dtype != DType::i8) return declined("the dtype is {}", dtype);
+  if (node.input_shape(0).elements() == 0) return declined("the input is empty");
+  if (Lines(node).length >= kMostLength) return declined("axis of {} elements is too long to count in f32", Lines(node).length);
+  const double count = static_cast<double>(node.input_shape(0).elements());
+  return Estimate(device.flop_time(20 * count) + device.byte_time(static_cast<double>(size_of(dtype)) * count) + 2e-7);
+}
+
+class ArgKernel final : public Kernel {
+ public:
+  explicit ArgKernel(PrepareContext& context)
+      : kernels_(*cpu_device(context.device()).kernels),
+        lines_(context.node()),
+        dtype_(context.node().input_dtype(0)),
+        extreme_(static_cast<size_t>(context.node().op() == "ArgMax" ? Reduction::max : Reduction::min)),
+        last_(context.node().attribute(Attribute<bool>{"select_last_index", false})) {
+    const bool is_float = dtype_ == DType::f32;
+    if (lines_.inner > 1)
+      units_.reserve(context, lines_.outer * cuts(), is_float ? 0 : kColumns);
+    else if (lines_.length <= kShortRow)
+      units_.reserve(context, (lines_.outer + kShortRows - 1) / kShortRows, (is_float ? 1 : 2) * kShortRow * kShortRows);
+    else
+      units_.reserve(context, lines_.outer, is_float ? 0 : lines_.length);
+  }
+
+  void run(RunContext& context) noexcept override {
+    const char* x = context.in<char>(0);
+    int64_t* y = context.out<int64_t>(0);
+    const size_t length = lines_.length;
+    units_.run(context, [&](size_t unit, float* scratch) {
+      if (lines_.inner > 1) {
+        const size_t outer = unit / cuts(), first = unit % cuts() * kColumns, width = std::min(kColumns, lines_.inner - first);
+        search_columns([&](size_t k) { return floats(x, (outer * length + k) * lines_.inner + first, width, scratch); }, width,
+                       y + outer * lines_.inner + first);
+      } else if (length <= kShortRow) {
+        const size_t first = unit * kShortRows, rows = std::min(kShortRows, lines_.outer - first);
+        const float* from = floats(x, first * length, rows * length, scratch + kShortRow * kShortRows);
+        kernels_.layout->transpose(from, length, rows, length, scratch, kShortRows);
+        search_columns([&](size_t k) { return scratch + k * kShortRows; }, rows, y + first);
+      } else {
+        y[unit] = place_in_row(floats(x, unit * length, length, scratch));
+      }
+    });
+  }
+
+ private:
+  size_t cuts() const noexcept { return (lines_.inner + kColumns - 1) / kColumns; }
+
+  // Elements of the input as floats, which are put into `scratch` where they are not.
+  const float* floats(const char* x, size_t at, size_t count, float* scratch) const noexcept {
+    if (dtype_ == DType::f32) return reinterpret_cast<const float*>(x) + at;
+    kernels_.integer->dequantize({reinterpret_cast<const uint8_t*>(x) + at, dtype_ == DType::i8, 0}, count, 1, scratch);
+    return scratch;
+  }
+
+  // row(k): element k of each of `width` lines. A place counts from 1, from the end that loses, so that the largest count is the one wanted
+  // and 0 says that nothing equals the extreme, which then is NaN.
+  template <class Row>
+  void search_columns(Row row, size_t width, int64_t* y) const noexcept {
+    float best[kColumns], count[kColumns], equals[kColumns];
+    const size_t length = lines_.length;
+    for (size_t k = 0; k < length; ++k) kernels_.rows->fold[extreme_](row(k), 1, 0, width, k == 0, best);
+    const BinaryFunction equal = kernels_.binary->of(Binary::equal, BinaryForm::both),
+                         larger = kernels_.binary->of(Binary::maximum, BinaryForm::both);
+    std::fill_n(count, width, 0.0f);
+    for (size_t k = 0; k < length; ++k) {
+      equal(row(k), best, equals, width);
+      (*kernels_.unary)[Unary::scale](equals, equals, width, static_cast<float>(last_ ? k + 1 : length - k), 0);
+      larger(count, equals, count, width);
+    }
+    for (size_t i = 0; i < width; ++i) {
+      const int64_t from_end = static_cast<int64_t>(count[i]);
+      y[i] = last_ ? from_end - 1 : static_cast<int64_t>(length) - from_end;
+      if (from_end > 0) continue;
+      for (size_t k = 0; k < length; ++k)
+        if (const size_t at = last_ ? k : length - 1 - k; std::isnan(row(at)[i])) y[i] = static_cast<int64_t>(at);
+    }
+  }
+
+  int64_t place_in_row(const float* x) const noexcept {
+    const auto reduce = kernels_.rows->reduce[extreme_];
+    const size_t length = lines_.length, pieces = (length + kPiece - 1) / kPiece;
+    const float best = reduce(x, length);
+    const auto is_best = [&](float value) { return value == best || (std::isnan(value) && std::isnan(best)); };
+    for (size_t i = 0; i < pieces; ++i) {
+      const size_t first = (last_ ? pieces - 1 - i : i) * kPiece, count = std::min(kPiece, length - first);
+      if (!is_best(reduce(x + first, count))) continue;
+      for (size_t k = 0; k < count; ++k)
+        if (const size_t at = first + (last_ ? count - 1 - k : k); is_best(x[at])) return static_cast<int64_t>(at);
+    }
+    return 0;
+  }
+
+  const Kernels& kernels_;
+  Lines lines_;
+  DType dtype_;
+  size_t extreme_;
+  bool last_;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<ArgKernel>(context); }
+
+constexpr Scheme kSchemes[] = {
+    {"ArgMax", "arg_extreme", estimate, prepare},
+    {"ArgMin", "arg_extreme", estimate, prepare},
+};
+
+}  // namespace
+
+std::span<const Scheme> arg_extreme_schemes() { return selected<kSchemes>(); }
+
+}  // namespace minnow::cpu
