@@ -2,6 +2,7 @@
 // Arithmetic and comparisons of two i32, i64 or f64 tensors, casts between f32 and integers or floats of 16 bits, in plain loops that
 // compilers make vectors of.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <type_traits>
 
@@ -15,20 +16,40 @@ namespace {
 
 constexpr int64_t kElementsPerTask = 16 << 10;
 
-using RowFunction = void (*)(const void* a, bool a_moves, const void* b, bool b_moves, int64_t count, void* y);
+using RowFunction = void (*)(const void* a, const void* b, int64_t count, void* y);
 
 template <class T, class Y, class F>
-void row(const void* a, bool a_moves, const void* b, bool b_moves, int64_t count, void* y) {
-  const T *x = static_cast<const T*>(a), *z = static_cast<const T*>(b);
-  Y* to = static_cast<Y*>(y);
-  constexpr F kFunction{};
-  if (a_moves && b_moves)
-    for (int64_t i = 0; i < count; ++i) to[i] = kFunction(x[i], z[i]);
-  else if (a_moves)
-    for (int64_t i = 0; i < count; ++i) to[i] = kFunction(x[i], *z);
-  else
-    for (int64_t i = 0; i < count; ++i) to[i] = kFunction(*x, z[b_moves ? i : 0]);
+void row(const void* a, const void* b, int64_t count, void* y) {
+  for (int64_t i = 0; i < count; ++i) static_cast<Y*>(y)[i] = F{}(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
 }
+
+// A row of two operands of which one may stay where it is: it is repeated a few hundred times then, which takes less code than loops for
+// every form of every function.
+class Repeated {
+ public:
+  /// Bytes of an element of the operands, and of the result.
+  Repeated(size_t size, size_t result) : size_(size), result_(result) {}
+  void run(RowFunction function, const char* a, bool a_moves, const char* b, bool b_moves, int64_t count, char* y) const noexcept {
+    if (a_moves && b_moves) return function(a, b, count, y);
+    alignas(8) char repeated[2][8 * kCount];
+    const size_t all = static_cast<size_t>(count), most = std::min(all, kCount);
+    if (!a_moves) repeat(a, most, repeated[0]);
+    if (!b_moves) repeat(b, most, repeated[1]);
+    for (size_t i = 0; i < all; i += kCount)
+      function(a_moves ? a + i * size_ : repeated[0], b_moves ? b + i * size_ : repeated[1],
+               static_cast<int64_t>(std::min(kCount, all - i)), y + i * result_);
+  }
+
+ private:
+  static constexpr size_t kCount = 256;
+  void repeat(const char* x, size_t count, char* y) const noexcept {
+    if (size_ == 8)
+      for (size_t i = 0; i < count; ++i) std::memcpy(y + 8 * i, x, 8);
+    else
+      for (size_t i = 0; i < count; ++i) std::memcpy(y + 4 * i, x, 4);
+  }
+  size_t size_, result_;
+};
 
 // Wraps around, as the operators do.
 template <class T, class F>
@@ -125,6 +146,7 @@ class PairKernel final : public Kernel {
 
   void run(RunContext& context) noexcept override {
     const int64_t groups = (geometry_.rows + rows_per_task_ - 1) / rows_per_task_;
+    const Repeated repeated(size_, place_);
     context.parallel_for(static_cast<size_t>(groups * cuts_), [&](size_t task) {
       const int64_t group = static_cast<int64_t>(task) / cuts_, cut = static_cast<int64_t>(task) % cuts_;
       const int64_t last = std::min(geometry_.rows, (group + 1) * rows_per_task_);
@@ -134,11 +156,11 @@ class PairKernel final : public Kernel {
       for (int64_t r = group * rows_per_task_; r < last; ++r) {
         char* y = context.out<char>(0) + static_cast<size_t>(r * geometry_.row + begin) * place_;
         if (!repeats_) {
-          function_(at(context, 0, r, begin), moves(0), at(context, 1, r, begin), moves(1), end - begin, y);
+          repeated.run(function_, at(context, 0, r, begin), moves(0), at(context, 1, r, begin), moves(1), end - begin, y);
           continue;
         }
         for (int64_t i = begin; i < end; i += lanes_, y += static_cast<size_t>(lanes_) * place_)
-          function_(at(context, 0, r, i), moves_in_pixel(0), at(context, 1, r, i), moves_in_pixel(1), lanes_, y);
+          repeated.run(function_, at(context, 0, r, i), moves_in_pixel(0), at(context, 1, r, i), moves_in_pixel(1), lanes_, y);
       }
     });
   }
