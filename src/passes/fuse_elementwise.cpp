@@ -3,6 +3,7 @@
 // never written to memory. Only f32 and boolean tensors, which backends have such a kernel for.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "passes/rewrite.h"
 
@@ -74,6 +75,8 @@ class ElementwiseFuser {
 
   void run() {
     if (is_body()) return;
+    for (const Node& node : graph_.nodes())
+      if (follows_from_constants(node)) constant_.insert(&node);
     // Backward, so that a group begins at its result.
     for (Node* node = graph_.last(); node;) {
       Node* fused = fuse(*node);
@@ -90,7 +93,14 @@ class ElementwiseFuser {
     return false;
   }
 
-  static bool is_fusible(const Node& node) {
+  bool follows_from_constants(const Node& node) const {
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (const Value* input = node.input(i); input && !input->constant() && !constant_.contains(input->producer())) return false;
+    return node.input_count() > 0;
+  }
+
+  bool is_fusible(const Node& node) const {
+    if (constant_.contains(&node)) return false;
     if (node.output_count() != 1 || !node.output(0) || !is_f32_or_boolean(*node.output(0)) || !rank_of(*node.output(0))) return false;
     if (std::find(std::begin(kFusible), std::end(kFusible), node.op()) == std::end(kFusible)) return false;
     for (size_t i = 0; i < node.input_count(); ++i) {
@@ -195,6 +205,8 @@ class ElementwiseFuser {
 
   Graph& graph_;
   PassContext& context_;
+  // What follows from constants alone is none of a run's work: plans compute it while they pack weights.
+  std::unordered_set<const Node*> constant_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 // The input that has the data; the others say what is done to it.
 constexpr size_t kData = 0;
-constexpr std::string_view kOperators[] = {"Add", "Cast",    "CastLike", "DequantizeLinear", "Flatten",   "Identity",
+constexpr std::string_view kOperators[] = {"Add", "Cast",    "CastLike", "DequantizeLinear", "Div",       "Flatten",  "Identity",
                                            "Mul", "Reshape", "Sub",      "Squeeze",          "Transpose", "Unsqueeze"};
 
 template <class T>

@@ -134,5 +134,23 @@ TEST(FuseElementwise, comes_after_the_fusions_with_products_and_not_for_training
   EXPECT_EQ(optimized(kText, Optimize::none).ops(), "Conv Relu Exp Mul");
 }
 
+TEST(FuseElementwise, what_follows_from_constants_stays_as_it_is) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[3, 4]
+    const random_w = u8[3, 4] fill 7
+    const scale = f32[] 0.5
+    const least = f32[] -1
+    w = Cast(random_w) {to = 1}
+    s = Mul(w, scale)
+    a = Add(s, least)
+    e = Exp(x)
+    y = Mul(e, a)
+    output y
+  })",
+                            {"fuse_elementwise"});
+  EXPECT_EQ(r.ops(), "Cast Mul Add minnow.FusedElementwise");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
 }  // namespace
 }  // namespace minnow::test

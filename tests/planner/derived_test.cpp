@@ -100,6 +100,14 @@ TEST(DerivedConstants, bytes_with_scales) {
       true);
 }
 
+// As TensorFlow's transforms of graphs write them.
+TEST(DerivedConstants, bytes_between_a_least_and_a_largest_number) {
+  check([](GraphBuilder& b) {
+    const Expr wide = cast(b.constant(random_bytes(DType::u8, kKernel, 0, 255)), DType::f32);
+    return b.op("Add", {b.op("Mul", {wide, b.scalar(0.01)}), b.scalar(-1.3)});
+  });
+}
+
 TEST(DerivedConstants, four_bits_in_blocks) {
   check(
       [](GraphBuilder& b) {
