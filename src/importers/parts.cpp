@@ -581,6 +581,9 @@ Expr Parts::pad(const Expr& x, const Expr& paddings, const Expr& value, std::str
   return y;
 }
 
+// The places of a dimension are listed.
+constexpr int64_t kMostMirrored = int64_t{1} << 24;
+
 Expr Parts::pad_symmetric(const Expr& x, const Ints& paddings) {
   Expr y = x;
   for (size_t axis = 0; axis * 2 + 1 < paddings.size(); ++axis) {
@@ -588,6 +591,7 @@ Expr Parts::pad_symmetric(const Expr& x, const Ints& paddings) {
     if (before == 0 && after == 0) continue;
     const int64_t size = dim(x, static_cast<int64_t>(axis));
     if (size < 0) throw Unsupported("it mirrors a dimension of unknown size");
+    if (size > kMostMirrored) throw Unsupported("it mirrors a dimension of {} places, {} are supported", size, kMostMirrored);
     if (before > size || after > size || before < 0 || after < 0)
       throw InvalidModel("a dimension of {} is mirrored for {}", size, std::max(before, after));
     Ints places;

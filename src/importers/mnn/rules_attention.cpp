@@ -125,7 +125,7 @@ Exprs import_attention(MnnNode& node, Parts& p) {
     replace(p, values, kept(made[2]));
   }
   if (!node.flag(5)) return {made[0]};
-  node.output_layouts[0] = Layout::packed;
+  if (!node.output_layouts.empty()) node.output_layouts[0] = Layout::packed;
   return {p.reshape(made[0], Ints{-1, heads * v_width, 1, 1})};
 }
 

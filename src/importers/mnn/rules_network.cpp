@@ -668,6 +668,9 @@ Exprs import_instance_norm(MnnNode& node, Parts& p) {
 
 namespace {
 
+// Scales of 1 are written out.
+constexpr int64_t kMostNormalized = int64_t{1} << 24;
+
 /// x normalized over the dimensions `axes`; none: by groups.
 Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
   // axis 0, epsilon 1, gamma 2, beta 3, group 4, external 5, useRMSNorm 6
@@ -698,6 +701,7 @@ Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
     if (rank < 2 || group < 1) node.fail("{} groups do not fit a tensor of shape {}", group, *shape);
     const Expr parts = p.reshape(x, Ints{(*shape)[0], group, -1});
     const int64_t size = p.dim(parts, 2);
+    if (size > kMostNormalized) node.refuse("normalizing {} elements together is not supported", size);
     Expr y =
         p.op("LayerNormalization",
              {parts, p.builder().constant(Tensor::of_f32({size}, std::vector<float>(static_cast<size_t>(std::max<int64_t>(size, 0)), 1)))},
@@ -713,9 +717,11 @@ Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
   }
   for (int64_t axis : axes) tail.push_back(p.dim(x, axis));
   int64_t elements = 1;
-  for (int64_t size : tail) elements = size < 0 || elements < 0 ? -1 : elements * size;
+  for (int64_t size : tail)
+    elements = size < 0 || elements < 0 ? -1 : size > kMostNormalized ? size : std::min(elements, kMostNormalized + 1) * size;
   if (elements < 0 && count == 1 && !gamma.empty()) tail = {static_cast<int64_t>(gamma.size())}, elements = tail[0];
-  if (elements < 0 || elements > int64_t{1} << 30) node.refuse("dimensions of unknown size are not supported");
+  if (elements < 0) node.refuse("dimensions of unknown size are not supported");
+  if (elements > kMostNormalized) node.refuse("normalizing {} elements together is not supported", elements);
   std::vector<float> scale = gamma.empty() ? std::vector<float>(static_cast<size_t>(elements), 1) : gamma;
   if (static_cast<int64_t>(scale.size()) != elements) node.fail("{} scales do not fit dimensions of {}", scale.size(), tail);
   Exprs inputs = {x, p.builder().constant(Tensor::of_f32(Shape(tail), scale))};

@@ -99,14 +99,15 @@ Exprs import_clipped_relu(TfliteNode& node, Parts& p) {
 }
 
 Exprs import_dequantize(TfliteNode& node, Parts& p) {
-  return {node.in[0] && node.in[0]->quantized() ? node.real(0) : p.cast(node.input(0), DType::f32)};
+  return {node.has(0) && node.input_info(0).quantized() ? node.real(0) : p.cast(node.input(0), DType::f32)};
 }
 
 Exprs import_quantize(TfliteNode& node, Parts& p) {
   const TensorInfo& to = node.output_info(0);
   if (!to.quantized()) node.fail("its result is not quantized");
-  if (node.in[0] && node.in[0]->quantized() && node.in[0]->quantization == to.quantization && node.in[0]->dtype == to.dtype)
-    return {node.input(0)};
+  const Expr& x = node.input(0);
+  const TensorInfo& from = node.input_info(0);
+  if (from.quantized() && from.quantization == to.quantization && from.dtype == to.dtype) return {x};
   return {quantize(p, node.real(0), to)};
 }
 
