@@ -166,7 +166,7 @@ TEST(TfliteImporter, states_are_no_larger_than_a_limit) {
   FlatWriter w;
   std::vector<size_t> tensors;
   for (const char* name : {"state", "y"}) {
-    const size_t shape = w.numbers(std::vector<int32_t>{1 << 20, 1 << 10}), text = w.text(name);
+    const size_t shape = w.numbers(std::vector<int32_t>{1 << 20, 80}), text = w.text(name);
     tensors.push_back(w.table(FlatWriter::Table().offset(0, shape).offset(3, text).number(5, static_cast<uint8_t>(tensors.empty()))));
   }
   const size_t tensor_list = w.offsets(tensors), none = w.numbers(std::vector<int32_t>{}), inputs = w.numbers(std::vector<int32_t>{0}),
