@@ -260,6 +260,21 @@ TEST(Session, a_memory_limit) {
   EXPECT_EQ(session.run({Tensor(DType::f32, {1000})})[0].elements(), 1000);
 }
 
+// Convolutions want their own layout, which tensors of 16 bits do not have.
+TEST(Session, halves_at_the_ends_of_a_convolution) {
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  const Expr x = b.wrap(&graph->add_input("x", ValueType::tensor(DType::f16, {1, 64, 9, 9})));
+  const Tensor w = Tensor::of_f32({64, 64, 3, 3}, std::vector<float>(64 * 64 * 9, 0.25f));
+  graph->add_output(*cast(b.op("Conv", {cast(x, DType::f32), b.constant(w)}), DType::f16).value());
+  const Model model = Model::from_graph(std::move(graph));
+  Tensor halves(DType::f16, {1, 64, 9, 9});
+  std::fill_n(static_cast<uint16_t*>(halves.writable().data()), halves.elements(), uint16_t{0x3c00});  // 1
+  const Tensor y = Session(model).run({halves})[0];
+  ASSERT_EQ(y.shape(), Shape({1, 64, 7, 7}));
+  for (int64_t i = 0; i < y.elements(); ++i) ASSERT_EQ(y.data<uint16_t>()[i], 0x5880);  // 144
+}
+
 TEST(Session, wrong_options) {
   SessionOptions options;
   options.precision = "perfect";

@@ -222,7 +222,9 @@ CastFunction cast_function(DType from, DType to) {
 Estimate estimate_cast(const NodeView& node, const Device& device, Layout layout) {
   const DType from = node.input_dtype(0), to = node.output(0).dtype;
   if (!cast_function(from, to)) return declined("the dtypes are {} and {}", from, to);
-  const bool has_layout = device.pack > 1 && node.output_shape(0).rank() >= 3 && from != DType::i64;
+  // Tensors of 2 or 8 bytes an element are never reordered.
+  const bool has_layout =
+      device.pack > 1 && node.output_shape(0).rank() >= 3 && from != DType::i64 && size_of(from) != 2 && size_of(to) != 2;
   if (layout == Layout::packed && !has_layout) return declined("the tensor has no packed layout");
   Estimate estimate(device.byte_time(8 * static_cast<double>(node.output_shape(0).elements())) + 2e-7);
   if (layout == Layout::packed) estimate.packed_inputs = estimate.packed_outputs = 1;
