@@ -14,7 +14,7 @@ class DerivedConstants {
   DerivedConstants(const OperatorSet& operators, const std::vector<PlanValue>& values) : operators_(operators), values_(values) {}
 
   /// True where the result of `node`, whose inputs are constants, may be left until it is wanted: what makes it is quick, cannot fail on
-  /// what the data are, and has no more elements than its largest input.
+  /// what the data are, and gives no more elements than its first input has.
   static bool suits(const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo> outputs);
   /// Value `v` is the first output of `node`, computed from constants or other derived values.
   void add(uint32_t v, const Node& node, std::vector<uint32_t> inputs);
@@ -22,7 +22,7 @@ class DerivedConstants {
   /// Its contents. Safe to call from many threads. Throws OutOfMemory.
   Tensor compute(uint32_t v) const;
 
-  /// A store that knows `weight`, the contents of `v`, by the constant of the model that they come from. `used` is set once it is asked.
+  /// A store that knows the contents of derived values by the constant of the model that they come from, and which of them were packed.
   class Store final : public WeightStore {
    public:
     Store(const DerivedConstants& derived, WeightStore& shared) : derived_(derived), shared_(shared) {}
