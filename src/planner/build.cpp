@@ -278,15 +278,16 @@ class PlanBuilder {
 
   std::vector<Candidate> find_candidates(Step& step) {
     std::vector<Candidate> accepted;
+    for (uint32_t v : step.inputs) {
+      if (v == kNone || !derived_.contains(v) || values()[v].info.contents) continue;
+      ValueInfo& info = values()[v].info;
+      const size_t bytes = static_cast<size_t>(info.shape.elements()) * size_of(info.dtype);
+      if (kept_bytes_ + bytes > kKeptBytes) continue;
+      kept_bytes_ += bytes;
+      info.contents = derived_.compute(v);
+    }
     Infos infos = infos_of(step);
     const std::deque<ValueInfo> derived = add_derived(step, infos);
-    for (size_t i = 0, next = 0; next < derived.size(); ++i) {
-      if (infos.inputs[i] != &derived[next]) continue;
-      const Tensor& contents = derived[next++].contents;
-      if (kept_bytes_ + contents.bytes() > kKeptBytes) continue;
-      kept_bytes_ += contents.bytes();
-      values()[step.inputs[i]].info.contents = contents;
-    }
     const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
     const auto ask = [&](const PlanEnvironment::Row& row) {
       Estimate estimate;
