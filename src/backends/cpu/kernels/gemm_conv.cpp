@@ -146,29 +146,34 @@ void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
   }
 }
 
-// [group][pair of vectors][tap][channel][lanes of the pair]; of a plain image [channel][tap], the order in which its window lies.
 void GemmConv::pack_weights(const float* oihw, float* out) const {
   std::vector<float> rounded;
   if (pairs_) {
     rounded = weight_pairs(pairs_->format, oihw, shape_.out_channels, shape_.in_channels / shape_.groups, shape_.taps());
     oihw = rounded.data();
   }
+  for (size_t panel = 0; panel < panels(); ++panel) pack_panel(panel, oihw, out);
+}
+
+size_t GemmConv::panels() const noexcept { return shape_.groups * ceil_div(out_vectors_, kPair); }
+
+// [group][pair of vectors][tap][channel][lanes of the pair]; of a plain image [channel][tap], the order in which its window lies.
+void GemmConv::pack_panel(size_t panel, const float* oihw, float* out) const noexcept {
   const size_t channels = factors_, outputs = shape_.out_channels / shape_.groups, taps = shape_.taps();
-  for (size_t g = 0; g < shape_.groups; ++g)
-    for (size_t v = 0; v < out_vectors_; v += kPair) {
-      const size_t lanes = std::min(kPair, out_vectors_ - v) * lanes_;
-      for (size_t outer = 0; outer < (element_ == 1 ? channels : taps); ++outer) {
-        float* const panel = out;
-        for (size_t inner = 0; inner < (element_ == 1 ? taps : channels); ++inner) {
-          const size_t tap = element_ == 1 ? inner : outer, channel = element_ == 1 ? outer : inner;
-          for (size_t l = 0; l < lanes; ++l) {
-            const size_t o = v * lanes_ + l;
-            *out++ = o < outputs ? oihw[((g * outputs + o) * channels + channel) * taps + tap] : 0;
-          }
-        }
-        if (pairs_ && element_ != 1) pairs_->arrange_whole(panel, channels, lanes / lanes_, lanes_);
+  const size_t pairs = ceil_div(out_vectors_, kPair), g = panel / pairs, v = panel % pairs * kPair;
+  const size_t lanes = std::min(kPair, out_vectors_ - v) * lanes_;
+  out += (g * out_vectors_ + v) * depth_ * lanes_;
+  for (size_t outer = 0; outer < (element_ == 1 ? channels : taps); ++outer) {
+    float* const rows = out;
+    for (size_t inner = 0; inner < (element_ == 1 ? taps : channels); ++inner) {
+      const size_t tap = element_ == 1 ? inner : outer, channel = element_ == 1 ? outer : inner;
+      for (size_t l = 0; l < lanes; ++l) {
+        const size_t o = v * lanes_ + l;
+        *out++ = o < outputs ? oihw[((g * outputs + o) * channels + channel) * taps + tap] : 0;
       }
     }
+    if (pairs_ && element_ != 1) pairs_->arrange_whole(rows, channels, lanes / lanes_, lanes_);
+  }
 }
 
 void GemmConv::pack_bias(const float* bias, float* out) const noexcept {

@@ -37,6 +37,9 @@ class GemmConv {
   size_t weight_floats() const noexcept { return product_of({shape_.groups, out_vectors_ * lanes_, depth_}); }
   /// From [out channel][in channel of the group][kernel_h][kernel_w].
   void pack_weights(const float* oihw, float* out) const;
+  /// All of it in parts that may be packed at the same time, in f32.
+  size_t panels() const noexcept;
+  void pack_panel(size_t panel, const float* oihw, float* out) const noexcept;
   /// Floats of the bias of all vectors, the lanes without a channel being zero.
   size_t bias_floats() const noexcept { return shape_.groups * out_vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;

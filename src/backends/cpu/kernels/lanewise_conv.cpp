@@ -62,14 +62,14 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
   scratch_floats_ = product_of({channels_ + (identity_ ? 0 : most_sources_), plane});
 }
 
-void LanewiseConv::pack_weights(const float* oihw, float* out) const noexcept {
+void LanewiseConv::pack_panel(size_t panel, const float* oihw, float* out) const noexcept {
   const size_t depth = channels_ * shape_.taps();
-  for (size_t v = 0; v < vectors_; ++v)
-    for (size_t k = 0; k < depth; ++k)
-      for (size_t l = 0; l < lanes_; ++l) {
-        const size_t o = v * lanes_ + l;
-        *out++ = o < shape_.out_channels ? oihw[o * depth + k] : 0;
-      }
+  out += panel * depth * lanes_;
+  for (size_t k = 0; k < depth; ++k)
+    for (size_t l = 0; l < lanes_; ++l) {
+      const size_t o = panel * lanes_ + l;
+      *out++ = o < shape_.out_channels ? oihw[o * depth + k] : 0;
+    }
 }
 
 void LanewiseConv::pack_bias(const float* bias, float* out) const noexcept {

@@ -27,7 +27,12 @@ class LanewiseConv {
 
   size_t weight_floats() const noexcept { return vectors_ * channels_ * shape_.taps() * lanes_; }
   /// From [out channel][in channel of the group][kernel_h][kernel_w].
-  void pack_weights(const float* oihw, float* out) const noexcept;
+  void pack_weights(const float* oihw, float* out) const noexcept {
+    for (size_t panel = 0; panel < panels(); ++panel) pack_panel(panel, oihw, out);
+  }
+  /// All of it in parts that may be packed at the same time.
+  size_t panels() const noexcept { return vectors_; }
+  void pack_panel(size_t panel, const float* oihw, float* out) const noexcept;
   size_t bias_floats() const noexcept { return vectors_ * lanes_; }
   void pack_bias(const float* bias, float* out) const noexcept;
 

@@ -71,10 +71,10 @@ Epilogue epilogue_of(const NodeView& node, const Kernels& kernels) {
   return epilogue;
 }
 
-std::string refusal_of_conv(const NodeView& node) {
+std::string refusal_of_conv(const NodeView& node, Weights weights) {
   if (node.input_dtype(0) != DType::f32) return format("the dtype is {}, not f32", node.input_dtype(0));
-  if (!node.is_constant(1)) return "the weights are not constant";
-  if (node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
+  if (weights == Weights::constant && !node.is_constant(1)) return "the weights are not constant";
+  if (weights == Weights::constant && node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
   if (!conv_shape_of(node)) return "there are more than two spatial dimensions";
   if (node.output_shape(0).elements() == 0) return "the output is empty";
   return {};
@@ -108,7 +108,7 @@ double efficiency_of(const ConvShape& s, const Device& device) {
 }
 
 Estimate estimate_packed(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, Weights::any); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (!GemmConv::can_serve(s, static_cast<size_t>(device.pack)))
     return declined("{} groups of {} channels are not whole vectors of {}", s.groups, s.in_channels / s.groups, device.pack);
@@ -122,7 +122,7 @@ Estimate estimate_packed(const NodeView& node, const Device& device) {
 }
 
 Estimate estimate_plain(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, Weights::any); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (s.groups != 1) return declined("there are {} groups", s.groups);
   if (s.in_channels > static_cast<size_t>(device.pack))
@@ -135,7 +135,7 @@ Estimate estimate_plain(const NodeView& node, const Device& device) {
 }
 
 Estimate estimate_lanewise(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, Weights::any); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (s.groups == 1) return declined("there is one group");
   if (GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the groups are whole vectors of {}", device.pack);

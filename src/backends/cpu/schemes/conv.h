@@ -21,27 +21,28 @@ inline ConvShape conv_shape(const NodeView& node) { return *conv_shape_of(node);
 /// What Conv (nothing) and the fused operators (their activation) do to their sums.
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels);
 
-/// Why no scheme for f32 convolutions of a constant weight can serve; empty where they can.
-std::string refusal_of_conv(const NodeView& node);
+/// Why no scheme for f32 convolutions can serve; empty where they can.
+enum class Weights : uint8_t { constant, any };
+std::string refusal_of_conv(const NodeView& node, Weights weights = Weights::constant);
 
 /// What the machine says to a product or convolution over packed images.
 GemmConv::Options gemm_options(const Device& device);
 
-/// The constant weights and bias of a convolution as one of the classes that compute them wants them.
+/// The constant weights and bias of a convolution as one of the classes that compute them wants them; null where they are no constants.
 class PackedFilter {
  public:
   /// `packing` names what the forms depend on; `pack` makes that of the weights. The bias is multiplied by `bias_factor`.
   template <class Conv>
   void prepare(PrepareContext& context, const Conv& conv, std::string_view packing, FunctionRef<void(const float* w, float* out)> pack,
                float bias_factor = 1) {
-    weights_ = context.packed(1, packing, product_of({conv.weight_floats(), sizeof(float)}),
-                              [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
+    if (context.node().is_constant(1))
+      weights_ = context.packed(1, packing, product_of({conv.weight_floats(), sizeof(float)}),
+                                [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
     prepare_bias(context, conv, packing, bias_factor);
   }
-  /// Of weights that are no constants.
   template <class Conv>
   void prepare_bias(PrepareContext& context, const Conv& conv, std::string_view packing, float bias_factor) {
-    if (!context.node().has_input(2)) return;
+    if (!context.node().has_input(2) || !context.node().is_constant(2)) return;
     bias_ = context.packed(2, packing, conv.bias_floats() * sizeof(float), [&](const TensorView& b, void* out) {
       float* to = static_cast<float*>(out);
       conv.pack_bias(b.data<float>(), to);
@@ -55,19 +56,34 @@ class PackedFilter {
   std::shared_ptr<const void> weights_, bias_;
 };
 
-/// Any of the classes that compute convolutions in units: it packs constant weights and bias, and runs its units. `packing` names what
-/// their packed forms depend on.
+/// Any of the classes that compute convolutions in units: it packs weights and bias, and runs its units. `packing` names what their packed
+/// forms depend on. Weights and bias that are no constants are packed in every run, by classes that pack in panels.
 template <class Conv>
 class ConvKernel final : public Kernel {
  public:
   ConvKernel(PrepareContext& context, std::string_view packing, Conv conv) : conv_(std::move(conv)) {
     filter_.prepare(context, conv_, packing, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
+    if (!filter_.weights()) weights_ = context.reserve_scratch(product_of({conv_.weight_floats(), sizeof(float)}));
+    if (context.node().has_input(2) && !filter_.bias()) bias_ = context.reserve_scratch(conv_.bias_floats() * sizeof(float));
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
   }
 
   void run(RunContext& context) noexcept override {
-    const typename Conv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
-                                             context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
+    typename Conv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
+                                       context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
+    if constexpr (requires { conv_.panels(); }) {
+      if (!arguments.w) {
+        float* packed = context.scratch_at<float>(weights_);
+        const float* w = context.in<float>(1);
+        context.parallel_for(conv_.panels(), [&](size_t panel) { conv_.pack_panel(panel, w, packed); });
+        arguments.w = packed;
+      }
+      if (!arguments.bias && context.has_input(2)) {
+        float* packed = context.scratch_at<float>(bias_);
+        conv_.pack_bias(context.in<float>(2), packed);
+        arguments.bias = packed;
+      }
+    }
     if constexpr (requires { conv_.run(0, arguments, nullptr, Units::kNone); })
       units_.run(context, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
     else
@@ -77,6 +93,7 @@ class ConvKernel final : public Kernel {
  private:
   Conv conv_;
   PackedFilter filter_;
+  size_t weights_ = 0, bias_ = 0;  // of scratch, where they are no constants
   Units units_;
 };
 
