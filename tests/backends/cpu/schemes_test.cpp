@@ -30,6 +30,8 @@ std::vector<SchemeCase> conv_cases() {
     const Tensor w = normal(w_shape, 2, 1 / std::sqrt(double(w_shape.product(1, w_shape.rank()))));
     cases.push_back({"Conv", {normal(x), w, normal({w_shape[0]}, 3)}, attributes, {1, 2}});
     cases.push_back({"Conv", {normal(x), w}, attributes, {1}});
+    cases.push_back({"Conv", {normal(x), w, normal({w_shape[0]}, 3)}, attributes, {}});
+    cases.push_back({"Conv", {normal(x), w, normal({w_shape[0]}, 3)}, attributes, {2}});
     const Shape y = test::run_operator("Conv", {normal(x), w}, attributes)[0].shape();
     for (const auto& [name, alpha, beta] : {std::tuple("Relu", 0.f, 0.f),
                                             {"Clip", -1.f, 2.f},
@@ -362,12 +364,12 @@ std::vector<SchemeCase> recurrent_cases() {
   std::vector<SchemeCase> cases;
   // {steps, batch, input, hidden}; the last is large enough to be shared by threads.
   const std::array<int64_t, 4> sizes[] = {{1, 1, 1, 1}, {3, 2, 5, 17}, {4, 15, 3, 8}, {5, 1, 40, 33}, {2, 3, 16, 16}, {3, 1, 30, 200}};
-  for (const char* op : {"LSTM", "GRU"})
+  for (const char* op : {"LSTM", "GRU", "RNN"})
     for (const auto& [steps, batch, input, hidden] : sizes)
       for (const char* direction : {"forward", "reverse", "bidirectional"})
-        for (int64_t option : {0, 1, 2, 3}) {  // batch first; linear before reset (GRU), no biases and states (LSTM)
-          const bool lstm = op[0] == 'L', batch_first = option & 1;
-          const int64_t d = direction[0] == 'b' ? 2 : 1, rows = (lstm ? 4 : 3) * hidden;
+        for (int64_t option : {0, 1, 2, 3}) {  // batch first; linear before reset (GRU), relu (RNN), no biases and states (LSTM)
+          const bool lstm = op[0] == 'L', gru = op[0] == 'G', batch_first = option & 1;
+          const int64_t d = direction[0] == 'b' ? 2 : 1, rows = (lstm ? 4 : gru ? 3 : 1) * hidden;
           const double sigma = 0.7 / std::sqrt(double(hidden));
           const Shape state = batch_first ? Shape{batch, d, hidden} : Shape{d, batch, hidden};
           std::vector<Tensor> inputs = {normal(batch_first ? Shape{batch, steps, input} : Shape{steps, batch, input}),
@@ -377,15 +379,20 @@ std::vector<SchemeCase> recurrent_cases() {
             if (lstm) inputs.push_back(normal(state, 6));
           }
           Attributes attributes = {{"direction", std::string(direction)}, {"layout", int64_t{batch_first}}, {"hidden_size", hidden}};
-          if (!lstm) attributes.set("linear_before_reset", option >> 1);
+          if (gru) attributes.set("linear_before_reset", option >> 1);
+          if (!lstm && !gru && option > 1) {
+            Strings activations = {"Relu", "Sigmoid"};
+            activations.resize(static_cast<size_t>(d));
+            attributes.set("activations", activations);
+          }
           std::vector<size_t> constants = {1, 2};
           if (inputs.size() > 3) constants.push_back(3);
           // Sums before the gates are of deviation 3 and more, and the state of one step is rounded for the next.
           cases.push_back({op, inputs, attributes, constants, lstm ? size_t{3} : size_t{2}, 2e-5, 0.08});
           cases.push_back({op, inputs, attributes, {}, lstm ? size_t{3} : size_t{2}});
         }
-  for (const char* op : {"LSTM", "GRU"}) {  // inputs so long that other products would be cut along them
-    const int64_t rows = op[0] == 'L' ? 20 : 15;
+  for (const char* op : {"LSTM", "GRU", "RNN"}) {  // inputs so long that other products would be cut along them
+    const int64_t rows = op[0] == 'L' ? 20 : op[0] == 'G' ? 15 : 5;
     cases.push_back({op,
                      {normal({65, 1, 3100}), normal({1, rows, 3100}, 2, 0.02), normal({1, rows, 5}, 3, 0.3)},
                      {{"hidden_size", int64_t{5}}},

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// LSTM and GRU: the products with the inputs of all steps as one matrix product, then step by step the products with the state, straight
-// into the sums of the gates. The gates of one vector of hidden units lie next to each other ([units / lanes][4 gates][lanes]), so that a
-// cell is finished while its sums are in the first-level cache. In f32, or with constant weights in 16 bits: then inputs and states are
-// rounded to pairs before they are multiplied; sums, cells and states stay f32.
+// LSTM, GRU and RNN: the products with the inputs of all steps as one matrix product, then step by step the products with the state,
+// straight into the sums of the gates. The gates of one vector of hidden units lie next to each other ([units / lanes][4 gates][lanes]), so
+// that a cell is finished while its sums are in the first-level cache. In f32, or with constant weights in 16 bits: then inputs and states
+// are rounded to pairs before they are multiplied; sums, cells and states stay f32.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
@@ -16,7 +17,6 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr size_t kSlots = 4;                   // vectors of sums for each vector of hidden units
 constexpr double kBytesPerThread = 192 << 10;  // of recurrent weights; less is not worth waking a thread in each step
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
@@ -24,29 +24,43 @@ size_t size(int64_t value) { return static_cast<size_t>(value); }
 struct Recurrent {
   bool lstm, batch_first, reversed, reset_before = false;  // reset_before: the state is scaled, not its product
   size_t length, batch, input, hidden, directions, gates;
+  size_t slots;  // vectors of sums for each vector of hidden units, an even number
 
   explicit Recurrent(const NodeView& node)
       : lstm(node.op() == "LSTM"),
         batch_first(node.attribute(Attribute<bool>{"layout", false})),
         reversed(node.attribute(Attribute<std::string_view>{"direction", "forward"}) == "reverse"),
-        reset_before(!lstm && !node.attribute(Attribute<bool>{"linear_before_reset", false})),
+        reset_before(node.op() == "GRU" && !node.attribute(Attribute<bool>{"linear_before_reset", false})),
         length(size(node.input_shape(0)[batch_first ? 1 : 0])),
         batch(size(node.input_shape(0)[batch_first ? 0 : 1])),
         input(size(node.input_shape(0)[2])),
         hidden(size(node.input_shape(2)[2])),
         directions(size(node.input_shape(2)[0])),
-        gates(lstm ? 4 : 3) {}
+        gates(lstm                 ? 4
+              : node.op() == "GRU" ? 3
+                                   : 1),
+        slots(gates == 1 ? 2 : 4) {}
 };
+
+// The function of the i-th of a node's activations, or nothing where it is none that cells here have: LSTM and GRU have sigmoid and tanh in
+// their usual places, RNN may have relu too.
+std::optional<Unary> activation_of(const NodeView& node, size_t i) {
+  const size_t each = node.op() == "LSTM" ? 3 : node.op() == "GRU" ? 2 : 1;
+  const bool gate = each > 1 && i % each == 0;
+  const Strings* names = node.find<Strings>("activations");
+  if (!names || i >= names->size()) return gate ? Unary::sigmoid : Unary::tanh;
+  std::string name = (*names)[i];
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (name == "sigmoid" && (gate || each == 1)) return Unary::sigmoid;
+  if (name == "tanh" && !gate) return Unary::tanh;
+  if (name == "relu" && each == 1) return Unary::relu;
+  return std::nullopt;
+}
 
 bool has_usual_activations(const NodeView& node) {
   const Strings* names = node.find<Strings>("activations");
-  if (!names) return true;
-  const size_t each = node.op() == "LSTM" ? 3 : 2;
-  for (size_t i = 0; i < names->size(); ++i) {
-    std::string name = (*names)[i];
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (name != (i % each == 0 ? "sigmoid" : "tanh")) return false;
-  }
+  for (size_t i = 0; names && i < names->size(); ++i)
+    if (!activation_of(node, i)) return false;
   return true;
 }
 
@@ -60,10 +74,10 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   if (node.has_input(7)) return declined("there are peepholes");
   if (node.find<float>("clip")) return declined("the gates are clipped");
   if (node.attribute(Attribute<bool>{"input_forget", false})) return declined("the forget gate is coupled to the input gate");
-  if (!has_usual_activations(node)) return declined("the activations are not sigmoid and tanh");
+  if (!has_usual_activations(node)) return declined("the activations are not the usual ones");
   const Recurrent r(node);
   if (r.length * r.batch * r.input * r.hidden == 0) return declined("a tensor is empty");
-  const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * kSlots * r.hidden);
+  const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * r.slots * r.hidden);
   const double steps = static_cast<double>(r.length * r.directions);
   const bool pairs = factors != Factors::f32;
   if (pairs) {
@@ -92,9 +106,10 @@ class RecurrentKernel final : public Kernel {
         hidden_(pairs_ ? ceil_div(r_.hidden, 2) : r_.hidden),
         lanes_(kernels_.lanes),
         blocks_(ceil_div(r_.hidden, lanes_)),
-        width_(blocks_ * kSlots * lanes_),
+        width_(blocks_ * r_.slots * lanes_),
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
                  MatMul::Options{size(context.device().threads), context.device().l2, pairs_, SIZE_MAX}, Epilogue{}) {
+    for (size_t d = 0; d < r_.directions && r_.gates == 1; ++d) activations_[d] = (*kernels_.unary)[*activation_of(context.node(), d)];
     const std::string form =
         format("{} {}{}{}", context.node().op(), context.device().name, suffix_of(factors), r_.reset_before ? " reset before" : "");
     const auto add = [&](size_t input, std::string_view what, size_t floats, Packed& packed,
@@ -206,19 +221,19 @@ class RecurrentKernel final : public Kernel {
       to += depth * lanes;
     }
   }
-  void pack_input_weights(const float* w, float* to, size_t block) const noexcept { pack_gates(w, input_, kSlots, block, to); }
+  void pack_input_weights(const float* w, float* to, size_t block) const noexcept { pack_gates(w, input_, r_.slots, block, to); }
   void pack_recurrent_weights(const float* r, float* to, size_t block) const noexcept { pack_gates(r, hidden_, r_.gates, block, to); }
 
   // The biases of both products are added to the inputs' sums; what the reset gate scales keeps its own.
   void pack_bias(const float* b, float* to, size_t block) const noexcept {
     const size_t gates = r_.gates * r_.hidden, unit = block % blocks_ * lanes_;
-    const bool scaled = !r_.lstm && !r_.reset_before;
+    const bool gru = r_.gates == 3, scaled = gru && !r_.reset_before;
     b += block / blocks_ * 2 * gates + unit;
-    to += block * kSlots * lanes_;
-    for (size_t slot = 0; slot < kSlots; ++slot)
+    to += block * r_.slots * lanes_;
+    for (size_t slot = 0; slot < r_.slots; ++slot)
       for (size_t i = 0; i < lanes_; ++i, ++to) {
-        const size_t row = (!r_.lstm && slot == 3 ? 2 : slot) * r_.hidden + i;
-        const bool from_x = r_.lstm || slot < 3, from_h = r_.lstm || slot < 2 || (slot == 2 ? !scaled : scaled);
+        const size_t row = (gru && slot == 3 ? 2 : slot) * r_.hidden + i;
+        const bool from_x = slot < r_.gates, from_h = !gru ? from_x : slot < 2 || (slot == 2 ? !scaled : scaled);
         *to = unit + i < r_.hidden ? (from_x ? b[row] : 0) + (from_h ? b[gates + row] : 0) : 0;
       }
   }
@@ -230,7 +245,7 @@ class RecurrentKernel final : public Kernel {
   size_t row_stride() const noexcept { return r_.batch_first ? r_.length * width_ : width_; }  // between sequences
   CellRows cell(RunContext& context, size_t d, size_t step, size_t block) const noexcept {
     const size_t t = time_of(d, step), row = r_.batch_first ? t : t * r_.batch;
-    return {context.scratch_at<float>(sums_offset_) + (d * r_.length * r_.batch + row) * width_ + block * kSlots * lanes_, row_stride(),
+    return {context.scratch_at<float>(sums_offset_) + (d * r_.length * r_.batch + row) * width_ + block * r_.slots * lanes_, row_stride(),
             r_.batch};
   }
 
@@ -297,6 +312,8 @@ class RecurrentKernel final : public Kernel {
       const size_t at = block * r_.batch * lanes_, pair = 2 * lanes_ * hidden_;
       if (r_.reset_before) {
         multiply(multiplied(context, d, 3), w + pair, 1, rows.gates + 2 * lanes_);
+      } else if (r_.gates == 1) {
+        multiply(multiplied(context, d, step % 2), w, 1, rows.gates);
       } else {
         const float* factor = multiplied(context, d, step % 2);
         multiply(factor, w, 2, rows.gates);
@@ -304,6 +321,8 @@ class RecurrentKernel final : public Kernel {
       }
       if (r_.lstm)
         kernels_.recurrent->lstm(rows, state(context, d, 2) + at, next + at);
+      else if (r_.gates == 1)
+        for (size_t b = 0; b < r_.batch; ++b) activations_[d](rows.gates + b * row_stride(), next + at + b * lanes_, lanes_, 0, 0);
       else
         kernels_.recurrent->gru(rows, h + at, next + at);
       if (!context.has_output(0)) continue;
@@ -346,6 +365,7 @@ class RecurrentKernel final : public Kernel {
   size_t lanes_, blocks_, width_;
   MatMul product_;
   Packed w_, recurrent_, bias_;
+  UnaryFunction activations_[2] = {};  // of an RNN, by direction
   size_t state_floats_ = 0, chunks_ = 1, sums_offset_ = 0, state_offset_ = 0;
   Units units_;
 };
@@ -358,10 +378,13 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
 constexpr Scheme kSchemes[] = {
     {"GRU", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
     {"LSTM", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
+    {"RNN", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
     {"GRU", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
     {"LSTM", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
+    {"RNN", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
     {"GRU", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>},
     {"LSTM", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>},
+    {"RNN", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>},
 };
 
 }  // namespace
