@@ -29,6 +29,11 @@ struct OutputGrid {
   size_t top = 0, left = 0, step_h = 1, step_w = 1;
 };
 
+/// Where images are slices of volumes: places of one channel of a whole volume in input and output, and taps of one filter for one channel.
+struct Slices {
+  size_t in, out, taps;
+};
+
 /// Where the pieces of [0, total) begin when it is cut into `parts` as equal as can be: piece i is [share(total, parts, i), share(..., i +
 /// 1)).
 inline size_t share(size_t total, size_t parts, size_t i) noexcept {

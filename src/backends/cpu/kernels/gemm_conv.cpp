@@ -53,6 +53,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   table_ = plain ? tile_->plain : tile_->packed;
   element_ = plain ? 1 : lanes_;
   parts_ = pairs_ && !plain ? pairs_->parts : 1;
+  weight_taps_ = options.slices ? options.slices->taps : shape.taps();
   factors_ = pairs_ ? ceil_div(channels, 2) : channels;
   in_blocks_ = plain ? 0 : factors_ / lanes_;
   in_rest_ = plain ? 0 : factors_ % lanes_;
@@ -65,13 +66,13 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   const OutputGrid grid = options.grid.value_or(OutputGrid{shape.out_h, shape.out_w});
   y_pixel_ = grid.step_w * lanes_;
   y_row_ = grid.step_h * grid.width * lanes_;
-  y_plane_ = grid.height * grid.width * lanes_;
+  y_plane_ = (options.slices ? options.slices->out : grid.height * grid.width) * lanes_;
   y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
   flat_ = !options.grid && !(plain && pairs_) && dense && shape.taps() == 1 && shape.out_h == shape.in_h && shape.out_w == shape.in_w;
   window_ = Window(shape, element_);
   height_ = flat_ ? 1 : shape.out_h;
   width_ = flat_ ? shape.out_h * shape.out_w : shape.out_w;
-  in_plane_ = shape.in_h * shape.in_w * element_;
+  in_plane_ = (options.slices ? options.slices->in : shape.in_h * shape.in_w) * element_;
   in_row_ = direct_ ? shape.in_w * element_ : window_.row_step();
   choose_blocks(options);
   const size_t cut = flat_ ? width_ : height_;
@@ -169,7 +170,7 @@ void GemmConv::pack_panel(size_t panel, const float* oihw, float* out) const noe
       const size_t tap = element_ == 1 ? inner : outer, channel = element_ == 1 ? outer : inner;
       for (size_t l = 0; l < lanes; ++l) {
         const size_t o = v * lanes_ + l;
-        *out++ = o < outputs ? oihw[((g * outputs + o) * channels + channel) * taps + tap] : 0;
+        *out++ = o < outputs ? oihw[((g * outputs + o) * channels + channel) * weight_taps_ + tap] : 0;
       }
     }
     if (pairs_ && element_ != 1) pairs_->arrange_whole(rows, channels, lanes / lanes_, lanes_);

@@ -10,6 +10,7 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
       epilogue_(epilogue),
       kernels_(kernels.lanewise),
       lanes_(kernels.lanes),
+      slices_(options.slices.value_or(Slices{s.in_h * s.in_w, s.out_h * s.out_w, s.taps()})),
       channels_(s.in_channels / s.groups),
       vectors_(ceil_div(s.out_channels, kernels.lanes)),
       window_(s, kernels.lanes) {
@@ -67,8 +68,8 @@ void LanewiseConv::pack_panel(size_t panel, const float* oihw, float* out) const
   out += panel * depth * lanes_;
   for (size_t k = 0; k < depth; ++k)
     for (size_t l = 0; l < lanes_; ++l) {
-      const size_t o = panel * lanes_ + l;
-      *out++ = o < shape_.out_channels ? oihw[o * depth + k] : 0;
+      const size_t o = panel * lanes_ + l, taps = shape_.taps();
+      *out++ = o < shape_.out_channels ? oihw[(o * channels_ + k / taps) * slices_.taps + k % taps] : 0;
     }
 }
 
@@ -81,7 +82,7 @@ void LanewiseConv::run(size_t unit, const Arguments& a, float* scratch) const no
   const size_t block = rows_first_ ? unit / vectors_ % blocks_ : unit % blocks_;
   const size_t vector = rows_first_ ? unit % vectors_ : unit / blocks_ % vectors_, image = unit / blocks_ / vectors_;
   const size_t first = share(s.out_h, blocks_, block), rows = share(s.out_h, blocks_, block + 1) - first;
-  const size_t x_plane = s.in_h * s.in_w * lanes_, at = ((image * vectors_ + vector) * s.out_h + first) * s.out_w * lanes_;
+  const size_t x_plane = slices_.in * lanes_, at = ((image * vectors_ + vector) * slices_.out + first * s.out_w) * lanes_;
   const float* w = a.w + vector * channels_ * s.taps() * lanes_;
   const float* bias = a.bias ? a.bias + vector * lanes_ : nullptr;
   float* y = a.y + at;

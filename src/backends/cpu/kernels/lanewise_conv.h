@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolutions, and grouped ones whose groups are not whole vectors of channels, on the packed layout.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "backends/cpu/kernels/epilogue.h"
@@ -14,6 +15,7 @@ class LanewiseConv {
   struct Options {
     size_t threads = 1;
     size_t l1 = 32 << 10, l2 = 1 << 20;  // bytes
+    std::optional<Slices> slices = {};   // of what x, y and the weights are slices, if of anything
   };
   struct Arguments {
     const float* x;     // packed
@@ -48,6 +50,7 @@ class LanewiseConv {
   const LanewiseKernels* kernels_;
   size_t lanes_;
   DepthwiseFunction direct_ = nullptr;
+  Slices slices_;              // the images themselves, where they are no slices
   size_t channels_, vectors_;  // input channels of a group; vectors of output channels
   size_t blocks_ = 1;
   bool rows_first_ = false;  // units are in the order of blocks of rows, not of vectors

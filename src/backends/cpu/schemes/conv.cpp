@@ -10,10 +10,28 @@
 #include "backends/cpu/schemes/units.h"
 
 namespace minnow::cpu {
+namespace {
+
+// Two neighbouring axes along which nothing is summed, skipped or padded are one.
+void join_axes(WindowGeometry& w) {
+  const auto is_idle = [&](size_t axis) {
+    return w.kernel[axis] == 1 && w.stride[axis] == 1 && w.pad_begin[axis] == 0 && w.input[axis] == w.output[axis];
+  };
+  for (size_t axis = 0; axis + 1 < w.rank(); ++axis) {
+    if (!is_idle(axis) || !is_idle(axis + 1)) continue;
+    w.input[axis] *= w.input[axis + 1];
+    w.output[axis] *= w.output[axis + 1];
+    for (Shape* sizes : {&w.input, &w.output, &w.kernel, &w.stride, &w.dilation, &w.pad_begin, &w.pad_end}) sizes->erase(axis + 1);
+    return;
+  }
+}
+
+}  // namespace
 
 std::optional<ConvShape> conv_shape_of(const NodeView& node) {
   const ConvGeometry conv = ConvGeometry::of(node);
-  const WindowGeometry& w = conv.window;
+  WindowGeometry w = conv.window;
+  if (w.rank() == 3) join_axes(w);
   if (w.rank() != 1 && w.rank() != 2) return std::nullopt;
   const bool flat = w.rank() == 1;
   const auto size = [](int64_t value) { return static_cast<size_t>(value); };

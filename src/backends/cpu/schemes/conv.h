@@ -14,7 +14,8 @@
 
 namespace minnow::cpu {
 
-/// The shape of a convolution with one or two spatial dimensions (one becomes a row); nothing for others.
+/// The shape of a convolution with one or two spatial dimensions (one becomes a row), or with three of which two neighbours have one tap
+/// and can be one; nothing for others.
 std::optional<ConvShape> conv_shape_of(const NodeView& node);
 inline ConvShape conv_shape(const NodeView& node) { return *conv_shape_of(node); }
 

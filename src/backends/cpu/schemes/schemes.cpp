@@ -12,6 +12,7 @@ std::vector<std::span<const Scheme>> scheme_table() {
           channel_shuffle_schemes(),
           conv_schemes(),
           conv_transpose_schemes(),
+          conv_volume_schemes(),
           elementwise_schemes(),
           fused_elementwise_schemes(),
           integer_elementwise_schemes(),

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions with three spatial dimensions as sums of convolutions of slices: one for each tap along the first of them.
+#pragma once
+#include <algorithm>
+
+#include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/kernels/epilogue.h"
+#include "backends/cpu/kernels/kernels.h"
+
+namespace minnow::cpu {
+
+/// `slice`: the two inner dimensions. Tap k of output slice o reads input slice o * stride + k * dilation - pad.
+struct VolumeShape {
+  ConvShape slice;
+  size_t in_slices = 1, out_slices = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
+
+  /// The taps [first, last) of output slice `o` that read input.
+  size_t first_tap(size_t o) const noexcept { return o * stride >= pad ? 0 : ceil_div(pad - o * stride, dilation); }
+  size_t last_tap(size_t o) const noexcept {
+    return in_slices + pad <= o * stride ? 0 : std::min(kernel, ceil_div(in_slices + pad - o * stride, dilation));
+  }
+};
+
+/// Conv: what computes each slice, GemmConv or LanewiseConv, with packed images. Every output slice meets at least one input slice.
+template <class Conv>
+class VolumeConv {
+ public:
+  using Arguments = typename Conv::Arguments;
+
+  VolumeConv(const Kernels& kernels, const VolumeShape& shape, typename Conv::Options options, const Epilogue& epilogue)
+      : shape_(shape),
+        in_slice_(shape.slice.in_h * shape.slice.in_w * kernels.lanes),
+        out_slice_(shape.slice.out_h * shape.slice.out_w * kernels.lanes),
+        sum_(kernels, shape.slice, with_slices(options, shape), Epilogue{}),
+        last_(kernels, shape.slice, with_slices(options, shape), epilogue) {}
+
+  size_t weight_floats() const noexcept { return product_of({shape_.kernel, sum_.weight_floats()}); }
+  /// From [out channel][in channel of the group][kernel of slices][kernel_h][kernel_w].
+  void pack_weights(const float* weights, float* out) const noexcept {
+    for (size_t panel = 0; panel < panels(); ++panel) pack_panel(panel, weights, out);
+  }
+  /// All of it in parts that may be packed at the same time.
+  size_t panels() const noexcept { return shape_.kernel * sum_.panels(); }
+  void pack_panel(size_t panel, const float* weights, float* out) const noexcept {
+    const size_t each = sum_.panels(), tap = panel / each;
+    sum_.pack_panel(panel % each, weights + tap * shape_.slice.taps(), out + tap * sum_.weight_floats());
+  }
+  size_t bias_floats() const noexcept { return sum_.bias_floats(); }
+  void pack_bias(const float* bias, float* out) const noexcept { sum_.pack_bias(bias, out); }
+
+  size_t units() const noexcept { return product_of({shape_.out_slices, sum_.units()}); }
+  size_t scratch_floats() const noexcept { return std::max(sum_.scratch_floats(), last_.scratch_floats()); }
+  void run(size_t unit, const Arguments& arguments, float* scratch) const noexcept {
+    const size_t each = sum_.units(), slice = unit / each;
+    const size_t first = shape_.first_tap(slice), last = shape_.last_tap(slice);
+    Arguments a = arguments;
+    a.y += slice * out_slice_;
+    if (a.add) a.add += slice * out_slice_;
+    for (size_t tap = first; tap < last; ++tap) {
+      a.x = arguments.x + (slice * shape_.stride + tap * shape_.dilation - shape_.pad) * in_slice_;
+      a.w = arguments.w + tap * sum_.weight_floats();
+      (tap + 1 == last ? last_ : sum_).run(unit % each, a, scratch);
+      a.bias = nullptr;  // what was added to the first sums is in y
+      a.add = a.y;
+    }
+  }
+
+ private:
+  static typename Conv::Options with_slices(typename Conv::Options options, const VolumeShape& shape) {
+    const ConvShape& s = shape.slice;
+    options.slices = {shape.in_slices * s.in_h * s.in_w, shape.out_slices * s.out_h * s.out_w, shape.kernel * s.taps()};
+    return options;
+  }
+  VolumeShape shape_;
+  size_t in_slice_, out_slice_;  // floats of a slice of one vector of channels
+  Conv sum_, last_;              // last_ finishes the sums
+};
+
+}  // namespace minnow::cpu
