@@ -72,6 +72,28 @@ std::vector<SchemeCase> conv_cases() {
   return cases;
 }
 
+std::vector<SchemeCase> deform_conv_cases() {
+  std::vector<SchemeCase> cases;
+  const auto add = [&](const Shape& x, const Shape& w_shape, int64_t offset_groups, const Attributes& attributes) {
+    const Tensor w = normal(w_shape, 2, 1 / std::sqrt(double(w_shape.product(1, w_shape.rank()))));
+    Shape places = test::run_operator("Conv", {normal(x), w}, attributes)[0].shape();
+    places[1] = offset_groups * w_shape.product(2, w_shape.rank());
+    const Tensor mask = normal(places, 5);
+    places[1] *= 2;
+    Tensor offset = normal(places, 4, 1.5);
+    offset.writable().data<float>()[0] = NAN;  // reads nothing
+    offset.writable().data<float>()[places.elements() - 1] = 1e30f;
+    const Attributes all = with(attributes, {{"offset_group", offset_groups}});
+    cases.push_back({"DeformConv", {normal(x), w, offset, normal({w_shape[0]}, 3), mask}, all, {1, 3}});
+    cases.push_back({"DeformConv", {normal(x), w, offset}, all, {}});
+  };
+  add({1, 3, 7, 9}, {5, 3, 3, 3}, 1, conv({3, 3}, {1, 1}, {1, 1, 1, 1}));
+  add({2, 12, 11, 8}, {20, 6, 3, 2}, 3, conv({3, 2}, {2, 1}, {0, 1, 2, 0}, 2, {1, 2}));
+  add({1, 32, 20, 21}, {17, 32, 3, 3}, 2, conv({3, 3}, {1, 1}, {1, 1, 1, 1}));
+  add({1, 2, 1, 1}, {1, 2, 1, 1}, 2, conv({1, 1}, {1, 1}, {0, 0, 0, 0}));
+  return cases;
+}
+
 std::vector<SchemeCase> conv_transpose_cases() {
   std::vector<SchemeCase> cases;
   const auto add = [&](const Shape& x, const Shape& w_shape, const Attributes& attributes) {
@@ -812,9 +834,9 @@ class SchemesTest : public EveryIsa {
 
 TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
   if (best_isa(name_of(GetParam())) != GetParam()) GTEST_SKIP() << "MINNOW_ISA excludes it";
-  for (const auto& cases :
-       {conv_cases(), conv_transpose_cases(), pool_cases(), matmul_cases(), unary_cases(), binary_cases(), program_cases(),
-        attention_cases(), quantized_cases(), recurrent_cases(), row_cases(), cast_cases(), arg_cases(), movement_cases(), layout_cases()})
+  for (const auto& cases : {conv_cases(), deform_conv_cases(), conv_transpose_cases(), pool_cases(), matmul_cases(), unary_cases(),
+                            binary_cases(), program_cases(), attention_cases(), quantized_cases(), recurrent_cases(), row_cases(),
+                            cast_cases(), arg_cases(), movement_cases(), layout_cases()})
     check(cases);
   // bf16_test.cpp and f16_test.cpp skip where the machine has no such products.
   const Kernels& kernels = kernels_for(GetParam());

@@ -13,6 +13,7 @@ std::vector<std::span<const Scheme>> scheme_table() {
           conv_schemes(),
           conv_transpose_schemes(),
           conv_volume_schemes(),
+          deform_conv_schemes(),
           elementwise_schemes(),
           fused_elementwise_schemes(),
           integer_elementwise_schemes(),

@@ -21,6 +21,7 @@ std::span<const Scheme> channel_shuffle_schemes();
 std::span<const Scheme> conv_schemes();
 std::span<const Scheme> conv_transpose_schemes();
 std::span<const Scheme> conv_volume_schemes();
+std::span<const Scheme> deform_conv_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> fused_elementwise_schemes();
 std::span<const Scheme> integer_elementwise_schemes();

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeformConv on images: the samples of a block of places as columns of a matrix, which the filters multiply.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/schemes/conv.h"
+#include "backends/cpu/schemes/schemes.h"
+
+namespace minnow::cpu {
+namespace {
+
+constexpr size_t kMostPlaces = 256;  // of a block
+constexpr size_t kCorners = 4;       // pixels that a sample is interpolated from
+
+size_t size(int64_t value) { return static_cast<size_t>(value); }
+
+Estimate estimate(const NodeView& node, const Device& device) {
+  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
+  const ConvGeometry conv = ConvGeometry::of(node);
+  if (conv.window.rank() != 2) return declined("there are {} spatial dimensions, not 2", conv.window.rank());
+  if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a tensor is empty");
+  if (conv.window.input_places() > INT32_MAX) return declined("an image has {} pixels", conv.window.input_places());
+  const size_t outputs = size(conv.out_channels_per_group()), lanes = size(device.pack);
+  const double samples = static_cast<double>(conv.batch * conv.in_channels * conv.window.taps() * conv.window.output_places());
+  const double padded = static_cast<double>(ceil_div(outputs, lanes) * lanes) / static_cast<double>(outputs);
+  return Estimate(device.flop_time(2 * conv.multiply_adds() * padded, 0.7) + device.flop_time(60 * samples) + 2e-6);
+}
+
+class DeformConvKernel final : public Kernel {
+ public:
+  explicit DeformConvKernel(PrepareContext& context)
+      : conv_(ConvGeometry::of(context.node())),
+        kernels_(*cpu_device(context.device()).kernels),
+        offset_groups_(size(context.node().attribute(Attribute<int64_t>{"offset_group", 1}))),
+        channels_(size(conv_.in_channels_per_group())),
+        filters_(size(conv_.out_channels_per_group())),
+        taps_(size(conv_.window.taps())),
+        places_(size(conv_.window.output_places())),
+        block_(std::min(places_, std::clamp<size_t>(context.device().l2 / 2 / sizeof(float) / (channels_ * taps_), 16, kMostPlaces))),
+        product_(kernels_, {block_, channels_ * taps_, filters_, true, true}, MatMul::Options{1, context.device().l2}, Epilogue{}) {
+    const NodeView& node = context.node();
+    const size_t groups = size(conv_.groups);
+    const auto bytes = [&](size_t floats) { return product_of({groups, floats, sizeof(float)}); };
+    if (node.is_constant(1))
+      weights_ = context.packed(1, format("deform_conv {} as {}x{}", context.device().name, channels_ * taps_, filters_),
+                                bytes(product_.packed_b_floats()),
+                                [&](const TensorView& w, void* out) { pack_weights(w.data<float>(), static_cast<float*>(out)); });
+    else
+      weights_offset_ = context.reserve_scratch(bytes(product_.packed_b_floats()));
+    if (node.has_input(3)) bias_offset_ = context.reserve_scratch(bytes(product_.bias_floats()));
+    columns_floats_ = align_up(product_of({channels_, taps_, block_}), kernels_.lanes);
+    sums_floats_ = align_up(product_of({block_, filters_}), kernels_.lanes);
+    samples_floats_ = 2 * kCorners * block_;
+    units_.reserve(context, product_of({size(conv_.batch), groups, blocks()}),
+                   sum_of({columns_floats_, sums_floats_, samples_floats_, product_.scratch_floats()}));
+  }
+
+  void run(RunContext& context) noexcept override {
+    const float *x = context.in<float>(0), *offsets = context.in<float>(2), *mask = context.has_input(4) ? context.in<float>(4) : nullptr;
+    const float* weights = static_cast<const float*>(weights_.get());
+    if (!weights) {
+      pack_weights(context.in<float>(1), context.scratch_at<float>(weights_offset_));
+      weights = context.scratch_at<float>(weights_offset_);
+    }
+    const size_t groups = size(conv_.groups);
+    const float* bias = nullptr;
+    if (context.has_input(3)) {
+      float* packed = context.scratch_at<float>(bias_offset_);
+      for (size_t g = 0; g < groups; ++g) product_.pack_bias(context.in<float>(3) + g * filters_, 1, packed + g * product_.bias_floats());
+      bias = packed;
+    }
+    units_.run(context, [&](size_t unit, float* scratch) {
+      const size_t first = unit % blocks() * block_, group = unit / blocks() % groups, image = unit / blocks() / groups;
+      const size_t count = std::min(block_, places_ - first);
+      float *columns = scratch, *sums = columns + columns_floats_, *samples = sums + sums_floats_, *rest = samples + samples_floats_;
+      fill_columns(x, offsets, mask, image, group, first, count, columns, reinterpret_cast<int32_t*>(samples), samples + kCorners * block_);
+      const MatMul::Arguments arguments{columns, weights + group * product_.packed_b_floats(),
+                                        bias ? bias + group * product_.bias_floats() : nullptr, nullptr, sums};
+      for (size_t i = 0; i < product_.units(); ++i) product_.run(i, arguments, rest, i == 0 ? SIZE_MAX : i - 1);
+      kernels_.layout->transpose(sums, filters_, count, filters_,
+                                 context.out<float>(0) + (image * groups + group) * filters_ * places_ + first, places_);
+    });
+  }
+
+ private:
+  size_t blocks() const noexcept { return ceil_div(places_, block_); }
+
+  void pack_weights(const float* w, float* out) const noexcept {
+    for (size_t g = 0; g < size(conv_.groups); ++g)
+      for (size_t panel = 0; panel < product_.panels(); ++panel)
+        product_.pack_b(panel, w + g * filters_ * channels_ * taps_, 1, out + g * product_.packed_b_floats());
+  }
+
+  // Columns [channel][tap][place]; those beyond `count` places hold anything. `at` and `weight` have kCorners rows of block_.
+  void fill_columns(const float* x, const float* offsets, const float* mask, size_t image, size_t group, size_t first, size_t count,
+                    float* columns, int32_t* at, float* weight) const noexcept {
+    const size_t pixels = size(conv_.window.input_places()), channels_of_offset = size(conv_.in_channels) / offset_groups_;
+    const size_t begin = group * channels_, end = begin + channels_;
+    for (size_t channel = begin; channel < end;) {
+      const size_t offset_group = channel / channels_of_offset, last = std::min(end, (offset_group + 1) * channels_of_offset);
+      for (size_t tap = 0; tap < taps_; ++tap) {
+        const size_t row = (image * offset_groups_ + offset_group) * taps_ + tap;
+        find_samples(offsets + 2 * row * places_, mask ? mask + row * places_ : nullptr, tap, first, count, at, weight);
+        for (size_t c = channel; c < last; ++c) {
+          const float* plane = x + (image * size(conv_.in_channels) + c) * pixels;
+          float* to = columns + ((c - begin) * taps_ + tap) * block_;
+          for (size_t i = 0; i < count; ++i) {
+            float sum = 0;
+            for (size_t corner = 0; corner < kCorners; ++corner) sum += weight[corner * block_ + i] * plane[at[corner * block_ + i]];
+            to[i] = sum;
+          }
+        }
+      }
+      channel = last;
+    }
+  }
+
+  // Where the samples of one tap lie, and how much of each pixel is in them; what lies outside has no weight.
+  void find_samples(const float* offsets, const float* mask, size_t tap, size_t first, size_t count, int32_t* at,
+                    float* weight) const noexcept {
+    const WindowGeometry& w = conv_.window;
+    const int64_t ky = static_cast<int64_t>(tap) / w.kernel[1] * w.dilation[0] - w.pad_begin[0];
+    const int64_t kx = static_cast<int64_t>(tap) % w.kernel[1] * w.dilation[1] - w.pad_begin[1];
+    const float height = static_cast<float>(w.input[0]), width = static_cast<float>(w.input[1]);
+    int64_t row = static_cast<int64_t>(first) / w.output[1], column = static_cast<int64_t>(first) % w.output[1];
+    for (size_t i = 0; i < count; ++i) {
+      const float y = static_cast<float>(row * w.stride[0] + ky) + offsets[first + i];
+      const float x = static_cast<float>(column * w.stride[1] + kx) + offsets[places_ + first + i];
+      if (++column == w.output[1]) column = 0, ++row;
+      const bool inside = y > -1 && y < height && x > -1 && x < width;  // false for NaN
+      const float top = inside ? std::floor(y) : 0, left = inside ? std::floor(x) : 0, scale = !inside ? 0 : mask ? mask[first + i] : 1;
+      const float down = y - top, right = x - left;
+      for (size_t corner = 0; corner < kCorners; ++corner) {
+        const float corner_y = top + static_cast<float>(corner / 2), corner_x = left + static_cast<float>(corner % 2);
+        const bool counts = inside && corner_y >= 0 && corner_y < height && corner_x >= 0 && corner_x < width;
+        at[corner * block_ + i] =
+            counts ? static_cast<int32_t>(static_cast<int64_t>(corner_y) * w.input[1] + static_cast<int64_t>(corner_x)) : 0;
+        weight[corner * block_ + i] = counts ? scale * (corner / 2 ? down : 1 - down) * (corner % 2 ? right : 1 - right) : 0;
+      }
+    }
+  }
+
+  ConvGeometry conv_;
+  const Kernels& kernels_;
+  size_t offset_groups_, channels_, filters_, taps_, places_, block_;  // channels and filters of a group
+  MatMul product_;
+  std::shared_ptr<const void> weights_;
+  size_t weights_offset_ = 0, bias_offset_ = 0, columns_floats_ = 0, sums_floats_ = 0, samples_floats_ = 0;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<DeformConvKernel>(context); }
+
+constexpr Scheme kSchemes[] = {{"DeformConv", "deform_conv", estimate, prepare}};
+
+}  // namespace
+
+std::span<const Scheme> deform_conv_schemes() { return selected<kSchemes>(); }
+
+}  // namespace minnow::cpu
