@@ -61,6 +61,7 @@ namespace minnow {
   X(sequence)                       \
   X(sequence_split)                 \
   X(shape)                          \
+  X(singular_values)                \
   X(slice)                          \
   X(softmax)                        \
   X(space)                          \

@@ -49,9 +49,10 @@ class Importer final : public Host {
   Exprs branch(MnnNode& node) override;
   Exprs loop(MnnNode& node) override;
   Expr add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) override;
+  Exprs put(Parts& parts, std::string_view name, const Exprs& inputs, const MnnNode& node) override;
 
  private:
-  const GraphInfo& subgraph(const MnnNode& node, size_t field) const;
+  const GraphInfo& subgraph(const MnnNode& node, std::string_view name) const;
   /// The subgraph's nodes put into the graph of `parts`; its inputs are `inputs`, empty ones are made by the subgraph itself.
   Exprs put(Parts& parts, const GraphInfo& info, const Exprs& inputs, const MnnNode& node);
   void import_ops(Scope& scope);
@@ -330,11 +331,14 @@ Expr Importer::add_state(MnnNode& node, std::string_view what, const Shape& shap
   return node.p.builder().wrap(current);
 }
 
-const GraphInfo& Importer::subgraph(const MnnNode& node, size_t field) const {
-  const std::string_view name = node.parameter().text(field);
+const GraphInfo& Importer::subgraph(const MnnNode& node, std::string_view name) const {
   const GraphInfo* graph = file_.subgraph(name);
   if (!graph) node.fail("there is no subgraph \"{}\"", name.substr(0, 200));
   return *graph;
+}
+
+Exprs Importer::put(Parts& parts, std::string_view name, const Exprs& inputs, const MnnNode& node) {
+  return put(parts, subgraph(node, name), inputs, node);
 }
 
 Exprs Importer::put(Parts& parts, const GraphInfo& info, const Exprs& inputs, const MnnNode& node) {
@@ -375,7 +379,7 @@ Exprs Importer::branch(MnnNode& node) {
   Attributes attributes;
   for (size_t side = 0; side < 2; ++side) {
     if (known && (*known > 0) == (side == 1)) continue;
-    const GraphInfo& info = subgraph(node, side);
+    const GraphInfo& info = subgraph(node, node.parameter().text(side));
     Exprs given(info.inputs.size());
     for (size_t i = 0; i < inputs.size() && i < node.raw.size(); ++i)
       for (std::string_view name : inputs[i].texts(0))
@@ -409,7 +413,7 @@ Exprs Importer::loop(MnnNode& node) {
   // iteration hands on 4. Without cond_graph it is ONNX's Loop: inputs count, condition, states; body (i, condition, states) gives
   // (condition, states, values to be gathered).
   Parts& p = node.p;
-  const GraphInfo& info = subgraph(node, 1);
+  const GraphInfo& info = subgraph(node, node.parameter().text(1));
   const bool counted = !node.parameter().has(0);
   InnerGraph body(p);
   const Expr iteration = body.builder.wrap(&body.graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{})));
@@ -465,7 +469,7 @@ Exprs Importer::loop(MnnNode& node) {
     return outputs;
   }
   // TensorFlow's: all is matched by names. States are the body's inputs.
-  const GraphInfo& test = subgraph(node, 0);
+  const GraphInfo& test = subgraph(node, node.parameter().text(0));
   const FlatTables given = node.parameter().tables(2), updates = node.parameter().tables(4);
   std::vector<size_t> source(info.inputs.size(), kNowhere), test_source(test.inputs.size(), kNowhere);  // inputs of the node
   for (size_t i = 0; i < given.size() && i < node.raw.size(); ++i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An operator of an MNN file as a rule sees it.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,16 @@ class Host {
   /// A state that begins with zeros of that shape, and its number in the graph; it grows along a dimension of 0. Refuses inside of loops
   /// and branches, and sizes that are not known.
   virtual Expr add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) = 0;
+
+  /// The nodes of the subgraph of that name put into the graph of `parts`, for a rule that runs it as a part of its own: its outputs.
+  virtual Exprs put(Parts& parts, std::string_view name, const Exprs& inputs, const MnnNode& node) = 0;
+
+  /// What an Attention reads and keeps, for layers that look at its keys and values instead of their own; by the layer's number.
+  struct Layer {
+    Expr k, v;          // of this call
+    Expr keys, values;  // of earlier calls
+  };
+  std::map<int64_t, Layer> layers;
 
  protected:
   ~Host() = default;

@@ -83,6 +83,7 @@ enum Parameter : uint8_t {
   kLstmBlockCell = 90,
   kGridSample = 91,
   kLoop = 92,
+  kImageProcess = 93,
   kCumSum = 94,
   kGroupNorm = 95,
   kAttention = 98,

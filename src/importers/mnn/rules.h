@@ -15,7 +15,11 @@ Builder import_plain_unary;  // target: the operator
 Builder import_batch_matmul, import_batch_norm, import_convolution, import_convolution_3d, import_cosine_similarity, import_deconvolution,
     import_deconvolution_3d, import_filter_gradient, import_det, import_dilation_2d, import_grid_sample, import_group_norm, import_im2col,
     import_col2im, import_inner_product, import_instance_norm, import_interp, import_layer_norm, import_lrn, import_matmul, import_moments,
-    import_normalize, import_pooling, import_pooling_3d, import_reduction, import_resize, import_softmax, import_stft;
+    import_normalize, import_pool_gradient, import_pooling, import_pooling_3d, import_reduction, import_resize, import_softmax, import_stft,
+    import_svd;
+
+// rules_image.cpp
+Builder import_image_process;
 
 // rules_attention.cpp
 Builder import_attention, import_linear_attention, import_rope;
@@ -25,9 +29,9 @@ Builder import_convolution_int8, import_dequantize, import_dynamic_quantize, imp
     import_int8_to_float;
 
 // rules_recurrent.cpp
-Builder import_gru, import_if, import_lstm, import_lstm_block_cell, import_rnn, import_while, import_tensor_array, import_tensor_array_size,
-    import_tensor_array_read, import_tensor_array_write, import_tensor_array_gather, import_tensor_array_scatter, import_tensor_array_split,
-    import_tensor_array_concat, import_tensor_array_insert, import_tensor_array_erase;
+Builder import_experts, import_gru, import_if, import_lstm, import_lstm_block_cell, import_rnn, import_while, import_tensor_array,
+    import_tensor_array_size, import_tensor_array_read, import_tensor_array_write, import_tensor_array_gather, import_tensor_array_scatter,
+    import_tensor_array_split, import_tensor_array_concat, import_tensor_array_insert, import_tensor_array_erase;
 
 // rules_shape.cpp
 Builder import_batch_to_space, import_broadcast_to, import_concat, import_convert_tensor, import_crop, import_depth_to_space,

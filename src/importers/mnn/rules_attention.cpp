@@ -69,10 +69,17 @@ Exprs import_rope(MnnNode& node, Parts& p) {
 Exprs import_attention(MnnNode& node, Parts& p) {
   // kv_cache 0, kv_shared_layer 1, layer_index 2, kv_shared_layer_index 3, mhq_quant 4, output_c4 5, attnScale 6. Queries, keys, values
   // [batch, length, heads, width], a mask that is added, a score of each head for seeing nothing.
-  if (!node.parameter().text(1).empty() || node.integer(3, -1) >= 0) node.refuse("keys of another layer are not supported");
-  for (size_t i = 0; i < 3; ++i)
+  // kv_shared_layer_index: the layer whose keys and values, kept ones too, are looked at in place of the node's own.
+  const Host::Layer* other = nullptr;
+  if (const int64_t number = node.integer(3, -1); number >= 0) {
+    const auto found = node.host.layers.find(number);
+    if (found == node.host.layers.end()) node.refuse("keys of layer {} are wanted, which no Attention before it keeps", number);
+    other = &found->second;
+  }
+  for (size_t i = 0; i < (other ? 1u : 3u); ++i)
     if (node.rank(i) != 4) node.fail("input {} should have 4 dimensions, it has {}", i, node.rank(i));
-  const Expr q = node.input(0), k = node.input(1), v = node.input(2);
+  const auto here = [&](const Expr& x) { return p.builder().wrap(x.value()); };
+  const Expr q = node.input(0), k = other ? here(other->k) : node.input(1), v = other ? here(other->v) : node.input(2);
   const int64_t heads = known(node, p, q, 2, "heads"), shared = known(node, p, k, 2, "heads"), width = known(node, p, k, 3, "elements"),
                 v_width = known(node, p, v, 3, "elements");
   const auto packed = [&](const Expr& x, int64_t columns) {
@@ -81,7 +88,7 @@ Exprs import_attention(MnnNode& node, Parts& p) {
   Exprs inputs = {packed(q, heads * width), packed(k, shared * width), packed(v, shared * v_width)};
   Attributes attributes = {{"q_num_heads", heads}, {"kv_num_heads", shared}};
   if (node.real(6) > 0) attributes.set("scale", node.real(6));
-  const bool keeps = node.flag(0, true), sinks = node.has(4);
+  const bool keeps = other || node.flag(0, true), sinks = node.has(4);
   // A mask of one number means that no query sees a later key, as none does.
   const bool masked = node.has(3) && node.rank(3) > 0;
   if (!masked) attributes.set("is_causal", int64_t{1});
@@ -89,7 +96,11 @@ Exprs import_attention(MnnNode& node, Parts& p) {
   Kept keys, values;
   Expr total = p.shape_of(k, 1, 2);
   if (keeps) {
-    keys = keep(node, "keys", {batch, shared, 0, width}), values = keep(node, "values", {batch, shared, 0, v_width});
+    if (other)
+      keys.past = here(other->keys), values.past = here(other->values);
+    else
+      keys = keep(node, "keys", {batch, shared, 0, width}), values = keep(node, "values", {batch, shared, 0, v_width});
+    if (const int64_t number = node.integer(2, -1); number >= 0 && !other) node.host.layers[number] = {k, v, keys.past, values.past};
     total = p.op("Add", {total, p.op("Shape", {keys.past}, {{"start", int64_t{2}}, {"end", int64_t{3}}})});
   }
   Expr mask;
@@ -119,7 +130,7 @@ Exprs import_attention(MnnNode& node, Parts& p) {
     inputs.push_back(mask);
   }
   const Exprs made = p.ops("Attention", inputs, keeps ? 3 : 1, attributes);
-  if (keeps) {
+  if (keeps && !other) {
     const auto kept = [&](const Expr& x) { return sinks ? p.slice(x, {1}, {kEnd}, {2}) : x; };
     replace(p, keys, kept(made[1]));
     replace(p, values, kept(made[2]));

@@ -515,6 +515,59 @@ Exprs import_pooling(MnnNode& node, Parts& p) {
   return both;
 }
 
+Exprs import_pool_gradient(MnnNode& node, Parts& p) {
+  // The fields of a Pooling. Its input [n, c, h, w], its result and the gradient of that -> the gradient of the input. Each window's
+  // gradient goes to all elements that are the largest of it, or in equal parts to all, those beyond the edge too.
+  const int64_t type = node.integer<int8_t>(7), pad_type = node.integer<int8_t>(8);
+  if (type < 0 || type > 1) node.refuse("type {} is not supported", type);
+  const auto first = [&](size_t i) { return node.layout(i) == Layout::channels_last ? p.channels_first(node.input(i)) : node.input(i); };
+  const Expr x = node.image(), y = first(1), gradient = first(2);
+  const auto in = p.shape(x), out = p.shape(gradient);
+  if (!in || !out) node.refuse("tensors of unknown shape are not supported");
+  if (in->size() != 4 || out->size() != 4 || (*in)[0] != (*out)[0] || (*in)[1] != (*out)[1] || p.shape(y) != out)
+    node.fail("tensors of shape {} and {} do not fit", *in, *out);
+  Ints kernel{node.integer(4), node.integer(3)}, strides{node.integer(6), node.integer(5)}, before{node.integer(1), node.integer(0)},
+      behind(2);
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t size = (*in)[2 + i], places = (*out)[2 + i];
+    if (node.flag(2)) kernel[i] = strides[i] = size, before[i] = 0;
+    at_least(node, "a window's size", kernel[i], 1), at_least(node, "a stride", strides[i] = std::max<int64_t>(strides[i], 1), 1);
+    const int64_t reach = (places - 1) * strides[i] + kernel[i];
+    if (!node.flag(2) && pad_type != 0) before[i] = pad_type == 2 ? std::max<int64_t>(reach - size, 0) / 2 : 0;
+    at_least(node, "padding", before[i], 0);
+    behind[i] = std::max<int64_t>(reach - size - before[i], 0);
+    if (places < 1 || (size + before[i] + behind[i] - kernel[i]) / strides[i] + 1 != places)
+      node.fail("a window of {} by {} does not make {} of {}", kernel[0], kernel[1], *out, *in);
+  }
+  const int64_t planes = (*in)[0] * (*in)[1], taps = kernel[0] * kernel[1], places = (*out)[2] * (*out)[3];
+  const auto spread = [&](const Expr& of) { return p.op("Expand", {p.reshape(of, Ints{planes, 1, places}), p.constant({1, taps, 1})}); };
+  Expr columns;  // [planes, elements of a window, windows]
+  if (type == 1) {
+    columns = spread(p.op("Div", {gradient, p.scalar(static_cast<double>(taps))}));
+  } else {
+    if (taps > 1024 && places > 1) node.refuse("a window of {} by {} is not supported", kernel[0], kernel[1]);
+    Expr windows;
+    if (places == 1 && before == Ints{0, 0} && behind == Ints{0, 0}) {
+      windows = p.reshape(p.slice(x, {0, 0}, {kernel[0], kernel[1]}, {2, 3}), Ints{planes, taps, 1});
+    } else {
+      if (taps > 1024) node.refuse("a window of {} by {} is not supported", kernel[0], kernel[1]);
+      const Expr padded = p.op("Pad", {x, p.constant({0, 0, before[0], before[1], 0, 0, behind[0], behind[1]}), p.lowest(DType::f32)});
+      Exprs parts;
+      for (int64_t h = 0; h < kernel[0]; ++h)
+        for (int64_t w = 0; w < kernel[1]; ++w)
+          parts.push_back(p.reshape(
+              p.slice(padded, {h, w}, {h + ((*out)[2] - 1) * strides[0] + 1, w + ((*out)[3] - 1) * strides[1] + 1}, {2, 3}, strides),
+              Ints{planes, 1, places}));
+      windows = p.concat(parts, 1);
+    }
+    columns = p.op("Where", {p.op("GreaterOrEqual", {windows, p.reshape(y, Ints{planes, 1, places})}),
+                             p.reshape(gradient, Ints{planes, 1, places}), p.scalar(0)});
+  }
+  const Expr sums = p.op("Col2Im", {columns, p.constant({(*in)[2], (*in)[3]}), p.constant(kernel)},
+                         {{"strides", strides}, {"pads", Ints{before[0], before[1], behind[0], behind[1]}}});
+  return {node.from_image(p.reshape(sums, *in))};
+}
+
 Exprs import_pooling_3d(MnnNode& node, Parts& p) {
   // strides 0, kernels 1, pads 2, type 3, padType 4, isGlobal 5
   const int64_t type = node.integer<int8_t>(3), pad_type = node.integer<int8_t>(4);
@@ -583,6 +636,15 @@ Exprs import_matmul(MnnNode& node, Parts& p) { return {matmul(node, p, node.flag
 Exprs import_batch_matmul(MnnNode& node, Parts& p) { return {matmul(node, p, node.flag(0), node.flag(1))}; }
 
 Exprs import_det(MnnNode& node, Parts& p) { return {p.op("Det", {node.input(0)})}; }
+
+Exprs import_svd(MnnNode& node, Parts& p) {
+  // Columns no fewer than rows: MNN gives as many singular values as there are columns.
+  const int64_t rows = p.dim(node.input(0), 0), columns = p.dim(node.input(0), 1);
+  if (node.rank(0) != 2) node.fail("takes a matrix, the input has {} dimensions", node.rank(0));
+  if (rows < 0 || columns < 0) node.refuse("a matrix of unknown size is not supported");
+  if (rows < columns) node.refuse("a matrix of {} rows and {} columns, more than rows, is not supported", rows, columns);
+  return p.ops("minnow.Svd", {node.input(0)}, 3);
+}
 
 Exprs import_cosine_similarity(MnnNode& node, Parts& p) {
   // Along dimension 1.

@@ -83,6 +83,54 @@ Exprs import_lstm_block_cell(MnnNode& node, Parts& p) {
 Exprs import_if(MnnNode& node, Parts&) { return node.host.branch(node); }
 Exprs import_while(MnnNode& node, Parts&) { return node.host.loop(node); }
 
+Exprs import_experts(MnnNode& node, Parts& p) {
+  // attr 3: num_experts, top_k, layer_id (key 3, i 1). Rows of numbers [length, ...], weights and numbers of the experts of each row, top_k
+  // of each. Expert i is the subgraph "/expert/LAYER_i" of one input; it runs on the rows that name it, all at once.
+  int64_t count = 128, chosen = 1, layer = 0;
+  const FlatTables attributes = node.parameter().tables(3);
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    const std::string_view key = attributes[i].text(3);
+    const int64_t value = attributes[i].number<int32_t>(1, 0);
+    if (key == "num_experts") count = value;
+    if (key == "top_k") chosen = value;
+    if (key == "layer_id") layer = value;
+  }
+  if (count < 1 || chosen < 1 || chosen > count) node.fail("{} of {} experts are not valid", chosen, count);
+  const Expr x = node.input(0), weights = p.reshape(p.cast(node.input(1), DType::f32), Ints{-1, chosen}),
+             experts = p.reshape(p.i64(node.input(2)), Ints{-1, chosen});
+  const int64_t rank = node.rank(0);
+  if (rank < 1) node.fail("rows of numbers are needed, the input is one number");
+  Expr sum = p.fill(p.shape_of(x), 0, DType::f32);
+  for (int64_t i = 0; i < count; ++i) {
+    const Expr named = p.op("Equal", {experts, p.scalar(static_cast<double>(i), DType::i64)});
+    // A row may name an expert twice.
+    const Expr weight = p.op("ReduceSum", {p.op("Where", {named, weights, p.scalar(0)}), p.constant({1})}, {{"keepdims", int64_t{0}}});
+    const Expr used = p.op("ReduceMax", {p.i64(named), p.constant({1})}, {{"keepdims", int64_t{0}}});
+    const Expr any = p.cast(p.op("ReduceMax", {used}, {{"keepdims", int64_t{0}}}), DType::boolean);
+    Attributes branches;
+    for (const bool runs : {true, false}) {
+      InnerGraph body(p);
+      Parts& q = body.parts;
+      const auto outer = [&](const Expr& value) { return q.builder().wrap(value.value()); };
+      Expr result = outer(sum);
+      if (runs) {
+        const Expr rows = q.reshape(q.op("NonZero", {outer(used)}), Ints{-1});
+        const Exprs made =
+            node.host.put(q, "/expert/" + std::to_string(layer) + "_" + std::to_string(i), {q.gather(outer(x), rows, 0)}, node);
+        if (made.size() != 1) node.fail("expert {} gives {} outputs", i, made.size());
+        Ints ones(static_cast<size_t>(rank), 1);
+        ones[0] = -1;
+        const Expr scaled = q.op("Mul", {made[0], q.reshape(q.gather(outer(weight), rows, 0), ones)});
+        result = q.op("ScatterND", {result, q.unsqueeze(rows, {1}), scaled}, {{"reduction", std::string("add")}});
+      }
+      body.graph->add_output(*q.own(result).value());
+      branches.set(runs ? "then_branch" : "else_branch", Subgraph(body.graph));
+    }
+    sum = p.ops("If", {any}, 1, std::move(branches))[0];
+  }
+  return {sum};
+}
+
 // Tensor arrays: a handle and a flow, which is the array as it is now; both are the sequence here.
 
 namespace {

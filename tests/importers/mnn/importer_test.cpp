@@ -105,17 +105,17 @@ TEST(MnnImporter, sizes_that_a_product_is_tied_to_stay_as_they_are) {
 
 TEST(MnnImporter, all_operators_that_are_missing_are_named_with_their_nodes) {
   const std::string error = error_of(model({input(0, {2, 3}),
-                                            {153, "svd", {0}, {1}},
+                                            {1, "sum", {0}, {1}},
                                             {3, "text", {1}, {2}},
                                             {3, "more", {2}, {3}},
-                                            {40, "experts", {3}, {4}},
+                                            {48, "power", {3}, {4}},
                                             {93, "split", {4}, {5}},
                                             {9999, "new", {5}, {6}}},
                                            {"x", "a", "b", "c", "d", "e", "f"}));
   EXPECT_EQ(
       error,
-      "net.mnn: operators are not supported: AsString (nodes \"text\", \"more\"); MoE (node \"experts\"); StringSplit (node \"split\"); "
-      "Svd (node \"svd\"); operator 9999 (node \"new\")");
+      "net.mnn: operators are not supported: AsString (nodes \"text\", \"more\"); Power (node \"power\"); QuantizedAdd (node \"sum\"); "
+      "StringSplit (node \"split\"); operator 9999 (node \"new\")");
 }
 
 /// Attention over two heads, which share one of keys and values, with a score for seeing nothing.
@@ -162,6 +162,49 @@ TEST(MnnImporter, keys_and_values_are_kept_from_call_to_call) {
       steps.reset_states();
     }
   }
+}
+
+/// Two layers of which the second looks at the first one's keys and values (layer 5), or at its own.
+std::string two_layers(int32_t own, int32_t other) {
+  const auto layer = [](std::string name, int32_t q, int32_t k, int32_t y, int32_t number, int32_t shared) {
+    return Op{299, std::move(name), {q, k, k},
+              {y}, mnn::kAttention, [=](FlatWriter& w) {
+                return w.table(FlatWriter::Table().number(2, number).number(3, shared)); }};
+  };
+  return model({input(0, {1, -1, 2, 4}), input(1, {1, -1, 1, 4}), input(2, {1, -1, 2, 4}), input(3, {1, -1, 1, 4}),
+                layer("first", 0, 1, 4, 5, -1), layer("second", 2, own, 5, 6, other)},
+               {"q", "k", "r", "others", "y", "z"});
+}
+
+TEST(MnnImporter, an_attention_may_look_at_keys_and_values_of_another) {
+  const auto rows = [](int64_t from, int64_t to, int64_t heads, float factor) {
+    std::vector<float> numbers;
+    for (int64_t i = from * heads * 4; i < to * heads * 4; ++i) numbers.push_back(std::sin(factor * static_cast<float>(i * i)));
+    return Tensor::of_f32({1, to - from, heads, 4}, numbers);
+  };
+  for (const bool fused : {false, true}) {
+    // The second layer's own keys (tensor 3) are not looked at.
+    auto shared = import(two_layers(3, 5)), same = import(two_layers(1, -1));
+    EXPECT_EQ(shared->states().size(), 2u);
+    EXPECT_EQ(same->states().size(), 4u);
+    if (fused)
+      for (Graph* graph : {shared.get(), same.get()}) optimize(*graph, OperatorSet::builtin());
+    const Model one = Model::from_graph(std::move(shared)), two = Model::from_graph(std::move(same));
+    Session first(one), second(two);
+    for (const auto& step : {std::pair<int64_t, int64_t>{0, 3}, {3, 4}, {4, 6}}) {
+      const auto run = [&](Session& session) {
+        const auto [from, to] = step;
+        return session.run({rows(from, to, 2, 1), rows(from, to, 1, 1), rows(from, to, 2, 2), rows(from, to, 1, 3)});
+      };
+      const std::vector<Tensor> a = run(first), b = run(second);
+      for (size_t i = 0; i < 2; ++i)
+        for (int64_t at = 0; at < a[i].elements(); ++at)
+          EXPECT_NEAR(a[i].data<float>()[at], b[i].data<float>()[at], 1e-6) << i << ", " << at;
+    }
+  }
+  EXPECT_EQ(
+      error_of(two_layers(3, 4)),
+      "net.mnn: an operator is not supported: node \"second\" (Attention): keys of layer 4 are wanted, which no Attention before it keeps");
 }
 
 TEST(MnnImporter, extra_operators_are_called_by_their_own_type) {

@@ -168,11 +168,11 @@ class Const:
 
 
 def op(kind, inputs, parameter=None, main=None, outputs=1, layout="NCHW", name=None, source="TENSORFLOW", default="NHWC", after=None, then=(), described=(), before=(),
-       step=0):
-    """inputs: arrays, or Const. layout: of the first input, or of each. main: the parameter's fields. before: operators of one input that each array goes through first. then: further operators of one input, (kind, parameter, main). after: the layout
+       step=0, graphs=()):
+    """inputs: arrays, or Const. layout: of the first input, or of each. main: the parameter's fields. before: operators of one input that each array goes through first. then: further operators of one input, (kind, parameter, main). graphs: subgraphs, as JSON. after: the layout
     that the outputs are converted to. described: scale and zero of input and output, which the engine keeps as bytes then."""
     JSON_CASES.append(dict(kind=kind, inputs=inputs, parameter=parameter, main=main, outputs=outputs, layout=layout, name=name or kind,
-                           source=source, default=default, after=after, then=then, described=described, before=before, step=step))
+                           source=source, default=default, after=after, then=then, described=described, before=before, step=step, graphs=graphs))
 
 
 def blob(array, layout):
@@ -218,7 +218,7 @@ def json_model(case):
         one.setdefault("defaultDimentionFormat", "NHWC")
     told = [{"index": place, "name": tensors[place], "quantInfo": {"scale": scale, "zero": zero, "min": -127.0, "max": 127.0, "type": "DT_INT8"}}
             for place, (scale, zero) in zip((0, first), case["described"])]
-    return {"oplists": ops, "tensorName": tensors, "outputName": outputs, **({"extraTensorDescribe": told} if told else {}), "sourceType": case["source"], "bizCode": "t",
+    return {"oplists": ops, "tensorName": tensors, "outputName": outputs, **({"extraTensorDescribe": told} if told else {}), **({"subgraphs": list(case["graphs"])} if case["graphs"] else {}), "sourceType": case["source"], "bizCode": "t",
             "tensorNumber": len(tensors), "usage": "INFERENCE", "preferForwardType": "CPU"}, feeds, outputs
 
 
@@ -462,6 +462,54 @@ for name, fields in [("", {}), ("_unit", {"use_qk_l2norm": True})]:
        heads | fields, name="LinearAttention_packed" + name, layout=("NC4HW4", "NC4HW4", "NC4HW4", "NCHW"), after="NCHW")
 op("LinearAttention", [floats(2, 24, 7), floats(2, 7, 1), floats(2, 7, 1), Const(floats(8, 1, 3))], "LinearAttentionParam",
    {"attn_type": "short_conv", "num_k_heads": 1, "num_v_heads": 1, "head_k_dim": 8, "head_v_dim": 8}, name="LinearAttention_short")
+op("Svd", [floats(6, 6)], outputs=3)
+for kind in ["MAXPOOL", "AVEPOOL"]:
+    # MNN's own gradient of the largest is right without padding and where windows fit.
+    for name, kernel, stride, pad, size, more in [("", 2, 2, 0, 8, {}), ("_valid", 3, 2, 0, 9, {"padType": "VALID"}), ("_global", 1, 1, 0, 4, {"isGlobal": True}),
+                                                  ("_overlap", 3, 2, 0, 8, {}), ("_pad", 3, 1, 1, 7, {}), ("_same", 3, 2, 0, 8, {"padType": "SAME"})]:
+        if kind == "MAXPOOL" and name in ("_overlap", "_pad", "_same"):
+            continue
+        field = {"type": kind, "kernelX": kernel, "kernelY": kernel, "strideX": stride, "strideY": stride, "padX": pad, "padY": pad, "padType": "CAFFE"} | more
+        places = 1 if "isGlobal" in more else -(-size // stride) if name == "_same" else -(-(size + 2 * pad - kernel) // stride) + 1
+        image = floats(2, 3, size, size)
+        window = size if "isGlobal" in more else kernel
+        largest = np.array([[[[plane[h * stride:h * stride + window, w * stride:w * stride + window].max() for w in range(places)] for h in range(places)]
+                             for plane in planes] for planes in image], np.float32) if kind == "MAXPOOL" else floats(2, 3, places, places)
+        op("PoolGrad", [image, largest, floats(2, 3, places, places)], "Pool", field, name=f"PoolGrad_{kind}{name}", layout=("NC4HW4",) * 3, after="NCHW")
+for source, channels, targets in [("RGB", 3, ["BGR", "GRAY", "RGBA", "YCrCb", "YUV", "XYZ"]), ("BGR", 3, ["RGB", "GRAY", "BGRA", "YCrCb", "YUV", "XYZ"]),
+                                  ("RGBA", 4, ["RGB", "BGR", "GRAY", "BGRA"]), ("BGRA", 4, ["RGB", "BGR", "GRAY", "RGBA"]), ("GRAY", 1, ["RGB", "BGRA"])]:
+    for target in targets:
+        for kind in ["DT_UINT8", *(["DT_FLOAT"] if target[0] in "RBG" else [])]:
+            more = {"YCrCb": 3, "YUV": 3, "XYZ": 3, "GRAY": 1}.get(target, len(target))
+            sizes = [(7, 6), *([(5, 4), (9, 6), (8, 9)] if (source, target) in [("RGB", "BGR"), ("RGB", "GRAY")] else [])]
+            for height, width in sizes:
+                op("ImageProcess", [random.integers(0, 256, (1, 7, 6, channels)).astype(np.uint8)], "ImageProcessParam",
+                   {"sourceFormat": source, "destFormat": target, "shape": [1, more, height, width], "outputType": kind, "mean": [1.0, 2.0, 3.0, 4.0],
+                    "normal": [0.5, 0.25, 0.125, 2.0], "transform": [1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0], "wrap": "ZERO" if width == 9 else "CLAMP_TO_EDGE"},
+                   layout="NHWC", name=f"ImageProcess_{source}_{target}_{kind}_{height}x{width}")
+op("ImageProcess", [random.integers(0, 256, (1, 7, 6, 3)).astype(np.uint8)], "ImageProcessParam",
+   {"sourceFormat": "RGB", "destFormat": "BGR", "shape": [1, 4, 7, 6], "outputType": "DT_FLOAT", "mean": [1.0, 2.0, 3.0, 4.0], "normal": [0.5, 0.25, 0.125, 2.0],
+    "transform": [1.0, 0, 0, 0, 1.0, 0, 0, 0, 1.0]}, layout="NHWC", name="ImageProcess_four")
+
+# Mixtures of experts: each a matrix of its own in a subgraph.
+
+
+def expert(name, inner, outer):
+    graph = {"name": name, "inputs": [0], "outputs": [4], "tensors": ["x", "w", "h", "u", "y"]}
+    weights = [{"type": "Const", "name": n, "outputIndexes": [i], "main_type": "Blob", "main": blob(w, "NCHW")} for n, i, w in [("w", 1, inner), ("u", 3, outer)]]
+    product = {"type": "MatMul", "main_type": "MatMul", "main": {"T": "DT_FLOAT", "transposeA": False, "transposeB": False}}
+    nodes = [{"type": "Input", "name": "x", "outputIndexes": [0], "main_type": "Input", "main": {"dims": [-1, len(inner)], "dtype": "DT_FLOAT", "dformat": "NCHW"}},
+             *weights, product | {"name": "h", "inputIndexes": [0, 1], "outputIndexes": [2]}, product | {"name": "y", "inputIndexes": [2, 3], "outputIndexes": [4]}]
+    return graph | {"nodes": [{"defaultDimentionFormat": "NHWC"} | one for one in nodes]}
+
+
+def experts(count, chosen, layer):
+    return {"type": "MoE", "engine": "MNN", "attr": [{"key": key, "i": value} for key, value in [("layer_id", layer), ("num_experts", count), ("top_k", chosen)]]}
+
+
+for name, length, chosen in [("", 5, [[0, 2], [2, 3], [0, 3], [3, 2], [2, 0]]), ("_step", 1, [[3, 1]])]:
+    op("MoE", [floats(length, 6), np.abs(floats(1, length, 2)), np.array([chosen], np.int32)], "Extra", experts(4, 2, 7), name="MoE" + name,
+       graphs=[expert(f"/expert/7_{i}", floats(6, 8), floats(8, 6)) for i in range(4)])
 op("LayerNorm", [floats(5, 16, 1, 1), floats(5, 16, 1, 1)], "LayerNorm", {"axis": [-1], "epsilon": 1e-5, "gamma": floats(16).tolist(), "beta": [0.0] * 16,
    "useRMSNorm": True}, outputs=2,
    layout=("NC4HW4", "NC4HW4"), default="NC4HW4", after="NCHW", name="LayerNorm_sum")

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/packed.h"
+
+namespace minnow {
+namespace {
+
+Shapes infer(const NodeView& node) {
+  const Shape& x = node.input_shape(0);
+  if (x.rank() < 2) node.fail("takes matrices, the input has shape {}", x);
+  const int64_t rows = x[x.rank() - 2], columns = x.back(), count = std::min(rows, columns);
+  Shape values(x.dims().first(x.rank() - 2)), left = values, right = values;
+  values.push_back(count);
+  left.push_back(rows), left.push_back(count);
+  right.push_back(count), right.push_back(columns);
+  return {values, left, right};
+}
+
+double dot(const double* a, const double* b, size_t n) { return std::inner_product(a, a + n, b, 0.0); }
+
+/// One-sided Jacobi (Hestenes 1958), the longer vector of a pair first (de Rijk 1989). `x` holds n <= m vectors of length m; turned by the
+/// rows of `v` [n, n] they become orthogonal, the longest first.
+void orthogonalize(double* x, double* v, size_t n, size_t m) {
+  constexpr double kSmallest = 4e-16;  // of the cosine between two vectors that are taken for orthogonal
+  const auto turn = [](double* a, double* b, size_t length, double cosine, double sine) {
+    for (size_t k = 0; k < length; ++k) {
+      const double first = a[k], second = b[k];
+      a[k] = cosine * first + sine * second;
+      b[k] = cosine * second - sine * first;
+    }
+  };
+  std::fill_n(v, n * n, 0.0);
+  for (size_t i = 0; i < n; ++i) v[i * n + i] = 1;
+  for (int sweep = 0; sweep < 60; ++sweep) {  // a dozen suffice: each squares the errors at last
+    bool done = true;
+    for (size_t i = 0; i < n; ++i)
+      for (size_t j = i + 1; j < n; ++j) {
+        double *a = x + i * m, *b = x + j * m;
+        const double product = dot(a, b, m), first = dot(a, a, m), second = dot(b, b, m);
+        const bool swaps = first < second;
+        if (!(std::fabs(product) > kSmallest * std::sqrt(first) * std::sqrt(second))) {
+          if (swaps) std::swap_ranges(a, a + m, b), std::swap_ranges(v + i * n, v + i * n + n, v + j * n), done = false;
+          continue;
+        }
+        done = false;
+        const double ratio = (first - second) / (2 * product);
+        const double tangent = (ratio < 0 ? -1 : 1) / (std::fabs(ratio) + std::sqrt(1 + ratio * ratio));
+        const double cosine = 1 / std::sqrt(1 + tangent * tangent), sine = cosine * tangent;
+        if (swaps) std::swap_ranges(a, a + m, b), std::swap_ranges(v + i * n, v + i * n + n, v + j * n);
+        turn(a, b, m, cosine, sine);
+        turn(v + i * n, v + j * n, n, cosine, sine);
+      }
+    if (done) break;
+  }
+}
+
+/// Vectors of length 1 in place of those of length 0 beyond the first `rank`, orthogonal to all others.
+void complete(double* x, size_t rank, size_t n, size_t m) {
+  for (size_t i = rank; i < n; ++i) {
+    double best = -1;
+    for (size_t axis = 0; axis < m && best < 0.5; ++axis) {
+      std::vector<double> candidate(m);
+      candidate[axis] = 1;
+      for (int round = 0; round < 2; ++round)
+        for (size_t k = 0; k < i; ++k) {
+          const double along = dot(candidate.data(), x + k * m, m);
+          for (size_t j = 0; j < m; ++j) candidate[j] -= along * x[k * m + j];
+        }
+      const double length = std::sqrt(dot(candidate.data(), candidate.data(), m));
+      if (length <= best) continue;
+      best = length;
+      for (size_t j = 0; j < m; ++j) x[i * m + j] = candidate[j] / length;
+    }
+  }
+}
+
+void reference(const NodeView&, KernelArgs& args) {
+  const Shape& shape = args.input(0).shape();
+  const size_t rows = static_cast<size_t>(shape[shape.rank() - 2]), columns = static_cast<size_t>(shape.back());
+  const bool wide = rows < columns;
+  const size_t n = std::min(rows, columns), m = std::max(rows, columns);
+  Numbers<double> x = args.reals(0);
+  Numbers<double> values(static_cast<size_t>(args.output(0).elements())), left(static_cast<size_t>(args.output(1).elements())),
+      right(static_cast<size_t>(args.output(2).elements()));
+  std::vector<double> vectors(n * m), turned(n * n);
+  for (size_t at = 0; n > 0 && at < values.size() / n; ++at) {
+    const double* a = x.data() + at * n * m;
+    double largest = 0;
+    for (size_t i = 0; i < n * m; ++i) {
+      if (!std::isfinite(a[i])) args.fail("matrix {} has an element that is not finite", at);
+      largest = std::max(largest, std::fabs(a[i]));
+    }
+    const double scale = largest > 0 ? largest : 1;  // squares neither overflow nor vanish
+    for (size_t i = 0; i < n; ++i)
+      for (size_t j = 0; j < m; ++j) vectors[i * m + j] = (wide ? a[i * m + j] : a[j * n + i]) / scale;
+    orthogonalize(vectors.data(), turned.data(), n, m);
+    size_t rank = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const double length = std::sqrt(dot(vectors.data() + i * m, vectors.data() + i * m, m));
+      values[at * n + i] = length * scale;
+      if (!(length > 0)) continue;
+      ++rank;
+      for (size_t j = 0; j < m; ++j) vectors[i * m + j] /= length;
+    }
+    complete(vectors.data(), rank, n, m);
+    // A tall matrix was turned by its columns, a wide one by its rows.
+    double *u = left.data() + at * rows * n, *vt = right.data() + at * n * columns;
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < rows; ++j) u[j * n + i] = wide ? turned[i * n + j] : vectors[i * m + j];
+      for (size_t j = 0; j < columns; ++j) vt[i * columns + j] = wide ? vectors[i * m + j] : turned[i * n + j];
+    }
+  }
+  args.write(0, values);
+  args.write(1, left);
+  args.write(2, right);
+}
+
+constexpr std::vector<Operator> definitions() {
+  return {{.name = "minnow.Svd",
+           .since = 1,
+           .doc = MINNOW_DOC(
+               "The singular values of each matrix X [..., m, n] that the last two dimensions hold, the largest first, and orthonormal "
+               "vectors: X = U diag(S) Vt, U [..., m, k], S [..., k], Vt [..., k, n] with k the smaller of m and n. The sign of a pair of "
+               "vectors is not defined. Source: Hestenes 1958, \"Inversion of matrices by biorthogonalization and related results\"."),
+           .inputs = {{"X", kFloats}},
+           .outputs = {{"S", same_as("X")}, {"U", same_as("X")}, {"Vt", same_as("X")}},
+           .infer_shapes = infer,
+           .reference = reference}};
+}
+
+}  // namespace
+
+PackedOperators singular_values_operators() { return pack_operators<definitions>(); }
+
+}  // namespace minnow
