@@ -419,6 +419,13 @@ std::vector<SchemeCase> recurrent_cases() {
           }
           std::vector<size_t> constants = {1, 2};
           if (inputs.size() > 3) constants.push_back(3);
+          if (inputs.size() > 5 && batch > 1) {  // sequences of different lengths, empty ones too
+            Tensor lengths(DType::i32, {batch});
+            for (int64_t b = 0; b < batch; ++b) lengths.writable().data<int32_t>()[b] = static_cast<int32_t>(b % (steps + 1));
+            std::vector<Tensor> ragged = inputs;
+            ragged[4] = lengths;
+            cases.push_back({op, ragged, attributes, constants, lstm ? size_t{3} : size_t{2}, 2e-5, 0.08});
+          }
           // Sums before the gates are of deviation 3 and more, and the state of one step is rounded for the next.
           cases.push_back({op, inputs, attributes, constants, lstm ? size_t{3} : size_t{2}, 2e-5, 0.08});
           cases.push_back({op, inputs, attributes, {}, lstm ? size_t{3} : size_t{2}});

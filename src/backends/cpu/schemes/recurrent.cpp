@@ -70,7 +70,6 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   for (size_t i : {0, 1, 2, 3, 5, 6})
     if (node.has_input(i) && node.input_dtype(i) != DType::f32)
       return declined("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
-  if (node.has_input(4)) return declined("the sequences differ in length");
   if (node.has_input(7)) return declined("there are peepholes");
   if (node.find<float>("clip")) return declined("the gates are clipped");
   if (node.attribute(Attribute<bool>{"input_forget", false})) return declined("the forget gate is coupled to the input gate");
@@ -99,6 +98,7 @@ class RecurrentKernel final : public Kernel {
  public:
   RecurrentKernel(PrepareContext& context, Factors factors)
       : r_(context.node()),
+        title_(context.node().where()),
         kernels_(*cpu_device(context.device()).kernels),
         pairs_(pairs_of(factors, kernels_)),
         tile_(pairs_ ? pairs_->tile : *kernels_.tile),
@@ -149,6 +149,10 @@ class RecurrentKernel final : public Kernel {
 
   void run(RunContext& context) noexcept override {
     const float* x = context.in<float>(0);
+    const int32_t* steps = steps_of(context);
+    for (size_t b = 0; steps && b < r_.batch; ++b)
+      if (steps[b] < 0 || size(steps[b]) > r_.length)
+        return context.fail(format("{}: a sequence length is {}, X has {} steps", title_, steps[b], r_.length));
     for (const Packed* packed : {&w_, &recurrent_, &bias_})
       if (packed->pack && !packed->kept)
         context.parallel_for(r_.directions * blocks_, [&](size_t block) {
@@ -195,7 +199,9 @@ class RecurrentKernel final : public Kernel {
   }
 
  private:
-  static constexpr size_t kStates = 5;  // h before and after a step, c, h scaled by the reset gate, pairs of what is multiplied next
+  // h before and after a step, c, h scaled by the reset gate (GRU) or c before a step that not every sequence has (LSTM), pairs of what is
+  // multiplied next.
+  static constexpr size_t kStates = 5;
 
   /// Constants are packed once, others in every run.
   struct Packed {
@@ -238,6 +244,8 @@ class RecurrentKernel final : public Kernel {
       }
   }
 
+  // How many steps each sequence has; null: all have all.
+  static const int32_t* steps_of(const RunContext& context) noexcept { return context.has_input(4) ? context.in<int32_t>(4) : nullptr; }
   size_t time_of(size_t direction, size_t step) const noexcept { return r_.reversed || direction == 1 ? r_.length - 1 - step : step; }
   float* state(RunContext& context, size_t direction, size_t which) const noexcept {
     return context.scratch_at<float>(state_offset_) + (direction * kStates + which) * state_floats_;
@@ -319,17 +327,30 @@ class RecurrentKernel final : public Kernel {
         multiply(factor, w, 2, rows.gates);
         multiply(factor, w + pair, r_.lstm ? 2 : 1, rows.gates + (r_.lstm ? 2 : 3) * lanes_);
       }
+      // A sequence that has ended, or, read backwards, not begun, keeps its state.
+      const size_t t = time_of(d, step), count = std::min(lanes_, r_.hidden - block * lanes_);
+      float *c = state(context, d, 2) + at, *kept = state(context, d, 3) + at;
+      const int32_t* steps = steps_of(context);
+      if (steps && r_.lstm) std::memcpy(kept, c, r_.batch * lanes_ * sizeof(float));
       if (r_.lstm)
-        kernels_.recurrent->lstm(rows, state(context, d, 2) + at, next + at);
+        kernels_.recurrent->lstm(rows, c, next + at);
       else if (r_.gates == 1)
         for (size_t b = 0; b < r_.batch; ++b) activations_[d](rows.gates + b * row_stride(), next + at + b * lanes_, lanes_, 0, 0);
       else
         kernels_.recurrent->gru(rows, h + at, next + at);
+      for (size_t b = 0; steps && b < r_.batch; ++b) {
+        if (t < size(steps[b])) continue;
+        std::memcpy(next + at + b * lanes_, h + at + b * lanes_, lanes_ * sizeof(float));
+        if (r_.lstm) std::memcpy(c + b * lanes_, kept + b * lanes_, lanes_ * sizeof(float));
+      }
       if (!context.has_output(0)) continue;
-      const size_t t = time_of(d, step), count = std::min(lanes_, r_.hidden - block * lanes_);
       for (size_t b = 0; b < r_.batch; ++b) {
         const size_t place = r_.batch_first ? (b * r_.length + t) * r_.directions + d : (t * r_.directions + d) * r_.batch + b;
-        std::memcpy(context.out<float>(0) + place * r_.hidden + block * lanes_, next + at + b * lanes_, count * sizeof(float));
+        float* y = context.out<float>(0) + place * r_.hidden + block * lanes_;
+        if (steps && t >= size(steps[b]))
+          std::fill_n(y, count, 0.0f);
+        else
+          std::memcpy(y, next + at + b * lanes_, count * sizeof(float));
       }
     }
   }
@@ -342,8 +363,9 @@ class RecurrentKernel final : public Kernel {
     for (size_t input : {size_t{5}, size_t{6}}) {
       if (!context.has_input(input)) continue;
       float* to = state(context, d, input == 5 ? 0 : 2);
+      const int32_t* steps = steps_of(context);
       for (size_t b = 0; b < r_.batch; ++b)
-        for (size_t i = 0; i < r_.hidden; ++i)
+        for (size_t i = 0; i < r_.hidden && !(steps && steps[b] == 0); ++i)  // an empty sequence ends in states of zeros
           to[(i / lanes_ * r_.batch + b) * lanes_ + i % lanes_] = context.in<float>(input)[state_place(d, b) + i];
     }
   }
@@ -358,6 +380,7 @@ class RecurrentKernel final : public Kernel {
   }
 
   Recurrent r_;
+  std::string title_;
   const Kernels& kernels_;
   const PairKernels* pairs_;  // null: f32
   const TileKernels& tile_;
