@@ -276,6 +276,71 @@ TEST(MnnImporter, a_shape_of_more_elements_than_can_be_counted) {
   EXPECT_EQ(error, "");
 }
 
+/// A Raster of one region over an input of that shape.
+std::string raster(const std::vector<int32_t>& input_shape, const std::vector<int32_t>& region, const std::vector<int32_t>& shape) {
+  const Op op{128, "copy", {0}, {1}, mnn::kExtra, [=](FlatWriter& w) {
+                std::vector<size_t> attributes;
+                for (const auto& [key, values] : {std::pair("region", region), std::pair("shape", shape)}) {
+                  const size_t numbers = w.numbers(values), list = w.table(FlatWriter::Table().offset(1, numbers)), name = w.text(key);
+                  attributes.push_back(w.table(FlatWriter::Table().offset(3, name).offset(7, list)));
+                }
+                const size_t all = w.offsets(attributes);
+                return w.table(FlatWriter::Table().offset(3, all));
+              }};
+  return model({input(0, input_shape), op}, {"x", "y"});
+}
+
+TEST(MnnImporter, rasters_of_sizes_that_are_not_there) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  const std::vector<int32_t> all = {0, 4, 2, 1, 0, 4, 2, 1, 1, 2, 2};  // offset and strides of source and target, sizes
+  EXPECT_EQ(error_of(raster({2, 2}, all, {2, 2})), "");
+  EXPECT_EQ(error_of(raster({kMost, kMost, kMost}, all, {2, 2})),
+            "net.mnn: node \"copy\" (Raster): input 0 has more elements than memory can hold");
+  EXPECT_NE(error_of(raster({2, 2}, all, {kMost, kMost})).find("a result of 1 by 2147483647 elements is not supported"), std::string::npos);
+  EXPECT_NE(error_of(raster({2, 2}, all, {1 << 20, 1 << 20})).find("a result of 1048576 by 1048576 elements is not supported"),
+            std::string::npos);
+  EXPECT_EQ(error_of(raster({2, 2}, {0, 4, 2, 1, 0, 4, 2, 1, 1, 2, kMost}, {2, 2})),
+            "net.mnn: node \"copy\" (Raster): a region has 2147483647 elements along an axis");
+  EXPECT_NE(
+      error_of(raster({2, 2}, {0, 4, 2, 1, 0, 4, 2, 1, 1 << 11, 1 << 11, 1 << 11}, {2, 2})).find("regions that overlap are not supported"),
+      std::string::npos);
+  EXPECT_EQ(error_of(raster({2, 2}, {0, 4, kMost, kMost, 0, 4, 2, 1, 1, 2, 2}, {2, 2})),
+            "net.mnn: node \"copy\" (Raster): region 0 lies outside of its input or of the result");
+  EXPECT_EQ(error_of(raster({2, 2}, {0, 4, 2}, {2, 2})), "net.mnn: node \"copy\" (Raster): 3 numbers do not fit the regions of 1 inputs");
+}
+
+// Every operator without inputs and outputs, with the parameter of its rule: a sentence, or a graph of the rest.
+TEST(MnnImporter, operators_without_tensors) {
+  for (const mnn::Rule& rule : mnn::all_rules())
+    for (const bool first : {false, true}) {
+      const auto table = [](FlatWriter& w) {
+        return w.table(FlatWriter::Table().number(5, uint8_t{1}));
+      };  // packed results of an Attention
+      std::vector<Op> ops = {input(0, {1, 2, 2, 4}), {81, "act", {0}, {1}}};
+      ops.push_back({rule.type, "node", first ? std::vector<int32_t>{0, 0, 0} : std::vector<int32_t>{}, {}, rule.kind, table});
+      const std::string error = error_of(model(ops, {"x", "y"}));
+      EXPECT_TRUE(error.empty() || error.starts_with("net.mnn: ")) << rule.name << ": " << error;
+    }
+}
+
+TEST(MnnImporter, detections_of_numbers_that_are_not_there) {
+  const auto detections = [](int32_t most, int32_t classes, int32_t per_box, float scale) {
+    const Op op{116, "boxes", {0, 1, 2}, {3, 4, 5, 6}, mnn::kDetectionPostProcess, [=](FlatWriter& w) {
+                  const size_t scales = w.numbers(std::vector<float>{10, 10, scale, 5});
+                  return w.table(
+                      FlatWriter::Table().number(0, most).number(1, per_box).number(2, int32_t{10}).number(5, classes).offset(7, scales));
+                }};
+    return error_of(
+        model({input(0, {1, 6, 4}), input(1, {1, 6, 3}), input(2, {6, 4}), op}, {"codes", "scores", "anchors", "a", "b", "c", "d"}));
+  };
+  EXPECT_EQ(detections(5, 2, 1, 5), "");
+  EXPECT_EQ(detections(std::numeric_limits<int32_t>::max(), 2, 2, 5), "");  // filled up when it runs, if it does
+  EXPECT_EQ(detections(-1, 2, 1, 5), "net.mnn: node \"boxes\" (DetectionPostProcess): 2 classes and -1 detections are not valid");
+  EXPECT_EQ(detections(5, std::numeric_limits<int32_t>::max(), 1, 5),
+            "net.mnn: node \"boxes\" (DetectionPostProcess): has scores for 3 classes and not for 2147483647");
+  EXPECT_EQ(detections(5, 2, 1, -5), "net.mnn: node \"boxes\" (DetectionPostProcess): a scale of -5 is not valid");
+}
+
 TEST(MnnImporter, inputs_of_one_name_may_have_different_ranks) {
   EXPECT_EQ(error_of(model({input(0, {1, 3, 8, 8}), input(1, {2}), {81, "act", {0}, {2}}, {81, "more", {1}, {3}}}, {"x", "x", "y", "z"})),
             "");

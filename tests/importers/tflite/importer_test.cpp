@@ -2,7 +2,9 @@
 // What TFLite files say that cases of the conformance runner cannot show.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
+#include <tuple>
 
 #include "base/error.h"
 #include "importers/formats.h"
@@ -175,6 +177,47 @@ TEST(TfliteImporter, states_are_no_larger_than_a_limit) {
   const size_t graph = w.table(FlatWriter::Table().offset(0, tensor_list).offset(1, none).offset(2, outputs).offset(3, operators));
   const size_t code = w.table(FlatWriter::Table().number(0, int8_t{101}).number(3, int32_t{101}));
   EXPECT_NE(error_of(model_of(w, {code}, graph)).find("states of more than 268435456 bytes are not supported"), std::string::npos);
+}
+
+TEST(TfliteImporter, windows_that_do_not_fit) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  const auto reduced = [](int32_t size, int32_t stride, int32_t dilation) {
+    FlatWriter w;
+    const std::vector<std::vector<int32_t>> lists = {{size}, {stride}, {dilation}};
+    std::vector<size_t> buffers = {w.table(FlatWriter::Table())}, tensors;
+    const auto tensor = [&](const std::vector<int32_t>& shape, int8_t type, uint32_t buffer, const std::string& name) {
+      const size_t dims = w.numbers(shape), text = w.text(name);
+      tensors.push_back(w.table(FlatWriter::Table().offset(0, dims).number(1, type).number(2, buffer).offset(3, text)));
+    };
+    tensor({9}, 0, 0, "x");
+    tensor({}, 0, 0, "start");
+    for (size_t i = 0; i < lists.size(); ++i) {
+      std::vector<uint8_t> bytes(4);
+      std::memcpy(bytes.data(), lists[i].data(), 4);
+      const size_t data = w.numbers(bytes);
+      buffers.push_back(w.table(FlatWriter::Table().offset(0, data)));
+      tensor({1}, 2, static_cast<uint32_t>(i + 1), "list" + std::to_string(i));
+    }
+    tensor({1}, 0, 0, "y");
+    const size_t tensor_list = w.offsets(tensors), options = w.table(FlatWriter::Table().number(0, int32_t{1}));
+    const size_t given = w.numbers(std::vector<int32_t>{0, 1}), inputs = w.numbers(std::vector<int32_t>{0, 1, 2, 3, 4}),
+                 outputs = w.numbers(std::vector<int32_t>{5});
+    const size_t operators =
+        w.offsets({w.table(FlatWriter::Table().number(0, uint32_t{0}).offset(1, inputs).offset(2, outputs).offset(12, options))});
+    const size_t graphs =
+        w.offsets({w.table(FlatWriter::Table().offset(0, tensor_list).offset(1, given).offset(2, outputs).offset(3, operators))});
+    const size_t codes = w.offsets({w.table(FlatWriter::Table().number(0, int8_t{127}).number(3, int32_t{205}))});
+    const size_t buffer_list = w.offsets(buffers);
+    return error_of(w.finish(w.table(FlatWriter::Table().number(0, uint32_t{3}).offset(1, codes).offset(2, graphs).offset(4, buffer_list)))
+                        .replace(4, 4, "TFL3"));
+  };
+  EXPECT_EQ(reduced(3, 2, 4), "");
+  for (const auto& [size, stride, dilation] :
+       {std::tuple(3, 1, kMost), {1024, 1, 1 << 22}, {3, 1, 5}, {kMost, 1, 1}, {3, 0, 1}, {-1, 1, 1}}) {
+    const std::string error = reduced(size, stride, dilation);
+    EXPECT_NE(error.find("node \"y\" (REDUCE_WINDOW): a window of " + std::to_string(size) + " is not supported"), std::string::npos)
+        << error;
+  }
 }
 
 // Every built-in operator, without inputs and without outputs: a sentence, or a graph that needs none.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MediaPipe's custom operators against plain loops over pixels and landmarks. No wheel has kernels for them.
+// Also: what custom options may say.
 #include <flatbuffers/flexbuffers.h>
 #include <gtest/gtest.h>
 
@@ -336,6 +337,27 @@ TEST(TfliteMediapipe, wrong_options_are_errors) {
   });
   EXPECT_NE(error_of(model("TransformTensorBilinear", 2, finished(f), {{1, 4, 4, 1}, {1, 4, 4}})).find("an image of size"),
             std::string::npos);
+}
+
+TEST(TfliteDetection, numbers_that_are_not_there) {
+  const auto error = [](double most, double classes, double per_box) {
+    flexbuffers::Builder f;
+    f.Map([&] {
+      f.Double("max_detections", most);
+      f.Double("num_classes", classes);
+      f.Double("max_classes_per_detection", per_box);
+      for (const char* name : {"y_scale", "x_scale", "h_scale", "w_scale"}) f.Double(name, 5);
+      f.Double("nms_iou_threshold", 0.5);
+      f.Double("nms_score_threshold", 0.1);
+    });
+    return error_of(model("TFLite_Detection_PostProcess", 1, finished(f), {{1, 6, 4}, {1, 6, 3}, {6, 4}}, 4));
+  };
+  EXPECT_EQ(error(5, 2, 1), "");
+  EXPECT_NE(error(1e300, 2, 1).find("2 classes and 9223372036854775807 detections are not valid"), std::string::npos) << error(1e300, 2, 1);
+  EXPECT_NE(error(5, 3e9, 1).find("3000000000 classes and 5 detections are not valid"), std::string::npos);
+  EXPECT_NE(error(5, 1e9, 1).find("has scores for 3 classes and not for 1000000000"), std::string::npos);
+  EXPECT_NE(error(5, 2, -1e300).find("are not valid"), std::string::npos);
+  EXPECT_NE(error(std::numeric_limits<double>::quiet_NaN(), 2, 1).find("are not valid"), std::string::npos);
 }
 
 }  // namespace
