@@ -155,8 +155,10 @@ double ConvGeometry::multiply_adds() const noexcept {
 
 ConvGeometry ConvGeometry::of(const NodeView& node) {
   const bool quantized = node.op() == "QLinearConv" || node.op() == "minnow.QuantizedConv";
-  const Shape &x = node.input_shape(0), &w = node.input_shape(quantized ? 3 : 1);
+  Shape x = node.input_shape(0);
+  const Shape& w = node.input_shape(quantized ? 3 : 1);
   check_image(node, x, w);
+  if (has_channels_last(node)) std::rotate(x.begin() + 1, x.end() - 1, x.end());
   ConvGeometry conv;
   conv.batch = x[0], conv.in_channels = x[1], conv.out_channels = w[0];
   conv.groups = groups_of(node, conv.in_channels, conv.out_channels);

@@ -40,6 +40,10 @@ struct PoolGeometry {
   static PoolGeometry of(const NodeView& node);
 };
 
+/// Of minnow.FusedConv: X is [batch, spatial..., in_channels].
+inline constexpr Attribute<bool> kChannelsLast{"channels_last", false, "X is [batch, spatial..., channels]"};
+inline bool has_channels_last(const NodeView& node) { return node.op() == "minnow.FusedConv" && node.attribute(kChannelsLast); }
+
 /// A convolution of X [batch, in_channels, spatial...] with W [out_channels, in_channels / groups, kernel...].
 struct ConvGeometry {
   int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
@@ -53,7 +57,7 @@ struct ConvGeometry {
   double multiply_adds() const noexcept;
 
   /// Of Conv, minnow.FusedConv, ConvInteger and DeformConv: X is input 0, W input 1. QLinearConv and minnow.QuantizedConv have W at 3.
-  /// The bias, where there is one, is checked too.
+  /// The bias, where there is one, is checked too. Where X's channels are last, what is said here is of X as it would be with them first.
   /// Throws InvalidModel where shapes and attributes do not fit; asks for a cut where a shape is not known.
   static ConvGeometry of(const NodeView& node);
 };

@@ -38,19 +38,37 @@ Expr with_residual_and_activation(const NodeView& node, Expr y, const Exprs& inp
 
 Expr input_or_none(const Exprs& inputs, size_t i) { return i < inputs.size() ? inputs[i] : Expr(); }
 
+/// The image with its channels first.
+Numbers<double> channels_first(const ConvGeometry& conv, const Numbers<double>& x) {
+  Numbers<double> y(x.size());
+  const size_t channels = static_cast<size_t>(conv.in_channels), places = static_cast<size_t>(conv.window.input_places());
+  for (size_t image = 0; image < static_cast<size_t>(conv.batch); ++image)
+    for (size_t c = 0; c < channels; ++c)
+      for (size_t i = 0; i < places; ++i) y[(image * channels + c) * places + i] = x[(image * places + i) * channels + c];
+  return y;
+}
+
 Shapes conv_shape(const NodeView& node) { return {checked(node, ConvGeometry::of(node).output_shape())}; }
 
 void conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
   Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
-  convolve<double>(conv, args.reals(0).data(), args.reals(1).data(), y.data());
+  Numbers<double> x = args.reals(0);
+  if (has_channels_last(node)) x = channels_first(conv, x);
+  convolve<double>(conv, x.data(), args.reals(1).data(), y.data());
   finish(node, args, y);
 }
 
 Exprs decompose_conv(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
   Attributes attributes = node.node().attributes;
-  for (std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name}) attributes.remove(name);
-  const Expr y = builder.op("Conv", {inputs[0], inputs[1], input_or_none(inputs, 2)}, std::move(attributes));
+  for (std::string_view name : {kActivation.name, kActivationAlpha.name, kActivationBeta.name, kChannelsLast.name}) attributes.remove(name);
+  Expr x = inputs[0];
+  if (has_channels_last(node)) {
+    Ints perm = {0, static_cast<int64_t>(node.input_shape(0).rank()) - 1};
+    for (int64_t axis = 1; axis < perm[1]; ++axis) perm.push_back(axis);
+    x = op("Transpose", {x}, {{"perm", perm}});
+  }
+  const Expr y = builder.op("Conv", {x, inputs[1], input_or_none(inputs, 2)}, std::move(attributes));
   return {with_residual_and_activation(node, y, inputs)};
 }
 
@@ -109,10 +127,10 @@ Exprs decompose_matmul(const NodeView& node, GraphBuilder& builder, const Exprs&
 
 constexpr std::vector<Operator> definitions() {
   std::vector<AttributeSpec> conv_specs = conv_attributes();
-  conv_specs.insert(conv_specs.end(), {kActivation, kActivationAlpha, kActivationBeta});
+  conv_specs.insert(conv_specs.end(), {kActivation, kActivationAlpha, kActivationBeta, kChannelsLast});
   return {
       {.name = "minnow.FusedConv",
-       .doc = MINNOW_DOC("activation(Conv(X, W, B) + Z). Z has the shape of the result."),
+       .doc = MINNOW_DOC("activation(Conv(X, W, B) + Z). Z has the shape of the result; X may have its channels last."),
        .inputs = {{"X", kFloats}, like("W", kFloats, "X"), like("B", kFloats, "X", kOptional), like("Z", kFloats, "X", kOptional)},
        .outputs = {{"Y", same_as("X")}},
        .attributes = conv_specs,

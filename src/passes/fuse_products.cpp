@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows a convolution or a matrix product, and what precedes the latter, become part of it: bias, a tensor that is added, an
-// activation; transposed and scaled factors. The result is minnow.FusedConv or minnow.FusedMatMul.
+// activation; transposed and scaled factors; a first layer's image with its channels last. The result is minnow.FusedConv or
+// minnow.FusedMatMul.
 #include <limits>
 
 #include "graph/activation.h"
+#include "graph/window.h"
+#include "passes/permute.h"
 #include "passes/rewrite.h"
 
 namespace minnow {
@@ -57,6 +60,8 @@ class ProductFuser {
       if (!node.output(0)) continue;
       if (is_matmul(node)) {
         take_factors(node);
+      } else if (is_conv(node)) {
+        take_image(node);
       } else {
         join_product(node);
       }
@@ -166,6 +171,27 @@ class ProductFuser {
     if (op == "Gelu" && text_attribute(node, "approximate", "none") != "none") return {};
     if (op == "Swish" && real_attribute(node, "alpha", 1) != 1) return {};
     return op.empty() ? std::nullopt : Activation::named(op);
+  }
+
+  /// An image whose channels are last, where they are so few that schemes read it as it lies: a network's first layer.
+  void take_image(Node& node) {
+    constexpr int64_t kMostChannels = 4;
+    const Node* transpose = made_by(node.input(0), "Transpose");
+    const auto perm = transpose ? permutation_of(*transpose) : std::nullopt;
+    if (!perm || sole_user(*node.input(0)) != &node || node.input(0)->type.dtype != DType::f32) return;
+    const size_t rank = perm->size();
+    Permutation wanted = {0, static_cast<int64_t>(rank) - 1};
+    for (size_t axis = 1; axis + 1 < rank; ++axis) wanted.push_back(static_cast<int64_t>(axis));
+    if ((rank != 3 && rank != 4) || *perm != wanted || !node.input(1) || !node.input(1)->constant()) return;
+    if (int_attribute(node, "group", 1) != 1 || dim_of(*node.input(1), 1).value_or(kMostChannels + 1) > kMostChannels) return;
+    if (int_attribute(node, kChannelsLast.name, 0)) return;
+    auto parts = parts_of(graph_, node);
+    if (!parts) return;
+    parts->a = transpose->input(0);
+    parts->attributes.set(std::string(kChannelsLast.name), int64_t{1});
+    context_.changed("{} took in the order of its image's channels", label_of(node));
+    replace(*node.output(0), parts->op, {parts->a, parts->b, parts->bias, parts->z}, parts->attributes, node.name());
+    remove_dead(node);
   }
 
   /// Factors that are scaled by a number, or whose last two dimensions are swapped. Constants were folded before.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "graph/window.h"
 #include "passes/infer_dims_rules.h"
 
 namespace minnow {
@@ -34,8 +35,10 @@ std::optional<Size> DimRules::windows(const Size& input, size_t axis, size_t spa
 }
 
 std::optional<DimRules::Unsure> DimRules::conv(size_t x_at, size_t w_at) {
-  const auto x = in(x_at), w = in(w_at);
+  auto x = in(x_at);
+  const auto w = in(w_at);
   if (!w || w->size() < 3 || (x && x->size() != w->size())) return {};
+  if (x && node_.op() == "minnow.FusedConv" && integer(kChannelsLast.name, 0)) std::rotate(x->begin() + 1, x->end() - 1, x->end());
   Unsure y = unknown(w->size());
   y[1] = (*w)[0];
   if (!x) return y;

@@ -92,7 +92,7 @@ TEST(ChannelShuffles, channels_that_come_last) {
     y = Conv(again, random_v) {group = 2}
     output y
   })");
-  EXPECT_EQ(r.ops(), "Transpose Conv minnow.ChannelShuffle Conv");
+  EXPECT_EQ(r.ops(), "minnow.FusedConv minnow.ChannelShuffle Conv");
   EXPECT_TRUE(numbers_stay(r));
 }
 

@@ -44,6 +44,40 @@ TEST(FuseProducts, arms_of_equal_symbolic_size) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(FuseProducts, a_first_layer_reads_its_image_with_channels_last) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[batch, h, w, 3]
+    const random_w = f32[8, 3, 3, 3] fill 0
+    const random_b = f32[8] fill 0
+    a = Transpose(x) {perm = [0, 3, 1, 2]}
+    b = Conv(a, random_w, random_b) {pads = [1, 1, 1, 1], strides = [2, 2]}
+    y = Relu(b)
+    output y
+  })",
+                            {"fuse_products"});
+  EXPECT_EQ(r.nodes(),
+            "y = minnow.FusedConv(x, random_w, random_b) {pads = [1, 1, 1, 1], strides = [2, 2], channels_last = 1, activation = \"Relu\", "
+            "activation_alpha = 0.0, activation_beta = 0.0}\n");
+  EXPECT_TRUE(numbers_stay(r));
+}
+
+TEST(FuseProducts, images_that_stay_as_they_are) {
+  for (const char* conv :
+       {"b = Conv(a, random_w) {group = 3}", "b = Conv(a, random_w)\n z = Relu(a)\n output z", "b = ConvTranspose(a, random_v)"}) {
+    const Rewrite r = rewrite(format(R"(graph {{
+    input x: f32[batch, h, w, 3]
+    const random_w = f32[9, {}, 3, 3] fill 0
+    const random_v = f32[3, 9, 3, 3] fill 0
+    a = Transpose(x) {{perm = [0, 3, 1, 2]}}
+    {}
+    output b
+  }})",
+                                     std::string_view(conv).find("group") != std::string_view::npos ? 1 : 3, conv),
+                              {"fuse_products"});
+    EXPECT_EQ(r.changes, 0u) << conv;
+  }
+}
+
 TEST(FuseProducts, nothing_that_others_see_or_that_broadcasts) {
   const Rewrite r = rewrite(R"(graph {
     input x: f32[2, 4, 5, 5]

@@ -59,6 +59,18 @@ std::vector<SchemeCase> conv_cases() {
   add({1, 24, 9, 9}, {48, 4, 3, 3}, conv({3, 3}, {1, 1}, {2, 2, 2, 2}, 6, {2, 2}));
   add({1, 64, 5, 5}, {32, 32, 1, 1}, conv({1, 1}, {1, 1}, {0, 0, 0, 0}, 2));
   add({2, 5, 30}, {6, 5, 3}, conv({3}, {1}, {1, 1}, 1, {1}));
+  // Images with their channels last.
+  const auto last = [&](const Shape& x, const Shape& w, const Attributes& attributes) {
+    cases.push_back(
+        {"minnow.FusedConv", {normal(x), normal(w, 2, 0.3), normal({w[0]}, 3)}, with(attributes, {{"channels_last", int64_t{1}}}), {1, 2}});
+  };
+  last({1, 9, 7, 3}, {5, 3, 1, 1}, conv({1, 1}, {1, 1}, {0, 0, 0, 0}));
+  last({2, 21, 20, 3}, {24, 3, 3, 3}, conv({3, 3}, {2, 2}, {0, 0, 1, 1}));
+  last({2, 21, 19, 3}, {24, 3, 7, 7}, conv({7, 7}, {2, 2}, {3, 3, 3, 3}));
+  last({1, 11, 9, 4}, {17, 4, 5, 5}, conv({5, 5}, {2, 2}, {2, 1, 1, 2}));
+  last({1, 40, 6, 1}, {8, 1, 10, 4}, conv({10, 4}, {2, 2}, {4, 1, 5, 1}));
+  last({1, 12, 13, 2}, {9, 2, 3, 3}, conv({3, 3}, {1, 3}, {1, 1, 1, 1}, 1, {2, 1}));
+  last({2, 30, 4}, {6, 4, 3}, conv({3}, {1}, {1, 1}, 1, {1}));
   // Three dimensions: by slices, or where two can be one as images.
   add({2, 17, 3, 5, 6}, {20, 17, 1, 1, 1}, conv({1, 1, 1}, {1, 1, 1}, Ints(6), 1, {1, 1, 1}));
   add({1, 16, 5, 4, 7}, {9, 16, 3, 1, 1}, conv({3, 1, 1}, {2, 1, 1}, {1, 0, 0, 1, 0, 0}, 1, {1, 1, 1}));

@@ -13,6 +13,7 @@ struct ConvShape {
   size_t in_h = 1, in_w = 1, out_h = 1, out_w = 1;
   size_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   size_t pad_top = 0, pad_left = 0;
+  bool channels_last = false;  // a plain image is [in_h][in_w][in_channels]
 
   size_t taps() const noexcept { return kernel_h * kernel_w; }
   size_t extent_h() const noexcept { return (kernel_h - 1) * dilation_h + 1; }

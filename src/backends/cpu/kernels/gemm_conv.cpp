@@ -47,6 +47,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
       epilogue_(epilogue),
       pairs_(options.pairs),
       tile_(options.pairs ? &options.pairs->tile : kernels.tile),
+      layout_(kernels.layout),
       lanes_(kernels.lanes) {
   const bool plain = options.plain_input;
   const size_t channels = shape.in_channels / shape.groups;
@@ -62,13 +63,14 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   depth_ = factors_ * shape.taps();
   out_vectors_ = ceil_div(shape.out_channels / shape.groups, lanes_);
   const bool dense = shape.reads_no_padding() && shape.stride_h == 1 && shape.stride_w == 1;
-  direct_ = dense && !pairs_;
+  direct_ = dense && !pairs_ && !shape.channels_last;
   const OutputGrid grid = options.grid.value_or(OutputGrid{shape.out_h, shape.out_w});
   y_pixel_ = grid.step_w * lanes_;
   y_row_ = grid.step_h * grid.width * lanes_;
   y_plane_ = (options.slices ? options.slices->out : grid.height * grid.width) * lanes_;
   y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
-  flat_ = !options.grid && !(plain && pairs_) && dense && shape.taps() == 1 && shape.out_h == shape.in_h && shape.out_w == shape.in_w;
+  flat_ = !options.grid && !(plain && pairs_) && !shape.channels_last && dense && shape.taps() == 1 && shape.out_h == shape.in_h &&
+          shape.out_w == shape.in_w;
   window_ = Window(shape, element_);
   height_ = flat_ ? 1 : shape.out_h;
   width_ = flat_ ? shape.out_h * shape.out_w : shape.out_w;
@@ -186,6 +188,7 @@ void GemmConv::pack_bias(const float* bias, float* out) const noexcept {
 // What the tiles of a block read, all planes of the group, f32 or pairs.
 void GemmConv::copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept {
   const size_t plane = plane_of(rows);
+  if (shape_.channels_last) return window_.copy_channels(*layout_, x, planes_, first, rows, out);
   if (!pairs_) {
     for (size_t p = 0; p < planes_; ++p) window_.copy(x + p * in_plane_, first, rows, out + p * plane);
     return;

@@ -14,7 +14,7 @@ namespace minnow::cpu {
 class GemmConv {
  public:
   struct Options {
-    bool plain_input = false;            // the image is plain NCHW; groups must be 1. Meant for a network's first layer
+    bool plain_input = false;            // the image is plain, NCHW or NHWC; groups must be 1. Meant for a network's first layer
     const PairKernels* pairs = nullptr;  // factors are rounded to pairs; groups of whole vectors of pairs
     std::optional<OutputGrid> grid;      // of y and of what is added; nothing: the outputs are the image
     std::optional<Slices> slices;        // of what x, y and the weights are slices, if of anything; without a grid
@@ -67,6 +67,7 @@ class GemmConv {
   Epilogue epilogue_;
   const PairKernels* pairs_;
   const TileKernels* tile_;
+  const LayoutKernels* layout_;
   const TileFunction (*table_)[kMostTileRows + 1];
   size_t lanes_, element_;
   size_t parts_;                // of the planes of the window; places are counted as if there were one

@@ -67,9 +67,14 @@ void Stride2Conv::gather(size_t unit, const float* x, float* out) const noexcept
           for (size_t i = 0; i < blocks_.in_w; ++i) pair[i * lanes_] = pair[i * lanes_ + 1] = 0;
           continue;
         }
-        const float* from = x + ((image * shape_.in_channels + first + c) * shape_.in_h + 2 * row + y) * shape_.in_w;
-        for (size_t i = 0; i < whole; ++i) std::memcpy(pair + i * lanes_, from + 2 * i, 2 * sizeof(float));
-        if (shape_.in_w % 2) pair[whole * lanes_] = from[2 * whole], pair[whole * lanes_ + 1] = 0;
+        const size_t step = shape_.channels_last ? shape_.in_channels : 1;  // floats from one pixel to the next
+        const float* from = shape_.channels_last ? x + (image * shape_.in_h + 2 * row + y) * shape_.in_w * step + first + c
+                                                 : x + ((image * shape_.in_channels + first + c) * shape_.in_h + 2 * row + y) * shape_.in_w;
+        if (step == 1)
+          for (size_t i = 0; i < whole; ++i) std::memcpy(pair + i * lanes_, from + 2 * i, 2 * sizeof(float));
+        else
+          for (size_t i = 0; i < whole; ++i) pair[i * lanes_] = from[2 * i * step], pair[i * lanes_ + 1] = from[(2 * i + 1) * step];
+        if (shape_.in_w % 2) pair[whole * lanes_] = from[2 * whole * step], pair[whole * lanes_ + 1] = 0;
       }
   }
 }

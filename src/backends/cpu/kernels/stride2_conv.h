@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of stride 2 that read a plain image of few channels, a network's first layer: over blocks of 2 x 2 pixels they have stride
-// 1, four times the channels and half as many taps along each axis, and Winograd's minimal filtering serves. 7x7 needs a quarter of the
-// products.
+// Convolutions of stride 2 that read a plain image of few channels, first or last, a network's first layer: over blocks of 2 x 2 pixels
+// they have stride 1, four times the channels and half as many taps along each axis, and Winograd's minimal filtering serves. 7x7 needs a
+// quarter of the products.
 #pragma once
 #include <optional>
 

@@ -43,43 +43,62 @@ Window::Window(const ConvShape& s, size_t element)
   }
 }
 
-void Window::copy(const float* image, size_t first, size_t rows, float* out) const noexcept {
+template <class Move, class Clear>
+void Window::for_each_run(size_t first, size_t rows, Move move, Clear clear) const noexcept {
   const size_t count = in_rows(rows);
   for (size_t r = 0; r < count; ++r) {
     // Row of the input counted from the top of the padding.
     const size_t place = step_h_ == stride_h_ ? first * stride_h_ + r : (first + r / step_h_) * stride_h_ + r % step_h_;
-    float* to = out + r * row_;
+    size_t to = r * row_;
     if (place < pad_top_ || place - pad_top_ >= in_h_) {
-      std::memset(to, 0, row_ * sizeof(float));
+      clear(to, row_);
       continue;
     }
-    const float* from = image + (place - pad_top_) * in_w_ * element_;
+    const size_t from = (place - pad_top_) * in_w_ * element_;
     for (size_t phase : phases_) {
       // Column i of this phase is input column i * stride + phase - pad_left.
       const size_t begin = phase >= pad_left_ ? 0 : std::min(columns_, (pad_left_ - phase + stride_w_ - 1) / stride_w_);
       const size_t end =
           in_w_ + pad_left_ <= phase ? begin : std::max(begin, std::min(columns_, (in_w_ + pad_left_ - phase + stride_w_ - 1) / stride_w_));
-      std::memset(to, 0, begin * element_ * sizeof(float));
-      const float* source = from + (begin * stride_w_ + phase - pad_left_) * element_;
-      float* target = to + begin * element_;
-      if (begin == end) {
-      } else if (stride_w_ == 1) {
-        std::memcpy(target, source, (end - begin) * element_ * sizeof(float));
-      } else if (element_ == 1) {
-        stride_w_ == 2 ? gather<1>(source, 2, end - begin, 1, target) : gather<1>(source, stride_w_, end - begin, 1, target);
-      } else if (element_ == 16) {
-        gather<16>(source, stride_w_, end - begin, 16, target);
-      } else if (element_ == 8) {
-        gather<8>(source, stride_w_, end - begin, 8, target);
-      } else if (element_ == 4) {
-        gather<4>(source, stride_w_, end - begin, 4, target);
-      } else {
-        gather<0>(source, stride_w_, end - begin, element_, target);
-      }
-      std::memset(to + end * element_, 0, (columns_ - end) * element_ * sizeof(float));
+      clear(to, begin * element_);
+      if (begin != end) move(end - begin, from + (begin * stride_w_ + phase - pad_left_) * element_, to + begin * element_);
+      clear(to + end * element_, (columns_ - end) * element_);
       to += columns_ * element_;
     }
   }
+}
+
+void Window::copy(const float* image, size_t first, size_t rows, float* out) const noexcept {
+  const auto move = [&](size_t columns, size_t from, size_t to) {
+    const float* source = image + from;
+    float* target = out + to;
+    if (stride_w_ == 1) {
+      std::memcpy(target, source, columns * element_ * sizeof(float));
+    } else if (element_ == 1) {
+      stride_w_ == 2 ? gather<1>(source, 2, columns, 1, target) : gather<1>(source, stride_w_, columns, 1, target);
+    } else if (element_ == 16) {
+      gather<16>(source, stride_w_, columns, 16, target);
+    } else if (element_ == 8) {
+      gather<8>(source, stride_w_, columns, 8, target);
+    } else if (element_ == 4) {
+      gather<4>(source, stride_w_, columns, 4, target);
+    } else {
+      gather<0>(source, stride_w_, columns, element_, target);
+    }
+  };
+  for_each_run(first, rows, move, [&](size_t to, size_t count) { std::memset(out + to, 0, count * sizeof(float)); });
+}
+
+void Window::copy_channels(const LayoutKernels& kernels, const float* image, size_t channels, size_t first, size_t rows,
+                           float* out) const noexcept {
+  const size_t plane = this->plane(rows);
+  const auto move = [&](size_t columns, size_t from, size_t to) {
+    kernels.transpose(image + from * channels, stride_w_ * channels, columns, channels, out + to, plane);
+  };
+  const auto clear = [&](size_t to, size_t count) {
+    for (size_t c = 0; c < channels; ++c) std::memset(out + c * plane + to, 0, count * sizeof(float));
+  };
+  for_each_run(first, rows, move, clear);
 }
 
 }  // namespace minnow::cpu

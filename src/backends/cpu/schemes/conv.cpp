@@ -39,6 +39,7 @@ std::optional<ConvShape> conv_shape_of(const NodeView& node) {
   ConvShape s;
   s.batch = size(conv.batch), s.in_channels = size(conv.in_channels), s.out_channels = size(conv.out_channels),
   s.groups = size(conv.groups);
+  s.channels_last = has_channels_last(node);
   s.in_w = size(w.input[x]), s.out_w = size(w.output[x]), s.kernel_w = size(w.kernel[x]);
   s.stride_w = size(w.stride[x]), s.dilation_w = size(w.dilation[x]), s.pad_left = size(w.pad_begin[x]);
   if (!flat) {
@@ -89,10 +90,11 @@ Epilogue epilogue_of(const NodeView& node, const Kernels& kernels) {
   return epilogue;
 }
 
-std::string refusal_of_conv(const NodeView& node, Weights weights) {
+std::string refusal_of_conv(const NodeView& node, const ConvAccepts& accepts) {
   if (node.input_dtype(0) != DType::f32) return format("the dtype is {}, not f32", node.input_dtype(0));
-  if (weights == Weights::constant && !node.is_constant(1)) return "the weights are not constant";
-  if (weights == Weights::constant && node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
+  if (!accepts.any_weights && !node.is_constant(1)) return "the weights are not constant";
+  if (!accepts.any_weights && node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
+  if (!accepts.channels_last && has_channels_last(node)) return "the image has its channels last";
   if (!conv_shape_of(node)) return "there are more than two spatial dimensions";
   if (node.output_shape(0).elements() == 0) return "the output is empty";
   return {};
@@ -126,7 +128,7 @@ double efficiency_of(const ConvShape& s, const Device& device) {
 }
 
 Estimate estimate_packed(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node, Weights::any); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true}); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (!GemmConv::can_serve(s, static_cast<size_t>(device.pack)))
     return declined("{} groups of {} channels are not whole vectors of {}", s.groups, s.in_channels / s.groups, device.pack);
@@ -140,7 +142,8 @@ Estimate estimate_packed(const NodeView& node, const Device& device) {
 }
 
 Estimate estimate_plain(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node, Weights::any); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true, .channels_last = true}); !refusal.empty())
+    return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (s.groups != 1) return declined("there are {} groups", s.groups);
   if (s.in_channels > static_cast<size_t>(device.pack))
@@ -153,7 +156,7 @@ Estimate estimate_plain(const NodeView& node, const Device& device) {
 }
 
 Estimate estimate_lanewise(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of_conv(node, Weights::any); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.any_weights = true}); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (s.groups == 1) return declined("there is one group");
   if (GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the groups are whole vectors of {}", device.pack);

@@ -22,9 +22,12 @@ inline ConvShape conv_shape(const NodeView& node) { return *conv_shape_of(node);
 /// What Conv (nothing) and the fused operators (their activation) do to their sums.
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels);
 
-/// Why no scheme for f32 convolutions can serve; empty where they can.
-enum class Weights : uint8_t { constant, any };
-std::string refusal_of_conv(const NodeView& node, Weights weights = Weights::constant);
+/// What a scheme takes beyond constant weights and images with their channels first.
+struct ConvAccepts {
+  bool any_weights = false, channels_last = false;
+};
+/// Why a scheme for f32 convolutions cannot serve; empty where it can.
+std::string refusal_of_conv(const NodeView& node, const ConvAccepts& accepts = {});
 
 /// What the machine says to a product or convolution over packed images.
 GemmConv::Options gemm_options(const Device& device);

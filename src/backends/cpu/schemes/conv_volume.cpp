@@ -30,6 +30,7 @@ VolumeShape volume_of(const ConvGeometry& conv) {
 std::string refusal_of(const NodeView& node) {
   if (node.input_dtype(0) != DType::f32) return format("the dtype is {}, not f32", node.input_dtype(0));
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return "a tensor is empty";
+  if (has_channels_last(node)) return "the image has its channels last";
   const ConvGeometry conv = ConvGeometry::of(node);
   if (conv.window.rank() != 3) return format("there are {} spatial dimensions, not 3", conv.window.rank());
   if (conv_shape_of(node)) return "two of the dimensions can be one";

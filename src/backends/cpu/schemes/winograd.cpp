@@ -51,7 +51,7 @@ Estimate estimate(const NodeView& node, const Device& device, WinogradForm form)
 
 Estimate estimate_first_layer(const NodeView& node, const Device& device) {
   if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
-  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.channels_last = true}); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (4 * s.in_channels > 16) return declined("{} channels are better served from the packed layout", s.in_channels);
   const std::optional<WinogradForm> form = Stride2Conv::form_of(s);
