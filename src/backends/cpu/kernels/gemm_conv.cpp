@@ -91,7 +91,8 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   }
   if (direct_) return;
   const size_t plane = plane_of(block_rows_ + (cut % blocks_ ? 1 : 0));
-  scratch_floats_ = sum_of({product_of({planes_ + (pairs_ && !flat_ ? 2 : 0), plane}), parts_ > 1 ? size_t{4} : 0});
+  const size_t copies = !pairs_ || flat_ ? 0 : shape.channels_last ? image_planes_ : 2;
+  scratch_floats_ = sum_of({product_of({planes_ + copies, plane}), parts_ > 1 ? size_t{4} : 0});
 }
 
 // Blocks are as large as keeps their input in half of L2: each reads all weights once. Where they are too few for the threads, the output
@@ -188,7 +189,13 @@ void GemmConv::pack_bias(const float* bias, float* out) const noexcept {
 // What the tiles of a block read, all planes of the group, f32 or pairs.
 void GemmConv::copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept {
   const size_t plane = plane_of(rows);
-  if (shape_.channels_last) return window_.copy_channels(*layout_, x, planes_, first, rows, out);
+  if (shape_.channels_last) {
+    float* const copies = pairs_ ? out + planes_ * plane : out;
+    window_.copy_channels(*layout_, x, image_planes_, first, rows, copies);
+    for (size_t p = 0; pairs_ && p < planes_; ++p)
+      pairs_->planes(copies + 2 * p * plane, 2 * p + 1 < image_planes_ ? copies + (2 * p + 1) * plane : nullptr, plane, out + p * plane);
+    return;
+  }
   if (!pairs_) {
     for (size_t p = 0; p < planes_; ++p) window_.copy(x + p * in_plane_, first, rows, out + p * plane);
     return;

@@ -41,7 +41,7 @@ std::string_view suffix_of(Factors factors) noexcept {
 namespace {
 
 Estimate estimate_as(const NodeView& node, const Device& device, Factors factors, bool plain) {
-  if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of_conv(node, {.channels_last = plain}); !refusal.empty()) return declined("{}", refusal);
   if (const std::string refusal = refusal_of(factors, node, device); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   const size_t lanes = static_cast<size_t>(device.pack), channels = s.in_channels / s.groups, outputs = s.out_channels / s.groups;
