@@ -23,16 +23,19 @@ class ChainTest : public EveryIsa {
     for (size_t i = seed; i < count_; i += 3) result[i] = kSpecial[(i / 3 + seed) % std::size(kSpecial)];
     return result;
   }
+  ChainCode code(Chain kind, ChainOperand operand) const { return chain_.code[static_cast<size_t>(kind)][static_cast<size_t>(operand)]; }
   ChainStep step(Chain kind, const float* a = nullptr, bool fixed = false, const float* b = nullptr) const {
-    return {chain_.code[static_cast<size_t>(kind)][fixed], a, b, SIZE_MAX, SIZE_MAX, nullptr};
+    return {code(kind, fixed ? ChainOperand::fixed : ChainOperand::each), a, b, SIZE_MAX, SIZE_MAX, nullptr};
   }
-  /// y = the step of x.
-  std::vector<float> run(const ChainStep& middle) const {
+  /// y = the steps of x.
+  std::vector<float> run(const std::vector<ChainStep>& middle) const {
     std::vector<float> y(count_ + 1, 42);
-    ChainStep store = step(Chain::store);
-    store.to = y.data();
-    const ChainStep steps[] = {step(Chain::load, x_.data()), middle, store, step(Chain::end)};
-    chain_.run(steps, count_);
+    std::vector<ChainStep> steps = {step(Chain::load, x_.data())};
+    steps.insert(steps.end(), middle.begin(), middle.end());
+    steps.push_back(step(Chain::store));
+    steps.back().to = y.data();
+    steps.push_back(step(Chain::end));
+    chain_.run(steps.data(), count_);
     EXPECT_EQ(y.back(), 42);
     y.pop_back();
     return y;
@@ -76,11 +79,13 @@ TEST_P(ChainTest, functions_of_two_give_the_bits_of_the_kernels) {
     std::vector<float> want(count_);
     const auto whole = kernels_.binary->of(row.kind, BinaryForm::both);
     row.swapped ? whole(a_.data(), x_.data(), want.data(), count_) : whole(x_.data(), a_.data(), want.data(), count_);
-    expect_same(run(step(row.step, a_.data())), want);
+    expect_same(run({step(row.step, a_.data())}), want);
+    if (ChainStep held = step(row.step); (held.code = code(row.step, ChainOperand::held)) != nullptr)
+      expect_same(run({step(Chain::load, a_.data()), step(Chain::hold), step(Chain::load, x_.data()), held}), want);
     // One vector for all.
     const auto lanes = kernels_.binary->of(row.kind, row.swapped ? BinaryForm::a_lanes : BinaryForm::b_lanes);
     row.swapped ? lanes(b_.data(), x_.data(), want.data(), count_) : lanes(x_.data(), b_.data(), want.data(), count_);
-    expect_same(run(step(row.step, b_.data(), true)), want);
+    expect_same(run({step(row.step, b_.data(), true)}), want);
   }
 }
 
@@ -101,24 +106,33 @@ TEST_P(ChainTest, functions_of_one_give_the_bits_of_the_kernels) {
     SCOPED_TRACE(static_cast<int>(kind));
     std::vector<float> want(count_);
     (*kernels_.unary)[function](x_.data(), want.data(), count_, low[0], high[0]);
-    expect_same(run(step(kind, low.data(), false, high.data())), want);
+    expect_same(run({step(kind, low.data(), false, high.data())}), want);
   }
+}
+
+TEST_P(ChainTest, what_is_held_stays_until_it_is_loaded_or_swapped) {
+  if (code(Chain::hold, ChainOperand::each) == nullptr) GTEST_SKIP() << "these vectors leave no registers for it";
+  ChainStep load_held = step(Chain::load);
+  load_held.code = code(Chain::load, ChainOperand::held);
+  expect_same(run({step(Chain::hold), step(Chain::load, a_.data()), load_held}), x_);
+  expect_same(run({step(Chain::hold), step(Chain::load, a_.data()), step(Chain::swap)}), x_);
+  expect_same(run({step(Chain::hold), step(Chain::load, a_.data()), step(Chain::swap), load_held}), a_);
 }
 
 TEST_P(ChainTest, selects_squares_and_repeats) {
   std::vector<float> want(count_);
   kernels_.binary->select(x_.data(), a_.data(), b_.data(), want.data(), count_);
-  expect_same(run(step(Chain::select, a_.data(), false, b_.data())), want);
+  expect_same(run({step(Chain::select, a_.data(), false, b_.data())}), want);
   ChainStep one = step(Chain::select, a_.data(), false, b_.data());
   one.b_mask = 0;
   std::vector<float> repeated(count_);
   for (size_t i = 0; i < count_; ++i) repeated[i] = b_[i % kernels_.lanes];
   kernels_.binary->select(x_.data(), a_.data(), repeated.data(), want.data(), count_);
-  expect_same(run(one), want);
+  expect_same(run({one}), want);
   for (size_t i = 0; i < count_; ++i) want[i] = x_[i] * x_[i];
-  expect_same(run(step(Chain::square)), want);
+  expect_same(run({step(Chain::square)}), want);
   for (size_t i = 0; i < count_; ++i) want[i] = b_[i % kernels_.lanes];
-  expect_same(run(step(Chain::load, b_.data(), true)), want);
+  expect_same(run({step(Chain::load, b_.data(), true)}), want);
 }
 
 MINNOW_EVERY_ISA(ChainTest);

@@ -360,6 +360,31 @@ std::vector<SchemeCase> program_cases() {
                        y = Mul(q, g)
                        output y
                      })")});
+    // Values that are read again: by a branch beside another one's result, across each other's lives, by a step that reads memory alone, by
+    // the last step.
+    cases.push_back({"minnow.FusedElementwise", {normal(shape), Tensor::scalar_f32(0.25f)}, body(R"(graph {
+                       input x0: f32
+                       input x1: f32
+                       const c0 = f32[] 0.5
+                       const c1 = f32[] 3
+                       a = Mul(x0, c1)
+                       b = Sub(a, c0)
+                       c = Add(a, x1)
+                       d = Mul(b, c)
+                       e = Mul(d, c0)
+                       f = Add(e, d)
+                       g = Neg(f)
+                       h = Sub(g, a)
+                       i = Abs(h)
+                       j = Max(i, h)
+                       k = Mul(j, x1)
+                       l = Sub(j, k)
+                       m = Abs(k)
+                       n = Add(l, m)
+                       o = Sub(m, n)
+                       y = Add(o, b)
+                       output y
+                     })")});
     for (const char* op : {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}) {
       cases.push_back({op, {special(shape, 1), special(shape, 2)}});
       cases.push_back({op, {special(shape, 1), Tensor::scalar_f32(0)}});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/chain.h"
 
+#include <utility>
+
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/chain.cpp"
@@ -22,26 +24,31 @@ constexpr size_t kLanes = HWY_LANES(float);
 #include "backends/cpu/kernels/arithmetic.inc"
 #undef MINNOW_UNARY
 
-// The vectors are arguments, at most as many as calling conventions pass in registers. With half of them vectors of 64 bytes are faster on
-// Zen 4: what waits for a division or a root keeps less of the next tile from beginning (100,000 floats through 20 operations, two of them
-// roots and two divisions: 68.4 us, with all 73.9; without these 39.6 and 38.7; 2026-11-22).
-#if HWY_TARGET == HWY_AVX3
-constexpr size_t kVectors = 4;
-#define MINNOW_VECTORS V v0, V v1, V v2, V v3
-#define MINNOW_ARGUMENTS v0, v1, v2, v3
-#else
-constexpr size_t kVectors = 8;
+// The vectors are arguments, at most as many as calling conventions pass in registers. On AVX-512 half of them are h, the values that are
+// kept: a store of 64 bytes takes Zen 4 two cycles, and with eight vectors of x what waits for a division or a root keeps less of the next
+// tile from beginning (bench/python.py's chain of 20 operations on 1e6 floats, in C++: 0.52 ms, without h 0.62, with eight of x 0.64; Zen 4,
+// 2026-11-22). Division by one number as a product with its reciprocal and corrections (Markstein) lost there, 0.65 ms for 0.55: tests of the
+// exponents that make it exact cost more than the divider, which works beside the rest.
 #define MINNOW_VECTORS V v0, V v1, V v2, V v3, V v4, V v5, V v6, V v7
 #define MINNOW_ARGUMENTS v0, v1, v2, v3, v4, v5, v6, v7
-#endif
-constexpr size_t kTile = kVectors * kLanes;
+constexpr bool kHolds = HWY_TARGET == HWY_AVX3;
+constexpr size_t kTile = (kHolds ? 4 : 8) * kLanes;
 using Code = void (*)(const ChainStep*, size_t, MINNOW_VECTORS);
 
 // Each function ends in a call of the next, which optimizing compilers make a jump. Without optimization the calls nest, as deep as the
 // program is long.
 template <class F>
 void step(const ChainStep* s, size_t at, MINNOW_VECTORS) {
-  F::of(*s, at, MINNOW_ARGUMENTS);
+  if constexpr (kHolds)
+    F::of(*s, at, v0, v1, v2, v3);
+  else
+    F::of(*s, at, MINNOW_ARGUMENTS);
+  return reinterpret_cast<Code>(s[1].code)(s + 1, at, MINNOW_ARGUMENTS);
+}
+// Of F::of(x, h), for what reads or changes the values that are kept.
+template <class F>
+void held_step(const ChainStep* s, size_t at, MINNOW_VECTORS) {
+  F::of(v0, v4), F::of(v1, v5), F::of(v2, v6), F::of(v3, v7);
   return reinterpret_cast<Code>(s[1].code)(s + 1, at, MINNOW_ARGUMENTS);
 }
 template <class... Vs>
@@ -78,6 +85,19 @@ struct Binary {
     }
   }
 };
+struct Hold {
+  static HWY_INLINE void of(V& x, V& h) { h = x; }
+};
+struct Swap {
+  static HWY_INLINE void of(V& x, V& h) { std::swap(x, h); }
+};
+struct LoadHeld {
+  static HWY_INLINE void of(V& x, V& h) { x = h; }
+};
+template <class F, bool kSwapped>
+struct BinaryHeld {
+  static HWY_INLINE void of(V& x, V& h) { x = kSwapped ? F::of(h, x) : F::of(x, h); }
+};
 struct Select {
   template <class... Vs>
   static HWY_INLINE void of(const ChainStep& s, size_t at, Vs&... v) {
@@ -103,29 +123,36 @@ struct Unary {
 
 void run(const ChainStep* steps, size_t count) {
   const V zero = hn::Zero(D());
-#if HWY_TARGET == HWY_AVX3
-  for (size_t at = 0; at < count; at += kTile) reinterpret_cast<Code>(steps->code)(steps, at, zero, zero, zero, zero);
-#else
   for (size_t at = 0; at < count; at += kTile)
     reinterpret_cast<Code>(steps->code)(steps, at, zero, zero, zero, zero, zero, zero, zero, zero);
-#endif
 }
 #undef MINNOW_VECTORS
 #undef MINNOW_ARGUMENTS
 
+template <class F>
+constexpr ChainCode held() {
+  if constexpr (kHolds)
+    return reinterpret_cast<ChainCode>(&held_step<F>);
+  else
+    return nullptr;
+}
 #define MINNOW_STEP(...) reinterpret_cast<ChainCode>(&step<__VA_ARGS__>)
 #define MINNOW_OPERAND(F, swapped) \
   { MINNOW_STEP(Binary<F, swapped, false>), MINNOW_STEP(Binary<F, swapped, true>) }
+#define MINNOW_HELD(F, swapped) \
+  { MINNOW_STEP(Binary<F, swapped, false>), MINNOW_STEP(Binary<F, swapped, true>), held<BinaryHeld<F, swapped>>() }
 #define MINNOW_ALONE(...) \
-  { MINNOW_STEP(__VA_ARGS__), nullptr }
-const ChainCode kCode[][2] = {
-    {reinterpret_cast<ChainCode>(&end), nullptr},
-    {MINNOW_STEP(Load<false>), MINNOW_STEP(Load<true>)},
+  { MINNOW_STEP(__VA_ARGS__) }
+const ChainCode kCode[][3] = {
+    {reinterpret_cast<ChainCode>(&end)},
+    {MINNOW_STEP(Load<false>), MINNOW_STEP(Load<true>), held<LoadHeld>()},
     MINNOW_ALONE(Store),
-    MINNOW_OPERAND(Add, false),
-    MINNOW_OPERAND(Subtract, false),
-    MINNOW_OPERAND(Subtract, true),
-    MINNOW_OPERAND(Multiply, false),
+    {held<Hold>()},
+    {held<Swap>()},
+    MINNOW_HELD(Add, false),
+    MINNOW_HELD(Subtract, false),
+    MINNOW_HELD(Subtract, true),
+    MINNOW_HELD(Multiply, false),
     MINNOW_OPERAND(Divide, false),
     MINNOW_OPERAND(Divide, true),
     MINNOW_OPERAND(Minimum, false),
@@ -155,6 +182,7 @@ const ChainCode kCode[][2] = {
 };
 #undef MINNOW_STEP
 #undef MINNOW_OPERAND
+#undef MINNOW_HELD
 #undef MINNOW_ALONE
 static_assert(sizeof(kCode) / sizeof(kCode[0]) == static_cast<size_t>(Chain::count));
 }  // namespace

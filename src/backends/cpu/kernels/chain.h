@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise steps one after another over a few vectors that stay in registers: a step goes on into the next one by a jump, so that
-// neither a value on the way nor a loop's bookkeeping costs anything.
+// neither a value on the way nor a loop's bookkeeping costs anything. x is what the steps work on; h, where there are registers for it, a
+// value that is kept for later.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,8 @@ enum class Chain : uint8_t {
   end,
   load,   // x = a
   store,  // to = x
+  hold,   // h = x
+  swap,   // h, x = x, h
   // of x, which is kept, and an operand
   add,
   subtract,
@@ -46,6 +49,9 @@ enum class Chain : uint8_t {
   count
 };
 
+/// Where an operand is: an element for each place at a, one vector for all at a, or h.
+enum class ChainOperand : uint8_t { each, fixed, held };
+
 using ChainCode = void (*)();  // of the kernels' own type
 
 struct ChainStep {
@@ -56,8 +62,10 @@ struct ChainStep {
 };
 
 struct ChainKernels {
-  size_t tile;                 // floats that are computed at once, whole vectors
-  const ChainCode (*code)[2];  // by Chain, and whether a is one vector for all places (of those with one operand)
+  size_t tile;  // floats that are computed at once, whole vectors
+  /// By Chain, and of those with one operand by ChainOperand. Null: what an instruction set has no registers for (`hold`, `swap` and all
+  /// held operands), and held operands of steps that seldom have one.
+  const ChainCode (*code)[3];
   /// Runs the steps, of which the last is `end`, on each tile of [0, count); count is whole tiles. What a step reads of a place is what the
   /// steps before it have stored there.
   void (*run)(const ChainStep* steps, size_t count);

@@ -230,10 +230,9 @@ void ElementwiseProgram::make_parts() {
     for (last = first + 1; last < count && (instructions_[last].step != Chain::count) == chained;) ++last;
     parts_.push_back({first, last, steps_.size(), steps_.size()});
     if (chained && last - first > 1) make_chain(first, last, last_read);
-    Part& part = parts_.back();
-    part.step_end = steps_.size();
-    most_steps_ = std::max(most_steps_, part.step_end - part.step);
+    parts_.back().step_end = steps_.size();
   }
+  find_moving();
 }
 
 void ElementwiseProgram::make_chain(size_t first, size_t last, std::span<const size_t> last_read) {
@@ -285,71 +284,137 @@ void ElementwiseProgram::make_chain(size_t first, size_t last, std::span<const s
     steps.push_back({Chain::store, current});
   }
   // What is read by later steps alone, and of them by the next, is never stored.
+  const size_t begin = steps_.size();
   for (const Step& step : steps)
     if (step.code != Chain::store || read[static_cast<size_t>(step.a)] || last_read[static_cast<size_t>(step.a)] >= last)
       steps_.push_back(step);
+  if (chain_->code[static_cast<size_t>(Chain::hold)][0] != nullptr) hold_values(begin, last_read, last);
   steps_.push_back({Chain::end});
 }
 
-// Registers; the numbers among the inputs, a vector each; the steps of a chain; where those numbers came from.
-size_t ElementwiseProgram::scratch() const noexcept {
-  constexpr size_t kStep = sizeof(ChainStep) / sizeof(float), kPointer = sizeof(const float*) / sizeof(float);
-  return registers_ * kBlock + (most_steps_ > 0 ? inputs_ * (kernels_->lanes + kPointer) + most_steps_ * kStep : 0);
+/// Of the stores whose values this chain alone reads, one at a time becomes a value that is held: those that are done with first, which is
+/// how most of them fit (the greedy choice of intervals). Where one ends in a load behind the store that begins the next, both are a swap.
+void ElementwiseProgram::hold_values(size_t begin, std::span<const size_t> last_read, size_t end) {
+  constexpr uint32_t kNone = UINT32_MAX;
+  struct Interval {
+    uint32_t stored = kNone, used = kNone;  // used: in the step that is the last to do so; kNone: that cannot be held
+  };
+  std::vector<Interval> intervals(items_.size());
+  const uint32_t count = static_cast<uint32_t>(steps_.size());
+  for (uint32_t s = static_cast<uint32_t>(begin); s < count; ++s) {
+    const Step& step = steps_[s];
+    if (step.parameters || step.a < 0) continue;
+    Interval& interval = intervals[static_cast<size_t>(step.a)];
+    if (step.code == Chain::store)
+      interval.stored = last_read[static_cast<size_t>(step.a)] < end ? s : kNone;
+    else if (chain_->code[static_cast<size_t>(step.code)][static_cast<size_t>(ChainOperand::held)] != nullptr)
+      interval.used = s;
+    else
+      interval.stored = kNone;
+    if (step.b >= 0) intervals[static_cast<size_t>(step.b)].stored = kNone;
+  }
+  // In the order of their ends; what is held then begins at the step that is made of its store.
+  uint32_t free_from = static_cast<uint32_t>(begin);
+  for (uint32_t s = free_from; s < count; ++s) {
+    const Step& step = steps_[s];
+    if (step.parameters || step.a < 0) continue;
+    const Interval& interval = intervals[static_cast<size_t>(step.a)];
+    if (interval.used != s || interval.stored == kNone || interval.stored < free_from) continue;
+    for (uint32_t i = interval.stored + 1; i <= s; ++i) steps_[i].held |= steps_[i].a == step.a && !steps_[i].parameters;
+    steps_[interval.stored] = {Chain::hold};
+    const bool swaps = step.code == Chain::load && steps_[s - 1].code == Chain::store;
+    free_from = swaps ? s - 1 : s + 1;
+  }
+  size_t kept = begin;
+  for (size_t s = begin; s < count; ++s) {
+    if (steps_[s].held && steps_[s].code == Chain::load && steps_[kept - 1].code == Chain::hold)
+      steps_[kept - 1].code = Chain::swap;
+    else
+      steps_[kept++] = steps_[s];
+  }
+  steps_.resize(kept);
 }
 
-const float** ElementwiseProgram::numbers_in(float* scratch) const noexcept {
-  ChainStep* const steps = reinterpret_cast<ChainStep*>(scratch + registers_ * kBlock + inputs_ * kernels_->lanes);
-  return reinterpret_cast<const float**>(steps + most_steps_);
+void ElementwiseProgram::find_moving() {
+  const auto moves = [&](Value value) {
+    const Item& item = items_[static_cast<size_t>(value)];
+    return item.place == Place::result || (item.place == Place::input && item.form != Form::scalar);
+  };
+  for (uint32_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    if (step.parameters || step.held) continue;
+    if (step.a >= 0 && moves(step.a)) moving_.push_back({s, step.code == Chain::store ? nullptr : &ChainStep::a, step.a});
+    if (step.b >= 0 && moves(step.b)) moving_.push_back({s, &ChainStep::b, step.b});
+  }
+}
+
+size_t ElementwiseProgram::scratch() const noexcept {
+  constexpr size_t kStep = sizeof(ChainStep) / sizeof(float), kPointer = sizeof(const float*) / sizeof(float);
+  return registers_ * kBlock + (steps_.empty() ? 0 : inputs_ * (kernels_->lanes + kPointer) + steps_.size() * kStep);
+}
+
+ElementwiseProgram::Scratch ElementwiseProgram::parts_of(float* scratch) const noexcept {
+  float* const vectors = scratch + registers_ * kBlock;
+  ChainStep* const steps = reinterpret_cast<ChainStep*>(vectors + inputs_ * kernels_->lanes);
+  return {scratch, vectors, steps, reinterpret_cast<const float**>(steps + steps_.size())};
 }
 
 void ElementwiseProgram::begin(float* scratch) const noexcept {
-  if (most_steps_ > 0) std::fill_n(numbers_in(scratch), inputs_, nullptr);
-}
-
-void ElementwiseProgram::run(const float* const* inputs, size_t count, float* scratch, float* y) const noexcept {
-  const size_t lanes = kernels_->lanes, tiles = count - count % chain_->tile;
-  float* const vectors = scratch + registers_ * kBlock;
-  ChainStep* const steps = reinterpret_cast<ChainStep*>(vectors + inputs_ * lanes);
-  if (most_steps_ > 0) {
-    const float** const numbers = numbers_in(scratch);
-    for (size_t i = 0; i < inputs_; ++i)
-      if (items_[i].form == Form::scalar && numbers[i] != inputs[i]) {
-        numbers[i] = inputs[i];
-        std::fill_n(vectors + i * lanes, lanes, *inputs[i]);
-      }
-  }
-  const auto place_of = [&](Value value) -> float* {
-    const Item& item = items_[static_cast<size_t>(value)];
-    return item.place == Place::result ? y : scratch + item.index * kBlock;
-  };
+  if (steps_.empty()) return;
+  const size_t lanes = kernels_->lanes;
+  const Scratch parts = parts_of(scratch);
+  std::fill_n(parts.numbers, inputs_, nullptr);
   const auto read = [&](Value value, const float*& from, size_t& mask) {
     const Item& item = items_[static_cast<size_t>(value)];
     mask = item.form == Form::full ? SIZE_MAX : 0;
-    if (item.place == Place::input)
-      from = item.form == Form::scalar ? vectors + item.index * lanes : inputs[item.index];
+    if (item.place == Place::storage)
+      from = parts.registers + item.index * kBlock;
     else
-      from = item.place == Place::constant ? constants_.data() + item.index * lanes : place_of(value);
+      from = item.place == Place::constant ? constants_.data() + item.index * lanes : parts.vectors + item.index * lanes;
   };
+  ChainStep* next = parts.steps;
+  for (const Step& step : steps_) {
+    ChainStep made;
+    ChainOperand operand = ChainOperand::each;
+    if (step.parameters) {
+      made.a = constants_.data() + step.constant * lanes;
+      made.b = made.a + lanes;
+    } else if (step.code == Chain::store) {
+      made.to = parts.registers + items_[static_cast<size_t>(step.a)].index * kBlock;
+    } else if (step.held) {
+      operand = ChainOperand::held;
+    } else {
+      if (step.a >= 0) read(step.a, made.a, made.a_mask);
+      if (step.b >= 0) read(step.b, made.b, made.b_mask);
+      if (step.a >= 0 && step.b < 0 && made.a_mask == 0) operand = ChainOperand::fixed;
+    }
+    made.code = chain_->code[static_cast<size_t>(step.code)][static_cast<size_t>(operand)];
+    *next++ = made;
+  }
+}
+
+void ElementwiseProgram::run(const float* const* inputs, size_t count, float* scratch, float* y) const noexcept {
+  const size_t tiles = count - count % chain_->tile;
+  const Scratch parts = parts_of(scratch);
+  if (!steps_.empty() && tiles > 0) {
+    for (size_t i = 0; i < inputs_; ++i)
+      if (items_[i].form == Form::scalar && parts.numbers[i] != inputs[i]) {
+        parts.numbers[i] = inputs[i];
+        std::fill_n(parts.vectors + i * kernels_->lanes, kernels_->lanes, *inputs[i]);
+      }
+    for (const Moving& moving : moving_) {
+      const Item& item = items_[static_cast<size_t>(moving.value)];
+      ChainStep& step = parts.steps[moving.step];
+      if (moving.from == nullptr)
+        step.to = y;
+      else
+        step.*moving.from = item.place == Place::result ? y : inputs[item.index];
+    }
+  }
   for (const Part& part : parts_) {
     size_t done = 0;
     if (part.step < part.step_end && tiles > 0) {
-      ChainStep* next = steps;
-      for (size_t s = part.step; s < part.step_end; ++s, ++next) {
-        const Step& step = steps_[s];
-        *next = {};
-        if (step.parameters) {
-          next->a = constants_.data() + step.constant * lanes;
-          next->b = next->a + lanes;
-        } else if (step.code == Chain::store) {
-          next->to = place_of(step.a);
-        } else {
-          if (step.a >= 0) read(step.a, next->a, next->a_mask);
-          if (step.b >= 0) read(step.b, next->b, next->b_mask);
-        }
-        const bool fixed = step.a >= 0 && step.b < 0 && step.code != Chain::store && next->a_mask == 0;
-        next->code = chain_->code[static_cast<size_t>(step.code)][fixed];
-      }
-      chain_->run(steps, tiles);
+      chain_->run(parts.steps + part.step, tiles);
       done = tiles;
     }
     if (done == count) continue;

@@ -35,7 +35,8 @@ class ElementwiseProgram {
   size_t scratch() const noexcept;
   /// Operations for one element.
   double cost() const noexcept { return cost_; }
-  /// To be called before run() is with this scratch for inputs that others have written.
+  /// Writes into the scratch what is the same for all blocks. To be called before run() is with this scratch, and again where others have
+  /// written the scratch or the inputs.
   void begin(float* scratch) const noexcept;
   /// y[0, count) for count <= kBlock. Inputs of form full have `count` floats; those of form lanes have one vector, and count is whole
   /// vectors. `scratch` has scratch() floats and the alignment of pointers. y may be an input of form full.
@@ -62,6 +63,13 @@ class ElementwiseProgram {
     Value a = -1, b = -1;     // that it reads; of a store: that it writes
     bool parameters = false;  // instead of a and b constants, from this one on
     uint32_t constant = 0;
+    bool held = false;  // a is what the chain keeps
+  };
+  /// Of a step: what it reads or writes of an input or of the result, each block at another place.
+  struct Moving {
+    uint32_t step;
+    const float* ChainStep::*from;  // null where the step writes
+    Value value;
   };
   /// Instructions [first, last), of which the tiles are done by steps [step, step_end), if there are any.
   struct Part {
@@ -73,12 +81,20 @@ class ElementwiseProgram {
   Value binary(Binary kind, Value a, Value b);
   Value negation(Value condition) { return unary(Unary::scale, condition, -1, 1); }
   std::optional<Value> power(const NodeView& node, std::span<const Value> operands);
-  const float** numbers_in(float* scratch) const noexcept;
+  /// The parts of the scratch: registers, a vector for each input (of those that are numbers), steps, where the numbers came from.
+  struct Scratch {
+    float *registers, *vectors;
+    ChainStep* steps;
+    const float** numbers;
+  };
+  Scratch parts_of(float* scratch) const noexcept;
   void run(const Instruction& instruction, const float* const* inputs, size_t first, size_t count, float* registers,
            float* y) const noexcept;
   uint32_t add_constant(float value);
   void make_parts();
   void make_chain(size_t first, size_t last, std::span<const size_t> last_read);
+  void hold_values(size_t begin, std::span<const size_t> last_read, size_t end);
+  void find_moving();
 
   const Kernels* kernels_;
   const ChainKernels* chain_;
@@ -87,7 +103,8 @@ class ElementwiseProgram {
   std::vector<Instruction> instructions_;
   std::vector<Part> parts_;  // all instructions in order
   std::vector<Step> steps_;
-  size_t inputs_, registers_ = 0, most_steps_ = 0;
+  std::vector<Moving> moving_;
+  size_t inputs_, registers_ = 0;
   double cost_ = 0;
 };
 
