@@ -103,6 +103,62 @@ void multiply(const double* a, const double* b, double* c, int64_t m, int64_t k,
   }
 }
 
+// Products of few elements are computed where the matrices lie.
+
+constexpr int64_t kFewDepth = 512;
+
+bool is_few(int64_t m, int64_t k, int64_t n) { return k <= kFewDepth && m * k * n <= 1 << 18; }
+
+/// kHigh rows of c, `wide` of at most two vectors of columns: b has two whole vectors in each of its rows.
+template <class T, int64_t kHigh>
+__attribute__((always_inline)) inline void few_rows(const T* a, int64_t k, const T* b, int64_t stride, T* c, int64_t n, int64_t wide) {
+  using Values = typename Lanes<T>::Values;
+  constexpr int64_t kLanes = 32 / sizeof(T);
+  Values sums[kHigh][2] = {};
+  for (int64_t d = 0; d < k; ++d, b += stride) {
+    const Values left = *reinterpret_cast<const Values*>(b), right = *reinterpret_cast<const Values*>(b + kLanes);
+    for (int64_t i = 0; i < kHigh; ++i) {
+      const T factor = a[i * k + d];
+      sums[i][0] += factor * left, sums[i][1] += factor * right;
+    }
+  }
+  for (int64_t i = 0; i < kHigh; ++i) {
+    if (wide == 2 * kLanes) {
+      *reinterpret_cast<Values*>(c + i * n) = sums[i][0];
+      *reinterpret_cast<Values*>(c + i * n + kLanes) = sums[i][1];
+    } else {
+      std::memcpy(c + i * n, sums[i], static_cast<size_t>(wide) * sizeof(T));
+    }
+  }
+}
+
+/// c [m, n] = a [m, k] b [k, n], k <= kFewDepth
+template <class T>
+__attribute__((always_inline)) inline void multiply_few_of(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t n) {
+  constexpr int64_t kWide = 64 / sizeof(T);
+  T last[kFewDepth * kWide];  // columns that are no whole strip, with zeros behind them
+  for (int64_t column = 0; column < n; column += kWide) {
+    const int64_t wide = std::min(kWide, n - column);
+    const T* from = b + column;
+    int64_t stride = n;
+    if (wide < kWide) {
+      for (int64_t d = 0; d < k; ++d)
+        for (int64_t j = 0; j < kWide; ++j) last[d * kWide + j] = j < wide ? from[d * n + j] : T(0);
+      from = last, stride = kWide;
+    }
+    int64_t row = 0;
+    for (; row + 4 <= m; row += 4) few_rows<T, 4>(a + row * k, k, from, stride, c + row * n + column, n, wide);
+    if (row + 2 <= m) few_rows<T, 2>(a + row * k, k, from, stride, c + row * n + column, n, wide), row += 2;
+    if (row < m) few_rows<T, 1>(a + row * k, k, from, stride, c + row * n + column, n, wide);
+  }
+}
+MINNOW_FOR_AVX2 void multiply_few(const float* a, const float* b, float* c, int64_t m, int64_t k, int64_t n) {
+  multiply_few_of(a, b, c, m, k, n);
+}
+MINNOW_FOR_AVX2 void multiply_few(const double* a, const double* b, double* c, int64_t m, int64_t k, int64_t n) {
+  multiply_few_of(a, b, c, m, k, n);
+}
+
 template <class T>
 void multiply_plain(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t n) {
   in_parts(m, k * n, [&](int64_t first, int64_t last) {
@@ -142,19 +198,18 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       return at;
     };
     for (int64_t i = 0; i < batch.elements(); ++i) {
-      if constexpr (std::is_same_v<decltype(to), float*>) {
-        times_column(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k, to + i * m, m, k);
-        continue;
-      } else if constexpr (std::is_same_v<decltype(to), double*>) {
-        if (m * n * k > 4096) {
-          if (n == 1)
-            times_column(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k, to + i * m, m, k);
-          else
-            multiply(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k * n, to + i * m * n, m, k, n);
-          continue;
-        }
+      const auto *left = from_a + place(a.shape(), i) * m * k, *right = from_b + place(b.shape(), i) * k * n;
+      auto* result = to + i * m * n;
+      if constexpr (std::is_floating_point_v<std::remove_pointer_t<decltype(to)>>) {
+        if (n == 1)
+          times_column(left, right, result, m, k);
+        else if (is_few(m, k, n))
+          multiply_few(left, right, result, m, k, n);
+        else if constexpr (std::is_same_v<decltype(to), double*>)
+          multiply(left, right, result, m, k, n);
+      } else {
+        multiply_plain(left, right, result, m, k, n);
       }
-      multiply_plain(from_a + place(a.shape(), i) * m * k, from_b + place(b.shape(), i) * k * n, to + i * m * n, m, k, n);
     }
   };
   const size_t count = unsign(y.elements());
@@ -179,7 +234,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       break;
     }
     default: {
-      if (dtype == DType::f32 && n == 1) {
+      if (dtype == DType::f32 && (n == 1 || is_few(m, k, n))) {
         each(a.data<float>(), b.data<float>(), y.writable().data<float>());
         break;
       }
@@ -206,8 +261,7 @@ std::optional<Var> product_at_hand(const Var& a, const Var& b) {
     return std::nullopt;
   const int64_t m = p == 2 ? x.shape()[0] : 1, k = x.shape()[p - 1], n = q == 2 ? y.shape()[1] : 1;
   if (y.shape()[0] != k || m * k * n == 0) return std::nullopt;
-  constexpr int64_t kEngine = 2048;  // products of f32 that are worth a plan; a column needs none
-  if (x.dtype() == DType::f32 && n > 1 && m * k * n > kEngine) {
+  if (x.dtype() == DType::f32 && n > 1 && !is_few(m, k, n)) {  // worth a plan; a column needs none
     if (p == 1 || q == 1) return std::nullopt;
     const python::Guard guard;
     return expr::op("MatMul", {a, b});
