@@ -617,7 +617,7 @@ Exprs import_segment_mean(MnnNode& node, Parts& p) {
 
 Exprs import_set_diff(MnnNode& node, Parts& p) {
   // What of input 0 is not in input 1.
-  const Exprs both = node.all_inputs();
+  const Exprs both = node.alike({node.input(0), node.input(1)});
   const Expr equal = p.cast(p.op("Equal", {p.unsqueeze(both[0], {1}), p.unsqueeze(both[1], {0})}), DType::i32);
   const Expr hits = p.op("ReduceSum", {equal, p.constant({1})}, {{"keepdims", int64_t{0}}});
   return {p.op("Compress", {both[0], p.op("Equal", {hits, p.scalar(0, DType::i32)})}, {{"axis", int64_t{0}}})};
