@@ -2,6 +2,7 @@
 // Whether a batch may be computed in parts.
 #include <cstring>
 
+#include "graph/plain_attribute.h"
 #include "ops/batch.h"
 #include "planner/plan.h"
 
@@ -23,8 +24,7 @@ bool is_same(const AttributeValue& a, const AttributeValue& b) {
   return std::visit(
       [&](const auto& value) {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, float> || std::is_same_v<T, std::string> || std::is_same_v<T, Ints> ||
-                      std::is_same_v<T, Floats> || std::is_same_v<T, Strings>)
+        if constexpr (kIsPlainAttribute<T>)
           return std::holds_alternative<T>(b) && value == std::get<T>(b);
         else
           return false;

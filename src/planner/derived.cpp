@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/sha256.h"
+#include "graph/plain_attribute.h"
 #include "ops/evaluate.h"
 
 namespace minnow {
@@ -14,14 +15,6 @@ namespace {
 constexpr size_t kData = 0;
 constexpr std::string_view kOperators[] = {"Add", "Cast",    "CastLike", "DequantizeLinear", "Div",       "Flatten",  "Identity",
                                            "Mul", "Reshape", "Sub",      "Squeeze",          "Transpose", "Unsqueeze"};
-
-template <class T>
-constexpr bool kIsPlain = std::is_same_v<T, int64_t> || std::is_same_v<T, float> || std::is_same_v<T, std::string> ||
-                          std::is_same_v<T, Ints> || std::is_same_v<T, Floats>;
-
-bool is_plain(const AttributeValue& value) {
-  return std::visit([](const auto& is) { return kIsPlain<std::decay_t<decltype(is)>>; }, value);
-}
 
 void add_text(Sha256& sum, std::string_view text) {
   const size_t length = text.size();
@@ -38,10 +31,14 @@ void add_attribute(Sha256& sum, std::string_view name, const AttributeValue& val
           add_text(sum, is);
         } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, float>) {
           sum.add(std::as_bytes(std::span(&is, 1)));
-        } else if constexpr (kIsPlain<T>) {
+        } else if constexpr (kIsPlainAttribute<T>) {
           const size_t length = is.size();
           sum.add(std::as_bytes(std::span(&length, 1)));
-          sum.add(std::as_bytes(std::span(is)));
+          if constexpr (std::is_same_v<T, Strings>) {
+            for (const std::string& text : is) add_text(sum, text);
+          } else {
+            sum.add(std::as_bytes(std::span(is)));
+          }
         }
       },
       value);
