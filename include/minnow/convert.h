@@ -33,6 +33,8 @@ struct ConvertOptions {
   /// Which signature is read, and gives inputs and outputs its names; an error for formats that have none. Empty: of a TensorFlow
   /// SavedModel "serving_default", or the only one; of a TFLite file the first graph, with the names of its tensors.
   std::string signature = {};
+  /// One of formats(), for files that do not look like what they are; empty: recognized by content.
+  std::string format = {};
   /// Runs the graph before and after optimization on random inputs; throws Error beyond 1e-4 relative, with the pass that made it so. Where
   /// the graph quantizes, numbers may differ by 1e-4 before they are rounded.
   bool verify = false;
@@ -46,9 +48,9 @@ struct ConvertOptions {
   std::shared_ptr<const OperatorSet> operators = {};  // with custom operators; null: the built-in ones
 };
 
-/// Reads a model of any format that this build knows (recognized by content; several files where a format has several, or a SavedModel's
-/// folder), .minnow included, and optimizes it. Throws IoError, InvalidModel, Unsupported (all operators that are missing at once, with
-/// their nodes).
+/// Reads a model of any format that this build knows (recognized by content unless the options name it; several files where a format has
+/// several, or a SavedModel's folder), .minnow included, and optimizes it. Throws IoError, InvalidModel, Unsupported (all operators that
+/// are missing at once, with their nodes).
 MINNOW_API Model convert(const std::vector<std::string>& paths, const ConvertOptions& options = {});
 inline Model convert(const std::string& path, const ConvertOptions& options = {}) {
   return convert(std::vector<std::string>{path}, options);

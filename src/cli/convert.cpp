@@ -12,7 +12,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> paths;
-  std::string optimize = "standard", labels, signature, weights = "f32";
+  std::string optimize = "standard", labels, signature, from, weights = "f32";
   std::vector<std::string> shapes, renames, keep_inputs;
   OperatorOptions operators;
   bool verify = false, dump_passes = false, json = false, external_data = false;
@@ -46,6 +46,7 @@ void convert_command(const Arguments& arguments) {
   }
   options.keep_inputs = arguments.keep_inputs;
   options.signature = arguments.signature;
+  options.format = arguments.from;
   options.operators = arguments.operators.load();
   options.verify = arguments.verify;
   options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
@@ -93,8 +94,11 @@ void add_convert(CLI::App& app) {
   std::string known;
   for (const std::string& format : formats()) known += (known.empty() ? "" : ", ") + format;
   CLI::App* command = app.add_subcommand(
-      "convert", "Reads a model (" + known + "; recognized by content), optimizes it and writes a .minnow or .onnx file");
+      "convert", "Reads a model (" + known +
+                     "; recognized by content unless --from names the format), optimizes it and writes a .minnow or .onnx file");
   command->add_option("paths", arguments->paths, "IN... OUT: the model's files, then the file to write");
+  command->add_option("--from", arguments->from, "the format that is read, for files that do not look like what they are")
+      ->check(CLI::IsMember(formats()));
   command->add_option("--optimize", arguments->optimize, "none; standard: every pass; train: keeps all parameters and batch normalizations")
       ->transform([](std::string level) { return level == "default" ? std::string("standard") : level; })  // its name until 0.1
       ->check(CLI::IsMember({"none", "standard", "train"}))

@@ -29,6 +29,14 @@ std::string format_names() {
   return names;
 }
 
+/// The format that the options name, else that of a model by its beginning; null where it is none.
+const Format* format_of(std::span<const std::byte> bytes, const ConvertOptions& options) {
+  if (options.format.empty()) return recognize_format(bytes.first(std::min(bytes.size(), kHeadBytes)));
+  for (const Format& format : import_formats())
+    if (format.name == options.format) return &format;
+  throw InvalidArgument("there is no format \"{}\"; there are {}", options.format, format_names());
+}
+
 ImportOptions import_options(const ConvertOptions& options, const Format& format) {
   if (!options.signature.empty() && !format.has_signatures)
     throw InvalidArgument("models of the format {} have no signatures of which \"{}\" could be read", format.name, options.signature);
@@ -64,7 +72,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
   for (const std::string& path : paths) {
     const auto file = os::MappedFile::open(path);
     const auto bytes = file->bytes();
-    if (!format) format = recognize_format(bytes.first(std::min(bytes.size(), kHeadBytes)));
+    if (!format) format = format_of(bytes, options);
     if (!format || format->name != "minnow") hash.add(bytes);
   }
   if (!format) throw InvalidModel("{}: is in none of the known formats ({})", paths[0], format_names());
@@ -72,7 +80,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
 }
 
 Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ConvertOptions& options) {
-  const Format* format = recognize_format(bytes.first(std::min(bytes.size(), kHeadBytes)));
+  const Format* format = format_of(bytes, options);
   if (!format) throw InvalidModel("the bytes are in none of the known formats ({})", format_names());
   if (!format->import_memory) throw InvalidArgument("a model of the format {} is several files and cannot come from memory", format->name);
   Sha256 hash;
@@ -83,7 +91,7 @@ Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const v
 Imported import_read(const ReadCallback& read, const ConvertOptions& options) {
   std::vector<std::byte> head(kHeadBytes);
   head.resize(std::min(read({}, 0, head.data(), head.size()), head.size()));
-  const Format* format = recognize_format(head);
+  const Format* format = format_of(head, options);
   if (!format) throw InvalidModel("the bytes are in none of the known formats ({})", format_names());
   if (!format->import_read) {
     const auto [memory, size] = read_all(read, {}, 0, std::numeric_limits<uint64_t>::max());

@@ -11,6 +11,7 @@
 #include "graph/graph.h"
 #include "graph/model_file.h"
 #include "support/onnx_messages.h"
+#include "support/paths.h"
 
 namespace minnow {
 namespace {
@@ -141,6 +142,40 @@ TEST(ConvertRead, options_hold) {
   options.renames = {{"y", "product"}};
   options.verify = true;
   EXPECT_EQ(convert_read(reader(files), options).outputs()[0].name, "product");
+}
+
+TEST(Convert, a_format_may_be_named) {
+  size_t read = 0;
+  const std::filesystem::path seeds = test::source_dir() / "tests/fuzz/seeds";
+  for (const std::string& format : formats())
+    for (const auto& entry :
+         std::filesystem::directory_iterator(seeds / ((format == "minnow" ? "model_file" : format + "_reader") + "_fuzz"))) {
+      ConvertOptions options;
+      options.warn = [](std::string_view) {};
+      size_t nodes = 0;
+      try {
+        nodes = convert(entry.path().string(), options).graph().node_count();
+      } catch (const Error&) {
+        continue;  // half of a Caffe model
+      }
+      for (const std::string& named : formats()) {
+        options.format = named;
+        if (named == format) {
+          EXPECT_EQ(convert(entry.path().string(), options).graph().node_count(), nodes) << entry.path();
+          ++read;
+        } else {
+          EXPECT_THROW(convert(entry.path().string(), options), Error) << entry.path() << " as " << named;
+        }
+      }
+    }
+  EXPECT_GE(read, 6u);
+  ConvertOptions options;
+  options.format = "keras";
+  EXPECT_THAT([&] { convert("model.h5", options); }, ThrowsMessage<Error>(HasSubstr("model.h5: cannot be opened")));
+  EXPECT_THAT([&] { convert_read(reader(onnx_files()), options); },
+              ThrowsMessage<Error>(HasSubstr("there is no format \"keras\"; there are minnow, tflite")));
+  options.format = "onnx";
+  EXPECT_THAT(run(convert_read(reader(onnx_files()), options)), ElementsAre(5, 12, 21));
 }
 
 TEST(ConvertRead, what_goes_wrong) {
