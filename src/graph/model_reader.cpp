@@ -115,7 +115,7 @@ class Reader {
   Header read_header() const {
     Header header;
     const Header known = header;
-    if (!is_model_file(bytes_)) fail("it does not begin as a .minnow file does");
+    if (!is_model_file(bytes_)) fail("it does not begin as a .minnow file does; minnow convert makes one of other formats");
     if (bytes_.size() < sizeof header) fail("it ends after {} bytes, within its header", bytes_.size());
     std::memcpy(&header, bytes_.data(), sizeof header);
     if (header.major != known.major)

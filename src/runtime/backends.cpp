@@ -38,6 +38,8 @@ std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOption
 BackendOptions backend_options(const SessionOptions& options) {
   BackendOptions made;
   if (options.threads < 0) throw InvalidArgument("threads is {}; it is a number of threads, or 0 for all cores", options.threads);
+  if (!(options.time_limit >= 0))
+    throw InvalidArgument("time_limit is {}; it is a number of seconds, or 0 for no limit", options.time_limit);
   // More threads than cores would only take turns.
   const int cores = os::available_cores();
   made.threads = options.threads > 0 ? std::min(options.threads, cores) : cores;

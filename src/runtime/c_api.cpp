@@ -17,8 +17,10 @@ struct minnow_model {
 };
 
 struct minnow_session {
-  minnow_session(const Model& model, const SessionOptions& options) : session(model, options) {}
+  minnow_session(const Model& model, const SessionOptions& options)
+      : session(model, options), input_count(model.inputs().size()), output_count(model.outputs().size()) {}
   Session session;
+  const size_t input_count, output_count;
   std::atomic<bool> busy = false;
   // Of the last run, kept so that the next allocates nothing.
   std::vector<TensorView> inputs;
@@ -191,6 +193,11 @@ minnow_status minnow_session_run(minnow_session* handle, const minnow_tensor* in
   return c_status([&] {
     minnow_session& session = given(handle, "session");
     const Alone alone(session);
+    // Before the arrays are looked at: who is wrong about the model has others.
+    if (input_count != session.input_count)
+      throw InvalidArgument("the model takes {} inputs, {} were given", session.input_count, input_count);
+    if (output_count != session.output_count)
+      throw InvalidArgument("the model has {} outputs, {} were given", session.output_count, output_count);
     bind_inputs(session, all(inputs, input_count, "inputs"));
     all(outputs, output_count, "outputs");
     size_t with_memory = 0;
@@ -204,7 +211,6 @@ minnow_status minnow_session_run(minnow_session* handle, const minnow_tensor* in
       return;
     }
     std::vector<Tensor> results = session.session.run(session.inputs);
-    if (results.size() != output_count) throw InvalidArgument("the model has {} outputs, {} were given", results.size(), output_count);
     session.results = std::move(results);
     for (size_t i = 0; i < output_count; ++i) give(session.results[i], outputs[i]);
   });

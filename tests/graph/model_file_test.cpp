@@ -174,7 +174,7 @@ TEST(ModelFile, errors_name_the_file) {
     read_model(path);
     FAIL();
   } catch (const InvalidModel& error) {
-    EXPECT_EQ(error.what(), path + ": it does not begin as a .minnow file does");
+    EXPECT_EQ(error.what(), path + ": it does not begin as a .minnow file does; minnow convert makes one of other formats");
   }
   std::filesystem::remove(path);
   EXPECT_THROW(read_model((scratch_dir() / "missing.minnow").string()), IoError);

@@ -229,7 +229,9 @@ static void test_wrong_runs(void) {
   CHECK_ERROR(minnow_session_run(session, NULL, 1, outputs, 2), MINNOW_INVALID_ARGUMENT, "inputs is NULL");
   CHECK_ERROR(minnow_session_run(session, &good, 1, NULL, 2), MINNOW_INVALID_ARGUMENT, "outputs is NULL");
   CHECK_ERROR(minnow_session_run(session, NULL, 0, outputs, 2), MINNOW_INVALID_ARGUMENT, "takes 1 inputs, 0 were given");
+  CHECK_ERROR(minnow_session_run(session, &good, 3, outputs, 2), MINNOW_INVALID_ARGUMENT, "takes 1 inputs, 3 were given");
   CHECK_ERROR(minnow_session_run(session, &good, 1, outputs, 1), MINNOW_INVALID_ARGUMENT, "has 2 outputs, 1 were given");
+  CHECK_ERROR(minnow_session_run(session, &good, 1, outputs, 100), MINNOW_INVALID_ARGUMENT, "has 2 outputs, 100 were given");
   CHECK_ERROR(minnow_session_run(NULL, &good, 1, outputs, 2), MINNOW_INVALID_ARGUMENT, "session is NULL");
   outputs[0] = tensor_of(MINNOW_F32, 2, 2, 3, y);
   CHECK_ERROR(minnow_session_run(session, &good, 1, outputs, 2), MINNOW_INVALID_ARGUMENT, "data of 1 of 2 outputs is NULL");
@@ -257,6 +259,10 @@ static void test_options(void) {
   minnow_session_options options;
   memset(&options, 0, sizeof options);
   CHECK_ERROR(minnow_session_create(model, &options, &session), MINNOW_INVALID_ARGUMENT, "struct_size of minnow_session_options is 0");
+  options.struct_size = sizeof options;
+  options.time_limit = -1;
+  CHECK_ERROR(minnow_session_create(model, &options, &session), MINNOW_INVALID_ARGUMENT, "time_limit is -1");
+  options.time_limit = 0;
   options.struct_size = 0xffffffffu;
   CHECK_ERROR(minnow_session_create(model, &options, &session), MINNOW_INVALID_ARGUMENT,
               "struct_size of minnow_session_options is 4294967295");
