@@ -6,9 +6,13 @@
 //     void compute(minnow::OpCall& call) const override { ... call.input_data<float>(0) ... call.output_data<float>(0) ... }
 //   };
 //   MINNOW_CUSTOM_OPS({"com.example.Swish", new Swish, "y = x * sigmoid(x)"})
+//
+// A row may go on with schemes, faster ways to compute the operator, and the name of the operator that computes its gradients:
+//   {"com.example.Swish", new Swish, "y = x * sigmoid(x)", {{"swish.vectors", new SwishByVectors}}, "com.example.SwishGradient"}
 #pragma once
 #include <minnow/minnow_c.h>
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <span>
@@ -97,6 +101,40 @@ class OpCall {
     return {values, count};
   }
 
+  // For schemes.
+  int threads() const { return api_.threads(call_); }
+  int precision() const { return api_.precision(call_); }
+  /// Seconds for arithmetic at `efficiency` of the machine's peak (a multiply-add counts two), on all threads.
+  double flop_time(double operations, double efficiency = 1) const { return api_.flop_time(call_, operations, efficiency); }
+  /// Seconds to move that many bytes through the smallest cache that holds them.
+  double byte_time(double bytes) const { return api_.byte_time(call_, bytes); }
+  /// run: the memory that the estimate asked for, aligned to a cache line.
+  template <class T>
+  T* scratch() const {
+    return static_cast<T*>(api_.scratch(call_));
+  }
+  /// run: task(i) for i in [0, tasks) on the session's threads. The first exception of a task is thrown here, when all are done.
+  template <class F>
+  void parallel_for(size_t tasks, F&& task) {
+    struct Context {
+      F& task;
+      std::atomic<bool> failed{false};
+      std::exception_ptr error;
+    } context{task, {}, {}};
+    api_.parallel_for(
+        call_, tasks,
+        [](void* p, size_t i) {
+          Context& shared = *static_cast<Context*>(p);
+          try {
+            shared.task(i);
+          } catch (...) {
+            if (!shared.failed.exchange(true)) shared.error = std::current_exception();
+          }
+        },
+        &context);
+    if (context.error) std::rethrow_exception(context.error);
+  }
+
  private:
   minnow_tensor& output(size_t i) {
     minnow_tensor* tensor = i < output_count() ? api_.output(call_, i) : nullptr;
@@ -117,13 +155,37 @@ class CustomOp {
   virtual void compute(OpCall& call) const = 0;
 };
 
+/// What a scheme answers for one node.
+struct SchemeEstimate : minnow_op_estimate {
+  /// seconds: that a run will take; scratch_size: bytes for a run alone; overwrites: the input whose memory output 0 may take over, or -1.
+  SchemeEstimate(double seconds, uint64_t scratch_size = 0, int32_t overwrites = -1)
+      : minnow_op_estimate{seconds, scratch_size, overwrites} {}
+};
+
+/// A faster way to compute an operator: where its schemes accept, the planner takes the one of the least estimate, else `compute`. Shapes
+/// are known; exceptions are errors as an operator's, but that of estimate() says why the scheme declines.
+class CustomScheme {
+ public:
+  /// What prepare() made for one plan.
+  struct Prepared {
+    virtual ~Prepared() = default;
+  };
+  virtual ~CustomScheme() = default;
+  /// Called often, while a plan is made; throw to decline, with the reason. Data of inputs that are not constant is null.
+  virtual SchemeEstimate estimate(OpCall& call) const = 0;
+  /// Once for a plan: what need not be done in each run (packing constant inputs).
+  virtual std::unique_ptr<Prepared> prepare(OpCall&) const { return nullptr; }
+  /// Computes the outputs; should allocate nothing. Called from several threads at once, from one at a time for each `prepared`.
+  virtual void run(OpCall& call, const Prepared* prepared) const = 0;
+};
+
 namespace detail {
 
-template <void (CustomOp::*kMethod)(OpCall&) const>
-int call_custom_op(const minnow_op_api* api, minnow_op_call* call, void* user) {
+template <class F>
+int call_guarded(const minnow_op_api* api, minnow_op_call* call, F&& body) {
   try {
     OpCall wrapped(*api, call);
-    (static_cast<const CustomOp*>(user)->*kMethod)(wrapped);
+    body(wrapped);
     return 0;
   } catch (const std::exception& error) {
     api->fail(call, error.what());
@@ -133,11 +195,53 @@ int call_custom_op(const minnow_op_api* api, minnow_op_call* call, void* user) {
   return 1;
 }
 
+template <void (CustomOp::*kMethod)(OpCall&) const>
+int call_custom_op(const minnow_op_api* api, minnow_op_call* call, void* user) {
+  return call_guarded(api, call, [&](OpCall& wrapped) { (static_cast<const CustomOp*>(user)->*kMethod)(wrapped); });
+}
+
+struct CustomSchemeRow : minnow_op_scheme {
+  CustomSchemeRow(const char* name, CustomScheme* scheme)
+      : minnow_op_scheme{sizeof(minnow_op_scheme), name, scheme, call_estimate, call_prepare, call_run, call_release}, owner(scheme) {}
+  std::shared_ptr<const CustomScheme> owner;
+
+ private:
+  static const CustomScheme& scheme(void* user) { return *static_cast<const CustomScheme*>(user); }
+  static int call_estimate(const minnow_op_api* api, minnow_op_call* call, minnow_op_estimate* estimate, void* user) {
+    return call_guarded(api, call, [&](OpCall& wrapped) { *estimate = scheme(user).estimate(wrapped); });
+  }
+  static int call_prepare(const minnow_op_api* api, minnow_op_call* call, void** prepared, void* user) {
+    return call_guarded(api, call, [&](OpCall& wrapped) { *prepared = scheme(user).prepare(wrapped).release(); });
+  }
+  static int call_run(const minnow_op_api* api, minnow_op_call* call, void* prepared, void* user) {
+    return call_guarded(api, call,
+                        [&](OpCall& wrapped) { scheme(user).run(wrapped, static_cast<const CustomScheme::Prepared*>(prepared)); });
+  }
+  static void call_release(void* prepared, void*) { delete static_cast<CustomScheme::Prepared*>(prepared); }
+};
+
 struct CustomOpRow : minnow_custom_op {
-  CustomOpRow(const char* name, CustomOp* op, const char* doc = nullptr)
-      : minnow_custom_op{sizeof(minnow_custom_op), name, doc, op, call_custom_op<&CustomOp::infer>, call_custom_op<&CustomOp::compute>},
-        owner(op) {}
+  CustomOpRow(const char* name, CustomOp* op, const char* doc = nullptr, const std::vector<CustomSchemeRow>& schemes = {},
+              const char* gradient = nullptr)
+      : minnow_custom_op{sizeof(minnow_custom_op),
+                         name,
+                         doc,
+                         op,
+                         call_custom_op<&CustomOp::infer>,
+                         call_custom_op<&CustomOp::compute>,
+                         nullptr,
+                         schemes.size(),
+                         gradient},
+        owner(op),
+        rows(std::make_shared<const std::vector<CustomSchemeRow>>(schemes)) {
+    auto list = std::make_shared<std::vector<const minnow_op_scheme*>>();
+    for (const CustomSchemeRow& row : *rows) list->push_back(&row);
+    pointers = list;
+    this->schemes = pointers->data();
+  }
   std::shared_ptr<const CustomOp> owner;  // dies with the library
+  std::shared_ptr<const std::vector<CustomSchemeRow>> rows;
+  std::shared_ptr<const std::vector<const minnow_op_scheme*>> pointers;
 };
 
 }  // namespace detail

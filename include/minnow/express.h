@@ -300,6 +300,13 @@ MINNOW_API Loaded load(const Model& model);
 /// The outputs of the model for these inputs, as part of the expression that they belong to; with states of its own.
 MINNOW_API Vars apply(const Model& model, const Vars& inputs);
 
+/// The gradients of the inputs of the operator that made `outputs` (all of them, or some), from the gradients of these outputs; an
+/// output without one, and one whose gradient is Var(), has no part in it. One Var for each input: of the input's dtype and shape, Var()
+/// where no gradient flows. Nothing is computed yet. Throws Unsupported where the operator has no gradient, InvalidArgument for outputs
+/// of no operator or of several, gradients that do not fit, and for what was computed and depends on no placeholder, parameter or state:
+/// it keeps no expression. Custom operators say which operator computes their gradients (<minnow/custom_op.h>).
+MINNOW_API Vars gradient_of(const Vars& outputs, const Vars& output_gradients);
+
 // Control flow. Functions are called once, to record what they compute; what they read of outer values is captured.
 
 using Body = std::function<Vars(const Vars&)>;

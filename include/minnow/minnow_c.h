@@ -66,18 +66,66 @@ typedef struct minnow_op_api {
   void (*need_contents)(minnow_op_call* call, size_t input);
   /* One sentence for the user; return non-zero afterwards. */
   void (*fail)(minnow_op_call* call, const char* sentence);
+
+  /* For schemes; elsewhere one thread, no time and no memory. */
+  int32_t (*threads)(const minnow_op_call* call);
+  int32_t (*precision)(const minnow_op_call* call); /* MINNOW_PRECISION_... of the session */
+  /* estimate: seconds for arithmetic on f32 at `efficiency` (0 to 1) of the machine's peak (a multiply-add counts two), and to move bytes
+   * through the smallest cache that holds them; on all threads. */
+  double (*flop_time)(const minnow_op_call* call, double operations, double efficiency);
+  double (*byte_time)(const minnow_op_call* call, double bytes);
+  /* run: the memory that the estimate asked for, aligned to a cache line. */
+  void* (*scratch)(const minnow_op_call* call);
+  /* run: calls task(context, i) for i in [0, tasks) on the session's threads, and waits for all. */
+  void (*parallel_for)(minnow_op_call* call, size_t tasks, void (*task)(void* context, size_t i), void* context);
 } minnow_op_api;
 
-typedef struct minnow_custom_op {
+enum { MINNOW_PRECISION_HIGH = 0, MINNOW_PRECISION_NORMAL = 1, MINNOW_PRECISION_LOW = 2 };
+
+/* What a scheme answers for one node. */
+typedef struct minnow_op_estimate {
+  double seconds;        /* that a run will take */
+  uint64_t scratch_size; /* bytes of memory for a run alone */
+  int32_t
+      overwrites; /* the input whose memory output 0, of as many bytes, may take over while it is being read, or -1 (set before the call) */
+} minnow_op_estimate;
+
+/* A faster way to compute an operator. Where schemes of an operator accept, the planner takes the one of the least estimate, else its
+ * `compute`. Tensors are plain (row-major) and of known shapes. */
+typedef struct minnow_op_scheme {
   uint32_t struct_size;
-  const char* name; /* with its domain: "com.example.Swish" */
-  const char* doc;  /* may be NULL */
+  const char* name; /* "swish.avx2": shown by plans, kept by tuning files; printable, without spaces */
+  void* user;
+  /* 0: this scheme can serve, and `estimate` is set; else fail may say why not. Called often, while a plan is made. Data of inputs that are
+   * not constant is NULL. */
+  int (*estimate)(const minnow_op_api* api, minnow_op_call* call, minnow_op_estimate* estimate, void* user);
+  /* May be NULL. Called once for a plan, with what estimate saw, to do what need not be done in each run; run gets *prepared. 0: done. */
+  int (*prepare)(const minnow_op_api* api, minnow_op_call* call, void** prepared, void* user);
+  /* 0: the outputs are computed. One thread at a time for each `prepared`. Should allocate nothing. */
+  int (*run)(const minnow_op_api* api, minnow_op_call* call, void* prepared, void* user);
+  /* NULL where prepare is. Called once for each `prepared` that is not NULL. */
+  void (*release)(void* prepared, void* user);
+} minnow_op_scheme;
+
+typedef struct minnow_custom_op {
+  uint32_t struct_size; /* of what there is: libraries of before schemes and gradients end behind `compute` */
+  const char* name;     /* with its domain: "com.example.Swish" */
+  const char* doc;      /* may be NULL */
   void* user;
   /* 0: the outputs' types are set. */
   int (*infer)(const minnow_op_api* api, minnow_op_call* call, void* user);
   /* 0: the outputs are computed. Called from one thread at a time per session, from several sessions at once. */
   int (*compute)(const minnow_op_api* api, minnow_op_call* call, void* user);
+
+  const minnow_op_scheme* const* schemes; /* at most MINNOW_MAX_OP_SCHEMES; may be NULL */
+  size_t scheme_count;
+  /* The operator that computes gradients, or NULL: of the inputs, the outputs and the gradients of the outputs, one after another, it gives
+   * the gradients of the inputs, and has the attributes of this one. Inputs that are left out, and gradients of outputs that nothing
+   * depends on, are absent there; gradients of inputs that are no floats are not wanted. */
+  const char* gradient;
 } minnow_custom_op;
+
+#define MINNOW_MAX_OP_SCHEMES 8
 
 typedef const minnow_custom_op* const* (*minnow_custom_ops_function)(uint32_t abi_version, size_t* count);
 

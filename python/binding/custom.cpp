@@ -13,7 +13,7 @@ namespace minnow::python {
 namespace {
 
 struct PythonOperator {
-  std::string name, doc;
+  std::string name, doc, gradient;
   PyObject *infer, *compute;  // live as long as the process: plans may name the operator to its end
   std::vector<std::pair<std::string, PyObject*>> attributes;
   minnow_custom_op table;
@@ -161,17 +161,25 @@ void define_custom(nb::module_& m) {
   m.def(
       "register_operator",
       [](const std::string& name, const std::string& doc, const nb::object& infer_function, const nb::object& compute_function,
-         const nb::dict& attributes) {
+         const nb::dict& attributes, const std::string& gradient) {
         const Guard guard;
         if (name.find('.') == std::string::npos || OperatorSet::builtin().find(name))
           throw InvalidArgument(
               "an operator of one's own has a name with a domain, \"com.example.Swish\", and no built-in one's; this is \"{}\"", name);
         PythonOperator& op = written().emplace_back();
-        op.name = name, op.doc = doc;
+        op.name = name, op.doc = doc, op.gradient = gradient;
         op.infer = nb::object(infer_function).release().ptr(), op.compute = nb::object(compute_function).release().ptr();
         for (const auto& [key, value] : attributes)
           op.attributes.emplace_back(nb::cast<std::string>(key), nb::borrow(value).release().ptr());
-        op.table = {sizeof(minnow_custom_op), op.name.c_str(), op.doc.c_str(), &op, infer, compute};
+        op.table = {sizeof(minnow_custom_op),
+                    op.name.c_str(),
+                    op.doc.c_str(),
+                    &op,
+                    infer,
+                    compute,
+                    nullptr,
+                    0,
+                    op.gradient.empty() ? nullptr : op.gradient.c_str()};
         std::vector<const minnow_custom_op*> now;
         for (const minnow_custom_op* table : tables)
           if (name != table->name) now.push_back(table);
@@ -179,7 +187,7 @@ void define_custom(nb::module_& m) {
         use(load_custom_operators(libraries, now));
         tables = std::move(now);
       },
-      nb::arg("name"), nb::arg("doc"), nb::arg("infer"), nb::arg("compute"), nb::arg("attributes"));
+      nb::arg("name"), nb::arg("doc"), nb::arg("infer"), nb::arg("compute"), nb::arg("attributes"), nb::arg("gradient") = "");
   m.def(
       "load_operators",
       [](const std::string& path) {

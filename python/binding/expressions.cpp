@@ -77,6 +77,16 @@ void define_expressions(nb::module_& m) {
   m.def(
       "clone", [](nb::handle outputs) { return expr::clone(vars_from(outputs)); }, nb::arg("outputs"), Guarded());
   m.def(
+      "gradient_of",
+      [](nb::handle outputs, const nb::list& gradients) {
+        Vars given;
+        for (nb::handle gradient : gradients) given.push_back(gradient.is_none() ? Var() : var_from(gradient));
+        nb::list results;
+        for (const Var& x : expr::gradient_of(vars_from(outputs), given)) results.append(x.has_value() ? nb::cast(x) : nb::none());
+        return results;
+      },
+      nb::arg("outputs"), nb::arg("output_gradients"), Guarded());
+  m.def(
       "replace",
       [](nb::handle outputs, const std::vector<std::pair<nb::object, nb::object>>& pairs) {
         std::vector<std::pair<Var, Var>> from_to;

@@ -36,6 +36,11 @@ def _specs(result: Any, like: Spec | None) -> list[Spec]:
     return specs
 
 
+def _gradient_types(inputs: list[Any], given: dict[str, Any], outputs: int) -> list[Spec]:
+    """Gradients are as what they are of; those of inputs that are left out are not looked at."""
+    return [Spec((), "float32") if row is None else Spec(*row) for row in inputs[:outputs]]
+
+
 def _as_arrays(inputs: Sequence[Any]) -> list[Any]:
     try:
         import numpy  # noqa: F401
@@ -44,7 +49,8 @@ def _as_arrays(inputs: Sequence[Any]) -> list[Any]:
     return [None if x is None else x.numpy() for x in inputs]
 
 
-def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str = "") -> Callable[[_Function], _Function]:
+def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str = "",
+                    gradient: Callable[..., Any] | str | None = None) -> Callable[[_Function], _Function]:
     """Makes a function an operator of expressions and of models that are read from now on.
 
         @expr.custom_operator("com.example.Swish", shape=lambda x, alpha: x.shape)
@@ -56,6 +62,9 @@ def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str
     where the dtype is the first input's, or a list of these; None for a shape that depends on data. By default the first input's.
     The function gets the inputs as arrays (NumPy's where NumPy is installed, else Vars; None for one that is left out) and its attributes as
     keywords, whose defaults are those of its signature; it gives an array, or several. It must be pure: what depends on constants alone is computed once.
+    gradient: for expr.gradient_of(): a function that is given the inputs, the outputs and the gradients of the outputs, one after another
+    (None for a gradient that there is not), and the attributes, and gives the gradient of each input, None for one that is no float; it
+    becomes an operator, too, "com.example.SwishGradient". Or the name of such an operator.
     """
     def decorate(function: _Function) -> _Function:
         keywords = {parameter.name: parameter.default for parameter in inspect.signature(function).parameters.values()
@@ -77,8 +86,24 @@ def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str
             result = function(*_as_arrays(inputs), **given)
             return list(result) if isinstance(result, (tuple, list)) and outputs > 1 else [result]
 
+        def compute_gradients(inputs: list[Any], given: dict[str, Any], outputs: int) -> list[Any]:
+            assert callable(gradient)
+            # Those at the end that are absent may not be there at all.
+            result = gradient(*_as_arrays([*inputs, *[None] * (taken - len(inputs))]), **given)
+            gradients = list(result) if isinstance(result, (tuple, list)) else [result]
+            if len(gradients) != outputs:
+                raise InvalidArgument(f"gives {len(gradients)} gradients, there are {outputs} inputs")
+            return gradients
+
+        by = gradient if isinstance(gradient, str) else "" if gradient is None else f"{name}Gradient"
+        taken = 0
+        if gradient is not None and not isinstance(gradient, str):
+            positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+            taken = sum(parameter.kind in positional for parameter in inspect.signature(gradient).parameters.values())
+            ATTRIBUTES[by] = list(attributes)
+            _minnow.register_operator(by, f"Gradients of {name}.", _gradient_types, compute_gradients, attributes)
         ATTRIBUTES[name] = list(attributes)
-        _minnow.register_operator(name, doc or inspect.getdoc(function) or "", infer, compute, attributes)
+        _minnow.register_operator(name, doc or inspect.getdoc(function) or "", infer, compute, attributes, by)
         return function
     return decorate
 

@@ -97,6 +97,7 @@ int64_t Shape::elements() const {
 std::string to_string(const Shape& shape) { return format("{}", shape.dims()); }
 
 Tensor::Tensor(DType dtype, const Shape& shape) : allocated_(true) {
+  if (dtype == DType::string) throw Unsupported("a tensor cannot hold strings; there are bool, integers and floating types");
   const size_t bytes = static_cast<size_t>(shape.elements()) * size_of(dtype);
   auto memory = allocate_shared(bytes);
   std::memset(memory.get(), 0, bytes);

@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "importers/formats.h"
-#include "ops/operator.h"
+#include "ops/custom.h"
 #include "runtime/backends.h"
 
 namespace minnow::cli {
@@ -118,6 +118,8 @@ void ops_command(const Arguments& arguments) {
     std::vector<std::string> schemes;
     for (const Scheme& scheme : backend->schemes())
       if (scheme.op == op->name) schemes.emplace_back(scheme.name);
+    if (op->custom && arguments.backend == "cpu")
+      for (const minnow_op_scheme* scheme : custom_op_schemes(*op)) schemes.emplace_back(scheme->name);
     if (op->reference) schemes.emplace_back("reference");
     if (op->decompose) schemes.emplace_back("decomposition");
     if (arguments.json) {

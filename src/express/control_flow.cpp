@@ -92,7 +92,7 @@ Recorded body_of(const Recording& recording, const std::vector<LazyValue>& forma
     return known[value.output] = &graph.add_constant(output.tensor, fresh());
   };
   for (const LazyNode* node : recording.inside) {
-    if (node->operators) body.operators = node->operators;
+    body.operators = joined(body.operators, node->operators);
     std::vector<Value*> inputs;
     for (const LazyValue& input : node->inputs) inputs.push_back(value_in(input));
     std::vector<Value*>& known = values[node];
@@ -171,7 +171,7 @@ Vars call_with(std::string_view op, std::vector<LazyValue> inputs, Attributes at
   request.formal_inputs = request.inputs.size();
   request.attributes = std::move(attributes);
   for (auto& [name, body] : bodies) {
-    if (body.operators) request.operators = std::move(body.operators);
+    request.operators = joined(request.operators, body.operators);
     request.closures.push_back({name, std::move(body.graph), body.captured.size()});
     request.inputs.insert(request.inputs.end(), body.captured.begin(), body.captured.end());
   }

@@ -142,18 +142,9 @@ class Expression {
   /// Steps after which others change the same states: they have to be computed first, one after the other. In the order in which they were
   /// made.
   std::vector<LazyValue> earlier_steps() const {
-    if (steps_.size() < 2) return {};
-    auto ordered = steps_;
-    std::sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) { return (*a)->id > (*b)->id; });
-    std::unordered_set<const LazyNode*> changed_later;
-    std::vector<LazyValue> earlier;
-    for (const auto* step : ordered) {
-      bool again = false;
-      for (const LazyValue& state : states_of(**step)) again |= !changed_later.insert(state.node.get()).second;
-      if (again) earlier.push_back({*step, 0});
-    }
-    std::reverse(earlier.begin(), earlier.end());
-    return earlier;
+    std::vector<LazyValue> steps;
+    for (const auto* step : steps_) steps.push_back({*step, 0});
+    return express::earlier_steps(std::move(steps));
   }
 
   bool empty() const { return nodes_.empty(); }
@@ -214,7 +205,7 @@ class Expression {
       if (next == node.inputs.size()) {
         node.place = static_cast<uint32_t>(nodes_.size());
         nodes_.push_back(pointer);
-        if (node.operators) take(node.operators);
+        if (node.operators) operators_ = joined(operators_, node.operators);
         if (node.kind == LazyNode::Kind::step) steps_.push_back(pointer);
         stack.pop_back();
         continue;
@@ -244,12 +235,6 @@ class Expression {
           node.outputs[0].name);
     if (node.kind == LazyNode::Kind::placeholder)
       throw InvalidArgument("the placeholder \"{}\" is read but was given no value; assign() one", node.outputs[0].name);
-  }
-
-  void take(const std::shared_ptr<const OperatorSet>& operators) {
-    if (operators_ && operators_ != operators)
-      throw Unsupported("one expression uses custom operators of two sets; load the libraries together with one load_operators()");
-    operators_ = operators;
   }
 
   // A placeholder, a state and what is made of them have other values in the next run of the plan.

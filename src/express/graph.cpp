@@ -42,6 +42,48 @@ ValueType declared_type(const LazyNode& node) {
   return type;
 }
 
+/// The nodes that expressions are made of, inputs before users. Where steps change the same states one after another they are in the
+/// order in which they were made, as each reads what the one before has made of the states; `place` is 1 of all these steps but the last.
+std::vector<LazyValue> in_order(std::span<const LazyValue> roots) {
+  std::vector<LazyValue> nodes, steps;
+  walk(roots, [&](const std::shared_ptr<LazyNode>& node) {
+    node->place = node->uses = 0;
+    nodes.push_back({node, 0});
+    if (node->kind == LazyNode::Kind::step) steps.push_back(nodes.back());
+  });
+  steps = earlier_steps(std::move(steps));
+  if (steps.empty()) return nodes;
+  sort_by_age(nodes);
+  for (const LazyValue& step : steps) {
+    step.node->place = 1;
+    for (const LazyValue& state : states_of(*step.node)) state.node->uses = 1;
+  }
+  // What is made of a state has another value after a step. Evaluation computes it again then; a model has one value. Of what is made of
+  // these states, they included, `uses` is 1, and `place` so many earlier steps as were made before.
+  uint32_t done = 0;
+  const auto check = [&](const LazyValue& value) {
+    if (value.node->uses && value.node->kind != LazyNode::Kind::state && value.node->place != done)
+      throw Unsupported(
+          "what is made of a state is used before and after a call that changes the state, which a model cannot say; make it anew after "
+          "the "
+          "call, or use a clone() of the module");
+    return value.node->uses;
+  };
+  for (const LazyValue& value : nodes) {
+    LazyNode& node = *value.node;
+    const bool is_step = node.kind == LazyNode::Kind::step;
+    uint32_t uses = node.uses;
+    for (const LazyValue& input : is_step ? std::span(node.inputs).first(node.outputs.size() + state_count(node)) : std::span(node.inputs))
+      if (input) uses |= check(input);
+    if (is_step)
+      done += node.place;
+    else
+      node.uses = uses, node.place = done;
+  }
+  for (const LazyValue& root : roots) check(root);
+  return nodes;
+}
+
 bool is_constant(const LazyNode& node) { return node.kind == LazyNode::Kind::constant || (node.is_computed() && !node.keeps_inputs); }
 
 }  // namespace
@@ -270,8 +312,7 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
   }
   std::string trainables;
   std::shared_ptr<const OperatorSet> operators;
-  walk(roots, [&](const std::shared_ptr<LazyNode>& pointer) {
-    const LazyNode& node = *pointer;
+  const auto add = [&](const LazyNode& node) {
     if (values.contains(&node)) return;
     if (node.kind == LazyNode::Kind::placeholder) {
       if (!inputs.empty())
@@ -289,9 +330,13 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
     if (node.kind == LazyNode::Kind::step) {
       const auto value_of_input = [&](const LazyValue& input) { return values.at(input.node.get())[input.output]; };
       for (const LazyValue& result : results_of(node)) made.push_back(value_of_input(result));
-      for (size_t i = 0; i < state_count(node); ++i)
-        if (!next.emplace(states_of(node)[i].node.get(), value_of_input(next_of(node)[i])).second)
-          throw Unsupported("a module with states is called twice in the expression, which a model cannot say; use a clone() of it");
+      std::vector<Value*> following;
+      for (const LazyValue& value : next_of(node)) following.push_back(value_of_input(value));
+      for (size_t i = 0; i < following.size(); ++i) {
+        const LazyNode* state = states_of(node)[i].node.get();
+        next[state] = following[i];
+        if (node.place) values[state] = {following[i]};
+      }
       return;
     }
     if (is_constant(node)) {
@@ -306,7 +351,7 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
       }
       return;
     }
-    if (node.operators) operators = node.operators;
+    operators = joined(operators, node.operators);
     std::vector<Value*> arguments;
     for (const LazyValue& input : node.inputs) arguments.push_back(input ? values.at(input.node.get())[input.output] : nullptr);
     std::vector<std::string> made_names;
@@ -321,7 +366,8 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
     }
     const Node& emitted = emit(*graph, node, arguments, made_names, node.name);
     for (size_t i = 0; i < node.outputs.size(); ++i) made.push_back(emitted.output(i));
-  });
+  };
+  for (const LazyValue& value : in_order(roots)) add(*value.node);
   for (size_t i = 0; i < states.size(); ++i) {
     Value& current = *values.at(states[i])[0];
     const auto found = next.find(states[i]);

@@ -100,12 +100,27 @@ const Operator& find_operator(std::string_view name, std::shared_ptr<const Opera
   if (!operators) operators = operators_in_use();
   if (operators)
     if (const Operator* op = operators->find(name)) return *op;
+  // Operators may have come into use since the set of the node at hand.
+  if (std::shared_ptr<const OperatorSet> now = operators_in_use(); now && now != operators)
+    if (const Operator* op = now->find(name)) return operators = std::move(now), *op;
   const bool is_custom = name.find('.') != name.npos && !name.starts_with("minnow.") && !name.starts_with("ai.onnx.");
   std::vector<std::string> names;
   for (const Operator* op : (operators ? *operators : OperatorSet::builtin()).list())
     if (is_custom == (op->custom != nullptr)) names.emplace_back(op->name);
   throw Unsupported("there is no operator \"{}\"{}{}", name, nearest(name, names),
                     is_custom ? "; a library that has it is loaded by load_operators()" : "");
+}
+
+const std::shared_ptr<const OperatorSet>& joined(const std::shared_ptr<const OperatorSet>& a, const std::shared_ptr<const OperatorSet>& b) {
+  const auto has_all_of = [](const OperatorSet& set, const OperatorSet& other) {
+    for (const Operator* op : other.list())
+      if (const Operator* found = op->custom ? set.find(op->name) : op; !found || found->custom != op->custom) return false;
+    return true;
+  };
+  if (!b || a == b) return a;
+  if (!a || has_all_of(*b, *a)) return b;
+  if (has_all_of(*a, *b)) return a;
+  throw Unsupported("one expression uses custom operators of two sets; load the libraries together with one load_operators()");
 }
 
 // Calls.
@@ -117,9 +132,6 @@ const Shape* known_shape(const LazyValue& value) {
   return output.tensor && !value.node->fed_by_others ? &output.tensor.shape() : nullptr;
 }
 
-namespace {
-
-// What shape rules see of a value.
 ValueInfo info_of(const LazyValue& value, bool with_contents) {
   const Output& output = output_of(value);
   ValueInfo info;
@@ -133,6 +145,8 @@ ValueInfo info_of(const LazyValue& value, bool with_contents) {
   if (with_contents) info.contents = output.tensor;
   return info;
 }
+
+namespace {
 
 // What inference found for calls with inputs of equal types, on this thread. The key is the operator, the form, and the inputs' types.
 constexpr size_t kMostInferences = 4096;

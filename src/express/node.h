@@ -157,6 +157,9 @@ inline Output& output_of(const LazyValue& value) { return value.node->outputs[va
 const Operator& find_operator(std::string_view name);
 const Operator& find_operator(std::string_view name, std::shared_ptr<const OperatorSet>& operators);
 
+/// The one of two sets (either may be null) that has the custom operators of both. Throws Unsupported where neither has.
+const std::shared_ptr<const OperatorSet>& joined(const std::shared_ptr<const OperatorSet>& a, const std::shared_ptr<const OperatorSet>& b);
+
 /// What use_operators() was given last; null: the built-in ones alone.
 std::shared_ptr<const OperatorSet> operators_in_use();
 
@@ -181,6 +184,9 @@ LazyValue call(const Operator& op, std::initializer_list<LazyValue> inputs, Attr
 LazyValue call(std::string_view op, std::initializer_list<LazyValue> inputs, Attributes attributes = {});
 LazyValue cast(const LazyValue& x, DType dtype);
 LazyValue ints_value(const Ints& values);
+
+/// What shape rules see of a value.
+ValueInfo info_of(const LazyValue& value, bool with_contents);
 
 /// The shape of a tensor where it is known without computing, whatever placeholders are given; else null.
 const Shape* known_shape(const LazyValue& value);

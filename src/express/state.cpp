@@ -2,8 +2,10 @@
 #include "express/state.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
+#include "base/order.h"
 #include "express/lower.h"
 
 namespace minnow {
@@ -76,6 +78,29 @@ std::shared_ptr<LazyNode> make_step(std::span<const LazyValue> results, std::spa
     }
   }
   return node;
+}
+
+void sort_by_age(std::vector<LazyValue>& nodes) {
+  std::vector<size_t> order(nodes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  sort_indices(order, [&](size_t a, size_t b) { return nodes[a].node->id < nodes[b].node->id; });
+  std::vector<LazyValue> sorted;
+  for (const size_t i : order) sorted.push_back(nodes[i]);
+  nodes.swap(sorted);
+}
+
+std::vector<LazyValue> earlier_steps(std::vector<LazyValue> steps) {
+  std::vector<LazyValue> earlier;
+  if (steps.size() < 2) return earlier;
+  sort_by_age(steps);
+  std::unordered_set<const LazyNode*> changed_later;
+  for (size_t k = steps.size(); k-- > 0;) {
+    bool again = false;
+    for (const LazyValue& state : states_of(*steps[k].node)) again |= !changed_later.insert(state.node.get()).second;
+    if (again) earlier.push_back(steps[k]);
+  }
+  std::reverse(earlier.begin(), earlier.end());
+  return earlier;
 }
 
 bool takes(const LazyNode& given, DType dtype, const Shape& shape) {

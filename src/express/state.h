@@ -25,6 +25,11 @@ inline std::span<const LazyValue> next_of(const LazyNode& step) {
 }
 inline std::span<const LazyValue> states_of(const LazyNode& step) { return std::span(step.inputs).last(state_count(step)); }
 
+/// Of some steps those after which others change the same states, in the order in which they were made.
+std::vector<LazyValue> earlier_steps(std::vector<LazyValue> steps);
+/// Brings nodes into the order in which they were made.
+void sort_by_age(std::vector<LazyValue>& nodes);
+
 /// True of a node whose value callers give: a placeholder, or a state.
 inline bool is_given(const LazyNode& node) { return node.kind == LazyNode::Kind::placeholder || node.kind == LazyNode::Kind::state; }
 inline const char* kind_word(const LazyNode& node) { return node.kind == LazyNode::Kind::state ? "state" : "placeholder"; }

@@ -7,19 +7,11 @@
 
 #include "base/os.h"
 
-// One call of a custom operator: what the functions of minnow_op_api work on.
-struct minnow_op_call {
-  const minnow::NodeView* node;
-  minnow::KernelArgs* args;  // null while inferring
-  std::vector<minnow_tensor> inputs, outputs;
-  std::string failure;
-  size_t needed;  // the input whose contents are needed
-};
-
 namespace minnow {
 namespace {
 
-constexpr size_t kNothingNeeded = ~size_t{0};
+// Libraries of before schemes and gradients have tables of so many bytes.
+constexpr size_t kFirstTableSize = offsetof(minnow_custom_op, schemes);
 
 minnow_tensor describe(const ValueInfo& info, const void* data) {
   minnow_tensor tensor{};
@@ -89,6 +81,19 @@ void fail(minnow_op_call* call, const char* sentence) {
   if (call->failure.empty()) call->failure = sentence ? sentence : "failed";
 }
 
+// For schemes.
+int32_t threads(const minnow_op_call* call) { return call->services ? call->services->threads() : 1; }
+int32_t precision(const minnow_op_call* call) { return call->services ? call->services->precision() : MINNOW_PRECISION_NORMAL; }
+double flop_time(const minnow_op_call* call, double operations, double efficiency) {
+  return call->services ? call->services->flop_time(operations, efficiency) : 0;
+}
+double byte_time(const minnow_op_call* call, double bytes) { return call->services ? call->services->byte_time(bytes) : 0; }
+void* scratch(const minnow_op_call* call) { return call->services ? call->services->scratch() : nullptr; }
+void parallel_for(minnow_op_call* call, size_t tasks, void (*task)(void* context, size_t i), void* context) {
+  if (call->services) return call->services->parallel_for(tasks, [=](size_t i) { task(context, i); });
+  for (size_t i = 0; i < tasks; ++i) task(context, i);
+}
+
 constexpr minnow_op_api kApi{sizeof(minnow_op_api),
                              input_count,
                              output_count,
@@ -102,12 +107,18 @@ constexpr minnow_op_api kApi{sizeof(minnow_op_api),
                              attribute_floats,
                              attribute_tensor,
                              need_contents,
-                             fail};
+                             fail,
+                             threads,
+                             precision,
+                             flop_time,
+                             byte_time,
+                             scratch,
+                             parallel_for};
 
-const minnow_custom_op& table_of(const NodeView& node) { return *static_cast<const minnow_custom_op*>(node.definition()->custom); }
+const minnow_custom_op& table_of(const NodeView& node) { return custom_op_table(*node.definition()); }
 
 void infer(const NodeView& node, std::span<ValueInfo> outputs) {
-  minnow_op_call call{&node, nullptr, {}, {}, {}, kNothingNeeded};
+  minnow_op_call call{&node};
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has_input(i)) {
       call.inputs.push_back({});
@@ -143,7 +154,7 @@ void infer(const NodeView& node, std::span<ValueInfo> outputs) {
 }
 
 void reference(const NodeView& node, KernelArgs& args) {
-  minnow_op_call call{&node, &args, {}, {}, {}, kNothingNeeded};
+  minnow_op_call call{&node, &args};
   for (size_t i = 0; i < args.input_count(); ++i)
     call.inputs.push_back(args.has_input(i) ? describe(node.input(i), args.input(i).data()) : minnow_tensor{});
   for (size_t i = 0; i < args.output_count(); ++i) {
@@ -156,13 +167,57 @@ void reference(const NodeView& node, KernelArgs& args) {
     args.fail("{}", call.failure.empty() ? std::string("the operator failed") : call.failure);
 }
 
+#if MINNOW_GRADIENTS
+// The operator that the table names, of the inputs, the outputs and the gradients of the outputs. It gives gradients of floats.
+Exprs gradient(const GradientContext& context) {
+  std::vector<Value*> inputs;
+  for (const Exprs* part : {&context.inputs, &context.outputs, &context.output_gradients})
+    for (const Expr& x : *part) inputs.push_back(x.value());
+  Exprs gradients(context.inputs.size());
+  std::vector<std::string> names(gradients.size());
+  GraphBuilder* builder = nullptr;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (const Expr& x = context.inputs[i]; x && is_float(context.node.input_dtype(i)))
+      builder = &x.builder(), names[i] = builder->graph().fresh_name("gradient");
+  if (!builder) return gradients;
+  const Node& node = context.node.node();
+  const Node& made = builder->graph().add_node(table_of(context.node).gradient, inputs, names, node.attributes, node.name());
+  for (size_t i = 0; i < names.size(); ++i) gradients[i] = builder->wrap(made.output(i));
+  return gradients;
+}
+#endif
+
+bool is_printable(const char* text) {
+  if (!text || !*text) return false;
+  for (; *text; ++text)
+    if (*text <= ' ' || *text > '~') return false;
+  return true;
+}
+
+// Why a custom operator's schemes and its gradient cannot be; empty where they can.
+std::string fault_of(const Operator& op) {
+  const minnow_custom_op& table = custom_op_table(op);
+  if (table.struct_size < sizeof(minnow_custom_op)) return {};
+  if (table.gradient && !is_printable(table.gradient)) return "its gradient has no name";
+  if (table.scheme_count > (table.schemes ? MINNOW_MAX_OP_SCHEMES : 0))
+    return format("its list has {} schemes, at most {} are possible", table.scheme_count, MINNOW_MAX_OP_SCHEMES);
+  for (size_t i = 0; i < table.scheme_count; ++i) {
+    const minnow_op_scheme* scheme = table.schemes[i];
+    if (!scheme || scheme->struct_size < sizeof(minnow_op_scheme) || !scheme->estimate || !scheme->run || !is_printable(scheme->name))
+      return format("its scheme {} is incomplete", i);
+    for (size_t k = 0; k < i; ++k)
+      if (std::string_view(scheme->name) == table.schemes[k]->name) return format("scheme {} repeats a name", i);
+  }
+  return {};
+}
+
 struct LoadedSet {
   OperatorSet set;
   std::deque<os::SharedLibrary> libraries;
   std::deque<Operator> operators;
 
   void add(const minnow_custom_op* table, const std::string& where, size_t place) {
-    if (!table || table->struct_size < sizeof(minnow_custom_op) || !table->name || !table->infer || !table->compute)
+    if (!table || table->struct_size < kFirstTableSize || !is_printable(table->name) || !table->infer || !table->compute)
       throw InvalidArgument("{}: custom operator {} is incomplete", where, place);
     Operator op;
     op.name = table->name;
@@ -172,12 +227,25 @@ struct LoadedSet {
     op.infer = infer;
     op.reference = reference;
     op.custom = table;
+    if (const std::string fault = fault_of(op); !fault.empty()) throw InvalidArgument("{}: custom operator {}: {}", where, op.name, fault);
+#if MINNOW_GRADIENTS
+    if (table->struct_size >= sizeof(minnow_custom_op) && table->gradient) op.gradient = gradient;
+#endif
     operators.push_back(std::move(op));
     set.add(operators.back());
   }
 };
 
 }  // namespace
+
+const minnow_op_api& custom_op_api() { return kApi; }
+const minnow_custom_op& custom_op_table(const Operator& op) { return *static_cast<const minnow_custom_op*>(op.custom); }
+std::span<const minnow_op_scheme* const> custom_op_schemes(const Operator& op) {
+  const minnow_custom_op& table = custom_op_table(op);
+  if (table.struct_size < sizeof(minnow_custom_op)) return {};
+  return {table.schemes, table.scheme_count};
+}
+minnow_tensor describe_for_call(const ValueInfo& info, const void* data) { return describe(info, data); }
 
 std::shared_ptr<const OperatorSet> load_custom_operators(const std::vector<std::string>& libraries,
                                                          std::span<const minnow_custom_op* const> more) {

@@ -11,6 +11,7 @@
 #include "base/order.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
+#include "planner/custom_schemes.h"
 #include "planner/derived.h"
 #include "planner/plan.h"
 
@@ -39,8 +40,12 @@ std::string_view report_name(const Node& node) {
 
 void PlanEnvironment::index_schemes() {
   rows.clear();
-  for (const auto& backend : backends)
+  custom = custom_schemes(*operators);
+  for (const auto& backend : backends) {
     for (const Scheme& scheme : backend->schemes()) rows[scheme.op].push_back({backend.get(), &scheme});
+    if (backend->name() == "cpu")
+      for (const Scheme& scheme : custom) rows[scheme.op].push_back({backend.get(), &scheme});
+  }
 }
 
 class PlanBuilder {

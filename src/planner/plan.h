@@ -42,7 +42,8 @@ struct PlanEnvironment {
     const Scheme* scheme;
   };
   std::unordered_map<std::string_view, std::vector<Row>> rows;  // by operator; filled by index_schemes
-  /// Call once the backends are known.
+  std::vector<Scheme> custom;                                   // schemes of custom operators, which stand beside the cpu backend's
+  /// Call once the operators and the backends are known.
   void index_schemes();
 };
 

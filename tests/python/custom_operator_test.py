@@ -39,6 +39,24 @@ def positive(x):
     return x[x > 0]
 
 
+def weighted_gradient(x, w, sums, products, d_sums, d_products, *, power=2):
+    """Of sum(x ** power * w) and x * w; w may be whole numbers, which have no gradient."""
+    dx = np.zeros_like(x)
+    if d_sums is not None:
+        dx += d_sums * power * x ** (power - 1) * w
+    if d_products is not None:
+        dx += d_products * w
+    dw = None
+    if w.dtype == np.float32:
+        dw = (0 if d_sums is None else d_sums * x**power) + (0 if d_products is None else d_products * x)
+    return dx, dw
+
+
+@expr.custom_operator("com.example.python.Weighted", shape=lambda x, w: [(), x], gradient=weighted_gradient)
+def weighted(x, w, *, power=2):
+    return (x**power * w).sum(), x * w
+
+
 @expr.custom_operator("com.example.python.Broken", shape=lambda x: x.shape)
 def broken(x):
     raise KeyError("no such thing")
@@ -121,6 +139,57 @@ class CustomOperators(unittest.TestCase):
             expr.custom_operator("Swish")(lambda x: x)
         with self.assertRaisesRegex(minnow.Unsupported, "com.example.python.Swsh.*Swish"):
             expr.op("com.example.python.Swsh", [self.x])
+
+    def test_gradients_agree_with_finite_differences(self):
+        x0, w0 = np.array([0.5, -1, 2], np.float32), np.array([1, 2, -0.5], np.float32)
+        d_sums, d_products = np.float32(0.7), np.array([1, -2, 3], np.float32)
+        x, w = expr.trainable(x0), expr.trainable(w0)
+        sums, products = expr.ops("com.example.python.Weighted", [x, w], 2, power=3)
+
+        def loss(x, w, both=True):
+            return d_sums * (x**3 * w).sum() + (both * d_products * x * w).sum()
+
+        def differences(f, at, step=1e-4):
+            moves = np.eye(3) * step
+            return [(f(at + move) - f(at - move)) / (2 * step) for move in moves]
+
+        x1, w1 = x0.astype(float), w0.astype(float)
+        dx, dw = expr.gradient_of([sums, products], [d_sums, d_products])
+        np.testing.assert_allclose(dx.numpy(), differences(lambda x: loss(x, w1), x1), rtol=1e-4)
+        np.testing.assert_allclose(dw.numpy(), differences(lambda w: loss(x1, w), w1), rtol=1e-4)
+        dx, dw = expr.gradient_of([sums, products], [d_sums, None])
+        np.testing.assert_allclose(dx.numpy(), differences(lambda x: loss(x, w1, both=False), x1), rtol=1e-4)
+        [dx, nothing] = expr.gradient_of(expr.ops("com.example.python.Weighted", [x, expr.const([1, 2, 3], "int32")], 2)[0], d_sums)
+        self.assertIsNone(nothing)
+        np.testing.assert_allclose(dx.numpy(), d_sums * 2 * x0 * [1, 2, 3], rtol=1e-6)
+
+    @unittest.skipUnless(LIBRARY.is_file(), "the library of the C++ example is not built")
+    def test_gradients_by_name(self):
+        @expr.custom_operator("com.example.python.AlsoSwish", gradient="com.example.SwishGradient")
+        def also_swish(x, *, beta=1.0):
+            return (x / (1 + np.exp(-beta * x))).astype(x.dtype)
+
+        x = expr.trainable(self.x)
+        y = expr.op("com.example.python.AlsoSwish", [x], beta=2.0)
+        expr.load_operators(LIBRARY)  # later than the expression
+        s = 1 / (1 + np.exp(-2 * self.x))
+        np.testing.assert_allclose(expr.gradient_of(y, np.ones(4, np.float32))[0].numpy(), s + 2 * y.numpy() * (1 - s), rtol=1e-5)
+        np.testing.assert_allclose(expr.gradient_of(expr.op("com.example.Swish", [x], beta=2.0), np.ones(4, np.float32))[0].numpy(),
+                                   s + 2 * y.numpy() * (1 - s), rtol=1e-5)
+
+    def test_gradients_that_cannot_be(self):
+        x = expr.trainable(self.x)
+        with self.assertRaisesRegex(minnow.Unsupported, "Swish: the operator has no gradient"):
+            expr.gradient_of(expr.op("com.example.python.Swish", [x]), self.x)
+        with self.assertRaisesRegex(minnow.Error, r"the gradient of output 1 is f32\[3\], the output is f32\[4\]"):
+            expr.gradient_of(expr.ops("com.example.python.Weighted", [x, x], 2)[1], np.ones(3, np.float32))
+
+        @expr.custom_operator("com.example.python.Few", gradient=lambda x, w, y, dy: [dy])
+        def few(x, w):
+            return x * w
+
+        with self.assertRaisesRegex(minnow.Error, "FewGradient.*gives 1 gradients, there are 2 inputs"):
+            expr.gradient_of(expr.op("com.example.python.Few", [x, x]), self.x)[0].evaluate()
 
     def test_an_operator_can_be_written_anew(self):
         for factor in (2, 3):

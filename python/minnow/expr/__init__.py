@@ -77,6 +77,20 @@ def replace(outputs: Sequence[Var], replacements: Mapping[Var, Var] | Iterable[t
     return _minnow.replace(outputs, list(pairs))
 
 
+def gradient_of(outputs: Sequence[Var] | Var, output_gradients: Sequence[VarLike | None] | VarLike) -> list[Var | None]:
+    """The gradients of the inputs of the operator that made `outputs`, from the gradients of these outputs (None: nothing depends on it).
+
+        y = expr.op("com.example.Swish", [x])
+        [dx] = expr.gradient_of(y, dy)
+
+    One for each input, of its shape and dtype; None where no gradient flows. Custom operators say how (`gradient` of custom_operator, or
+    <minnow/custom_op.h>); others raise Unsupported.
+    """
+    if isinstance(outputs, Var):
+        return _minnow.gradient_of([outputs], [output_gradients])
+    return _minnow.gradient_of(outputs, list(output_gradients))  # type: ignore[arg-type]
+
+
 def placeholders(outputs: Sequence[Var] | Var) -> list[Var]:
     """The placeholders that the expressions are made of, in the order in which they are first used."""
     return _minnow.placeholders(outputs)
@@ -224,6 +238,6 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'minnow.expr' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
 
-__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "placeholders", "trainables", "state", "step", "states", "reset_states", "save", "load",
+__all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "gradient_of", "placeholders", "trainables", "state", "step", "states", "reset_states", "save", "load",
            "Loaded", "cond", "while_loop", "scan", "NCHW", "NHWC", "NC4HW4", "format_of", "convert", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
            *_operators.__all__]

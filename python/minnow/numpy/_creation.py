@@ -342,6 +342,8 @@ def fromiter(iter: Any, dtype: DTypeLike, count: int = -1) -> Var:
 def frombuffer(buffer: Any, dtype: DTypeLike = float64, count: int = -1, offset: int = 0) -> Var:
     """A vector over the memory of an object with the buffer protocol."""
     wanted = dtype_of(dtype)
+    if wanted.itemsize == 0:
+        raise InvalidArgument(f"an array cannot be of dtype {wanted.name}")
     view = memoryview(buffer).cast("B")
     if offset < 0 or offset > len(view):
         raise InvalidArgument(f"offset must be non-negative and no greater than buffer length ({len(view)})")

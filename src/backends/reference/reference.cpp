@@ -2,32 +2,22 @@
 #include "backends/reference/reference.h"
 
 #include <exception>
-#include <optional>
 
+#include "backends/backend.h"
+#include "backends/kept_view.h"
 #include "ops/operator.h"
 
 namespace minnow {
 namespace {
 
-// The planner's graph outlives its kernels, but the views that preparing sees do not: the kernel keeps its own.
 class ReferenceKernel : public Kernel {
  public:
-  ReferenceKernel(const Operator& op, const NodeView& node) : op_(op), inputs_(node.input_count()), outputs_(node.output_count()) {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (node.has_input(i)) inputs_[i] = node.input(i);
-      input_pointers_.push_back(node.has_input(i) ? &inputs_[i] : nullptr);
-    }
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (node.has_output(i)) outputs_[i] = node.output(i);
-      output_pointers_.push_back(node.has_output(i) ? &outputs_[i] : nullptr);
-    }
-    view_.emplace(node.node(), input_pointers_, output_pointers_, &op);
-  }
+  explicit ReferenceKernel(const NodeView& node) : view_(node) {}
 
   void run(RunContext& context) noexcept override {
     try {
       KernelArgs args(*view_, context.inputs, context.outputs, context.subgraphs);
-      run_reference(op_, *view_, args);
+      run_reference(*view_->definition(), *view_, args);
     } catch (const KernelFailure& failure) {
       context.fail(failure.sentence);
     } catch (const NeedsContents&) {
@@ -45,10 +35,7 @@ class ReferenceKernel : public Kernel {
     context.thrown = std::make_shared<std::exception_ptr>(std::move(thrown));
   }
 
-  const Operator& op_;
-  std::vector<ValueInfo> inputs_, outputs_;
-  std::vector<const ValueInfo*> input_pointers_, output_pointers_;
-  std::optional<NodeView> view_;
+  const KeptView view_;
 };
 
 Estimate estimate(const NodeView& node, const Device& device) {
@@ -64,9 +51,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return Estimate(device.flop_time(elements) + 1e-6);
 }
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  return std::make_unique<ReferenceKernel>(*context.node().definition(), context.node());
-}
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<ReferenceKernel>(context.node()); }
 
 constexpr Scheme kSchemes[] = {{"*", "reference", estimate, prepare}};
 

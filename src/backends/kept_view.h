@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel keeps of its node: the planner's graph outlives its kernels, but the views that preparing sees do not.
+#pragma once
+#include <vector>
+
+#include "graph/node_view.h"
+
+namespace minnow {
+
+/// A copy of a view, with a copy of what is known of the node's inputs and outputs.
+class KeptView {
+ public:
+  explicit KeptView(const NodeView& node);
+  KeptView(const KeptView&) = delete;
+  KeptView& operator=(const KeptView&) = delete;
+  const NodeView& operator*() const noexcept { return view_; }
+  const NodeView* operator->() const noexcept { return &view_; }
+
+ private:
+  std::vector<ValueInfo> infos_;  // of inputs, then of outputs
+  std::vector<const ValueInfo*> pointers_;
+  NodeView view_;
+};
+
+}  // namespace minnow
