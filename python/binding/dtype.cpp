@@ -128,7 +128,11 @@ void define_dtype(nb::module_& m) {
           "itemsize", [](const DTypeObject& self) { return size_of(self.value); }, "Bytes of an element.")
       .def(
           "__call__",
-          [](const DTypeObject& self, nb::handle value) { return Var(tensor_from(value, self.value, Sharing::where_possible)); },
+          [](nb::handle object, nb::handle value) {
+            const DType dtype = nb::cast<const DTypeObject&>(object).value;
+            if (row_of(dtype).kind == 'c') return nb::cast<Var>(nb::module_::import_("minnow.numpy").attr("array")(value, object));
+            return Var(tensor_from(value, dtype, Sharing::where_possible));
+          },
           nb::arg("value"), "A Var of this dtype.")
       .def(
           "__eq__", [](const DTypeObject& self, nb::handle other) { return !other.is_none() && find(other) == self.value; },

@@ -2,10 +2,20 @@
 """Arrays that the buffer protocol and DLPack do not know, both ways. NumPy is imported only where arrays of NumPy are at hand or asked for."""
 from __future__ import annotations
 
-
+import operator
 from typing import Any
 
 from minnow._minnow import InvalidType, Var
+
+
+def index_of(x: Any) -> int:
+    """operator.index(), whose TypeError is Minnow's."""
+    try:
+        return operator.index(x)
+    except InvalidType:
+        raise
+    except TypeError as error:
+        raise InvalidType(str(error)) from None
 
 # dtypes that NumPy has no letter for go as integers of the same width.
 _AS_INTEGER = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "float8_e4m3fnuz": "uint8", "float8_e5m2fnuz": "uint8",

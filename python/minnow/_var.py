@@ -12,12 +12,16 @@ _views: Any = _minnow.numpy
 
 def _dims(arguments: tuple[Any, ...]) -> list[int]:
     dims = arguments[0] if len(arguments) == 1 and not isinstance(arguments[0], int) and hasattr(arguments[0], "__iter__") else arguments
-    return [dim.__index__() for dim in dims]
+    return [_arrays.index_of(dim) for dim in dims]
 
 
-def reshape(self: Var, *shape: Any) -> Var:
-    """The same elements in other dimensions; one of them may be -1. A view where that can be, as in NumPy."""
+def reshape(self: Var, *shape: Any, order: str = "C", copy: bool | None = None) -> Var:
+    """The same elements in other dimensions; one of them may be -1. A view where that can be, as in NumPy. order "F": the first index runs
+    fastest."""
     dims = _dims(shape)
+    if order != "C" or copy is not None:
+        from minnow.numpy import reshape as with_order
+        return with_order(self, dims, order, copy=copy)
     if self.is_tensor and self.known_shape is not None and -1 not in self.known_shape and min(dims, default=0) >= -1 and dims.count(-1) <= 1:
         size, rest = self.size, 1
         for dim in dims:

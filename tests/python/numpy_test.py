@@ -77,6 +77,35 @@ class Numpy(unittest.TestCase):
         with self.assertRaisesRegex(AttributeError, "cumsum"):
             np.zeros(2).cumsumm
 
+    def test_what_is_no_integer_is_a_type_error(self):
+        x = np.arange(6)
+        for call in (lambda: np.ones((2, "a")), lambda: np.zeros(2.0), lambda: x.sum(axis="a"), lambda: x.sum(axis=0.0), lambda: x.reshape("a"),
+                     lambda: x.reshape(2.0, 3), lambda: np.reshape(x, (2, 3.0)), lambda: np.linspace(0, 1, 2.5), lambda: np.expand_dims(x, 0.5)):
+            with self.assertRaises(minnow.Error) as caught:
+                call()
+            self.assertIsInstance(caught.exception, TypeError)
+
+    def test_orders_of_reshape_and_complex_scalars(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("there is no NumPy to compare with")
+        for shape in ((3, 4), (-1,), (2, -1, 3), (12, 1)):
+            for order in "CFA":
+                expected = numpy.arange(12.0).reshape(4, 3).reshape(*shape, order=order)
+                numpy.testing.assert_array_equal(np.arange(12.0).reshape(4, 3).reshape(*shape, order=order), expected)
+        with self.assertRaises(ValueError):
+            np.arange(4).reshape(2, 2, order="X")
+        for name in ("complex64", "complex128"):
+            made = getattr(np, name)(1 + 2j)
+            self.assertEqual((made.dtype, made.shape, made.item()), (name, (), 1 + 2j))
+
+    def test_strings_have_no_arrays(self):
+        for call in (lambda: np.zeros(3, "str"), lambda: np.empty(3, str), lambda: np.array(["a"]), lambda: np.frombuffer(b"abcd", "str"),
+                     lambda: np.ones(2).astype("str")):
+            with self.assertRaises(minnow.Error):
+                call()
+
     def test_damaged_files(self):
         with tempfile.TemporaryDirectory() as folder:
             whole = Path(folder) / "a.npz"

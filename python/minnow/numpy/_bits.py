@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from minnow._arrays import index_of
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
 from minnow.numpy import _creation, _shape
@@ -13,7 +14,7 @@ from minnow.numpy._core import ArrayLike, asarray, astype, axis_of, is_true, joi
 @public
 def binary_repr(num: int, width: Optional[int] = None) -> str:
     """A whole number in base 2; negative ones as two's complement of `width` digits, or with a minus."""
-    number = num.__index__()
+    number = index_of(num)
     if number >= 0:
         if width is not None and len(f"{number:b}") > width:
             raise InvalidArgument(f"Insufficient bit width={width} provided for binwidth={len(f'{number:b}')}")
@@ -33,7 +34,7 @@ def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
         raise InvalidArgument("Bases greater than 36 not handled in base_repr.")
     if base < 2:
         raise InvalidArgument("Bases less than 2 not handled in base_repr.")
-    rest, text = abs(number.__index__()), ""
+    rest, text = abs(index_of(number)), ""
     while rest:
         text = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[rest % base] + text
         rest //= base

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional, Sequence, TypeVar, Union
 
 from minnow import _minnow
+from minnow._arrays import index_of
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, OutOfMemory, Var, op
 from minnow._minnow import dtype as DType
 from minnow._minnow import numpy as native
@@ -233,7 +234,7 @@ def pair(a: ArrayLike, b: ArrayLike) -> tuple[Var, Var]:
 
 def axis_of(axis: Any, ndim: int) -> int:
     """An axis as a number from 0; AxisError where there is none such."""
-    place = axis.__index__()
+    place = index_of(axis)
     if not -ndim <= place < ndim:
         raise AxisError(f"axis {place} is out of bounds for array of dimension {ndim}")
     return place + ndim if place < 0 else place
@@ -243,7 +244,7 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     """Axes in rising order; None means all."""
     if axis is None:
         return tuple(range(ndim))
-    if hasattr(axis, "__index__") and not isinstance(axis, (list, tuple)):
+    if hasattr(axis, "__index__") or not hasattr(axis, "__iter__"):
         return (axis_of(axis, ndim),)
     places = [axis_of(a, ndim) for a in axis]  # type: ignore[union-attr]
     if len(set(places)) != len(places):
@@ -256,11 +257,16 @@ def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
     return () if ndim == 0 and (axis == 0 or axis == -1) else axes_of(axis, ndim)
 
 
+def numbers_of(shape: Any) -> list[int]:
+    """One integer, or several, as a list of ints; TypeError for what is none."""
+    return [index_of(dim) for dim in shape] if hasattr(shape, "__iter__") and not hasattr(shape, "__index__") else [index_of(shape)]
+
+
 def dims_of(shape: Shape) -> list[int]:
     """A shape as a list of ints; ValueError for a negative one."""
     if isinstance(shape, Var) and shape.ndim:
         shape = shape.tolist()
-    dims = [shape.__index__()] if hasattr(shape, "__index__") else [dim.__index__() for dim in shape]  # type: ignore[union-attr]
+    dims = numbers_of(shape)
     if any(dim < 0 for dim in dims):
         raise InvalidArgument("negative dimensions are not allowed")
     return dims

@@ -6,6 +6,7 @@ import builtins
 from typing import Any, Callable, Optional, Sequence
 
 from minnow import _minnow
+from minnow._arrays import index_of
 from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
@@ -54,10 +55,18 @@ def copy(a: ArrayLike) -> Var:
     return array(a)
 
 
+def _element_dtype(object: DTypeLike) -> Any:
+    """dtype_of(), of which there can be elements: none of strings."""
+    dtype = dtype_of(object)
+    if dtype.itemsize == 0:
+        raise InvalidArgument(f"an array cannot be of dtype {dtype.name}")
+    return dtype
+
+
 @public
 def zeros(shape: Shape, dtype: DTypeLike = float64) -> Var:
     """An array of zeros."""
-    return zeros_of(dims_of(shape), dtype_of(dtype))
+    return zeros_of(dims_of(shape), _element_dtype(dtype))
 
 
 @public
@@ -156,7 +165,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = None)
 def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike = None, axis: int = 0) -> Any:
     """`num` numbers at equal distances from start to stop, which is the last one unless endpoint is False. retstep: the distance too."""
     from minnow.numpy import _elementwise as ew
-    num = num.__index__()
+    num = index_of(num)
     if num < 0:
         raise InvalidArgument(f"Number of samples, {num}, must be non-negative.")
     div = num - 1 if endpoint else num
@@ -341,9 +350,7 @@ def fromiter(iter: Any, dtype: DTypeLike, count: int = -1) -> Var:
 @public
 def frombuffer(buffer: Any, dtype: DTypeLike = float64, count: int = -1, offset: int = 0) -> Var:
     """A vector over the memory of an object with the buffer protocol."""
-    wanted = dtype_of(dtype)
-    if wanted.itemsize == 0:
-        raise InvalidArgument(f"an array cannot be of dtype {wanted.name}")
+    wanted = _element_dtype(dtype)
     view = memoryview(buffer).cast("B")
     if offset < 0 or offset > len(view):
         raise InvalidArgument(f"offset must be non-negative and no greater than buffer length ({len(view)})")

@@ -9,7 +9,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _open
 from minnow.numpy._core import (ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, astype, axes_of, axis_of, broadcast_dims, deliver, dims_of,
-                                dtype_of, expand_to, int64, is_open, is_true, join, native, public, reduced_axes, reshape_to, result_type, size_of,
+                                dtype_of, expand_to, int64, is_open, is_true, join, native, numbers_of, public, reduced_axes, reshape_to, result_type, size_of,
                                 zeros_of)
 
 # ---- Shapes
@@ -48,7 +48,7 @@ def _turned(x: Var, order: Sequence[int]) -> Var:
 def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: Any = None) -> Var:
     """The elements in other dimensions, one of which may be -1. order "F": the first index runs fastest."""
     x = asarray(a)
-    dims = [shape.__index__()] if hasattr(shape, "__index__") else [dim.__index__() for dim in shape]  # type: ignore[union-attr]
+    dims = numbers_of(shape)
     unknown = [i for i, dim in enumerate(dims) if dim < 0]
     if len(unknown) > 1:
         raise InvalidArgument("can only specify one unknown dimension")

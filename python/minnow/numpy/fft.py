@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Optional, Sequence
 
+from minnow._arrays import index_of
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
@@ -52,7 +53,7 @@ def _sized(x: Var, n: int, axis: int) -> Var:
 
 
 def _count(n: Optional[int], default: int) -> int:
-    count = default if n is None else n.__index__()
+    count = default if n is None else index_of(n)
     if count < 1:
         raise InvalidArgument(f"Invalid number of FFT data points ({count}) specified.")
     return count
@@ -246,7 +247,7 @@ def fftfreq(n: int, d: float = 1.0) -> Var:
     """The frequency of each element of a transform of n samples at distances d: 0, 1 ... then the negative ones, over n d."""
     if not hasattr(n, "__index__"):
         raise InvalidArgument("n should be an integer")
-    count = n.__index__()
+    count = index_of(n)
     split = (count - 1) // 2 + 1
     numbers = join([_creation.steps(split), _creation.steps(count - split) - count // 2], 0) if count else zeros_of([0], float64)
     return ew.multiply(astype(numbers, float64), 1.0 / (count * d))
@@ -257,7 +258,7 @@ def rfftfreq(n: int, d: float = 1.0) -> Var:
     """The frequencies of what rfft() gives."""
     if not hasattr(n, "__index__"):
         raise InvalidArgument("n should be an integer")
-    return ew.multiply(astype(_creation.steps(n.__index__() // 2 + 1), float64), 1.0 / (n * d))
+    return ew.multiply(astype(_creation.steps(index_of(n) // 2 + 1), float64), 1.0 / (n * d))
 
 
 def _shifted(x: ArrayLike, axes: Axis, sign: int) -> Var:

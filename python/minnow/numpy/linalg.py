@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Optional
 
+from minnow._arrays import index_of
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
@@ -437,7 +438,7 @@ def matrix_power(a: ArrayLike, n: int) -> Var:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     if not hasattr(n, "__index__"):
         raise InvalidType("exponent must be an integer")
-    n = n.__index__()
+    n = index_of(n)
     if n == 0:
         return expand_to(_creation.eye(x.shape[-1], dtype=x.dtype), x.shape).clone()
     if n < 0:

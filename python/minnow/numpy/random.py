@@ -9,6 +9,7 @@ import math
 import secrets
 from typing import Any, Optional, Sequence
 
+from minnow._arrays import index_of
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
@@ -26,7 +27,7 @@ def _words(value: Any) -> list[int]:
         return [word for one in value for word in _words(one)]
     if not hasattr(value, "__index__"):
         raise InvalidType(f"SeedSequence expects int or sequence of ints for entropy not {value!r}")
-    number = value.__index__()
+    number = index_of(value)
     if number < 0:
         raise InvalidArgument("expected non-negative integer")
     words = [number & 0xffffffff]
@@ -241,7 +242,7 @@ class Generator:
     def permutation(self, x: Any, axis: int = 0) -> Var:
         """0 ... x - 1 in random order, or the parts of an array along an axis."""
         if hasattr(x, "__index__") and not (isinstance(x, Var) and x.ndim):
-            return self._order(x.__index__())
+            return self._order(index_of(x))
         a = asarray(x)
         place = axis_of(axis, a.ndim)
         return _indexing.take(a, self._order(a.shape[place]), place)
@@ -277,7 +278,7 @@ class Generator:
         """Parts of an array along an axis (or of 0 ... a - 1) by chance, p: the chance of each; not twice unless `replace`."""
         items = None
         if hasattr(a, "__index__") and not (isinstance(a, Var) and a.ndim):
-            n = a.__index__()
+            n = index_of(a)
             _refuse(n <= 0 and (size is None or size_of(dims_of(size))), "a must be a positive integer unless no samples are taken")
         else:
             items = asarray(a)
@@ -552,11 +553,11 @@ class RandomState:
         if seed is None:
             self._native.seed_words([secrets.randbits(32) for _ in range(624)])
         elif hasattr(seed, "__index__") and not (isinstance(seed, Var) and seed.ndim):
-            number = seed.__index__()
+            number = index_of(seed)
             _refuse(not 0 <= number < 1 << 32, "Seed must be between 0 and 2**32 - 1")
             self._native.seed(number)
         else:
-            words = [word.__index__() for word in (seed.tolist() if hasattr(seed, "tolist") else seed)]
+            words = [index_of(word) for word in (seed.tolist() if hasattr(seed, "tolist") else seed)]
             _refuse(any(not 0 <= word < 1 << 32 for word in words), "Seed must be between 0 and 2**32 - 1")
             self._native.seed_words(words)
 
@@ -648,7 +649,7 @@ class RandomState:
     def permutation(self, x: Any) -> Var:
         """0 ... x - 1 in random order, or the parts of an array along its first axis."""
         if hasattr(x, "__index__") and not (isinstance(x, Var) and x.ndim):
-            return self._order(x.__index__())
+            return self._order(index_of(x))
         a = asarray(x)
         return _indexing.take(a, self._order(a.shape[0]), 0)
 
@@ -664,7 +665,7 @@ class RandomState:
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: ArrayLike = None) -> Var:
         """Elements of a vector (or of 0 ... a - 1) by chance, p: the chance of each; not twice unless `replace`."""
         items = None if hasattr(a, "__index__") and not (isinstance(a, Var) and a.ndim) else asarray(a)
-        n = a.__index__() if items is None else items.shape[0]
+        n = index_of(a) if items is None else items.shape[0]
         _refuse(items is not None and items.ndim != 1, "a must be 1-dimensional")
         dims = [] if size is None else dims_of(size)
         _refuse(n <= 0 and size_of(dims), "a must be greater than 0 unless no samples are taken" if items is None else "'a' cannot be empty unless no samples are taken")
