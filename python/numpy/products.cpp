@@ -11,9 +11,10 @@
 #include "numpy/numpy.h"
 #include "numpy/wide.h"
 
-// What a function is compiled for beside the build's own instruction set, where the compiler can choose at run time.
+// What a function is compiled for beside the build's own instruction set, where the compiler can choose at run time. The level has AVX2 and
+// FMA: of a list of both each would make a clone of its own.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define MINNOW_FOR_AVX2 __attribute__((target_clones("avx2,fma", "default")))
+#define MINNOW_FOR_AVX2 __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define MINNOW_FOR_AVX2
 #endif
@@ -24,7 +25,7 @@ namespace {
 // Products of f64 are computed in blocks that stay in the cache.
 
 using Vector = double __attribute__((vector_size(32), aligned(8)));
-constexpr int64_t kRows = 4, kColumns = 8, kDepth = 256, kPanel = 512;
+constexpr int64_t kRows = 6, kColumns = 8, kDepth = 256, kPanel = 512;
 
 MINNOW_FOR_AVX2 void tile(int64_t depth, const double* a, const double* b, double* c, int64_t stride, int64_t rows, int64_t columns) {
   Vector sums[kRows][2] = {};
@@ -147,7 +148,8 @@ __attribute__((always_inline)) inline void multiply_few_of(const T* a, const T* 
       from = last, stride = kWide;
     }
     int64_t row = 0;
-    for (; row + 4 <= m; row += 4) few_rows<T, 4>(a + row * k, k, from, stride, c + row * n + column, n, wide);
+    for (; row + 6 <= m; row += 6) few_rows<T, 6>(a + row * k, k, from, stride, c + row * n + column, n, wide);
+    if (row + 4 <= m) few_rows<T, 4>(a + row * k, k, from, stride, c + row * n + column, n, wide), row += 4;
     if (row + 2 <= m) few_rows<T, 2>(a + row * k, k, from, stride, c + row * n + column, n, wide), row += 2;
     if (row < m) few_rows<T, 1>(a + row * k, k, from, stride, c + row * n + column, n, wide);
   }
