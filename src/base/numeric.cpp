@@ -219,10 +219,12 @@ void narrow(DType dtype, const double* source, size_t count, void* out) noexcept
     return;
   }
   if (dtype == DType::undefined) return;  // has no elements
-  const size_t size = size_of(dtype);
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t value = truncate(source[i]);
-    narrow(dtype, &value, 1, static_cast<char*>(out) + i * size);
+  constexpr size_t kChunk = 64;
+  int64_t whole[kChunk];
+  for (size_t i = 0; i < count; i += kChunk) {
+    const size_t n = count - i < kChunk ? count - i : kChunk;
+    for (size_t k = 0; k < n; ++k) whole[k] = truncate(source[i + k]);
+    narrow(dtype, whole, n, static_cast<char*>(out) + i * size_of(dtype));
   }
 }
 

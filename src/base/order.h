@@ -2,6 +2,7 @@
 // Orders of indices. One sort serves all callers that sort a few indices now and then: every comparison is a call, and in exchange the
 // library holds one instance of the algorithm instead of one for each comparison.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -14,5 +15,20 @@ void sort_indices(std::span<size_t> indices, FunctionRef<bool(size_t a, size_t b
 void sort_indices(std::span<int64_t> indices, FunctionRef<bool(size_t a, size_t b)> before);
 /// Brings the `count` indices that stand before all others, sorted, to the beginning; the others follow in any order. Not stable.
 void sort_first(std::span<size_t> indices, size_t count, FunctionRef<bool(size_t a, size_t b)> before);
+
+/// Rising order.
+void sort_numbers(std::span<uint64_t> numbers) noexcept;
+
+/// A number that is larger where `value` comes later in rising order: zeros are equal, and so are NaNs, which come last.
+inline uint32_t order_key(float value) noexcept {
+  const uint32_t bits = std::bit_cast<uint32_t>(value + 0.0f);
+  return value != value ? ~0u : bits >> 31 ? ~bits : bits | 1u << 31;
+}
+
+/// The first `wanted` > 0, at most all, of `length` < 2^32 floats `step` apart, in falling order (largest) or rising order, those that are
+/// equal as they come; NaN counts as the largest. Their places are the lower halves of found[0, wanted); `found` has
+/// first_floats_scratch(wanted) elements. Allocates nothing.
+void first_floats(const float* x, size_t length, size_t step, bool largest, size_t wanted, uint64_t* found) noexcept;
+size_t first_floats_scratch(size_t wanted) noexcept;
 
 }  // namespace minnow

@@ -39,11 +39,21 @@ void divide(const NodeView&, KernelArgs& args) {
   });
 }
 
+/// fmod of numbers of at most 24 bits. Where the quotient is small, its product with b and what is left of a are exact in double; rounding
+/// of the quotient may have made it one too large.
+double short_fmod(double a, double b) {
+  const double quotient = std::fabs(a / b), size = std::fabs(b);
+  if (!(quotient < 0x1p28 && size < INFINITY)) return std::fmod(a, b);
+  const double rest = std::fabs(a) - static_cast<int32_t>(quotient) * size;
+  return std::copysign(rest < 0 ? rest + size : rest >= size ? rest - size : rest, a);
+}
+
 void mod(const NodeView& node, KernelArgs& args) {
   const bool fmod = node.attribute(kFmod);
   if (is_float(args.input(0).dtype())) {
+    const bool is_wide = args.input(0).dtype() == DType::f64;
     return args.map2_reals([=](double a, double b) {
-      const double rest = std::fmod(a, b);
+      const double rest = is_wide ? std::fmod(a, b) : short_fmod(a, b);
       if (fmod || std::isnan(rest)) return rest;
       if (rest == 0) return std::copysign(0.0, b);
       return (rest < 0) != (b < 0) ? rest + b : rest;

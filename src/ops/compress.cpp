@@ -54,20 +54,44 @@ Shapes non_zero_shape(const NodeView& node) {
   return {OutputShape::upper_bound({static_cast<int64_t>(x.rank()), x.elements()})};
 }
 
+/// For each element whether it is not zero.
+Numbers<uint8_t> truths(const TensorView& x) {
+  constexpr size_t kChunk = 512;
+  const size_t count = static_cast<size_t>(x.elements());
+  Numbers<uint8_t> truths(count);
+  const auto fill = [&](auto zero) {
+    decltype(zero) wide[kChunk];
+    for (size_t start = 0; start < count; start += kChunk) {
+      const size_t n = std::min(kChunk, count - start);
+      widen(x.dtype(), x.data<char>() + start * size_of(x.dtype()), n, wide);
+      narrow(DType::boolean, wide, n, truths.data() + start);
+    }
+  };
+  is_float(x.dtype()) ? fill(double()) : fill(int64_t());
+  return truths;
+}
+
 void non_zero(const NodeView&, KernelArgs& args) {
   const TensorView& x = args.input(0);
-  const size_t count = static_cast<size_t>(x.elements()), rank = x.rank();
-  Numbers<int64_t> places;
-  with_wide(x.dtype(), [&](auto zero) {
-    const auto values = args.values<decltype(zero)>(0);
-    for (size_t i = 0; i < count; ++i)
-      if (values[i] != 0) places.push_back(static_cast<int64_t>(i));
+  const Numbers<uint8_t> found = truths(x);
+  const size_t rank = x.rank(), count = static_cast<size_t>(std::count(found.begin(), found.end(), uint8_t{1}));
+  const MutableTensorView y = args.allocate_output(0, {static_cast<int64_t>(rank), static_cast<int64_t>(count)});
+  if (rank == 0 || count == 0) return;
+  // Row by row: the last coordinates without a branch, which may write one too many, the others in runs.
+  Numbers<int64_t> columns(count + 1);
+  const size_t length = static_cast<size_t>(x.shape().back());
+  const uint8_t* row = found.data();
+  size_t to = 0;
+  for_each_index(Shape(x.shape().dims().first(rank - 1)), [&](std::span<const int64_t> index) {
+    const size_t first = to;
+    for (size_t k = 0; k < length; ++k) {
+      columns[to] = static_cast<int64_t>(k);
+      to += row[k];
+    }
+    row += length;
+    for (size_t axis = 0; axis + 1 < rank; ++axis) std::fill_n(y.data<int64_t>() + axis * count + first, to - first, index[axis]);
   });
-  const MutableTensorView y = args.allocate_output(0, {static_cast<int64_t>(rank), static_cast<int64_t>(places.size())});
-  int64_t* to = y.data<int64_t>();
-  const Ints strides = row_major_strides(x.shape());
-  for (size_t axis = 0; axis < rank; ++axis)
-    for (int64_t place : places) *to++ = place / strides[axis] % x.dim(axis);
+  std::copy_n(columns.begin(), count, y.data<int64_t>() + (rank - 1) * count);
 }
 
 constexpr std::vector<Operator> definitions() {

@@ -45,15 +45,19 @@ Shapes gather_elements_shape(const NodeView& node) {
   return {node.input_shape(1)};
 }
 
+/// Single elements of data.
+void pick(KernelArgs& args, const Numbers<int64_t>& offsets) {
+  with_bits(size_of(args.input(0).dtype()), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = args.input(0).data<T>();
+    T* to = args.output(0).data<T>();
+    for (int64_t offset : offsets) *to++ = from[offset];
+  });
+}
+
 void gather_elements(const NodeView& node, KernelArgs& args) {
   const TensorView& data = args.input(0);
-  const size_t axis = node.normalize_axis(node.attribute(kAxis), data.rank()), size = size_of(data.dtype());
-  const char* from = data.data<char>();
-  char* to = args.output(0).data<char>();
-  for (int64_t offset : elementwise_offsets(args, axis)) {
-    std::memcpy(to, from + static_cast<size_t>(offset) * size, size);
-    to += size;
-  }
+  pick(args, elementwise_offsets(args, node.normalize_axis(node.attribute(kAxis), data.rank())));
 }
 
 size_t batch_dims_of(const NodeView& node) {
@@ -86,7 +90,9 @@ void gather_nd(const NodeView& node, KernelArgs& args) {
   const size_t block = static_cast<size_t>(data.shape().product(batch + depth, data.rank())) * size_of(data.dtype());
   char* to = args.output(0).data<char>();
   if (args.output(0).elements() == 0) return;
-  for (int64_t offset : tuple_offsets(args, batch)) {
+  const Numbers<int64_t> offsets = tuple_offsets(args, batch);
+  if (block == size_of(data.dtype())) return pick(args, offsets);
+  for (int64_t offset : offsets) {
     std::memcpy(to, data.data<char>() + static_cast<size_t>(offset) * size_of(data.dtype()), block);
     to += block;
   }

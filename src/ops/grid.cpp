@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/numeric.h"
+#include "graph/sampling.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -16,143 +17,70 @@ constexpr Attribute<std::string_view> kMode{"mode", "linear",
 constexpr Attribute<std::string_view> kPaddingMode{
     "padding_mode", "zeros", MINNOW_DOC("outside the image lie zeros, the border's pixels, or the image's reflection")};
 
-constexpr size_t kMostDims = 4;  // cubic interpolation of that many reads 256 pixels
-
-enum class Mode { linear, nearest, cubic };
-enum class Padding { zeros, border, reflection };
-
-struct Sampling {
-  Mode mode;
-  Padding padding;
-  bool align_corners;
-  size_t dims;
-};
-
-Sampling sampling_of(const NodeView& node) {
-  const std::string_view mode = node.attribute(kMode), padding = node.attribute(kPaddingMode);
-  Sampling s{};
-  if (mode == "linear")
-    s.mode = Mode::linear;
-  else if (mode == "nearest")
-    s.mode = Mode::nearest;
-  else if (mode == "cubic")
-    s.mode = Mode::cubic;
-  else
-    node.fail("mode should be linear, nearest or cubic, it is \"{}\"", mode);
-  if (padding == "zeros")
-    s.padding = Padding::zeros;
-  else if (padding == "border")
-    s.padding = Padding::border;
-  else if (padding == "reflection")
-    s.padding = Padding::reflection;
-  else
-    node.fail("padding_mode should be zeros, border or reflection, it is \"{}\"", padding);
-  s.align_corners = node.attribute(kAlignCorners);
-  s.dims = node.input_shape(0).rank() - 2;
-  return s;
-}
-
 Shapes grid_sample_shape(const NodeView& node) {
   const Shape &x = node.input_shape(0), &grid = node.input_shape(1);
-  if (x.rank() < 3 || x.rank() > kMostDims + 2)
-    node.fail("takes [batch, channels, 1 to {} dimensions], the input has shape {}", kMostDims, x);
+  if (x.rank() < 3 || x.rank() > GridSampling::kMostDims + 2)
+    node.fail("takes [batch, channels, 1 to {} dimensions], the input has shape {}", GridSampling::kMostDims, x);
   if (grid.rank() != x.rank() || grid[0] != x[0] || grid.back() != static_cast<int64_t>(x.rank() - 2))
     node.fail("an input of shape {} needs a grid [{}, ..., {}] of the same rank, it has shape {}", x, x[0], x.rank() - 2, grid);
-  const Sampling s = sampling_of(node);
+  const GridSampling s = GridSampling::of(node);
   Shape shape{x[0], x[1]};
   for (size_t i = 1; i + 1 < grid.rank(); ++i) shape.push_back(grid[i]);
-  if (s.padding != Padding::zeros && x.product(2, x.rank()) == 0) node.fail("an image of shape {} has no border", x);
+  if (s.padding != GridSampling::Padding::zeros && x.product(2, x.rank()) == 0) node.fail("an image of shape {} has no border", x);
   return {shape};
 }
 
-/// A place brought back into [low, high] by reflection at both ends.
-template <class Real>
-Real reflected(Real place, Real low, Real high) {
-  const Real span = high - low;
-  if (span <= 0) return low;
-  const Real away = std::fmod(std::fabs(place - low), 2 * span);
-  return low + (away > span ? 2 * span - away : away);
-}
-
-/// Places along one dimension that one sample reads (-1: a zero), and their weights.
-struct Taps {
-  int64_t at[4];
-  double weight[4];
-};
-
-/// Coordinates are computed in the precision of the grid, at least single: rounding decides which pixels take part.
-template <class Real>
-Taps taps_along(const Sampling& s, Real coordinate, int64_t size) {
-  const Real n = static_cast<Real>(size), last = n - 1;
-  const Real low = s.align_corners ? 0 : Real(-0.5), high = s.align_corners ? last : n - Real(0.5);
-  Real place = s.align_corners ? (coordinate + 1) / 2 * last : ((coordinate + 1) * n - 1) / 2;
-  if (s.mode != Mode::cubic && s.padding == Padding::reflection) place = reflected(place, low, high);
-  if (s.mode != Mode::cubic && s.padding != Padding::zeros) place = std::min(std::max(place, Real(0)), last);
-  if (!std::isfinite(place)) place = s.padding == Padding::zeros ? -4 : place > 0 ? last : 0;
-  if (s.padding != Padding::reflection) place = std::min(std::max(place, Real(-4)), n + 3);  // all beyond is the same
-  const auto pixel = [&](Real at) -> int64_t {
-    if (at >= 0 && at <= last) return static_cast<int64_t>(at);
-    if (s.padding == Padding::zeros) return -1;
-    if (s.padding == Padding::reflection) at = reflected(at, low, high);
-    return static_cast<int64_t>(std::min(std::max(at, Real(0)), last));
-  };
-  Taps taps{};
-  if (s.mode == Mode::nearest) {
-    taps.at[0] = pixel(std::nearbyint(place));
-    taps.weight[0] = 1;
-    return taps;
-  }
-  const Real base = std::floor(place);
-  const double t = static_cast<double>(place - base);
-  if (s.mode == Mode::linear) {
-    for (int i = 0; i < 2; ++i) taps.at[i] = pixel(base + static_cast<Real>(i));
-    taps.weight[0] = 1 - t;
-    taps.weight[1] = t;
-    return taps;
-  }
-  constexpr double a = -0.75;
-  for (int i = 0; i < 4; ++i) {
-    taps.at[i] = pixel(base + static_cast<Real>(i - 1));
-    const double d = std::fabs(t - (i - 1));
-    taps.weight[i] = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((d - 5) * d + 8) * d * a - 4 * a;
-  }
-  return taps;
-}
-
-template <class Real>
-Numbers<double> sampled(const Sampling& s, const Shape& x_shape, const Numbers<double>& x, const Numbers<double>& grid,
+/// Taps are made for some places at once, which then are gone through channel by channel: an image of a channel stays in the caches.
+Numbers<double> sampled(const GridSampling& s, bool wide, const Shape& x_shape, const Numbers<double>& x, const Numbers<double>& grid,
                         const Shape& y_shape) {
-  const int64_t plane = x_shape.product(2, x_shape.rank()), places = y_shape.product(2, y_shape.rank());
-  const int along = s.mode == Mode::linear ? 2 : s.mode == Mode::nearest ? 1 : 4;
+  constexpr int64_t kPlaces = 256;
+  struct Tap {
+    int64_t place;  // in a plane
+    double weight;
+  };
+  const int64_t plane = x_shape.product(2, x_shape.rank()), places = y_shape.product(2, y_shape.rank()), channels = y_shape[1];
   Numbers<double> y(static_cast<size_t>(y_shape.elements()));
-  std::vector<std::pair<int64_t, double>> taps, wider;  // of one sample: place in a plane, weight
+  std::vector<Tap> taps;
+  std::vector<size_t> ends;  // of each place's taps
   for (int64_t batch = 0; batch < y_shape[0]; ++batch)
-    for (int64_t p = 0; p < places; ++p) {
-      const double* at = grid.data() + (batch * places + p) * static_cast<int64_t>(s.dims);
-      taps.assign(1, {0, 1.0});
-      for (size_t d = 0; d < s.dims; ++d) {
-        const int64_t size = x_shape[d + 2];
-        const Taps one = taps_along(s, static_cast<Real>(at[s.dims - 1 - d]), size);  // the last dimension's coordinate comes first
-        wider.clear();
-        for (const auto& [place, weight] : taps)
-          for (int i = 0; i < along; ++i)
-            if (one.at[i] >= 0) wider.emplace_back(place * size + one.at[i], weight * one.weight[i]);
-        taps.swap(wider);
+    for (int64_t first = 0; first < places; first += kPlaces) {
+      const int64_t count = std::min(kPlaces, places - first);
+      taps.clear();
+      ends.clear();
+      for (int64_t p = first; p < first + count; ++p) {
+        const double* at = grid.data() + (batch * places + p) * static_cast<int64_t>(s.dims);
+        size_t begin = taps.size();
+        taps.push_back({0, 1.0});
+        for (size_t d = 0; d < s.dims; ++d) {
+          const int64_t size = x_shape[d + 2];
+          const double coordinate = at[s.dims - 1 - d];  // the last dimension's comes first
+          const GridSampling::Taps one = wide ? s.taps(coordinate, size) : s.taps(static_cast<float>(coordinate), size);
+          const size_t end = taps.size();
+          for (size_t k = begin; k < end; ++k)
+            for (size_t i = 0; i < s.along(); ++i)
+              if (one.at[i] >= 0) taps.push_back({taps[k].place * size + one.at[i], taps[k].weight * one.weight[i]});
+          taps.erase(taps.begin() + static_cast<ptrdiff_t>(begin), taps.begin() + static_cast<ptrdiff_t>(end));
+        }
+        ends.push_back(taps.size());
       }
-      for (int64_t c = 0; c < y_shape[1]; ++c) {
-        const double* from = x.data() + (batch * y_shape[1] + c) * plane;
-        double sum = 0;
-        for (const auto& [place, weight] : taps) sum += weight * from[place];
-        y[static_cast<size_t>((batch * y_shape[1] + c) * places + p)] = sum;
+      for (int64_t c = batch * channels; c < (batch + 1) * channels; ++c) {
+        const double* from = x.data() + c * plane;
+        double* to = y.data() + c * places + first;
+        size_t k = 0;
+        for (const size_t end : ends) {
+          double sum = 0;
+          for (; k < end; ++k) sum += taps[k].weight * from[taps[k].place];
+          *to++ = sum;
+        }
       }
     }
   return y;
 }
 
 void grid_sample(const NodeView& node, KernelArgs& args) {
-  const Sampling s = sampling_of(node);
-  const auto run = args.input(1).dtype() == DType::f64 ? sampled<double> : sampled<float>;
-  const Numbers<double> y = run(s, args.input(0).shape(), args.reals(0), args.reals(1), args.output(0).shape());
+  const GridSampling s = GridSampling::of(node);
+  const Numbers<double> y =
+      sampled(s, args.input(1).dtype() == DType::f64, args.input(0).shape(), args.reals(0), args.reals(1), args.output(0).shape());
   const DType dtype = args.input(0).dtype();
   if (is_float(dtype)) return args.write(0, y);
   Numbers<int64_t> truncated(y.size());

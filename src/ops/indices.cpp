@@ -12,15 +12,20 @@ void check_elementwise_indices(const NodeView& node, size_t axis) {
 
 Numbers<int64_t> elementwise_offsets(const KernelArgs& args, size_t axis) {
   const Shape &data = args.input(0).shape(), &indices = args.input(1).shape();
-  Numbers<int64_t> offsets = args.ints(1);
+  const bool wide = args.input(1).dtype() == DType::i64;
+  const int64_t* i64s = wide ? args.input(1).data<int64_t>() : nullptr;
+  const int32_t* i32s = wide ? nullptr : args.input(1).data<int32_t>();
+  Numbers<int64_t> offsets(static_cast<size_t>(indices.elements()));
   Ints strides = row_major_strides(data);
-  const int64_t dim = data[axis], stride = strides[axis];
+  const int64_t dim = data[axis], stride = strides[axis], length = indices.back();
   strides[axis] = 0;
-  size_t k = 0;
-  for_each_index(indices, [&](std::span<const int64_t> place) {
-    int64_t offset = checked_index(args, offsets[k], dim) * stride;
-    for (size_t i = 0; i < place.size(); ++i) offset += place[i] * strides[i];
-    offsets[k++] = offset;
+  const int64_t step = strides.back();
+  int64_t place = 0;
+  for_each_index(Shape(indices.dims().first(indices.rank() - 1)), [&](std::span<const int64_t> index) {
+    int64_t at = 0;
+    for (size_t i = 0; i < index.size(); ++i) at += index[i] * strides[i];
+    for (const int64_t end = place + length; place < end; ++place, at += step)
+      offsets[static_cast<size_t>(place)] = checked_index(args, wide ? i64s[place] : i32s[place], dim) * stride + at;
   });
   return offsets;
 }
@@ -34,13 +39,13 @@ Numbers<int64_t> tuple_offsets(const KernelArgs& args, size_t batch) {
   const int64_t count = indices.product(0, indices.rank() - 1), batches = indices.product(0, batch),
                 batch_stride = data.product(batch, data.rank());
   Numbers<int64_t> offsets(static_cast<size_t>(count));
-  const int64_t per_batch = batches ? count / batches : 0;
-  for (int64_t k = 0; k < count; ++k) {
-    int64_t offset = k / per_batch * batch_stride;
+  const int64_t* tuple = tuples.data();
+  for (int64_t k = 0; k < count; ++k)
     for (size_t i = 0; i < depth; ++i)
-      offset += checked_index(args, tuples[static_cast<size_t>(k) * depth + i], data[batch + i]) * strides[batch + i];
-    offsets[static_cast<size_t>(k)] = offset;
-  }
+      offsets[static_cast<size_t>(k)] += checked_index(args, *tuple++, data[batch + i]) * strides[batch + i];
+  const int64_t per_batch = batches ? count / batches : 0;
+  for (int64_t b = 1; b < batches; ++b)
+    for (int64_t k = b * per_batch; k < (b + 1) * per_batch; ++k) offsets[static_cast<size_t>(k)] += b * batch_stride;
   return offsets;
 }
 

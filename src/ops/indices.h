@@ -11,6 +11,15 @@ inline int64_t checked_index(const KernelArgs& args, int64_t index, int64_t dim)
   return index < 0 ? index + dim : index;
 }
 
+/// Calls body with a zero of the unsigned type that has an element's size: what moves elements looks at nothing else.
+template <class F>
+void with_bits(size_t size, F body) {
+  if (size == 1) return body(uint8_t());
+  if (size == 2) return body(uint16_t());
+  if (size == 4) return body(uint32_t());
+  body(uint64_t());
+}
+
 /// Throws InvalidModel where indices that stand for single elements do not lie within data along the axes other than `axis`.
 void check_elementwise_indices(const NodeView& node, size_t axis);
 /// For each element p of the indices the offset in data of p with its place along `axis` replaced.

@@ -86,8 +86,18 @@ Batch pad_batch(const NodeView& node) {
   return border.before[0] == 0 && border.after[0] == 0 ? Batch::apart : Batch::mixed;
 }
 
+// Mostly a few bytes: a border of one element, or of a pixel.
+void copy(char* to, const char* from, size_t bytes) {
+  if (bytes == 4)
+    std::memcpy(to, from, 4);
+  else if (bytes == 8)
+    std::memcpy(to, from, 8);
+  else
+    std::memcpy(to, from, bytes);
+}
+
 struct Run {
-  int64_t from, to, length;
+  size_t from, to, length;  // elements of the last of the axes, then bytes
 };
 
 void reference(const NodeView& node, KernelArgs& args) {
@@ -119,10 +129,12 @@ void reference(const NodeView& node, KernelArgs& args) {
       if (i > 0 && last[i - 1] >= 0 && last[i] == last[i - 1] + 1)
         ++runs.back().length;
       else
-        runs.push_back({last[i], static_cast<int64_t>(i), 1});
+        runs.push_back({static_cast<size_t>(last[i]), i, 1});
     }
     --rank;
   }
+  const size_t unit = static_cast<size_t>(block) * size;
+  for (Run& run : runs) run = {run.from * unit, run.to * unit, run.length * unit};
   const Ints from = row_major_strides(x.shape()), to = row_major_strides(y.shape());
   for_each_index(Shape(y.shape().dims().first(rank)), [&](std::span<const int64_t> index) {
     int64_t source = 0, target = 0;
@@ -132,9 +144,9 @@ void reference(const NodeView& node, KernelArgs& args) {
       source += place * from[i];
       target += index[i] * to[i];
     }
-    for (const Run& run : runs)
-      std::memcpy(y.data<char>() + static_cast<size_t>(target + run.to * block) * size,
-                  x.data<char>() + static_cast<size_t>(source + run.from * block) * size, static_cast<size_t>(run.length * block) * size);
+    const char* left = x.data<char>() + static_cast<size_t>(source) * size;
+    char* right = y.data<char>() + static_cast<size_t>(target) * size;
+    for (const Run& run : runs) copy(right + run.to, left + run.from, run.length);
   });
 }
 

@@ -133,19 +133,36 @@ void log_sum_exp(const NodeView& node, KernelArgs& args) {
 }
 
 /// The composed forms, for floating types; narrow ones are reduced in f32, where sums neither overflow nor lose their small terms.
-enum class Form { l1, l2, log_sum, sum_square };
-template <Form kForm>
-Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+/// Of e^x the largest x is taken out, so that no power overflows. Where that is infinite it is the largest number: it leaves infinities as
+/// they are.
+enum class Form { l1, l2, log_sum, log_sum_exp, sum_square };
+Exprs composed(const NodeView& node, GraphBuilder& b, const Exprs& in, Form form) {
   const DType dtype = node.input_dtype(0);
   if (!is_float(dtype)) return {};
   const bool is_narrow = dtype == DType::f16 || dtype == DType::bf16;
-  Expr x = is_narrow ? cast(in[0], DType::f32) : in[0];
-  if (kForm == Form::l1) x = op("Abs", {x});
-  if (kForm == Form::l2 || kForm == Form::sum_square) x = x * x;
-  x = b.op("ReduceSum", {x, in.size() > 1 ? in[1] : Expr()}, node.node().attributes);
-  if (kForm == Form::l2) x = op("Sqrt", {x});
-  if (kForm == Form::log_sum) x = op("Log", {x});
+  Expr x = is_narrow ? cast(in[0], DType::f32) : in[0], largest;
+  Attributes attributes = node.node().attributes;
+  const auto reduced = [&](std::string_view name) { return b.op(name, {x, in.size() > 1 ? in[1] : Expr()}, attributes); };
+  if (form == Form::l1) x = op("Abs", {x});
+  if (form == Form::l2 || form == Form::sum_square) x = x * x;
+  if (form == Form::log_sum_exp) {
+    attributes.set(kKeepDims.name, int64_t{1});
+    const double bound = largest_of(is_narrow ? DType::f32 : dtype);
+    largest = b.op("Clip", {reduced("ReduceMax"), b.scalar_like(-bound, x), b.scalar_like(bound, x)});
+    x = op("Exp", {x - largest});
+  }
+  x = reduced("ReduceSum");
+  if (form == Form::l2) x = op("Sqrt", {x});
+  if (form == Form::log_sum || form == Form::log_sum_exp) x = op("Log", {x});
+  if (form == Form::log_sum_exp) {
+    const Shape& shape = node.output_shape(0);
+    x = op("Reshape", {x + largest, b.constant(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}});
+  }
   return {is_narrow ? cast(x, dtype) : x};
+}
+template <Form kForm>
+Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
+  return composed(node, b, in, kForm);
 }
 
 constexpr DTypes kReducible = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
@@ -178,7 +195,7 @@ constexpr std::vector<Operator> definitions() {
       row("ReduceL2", 18, MINNOW_DOC("The square root of the sum of the squares along the axes."), l2, parts<Form::l2>),
       row("ReduceSumSquare", 18, MINNOW_DOC("The sum of the squares along the axes."), sum_square, parts<Form::sum_square>),
       row("ReduceLogSum", 18, MINNOW_DOC("The logarithm of the sum along the axes."), log_sum, parts<Form::log_sum>),
-      row("ReduceLogSumExp", 18, MINNOW_DOC("The logarithm of the sum of e^x along the axes."), log_sum_exp),
+      row("ReduceLogSumExp", 18, MINNOW_DOC("The logarithm of the sum of e^x along the axes."), log_sum_exp, parts<Form::log_sum_exp>),
   };
 }
 

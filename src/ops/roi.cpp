@@ -2,8 +2,10 @@
 // Pooling of regions of an image. Coordinates are computed in the precision of the data, because rounding decides which pixels take part.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/numeric.h"
+#include "graph/sampling.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -22,7 +24,6 @@ constexpr Attribute<int64_t> kSamplingRatio{"sampling_ratio", 0,
                                             MINNOW_DOC("samples along each side of a bin; 0: as many as the bin has pixels, rounded up")};
 
 constexpr int64_t kMostPlaces = int64_t{1} << 30;
-constexpr int64_t kMostSamples = 1 << 14;  // along a side of a bin; more come from coordinates that are no region of an image
 
 Shape image_of(const NodeView& node) {
   const Shape& x = node.input_shape(0);
@@ -37,6 +38,15 @@ Shapes max_roi_shape(const NodeView& node) {
   if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1 || pooled[0] > kMostPlaces || pooled[1] > kMostPlaces)
     node.fail("pooled_shape should be two positive numbers, it is {}", pooled);
   return {Shape{rois[0], x[1], pooled[0], pooled[1]}};
+}
+
+/// NaN where every pixel of a bin is one, else `best`.
+double all_nan_or(double best, const double* plane, int64_t width, int64_t row_from, int64_t row_to, int64_t column_from,
+                  int64_t column_to) {
+  for (int64_t row = row_from; row < row_to; ++row)
+    for (int64_t column = column_from; column < column_to; ++column)
+      if (!std::isnan(plane[row * width + column])) return best;
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 void max_roi(const NodeView& node, KernelArgs& args) {
@@ -58,23 +68,30 @@ void max_roi(const NodeView& node, KernelArgs& args) {
     const float bin_width =
         static_cast<float>(std::max<int64_t>(static_cast<int64_t>(corner[2]) - left + 1, 1)) / static_cast<float>(columns);
     const float bin_height = static_cast<float>(std::max<int64_t>(static_cast<int64_t>(corner[3]) - top + 1, 1)) / static_cast<float>(rows);
-    const auto low = [](float bin, int64_t i, int64_t start, int64_t size) {
+    const auto low = +[](float bin, int64_t i, int64_t start, int64_t size) {
       return std::clamp<int64_t>(static_cast<int64_t>(std::floor(static_cast<float>(i) * bin)) + start, 0, size);
     };
-    const auto high = [](float bin, int64_t i, int64_t start, int64_t size) {
+    const auto high = +[](float bin, int64_t i, int64_t start, int64_t size) {
       return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(static_cast<float>(i + 1) * bin)) + start, 0, size);
     };
+    Numbers<int64_t> row_ends, column_ends;  // of bin i: [2 i] and [2 i + 1]
+    for (int64_t i = 0; i < rows; ++i)
+      for (const bool end : {false, true}) row_ends.push_back((end ? high : low)(bin_height, i, top, height));
+    for (int64_t j = 0; j < columns; ++j)
+      for (const bool end : {false, true}) column_ends.push_back((end ? high : low)(bin_width, j, left, width));
     for (int64_t c = 0; c < channels; ++c) {
       const double* plane = image.data() + (static_cast<int64_t>(roi[0]) * channels + c) * height * width;
-      for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j < columns; ++j, ++to) {
-          const int64_t row_from = low(bin_height, i, top, height), row_to = high(bin_height, i, top, height);
-          const int64_t column_from = low(bin_width, j, left, width), column_to = high(bin_width, j, left, width);
+      for (size_t i = 0; i < row_ends.size(); i += 2)
+        for (size_t j = 0; j < column_ends.size(); j += 2, ++to) {
+          const int64_t row_from = row_ends[i], row_to = row_ends[i + 1], column_from = column_ends[j], column_to = column_ends[j + 1];
           if (row_from >= row_to || column_from >= column_to) continue;  // a bin outside the image gives zero
-          double best = plane[row_from * width + column_from];
+          double best = -INFINITY;                                       // NaN is larger than nothing: a number beside it counts
           for (int64_t row = row_from; row < row_to; ++row)
-            for (int64_t column = column_from; column < column_to; ++column) best = std::fmax(best, plane[row * width + column]);
-          *to = best;
+            for (int64_t column = column_from; column < column_to; ++column) {
+              const double value = plane[row * width + column];
+              best = value > best ? value : best;
+            }
+          *to = best == -INFINITY ? all_nan_or(best, plane, width, row_from, row_to, column_from, column_to) : best;
         }
     }
   }
@@ -92,93 +109,80 @@ Shapes roi_align_shape(const NodeView& node) {
   const int64_t height = node.attribute(kOutputHeight), width = node.attribute(kOutputWidth), samples = node.attribute(kSamplingRatio);
   if (height < 1 || height > kMostPlaces || width < 1 || width > kMostPlaces)
     node.fail("a result of {} by {} is not possible", height, width);
-  if (samples < 0 || samples > kMostSamples) node.fail("sampling_ratio should be 0 to {}, it is {}", kMostSamples, samples);
+  if (samples < 0 || samples > RoiAlignment::kMostSamples)
+    node.fail("sampling_ratio should be 0 to {}, it is {}", RoiAlignment::kMostSamples, samples);
   return {Shape{rois[0], x[1], height, width}};
 }
 
-/// Corners of the cell around one sample, and their weights; all zero outside the image.
-struct Sample {
-  int64_t at[4] = {};
-  double weight[4] = {};
+/// One corner of the cell around a sample, and its weight.
+struct Corner {
+  int64_t place;
+  double weight;
 };
 
-template <class Real>
-Sample sample_at(Real y, Real x, int64_t height, int64_t width) {
-  Sample sample;
-  if (!(y >= -1 && y <= static_cast<Real>(height) && x >= -1 && x <= static_cast<Real>(width))) return sample;
-  const auto cell = [](Real place, int64_t size, int64_t(&at)[2]) {
-    place = std::max(place, Real(0));
-    at[0] = static_cast<int64_t>(place);
-    at[1] = at[0] + 1;
-    if (at[0] < size - 1) return static_cast<double>(place - static_cast<Real>(at[0]));
-    at[0] = at[1] = size - 1;
-    return 0.0;
-  };
-  int64_t row[2], column[2];
-  const double fy = cell(y, height, row), fx = cell(x, width, column);
-  for (int i = 0; i < 4; ++i) {
-    sample.at[i] = row[i / 2] * width + column[i % 2];
-    sample.weight[i] = (i / 2 ? fy : 1 - fy) * (i % 2 ? fx : 1 - fx);
-  }
-  return sample;
-}
-
-template <class Real>
-void align(const NodeView& node, KernelArgs& args) {
+void roi_align(const NodeView& node, KernelArgs& args) {
   const Shape x = image_of(node), y_shape = args.output(0).shape();
-  const int64_t channels = x[1], height = x[2], width = x[3], rows = y_shape[2], columns = y_shape[3];
+  const int64_t channels = x[1], height = x[2], width = x[3], bins = y_shape[2] * y_shape[3];
   const Numbers<double> image = args.reals(0), rois = args.reals(1);
   const Numbers<int64_t> batch = args.ints(2);
-  const bool half_pixel = node.attribute(kTransformation) == "half_pixel", average = node.attribute(kMode) == "avg";
-  const Real scale = static_cast<Real>(node.attribute(kSpatialScale)), offset = half_pixel ? Real(0.5) : Real(0);
-  const int64_t given = node.attribute(kSamplingRatio);
+  const RoiAlignment roi = RoiAlignment::of(node);
+  const bool wide = args.input(0).dtype() == DType::f64;
   Numbers<double> y(static_cast<size_t>(y_shape.elements()));
-  std::vector<Sample> samples;
+  std::vector<Corner> corners;  // of a row of bins
   for (int64_t r = 0; r < y_shape[0]; ++r) {
     const int64_t index = batch[static_cast<size_t>(r)];
     if (index < 0 || index >= x[0]) args.fail("region {} is of image {}, there are {}", r, index, x[0]);
-    Real corner[4];
-    for (int i = 0; i < 4; ++i) corner[i] = static_cast<Real>(rois[static_cast<size_t>(4 * r + i)]) * scale - offset;
-    Real roi_width = corner[2] - corner[0], roi_height = corner[3] - corner[1];
-    if (!half_pixel) roi_width = std::max(roi_width, Real(1)), roi_height = std::max(roi_height, Real(1));
-    const Real bin_height = roi_height / static_cast<Real>(rows), bin_width = roi_width / static_cast<Real>(columns);
-    if (!(bin_height <= kMostSamples && bin_width <= kMostSamples))
-      args.fail("region {} is {} by {} pixels large", r, roi_width, roi_height);
-    const int64_t down = given ? given : static_cast<int64_t>(std::max(std::ceil(bin_height), Real(0)));
-    const int64_t across = given ? given : static_cast<int64_t>(std::max(std::ceil(bin_width), Real(0)));
+    const double* corner = rois.data() + 4 * r;
+    const float narrow[4] = {static_cast<float>(corner[0]), static_cast<float>(corner[1]), static_cast<float>(corner[2]),
+                             static_cast<float>(corner[3])};
+    const RoiAlignment::Region<double> region = roi.region(corner);
+    const RoiAlignment::Region<float> single = roi.region(narrow);
+    if (wide ? !region.possible : !single.possible)
+      args.fail("region {} has bins that are {} by {} pixels large, {} are the most", r, region.bin[1], region.bin[0],
+                RoiAlignment::kMostSamples);
+    const int64_t* along = wide ? region.samples : single.samples;
+    const auto pair = [&](size_t axis, int64_t bin, int64_t sample) {
+      return wide ? RoiAlignment::pair(region.place(axis, bin, sample), x[axis + 2])
+                  : RoiAlignment::pair(single.place(axis, bin, sample), x[axis + 2]);
+    };
     if (height == 0 || width == 0) continue;
-    const double count = static_cast<double>(std::max<int64_t>(down * across, 1));
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) {
-        samples.clear();
-        for (int64_t sy = 0; sy < down; ++sy)
-          for (int64_t sx = 0; sx < across; ++sx) {
-            const auto place = [](Real start, int64_t bin, Real size, int64_t s, int64_t n) {
-              return start + static_cast<Real>(bin) * size + (static_cast<Real>(s) + Real(0.5)) * size / static_cast<Real>(n);
-            };
-            samples.push_back(
-                sample_at(place(corner[1], i, bin_height, sy, down), place(corner[0], j, bin_width, sx, across), height, width));
-          }
-        for (int64_t c = 0; c < channels; ++c) {
-          const double* plane = image.data() + (index * channels + c) * height * width;
-          double sum = 0, largest = 0;
-          bool first = true;
-          for (const Sample& sample : samples)
-            for (int corner_index = 0; corner_index < 4; ++corner_index) {
-              const double value = sample.weight[corner_index] * plane[sample.at[corner_index]];
-              sum += value;
-              largest = first ? value : std::fmax(largest, value);
-              first = false;
-            }
-          y[static_cast<size_t>(((r * channels + c) * rows + i) * columns + j)] = average ? sum / count : largest;
+    const int64_t samples = along[0] * along[1];
+    const double count = static_cast<double>(std::max<int64_t>(samples, 1));
+    const auto add_bin = [&](int64_t i, int64_t j) {
+      for (int64_t sy = 0; sy < along[0]; ++sy) {
+        const RoiAlignment::Pair row = pair(0, i, sy);
+        for (int64_t sx = 0; sx < along[1]; ++sx) {
+          const RoiAlignment::Pair column = pair(1, j, sx);
+          const bool inside = row.inside && column.inside;
+          for (int k = 0; k < 4; ++k)
+            corners.push_back(inside ? Corner{row.at[k / 2] * width + column.at[k % 2], row.weight[k / 2] * column.weight[k % 2]}
+                                     : Corner{0, 0});
         }
       }
+    };
+    // A row of bins is sampled channel by channel, where its corners are few enough to stay in the caches, else bin by bin.
+    const int64_t at_once = samples * y_shape[3] <= 1024 ? y_shape[3] : 1;
+    for (int64_t first = 0; first < bins; first += at_once) {
+      corners.clear();
+      for (int64_t bin = first; bin < first + at_once; ++bin) add_bin(bin / y_shape[3], bin % y_shape[3]);
+      for (int64_t c = 0; c < channels; ++c) {
+        const double* plane = image.data() + (index * channels + c) * height * width;
+        double* to = y.data() + (r * channels + c) * bins + first;
+        const Corner* at = corners.data();
+        for (int64_t bin = 0; bin < at_once; ++bin) {
+          double sum = 0, largest = 0;
+          const Corner* const begin = at;
+          for (; at != begin + 4 * samples; ++at) {
+            const double value = at->weight * plane[at->place];
+            sum += value;
+            if (!roi.average) largest = at == begin ? value : std::fmax(largest, value);
+          }
+          to[bin] = roi.average ? sum / count : largest;
+        }
+      }
+    }
   }
   args.write(0, y);
-}
-
-void roi_align(const NodeView& node, KernelArgs& args) {
-  return args.input(0).dtype() == DType::f64 ? align<double>(node, args) : align<float>(node, args);
 }
 
 constexpr std::vector<Operator> definitions() {

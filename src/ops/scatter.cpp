@@ -56,6 +56,12 @@ void scatter(const NodeView& node, KernelArgs& args, const Numbers<int64_t>& off
     std::memcpy(y.data(), data.data(), data.bytes());
     const char* from = args.input(2).data<char>();
     if (bytes == 0) return;
+    if (block == 1)
+      return with_bits(size, [&](auto zero) {
+        using T = decltype(zero);
+        const T* update = args.input(2).data<T>();
+        for (int64_t offset : offsets) y.data<T>()[offset] = *update++;
+      });
     for (size_t k = 0; k < offsets.size(); ++k)
       std::memcpy(y.data<char>() + static_cast<size_t>(offsets[k]) * size, from + k * bytes, bytes);
     return;

@@ -47,6 +47,21 @@ int compare(T a, T b) {
   return (a > b) - (a < b);
 }
 
+// Integers less the lowest of them, each above its place; nothing where 32 bits are too few.
+template <class T>
+Numbers<uint64_t> keys_of(const Numbers<T>& values) {
+  Numbers<uint64_t> keys;
+  if constexpr (std::is_integral_v<T>) {
+    if (values.empty() || values.size() >> 16 >> 16) return keys;
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const uint64_t lowest = static_cast<uint64_t>(*low);
+    if ((static_cast<uint64_t>(*high) - lowest) >> 32) return keys;
+    keys.reserve(values.size());
+    for (const T value : values) keys.push_back((static_cast<uint64_t>(value) - lowest) << 32 | keys.size());
+  }
+  return keys;
+}
+
 // Order of the slices: by value, equal ones by place.
 template <class T>
 Numbers<int64_t> sorted_order(const Numbers<T>& values, const Slices& slices, std::vector<bool>& starts_group) {
@@ -60,9 +75,19 @@ Numbers<int64_t> sorted_order(const Numbers<T>& values, const Slices& slices, st
     return 0;
   };
   Numbers<int64_t> order(static_cast<size_t>(n));
+  starts_group.assign(order.size(), true);
+  if (slices.length == 1) {
+    if (Numbers<uint64_t> keys = keys_of(values); !keys.empty()) {
+      sort_numbers(keys);
+      for (size_t i = 0; i < keys.size(); ++i) {
+        order[i] = static_cast<int64_t>(keys[i] & 0xffffffffu);
+        starts_group[i] = i == 0 || keys[i] >> 32 != keys[i - 1] >> 32;
+      }
+      return order;
+    }
+  }
   std::iota(order.begin(), order.end(), int64_t{0});
   sort_indices(order, [&](size_t a, size_t b) { return order_of(static_cast<int64_t>(a), static_cast<int64_t>(b)) < 0; });
-  starts_group.assign(order.size(), true);
   for (size_t i = 1; i < order.size(); ++i) starts_group[i] = order_of(order[i - 1], order[i]) != 0;
   return order;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Back from windows to an image: MaxUnpool and Col2Im.
+#include <cstring>
+
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
+#include "ops/indices.h"
 #include "ops/packed.h"
 
 namespace minnow {
@@ -47,18 +50,30 @@ Shapes unpool_shape(const NodeView& node) {
 
 void unpool(const NodeView& node, KernelArgs& args) {
   const Shape inner = unpooled(node), outer = args.output(0).shape();
-  const Numbers<double> x = args.reals(0);
-  const Numbers<int64_t> indices = args.ints(1);
+  const TensorView &x = args.input(0), &indices = args.input(1);
+  const MutableTensorView y = args.output(0);
   const Ints step = row_major_strides(outer);
-  const int64_t count = inner.elements();
-  Numbers<double> y(static_cast<size_t>(outer.elements()));
-  for (size_t i = 0; i < x.size(); ++i) {
-    if (indices[i] < 0 || indices[i] >= count) args.fail("index {} is out of range for an image of shape {}", indices[i], inner);
-    int64_t rest = indices[i], at = 0;
-    for (size_t axis = inner.rank(); axis-- > 0; rest /= inner[axis]) at += rest % inner[axis] * step[axis];
-    y[static_cast<size_t>(at)] = x[i];
-  }
-  args.write(0, y);
+  const int64_t count = inner.elements(), all = x.elements();
+  const bool is_larger = outer != inner;
+  if (y.bytes() == 0) return;
+  std::memset(y.data(), 0, y.bytes());
+  with_bits(size_of(x.dtype()), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    const int64_t* places = indices.data<int64_t>();
+    T* to = y.data<T>();
+    for (int64_t i = 0; i < all; ++i) {
+      const int64_t index = places[i];
+      if (index < 0 || index >= count) args.fail("index {} is out of range for an image of shape {}", index, inner);
+      int64_t at = index;
+      if (is_larger) {
+        int64_t rest = index;
+        at = 0;
+        for (size_t axis = inner.rank(); axis-- > 0; rest /= inner[axis]) at += rest % inner[axis] * step[axis];
+      }
+      to[at] = from[i];
+    }
+  });
 }
 
 struct Columns {

@@ -2,6 +2,7 @@
 // Numbers from NumPy.
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -74,6 +75,20 @@ TEST(Mod, floats) {
   const Tensor a = tensor(DType::f32, {6}, {-4.25, 7.5, 1, kInf, 3, kNaN}), b = tensor(DType::f32, {6}, {2, -2, 0, 2, kInf, 1});
   EXPECT_TRUE(near(run_operator("Mod", {a, b}, {{"fmod", int64_t{1}}})[0], {6}, {-0.25, 1.5, kNaN, kNaN, 3, kNaN}));
   EXPECT_TRUE(near(run_operator("Mod", {a, b})[0], {6}, {1.75, -0.5, kNaN, kNaN, 3, kNaN}));
+}
+
+TEST(Mod, floats_have_no_rounding) {
+  std::vector<double> a, b, want;
+  uint32_t state = 1;
+  const auto next = [&] { return state = state * 1664525u + 1013904223u; };
+  for (int i = 0; i < 20000; ++i) {
+    const float p = std::bit_cast<float>(next()), q = i % 3 ? std::bit_cast<float>(next()) : p / static_cast<float>(next() % 1000 + 1);
+    if (!std::isfinite(p) || !std::isfinite(q) || q == 0) continue;
+    a.push_back(p), b.push_back(q), want.push_back(std::fmod(double{p}, double{q}));
+  }
+  const Shape shape{static_cast<int64_t>(a.size())};
+  const Tensor y = run_operator("Mod", {tensor(DType::f32, shape, a), tensor(DType::f32, shape, b)}, {{"fmod", int64_t{1}}})[0];
+  EXPECT_EQ(numbers(y), want);
 }
 
 TEST(Pow, mixed_dtypes) {

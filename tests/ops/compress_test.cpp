@@ -27,6 +27,10 @@ TEST(NonZero, lists_coordinates) {
   EXPECT_TRUE(near(run_operator("NonZero", {tensor(DType::f32, {2, 3}, {0, 3, 0, 0.5, 0, -1})})[0], {2, 3}, {0, 1, 1, 1, 0, 2}));
   EXPECT_TRUE(near(run_operator("NonZero", {tensor(DType::f32, {3}, {NAN, -0.0, 1})})[0], {1, 2}, {0, 2}));
   EXPECT_TRUE(near(run_operator("NonZero", {bools({0, 0})})[0], {1, 0}, {}));
+  EXPECT_TRUE(near(run_operator("NonZero", {tensor(DType::boolean, {2, 2, 3}, {0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1})})[0], {3, 4},
+                   {0, 0, 1, 1, 0, 0, 0, 1, 1, 2, 0, 2}));
+  EXPECT_TRUE(near(run_operator("NonZero", {tensor(DType::u64, {2, 1}, {0, 0x1p63})})[0], {2, 1}, {1, 0}));
+  EXPECT_TRUE(near(run_operator("NonZero", {pattern({2, 0})})[0], {2, 0}, {}));
   EXPECT_TRUE(near(run_operator("NonZero", {pattern({0, 2})})[0], {2, 0}, {}));
   EXPECT_TRUE(near(run_operator("NonZero", {tensor(DType::i8, {}, {5})})[0], {0, 1}, {}));
 }

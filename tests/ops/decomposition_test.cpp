@@ -76,6 +76,17 @@ TEST(Decomposition, reductions) {
       expect_equal({op, {x}, {{"noop_with_empty_axes", int64_t{1}}}}, tolerance);
     }
   expect_equal({"ReduceLogSum", {tensor(DType::f32, {2, 2}, {1, 2, 3, 4}), ints({0})}}, 1e-6);
+  for (DType dtype : {DType::f32, DType::f64, DType::f16}) {
+    const double tolerance = dtype == DType::f16 ? 1e-3 : 1e-6;
+    const Tensor x = pattern({2, 3, 4}, 7, dtype);
+    expect_equal({"ReduceLogSumExp", {x}}, tolerance);
+    expect_equal({"ReduceLogSumExp", {x, ints({1, -1})}, {{"keepdims", int64_t{0}}}}, tolerance);
+    expect_equal({"ReduceLogSumExp", {x}, {{"noop_with_empty_axes", int64_t{1}}}}, tolerance);
+    expect_equal({"ReduceLogSumExp", {pattern({2, 0, 3}, 7, dtype), ints({1})}}, 0);
+    const double inf = INFINITY;
+    expect_equal({"ReduceLogSumExp", {tensor(dtype, {5, 2}, {-inf, -inf, inf, 1, -inf, 2, inf, -inf, NAN, 1}), ints({1})}}, tolerance);
+    expect_equal({"ReduceLogSumExp", {tensor(dtype, {2, 2}, {30000, 30000, -30000, -29999}), ints({1})}}, tolerance);
+  }
 }
 
 TEST(Decomposition, normalizations) {

@@ -2,6 +2,8 @@
 // Numbers from ONNX Runtime 1.31 on the same inputs, unless said otherwise.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "support/operators.h"
 
 namespace minnow::test {
@@ -17,6 +19,13 @@ TEST(MaxRoiPool, bins) {
       near(run_operator("MaxRoiPool", {pattern({2, 1, 4, 5}), tensor(DType::f32, {3, 5}, {0, 0, 0, 3, 3, 1, 1, 2, 4, 3, 0, -2, 1, 9, 9})},
                         {{"pooled_shape", Ints{2, 2}}, {"spatial_scale", 0.5f}})[0],
            {3, 1, 2, 2}, {1.25, 1.25, 0.5, 1.25, 1, 0, -1.25, 0.5, 1.25, 1.25, 1, 0.75}));
+}
+
+TEST(MaxRoiPool, counts_numbers_beside_nan) {
+  const Tensor x = tensor(DType::f32, {1, 1, 2, 3}, {NAN, 2, NAN, 1, NAN, -INFINITY});
+  EXPECT_TRUE(near(run_operator("MaxRoiPool", {x, tensor(DType::f32, {3, 5}, {0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 2, 0, 2, 1})},
+                                {{"pooled_shape", Ints{1, 1}}})[0],
+                   {3, 1, 1, 1}, {2, NAN, -INFINITY}));
 }
 
 TEST(RoiAlign, average_of_samples) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 
 #include "support/operators.h"
 
@@ -39,6 +40,14 @@ TEST(Unique, odd_values) {
          {2, 1, 1, 2, 0}, {1, 2, 2});
   expect(run_operator("Unique", {pattern({0})}, {}, 4), {0}, {}, {}, {}, {});
   expect(run_operator("Unique", {tensor(DType::u8, {}, {3})}, {}, 4), {1}, {3}, {0}, {0}, {1});
+  // Numbers of 64 bits that lie within 32, and that do not; doubles that floats do not hold.
+  const int64_t lowest = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(
+      run_operator("Unique", {Tensor::of_i64({4}, Ints{lowest + 7, lowest, lowest + 7, lowest + 0xffffffff})}, {}, 4)[1].data<int64_t>()[0],
+      1);
+  expect(run_operator("Unique", {tensor(DType::i64, {3}, {0x1p40, -3, 0x1p40})}, {}, 4), {2}, {-3, 0x1p40}, {1, 0}, {1, 0, 1}, {1, 2});
+  expect(run_operator("Unique", {tensor(DType::f64, {3}, {1 + 0x1p-50, 1, 1 + 0x1p-50})}, {}, 4), {2}, {1, 1 + 0x1p-50}, {1, 0}, {1, 0, 1},
+         {1, 2});
   const std::vector<uint64_t> large = {~uint64_t{0}, 1};
   const Tensor sorted = run_operator("Unique", {Tensor(TensorView(DType::u64, {2}, large.data()))})[0];
   EXPECT_EQ(sorted.data<uint64_t>()[0], 1u);
