@@ -139,7 +139,23 @@ std::vector<SchemeCase> pool_cases() {
     cases.push_back({op, {normal({1, 5, 8, 8})}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{3, 3}}, {"ceil_mode", int64_t{1}}}});
     cases.push_back({op, {normal({1, 5, 8, 8})}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{2, 3}}}});
     cases.push_back({op, {normal({1, 5, 30})}, {{"kernel_shape", Ints{4}}, {"strides", Ints{2}}, {"pads", Ints{1, 1}}}});
+    cases.push_back({op, {normal({2, 17, 5, 6, 7})}, {{"kernel_shape", Ints{2, 2, 2}}, {"strides", Ints{2, 2, 2}}}});
+    for (const int64_t counted : {0, 1}) {
+      Attributes attributes = {{"kernel_shape", Ints{3, 2, 3}}, {"strides", Ints{1, 2, 2}}, {"pads", Ints{1, 0, 1, 2, 1, 1}}};
+      attributes.set("ceil_mode", int64_t{1});
+      if (op[0] == 'A') attributes.set("count_include_pad", counted);
+      cases.push_back({op, {normal({1, 3, 4, 5, 9})}, attributes});
+    }
+    cases.push_back({op, {normal({1, 3, 6, 2, 2})}, {{"kernel_shape", Ints{2, 1, 2}}, {"dilations", Ints{3, 1, 1}}}});
   }
+  // Columns of blocks: strides of rows alone, dilation, blocks in the padding.
+  const auto ints = [](Ints values) { return Tensor::of_i64({int64_t(values.size())}, values); };
+  cases.push_back({"Col2Im", {normal({2, 27, 30}), ints({7, 8}), ints({3, 3})}, {}, {1, 2}});
+  cases.push_back(
+      {"Col2Im", {normal({1, 12, 20}), ints({5, 4}), ints({2, 3})}, {{"pads", Ints{1, 2, 1, 1}}, {"dilations", Ints{3, 1}}}, {1, 2}});
+  cases.push_back(
+      {"Col2Im", {normal({1, 6, 15}), ints({6, 5}), ints({3, 2})}, {{"strides", Ints{2, 1}}, {"pads", Ints{1, 1, 0, 0}}}, {1, 2}});
+  cases.push_back({"Col2Im", {normal({1, 4, 1}), ints({2, 2}), ints({2, 2})}, {}, {1, 2}});
   cases.push_back(
       {"MaxPool", {normal({1, 3, 9, 300})}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}});
   cases.push_back({"MaxPool", {normal({1, 3, 2, 300})}, {{"kernel_shape", Ints{2, 140}}}});
@@ -243,6 +259,17 @@ std::vector<SchemeCase> matmul_cases() {
 
 std::vector<SchemeCase> unary_cases() {
   std::vector<SchemeCase> cases;
+  for (const char* op : {"Tan", "Atan", "Sinh", "Cosh", "Asin", "Acos"})
+    for (const Shape& shape : {Shape{2, 17, 5, 7}, Shape{3000}, Shape{}}) {
+      Tensor x = normal(shape, 3, 2);
+      if (op[0] == 'A' && op[1] != 't')
+        for (float& value : std::span(x.writable().data<float>(), size_t(shape.elements()))) value = std::sin(value);
+      if (shape.rank() == 1) {  // the ends, and what lies beyond
+        const float ends[] = {NAN, INFINITY, -INFINITY, 0.0f, 1.0f, -1.0f, 1.5f, -1.5f, 1e-20f, -1e-7f, 89.0f, -89.0f, 100.0f};
+        if (op[0] != 'T') std::copy(std::begin(ends), std::end(ends), x.writable().data<float>());
+      }
+      cases.push_back({op, {x}});
+    }
   for (const char* op : {"Abs",         "Ceil",      "Celu",      "Cos",      "Elu",      "Erf",        "Exp",  "Floor",          "Gelu",
                          "HardSigmoid", "HardSwish", "LeakyRelu", "Mish",     "Neg",      "Reciprocal", "Relu", "Round",          "Selu",
                          "Sigmoid",     "Sign",      "Sin",       "Softplus", "Softsign", "Swish",      "Tanh", "ThresholdedRelu"})
@@ -772,6 +799,47 @@ std::vector<SchemeCase> cast_cases() {
       cases.push_back({"Cast", {x}, {{"to", static_cast<int64_t>(dtype)}}});
       cases.push_back({"Cast", {narrow}, {{"to", static_cast<int64_t>(DType::f32)}}});
     }
+  // Floats to integers within 32 bits, beyond them, and beyond all; and back.
+  for (const double sigma : {1e3, 1e12}) {
+    Tensor x = normal({2, 17, 61}, 1, sigma);
+    float* values = x.writable().data<float>();
+    if (sigma > 1e6) values[0] = NAN, values[700] = INFINITY, values[1400] = -INFINITY, values[1401] = 1.2e19f;
+    for (const DType dtype : {DType::i64, DType::i32, DType::boolean})
+      cases.push_back({"Cast", {x}, {{"to", static_cast<int64_t>(dtype)}}});
+    for (const char* op : {"IsInf", "IsNaN"}) cases.push_back({op, {x}});
+  }
+  for (const DType from : {DType::i64, DType::i32, DType::boolean}) {
+    Tensor x(from, {3, 500});
+    for (size_t i = 0; i < 1500; ++i) {
+      const int64_t value = i % 5 == 0 ? 0 : int64_t(i * 0x9e3779b97f4a7c15);
+      if (from == DType::i64) x.writable().data<int64_t>()[i] = value;
+      if (from == DType::i32) x.writable().data<int32_t>()[i] = int32_t(value);
+      if (from == DType::boolean) x.writable().data<uint8_t>()[i] = value & 1;
+    }
+    for (const DType to : {DType::i64, DType::i32, DType::f32})
+      if (from != to && (from != DType::boolean || to == DType::f32)) cases.push_back({"Cast", {x}, {{"to", static_cast<int64_t>(to)}}});
+  }
+  // Bits and remainders, with a number on either side.
+  for (const DType dtype : {DType::i64, DType::i32, DType::u32})
+    for (const auto& [left, right] : {std::pair(Shape{3, 700}, Shape{3, 700}), {Shape{3, 700}, Shape{}}, {Shape{3, 1}, Shape{700}}}) {
+      Tensor a(dtype, left), b(dtype, right);
+      const auto fill = [&](Tensor& x, uint64_t seed) {
+        for (size_t i = 0; i < size_t(x.shape().elements()); ++i) {
+          const uint64_t value = i % 3 == 0 ? i % 70 + 2 : (i + seed) * 0x9e3779b97f4a7c15 >> i % 40;
+          if (size_of(dtype) == 8)
+            x.writable().data<uint64_t>()[i] = value;
+          else
+            x.writable().data<uint32_t>()[i] = uint32_t(value);
+        }
+      };
+      fill(a, 1), fill(b, 5);
+      if (size_of(dtype) == 4)
+        for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) cases.push_back({op, {a, b}});
+      if (dtype == DType::u32)
+        for (const char* direction : {"LEFT", "RIGHT"}) cases.push_back({"BitShift", {a, b}, {{"direction", std::string(direction)}}});
+      if (is_signed(dtype))
+        for (const char* op : {"Div", "Mod"}) cases.push_back({op, {a, b}, {}, {1}});
+    }
   return cases;
 }
 
@@ -795,6 +863,81 @@ std::vector<SchemeCase> arg_cases() {
         }
         for (const Tensor& x : {normal(shape), halves, special, bytes, signed_bytes}) cases.push_back({op, {x}, attributes});
       }
+  return cases;
+}
+
+std::vector<SchemeCase> line_cases() {
+  std::vector<SchemeCase> cases;
+  const std::pair<Shape, int64_t> shapes[] = {{{2, 21, 9, 11}, 1}, {{1, 3, 513}, 1}, {{5, 1, 7}, 1}, {{700, 2}, 0},
+                                              {{130, 64}, 1},      {{1, 1000}, -1},  {{2, 3000}, 1}, {{1}, 0}};
+  for (const auto& [shape, axis] : shapes) {
+    Tensor halves = normal(shape), special = normal(shape);
+    for (size_t i = 0; i < size_t(shape.elements()); ++i) {
+      float& value = halves.writable().data<float>()[i];
+      value = std::round(2 * value) / 2 * (i % 3 ? 1.f : -1.f);
+      if (i % 5 == 0) special.writable().data<float>()[i] = i % 4 == 0 ? NAN : i % 4 == 1 ? INFINITY : -INFINITY;
+    }
+    const int64_t length = shape[axis < 0 ? shape.rank() - 1 : size_t(axis)];
+    for (const Tensor& x : {normal(shape), halves, special}) {
+      cases.push_back({"Hardmax", {x}, {{"axis", axis}}});
+      for (const int64_t count : {int64_t{1}, int64_t{5}, int64_t{16}, int64_t{17}, length / 3, length})
+        for (const int64_t largest : {0, 1})
+          if (count >= 1 && count <= length)
+            cases.push_back({"TopK", {x, Tensor::of_i64({1}, Ints{count})}, {{"axis", axis}, {"largest", largest}}, {1}, 2});
+    }
+  }
+  for (const int64_t exclusive : {0, 1})
+    for (const int64_t reverse : {0, 1})
+      for (const auto& [shape, axis] : {std::pair(Shape{40, 300}, 0), {Shape{2, 5, 9}, -2}, {Shape{1, 8}, 0}})
+        cases.push_back({"CumSum", {normal(shape), Tensor::of_i64({}, Ints{axis})}, {{"exclusive", exclusive}, {"reverse", reverse}}, {1}});
+  for (const int64_t p : {1, 2}) {
+    Tensor x = normal({6, 37});  // rows of which sums overflow, vanish, are nothing or no number
+    for (size_t i = 0; i < 37; ++i) {
+      float* at = x.writable().data<float>() + i;
+      at[37] *= 1e30f, at[2 * 37] *= 1e-30f, at[3 * 37] = 0;
+    }
+    x.writable().data<float>()[4 * 37 + 3] = NAN;
+    for (const Tensor& one : {x, normal({3, 1}), normal({5}), normal({4, 3000})}) cases.push_back({"LpNormalization", {one}, {{"p", p}}});
+  }
+  return cases;
+}
+
+std::vector<SchemeCase> sampling_cases() {
+  std::vector<SchemeCase> cases;
+  for (const char* mode : {"linear", "nearest", "cubic"})
+    for (const char* padding : {"zeros", "border", "reflection"})
+      for (const int64_t corners : {0, 1})
+        for (const auto& [x, grid] : {std::pair(Shape{2, 17, 5, 7}, Shape{2, 19, 15, 2}),
+                                      {Shape{1, 3, 1, 1}, Shape{1, 2, 3, 2}},
+                                      {Shape{1, 16, 9}, Shape{1, 300, 1}},
+                                      {Shape{1, 5, 3, 4, 2}, Shape{1, 2, 5, 3, 3}}}) {
+          Tensor at = normal(grid, 4, 0.8);
+          at.writable().data<float>()[1] = 40;  // far outside
+          at.writable().data<float>()[2] = NAN;
+          Tensor image = normal(x);
+          if (x.rank() == 3) image.writable().data<float>()[0] = NAN;  // what reads padding alone reads nothing else
+          cases.push_back({"GridSample",
+                           {image, at},
+                           {{"mode", std::string(mode)}, {"padding_mode", std::string(padding)}, {"align_corners", corners}}});
+        }
+  const Tensor regions = test::tensor(DType::f32, {6, 4},
+                                      {0, 0, 3, 3, 1.2, 2.1, 4.6, 3.3, -2, 1, 90, 9, 2, 2, 2.1, 2.1, 7, 6, 1, 2, 30, 30, 50, 50}),
+               images = test::tensor(DType::i64, {6}, {0, 1, 0, 1, 1, 0});
+  for (const Shape& x : {Shape{2, 17, 9, 11}, Shape{2, 3, 1, 1}})
+    for (const int64_t samples : {0, 1, 2, 5})
+      for (const char* mode : {"half_pixel", "output_half_pixel"})
+        for (const auto& [height, width] : {std::pair(7, 7), {1, 1}, {2, 3}})
+          cases.push_back({"RoiAlign",
+                           {normal(x), regions, images},
+                           {{"coordinate_transformation_mode", std::string(mode)},
+                            {"output_height", int64_t{height}},
+                            {"output_width", int64_t{width}},
+                            {"sampling_ratio", samples},
+                            {"spatial_scale", 0.75f}}});
+  // More pixels in a bin than are summed up at once.
+  cases.push_back({"RoiAlign",
+                   {normal({1, 3, 60, 70}), test::tensor(DType::f32, {1, 4}, {1, 2, 69, 58}), test::tensor(DType::i64, {1}, {0})},
+                   {{"output_height", int64_t{1}}, {"output_width", int64_t{1}}}});
   return cases;
 }
 
@@ -850,7 +993,9 @@ std::vector<SchemeCase> layout_cases() {
                                      {Shape{1, 3, 40, 30}, Ints{1, 3, 17, 9}},
                                      {Shape{1, 20, 6}, Ints{1, 20, 13}},
                                      {Shape{5, 7}, Ints{5, 4}},
-                                     {Shape{1, 16, 9, 9}, Ints{1, 16, 9, 20}}})
+                                     {Shape{1, 16, 9, 9}, Ints{1, 16, 9, 20}},
+                                     {Shape{1, 3, 4, 5, 6}, Ints{1, 3, 7, 5, 9}},
+                                     {Shape{2, 3, 40, 3, 4}, Ints{2, 3, 2, 6, 8}}})
         for (int64_t antialias : {0, 1})
           cases.push_back({"Resize",
                            {normal(from), Tensor(), Tensor(), sizes(to)},
@@ -880,7 +1025,7 @@ TEST_P(SchemesTest, every_row_of_the_table_agrees_with_the_reference) {
   if (best_isa(name_of(GetParam())) != GetParam()) GTEST_SKIP() << "MINNOW_ISA excludes it";
   for (const auto& cases : {conv_cases(), deform_conv_cases(), conv_transpose_cases(), pool_cases(), matmul_cases(), unary_cases(),
                             binary_cases(), program_cases(), attention_cases(), quantized_cases(), recurrent_cases(), row_cases(),
-                            cast_cases(), arg_cases(), movement_cases(), layout_cases()})
+                            cast_cases(), arg_cases(), line_cases(), sampling_cases(), movement_cases(), layout_cases()})
     check(cases);
   // bf16_test.cpp and f16_test.cpp skip where the machine has no such products.
   const Kernels& kernels = kernels_for(GetParam());

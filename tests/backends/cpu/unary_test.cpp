@@ -53,6 +53,7 @@ const Row kRows[] = {
     {Unary::sign, 0, 0, [](double x, double, double) { return double((x > 0) - (x < 0)); }},
     {Unary::sin, 0, 0, [](double x, double, double) { return std::sin(x); }, -1e5, 1e5, true},
     {Unary::cos, 0, 0, [](double x, double, double) { return std::cos(x); }, -1e5, 1e5, true},
+    {Unary::atan, 0, 0, [](double x, double, double) { return std::atan(x); }},
     {Unary::scale, 3, -1, [](double x, double a, double b) { return a * x + b; }, -200, 200, true},
 };
 

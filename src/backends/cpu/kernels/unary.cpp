@@ -50,10 +50,27 @@ MINNOW_UNARY(ThresholdedRelu, hn::IfThenZeroElse(hn::Le(x, a), x))
 MINNOW_UNARY(Exponential, exp_of(x))
 MINNOW_UNARY(Logarithm, log_of(x))
 MINNOW_UNARY(ErrorFunction, erf_of(x))
+/// Of large numbers the angle to the other axis, of 1 / |x|, at most 1. The polynomial is a minimax fit of atan(u) / u in u^2.
+HWY_INLINE V arc_tangent(V x) {
+  const V size = hn::Abs(x);
+  const auto large = hn::Gt(size, constant(1));
+  const V u = hn::IfThenElse(large, divide(constant(1), size), size), s = hn::Mul(u, u);
+  V p = constant(0.002920688662f);
+  p = hn::MulAdd(p, s, constant(-0.0163679137f));
+  p = hn::MulAdd(p, s, constant(0.04321183753f));
+  p = hn::MulAdd(p, s, constant(-0.07552212314f));
+  p = hn::MulAdd(p, s, constant(0.1066600372f));
+  p = hn::MulAdd(p, s, constant(-0.1421105507f));
+  p = hn::MulAdd(p, s, constant(0.1999377281f));
+  p = hn::MulAdd(p, s, constant(-0.3333315273f));
+  const V angle = hn::MulAdd(hn::Mul(p, s), u, u);
+  return hn::CopySign(hn::IfThenElse(large, hn::Sub(constant(1.57079632679f), angle), angle), x);
+}
 MINNOW_UNARY(Sign, hn::IfThenElse(hn::Eq(hn::Abs(x), hn::Abs(x)),
                                   hn::Sub(hn::IfThenElseZero(hn::Gt(x, hn::Zero(D())), constant(1)),
                                           hn::IfThenElseZero(hn::Lt(x, hn::Zero(D())), constant(1))),
                                   x))
+MINNOW_UNARY(ArcTangent, arc_tangent(x))
 #undef MINNOW_UNARY
 
 // Highway's reduction of the argument is good up to this; beyond, and for infinities and NaN, the C library serves.
@@ -99,12 +116,11 @@ HWY_NOINLINE void map(const float* x, float* y, size_t count, float a, float b) 
 }
 
 constexpr UnaryFunction kFunctions[] = {
-    map<Copy>,          map<Relu>,     map<Clip>,       map<LeakyRelu>,  map<HardSigmoid>, map<HardSwish>,
-    map<Sigmoid>,       map<Tanh>,     map<Swish>,      map<Gelu>,       map<GeluTanh>,    map<Elu>,
-    map<Selu>,          map<Celu>,     map<Softplus>,   map<Softsign>,   map<Mish>,        map<ThresholdedRelu>,
-    map<Negate>,        map<Absolute>, map<SquareRoot>, map<Reciprocal>, map<Exponential>, map<Logarithm>,
-    map<ErrorFunction>, map<Floor>,    map<Ceil>,       map<Round>,      map<Sign>,        map<Sine>,
-    map<Cosine>,        map<Scale>};
+    map<Copy>,       map<Relu>,        map<Clip>,      map<LeakyRelu>,       map<HardSigmoid>, map<HardSwish>, map<Sigmoid>,
+    map<Tanh>,       map<Swish>,       map<Gelu>,      map<GeluTanh>,        map<Elu>,         map<Selu>,      map<Celu>,
+    map<Softplus>,   map<Softsign>,    map<Mish>,      map<ThresholdedRelu>, map<Negate>,      map<Absolute>,  map<SquareRoot>,
+    map<Reciprocal>, map<Exponential>, map<Logarithm>, map<ErrorFunction>,   map<Floor>,       map<Ceil>,      map<Round>,
+    map<Sign>,       map<Sine>,        map<Cosine>,    map<Scale>,           map<ArcTangent>};
 static_assert(sizeof(kFunctions) / sizeof(kFunctions[0]) == static_cast<size_t>(Unary::count));
 }  // namespace
 

@@ -39,6 +39,7 @@ enum class Unary : uint8_t {
   sin,
   cos,
   scale,  // a x + b
+  atan,
   count
 };
 

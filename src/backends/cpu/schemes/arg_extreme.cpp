@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ArgMax and ArgMin of floats and bytes: the extremes of many lines side by side, and then the places where they are.
+// ArgMax and ArgMin of floats and bytes, and Hardmax: the extremes of many lines side by side, and then the places where they are. TopK of
+// floats.
 #include <cmath>
+#include <cstring>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
+#include "base/order.h"
 
 namespace minnow::cpu {
 namespace {
@@ -18,7 +21,8 @@ struct Lines {
   size_t outer, length, inner;
   explicit Lines(const NodeView& node) {
     const Shape& shape = node.input_shape(0);
-    const size_t axis = node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", 0}), shape.rank());
+    const size_t axis =
+        node.normalize_axis(node.attribute(Attribute<int64_t>{"axis", node.op().starts_with("Arg") ? 0 : -1}), shape.rank());
     outer = static_cast<size_t>(shape.product(0, axis));
     length = static_cast<size_t>(shape[axis]);
     inner = static_cast<size_t>(shape.product(axis + 1, shape.rank()));
@@ -40,7 +44,8 @@ class ArgKernel final : public Kernel {
       : kernels_(*cpu_device(context.device()).kernels),
         lines_(context.node()),
         dtype_(context.node().input_dtype(0)),
-        extreme_(static_cast<size_t>(context.node().op() == "ArgMax" ? Reduction::max : Reduction::min)),
+        extreme_(static_cast<size_t>(context.node().op() == "ArgMin" ? Reduction::min : Reduction::max)),
+        hard_(context.node().op() == "Hardmax"),
         last_(context.node().attribute(Attribute<bool>{"select_last_index", false})) {
     const bool is_float = dtype_ == DType::f32;
     if (lines_.inner > 1)
@@ -53,25 +58,42 @@ class ArgKernel final : public Kernel {
 
   void run(RunContext& context) noexcept override {
     const char* x = context.in<char>(0);
-    int64_t* y = context.out<int64_t>(0);
     const size_t length = lines_.length;
     units_.run(context, [&](size_t unit, float* scratch) {
+      int64_t places[std::max(kColumns, kShortRows)];
+      size_t line = unit, count = 1;
       if (lines_.inner > 1) {
         const size_t outer = unit / cuts(), first = unit % cuts() * kColumns, width = std::min(kColumns, lines_.inner - first);
-        search_columns([&](size_t k) { return floats(x, (outer * length + k) * lines_.inner + first, width, scratch); }, width,
-                       y + outer * lines_.inner + first);
+        search_columns([&](size_t k) { return floats(x, (outer * length + k) * lines_.inner + first, width, scratch); }, width, places);
+        line = outer * lines_.inner + first, count = width;
       } else if (length <= kShortRow) {
         const size_t first = unit * kShortRows, rows = std::min(kShortRows, lines_.outer - first);
         const float* from = floats(x, first * length, rows * length, scratch + kShortRow * kShortRows);
         kernels_.layout->transpose(from, length, rows, length, scratch, kShortRows);
-        search_columns([&](size_t k) { return scratch + k * kShortRows; }, rows, y + first);
+        search_columns([&](size_t k) { return scratch + k * kShortRows; }, rows, places);
+        line = first, count = rows;
       } else {
-        y[unit] = place_in_row(floats(x, unit * length, length, scratch));
+        places[0] = place_in_row(floats(x, unit * length, length, scratch));
       }
+      if (hard_)
+        write_ones(context.out<float>(0), line, count, places);
+      else
+        std::memcpy(context.out<int64_t>(0) + line, places, count * sizeof(int64_t));
     });
   }
 
  private:
+  // Zeros to `count` lines, and a one to the place of each.
+  void write_ones(float* y, size_t line, size_t count, const int64_t* places) const noexcept {
+    const size_t inner = lines_.inner;
+    float* first = y + line / inner * lines_.length * inner + line % inner;
+    if (inner == 1)
+      std::memset(first, 0, count * lines_.length * sizeof(float));
+    else
+      for (size_t k = 0; k < lines_.length; ++k) std::memset(first + k * inner, 0, count * sizeof(float));
+    for (size_t i = 0; i < count; ++i) first[(inner == 1 ? i * lines_.length : i) + static_cast<size_t>(places[i]) * inner] = 1;
+  }
+
   size_t cuts() const noexcept { return (lines_.inner + kColumns - 1) / kColumns; }
 
   // Elements of the input as floats, which are put into `scratch` where they are not.
@@ -123,15 +145,60 @@ class ArgKernel final : public Kernel {
   Lines lines_;
   DType dtype_;
   size_t extreme_;
-  bool last_;
+  bool hard_, last_;
   Units units_;
 };
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<ArgKernel>(context); }
 
+// ---- TopK
+
+Estimate estimate_top(const NodeView& node, const Device& device) {
+  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
+  if (node.output_shape(0).elements() == 0) return declined("nothing is asked for");
+  if (Lines(node).length >> 16 >> 16) return declined("places do not fit 32 bits");
+  const double count = static_cast<double>(node.input_shape(0).elements()), found = static_cast<double>(node.output_shape(0).elements());
+  return Estimate(device.flop_time(40 * count + 500 * found) + device.byte_time(4 * count) + 2e-7);
+}
+
+class TopKernel final : public Kernel {
+ public:
+  explicit TopKernel(PrepareContext& context)
+      : lines_(context.node()),
+        largest_(context.node().attribute(Attribute<bool>{"largest", true})),
+        wanted_(static_cast<size_t>(context.node().output_shape(0).elements()) / (lines_.outer * lines_.inner)) {
+    units_.reserve(context, lines_.outer * lines_.inner, 2 * first_floats_scratch(wanted_));
+  }
+
+  void run(RunContext& context) noexcept override {
+    units_.run(context, [&](size_t line, float* scratch) {
+      const size_t inner = lines_.inner, outer = line / inner, column = line % inner;
+      const float* x = context.in<float>(0) + outer * lines_.length * inner + column;
+      uint64_t* best = reinterpret_cast<uint64_t*>(scratch);
+      first_floats(x, lines_.length, inner, largest_, wanted_, best);
+      const size_t to = outer * wanted_ * inner + column;
+      for (size_t k = 0; k < wanted_; ++k) {
+        const size_t place = best[k] & 0xffffffffu;
+        if (context.has_output(0)) context.out<float>(0)[to + k * inner] = x[place * inner];
+        if (context.has_output(1)) context.out<int64_t>(1)[to + k * inner] = static_cast<int64_t>(place);
+      }
+    });
+  }
+
+ private:
+  Lines lines_;
+  bool largest_;
+  size_t wanted_;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare_top(PrepareContext& context) { return std::make_unique<TopKernel>(context); }
+
 constexpr Scheme kSchemes[] = {
     {"ArgMax", "arg_extreme", estimate, prepare},
     {"ArgMin", "arg_extreme", estimate, prepare},
+    {"Hardmax", "arg_extreme", estimate, prepare},
+    {"TopK", "arg_extreme.floats", estimate_top, prepare_top},
 };
 
 }  // namespace

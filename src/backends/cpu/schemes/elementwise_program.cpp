@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <tuple>
 
 namespace minnow::cpu {
@@ -140,6 +141,22 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::power(const NodeVie
   return binary(Binary::power, x, operands[1]);
 }
 
+// Functions that others make, without cancellation: the inverse sine and cosine from the tangent of the angle, or of half of it, and the
+// hyperbolic ones from e^(|x| / 2), whose square overflows no earlier than they.
+std::optional<ElementwiseProgram::Value> ElementwiseProgram::of_angles(std::string_view op, Value x) {
+  if (op == "Tan") return binary(Binary::divide, unary(Unary::sin, x), unary(Unary::cos, x));
+  if (op == "Asin" || op == "Acos") {
+    const Value less = unary(Unary::scale, x, -1, 1), more = unary(Unary::scale, x, 1, 1);
+    if (op == "Asin") return unary(Unary::atan, binary(Binary::divide, x, unary(Unary::sqrt, binary(Binary::multiply, less, more))));
+    return unary(Unary::scale, unary(Unary::atan, unary(Unary::sqrt, binary(Binary::divide, less, more))), 2, 0);
+  }
+  if (op != "Sinh" && op != "Cosh") return std::nullopt;
+  const Value root = unary(Unary::exp, unary(Unary::scale, unary(Unary::abs, x), 0.5f, 0));
+  const Value half = binary(Binary::multiply, unary(Unary::scale, root, 0.5f, 0), root);
+  const Value cosh = binary(Binary::add, half, unary(Unary::scale, unary(Unary::reciprocal, half), 0.25f, 0));
+  return op == "Cosh" ? cosh : binary(Binary::multiply, unary(Unary::tanh, x), cosh);
+}
+
 std::optional<ElementwiseProgram::Value> ElementwiseProgram::add(const NodeView& node, std::span<const Value> operands) {
   if (operands.empty() || operands[0] < 0) return std::nullopt;
   for (size_t i = 0; i < node.input_count(); ++i)
@@ -152,8 +169,14 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::add(const NodeView&
     if (operands.size() > 2 && operands[2] >= 0) y = binary(Binary::minimum, y, operands[2]);
     return y;
   }
+  if (const std::optional<Value> y = of_angles(op, operands[0])) return y;
   if (op == "Not") return negation(operands[0]);
   if (op == "IsNaN") return negation(binary(Binary::equal, operands[0], operands[0]));
+  if (op == "IsInf") {
+    for (std::string_view sign : {"detect_negative", "detect_positive"})
+      if (!node.attribute(Attribute<bool>{sign, true})) return std::nullopt;
+    return binary(Binary::equal, unary(Unary::abs, operands[0]), constant(std::numeric_limits<float>::infinity()));
+  }
   if (op == "Cast") {
     const int64_t to = node.require<int64_t>("to");
     if (to == static_cast<int64_t>(DType::f32)) return operands[0];

@@ -81,6 +81,7 @@ class ElementwiseProgram {
   Value binary(Binary kind, Value a, Value b);
   Value negation(Value condition) { return unary(Unary::scale, condition, -1, 1); }
   std::optional<Value> power(const NodeView& node, std::span<const Value> operands);
+  std::optional<Value> of_angles(std::string_view op, Value x);
   /// The parts of the scratch: registers, a vector for each input (of those that are numbers), steps, where the numbers came from.
   struct Scratch {
     float *registers, *vectors;

@@ -11,26 +11,13 @@ float number(const NodeView& node, std::string_view name, float fallback) { retu
 }  // namespace
 
 std::optional<Function> function_of(const NodeView& node) {
-  constexpr std::pair<std::string_view, Unary> kPlain[] = {{"Abs", Unary::abs},
-                                                           {"Ceil", Unary::ceil},
-                                                           {"Cos", Unary::cos},
-                                                           {"Erf", Unary::erf},
-                                                           {"Exp", Unary::exp},
-                                                           {"Floor", Unary::floor},
-                                                           {"HardSwish", Unary::hard_swish},
-                                                           {"Log", Unary::log},
-                                                           {"Mish", Unary::mish},
-                                                           {"Neg", Unary::neg},
-                                                           {"Reciprocal", Unary::reciprocal},
-                                                           {"Relu", Unary::relu},
-                                                           {"Round", Unary::round},
-                                                           {"Sigmoid", Unary::sigmoid},
-                                                           {"Sign", Unary::sign},
-                                                           {"Sin", Unary::sin},
-                                                           {"Softplus", Unary::softplus},
-                                                           {"Softsign", Unary::softsign},
-                                                           {"Sqrt", Unary::sqrt},
-                                                           {"Tanh", Unary::tanh}};
+  constexpr std::pair<std::string_view, Unary> kPlain[] = {
+      {"Abs", Unary::abs},   {"Atan", Unary::atan},         {"Ceil", Unary::ceil},         {"Cos", Unary::cos},
+      {"Erf", Unary::erf},   {"Exp", Unary::exp},           {"Floor", Unary::floor},       {"HardSwish", Unary::hard_swish},
+      {"Log", Unary::log},   {"Mish", Unary::mish},         {"Neg", Unary::neg},           {"Reciprocal", Unary::reciprocal},
+      {"Relu", Unary::relu}, {"Round", Unary::round},       {"Sigmoid", Unary::sigmoid},   {"Sign", Unary::sign},
+      {"Sin", Unary::sin},   {"Softplus", Unary::softplus}, {"Softsign", Unary::softsign}, {"Sqrt", Unary::sqrt},
+      {"Tanh", Unary::tanh}};
   const std::string& op = node.op();
   for (const auto& [name, kind] : kPlain)
     if (name == op) return Function{kind};

@@ -75,7 +75,10 @@ std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& k
 class ElementwiseKernel final : public Kernel {
  public:
   ElementwiseKernel(PrepareContext& context, ElementwiseGeometry geometry, ElementwiseProgram program)
-      : geometry_(std::move(geometry)), program_(std::move(program)), boolean_(context.node().output(0).dtype == DType::boolean) {
+      : geometry_(std::move(geometry)),
+        program_(std::move(program)),
+        integer_(*cpu_device(context.device()).kernels->integer),
+        boolean_(context.node().output(0).dtype == DType::boolean) {
     const size_t row = static_cast<size_t>(geometry_.row), rows = static_cast<size_t>(geometry_.rows);
     if (geometry_.long_rows) {
       cuts_ = (row + kBlock - 1) / kBlock;
@@ -124,8 +127,7 @@ class ElementwiseKernel final : public Kernel {
     const int64_t at = first * geometry_.row + begin;
     if (!boolean_) return program_.run(pointers, count, buffer, context.out<float>(0) + at);
     program_.run(pointers, count, buffer + kBlock, buffer);
-    uint8_t* y = context.out<uint8_t>(0) + at;
-    for (size_t i = 0; i < count; ++i) y[i] = buffer[i] != 0;
+    integer_.quantize(buffer, count, 1, 0, false, context.out<uint8_t>(0) + at);
   }
 
   void spread(const Source& source, RunContext& context, int64_t first, int64_t rows, int64_t begin, int64_t end,
@@ -135,7 +137,10 @@ class ElementwiseKernel final : public Kernel {
       const int64_t at = geometry_.offset_of(source, r) + begin * step;
       if (source.boolean) {
         const uint8_t* from = context.in<uint8_t>(source.input) + at;
-        for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+        if (step == 1)
+          integer_.dequantize({from}, static_cast<size_t>(count), 1, to);
+        else
+          for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
       } else {
         const float* from = context.in<float>(source.input) + at;
         if (step == 0)
@@ -148,6 +153,7 @@ class ElementwiseKernel final : public Kernel {
 
   ElementwiseGeometry geometry_;
   ElementwiseProgram program_;
+  const IntegerKernels& integer_;
   bool boolean_;
   size_t cuts_ = 1, rows_per_block_ = 1, blocks_ = 0, blocks_per_task_ = 1, pointers_ = 0, buffers_offset_ = 0, program_offset_ = 0;
   Units units_;
@@ -208,11 +214,17 @@ constexpr Scheme kSchemes[] = {
     MINNOW_PROGRAM_ROWS("Min"),
     MINNOW_PROGRAM_ROWS("Pow"),
     MINNOW_PROGRAM_ROWS("Sum"),
+    MINNOW_PROGRAM_ROWS("Acos"),
+    MINNOW_PROGRAM_ROWS("Asin"),
+    MINNOW_PROGRAM_ROWS("Cosh"),
+    MINNOW_PROGRAM_ROWS("Sinh"),
+    MINNOW_PROGRAM_ROWS("Tan"),
     {"And", "elementwise", estimate_plain, prepare},
     {"Cast", "elementwise", estimate_plain, prepare},
     {"Equal", "elementwise", estimate_plain, prepare},
     {"Greater", "elementwise", estimate_plain, prepare},
     {"GreaterOrEqual", "elementwise", estimate_plain, prepare},
+    {"IsInf", "elementwise", estimate_plain, prepare},
     {"IsNaN", "elementwise", estimate_plain, prepare},
     {"Less", "elementwise", estimate_plain, prepare},
     {"LessOrEqual", "elementwise", estimate_plain, prepare},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic and comparisons of two i32, i64 or f64 tensors, casts between f32 and integers or floats of 16 bits, in plain loops that
-// compilers make vectors of.
+// Arithmetic, comparisons and bits of two tensors of integers or of f64; casts between f32, integers, booleans and floats
+// of 16 bits, and what asks whether floats are numbers: in plain loops that compilers make vectors of.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <type_traits>
@@ -67,6 +68,38 @@ struct Smaller {
   constexpr double operator()(double a, double b) const { return a < b || a != a ? a : b; }
 };
 
+// Of words of 32 bits; a shift by the whole width or more leaves none.
+struct ShiftLeft {
+  constexpr uint32_t operator()(uint32_t a, uint32_t b) const { return b < 32 ? a << b : 0; }
+};
+struct ShiftRight {
+  constexpr uint32_t operator()(uint32_t a, uint32_t b) const { return b < 32 ? a >> b : 0; }
+};
+RowFunction function_of_bits(std::string_view op) {
+  if (op == "BitwiseAnd") return row<uint32_t, uint32_t, std::bit_and<>>;
+  return op == "BitwiseOr" ? row<uint32_t, uint32_t, std::bit_or<>> : row<uint32_t, uint32_t, std::bit_xor<>>;
+}
+
+// Of the sign of the divisor, which is neither 0 nor -1. Numbers of 32 bits are divided as such, which takes half the time.
+template <class T>
+struct Remainder {
+  constexpr T operator()(T a, T b) const {
+    const bool narrow = sizeof(T) == 8 && ((static_cast<uint64_t>(a) | static_cast<uint64_t>(b)) >> 32) == 0;
+    if (narrow) return static_cast<T>(static_cast<uint32_t>(a) % static_cast<uint32_t>(b));
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+  }
+};
+
+// Cut toward zero; the divisor as of a remainder.
+template <class T>
+struct Quotient {
+  constexpr T operator()(T a, T b) const {
+    const bool narrow = sizeof(T) == 8 && ((static_cast<uint64_t>(a) | static_cast<uint64_t>(b)) >> 32) == 0;
+    return narrow ? static_cast<T>(static_cast<uint32_t>(a) / static_cast<uint32_t>(b)) : static_cast<T>(a / b);
+  }
+};
+
 // Greater and GreaterOrEqual are Less and LessOrEqual of the operands in the other order.
 template <class T>
 RowFunction function_for(std::string_view op) {
@@ -83,6 +116,10 @@ RowFunction function_for(std::string_view op) {
     if (op == "Mul") return row<T, T, Wrapped<T, std::multiplies<>>>;
   }
   if (op == "Equal") return row<T, uint8_t, std::equal_to<>>;
+  if constexpr (std::is_integral_v<T>) {
+    if (op == "Mod") return row<T, T, Remainder<T>>;
+    if (op == "Div") return row<T, T, Quotient<T>>;
+  }
   return op == "Less" || op == "Greater" ? row<T, uint8_t, std::less<>> : row<T, uint8_t, std::less_equal<>>;
 }
 
@@ -111,6 +148,22 @@ Estimate estimate_any(const NodeView& node, const Device& device, Layout layout)
   if (layout == Layout::packed) result.packed_outputs = 1;
   return result;
 }
+// Bits of 32-bit words.
+Estimate estimate_bits(const NodeView& node, const Device& device) {
+  const DType dtype = node.input_dtype(0);
+  if (dtype != DType::u32 && (dtype != DType::i32 || node.op() == "BitShift")) return declined("the dtype is {}", dtype);
+  return estimate_any(node, device, Layout::plain);
+}
+// By a constant that any number can be divided by.
+Estimate estimate_divided(const NodeView& node, const Device& device) {
+  const DType dtype = node.input_dtype(0);
+  if (dtype != DType::i32 && dtype != DType::i64) return declined("the dtype is {}, not i32 or i64", dtype);
+  if (node.attribute(Attribute<bool>{"fmod", false})) return declined("the remainder takes the sign of the dividend");
+  if (!node.is_constant(1)) return declined("the divisor is not constant");
+  for (const int64_t divisor : node.ints(1))
+    if (divisor == 0 || divisor == -1) return declined("a divisor is {}", divisor);
+  return estimate_any(node, device, Layout::plain);
+}
 Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
   const DType dtype = node.input_dtype(0);
   return dtype == DType::i32 || dtype == DType::i64 ? estimate_any(node, device, layout)
@@ -125,9 +178,11 @@ Estimate estimate_packed(const NodeView& node, const Device& device) { return es
 
 RowFunction function_for(const NodeView& node) {
   const DType dtype = node.input_dtype(0);
-  return dtype == DType::f64   ? function_for<double>(node.op())
-         : dtype == DType::i32 ? function_for<int32_t>(node.op())
-                               : function_for<int64_t>(node.op());
+  const bool wide = size_of(dtype) == 8;
+  if (node.op() == "BitShift")
+    return node.require<std::string>("direction") == "LEFT" ? row<uint32_t, uint32_t, ShiftLeft> : row<uint32_t, uint32_t, ShiftRight>;
+  if (node.op().starts_with("Bitwise")) return function_of_bits(node.op());
+  return dtype == DType::f64 ? function_for<double>(node.op()) : wide ? function_for<int64_t>(node.op()) : function_for<int32_t>(node.op());
 }
 
 class PairKernel final : public Kernel {
@@ -183,48 +238,66 @@ class PairKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<PairKernel>(context); }
 
-// Cast to f32, and from f32 to floats of 16 bits, in either layout.
+// Casts; to f32 from numbers of at most 32 bits in either layout.
 
 using CastFunction = void (*)(const void* x, size_t count, void* y);
 
-template <class T>
-void to_floats(const void* x, size_t count, void* y) {
-  for (size_t i = 0; i < count; ++i) static_cast<float*>(y)[i] = static_cast<float>(static_cast<const T*>(x)[i]);
+template <class T, class Y>
+void numbers(const void* x, size_t count, void* y) {
+  for (size_t i = 0; i < count; ++i) static_cast<Y*>(y)[i] = static_cast<Y>(static_cast<const T*>(x)[i]);
+}
+// Cut toward zero. Vectors know conversions to 32 bits; a number that these do not hold makes a block go through one by one.
+template <class Y>
+void integers(const void* x, size_t count, void* y) {
+  constexpr size_t kBlock = 256;
+  const float* from = static_cast<const float*>(x);
+  Y* to = static_cast<Y*>(y);
+  for (size_t i = 0; i < count; i += kBlock, from += kBlock, to += kBlock) {
+    const size_t n = std::min(kBlock, count - i);
+    uint32_t beyond = 0;
+    for (size_t k = 0; k < n; ++k) beyond |= (std::bit_cast<uint32_t>(from[k]) & 0x7fffffffu) >= 0x4f000000u ? 1u : 0u;
+    if (beyond)
+      for (size_t k = 0; k < n; ++k) to[k] = static_cast<Y>(truncate(from[k]));
+    else
+      for (size_t k = 0; k < n; ++k) to[k] = static_cast<int32_t>(from[k]);
+  }
 }
 template <class T, class Y, Y (*kConvert)(T) noexcept>
 void converted(const void* x, size_t count, void* y) {
   for (size_t i = 0; i < count; ++i) static_cast<Y*>(y)[i] = kConvert(static_cast<const T*>(x)[i]);
 }
 
+struct CastRow {
+  DType from, to;
+  CastFunction function;
+};
+constexpr CastRow kCasts[] = {{DType::f32, DType::f16, converted<float, uint16_t, f16_from_f32>},
+                              {DType::f32, DType::bf16, converted<float, uint16_t, bf16_from_f32>},
+                              {DType::f16, DType::f32, converted<uint16_t, float, f32_from_f16>},
+                              {DType::bf16, DType::f32, converted<uint16_t, float, f32_from_bf16>},
+                              {DType::i32, DType::f32, numbers<int32_t, float>},
+                              {DType::i64, DType::f32, numbers<int64_t, float>},
+                              {DType::u8, DType::f32, numbers<uint8_t, float>},
+                              {DType::boolean, DType::f32, numbers<uint8_t, float>},
+                              {DType::i8, DType::f32, numbers<int8_t, float>},
+                              {DType::f32, DType::i64, integers<int64_t>},
+                              {DType::f32, DType::i32, integers<int32_t>},
+                              {DType::i64, DType::i32, numbers<int64_t, int32_t>},
+                              {DType::i32, DType::i64, numbers<int32_t, int64_t>}};
+
 /// Null where there is none.
 CastFunction cast_function(DType from, DType to) {
-  if (from == DType::f32 && to == DType::f16) return converted<float, uint16_t, f16_from_f32>;
-  if (from == DType::f32 && to == DType::bf16) return converted<float, uint16_t, bf16_from_f32>;
-  if (to != DType::f32) return nullptr;
-  switch (from) {
-    case DType::f16:
-      return converted<uint16_t, float, f32_from_f16>;
-    case DType::bf16:
-      return converted<uint16_t, float, f32_from_bf16>;
-    case DType::i32:
-      return to_floats<int32_t>;
-    case DType::i64:
-      return to_floats<int64_t>;
-    case DType::u8:
-      return to_floats<uint8_t>;
-    case DType::i8:
-      return to_floats<int8_t>;
-    default:
-      return nullptr;
-  }
+  for (const CastRow& cast : kCasts)
+    if (cast.from == from && cast.to == to) return cast.function;
+  return nullptr;
 }
 
 Estimate estimate_cast(const NodeView& node, const Device& device, Layout layout) {
   const DType from = node.input_dtype(0), to = node.output(0).dtype;
   if (!cast_function(from, to)) return declined("the dtypes are {} and {}", from, to);
-  // Tensors of 2 or 8 bytes an element are never reordered.
-  const bool has_layout =
-      device.pack > 1 && node.output_shape(0).rank() >= 3 && from != DType::i64 && size_of(from) != 2 && size_of(to) != 2;
+  // Tensors of 2 or 8 bytes an element and truth values are never reordered.
+  const bool has_layout = device.pack > 1 && node.output_shape(0).rank() >= 3 && to == DType::f32 &&
+                          (from == DType::i32 || from == DType::u8 || from == DType::i8);
   if (layout == Layout::packed && !has_layout) return declined("the tensor has no packed layout");
   Estimate estimate(device.byte_time(8 * static_cast<double>(node.output_shape(0).elements())) + 2e-7);
   if (layout == Layout::packed) estimate.packed_inputs = estimate.packed_outputs = 1;
@@ -262,13 +335,19 @@ constexpr Scheme kSchemes[] = {
     MINNOW_INTEGER_ROWS("Add"),
     MINNOW_INTEGER_ROWS("Mul"),
     MINNOW_INTEGER_ROWS("Sub"),
+    {"BitShift", "integers", estimate_bits, prepare},
+    {"BitwiseAnd", "integers", estimate_bits, prepare},
+    {"BitwiseOr", "integers", estimate_bits, prepare},
+    {"BitwiseXor", "integers", estimate_bits, prepare},
     {"Cast", "integers.packed", estimate_cast_packed, prepare_cast},
     {"Cast", "integers", estimate_cast_plain, prepare_cast},
+    {"Div", "integers", estimate_divided, prepare},
     {"Equal", "integers", estimate_plain, prepare},
     {"Greater", "integers", estimate_plain, prepare},
     {"GreaterOrEqual", "integers", estimate_plain, prepare},
     {"Less", "integers", estimate_plain, prepare},
     {"LessOrEqual", "integers", estimate_plain, prepare},
+    {"Mod", "integers", estimate_divided, prepare},
     {"Add", "f64", estimate_f64, prepare},
     {"Div", "f64", estimate_f64, prepare},
     {"Equal", "f64", estimate_f64, prepare},

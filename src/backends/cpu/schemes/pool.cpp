@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling in one or two dimensions, and global pooling, on the packed layout.
+// Pooling in one to three dimensions, and global pooling, on the packed layout. Windows added up to an image (Col2Im) on the plain one.
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "backends/cpu/schemes/units.h"
 #include "graph/window.h"
 
 namespace minnow::cpu {
@@ -23,7 +24,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (device.pack == 1) return declined("there is no packed layout");
   if (node.output_count() > 1 && node.has_output(1)) return declined("the indices are wanted");
   const PoolGeometry pool = PoolGeometry::of(node);
-  if (!is_global(node) && pool.window.rank() > 2) return declined("there are {} spatial dimensions", pool.window.rank());
+  if (!is_global(node) && pool.window.rank() > 3) return declined("there are {} spatial dimensions", pool.window.rank());
   if (node.input_shape(0).elements() == 0 || node.output_shape(0).elements() == 0) return declined("the input is empty");
   const double lanes = static_cast<double>(vectors_of(node, device)) * device.pack;
   const double taps = static_cast<double>(is_global(node) ? pool.window.input_places() : pool.window.output_places() * pool.window.taps());
@@ -33,52 +34,70 @@ Estimate estimate(const NodeView& node, const Device& device) {
   return estimate;
 }
 
+// Of three dimensions, the first is pooled over whole planes into one, which then is pooled as an image is: the largest and the mean are
+// the same whichever dimension comes first.
 class WindowsKernel final : public Kernel {
  public:
-  explicit WindowsKernel(const PrepareContext& context)
+  explicit WindowsKernel(PrepareContext& context)
       : lanes_(size(context.device().pack)), vectors_(vectors_of(context.node(), context.device())) {
     const NodeView& node = context.node();
     const PoolKernels& kernels = *cpu_device(context.device()).kernels->pool;
     const WindowGeometry w = PoolGeometry::of(node).window;
     function_ = is_average(node) ? kernels.average : kernels.max;
-    const bool flat = w.rank() == 1;
-    const size_t x = flat ? 0 : 1;  // the horizontal axis
-    const auto vertical = [&](const Shape& shape, int64_t otherwise) { return flat ? otherwise : shape[0]; };
-    r_.in_h = size(vertical(w.input, 1)), r_.in_w = size(w.input[x]), r_.out_w = size(w.output[x]);
-    r_.kernel_h = size(vertical(w.kernel, 1)), r_.kernel_w = size(w.kernel[x]);
-    r_.stride_h = size(vertical(w.stride, 1)), r_.stride_w = size(w.stride[x]);
-    r_.dilation_h = size(vertical(w.dilation, 1)), r_.dilation_w = size(w.dilation[x]);
-    r_.pad_top = static_cast<ptrdiff_t>(vertical(w.pad_begin, 0)), r_.pad_left = static_cast<ptrdiff_t>(w.pad_begin[x]);
-    r_.first = 0, r_.rows = size(vertical(w.output, 1));
+    const size_t x = w.rank() - 1;  // the horizontal axis
+    const bool with_padding = is_average(node) && node.attribute(Attribute<bool>{"count_include_pad", false});
+    const auto set_vertical = [&](PoolRows& r, size_t axis) {
+      r.in_h = size(w.input[axis]), r.rows = size(w.output[axis]);
+      r.kernel_h = size(w.kernel[axis]), r.stride_h = size(w.stride[axis]), r.dilation_h = size(w.dilation[axis]);
+      r.pad_top = static_cast<ptrdiff_t>(w.pad_begin[axis]);
+      if (with_padding) r.count_h = r.in_h + size(w.pad_begin[axis] + w.pad_end[axis]);
+    };
+    r_.in_h = r_.kernel_h = r_.stride_h = r_.dilation_h = r_.rows = 1;
+    r_.in_w = size(w.input[x]), r_.out_w = size(w.output[x]);
+    r_.kernel_w = size(w.kernel[x]), r_.stride_w = size(w.stride[x]), r_.dilation_w = size(w.dilation[x]);
+    r_.pad_left = static_cast<ptrdiff_t>(w.pad_begin[x]);
+    if (with_padding) r_.count_h = 1, r_.count_w = r_.in_w + size(w.pad_begin[x] + w.pad_end[x]);
+    if (x > 0) set_vertical(r_, x - 1);
+    if (x > 1) {
+      set_vertical(planes_, 0);
+      planes_.in_w = planes_.out_w = r_.in_h * r_.in_w;
+      planes_.kernel_w = planes_.stride_w = planes_.dilation_w = 1;
+      if (with_padding) planes_.count_w = planes_.in_w;
+    }
     images_ = size(node.input_shape(0)[0]);
     const size_t threads = size(context.device().threads), channels = size(node.input_shape(0)[1]);
-    blocks_ = std::min(r_.rows, pixel_parts(threads, r_.rows * r_.out_w, channels, channels));
-    r_.count_h = r_.count_w = 0;
-    if (is_average(node) && node.attribute(Attribute<bool>{"count_include_pad", false})) {
-      r_.count_h = r_.in_h + size(vertical(w.pad_begin, 0) + vertical(w.pad_end, 0));
-      r_.count_w = r_.in_w + size(w.pad_begin[x] + w.pad_end[x]);
-    }
+    blocks_ = x > 1 ? planes_.rows : std::min(r_.rows, pixel_parts(threads, r_.rows * r_.out_w, channels, channels));
+    units_.reserve(context, vectors_ * blocks_, planes_.out_w * lanes_);
   }
   void run(RunContext& context) noexcept override {
-    const float* x = context.in<float>(0);
-    float* y = context.out<float>(0);
     const size_t in = r_.in_h * r_.in_w * lanes_, out = r_.rows * r_.out_w * lanes_;
     const size_t each = vectors_ / images_;  // vectors of an image
-    context.parallel_for(vectors_ * blocks_, [&](size_t unit) {
+    units_.run(context, [&](size_t unit, float* scratch) {
       const size_t image = unit / each / blocks_, block = unit / each % blocks_, vector = image * each + unit % each;
       PoolRows rows = r_;
-      rows.first = share(r_.rows, blocks_, block), rows.rows = share(r_.rows, blocks_, block + 1) - rows.first;
-      rows.x = x + vector * in;
-      rows.y = y + vector * out + rows.first * r_.out_w * lanes_;
+      if (planes_.rows > 0) {
+        PoolRows plane = planes_;
+        plane.first = block, plane.rows = 1;
+        plane.x = context.in<float>(0) + vector * planes_.in_h * in;
+        plane.y = scratch;
+        function_(plane);
+        rows.x = scratch;
+        rows.y = context.out<float>(0) + (vector * blocks_ + block) * out;
+      } else {
+        rows.first = share(r_.rows, blocks_, block), rows.rows = share(r_.rows, blocks_, block + 1) - rows.first;
+        rows.x = context.in<float>(0) + vector * in;
+        rows.y = context.out<float>(0) + vector * out + rows.first * r_.out_w * lanes_;
+      }
       function_(rows);
     });
   }
 
  private:
   size_t lanes_, vectors_, images_;
-  size_t blocks_ = 1;  // of rows
+  size_t blocks_ = 1;  // of rows, or the planes of the output
   void (*function_)(const PoolRows&);
-  PoolRows r_{};
+  PoolRows r_{}, planes_{};
+  Units units_;
 };
 
 class GlobalKernel final : public Kernel {
@@ -111,13 +130,63 @@ class GlobalKernel final : public Kernel {
   bool average_;
 };
 
+// ---- Col2Im
+
+Estimate estimate_columns(const NodeView& node, const Device& device) {
+  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
+  if (node.output_shape(0).rank() != 4) return declined("there are not two spatial dimensions");
+  if (node.input_shape(0).elements() == 0) return declined("the input is empty");
+  const WindowGeometry w = WindowGeometry::of(node, node.ints(1), node.ints(2));
+  if (w.stride[1] != 1) return declined("blocks are not neighbours along a row");
+  const double count = static_cast<double>(node.input_shape(0).elements());
+  return Estimate(device.flop_time(2 * count, 0.25) + device.byte_time(4 * count) + 3e-7);
+}
+
+// The elements of a block's column lie side by side for neighbouring blocks, as those of a row of the image do that they are added to.
+class ColumnsKernel final : public Kernel {
+ public:
+  explicit ColumnsKernel(PrepareContext& context)
+      : add_(cpu_device(context.device()).kernels->binary->of(Binary::add, BinaryForm::both)),
+        window_(WindowGeometry::of(context.node(), context.node().ints(1), context.node().ints(2))),
+        planes_(size(context.node().output_shape(0).product(0, 2))) {}
+  void run(RunContext& context) noexcept override {
+    const size_t blocks = size(window_.output_places()), image = size(window_.input_places());
+    context.parallel_for(planes_, [&](size_t plane) {
+      const float* x = context.in<float>(0) + plane * size(window_.taps()) * blocks;
+      float* y = context.out<float>(0) + plane * image;
+      std::fill_n(y, image, 0.0f);
+      for (int64_t row = 0; row < window_.input[0]; ++row, y += window_.input[1]) add_row(row, x, y);
+    });
+  }
+
+ private:
+  void add_row(int64_t row, const float* x, float* y) const noexcept {
+    const int64_t columns = window_.output[1], blocks = window_.output_places();
+    for (int64_t kx = 0; kx < window_.kernel[1]; ++kx) {
+      const int64_t shift = kx * window_.dilation[1] - window_.pad_begin[1];
+      const int64_t first = std::max<int64_t>(0, -shift), last = std::min(columns, window_.input[1] - shift);
+      if (first >= last) continue;
+      for (int64_t ky = 0; ky < window_.kernel[0]; ++ky) {
+        const int64_t top = row + window_.pad_begin[0] - ky * window_.dilation[0], block = top / window_.stride[0];
+        if (top < 0 || top % window_.stride[0] != 0 || block >= window_.output[0]) continue;
+        add_(y + first + shift, x + (ky * window_.kernel[1] + kx) * blocks + block * columns + first, y + first + shift,
+             size(last - first));
+      }
+    }
+  }
+
+  BinaryFunction add_;
+  WindowGeometry window_;
+  size_t planes_;
+};
+
+std::unique_ptr<Kernel> prepare_columns(PrepareContext& context) { return std::make_unique<ColumnsKernel>(context); }
 std::unique_ptr<Kernel> prepare_windows(PrepareContext& context) { return std::make_unique<WindowsKernel>(context); }
 std::unique_ptr<Kernel> prepare_global(PrepareContext& context) { return std::make_unique<GlobalKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
-    {"AveragePool", "pool.packed", estimate, prepare_windows},
-    {"MaxPool", "pool.packed", estimate, prepare_windows},
-    {"GlobalAveragePool", "pool.global", estimate, prepare_global},
+    {"AveragePool", "pool.packed", estimate, prepare_windows},  {"Col2Im", "pool.columns", estimate_columns, prepare_columns},
+    {"MaxPool", "pool.packed", estimate, prepare_windows},      {"GlobalAveragePool", "pool.global", estimate, prepare_global},
     {"GlobalMaxPool", "pool.global", estimate, prepare_global},
 };
 

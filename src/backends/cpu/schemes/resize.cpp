@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resize along the last one or two axes: every mode, as weighted sums of rows and then of pixels, on either layout.
+// Resize along the last one or two axes: every mode, as weighted sums of rows and then of pixels, on either layout; along the last three,
+// of planes first, on the plain one.
 #include <optional>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct Axis {
 };
 
 struct Plan {
-  Axis rows, columns;
+  Axis planes, rows, columns;
 };
 
 /// Nothing where other axes are resized too, or places outside the image are asked for.
@@ -36,12 +37,13 @@ std::optional<Plan> plan_of(const NodeView& node) {
   if (resize.needs_region()) return std::nullopt;
   const size_t rank = resize.input.rank();
   if (rank < 1) return std::nullopt;
-  const size_t first = rank >= 4 ? rank - 2 : rank - 1;  // of [batch, channels, width] only the last one
+  const size_t first = rank >= 5 ? rank - 3 : rank >= 4 ? rank - 2 : rank - 1;  // of [batch, channels, width] only the last one
   for (size_t i = 0; i < first; ++i)
     if (!resize.axis(i).is_identity()) return std::nullopt;
   Plan plan;
   plan.columns = Axis(resize.axis(rank - 1));
-  if (first == rank - 2) plan.rows = Axis(resize.axis(rank - 2));
+  if (first + 2 <= rank) plan.rows = Axis(resize.axis(rank - 2));
+  if (first + 3 == rank) plan.planes = Axis(resize.axis(first));
   return plan;
 }
 
@@ -52,9 +54,9 @@ Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
   if (layout == Layout::packed && (device.pack == 1 || x.rank() < 3)) return declined("the shape has no packed layout");
   if (layout == Layout::packed && x.rank() > 4) return declined("there are {} spatial dimensions", x.rank() - 2);
   const std::optional<Plan> plan = plan_of(node);
-  if (!plan) return declined("an axis before the last {} is resized, or the image is cropped", x.rank() >= 4 ? 2 : 1);
+  if (!plan) return declined("an axis before the last {} is resized, or the image is cropped", x.rank() >= 5 ? 3 : x.rank() >= 4 ? 2 : 1);
   const double bytes = static_cast<double>(device.bytes(DType::f32, y, layout));
-  const double taps = static_cast<double>(plan->columns.taps + plan->rows.taps);
+  const double taps = static_cast<double>(plan->columns.taps + plan->rows.taps + plan->planes.taps - 1);
   // Pixels of a plain row are picked one by one.
   Estimate estimate(device.byte_time(2 * bytes) + device.flop_time(bytes / 4 * taps * (layout == Layout::packed ? 4 : 40)) + 3e-7);
   if (layout == Layout::packed) estimate.packed_inputs = estimate.packed_outputs = 1;
@@ -71,9 +73,11 @@ class ResizeKernel final : public Kernel {
         element_(context.output_layout(0) == Layout::packed ? static_cast<size_t>(context.device().pack) : 1) {
     const Shape& x = context.node().input_shape(0);
     const size_t all = context.device().bytes(DType::f32, x, context.output_layout(0)) / sizeof(float);
-    planes_ = all / (plan_.rows.input * plan_.columns.input * element_);
+    in_plane_ = plan_.rows.input * plan_.columns.input * element_;
+    planes_ = all / in_plane_ / plan_.planes.input * plan_.planes.output;
     cuts_ = std::clamp<size_t>(plan_.rows.output * plan_.columns.output * element_ / (16 << 10), 1, plan_.rows.output);
-    units_.reserve(context, planes_ * cuts_, plan_.columns.input * element_ + plan_.rows.taps * 2);
+    if (!plan_.planes.is_identity) cuts_ = 1;  // a plane that was summed up serves all its rows
+    units_.reserve(context, planes_ * cuts_, plan_.columns.input * element_ + (plan_.planes.is_identity ? 0 : in_plane_));
   }
 
   void run(RunContext& context) noexcept override {
@@ -82,33 +86,34 @@ class ResizeKernel final : public Kernel {
     const size_t in_row = plan_.columns.input * element_, out_row = plan_.columns.output * element_;
     units_.run(context, [&](size_t unit, float* scratch) {
       const size_t plane = unit / cuts_, cut = unit % cuts_;
-      const float* image = x + plane * plan_.rows.input * in_row;
+      const size_t volume = plane / plan_.planes.output;
+      const float* image =
+          blended(plan_.planes, x + volume * plan_.planes.input * in_plane_, plane % plan_.planes.output, in_plane_, scratch + in_row);
       for (size_t row = plan_.rows.output * cut / cuts_; row < plan_.rows.output * (cut + 1) / cuts_; ++row)
-        along_row(blended_row(image, row, in_row, scratch), y + (plane * plan_.rows.output + row) * out_row);
+        along_row(blended(plan_.rows, image, row, in_row, scratch), y + (plane * plan_.rows.output + row) * out_row);
     });
   }
 
  private:
-  // The input rows that make one output row, summed up.
-  const float* blended_row(const float* image, size_t row, size_t in_row, float* scratch) const noexcept {
-    const Axis& rows = plan_.rows;
-    if (rows.is_identity) return image + row * in_row;
-    const int32_t* index = rows.index.data() + row * rows.taps;
-    if (rows.weight.empty()) return image + static_cast<size_t>(index[0]) * in_row;
+  // What makes place `place` of an axis, of rows or planes of `count` floats, summed up in `to` or where it lies.
+  [[gnu::noinline]] const float* blended(const Axis& axis, const float* x, size_t place, size_t count, float* to) const noexcept {
+    if (axis.is_identity) return x + place * count;
+    const int32_t* index = axis.index.data() + place * axis.taps;
+    if (axis.weight.empty()) return x + static_cast<size_t>(index[0]) * count;
     constexpr size_t kTapsAtOnce = 16;
     const float* from[kTapsAtOnce + 1];
     float weights[kTapsAtOnce + 1];
-    for (size_t first = 0; first < rows.taps; first += kTapsAtOnce) {
-      const size_t count = std::min(kTapsAtOnce, rows.taps - first);
+    for (size_t first = 0; first < axis.taps; first += kTapsAtOnce) {
+      const size_t taps = std::min(kTapsAtOnce, axis.taps - first);
       size_t n = 0;
-      if (first > 0) from[n] = scratch, weights[n++] = 1;
-      for (size_t t = 0; t < count; ++t) {
-        from[n] = image + static_cast<size_t>(index[first + t]) * in_row;
-        weights[n++] = rows.weight[row * rows.taps + first + t];
+      if (first > 0) from[n] = to, weights[n++] = 1;
+      for (size_t t = 0; t < taps; ++t) {
+        from[n] = x + static_cast<size_t>(index[first + t]) * count;
+        weights[n++] = axis.weight[place * axis.taps + first + t];
       }
-      kernels_.blend_rows(from, weights, n, in_row, scratch);
+      kernels_.blend_rows(from, weights, n, count, to);
     }
-    return scratch;
+    return to;
   }
 
   void along_row(const float* row, float* y) const noexcept {
@@ -136,7 +141,7 @@ class ResizeKernel final : public Kernel {
 
   const ResampleKernels& kernels_;
   Plan plan_;
-  size_t element_, planes_, cuts_;
+  size_t element_, in_plane_ = 0, planes_ = 0, cuts_ = 1;
   Units units_;
 };
 

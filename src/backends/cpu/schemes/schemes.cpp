@@ -28,6 +28,7 @@ std::vector<std::span<const Scheme>> scheme_table() {
           reduce_schemes(),
           reorder_schemes(),
           resize_schemes(),
+          sampling_schemes(),
           softmax_schemes(),
           strassen_schemes(),
           winograd_schemes()};

@@ -36,6 +36,7 @@ std::span<const Scheme> recurrent_schemes();
 std::span<const Scheme> reduce_schemes();
 std::span<const Scheme> reorder_schemes();
 std::span<const Scheme> resize_schemes();
+std::span<const Scheme> sampling_schemes();
 std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> strassen_schemes();
 std::span<const Scheme> winograd_schemes();
