@@ -41,21 +41,21 @@ Shapes max_roi_shape(const NodeView& node) {
 }
 
 /// NaN where every pixel of a bin is one, else `best`.
-double all_nan_or(double best, const double* plane, int64_t width, int64_t row_from, int64_t row_to, int64_t column_from,
-                  int64_t column_to) {
+template <class T>
+T all_nan_or(T best, const T* plane, int64_t width, int64_t row_from, int64_t row_to, int64_t column_from, int64_t column_to) {
   for (int64_t row = row_from; row < row_to; ++row)
     for (int64_t column = column_from; column < column_to; ++column)
       if (!std::isnan(plane[row * width + column])) return best;
-  return std::numeric_limits<double>::quiet_NaN();
+  return std::numeric_limits<T>::quiet_NaN();
 }
 
-void max_roi(const NodeView& node, KernelArgs& args) {
+/// T: float or double; the largest of numbers is the same in either.
+template <class T>
+void pool_regions(const NodeView& node, KernelArgs& args, const T* image, T* to) {
   const Shape x = image_of(node), y_shape = args.output(0).shape();
   const int64_t channels = x[1], height = x[2], width = x[3], rows = y_shape[2], columns = y_shape[3];
-  const Numbers<double> image = args.reals(0), rois = args.reals(1);
+  const Numbers<double> rois = args.reals(1);
   const float scale = node.attribute(kSpatialScale);
-  Numbers<double> y(static_cast<size_t>(y_shape.elements()));
-  double* to = y.data();
   for (int64_t r = 0; r < y_shape[0]; ++r) {
     const double* roi = rois.data() + 5 * r;
     if (!(roi[0] >= 0 && roi[0] < static_cast<double>(x[0]))) args.fail("region {} is of image {}, there are {}", r, roi[0], x[0]);
@@ -80,21 +80,29 @@ void max_roi(const NodeView& node, KernelArgs& args) {
     for (int64_t j = 0; j < columns; ++j)
       for (const bool end : {false, true}) column_ends.push_back((end ? high : low)(bin_width, j, left, width));
     for (int64_t c = 0; c < channels; ++c) {
-      const double* plane = image.data() + (static_cast<int64_t>(roi[0]) * channels + c) * height * width;
+      const T* plane = image + (static_cast<int64_t>(roi[0]) * channels + c) * height * width;
       for (size_t i = 0; i < row_ends.size(); i += 2)
         for (size_t j = 0; j < column_ends.size(); j += 2, ++to) {
           const int64_t row_from = row_ends[i], row_to = row_ends[i + 1], column_from = column_ends[j], column_to = column_ends[j + 1];
-          if (row_from >= row_to || column_from >= column_to) continue;  // a bin outside the image gives zero
-          double best = -INFINITY;                                       // NaN is larger than nothing: a number beside it counts
+          *to = 0;  // of a bin outside the image
+          if (row_from >= row_to || column_from >= column_to) continue;
+          T best = -INFINITY;  // NaN is larger than nothing: a number beside it counts
           for (int64_t row = row_from; row < row_to; ++row)
             for (int64_t column = column_from; column < column_to; ++column) {
-              const double value = plane[row * width + column];
+              const T value = plane[row * width + column];
               best = value > best ? value : best;
             }
           *to = best == -INFINITY ? all_nan_or(best, plane, width, row_from, row_to, column_from, column_to) : best;
         }
     }
   }
+}
+
+void max_roi(const NodeView& node, KernelArgs& args) {
+  if (args.input(0).dtype() == DType::f32) return pool_regions(node, args, args.input(0).data<float>(), args.output(0).data<float>());
+  const Numbers<double> image = args.reals(0);
+  Numbers<double> y(static_cast<size_t>(args.output(0).elements()));
+  pool_regions(node, args, image.data(), y.data());
   args.write(0, y);
 }
 
