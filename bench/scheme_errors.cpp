@@ -3,10 +3,10 @@
 //
 //   scheme_errors [MODEL.minnow ...]
 //
-// Without models: layers of random weights. With models: every two-dimensional convolution of constant f32 weights, square kernel and one
-// group in them. Inputs are normal, 24x24 (48x48 for kernels of 7x7 and more); 2,000 outputs of each layer are summed in f64. Errors are
-// relative to the root of these outputs' mean square; means over layers are geometric. "Beside direct" is a layer's mean error over that of
-// conv.gemm (or else conv.first_layer).
+// Without models: layers of random weights. With models: every two-dimensional convolution of constant f32 weights and one group in them.
+// Inputs are normal, 24x24 (48x48 for kernels of 7x7 and more); 2,000 outputs of each layer are summed in f64. Errors are relative to the
+// root of these outputs' mean square; means over layers are geometric. "Beside direct" is a layer's mean error over that of conv.gemm (or
+// else conv.first_layer). Schemes of precision "low" are measured, too. The last column names the layer whose ratio is the largest.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,8 +34,9 @@ Tensor normal(const Shape& shape, double deviation, unsigned seed) {
 }
 
 struct Layer {
+  std::string name;
   Tensor weights;
-  int64_t stride = 1, pad = 1;
+  int64_t stride = 1;
 };
 
 class Weights final : public WeightStore {
@@ -61,10 +62,10 @@ void copy_image(const float* from, float* to, size_t channels, size_t pixels, si
     }
 }
 
-/// By scheme; none where no scheme serves.
+/// By scheme and kernel; none where no scheme serves.
 std::map<std::string, Errors> errors_of(const Layer& layer, Backend& backend) {
   const Shape& w = layer.weights.shape();
-  const int64_t size = w[2] >= 7 ? 48 : 24;
+  const int64_t size = w[2] >= 7 && w[3] >= 7 ? 48 : 24, top = w[2] / 2, left = w[3] / 2;
   const Tensor x = normal({1, w[1], size, size}, 1, 1);
   Graph graph;
   std::vector<Value*> values{&graph.add_input("x", ValueType::tensor(DType::f32, x.shape())),
@@ -72,7 +73,7 @@ std::map<std::string, Errors> errors_of(const Layer& layer, Backend& backend) {
   const Node& node = graph.add_node("Conv", values, std::vector<std::string>{"y"},
                                     {{"kernel_shape", Ints{w[2], w[3]}},
                                      {"strides", Ints{layer.stride, layer.stride}},
-                                     {"pads", Ints{layer.pad, layer.pad, layer.pad, layer.pad}}},
+                                     {"pads", Ints{top, left, top, left}}},
                                     "layer");
   const Operator* const definition = OperatorSet::builtin().find("Conv");
   std::vector<ValueInfo> infos(2), results(1);
@@ -97,7 +98,7 @@ std::map<std::string, Errors> errors_of(const Layer& layer, Backend& backend) {
     for (int64_t c = 0; c < w[1]; ++c)
       for (int64_t ky = 0; ky < w[2]; ++ky)
         for (int64_t kx = 0; kx < w[3]; ++kx) {
-          const int64_t row = at / y[3] * layer.stride - layer.pad + ky, column = at % y[3] * layer.stride - layer.pad + kx;
+          const int64_t row = at / y[3] * layer.stride - top + ky, column = at % y[3] * layer.stride - left + kx;
           if (row >= 0 && row < size && column >= 0 && column < size)
             sum += double(x.data<float>()[(c * size + row) * size + column]) *
                    double(layer.weights.data<float>()[((o * w[1] + c) * w[2] + ky) * w[3] + kx]);
@@ -142,7 +143,7 @@ std::map<std::string, Errors> errors_of(const Layer& layer, Backend& backend) {
       copy_image(result, got.data(), channels, pixels, lanes, false);
     else
       std::copy_n(result, got.size(), got.begin());
-    Errors& e = errors[std::string(scheme.name)];
+    Errors& e = errors[std::string(scheme.name) + " " + std::to_string(w[2]) + "x" + std::to_string(w[3])];
     for (size_t i = 0; i < places.size(); ++i) {
       const double error = std::fabs(double(got[places[i]]) - want[i]) / rms;
       e.mean += error / static_cast<double>(places.size());
@@ -154,17 +155,14 @@ std::map<std::string, Errors> errors_of(const Layer& layer, Backend& backend) {
 
 std::vector<Layer> random_layers() {
   std::vector<Layer> layers;
-  for (const auto& [out, in, kernel, stride] : std::vector<std::array<int64_t, 4>>{{64, 64, 3, 1},
-                                                                                   {128, 128, 3, 1},
-                                                                                   {256, 256, 3, 1},
-                                                                                   {512, 512, 3, 1},
-                                                                                   {128, 64, 3, 2},
-                                                                                   {512, 256, 3, 2},
-                                                                                   {64, 3, 7, 2},
-                                                                                   {256, 256, 1, 1},
-                                                                                   {512, 512, 1, 1}}) {
-    const double deviation = std::sqrt(2.0 / static_cast<double>(in * kernel * kernel));
-    layers.push_back({normal({out, in, kernel, kernel}, deviation, 2), stride, kernel / 2});
+  for (const auto& [out, in, height, width, stride] :
+       std::vector<std::array<int64_t, 5>>{{64, 64, 3, 3, 1},   {128, 128, 3, 3, 1}, {256, 256, 3, 3, 1}, {512, 512, 3, 3, 1},
+                                           {128, 64, 3, 3, 2},  {512, 256, 3, 3, 2}, {64, 3, 7, 7, 2},    {256, 256, 1, 1, 1},
+                                           {512, 512, 1, 1, 1}, {64, 48, 5, 5, 1},   {128, 256, 5, 5, 1}, {128, 128, 1, 7, 1},
+                                           {192, 192, 7, 1, 1}, {384, 384, 1, 3, 1}, {384, 384, 3, 1, 1}, {256, 256, 1, 5, 1},
+                                           {64, 64, 7, 7, 1}}) {
+    const double deviation = std::sqrt(2.0 / static_cast<double>(in * height * width));
+    layers.push_back({format("{}x{}", out, in), normal({out, in, height, width}, deviation, 2), stride});
   }
   return layers;
 }
@@ -175,7 +173,7 @@ void add_layers(const std::string& path, std::vector<Layer>& layers) {
     if (node.op() != "Conv" && node.op() != "minnow.FusedConv") continue;
     const Value* const value = node.input(1);
     const Tensor* const w = value ? value->constant() : nullptr;
-    if (!w || w->dtype() != DType::f32 || w->shape().rank() != 4 || w->shape()[2] != w->shape()[3]) continue;
+    if (!w || w->dtype() != DType::f32 || w->shape().rank() != 4) continue;
     const auto first_of = [&](const char* name, int64_t otherwise) {
       const AttributeValue* attribute = node.attributes.find(name);
       const Ints* ints = attribute ? std::get_if<Ints>(attribute) : nullptr;
@@ -183,7 +181,7 @@ void add_layers(const std::string& path, std::vector<Layer>& layers) {
     };
     const AttributeValue* const group = node.attributes.find("group");
     if (group && std::get<int64_t>(*group) != 1) continue;
-    layers.push_back({*w, first_of("strides", 1), w->shape()[2] / 2});
+    layers.push_back({path.substr(path.rfind('/') + 1) + " " + node.name(), *w, first_of("strides", 1)});
   }
 }
 
@@ -196,15 +194,21 @@ int main(int argc, char** argv) {
     if (argc == 1) layers = random_layers();
     BackendOptions options;
     options.threads = 1;
+    options.precision = Precision::low;
     const std::shared_ptr<Backend> backend = make_backend("cpu", options);
     struct Row {
       size_t layers = 0;
       double log_mean = 0, worst_mean = 0, largest = 0, log_ratio = 0, worst_ratio = 0;
+      std::string worst;
     };
     std::map<std::string, Row> rows;
     for (const Layer& layer : layers) {
       const std::map<std::string, Errors> errors = errors_of(layer, *backend);
-      const auto direct = errors.count("conv.gemm") ? errors.find("conv.gemm") : errors.find("conv.first_layer");
+      const auto of = [&](std::string_view scheme) {
+        return std::find_if(errors.begin(), errors.end(),
+                            [&](const auto& item) { return item.first.compare(0, scheme.size(), scheme) == 0; });
+      };
+      const auto direct = of("conv.gemm ") != errors.end() ? of("conv.gemm ") : of("conv.first_layer ");
       if (direct == errors.end() || direct->second.mean == 0) continue;
       for (const auto& item : errors) {
         Row& row = rows[item.first];
@@ -213,18 +217,19 @@ int main(int argc, char** argv) {
         row.log_mean += std::log(mean);
         row.log_ratio += std::log(ratio);
         row.worst_mean = std::max(row.worst_mean, mean);
-        row.worst_ratio = std::max(row.worst_ratio, ratio);
+        if (ratio > row.worst_ratio) row.worst_ratio = ratio, row.worst = layer.name;
         row.largest = std::max(row.largest, item.second.largest);
       }
     }
     std::cout << "| " << backend->device().name
-              << " | layers | mean error | worst layer's | largest error | beside direct | worst layer's |\n"
-              << "|---|---|---|---|---|---|---|\n";
+              << " | layers | mean error | worst layer's | largest error | beside direct | worst layer's | which |\n"
+              << "|---|---|---|---|---|---|---|---|\n";
     for (const auto& [name, row] : rows) {
       const double count = static_cast<double>(row.layers);
-      char line[200];
-      std::snprintf(line, sizeof line, "| %s | %zu | %.1e | %.1e | %.1e | %.2f | %.2f |\n", name.c_str(), row.layers,
-                    std::exp(row.log_mean / count), row.worst_mean, row.largest, std::exp(row.log_ratio / count), row.worst_ratio);
+      char line[400];
+      std::snprintf(line, sizeof line, "| %s | %zu | %.1e | %.1e | %.1e | %.2f | %.2f | %s |\n", name.c_str(), row.layers,
+                    std::exp(row.log_mean / count), row.worst_mean, row.largest, std::exp(row.log_ratio / count), row.worst_ratio,
+                    row.worst.c_str());
       std::cout << line;
     }
   } catch (const std::exception& error) {

@@ -39,6 +39,7 @@ constexpr Layer kLayers[] = {
     {"512x7->512 3x3", 512, 512, 7, 3, 1, 1},
     {"16x55->64 3x3", 16, 64, 55, 3, 1, 1},
     {"64x13->256 3x3", 64, 256, 13, 3, 1, 1},
+    {"48x35->64 5x5", 48, 64, 35, 5, 1, 2},
     {"64x56->128 3x3 s2", 64, 128, 56, 3, 2, 1},
     {"128x28->256 3x3 s2", 128, 256, 28, 3, 2, 1},
     {"256x14->512 3x3 s2", 256, 512, 14, 3, 2, 1},
@@ -105,7 +106,7 @@ void lanewise_conv(benchmark::State& state, const Layer& layer, Isa isa) {
           [&](size_t unit, const LanewiseConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch); });
 }
 
-void winograd_conv(benchmark::State& state, const Layer& layer, Isa isa, WinogradForm form) {
+void winograd_conv(benchmark::State& state, const Layer& layer, Isa isa, WinogradForms form) {
   const Kernels& kernels = kernels_for(isa);
   const ConvShape s = shape_of(layer);
   const WinogradConv conv(kernels, s, {form, 1, 1 << 20}, relu());
@@ -148,12 +149,11 @@ const bool registered = [] {
     const std::string set = std::string(name_of(isa)) + "/";
     for (const Layer& layer : kLayers) {
       add("gemm_conv/" + set + layer.name, gemm_conv, layer, isa);
-      for (const auto& [name, form] : {std::pair("winograd_f2/", WinogradForm::f2),
-                                       {"winograd_f3/", WinogradForm::f3},
-                                       {"winograd_f4/", WinogradForm::f4},
-                                       {"winograd_stride2_f2/", WinogradForm::stride2_f2},
-                                       {"winograd_stride2_f4/", WinogradForm::stride2_f4}})
-        if (!layer.plain && WinogradConv::can_serve(shape_of(layer), form)) add(name + set + layer.name, winograd_conv, layer, isa, form);
+      for (size_t outputs : {2, 3, 4, 6}) {
+        const std::optional<WinogradForms> form = WinogradForms::of(shape_of(layer), outputs, layer.stride);
+        const std::string name = (layer.stride == 2 ? "winograd_stride2_f" : "winograd_f") + std::to_string(outputs) + "/";
+        if (!layer.plain && form) add(name + set + layer.name, winograd_conv, layer, isa, *form);
+      }
     }
     for (const Layer& layer : kLayers) {
       const ConvShape s = shape_of(layer);

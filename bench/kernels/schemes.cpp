@@ -38,6 +38,14 @@ Layer conv(const char* network, int64_t in, int64_t out, int64_t size, int64_t k
            {"activation", std::string("Relu")}},
           {1, 2}};
 }
+Layer conv_of(const char* network, int64_t in, int64_t out, int64_t height, int64_t width, int64_t kernel_h, int64_t kernel_w) {
+  const int64_t top = kernel_h / 2, left = kernel_w / 2;
+  return {network,
+          "minnow.FusedConv",
+          {{1, in, height, width}, {out, in, kernel_h, kernel_w}, {out}},
+          {{"kernel_shape", Ints{kernel_h, kernel_w}}, {"pads", Ints{top, left, top, left}}, {"activation", std::string("Relu")}},
+          {1, 2}};
+}
 Layer transposed(int64_t in, int64_t out, int64_t size, int64_t stride, int64_t pad) {
   return {"dcgan",
           "ConvTranspose",
@@ -90,6 +98,22 @@ std::vector<Layer> layers() {
       conv("resnet_50", 2048, 512, 7),
       conv("vgg", 64, 64, 224, 3),
       conv("vgg", 512, 512, 28, 3),
+      conv("inception_v3", 48, 64, 35, 5),
+      conv("inception_v3", 96, 96, 35, 3),
+      conv_of("inception_v3", 128, 128, 17, 17, 1, 7),
+      conv_of("inception_v3", 128, 128, 17, 17, 7, 1),
+      conv_of("inception_v3", 192, 192, 17, 17, 1, 7),
+      conv_of("inception_v3", 192, 192, 17, 17, 7, 1),
+      conv_of("inception_v3", 384, 384, 8, 8, 1, 3),
+      conv_of("inception_v3", 384, 384, 8, 8, 3, 1),
+      conv("inception_v3", 448, 384, 8, 3),
+      conv("googlenet", 16, 32, 28, 5),
+      conv("googlenet", 32, 96, 28, 5),
+      conv("googlenet", 24, 64, 14, 5),
+      conv("googlenet", 48, 128, 7, 5),
+      conv_of("whisper", 384, 384, 1, 1500, 1, 3),
+      conv_of("encodec", 32, 32, 1, 24000, 1, 3),
+      conv_of("encodec", 128, 128, 1, 6000, 1, 7),
       transposed(100, 512, 1, 1, 0),
       transposed(512, 256, 4, 2, 1),
       transposed(64, 3, 32, 2, 1),
@@ -172,6 +196,7 @@ std::shared_ptr<Backend> backend_of(const std::string& isa) {
   BackendOptions options;
   options.threads = 1;
   options.isa = isa;
+  options.precision = Precision::low;  // all schemes
   return make_backend("cpu", options);
 }
 

@@ -23,16 +23,38 @@ const std::vector<ConvShape> kShapes = conv_shapes({
     {5, 33, 20, 1, 11, 10, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 9, 18, 1, 5, 1, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1},
     {1, 9, 18, 1, 27, 21, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},  {2, 20, 33, 1, 9, 11, 2, 2, 1, 1, 1, 1, 1, 0, 0, 1},
     {1, 7, 16, 1, 3, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0},    {1, 40, 9, 1, 16, 14, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1},
+    {1, 48, 64, 1, 17, 14, 5, 5, 1, 1, 1, 1, 2, 2, 2, 2}, {2, 17, 33, 1, 5, 6, 5, 5, 1, 1, 1, 1, 0, 1, 2, 3},
+    {1, 3, 5, 1, 1, 2, 5, 5, 1, 1, 1, 1, 2, 2, 2, 2},     {1, 16, 16, 1, 9, 13, 7, 7, 1, 1, 1, 1, 3, 3, 3, 3},
+    {1, 24, 40, 1, 11, 17, 1, 7, 1, 1, 1, 1, 0, 3, 0, 3}, {1, 24, 40, 1, 17, 11, 7, 1, 1, 1, 1, 1, 3, 0, 3, 0},
+    {2, 19, 7, 1, 3, 8, 1, 3, 1, 1, 1, 1, 0, 1, 0, 1},    {2, 19, 7, 1, 8, 3, 3, 1, 1, 1, 1, 1, 1, 0, 1, 0},
+    {1, 40, 33, 1, 1, 50, 1, 5, 1, 1, 1, 1, 0, 4, 0, 0},  {1, 33, 20, 1, 23, 2, 5, 1, 1, 1, 1, 1, 0, 0, 4, 0},
+    {1, 5, 9, 1, 1, 1, 1, 7, 1, 1, 1, 1, 0, 3, 0, 3},     {1, 5, 9, 1, 1, 1, 7, 1, 1, 1, 1, 1, 6, 0, 0, 0},
+    {1, 9, 18, 1, 7, 10, 3, 5, 1, 1, 1, 1, 1, 2, 1, 2},   {3, 16, 17, 1, 6, 3, 7, 3, 1, 1, 1, 1, 3, 0, 3, 1},
+    {1, 9, 18, 1, 5, 9, 1, 3, 2, 2, 1, 1, 0, 1, 0, 1},    {1, 9, 18, 1, 40, 1, 2, 1, 1, 1, 1, 1, 0, 0, 0, 0},
 });
+
+std::vector<WinogradForms> all_forms() {
+  std::vector<WinogradForms> forms;
+  for (size_t i = 0; i < static_cast<size_t>(WinogradForm::count); ++i)
+    for (size_t j = 0; j < static_cast<size_t>(WinogradForm::count); ++j)
+      if (is_built(static_cast<WinogradForm>(i)) && is_built(static_cast<WinogradForm>(j)))
+        forms.emplace_back(static_cast<WinogradForm>(i), static_cast<WinogradForm>(j));
+  return forms;
+}
+std::string name_of(WinogradForms forms) {
+  const auto name = [](const WinogradNumbers& n) {
+    return "F(" + std::to_string(n.outputs) + "," + std::to_string(n.taps) + ")" + (n.stride == 2 ? " of stride 2" : "");
+  };
+  return name(numbers_of(forms.down)) + " x " + name(numbers_of(forms.across));
+}
 
 TEST_P(WinogradConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
   for (const ConvShape& s : kShapes)
-    for (size_t f = 0; f < static_cast<size_t>(WinogradForm::count); ++f) {
-      const WinogradForm form = static_cast<WinogradForm>(f);
+    for (const WinogradForms& form : all_forms()) {
       if (!WinogradConv::can_serve(s, form)) continue;
-      SCOPED_TRACE(describe(s) + ", form " + std::to_string(f));
+      SCOPED_TRACE(describe(s) + ", " + name_of(form));
       const size_t in = s.in_h * s.in_w, out = s.out_h * s.out_w, depth = s.in_channels * s.taps();
       const std::vector<float> x = random_floats(s.batch * s.in_channels * in, ++seed);
       const std::vector<float> w = random_floats(s.out_channels * depth, ++seed, 1 / std::sqrt(float(depth)));
@@ -58,7 +80,8 @@ TEST_P(WinogradConvTest, agrees_with_plain_loops) {
           if (finished)
             for (size_t i = 0; i < want.size(); ++i) expected[i] = std::tanh(std::min(1.0, std::max(-0.5, want[i] + add[i])));
           const std::vector<float> got = unpack(y, s.batch, s.out_channels, out, kernels.lanes);
-          ASSERT_TRUE(close(got, expected));
+          const bool many = std::max(numbers_of(form.down).served(), numbers_of(form.across).served()) > 7;
+          ASSERT_TRUE(close(got, expected, many ? 1e-5 * form.error() : 2e-5));
           if (threads == 1) one_thread[finished] = got;
           ASSERT_EQ(got, one_thread[finished]) << "results depend on the number of threads";
         }
@@ -84,19 +107,21 @@ double mean_error(const Kernels& kernels, const ConvShape& s, const Conv& conv, 
   return error / double(want.size()) / std::sqrt(squares / double(want.size()));
 }
 
-// What "normal" precision promises: at most four times the error of summing directly; at borders, where fewer points serve, too.
+// What "normal" precision promises: at most four times the error of summing directly; at borders, where fewer points serve, too. And what
+// the table of forms says of each, within a quarter.
 TEST_P(WinogradConvTest, errors_stay_small) {
   const Kernels& kernels = kernels_for(GetParam());
   for (size_t size : {24, 13, 14, 15})
-    for (size_t f = 0; f < static_cast<size_t>(WinogradForm::count); ++f) {
-      const WinogradForm form = static_cast<WinogradForm>(f);
-      const WinogradNumbers numbers = numbers_of(form);
-      const size_t taps = static_cast<size_t>(numbers.taps), stride = static_cast<size_t>(numbers.stride);
-      const bool first_layer = form == WinogradForm::four_f4;
-      if (first_layer && !fuses(GetParam())) continue;  // its scheme declines there: without fused multiply-adds it is 4.1 times
+    for (const WinogradForms& form : all_forms()) {
+      const WinogradNumbers &down = numbers_of(form.down), &across = numbers_of(form.across);
+      if (form.down != form.across && (form.down != WinogradForm::none || across.stride == 2)) continue;
+      const bool first_layer = form.down == WinogradForm::four_f4;
+      if (form.error() > 3 && !fuses(GetParam())) continue;  // schemes decline there: without fused multiply-adds it is over four times
       const size_t channels = first_layer ? 12 : 64;
-      const ConvShape s = conv_shapes({{1, channels, 32, 1, size, size, taps, taps, stride, stride, 1, 1, 1, 1, 1, 1}})[0];
-      ASSERT_TRUE(WinogradConv::can_serve(s, form));
+      const size_t left = across.taps > 4 ? across.taps / 2 : 1, top = down.taps > 1 ? left : 0;
+      const ConvShape s = conv_shapes({{1, channels, 32, 1, size, size, down.taps, across.taps, across.stride, across.stride, 1, 1, top,
+                                        left, top, left}})[0];
+      if (!WinogradConv::can_serve(s, form)) continue;  // of one tap
       const GemmConv direct(kernels, s, {}, {});
       const double plain =
           mean_error(kernels, s, direct, [&](size_t unit, const GemmConv::Arguments& a, float* scratch) { direct.run(unit, a, scratch); });
@@ -104,10 +129,33 @@ TEST_P(WinogradConvTest, errors_stay_small) {
         const WinogradConv conv(kernels, s, {form, 1, 1 << 20, l3}, {});
         const double error = mean_error(
             kernels, s, conv, [&](size_t unit, const WinogradConv::Arguments& a, float* scratch) { conv.run(unit, a, nullptr, scratch); });
-        EXPECT_LT(error, 4 * plain) << "form " << f << ", size " << size << ", " << conv.weight_form();
-        EXPECT_LT(error, first_layer ? 7e-7 : 6e-7) << "form " << f << ", size " << size << ", " << conv.weight_form();
+        SCOPED_TRACE(name_of(form) + ", size " + std::to_string(size) + ", " + conv.weight_form());
+        EXPECT_LT(error, 1.25 * form.error() * plain);
+        if (getenv("SHOW")) printf("%s %zu %.2f (%.2f) %.2g\n", name_of(form).c_str(), size, error / plain, form.error(), error);//SHOW
+        if (form.error() > 4) continue;  // of precision "low" alone
+        EXPECT_LT(error, 4 * plain);
+        if (across.taps <= 4) EXPECT_LT(error, first_layer ? 7e-7 : 6e-7);
       }
     }
+}
+
+TEST_P(WinogradConvTest, forms_of_kernels) {
+  const auto forms_of = [](std::array<size_t, 16> shape, size_t outputs, size_t stride = 1) {
+    return WinogradForms::of(conv_shapes({shape})[0], outputs, stride);
+  };
+  const auto is = [](const std::optional<WinogradForms>& forms, WinogradForm down, WinogradForm across) {
+    return forms && forms->down == down && forms->across == across;
+  };
+  EXPECT_TRUE(is(forms_of({1, 3, 8, 1, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 4), WinogradForm::f4, WinogradForm::f4));
+  EXPECT_TRUE(is(forms_of({1, 3, 8, 1, 9, 9, 1, 3, 1, 1, 1, 1, 0, 1, 0, 1}, 2), WinogradForm::none, WinogradForm::f2));
+  EXPECT_TRUE(is(forms_of({1, 3, 8, 1, 9, 9, 5, 1, 1, 1, 1, 1, 2, 0, 2, 0}, 2), WinogradForm::five_f2, WinogradForm::none));
+  EXPECT_TRUE(is(forms_of({1, 3, 8, 1, 9, 9, 3, 5, 1, 1, 1, 1, 1, 2, 1, 2}, 2), WinogradForm::f2, WinogradForm::five_f2));
+  EXPECT_FALSE(forms_of({1, 3, 8, 1, 9, 9, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, 4));  // nothing to save
+  EXPECT_FALSE(forms_of({1, 3, 8, 1, 9, 9, 6, 6, 1, 1, 1, 1, 0, 0, 0, 0}, 2));  // no points
+  EXPECT_FALSE(forms_of({1, 3, 8, 1, 9, 9, 3, 3, 1, 2, 1, 1, 1, 1, 1, 1}, 2));  // two strides
+  EXPECT_FALSE(forms_of({1, 3, 8, 1, 9, 9, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 2));  // another stride
+  EXPECT_FALSE(forms_of({1, 3, 8, 1, 9, 9, 3, 3, 1, 1, 1, 2, 1, 1, 1, 1}, 2));  // dilated
+  EXPECT_FALSE(forms_of({1, 4, 8, 2, 9, 9, 1, 3, 1, 1, 1, 1, 0, 1, 0, 1}, 2));  // grouped
 }
 
 MINNOW_EVERY_ISA(WinogradConvTest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transforms of Winograd's minimal filtering, one vector of channels at a time. F(M, R) computes M outputs of a filter of R taps from
-// M + R - 1 products; applied along both axes it serves images.
+// M + R - 1 products; applied along both axes it serves images, each axis by a form of its own.
 // Source: Lavin, Gray 2015, "Fast Algorithms for Convolutional Neural Networks", arXiv:1509.09308.
 #pragma once
 #include <cstddef>
@@ -8,80 +8,117 @@
 
 namespace minnow::cpu {
 
-/// The interpolation points are 0 (where their number is odd), +-p[0], +-p[1] ..., and infinity, so that both transforms share half of the
-/// work of a pair. For F(4, 3), 3/5 and 3/2 keep the error within a factor of two of plain summation, where the usual 1 and 2 make it five
-/// times as large; for F(3, 3), 1/3 and 6/5 make it equal; for F(4, 4), 5/16, 13/16 and 7/4 keep it within four times.
-template <int M, int R>
-struct WinogradPoints {
-  static constexpr int kPositions = M + R - 1, kPairs = (kPositions - 1) / 2, kZero = (kPositions - 1) % 2;
-  static constexpr double kTable[4][3] = {{1}, {0.6, 1.5}, {0.3125, 0.8125, 1.75}, {1.0 / 3, 1.2}};
-  static constexpr const double (&p)[3] = kTable[M == 3 && R == 3 ? 3 : kPairs - 1];
-  static constexpr double point(int i) { return kZero && i == 0 ? 0 : ((i - kZero) & 1 ? -1 : 1) * p[(i - kZero) / 2]; }
-};
-
-/// Which convolutions there are transforms for.
+/// What there are transforms for along an axis.
 enum class WinogradForm : uint8_t {
-  f2,          // 3x3, stride 1, M = 2
-  f3,          // 3x3, stride 1, M = 3
-  f4,          // 3x3, stride 1, M = 4
-  stride2_f2,  // 3x3, stride 2, M = 2: along each axis, even inputs meet taps 0 and 2 (F(M, 2)), odd ones tap 1 (M plain products)
-  stride2_f4,  // 3x3, stride 2, M = 4
-  four_f4,     // 4x4, stride 1, M = 4
-  two_f3,      // 2x2, stride 1, M = 3
-  two_f4,      // 2x2, stride 1, M = 4
+  none,        // one tap: products with the inputs themselves
+  f2,          // 3 taps, stride 1, M = 2
+  f3,          // M = 3
+  f4,          // M = 4
+  f6,          // M = 6
+  stride2_f2,  // 3 taps, stride 2, M = 2: even inputs meet taps 0 and 2 (F(M, 2)), odd ones tap 1 (M plain products)
+  stride2_f4,  // M = 4
+  two_f3,      // 2 taps, stride 1, M = 3
+  two_f4,      // M = 4
+  four_f4,     // 4 taps, M = 4
+  five_f2,     // 5 taps, M = 2
+  five_f3,     // M = 3
+  five_f4,     // M = 4
+  seven_f2,    // 7 taps, M = 2
+  seven_f3,    // M = 3
   count
 };
-struct WinogradNumbers {
-  int outputs, positions, step, taps, stride;  // M; products per axis, as many as inputs; inputs between tiles; of the filter
-};
-constexpr WinogradNumbers numbers_of(WinogradForm form) {
-  switch (form) {
-    case WinogradForm::f2:
-      return {2, 4, 2, 3, 1};
-    case WinogradForm::f3:
-      return {3, 5, 3, 3, 1};
-    case WinogradForm::f4:
-      return {4, 6, 4, 3, 1};
-    case WinogradForm::stride2_f2:
-      return {2, 5, 4, 3, 2};
-    case WinogradForm::stride2_f4:
-      return {4, 9, 8, 3, 2};
-    case WinogradForm::two_f3:
-      return {3, 4, 3, 2, 1};
-    case WinogradForm::two_f4:
-      return {4, 5, 4, 2, 1};
-    default:
-      return {4, 7, 4, 4, 1};
-  }
-}
 
 inline constexpr size_t kMostWinogradPositions = 9;  // along an axis
+inline constexpr size_t kMostWinogradOutputs = 6;
+inline constexpr size_t kMostWinogradTaps = 7;
 
-struct WinogradOutput {
-  const float* m;  // planes of products, one for each pair of positions, of one vector each; of `finish` a plane an output
-  size_t plane;
-  const float* bias = nullptr;
-  const float* add = nullptr;  // as y
-  float low = 0, high = 0;
-  bool clamps = false;
-  float* y;
-  size_t row, pixel;     // floats between rows and between columns of y
-  size_t rows, columns;  // of the M x M outputs, those that exist
+/// The interpolation points are 0 (where their number is odd), +-p[0], +-p[1] ..., and infinity, so that the transforms share half of the
+/// work of a pair. They were searched for: first by what they make of the rounding of products, sqrt(mean over outputs i of sum over j of
+/// (output[i][j] |input row j| |kernel row j|)^2 / taps), where points that are no pairs were never better, then among fractions near these
+/// by simulated errors. For F(4, 3), 5/8 and 13/8 (and 3/5 and 3/2 as well) keep the error within a factor of two of plain summation, where
+/// the usual 1 and 2 make it five times as large. Scaling the rows of a transform changes nothing: rounding is relative.
+struct WinogradNumbers {
+  size_t outputs, taps, stride;  // M; of the filter
+  double p[4];
+  // The mean error beside that of plain sums, measured with random weights and 64 channels (12 for four_f4): along one axis, the other having
+  // one tap, and along both.
+  double line_error, plane_error;
+
+  constexpr size_t met() const { return stride == 2 ? 2 : taps; }               // taps that the points serve
+  constexpr size_t served() const { return outputs + met() - 1; }               // positions of the points, infinity the last
+  constexpr size_t copies() const { return stride == 2 ? outputs : 0; }         // positions of odd inputs, behind them
+  constexpr size_t positions() const { return served() + copies(); }            // products along the axis, as many as inputs
+  constexpr size_t step() const { return outputs * stride; }                    // inputs between tiles
+  constexpr size_t pairs() const { return (served() - 1) / 2; }
+  constexpr bool has_zero() const { return (served() - 1) % 2 != 0; }
+  constexpr double point(size_t i) const {
+    if (has_zero() && i == 0) return 0;
+    i -= has_zero();
+    return i % 2 ? -p[i / 2] : p[i / 2];
+  }
 };
 
+inline constexpr WinogradNumbers kWinogradForms[] = {
+    {1, 1, 1, {}, 1, 1},                                  // none
+    {2, 3, 1, {1}, 0.9, 0.75},                            // f2
+    {3, 3, 1, {0.375, 1.3125}, 1.2, 1.2},                 // f3
+    {4, 3, 1, {0.625, 1.625}, 1.5, 1.9},                  // f4
+    {6, 3, 1, {0.5, 1, 2.0625}, 2.7, 6.7},                // f6
+    {2, 3, 2, {1}, 0.6, 0.55},                            // stride2_f2
+    {4, 3, 2, {0.375, 1.25}, 1.1, 1.1},                   // stride2_f4
+    {3, 2, 1, {1}, 1.1, 1.1},                             // two_f3
+    {4, 2, 1, {0.375, 1.25}, 1.4, 1.8},                   // two_f4
+    {4, 4, 1, {0.3125, 0.859375, 1.875}, 1.9, 3.8},       // four_f4
+    {2, 5, 1, {0.625, 1.5625}, 1.3, 1.5},                 // five_f2
+    {3, 5, 1, {0.3125, 0.8125, 1.8}, 1.7, 2.5},           // five_f3
+    {4, 5, 1, {0.5, 1, 2.0625}, 2.3, 4.6},                // five_f4
+    {2, 7, 1, {0.5, 1, 1.9375}, 2.5, 5.2},                // seven_f2
+    {3, 7, 1, {0.25, 0.6875, 1.125, 2.1875}, 3.3, 9.5},   // seven_f3
+};
+constexpr const WinogradNumbers& numbers_of(WinogradForm form) { return kWinogradForms[static_cast<size_t>(form)]; }
+
+/// Whether this build has the kernels of a form.
+constexpr bool is_built([[maybe_unused]] WinogradForm form) {
+#if MINNOW_SMALL
+  const size_t served = numbers_of(form).served();
+  return served == 1 || served == 4 || served == 6;
+#else
+  return true;
+#endif
+}
+
+/// Lines that are transformed alike. Distances are in floats.
+struct WinogradLines {
+  size_t x_value = 0, x_line = 0;  // between the values of a line, and between lines
+  size_t y_value = 0, y_line = 0;
+  size_t lines = 1;
+  size_t outputs = 0, copies = 0;         // as in WinogradNumbers
+  const float* coefficients = nullptr;    // WinogradCoefficients
+};
+
+/// What happens to outputs before they are stored.
+struct WinogradFinish {
+  const float* bias = nullptr;  // one vector
+  const float* add = nullptr;   // as y
+  float low = 0, high = 0;
+  bool clamps = false;
+};
+
+/// The functions for n positions of points are those at [n].
 struct WinogradKernels {
-  /// From as many rows of as many pixels as there are positions to as many planes, one vector each.
-  void (*input[static_cast<size_t>(WinogradForm::count)])(const float* x, size_t row, float* v, size_t plane);
-  void (*output[static_cast<size_t>(WinogradForm::count)])(const WinogradOutput&);
-  /// Of weights, along one axis: from as many vectors as there are taps, `step` floats apart, to as many as there are positions, `plane`
-  /// apart; and so for `vectors` neighbouring ones.
-  void (*weights[static_cast<size_t>(WinogradForm::count)])(const float* w, size_t step, float* to, size_t plane, size_t vectors);
+  /// From lines of inputs to lines of positions, one vector each.
+  void (*input[kMostWinogradPositions + 1])(const WinogradLines& lines, const float* x, float* y);
+  /// From lines of positions to lines of outputs. finish: null, or what is done to them.
+  void (*output[kMostWinogradPositions + 1])(const WinogradLines& lines, const float* x, float* y, const WinogradFinish* finish);
+  /// Of weights, along one axis, at [taps that meet points]: from as many vectors as there are taps, x_value apart, to as many as there are
+  /// positions, y_value apart; and so for `lines` neighbouring vectors. `outputs`: the positions of points.
+  void (*weights[5])(const WinogradLines& lines, const float* w, float* to);
   /// Of border tiles, one line at a time: y[to[i]] = sum over k of matrix[i][k] * x[from[k]] for i < count, a vector each; the function
   /// for n values of k is line[n].
   void (*line[kMostWinogradPositions + 1])(const float* x, const size_t* from, const float* matrix, size_t count, float* y,
                                            const size_t* to);
-  /// Bias, addition and clamping of outputs that lie [row][column] in planes.
-  void (*finish)(const WinogradOutput&);
+  /// Of border tiles' outputs, `columns` vectors side by side, to y, `pixel` floats apart.
+  void (*finish)(const float* x, size_t columns, float* y, size_t pixel, const WinogradFinish& finish);
 };
 
 }  // namespace minnow::cpu

@@ -9,32 +9,12 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-template <int M, int R>
-Numbers points_of() {
-  Numbers points;
-  for (int i = 0; i < M + R - 2; ++i) points.push_back(WinogradPoints<M, R>::point(i));
-  return points;
-}
-
 // The finite points; infinity follows them. Of a form of stride 2 those of its even inputs, which meet two taps.
 Numbers points_of(WinogradForm form) {
-  switch (form) {
-    case WinogradForm::f2:
-      return points_of<2, 3>();
-    case WinogradForm::f3:
-      return points_of<3, 3>();
-    case WinogradForm::f4:
-      return points_of<4, 3>();
-    case WinogradForm::stride2_f2:
-      return points_of<2, 2>();
-    case WinogradForm::two_f3:
-      return points_of<3, 2>();
-    case WinogradForm::stride2_f4:
-    case WinogradForm::two_f4:
-      return points_of<4, 2>();
-    default:
-      return points_of<4, 4>();
-  }
+  const WinogradNumbers& numbers = numbers_of(form);
+  Numbers points;
+  for (size_t i = 0; i + 1 < numbers.served(); ++i) points.push_back(numbers.point(i));
+  return points;
 }
 
 double difference_product(const Numbers& points, const std::vector<size_t>& members, size_t point) {
@@ -42,6 +22,15 @@ double difference_product(const Numbers& points, const std::vector<size_t>& memb
   for (size_t k : members)
     if (k != point && k < points.size()) n *= points[point] - points[k];
   return n;
+}
+
+// By what weights are divided at a finite point. Without a zero among the points, the negative point of a pair has the sign of the other, so
+// that both share their even and their odd taps.
+double normal_of(const Numbers& points, size_t point) {
+  std::vector<size_t> all(points.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+  const double n = difference_product(points, all, point);
+  return all.size() % 2 == 0 && point % 2 ? -n : n;
 }
 
 // Coefficients of the product of (x - p) over the finite members but `without`, lowest power first.
@@ -62,8 +51,6 @@ struct Matrices {
 
 // F(outputs, taps) with the points `members` (points.size() being infinity) and with weights that were normalized for all points.
 Matrices matrices_of(const Numbers& points, const std::vector<size_t>& members, size_t outputs, size_t taps) {
-  std::vector<size_t> all(points.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
   Matrices m;
   m.output.assign(outputs, Numbers(members.size()));
   Numbers growth(members.size());
@@ -78,7 +65,7 @@ Matrices matrices_of(const Numbers& points, const std::vector<size_t>& members, 
     for (double& c : row) inputs += std::abs(c);
     growth[j] = kernel * inputs;
     if (finite)
-      for (double& c : row) c *= difference_product(points, all, p) / normal;
+      for (double& c : row) c *= normal_of(points, p) / normal;
     m.input.push_back(std::move(row));
     for (size_t i = 0; i < outputs; ++i) m.output[i][j] = finite ? std::pow(points[p], double(i)) : i + 1 == outputs;
   }
@@ -93,10 +80,10 @@ Matrices matrices_of(const Numbers& points, const std::vector<size_t>& members, 
 }  // namespace
 
 WinogradAxis WinogradAxis::of(WinogradForm form, size_t outputs) {
-  const WinogradNumbers numbers = numbers_of(form);
+  const WinogradNumbers& numbers = numbers_of(form);
   const bool strided = numbers.stride == 2;
   const Numbers points = points_of(form);
-  const size_t taps = strided ? 2 : static_cast<size_t>(numbers.taps), wanted = outputs + taps - 1, all = points.size() + 1;
+  const size_t taps = numbers.met(), wanted = outputs + taps - 1, all = points.size() + 1;
   Matrices best;
   std::vector<size_t> members;
   for (size_t set = 0; set < size_t{1} << all; ++set) {
@@ -126,24 +113,44 @@ WinogradAxis WinogradAxis::of(WinogradForm form, size_t outputs) {
   return axis;
 }
 
+WinogradCoefficients::WinogradCoefficients(WinogradForm form) {
+  const WinogradNumbers& numbers = numbers_of(form);
+  const size_t pairs = numbers.pairs();
+  Numbers squares;
+  std::vector<size_t> members;
+  for (size_t i = 0; i < pairs; ++i) squares.push_back(numbers.p[i] * numbers.p[i]), members.push_back(i);
+  const auto add = [&](size_t without) {
+    const Numbers c = polynomial(squares, members, without);
+    for (size_t i = 0; i + 1 < c.size(); ++i) input.push_back(static_cast<float>(c[i]));  // the highest power has no factor
+  };
+  add(pairs);
+  for (size_t pair = 0; pair < pairs; ++pair) add(pair), input.push_back(static_cast<float>(numbers.p[pair]));
+  for (size_t power = 1; power < numbers.outputs; ++power)
+    for (size_t pair = 0; pair < pairs; ++pair) output.push_back(static_cast<float>(std::pow(numbers.p[pair], double(power))));
+  const Numbers points = points_of(form);
+  weights.push_back(numbers.has_zero() ? static_cast<float>(1 / normal_of(points, 0)) : 0);
+  for (size_t pair = 0; pair < pairs; ++pair)
+    for (size_t k = 0; k < numbers.met(); ++k) {
+      const size_t point = 2 * pair + numbers.has_zero();
+      weights.push_back(static_cast<float>(std::pow(points[point], double(k)) / normal_of(points, point)));
+    }
+}
+
 void winograd_kernel_row(WinogradForm form, size_t position, double* g) {
-  const WinogradNumbers numbers = numbers_of(form);
+  const WinogradNumbers& numbers = numbers_of(form);
   const bool strided = numbers.stride == 2;
   const Numbers points = points_of(form);
-  const size_t taps = static_cast<size_t>(numbers.taps), met = strided ? 2 : taps, step = strided ? 2 : 1;
-  std::fill(g, g + taps, 0.0);
+  std::fill(g, g + numbers.taps, 0.0);
   if (position > points.size()) {  // of an odd input
     g[1] = 1;
     return;
   }
   if (position == points.size()) {
-    g[taps - 1] = 1;
+    g[numbers.taps - 1] = 1;
     return;
   }
-  std::vector<size_t> all(points.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const double n = difference_product(points, all, position);
-  for (size_t k = 0; k < met; ++k) g[k * step] = std::pow(points[position], double(k)) / n;
+  const double n = normal_of(points, position);
+  for (size_t k = 0; k < numbers.met(); ++k) g[k * (strided ? 2 : 1)] = std::pow(points[position], double(k)) / n;
 }
 
 }  // namespace minnow::cpu

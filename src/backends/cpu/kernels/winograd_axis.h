@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of Winograd's minimal filtering along one axis of a tile, for all of its outputs or for fewer: a tile at the border of the image
-// that has fewer outputs needs only some of the points, with the same transformed weights.
+// Matrices of Winograd's minimal filtering along one axis of a tile, made from its points: for all of its outputs or for fewer. A tile at
+// the border of the image that has fewer outputs needs only some of the points, with the same transformed weights.
 #pragma once
 #include <vector>
 
@@ -17,6 +17,15 @@ struct WinogradAxis {
 
   /// 1 <= outputs <= numbers_of(form).outputs. Of the sets of points that serve, the one with the smallest bound on the error.
   static WinogradAxis of(WinogradForm form, size_t outputs);
+};
+
+/// What the kernels for whole tiles take of a form (WinogradLines::coefficients).
+struct WinogradCoefficients {
+  std::vector<float> input;    // of the product of (y - p^2) over all pairs, lowest power first; for each pair of that over the others, then p
+  std::vector<float> output;   // [power from 1][pair]
+  std::vector<float> weights;  // of the zero; for each pair those of the taps
+
+  explicit WinogradCoefficients(WinogradForm form);
 };
 
 /// Row `position` of G, which takes the taps of a kernel along one axis to that position.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kPair = 2;       // vectors of output channels computed together
 constexpr ptrdiff_t kNoTaps = 0;  // the one tap of a product of matrices
-constexpr size_t kMostTaps = 4, kMostLanes = 16;
+constexpr size_t kMostTaps = kMostWinogradTaps, kMostLanes = 16;
 
 // An odd number of cache lines: planes a power of two apart would all fall into the same sets of the caches.
 size_t odd_lines(size_t floats) {
@@ -19,25 +19,47 @@ size_t odd_lines(size_t floats) {
 
 // Positions of all tiles along an axis together.
 double positions_along(WinogradForm form, size_t outputs) {
-  const WinogradNumbers numbers = numbers_of(form);
-  const size_t m = static_cast<size_t>(numbers.outputs), rest = outputs % m;
-  const double whole = static_cast<double>(outputs / m * static_cast<size_t>(numbers.positions));
+  const WinogradNumbers& numbers = numbers_of(form);
+  const size_t rest = outputs % numbers.outputs;
+  const double whole = static_cast<double>(outputs / numbers.outputs * numbers.positions());
   if (rest == 0) return whole;
-  return whole + static_cast<double>(numbers.stride == 2 ? 2 * rest + 1 : rest + static_cast<size_t>(numbers.taps) - 1);
+  return whole + static_cast<double>(rest + numbers.met() - 1 + (numbers.copies() ? rest : 0));
+}
+
+size_t tiles_of(const ConvShape& shape, WinogradForms form) {
+  return product_of({shape.batch, ceil_div(shape.out_h, numbers_of(form.down).outputs), ceil_div(shape.out_w, numbers_of(form.across).outputs)});
+}
+
+std::optional<WinogradForm> form_of(size_t taps, size_t outputs, size_t stride) {
+  for (size_t i = 0; i < static_cast<size_t>(WinogradForm::count); ++i) {
+    const WinogradForm form = static_cast<WinogradForm>(i);
+    const WinogradNumbers& numbers = numbers_of(form);
+    if (is_built(form) && numbers.taps == taps && numbers.stride == stride && (taps == 1 || numbers.outputs == outputs)) return form;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-bool WinogradConv::keeps_columns(const ConvShape& shape, WinogradForm form, size_t l3) noexcept {
-  constexpr size_t kLeastTiles = 16, kMostTiles = 64;
-  const WinogradNumbers numbers = numbers_of(form);
-  const size_t m = static_cast<size_t>(numbers.outputs), positions = static_cast<size_t>(numbers.positions * numbers.positions);
-  const size_t tiles = shape.batch * ceil_div(shape.out_h, m) * ceil_div(shape.out_w, m);
-  return tiles >= kLeastTiles && tiles <= kMostTiles && positions * shape.in_channels * shape.out_channels * sizeof(float) > l3 / 2;
+std::optional<WinogradForms> WinogradForms::of(const ConvShape& s, size_t outputs, size_t stride) {
+  const std::optional<WinogradForm> down = form_of(s.kernel_h, outputs, stride), across = form_of(s.kernel_w, outputs, stride);
+  if (!down || !across) return std::nullopt;
+  const WinogradForms forms(*down, *across);
+  if (!WinogradConv::can_serve(s, forms)) return std::nullopt;
+  return forms;
 }
 
-double WinogradConv::products(const ConvShape& shape, WinogradForm form) {
-  return positions_along(form, shape.out_h) * positions_along(form, shape.out_w);
+bool WinogradConv::keeps_columns(const ConvShape& shape, WinogradForms form, size_t l3) noexcept {
+  constexpr size_t kLeastTiles = 16, kMostTiles = 64;
+  if (form.down == WinogradForm::none || form.across == WinogradForm::none) return false;
+  if (numbers_of(form.down).taps > 4 || numbers_of(form.across).taps > 4) return false;
+  const size_t tiles = tiles_of(shape, form);
+  return tiles >= kLeastTiles && tiles <= kMostTiles &&
+         form.positions() * shape.in_channels * shape.out_channels * sizeof(float) > l3 / 2;
+}
+
+double WinogradConv::products(const ConvShape& shape, WinogradForms form) {
+  return positions_along(form.down, shape.out_h) * positions_along(form.across, shape.out_w);
 }
 
 WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue)
@@ -45,27 +67,27 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
       epilogue_(epilogue),
       tile_(kernels.tile),
       kernels_(kernels.winograd),
-      form_(options.form),
       lanes_(kernels.lanes),
+      down_(options.form.down),
+      across_(options.form.across),
+      positions_(options.form.positions()),
+      keeps_columns_(keeps_columns(shape, options.form, options.l3)),
+      panels_(keeps_columns_ ? down_.positions * across_.taps : positions_),
       in_vectors_(ceil_div(shape.in_channels, lanes_)),
       out_vectors_(ceil_div(shape.out_channels, lanes_)) {
-  const WinogradNumbers numbers = numbers_of(form_);
-  m_ = static_cast<size_t>(numbers.outputs), a_ = static_cast<size_t>(numbers.positions), step_ = static_cast<size_t>(numbers.step);
-  taps_ = static_cast<size_t>(numbers.taps), positions_ = a_ * a_;
-  keeps_columns_ = keeps_columns(shape, form_, options.l3);
   const OutputGrid grid = options.grid.value_or(OutputGrid{shape.out_h, shape.out_w});
   y_pixel_ = grid.step_w * lanes_;
   y_row_ = grid.step_h * grid.width * lanes_;
   y_plane_ = grid.height * grid.width * lanes_;
   y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
-  add_axis(shape.out_h, vertical_);
-  add_axis(shape.out_w, horizontal_);
+  add_axis(shape.out_h, down_, vertical_);
+  add_axis(shape.out_w, across_, horizontal_);
 
   // The transformed input of a block and the products of two vectors share L2 with the weights that pass by, all of them where they fit.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]), weights = weight_floats() * sizeof(float);
   const size_t budget = weights <= options.l2 * 2 / 3 ? options.l2 - weights : options.l2 * 3 / 4;
   const size_t tile = positions_ * (in_vectors_ + kPair) * lanes_ * sizeof(float);
-  const size_t tiles = shape.batch * ceil_div(shape.out_h, m_) * ceil_div(shape.out_w, m_);
+  const size_t tiles = tiles_of(shape, options.form);
   size_t fitting = std::clamp(budget / tile, most, 3 * most);
   // Where the weights come from memory once a block, fewer blocks are worth some of the transformed input in the last cache.
   if (weights > options.l3 / 2) fitting = std::max(fitting, 2 * options.l2 / tile);
@@ -108,15 +130,16 @@ WinogradConv::WinogradConv(const Kernels& kernels, const ConvShape& shape, const
 // Makes so many blocks of the tiles. Within a block, those that lack the same rows and columns stand together.
 void WinogradConv::cut(size_t tiles, size_t blocks) {
   blocks_.clear(), places_.clear(), places_.reserve(tiles);
-  const size_t columns = ceil_div(shape_.out_w, m_), rows = ceil_div(shape_.out_h, m_);
+  const size_t height = down_.outputs, width = across_.outputs;
+  const size_t columns = ceil_div(shape_.out_w, width), rows = ceil_div(shape_.out_h, height);
   for (size_t i = 0; i < blocks; ++i) {
     const size_t first = share(tiles, blocks, i), end = share(tiles, blocks, i + 1);
     size_t begins[4];  // of the tiles of each kind: narrow, whole, low, low and narrow
     for (size_t kind = 0; kind < 4; ++kind) {
       begins[kind] = places_.size() - first;
       for (size_t t = first; t < end; ++t) {
-        const size_t y = t / columns % rows * m_, x = t % columns * m_;
-        const bool narrow = x + m_ > shape_.out_w, low = y + m_ > shape_.out_h;
+        const size_t y = t / columns % rows * height, x = t % columns * width;
+        const bool narrow = x + width > shape_.out_w, low = y + height > shape_.out_h;
         if (kind == (low ? (narrow ? 3u : 2u) : (narrow ? 0u : 1u))) places_.push_back({t / columns / rows, y, x, narrow, low});
       }
     }
@@ -131,11 +154,11 @@ bool WinogradConv::has_single_tiles() const {
   });
 }
 
-void WinogradConv::add_axis(size_t outputs, Axis (&axis)[2]) const {
+void WinogradConv::add_axis(size_t outputs, const Along& along, Axis (&axis)[2]) {
   for (size_t border = 0; border < 2; ++border) {
-    const size_t count = border ? outputs % m_ : m_;
+    const size_t count = border ? outputs % along.outputs : along.outputs;
     if (count == 0) continue;  // there are no border tiles
-    WinogradAxis matrices = WinogradAxis::of(form_, count);
+    WinogradAxis matrices = WinogradAxis::of(along.form, count);
     Axis& a = axis[border];
     a.outputs = matrices.outputs, a.inputs = matrices.inputs, a.count = matrices.positions.size();
     for (size_t position : matrices.positions) a.takes_part[position] = true;
@@ -148,35 +171,36 @@ void WinogradConv::add_axis(size_t outputs, Axis (&axis)[2]) const {
 // compiler has loops over lanes. (Planning ResNet-18 took 650 ms when lanes came one after another, 190 ms so.)
 void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
   constexpr size_t kMostPair = kPair * kMostLanes;
-  const size_t in = shape_.in_channels, taps = shape_.kernel_h, plane = taps * taps;
-  double g[kMostWinogradPositions][kMostTaps];
-  for (size_t i = 0; i < a_; ++i) winograd_kernel_row(form_, i, g[i]);
+  const size_t in = shape_.in_channels, height = down_.taps, width = across_.taps, plane = height * width;
+  double g[kMostWinogradPositions][kMostTaps], h[kMostWinogradPositions][kMostTaps];  // down and across
+  for (size_t i = 0; i < down_.positions; ++i) winograd_kernel_row(down_.form, i, g[i]);
+  for (size_t j = 0; j < across_.positions; ++j) winograd_kernel_row(across_.form, j, h[j]);
   alignas(64) double kernel[kMostTaps * kMostTaps][kMostPair] = {}, rows[kMostTaps][kMostPair], sums[kMostPair];
   for (size_t first = 0; first < out_vectors_ * lanes_; first += kPair * lanes_) {
     const size_t lanes = std::min(kPair * lanes_, out_vectors_ * lanes_ - first);
-    float* panel = out + first * (keeps_columns_ ? a_ * taps_ : positions_) * in;
+    float* panel = out + first * panels_ * in;
     for (size_t c = 0; c < in; ++c) {
       for (size_t l = 0; l < lanes; ++l) {
         const bool is_channel = first + l < shape_.out_channels;
         const float* k = oihw + (is_channel ? ((first + l) * in + c) * plane : 0);
         for (size_t t = 0; t < plane; ++t) kernel[t][l] = is_channel ? static_cast<double>(k[t]) : 0;
       }
-      for (size_t i = 0; i < a_; ++i) {
-        for (size_t x = 0; x < taps; ++x) {
+      for (size_t i = 0; i < down_.positions; ++i) {
+        for (size_t x = 0; x < width; ++x) {
           for (size_t l = 0; l < kMostPair; ++l) rows[x][l] = g[i][0] * kernel[x][l];
-          for (size_t y = 1; y < taps; ++y)
-            for (size_t l = 0; l < kMostPair; ++l) rows[x][l] += g[i][y] * kernel[y * taps + x][l];
+          for (size_t y = 1; y < height; ++y)
+            for (size_t l = 0; l < kMostPair; ++l) rows[x][l] += g[i][y] * kernel[y * width + x][l];
         }
-        for (size_t x = 0; keeps_columns_ && x < taps; ++x) {
-          float* to = panel + ((i * taps + x) * in + c) * lanes;
+        for (size_t x = 0; keeps_columns_ && x < width; ++x) {
+          float* to = panel + ((i * width + x) * in + c) * lanes;
           for (size_t l = 0; l < lanes; ++l) to[l] = static_cast<float>(rows[x][l]);
         }
         if (keeps_columns_) continue;
-        for (size_t j = 0; j < a_; ++j) {
-          for (size_t l = 0; l < kMostPair; ++l) sums[l] = g[j][0] * rows[0][l];
-          for (size_t x = 1; x < taps; ++x)
-            for (size_t l = 0; l < kMostPair; ++l) sums[l] += g[j][x] * rows[x][l];
-          float* to = panel + ((i * a_ + j) * in + c) * lanes;
+        for (size_t j = 0; j < across_.positions; ++j) {
+          for (size_t l = 0; l < kMostPair; ++l) sums[l] = h[j][0] * rows[0][l];
+          for (size_t x = 1; x < width; ++x)
+            for (size_t l = 0; l < kMostPair; ++l) sums[l] += h[j][x] * rows[x][l];
+          float* to = panel + ((i * across_.positions + j) * in + c) * lanes;
           for (size_t l = 0; l < lanes; ++l) to[l] = static_cast<float>(sums[l]);
         }
       }
@@ -186,6 +210,26 @@ void WinogradConv::pack_weights(const float* oihw, float* out) const noexcept {
 
 void WinogradConv::pack_bias(const float* bias, float* out) const noexcept {
   for (size_t o = 0; o < out_vectors_ * lanes_; ++o) out[o] = o < shape_.out_channels ? bias[o] : 0;
+}
+
+// From the inputs of a whole tile, rows `row` floats apart, to all positions.
+void WinogradConv::transform_whole(const float* from, size_t row, float* v) const noexcept {
+  alignas(64) float columns[kMostWinogradPositions * kMostWinogradPositions * kMostLanes];
+  const bool is_row = down_.positions == 1, is_column = across_.positions == 1;
+  const size_t line = across_.positions * (is_column ? v_plane_ : lanes_);
+  WinogradLines t;
+  if (!is_row) {
+    t.x_value = shape_.stride_h * row, t.x_line = lanes_;
+    t.y_value = line, t.y_line = lanes_;
+    t.lines = across_.positions, t.copies = numbers_of(down_.form).copies(), t.coefficients = down_.coefficients.input.data();
+    kernels_->input[down_.served](t, from, is_column ? v : columns);
+  }
+  if (!is_column) {
+    t.x_value = shape_.stride_w * lanes_, t.x_line = line;
+    t.y_value = v_plane_, t.y_line = across_.positions * v_plane_;
+    t.lines = down_.positions, t.copies = numbers_of(across_.form).copies(), t.coefficients = across_.coefficients.input.data();
+    kernels_->input[across_.served](t, is_row ? from : columns, v);
+  }
 }
 
 // From the place's inputs, rows `row` floats apart, to the positions at which it takes part.
@@ -201,27 +245,46 @@ void WinogradConv::transform_border(const Place& place, const float* from, size_
   for (size_t j = 0; j < across.count; ++j) target[j] = across.positions[j] * v_plane_;
   for (size_t i = 0; i < down.count; ++i)
     kernels_->line[across.inputs](columns + i * across.inputs * lanes_, source, across.input.data(), across.count,
-                                  v + down.positions[i] * a_ * v_plane_, target);
+                                  v + down.positions[i] * across_.positions * v_plane_, target);
 }
 
-void WinogradConv::output_border(const Place& place, WinogradOutput o) const noexcept {
+// From the products of a whole tile to its outputs.
+void WinogradConv::output_whole(const float* m, float* y, const WinogradFinish& finish) const noexcept {
+  alignas(64) float columns[kMostWinogradOutputs * kMostWinogradPositions * kMostLanes];
+  const bool is_row = down_.positions == 1, is_column = across_.positions == 1;
+  const size_t line = across_.positions * lanes_;
+  WinogradLines t;
+  if (!is_row) {
+    t.x_value = across_.positions * m_plane_, t.x_line = m_plane_;
+    t.y_value = is_column ? y_row_ : line, t.y_line = lanes_;
+    t.lines = across_.positions, t.outputs = down_.outputs, t.copies = numbers_of(down_.form).copies();
+    t.coefficients = down_.coefficients.output.data();
+    kernels_->output[down_.served](t, m, is_column ? y : columns, is_column ? &finish : nullptr);
+  }
+  if (!is_column) {
+    t.x_value = is_row ? m_plane_ : lanes_, t.x_line = line;
+    t.y_value = y_pixel_, t.y_line = y_row_;
+    t.lines = down_.outputs, t.outputs = across_.outputs, t.copies = numbers_of(across_.form).copies();
+    t.coefficients = across_.coefficients.output.data();
+    kernels_->output[across_.served](t, is_row ? m : columns, y, &finish);
+  }
+}
+
+void WinogradConv::output_border(const Place& place, const float* m, float* y, WinogradFinish finish) const noexcept {
   const Axis &down = vertical_[place.low], &across = horizontal_[place.narrow];
-  constexpr size_t kMostOutputs = 4;
-  alignas(64) float columns[kMostOutputs * kMostWinogradPositions * kMostLanes], outputs[kMostOutputs * kMostOutputs * kMostLanes];
+  alignas(64) float columns[kMostWinogradOutputs * kMostWinogradPositions * kMostLanes], outputs[kMostWinogradOutputs * kMostLanes];
   size_t source[kMostWinogradPositions], target[kMostWinogradPositions];
-  for (size_t i = 0; i < down.count; ++i) source[i] = down.positions[i] * a_ * m_plane_;
+  for (size_t i = 0; i < down.count; ++i) source[i] = down.positions[i] * across_.positions * m_plane_;
   for (size_t i = 0; i < down.outputs; ++i) target[i] = i * across.count * lanes_;
   for (size_t j = 0; j < across.count; ++j)
-    kernels_->line[down.count](o.m + across.positions[j] * m_plane_, source, down.output.data(), down.outputs, columns + j * lanes_,
-                               target);
+    kernels_->line[down.count](m + across.positions[j] * m_plane_, source, down.output.data(), down.outputs, columns + j * lanes_, target);
   for (size_t j = 0; j < across.count; ++j) source[j] = j * lanes_;
   for (size_t x = 0; x < across.outputs; ++x) target[x] = x * lanes_;
-  for (size_t i = 0; i < down.outputs; ++i)
-    kernels_->line[across.count](columns + i * across.count * lanes_, source, across.output.data(), across.outputs,
-                                 outputs + i * kMostOutputs * lanes_, target);
-  o.m = outputs;
-  o.plane = lanes_;
-  kernels_->finish(o);
+  for (size_t i = 0; i < down.outputs; ++i, y += y_row_) {
+    kernels_->line[across.count](columns + i * across.count * lanes_, source, across.output.data(), across.outputs, outputs, target);
+    kernels_->finish(outputs, across.outputs, y, y_pixel_, finish);
+    if (finish.add) finish.add += y_row_;
+  }
 }
 
 // v: [position][vector of channels][tile][lane]
@@ -234,8 +297,8 @@ void WinogradConv::transform_vector(const Block& b, const float* x, size_t vecto
     const float* plane = x + (place.image * in_vectors_ + vector) * shape_.in_h * row;
     const ptrdiff_t height = static_cast<ptrdiff_t>(vertical_[place.low].inputs);
     const ptrdiff_t width = static_cast<ptrdiff_t>(horizontal_[place.narrow].inputs);
-    const ptrdiff_t top = static_cast<ptrdiff_t>(place.y / m_ * step_) - static_cast<ptrdiff_t>(shape_.pad_top);
-    const ptrdiff_t first = static_cast<ptrdiff_t>(place.x / m_ * step_) - static_cast<ptrdiff_t>(shape_.pad_left);
+    const ptrdiff_t top = static_cast<ptrdiff_t>(place.y / down_.outputs * down_.step) - static_cast<ptrdiff_t>(shape_.pad_top);
+    const ptrdiff_t first = static_cast<ptrdiff_t>(place.x / across_.outputs * across_.step) - static_cast<ptrdiff_t>(shape_.pad_left);
     float* to = v + (vector * b.tiles + t) * lanes_;
     const float* from;
     size_t step = row;
@@ -261,7 +324,7 @@ void WinogradConv::transform_vector(const Block& b, const float* x, size_t vecto
     if (border)
       transform_border(place, from, step, to);
     else
-      kernels_->input[static_cast<size_t>(form_)](from, step, to, v_plane_);
+      transform_whole(from, step, to);
   }
 }
 
@@ -270,13 +333,13 @@ void WinogradConv::transform(size_t unit, const Arguments& a, float* shared) con
   transform_vector(blocks_[block], a.x, vector, shared + block * block_floats_);
 }
 
-void WinogradConv::finish(const WinogradOutput& o) const noexcept {
-  for (size_t r = 0; r < o.rows; ++r) {
-    float* y = o.y + r * y_row_;
+void WinogradConv::finish(const Place& place, float* y) const noexcept {
+  const size_t columns = horizontal_[place.narrow].outputs;
+  for (size_t r = 0; r < vertical_[place.low].outputs; ++r, y += y_row_) {
     if (y_pixel_ == lanes_)
-      epilogue_.after(y, y, o.columns * lanes_, epilogue_.a, epilogue_.b);
+      epilogue_.after(y, y, columns * lanes_, epilogue_.a, epilogue_.b);
     else
-      for (size_t c = 0; c < o.columns; ++c) epilogue_.after(y + c * y_pixel_, y + c * y_pixel_, lanes_, epilogue_.a, epilogue_.b);
+      for (size_t c = 0; c < columns; ++c) epilogue_.after(y + c * y_pixel_, y + c * y_pixel_, lanes_, epilogue_.a, epilogue_.b);
   }
 }
 
@@ -303,22 +366,26 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
     const size_t vectors = std::min(kPair, out_vectors_ - pair * kPair), lanes = vectors * lanes_;
     const size_t line = asked_bytes(lanes_), lines = lanes * sizeof(float) / line;
     // Panels of weights in the order of use: of positions, or of the taps that the positions of a row are made from.
-    const size_t panel = in * lanes, panels = keeps_columns_ ? a_ * taps_ : positions_;
-    const float* w = a.w + pair * kPair * lanes_ * panels * in;
+    const size_t panel = in * lanes, taps = across_.taps, width = across_.positions;
+    const float* w = a.w + pair * kPair * lanes_ * panels_ * in;
     t.pixel_stride = static_cast<ptrdiff_t>(lanes);
+    WinogradLines made_lines;
+    made_lines.x_value = shape_.stride_w * panel, made_lines.y_value = panel;
+    made_lines.lines = panel / lanes_, made_lines.outputs = across_.served, made_lines.copies = numbers_of(across_.form).copies();
+    made_lines.coefficients = across_.coefficients.weights.data();
     for (size_t position = 0; position < positions_; ++position) {
-      const size_t row = position / a_, column = position % a_;
+      const size_t row = position / width, column = position % width;
       const bool low = vertical_[1].takes_part[row], narrow = horizontal_[1].takes_part[column];
       const size_t begin = narrow ? 0 : b.narrow, count = (low ? b.tiles : b.low_from) - begin;
       if (keeps_columns_ && column == 0 && (low || b.low_from))
-        kernels_->weights[static_cast<size_t>(form_)](w + row * taps_ * panel, panel, made, panel, panel / lanes_);
+        kernels_->weights[numbers_of(across_.form).met()](made_lines, w + row * taps * panel, made);
       if (count == 0) continue;
       t.w = keeps_columns_ ? made + column * panel : w + position * panel;
       // Weights that come next are asked for while this position computes, shared out over the tiles: those of the next position, or a
       // share of the next row's taps.
-      const size_t all = taps_ * lines, first = keeps_columns_ ? share(all, a_, column) : 0;
-      const size_t asked = keeps_columns_ ? share(all, a_, column + 1) - first : lines;
-      const float* next = keeps_columns_ ? w + (row + 1) * taps_ * panel + first * line / sizeof(float) * in : w + (position + 1) * panel;
+      const size_t all = taps * lines, first = keeps_columns_ ? share(all, width, column) : 0;
+      const size_t asked = keeps_columns_ ? share(all, width, column + 1) - first : lines;
+      const float* next = keeps_columns_ ? w + (row + 1) * taps * panel + first * line / sizeof(float) * in : w + (position + 1) * panel;
       const size_t tiles = ceil_div(count, most);
       for (size_t i = 0, from = begin, end; i < tiles; ++i, from = end) {
         end = begin + share(count, tiles, i + 1);
@@ -332,26 +399,21 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
         tile_->packed[vectors][rows](t);
       }
     }
-    WinogradOutput o;
-    o.plane = m_plane_;
-    o.low = epilogue_.low, o.high = epilogue_.high, o.clamps = epilogue_.clamps();
-    o.row = y_row_, o.pixel = y_pixel_;
+    WinogradFinish f;
+    f.low = epilogue_.low, f.high = epilogue_.high, f.clamps = epilogue_.clamps();
     for (size_t n = 0; n < vectors; ++n) {
       const size_t vector = pair * kPair + n;
-      o.bias = a.bias ? a.bias + vector * lanes_ : nullptr;
+      f.bias = a.bias ? a.bias + vector * lanes_ : nullptr;
       for (size_t i = 0; i < b.tiles; ++i) {
         const Place& p = places_[b.first + i];
         const size_t place = (p.image * out_vectors_ + vector) * y_plane_ + y_origin_ + p.y * y_row_ + p.x * y_pixel_;
-        o.m = scratch + i * lanes + n * lanes_;
-        o.add = a.add ? a.add + place : nullptr;
-        o.y = a.y + place;
-        o.rows = vertical_[p.low].outputs;
-        o.columns = horizontal_[p.narrow].outputs;
+        const float* m = scratch + i * lanes + n * lanes_;
+        f.add = a.add ? a.add + place : nullptr;
         if (p.low || p.narrow)
-          output_border(p, o);
+          output_border(p, m, a.y + place, f);
         else
-          kernels_->output[static_cast<size_t>(form_)](o);
-        if (epilogue_.after) finish(o);
+          output_whole(m, a.y + place, f);
+        if (epilogue_.after) finish(p, a.y + place);
       }
     }
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions by Winograd's minimal filtering, on the packed layout: 3x3 of stride 1 with a quarter (f4), 31 % (f3) or four ninths (f2) of
-// the products, of stride 2 with 56 or 69 % of them. The images are cut into tiles of M x M outputs; for a block of tiles, everything
-// between input and output stays in L2. Tiles at the right and lower border that have fewer outputs take part at fewer positions.
+// the products, of stride 2 with 56 or 69 % of them; kernels of 5 and 7 taps, and of one row or one column, likewise. The images are cut
+// into tiles of M x N outputs; for a block of tiles, everything between input and output stays in L2. Tiles at the right and lower border
+// that have fewer outputs take part at fewer positions.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,10 +15,27 @@
 
 namespace minnow::cpu {
 
+/// The form along each axis.
+struct WinogradForms {
+  WinogradForm down, across;
+  constexpr WinogradForms(WinogradForm both) : down(both), across(both) {}
+  constexpr WinogradForms(WinogradForm vertical, WinogradForm horizontal) : down(vertical), across(horizontal) {}
+
+  /// Those of M outputs along every axis of more than one tap; nothing where there are none, or the kernel is not of this stride on both
+  /// axes.
+  static std::optional<WinogradForms> of(const ConvShape& shape, size_t outputs, size_t stride);
+  constexpr size_t positions() const { return numbers_of(down).positions() * numbers_of(across).positions(); }
+  /// The mean error beside that of plain sums (WinogradNumbers); of different forms the product.
+  constexpr double error() const {
+    if (down == across) return numbers_of(down).plane_error;
+    return numbers_of(down).line_error * numbers_of(across).line_error;
+  }
+};
+
 class WinogradConv {
  public:
   struct Options {
-    WinogradForm form = WinogradForm::f4;
+    WinogradForms form = WinogradForm::f4;
     size_t threads = 1;
     size_t l2 = 1 << 20, l3 = 32 << 20;   // bytes
     std::optional<OutputGrid> grid = {};  // of y and of what is added; nothing: the outputs are the image
@@ -30,22 +48,21 @@ class WinogradConv {
     float* y;           // packed
   };
 
-  static bool can_serve(const ConvShape& shape, WinogradForm form) {
-    const WinogradNumbers numbers = numbers_of(form);
-    const size_t taps = static_cast<size_t>(numbers.taps), stride = static_cast<size_t>(numbers.stride);
-    return shape.kernel_h == taps && shape.kernel_w == taps && shape.stride_h == stride && shape.stride_w == stride &&
-           shape.dilation_h == 1 && shape.dilation_w == 1 && shape.groups == 1;
+  static bool can_serve(const ConvShape& shape, WinogradForms form) {
+    const WinogradNumbers &down = numbers_of(form.down), &across = numbers_of(form.across);
+    return shape.taps() > 1 && shape.kernel_h == down.taps && shape.kernel_w == across.taps && shape.stride_h == down.stride &&
+           shape.stride_w == across.stride && shape.dilation_h == 1 && shape.dilation_w == 1 && shape.groups == 1;
   }
   /// Products for one input and one output channel, of all tiles of one image.
-  static double products(const ConvShape& shape, WinogradForm form);
+  static double products(const ConvShape& shape, WinogradForms form);
   WinogradConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
 
   /// Whether weights are kept transformed along the vertical axis alone (F(4): twice the plain ones instead of four times), and along the
   /// other where they are used: those that L3 hardly holds, of images of so many tiles that it costs little beside the products (5 % with
-  /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block.
-  static bool keeps_columns(const ConvShape& shape, WinogradForm form, size_t l3) noexcept;
+  /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block. Of up to four taps along both axes.
+  static bool keeps_columns(const ConvShape& shape, WinogradForms form, size_t l3) noexcept;
   size_t weight_floats() const noexcept {
-    return product_of({keeps_columns_ ? a_ * taps_ : positions_, out_vectors_, lanes_, shape_.in_channels});
+    return product_of({panels_, out_vectors_, lanes_, shape_.in_channels});
   }
   /// What pack_weights writes depends on the size of the image by this alone.
   std::string weight_form() const { return keeps_columns_ ? "columns" : "positions"; }
@@ -74,6 +91,20 @@ class WinogradConv {
     size_t first, tiles;      // in places_
     size_t narrow, low_from;  // narrow tiles at the beginning; where the low ones begin
   };
+  // A form along one axis.
+  struct Along {
+    explicit Along(WinogradForm kind)
+        : form(kind),
+          outputs(numbers_of(kind).outputs),
+          positions(numbers_of(kind).positions()),
+          step(numbers_of(kind).step()),
+          taps(numbers_of(kind).taps),
+          served(numbers_of(kind).served()),
+          coefficients(kind) {}
+    WinogradForm form;
+    size_t outputs, positions, step, taps, served;
+    WinogradCoefficients coefficients;
+  };
   // What lies along one axis: whole tiles (index 0) or border tiles (1).
   struct Axis {
     size_t outputs = 0, inputs = 0, count = 0;  // count: of positions
@@ -82,22 +113,26 @@ class WinogradConv {
     bool takes_part[kMostWinogradPositions] = {};
   };
   // The weights of a pair at the positions of a row, where they are made from columns.
-  size_t row_floats() const noexcept { return keeps_columns_ ? a_ * shape_.in_channels * 2 * lanes_ : 0; }
-  void add_axis(size_t outputs, Axis (&axis)[2]) const;
+  size_t row_floats() const noexcept { return keeps_columns_ ? across_.positions * shape_.in_channels * 2 * lanes_ : 0; }
+  static void add_axis(size_t outputs, const Along& along, Axis (&axis)[2]);
   void cut(size_t tiles, size_t blocks);
   bool has_single_tiles() const;
   void transform_vector(const Block& block, const float* x, size_t vector, float* v) const noexcept;
+  void transform_whole(const float* from, size_t row, float* v) const noexcept;
   void transform_border(const Place& place, const float* from, size_t row, float* v) const noexcept;
-  void output_border(const Place& place, WinogradOutput output) const noexcept;
-  void finish(const WinogradOutput& output) const noexcept;  // epilogue_.after over the outputs of a tile
+  void output_whole(const float* m, float* y, const WinogradFinish& finish) const noexcept;
+  void output_border(const Place& place, const float* m, float* y, WinogradFinish finish) const noexcept;
+  void finish(const Place& place, float* y) const noexcept;  // epilogue_.after over the outputs of a tile
 
   ConvShape shape_;
   Epilogue epilogue_;
   const TileKernels* tile_;
   const WinogradKernels* kernels_;
-  WinogradForm form_;
-  size_t lanes_, m_, a_, step_, taps_, positions_;  // M; positions along an axis; inputs between tiles; taps along an axis; positions
+  size_t lanes_;
+  Along down_, across_;
+  size_t positions_;
   bool keeps_columns_;
+  size_t panels_;  // of weights for one input channel: one a position, or, where columns are kept, one a vertical position and tap
   size_t in_vectors_, out_vectors_;
   size_t y_origin_, y_row_, y_pixel_, y_plane_;  // floats of y: before the first output, between rows, columns and planes
   Axis vertical_[2], horizontal_[2];

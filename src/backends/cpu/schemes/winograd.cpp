@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv and minnow.FusedConv by Winograd's minimal filtering: 3x3 kernels of stride 1 and 2, in tiles of 2 x 2, 3 x 3 and 4 x 4 outputs, and
-// kernels of stride 2 on a plain image of few channels.
+// Conv and minnow.FusedConv by Winograd's minimal filtering: kernels of stride 1 whose axes have 1 to 7 taps, and 3x3 of stride 2, in tiles
+// of 2 to 6 outputs along each axis of more than one tap, and kernels of stride 2 on a plain image of few channels.
 #include "backends/cpu/kernels/stride2_conv.h"
 
 #include "backends/cpu/schemes/conv.h"
@@ -9,41 +9,62 @@
 
 namespace minnow::cpu {
 
-WinogradConv::Options winograd_options(const Device& device, WinogradForm form) {
+WinogradConv::Options winograd_options(const Device& device, WinogradForms form) {
   return {form, static_cast<size_t>(device.threads), device.l2, device.l3, {}};
 }
 
-double winograd_seconds(const ConvShape& s, const Device& device, WinogradForm form, size_t parts) {
-  const WinogradNumbers numbers = numbers_of(form);
+namespace {
+
+// Positions along an axis of the smallest form that serves it.
+double least_positions(WinogradForm form) {
+  const WinogradNumbers& numbers = numbers_of(form);
+  if (form == WinogradForm::none) return 1;
+  if (numbers.stride == 2) return 5;
+  return numbers.taps == 2 ? 4 : numbers.taps == 4 ? 7 : static_cast<double>(numbers.taps + 1);
+}
+
+// Operations of the transforms along an axis, of a vector at a position.
+double transform_operations(WinogradForm form) { return form == WinogradForm::none ? 0 : 3; }
+
+}  // namespace
+
+double winograd_seconds(const ConvShape& s, const Device& device, WinogradForms form, size_t parts) {
   const size_t lanes = static_cast<size_t>(device.pack);
   const double in = static_cast<double>(s.in_channels), out = static_cast<double>(ceil_div(s.out_channels, lanes) * lanes);
-  const double positions = numbers.positions * numbers.positions;
+  const double positions = static_cast<double>(form.positions());
   const double each = static_cast<double>(s.batch) * WinogradConv::products(s, form);
   // Sums of few products: a tile costs about as much as six channels beside them.
   const double products = device.flop_time(2 * each * (in + 6) * out, 0.92);
   const bool columns = WinogradConv::keeps_columns(s, form, device.l3);
-  const double kept = (columns ? numbers.positions * numbers.taps : positions) * in * out;
+  const double kept = (columns ? static_cast<double>(numbers_of(form.down).positions() * numbers_of(form.across).taps) : positions) * in * out;
   const double weights = device.weight_time(4 * kept * static_cast<double>(parts)) / static_cast<double>(parts);
   // What is made of columns is written to L2 and read again.
-  const double transforms = device.flop_time(6 * each * (in + out), 0.3) + (columns ? device.flop_time(7 * positions * in * out) : 0);
+  const double operations = transform_operations(form.down) + transform_operations(form.across);
+  const double transforms =
+      device.flop_time(operations * each * (in + out), 0.3) + (columns ? device.flop_time(7 * positions * in * out) : 0);
   // What is kept beyond the smallest form's weights counts as time, too: 13 us a megabyte. So forms that take as long by measurement as one
   // of half the size give way to it: F(3) to F(2) in layers of 7x7 pixels, F(4) of stride 2 to F(2) in those of 14x14.
-  const double least = numbers.stride == 2 ? 5 : numbers.taps == 4 ? 7 : 4;
-  const double memory = 13e-12 * 4 * (kept - least * least * in * out) / device.threads;
+  const double memory = 13e-12 * 4 * (kept - least_positions(form.down) * least_positions(form.across) * in * out) / device.threads;
   // Neither hides the other wholly.
   return std::max(products, weights) + 0.25 * std::min(products, weights) + transforms + memory + 1e-6;
 }
 
 namespace {
 
-Estimate estimate(const NodeView& node, const Device& device, WinogradForm form) {
-  const WinogradNumbers numbers = numbers_of(form);
-  if (numbers.outputs > 2 && device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
+constexpr double kMostError[] = {1, 4, 16};  // beside that of summing directly; at precision high, normal, low
+
+Estimate estimate(const NodeView& node, const Device& device, size_t outputs, size_t stride) {
   if (const std::string refusal = refusal_of_conv(node); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
-  if (!WinogradConv::can_serve(s, form)) return declined("the kernel is not 3x3 of stride {}, dilation 1 and one group", numbers.stride);
+  const std::optional<WinogradForms> form = WinogradForms::of(s, outputs, stride);
+  if (!form)
+    return declined("the kernel {}x{} has no F({}) of stride {}, dilation 1 and one group", s.kernel_h, s.kernel_w, outputs, stride);
+  const double most = kMostError[device.precision == Precision::high ? 0 : device.precision == Precision::normal ? 1 : 2];
+  // Without fused multiply-adds it is up to a fifth larger.
+  if (form->error() * (fuses(cpu_device(device).isa) ? 1 : 1.25) > most)
+    return declined("its error is about {} times that of plain sums, and precision allows {}", form->error(), most);
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
-  Estimate estimate(winograd_seconds(s, device, form));
+  Estimate estimate(winograd_seconds(s, device, *form));
   estimate.packed_inputs = 1 | 8;
   estimate.packed_outputs = 1;
   return estimate;
@@ -69,7 +90,7 @@ Estimate estimate_first_layer(const NodeView& node, const Device& device) {
 
 class PackedKernel final : public WinogradKernel {
  public:
-  PackedKernel(PrepareContext& context, WinogradForm form)
+  PackedKernel(PrepareContext& context, WinogradForms form)
       : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), winograd_options(context.device(), form),
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
     prepare(context, conv_, "winograd", form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
@@ -82,7 +103,7 @@ class PackedKernel final : public WinogradKernel {
 
 class FirstLayerKernel final : public WinogradKernel {
  public:
-  FirstLayerKernel(PrepareContext& context, WinogradForm form)
+  FirstLayerKernel(PrepareContext& context, WinogradForms form)
       : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), winograd_options(context.device(), form),
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
     blocks_ = context.reserve_scratch(product_of({conv_.blocks_floats(), sizeof(float)}));
@@ -106,27 +127,30 @@ class FirstLayerKernel final : public WinogradKernel {
   size_t blocks_;
 };
 
-template <WinogradForm kForm>
+template <size_t kOutputs, size_t kStride>
 Estimate estimate_form(const NodeView& node, const Device& device) {
-  return estimate(node, device, kForm);
+  return estimate(node, device, kOutputs, kStride);
 }
-template <WinogradForm kForm>
+template <size_t kOutputs, size_t kStride>
 std::unique_ptr<Kernel> prepare_form(PrepareContext& context) {
-  return std::make_unique<PackedKernel>(context, kForm);
+  return std::make_unique<PackedKernel>(context, *WinogradForms::of(conv_shape(context.node()), kOutputs, kStride));
 }
 std::unique_ptr<Kernel> prepare_first_layer(PrepareContext& context) {
   return std::make_unique<FirstLayerKernel>(context, *Stride2Conv::form_of(conv_shape(context.node())));
 }
 
-#define MINNOW_WINOGRAD_ROWS(name, form) \
-  {"Conv", name, estimate_form<form>, prepare_form<form>}, { "minnow.FusedConv", name, estimate_form<form>, prepare_form<form> }
+#define MINNOW_WINOGRAD_ROWS(name, outputs, stride)                                          \
+  {"Conv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride>}, {           \
+    "minnow.FusedConv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride> \
+  }
 
 constexpr Scheme kSchemes[] = {
-    MINNOW_WINOGRAD_ROWS("conv.winograd_f2", WinogradForm::f2),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_f3", WinogradForm::f3),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_f4", WinogradForm::f4),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f2", WinogradForm::stride2_f2),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f4", WinogradForm::stride2_f4),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f2", 2, 1),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f3", 3, 1),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f4", 4, 1),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f6", 6, 1),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f2", 2, 2),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f4", 4, 2),
     {"Conv", "conv.winograd_first_layer", estimate_first_layer, prepare_first_layer},
     {"minnow.FusedConv", "conv.winograd_first_layer", estimate_first_layer, prepare_first_layer},
 };

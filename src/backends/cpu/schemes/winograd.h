@@ -7,18 +7,18 @@
 
 namespace minnow::cpu {
 
-WinogradConv::Options winograd_options(const Device& device, WinogradForm form);
+WinogradConv::Options winograd_options(const Device& device, WinogradForms form);
 
 /// Predicted seconds of a convolution that the form can serve, one of so many of a node.
-double winograd_seconds(const ConvShape& shape, const Device& device, WinogradForm form, size_t parts = 1);
+double winograd_seconds(const ConvShape& shape, const Device& device, WinogradForms form, size_t parts = 1);
 
 /// What kernels by Winograd's filtering share, whatever class Conv computes the convolution.
 class WinogradKernel : public Kernel {
  protected:
   template <class Conv>
-  void prepare(PrepareContext& context, const Conv& conv, std::string_view name, WinogradForm form,
+  void prepare(PrepareContext& context, const Conv& conv, std::string_view name, WinogradForms form,
                FunctionRef<void(const float* w, float* out)> pack) {
-    filter_.prepare(context, conv, format("{} {} {} {}", name, static_cast<int>(form), conv.weight_form(), context.device().name), pack);
+    filter_.prepare(context, conv, format("{} {} {} {} {}", name, static_cast<int>(form.down), static_cast<int>(form.across), conv.weight_form(), context.device().name), pack);
     if (conv.shared_floats()) shared_ = context.reserve_scratch(product_of({conv.shared_floats(), sizeof(float)}));
     units_.reserve(context, conv.units(), conv.scratch_floats());
   }
