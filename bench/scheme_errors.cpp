@@ -70,11 +70,9 @@ std::map<std::string, Errors> errors_of(const Layer& layer, Backend& backend) {
   Graph graph;
   std::vector<Value*> values{&graph.add_input("x", ValueType::tensor(DType::f32, x.shape())),
                              &graph.add_input("w", ValueType::tensor(DType::f32, w))};
-  const Node& node = graph.add_node("Conv", values, std::vector<std::string>{"y"},
-                                    {{"kernel_shape", Ints{w[2], w[3]}},
-                                     {"strides", Ints{layer.stride, layer.stride}},
-                                     {"pads", Ints{top, left, top, left}}},
-                                    "layer");
+  const Node& node = graph.add_node(
+      "Conv", values, std::vector<std::string>{"y"},
+      {{"kernel_shape", Ints{w[2], w[3]}}, {"strides", Ints{layer.stride, layer.stride}}, {"pads", Ints{top, left, top, left}}}, "layer");
   const Operator* const definition = OperatorSet::builtin().find("Conv");
   std::vector<ValueInfo> infos(2), results(1);
   infos[0].dtype = infos[1].dtype = DType::f32;
@@ -155,12 +153,23 @@ std::map<std::string, Errors> errors_of(const Layer& layer, Backend& backend) {
 
 std::vector<Layer> random_layers() {
   std::vector<Layer> layers;
-  for (const auto& [out, in, height, width, stride] :
-       std::vector<std::array<int64_t, 5>>{{64, 64, 3, 3, 1},   {128, 128, 3, 3, 1}, {256, 256, 3, 3, 1}, {512, 512, 3, 3, 1},
-                                           {128, 64, 3, 3, 2},  {512, 256, 3, 3, 2}, {64, 3, 7, 7, 2},    {256, 256, 1, 1, 1},
-                                           {512, 512, 1, 1, 1}, {64, 48, 5, 5, 1},   {128, 256, 5, 5, 1}, {128, 128, 1, 7, 1},
-                                           {192, 192, 7, 1, 1}, {384, 384, 1, 3, 1}, {384, 384, 3, 1, 1}, {256, 256, 1, 5, 1},
-                                           {64, 64, 7, 7, 1}}) {
+  for (const auto& [out, in, height, width, stride] : std::vector<std::array<int64_t, 5>>{{64, 64, 3, 3, 1},
+                                                                                          {128, 128, 3, 3, 1},
+                                                                                          {256, 256, 3, 3, 1},
+                                                                                          {512, 512, 3, 3, 1},
+                                                                                          {128, 64, 3, 3, 2},
+                                                                                          {512, 256, 3, 3, 2},
+                                                                                          {64, 3, 7, 7, 2},
+                                                                                          {256, 256, 1, 1, 1},
+                                                                                          {512, 512, 1, 1, 1},
+                                                                                          {64, 48, 5, 5, 1},
+                                                                                          {128, 256, 5, 5, 1},
+                                                                                          {128, 128, 1, 7, 1},
+                                                                                          {192, 192, 7, 1, 1},
+                                                                                          {384, 384, 1, 3, 1},
+                                                                                          {384, 384, 3, 1, 1},
+                                                                                          {256, 256, 1, 5, 1},
+                                                                                          {64, 64, 7, 7, 1}}) {
     const double deviation = std::sqrt(2.0 / static_cast<double>(in * height * width));
     layers.push_back({format("{}x{}", out, in), normal({out, in, height, width}, deviation, 2), stride});
   }

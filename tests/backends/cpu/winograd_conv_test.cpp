@@ -119,8 +119,8 @@ TEST_P(WinogradConvTest, errors_stay_small) {
       if (form.error() > 3 && !fuses(GetParam())) continue;  // schemes decline there: without fused multiply-adds it is over four times
       const size_t channels = first_layer ? 12 : 64;
       const size_t left = across.taps > 4 ? across.taps / 2 : 1, top = down.taps > 1 ? left : 0;
-      const ConvShape s = conv_shapes({{1, channels, 32, 1, size, size, down.taps, across.taps, across.stride, across.stride, 1, 1, top,
-                                        left, top, left}})[0];
+      const ConvShape s = conv_shapes(
+          {{1, channels, 32, 1, size, size, down.taps, across.taps, across.stride, across.stride, 1, 1, top, left, top, left}})[0];
       if (!WinogradConv::can_serve(s, form)) continue;  // of one tap
       const GemmConv direct(kernels, s, {}, {});
       const double plain =
@@ -131,10 +131,11 @@ TEST_P(WinogradConvTest, errors_stay_small) {
             kernels, s, conv, [&](size_t unit, const WinogradConv::Arguments& a, float* scratch) { conv.run(unit, a, nullptr, scratch); });
         SCOPED_TRACE(name_of(form) + ", size " + std::to_string(size) + ", " + conv.weight_form());
         EXPECT_LT(error, 1.25 * form.error() * plain);
-        if (getenv("SHOW")) printf("%s %zu %.2f (%.2f) %.2g\n", name_of(form).c_str(), size, error / plain, form.error(), error);//SHOW
         if (form.error() > 4) continue;  // of precision "low" alone
         EXPECT_LT(error, 4 * plain);
-        if (across.taps <= 4) EXPECT_LT(error, first_layer ? 7e-7 : 6e-7);
+        if (across.taps <= 4) {
+          EXPECT_LT(error, first_layer ? 7e-7 : 6e-7);
+        }
       }
     }
 }

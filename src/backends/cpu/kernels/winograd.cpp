@@ -31,8 +31,8 @@ void input(const WinogradLines& t, const float* x, float* y) {
   constexpr int P = Points<A>::kPairs, Z = Points<A>::kZero;
   V polynomial[P], without[P][P];  // without the factor of a pair; the last of each is the point
   MINNOW_UNROLL for (int i = 0; i < P; ++i) polynomial[i] = hn::Set(d, t.coefficients[i]);
-  MINNOW_UNROLL for (int j = 0; j < P; ++j)
-    MINNOW_UNROLL for (int i = 0; i < P; ++i) without[j][i] = hn::Set(d, t.coefficients[(j + 1) * P + i]);
+  MINNOW_UNROLL for (int j = 0; j < P; ++j) MINNOW_UNROLL for (int i = 0; i < P; ++i) without[j][i] =
+      hn::Set(d, t.coefficients[(j + 1) * P + i]);
   for (size_t line = 0; line < t.lines; ++line, x += t.x_line, y += t.y_line) {
     V in[A];
     MINNOW_UNROLL for (int i = 0; i < A; ++i) in[i] = hn::LoadU(d, x + i * t.x_value);
@@ -76,8 +76,8 @@ void output(const WinogradLines& t, const float* x, float* y, const WinogradFini
   constexpr int P = Points<A>::kPairs, Z = Points<A>::kZero;
   constexpr int kMost = A < 6 ? A - 1 : A < 9 ? A - 2 : A - 6;  // outputs, of filters of two, three or seven taps
   V powers[kMost][P];
-  MINNOW_UNROLL for (int i = 1; i < kMost; ++i)
-    MINNOW_UNROLL for (int j = 0; j < P; ++j) powers[i][j] = hn::Set(d, t.coefficients[(i - 1) * P + j]);
+  MINNOW_UNROLL for (int i = 1; i < kMost; ++i) MINNOW_UNROLL for (int j = 0; j < P; ++j) powers[i][j] =
+      hn::Set(d, t.coefficients[(i - 1) * P + j]);
   const int last = static_cast<int>(t.outputs) - 1;
   for (size_t line = 0; line < t.lines; ++line, x += t.x_line) {
     V sum[P], difference[P];
@@ -88,7 +88,8 @@ void output(const WinogradLines& t, const float* x, float* y, const WinogradFini
     MINNOW_UNROLL for (int i = 0; i < kMost; ++i) {
       if (i > last) continue;
       V out = i == 0 ? sum[0] : hn::Mul(powers[i][0], i % 2 ? difference[0] : sum[0]);
-      MINNOW_UNROLL for (int j = 1; j < P; ++j) out = i == 0 ? hn::Add(out, sum[j]) : hn::MulAdd(powers[i][j], i % 2 ? difference[j] : sum[j], out);
+      MINNOW_UNROLL for (int j = 1; j < P; ++j) out =
+          i == 0 ? hn::Add(out, sum[j]) : hn::MulAdd(powers[i][j], i % 2 ? difference[j] : sum[j], out);
       if (i == 0 && Z) out = hn::Add(out, hn::LoadU(d, x));
       if (i == last) out = hn::Add(out, hn::LoadU(d, x + (A - 1) * t.x_value));
       if (t.copies) out = hn::Add(out, hn::LoadU(d, x + (A + i) * t.x_value));

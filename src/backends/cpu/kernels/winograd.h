@@ -40,15 +40,15 @@ inline constexpr size_t kMostWinogradTaps = 7;
 struct WinogradNumbers {
   size_t outputs, taps, stride;  // M; of the filter
   double p[4];
-  // The mean error beside that of plain sums, measured with random weights and 64 channels (12 for four_f4): along one axis, the other having
-  // one tap, and along both.
+  // The mean error beside that of plain sums, measured with random weights and 64 channels (12 for four_f4): along one axis, the other
+  // having one tap, and along both.
   double line_error, plane_error;
 
-  constexpr size_t met() const { return stride == 2 ? 2 : taps; }               // taps that the points serve
-  constexpr size_t served() const { return outputs + met() - 1; }               // positions of the points, infinity the last
-  constexpr size_t copies() const { return stride == 2 ? outputs : 0; }         // positions of odd inputs, behind them
-  constexpr size_t positions() const { return served() + copies(); }            // products along the axis, as many as inputs
-  constexpr size_t step() const { return outputs * stride; }                    // inputs between tiles
+  constexpr size_t met() const { return stride == 2 ? 2 : taps; }        // taps that the points serve
+  constexpr size_t served() const { return outputs + met() - 1; }        // positions of the points, infinity the last
+  constexpr size_t copies() const { return stride == 2 ? outputs : 0; }  // positions of odd inputs, behind them
+  constexpr size_t positions() const { return served() + copies(); }     // products along the axis, as many as inputs
+  constexpr size_t step() const { return outputs * stride; }             // inputs between tiles
   constexpr size_t pairs() const { return (served() - 1) / 2; }
   constexpr bool has_zero() const { return (served() - 1) % 2 != 0; }
   constexpr double point(size_t i) const {
@@ -59,21 +59,21 @@ struct WinogradNumbers {
 };
 
 inline constexpr WinogradNumbers kWinogradForms[] = {
-    {1, 1, 1, {}, 1, 1},                                  // none
-    {2, 3, 1, {1}, 0.9, 0.75},                            // f2
-    {3, 3, 1, {0.375, 1.3125}, 1.2, 1.2},                 // f3
-    {4, 3, 1, {0.625, 1.625}, 1.5, 1.9},                  // f4
-    {6, 3, 1, {0.5, 1, 2.0625}, 2.7, 6.7},                // f6
-    {2, 3, 2, {1}, 0.6, 0.55},                            // stride2_f2
-    {4, 3, 2, {0.375, 1.25}, 1.1, 1.1},                   // stride2_f4
-    {3, 2, 1, {1}, 1.1, 1.1},                             // two_f3
-    {4, 2, 1, {0.375, 1.25}, 1.4, 1.8},                   // two_f4
-    {4, 4, 1, {0.3125, 0.859375, 1.875}, 1.9, 3.8},       // four_f4
-    {2, 5, 1, {0.625, 1.5625}, 1.3, 1.5},                 // five_f2
-    {3, 5, 1, {0.3125, 0.8125, 1.8}, 1.7, 2.5},           // five_f3
-    {4, 5, 1, {0.5, 1, 2.0625}, 2.3, 4.6},                // five_f4
-    {2, 7, 1, {0.5, 1, 1.9375}, 2.5, 5.2},                // seven_f2
-    {3, 7, 1, {0.25, 0.6875, 1.125, 2.1875}, 3.3, 9.5},   // seven_f3
+    {1, 1, 1, {}, 1, 1},                                 // none
+    {2, 3, 1, {1}, 0.9, 0.75},                           // f2
+    {3, 3, 1, {0.375, 1.3125}, 1.2, 1.2},                // f3
+    {4, 3, 1, {0.625, 1.625}, 1.5, 1.9},                 // f4
+    {6, 3, 1, {0.5, 1, 2.0625}, 2.7, 6.7},               // f6
+    {2, 3, 2, {1}, 0.6, 0.55},                           // stride2_f2
+    {4, 3, 2, {0.375, 1.25}, 1.1, 1.1},                  // stride2_f4
+    {3, 2, 1, {1}, 1.1, 1.1},                            // two_f3
+    {4, 2, 1, {0.375, 1.25}, 1.4, 1.8},                  // two_f4
+    {4, 4, 1, {0.3125, 0.859375, 1.875}, 1.9, 3.8},      // four_f4
+    {2, 5, 1, {0.625, 1.5625}, 1.3, 1.5},                // five_f2
+    {3, 5, 1, {0.3125, 0.8125, 1.8}, 1.7, 2.5},          // five_f3
+    {4, 5, 1, {0.5, 1, 2.0625}, 2.3, 4.6},               // five_f4
+    {2, 7, 1, {0.5, 1, 1.9375}, 2.5, 5.2},               // seven_f2
+    {3, 7, 1, {0.25, 0.6875, 1.125, 2.1875}, 3.3, 9.5},  // seven_f3
 };
 constexpr const WinogradNumbers& numbers_of(WinogradForm form) { return kWinogradForms[static_cast<size_t>(form)]; }
 
@@ -92,8 +92,8 @@ struct WinogradLines {
   size_t x_value = 0, x_line = 0;  // between the values of a line, and between lines
   size_t y_value = 0, y_line = 0;
   size_t lines = 1;
-  size_t outputs = 0, copies = 0;         // as in WinogradNumbers
-  const float* coefficients = nullptr;    // WinogradCoefficients
+  size_t outputs = 0, copies = 0;       // as in WinogradNumbers
+  const float* coefficients = nullptr;  // WinogradCoefficients
 };
 
 /// What happens to outputs before they are stored.

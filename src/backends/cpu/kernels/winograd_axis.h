@@ -21,7 +21,8 @@ struct WinogradAxis {
 
 /// What the kernels for whole tiles take of a form (WinogradLines::coefficients).
 struct WinogradCoefficients {
-  std::vector<float> input;    // of the product of (y - p^2) over all pairs, lowest power first; for each pair of that over the others, then p
+  std::vector<float>
+      input;  // of the product of (y - p^2) over all pairs, lowest power first; for each pair of that over the others, then p
   std::vector<float> output;   // [power from 1][pair]
   std::vector<float> weights;  // of the zero; for each pair those of the taps
 

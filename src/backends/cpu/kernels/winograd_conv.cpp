@@ -27,7 +27,8 @@ double positions_along(WinogradForm form, size_t outputs) {
 }
 
 size_t tiles_of(const ConvShape& shape, WinogradForms form) {
-  return product_of({shape.batch, ceil_div(shape.out_h, numbers_of(form.down).outputs), ceil_div(shape.out_w, numbers_of(form.across).outputs)});
+  return product_of(
+      {shape.batch, ceil_div(shape.out_h, numbers_of(form.down).outputs), ceil_div(shape.out_w, numbers_of(form.across).outputs)});
 }
 
 std::optional<WinogradForm> form_of(size_t taps, size_t outputs, size_t stride) {
@@ -54,8 +55,7 @@ bool WinogradConv::keeps_columns(const ConvShape& shape, WinogradForms form, siz
   if (form.down == WinogradForm::none || form.across == WinogradForm::none) return false;
   if (numbers_of(form.down).taps > 4 || numbers_of(form.across).taps > 4) return false;
   const size_t tiles = tiles_of(shape, form);
-  return tiles >= kLeastTiles && tiles <= kMostTiles &&
-         form.positions() * shape.in_channels * shape.out_channels * sizeof(float) > l3 / 2;
+  return tiles >= kLeastTiles && tiles <= kMostTiles && form.positions() * shape.in_channels * shape.out_channels * sizeof(float) > l3 / 2;
 }
 
 double WinogradConv::products(const ConvShape& shape, WinogradForms form) {

@@ -61,9 +61,7 @@ class WinogradConv {
   /// other where they are used: those that L3 hardly holds, of images of so many tiles that it costs little beside the products (5 % with
   /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block. Of up to four taps along both axes.
   static bool keeps_columns(const ConvShape& shape, WinogradForms form, size_t l3) noexcept;
-  size_t weight_floats() const noexcept {
-    return product_of({panels_, out_vectors_, lanes_, shape_.in_channels});
-  }
+  size_t weight_floats() const noexcept { return product_of({panels_, out_vectors_, lanes_, shape_.in_channels}); }
   /// What pack_weights writes depends on the size of the image by this alone.
   std::string weight_form() const { return keeps_columns_ ? "columns" : "positions"; }
   /// From [out channel][in channel][kernel_h][kernel_w]; the transform is computed in double precision.

@@ -36,7 +36,8 @@ double winograd_seconds(const ConvShape& s, const Device& device, WinogradForms 
   // Sums of few products: a tile costs about as much as six channels beside them.
   const double products = device.flop_time(2 * each * (in + 6) * out, 0.92);
   const bool columns = WinogradConv::keeps_columns(s, form, device.l3);
-  const double kept = (columns ? static_cast<double>(numbers_of(form.down).positions() * numbers_of(form.across).taps) : positions) * in * out;
+  const double kept =
+      (columns ? static_cast<double>(numbers_of(form.down).positions() * numbers_of(form.across).taps) : positions) * in * out;
   const double weights = device.weight_time(4 * kept * static_cast<double>(parts)) / static_cast<double>(parts);
   // What is made of columns is written to L2 and read again.
   const double operations = transform_operations(form.down) + transform_operations(form.across);
@@ -60,9 +61,10 @@ Estimate estimate(const NodeView& node, const Device& device, size_t outputs, si
   if (!form)
     return declined("the kernel {}x{} has no F({}) of stride {}, dilation 1 and one group", s.kernel_h, s.kernel_w, outputs, stride);
   const double most = kMostError[device.precision == Precision::high ? 0 : device.precision == Precision::normal ? 1 : 2];
-  // Without fused multiply-adds it is up to a fifth larger.
-  if (form->error() * (fuses(cpu_device(device).isa) ? 1 : 1.25) > most)
-    return declined("its error is about {} times that of plain sums, and precision allows {}", form->error(), most);
+  // Without fused multiply-adds it is up to a fifth larger. Of few channels plain sums are short and round little (the worst layer of the
+  // corpus, of one channel, has 4.9 instead of 1.9 times with F(4)).
+  const double error = form->error() * (fuses(cpu_device(device).isa) ? 1 : 1.25) * (s.in_channels < 16 ? 2.6 : 1);
+  if (error > most) return declined("its error is up to {} times that of plain sums, and the precision allows {}", error, most);
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
   Estimate estimate(winograd_seconds(s, device, *form));
   estimate.packed_inputs = 1 | 8;
@@ -139,8 +141,8 @@ std::unique_ptr<Kernel> prepare_first_layer(PrepareContext& context) {
   return std::make_unique<FirstLayerKernel>(context, *Stride2Conv::form_of(conv_shape(context.node())));
 }
 
-#define MINNOW_WINOGRAD_ROWS(name, outputs, stride)                                          \
-  {"Conv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride>}, {           \
+#define MINNOW_WINOGRAD_ROWS(name, outputs, stride)                                         \
+  {"Conv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride>}, {          \
     "minnow.FusedConv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride> \
   }
 

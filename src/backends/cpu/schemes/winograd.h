@@ -18,7 +18,10 @@ class WinogradKernel : public Kernel {
   template <class Conv>
   void prepare(PrepareContext& context, const Conv& conv, std::string_view name, WinogradForms form,
                FunctionRef<void(const float* w, float* out)> pack) {
-    filter_.prepare(context, conv, format("{} {} {} {} {}", name, static_cast<int>(form.down), static_cast<int>(form.across), conv.weight_form(), context.device().name), pack);
+    filter_.prepare(context, conv,
+                    format("{} {} {} {} {}", name, static_cast<int>(form.down), static_cast<int>(form.across), conv.weight_form(),
+                           context.device().name),
+                    pack);
     if (conv.shared_floats()) shared_ = context.reserve_scratch(product_of({conv.shared_floats(), sizeof(float)}));
     units_.reserve(context, conv.units(), conv.scratch_floats());
   }
