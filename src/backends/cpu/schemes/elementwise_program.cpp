@@ -9,6 +9,13 @@
 namespace minnow::cpu {
 namespace {
 
+// AVX-512 alone has chains that hold values: other machines' libraries go without what finds such values.
+#if defined(__x86_64__)
+constexpr bool kMayHold = true;
+#else
+constexpr bool kMayHold = false;
+#endif
+
 std::optional<Binary> arithmetic_of(std::string_view op) {
   constexpr std::pair<std::string_view, Binary> kKinds[] = {{"Add", Binary::add},
                                                             {"And", Binary::multiply},
@@ -311,7 +318,7 @@ void ElementwiseProgram::make_chain(size_t first, size_t last, std::span<const s
   for (const Step& step : steps)
     if (step.code != Chain::store || read[static_cast<size_t>(step.a)] || last_read[static_cast<size_t>(step.a)] >= last)
       steps_.push_back(step);
-  if (chain_->code[static_cast<size_t>(Chain::hold)][0] != nullptr) hold_values(begin, last_read, last);
+  if (kMayHold && chain_->code[static_cast<size_t>(Chain::hold)][0] != nullptr) hold_values(begin, last_read, last);
   steps_.push_back({Chain::end});
 }
 
