@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/custom_schemes.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/kept_view.h"
@@ -50,7 +51,8 @@ class CustomKernel : public Kernel {
     for (size_t i = 0; i < node.output_count(); ++i) is_empty_ &= !node.has_output(i) || node.output_shape(i).elements() == 0;
     minnow_op_estimate estimate{0, 0, -1};
     bool fails = scheme_.estimate(&custom_op_api(), &call_, &estimate, scheme_.user) != 0;
-    if (!fails && estimate.scratch_size > 0) scratch_ = context.reserve_scratch(estimate.scratch_size) + 1;
+    if (!fails && estimate.scratch_size > 0)
+      scratch_ = context.reserve_scratch(static_cast<size_t>(std::min<uint64_t>(estimate.scratch_size, SIZE_MAX))) + 1;
     fails = fails || (scheme_.prepare && scheme_.prepare(&custom_op_api(), &call_, &prepared_, scheme_.user) != 0);
     if (!fails) return;
     release();
