@@ -7,6 +7,7 @@
 
 #include "binding.h"
 #include "express/node.h"
+#include "graph/model_file.h"
 
 namespace minnow::python {
 namespace {
@@ -141,7 +142,8 @@ void define_expressions(nb::module_& m) {
   m.def(
       "load",
       [](nb::handle path) {
-        const expr::Loaded loaded = expr::load(Model::load(argument<std::string>(path, "path", "a text"), operators_now()));
+        const expr::Loaded loaded =
+            expr::load(Model::from_graph(read_model(argument<std::string>(path, "path", "a text")), operators_now()));
         return nb::make_tuple(list_of(loaded.inputs), list_of(loaded.outputs), nb::cast(loaded.values));
       },
       nb::arg("path"), Guarded());

@@ -395,7 +395,7 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
 
 void save(const Vars& outputs, const std::string& path, const Vars& inputs) { write_model(to_model(outputs, inputs).graph(), path); }
 
-Loaded load(const std::string& path) { return load(Model::load(path, operators_in_use())); }
+Loaded load(const std::string& path) { return load(Model::from_graph(read_model(path), operators_in_use())); }
 
 Loaded load(const Model& model) {
   Loaded loaded;

@@ -6,6 +6,7 @@
 #include "express/evaluate.h"
 #include "express/graph.h"
 #include "express/state.h"
+#include "graph/model_file.h"
 #include "runtime/model.h"
 
 namespace minnow {
@@ -190,7 +191,7 @@ std::shared_ptr<Module> load_module(const Model& model, const std::vector<std::s
 
 std::shared_ptr<Module> load_module(const std::string& path, const std::vector<std::string>& inputs,
                                     const std::vector<std::string>& outputs, const SessionOptions& options) {
-  return load_module(Model::load(path, operators_in_use()), inputs, outputs, options);
+  return load_module(Model::from_graph(read_model(path), operators_in_use()), inputs, outputs, options);
 }
 
 }  // namespace minnow

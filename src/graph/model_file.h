@@ -19,14 +19,18 @@ void write_model(const Graph& graph, const std::string& path, const StoredWeight
 /// The same into consecutive pieces.
 void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWeights& weights = {});
 
+/// What becomes of weights that a file stores in 16 bits. `cast`: where layers pack them, they are used in place with a Cast to f32 behind
+/// them, for plans to widen one at a time; others are widened.
+enum class Stored : uint8_t { widened, cast };
+
 /// Maps the file; the graph's constants keep the mapping alive and use it in place, except those of less than a byte an element, which are
-/// unpacked, and those that are stored narrower than they are, which are widened. Throws IoError; Unsupported for a newer version;
+/// unpacked, and those that are stored narrower than they are, as `stored` says. Throws IoError; Unsupported for a newer version;
 /// InvalidModel "path: sentence" for everything that is wrong in the file.
-std::unique_ptr<Graph> read_model(const std::string& path);
+std::unique_ptr<Graph> read_model(const std::string& path, Stored stored = Stored::widened);
 /// The same from memory that `owner` keeps alive; where the memory is not aligned to 64 bytes, what has to be is copied. `name` begins
 /// errors.
-std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                                  std::string name = "model in memory");
+std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name = "model in memory",
+                                  Stored stored = Stored::widened);
 
 /// True where the bytes begin as a .minnow file does.
 bool is_model_file(std::span<const std::byte> bytes) noexcept;

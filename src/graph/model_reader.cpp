@@ -3,6 +3,7 @@
 // of a hostile file may refer to one text or table many times, so what is built from them is counted and limited.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -37,8 +38,8 @@ Range<T> list(const flatbuffers::Vector<T>* vector) {
 
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name)
-      : bytes_(bytes), owner_(std::move(owner)), name_(std::move(name)) {}
+  Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name, Stored stored)
+      : bytes_(bytes), owner_(std::move(owner)), name_(std::move(name)), stored_(stored) {}
 
   std::unique_ptr<minnow::Graph> read() {
     const Header header = read_header();
@@ -66,6 +67,7 @@ class Reader {
     auto graph = std::make_unique<minnow::Graph>();
     graph->source = name_;
     read_graph(*model_->graph(), *graph, 0);
+    widen_others();
     graph->set_names_made(model_->names_made());
     Metadata& metadata = graph->metadata;
     metadata.producer = text(model_->producer());
@@ -185,7 +187,8 @@ class Reader {
     return copies_.emplace(key, std::move(made)).first->second;
   }
 
-  minnow::Tensor read_tensor(const Tensor* tensor, std::string_view what) {
+  /// `kept`: in the dtype that it is stored in.
+  minnow::Tensor read_tensor(const Tensor* tensor, std::string_view what, bool kept = false) {
     if (!tensor) fail("{} has no contents", what);
     const DType dtype = static_cast<DType>(tensor->dtype());
     if (size_of(dtype) == 0) fail("{} has dtype {}, which no tensor has", what, tensor->dtype());
@@ -212,12 +215,12 @@ class Reader {
       fail("{} is {} and stored as dtype {}, only f32 is stored as another (f16 or bf16)", what, dtype, tensor->stored());
     const uint64_t bytes = elements / 8 * bits_of(stored) + (elements % 8 * bits_of(stored) + 7) / 8;
     if (segment.size() != bytes) fail("{} is {}{} and needs {} bytes, its contents have {}", what, stored, shape, bytes, segment.size());
-    const Contents& found = contents(tensor->segment(), dtype, stored, elements);
+    const Contents& found = contents(tensor->segment(), kept ? stored : dtype, stored, elements);
     if (dtype == DType::boolean) {
       const auto* values = static_cast<const uint8_t*>(found.data);
       if (std::any_of(values, values + elements, [](uint8_t value) { return value > 1; })) fail("{} is bool and holds another value", what);
     }
-    return minnow::Tensor(dtype, shape, found.data, found.owner);
+    return minnow::Tensor(kept ? stored : dtype, shape, found.data, found.owner);
   }
 
   ValueType read_type(const Type* type, int depth) {
@@ -264,9 +267,18 @@ class Reader {
     for (const Constant* constant : list(from.constants())) {
       charge(kValueBytes);
       std::string name = text(constant->name());
-      minnow::Value& value = graph.add_constant(read_tensor(constant->tensor(), format("constant \"{}\"", name)), name);
-      value.rename(std::move(name));  // the graph invents names for empty ones
-      visible_.push_back(&value);
+      const std::string what = format("constant \"{}\"", name);
+      const bool kept = stored_ == Stored::cast && constant->tensor() && constant->tensor()->stored();
+      minnow::Value* value = &graph.add_constant(read_tensor(constant->tensor(), what, kept), name);
+      if (kept && value->type.dtype != DType::f32) {
+        charge(kValueBytes + kNodeBytes + kAttributeBytes);
+        value->rename(format("{} as {}", name, value->type.dtype));
+        value = graph.add_node("Cast", {value}, 1, {{"to", static_cast<int64_t>(DType::f32)}}).output(0);
+        value->type = ValueType::tensor(DType::f32, value->producer()->input(0)->constant()->shape());
+        casts_.emplace_back(value, constant->tensor());
+      }
+      value->rename(std::move(name));  // the graph invents names for empty ones
+      visible_.push_back(value);
     }
     for (const State* state : list(from.states())) {
       charge(2 * kValueBytes);
@@ -294,6 +306,23 @@ class Reader {
       ++i;
     }
     visible_.resize(visible_outside);
+  }
+
+  // Weights that more than packing reads would be widened by each plan: they are constants of f32.
+  void widen_others() {
+    std::unordered_set<minnow::Graph*> changed;
+    for (const auto& [value, tensor] : casts_) {
+      if (is_packed_by_all(*value)) continue;
+      minnow::Node& cast = *value->producer();
+      minnow::Graph& graph = cast.graph();
+      const std::string name = value->name();
+      minnow::Value& wide = graph.add_constant(read_tensor(tensor, "a constant"), name);
+      wide.rename(name);
+      value->replace_all_uses_with(wide);
+      graph.remove(cast);
+      changed.insert(&graph);
+    }
+    for (minnow::Graph* graph : changed) graph->remove_unused_constants();
   }
 
   void read_node(const Node& from, minnow::Graph& graph, int depth) {
@@ -370,6 +399,8 @@ class Reader {
   std::span<const std::byte> bytes_, weights_;
   std::shared_ptr<const void> owner_;
   std::string name_;
+  Stored stored_;
+  std::vector<std::pair<minnow::Value*, const Tensor*>> casts_;  // of what is stored in 16 bits
   const Model* model_ = nullptr;
   uint64_t objects_left_ = 0;
   std::vector<std::string> ops_, keys_;
@@ -385,15 +416,15 @@ bool is_model_file(std::span<const std::byte> bytes) noexcept {
   return bytes.size() >= sizeof known.magic && std::memcmp(bytes.data(), known.magic, sizeof known.magic) == 0;
 }
 
-std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name) {
-  return file::Reader(bytes, std::move(owner), std::move(name)).read();
+std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name, Stored stored) {
+  return file::Reader(bytes, std::move(owner), std::move(name), stored).read();
 }
 
-std::unique_ptr<Graph> read_model(const std::string& path) {
+std::unique_ptr<Graph> read_model(const std::string& path, Stored stored) {
   std::shared_ptr<const os::MappedFile> mapped = os::MappedFile::open(path);
   mapped->read_ahead();
   const std::span<const std::byte> bytes = mapped->bytes();
-  return read_model(bytes, std::move(mapped), path);
+  return read_model(bytes, std::move(mapped), path, stored);
 }
 
 }  // namespace minnow

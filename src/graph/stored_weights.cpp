@@ -14,18 +14,29 @@ namespace {
 struct Row {
   std::string_view op;
   uint32_t inputs;
+  uint32_t packed;  // those that schemes pack where they are constant
 };
 constexpr Row kRows[] = {
-    {"Conv", 2}, {"ConvTranspose", 2},    {"DeformConv", 2},         {"Gather", 1}, {"Gemm", 3}, {"GRU", 6}, {"LSTM", 6}, {"MatMul", 3},
-    {"RNN", 6},  {"minnow.FusedConv", 2}, {"minnow.FusedMatMul", 3},
+    {"Conv", 2, 2},
+    {"ConvTranspose", 2, 2},
+    {"DeformConv", 2, 0},
+    {"Gather", 1, 0},
+    {"Gemm", 3, 2},
+    {"GRU", 6, 6},
+    {"LSTM", 6, 6},
+    {"MatMul", 3, 2},
+    {"RNN", 6, 6},
+    {"minnow.FusedConv", 2, 2},
+    {"minnow.FusedMatMul", 3, 2},
 };
 constexpr double kMostChange = 1 / 256.0;
 
-bool is_weight(const Use& use) {
+bool is_among(const Use& use, uint32_t Row::*inputs) {
   for (const Row& row : kRows)
-    if (row.op == use.node->op()) return use.input < 32 && (row.inputs >> use.input & 1);
+    if (row.op == use.node->op()) return use.input < 32 && (row.*inputs >> use.input & 1);
   return false;
 }
+bool is_weight(const Use& use) { return is_among(use, &Row::inputs); }
 
 class Rounding {
  public:
@@ -76,6 +87,13 @@ class Rounding {
 };
 
 }  // namespace
+
+bool is_packed_by_all(const Value& value) {
+  const auto uses = value.uses();
+  return !value.is_graph_output() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return &use.node->graph() == &value.graph() && is_among(use, &Row::packed);
+  });
+}
 
 StoredWeights round_weights(const Graph& graph, DType dtype, const std::function<void(std::string_view)>& warn) {
   if (dtype != DType::f16 && dtype != DType::bf16) throw InvalidArgument("weights are stored as f16 or bf16, not as {}", dtype);

@@ -18,4 +18,7 @@ using StoredWeights = std::unordered_map<const Value*, Tensor>;
 /// sentence with the layer's name. Throws InvalidArgument for another dtype.
 StoredWeights round_weights(const Graph& graph, DType dtype, const std::function<void(std::string_view)>& warn = {});
 
+/// True where all that uses the value are layers of its own graph that pack their weights: what they are packed from need not stay.
+bool is_packed_by_all(const Value& value);
+
 }  // namespace minnow

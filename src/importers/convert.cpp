@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/os.h"
 #include "base/sha256.h"
+#include "graph/model_file.h"
 #include "importers/formats.h"
 #include "importers/read_callback.h"
 #include "ops/infer.h"
@@ -76,7 +77,11 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
     if (!format || format->name != "minnow") hash.add(bytes);
   }
   if (!format) throw InvalidModel("{}: is in none of the known formats ({})", paths[0], format_names());
-  return finish_metadata(format->import_files(paths, import_options(options, *format)), *format, hash);
+  const ImportOptions import = import_options(options, *format);
+  // What is going to run as it is widens its weights when they are packed.
+  if (format->name == "minnow" && options.optimize == Optimize::once && paths.size() == 1)
+    return finish_metadata(read_model(paths[0], Stored::cast), *format, hash);
+  return finish_metadata(format->import_files(paths, import), *format, hash);
 }
 
 Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ConvertOptions& options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes of the element type: by value (Cast, CastLike) and by bits (BitCast). The specification fixes the rounding here: nearest, ties to
 // even, once.
+#include <algorithm>
 #include <cstring>
 
 #include "base/numeric.h"
@@ -70,6 +71,16 @@ void cast_reference(const NodeView& node, KernelArgs& args) {
   double reals[kChunk];
   int64_t ints[kChunk];
   const size_t count = static_cast<size_t>(x.elements());
+  // What weights take that are stored in 16 bits.
+  if (y.dtype() == DType::f32 && (x.dtype() == DType::f16 || x.dtype() == DType::bf16)) {
+    const auto* from = x.data<uint16_t>();
+    float* to = y.data<float>();
+    if (x.dtype() == DType::f16)
+      std::transform(from, from + count, to, f32_from_f16);
+    else
+      std::transform(from, from + count, to, f32_from_bf16);
+    return;
+  }
   for (size_t start = 0; start < count; start += kChunk) {
     const size_t n = std::min(kChunk, count - start);
     const char* from = x.data<char>() + start * size_of(x.dtype());

@@ -2,6 +2,7 @@
 // Building a plan: inference and folding, candidates and decompositions, layouts and conversions, lifetimes and memory, preparing.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -23,7 +24,7 @@ constexpr int64_t kFoldLimit = 65536;
 // Floats from this many on are derived: schemes pack them, and then they are not kept.
 constexpr int64_t kDerivedElements = 1024;
 // Derived constants of so many bytes may be kept from the time that schemes are asked until kernels are prepared; more are computed again.
-constexpr size_t kKeptBytes = size_t{32} << 20;
+constexpr size_t kKeptBytes = size_t{4} << 20;
 
 double operations_of(const Step& step, const NodeView& view) {
   if (step.definition && step.definition->operations) return step.definition->operations(view);
@@ -271,13 +272,14 @@ class PlanBuilder {
   // What was measured for the node and the shape of its first output, or for the node alone.
   double known_seconds(const Step& step, const Scheme& scheme, double estimated) {
     const std::string name(report_name(*step.node)), scheme_name(scheme.name);
+    const auto known = environment_.times.find({name, scheme_name});
+    if (known != environment_.times.end() && std::isinf(known->second)) return known->second;
     for (const uint32_t v : step.outputs)
       if (v != kNone && values()[v].info.extent == ValueInfo::Extent::exact) {
-        const auto known = environment_.times.find({format("{} {}", name, values()[v].info.shape), scheme_name});
-        if (known != environment_.times.end()) return known->second;
+        const auto of_shape = environment_.times.find({format("{} {}", name, values()[v].info.shape), scheme_name});
+        if (of_shape != environment_.times.end()) return of_shape->second;
         break;
       }
-    const auto known = environment_.times.find({name, scheme_name});
     return known != environment_.times.end() ? known->second : estimated;
   }
 
@@ -301,9 +303,12 @@ class PlanBuilder {
       } catch (const NeedsContents& needs) {
         estimate = declined("input {} is not constant", needs.input);
       }
+      const bool is_known = estimate.declined.empty() && !environment_.times.empty();
+      const double seconds = is_known ? known_seconds(step, *row.scheme, estimate.seconds) : estimate.seconds;
+      if (std::isinf(seconds)) estimate = declined("its sums overflowed in a run");
       if (estimate.declined.empty()) {
         if (accepted.empty() || estimate.seconds < step.least_seconds) step.least_seconds = estimate.seconds;
-        if (!environment_.times.empty()) estimate.seconds = known_seconds(step, *row.scheme, estimate.seconds);
+        estimate.seconds = seconds;
         if (environment_.explain) step.candidates.emplace_back(row.scheme, estimate.seconds);
         accepted.push_back({row.backend, row.scheme, std::move(estimate)});
       } else if (environment_.explain || environment_.backends.size() == 1) {

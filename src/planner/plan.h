@@ -35,7 +35,7 @@ struct PlanEnvironment {
   std::function<void()> planned;                                // called when a plan is complete; may be empty
   size_t memory_limit = 0;                                      // bytes of what a run holds; 0: the process's limit
   bool explain = false;                                         // keep candidates and the reasons of refusals, for reports
-  std::map<std::pair<std::string, std::string>, double> times;  // by node and scheme: seconds that take an estimate's place
+  std::map<std::pair<std::string, std::string>, double> times;  // by node and scheme: in an estimate's place; infinite: not taken
 
   struct Row {
     Backend* backend;

@@ -2,10 +2,14 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <optional>
 
+#include "base/log.h"
+#include "base/overflow.h"
 #include "base/watch.h"
 #include "runtime/node_event.h"
 #include "runtime/profile.h"
@@ -14,6 +18,34 @@ namespace minnow {
 namespace {
 
 constexpr size_t kMostPlans = 16;
+// A run is repeated so often for one layer each; then no layer of the plan keeps the scheme that overflowed last.
+constexpr int kMostRepeats = 8;
+// Inputs of a step that are multiplied: data, weights, what is added to the products or an attention's values. Others may well be infinite.
+constexpr size_t kMultiplied = 3;
+
+/// A step whose sums overflowed.
+struct Overflow {
+  const Plan& plan;
+  const Step& step;
+};
+
+// False where the step was given what no scheme could sum. What it wrote over is not looked at.
+bool has_finite_inputs(Plan& plan, Step& step) {
+  const ChargeTo nobody;
+  const StepEvent event(plan, step, StepEvent::Moment::before);
+  const auto bytes = [](const Slot& slot) { return static_cast<const char*>(slot.view.data()); };
+  for (size_t i = 0; i < std::min(kMultiplied, step.inputs.size()); ++i) {
+    const Slot* const slot = step.input_slots[i];
+    if (!slot || slot->view.dtype() != DType::f32 || !slot->view.data()) continue;  // no data: packed beforehand
+    if (std::any_of(step.output_slots.begin(), step.output_slots.end(), [&](const Slot* output) {
+          return output && bytes(*slot) < bytes(*output) + output->view.bytes() && bytes(*output) < bytes(*slot) + slot->view.bytes();
+        }))
+      continue;
+    const Tensor x = event.input(i);
+    if (!std::all_of(x.data<float>(), x.data<float>() + x.elements(), [](float value) { return std::isfinite(value); })) return false;
+  }
+  return true;
+}
 
 ValueInfo info_of(const Value& value, const Slot& slot) {
   ValueInfo info;
@@ -293,6 +325,30 @@ void Executor::add_profiles(Entry& entry) {
 }
 
 void Executor::run(std::span<const Slot* const> live_ins, Destination destination) {
+  for (int repeats = 0;; ++repeats) try {
+      return run_once(live_ins, destination);
+    } catch (const Overflow& overflow) {
+      avoid(overflow.plan, overflow.step, repeats >= kMostRepeats);
+    }
+}
+
+// No plan takes the step's scheme for its node any more; with `all`, for any node that the plan has taken it for.
+void Executor::avoid(const Plan& plan, const Step& step, bool all) {
+  const ChargeTo nobody;
+  size_t others = 0;
+  for (const Step& each : plan.steps()) {
+    if (&each != &step && (!all || each.scheme != step.scheme)) continue;
+    others += &each != &step;
+    session_.environment.times[{std::string(report_name(*each.node)), std::string(each.scheme->name)}] =
+        std::numeric_limits<double>::infinity();
+  }
+  log("{}: its sums overflow in scheme {}: it is computed without it from now on{}", step.node->where(), step.scheme->name,
+      others ? format(", and {} other nodes as well", others) : std::string());
+  last_.clear();
+  plans_.clear();
+}
+
+void Executor::run_once(std::span<const Slot* const> live_ins, Destination destination) {
   for (Entry* entry : last_) forget_results(*entry);
   const Entry* const before = last_.empty() ? nullptr : last_.front();
   last_.clear();
@@ -419,8 +475,14 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
       step.kernel->run(context);
     }
     if (!context.failure.empty()) {
-      if (context.thrown) std::rethrow_exception(*static_cast<std::exception_ptr*>(context.thrown.get()));
-      throw InvalidArgument("{}", context.failure);
+      if (!context.thrown) throw InvalidArgument("{}", context.failure);
+      try {
+        std::rethrow_exception(*static_cast<std::exception_ptr*>(context.thrown.get()));
+      } catch (const SumsOverflow&) {
+        if (has_finite_inputs(plan, step)) throw Overflow{plan, step};
+      }
+      context.thrown.reset();
+      context.failure.clear();
     }
     if (session_.after) {
       const ChargeTo nobody;

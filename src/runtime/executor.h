@@ -37,8 +37,11 @@ class Executor {
   const std::vector<const Value*>& live_ins() const noexcept { return live_ins_; }
   size_t wanted_count() const noexcept { return wanted_.size(); }
 
-  /// Where output k should go, once its shape is known; null: the executor keeps it until the next run. Called once per output and run.
+  /// Where output k should go, once its shape is known; null: the executor keeps it until the next run. Called once per output and run, and
+  /// again where the run is repeated.
   using Destination = FunctionRef<void*(size_t k, DType dtype, const Shape& shape)>;
+  /// Where the sums of a scheme overflow (base/overflow.h) though its inputs are finite, plans are made anew without it, the log
+  /// hook gets the node's name, and the run is repeated.
   void run(std::span<const Slot* const> live_ins, Destination destination);
   /// From now on a large batch may be computed in parts.
   void split_batches() noexcept { may_split_ = true; }
@@ -65,6 +68,8 @@ class Executor {
     AlignedMemory memory;
     size_t bytes = 0;
   };
+  void run_once(std::span<const Slot* const> live_ins, Destination destination);
+  void avoid(const Plan& plan, const Step& step, bool all);
   Entry& find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins, FunctionRef<PlanRequest()> request);
   void split(Entry& entry, std::span<const Slot* const> live_ins);
   void run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination);

@@ -85,13 +85,22 @@ ValueDescription describe(const std::string& name, const ValueType& type) {
 
 namespace {
 
-size_t weight_bytes(const Graph& graph) {
+/// `widened`: of what is packed from them, 16 bits counting 32.
+size_t weight_bytes(const Graph& graph, bool widened = false) {
   size_t bytes = 0;
-  for (const auto& constant : graph.constants()) bytes += constant->constant()->bytes();
+  for (const auto& constant : graph.constants()) {
+    const Tensor& tensor = *constant->constant();
+    bytes += tensor.bytes() * (widened && (tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16) ? 2 : 1);
+  }
   for (const Node& node : graph.nodes())
     for (const auto& [name, attribute] : node.attributes)
-      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) bytes += weight_bytes(**subgraph);
+      if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) bytes += weight_bytes(**subgraph, widened);
   return bytes;
+}
+
+// Weights of 16 bits are packed from what a Cast makes of them, which a build for a list of models may lack.
+Stored stored_form(const std::shared_ptr<const OperatorSet>& operators) {
+  return (operators ? *operators : OperatorSet::builtin()).find("Cast") ? Stored::cast : Stored::widened;
 }
 
 }  // namespace
@@ -106,13 +115,14 @@ Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const Oper
   for (const Value* output : graph->outputs()) impl->outputs.push_back(describe(output->name(), output->type));
   for (const State& state : graph->states()) impl->states.push_back(describe(state.name, state.current->type));
   impl->weight_bytes = minnow::weight_bytes(*graph);
-  impl->packed.expect(impl->weight_bytes);
+  impl->packed.expect(minnow::weight_bytes(*graph, true));
   impl->graph = std::move(graph);
   return Model(std::move(impl));
 }
 
 Model Model::load(const std::string& path, std::shared_ptr<const OperatorSet> operators) {
-  return from_graph(read_model(path), std::move(operators));
+  const Stored stored = stored_form(operators);
+  return from_graph(read_model(path, stored), std::move(operators));
 }
 
 Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
@@ -123,7 +133,8 @@ Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const
     bytes = {static_cast<const std::byte*>(copy.get()), bytes.size()};
     owner = std::move(copy);
   }
-  return from_graph(read_model(bytes, std::move(owner)), std::move(operators));
+  const Stored stored = stored_form(operators);
+  return from_graph(read_model(bytes, std::move(owner), "model in memory", stored), std::move(operators));
 }
 
 std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries) { return load_custom_operators(libraries); }

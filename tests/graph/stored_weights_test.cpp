@@ -2,6 +2,7 @@
 #include "graph/stored_weights.h"
 
 #include <gmock/gmock.h>
+#include <minnow/minnow.h>
 
 #include <cmath>
 #include <cstring>
@@ -28,10 +29,10 @@ Bytes written(const Graph& graph, const StoredWeights& weights) {
       graph, [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); }, weights);
   return bytes;
 }
-std::unique_ptr<Graph> read(const Bytes& bytes) {
+std::unique_ptr<Graph> read(const Bytes& bytes, Stored stored = Stored::widened) {
   const std::shared_ptr<void> memory = allocate_shared(bytes.size());
   std::memcpy(memory.get(), bytes.data(), bytes.size());
-  return read_model({static_cast<const std::byte*>(memory.get()), bytes.size()}, memory);
+  return read_model({static_cast<const std::byte*>(memory.get()), bytes.size()}, memory, "model in memory", stored);
 }
 std::vector<float> floats(const Value& constant) {
   const float* data = constant.constant()->data<float>();
@@ -112,6 +113,90 @@ TEST(StoredWeights, layers_that_do_not_fit_stay_f32_and_are_named) {
   warnings.clear();
   EXPECT_EQ(round_weights(graph, DType::bf16, [&](std::string_view text) { warnings.emplace_back(text); }).size(), 5u);
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("node \"huge\"")));
+}
+
+size_t count(const Graph& graph, std::string_view op) {
+  size_t count = 0;
+  for (const Node& node : graph.nodes()) count += node.op() == op;
+  return count;
+}
+
+TEST(StoredWeights, what_layers_pack_is_left_to_a_cast) {
+  const auto graph = parse_graph(R"(graph "g" {
+  input x: f32[1, 2]
+  input i: i64[1]
+  input c: bool[]
+  const w = f32[2, 2] [1.001, -2.5, 0.1, 0.33333]
+  const outer = f32[2, 2] [1.001, 2.5, 0.1, 0.33333]
+  const table = f32[2, 2] [0.1, 3.3, 1.7, 0.9]
+  const twice = f32[2, 2] [0.1, 3.4, 1.7, 0.9]
+  h = MatMul(x, w)
+  e = Gather(table, i)
+  f = Gather(twice, i)
+  m = MatMul(h, outer)
+  n = MatMul(m, twice)
+  y = If(c) {then_branch = graph {
+    const inner = f32[2, 2] [0.7, 0.8, 0.9, 1.1]
+    p = MatMul(n, inner)
+    q = MatMul(p, outer)
+    output q
+  }, else_branch = graph {
+    r = Identity(n)
+    output r
+  }}
+  output y
+  output e
+  output f
+}
+)");
+  for (DType dtype : {DType::f16, DType::bf16}) {
+    SCOPED_TRACE(to_string(dtype));
+    const Bytes bytes = written(*graph, round_weights(*graph, dtype));
+    const auto wide = read(bytes), narrow = read(bytes, Stored::cast);
+    EXPECT_EQ(count(*wide, "Cast"), 0u);
+    ASSERT_EQ(count(*narrow, "Cast"), 1u);  // not what a subgraph takes from outside, nor what runs look up
+    const Node& cast = *narrow->nodes().begin();
+    EXPECT_EQ(cast.op(), "Cast");
+    EXPECT_EQ(cast.output(0)->name(), "w");
+    EXPECT_EQ(cast.input(0)->constant()->dtype(), dtype);
+    EXPECT_EQ(cast.input(0)->constant()->data<uint16_t>()[1], dtype == DType::f16 ? f16_from_f32(-2.5f) : bf16_from_f32(-2.5f));
+    EXPECT_EQ(narrow->constants().size(), wide->constants().size());
+    for (const Node& node : narrow->nodes())
+      if (node.op() == "If") {
+        EXPECT_EQ(count(**std::get_if<Subgraph>(node.attributes.find("then_branch")), "Cast"), 1u);
+      }
+    EXPECT_EQ(written(*read(written(*narrow, {})), {}), written(*narrow, {}));
+  }
+}
+
+// Results are those of widened weights, bit by bit; nothing of f32 is left beside what was packed.
+TEST(StoredWeights, models_compute_as_if_they_were_widened) {
+  Graph graph;
+  Value& x = graph.add_input("x", ValueType::tensor(DType::f32, Shape{1, 20, 9, 9}));
+  std::vector<float> w(24 * 20 * 9), v(24 * 1500);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = std::sin(float(i));
+  for (size_t i = 0; i < v.size(); ++i) v[i] = std::cos(float(i));
+  Value& conv = *graph.add_node("Conv", {&x, &graph.add_constant(tensor({24, 20, 3, 3}, w), "w")}).output(0);
+  Value& mean = *graph.add_node("GlobalAveragePool", {&conv}).output(0);
+  Value& row = *graph.add_node("Flatten", {&mean}).output(0);
+  graph.add_output(*graph.add_node("MatMul", {&row, &graph.add_constant(tensor({24, 1500}, v), "v")}).output(0));
+  std::vector<float> image(20 * 81);
+  for (size_t i = 0; i < image.size(); ++i) image[i] = std::sin(float(i) / 3);
+  for (DType dtype : {DType::f16, DType::bf16}) {
+    const Bytes bytes = written(graph, round_weights(graph, dtype));
+    const Model wide = Model::from_graph(read(bytes)), narrow = Model::from_memory(bytes);
+    EXPECT_EQ(narrow.weight_bytes() * 2, wide.weight_bytes());
+    for (const char* precision : {"high", "normal", "low"}) {
+      SCOPED_TRACE(format("{} {}", dtype, precision));
+      SessionOptions options;
+      options.precision = precision;
+      Session a(wide, options), b(narrow, options);
+      const TensorView in(DType::f32, {1, 20, 9, 9}, image.data());
+      const Tensor want = a.run({in})[0], got = b.run({in})[0];
+      ASSERT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0);
+      for (const PlanRow& planned : b.plan_report().rows) EXPECT_NE(planned.op, "Cast");
+    }
+  }
 }
 
 TEST(StoredWeights, files_that_say_something_else_are_refused) {

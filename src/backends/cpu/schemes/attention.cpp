@@ -309,7 +309,7 @@ class AttentionKernel final : public Kernel {
 
 template <Factors kFactors>
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  return std::make_unique<AttentionKernel>(context, kFactors);
+  return watched(kFactors, std::make_unique<AttentionKernel>(context, kFactors));
 }
 
 constexpr Scheme kSchemes[] = {

@@ -164,7 +164,7 @@ class MatMulKernel final : public Kernel {
 
 template <Factors kFactors>
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  return std::make_unique<MatMulKernel>(context, kFactors);
+  return watched(kFactors, std::make_unique<MatMulKernel>(context, kFactors));
 }
 
 constexpr Scheme kSchemes[] = {

@@ -3,9 +3,12 @@
 #include "backends/cpu/schemes/pairs.h"
 
 #include <cmath>
+#include <exception>
 
+#include "backends/cpu/kernels/f16_overflow.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "base/overflow.h"
 
 namespace minnow::cpu {
 
@@ -36,6 +39,30 @@ double speed_of(Factors factors, const Kernels& kernels) {
 std::string_view suffix_of(Factors factors) noexcept {
   constexpr std::string_view kNames[] = {"", " bf16", " f16"};
   return kNames[static_cast<size_t>(factors)];
+}
+
+namespace {
+
+class WatchedKernel final : public Kernel {
+ public:
+  explicit WatchedKernel(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+  void run(RunContext& context) noexcept override {
+    const uint32_t before = f16_overflows().load(std::memory_order_relaxed);
+    kernel_->run(context);
+    if (f16_overflows().load(std::memory_order_relaxed) == before || !context.failure.empty()) return;
+    context.thrown = std::make_shared<std::exception_ptr>(std::make_exception_ptr(SumsOverflow()));
+    context.fail("its sums overflow in f16");
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> watched(Factors factors, std::unique_ptr<Kernel> kernel) {
+  if (factors != Factors::f16) return kernel;
+  return std::make_unique<WatchedKernel>(std::move(kernel));
 }
 
 namespace {
@@ -80,9 +107,10 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   GemmConv::Options options = gemm_options(context.device());
   options.plain_input = kPlain;
   options.pairs = pairs_of(kFactors, kernels);
-  return std::make_unique<ConvKernel<GemmConv>>(
-      context, format("{} conv {}{} groups {}", suffix_of(kFactors), kPlain ? "plain " : "", context.device().name, shape.groups),
-      GemmConv(kernels, shape, options, epilogue_of(context.node(), kernels)));
+  return watched(kFactors, std::make_unique<ConvKernel<GemmConv>>(context,
+                                                                  format("{} conv {}{} groups {}", suffix_of(kFactors),
+                                                                         kPlain ? "plain " : "", context.device().name, shape.groups),
+                                                                  GemmConv(kernels, shape, options, epilogue_of(context.node(), kernels))));
 }
 constexpr Scheme kSchemes[] = {
     {"Conv", "conv.bf16", estimate<Factors::bf16, false>, prepare<Factors::bf16, false>},

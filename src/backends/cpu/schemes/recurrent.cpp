@@ -395,7 +395,7 @@ class RecurrentKernel final : public Kernel {
 
 template <Factors kFactors>
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  return std::make_unique<RecurrentKernel>(context, kFactors);
+  return watched(kFactors, std::make_unique<RecurrentKernel>(context, kFactors));
 }
 
 constexpr Scheme kSchemes[] = {
