@@ -74,6 +74,13 @@ struct SessionOptions {
   std::string precision = "normal";  // "high", "normal", "low"
   std::string memory = "normal";     // "low": weights and scratch take the least memory, at the price of time
   bool pin_threads = false;          // each thread of the process's pool stays on one core (the caller's own thread is left alone)
+  /// "performance", "balanced", "efficient": sets those of threads, pin_threads, cores and active_wait that are at their default when a
+  /// session is made, as with_power() does (minnow/tune.h). "": nothing.
+  std::string power = {};
+  /// Numbers of the cores that the pool's threads use, and the caller's while it is in a run; empty: all that the process may use. The
+  /// pool is the process's: the session that was made last decides. InvalidArgument for a core that the process may not use.
+  std::vector<int> cores = {};
+  double active_wait = -1;  // seconds, at most 1, that the pool's threads wait actively for more work, then they sleep; -1: as they do
   std::vector<std::string> backends = {"cpu"};  // in order of preference; the reference backend serves what these cannot
   std::string isa = {};                         // cap of the instruction set: "", "sse4", "avx2", "avx3", "neon"
   /// Bytes that the runs of the session may hold: values between operators, scratch, and what operators without a scheme of their own work
@@ -82,6 +89,10 @@ struct SessionOptions {
   double time_limit = 0;               // seconds that a run, planning included, may take; looked at between nodes; 0: none
   std::vector<SchemeTime> times = {};  // what planning takes instead of its estimates, where a node and scheme is named
   bool explain = false;                // keep why schemes were refused, for plan_report()
+  /// A file in which processes share the packed forms of this model's weights; "": none. The first session of a model that names one maps
+  /// it; a run or prepare that had to pack writes it anew, beside the old one, and renames it. A file of another model, machine or build,
+  /// or a damaged one, is ignored with one message to the log hook, and replaced; one that cannot be written costs such a message too.
+  std::string weight_cache = {};
 };
 
 /// One node of a run, as callbacks see it.

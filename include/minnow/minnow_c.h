@@ -218,8 +218,10 @@ typedef struct minnow_session_options {
   const char* memory;    /* "normal", "low"; NULL: "normal" */
   uint64_t memory_limit; /* bytes that runs may hold, beside weights, inputs and outputs; 0: physical memory */
   double time_limit;     /* seconds that a run may take, planning included; 0: no limit */
-  const char* power;     /* "performance", "balanced", "efficient"; NULL: "balanced". See with_power in minnow/tune.h */
+  const char* power;     /* "performance", "balanced", "efficient"; NULL: none of them. See with_power in minnow/tune.h */
   const char* tuning;    /* a file of minnow_model_tune; NULL: plans are made by estimates, as where the file does not fit */
+  /* A file in which processes share packed weights, written where something had to be packed; NULL: none. See minnow/minnow.h. */
+  const char* weight_cache;
 } minnow_session_options;
 
 /* Measures, for about `seconds`, which schemes and how many threads are the fastest for inputs of these shapes on this machine, and adds

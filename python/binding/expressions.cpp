@@ -186,6 +186,8 @@ void define_expressions(nb::module_& m) {
           [](PythonScope* self, const nb::dict& given) {
             RunOptions options = run_options(given);
             if (!options.tuning.empty()) throw InvalidArgument("tuning files are of models; a scope of expressions takes none");
+            if (!options.session.weight_cache.empty())
+              throw InvalidArgument("a weight cache is of a model; a scope of expressions takes none");
             new (self) PythonScope(std::move(options.session));
           },
           nb::arg("options"))

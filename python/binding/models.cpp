@@ -182,10 +182,9 @@ nb::tuple measure(const Model& model, nb::handle given, double seconds, bool pro
 
 RunOptions run_options(const nb::dict& given) {
   static const std::vector<std::string> kNames = {"threads",    "precision",   "memory", "backend", "memory_limit",
-                                                  "time_limit", "pin_threads", "power",  "tuning"};
+                                                  "time_limit", "pin_threads", "power",  "tuning",  "weight_cache"};
   RunOptions made;
   SessionOptions& options = made.session;
-  std::string power;
   for (const auto& [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "threads") {
@@ -208,31 +207,47 @@ RunOptions run_options(const nb::dict& given) {
     } else if (name == "pin_threads") {
       options.pin_threads = argument<bool>(value, "pin_threads", "True or False");
     } else if (name == "power") {
-      power = argument<std::string>(value, "power", "a text");
+      options.power = argument<std::string>(value, "power", "a text");
+      (void)with_power({}, options.power);  // an error in the word comes now
     } else if (name == "tuning") {
       if (!value.is_none())
         made.tuning = argument<std::string>(nb::module_::import_("minnow._files").attr("path_of")(value), "tuning", "a path");
+    } else if (name == "weight_cache") {
+      if (!value.is_none())
+        options.weight_cache =
+            argument<std::string>(nb::module_::import_("minnow._files").attr("path_of")(value), "weight_cache", "a path");
     } else {
       throw TypeFault("there is no option \"{}\"{}", name, nearest(name, kNames));
     }
   }
-  if (!power.empty()) options = with_power(options, power);
   return made;
 }
 
-SessionOptions RunOptions::of(const Model& model) const {
-  if (tuning.empty()) return session;
+namespace {
+
+// Calls f() without the GIL; what it tells the log hook becomes UserWarnings.
+void with_warnings(const std::function<void()>& f) {
   static std::mutex mutex;  // the hook is the process's
   std::vector<std::string> messages;
-  SessionOptions result;
   {
     const nb::gil_scoped_release release;
     const std::lock_guard lock(mutex);
     set_log_hook([&](std::string_view message) { messages.emplace_back(message); });
     const std::shared_ptr<void> unhook(nullptr, [](void*) { set_log_hook({}); });
-    result = tuned(model, session, tuning);
+    f();
   }
   for (const std::string& message : messages) nb::module_::import_("minnow._files").attr("warn")(message);
+}
+
+}  // namespace
+
+SessionOptions RunOptions::of(const Model& model) const {
+  SessionOptions result = session;
+  if (tuning.empty() && session.weight_cache.empty()) return result;
+  with_warnings([&] {
+    if (!tuning.empty()) result = tuned(model, session, tuning);
+    if (!session.weight_cache.empty()) Session(model, result);  // which reads the file
+  });
   return result;
 }
 
@@ -372,7 +387,8 @@ void define_models(nb::module_& m) {
         }
         nb::list times;
         for (const SchemeTime& time : tuning.times) times.append(nb::make_tuple(time.node, time.scheme, time.seconds));
-        return nb::make_tuple(tuning.threads, times, tuning.seconds_by_estimate, tuning.seconds_tuned);
+        return nb::make_tuple(tuning.threads, times, tuning.seconds_by_estimate, tuning.seconds_tuned, tuning.active_wait,
+                              tuning.pin_threads, tuning.cores);
       },
       nb::arg("model"), nb::arg("inputs"), nb::arg("file").none(), nb::arg("seconds").none(), nb::arg("options"));
   m.def("formats", &formats);

@@ -17,6 +17,7 @@ class RunOptions(TypedDict, total=False):
     pin_threads: bool  #: each thread of the process's pool stays on one core
     power: Literal["performance", "balanced", "efficient"]  #: all cores and active waiting, or half of the cores, which sleep at once
     tuning: Union[str, "os.PathLike[str]", None]  #: a file of tools.tune(), by whose measurements plans are made (of models alone)
+    weight_cache: Union[str, "os.PathLike[str]", None]  #: a file in which processes share packed weights, written where something had to be packed (of models alone)
 
 
 __all__ = ["RunOptions"]

@@ -294,7 +294,9 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
 
     options: threads (0: all cores), precision ("normal", "high", "low"), memory ("normal"; "low": the least memory, at the price of time),
     backend ("cpu", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
-    "balanced", "efficient"), tuning (a file of tools.tune(); where it says nothing of this model and machine, that is a UserWarning).
+    "balanced", "efficient"), tuning (a file of tools.tune(); where it says nothing of this model and machine, that is a UserWarning),
+    weight_cache (a file in which processes share the packed weights of this model; it is written by the first run that packs, and replaced
+    with a UserWarning where it is damaged, or of another model, machine or build).
     """
     given: dict[str, Any] = {**(runtime_manager.options if runtime_manager is not None else {}), **options}
     for what, names in (("inputs", inputs), ("outputs", outputs)):

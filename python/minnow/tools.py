@@ -272,6 +272,9 @@ class Tuning(NamedTuple):
     by_estimate: float  #: seconds of a run
     tuned: float
     seconds: float  #: that measuring took
+    active_wait: float = -1  #: seconds that threads wait actively for more work; -1: as they do. This one and the next two where power is given
+    pin_threads: bool = False  #: each thread stays on one core
+    cores: Sequence[int] = ()  #: that threads use; none: all
 
     def __repr__(self) -> str:
         return f"Tuning({self.path!r}: a run takes {self.by_estimate * 1e3:.3g} ms by estimates, {self.tuned * 1e3:.3g} ms tuned, on {self.threads} thread{'s' * (self.threads != 1)})"
@@ -283,7 +286,8 @@ def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, A
 
     The file serves models that are loaded with the same options on the same machine, in the same version of Minnow; elsewhere a UserWarning
     says that it does not. One file holds any number of models, shapes and machines. Inputs as bench() has them: tune each set of shapes that
-    matters. With threads=0 it also finds how many threads are the fastest. Measure while the machine does nothing else.
+    matters. With threads=0 it also finds how many threads are the fastest, and with power= on which cores, and how long they should wait
+    actively, as that mode allows. Measure while the machine does nothing else.
     """
     if not seconds > 0:
         raise InvalidArgument(f"seconds is {seconds}; it is how long to measure")
@@ -293,8 +297,8 @@ def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, A
     start = time.monotonic()
     values = _inputs_of(model, inputs, shapes)
     with _Progress("measuring"):
-        threads, times, by_estimate, tuned = _minnow.tune(model, values, path, seconds, dict(options))
-    return Tuning(path, threads, times, by_estimate, tuned, time.monotonic() - start)
+        threads, times, by_estimate, tuned, *place = _minnow.tune(model, values, path, seconds, dict(options))
+    return Tuning(path, threads, times, by_estimate, tuned, time.monotonic() - start, *place)
 
 
 class Difference(NamedTuple):

@@ -62,9 +62,6 @@ struct ArmFeatures {
 const ArmFeatures& arm_features() noexcept;
 /// Number of cores that this process may use.
 int available_cores();
-/// Keeps the calling thread on the i-th of them from now on (modulo their number). False where the system refuses.
-bool stay_on_core(int i) noexcept;
-
 /// Has `handler` called in the child after every fork of this process.
 void after_fork_in_child(void (*handler)());
 

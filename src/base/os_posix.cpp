@@ -270,27 +270,6 @@ int available_cores() {
   return std::min(cores > 0 ? static_cast<int>(cores) : 1, quota_of_cores());
 }
 
-bool stay_on_core([[maybe_unused]] int i) noexcept {
-#if defined(__linux__)
-  // Of the process, not of the calling thread: a thread that was pinned before may be pinned elsewhere.
-  static const std::vector<int> cores = [] {
-    cpu_set_t set;
-    std::vector<int> found;
-    if (::sched_getaffinity(::getpid(), sizeof set, &set) == 0)
-      for (int core = 0; core < CPU_SETSIZE; ++core)
-        if (CPU_ISSET(core, &set)) found.push_back(core);
-    return found;
-  }();
-  if (cores.empty()) return false;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cores[static_cast<size_t>(i) % cores.size()], &set);
-  return ::sched_setaffinity(0, sizeof set, &set) == 0;
-#else
-  return false;
-#endif
-}
-
 void after_fork_in_child(void (*handler)()) { ::pthread_atfork(nullptr, nullptr, handler); }
 
 SharedLibrary::SharedLibrary(const std::string& path) {

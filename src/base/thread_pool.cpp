@@ -8,6 +8,7 @@
 
 #include "base/os.h"
 #include "base/thread_wait.h"
+#include "base/topology.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -92,11 +93,26 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::reserve(int threads, bool pin) {
+void ThreadPool::reserve(int threads) {
   const size_t wanted = static_cast<size_t>(std::max(0, std::min(threads, os::available_cores()) - 1));
   const std::lock_guard lock(g_mutex);
-  if (pin) pinned_.store(true, std::memory_order_relaxed);
   while (workers_.size() < wanted) workers_.emplace_back([this, worker = workers_.size() + 1] { work(worker); });
+}
+
+void ThreadPool::place(std::span<const int> cores, bool pin) {
+  std::vector<int> wanted(cores.begin(), cores.end());
+  if (wanted.empty()) wanted = os::allowed_cores();
+  const std::lock_guard lock(g_mutex);
+  if (pin == pin_ && wanted == cores_) return;
+  cores_ = std::move(wanted);
+  pin_ = pin;
+  placements_.fetch_add(1, std::memory_order_release);
+}
+
+void ThreadPool::take_place(size_t worker) noexcept {
+  const std::lock_guard lock(g_mutex);
+  if (cores_.empty()) return;
+  os::stay_on_cores(pin_ ? std::span<const int>(cores_).subspan(worker % cores_.size(), 1) : std::span<const int>(cores_));
 }
 
 void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t, size_t)> task) noexcept {
@@ -147,8 +163,9 @@ void ThreadPool::take_part(size_t runner) noexcept {
 
 void ThreadPool::work(size_t worker) {
   unsigned seen = generation_.load(std::memory_order_acquire);
-  for (bool pinned = false;;) {
-    if (!pinned && pinned_.load(std::memory_order_relaxed)) pinned = true, os::stay_on_core(static_cast<int>(worker));
+  for (unsigned placed = 0;;) {
+    if (const unsigned placements = placements_.load(std::memory_order_acquire); placements != placed)
+      placed = placements, take_place(worker);
     unsigned now = seen;
     wait_actively(g_active_wait.load(std::memory_order_relaxed),
                   [&] { return (now = generation_.load(std::memory_order_acquire)) != seen; });

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -29,14 +30,17 @@ class ThreadPool {
     run(tasks, threads, FunctionRef<void(size_t, size_t)>([&](size_t i, size_t) { task(i); }));
   }
 
-  /// Makes sure that jobs of that many threads find their workers (no more than the machine has cores). `pin`: the workers stay on one core
-  /// each from now on.
-  void reserve(int threads, bool pin = false);
+  /// Makes sure that jobs of that many threads find their workers (no more than the machine has cores).
+  void reserve(int threads);
+  /// From their next wait on the workers stay on these cores (none: all that the process may use); `pin`: on one each, in their order, of
+  /// which the first is left for the caller.
+  void place(std::span<const int> cores, bool pin);
 
  private:
   ThreadPool();
   void work(size_t worker);
   void take_part(size_t runner) noexcept;
+  void take_place(size_t worker) noexcept;
   struct alignas(64) Share {
     std::atomic<uint64_t> range{0};  // of tasks: the first in the low half, the end in the high half
   };
@@ -49,7 +53,10 @@ class ThreadPool {
   size_t runners_ = 0;
   const FunctionRef<void(size_t, size_t)>* task_ = nullptr;
   Share shares_[kMostRunners];
-  std::atomic<bool> stop_{false}, pinned_{false};
+  std::atomic<bool> stop_{false};
+  std::atomic<unsigned> placements_{0};  // calls of place() so far
+  std::vector<int> cores_;
+  bool pin_ = false;
   std::vector<std::thread> workers_;
 };
 

@@ -37,7 +37,7 @@ struct OperatorOptions {
 struct RunOptions {
   int threads = 0;
   std::string backend = "cpu", precision = "normal", memory = "normal";
-  std::string power = "balanced", tuning;
+  std::string power, tuning, weight_cache;
   bool pin_threads = false;
   double memory_limit_mb = 0;
   void add_to(CLI::App& command, bool with_tuning = true);

@@ -39,11 +39,16 @@ void RunOptions::add_to(CLI::App& command, bool with_tuning) {
   command
       .add_option(
           "--power", power,
-          "performance: all cores, threads that stay on them and wait longer; efficient: half of the cores, threads that sleep at once")
-      ->check(CLI::IsMember({"performance", "balanced", "efficient"}))
-      ->capture_default_str();
+          "performance: a thread on each big core, which waits longer; balanced: as many, wherever the system moves them; efficient: the "
+          "little cores or half of them all, threads that sleep at once")
+      ->check(CLI::IsMember({"performance", "balanced", "efficient"}));
   if (with_tuning)
     command.add_option("--tuning", tuning, "a file of `minnow tune`, whose measurements plans are made by")->type_name("FILE");
+  if (with_tuning)
+    command
+        .add_option("--weight-cache", weight_cache,
+                    "a file in which processes share packed weights: written at the first run, mapped at later ones")
+        ->type_name("FILE");
   command.add_flag("--pin", pin_threads, "keep each thread of the pool on one core");
   command
       .add_option("--memory-limit", memory_limit_mb,
@@ -72,8 +77,10 @@ SessionOptions RunOptions::session() const {
   options.precision = precision;
   options.memory = memory;
   options.pin_threads = pin_threads;
+  options.weight_cache = weight_cache;
   options.memory_limit = static_cast<size_t>(memory_limit_mb * 1e6);
-  return with_power(options, power);
+  options.power = power;
+  return options;
 }
 
 SessionOptions RunOptions::session(const Model& model) const { return tuning.empty() ? session() : tuned(model, session(), tuning); }

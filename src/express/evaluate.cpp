@@ -32,7 +32,7 @@ struct Runtime {
   }
   bool is(const SessionOptions& given) const {
     const auto all = [](const SessionOptions& o) {
-      return std::tie(o.threads, o.precision, o.memory, o.pin_threads, o.backends, o.isa, o.memory_limit);
+      return std::tie(o.threads, o.precision, o.memory, o.pin_threads, o.backends, o.isa, o.memory_limit, o.power, o.cores, o.active_wait);
     };
     return all(options) == all(given);
   }

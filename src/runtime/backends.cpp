@@ -7,6 +7,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/reference/reference.h"
 #include "base/os.h"
+#include "runtime/power.h"
 
 namespace minnow {
 namespace {
@@ -36,6 +37,7 @@ std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOption
 }
 
 BackendOptions backend_options(const SessionOptions& options) {
+  if (!options.power.empty()) return backend_options(resolved(options));
   BackendOptions made;
   if (options.threads < 0) throw InvalidArgument("threads is {}; it is a number of threads, or 0 for all cores", options.threads);
   if (!(options.time_limit >= 0))
@@ -60,7 +62,8 @@ std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& option
   std::vector<std::shared_ptr<Backend>> made;
   for (const std::string& name : options.backends) made.push_back(make_backend(name, for_backends));
   if (made.empty() || made.back()->name() != "reference") made.push_back(make_backend("reference", for_backends));
-  if (for_backends.threads > 1) ThreadPool::process().reserve(for_backends.threads, options.pin_threads);
+  if (for_backends.threads > 1) ThreadPool::process().reserve(for_backends.threads);
+  place_threads(resolved(options));
   return made;
 }
 

@@ -19,7 +19,7 @@ std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOption
 /// What the options of a session say to its backends. Throws InvalidArgument for words that mean nothing.
 BackendOptions backend_options(const SessionOptions& options);
 /// The backends that a session's options name, and behind them the reference, which serves every operator. Has the process's pool make the
-/// threads that they use.
+/// threads that they use, where they say.
 std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends);
 
 }  // namespace minnow

@@ -124,7 +124,9 @@ SessionOptions options_for(const Model& model, const minnow_session_options* opt
   made.memory_limit = static_cast<size_t>(from.memory_limit);
   made.time_limit = from.time_limit;
   if (from.tuning) tuning = from.tuning;
-  return from.power ? with_power(made, from.power) : made;
+  if (from.weight_cache) made.weight_cache = from.weight_cache;
+  if (from.power) made.power = from.power;
+  return made;
 }
 
 }  // namespace

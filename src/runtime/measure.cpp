@@ -42,7 +42,9 @@ std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorV
   return best;
 }
 
-Measurement measure_schemes(const Model& model, const SessionOptions& options, std::span<const TensorView> views, double seconds) {
+Measurement measure_schemes(const Model& model, const SessionOptions& given, std::span<const TensorView> views, double seconds) {
+  SessionOptions options = given;
+  options.weight_cache.clear();  // every scheme packs, and most are not taken
   SessionOptions explaining = options;
   explaining.explain = true;
   Measurement result;

@@ -26,9 +26,15 @@ std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, std::str
   const std::lock_guard lock(item->packing);
   if (!item->memory) {
     const ChargeTo nobody;  // the model's, not the session's
-    std::shared_ptr<void> memory = allocate(bytes);
-    pack(weight, memory.get());
-    item->memory = std::move(memory);
+    WeightCache* const cache = cache_.load(std::memory_order_acquire);
+    const std::string key = cache ? cache->key_of(weight, packing) : std::string();
+    if (cache) item->memory = cache->find(key, bytes);
+    if (!item->memory) {
+      std::shared_ptr<void> memory = allocate(bytes);
+      pack(weight, memory.get());
+      item->memory = std::move(memory);
+      if (cache) cache->add(key, item->memory, bytes);
+    }
     item->bytes = bytes;
     os::release_mapped(weight.data(), weight.bytes());  // the plain copy is not kept beside the packed one
   }
@@ -53,6 +59,19 @@ std::shared_ptr<void> PackedWeights::allocate(size_t bytes) {
     }
   }
   return allocate_shared(bytes);
+}
+
+void PackedWeights::keep_in(const std::string& file, const Graph& graph, int threads) {
+  const std::lock_guard lock(mutex_);
+  if (owned_cache_ && owned_cache_->file() != file)
+    throw InvalidArgument("weight_cache is \"{}\", this model's packed weights are kept in \"{}\" already", file, owned_cache_->file());
+  if (owned_cache_) return;
+  owned_cache_ = std::make_unique<WeightCache>(file, graph, threads);
+  cache_.store(owned_cache_.get(), std::memory_order_release);
+}
+
+void PackedWeights::save() {
+  if (WeightCache* const cache = cache_.load(std::memory_order_acquire)) cache->save();
 }
 
 void PackedWeights::release_plain() const noexcept {

@@ -8,12 +8,18 @@
 #include <unordered_map>
 
 #include "planner/plan.h"
+#include "runtime/weight_cache.h"
 
 namespace minnow {
 
 /// Packed weights by (memory of the plain weight, name of the packing).
 class PackedWeights final : public WeightStore {
  public:
+  /// Takes what is packed from a file where it has it, from now on, and adds to the file what it has not. `graph` is the model's, whose
+  /// weights are read on that many threads. Once a model: the same file again changes nothing. Throws InvalidArgument for another one.
+  void keep_in(const std::string& file, const Graph& graph, int threads);
+  /// Writes the file where something was packed since. What goes wrong is one message to the log hook.
+  void save();
   std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
                                      FunctionRef<void(const TensorView&, void*)> pack) override;
   size_t bytes() const;
@@ -38,11 +44,13 @@ class PackedWeights final : public WeightStore {
   struct Item {
     Tensor weight;  // kept, so that no other weight can come to lie at its address
     std::mutex packing;
-    std::shared_ptr<void> memory;  // null until it is packed
+    std::shared_ptr<const void> memory;  // null until it is packed
     std::atomic<size_t> bytes{0};
   };
   std::shared_ptr<void> allocate(size_t bytes);
   mutable std::mutex mutex_;  // not held while packing: many weights are packed at the same time, each once
+  std::unique_ptr<WeightCache> owned_cache_;
+  std::atomic<WeightCache*> cache_{nullptr};  // null: there is no file
   std::unordered_map<Key, std::shared_ptr<Item>, Hash> items_;
   size_t expected_ = 0, allocated_ = 0;
   std::shared_ptr<void> block_;  // of huge pages, shared by weights that are smaller than one

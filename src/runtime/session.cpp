@@ -3,9 +3,11 @@
 #include <cstring>
 
 #include "base/os.h"
+#include "base/topology.h"
 #include "runtime/backends.h"
 #include "runtime/executor.h"
 #include "runtime/model.h"
+#include "runtime/power.h"
 #include "runtime/profile.h"
 
 namespace minnow {
@@ -48,7 +50,8 @@ void check_input(const Graph& graph, size_t i, const TensorView& given) {
 }  // namespace
 
 struct Session::Impl {
-  Impl(const Model& model, const SessionOptions& options) : model(model.impl()), options(options) {
+  Impl(const Model& model, const SessionOptions& given) : model(model.impl()), options(resolved(given)) {
+    if (options.cores.size() < os::allowed_cores().size()) own_cores = options.cores;
     const BackendOptions for_backends = backend_options(options);
     PlanEnvironment& environment = context.environment;
     environment.planned = [this] { this->model->packed.release_plain(); };
@@ -56,6 +59,7 @@ struct Session::Impl {
     for (const SchemeTime& time : options.times) environment.times[{time.node, time.scheme}] = time.seconds;
     context.threads = for_backends.threads;
     context.plan_with(*this->model->operators, make_backends(options, for_backends), this->model->packed, options.memory_limit);
+    if (!options.weight_cache.empty()) this->model->packed.keep_in(options.weight_cache, graph(), context.threads);
     account = std::make_shared<MemoryAccount>(options.memory_limit);
     executor.emplace(*this->model->graph, context);
     if (graph().states().empty()) executor->split_batches();
@@ -93,6 +97,7 @@ struct Session::Impl {
       const std::chrono::duration<double> limit(std::min(options.time_limit, kLongestLimit));
       context.deadline = context.run_start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
     }
+    const os::OnCores here(own_cores);
     ++context.run_number;
     const size_t outputs = graph().outputs().size();
     const ChargeTo session(account);
@@ -107,6 +112,7 @@ struct Session::Impl {
       std::swap(state.current, state.next);
       state.slot.view = state.current.view();
     }
+    model->packed.save();
   }
 
   void bind_inputs(std::span<const TensorView> given) {
@@ -120,6 +126,7 @@ struct Session::Impl {
 
   std::shared_ptr<Model::Impl> model;
   SessionOptions options;
+  std::vector<int> own_cores;  // that the caller's thread stays on in a run; none: where it is
   SessionContext context;
   std::shared_ptr<MemoryAccount> account;  // of what runs hold
   std::optional<Executor> executor;
@@ -206,7 +213,9 @@ void Session::prepare(std::span<const Shape> input_shapes) {
     infos.push_back(std::move(info));
   }
   const ChargeTo session(impl_->account);
+  const os::OnCores here(impl_->own_cores);
   impl_->executor->prepare(infos);
+  impl_->model->packed.save();
 }
 
 void Session::reset_states() { impl_->reset_states(); }

@@ -4,31 +4,35 @@
 //   version 0.1.0                  the key of an entry: five lines that must be equal
 //   machine cpu avx3, 2 cores, caches 32768 1048576 33554432, AMD EPYC
 //   model 0123456789abcdef         a hash of the graph and of the shapes of its constants
-//   options normal normal cpu 0    precision, memory, backends, threads (0: any)
+//   options normal normal cpu 0    precision, memory, backends, threads (0: any), power where it is given
 //   shapes [1, 3, 224, 224]        of the inputs
-//   threads 1
+//   threads 2                      or, where power is given, all of: threads 2 wait 50000 pin 1 cores 0 1 (nanoseconds; 0 or 1; any number)
 //   time 12345 conv.winograd_f4 conv1 [1, 64, 56, 56]     nanoseconds, scheme, node and shape
 //   end 0123456789abcdef           a hash of the entry's lines
 #include <minnow/tune.h>
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <ctime>
 #include <map>
 
 #include "base/log.h"
 #include "base/os.h"
 #include "base/processor.h"
-#include "base/thread_wait.h"
+#include "base/topology.h"
 #include "runtime/backends.h"
 #include "runtime/measure.h"
 #include "runtime/model.h"
+#include "runtime/power.h"
 
 namespace minnow {
 namespace {
 
 constexpr std::string_view kFirstLine = "minnow tuning 1";
-constexpr size_t kMostBytes = 64 << 20;  // of a file that is looked at
-constexpr double kGain = 0.995;          // a choice by measurement that takes no less than that share of the time is not worth remembering
+constexpr size_t kMostBytes = 64 << 20;        // of a file that is looked at
+constexpr uint64_t kLongestWait = 1000000000;  // nanoseconds
+constexpr double kGain = 0.995;  // a choice by measurement that takes no less than that share of the time is not worth remembering
 
 // FNV-1a, 64 bits.
 struct Hash {
@@ -60,11 +64,16 @@ void add_graph(Hash& hash, const Graph& graph) {
 
 struct Entry {
   std::string key;  // five lines
-  int threads = 0;
+  Way way;
   std::vector<SchemeTime> times;
 
   std::string text() const {
-    std::string lines = key + format("threads {}\n", threads);
+    std::string lines = key + format("threads {}", way.threads);
+    if (way.active_wait >= 0) {
+      lines += format(" wait {} pin {} cores", static_cast<uint64_t>(way.active_wait * 1e9), way.pin_threads ? 1 : 0);
+      for (const int core : way.cores) lines += format(" {}", core);
+    }
+    lines += "\n";
     for (const SchemeTime& time : times)
       lines += format("time {} {} {}\n", static_cast<uint64_t>(time.seconds * 1e9), time.scheme, time.node);
     Hash hash;
@@ -87,7 +96,8 @@ std::string subject_of(const Model& model, const SessionOptions& options) {
   add_graph(hash, *model.impl()->graph);
   std::string backends;
   for (const std::string& name : options.backends) backends += " " + name;
-  return format("model {}\noptions {} {}{} {}\n", hash.hex(), options.precision, options.memory, backends, options.threads);
+  const std::string power = options.power.empty() ? std::string() : " " + options.power;
+  return format("model {}\noptions {} {}{} {}{}\n", hash.hex(), options.precision, options.memory, backends, options.threads, power);
 }
 
 bool take(std::string_view& line, std::string_view word) {
@@ -100,6 +110,27 @@ bool take_number(std::string_view& line, T& number) {
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
   if (error != std::errc()) return false;
   line.remove_prefix(static_cast<size_t>(end - line.data()));
+  return true;
+}
+
+// What is behind the word "threads".
+bool take_way(std::string_view line, Way& way) {
+  if (!take_number(line, way.threads) || way.threads < 0) return false;
+  if (line.empty()) return true;
+  uint64_t wait = 0;
+  int pin = 0;
+  const auto next = [&](std::string_view word) { return line.starts_with(' ') && (line.remove_prefix(1), take(line, word)); };
+  if (!next("wait") || !take_number(line, wait) || wait > kLongestWait || !next("pin") || !take_number(line, pin) ||
+      line.substr(0, 6) != " cores")
+    return false;
+  line.remove_prefix(6);
+  way.active_wait = 1e-9 * static_cast<double>(wait);
+  way.pin_threads = pin != 0;
+  while (!line.empty()) {
+    int core = 0;
+    if (line[0] != ' ' || (line.remove_prefix(1), !take_number(line, core))) return false;
+    way.cores.push_back(core);
+  }
   return true;
 }
 
@@ -136,7 +167,7 @@ std::string read(const std::string& file, std::vector<Entry>& entries) {
       entry.key += std::string(line) + "\n";
       if (!take(line, word)) return damaged();
     }
-    if (!next(line) || !take(line, "threads") || !take_number(line, entry.threads) || entry.threads < 0) return damaged();
+    if (!next(line) || !take(line, "threads") || !take_way(line, entry.way)) return damaged();
     size_t read = begin.size() - rest.size();
     for (;;) {
       if (!next(line)) return damaged();
@@ -157,15 +188,57 @@ std::string read(const std::string& file, std::vector<Entry>& entries) {
   return {};
 }
 
+struct Choice {
+  Way way;
+  double seconds = 0, cpu_seconds = 0;  // of a run
+};
+
+// Runs all ways in turn for about `seconds`, a few runs each, of which the first, in which the threads move, does not count.
+Choice choose(const Model& model, const SessionOptions& options, const std::vector<Way>& ways, std::span<const TensorView> inputs,
+              double seconds) {
+  constexpr int kRuns = 3, kLeastRounds = 7;
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  std::vector<SessionOptions> all;
+  std::vector<Session> sessions;
+  for (const Way& way : ways) {
+    SessionOptions& one = all.emplace_back(options);
+    one.power.clear();
+    way.set(one);
+    sessions.emplace_back(model, one).run(inputs);
+  }
+  std::vector<double> least(ways.size(), 1e30), least_cpu(ways.size(), 1e30);
+  const Clock::time_point begin = Clock::now();
+  for (int round = 0; round < kLeastRounds || since(begin) < seconds; ++round)
+    for (size_t i = 0; i < ways.size(); ++i) {
+      place_threads(all[i]);
+      sessions[i].run(inputs);
+      const std::clock_t cpu = std::clock();
+      for (int run = 0; run < kRuns; ++run) {
+        const Clock::time_point one = Clock::now();
+        sessions[i].run(inputs);
+        least[i] = std::min(least[i], since(one));
+      }
+      least_cpu[i] = std::min(least_cpu[i], static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC / kRuns);
+    }
+  place_threads(resolved(options));
+  const size_t best = best_way(options.power, least, least_cpu);
+  return {ways[best], least[best], least_cpu[best]};
+}
+
 }  // namespace
 
 Tuning tune(const Model& model, const SessionOptions& options, std::span<const TensorView> inputs, double seconds) {
   Tuning tuning;
   for (const TensorView& input : inputs) tuning.shapes.push_back(input.shape());
   tuning.threads = options.threads;
+  tuning.active_wait = options.active_wait;
+  tuning.pin_threads = options.pin_threads;
+  tuning.cores = options.cores;
   const Measurement measurement = measure_schemes(model, options, inputs, 0.8 * seconds);
   tuning.seconds_by_estimate = tuning.seconds_tuned = measurement.by_estimate;
   SessionOptions chosen = options;
+  chosen.weight_cache.clear();
   if (measurement.by_measurement < kGain * measurement.by_estimate) {
     std::map<std::string, std::string> shapes;
     for (const PlanRow& row : measurement.report.rows) shapes.emplace(row.node, row.shape);
@@ -176,19 +249,26 @@ Tuning tune(const Model& model, const SessionOptions& options, std::span<const T
     chosen.times = tuning.times;
     tuning.seconds_tuned = measurement.by_measurement;
   }
-  const int cores = backend_options(options).threads;
-  if (options.threads != 0 || cores == 1) return tuning;
-  std::vector<Session> sessions;
-  std::vector<int> counts;
-  for (int threads = cores; threads > 0; threads /= 2) {
-    chosen.threads = threads;
-    counts.push_back(threads);
-    sessions.emplace_back(model, chosen);
+  const int cores = os::available_cores();
+  std::vector<Way> ways;
+  if (!options.power.empty()) {
+    ways = ways_by_threads(options.power, options.threads, os::cores(), cores);
+  } else {
+    if (options.threads != 0 || cores == 1) return tuning;
+    for (int threads = cores; threads > 0; threads /= 2) {
+      ways.push_back(Way::of(options));
+      ways.back().threads = threads;
+    }
   }
-  const std::vector<double> least = race(sessions, inputs, 0.2 * seconds);
-  const size_t best = static_cast<size_t>(std::min_element(least.begin(), least.end()) - least.begin());
-  tuning.threads = counts[best];
-  tuning.seconds_tuned = std::min(tuning.seconds_tuned, least[best]);
+  Choice choice = choose(model, chosen, ways, inputs, 0.1 * seconds);
+  if (!options.power.empty()) choice = choose(model, chosen, ways_by_place(options.power, choice.way, os::cores()), inputs, 0.1 * seconds);
+  tuning.threads = choice.way.threads;
+  tuning.active_wait = choice.way.active_wait;
+  tuning.pin_threads = choice.way.pin_threads;
+  tuning.cores = choice.way.cores;
+  tuning.cpu_seconds = choice.cpu_seconds;
+  // Saving power may take longer than the estimates' plan on all cores.
+  tuning.seconds_tuned = options.power.empty() ? std::min(tuning.seconds_tuned, choice.seconds) : choice.seconds;
   return tuning;
 }
 
@@ -198,7 +278,8 @@ void save_tuning(const std::string& file, const Model& model, const SessionOptio
   entry.key = place + subject_of(model, options) + "shapes";
   for (size_t i = 0; i < tuning.shapes.size(); ++i) entry.key += format(" {}", tuning.shapes[i]);
   entry.key += tuning.shapes.empty() ? " \n" : "\n";
-  entry.threads = tuning.threads;
+  entry.way.threads = tuning.threads;
+  if (!options.power.empty()) entry.way = {tuning.threads, std::max(0.0, tuning.active_wait), tuning.pin_threads, tuning.cores};
   for (const SchemeTime& time : tuning.times)
     if (time.node.find_first_of("\n\r") == std::string::npos && time.scheme.find_first_of(" \n\r") == std::string::npos)
       entry.times.push_back(time);
@@ -232,27 +313,22 @@ SessionOptions tuned(const Model& model, const SessionOptions& options, const st
     if (!entry.key.starts_with(wanted)) continue;
     found = true;
     result.times.insert(result.times.end(), entry.times.begin(), entry.times.end());
-    if (options.threads == 0) result.threads = std::max(result.threads, std::min(entry.threads, os::available_cores()));
+    const int threads = std::min(entry.way.threads, os::available_cores());
+    if (entry.way.active_wait >= 0 && threads >= result.threads) {
+      const std::vector<int> allowed = os::allowed_cores();
+      Way way = entry.way;
+      const auto is_free = [&](int core) { return std::find(allowed.begin(), allowed.end(), core) != allowed.end(); };
+      if (!std::all_of(way.cores.begin(), way.cores.end(), is_free)) way.cores = allowed, way.pin_threads = false;
+      way.threads = threads;
+      way.set(result);
+      result.power.clear();
+    } else if (options.threads == 0) {
+      result.threads = std::max(result.threads, threads);
+    }
   }
   if (!found)
     log("{}: nothing in it is for {}; plans are made by estimates", file,
         here ? "this model with these options" : "this machine and this version of Minnow");
-  return result;
-}
-
-SessionOptions with_power(const SessionOptions& options, std::string_view power) {
-  SessionOptions result = options;
-  if (power == "performance") {
-    result.pin_threads = true;
-    set_active_wait(200e-6);
-  } else if (power == "efficient") {
-    if (result.threads == 0) result.threads = std::max(1, os::available_cores() / 2);
-    set_active_wait(0);
-  } else if (power == "balanced") {
-    set_active_wait(50e-6);
-  } else {
-    throw InvalidArgument("power is \"{}\", it should be performance, balanced or efficient", power);
-  }
   return result;
 }
 

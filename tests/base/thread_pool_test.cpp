@@ -59,7 +59,8 @@ TEST(ThreadPool, a_job_within_a_task_and_a_job_of_another_thread_run_too) {
 
 TEST(ThreadPool, sleeping_workers_wake_up) {
   ThreadPool& pool = ThreadPool::process();
-  pool.reserve(2, true);
+  pool.reserve(2);
+  pool.place({}, true);
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::atomic<int> count{0};

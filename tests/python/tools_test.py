@@ -168,17 +168,32 @@ class Tools(unittest.TestCase):
         path = self.folder / "a.minnow"
         expected = minnow.load(path)(self.x)
         for options in ({"power": "efficient"}, {"power": "performance"}, {"power": "balanced"}, {"pin_threads": True}, {"backend": ["reference"]}, {"memory": "low", "precision": "high"},
-                        {"memory_limit": 1 << 20, "time_limit": 10}, {"tuning": None}):
+                        {"memory_limit": 1 << 20, "time_limit": 10}, {"tuning": None}, {"weight_cache": None}, {"weight_cache": self.folder / "packed.weights"}):
             np.testing.assert_allclose(minnow.load(path, **options)(self.x), expected, rtol=1e-5, atol=1e-5)
             self.assertGreater(tools.bench(path, {"x": self.x}, seconds=0.01, **options).least, 0)
         for options, text in (({"thread": 1}, 'no option "thread"; the nearest are "threads"'), ({"precission": "low"}, '"precision"'), ({"power": "full"}, "power is"),
                               ({"threads": -1}, "threads is -1"), ({"threads": "two"}, "threads takes an integer"), ({"backend": []}, "no backend"), ({"time_limit": -1}, "time_limit"),
-                              ({"tuning": 3}, "path")):
+                              ({"tuning": 3}, "path"), ({"weight_cache": 3}, "path")):
             for call in (lambda: minnow.load(path, **options), lambda: tools.bench(path, seconds=0, **options), lambda: expr.scope(**options), lambda: nn.load_module(expr.placeholder("x", "float32", [2]) + 1, **options)):
                 with self.assertRaisesRegex((minnow.Error, TypeError), text):
                     call()
         with self.assertRaisesRegex(minnow.InvalidArgument, "scope"):
             expr.scope(tuning="tuning.txt")
+        with self.assertRaisesRegex(minnow.InvalidArgument, "scope"):
+            expr.scope(weight_cache="packed.weights")
+        damaged = self.folder / "damaged.weights"
+        damaged.write_bytes(b"no packed weights")
+        with self.assertWarnsRegex(UserWarning, "no file of packed weights"):
+            np.testing.assert_allclose(minnow.load(path, weight_cache=damaged)(self.x), expected, rtol=1e-5, atol=1e-5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.testing.assert_allclose(minnow.load(path, weight_cache=damaged)(self.x), expected, rtol=1e-5, atol=1e-5)
+        for power in ("performance", "balanced", "efficient"):
+            made = tools.tune(path, self.folder / "power.txt", {"x": self.x}, seconds=0.05, power=power)
+            self.assertGreaterEqual(made.active_wait, 0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                minnow.load(path, tuning=self.folder / "power.txt", power=power)(self.x)
 
     def test_progress_of_a_conversion(self):
         parts = []

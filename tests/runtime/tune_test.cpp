@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/topology.h"
 #include "graph/graph.h"
 #include "support/operators.h"
 #include "support/paths.h"
@@ -189,6 +190,58 @@ TEST_F(TuneTest, tuning_measures_and_never_keeps_what_is_slower) {
   for (const SchemeTime& time : tuning.times) EXPECT_EQ(time.node, "product [64, 128]");
   save_tuning(file_, model_, options, tuning);
   EXPECT_EQ(tuned(model_, options, file_).times.size(), tuning.times.size());
+}
+
+TEST_F(TuneTest, ways_of_power_are_measured_and_remembered) {
+  const Tensor a = test::pattern({64, 128}), b = test::pattern({128, 128});
+  for (const char* power : {"performance", "balanced", "efficient"}) {
+    SessionOptions options;
+    options.power = power;
+    const Tuning tuning = tune(model_, options, std::vector<TensorView>{a, b}, 0.05);
+    EXPECT_GE(tuning.threads, 1);
+    EXPECT_GE(tuning.active_wait, 0);
+    EXPECT_GT(tuning.cpu_seconds, 0);
+    EXPECT_GT(tuning.seconds_tuned, 0);
+    save_tuning(file_, model_, options, tuning);
+    const SessionOptions later = tuned(model_, options, file_);
+    EXPECT_TRUE(later.power.empty());
+    EXPECT_EQ(later.threads, tuning.threads);
+    EXPECT_NEAR(later.active_wait, tuning.active_wait, 1e-9);
+    EXPECT_EQ(later.pin_threads, tuning.pin_threads);
+    EXPECT_EQ(later.cores, tuning.cores);
+    EXPECT_NO_THROW(scheme(later));
+  }
+  EXPECT_TRUE(messages_.empty());
+  // Without a mode, or with threads named, it is another entry.
+  EXPECT_EQ(tuned(model_, {}, file_).threads, 0);
+  EXPECT_EQ(messages_.size(), 1u);
+}
+
+TEST_F(TuneTest, cores_that_are_not_there_any_more_are_not_taken) {
+  SessionOptions options;
+  options.power = "performance";
+  Tuning tuning = a_tuning();
+  tuning.active_wait = 1e-3;
+  tuning.pin_threads = true;
+  tuning.cores = {0, 4095};
+  save_tuning(file_, model_, options, tuning);
+  const SessionOptions later = tuned(model_, options, file_);
+  EXPECT_EQ(later.cores, os::allowed_cores());
+  EXPECT_FALSE(later.pin_threads);
+  EXPECT_NEAR(later.active_wait, 1e-3, 1e-9);
+  // Nonsense under a hash that is right.
+  const std::string good = contents();
+  const size_t line = good.find("\nthreads ") + 1, end = good.find('\n', line);
+  for (const char* nonsense :
+       {"threads", "threads x", "threads -1", "threads 1 ", "threads 1 wait", "threads 1 wait 2000000000 pin 1 cores",
+        "threads 1 wait 0 pin 1", "threads 1 wait -1 pin 1 cores", "threads 1 wait 0 pin 1 cores x", "threads 1 wait 0 pin 1 cores 0,1",
+        "threads 99999999999 wait 0 pin 1 cores", "threads 1 wait 0 pin 1 cores 99999999999"}) {
+    write(sealed(good.substr(0, line) + nonsense + good.substr(end)));
+    messages_.clear();
+    EXPECT_EQ(tuned(model_, options, file_).power, "performance") << nonsense;
+    ASSERT_EQ(messages_.size(), 1u) << nonsense;
+    EXPECT_NE(messages_[0].find("damaged"), std::string::npos) << messages_[0];
+  }
 }
 
 TEST_F(TuneTest, power_says_how_many_threads) {

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a file of packed weights (--weight-cache) gains: start (load, plan and first run together) and time of a run without and with it, the
+least of interleaved rounds, and what each of two processes that run the same model has for itself (private pages) and by its share (PSS).
+
+  bench/weight_cache.py a.minnow b.minnow ...
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from memory import ROOT, set_sizes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--minnow", default=ROOT / "build/release/bin/minnow", help="the command")
+    parser.add_argument("--threads", default="1")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    print("| model | file MB | start ms | with the file | run ms | with the file | private MB each of two | with the file | PSS MB | with the file |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in arguments.models:
+            file = Path(folder) / Path(path).name
+
+            def command(cached, seconds):
+                return [arguments.minnow, "bench", path, "--json", "--threads", arguments.threads, "--seconds", str(seconds)] + (["--weight-cache", file] if cached else [])
+
+            subprocess.run(command(True, 0.01), check=True, capture_output=True)
+            os.sync()  # pages that are not yet on the disk count as changed ones
+            rows = {False: [], True: []}
+            for _ in range(arguments.rounds):
+                for cached in rows:
+                    facts = json.loads(subprocess.run(command(cached, 0.3), check=True, capture_output=True, text=True).stdout)
+                    rows[cached].append((facts["load_ms"] + facts["plan_ms"] + facts["first_run_ms"], facts["min_ms"]))
+            least = {cached: [min(column) for column in zip(*found)] for cached, found in rows.items()}
+            sizes = {}
+            for cached in rows:
+                two = [subprocess.Popen(command(cached, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+                time.sleep(2.5)  # both have planned and run
+                found = [set_sizes(process) for process in two if process.poll() is None]
+                for process in two:
+                    process.kill()
+                    process.wait()
+                if len(found) < 2:
+                    sys.exit(f"{path}: a process ended before it could be looked at")
+                sizes[cached] = [max(size[i] for size in found) / 1e6 for i in range(2)]
+            print(f"| {Path(path).stem} | {file.stat().st_size / 1e6:.1f} | " + " | ".join(f"{least[cached][i]:.{2 * i}f}" for i in range(2) for cached in rows) + " | " +
+                  " | ".join(f"{sizes[cached][i]:.1f}" for i in (1, 0) for cached in rows) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cores of this machine: how fast, and which are threads of one. Implemented in os_*.cpp, as all that asks the system.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+namespace minnow::os {
+
+struct Core {
+  int number = 0;     // the system's
+  double speed = 1;   // beside the others': 1 is the fastest
+  bool first = true;  // of the threads of its core that the process may use; all are where the system does not tell
+  friend bool operator==(const Core&, const Core&) = default;
+};
+
+/// Numbers of the cores that this process may use: those of its affinity mask, which are online. Empty where the system does not tell.
+std::vector<int> allowed_cores();
+/// What the system tells of those, in their order: `root`/cpuN/cpu_capacity, or else cpufreq/cpuinfo_max_freq, is the speed where every one
+/// of them has it, and topology/thread_siblings_list names the threads of a core. Files that are absent or nonsense: all are alike.
+std::vector<Core> read_cores(std::span<const int> allowed, const std::string& root = "/sys/devices/system/cpu");
+/// The same of this process, read once.
+const std::vector<Core>& cores();
+
+/// Keeps the calling thread on these cores from now on; none: on all of allowed_cores() as they were at the first call. False where the
+/// system refuses.
+bool stay_on_cores(std::span<const int> cores) noexcept;
+
+/// While this object lives, the calling thread stays on these cores; none: where it is. Allocates nothing.
+class OnCores {
+ public:
+  explicit OnCores(std::span<const int> cores) noexcept;
+  ~OnCores();
+  OnCores(const OnCores&) = delete;
+  OnCores& operator=(const OnCores&) = delete;
+
+ private:
+  bool changed_ = false;
+  alignas(8) unsigned char before_[128];  // the system's set of cores
+};
+
+}  // namespace minnow::os

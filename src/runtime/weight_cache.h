@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of packed weights that processes share. It is mapped, so that the system holds one copy for all of them:
+//   header                     64 bytes, see below
+//   packed forms               each at a multiple of 64
+//   index                      for each: offset, bytes, digest and length of the name (64-bit numbers), the name, zeros up to a multiple of
+//   8
+// A packed form has the name "digest-of-the-weight dtype[shape] packing", so that what it is found for is what it was made from. Who may
+// write the file may write any weights: digests are there for files of others and for damage.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "graph/graph.h"
+
+namespace minnow::os {
+class MappedFile;
+}
+
+namespace minnow {
+
+class WeightCache {
+ public:
+  /// Numbers of this machine's order: the file is no good on another one.
+  struct Header {
+    unsigned char magic[8] = {0x89, 'M', 'N', 'P', '\r', '\n', 0x1a, '\n'};  // as a .minnow file's, with P for packed
+    uint64_t build = 0, model = 0;  // digests: of version, packing code and machine; of all constants with their dtypes and shapes
+    uint64_t file_size = 0, index_offset = 0, index_size = 0, index_digest = 0;
+    uint64_t reserved = 0;
+  };
+
+  /// Reads every constant of `graph` once, on that many threads, to know which model this is, and the file where it is of this model,
+  /// machine and build. Where it is not, or is damaged, the cache is empty, with one message to the log hook.
+  WeightCache(std::string file, const Graph& graph, int threads);
+  const std::string& file() const noexcept { return file_; }
+
+  // Safe to call from many threads.
+
+  /// What a packed form is found by.
+  std::string key_of(const Tensor& weight, std::string_view packing) const;
+  /// Null where the file has none of that size, or a damaged one (one message to the log hook).
+  std::shared_ptr<const void> find(const std::string& key, size_t bytes);
+  /// What was packed, for the next save().
+  void add(const std::string& key, std::shared_ptr<const void> packed, size_t bytes);
+  /// Writes the file anew where something was added, with what it has by then; of processes that do so at the same time, the last one's
+  /// stays. Where it cannot be written, one message to the log hook; the next one to pack tries again.
+  void save();
+
+ private:
+  struct Entry {
+    std::shared_ptr<const void> data;
+    size_t bytes = 0;
+    uint64_t digest = 0;
+    bool good = false;  // the digest is known to be right
+  };
+  using Entries = std::map<std::string, Entry>;
+  /// The entries of the file, or why there are none; neither for a file that is not there.
+  std::string read(Entries& entries) const;
+  const std::string file_;
+  uint64_t build_ = 0, model_ = 0;
+  std::unordered_map<const void*, std::pair<size_t, uint64_t>> digests_;  // of constants: bytes and digest by place
+  std::mutex mutex_;
+  Entries entries_;
+  bool damaged_ = false;  // the file's packed forms
+  std::atomic<bool> changed_{false};
+};
+
+}  // namespace minnow
