@@ -6,7 +6,8 @@
     [--pictures FOLDER] [--minnow COMMAND]
 
 MODEL is a .minnow file, or a folder FORMAT/NAME that holds one model and gives ref.npz, here or below --references (the corpus), whose `in_k`
-are its input. A file gets N inputs of normal random numbers; with --pictures the pictures of a folder (labels.csv beside them, as data/imagenet_224 of the corpus), in [-1, 1].
+are their input. A file gets N inputs of normal random numbers; with --pictures it gets those of a folder (data/imagenet_224 of the corpus), in
+[-1, 1].
 
 Prints a Markdown table: for each way the error of the outputs (root of the sum of squares of what differs, over that of the output; the worst
 over all inputs) and, where the first output is one row, for how many inputs its largest element is the same one.
