@@ -275,14 +275,15 @@ void define_models(nb::module_& m) {
   m.def(
       "read_model",
       [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle keep_inputs, nb::handle labels,
-         nb::handle signature, bool verify, nb::object progress) {
+         nb::handle signature, nb::handle format, bool verify, nb::object progress) {
         const auto paths = argument<std::vector<std::string>>(files, "path", "texts");
         ConvertOptions options = convert_options(optimize);
         options.shapes = argument<std::map<std::string, std::vector<int64_t>>>(shapes, "shapes", "lists of integers by name");
         options.renames = argument<std::map<std::string, std::string>>(renames, "rename", "names by name");
         options.keep_inputs = argument<std::vector<std::string>>(keep_inputs, "keep_inputs", "a list of names");
         options.labels = argument<std::vector<std::string>>(labels, "labels", "a list of names");
-        options.signature = argument<std::string>(signature, "signature", "a text"), options.verify = verify;
+        options.signature = argument<std::string>(signature, "signature", "a text");
+        options.format = argument<std::string>(format, "format", "a text"), options.verify = verify;
         std::vector<std::string> warnings, passes;
         options.warn = [&](std::string_view message) { warnings.emplace_back(message); };
         options.dump_passes = [&](std::string_view line) { passes.emplace_back(line); };
@@ -298,7 +299,8 @@ void define_models(nb::module_& m) {
         return nb::make_tuple(std::move(model), texts(warnings), texts(passes));
       },
       nb::arg("paths").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(),
-      nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("signature").none(), nb::arg("verify"), nb::arg("progress").none());
+      nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("signature").none(), nb::arg("format").none(), nb::arg("verify"),
+      nb::arg("progress").none());
   m.def(
       "read_model_bytes",
       [](nb::handle given, nb::handle optimize) {

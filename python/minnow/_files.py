@@ -41,7 +41,7 @@ class Read(NamedTuple):
 
 
 def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None,
-               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", verify: bool = False,
+               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False,
                progress: Callable[[float], None] | None = None) -> Read:
     """Reads a model of any format. What is read differently than the file says is a UserWarning of the line that calls the public function.
 
@@ -51,11 +51,11 @@ def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mappin
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
     if isinstance(source, (bytes, bytearray, memoryview)):
-        if shapes or rename or keep_inputs or labels or signature or verify:
+        if shapes or rename or keep_inputs or labels or signature or format or verify:
             raise InvalidArgument("the bytes of a model are read with the option optimize alone; give a file")
         return Read(_minnow.read_model_bytes(source, optimize), [])
     model, messages, passes = _minnow.read_model(paths_of(source), optimize, {name: list(dims) for name, dims in (shapes or {}).items()}, dict(rename or {}),
-                                                 list(keep_inputs), list(labels), signature, verify, progress)
+                                                 list(keep_inputs), list(labels), signature, format, verify, progress)
     for message in messages:
         warn(message)
     return Read(model, passes)

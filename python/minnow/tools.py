@@ -80,13 +80,14 @@ class Conversion(NamedTuple):
 
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
             shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
-            labels: Sequence[str] = (), signature: str = "", verify: bool = False, external_data: bool = False, opset: int = 0,
+            labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, external_data: bool = False, opset: int = 0,
             weights: str = "f32") -> Conversion:
     """Writes a model of any format that Minnow reads as a .minnow file, or as ONNX where the destination ends in ".onnx".
 
     source: a file, a SavedModel's folder, or several files where a format has several. optimize: "standard", "none" or "train".
     shapes: dimensions of inputs that are fixed (-1: stays open). rename: new names of inputs and outputs. keep_inputs: initializers that the
     file lists as inputs too and that stay inputs. labels: names of classes, kept in the model. signature: of a SavedModel or a TFLite file.
+    format: "onnx", "tflite" ..., of a file that does not look like what it is; "" recognizes it by content.
     verify: runs the graph before and after optimization on random inputs, and raises where they differ.
     external_data, opset: of an ONNX file: large constants in a file beside it; the operator set, 21 to 28 (0: 26, or newer where an operator needs it).
     weights: of a .minnow file: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
@@ -95,7 +96,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     start = time.monotonic()
     path = os.fspath(destination)
     with _Progress(f"converting {label_of(source)}") as progress:
-        model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, verify=verify,
+        model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, format=format, verify=verify,
                                    progress=lambda part: progress.tell(0.9 * part))
         kept = _minnow.write_model(model, path, external_data, opset, weights)
     return Conversion(path, os.path.getsize(path), len(model.nodes), model.weight_bytes, time.monotonic() - start, kept, passes)
