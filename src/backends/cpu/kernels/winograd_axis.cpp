@@ -126,7 +126,7 @@ WinogradCoefficients::WinogradCoefficients(WinogradForm form) {
   add(pairs);
   for (size_t pair = 0; pair < pairs; ++pair) add(pair), input.push_back(static_cast<float>(numbers.p[pair]));
   // Kernels read those of as many outputs as their positions could have.
-  for (size_t power = 1; power < numbers.positions; ++power)
+  for (size_t power = 1; power < numbers.positions(); ++power)
     for (size_t pair = 0; pair < pairs; ++pair) output.push_back(static_cast<float>(std::pow(numbers.p[pair], double(power))));
   const Numbers points = points_of(form);
   weights.push_back(numbers.has_zero() ? static_cast<float>(1 / normal_of(points, 0)) : 0);
