@@ -134,6 +134,8 @@ TEST_P(UnaryTest, special_values) {
   EXPECT_EQ(at(Unary::elu, -infinity), -1);
   EXPECT_TRUE(std::isnan(at(Unary::sin, infinity)));
   EXPECT_TRUE(std::isnan(at(Unary::sqrt, -1)));
+  EXPECT_EQ(at(Unary::sqrt, infinity), infinity);
+  EXPECT_TRUE(std::isnan(at(Unary::sqrt, -infinity)));
 }
 
 MINNOW_EVERY_ISA(UnaryTest);
