@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/order.h"
 #include "base/os.h"
 #include "base/thread_pool.h"
 #include "base/thread_wait.h"
@@ -44,8 +45,11 @@ struct Order {
 };
 
 Order order_of(const Mode& mode, std::span<const os::Core> cores) {
-  std::vector<os::Core> sorted(cores.begin(), cores.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const os::Core& a, const os::Core& b) { return a.speed > b.speed; });
+  std::vector<size_t> by_speed(cores.size());
+  for (size_t i = 0; i < by_speed.size(); ++i) by_speed[i] = i;
+  sort_indices(by_speed, [&](size_t a, size_t b) { return cores[a].speed > cores[b].speed; });
+  std::vector<os::Core> sorted;
+  for (size_t i : by_speed) sorted.push_back(cores[i]);
   std::vector<size_t> kinds(sorted.size(), 0);  // 0: the fastest
   for (size_t i = 1, head = 0; i < sorted.size(); ++i) {
     const bool alike = sorted[i].speed >= kAlike * sorted[head].speed;
