@@ -202,7 +202,7 @@ MINNOW_API std::string chrome_trace(const PlanReport& report);
 
 /// "0.1.0"
 MINNOW_API const char* version() noexcept;
-/// Messages for people (warnings of importers, say); by default they go nowhere. Not called while running.
+/// Messages for people (warnings of importers, say); by default they go nowhere. A run calls it only where a layer overflowed.
 using LogHook = std::function<void(std::string_view message)>;
 MINNOW_API void set_log_hook(LogHook hook);
 
