@@ -29,6 +29,19 @@ def set_sizes(process):
     return sizes["Pss"], sizes["Private_Clean"] + sizes["Private_Dirty"], sizes["Rss"]
 
 
+def set_sizes_of_two(command, path):
+    """The larger of the set_sizes of two processes that run `command` at the same time, for longer than 2.5 s."""
+    two = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+    time.sleep(2.5)  # both have planned and run
+    sizes = [set_sizes(process) for process in two if process.poll() is None]
+    for process in two:
+        process.kill()
+        process.wait()
+    if len(sizes) < 2:
+        sys.exit(f"{path}: a process ended before it could be looked at")
+    return [max(column) for column in zip(*sizes)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+")
@@ -44,15 +57,7 @@ def main():
             row += [facts["peak_rss_bytes"] - facts["base_rss_bytes"], facts["steady_rss_bytes"] - facts["base_rss_bytes"]]
             weights = facts["weight_bytes"]
         for memory in ("normal", "low"):
-            two = [subprocess.Popen(command(arguments, path, memory, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
-            time.sleep(2.5)  # both have planned and run
-            sizes = [set_sizes(process) for process in two if process.poll() is None]
-            for process in two:
-                process.kill()
-                process.wait()
-            if len(sizes) < 2:
-                sys.exit(f"{path}: a process ended before it could be looked at")
-            row += [max(size[i] for size in sizes) for i in range(3)]
+            row += set_sizes_of_two(command(arguments, path, memory, 4), path)
         print(f"| {Path(path).stem} | {weights / 1e6:.1f} | " + " | ".join(f"{value / 1e6:.1f}" for value in row) + " |", flush=True)
 
 

@@ -9,12 +9,10 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-from memory import ROOT, set_sizes
+from memory import ROOT, set_sizes_of_two
 
 
 def main():
@@ -41,17 +39,7 @@ def main():
                     facts = json.loads(subprocess.run(command(cached, 0.3), check=True, capture_output=True, text=True).stdout)
                     rows[cached].append((facts["load_ms"] + facts["plan_ms"] + facts["first_run_ms"], facts["min_ms"]))
             least = {cached: [min(column) for column in zip(*found)] for cached, found in rows.items()}
-            sizes = {}
-            for cached in rows:
-                two = [subprocess.Popen(command(cached, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
-                time.sleep(2.5)  # both have planned and run
-                found = [set_sizes(process) for process in two if process.poll() is None]
-                for process in two:
-                    process.kill()
-                    process.wait()
-                if len(found) < 2:
-                    sys.exit(f"{path}: a process ended before it could be looked at")
-                sizes[cached] = [max(size[i] for size in found) / 1e6 for i in range(2)]
+            sizes = {cached: [size / 1e6 for size in set_sizes_of_two(command(cached, 4), path)] for cached in rows}
             print(f"| {Path(path).stem} | {file.stat().st_size / 1e6:.1f} | " + " | ".join(f"{least[cached][i]:.{2 * i}f}" for i in range(2) for cached in rows) + " | " +
                   " | ".join(f"{sizes[cached][i]:.1f}" for i in (1, 0) for cached in rows) + " |", flush=True)
 
