@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/winograd.h"
 
+#include <limits>
+
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/winograd.cpp"
@@ -24,6 +26,18 @@ template <int A>
 struct Points {
   static constexpr int kPairs = (A - 1) / 2, kZero = (A - 1) % 2;
 };
+// The most outputs of the forms with A positions of points, and whether one of them has positions of odd inputs behind these.
+constexpr size_t most_outputs(size_t positions) {
+  size_t most = 0;
+  for (const WinogradNumbers& n : kWinogradForms)
+    if (n.served() == positions && n.outputs > most) most = n.outputs;
+  return most;
+}
+constexpr bool has_copies(size_t positions) {
+  for (const WinogradNumbers& n : kWinogradForms)
+    if (n.served() == positions && n.copies() > 0) return true;
+  return false;
+}
 
 template <int A>
 void input(const WinogradLines& t, const float* x, float* y) {
@@ -55,47 +69,68 @@ void input(const WinogradLines& t, const float* x, float* y) {
       // Without a zero, the negative point has the other sign here, and weights of both points have the same.
       hn::StoreU(Z ? hn::NegMulAdd(p, odd, even) : hn::MulSub(p, odd, even), d, y + (Z + 2 * j + 1) * t.y_value);
     }
-    for (size_t i = 0; i < t.copies; ++i) hn::StoreU(hn::LoadU(d, x + t.x_value / 2 + i * t.x_value), d, y + (A + i) * t.y_value);
+    if constexpr (has_copies(A))
+      for (size_t i = 0; i < t.copies; ++i) hn::StoreU(hn::LoadU(d, x + t.x_value / 2 + i * t.x_value), d, y + (A + i) * t.y_value);
   }
 }
 
-// y[offset], with what is added there.
-HWY_INLINE void put(V out, const WinogradFinish* f, float* y, size_t offset) {
-  const D d;
-  if (f) {
-    if (f->bias) out = hn::Add(out, hn::LoadU(d, f->bias));
-    if (f->add) out = hn::Add(out, hn::LoadU(d, f->add + offset));
-    if (f->clamps) out = at_most(hn::Set(d, f->high), at_least(hn::Set(d, f->low), out));
+// What a WinogradFinish asks for, in registers.
+struct Finish {
+  explicit HWY_INLINE Finish(const WinogradFinish& f)
+      : add(f.add),
+        bias(f.bias ? hn::LoadU(D(), f.bias) : hn::Zero(D())),
+        low(hn::Set(D(), f.clamps ? f.low : -std::numeric_limits<float>::infinity())),
+        high(hn::Set(D(), f.clamps ? f.high : std::numeric_limits<float>::infinity())) {}
+  HWY_INLINE void put(V out, float* y, size_t offset) const {
+    const D d;
+    out = hn::Add(out, bias);
+    if (add) out = hn::Add(out, hn::LoadU(d, add + offset));
+    hn::StoreU(at_most(high, at_least(low, out)), d, y + offset);
   }
-  hn::StoreU(out, d, y + offset);
-}
+  const float* add;
+  V bias, low, high;
+};
+struct NoFinish {
+  HWY_INLINE void put(V out, float* y, size_t offset) const { hn::StoreU(out, D(), y + offset); }
+};
 
-template <int A>
-void output(const WinogradLines& t, const float* x, float* y, const WinogradFinish* finish) {
+template <int A, class F>
+HWY_INLINE void output_lines(const WinogradLines& t, const float* x, float* y, const F finish) {
   const D d;
-  constexpr int P = Points<A>::kPairs, Z = Points<A>::kZero;
-  constexpr int kMost = A < 6 ? A - 1 : A < 9 ? A - 2 : A - 6;  // outputs, of filters of two, three or seven taps
+  constexpr int P = Points<A>::kPairs, Z = Points<A>::kZero, kMost = most_outputs(A);
   V powers[kMost][P];
   MINNOW_UNROLL for (int i = 1; i < kMost; ++i) MINNOW_UNROLL for (int j = 0; j < P; ++j) powers[i][j] =
       hn::Set(d, t.coefficients[(i - 1) * P + j]);
   const int last = static_cast<int>(t.outputs) - 1;
-  for (size_t line = 0; line < t.lines; ++line, x += t.x_line) {
+  size_t to = 0;
+  for (size_t line = 0; line < t.lines; ++line, x += t.x_line, to += t.y_line) {
     V sum[P], difference[P];
     MINNOW_UNROLL for (int j = 0; j < P; ++j) {
       const V a = hn::LoadU(d, x + (Z + 2 * j) * t.x_value), b = hn::LoadU(d, x + (Z + 2 * j + 1) * t.x_value);
       sum[j] = hn::Add(a, b), difference[j] = hn::Sub(a, b);
     }
     MINNOW_UNROLL for (int i = 0; i < kMost; ++i) {
-      if (i > last) continue;
       V out = i == 0 ? sum[0] : hn::Mul(powers[i][0], i % 2 ? difference[0] : sum[0]);
       MINNOW_UNROLL for (int j = 1; j < P; ++j) out =
           i == 0 ? hn::Add(out, sum[j]) : hn::MulAdd(powers[i][j], i % 2 ? difference[j] : sum[j], out);
       if (i == 0 && Z) out = hn::Add(out, hn::LoadU(d, x));
-      if (i == last) out = hn::Add(out, hn::LoadU(d, x + (A - 1) * t.x_value));
-      if (t.copies) out = hn::Add(out, hn::LoadU(d, x + (A + i) * t.x_value));
-      put(out, finish, y, line * t.y_line + i * t.y_value);
+      if (has_copies(A) && t.copies) out = hn::Add(out, hn::LoadU(d, x + (A + i) * t.x_value));
+      if (i == last) {
+        finish.put(hn::Add(out, hn::LoadU(d, x + (A - 1) * t.x_value)), y, to + i * t.y_value);
+        break;
+      }
+      finish.put(out, y, to + i * t.y_value);
     }
   }
+}
+template <int A>
+void output(const WinogradLines& t, const float* x, float* y, const WinogradFinish* finish) {
+  // The forms of 3x3 kernels, which most networks spend their time in, have code of their own for the first of the two axes.
+  constexpr bool kHasOwn = A >= 4 && A <= 6;
+  if (kHasOwn && !finish)
+    output_lines<A>(t, x, y, NoFinish());
+  else
+    output_lines<A>(t, x, y, Finish(finish ? *finish : WinogradFinish()));
 }
 
 template <int R>
@@ -138,7 +173,8 @@ void line(const float* x, const size_t* from, const float* matrix, size_t count,
 }
 
 void finish(const float* x, size_t columns, float* y, size_t pixel, const WinogradFinish& f) {
-  for (size_t j = 0; j < columns; ++j) put(hn::LoadU(D(), x + j * kLanes), &f, y, j * pixel);
+  const Finish finish(f);
+  for (size_t j = 0; j < columns; ++j) finish.put(hn::LoadU(D(), x + j * kLanes), y, j * pixel);
 }
 }  // namespace
 
