@@ -736,6 +736,7 @@ std::vector<SchemeCase> row_cases() {
   for (const char* op :
        {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"})
     for (const auto& [shape, axes] : {std::pair(Shape{2, 17, 5, 7}, Ints{2, 3}),
+                                      {Shape{1, 33, 3, 2, 5}, Ints{-1, 2, 3}},
                                       {Shape{2, 17, 5, 7}, Ints{1}},
                                       {Shape{2, 17, 5, 7}, Ints{-1}},
                                       {Shape{2, 3, 1500}, Ints{0, 1}},

@@ -10,7 +10,11 @@ namespace minnow::cpu {
 namespace {
 
 bool is_global(const NodeView& node) { return node.op() == "GlobalAveragePool" || node.op() == "GlobalMaxPool"; }
-bool is_average(const NodeView& node) { return node.op() == "AveragePool" || node.op() == "GlobalAveragePool"; }
+bool is_average(const NodeView& node) {
+  return node.op() == "AveragePool" || node.op() == "GlobalAveragePool" || node.op() == "ReduceMean";
+}
+
+constexpr size_t kMostLanes = 16;
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
@@ -31,6 +35,23 @@ Estimate estimate(const NodeView& node, const Device& device) {
   Estimate estimate(device.flop_time(lanes * taps * 3, 0.5) +
                     device.byte_time(4 * lanes * static_cast<double>(pool.window.input_places())) + 2e-7);
   estimate.packed_inputs = estimate.packed_outputs = 1;
+  return estimate;
+}
+
+// A reduction over all of an image, whose result is plain where it drops the dimensions.
+Estimate estimate_reduction(const NodeView& node, const Device& device) {
+  const Shape& x = node.input_shape(0);
+  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
+  if (device.pack == 1) return declined("there is no packed layout");
+  if (x.rank() < 3 || x.elements() == 0) return declined("the input {} has no places", x);
+  std::vector<bool> reduced(x.rank());
+  for (int64_t axis : node.has_input(1) ? node.ints(1) : Ints()) reduced[node.normalize_axis(axis, x.rank())] = true;
+  for (size_t i = 0; i < x.rank(); ++i)
+    if (reduced[i] != (i > 1)) return declined("the reduced axes are not those of an image");
+  const double lanes = static_cast<double>(vectors_of(node, device)) * device.pack, places = static_cast<double>(x.product(2, x.rank()));
+  Estimate estimate(device.flop_time(lanes * places * 3, 0.5) + device.byte_time(4 * lanes * places) + 2e-7);
+  estimate.packed_inputs = 1;
+  estimate.packed_outputs = node.output_shape(0).rank() == x.rank();
   return estimate;
 }
 
@@ -106,28 +127,36 @@ class GlobalKernel final : public Kernel {
       : kernels_(*cpu_device(context.device()).kernels->pool),
         lanes_(size(context.device().pack)),
         vectors_(vectors_of(context.node(), context.device())),
-        places_(size(PoolGeometry::of(context.node()).window.input_places())),
+        places_(size(context.node().input_shape(0).product(2, context.node().input_shape(0).rank()))),
+        channels_(size(context.node().input_shape(0)[1])),
+        is_plain_(context.node().output_shape(0).rank() == 2),
         average_(is_average(context.node())) {}
   void run(RunContext& context) noexcept override {
     const float* x = context.in<float>(0);
     float* y = context.out<float>(0);
+    const size_t of_image = (channels_ + lanes_ - 1) / lanes_;
     // A vector's plane is a few hundred cache lines: several of them are a task.
     const size_t each = std::max<size_t>(1, (16 << 10) / (places_ * lanes_)), tasks = (vectors_ + each - 1) / each;
     context.parallel_for(tasks, [&](size_t task) {
+      float whole[kMostLanes];
       for (size_t vector = task * each; vector < std::min(vectors_, (task + 1) * each); ++vector) {
         const float* from = x + vector * places_ * lanes_;
+        const size_t channel = vector % of_image * lanes_, count = std::min(lanes_, channels_ - channel);
+        float* to = is_plain_ ? y + vector / of_image * channels_ + channel : y + vector * lanes_;
+        float* at = is_plain_ && count < lanes_ ? whole : to;
         if (average_)
-          kernels_.sum(from, places_, 1.0f / static_cast<float>(places_), y + vector * lanes_);
+          kernels_.sum(from, places_, 1.0f / static_cast<float>(places_), at);
         else
-          kernels_.most(from, places_, y + vector * lanes_);
+          kernels_.most(from, places_, at);
+        if (at != to) std::copy_n(at, count, to);
       }
     });
   }
 
  private:
   const PoolKernels& kernels_;
-  size_t lanes_, vectors_, places_;
-  bool average_;
+  size_t lanes_, vectors_, places_, channels_;
+  bool is_plain_, average_;
 };
 
 // ---- Col2Im
@@ -185,9 +214,13 @@ std::unique_ptr<Kernel> prepare_windows(PrepareContext& context) { return std::m
 std::unique_ptr<Kernel> prepare_global(PrepareContext& context) { return std::make_unique<GlobalKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
-    {"AveragePool", "pool.packed", estimate, prepare_windows},  {"Col2Im", "pool.columns", estimate_columns, prepare_columns},
-    {"MaxPool", "pool.packed", estimate, prepare_windows},      {"GlobalAveragePool", "pool.global", estimate, prepare_global},
+    {"AveragePool", "pool.packed", estimate, prepare_windows},
+    {"Col2Im", "pool.columns", estimate_columns, prepare_columns},
+    {"MaxPool", "pool.packed", estimate, prepare_windows},
+    {"GlobalAveragePool", "pool.global", estimate, prepare_global},
     {"GlobalMaxPool", "pool.global", estimate, prepare_global},
+    {"ReduceMax", "pool.global", estimate_reduction, prepare_global},
+    {"ReduceMean", "pool.global", estimate_reduction, prepare_global},
 };
 
 }  // namespace
