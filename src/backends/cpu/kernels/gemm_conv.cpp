@@ -47,7 +47,6 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
       epilogue_(epilogue),
       pairs_(options.pairs),
       tile_(options.pairs ? &options.pairs->tile : kernels.tile),
-      layout_(kernels.layout),
       lanes_(kernels.lanes) {
   const bool plain = options.plain_input;
   const size_t channels = shape.in_channels / shape.groups;
@@ -71,7 +70,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
   flat_ = !options.grid && !(plain && pairs_) && !shape.channels_last && dense && shape.taps() == 1 && shape.out_h == shape.in_h &&
           shape.out_w == shape.in_w;
-  window_ = Window(shape, element_);
+  window_ = Window(*kernels.layout, shape, element_);
   height_ = flat_ ? 1 : shape.out_h;
   width_ = flat_ ? shape.out_h * shape.out_w : shape.out_w;
   in_plane_ = (options.slices ? options.slices->in : shape.in_h * shape.in_w) * element_;
@@ -191,7 +190,7 @@ void GemmConv::copy_window(const float* x, size_t first, size_t rows, float* out
   const size_t plane = plane_of(rows);
   if (shape_.channels_last) {
     float* const copies = pairs_ ? out + planes_ * plane : out;
-    window_.copy_channels(*layout_, x, image_planes_, first, rows, copies);
+    window_.copy_channels(x, image_planes_, first, rows, copies);
     for (size_t p = 0; pairs_ && p < planes_; ++p)
       pairs_->planes(copies + 2 * p * plane, 2 * p + 1 < image_planes_ ? copies + (2 * p + 1) * plane : nullptr, plane, out + p * plane);
     return;

@@ -67,7 +67,6 @@ class GemmConv {
   Epilogue epilogue_;
   const PairKernels* pairs_;
   const TileKernels* tile_;
-  const LayoutKernels* layout_;
   const TileFunction (*table_)[kMostTileRows + 1];
   size_t lanes_, element_;
   size_t parts_;                // of the planes of the window; places are counted as if there were one

@@ -13,7 +13,7 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
       slices_(options.slices.value_or(Slices{s.in_h * s.in_w, s.out_h * s.out_w, s.taps()})),
       channels_(s.in_channels / s.groups),
       vectors_(ceil_div(s.out_channels, kernels.lanes)),
-      window_(s, kernels.lanes) {
+      window_(*kernels.layout, s, kernels.lanes) {
   identity_ = channels_ == 1 && s.out_channels == s.groups;
   const bool usual = (s.kernel_w == 3 || s.kernel_w == 5) && s.stride_w <= 2 && s.dilation_w == 1;
   if (identity_ && usual) direct_ = kernels_->depthwise[s.kernel_w == 5][s.stride_w - 1];

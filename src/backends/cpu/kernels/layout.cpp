@@ -46,6 +46,20 @@ using D = hn::ScalableTag<float>;
 using DI = hn::RebindToSigned<D>;
 constexpr size_t kLanes = HWY_LANES(float);
 
+void every_other(const float* from, size_t count, float* to) {
+  const D d;
+  if (count < kLanes) {
+    for (size_t i = 0; i < count; ++i) to[i] = from[2 * i];
+    return;
+  }
+  for (size_t i = 0; i + kLanes < count; i += kLanes)
+    hn::StoreU(hn::ConcatEven(d, hn::LoadU(d, from + 2 * i + kLanes), hn::LoadU(d, from + 2 * i)), d, to + i);
+  // The last vector, which ends with the last float that may be read.
+  const float* last = from + 2 * (count - kLanes);
+  const auto low = hn::LoadU(d, last), high = hn::LoadU(d, last + kLanes - 1);
+  hn::StoreU(hn::ConcatUpperLower(d, hn::ConcatOdd(d, high, high), hn::ConcatEven(d, low, low)), d, to + count - kLanes);
+}
+
 // One source more onto what the ones before it gave.
 HWY_INLINE hn::Vec<D> with_lanes(hn::Vec<D> made, const float* from, hn::Vec<DI> lanes) {
   const D d;
@@ -91,7 +105,7 @@ void gather_lanes(const float* const* from, const int32_t* lanes, size_t sources
 }  // namespace
 
 extern const LayoutKernels kLayoutKernels;
-const LayoutKernels kLayoutKernels{transpose, gather_lanes};
+const LayoutKernels kLayoutKernels{transpose, every_other, gather_lanes};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

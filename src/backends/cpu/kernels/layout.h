@@ -9,6 +9,8 @@ namespace minnow::cpu {
 struct LayoutKernels {
   /// to[c * to_row + r] = from[r * from_row + c] for r < rows, c < columns.
   void (*transpose)(const float* from, size_t from_row, size_t rows, size_t columns, float* to, size_t to_row);
+  /// to[i] = from[2 * i] for i < count; from[2 * count - 1] is not read.
+  void (*every_other)(const float* from, size_t count, float* to);
   /// Vectors put together from lanes of others: lane l of each of `pixels` vectors `to` is lane lanes[k * pack + l] of the same vector of
   /// from[k], for the last k < sources (at least 1) for which that is not negative. Lanes that have none hold anything.
   void (*gather_lanes)(const float* const* from, const int32_t* lanes, size_t sources, size_t pixels, float* to);

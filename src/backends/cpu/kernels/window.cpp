@@ -17,8 +17,9 @@ void gather(const float* from, size_t stride, size_t count, size_t element, floa
 
 }  // namespace
 
-Window::Window(const ConvShape& s, size_t element)
-    : in_h_(s.in_h),
+Window::Window(const LayoutKernels& kernels, const ConvShape& s, size_t element)
+    : kernels_(&kernels),
+      in_h_(s.in_h),
       in_w_(s.in_w),
       stride_h_(s.stride_h),
       stride_w_(s.stride_w),
@@ -75,7 +76,7 @@ void Window::copy(const float* image, size_t first, size_t rows, float* out) con
     if (stride_w_ == 1) {
       std::memcpy(target, source, columns * element_ * sizeof(float));
     } else if (element_ == 1) {
-      stride_w_ == 2 ? gather<1>(source, 2, columns, 1, target) : gather<1>(source, stride_w_, columns, 1, target);
+      stride_w_ == 2 ? kernels_->every_other(source, columns, target) : gather<1>(source, stride_w_, columns, 1, target);
     } else if (element_ == 16) {
       gather<16>(source, stride_w_, columns, 16, target);
     } else if (element_ == 8) {
@@ -89,11 +90,10 @@ void Window::copy(const float* image, size_t first, size_t rows, float* out) con
   for_each_run(first, rows, move, [&](size_t to, size_t count) { std::memset(out + to, 0, count * sizeof(float)); });
 }
 
-void Window::copy_channels(const LayoutKernels& kernels, const float* image, size_t channels, size_t first, size_t rows,
-                           float* out) const noexcept {
+void Window::copy_channels(const float* image, size_t channels, size_t first, size_t rows, float* out) const noexcept {
   const size_t plane = this->plane(rows);
   const auto move = [&](size_t columns, size_t from, size_t to) {
-    kernels.transpose(image + from * channels, stride_w_ * channels, columns, channels, out + to, plane);
+    kernels_->transpose(image + from * channels, stride_w_ * channels, columns, channels, out + to, plane);
   };
   const auto clear = [&](size_t to, size_t count) {
     for (size_t c = 0; c < channels; ++c) std::memset(out + c * plane + to, 0, count * sizeof(float));

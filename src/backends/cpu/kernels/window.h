@@ -14,7 +14,7 @@ class Window {
  public:
   Window() = default;
   /// `element`: floats of one pixel in one plane, c of a packed image or 1 of a plain one.
-  Window(const ConvShape& shape, size_t element);
+  Window(const LayoutKernels& kernels, const ConvShape& shape, size_t element);
 
   /// Floats of one plane that serves `rows` rows of output.
   size_t plane(size_t rows) const noexcept { return product_of({in_rows(rows), row_}); }
@@ -26,8 +26,7 @@ class Window {
   /// Copies what the rows [first, first + rows) of output need from the plane `image` to `out`.
   void copy(const float* image, size_t first, size_t rows, float* out) const noexcept;
   /// The same of all `channels` of an image that has them last, for planes of one float a pixel, which lie plane(rows) apart.
-  void copy_channels(const LayoutKernels& kernels, const float* image, size_t channels, size_t first, size_t rows,
-                     float* out) const noexcept;
+  void copy_channels(const float* image, size_t channels, size_t first, size_t rows, float* out) const noexcept;
 
  private:
   // Calls move(columns, source, target) for the columns of each row and phase that lie within the image, places in floats of one plane,
@@ -35,6 +34,7 @@ class Window {
   template <class Move, class Clear>
   void for_each_run(size_t first, size_t rows, Move move, Clear clear) const noexcept;
   size_t in_rows(size_t rows) const noexcept { return rows == 0 ? 0 : (rows - 1) * step_h_ + extent_h_; }
+  const LayoutKernels* kernels_ = nullptr;
   size_t in_h_ = 0, in_w_ = 0, stride_h_ = 1, stride_w_ = 1, dilation_h_ = 1, extent_h_ = 1, pad_top_ = 0, pad_left_ = 0, element_ = 1;
   size_t step_h_ = 1;                // window rows between rows of output; less than the stride where rows between are never read
   size_t columns_ = 0;               // of one phase
