@@ -8,157 +8,92 @@
 
 #include "base/numeric.h"
 #include "express/node.h"
+#include "numpy/kernels/kernels.h"
 #include "numpy/numpy.h"
 #include "numpy/wide.h"
-
-// What a function is compiled for beside the build's own instruction set, where the compiler can choose at run time. The level has AVX2 and
-// FMA: of a list of both each would make a clone of its own.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define MINNOW_FOR_AVX2 __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define MINNOW_FOR_AVX2
-#endif
 
 namespace minnow::numpy {
 namespace {
 
-// Products of f64 are computed in blocks that stay in the cache.
-
-using Vector = double __attribute__((vector_size(32), aligned(8)));
-constexpr int64_t kRows = 6, kColumns = 8, kDepth = 256, kPanel = 512;
-
-MINNOW_FOR_AVX2 void tile(int64_t depth, const double* a, const double* b, double* c, int64_t stride, int64_t rows, int64_t columns) {
-  Vector sums[kRows][2] = {};
-  for (int64_t k = 0; k < depth; ++k) {
-    const Vector left = *reinterpret_cast<const Vector*>(b + k * kColumns), right = *reinterpret_cast<const Vector*>(b + k * kColumns + 4);
-    for (int64_t i = 0; i < kRows; ++i) {
-      const double factor = a[k * kRows + i];
-      sums[i][0] += factor * left, sums[i][1] += factor * right;
-    }
-  }
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) c[i * stride + j] += sums[i][j / 4][j % 4];
-}
-
 template <class T>
-struct Lanes;
-template <>
-struct Lanes<float> {
-  using Values = float __attribute__((vector_size(32), aligned(4)));
-};
-template <>
-struct Lanes<double> {
-  using Values = Vector;
-};
-
-/// The sum of products in four vectors of partial sums.
-template <class T>
-__attribute__((always_inline)) inline T dot_by_vectors(const T* a, const T* b, int64_t count) {
-  using Values = typename Lanes<T>::Values;
-  constexpr int64_t kLanes = 32 / sizeof(T);
-  Values sums[4] = {};
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes)
-    for (int64_t k = 0; k < 4; ++k)
-      sums[k] += *reinterpret_cast<const Values*>(a + i + k * kLanes) * *reinterpret_cast<const Values*>(b + i + k * kLanes);
-  T rest = 0;
-  for (; i < count; ++i) rest += a[i] * b[i];
-  const Values sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  for (int64_t lane = 0; lane < kLanes; ++lane) rest += sum[lane];
-  return rest;
+const ProductLoops<T>& product_loops() {
+  static const ProductKernels& kKernels = *numpy_kernels(cpu::best_isa()).products;
+  if constexpr (std::is_same_v<T, float>)
+    return kKernels.floats;
+  else
+    return kKernels.doubles;
 }
-MINNOW_FOR_AVX2 float dot(const float* a, const float* b, int64_t count) { return dot_by_vectors(a, b, count); }
-MINNOW_FOR_AVX2 double dot(const double* a, const double* b, int64_t count) { return dot_by_vectors(a, b, count); }
 
 /// c [m] = a [m, k] b [k]
 template <class T>
 void times_column(const T* a, const T* b, T* c, int64_t m, int64_t k) {
+  const auto dot = product_loops<T>().dot;
   in_parts(m, k, [=](int64_t first, int64_t last) {
-    for (int64_t row = first; row < last; ++row) c[row] = dot(a + row * k, b, k);
+    for (int64_t row = first; row < last; ++row) c[row] = dot(a + row * k, b, unsign(k));
   });
 }
 
-/// c [m, n] += a [m, k] b [k, n]
+// Other products are computed in strips of columns. Where b is small its strips are read where they lie; otherwise blocks of it are
+// copied strip by strip, so that they stay in the cache.
+
+constexpr int64_t kDepth = 192, kPanel = 512, kHeight = 32;  // of a block of b; rows that use a strip while it is in the inner cache
+constexpr int64_t kFewDepth = 512, kFew = 1 << 18, kPacked = 1 << 20;
+
+bool is_few(int64_t m, int64_t k, int64_t n) { return k <= kFewDepth && m * k * n <= (m < 16 ? kFew : kPacked); }
+
+/// c [m, n] = a [m, k] b [k, n], k <= kFewDepth
+template <class T>
+void multiply_few(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t n) {
+  const ProductLoops<T>& loops = product_loops<T>();
+  const int64_t columns = static_cast<int64_t>(loops.columns), whole = n / columns * columns;
+  std::vector<T> last;  // columns that are no whole strip, with zeros behind them
+  if (whole < n) {
+    last.resize(unsign(k * columns));
+    for (int64_t d = 0; d < k; ++d) std::copy_n(b + d * n + whole, n - whole, last.data() + d * columns);
+  }
+  const auto rows = [&](int64_t first, int64_t end) {
+    const size_t high = unsign(end - first), depth = unsign(k), stride = unsign(n);
+    const T* from = a + first * k;
+    T* to = c + first * n;
+    for (int64_t j = 0; j < whole; j += columns) loops.strip(from, depth, b + j, stride, depth, to + j, stride, high, loops.columns, false);
+    if (whole < n) loops.strip(from, depth, last.data(), loops.columns, depth, to + whole, stride, high, unsign(n - whole), false);
+  };
+  if (m * k * n <= kFew) return rows(0, m);
+  const int64_t half = (m / 2 + 7) / 8 * 8;  // two threads at most
+  in_parts(2, m * k * n / kHeight, [&](int64_t first, int64_t end) { rows(first == 0 ? 0 : half, end == 1 ? half : m); });
+}
+
+/// c [m, n] = a [m, k] b [k, n], k > 0
 void multiply(const double* a, const double* b, double* c, int64_t m, int64_t k, int64_t n) {
+  const ProductLoops<double>& loops = product_loops<double>();
+  const int64_t columns = static_cast<int64_t>(loops.columns);
+  std::vector<double> panel(unsign((std::min(kPanel, n) + columns - 1) / columns * columns * std::min(kDepth, k)));
   for (int64_t depth = 0; depth < k; depth += kDepth) {
     const int64_t deep = std::min(kDepth, k - depth);
     for (int64_t column = 0; column < n; column += kPanel) {
-      const int64_t wide = std::min(kPanel, n - column), strips = (wide + kColumns - 1) / kColumns;
-      std::vector<double> panel(unsign(strips * kColumns * deep), 0.0);
+      const int64_t wide = std::min(kPanel, n - column), strips = (wide + columns - 1) / columns;
       for (int64_t s = 0; s < strips; ++s)
-        for (int64_t d = 0; d < deep; ++d)
-          std::copy_n(b + (depth + d) * n + column + s * kColumns, std::min(kColumns, wide - s * kColumns),
-                      panel.data() + (s * deep + d) * kColumns);
-      in_parts((m + kRows - 1) / kRows, deep * wide, [&](int64_t first, int64_t last) {
-        std::vector<double> packed(unsign(kRows * deep), 0.0);
-        for (int64_t group = first; group < last; ++group) {
-          const int64_t row = group * kRows, high = std::min(kRows, m - row);
-          for (int64_t i = 0; i < high; ++i)
-            for (int64_t d = 0; d < deep; ++d) packed[unsign(d * kRows + i)] = a[(row + i) * k + depth + d];
+        for (int64_t d = 0; d < deep; ++d) {
+          const int64_t count = std::min(columns, wide - s * columns);
+          double* to = panel.data() + (s * deep + d) * columns;
+          std::copy_n(b + (depth + d) * n + column + s * columns, count, to);
+          std::fill(to + count, to + columns, 0.0);
+        }
+      in_parts((m + kHeight - 1) / kHeight, deep * wide * 4, [&](int64_t first, int64_t last) {
+        // Rows that lie powers of two apart would meet in few places of the cache.
+        constexpr int64_t kStride = kDepth + 8;
+        std::vector<double> rows(unsign(kHeight * kStride));
+        for (int64_t row = first * kHeight; row < std::min(m, last * kHeight); row += kHeight) {
+          const int64_t high = std::min(kHeight, m - row);
+          for (int64_t i = 0; i < high; ++i) std::copy_n(a + (row + i) * k + depth, deep, rows.data() + i * kStride);
           for (int64_t s = 0; s < strips; ++s)
-            tile(deep, packed.data(), panel.data() + s * deep * kColumns, c + row * n + column + s * kColumns, n, high,
-                 std::min(kColumns, wide - s * kColumns));
+            loops.strip(rows.data(), kStride, panel.data() + s * deep * columns, loops.columns, unsign(deep),
+                        c + row * n + column + s * columns, unsign(n), unsign(high), unsign(std::min(columns, wide - s * columns)),
+                        depth > 0);
         }
       });
     }
   }
-}
-
-// Products of few elements are computed where the matrices lie.
-
-constexpr int64_t kFewDepth = 512;
-
-bool is_few(int64_t m, int64_t k, int64_t n) { return k <= kFewDepth && m * k * n <= 1 << 18; }
-
-/// kHigh rows of c, `wide` of at most two vectors of columns: b has two whole vectors in each of its rows.
-template <class T, int64_t kHigh>
-__attribute__((always_inline)) inline void few_rows(const T* a, int64_t k, const T* b, int64_t stride, T* c, int64_t n, int64_t wide) {
-  using Values = typename Lanes<T>::Values;
-  constexpr int64_t kLanes = 32 / sizeof(T);
-  Values sums[kHigh][2] = {};
-  for (int64_t d = 0; d < k; ++d, b += stride) {
-    const Values left = *reinterpret_cast<const Values*>(b), right = *reinterpret_cast<const Values*>(b + kLanes);
-    for (int64_t i = 0; i < kHigh; ++i) {
-      const T factor = a[i * k + d];
-      sums[i][0] += factor * left, sums[i][1] += factor * right;
-    }
-  }
-  for (int64_t i = 0; i < kHigh; ++i) {
-    if (wide == 2 * kLanes) {
-      *reinterpret_cast<Values*>(c + i * n) = sums[i][0];
-      *reinterpret_cast<Values*>(c + i * n + kLanes) = sums[i][1];
-    } else {
-      std::memcpy(c + i * n, sums[i], static_cast<size_t>(wide) * sizeof(T));
-    }
-  }
-}
-
-/// c [m, n] = a [m, k] b [k, n], k <= kFewDepth
-template <class T>
-__attribute__((always_inline)) inline void multiply_few_of(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t n) {
-  constexpr int64_t kWide = 64 / sizeof(T);
-  T last[kFewDepth * kWide];  // columns that are no whole strip, with zeros behind them
-  for (int64_t column = 0; column < n; column += kWide) {
-    const int64_t wide = std::min(kWide, n - column);
-    const T* from = b + column;
-    int64_t stride = n;
-    if (wide < kWide) {
-      for (int64_t d = 0; d < k; ++d)
-        for (int64_t j = 0; j < kWide; ++j) last[d * kWide + j] = j < wide ? from[d * n + j] : T(0);
-      from = last, stride = kWide;
-    }
-    int64_t row = 0;
-    for (; row + 6 <= m; row += 6) few_rows<T, 6>(a + row * k, k, from, stride, c + row * n + column, n, wide);
-    if (row + 4 <= m) few_rows<T, 4>(a + row * k, k, from, stride, c + row * n + column, n, wide), row += 4;
-    if (row + 2 <= m) few_rows<T, 2>(a + row * k, k, from, stride, c + row * n + column, n, wide), row += 2;
-    if (row < m) few_rows<T, 1>(a + row * k, k, from, stride, c + row * n + column, n, wide);
-  }
-}
-MINNOW_FOR_AVX2 void multiply_few(const float* a, const float* b, float* c, int64_t m, int64_t k, int64_t n) {
-  multiply_few_of(a, b, c, m, k, n);
-}
-MINNOW_FOR_AVX2 void multiply_few(const double* a, const double* b, double* c, int64_t m, int64_t k, int64_t n) {
-  multiply_few_of(a, b, c, m, k, n);
 }
 
 template <class T>
@@ -185,7 +120,9 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   Shape shape = batch;
   shape.push_back(m);
   shape.push_back(n);
-  Tensor y(dtype, shape);
+  const size_t count = unsign(shape.elements());
+  Fresh y(dtype, shape);
+  if (k == 0) std::memset(y.data(), 0, count * size_of(dtype));
   const auto each = [&](auto from_a, auto from_b, auto to) {
     const auto place = [&](const Shape& s, int64_t index) {  // of the matrix that belongs to the batch's index
       int64_t at = 0, step = 1;
@@ -214,7 +151,6 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       }
     }
   };
-  const size_t count = unsign(y.elements());
   switch (width_of(dtype)) {
     case Width::complex: {
       std::vector<Complex> values(count);
@@ -222,9 +158,9 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       each(pc.data, qc.data, values.data());
       for (size_t i = 0; i < count; ++i) {
         if (dtype == DType::complex64)
-          y.writable().data<std::complex<float>>()[i] = std::complex<float>(values[i]);
+          y.data<std::complex<float>>()[i] = std::complex<float>(values[i]);
         else
-          y.writable().data<Complex>()[i] = values[i];
+          y.data<Complex>()[i] = values[i];
       }
       break;
     }
@@ -232,21 +168,21 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       std::vector<int64_t> values(count);
       const Wide<int64_t> p64(a, DType::i64), q64(b, DType::i64);
       each(p64.data, q64.data, values.data());
-      narrow(dtype, values.data(), count, y.writable().data());
+      narrow(dtype, values.data(), count, y.data());
       break;
     }
     default: {
       if (dtype == DType::f32 && (n == 1 || is_few(m, k, n))) {
-        each(a.data<float>(), b.data<float>(), y.writable().data<float>());
+        each(a.data<float>(), b.data<float>(), y.data<float>());
         break;
       }
       const Wide<double> p64(a, DType::f64), q64(b, DType::f64);
       if (dtype == DType::f64) {
-        each(p64.data, q64.data, y.writable().data<double>());
+        each(p64.data, q64.data, y.data<double>());
       } else {
         std::vector<double> values(count);
         each(p64.data, q64.data, values.data());
-        narrow(dtype, values.data(), count, y.writable().data());
+        narrow(dtype, values.data(), count, y.data());
       }
     }
   }

@@ -10,6 +10,7 @@
   DO(target, Binary64Kernels)           \
   DO(target, Functions32Kernels)        \
   DO(target, PlaceKernels)              \
+  DO(target, ProductKernels)            \
   DO(target, Sum64Kernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \
   namespace target {                                \

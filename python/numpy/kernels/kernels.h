@@ -5,6 +5,7 @@
 #include "numpy/kernels/binary64.h"
 #include "numpy/kernels/functions32.h"
 #include "numpy/kernels/places.h"
+#include "numpy/kernels/products.h"
 #include "numpy/kernels/sums64.h"
 #include "numpy/kernels/unary64.h"
 
@@ -16,6 +17,7 @@ struct Kernels {
   const Binary64Kernels* binary64;
   const Functions32Kernels* functions32;
   const PlaceKernels* places;
+  const ProductKernels* products;
   const Sum64Kernels* sums64;
 };
 
