@@ -11,12 +11,15 @@ namespace minnow::cli {
 namespace {
 
 void bench_command(const MeasureOptions& arguments) {
-  const size_t base_bytes = os::resident_bytes();
+  size_t base_bytes = os::resident_bytes();
   const Stopwatch load;
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   const double load_seconds = load.seconds();
   std::vector<std::string> open;
+  // The inputs are the caller's: their memory, and what making them takes, is not the model's.
+  const size_t loaded_bytes = os::resident_bytes();
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true, &open);
+  base_bytes += os::resident_bytes() - loaded_bytes;
   const SessionOptions options = arguments.run.session(model);
   Session session(model, options);
   std::vector<Shape> input_shapes;
