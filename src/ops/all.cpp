@@ -78,10 +78,14 @@ MINNOW_OPERATOR_FAMILIES(MINNOW_DECLARE)
 #undef MINNOW_DECLARE
 
 std::vector<Operator> all_operators() {
+#define MINNOW_FAMILY(family) family##_operators(),
+  const PackedOperators families[] = {MINNOW_OPERATOR_FAMILIES(MINNOW_FAMILY)};
+#undef MINNOW_FAMILY
+  size_t count = 0;
+  for (const PackedOperators& family : families) count += family.count;
   std::vector<Operator> list;
-#define MINNOW_UNPACK(family) unpack(family##_operators(), list);
-  MINNOW_OPERATOR_FAMILIES(MINNOW_UNPACK)
-#undef MINNOW_UNPACK
+  list.reserve(count);
+  for (const PackedOperators& family : families) unpack(family, list);
   return list;
 }
 

@@ -36,8 +36,10 @@ CpuDevice device_of(Isa isa, const BackendOptions& options) {
   device.l2 = caches.l2;
   device.l3 = caches.l3;
   // A last cache of that size is spread over the tiles of a mesh: a core waits for it almost as long as for memory (13 GB/s, measured on an
-  // Emerald Rapids whose tile reaches 183 GFLOP/s), but cores hardly disturb each other.
+  // Emerald Rapids whose tile reaches 183 GFLOP/s), but cores hardly disturb each other. Tens of cores share it, often with others' work:
+  // counted on for a part, VGG-16's convolutions take 164 MB instead of 234, and 86 ms instead of 90.
   if (caches.l3 > (size_t{128} << 20)) {
+    device.l3 = size_t{32} << 20;
     device.l3_bandwidth = device.memory_bandwidth = 18e9;
     device.far_scaling = 0.9;
   }
@@ -47,7 +49,11 @@ CpuDevice device_of(Isa isa, const BackendOptions& options) {
 class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(const BackendOptions& options) : device_(device_of(best_isa(options.isa), options)) {
-    for (const std::span<const Scheme>& rows : scheme_table()) schemes_.insert(schemes_.end(), rows.begin(), rows.end());
+    const std::vector<std::span<const Scheme>> table = scheme_table();
+    size_t count = 0;
+    for (const std::span<const Scheme>& rows : table) count += rows.size();
+    schemes_.reserve(count);
+    for (const std::span<const Scheme>& rows : table) schemes_.insert(schemes_.end(), rows.begin(), rows.end());
   }
   std::string_view name() const override { return "cpu"; }
   const Device& device() const override { return device_; }
