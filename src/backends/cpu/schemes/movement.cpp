@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that move elements without looking at them. All but Gather are strided copies.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <optional>
 
@@ -359,16 +360,49 @@ class GatherKernel final : public Kernel {
   std::string where;
 
   void run(RunContext& context) noexcept override {
-    const char* data = context.in<char>(0);
-    char* out = context.out<char>(0);
-    for (int64_t k = 0; k < count; ++k) {
-      int64_t index = wide_index ? context.in<int64_t>(1)[k] : context.in<int32_t>(1)[k];
-      if (index < -rows || index >= rows) return context.fail(format("{}: index {} is out of range for {} rows", where, index, rows));
-      if (index < 0) index += rows;
-      for (int64_t o = 0; o < outer; ++o)
-        std::memcpy(out + static_cast<size_t>(o * count + k) * row_bytes, data + static_cast<size_t>(o * rows + index) * row_bytes,
-                    row_bytes);
+    constexpr int64_t kPiece = 1 << 16;  // bytes that are worth a task
+    const int64_t each = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, outer * static_cast<int64_t>(row_bytes)));
+    std::atomic<int64_t> wrong{count};  // the first place whose index is out of range
+    context.parallel_for(static_cast<size_t>((count + each - 1) / each), [&](size_t task) {
+      const int64_t first = static_cast<int64_t>(task) * each, last = std::min(count, first + each);
+      // Of single elements the call of memcpy would be most of the time.
+      const int64_t end = row_bytes == 4   ? copy_rows(context, first, last, std::integral_constant<size_t, 4>())
+                          : row_bytes == 8 ? copy_rows(context, first, last, std::integral_constant<size_t, 8>())
+                                           : copy_rows(context, first, last, row_bytes);
+      int64_t before = wrong;
+      while (end < last && end < before && !wrong.compare_exchange_weak(before, end)) {}
+    });
+    if (wrong < count) context.fail(format("{}: index {} is out of range for {} rows", where, index_at(context, wrong), rows));
+  }
+
+ private:
+  int64_t index_at(const RunContext& context, int64_t k) const noexcept {
+    return wide_index ? context.in<int64_t>(1)[k] : context.in<int32_t>(1)[k];
+  }
+  /// Rows of the indices [first, last); gives the first that is out of range, or last.
+  template <class Bytes>
+  int64_t copy_rows(const RunContext& context, int64_t first, int64_t last, Bytes bytes) const noexcept {
+    constexpr int64_t kBlock = 64;
+    const bool wide = wide_index;
+    const int64_t height = rows, blocks = outer, *wide_indices = context.in<int64_t>(1);
+    const int32_t* narrow_indices = context.in<int32_t>(1);
+    const size_t size = bytes;
+    size_t places[kBlock];
+    for (int64_t k = first; k < last; k += kBlock) {
+      const int64_t some = std::min(kBlock, last - k);
+      for (int64_t i = 0; i < some; ++i) {
+        int64_t index = wide ? wide_indices[k + i] : narrow_indices[k + i];
+        if (index < 0) index += height;
+        if (index < 0 || index >= height) return k + i;
+        places[i] = static_cast<size_t>(index) * size;
+      }
+      for (int64_t o = 0; o < blocks; ++o) {
+        const char* from = context.in<char>(0) + static_cast<size_t>(o * height) * size;
+        char* to = context.out<char>(0) + static_cast<size_t>(o * count + k) * size;
+        for (int64_t i = 0; i < some; ++i, to += size) std::memcpy(to, from + places[i], bytes);
+      }
     }
+    return last;
   }
 };
 
