@@ -39,7 +39,8 @@ class Import(unittest.TestCase):
     def test_quickly(self):
         times = []
         for _ in range(7):
-            result = alone("import time; t = time.perf_counter(); import minnow; print(time.perf_counter() - t)")
+            # Of the processor: what else runs on the machine counts nothing.
+            result = alone("import time; t = time.process_time(); import minnow; print(time.process_time() - t)")
             times.append(float(result.stdout))
         print(f"import minnow: {min(times) * 1e3:.1f} ms")
         self.assertLess(min(times), 0.05)
