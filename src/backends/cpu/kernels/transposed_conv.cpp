@@ -87,17 +87,23 @@ template <class Conv>
 void TransposedConv<Conv>::pack_weights(const float* iohw, float* out) const {
   const size_t ins = shape_.in_channels / shape_.groups, outs = shape_.out_channels / shape_.groups;
   const size_t step_h = shape_.stride_h, step_w = shape_.stride_w;
+  // Outputs that lie in one page of each input's planes are taken together: one by one, every plane would be a page and a line of its own.
+  const size_t together = std::max<size_t>(1, 1024 / shape_.taps());
   std::vector<float> oihw;
   for (const Phase& phase : phases_) {
     const ConvShape& s = phase.shape;
     oihw.resize(shape_.out_channels * ins * s.taps());
-    float* to = oihw.data();
-    for (size_t o = 0; o < shape_.out_channels; ++o)
+    for (size_t first = 0, last; first < shape_.out_channels; first = last) {
+      last = std::min({first + together, shape_.out_channels, (first / outs + 1) * outs});
       for (size_t i = 0; i < ins; ++i) {
-        const float* from = iohw + ((o / outs * ins + i) * outs + o % outs) * shape_.taps();
-        for (size_t ky = s.kernel_h; ky-- > 0;)
-          for (size_t kx = s.kernel_w; kx-- > 0;) *to++ = from[(phase.y + ky * step_h) * shape_.kernel_w + phase.x + kx * step_w];
+        const float* from = iohw + ((first / outs * ins + i) * outs + first % outs) * shape_.taps();
+        for (size_t o = first; o < last; ++o, from += shape_.taps()) {
+          float* to = oihw.data() + (o * ins + i) * s.taps();
+          for (size_t ky = s.kernel_h; ky-- > 0;)
+            for (size_t kx = s.kernel_w; kx-- > 0;) *to++ = from[(phase.y + ky * step_h) * shape_.kernel_w + phase.x + kx * step_w];
+        }
       }
+    }
     phase.conv.pack_weights(oihw.data(), out + phase.first_weight);
   }
 }
