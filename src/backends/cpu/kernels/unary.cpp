@@ -106,11 +106,7 @@ HWY_NOINLINE void map(const float* x, float* y, size_t count, float a, float b) 
   if (i < count) {
     float rest[kLanes] = {};
     std::memcpy(rest, x + i, (count - i) * sizeof(float));
-#if MINNOW_SMALL
-    map<F>(rest, rest, kLanes, a, b);
-#else
-    hn::StoreU(F::of(hn::LoadU(d, rest), va, vb), d, rest);
-#endif
+    map<F>(rest, rest, kLanes, a, b);  // F::of is compiled once
     std::memcpy(y + i, rest, (count - i) * sizeof(float));
   }
 }
