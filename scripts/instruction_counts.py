@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions per multiply-add of the innermost loops in ARM libraries, counted in their disassembly.
+"""Instructions per multiply-add of kernels for ARM: of the innermost loops in libraries, counted in their disassembly, or of whole kernels,
+counted while they run under emulation.
 
 usage: scripts/instruction_counts.py [--objdump PROGRAM] [NAME=]LIBRARY...
+       scripts/instruction_counts.py --emulate [--emulator PROGRAM] KERNEL_RUN
 
 A loop is what lies between a backward branch and its target with no other loop inside. Of each library and each kind of product the loop
 with the fewest instructions per multiply-add is printed: its main kernel. Everything in the loop counts: loads, prefetches, moves and the
 branch. A library may be a wheel of the Python package index: the largest shared object in it is taken.
+
+KERNEL_RUN is build/arm64/bin/kernel_run (./dev build arm64, or its target kernel_run alone). The emulator executes an instruction at a time
+and logs each. A run is the difference between a process with two runs and one with one; "whole" is a run of the larger size over its
+multiply-adds, "slope" the difference between two sizes over that of their multiply-adds, without what a run costs at any size.
 """
 import argparse
 import re
@@ -77,11 +83,50 @@ def shared_object(path, folder):
         return wheel.extract(largest, folder)
 
 
+# Kernels of kernel_run and their sizes.
+RUNS = [
+    ("f32", 32, 64), ("f32-3x3", 16, 32), ("winograd", 32, 64), ("depthwise", 16, 32), ("f16", 64, 128), ("bf16", 64, 128),
+    ("i8-matrices", 512, 1024), ("i8-dot", 512, 1024), ("i8-words", 512, 1024),
+]  # fmt: skip
+
+
+def executed(emulator, program, kernel, size, runs):
+    """(multiply-adds of a run, instructions of the process)."""
+    command = [*emulator.split(), "-singlestep", "-d", "exec,nochain", program, kernel, str(size), str(runs)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        instructions = sum(line.startswith("Trace ") for line in process.stderr)
+        multiply_adds = process.stdout.read()
+    if process.returncode:
+        sys.exit(f"instruction_counts.py: {' '.join(command)} ended with status {process.returncode}")
+    return int(multiply_adds), instructions
+
+
+def emulate(emulator, program):
+    print("| kernel | size | multiply-adds | instructions | whole | slope |\n|---|---|---|---|---|---|")
+    for kernel, *sizes in RUNS:
+        points = []
+        for size in sizes:
+            (products, once), (_, twice) = (executed(emulator, program, kernel, size, runs) for runs in (1, 2))
+            points.append((products, twice - once))
+        (products0, instructions0), (products, instructions) = points
+        if products:
+            slope = (instructions - instructions0) / (products - products0)
+            print(f"| {kernel} | {sizes[-1]} | {products} | {instructions} | {instructions / products:.3f} | {slope:.3f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("libraries", nargs="+", metavar="[NAME=]LIBRARY")
     parser.add_argument("--objdump", default="aarch64-linux-gnu-objdump", help="of the libraries' machine (default: %(default)s)")
+    parser.add_argument("--emulate", action="store_true", help="run the kernels of kernel_run and count what is executed")
+    parser.add_argument(
+        "--emulator",
+        default="qemu-aarch64-static -L /usr/aarch64-linux-gnu",
+        help="with --emulate; options are QEMU 7.2's (default: %(default)s)",
+    )
     arguments = parser.parse_args()
+    if arguments.emulate:
+        return emulate(arguments.emulator, *arguments.libraries)
     print("| library | products | instructions | multiply-adds | instructions per multiply-add |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for argument in arguments.libraries:
