@@ -35,6 +35,12 @@ struct Slices {
   size_t in, out, taps;
 };
 
+/// How weights lie: the first tap, and from one group, output or input channel of a group, row and column of taps to the next.
+struct FilterSteps {
+  size_t first = 0, group, output, channel;
+  ptrdiff_t row, column;
+};
+
 /// Where the pieces of [0, total) begin when it is cut into `parts` as equal as can be: piece i is [share(total, parts, i), share(..., i +
 /// 1)).
 inline size_t share(size_t total, size_t parts, size_t i) noexcept {

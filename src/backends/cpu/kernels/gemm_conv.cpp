@@ -53,8 +53,10 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   table_ = plain ? tile_->plain : tile_->packed;
   element_ = plain ? 1 : lanes_;
   parts_ = pairs_ && !plain ? pairs_->parts : 1;
-  weight_taps_ = options.slices ? options.slices->taps : shape.taps();
   factors_ = pairs_ ? ceil_div(channels, 2) : channels;
+  const size_t weight_taps = options.slices ? options.slices->taps : shape.taps(), filter = factors_ * weight_taps;
+  filter_ = options.filter.value_or(
+      FilterSteps{0, shape.out_channels / shape.groups * filter, filter, weight_taps, static_cast<ptrdiff_t>(shape.kernel_w), 1});
   in_blocks_ = plain ? 0 : factors_ / lanes_;
   in_rest_ = plain ? 0 : factors_ % lanes_;
   planes_ = plain ? factors_ : ceil_div(factors_, lanes_);
@@ -170,10 +172,10 @@ void GemmConv::pack_panel(size_t panel, const float* oihw, float* out) const noe
     float* const rows = out;
     for (size_t inner = 0; inner < (element_ == 1 ? taps : channels); ++inner) {
       const size_t tap = element_ == 1 ? inner : outer, channel = element_ == 1 ? outer : inner;
-      for (size_t l = 0; l < lanes; ++l) {
-        const size_t o = v * lanes_ + l;
-        *out++ = o < outputs ? oihw[((g * outputs + o) * channels + channel) * weight_taps_ + tap] : 0;
-      }
+      const float* from = oihw + filter_.first + g * filter_.group + channel * filter_.channel +
+                          static_cast<ptrdiff_t>(tap / shape_.kernel_w) * filter_.row +
+                          static_cast<ptrdiff_t>(tap % shape_.kernel_w) * filter_.column;
+      for (size_t o = v * lanes_; o < v * lanes_ + lanes; ++o) *out++ = o < outputs ? from[o * filter_.output] : 0;
     }
     if (pairs_ && element_ != 1) pairs_->arrange_whole(rows, channels, lanes / lanes_, lanes_);
   }

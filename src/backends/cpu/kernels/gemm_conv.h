@@ -17,7 +17,8 @@ class GemmConv {
     bool plain_input = false;            // the image is plain, NCHW or NHWC; groups must be 1. Meant for a network's first layer
     const PairKernels* pairs = nullptr;  // factors are rounded to pairs; groups of whole vectors of pairs
     std::optional<OutputGrid> grid;      // of y and of what is added; nothing: the outputs are the image
-    std::optional<Slices> slices;        // of what x, y and the weights are slices, if of anything; without a grid
+    std::optional<Slices> slices;        // of what x, y and the weights are slices, if of anything
+    std::optional<FilterSteps> filter;   // of the weights, in f32; nothing: as pack_weights says
     size_t threads = 1;
     size_t l2 = 1 << 20;  // bytes
   };
@@ -71,7 +72,7 @@ class GemmConv {
   size_t lanes_, element_;
   size_t parts_;                // of the planes of the window; places are counted as if there were one
   size_t in_blocks_, in_rest_;  // of one group: whole vectors of channels, and channels beyond (packed input)
-  size_t weight_taps_;          // of one channel of one filter, as pack_weights finds them
+  FilterSteps filter_;          // as pack_weights finds it
   size_t factors_;              // channels of one group as they are multiplied: pairs count once
   size_t planes_;               // planes of one group's window
   size_t image_planes_;         // planes of one group in the image

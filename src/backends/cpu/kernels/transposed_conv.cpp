@@ -71,20 +71,37 @@ TransposedConv<Conv>::TransposedConv(const Kernels& kernels, const ConvShape& sh
     const ConvShape s = shape_of(shape, y, x);
     typename Conv::Options of_phase = options;
     of_phase.grid = {shape.out_h, shape.out_w, y.first, x.first, shape.stride_h, shape.stride_w};
-    phases_.push_back({y.tap, x.tap, units_, weight_floats_, transforms_, shared_floats_, s, Conv(kernels, s, of_phase, epilogue)});
+    if constexpr (!kTransforms) {
+      const size_t ins = shape.in_channels / shape.groups, outs = shape.out_channels / shape.groups;
+      const size_t taps = options.slices ? options.slices->taps : shape.taps(), row = shape.stride_h * shape.kernel_w;
+      of_phase.filter = {(y.tap * shape.kernel_w + x.tap) + (y.taps - 1) * row + (x.taps - 1) * shape.stride_w,
+                         ins * outs * taps,
+                         taps,
+                         outs * taps,
+                         -static_cast<ptrdiff_t>(row),
+                         -static_cast<ptrdiff_t>(shape.stride_w)};
+    }
+    phases_.push_back(
+        {y.tap, x.tap, units_, weight_floats_, transforms_, shared_floats_, panels_, s, Conv(kernels, s, of_phase, epilogue)});
     const Conv& conv = phases_.back().conv;
     units_ += conv.units();
     weight_floats_ += conv.weight_floats();
     scratch_floats_ = std::max(scratch_floats_, conv.scratch_floats());
-    if constexpr (std::is_same_v<Conv, WinogradConv>) {
+    if constexpr (kTransforms) {
       transforms_ += conv.transform_units();
       shared_floats_ += conv.shared_floats();
+    } else {
+      panels_ += conv.panels();
     }
   });
 }
 
 template <class Conv>
 void TransposedConv<Conv>::pack_weights(const float* iohw, float* out) const {
+  if constexpr (!kTransforms) {
+    for (size_t panel = 0; panel < panels_; ++panel) pack_panel(panel, iohw, out);
+    return;
+  }
   const size_t ins = shape_.in_channels / shape_.groups, outs = shape_.out_channels / shape_.groups;
   const size_t step_h = shape_.stride_h, step_w = shape_.stride_w;
   // Outputs that lie in one page of each input's planes are taken together: one by one, every plane would be a page and a line of its own.

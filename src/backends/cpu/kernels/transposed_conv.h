@@ -5,6 +5,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "backends/cpu/kernels/gemm_conv.h"
@@ -19,12 +20,19 @@ template <class Conv>
 class TransposedConv {
  public:
   using Arguments = typename Conv::Arguments;
+  using Options = typename Conv::Options;
 
   TransposedConv(const Kernels& kernels, const ConvShape& shape, const typename Conv::Options& options, const Epilogue& epilogue);
 
   size_t weight_floats() const noexcept { return weight_floats_; }
   /// From [in channel][out channel of the group][kernel_h][kernel_w].
   void pack_weights(const float* iohw, float* out) const;
+  /// Of GemmConv: all of it in parts that may be packed at the same time.
+  size_t panels() const noexcept { return panels_; }
+  void pack_panel(size_t panel, const float* iohw, float* out) const noexcept {
+    const Phase& p = phase_of(&Phase::first_panel, panel);
+    if constexpr (!kTransforms) p.conv.pack_panel(panel - p.first_panel, iohw, out + p.first_weight);
+  }
   size_t bias_floats() const noexcept { return phases_[0].conv.bias_floats(); }
   void pack_bias(const float* bias, float* out) const noexcept { phases_[0].conv.pack_bias(bias, out); }
 
@@ -61,7 +69,7 @@ class TransposedConv {
     size_t y, x;              // the first taps that it meets
     size_t first_unit = 0;    // its units follow those of the phases before it
     size_t first_weight = 0;  // and so do its weights, its transforms and what these write
-    size_t first_transform = 0, first_shared = 0;
+    size_t first_transform = 0, first_shared = 0, first_panel = 0;
     ConvShape shape;
     Conv conv;
   };
@@ -77,7 +85,7 @@ class TransposedConv {
 
   ConvShape shape_;
   std::vector<Phase> phases_;
-  size_t weight_floats_ = 0, units_ = 0, scratch_floats_ = 0, transforms_ = 0, shared_floats_ = 0;
+  size_t weight_floats_ = 0, units_ = 0, scratch_floats_ = 0, transforms_ = 0, shared_floats_ = 0, panels_ = 0;
 };
 
 /// The convolutions that the phases are; without any where the outputs cannot be cut so (a stride and a dilation, a stride above the

@@ -9,19 +9,30 @@
 
 namespace minnow::cpu {
 
-/// `slice`: the two inner dimensions. Tap k of output slice o reads input slice o * stride + k * dilation - pad.
+/// `slice`: the two inner dimensions. Tap k of output slice o reads input slice o * stride + k * dilation - pad; transposed, tap k of input
+/// slice i adds to output slice i * stride + k * dilation - pad.
 struct VolumeShape {
   ConvShape slice;
   size_t in_slices = 1, out_slices = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
+  bool transposed = false;
 
-  /// The taps [first, last) of output slice `o` that read input.
-  size_t first_tap(size_t o) const noexcept { return o * stride >= pad ? 0 : ceil_div(pad - o * stride, dilation); }
+  /// The input slice that a tap of output slice `o` reads; in_slices or more where it reads none.
+  size_t in_slice(size_t o, size_t tap) const noexcept {
+    if (!transposed) return o * stride + tap * dilation - pad;  // wraps around before the first
+    const size_t at = o + pad - tap * dilation;
+    return at % stride == 0 ? at / stride : in_slices;
+  }
+  /// The last tap of output slice `o` that reads input; `kernel` where none does.
   size_t last_tap(size_t o) const noexcept {
-    return in_slices + pad <= o * stride ? 0 : std::min(kernel, ceil_div(in_slices + pad - o * stride, dilation));
+    size_t tap = kernel;
+    while (tap-- > 0)
+      if (in_slice(o, tap) < in_slices) return tap;
+    return kernel;
   }
 };
 
-/// Conv: what computes each slice, GemmConv or LanewiseConv, with packed images. Every output slice meets at least one input slice.
+/// Conv: what computes each slice, GemmConv, LanewiseConv or TransposedConv, with packed images. Every output slice meets at least one
+/// input slice.
 template <class Conv>
 class VolumeConv {
  public:
@@ -35,7 +46,7 @@ class VolumeConv {
         last_(kernels, shape.slice, with_slices(options, shape), epilogue) {}
 
   size_t weight_floats() const noexcept { return product_of({shape_.kernel, sum_.weight_floats()}); }
-  /// From [out channel][in channel of the group][kernel of slices][kernel_h][kernel_w].
+  /// From [out channel][in channel of the group][kernel of slices][kernel_h][kernel_w], the channels in the order that Conv takes.
   void pack_weights(const float* weights, float* out) const noexcept {
     for (size_t panel = 0; panel < panels(); ++panel) pack_panel(panel, weights, out);
   }
@@ -52,14 +63,16 @@ class VolumeConv {
   size_t scratch_floats() const noexcept { return std::max(sum_.scratch_floats(), last_.scratch_floats()); }
   void run(size_t unit, const Arguments& arguments, float* scratch) const noexcept {
     const size_t each = sum_.units(), slice = unit / each;
-    const size_t first = shape_.first_tap(slice), last = shape_.last_tap(slice);
+    const size_t last = shape_.last_tap(slice);
     Arguments a = arguments;
     a.y += slice * out_slice_;
     if (a.add) a.add += slice * out_slice_;
-    for (size_t tap = first; tap < last; ++tap) {
-      a.x = arguments.x + (slice * shape_.stride + tap * shape_.dilation - shape_.pad) * in_slice_;
+    for (size_t tap = 0; tap <= last; ++tap) {
+      const size_t from = shape_.in_slice(slice, tap);
+      if (from >= shape_.in_slices) continue;
+      a.x = arguments.x + from * in_slice_;
       a.w = arguments.w + tap * sum_.weight_floats();
-      (tap + 1 == last ? last_ : sum_).run(unit % each, a, scratch);
+      (tap == last ? last_ : sum_).run(unit % each, a, scratch);
       a.bias = nullptr;  // what was added to the first sums is in y
       a.add = a.y;
     }

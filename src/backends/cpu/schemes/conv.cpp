@@ -95,8 +95,10 @@ std::string refusal_of_conv(const NodeView& node, const ConvAccepts& accepts) {
   if (!accepts.any_weights && !node.is_constant(1)) return "the weights are not constant";
   if (!accepts.any_weights && node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
   if (!accepts.channels_last && has_channels_last(node)) return "the image has its channels last";
-  if (!conv_shape_of(node)) return "there are more than two spatial dimensions";
-  if (node.output_shape(0).elements() == 0) return "the output is empty";
+  if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return "a tensor is empty";
+  const bool is_image = conv_shape_of(node).has_value();
+  if (accepts.spatial == 2 && !is_image) return "there are more than two spatial dimensions";
+  if (accepts.spatial == 3 && (is_image || ConvGeometry::of(node).window.rank() != 3)) return "there are not three spatial dimensions";
   return {};
 }
 

@@ -33,10 +33,10 @@ ConvShape shape_of(const ConvTransposeGeometry& conv) {
 }
 
 // What no scheme here can do without; empty where nothing is missing.
-std::string refusal_of(const NodeView& node) {
+std::string refusal_of(const NodeView& node, bool any_weights) {
   if (node.input_dtype(0) != DType::f32) return format("the dtype is {}, not f32", node.input_dtype(0));
-  if (!node.is_constant(1)) return "the weights are not constant";
-  if (node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
+  if (!any_weights && !node.is_constant(1)) return "the weights are not constant";
+  if (!any_weights && node.has_input(2) && !node.is_constant(2)) return "the bias is not constant";
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return "a tensor is empty";
   const size_t rank = ConvTransposeGeometry::of(node).window.rank();
   if (rank != 1 && rank != 2) return "there are more than two spatial dimensions";
@@ -51,7 +51,7 @@ Estimate packed(double seconds) {
 }
 
 Estimate estimate(const NodeView& node, const Device& device) {
-  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of(node, true); !refusal.empty()) return declined("{}", refusal);
   const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
   const ConvShape s = shape_of(conv);
   if (!GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the channels of a group are not whole vectors");
@@ -76,7 +76,7 @@ template <WinogradForm kForm>
 Estimate estimate_winograd(const NodeView& node, const Device& device) {
   if (device.precision == Precision::high) return declined("its error is above that of precision \"high\"");
   if (device.low_memory) return declined("its weights are several times the plain ones, and memory is to be saved");
-  if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
+  if (const std::string refusal = refusal_of(node, false); !refusal.empty()) return declined("{}", refusal);
   const TransposedPhases phases(shape_of(ConvTransposeGeometry::of(node)));
   if (!phases.refusal.empty()) return declined("{}", phases.refusal);
   double seconds = 0;
