@@ -22,7 +22,8 @@
   DO(target, AttentionKernels)           \
   DO(target, IntegerKernels)             \
   DO(target, Bf16Forms)                  \
-  DO(target, F16Form)
+  DO(target, F16Form)                    \
+  DO(target, WideKernels)
 #define MINNOW_DECLARE_ALL(target, isa)              \
   namespace target {                                 \
   MINNOW_KERNEL_TABLES(MINNOW_DECLARE_TABLE, target) \

@@ -18,6 +18,7 @@
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
 #include "backends/cpu/kernels/unary64.h"
+#include "backends/cpu/kernels/wide.h"
 #include "backends/cpu/kernels/winograd.h"
 
 namespace minnow::cpu {
@@ -42,6 +43,7 @@ struct Kernels {
   const IntegerKernels* integer;
   const Bf16Forms* bf16;
   const F16Form* f16;
+  const WideKernels* wide;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

@@ -16,6 +16,7 @@ std::vector<std::span<const Scheme>> scheme_table() {
           deform_conv_schemes(),
           elementwise_schemes(),
           fused_elementwise_schemes(),
+          gather_elements_schemes(),
           integer_elementwise_schemes(),
           matmul_schemes(),
           movement_schemes(),
@@ -31,6 +32,7 @@ std::vector<std::span<const Scheme>> scheme_table() {
           sampling_schemes(),
           softmax_schemes(),
           strassen_schemes(),
+          wide_matmul_schemes(),
           winograd_schemes()};
 }
 

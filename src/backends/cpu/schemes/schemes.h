@@ -24,6 +24,7 @@ std::span<const Scheme> conv_volume_schemes();
 std::span<const Scheme> deform_conv_schemes();
 std::span<const Scheme> elementwise_schemes();
 std::span<const Scheme> fused_elementwise_schemes();
+std::span<const Scheme> gather_elements_schemes();
 std::span<const Scheme> integer_elementwise_schemes();
 std::span<const Scheme> matmul_schemes();
 std::span<const Scheme> movement_schemes();
@@ -39,15 +40,16 @@ std::span<const Scheme> resize_schemes();
 std::span<const Scheme> sampling_schemes();
 std::span<const Scheme> softmax_schemes();
 std::span<const Scheme> strassen_schemes();
+std::span<const Scheme> wide_matmul_schemes();
 std::span<const Scheme> winograd_schemes();
 
 /// What a small build (MINNOW_SMALL) leaves out, by parts of the rows' names: what only makes some shapes, dtypes or precisions faster.
 /// Other rows or references compute the same.
 constexpr bool is_left_out([[maybe_unused]] std::string_view row) {
 #if MINNOW_SMALL
-  for (std::string_view part :
-       {"arg_extreme.floats", "columns", "conv_transpose.winograd", "deform_conv", "f16", "f64", "integers", "norm.rows", "sampling",
-        "strassen", "volume_lanewise", "winograd_f3", "winograd_f6", "winograd_first_layer", "winograd_stride2"})
+  for (std::string_view part : {"arg_extreme.floats", "columns", "conv_transpose.winograd", "deform_conv", "f16", "f64", "gather_elements",
+                                "integers", "matmul.wide", "norm.rows", "plain_volume", "sampling", "strassen", "transpose.volume",
+                                "volume_lanewise", "winograd_f3", "winograd_f6", "winograd_first_layer", "winograd_stride2"})
     if (row.find(part) != row.npos) return true;
 #endif
   return false;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Register tiles of products of matrices of f64 and of 32-bit integers.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace minnow::cpu {
+
+/// y[row][column] += sum over k of a[k][row] b[k][column], for `rows` rows and two vectors of columns; `stride` counts elements of y.
+/// Integers wrap around.
+template <class T>
+using WideTile = void (*)(const T* a, const T* b, size_t k, T* y, size_t stride);
+
+struct WideKernels {
+  size_t rows;
+  WideTile<double> f64;  // null where there are no vectors of doubles; both in small builds, whose schemes are left out
+  WideTile<int32_t> i32;
+  WideTile<double> tile(double) const noexcept { return f64; }
+  WideTile<int32_t> tile(int32_t) const noexcept { return i32; }
+};
+
+}  // namespace minnow::cpu
