@@ -78,11 +78,18 @@ void apply(const float* a, const float* b, float* y, size_t count) {
     hn::StoreU(F::of(va, vb), d, y + i);
   }
   if (i == count) return;
+#if !HWY_MEM_OPS_MIGHT_FAULT
+  const auto rest = hn::FirstN(d, count - i);
+  if constexpr (!kFixedA) va = hn::MaskedLoad(rest, d, a + i);
+  if constexpr (!kFixedB) vb = hn::MaskedLoad(rest, d, b + i);
+  hn::BlendedStore(F::of(va, vb), rest, d, y + i);
+#else
   float rest_a[kLanes] = {}, rest_b[kLanes] = {};
   if constexpr (!kFixedA) std::memcpy(rest_a, a + i, (count - i) * sizeof(float)), va = hn::LoadU(d, rest_a);
   if constexpr (!kFixedB) std::memcpy(rest_b, b + i, (count - i) * sizeof(float)), vb = hn::LoadU(d, rest_b);
   hn::StoreU(F::of(va, vb), d, rest_a);
   std::memcpy(y + i, rest_a, (count - i) * sizeof(float));
+#endif
 }
 #endif
 

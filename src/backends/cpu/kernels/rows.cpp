@@ -43,6 +43,9 @@ struct Max {
   static HWY_INLINE V of(V x) { return x; }
   static HWY_INLINE V join(V a, V b) { return keep_nan(a, at_least(a, b)); }
 };
+struct Largest : Max {  // a NaN may be lost
+  static HWY_INLINE V join(V a, V b) { return at_least(a, b); }
+};
 struct Min {
   static constexpr float kStart = std::numeric_limits<float>::infinity();
   static HWY_INLINE V of(V x) { return x; }
@@ -56,16 +59,27 @@ struct Product {
 
 // The last floats of a row in a vector, the lanes beyond being `fill`.
 HWY_INLINE V load_rest(const float* x, size_t count, float fill) {
+#if HWY_MEM_OPS_MIGHT_FAULT
   float rest[kLanes];
   for (size_t i = 0; i < kLanes; ++i) rest[i] = i < count ? x[i] : fill;
   return hn::LoadU(D(), rest);
+#else
+  const D d;
+  const auto first = hn::FirstN(d, count);
+  return hn::IfThenElse(first, hn::MaskedLoad(first, d, x), hn::Set(d, fill));
+#endif
 }
 // For fold, which has many of them: inlined they were more than half of its code.
 HWY_NOINLINE V load_zero_rest(const float* x, size_t count) { return load_rest(x, count, 0); }
 HWY_INLINE void store_rest(V v, size_t count, float* y) {
+#if HWY_MEM_OPS_MIGHT_FAULT
   float rest[kLanes];
   hn::StoreU(v, D(), rest);
   std::memcpy(y, rest, count * sizeof(float));
+#else
+  const D d;
+  hn::BlendedStore(v, hn::FirstN(d, count), d, y);
+#endif
 }
 
 // Joins the lanes of a vector, halves at a time.
@@ -136,20 +150,39 @@ HWY_INLINE void map_row(const float* x, size_t count, float* y, Map map) {
   if (i < count) store_rest(map(load_rest(x + i, count - i, 0)), count - i, y + i);
 }
 
-void softmax(const float* x, size_t count, float* y) {
+// The largest of a row, and the sum of e^(x - largest), which are written to y if there is one. A NaN may be lost for the largest, but the
+// sum has it.
+HWY_NOINLINE float exponentials(const float* x, size_t count, float* y, float* largest) {
   const D d;
-  const V most = hn::Set(d, reduce<Max>(x, count));
-  map_row(x, count, y, [&](V v) HWY_ATTR { return exp_of(hn::Sub(v, most)); });
-  const V share = hn::Set(d, 1 / reduce<Sum>(y, count));
+  const float most = *largest = reduce_with<Largest>(x, count, [](V v) HWY_ATTR { return v; });
+  const V vm = hn::Set(d, most);
+  V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  size_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    V e[4];
+    MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) e[j] = exp_down(hn::Sub(hn::LoadU(d, x + i + j * kLanes), vm));
+    MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) total[j] = hn::Add(total[j], e[j]);
+    if (y) MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) hn::StoreU(e[j], d, y + i + j * kLanes);
+  }
+  for (; i < count; i += kLanes) {
+    const size_t rest = std::min(kLanes, count - i);
+    const V e = exp_down(hn::Sub(load_rest(x + i, rest, -std::numeric_limits<float>::infinity()), vm));
+    total[0] = hn::Add(total[0], hn::IfThenElseZero(hn::FirstN(d, rest), e));
+    if (y) store_rest(e, rest, y + i);
+  }
+  return across<Sum>(hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3])));
+}
+
+void softmax(const float* x, size_t count, float* y) {
+  float most;
+  const V share = hn::Set(D(), 1 / exponentials(x, count, y, &most));
   map_row(y, count, y, [&](V v) HWY_ATTR { return hn::Mul(v, share); });
 }
 
 void log_softmax(const float* x, size_t count, float* y) {
   const D d;
-  const float most = reduce<Max>(x, count);
-  const V vm = hn::Set(d, most);
-  const float sum = reduce_with<Sum>(x, count, [&](V v) HWY_ATTR { return exp_of(hn::Sub(v, vm)); });
-  const V log = hn::Set(d, std::log(sum));
+  float most;
+  const V log = hn::Set(d, std::log(exponentials(x, count, nullptr, &most))), vm = hn::Set(d, most);
   map_row(x, count, y, [&](V v) HWY_ATTR { return hn::Sub(hn::Sub(v, vm), log); });
 }
 

@@ -3,8 +3,10 @@
 // of 16 bits, and what asks whether floats are numbers: in plain loops that compilers make vectors of.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <type_traits>
 
 #include "backends/cpu/cpu_device.h"
@@ -267,6 +269,9 @@ void converted(const void* x, size_t count, void* y) {
   for (size_t i = 0; i < count; ++i) static_cast<Y*>(y)[i] = kConvert(static_cast<const T*>(x)[i]);
 }
 
+bool is_nan(float x) noexcept { return x != x; }
+bool is_infinite(float x) noexcept { return std::fabs(x) == std::numeric_limits<float>::infinity(); }
+
 struct CastRow {
   DType from, to;
   CastFunction function;
@@ -286,7 +291,14 @@ constexpr CastRow kCasts[] = {{DType::f32, DType::f16, converted<float, uint16_t
                               {DType::i32, DType::i64, numbers<int32_t, int64_t>}};
 
 /// Null where there is none.
-CastFunction cast_function(DType from, DType to) {
+CastFunction cast_function(const NodeView& node) {
+  const DType from = node.input_dtype(0), to = node.output(0).dtype;
+  if (node.op() == "IsNaN") return from == DType::f32 ? converted<float, bool, is_nan> : nullptr;
+  if (node.op() == "IsInf") {
+    for (std::string_view sign : {"detect_negative", "detect_positive"})
+      if (!node.attribute(Attribute<bool>{sign, true})) return nullptr;
+    return from == DType::f32 ? converted<float, bool, is_infinite> : nullptr;
+  }
   for (const CastRow& cast : kCasts)
     if (cast.from == from && cast.to == to) return cast.function;
   return nullptr;
@@ -294,12 +306,12 @@ CastFunction cast_function(DType from, DType to) {
 
 Estimate estimate_cast(const NodeView& node, const Device& device, Layout layout) {
   const DType from = node.input_dtype(0), to = node.output(0).dtype;
-  if (!cast_function(from, to)) return declined("the dtypes are {} and {}", from, to);
+  if (!cast_function(node)) return declined("the dtypes are {} and {}", from, to);
   // Tensors of 2 or 8 bytes an element and truth values are never reordered.
   const bool has_layout = device.pack > 1 && node.output_shape(0).rank() >= 3 && to == DType::f32 &&
                           (from == DType::i32 || from == DType::u8 || from == DType::i8);
   if (layout == Layout::packed && !has_layout) return declined("the tensor has no packed layout");
-  Estimate estimate(device.byte_time(8 * static_cast<double>(node.output_shape(0).elements())) + 2e-7);
+  Estimate estimate(device.byte_time((to == DType::boolean ? 5 : 8) * static_cast<double>(node.output_shape(0).elements())) + 2e-7);
   if (layout == Layout::packed) estimate.packed_inputs = estimate.packed_outputs = 1;
   return estimate;
 }
@@ -312,7 +324,7 @@ class CastKernel final : public Kernel {
       : count_(context.device().bytes(DType::u8, context.node().output_shape(0), context.output_layout(0))),
         from_size_(size_of(context.node().input_dtype(0))),
         to_size_(size_of(context.node().output(0).dtype)),
-        function_(cast_function(context.node().input_dtype(0), context.node().output(0).dtype)) {}
+        function_(cast_function(context.node())) {}
   void run(RunContext& context) noexcept override {
     const size_t each = kElementsPerTask;
     context.parallel_for((count_ + each - 1) / each, [&](size_t task) {
@@ -345,6 +357,8 @@ constexpr Scheme kSchemes[] = {
     {"Equal", "integers", estimate_plain, prepare},
     {"Greater", "integers", estimate_plain, prepare},
     {"GreaterOrEqual", "integers", estimate_plain, prepare},
+    {"IsInf", "integers", estimate_cast_plain, prepare_cast},
+    {"IsNaN", "integers", estimate_cast_plain, prepare_cast},
     {"Less", "integers", estimate_plain, prepare},
     {"LessOrEqual", "integers", estimate_plain, prepare},
     {"Mod", "integers", estimate_divided, prepare},

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling in one to three dimensions, and global pooling, on the packed layout. Windows added up to an image (Col2Im) on the plain one.
+// Pooling in one to three dimensions, and global pooling, on the packed layout; the largest of volumes on the plain one, too. Windows added
+// up to an image (Col2Im) on the plain one.
+#include <limits>
+
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/schemes/schemes.h"
@@ -121,6 +124,89 @@ class WindowsKernel final : public Kernel {
   Units units_;
 };
 
+// ---- Three dimensions in the plain layout: the largest over planes, then over rows, then along a row, each by vectors.
+
+Estimate estimate_plain_volume(const NodeView& node, const Device& device) {
+  if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
+  if (node.output_count() > 1 && node.has_output(1)) return declined("the indices are wanted");
+  const WindowGeometry w = PoolGeometry::of(node).window;
+  if (w.rank() != 3) return declined("there are {} spatial dimensions, not 3", w.rank());
+  if (node.input_shape(0).elements() == 0 || node.output_shape(0).elements() == 0) return declined("the input is empty");
+  const double images = static_cast<double>(node.input_shape(0).product(0, 2)), rows = static_cast<double>(w.output[0] * w.output[1]);
+  const double largest =
+      static_cast<double>(w.output[0] * w.kernel[0] * w.input[1]) + rows * static_cast<double>(w.kernel[1] + w.kernel[2]);
+  return Estimate(device.flop_time(images * static_cast<double>(w.input[2]) * largest, 0.1) + images * rows * 3e-8 / device.threads +
+                  device.byte_time(4 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements())) + 2e-7);
+}
+
+class PlainVolumeKernel final : public Kernel {
+ public:
+  explicit PlainVolumeKernel(PrepareContext& context)
+      : largest_(cpu_device(context.device()).kernels->binary->of(Binary::maximum, BinaryForm::both)),
+        w_(PoolGeometry::of(context.node()).window) {
+    units_.reserve(context, size(context.node().input_shape(0).product(0, 2) * w_.output[0]), plane() + 2 * size(w_.input[2]));
+  }
+  void run(RunContext& context) noexcept override {
+    units_.run(context, [&](size_t unit, float* scratch) {
+      const size_t image = unit / size(w_.output[0]), width = size(w_.output[2]);
+      const float* planes =
+          join(0, unit % size(w_.output[0]), context.in<float>(0) + image * size(w_.input[0]) * plane(), plane(), scratch);
+      float* const rows = scratch + plane();
+      float* y = context.out<float>(0) + unit * size(w_.output[1]) * width;
+      for (size_t row = 0; row < size(w_.output[1]); ++row, y += width) {
+        const float* columns = planes ? join(1, row, planes, size(w_.input[2]), rows) : nullptr;
+        if (columns)
+          pool_row(columns, rows + w_.input[2], y);
+        else
+          std::fill_n(y, width, std::numeric_limits<float>::lowest());
+      }
+    });
+  }
+
+ private:
+  size_t plane() const noexcept { return size(w_.input[1] * w_.input[2]); }
+
+  // The largest of the slices of `count` floats that output `at` of an axis meets: one of them or `out`; null where it meets none.
+  const float* join(size_t axis, size_t at, const float* x, size_t count, float* out) const noexcept {
+    const float* most = nullptr;
+    for (int64_t tap = 0; tap < w_.kernel[axis]; ++tap) {
+      const int64_t slice = static_cast<int64_t>(at) * w_.stride[axis] + tap * w_.dilation[axis] - w_.pad_begin[axis];
+      if (slice < 0 || slice >= w_.input[axis]) continue;
+      const float* from = x + size(slice) * count;
+      if (most) largest_(most, from, out, count);
+      most = most ? out : from;
+    }
+    return most;
+  }
+
+  // Windows within the row: the largest from every place on, of which some are taken.
+  void pool_row(const float* x, float* most, float* y) const noexcept {
+    const int64_t width = w_.input[2], taps = w_.kernel[2], stride = w_.stride[2], dilation = w_.dilation[2], pad = w_.pad_begin[2];
+    const int64_t places = width - (taps - 1) * dilation;
+    for (int64_t tap = 1; places > 0 && tap < taps; ++tap) largest_(tap == 1 ? x : most, x + tap * dilation, most, size(places));
+    if (taps == 1) most = const_cast<float*>(x);
+    for (int64_t i = 0, left = -pad; i < w_.output[2]; ++i, left += stride) {
+      if (left >= 0 && left < places) {
+        y[i] = most[left];
+        continue;
+      }
+      float value = std::numeric_limits<float>::lowest();
+      bool any = false;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t place = left + tap * dilation;
+        if (place < 0 || place >= width) continue;
+        if (!any || x[place] > value || x[place] != x[place]) value = x[place];
+        any = true;
+      }
+      y[i] = value;
+    }
+  }
+
+  BinaryFunction largest_;
+  WindowGeometry w_;
+  Units units_;
+};
+
 class GlobalKernel final : public Kernel {
  public:
   explicit GlobalKernel(const PrepareContext& context)
@@ -166,12 +252,11 @@ Estimate estimate_columns(const NodeView& node, const Device& device) {
   if (node.output_shape(0).rank() != 4) return declined("there are not two spatial dimensions");
   if (node.input_shape(0).elements() == 0) return declined("the input is empty");
   const WindowGeometry w = WindowGeometry::of(node, node.ints(1), node.ints(2));
-  if (w.stride[1] != 1) return declined("blocks are not neighbours along a row");
   const double count = static_cast<double>(node.input_shape(0).elements());
-  return Estimate(device.flop_time(2 * count, 0.25) + device.byte_time(4 * count) + 3e-7);
+  return Estimate(device.flop_time(2 * count, w.stride[1] == 1 ? 0.25 : 0.05) + device.byte_time(4 * count) + 3e-7);
 }
 
-// The elements of a block's column lie side by side for neighbouring blocks, as those of a row of the image do that they are added to.
+// Tap by tap: the elements of all blocks lie side by side, and those of a row of blocks are added to a row of the image.
 class ColumnsKernel final : public Kernel {
  public:
   explicit ColumnsKernel(PrepareContext& context)
@@ -184,23 +269,27 @@ class ColumnsKernel final : public Kernel {
       const float* x = context.in<float>(0) + plane * size(window_.taps()) * blocks;
       float* y = context.out<float>(0) + plane * image;
       std::fill_n(y, image, 0.0f);
-      for (int64_t row = 0; row < window_.input[0]; ++row, y += window_.input[1]) add_row(row, x, y);
+      for (size_t tap = 0; tap < size(window_.taps()); ++tap, x += blocks) add_tap(static_cast<int64_t>(tap), x, y);
     });
   }
 
  private:
-  void add_row(int64_t row, const float* x, float* y) const noexcept {
-    const int64_t columns = window_.output[1], blocks = window_.output_places();
-    for (int64_t kx = 0; kx < window_.kernel[1]; ++kx) {
-      const int64_t shift = kx * window_.dilation[1] - window_.pad_begin[1];
-      const int64_t first = std::max<int64_t>(0, -shift), last = std::min(columns, window_.input[1] - shift);
-      if (first >= last) continue;
-      for (int64_t ky = 0; ky < window_.kernel[0]; ++ky) {
-        const int64_t top = row + window_.pad_begin[0] - ky * window_.dilation[0], block = top / window_.stride[0];
-        if (top < 0 || top % window_.stride[0] != 0 || block >= window_.output[0]) continue;
-        add_(y + first + shift, x + (ky * window_.kernel[1] + kx) * blocks + block * columns + first, y + first + shift,
-             size(last - first));
-      }
+  void add_tap(int64_t tap, const float* x, float* y) const noexcept {
+    const int64_t columns = window_.output[1], height = window_.input[0], width = window_.input[1], step = window_.stride[1];
+    const int64_t down = tap / window_.kernel[1] * window_.dilation[0] - window_.pad_begin[0];
+    const int64_t right = tap % window_.kernel[1] * window_.dilation[1] - window_.pad_begin[1];
+    // The blocks [first, last) of a row have this tap within the image.
+    const int64_t first = right < 0 ? (-right + step - 1) / step : 0;
+    const int64_t last = right < width ? std::min(columns, (width - 1 - right) / step + 1) : 0;
+    if (first >= last) return;
+    for (int64_t block = 0; block < window_.output[0]; ++block, x += columns) {
+      const int64_t row = block * window_.stride[0] + down;
+      if (row < 0 || row >= height) continue;
+      float* to = y + row * width + right + first * step;
+      if (step == 1)
+        add_(to, x + first, to, size(last - first));
+      else
+        for (int64_t i = first; i < last; ++i, to += step) *to += x[i];
     }
   }
 
@@ -211,12 +300,14 @@ class ColumnsKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare_columns(PrepareContext& context) { return std::make_unique<ColumnsKernel>(context); }
 std::unique_ptr<Kernel> prepare_windows(PrepareContext& context) { return std::make_unique<WindowsKernel>(context); }
+std::unique_ptr<Kernel> prepare_plain_volume(PrepareContext& context) { return std::make_unique<PlainVolumeKernel>(context); }
 std::unique_ptr<Kernel> prepare_global(PrepareContext& context) { return std::make_unique<GlobalKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
     {"AveragePool", "pool.packed", estimate, prepare_windows},
     {"Col2Im", "pool.columns", estimate_columns, prepare_columns},
     {"MaxPool", "pool.packed", estimate, prepare_windows},
+    {"MaxPool", "pool.plain_volume", estimate_plain_volume, prepare_plain_volume},
     {"GlobalAveragePool", "pool.global", estimate, prepare_global},
     {"GlobalMaxPool", "pool.global", estimate, prepare_global},
     {"ReduceMax", "pool.global", estimate_reduction, prepare_global},
