@@ -59,6 +59,9 @@ std::vector<SchemeCase> conv_cases() {
   add({1, 24, 9, 9}, {48, 4, 3, 3}, conv({3, 3}, {1, 1}, {2, 2, 2, 2}, 6, {2, 2}));
   add({1, 64, 5, 5}, {32, 32, 1, 1}, conv({1, 1}, {1, 1}, {0, 0, 0, 0}, 2));
   add({2, 5, 30}, {6, 5, 3}, conv({3}, {1}, {1, 1}, 1, {1}));
+  add({1, 20, 11, 10}, {18, 20, 5, 5}, conv({5, 5}, {1, 1}, {2, 2, 2, 2}));
+  add({1, 17, 6, 13}, {16, 17, 1, 7}, conv({1, 7}, {1, 1}, {0, 3, 0, 3}));
+  add({2, 16, 9, 5}, {20, 16, 3, 1}, conv({3, 1}, {1, 1}, {1, 0, 1, 0}));
   // Images with their channels last.
   const auto last = [&](const Shape& x, const Shape& w, const Attributes& attributes) {
     cases.push_back(
@@ -113,6 +116,7 @@ std::vector<SchemeCase> conv_transpose_cases() {
     const int64_t groups = std::get<int64_t>(*attributes.find("group"));
     cases.push_back({"ConvTranspose", {normal(x), w, normal({w_shape[1] * groups}, 3)}, attributes, {1, 2}});
     cases.push_back({"ConvTranspose", {normal(x), w}, attributes, {1}});
+    cases.push_back({"ConvTranspose", {normal(x), w, normal({w_shape[1] * groups}, 3)}, attributes, {}});
   };
   add({1, 100, 1, 1}, {100, 32, 4, 4}, conv({4, 4}, {1, 1}, {0, 0, 0, 0}));
   add({1, 33, 5, 6}, {33, 17, 4, 4}, conv({4, 4}, {2, 2}, {1, 1, 1, 1}));
@@ -128,6 +132,11 @@ std::vector<SchemeCase> conv_transpose_cases() {
   add({1, 4, 5, 5}, {4, 6, 3, 3}, with(conv({3, 3}, {2, 2}, {0, 0, 0, 0}), {{"output_shape", Ints{13, 12}}}));
   add({2, 7, 11}, {7, 5, 4}, conv({4}, {2}, {1, 1}, 1, {1}));
   add({1, 24, 40, 40}, {24, 24, 2, 2}, conv({2, 2}, {2, 2}, {0, 0, 0, 0}));
+  // Volumes.
+  add({2, 17, 3, 4, 5}, {17, 18, 2, 2, 2}, conv({2, 2, 2}, {2, 2, 2}, Ints(6), 1, {1, 1, 1}));
+  add({1, 20, 4, 3, 5}, {20, 9, 4, 4, 3}, conv({4, 4, 3}, {2, 2, 2}, {1, 1, 0, 1, 1, 1}, 1, {1, 1, 1}));
+  add({1, 32, 5, 6, 4}, {32, 16, 3, 3, 2}, conv({3, 3, 2}, {1, 1, 1}, {2, 1, 0, 1, 1, 0}, 2, {2, 1, 1}));
+  add({1, 5, 2, 3, 3}, {5, 7, 3, 2, 2}, conv({3, 2, 2}, {1, 2, 1}, {1, 0, 0, 0, 0, 1}, 1, {1, 1, 1}));
   return cases;
 }
 
@@ -148,11 +157,22 @@ std::vector<SchemeCase> pool_cases() {
     }
     cases.push_back({op, {normal({1, 3, 6, 2, 2})}, {{"kernel_shape", Ints{2, 1, 2}}, {"dilations", Ints{3, 1, 1}}}});
   }
+  for (const Shape& shape : {Shape{2, 3, 5, 6, 7}, Shape{1, 2, 1, 9, 40}, Shape{1, 1, 4, 2, 1}}) {
+    Tensor special = normal(shape);
+    for (int64_t i = 0; i < shape.elements(); i += 11) special.writable().data<float>()[i] = i % 2 ? NAN : -INFINITY;
+    for (const Tensor& x : {normal(shape), special}) {
+      cases.push_back({"MaxPool", {x}, {{"kernel_shape", Ints{3, 3, 3}}, {"strides", Ints{2, 2, 2}}, {"pads", Ints(6, 1)}}});
+      cases.push_back({"MaxPool", {x}, {{"kernel_shape", Ints{1, 2, 1}}, {"strides", Ints{1, 1, 3}}, {"dilations", Ints{1, 1, 2}}}});
+      cases.push_back({"MaxPool", {x}, {{"kernel_shape", Ints{2, 1, 3}}, {"dilations", Ints{1, 1, 3}}, {"pads", Ints{1, 0, 4, 1, 0, 5}}}});
+    }
+  }
   // Columns of blocks: strides of rows alone, dilation, blocks in the padding.
   const auto ints = [](Ints values) { return Tensor::of_i64({int64_t(values.size())}, values); };
   cases.push_back({"Col2Im", {normal({2, 27, 30}), ints({7, 8}), ints({3, 3})}, {}, {1, 2}});
   cases.push_back(
       {"Col2Im", {normal({1, 12, 20}), ints({5, 4}), ints({2, 3})}, {{"pads", Ints{1, 2, 1, 1}}, {"dilations", Ints{3, 1}}}, {1, 2}});
+  cases.push_back(
+      {"Col2Im", {normal({2, 12, 15}), ints({7, 9}), ints({2, 3})}, {{"strides", Ints{3, 2}}, {"pads", Ints{2, 1, 1, 2}}}, {1, 2}});
   cases.push_back(
       {"Col2Im", {normal({1, 6, 15}), ints({6, 5}), ints({3, 2})}, {{"strides", Ints{2, 1}}, {"pads", Ints{1, 1, 0, 0}}}, {1, 2}});
   cases.push_back({"Col2Im", {normal({1, 4, 1}), ints({2, 2}), ints({2, 2})}, {}, {1, 2}});
@@ -215,6 +235,39 @@ std::vector<SchemeCase> matmul_cases() {
                        {{"transA", transposed & 1}, {"transB", transposed >> 1}},
                        constants});
     }
+  // f64 and integers that wrap around: whole tiles and less, more than a slice of k.
+  const auto wide = [](DType dtype, const Shape& shape, unsigned seed) {
+    Tensor x(dtype, shape);
+    const Tensor from = normal(shape, seed, dtype == DType::f64 ? 1 : 3e7);
+    for (size_t i = 0; i < size_t(shape.elements()); ++i) {
+      const float value = from.data<float>()[i];
+      if (dtype == DType::f64)
+        x.writable().data<double>()[i] = value;
+      else
+        x.writable().data<int32_t>()[i] = int32_t(value);
+    }
+    return x;
+  };
+  for (const DType dtype : {DType::f64, DType::i32})
+    for (const auto& [a, b] : std::initializer_list<std::pair<Shape, Shape>>{{{5, 7}, {7, 9}},
+                                                                             {{25, 1030}, {1030, 65}},
+                                                                             {{3, 4, 17}, {17, 33}},
+                                                                             {{2, 1, 9, 16}, {3, 16, 6}},
+                                                                             {{16}, {16, 20}},
+                                                                             {{130, 8}, {8}}}) {
+      cases.push_back({"MatMul", {wide(dtype, a, 1), wide(dtype, b, 2)}});
+      cases.push_back({"MatMul", {wide(dtype, a, 1), wide(dtype, b, 2)}, {}, {1}});
+    }
+  for (int64_t transposed = 0; transposed < 4; ++transposed) {
+    const Attributes attributes = {{"transA", transposed & 1}, {"transB", transposed >> 1}, {"alpha", 1.5f}};
+    const Shape a = transposed & 1 ? Shape{37, 21} : Shape{21, 37}, b = transposed & 2 ? Shape{19, 37} : Shape{37, 19};
+    for (const Shape& c : {Shape{19}, Shape{}, Shape{21, 19}})
+      cases.push_back({"Gemm",
+                       {wide(DType::f64, a, 1), wide(DType::f64, b, 2), wide(DType::f64, c, 3)},
+                       with(attributes, {{"beta", c.rank() == 1 ? 0.5f : 1.0f}}),
+                       transposed == 1 ? std::vector<size_t>{1} : std::vector<size_t>{}});
+    cases.push_back({"Gemm", {wide(DType::f64, a, 1), wide(DType::f64, b, 2)}, attributes});
+  }
   for (int64_t transposed = 0; transposed < 2; ++transposed) {  // large enough for Strassen's algorithm on every instruction set
     const Tensor b = normal(transposed ? Shape{80, 96} : Shape{96, 80}, 2, 0.1);
     const Attributes attributes = {{"transB", transposed}, {"alpha", 1.5f}};
@@ -954,6 +1007,21 @@ std::vector<SchemeCase> movement_cases() {
     cases.push_back({"Split", {normal({4, 48, 5, 8}), ints({16, 32})}, {{"axis", int64_t{1}}}, {1}, 2});
   }
   cases.push_back({"Concat", {normal({1, 32, 3, 3}), normal({1, 5, 3, 3}, 2)}, {{"axis", int64_t{1}}}});
+  for (const auto& [data, indices] : {std::pair(Shape{3, 7, 9}, Shape{3, 7, 9}), {Shape{3, 7, 9}, Shape{2, 11, 5}}, {Shape{5}, Shape{300}}})
+    for (int64_t axis = 0; axis < int64_t(data.rank()); ++axis)
+      for (const DType dtype : {DType::i32, DType::i64}) {
+        Shape at = data;
+        at[size_t(axis)] = indices[size_t(axis)];
+        Tensor index(dtype, at);
+        for (int64_t i = 0; i < at.elements(); ++i) {
+          const int64_t value = i * 31 % (2 * data[size_t(axis)]) - data[size_t(axis)];
+          if (dtype == DType::i64)
+            index.writable().data<int64_t>()[i] = value;
+          else
+            index.writable().data<int32_t>()[i] = int32_t(value);
+        }
+        cases.push_back({"GatherElements", {normal(data), index}, {{"axis", axis}}});
+      }
   cases.push_back({"Slice", {normal({4, 17, 9}), ints({1, -1}), ints({3, -100}), ints({0, 2}), ints({1, -2})}, {}, {1, 2, 3, 4}});
   cases.push_back({"Expand", {normal({3, 1, 5}), ints({2, 3, 4, 5})}, {}, {1}});
   cases.push_back({"Tile", {normal({3, 4}), ints({2, 3})}, {}, {1}});
