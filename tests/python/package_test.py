@@ -37,10 +37,9 @@ class Import(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
     def test_quickly(self):
-        times = []
-        for _ in range(7):
-            # Of the processor: what else runs on the machine counts nothing.
-            result = alone("import time; t = time.process_time(); import minnow; print(time.process_time() - t)")
+        times = [1.0]
+        while min(times) >= 0.05 and len(times) < 30:  # what else runs on the machine makes some of them long
+            result = alone("import time; t = time.perf_counter(); import minnow; print(time.perf_counter() - t)")
             times.append(float(result.stdout))
         print(f"import minnow: {min(times) * 1e3:.1f} ms")
         self.assertLess(min(times), 0.05)
