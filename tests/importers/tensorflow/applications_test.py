@@ -52,6 +52,28 @@ def network(name, trained=True):
     return model
 
 
+def frozen_function(model, side):
+    """The model with its batch open as a function, what TensorFlow traced of it, and that with variables as constants."""
+    function = tf.function(lambda x: model(x, training=False), input_signature=[tf.TensorSpec([None, side, side, 3], tf.float32, name="x")])
+    concrete = function.get_concrete_function()
+    return function, concrete, convert_variables_to_constants_v2(concrete)
+
+
+def to_integers(converter, side):
+    samples = pictures(2, 4, side)
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = lambda: ([one[None]] for one in samples)
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = converter.inference_output_type = tf.int8
+    return converter
+
+
+def in_integers(name):
+    """A .tflite file of the network in full integers."""
+    frozen = frozen_function(network(name), SIDE[name])[2]
+    return to_integers(tf.lite.TFLiteConverter.from_concrete_functions([frozen]), SIDE[name]).convert()
+
+
 def in_doubles(name, model, x):
     """What the model gives where weights and sums are f64."""
     keras.backend.set_floatx("float64")
@@ -144,9 +166,7 @@ class Applications(InFolder):
     def test_networks(self):
         for name in NAMES or list(SIDE)[:1]:
             model, side = network(name), SIDE[name]
-            function = tf.function(lambda x: model(x, training=False), input_signature=[tf.TensorSpec([None, side, side, 3], tf.float32, name="x")])
-            concrete = function.get_concrete_function()
-            frozen = convert_variables_to_constants_v2(concrete)
+            function, concrete, frozen = frozen_function(model, side)
             path = self.folder / f"{name}.pb"
             path.write_bytes(frozen.graph.as_graph_def().SerializeToString())
             self.check_floats(name, model, path, "frozen graph")
@@ -162,10 +182,7 @@ class Applications(InFolder):
                 if kind == "float16":
                     converter.target_spec.supported_types = [tf.float16]
                 if kind == "full integers":
-                    samples = pictures(2, 4, side)
-                    converter.representative_dataset = lambda: ([one[None]] for one in samples)
-                    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-                    converter.inference_input_type = converter.inference_output_type = tf.int8
+                    to_integers(converter, side)
                 self.check_tflite(name, converter, kind)
 
 
