@@ -89,28 +89,33 @@ Exprs proposals(Parts& p, const Expr& all_scores, const Expr& all_moves, const E
   constexpr int64_t kMostAnchors = 1 << 24;
   if (width > kMostAnchors / count || height > kMostAnchors / count / width)
     throw Unsupported("{} x {} places are too many", height, width);
-  std::vector<double> all;
-  for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; x < width; ++x)
-      for (size_t i = 0; i < options.anchors.size(); ++i)
-        all.push_back(options.anchors[i] + static_cast<double>((i % 2 ? y : x) * options.stride));
+  // How far an anchor reaches and where its centre is, in the first place; the others are strides away. What is as large as the map is
+  // computed by the graph, as nothing in the file need be.
+  std::vector<double> extents, centres;
+  for (size_t i = 0; i < options.anchors.size(); i += 4)
+    for (size_t axis = i; axis < i + 2; ++axis) {
+      extents.push_back(options.anchors[axis + 2] - options.anchors[axis] + (options.counts_ends ? 1 : 0));
+      centres.push_back(options.anchors[axis] + extents.back() / 2);
+    }
   const int64_t n = height * width * count;
+  const auto steps = [&](int64_t size, const Ints& along) {
+    const Expr range = p.op("Range", {p.scalar(0, DType::i64), p.scalar(static_cast<double>(size), DType::i64), p.scalar(1, DType::i64)});
+    const Expr far = p.op("Mul", {p.cast(range, DType::f32), p.scalar(static_cast<double>(options.stride))});
+    return p.op("Expand", {p.reshape(far, along), p.constant({height, width, 1})});
+  };
+  const Expr grid = p.reshape(p.concat({steps(width, {1, width, 1}), steps(height, {height, 1, 1})}, 2), Ints{height * width, 1, 2});
   // The order is that of places, then anchors.
   const auto rows = [&](const Expr& x, int64_t wide) {
-    return p.reshape(p.transpose(p.reshape(x, Ints{count, wide, height, width}), {2, 3, 0, 1}), Ints{n, wide});
+    return p.reshape(p.transpose(p.reshape(x, Ints{count, wide, height, width}), {2, 3, 0, 1}), Ints{height * width, count, wide});
   };
-  const Expr scores = p.vector(rows(p.slice(all_scores, {count}, {2 * count}, {1}), 1));
-  const Expr moves = rows(all_moves, 4), anchor = p.reals({n, 4}, all);
-  const auto first = [&](const Expr& x) { return p.slice(x, {0}, {2}, {1}); };
-  const auto second = [&](const Expr& x) { return p.slice(x, {2}, {4}, {1}); };
-  const Expr one = p.scalar(1), half = p.scalar(0.5);
-  Expr extent = p.op("Sub", {second(anchor), first(anchor)});
-  if (options.counts_ends) extent = p.op("Add", {extent, one});
-  const Expr centre = p.op("Add", {p.op("Mul", {first(moves), extent}), p.op("Add", {first(anchor), p.op("Mul", {extent, half})})});
-  const Expr reach = p.op("Mul", {p.op("Mul", {p.op("Exp", {second(moves)}), extent}), half});
+  const Expr scores = p.vector(rows(p.slice(all_scores, {count}, {2 * count}, {1}), 1)), moves = rows(all_moves, 4);
+  const auto half_of_moves = [&](int64_t from) { return p.slice(moves, {from}, {from + 2}, {2}); };
+  const Expr one = p.scalar(1), extent = p.reals({1, count, 2}, extents);
+  const Expr centre = p.op("Add", {p.op("Mul", {half_of_moves(0), extent}), p.op("Add", {grid, p.reals({1, count, 2}, centres)})});
+  const Expr reach = p.op("Mul", {p.op("Mul", {p.op("Exp", {half_of_moves(2)}), extent}), p.scalar(0.5)});
   const Expr image = p.vector(image_info), size = p.slice(image, {0}, {2}, {0});
   const Expr last = p.op("Sub", {p.gather(size, p.constant({1, 0}), 0), one});  // of x, of y
-  const auto within = [&](const Expr& x) { return p.op("Max", {p.op("Min", {x, last}), p.scalar(0)}); };
+  const auto within = [&](const Expr& x) { return p.reshape(p.op("Max", {p.op("Min", {x, last}), p.scalar(0)}), Ints{n, 2}); };
   Expr from = within(p.op("Sub", {centre, reach})), to = within(p.op("Add", {centre, reach}));
   // Small ones are none.
   Expr behind = p.op("Add", {to, one});
@@ -153,7 +158,7 @@ Expr prior_boxes(Parts& p, PriorBoxes options) {
   };
   const double step_h = step(options.step_height, image_height, height), step_w = step(options.step_width, image_width, width);
   if (height < 1 || width < 1 || image_height < 1 || image_width < 1 ||
-      height * width * static_cast<int64_t>(least.size() * (ratios.size() + 1)) > 10'000'000)
+      height * width * static_cast<int64_t>(least.size() * (ratios.size() + 1)) > 1'000'000)
     throw InvalidModel("a map of {} by {} for an image of {} by {} is not valid", height, width, image_height, image_width);
   std::vector<std::pair<double, double>> sizes;  // width, height
   for (size_t i = 0; i < least.size(); ++i) {

@@ -192,6 +192,21 @@ TEST(CaffeImporter, proposals_are_anchors_that_are_moved_clipped_and_suppressed)
   EXPECT_THAT(std::vector<float>(kept.data<float>(), kept.data<float>() + 2), ElementsAre(0.75f, 0.5f));
 }
 
+TEST(CaffeImporter, proposals_of_a_large_map_take_no_memory_before_they_are_computed) {
+  const std::string text = R"(
+    layer { name: "s" type: "Input" top: "s" input_param { shape { dim: 1 dim: 2 dim: 4000 dim: 4000 } } }
+    layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 1 dim: 4 dim: 4000 dim: 4000 } } }
+    layer { name: "i" type: "Input" top: "i" input_param { shape { dim: 1 dim: 3 } } }
+    layer { name: "r" type: "Proposal" bottom: "s" bottom: "d" bottom: "i" top: "r"
+            proposal_param { ratio: 1 scale: 1 } })";
+  const std::unique_ptr<Graph> graph = import_net(text);
+  size_t bytes = 0;
+  for (const Node& node : graph->nodes())
+    for (size_t i = 0; i < node.input_count(); ++i)
+      if (node.input(i) && node.input(i)->constant()) bytes += node.input(i)->constant()->bytes();
+  EXPECT_LT(bytes, 2000u);
+}
+
 TEST(CaffeImporter, position_sensitive_regions_take_the_channels_of_their_bins) {
   const std::string text = R"(
     layer { name: "m" type: "Input" top: "m" input_param { shape { dim: 1 dim: 4 dim: 4 dim: 4 } } }
