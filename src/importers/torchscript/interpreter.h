@@ -120,7 +120,7 @@ class Interpreter final : public Host {
   bool is_instance(const Item& item, const std::string& type);
   void attach_views(Item& result, const Signature& signature, const Items& arguments, const std::string& place);
   void refresh(const std::shared_ptr<TensorObject>& tensor);
-  void fold(Item& item);
+  void fold(Item& item, int depth = 0);
   Expr folded(const Expr& x, int depth = kFoldDepth);
   static constexpr int kFoldDepth = 10;  // of nodes in a row: as many as one rule makes
   std::string place(const Frame& frame, std::string_view op) const;

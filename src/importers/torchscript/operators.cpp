@@ -156,7 +156,9 @@ Expr Interpreter::folded(const Expr& x, int depth) {
   }
 }
 
-void Interpreter::fold(Item& item) {
+void Interpreter::fold(Item& item, int depth) {
+  if (depth > 100) throw InvalidModel("lists, tuples or dictionaries hold each other more than 100 deep, or themselves");
+  if (depth > 1) spend(1);  // what is held several times is met several times
   if (item.is(Kind::tensor)) {
     TensorObject& tensor = item.as_tensor();
     if (!tensor.value || tensor.imaginary || tensor.value->constant() || tensor.quantization) return;
@@ -170,9 +172,11 @@ void Interpreter::fold(Item& item) {
            : item.is(Kind::real)  ? Item::real(*number)
                                   : Item::boolean(*number != 0);
   } else if (item.is(Kind::tuple)) {
-    for (Item& one : item.as_tuple().items) fold(one);
+    for (Item& one : item.as_tuple().items) fold(one, depth + 1);
   } else if (item.is(Kind::list) && !item.as_list().sequence) {
-    for (Item& one : item.as_list().items) fold(one);
+    for (Item& one : item.as_list().items) fold(one, depth + 1);
+  } else if (item.is(Kind::dict)) {
+    for (auto& [key, value] : item.as_dict().items) fold(value, depth + 1);
   }
 }
 

@@ -266,6 +266,13 @@ TEST(TorchscriptImporter, programs_without_end_are_errors) {
   std::string chained = "return x";
   for (int i = 0; i < 5000; ++i) chained += ".a";
   EXPECT_THAT(error_of_code(chained), HasSubstr("deep"));
+  EXPECT_THAT(error_of_code("l = annotate(List[Tensor], [])\n_0 = torch.append(l, l)\nreturn l"), HasSubstr("themselves"));
+  EXPECT_THAT(error_of_code("l = annotate(List[Tensor], [])\nd = annotate(Dict[str, Tensor], {\"a\": l})\n_0 = torch.append(l, (d, x))\n"
+                            "return x"),
+              HasSubstr("themselves"));
+  std::string twice = "a = [x]\n";
+  for (int i = 0; i < 60; ++i) twice += "b = [a, a]\na = [b, b]\n_0 = torch.append(a, b)\n";
+  EXPECT_NE(error_of_code(twice + "return x"), "");
 }
 
 TEST(TorchscriptImporter, errors_name_the_place) {
