@@ -35,8 +35,8 @@ class OnCores {
   OnCores& operator=(const OnCores&) = delete;
 
  private:
-  bool changed_ = false;
-  alignas(8) unsigned char before_[128];  // the system's set of cores
+  [[maybe_unused]] bool changed_ = false;
+  [[maybe_unused]] alignas(8) unsigned char before_[128];  // the system's set of cores
 };
 
 }  // namespace minnow::os
