@@ -6,8 +6,9 @@ compared: latency (minimum and median), the share of the machine's FMA peak (cou
 run, and peak memory above what the process held before loading.
 
   ./dev bench                                   twelve networks, threads 1 and 2, with everything this machine has
-  MINNOW_ISA=avx2 ./dev bench                   the second table: AVX2 (ONEDNN_MAX_CPU_ISA is set for the peer that heeds it; those that
-                                                cannot be held to an instruction set are left out)
+  MINNOW_ISA=avx2 ./dev bench                   the second table: AVX2, which the peers are held to by held_to_avx2.c. Where the machine
+                                                cannot do that, OpenVINO is by ONEDNN_MAX_CPU_ISA, but for its MLAS
+                                                (matrix products); those that could use more are left out
   ./dev bench --precision low                   16-bit floats, in the engines that have them (OpenVINO, MNN, ncnn); each engine's difference
                                                 is that from Minnow's f32
   ./dev bench --choices                         what choosing schemes by estimate costs against choosing them by measurement
@@ -43,9 +44,11 @@ class Failure(Exception):
     """One sentence: why an engine cannot take a network."""
 
 
-def run(command, where=None, seconds=600):
+def run(command, where=None, seconds=600, preload=None):
+    environment = {**os.environ, "LD_PRELOAD": str(preload)} if preload else None
     try:
-        result = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", cwd=where, timeout=seconds)
+        result = subprocess.run([str(c) for c in command], capture_output=True, text=True, errors="replace", cwd=where, timeout=seconds,
+                                env=environment)
     except subprocess.TimeoutExpired:
         raise Failure(f"no answer within {seconds} s") from None
     except OSError as error:
@@ -85,7 +88,8 @@ class Minnow:
 
 
 class Peer:
-    """An engine of engine.py. `capped`: it can be held to an instruction set."""
+    """An engine of engine.py. `capped`: it can be held to AVX2 without `preload`, which each process that times one preloads."""
+    preload = None
 
     def __init__(self, name, package, precision, capped=False):
         self.name, self.package, self.precision, self.capped = name, package, precision, capped
@@ -101,7 +105,8 @@ class Peer:
         return path
 
     def time(self, path, threads, seconds, x, *output):
-        return last_json(run([sys.executable, ROOT / "bench/engine.py", self.name, path, threads, seconds, self.precision, x, *output]))
+        return last_json(run([sys.executable, ROOT / "bench/engine.py", self.name, path, threads, seconds, self.precision, x, *output],
+                             preload=self.preload))
 
     def output(self, path, x, folder):
         target = folder / f"{path.stem}.{self.name}.npy"
@@ -162,6 +167,15 @@ def progress(text):
     print(f"\r\033[K{text}" if sys.stderr.isatty() else text, end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
 
 
+def hold_to_avx2(folder):
+    """What peers preload to be held to AVX2; throws where this machine cannot."""
+    source, target = ROOT / "bench/held_to_avx2.c", folder / "held_to_avx2.so"
+    if not is_newer(target, source):
+        run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", source, "-o", target])
+    run(["true"], preload=target)
+    return target.resolve()
+
+
 def time_warm(engine, path, threads, seconds, x):
     """Times the second of two processes: what the first found on disk, or in memory that a virtual machine had given back to its host, says
     nothing about an engine."""
@@ -172,10 +186,15 @@ def time_warm(engine, path, threads, seconds, x):
 class Bench:
     def __init__(self, arguments):
         self.arguments, self.isa = arguments, os.environ.get("MINNOW_ISA", "")
-        if self.isa == "avx2":
-            os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
         self.folder = arguments.out / "models"
         self.folder.mkdir(parents=True, exist_ok=True)
+        cannot = f"it cannot be held to {self.isa}"
+        if self.isa == "avx2":
+            os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
+            try:
+                Peer.preload = hold_to_avx2(arguments.out)
+            except Failure as failure:
+                cannot += f" ({failure})"
         self.engines, self.versions, self.left_out = [], {}, {}
         self.refused, self.differences, self.runs = {}, {}, []
         precision = arguments.precision
@@ -187,8 +206,8 @@ class Bench:
         for engine in engines:
             if engine.name not in wanted and engine.name != "minnow":
                 continue
-            if self.isa and not engine.capped:
-                self.left_out[engine.name] = f"it cannot be held to {self.isa}"
+            if self.isa and not Peer.preload and not engine.capped:
+                self.left_out[engine.name] = cannot
                 continue
             try:
                 self.versions[engine.name] = engine.version()
@@ -362,6 +381,9 @@ def report(bench):
     worst = {e: max((d for (name, _), d in bench.differences.items() if name == e), default=None) for e in engines}
     text.append("Largest difference of an output, relative to the largest output: "
                 + ", ".join(f"{e} {d:.1e}" for e, d in worst.items() if d is not None) + ".\n")
+    if bench.isa == "avx2":
+        text.append("Peers are held to AVX2 by held_to_avx2.c.\n" if Peer.preload else
+                    "OpenVINO is held to AVX2 by ONEDNN_MAX_CPU_ISA alone, which its MLAS does not heed.\n")
     for engine, why in bench.left_out.items():
         text.append(f"Left out: {engine}: {why}.\n")
     for (engine, network), why in bench.refused.items():
