@@ -6,6 +6,7 @@
 #include "binding.h"
 #include "express/node.h"
 #include "numpy/numpy.h"
+#include "single_elements.h"
 
 namespace minnow::python {
 
@@ -342,6 +343,16 @@ Var view_of(const Var& x, const std::vector<Index>& indices) {
   }
 }
 
+/// x[indices]: a view, or of one element, as in NumPy, a value that stays as it is.
+Var item_of(const Var& x, const std::vector<Index>& indices) {
+  Places places;
+  const bool integers = places.from(indices);
+  if (integers)
+    if (std::optional<Var> element = element_at(x, places)) return *std::move(element);
+  Var view = view_of(x, indices);
+  return integers && view.is_view() && view.shape().rank() == 0 ? view.clone() : view;
+}
+
 /// What is more than basic slicing is a function of minnow._operations. The guard is not held while Python runs.
 template <class F>
 auto basic_or_python(PyObject* key, F&& basic, const char* name, PyObject* self, PyObject* value) {
@@ -355,7 +366,12 @@ auto basic_or_python(PyObject* key, F&& basic, const char* name, PyObject* self,
 
 PyObject* get_item(PyObject* self, PyObject* key) noexcept {
   try {
-    const auto view = [&](const std::vector<Index>& indices) { return nb::cast(view_of(var_of(self), indices)); };
+    Places places;
+    if (places.from(key)) {
+      const Guard guard;
+      if (std::optional<Var> element = element_at(var_of(self), places)) return made(*std::move(element));
+    }
+    const auto view = [&](const std::vector<Index>& indices) { return nb::cast(item_of(var_of(self), indices)); };
     return basic_or_python(key, view, "get_item", self, nullptr).release().ptr();
   } catch (...) {
     set_python_error();
@@ -369,6 +385,7 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) noexcept {
     bool complex = PyComplex_Check(value);
     {
       const Guard guard;
+      if (Places places; places.from(key) && write_element(var_of(self), places, value)) return 0;
       complex = complex || is_complex(var_of(self).dtype());
     }
     if (complex) {  // values are cast as minnow.numpy does
@@ -403,7 +420,7 @@ PyObject* iterate(PyObject* self) noexcept {
     const Var& x = var_of(self);
     const int64_t count = length_of(x, "cannot be iterated over");
     nb::list items;
-    for (int64_t i = 0; i < count; ++i) items.append(nb::cast(x[Index(i)]));
+    for (int64_t i = 0; i < count; ++i) items.append(nb::cast(item_of(x, {Index(i)})));
     return PyObject_GetIter(items.ptr());
   });
 }

@@ -70,7 +70,12 @@ def __array_ufunc__(self: Var, ufunc: Any, method: str, *inputs: Any, **options:
         return NotImplemented
     out = options.get("out")
     if isinstance(out, tuple) and len(out) == 1:
-        options["out"] = out[0]
+        options["out"] = out = out[0]
+    if type(out).__module__ == "numpy":  # array += Var: the result goes into NumPy's array
+        import numpy
+        del options["out"]
+        numpy.copyto(out, numpy.asarray(function(*inputs, **options)), casting=options.get("casting", "same_kind"), where=options.get("where", True))
+        return out
     return function(*inputs, **options)
 
 

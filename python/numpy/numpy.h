@@ -22,10 +22,13 @@ inline Tensor value_of(const Var& x) {
 }
 
 /// Whether x has a value and nothing that may change is behind it: no placeholder, state or parameter, of which expressions are kept. What
-/// is made of it may be computed at once.
+/// is made of it may be computed at once. Of views small ones alone: reading one may be a copy.
 inline bool at_hand(const Var& x) {
+  constexpr int64_t kFew = 4096;
   const python::Guard guard;
-  return x.is_computed() && !express::required_value(x).node->keeps_inputs;
+  if (x.is_view() ? express::Access::cell(x)->region->shape.elements() > kFew : !x.is_computed()) return false;
+  const express::LazyValue value = express::required_value(x);
+  return value.node->is_computed() && !value.node->keeps_inputs;
 }
 /// The product of two matrices or vectors of f32 or f64 that are at hand; nothing where that is not what is given, or does not fit.
 std::optional<Var> product_at_hand(const Var& a, const Var& b);

@@ -45,6 +45,49 @@ class Numpy(unittest.TestCase):
             self.assertTrue(module.__doc__, name)
         self.assertGreaterEqual(len(REGISTRY), 400)
 
+    def test_single_elements(self):
+        for dtype in ("bool", "int8", "uint8", "int32", "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"):
+            with self.subTest(dtype):
+                x = np.zeros((3, 4), dtype)
+                kept, row, turned = x[1, 2], x[1], x.T
+                for i in range(3):
+                    for j in range(-4, 0):
+                        x[i, j] = (i + j + 4) % 2 if dtype == "bool" else i * 4 + j + 4
+                wanted = [[(i + j) % 2 if dtype == "bool" else i * 4 + j for j in range(4)] for i in range(3)]
+                self.assertEqual(x.tolist(), wanted)
+                self.assertEqual((kept.item(), kept.is_view, kept.dtype), (0, False, dtype))  # an element is a value, as NumPy's scalars
+                self.assertEqual((row[2].item(), turned[2, 1].item(), x[-2, -2].item(), x[()].tolist()), (wanted[1][2],) * 3 + (wanted,))
+                row[3] = 1  # through a view, and what shares the memory keeps what it shows
+                shared = memoryview(x.view("uint16" if "float16" in dtype else dtype)) if dtype[:7] != "complex" else None
+                turned[3, 1] = 0
+                turned[3, 2] = x[0, 1]
+                self.assertEqual([x[1, 3].item(), x[2, 3].item()], [0, 1])
+                self.assertEqual(len({id(element) for element in x[0]}), 4)
+                self.assertTrue(shared is None or shared[1, 3] != 0)
+        for key in (3, -4, (0, 4), (0, 0, 0), (0, -5)):
+            with self.assertRaises(IndexError):
+                np.zeros(3 if isinstance(key, int) else (3, 4))[key]
+            with self.assertRaises(IndexError):
+                np.zeros(3 if isinstance(key, int) else (3, 4))[key] = 1
+        x = np.arange(4, dtype="int8")
+        x[1] = np.int8(5)
+        x[2] = True
+        x[3] = x[3] * 2 + 1
+        x[0] += 3
+        self.assertEqual(x.tolist(), [3, 5, 1, 7])
+        for value in (300, -129, 2 ** 70):
+            with self.assertRaises((ValueError, OverflowError)):
+                x[0] = value
+        w = np.ones((1, 1, 1, 1), "float32")
+        x = np.full((1, 1, 2, 2), 3, "float32")
+        for value in (2, 5):  # weights are part of a plan
+            w[0, 0, 0, 0] = value
+            self.assertEqual(expr.conv(x, w)[0, 0, 1, 1].item(), 3 * value)
+        total = expr.trainable(np.ones(3, "float32"), "w")
+        twice = total[1] * 2
+        total.assign(np.full(3, 4, "float32"))
+        self.assertEqual((twice.item(), (total[1] * 2).item(), (np.ones(3) * 2)[1].item()), (2, 8, 2))
+
     def test_placeholders(self):
         x = expr.placeholder("x", "float32", [None, 3])
         y = np.sqrt(np.maximum(x, 0)) + np.tanh(x) // 0.5 + np.where(x > 1, x ** 2, np.sin(x)) 

@@ -71,6 +71,19 @@ class Exchange(unittest.TestCase):
             np.asarray(minnow.Var(self.large))
         self.assertLess((time.perf_counter() - start) / 100, 1e-3)
 
+    def test_arrays_of_numpy_take_results(self):
+        x = same = np.arange(3, dtype=np.float32)
+        x += minnow.Var([1.0, 2.0, 3.0], "float32")
+        np.multiply(minnow.Var([2.0, 3.0, 4.0], "float32"), 2, out=x, where=np.array([True, False, True]))
+        self.assertIs(x, same)
+        np.testing.assert_array_equal(x, np.float32([4, 3, 8]))
+        np.add.reduce(minnow.Var([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), axis=0, out=x)
+        np.testing.assert_array_equal(x, np.float32([5, 7, 9]))
+        whole = np.arange(3)
+        with self.assertRaises(TypeError):
+            whole += minnow.Var([0.5, 0.5, 0.5])
+        np.testing.assert_array_equal(whole, [0, 1, 2])
+
     def test_what_was_shared_is_not_written(self):
         x = minnow.Var(self.large)
         x[0] = 5

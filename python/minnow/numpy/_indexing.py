@@ -92,7 +92,7 @@ class _Key:
                 arrays.append(None)
                 axis += 1
         plain = all(isinstance(part, slice) and part == slice(None) for part in basic)
-        self.view = x if plain else x[tuple(basic)]
+        self.view = x if plain else x[(*basic, Ellipsis)]  # of one element a view too
         places_of_arrays = [i for i, array in enumerate(arrays) if array is not None]
         # Whether all arrays stand side by side: then their axes take that place, else the first.
         self.together = not places_of_arrays or places_of_arrays[-1] - places_of_arrays[0] == len(places_of_arrays) - 1
@@ -121,6 +121,8 @@ class _Key:
 
 def getitem(x: Var, key: Any) -> Var:
     """x[key] where key is not basic slicing: a copy."""
+    if type(key) is list:
+        key = _index_array(key)
     if isinstance(key, Var) and key.dtype.kind == "b" and key.shape == x.shape and x.ndim:
         places = native.true_places(key)
         return native.gather(x, places, 1, x.size, [places.size])

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// One element of a variable, read and written. Needs the Guard.
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+#include "binding.h"
+
+namespace minnow::python {
+
+/// An integer for each axis.
+class Places {
+ public:
+  /// From what is in the brackets; false where that is not integers of Python alone.
+  bool from(PyObject* key) noexcept;
+  /// The same of basic slicing that is read already.
+  bool from(const std::vector<Index>& indices) noexcept;
+  std::span<const int64_t> view() const noexcept { return {places_.data(), count_}; }
+
+ private:
+  std::array<int64_t, kMaxRank> places_;
+  size_t count_ = 0;
+};
+
+/// The element as a value of its own, which later assignments leave as it is. Nothing where the variable has no value yet, depends on
+/// placeholders or parameters, or has no such element.
+std::optional<Var> element_at(const Var& x, const Places& places);
+/// Writes a number, or a computed Var without axes, where nobody else holds the variable's memory; else gives false and changes nothing.
+bool write_element(const Var& x, const Places& places, PyObject* value);
+
+}  // namespace minnow::python
