@@ -91,6 +91,7 @@ enum Parameter : uint8_t {
   kLinearAttention = 100,
   kShapeParam = 101,
   kRope = 102,
+  kFusedLinear = 103,
 };
 
 /// Operators that the importer itself looks at, by their numbers.

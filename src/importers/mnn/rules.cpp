@@ -148,6 +148,8 @@ constexpr Rule kRules[] = {
     {304, "GroupNorm", import_group_norm, {}, kGroupNorm},
     {305, "LinearAttention", import_linear_attention, {}, kLinearAttention},
     {306, "RoPE", import_rope, {}, kRope},
+    {307, "FusedLinear", import_fused_linear, {}, kFusedLinear},
+    {308, "GatedRMSNorm", import_gated_norm, {}, kLayerNorm},
     {513, "ConvInt8", import_convolution_int8, {}, kConvolution2D},
     {514, "Int8ToFloat", import_int8_to_float},
     {515, "DepthwiseConvInt8", import_convolution_int8, {}, kConvolution2D},
@@ -196,8 +198,6 @@ constexpr std::pair<int32_t, std::string_view> kOtherNames[] = {
     {300, "FmhaV2"},
     {301, "Fmhca"},
     {302, "SeqLen2Spatial"},
-    {307, "FusedLinear"},
-    {308, "GatedRMSNorm"},
     {512, "Extra"},
 };
 

@@ -800,19 +800,65 @@ Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
   return {p.op("LayerNormalization", inputs, {{"axis", rank - count}, {"epsilon", epsilon}})};
 }
 
+/// x normalized over the axes of the node's table; rows that are kept as images of one pixel over their channels, whatever the axes.
+Expr normalized(MnnNode& node, Parts& p, const Expr& x) {
+  return p.rank(x) == 4 && node.info.default_layout == Layout::packed
+             ? p.unsqueeze(layer_norm(node, p, p.squeeze(x, {2, 3}), {1})[0], {2, 3})
+             : layer_norm(node, p, x, node.list(0))[0];
+}
+
+/// `up` times silu(gate).
+Expr gated(Parts& p, const Expr& up, const Expr& gate) { return p.op("Mul", {up, p.op("Mul", {gate, p.op("Sigmoid", {gate})})}); }
+
 }  // namespace
 
 Exprs import_layer_norm(MnnNode& node, Parts& p) {
-  const int64_t rank = node.rank(0);
+  node.rank(0);
   const bool adds = node.input_count() == 2 && node.output_count() == 2;
   if (!adds && (node.input_count() > 1 || node.output_count() > 1))
     node.refuse("{} inputs and {} outputs are not supported", node.input_count(), node.output_count());
   const Expr x = adds ? p.op("Add", {node.input(0), node.input(1)}) : node.input(0);
-  // Rows that are kept as images of one pixel are normalized over their channels, whatever the axes.
-  const Expr y = rank == 4 && node.info.default_layout == Layout::packed
-                     ? p.unsqueeze(layer_norm(node, p, p.squeeze(x, {2, 3}), {1})[0], {2, 3})
-                     : layer_norm(node, p, x, node.list(0))[0];
+  const Expr y = normalized(node, p, x);
   return adds ? Exprs{x, y} : Exprs{y};
+}
+
+Exprs import_gated_norm(MnnNode& node, Parts& p) {
+  // A head in each row [rows * heads, width, ...], gates [rows, heads * width, ...] -> as the gates.
+  node.rank(0);
+  const Expr gate = node.input(1);
+  if (!node.output_layouts.empty()) node.output_layouts[0] = node.layout(1);
+  return {gated(p, p.reshape(normalized(node, p, node.input(0)), p.op("Shape", {gate})), gate)};
+}
+
+Exprs import_fused_linear(MnnNode& node, Parts& p) {
+  // convs 0, act_silu_mul 1, has_ln 2, ln 3. Convolutions of one input, which with ln is the norm of the sum of both inputs -> the result
+  // of each, or one, gated by the first; with ln the sum behind them.
+  const FlatTables convs = node.parameter().tables(0);
+  const bool gates = node.flag(1), adds = node.flag(2);
+  if (gates ? convs.size() != 2 : convs.size() == 0) node.fail("{} convolutions are not valid", convs.size());
+  const size_t outputs = (gates ? 1 : convs.size()) + (adds ? 1 : 0);
+  if (node.output_count() != outputs) node.fail("{} outputs should be {}", node.output_count(), outputs);
+  Expr x = node.input(0), sum;
+  OpInfo info = node.info;
+  MnnNode member(p, node.host, node.file, node.graph, info);
+  member.place = node.place;
+  member.rule = find_rule(12, kConvolution2D);
+  member.layouts = {node.layout(0)};
+  if (adds) {
+    sum = p.op("Add", {x, node.input(1)});
+    info.parameter = node.parameter().table(3);
+    if (!info.parameter) node.fail("its normalization is missing");
+    x = normalized(member, p, sum);
+  }
+  member.raw = {x};
+  Exprs results;
+  for (size_t i = 0; i < convs.size(); ++i) {
+    info.parameter = convs[i];
+    results.push_back(import_convolution(member, p)[0]);
+  }
+  if (gates) results = {gated(p, results[1], results[0])};
+  if (adds) results.push_back(sum);
+  return results;
 }
 
 Exprs import_group_norm(MnnNode& node, Parts& p) {

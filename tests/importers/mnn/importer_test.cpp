@@ -50,6 +50,7 @@ struct Op {
   std::vector<int32_t> inputs, outputs;
   uint8_t kind = 0;
   std::function<size_t(FlatWriter&)> parameter = {};
+  int8_t layout = 1;  // channels last
 };
 
 std::string model(const std::vector<Op>& ops, const std::vector<std::string>& tensors) {
@@ -61,6 +62,7 @@ std::string model(const std::vector<Op>& ops, const std::vector<std::string>& te
     FlatWriter::Table table;
     table.offset(0, inputs).offset(3, name).offset(4, outputs).number(5, op.type);
     if (op.kind) table.number(1, op.kind);
+    table.number(6, op.layout);
     if (parameter) table.offset(2, parameter);
     tables.push_back(w.table(table));
   }
@@ -205,6 +207,121 @@ TEST(MnnImporter, an_attention_may_look_at_keys_and_values_of_another) {
   EXPECT_EQ(
       error_of(two_layers(3, 4)),
       "net.mnn: an operator is not supported: node \"second\" (Attention): keys of layer 4 are wanted, which no Attention before it keeps");
+}
+
+std::vector<float> numbers(size_t count, float phase) {
+  std::vector<float> made;
+  for (size_t i = 0; i < count; ++i) made.push_back(std::sin(phase + static_cast<float>(i * i)));
+  return made;
+}
+
+/// A table LayerNorm without means.
+size_t root_norm(FlatWriter& w, const std::vector<float>& scales) {
+  const size_t axes = w.numbers(std::vector<int32_t>{-1}), gamma = w.numbers(scales);
+  return w.table(FlatWriter::Table().offset(0, axes).number(1, 1e-5f).offset(2, gamma).number(6, uint8_t{1}));
+}
+
+/// A row of `row` numbers normalized as root_norm says.
+std::vector<double> root_normalized(const std::vector<double>& row, const std::vector<float>& scales) {
+  double squares = 0;
+  for (double v : row) squares += v * v;
+  std::vector<double> made;
+  for (size_t i = 0; i < row.size(); ++i)
+    made.push_back(row[i] / std::sqrt(squares / static_cast<double>(row.size()) + 1e-5) * static_cast<double>(scales[i]));
+  return made;
+}
+
+double silu(double v) { return v / (1 + std::exp(-v)); }
+
+void expect_near(const Tensor& tensor, const std::vector<double>& expected) {
+  ASSERT_EQ(static_cast<size_t>(tensor.elements()), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(tensor.data<float>()[i], expected[i], 1e-5) << i;
+}
+
+TEST(MnnImporter, projections_of_one_input_are_undone) {
+  constexpr size_t kRows = 3, kIn = 4, kOut[] = {5, 2, 6};
+  const std::vector<float> scales = numbers(kIn, 9), a = numbers(kRows * kIn, 1), b = numbers(kRows * kIn, 2);
+  const auto weights = [&](size_t i, size_t outputs) { return numbers(outputs * kIn, 3 + static_cast<float>(i)); };
+  for (const bool adds : {false, true}) {
+    for (const bool gates : {false, true}) {
+      const size_t members = gates ? 2 : 3, results = (gates ? 1 : 3) + (adds ? 1 : 0);
+      const auto outputs_of = [&](size_t i) { return gates ? kOut[0] : kOut[i]; };
+      const auto parameter = [&](FlatWriter& w) {
+        std::vector<size_t> convolutions;
+        for (size_t i = 0; i < members; ++i) {
+          const auto outputs = static_cast<int32_t>(outputs_of(i));
+          const size_t common = w.table(FlatWriter::Table().number(10, outputs).number(11, static_cast<int32_t>(kIn)));
+          const size_t weight = w.numbers(weights(i, outputs_of(i))), bias = w.numbers(numbers(outputs_of(i), 7));
+          convolutions.push_back(w.table(FlatWriter::Table().offset(0, common).offset(1, weight).offset(2, bias)));
+        }
+        const size_t list = w.offsets(convolutions), norm = root_norm(w, scales);
+        FlatWriter::Table table;
+        table.offset(0, list).number(1, uint8_t{gates}).number(2, uint8_t{adds});
+        if (adds) table.offset(3, norm);
+        return w.table(table);
+      };
+      std::vector<Op> ops = {input(0, {kRows, kIn, 1, 1})};
+      Op fused{307, "fused", {0}, {}, mnn::kFusedLinear, parameter, 2};
+      if (adds) ops.push_back(input(1, {kRows, kIn, 1, 1})), fused.inputs.push_back(1);
+      for (size_t i = 0; i < results; ++i) fused.outputs.push_back(static_cast<int32_t>(2 + i));
+      ops.push_back(fused);
+      const Model net = Model::from_graph(import(model(ops, {"a", "b", "p", "q", "r", "s"})));
+      const Tensor left = Tensor::of_f32({kRows, kIn, 1, 1}, a), right = Tensor::of_f32({kRows, kIn, 1, 1}, b);
+      Session session(net);
+      const std::vector<Tensor> made = adds ? session.run({left, right}) : session.run({left});
+      ASSERT_EQ(made.size(), results);
+      std::vector<std::vector<double>> expected(results);
+      for (size_t row = 0; row < kRows; ++row) {
+        std::vector<double> x(a.begin() + static_cast<ptrdiff_t>(row * kIn), a.begin() + static_cast<ptrdiff_t>((row + 1) * kIn));
+        if (adds) {
+          for (size_t i = 0; i < kIn; ++i) x[i] += static_cast<double>(b[row * kIn + i]);
+          expected.back().insert(expected.back().end(), x.begin(), x.end());
+          x = root_normalized(x, scales);
+        }
+        const auto projected = [&](size_t member, size_t output) {
+          double sum = static_cast<double>(numbers(outputs_of(member), 7)[output]);
+          for (size_t i = 0; i < kIn; ++i) sum += x[i] * static_cast<double>(weights(member, outputs_of(member))[output * kIn + i]);
+          return sum;
+        };
+        for (size_t i = 0; i < (gates ? 1 : members); ++i)
+          for (size_t output = 0; output < outputs_of(i); ++output)
+            expected[i].push_back(gates ? projected(1, output) * silu(projected(0, output)) : projected(i, output));
+      }
+      for (size_t i = 0; i < results; ++i) expect_near(made[i], expected[i]);
+    }
+  }
+  const Op empty{307, "fused", {0}, {1}, mnn::kFusedLinear, [](FlatWriter& w) { return w.table(FlatWriter::Table()); }};
+  EXPECT_EQ(error_of(model({input(0, {3, 4, 1, 1}), empty}, {"a", "b"})),
+            "net.mnn: node \"fused\" (FusedLinear): 0 convolutions are not valid");
+}
+
+TEST(MnnImporter, heads_are_normalized_and_gated) {
+  constexpr size_t kRows = 3, kHeads = 2, kWidth = 4;
+  const std::vector<float> scales = numbers(kWidth, 9), a = numbers(kRows * kHeads * kWidth, 1), b = numbers(kRows * kHeads * kWidth, 2);
+  for (const bool images : {false, true}) {
+    const std::vector<int32_t> heads = images ? std::vector<int32_t>{6, 4, 1, 1} : std::vector<int32_t>{6, 4},
+                               gates = images ? std::vector<int32_t>{3, 8, 1, 1} : std::vector<int32_t>{3, 8};
+    const Op norm{308,
+                  "norm",
+                  {0, 1},
+                  {2},
+                  mnn::kLayerNorm,
+                  [&](FlatWriter& w) { return root_norm(w, scales); },
+                  static_cast<int8_t>(images ? 2 : 0)};
+    const Model net = Model::from_graph(import(model({input(0, heads), input(1, gates), norm}, {"a", "b", "y"})));
+    const auto tensor = [](const std::vector<int32_t>& dims, const std::vector<float>& values) {
+      return Tensor::of_f32(Shape(std::vector<int64_t>(dims.begin(), dims.end())), values);
+    };
+    const Tensor made = Session(net).run({tensor(heads, a), tensor(gates, b)})[0];
+    EXPECT_EQ(made.shape(), tensor(gates, b).shape());
+    std::vector<double> expected;
+    for (size_t row = 0; row < kRows * kHeads; ++row) {
+      const auto at = static_cast<ptrdiff_t>(row * kWidth);
+      const std::vector<double> y = root_normalized({a.begin() + at, a.begin() + at + static_cast<ptrdiff_t>(kWidth)}, scales);
+      for (size_t i = 0; i < kWidth; ++i) expected.push_back(y[i] * silu(static_cast<double>(b[row * kWidth + i])));
+    }
+    expect_near(made, expected);
+  }
 }
 
 TEST(MnnImporter, extra_operators_are_called_by_their_own_type) {
