@@ -127,6 +127,10 @@ TEST(Verify, shapes_that_fit_nowhere_are_an_error_that_says_so) {
               testing::ThrowsMessage<Error>(AllOf(HasSubstr("first"), testing::Not(HasSubstr("open dimensions")))));
 }
 
+TEST(Verify, what_comes_first_need_not_be_a_batch) {
+  EXPECT_EQ(verified_alone("graph {\n source \"net\"\n input x: f32[n, ?]\n const i = i64[] 2\n y = Gather(x, i)\n output y\n}"), "");
+}
+
 TEST(Verify, every_prefix_of_the_passes_is_a_graph_that_runs) {
   const auto before = parse_graph(kGraph);
   size_t changes = 0;

@@ -54,10 +54,11 @@ Item import_recurrent(Call& call, Parts& p) {
   const int64_t layers = call.integer("num_layers"), directions = both ? 2 : 1, per = biases ? 4 : 2;
   call.host.expect_rank(x, {3, 2});
   const bool single = p.rank(x) == 2;
-  if (single) x = p.unsqueeze(x, {1});
   const Exprs params = call.tensors("params");
   if (layers < 1 || static_cast<int64_t>(params.size()) != layers * directions * per)
     call.refuse("{} weights for {} layers (projections are not supported)", params.size(), layers);
+  tell_size(x, -1, p.dim(params[0], 1));
+  if (single) x = p.unsqueeze(x, {1});
   Exprs states;
   if (is_lstm)
     states = call.tensors("hx");
@@ -111,11 +112,13 @@ Item import_recurrent_cell(Call& call, Parts& p) {
   const Layer layer = layer_of(target);
   const bool is_lstm = layer.op == "LSTM";
   const Expr x = call.x("input");
-  const bool single = call.rank(x) == 1;
-  const Expr w_hh = call.x("w_hh");
+  call.host.expect_rank(x, {2, 1});
+  const bool single = p.rank(x) == 1;
+  const Expr w_ih = call.x("w_ih"), w_hh = call.x("w_hh");
+  tell_size(x, -1, p.dim(w_ih, 1));
   const int64_t hidden = p.dim(w_hh, 1);
   if (hidden < 1) call.refuse("weights of open size");
-  const Weights w = weights_of(p, layer, call.x("w_ih"), w_hh, call.optional("b_ih"), call.optional("b_hh"));
+  const Weights w = weights_of(p, layer, w_ih, w_hh, call.optional("b_ih"), call.optional("b_hh"));
   Exprs states;
   if (is_lstm)
     states = call.tensors("hx");

@@ -182,6 +182,17 @@ TEST(TorchscriptImporter, takes_the_number_of_dimensions_from_what_needs_it) {
   EXPECT_EQ((*placed->inputs()[0]->type.dims)[1].size, 3);
 }
 
+TEST(TorchscriptImporter, weights_of_recurrences_tell_a_size) {
+  const std::string weights = "w = torch.ones([24, 8])\nv = torch.ones([24, 6])\nh = torch.zeros([1, 2, 6])\n";
+  const auto layer = import_code(weights + "y, n, c, = torch.lstm(x, [h, h], [w, v], False, 1, 0., False, False, True)\nreturn y");
+  const auto cell = import_code(weights + "y, c, = torch.lstm_cell(x, [h[0], h[0]], w, v)\nreturn y");
+  for (const auto& [graph, rank] : {std::pair{layer.get(), size_t{3}}, std::pair{cell.get(), size_t{2}}}) {
+    ASSERT_EQ(graph->inputs()[0]->type.dims->size(), rank);
+    EXPECT_EQ(graph->inputs()[0]->type.dims->back().size, 8);
+    EXPECT_FALSE(graph->inputs()[0]->type.dims->front().known());
+  }
+}
+
 TEST(TorchscriptImporter, all_missing_operators_are_named) {
   const std::string error = error_of_code("a = torch.one(x)\nb = torch.two(a)\nc = ops.my.three(x, b)\nreturn torch.add(b, c)");
   EXPECT_THAT(error, HasSubstr("aten::one (node \"a\")"));
