@@ -145,7 +145,7 @@ class Expressions(unittest.TestCase):
     def test_layers(self):
         w, b = np.random.default_rng(4).standard_normal((6, 3, 2, 2)).astype(np.float32), np.arange(6, dtype=np.float32)
         windows = np.lib.stride_tricks.sliding_window_view(np.pad(X, [(0, 0), (0, 0), (1, 1), (1, 1)]), (2, 2), (2, 3))[:, :, ::2]
-        self.same(F.conv2d(X, w, b, (2, 1), (1, 1), padding_mode=F.CAFFE), np.einsum("nchwij,ocij->nohw", windows, w) + b.reshape(6, 1, 1))
+        self.same(F.conv2d(X, w, b, (1, 2), (1, 1), padding_mode=F.CAFFE), np.einsum("nchwij,ocij->nohw", windows, w) + b.reshape(6, 1, 1))
         self.assertEqual(F.conv2d(X, w, b, (1, 1), (1, 1)).shape, (2, 6, 3, 4))  # as MNN: VALID has no padding
         self.assertEqual(F.convert(F.conv2d(X, w[:, :, :1, :1], b, (2, 2)), F.NCHW).shape, (2, 6, 2, 3))  # whose last axis looks like colours
         self.assertEqual(F.conv2d(X, w, b, (2, 2), padding_mode=F.SAME).shape, (2, 6, 2, 3))
@@ -156,6 +156,57 @@ class Expressions(unittest.TestCase):
         self.assertEqual(F.conv2d_transpose(X, w.transpose(1, 0, 2, 3), b, (2, 2)).shape, (2, 6, 8, 10))
         with self.assertRaisesRegex(minnow.InvalidArgument, "VALID, SAME and CAFFE"):
             F.conv2d(X, w, b, padding_mode="HALF")
+
+    def test_layers_that_are_made(self):
+        # The numbers are MNN 3.6.1's.
+        layer = MNN.nn.conv(3, 2, [2, 2])
+        self.assertEqual([value.shape for value in layer.parameters], [(2,), (2, 3, 2, 2)])
+        self.assertTrue(layer.load_parameters([F.const([1.0, 2.0], [2]), F.const(list(range(24)), [2, 3, 2, 2])]))
+        found = layer.forward(F.convert(F.const(list(range(96)), [2, 3, 4, 4]), F.NC4HW4))
+        self.same(F.convert(found, F.NCHW)[0, :, 0], np.float32([[1761, 1827, 1893], [4426, 4636, 4846]]))
+        self.assertEqual(MNN.nn.conv(2, 4, [2, 3]).parameters[1].shape, (4, 2, 3, 2))  # x, y
+        p, q = F.const([0.2, 0.8, 0.6, 0.4], [2, 2]), F.const([0.3, 0.7, 0.5, 0.5], [2, 2])
+        for name, value in {"mse": 0.02, "mae": 0.2, "hinge": 1.44, "kl": 0.02293384, "cross_entropy": 0.67629504}.items():
+            self.same(getattr(MNN.nn.loss, name)(p, q), np.float32(value))
+        norm = MNN.nn.batch_norm(3, 2)
+        norm.train(True)
+        self.same(norm.forward(F.const(list(range(6)), [2, 3])), np.float32([[-0.9999978] * 3, [0.9999978] * 3]))
+        self.same(norm.parameters[3], np.float32([[0.015, 0.025, 0.035]]))
+        drop = MNN.nn.dropout(0.5)
+        drop.train(True)
+        self.assertEqual(set(drop(F.const([1.0] * 1000, [1000])).read().tolist()), {0.0, 2.0})
+
+        class Net(MNN.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = MNN.nn.linear(3, 2)
+
+            def forward(self, x):
+                return self.first(x)
+
+        net = Net()
+        self.assertEqual((net.first.name, [value.shape for value in net.parameters], net(np.ones((4, 3), np.float32)).shape), ("first", [(1, 2), (2, 3)], (4, 2)))
+
+    def test_pictures_become_tensors(self):
+        pixels = (np.arange(60, dtype=np.uint8) * 4).reshape(4, 5, 3)
+        matrix, tensor = MNN.CVMatrix(), MNN.Tensor((1, 3, 2, 3))
+        matrix.setScale(5 / 3, 4 / 2)
+        for filter, expected in ((MNN.CV_Filter_NEAREST, [[0, 24, 36], [120, 144, 156]]), (MNN.CV_Filter_BILINEAL, [[0, 20, 40], [120, 140, 160]])):
+            process = MNN.CVImageProcess({"sourceFormat": MNN.CV_ImageFormat_RGB, "destFormat": MNN.CV_ImageFormat_BGR, "filterType": filter})
+            process.setMatrix(matrix)
+            self.assertEqual(process.convert(pixels, 5, 4, 0, tensor), 0)
+            np.testing.assert_array_equal(tensor.getNumpyData()[0, 2], expected)
+        whole = MNN.Tensor((1, 4, 5, 3), MNN.Halide_Type_Float, None, MNN.Tensor_DimensionType_Tensorflow)
+        process = MNN.CVImageProcess({"sourceFormat": 1, "destFormat": 1, "mean": (1.0, 2.0, 3.0, 0.0), "normal": (0.5, 0.25, 2.0, 1.0)})
+        gaps = np.zeros((4, 16), np.uint8)
+        gaps[:, :15] = pixels.reshape(4, 15)
+        process.convert(gaps.tobytes(), 5, 4, 16, whole)
+        np.testing.assert_array_equal(whole.getNumpyData()[0], (pixels - np.float32([1, 2, 3])) * np.float32([0.5, 0.25, 2]))
+        for call, text in ((lambda: process.convert(pixels[:2], 5, 4, 0, whole), "is given 30 bytes"), (lambda: process.convert(pixels, 5, 4, 0, MNN.Tensor((1, 4, 5, 3))), "one picture of 3 channels"),
+                           (lambda: MNN.CVImageProcess({"filter": 1}), 'no "filter"'), (lambda: MNN.CVImageProcess({"sourceFormat": 11}), "is not there"),
+                           (lambda: matrix.setPolyToPoly([1.0], [1.0]), "one to four points")):
+            with self.assertRaisesRegex(minnow.Error, text):
+                call()
 
     def test_names_of_numpy_and_missing_ones(self):
         self.same(MNN.numpy.row_stack([X[0, 0], X[0, 1]]), np.vstack([X[0, 0], X[0, 1]]))
@@ -232,6 +283,20 @@ class Models(unittest.TestCase):
         self.assertEqual(interpreter.runSessionWithCallBack(session, lambda tensors, name: False, lambda tensors, name: True), 4)
         with self.assertRaises(ZeroDivisionError):
             interpreter.runSessionWithCallBack(session, lambda tensors, name: 1 // 0, lambda tensors, name: True)
+
+    def test_converter(self):
+        from MNN.tools import mnnconvert
+        made = self.path[:-7] + ".mnn"
+        with self.assertRaisesRegex(minnow.InvalidArgument, 'no option "--modelfile"'):
+            mnnconvert.convert(["mnnconvert", "--modelfile", self.path])
+        with self.assertRaisesRegex(minnow.InvalidArgument, "takes --MNNModel"):
+            mnnconvert.convert(["mnnconvert", "--modelFile", self.path])
+        mnnconvert.convert(["mnnconvert", "--modelFile", self.path, f"--MNNModel={made}", "--bizCode", "biz", "--fp16"])
+        self.assertEqual(MNN.nn.load_module_from_file(made, ["data", "scale"], []).get_info()["inputNames"], ["data", "scale"])
+        import importlib.util
+        self.assertIsNotNone(importlib.util.find_spec("MNN"))
+        from MNN.numpy.linalg import norm
+        self.assertEqual(norm(np.float32([3, 4])).item(), 5)
 
     def test_parts_of_a_model_are_replaced(self):
         values = F.load_as_dict(self.path)

@@ -6,12 +6,14 @@
     import MNN.cv as cv2
 
 It has to be asked for: importing minnow alone changes nothing. What MNN and Minnow both have is Minnow's; MNN.expr has MNN's names and
-signatures (compat/expr.py), and MNN.Interpreter, Session and Tensor run models the older way (compat/interpreter.py). More names come with
-time; one that is not there says so.
+signatures (compat/expr.py), MNN.nn its layers and losses (compat/nn.py). MNN.Interpreter, Session and Tensor run models the older way
+(compat/interpreter.py), CVImageProcess and CVMatrix make tensors of pictures (compat/image_process.py). More names come with time; one that
+is not there says so.
 """
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import sys
 import types
 
@@ -19,8 +21,9 @@ import minnow
 from minnow._minnow import Unsupported, nearest
 
 # What each of MNN's modules is: the modules that its names are looked up in, one after the other.
-_MODULES = {"MNN": ("minnow.compat.interpreter", "minnow"), "MNN.expr": ("minnow.compat.expr", "minnow.expr"), "MNN.nn": ("minnow.compat.nn", "minnow.nn"),
-            "MNN.numpy": ("minnow.compat.numpy", "minnow.numpy"), "MNN.cv": ("minnow.cv",), "MNN.tools": ("minnow.tools",)}
+_MODULES = {"MNN": ("minnow.compat.interpreter", "minnow.compat.image_process", "minnow"), "MNN.expr": ("minnow.compat.expr", "minnow.expr"), "MNN.nn": ("minnow.compat.nn", "minnow.nn"),
+            "MNN.numpy": ("minnow.compat.numpy", "minnow.numpy"), "MNN.cv": ("minnow.cv",), "MNN.tools": ("minnow.tools",), "MNN.tools.mnnconvert": ("minnow.compat.mnnconvert",),
+            "MNN.numpy.linalg": ("minnow.numpy.linalg",), "MNN.numpy.random": ("minnow.numpy.random",)}
 
 
 class _Shim(types.ModuleType):
@@ -28,6 +31,7 @@ class _Shim(types.ModuleType):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, __doc__)
+        self.__dict__["__spec__"] = importlib.machinery.ModuleSpec(name, None, is_package=True)  # for who asks whether MNN is there
         self.__dict__["__path__"] = []  # a package: `import MNN.cv` is looked up in sys.modules
         self.__dict__["_sources"] = [importlib.import_module(source) for source in _MODULES[name]]
 
@@ -51,8 +55,9 @@ def install() -> None:
         sys.modules[name] = _Shim(name)
     shim = sys.modules["MNN"]
     for name in _MODULES:
-        if "." in name:
-            setattr(shim, name.split(".")[1], sys.modules[name])
+        parent, _, own = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], own, sys.modules[name])
     setattr(shim, "F", sys.modules["MNN.expr"])
     setattr(shim, "__version__", minnow.__version__)
     setattr(shim, "version", lambda: minnow.__version__)

@@ -13,14 +13,20 @@ from minnow import expr as E
 from minnow import numpy as np
 from minnow import _minnow
 from minnow._minnow import InvalidArgument, Var
-from minnow._minnow import dtype as DType
 from minnow._typing import VarLike
 from minnow.nn import create_runtime_manager
 
 from minnow.expr import NC4HW4, NCHW, NHWC
 
 float, double, int, int64, uint8, int8 = np.float32, np.float64, np.int32, np.int64, np.uint8, np.int8
-dtype, data_format = DType, (NCHW, NHWC, NC4HW4)
+
+
+class dtype:
+    float, double, int, int64, uint8, int8 = float, double, int, int64, uint8, int8
+
+
+class data_format:
+    NCHW, NHWC, NC4HW4 = NCHW, NHWC, NC4HW4
 
 
 class Padding_Mode:
@@ -121,6 +127,23 @@ def rsqrt(x: VarLike) -> Var:
 
 def erfc(x: VarLike) -> Var:
     return 1 - E.erf(_var(x))
+
+
+def erfinv(x: VarLike) -> Var:
+    """What erf() undoes: two steps of Newton's from Winitzki's approximation, in double precision; within 1e-6."""
+    value = np.asarray(_var(x), "float64")
+    log = np.log1p(-value * value)
+    a = 2 / (np.pi * 0.147) + log / 2
+    y = np.sign(value) * np.sqrt(np.sqrt(a * a - log / 0.147) - a)
+    for _ in builtins.range(2):
+        y = y - (E.erf(y) - value) * np.exp(y * y) * (np.pi ** 0.5 / 2)
+    return np.where(np.abs(value) < 1, y, value * np.inf).astype("float32")
+
+
+def round(x: VarLike) -> Var:
+    """To the nearest integer; halves away from zero, as MNN has them."""
+    value = _var(x)
+    return np.copysign(np.floor(np.abs(value) + 0.5), value) if value.dtype.kind == "f" else value
 
 
 def squared_difference(x: VarLike, y: VarLike) -> Var:
@@ -322,10 +345,17 @@ def _channels_first(x: Var) -> Var:
     return E._with_format(x, NCHW)
 
 
+def _pair(values: Sequence[builtins.int]) -> list[builtins.int]:
+    """MNN's pairs are (x, y): of the width, then of the height."""
+    if len(values) != 2:
+        raise InvalidArgument(f"a pair (x, y) is wanted, not {tuple(values)}")
+    return [values[1], values[0]]
+
+
 def _padding(padding: Sequence[builtins.int], mode: str) -> dict[str, Any]:
     """As MNN has it: `padding` counts in the mode CAFFE alone."""
     if mode == CAFFE:
-        return {"pads": [*padding] * 2 if len(padding) == 2 else list(padding)}
+        return {"pads": _pair(padding) * 2}
     if mode not in (VALID, SAME):
         raise InvalidArgument(f"the padding mode is {mode!r}; there are VALID, SAME and CAFFE")
     return {"auto_pad": "SAME_UPPER"} if mode == SAME else {}
@@ -333,20 +363,25 @@ def _padding(padding: Sequence[builtins.int], mode: str) -> dict[str, Any]:
 
 def conv2d(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
            dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
-    return _channels_first(E.conv(_var(input), _var(weight), _var(bias), strides=list(stride), dilations=list(dilate), group=group, **_padding(padding, padding_mode)))
+    """weight: [out, in / group, height, width]. stride, padding and dilate: (x, y), as in all layers here."""
+    return _channels_first(E.conv(_var(input), _var(weight), _var(bias), strides=_pair(stride), dilations=_pair(dilate), group=group, **_padding(padding, padding_mode)))
 
 
 def conv2d_transpose(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
                      dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
-    return _channels_first(E.conv_transpose(_var(input), _var(weight), _var(bias), strides=list(stride), dilations=list(dilate), group=group, **_padding(padding, padding_mode)))
+    """weight: [in, out / group, height, width]."""
+    return _channels_first(E.conv_transpose(_var(input), _var(weight), _var(bias), strides=_pair(stride), dilations=_pair(dilate), group=group, **_padding(padding, padding_mode)))
 
 
 def max_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
-    return _channels_first(E.max_pool(_var(x), list(kernel), strides=list(stride), **_padding(pads, padding_mode)))
+    """kernel, stride, pads: (x, y). With CAFFE the last window may begin inside and end outside."""
+    return _channels_first(E.max_pool(_var(x), _pair(kernel), strides=_pair(stride), ceil_mode=builtins.int(padding_mode == CAFFE), **_padding(pads, padding_mode)))
 
 
 def avg_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
-    return _channels_first(E.average_pool(_var(x), list(kernel), strides=list(stride), **_padding(pads, padding_mode)))
+    """The same; with CAFFE zeros of the padding count."""
+    caffe = builtins.int(padding_mode == CAFFE)
+    return _channels_first(E.average_pool(_var(x), _pair(kernel), strides=_pair(stride), ceil_mode=caffe, count_include_pad=caffe, **_padding(pads, padding_mode)))
 
 
 def scale(x: VarLike, channels: builtins.int, scale: VarLike, bias: VarLike) -> Var:
@@ -513,6 +548,100 @@ def nms(boxes: VarLike, scores: VarLike, max_detections: builtins.int, iou_thres
     return found[:, 2].astype(int)
 
 
+# ---- Pictures: [N, C, H, W], or as convert() has given it [N, H, W, C]
+
+def _by_channel(x: VarLike, function: Callable[[Var], Var]) -> Var:
+    """A function of [N, C, H, W] on a value of either format."""
+    value = _var(x)
+    if E.format_of(value) != NHWC:
+        return _channels_first(function(value))
+    return E._with_format(function(value.transpose(0, 3, 1, 2)).transpose(0, 2, 3, 1), NHWC)
+
+
+def depth_to_space(x: VarLike, axis: builtins.int) -> Var:
+    """Blocks of axis x axis pixels from the channels of one, those of one pixel side by side."""
+    return _by_channel(x, lambda value: E.depth_to_space(value, axis))
+
+
+def space_to_depth(x: VarLike, axis: builtins.int) -> Var:
+    """What depth_to_space() undoes."""
+    return _by_channel(x, lambda value: E.space_to_depth(value, axis))
+
+
+def resize(x: VarLike, x_scale: builtins.float, y_scale: builtins.float) -> Var:
+    """A picture x_scale times as wide and y_scale times as high, by two lines; pixel i lies at i / scale."""
+    scales = np.array([1, 1, y_scale, x_scale], "float32")
+    return _by_channel(x, lambda value: E.resize(value, None, scales, mode="linear", coordinate_transformation_mode="asymmetric"))
+
+
+def crop_and_resize(x: VarLike, boxes: VarLike, box_ind: VarLike, crop_size: VarLike, method: str = BILINEAR, extrapolation_value: builtins.float = 0.0) -> Var:
+    """Parts of pictures [N, H, W, C], each [y1, x1, y2, x2] in parts of height and width, 0 ... 1, of the picture that box_ind names, as pictures
+    of crop_size (height, width): [boxes, height, width, C]."""
+    value, corners = _var(x), np.asarray(boxes, "float32").reshape(-1, 4)
+    sizes = _ints(crop_size)
+
+    def along(axis: builtins.int) -> tuple[Var, Var, Var, Var]:
+        """Of each box and row (or column): whether it is inside, the places before and behind it, and how far behind the first one it is."""
+        first, last, most = corners[:, axis], corners[:, axis + 2], value.shape[axis + 1] - 1
+        if sizes[axis] > 1:
+            at = (first[:, None] + np.arange(sizes[axis], dtype="float32") * ((last - first) / (sizes[axis] - 1))[:, None]) * most
+        else:
+            at = ((first + last) * (most / 2))[:, None]
+        if method == NEAREST:
+            place = np.clip(round(at), 0, most).astype("int64")
+            return (at >= 0) & (at <= most), place, place, np.zeros_like(at)
+        low = np.clip(np.floor(at), 0, most)
+        return (at >= 0) & (at <= most), low.astype("int64"), np.clip(low + 1, 0, most).astype("int64"), at - low
+
+    inside_y, above, below, down = along(0)
+    inside_x, left, right, over = along(1)
+    picture = np.asarray(box_ind).astype("int64")[:, None, None]
+
+    def row(places: Var) -> Var:
+        first, second = value[picture, places[:, :, None], left[:, None, :]], value[picture, places[:, :, None], right[:, None, :]]
+        return first + (second - first) * over[:, None, :, None]
+
+    made = row(above) + (row(below) - row(above)) * down[:, :, None, None]
+    inside = inside_y[:, :, None, None] & inside_x[:, None, :, None]
+    return E._with_format(np.where(inside, made, np.float32(extrapolation_value)), NHWC)
+
+
+def roi_pooling(input: VarLike, roi: VarLike, pooled_height: builtins.int, pooled_width: builtins.int, spatial_scale: builtins.float) -> Var:
+    """The largest element of each part of the regions [picture, x1, y1, x2, y2]."""
+    rois = np.asarray(_var(roi), "float32").reshape(-1, 5)
+    return _by_channel(input, lambda value: E.max_roi_pool(value, rois, pooled_shape=[pooled_height, pooled_width], spatial_scale=spatial_scale))
+
+
+def roi_align(input: VarLike, roi: VarLike, pooled_height: builtins.int, pooled_width: builtins.int, spatial_scale: builtins.float, sampling_ratio: builtins.int,
+              aligned: bool, pooling_mode: str = AVEPOOL) -> Var:
+    """Of each part of the regions [picture, x1, y1, x2, y2] the mean (or the largest) of samples between the elements."""
+    rois = np.asarray(_var(roi), "float32").reshape(-1, 5)
+    return _by_channel(input, lambda value: E.roi_align(
+        value, rois[:, 1:], rois[:, 0].astype("int64"), mode="max" if pooling_mode == MAXPOOL else "avg", output_height=pooled_height, output_width=pooled_width,
+        sampling_ratio=max(sampling_ratio, 0), spatial_scale=spatial_scale, coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel"))
+
+
+def normalize(x: VarLike, acrossSpatial: builtins.int, channelShared: builtins.int, eps: builtins.float, scale: Sequence[builtins.float]) -> Var:
+    """Each pixel's channels (acrossSpatial: all of a picture) divided by the root of the sum of their squares, times a scale for each channel
+    (channelShared: one for all)."""
+    def of(value: Var) -> Var:
+        norm = np.sqrt(np.sum(value * value, axis=(1, 2, 3) if acrossSpatial else 1, keepdims=True) + eps)
+        return value / norm * np.asarray(scale[:1] if channelShared else scale, value.dtype).reshape(-1, 1, 1)
+
+    return _by_channel(x, of)
+
+
+def reverse_sequence(x: VarLike, y: VarLike, batch_dim: builtins.int, seq_dim: builtins.int) -> Var:
+    """The first y[b] elements along seq_dim in the other order, those of each b along batch_dim."""
+    return E.reverse_sequence(_var(x), np.asarray(y).astype("int64"), batch_axis=batch_dim, time_axis=seq_dim)
+
+
+def scatter_nd(indices: VarLike, updates: VarLike, shape: VarLike) -> Var:
+    """Zeros with the updates at these indices; of several at one index the last."""
+    values = _var(updates)
+    return E.scatter_nd(np.zeros(_ints(shape), values.dtype), np.asarray(indices).astype("int64"), values)
+
+
 # ---- Words for create_runtime_manager()
 
 class _Words(enum.IntEnum):
@@ -583,7 +712,13 @@ def _op_type(x: Var) -> str:
     return _minnow.expression_of(x)[0] or ("Input" if x.is_placeholder else "Trainable" if x.trainable else "Const")
 
 
+def _resize(x: Var, shape: VarLike) -> None:
+    """Gives a placeholder, or any variable, other dimensions; its elements are zeros."""
+    x.assign(np.zeros(_ints(shape), x.dtype))
+
+
 _METHODS: dict[str, Any] = {
+    "resize": _resize,
     "read": lambda x: x.numpy().copy(), "read_as_tuple": lambda x: tuple(x.reshape(-1).tolist()), "write": _write, "copy_from": _copy_from,
     "sync": lambda x: None, "valid": property(lambda x: True), "close": lambda x: None, "fix_as_trainable": _fix_as_trainable, "fix_as_const": _fix_as_const,
     "replace": _replace, "op_type": property(_op_type), "inputs": property(lambda x: _minnow.expression_of(x)[1]), "data_format": property(lambda x: E.format_of(x) or NCHW), "reorder": E.convert, "ptp": lambda x, axis=None: np.ptp(x, axis)}

@@ -224,6 +224,9 @@ class Interpreter:
             return (inspection.weight_bytes + inspection.arena_bytes) / 1e6
         return sum(row.operations for row in inspection.plan) / 1e6
 
+    def updateSessionToModel(self, session: Session) -> None:
+        """Nothing: a session's weights are the model's, and stay as they are."""
+
     def getModelVersion(self) -> str:
         return "minnow"
 
