@@ -33,14 +33,12 @@ Interpreter::Inner Interpreter::follow(const Block& block, Frame& frame) {
   const std::unordered_map<std::string, Item> variables = frame.variables;
   spend(variables.size() / 16);
   mark();
-  const int depth = depth_;
   inside(inner, [&] {
     try {
       run(block, frame);
     } catch (const Raised& raised) {
       inner.raised = true;
       inner.message = raised.message;
-      depth_ = depth;
     } catch (...) {
       roll_back();
       throw;
@@ -139,6 +137,7 @@ struct Interpreter::Joiner {
     if (a.is(Kind::text) && b.is(Kind::text)) return a.text() == b.text() ? a : Item::text("");
     if (a.kind() == b.kind() && (a.is_none() || a.is(Kind::class_name) || a.is(Kind::function))) return a;
     if (++depth > 50) throw Unsupported("{}: containers lie in each other very deep", interpreter.source_);
+    interpreter.spend(16);  // what is held several times is met several times
     Item made = container(a, b);
     --depth;
     return made;
@@ -404,8 +403,10 @@ void find_assigned(const Block& block, std::set<std::string>& names) {
   }
 }
 
-bool same_item(const Item& a, const Item& b) {
-  if (a.kind() != b.kind()) return false;
+/// False, too, for tuples that lie in each other very deep, or hold very much.
+bool same_item(const Item& a, const Item& b, size_t& budget, int depth = 0) {
+  if (a.kind() != b.kind() || budget == 0 || depth > 50) return false;
+  --budget;
   switch (a.kind()) {
     case Kind::boolean:
     case Kind::integer:
@@ -420,13 +421,17 @@ bool same_item(const Item& a, const Item& b) {
       if (a.object() == b.object()) return true;
       if (a.as_tuple().items.size() != b.as_tuple().items.size()) return false;
       for (size_t i = 0; i < a.as_tuple().items.size(); ++i)
-        if (!same_item(a.as_tuple().items[i], b.as_tuple().items[i])) return false;
+        if (!same_item(a.as_tuple().items[i], b.as_tuple().items[i], budget, depth + 1)) return false;
       return true;
     case Kind::function:
       return a.function() == b.function();
     default:
       return a.object() == b.object();
   }
+}
+bool same_item(const Item& a, const Item& b) {
+  size_t budget = 10'000;  // items
+  return same_item(a, b, budget);
 }
 
 }  // namespace
@@ -447,13 +452,19 @@ struct Interpreter::LoopShape {
   Inner* inner = nullptr;  // null: after the loop, where `results` are taken
   Exprs results;
   size_t taken = 0;
+
+  const Expr& taken_result(const std::string& source) {
+    if (taken == results.size()) throw Unsupported("{}: a loop's variables change their form", source);
+    return results[taken++];
+  }
 };
 
 Item Interpreter::widened(const Item& item, LoopShape& shape, const std::string& label) {
   if (label.size() > 2000) throw Unsupported("{}: containers lie in each other very deep", source_);
+  spend(16);  // what is held several times is met several times
   const auto slot_of = [&]() -> LoopShape::Slot& { return shape.slots[label]; };
   const auto take = [&](const Expr& begin, const ValueType& type) {
-    if (!shape.inner) return p_->builder().wrap(shape.results[shape.taken++].value());
+    if (!shape.inner) return p_->builder().wrap(shape.taken_result(source_).value());
     shape.initial.push_back(begin);
     shape.labels.push_back(label);
     return shape.inner->body->builder.wrap(&shape.inner->body->graph->add_input(unique("carried"), type));
@@ -538,7 +549,7 @@ void Interpreter::widen_state(Object& object, LoopShape& shape, const std::strin
         if (*slot.rank >= 0) element.dims = std::vector<Dim>(static_cast<size_t>(*slot.rank));
         list->sequence = &shape.inner->body->graph->add_input(unique("carried"), ValueType::sequence_of(std::move(element)));
       } else {
-        list->sequence = shape.results[shape.taken++].value();
+        list->sequence = shape.taken_result(source_).value();
       }
       list->items.clear();
       return;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/os.h"
@@ -167,6 +168,7 @@ Item Importer::input(Interpreter& interpreter, Graph& graph, const std::string& 
 
 void Importer::add_outputs(Interpreter& interpreter, Graph& graph, const Item& item, const std::string& name, int depth) {
   if (depth > 20) throw Unsupported("{}: its result has tuples in each other very deep", source_);
+  interpreter.spend(64);  // what is held several times is met several times
   const auto next = [&](const std::string& given) { return given.empty() ? "output" + std::to_string(outputs_++) : given; };
   switch (item.kind()) {
     case Kind::none:
@@ -321,7 +323,11 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
   Interpreter interpreter(program_, *graph, operators_, sizes, refusals, store, source_, warn, version_);
   interpreter.count_steps_in(steps_);
   interpreter.set_constants(constants.as_tuple().items);
-  interpreter.restore(model);
+  try {
+    interpreter.restore(model);
+  } catch (const Raised& raised) {
+    throw InvalidModel("{}: its program raises an error where its objects are restored: {}", source_, raised.message.substr(0, 300));
+  }
 
   const std::string& class_name = model.as_instance().class_name;
   std::shared_ptr<Function> forward;
@@ -520,6 +526,8 @@ std::unique_ptr<Graph> import_model(std::span<const std::byte> bytes, const std:
   try {
     return Importer(bytes, owner, options, source).run();
   } catch (const std::bad_alloc&) {
+    throw OutOfMemory("{}: there is not enough memory to read it", source);
+  } catch (const std::length_error&) {
     throw OutOfMemory("{}: there is not enough memory to read it", source);
   }
 }

@@ -13,7 +13,8 @@ namespace minnow::torchscript {
 using Kind = Item::Kind;
 using Form = Syntax::Kind;
 
-constexpr int kMostCalls = 100;           // in each other
+// Statements and expressions in each other, through all calls, each of which takes up to 2 KB of stack. Models take 20.
+constexpr int kMostNesting = 200;
 constexpr size_t kMostSteps = 8'000'000;  // of work in all
 
 Interpreter::Interpreter(Program& program, Graph& graph, const OperatorSet& operators, SizeTable& sizes, Refusals& refusals,
@@ -50,6 +51,18 @@ void Interpreter::spend(size_t steps) {
   if (*steps_ > kMostSteps) throw Unsupported("{}: its program takes more than {} steps to follow", source_, kMostSteps);
 }
 
+/// Counts how deep the interpreter is in itself, so that its own stack is safe.
+struct Interpreter::Deeper {
+  explicit Deeper(Interpreter& interpreter) : interpreter_(interpreter) {
+    if (interpreter.nesting_ >= kMostNesting)
+      throw InvalidModel("{}: line {}: statements and expressions are in each other more than {} deep", interpreter.source_,
+                         interpreter.line_, kMostNesting);
+    ++interpreter.nesting_;
+  }
+  ~Deeper() { --interpreter_.nesting_; }
+  Interpreter& interpreter_;
+};
+
 // What changes.
 
 void Interpreter::mark() {
@@ -58,7 +71,10 @@ void Interpreter::mark() {
 }
 
 void Interpreter::touch(const std::shared_ptr<Object>& object) {
+  if (!object) throw Unsupported("{}: something is changed that never changes", source_);
   if (!marks_.back().emplace(object.get(), journal_.size()).second) return;
+  if (const auto* list = dynamic_cast<const ListObject*>(object.get())) spend(list->items.size() / 16);
+  if (const auto* dict = dynamic_cast<const DictObject*>(object.get())) spend(dict->items.size() / 16);
   journal_.emplace_back(object, object->copy());
 }
 
@@ -96,6 +112,7 @@ void Interpreter::run(const Block& block, Frame& frame) {
 }
 
 void Interpreter::run(const Statement& statement, Frame& frame) {
+  const Deeper deeper(*this);
   spend(1);
   line_ = statement.line;
   switch (statement.kind) {
@@ -126,6 +143,7 @@ void Interpreter::run(const Statement& statement, Frame& frame) {
         }
         if (parts.size() != statement.targets.size())
           fail(frame, format("{} values are taken apart into {} names", parts.size(), statement.targets.size()));
+        spend(parts.size());
         for (size_t i = 0; i < parts.size(); ++i) assign(*statement.targets[i], parts[i], frame);
         return;
       }
@@ -170,6 +188,7 @@ void Interpreter::assign(const Syntax& target, const Item& item, Frame& frame) {
 // Expressions.
 
 Item Interpreter::evaluate(const Syntax& syntax, Frame& frame) {
+  const Deeper deeper(*this);
   switch (syntax.kind) {
     case Form::none:
       return {};
@@ -226,6 +245,7 @@ Item Interpreter::evaluate(const Syntax& syntax, Frame& frame) {
       const int64_t size = static_cast<int64_t>(items.size());
       const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
       const int64_t first = clamp(from.integer()), last = std::max(first, clamp(to.integer()));
+      spend(static_cast<size_t>(last - first));
       return keep(Item::tuple(Items(items.begin() + first, items.begin() + last)));
     }
     case Form::call:
@@ -434,10 +454,9 @@ Item Interpreter::special(const std::string& name, const Syntax& syntax, Frame& 
   if (name == "fork") {  // what would run at the same time runs now
     const Item function = evaluate(argument(0), frame);
     if (!function.is(Kind::function)) refuse(frame, "fork() takes a function of the file");
+    spend(frame.variables.size());
     Frame inner{frame.variables, frame.path, {}, false};
-    if (++depth_ > kMostCalls) fail(frame, "functions call each other too deep");
     run(function.function()->body, inner);
-    --depth_;
     return inner.result;
   }
   if (name == "bool") return truth(evaluate(argument(0), frame), frame);
@@ -541,7 +560,6 @@ Item Interpreter::call_method(const Item& object, const std::string& method, con
 Item Interpreter::call(const std::shared_ptr<Function>& function, Items arguments, const std::string& path) {
   Frame frame;
   frame.path = path;
-  if (depth_ >= kMostCalls) fail(frame, format("functions call each other more than {} deep", kMostCalls));
   if (arguments.size() > function->parameters.size())
     fail(frame, format("{}() takes {} arguments, {} are given", function->name, function->parameters.size(), arguments.size()));
   for (size_t i = 0; i < function->parameters.size(); ++i) {
@@ -554,11 +572,6 @@ Item Interpreter::call(const std::shared_ptr<Function>& function, Items argument
       fail(frame, format("{}() lacks its argument \"{}\"", function->name, parameter.name));
     }
   }
-  ++depth_;
-  struct Leave {
-    int& depth;
-    ~Leave() { --depth; }
-  } leave{depth_};
   const uint32_t line = line_;
   const std::string stem = stem_;
   run(function->body, frame);

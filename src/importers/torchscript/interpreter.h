@@ -78,6 +78,7 @@ class Interpreter final : public Host {
     std::string message;
   };
   struct Joiner;
+  struct Deeper;
   struct LoopShape;
   struct Leaf;
 
@@ -145,7 +146,7 @@ class Interpreter final : public Host {
   std::vector<size_t> mark_starts_;
   UniqueNames names_;
   std::string stem_;
-  int depth_ = 0;
+  int nesting_ = 0;  // of statements and expressions in each other, through all calls
   size_t own_steps_ = 0, *steps_ = &own_steps_;
   uint32_t line_ = 0;
 

@@ -42,13 +42,15 @@ Expr Interpreter::expr(const Item& item) {
 }
 
 void Interpreter::write(const std::shared_ptr<TensorObject>& tensor, const Expr& value) {
-  touch(tensor);
-  tensor->value = value.value();
-  ++tensor->version;
-  if (!tensor->base) return;
-  const Expr whole = tensor->write(expr(Item::tensor(tensor->base)), value);
-  write(tensor->base, whole);
-  tensor->base_version = tensor->base->version;
+  Expr now = value;
+  for (std::shared_ptr<TensorObject> at = tensor;; at = at->base) {
+    touch(at);
+    at->value = now.value();
+    ++at->version;
+    if (!at->base) return;
+    now = at->write(expr(Item::tensor(at->base)), now);
+    at->base_version = at->base->version + 1;  // which it has as soon as it is written
+  }
 }
 
 Expr Interpreter::output(const Item& item) {
@@ -128,9 +130,8 @@ Expr Interpreter::folded(const Expr& x, int depth) {
     if (elements > kMostFolded) return x;
     inputs.emplace_back(*input->constant());
   }
-  if (node->op() == "ConstantOfShape" || node->op() == "Expand" || node->op() == "Tile" || node->op() == "Range" ||
-      node->op() == "OneHot") {
-    // These make much of little.
+  static constexpr std::string_view kGrow[] = {"ConstantOfShape", "Expand", "Tile", "Range", "OneHot", "Pad", "Resize"};
+  if (std::find(std::begin(kGrow), std::end(kGrow), node->op()) != std::end(kGrow)) {  // they make much of little
     const auto shape = p_->shape(x);
     if (!shape || Shape(*shape).elements() > kMostFolded) {
       const auto known = node->op() == "ConstantOfShape" || node->op() == "Expand"
@@ -232,6 +233,7 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
   for (const Items* list : {&positional, &named})
     for (const Item& item : *list) {
       if (refused(item)) return item;
+      if (item.is(Kind::list) && op != "aten::append" && op != "aten::__getitem__") spend(item.as_list().items.size() / 32);
       if (item.is(Kind::list) && op != "aten::append" && op != "aten::__getitem__" &&
           std::any_of(item.as_list().items.begin(), item.as_list().items.end(), refused))
         return Item::of_kind(Kind::refused);
@@ -262,7 +264,7 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
   if (op.starts_with("quantized::") && op.ends_with(".new")) op.resize(op.size() - 4);
   const auto hold_tensors = [](const Items& items) { return std::any_of(items.begin(), items.end(), is_complex); };
   if (works_on_parts(op) ? holds_complex(positional) || holds_complex(named) : hold_tensors(positional) || hold_tensors(named)) {
-    if (op == "aten::__getitem__" && !is_complex(positional[0])) {
+    if (op == "aten::__getitem__" && !positional.empty() && !is_complex(positional[0])) {
       // of a list
     } else if (works_on_parts(op) || tells_of_shape(op)) {
       try {
@@ -344,7 +346,9 @@ Item Interpreter::apply_rule(const Signature& signature, Items arguments, const 
     for (Item& one : result.is(Kind::tuple) ? result.as_tuple().items : result.as_list().items)
       one = keep(requantized(call, one, quantized));
   if (!quantized.is_none() && result.object() && result.object() == call.arguments[0].object()) result = given[0];
+  if (in_place && given.empty()) call.refuse("there is nothing that its result can be written to");
   if (in_place && !quantized.is_none()) {
+    if (!given[0].is(Kind::tensor) || !result.is(Kind::tensor)) call.refuse("its result cannot be written to {}", describe(given[0]));
     touch(given[0].object());
     given[0].as_tensor().assign(result.as_tensor());
     return given[0];
@@ -379,8 +383,9 @@ void Interpreter::attach_views(Item& result, const Signature& signature, const I
       Call call(*p_, *this, signature, std::move(again), where);
       const Item made = signature.rule->build(call, *p_);
       if (place < 0) return expr(made);
-      return expr(made.is(Kind::list) ? made.as_list().items.at(static_cast<size_t>(place))
-                                      : made.as_tuple().items.at(static_cast<size_t>(place)));
+      const Items& parts = made.is(Kind::list) ? made.as_list().items : made.as_tuple().items;
+      if (static_cast<size_t>(place) >= parts.size()) call.refuse("the tensor that it shows has {} parts now", parts.size());
+      return expr(parts[static_cast<size_t>(place)]);
     };
     view->base = base;
     view->base_version = base->version;

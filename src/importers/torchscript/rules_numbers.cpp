@@ -20,6 +20,7 @@ Item number_of(const Call& call, Kind kind, const Expr& x) {
 
 /// A number that the graph computes, or knows, as a vector of one element.
 Expr vector_of(Call& call, const Item& item, DType type) {
+  if (!item.is_number()) call.refuse("a number is expected, {} stands there", describe(item));
   if (item.symbol()) return call.p.cast(call.p.builder().wrap(item.symbol()), type);
   if (item.is(Kind::integer) && type == DType::i64) return call.p.constant({item.integer()});
   return call.p.reshape(call.p.scalar(item.real(), type), Ints{1});
@@ -94,9 +95,11 @@ Item number_result(Call& call, std::string_view what, const Item& a, const Item&
   return number_of(call, is_comparison(what) || logic ? Kind::boolean : real ? Kind::real : Kind::integer, result);
 }
 
-bool equal_items(const Item& a, const Item& b, int depth = 0) {
+/// `call` counts the work: what is held several times is met several times.
+bool equal_items(Call& call, const Item& a, const Item& b, int depth = 0) {
   if (a.is_known() && b.is_known()) return a.is(Kind::real) || b.is(Kind::real) ? a.real() == b.real() : a.integer() == b.integer();
-  if (a.kind() != b.kind() || depth > 20) return false;
+  if (a.kind() != b.kind()) return false;
+  if (depth > 20) call.refuse("what is compared lies in lists or tuples more than 20 deep");
   switch (a.kind()) {
     case Kind::none:
       return true;
@@ -106,15 +109,16 @@ bool equal_items(const Item& a, const Item& b, int depth = 0) {
     case Kind::instance: {
       const Item *x = a.as_instance().find("value"), *y = b.as_instance().find("value");
       return a.object() == b.object() ||
-             (a.as_instance().class_name == b.as_instance().class_name && x && y && equal_items(*x, *y, depth + 1));
+             (a.as_instance().class_name == b.as_instance().class_name && x && y && equal_items(call, *x, *y, depth + 1));
     }
     case Kind::list:
     case Kind::tuple: {
       const Items &x = a.is(Kind::list) ? a.as_list().items : a.as_tuple().items,
                   &y = b.is(Kind::list) ? b.as_list().items : b.as_tuple().items;
       if (x.size() != y.size()) return false;
+      call.host.spend(x.size() / 16 + 1);
       for (size_t i = 0; i < x.size(); ++i)
-        if (!equal_items(x[i], y[i], depth + 1)) return false;
+        if (!equal_items(call, x[i], y[i], depth + 1)) return false;
       return true;
     }
     default:
@@ -122,13 +126,13 @@ bool equal_items(const Item& a, const Item& b, int depth = 0) {
   }
 }
 
-bool all_known(const Item& item) {
-  if (item.is(Kind::list))
-    return !item.as_list().sequence &&
-           std::all_of(item.as_list().items.begin(), item.as_list().items.end(), [](const Item& one) { return all_known(one); });
-  if (item.is(Kind::tuple))
-    return std::all_of(item.as_tuple().items.begin(), item.as_tuple().items.end(), [](const Item& one) { return all_known(one); });
-  return !item.symbol() && !item.is(Kind::tensor);
+bool all_known(Call& call, const Item& item, int depth = 0) {
+  if (!item.is(Kind::list) && !item.is(Kind::tuple)) return !item.symbol() && !item.is(Kind::tensor);
+  if (item.is(Kind::list) && item.as_list().sequence) return false;
+  if (depth > 20) call.refuse("what is compared lies in lists or tuples more than 20 deep");
+  const Items& items = item.is(Kind::list) ? item.as_list().items : item.as_tuple().items;
+  call.host.spend(items.size() / 16 + 1);
+  return std::all_of(items.begin(), items.end(), [&](const Item& one) { return all_known(call, one, depth + 1); });
 }
 
 }  // namespace
@@ -225,7 +229,7 @@ Item import_compare(Call& call, Parts& p) {
     return computed(call, what, x, y);
   }
   if (what != "Equal" && what != "NotEqual") call.refuse("{} and {} are compared", describe(a), describe(b));
-  if (all_known(a) && all_known(b)) return Item::boolean(equal_items(a, b) == (what == "Equal"));
+  if (all_known(call, a) && all_known(call, b)) return Item::boolean(equal_items(call, a, b) == (what == "Equal"));
   // Lists of numbers of which some are computed.
   if (a.kind() == b.kind() && (a.is(Kind::list) || a.is(Kind::tuple)) &&
       !(a.is(Kind::list) && (a.as_list().sequence || b.as_list().sequence))) {
@@ -479,6 +483,14 @@ size_t place_in(const Call& call, const Item& at, size_t size) {
   return static_cast<size_t>(place);
 }
 
+/// The value of a dictionary's key; null where it has none.
+Item* find_key(Call& call, DictObject& dict, const Item& key) {
+  call.host.spend(dict.items.size() / 16 + 1);
+  for (auto& [known, value] : dict.items)
+    if (equal_items(call, known, key)) return &value;
+  return nullptr;
+}
+
 }  // namespace
 Item import_get(Call& call, Parts& p) {
   const Item &x = call["self"], &at = call["index"];
@@ -501,8 +513,7 @@ Item import_get(Call& call, Parts& p) {
     case Kind::tuple:
       return x.as_tuple().items[place_in(call, at, x.as_tuple().items.size())];
     case Kind::dict:
-      for (const auto& [key, value] : x.as_dict().items)
-        if (equal_items(key, at)) return value;
+      if (const Item* found = find_key(call, x.as_dict(), at)) return *found;
       call.fail("a dictionary has no such key");
     case Kind::text: {
       const size_t place = place_in(call, at, x.text().size());
@@ -514,25 +525,20 @@ Item import_get(Call& call, Parts& p) {
 }
 Item import_dict_get(Call& call, Parts&) {
   if (!call["self"].is(Kind::dict)) call.refuse("get() of {}", describe(call["self"]));
-  for (const auto& [key, value] : call["self"].as_dict().items)
-    if (equal_items(key, call["key"])) return value;
-  return call["fallback"];
+  const Item* found = find_key(call, call["self"].as_dict(), call["key"]);
+  return found ? *found : call["fallback"];
 }
 Item import_set(Call& call, Parts&) {
   const Item &x = call["self"], &at = call["index"];
+  if (!x.is(Kind::list) && !x.is(Kind::dict)) call.refuse("an item of {} is set", describe(x));
   call.host.touch(x.object());
   if (x.is(Kind::list)) {
     if (x.as_list().sequence) call.refuse("an item of a list is set whose length only a run tells");
     x.as_list().items[place_in(call, at, x.as_list().items.size())] = call["value"];
-  } else if (x.is(Kind::dict)) {
-    for (auto& [key, value] : x.as_dict().items)
-      if (equal_items(key, at)) {
-        value = call["value"];
-        return x;
-      }
-    x.as_dict().items.emplace_back(at, call["value"]);
+  } else if (Item* old = find_key(call, x.as_dict(), at)) {
+    *old = call["value"];
   } else {
-    call.refuse("an item of {} is set", describe(x));
+    x.as_dict().items.emplace_back(at, call["value"]);
   }
   return x;
 }
@@ -545,7 +551,7 @@ Item import_update(Call& call, Parts&) {
   for (const auto& [key, value] : more) {
     call.host.spend(items.size() / 16 + 1);
     const Item& wanted = key;
-    const auto old = std::find_if(items.begin(), items.end(), [&](const auto& entry) { return equal_items(entry.first, wanted); });
+    const auto old = std::find_if(items.begin(), items.end(), [&](const auto& entry) { return equal_items(call, entry.first, wanted); });
     if (old != items.end())
       old->second = value;
     else
@@ -556,8 +562,7 @@ Item import_update(Call& call, Parts&) {
 Item import_set_default(Call& call, Parts&) {
   const Item& x = call["self"];
   if (!x.is(Kind::dict)) call.refuse("setdefault() of {}", describe(x));
-  for (const auto& [key, value] : x.as_dict().items)
-    if (equal_items(key, call["key"])) return value;
+  if (const Item* found = find_key(call, x.as_dict(), call["key"])) return *found;
   call.host.touch(x.object());
   x.as_dict().items.emplace_back(call["key"], call["fallback"]);
   return call["fallback"];
@@ -597,12 +602,12 @@ Item import_pop(Call& call, Parts& p) {
   const Item& x = call["self"];
   if (x.is(Kind::dict)) {
     auto& items = x.as_dict().items;
-    const auto found = std::find_if(items.begin(), items.end(), [&](const auto& entry) { return equal_items(entry.first, call["index"]); });
-    if (found == items.end() && !call.takes("fallback")) call.fail("a dictionary has no such key");
-    if (found == items.end()) return call["fallback"];
+    const Item* found = find_key(call, x.as_dict(), call["index"]);
+    if (!found && !call.takes("fallback")) call.fail("a dictionary has no such key");
+    if (!found) return call["fallback"];
     call.host.touch(x.object());
-    Item taken = found->second;
-    items.erase(found);
+    Item taken = *found;
+    std::erase_if(items, [&](const auto& entry) { return &entry.second == found; });
     return taken;
   }
   if (!x.is(Kind::list)) call.refuse("something is taken from {}", describe(x));
@@ -621,6 +626,7 @@ Item import_pop(Call& call, Parts& p) {
 }
 Item import_clear(Call& call, Parts&) {
   const Item& x = call["self"];
+  if (!x.is(Kind::list) && !x.is(Kind::dict)) call.refuse("{} is emptied", describe(x));
   call.host.touch(x.object());
   if (x.is(Kind::list)) x.as_list().items.clear(), x.as_list().sequence = nullptr;
   if (x.is(Kind::dict)) x.as_dict().items.clear();
@@ -632,7 +638,7 @@ Item import_delete(Call& call, Parts&) {
   if (x.is(Kind::list) && !x.as_list().sequence) {
     x.as_list().items.erase(x.as_list().items.begin() + static_cast<ptrdiff_t>(place_in(call, call["index"], x.as_list().items.size())));
   } else if (x.is(Kind::dict)) {
-    std::erase_if(x.as_dict().items, [&](const auto& entry) { return equal_items(entry.first, call["index"]); });
+    std::erase_if(x.as_dict().items, [&](const auto& entry) { return equal_items(call, entry.first, call["index"]); });
   } else {
     call.refuse("an item of {} is deleted", describe(x));
   }
@@ -647,7 +653,10 @@ Item import_reverse_list(Call& call, Parts&) {
 }
 Item import_copy_list(Call& call, Parts&) {
   const Item& x = call["self"];
-  if (x.is(Kind::tuple)) return Item::list(x.as_tuple().items);
+  if (x.is(Kind::tuple)) {
+    call.host.spend(x.as_tuple().items.size());
+    return Item::list(x.as_tuple().items);
+  }
   if (x.is(Kind::list)) {
     call.host.spend(x.as_list().items.size());
     Item made = Item::list(x.as_list().items);
@@ -656,6 +665,7 @@ Item import_copy_list(Call& call, Parts&) {
     return made;
   }
   if (x.is(Kind::dict)) {
+    call.host.spend(x.as_dict().items.size());
     auto made = std::make_shared<DictObject>();
     made->items = x.as_dict().items;
     return Item::object(Kind::dict, std::move(made));
@@ -674,22 +684,19 @@ Item import_list_slice(Call& call, Parts&) {
   const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
   const int64_t first = clamp(call.integer("start", 0)), last = clamp(call.integer("end", INT64_MAX));
   Items some;
+  call.host.spend(static_cast<size_t>(std::max<int64_t>(last - first, 0)));
   for (int64_t i = first; i < last; i += std::min(step, size + 1)) some.push_back(items[static_cast<size_t>(i)]);
   return Item::list(std::move(some));
 }
 Item import_contains(Call& call, Parts&) {
   const Item &x = call["self"], &what = call["item"];
   if (x.is(Kind::text) && what.is(Kind::text)) return Item::boolean(x.text().find(what.text()) != x.text().npos);
-  if (x.is(Kind::dict)) {
-    for (const auto& [key, value] : x.as_dict().items)
-      if (equal_items(key, what)) return Item::boolean(true);
-    return Item::boolean(false);
-  }
+  if (x.is(Kind::dict)) return Item::boolean(find_key(call, x.as_dict(), what) != nullptr);
   Item found = Item::boolean(false);
   for (const Item& item : call.items("self")) {
     if (item.is_number() && what.is_number() && (item.symbol() || what.symbol())) {
       found = number_result(call, "Or", found, number_result(call, "Equal", item, what));
-    } else if (equal_items(item, what)) {
+    } else if (equal_items(call, item, what)) {
       return Item::boolean(true);
     }
   }
@@ -699,6 +706,7 @@ Item import_keys(Call& call, Parts&) {
   if (!call["self"].is(Kind::dict)) call.refuse("the keys of {} are asked for", describe(call["self"]));
   const std::string_view what = call.rule.target;
   Items items;
+  call.host.spend(call["self"].as_dict().items.size());
   for (const auto& [key, value] : call["self"].as_dict().items)
     items.push_back(what == "keys" ? key : what == "values" ? value : call.host.keep(Item::tuple({key, value})));
   return Item::list(std::move(items));
@@ -716,9 +724,10 @@ Item import_new_dict(Call& call, Parts&) {
     const Item &key = pair.as_tuple().items[0], &value = pair.as_tuple().items[1];
     // Later values of a key win; most keys are texts, and new.
     const bool is_new = key.is(Kind::text) && texts.insert(key.text()).second;
-    const auto old =
-        is_new ? made->items.end()
-               : std::find_if(made->items.begin(), made->items.end(), [&](const auto& entry) { return equal_items(entry.first, key); });
+    call.host.spend(is_new ? 1 : made->items.size() / 16 + 1);
+    const auto old = is_new ? made->items.end() : std::find_if(made->items.begin(), made->items.end(), [&](const auto& entry) {
+      return equal_items(call, entry.first, key);
+    });
     if (old != made->items.end())
       old->second = value;
     else
@@ -752,6 +761,7 @@ Item import_sorted(Call& call, Parts&) {
   return Item::list(std::move(items));
 }
 Item import_sort_list(Call& call, Parts& p) {
+  if (!call["self"].is(Kind::list)) call.refuse("{} is sorted in place", describe(call["self"]));
   const Item made = import_sorted(call, p);
   call.host.touch(call["self"].object());
   call["self"].as_list().items = made.as_list().items;
@@ -762,8 +772,13 @@ Item import_range_length(Call& call, Parts& p) {
   if (from.is_known() && to.is_known() && step.is_known()) {
     const int64_t a = from.integer(), b = to.integer(), s = step.integer();
     if (s == 0) call.fail("a range has the step 0");
-    if (s > 0) return Item::integer(a < b ? 1 + (b - 1 - a) / s : 0);
-    return Item::integer(a > b ? 1 + (a - 1 - b) / (0 - s) : 0);
+    if (s > 0 ? a >= b : a <= b) return Item::integer(0);
+    // Unsigned: two numbers of 64 bits may lie further apart than such a one tells.
+    const auto unsigned_of = [](int64_t x) { return static_cast<uint64_t>(x); };
+    const uint64_t span = s > 0 ? unsigned_of(b) - unsigned_of(a) : unsigned_of(a) - unsigned_of(b);
+    const uint64_t count = 1 + (span - 1) / (s > 0 ? unsigned_of(s) : 0 - unsigned_of(s));
+    if (count > uint64_t{INT64_MAX}) call.fail("a range has more than 2^63 numbers");
+    return Item::integer(static_cast<int64_t>(count));
   }
   // ceil((hi - lo) / step), not below 0.
   const Item span = number_result(call, "Sub", to, from);

@@ -76,7 +76,7 @@ Packed packed_of(Call& call, const Item& item) {
   made.object = &item.as_instance();
   if (const Item* weight = made.object->find("weight")) {
     made.weight = *weight;
-    made.bias = *made.object->find("bias");
+    if (const Item* bias = made.object->find("bias")) made.bias = *bias;
   } else if (made.object->state.is(Kind::tuple) && made.object->state.as_tuple().items.size() == 2) {
     made.weight = made.object->state.as_tuple().items[0];
     made.bias = made.object->state.as_tuple().items[1];
@@ -84,6 +84,7 @@ Packed packed_of(Call& call, const Item& item) {
     call.refuse("weights packed as {} are not supported", made.object->class_name);
   }
   if (!made.weight.is(Kind::tensor)) call.refuse("its weights are {}", describe(made.weight));
+  if (!made.bias.is(Kind::tensor) && !made.bias.is_none()) call.refuse("its bias is {}", describe(made.bias));
   return made;
 }
 Packed packed_of(Call& call) { return packed_of(call, call["packed"]); }

@@ -362,7 +362,7 @@ class Parser {
     if (is_name("for")) {
       next();
       made.kind = Form::counted;
-      made.targets.push_back(primary());
+      made.targets.push_back(target(primary()));
       if (name() != "in" || name() != "range") fail("a loop goes over range(...) only");
       expect("(");
       made.values.push_back(expression());
@@ -378,7 +378,7 @@ class Parser {
       made.values.push_back(expression());
       if (is_name("as")) {
         next();
-        made.targets.push_back(primary());
+        made.targets.push_back(target(primary()));
       }
       expect(":");
       made.body = block();
@@ -407,9 +407,7 @@ class Parser {
       return made;
     }
     made.kind = Form::assign;
-    made.targets = std::move(items);
-    for (const SyntaxPtr& target : made.targets)
-      if (target->kind != Kind::name && target->kind != Kind::attribute) fail("something is assigned that is no name");
+    for (SyntaxPtr& item : items) made.targets.push_back(target(std::move(item)));
     made.values.push_back(expression());
     while (take(",")) {
       if (peek().kind == Token::Kind::line_end) break;
@@ -420,6 +418,11 @@ class Parser {
       fail("{} values are assigned to {} names", made.values.size(), made.targets.size());
     line_end();
     return made;
+  }
+
+  SyntaxPtr target(SyntaxPtr item) const {
+    if (item->kind != Kind::name && item->kind != Kind::attribute) fail("something is assigned that is no name");
+    return item;
   }
 
   SyntaxPtr expression_list() {

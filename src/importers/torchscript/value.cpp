@@ -79,16 +79,28 @@ Item::Item(const Exprs& xs) {
   *this = tuple(std::move(items));
 }
 
-ListObject& Item::as_list() const { return static_cast<ListObject&>(*object_); }
-TupleObject& Item::as_tuple() const { return static_cast<TupleObject&>(*object_); }
-DictObject& Item::as_dict() const { return static_cast<DictObject&>(*object_); }
-InstanceObject& Item::as_instance() const { return static_cast<InstanceObject&>(*object_); }
-TensorObject& Item::as_tensor() const { return static_cast<TensorObject&>(*object_); }
-std::shared_ptr<TensorObject> Item::tensor_object() const { return std::static_pointer_cast<TensorObject>(object_); }
+namespace {
+
+constexpr std::string_view kNames[] = {"None",  "bool", "int",    "float",    "str",     "Tensor",        "list",
+                                       "tuple", "dict", "object", "function", "a class", "uninitialized", "refused"};
+
+}  // namespace
+
+Object& Item::object_of(Kind kind) const {
+  if (kind_ != kind || !object_) throw Unsupported("a {} is expected, {} stands there", kNames[static_cast<size_t>(kind)], describe(*this));
+  return *object_;
+}
+ListObject& Item::as_list() const { return static_cast<ListObject&>(object_of(Kind::list)); }
+TupleObject& Item::as_tuple() const { return static_cast<TupleObject&>(object_of(Kind::tuple)); }
+DictObject& Item::as_dict() const { return static_cast<DictObject&>(object_of(Kind::dict)); }
+InstanceObject& Item::as_instance() const { return static_cast<InstanceObject&>(object_of(Kind::instance)); }
+TensorObject& Item::as_tensor() const { return static_cast<TensorObject&>(object_of(Kind::tensor)); }
+std::shared_ptr<TensorObject> Item::tensor_object() const {
+  object_of(Kind::tensor);
+  return std::static_pointer_cast<TensorObject>(object_);
+}
 
 std::string describe(const Item& item) {
-  static constexpr std::string_view kNames[] = {"None",  "bool", "int",    "float",    "str",     "Tensor",        "list",
-                                                "tuple", "dict", "object", "function", "a class", "uninitialized", "refused"};
   std::string text(kNames[static_cast<size_t>(item.kind())]);
   if (item.is(Item::Kind::tuple)) text += format(" of {}", item.as_tuple().items.size());
   if (item.is(Item::Kind::instance)) text = item.as_instance().class_name;

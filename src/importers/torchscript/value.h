@@ -89,6 +89,7 @@ class Item {
   bool has_text() const noexcept { return text_ != nullptr; }
   const std::shared_ptr<Object>& object() const noexcept { return object_; }
   const std::shared_ptr<Function>& function() const noexcept { return function_; }
+  // These throw Unsupported where the item is something else: programs have no types that could be relied on.
   ListObject& as_list() const;
   TupleObject& as_tuple() const;
   DictObject& as_dict() const;
@@ -97,6 +98,8 @@ class Item {
   std::shared_ptr<TensorObject> tensor_object() const;
 
  private:
+  Object& object_of(Kind kind) const;
+
   Kind kind_ = Kind::none;
   int64_t integer_ = 0;
   double real_ = 0;

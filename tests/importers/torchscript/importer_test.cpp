@@ -286,6 +286,72 @@ TEST(TorchscriptImporter, programs_without_end_are_errors) {
   EXPECT_NE(error_of_code(twice + "return x"), "");
 }
 
+TEST(TorchscriptImporter, deep_programs_are_errors) {
+  // Each call is deep in a list that is deep in another.
+  const std::string deep = std::string(150, '[') + "(self).forward(x, )" + std::string(150, ']');
+  EXPECT_THAT(error_of_code("l = " + deep + "\nreturn x"), HasSubstr("deep"));
+  // What is read, or passed, where nothing is given, is itself.
+  const auto error = [](const std::string& more, const std::string& body) {
+    return error_of(Archive{code(body, "x: Tensor", more), ""}.bytes());
+  };
+  EXPECT_THAT(error("  loop = (self).loop\n", "return torch.add(x, self.loop)"), HasSubstr("deep"));
+  EXPECT_THAT(error("  def f(self: __torch__.M, y: int=(self).f()) -> int:\n    return y\n", "return torch.add(x, (self).f())"),
+              HasSubstr("deep"));
+  // Very many views of each other are written to at once.
+  std::string views = "v0 = torch.view(x, [-1])\n";
+  for (int i = 0; i < 3000; ++i) views += format("v{} = torch.view(v{}, [-1])\n", i + 1, i);
+  EXPECT_EQ(error_of_code(views + "_0 = torch.add_(v3000, 1)\nreturn x"), "no error");
+}
+
+TEST(TorchscriptImporter, what_holds_the_same_many_times_is_an_error) {
+  const auto doubled = [](const std::string& name, const std::string& indent, const std::string& open, const std::string& close) {
+    std::string text = indent + name + " = " + open + "x, x" + close + "\n";
+    for (int i = 0; i < 15; ++i) text += indent + name + " = " + open + name + ", " + name + close + "\n";
+    return text;
+  };
+  EXPECT_NE(error_of_code(doubled("a", "", "(", ")") + "a = (a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a)\nreturn (a, a, a, a, a)"), "");
+  const std::string branches = "if bool(torch.sum(x)):\n" + doubled("a", "  ", "(", ")") +
+                               "  b = (a, a, a, a, a, a, a, a, a, a, a, a, a)\n" + "else:\n" + doubled("a", "  ", "(", ")") +
+                               "  b = (a, a, a, a, a, a, a, a, a, a, a, a, a)\n";
+  EXPECT_NE(error_of_code(branches + "return x"), "");
+  // A list of the file that holds itself.
+  const auto holding_itself = [](const std::string& body) { return error_of(Archive{code(body), text("l") + "]qph" + "pa"}.bytes()); };
+  EXPECT_THAT(holding_itself("return torch.add(x, int(torch.eq(self.l, self.l)))"), HasSubstr("deep"));
+  EXPECT_THAT(holding_itself("return self.l"), HasSubstr("deep"));
+  EXPECT_THAT(holding_itself("return self.l[0]"), HasSubstr("themselves"));
+}
+
+TEST(TorchscriptImporter, values_of_unexpected_kinds_are_errors) {
+  EXPECT_THAT(error_of_code("for 5 in range(3):\n  y = x\nreturn x"), HasSubstr("no name"));
+  EXPECT_THAT(error_of_code("for [] in range(3):\n  y = x\nreturn x"), HasSubstr("no name"));
+  EXPECT_THAT(error_of_code("with x as 5:\n  y = x\nreturn x"), HasSubstr("no name"));
+  EXPECT_THAT(error_of_code("_0 = torch._set_item(5, 0, x)\nreturn x"), HasSubstr("an item of int is set"));
+  EXPECT_THAT(error_of_code("_0 = torch.clear(5)\nreturn x"), HasSubstr("int"));
+  EXPECT_THAT(error_of_code("_0 = torch.Delete(None, 0)\nreturn x"), HasSubstr("never changes"));
+  EXPECT_THAT(error_of_code("_0 = torch.sort((2, 1))\nreturn x"), HasSubstr("tuple"));
+  EXPECT_THAT(error_of_code("_0 = torch.dict_()\nreturn x"), HasSubstr("nothing that its result can be written to"));
+  EXPECT_THAT(error_of_code("y = torch.zeros([2, 3])\na, b = torch.unbind(y)\n_0 = torch.unsqueeze_(y, 0)\nreturn b"),
+              HasSubstr("has 1 parts now"));
+  EXPECT_THAT(error_of_code("q = torch.quantize_per_tensor(x, 0.1, 0, 13)\n_0 = torch.add_(2, q)\nreturn x"), HasSubstr("written to int"));
+  EXPECT_THAT(error_of_code("q = torch.quantize_per_tensor(x, 0.1, 0, 13)\n_0 = torch.split_(q, 1)\nreturn x"), HasSubstr("written to"));
+  EXPECT_THAT(error_of_code("q = torch.quantize_per_tensor(x, 0.1, 0, 13)\nw = torch.quantize_per_tensor(torch.ones([2, 2]), 0.1, 0, 12)\n"
+                            "p = ops.quantized.linear_prepack(w, None)\nr = ops.quantized.cat([None, q], 0)\nreturn x"),
+              HasSubstr("a Tensor is expected, None stands there"));
+  EXPECT_THAT(error_of_code("y = torch.__range_length(-9223372036854775807, 9223372036854775807, 1)\nreturn torch.add(x, y)"),
+              HasSubstr("2^63"));
+  EXPECT_EQ(error_of_code("y = torch.__range_length(-9223372036854775807, 9223372036854775807, 4)\nreturn torch.add(x, y)"), "no error");
+}
+
+TEST(TorchscriptImporter, errors_of_a_program_while_its_objects_are_restored) {
+  const std::string restoring =
+      "class M(Module):\n  def __setstate__(self: __torch__.M, state: int) -> NoneType:\n"
+      "    ops.prim.RaiseException(\"no such state\")\n  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n    return x\n";
+  ZipWriter zip;
+  zip.add("data.pkl", "\x80\x02" + global("__torch__", "M") + ")\x81K\x05" + "b.");
+  zip.add("code/__torch__.py", restoring);
+  EXPECT_THAT(error_of(zip.finish()), HasSubstr("no such state"));
+}
+
 TEST(TorchscriptImporter, errors_name_the_place) {
   EXPECT_THAT(error_of_code("y = torch.permute(x, [0, 0])\nreturn y"),
               HasSubstr("\"y\", line 6 (aten::permute): dimension 0 stands twice"));
