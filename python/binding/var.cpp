@@ -603,14 +603,21 @@ void define_var(nb::module_& m) {
           Guarded(), "The elements as numbers of Python in nested lists.")
       .def(
           "astype",
-          [](const Var& x, nb::handle dtype, bool copy) {
+          [](const Var& x, nb::handle dtype, nb::handle order, const std::string& casting, bool, bool copy) {
+            if (!order.is_none()) nb::module_::import_("minnow.numpy._core").attr("check_order")(order);
             const DType wanted = dtype_from(dtype);
+            if (casting != "unsafe" &&
+                !nb::cast<bool>(
+                    nb::module_::import_("minnow.numpy").attr("can_cast")(dtype_object(x.dtype()), dtype_object(wanted), casting)))
+              throw TypeFault("a {} cannot become {} by the rule \"{}\"", x.dtype(), wanted, casting);
             if (wanted != x.dtype() && (is_complex(wanted) || is_complex(x.dtype())))
               return nb::cast<Var>(nb::module_::import_("minnow._minnow").attr("numpy").attr("cast")(nb::cast(x), dtype));
             return wanted != x.dtype() ? x.astype(wanted) : copy ? x.clone() : x;
           },
-          nb::arg("dtype").none(), nb::kw_only(), nb::arg("copy") = true, Guarded(),
-          "The same values as another dtype, cast as NumPy does.")
+          nb::arg("dtype").none(), nb::arg("order") = nb::none(), nb::arg("casting") = "unsafe", nb::arg("subok") = true,
+          nb::arg("copy") = true, Guarded(),
+          "The same values as another dtype, cast as NumPy does. order: C, A or K, all of which are row by row; casting: the rule of "
+          "numpy.can_cast() that has to allow it; subok: nothing.")
       .def(
           "assign",
           [](const Var& x, nb::handle value) {

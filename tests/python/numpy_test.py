@@ -88,6 +88,22 @@ class Numpy(unittest.TestCase):
         total.assign(np.full(3, 4, "float32"))
         self.assertEqual((twice.item(), (total[1] * 2).item(), (np.ones(3) * 2)[1].item()), (2, 8, 2))
 
+    def test_orders_in_memory(self):
+        x = np.arange(6, dtype="float32").reshape(2, 3)
+        for made, expected in ((np.zeros((2, 2), "int8", "C"), [[0, 0], [0, 0]]), (np.ones(2, order="C"), [1, 1]), (np.full(2, 3, order="A"), [3, 3]), (np.eye(2, order="C"), [[1, 0], [0, 1]]),
+                               (np.array([1, 2], order="K", subok=True), [1, 2]), (np.asarray([1, 2], "uint8", "C"), [1, 2]), (np.copy([1, 2], "K"), [1, 2]),
+                               (np.zeros_like(x, None, "K", True, (1,)), [0]), (np.full_like(x, 7, order="C"), [[7] * 3] * 2), (x.astype("int32", "C", "unsafe", True, False), x.tolist()),
+                               (x.astype("float64", casting="safe"), x.tolist()), (np.asarray(x, copy=True), x.tolist())):
+            self.assertEqual(made.tolist(), expected)
+        self.assertFalse(np.shares_memory(np.asarray(x, copy=True), x))
+        self.assertIs(np.asarray(x), x)
+        for call in (lambda: np.zeros(2, order="F"), lambda: np.array([1], order="F"), lambda: np.asarray(x, order="F"), lambda: x.astype("int8", order="F"), lambda: np.empty_like(x, order="X")):
+            with self.assertRaisesRegex(ValueError, "row by row"):
+                call()
+        for rule in ("safe", "same_kind"):
+            with self.assertRaisesRegex(TypeError, "by the rule"):
+                x.astype("int32", casting=rule)
+
     def test_placeholders(self):
         x = expr.placeholder("x", "float32", [None, 3])
         y = np.sqrt(np.maximum(x, 0)) + np.tanh(x) // 0.5 + np.where(x > 1, x ** 2, np.sin(x)) 

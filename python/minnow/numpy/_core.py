@@ -156,8 +156,18 @@ def _parts(object: Any, part: str) -> Any:
     return asarray(object).astype("float64") if part == "real" and asarray(object).dtype.kind != "c" else native.unary(part, astype(asarray(object), complex128)).tolist()
 
 
-def asarray(object: ArrayLike, dtype: DTypeLike = None) -> Var:
-    """The object itself where it is a Var (of that dtype), else an array of what it holds."""
+def check_order(order: Optional[str]) -> None:
+    """Elements lie row by row, which NumPy's C, A and K allow."""
+    if order not in ("C", "A", "K", None):
+        raise InvalidArgument(f"elements lie row by row, in the order C; {order!r} is not there")
+
+
+def asarray(object: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = None, *, copy: Any = None) -> Var:
+    """The object itself where it is a Var (of that dtype), else an array of what it holds. copy: as Var() has it."""
+    if order is not None:
+        check_order(order)
+    if copy is not None:
+        return Var(object if dtype is None else asarray(object, dtype), copy=copy)
     if type(object) is Var:
         return object if dtype is None else astype(object, dtype_of(dtype))
     if isinstance(object, (list, tuple, complex)) and _has_complex(object):

@@ -11,15 +11,16 @@ from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _open
-from minnow.numpy._core import (is_open, ArrayLike, DTypeLike, Shape, asarray, astype, axis_of, bool_, can_store, choose, dims_of, dtype_of, expand_to,
+from minnow.numpy._core import (is_open, ArrayLike, DTypeLike, Shape, asarray, astype, axis_of, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
                                 float64, full_of, int64, is_weak, join, native, promote, public, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 from minnow.numpy._shape import moveaxis, ravel, stack
 
 
 @public
-def array(object: ArrayLike, dtype: DTypeLike = None, *, copy: Any = True, ndmin: int = 0) -> Var:
+def array(object: ArrayLike, dtype: DTypeLike = None, *, copy: Any = True, order: Optional[str] = "K", subok: bool = False, ndmin: int = 0) -> Var:
     """An array of numbers, nested lists, or another array; a copy unless copy is False or None."""
+    check_order(order)
     x = asarray(object, dtype)
     if copy and (x is object or not isinstance(object, (list, tuple, int, float, complex))):
         x = Var(x, copy=True)
@@ -27,9 +28,9 @@ def array(object: ArrayLike, dtype: DTypeLike = None, *, copy: Any = True, ndmin
 
 
 @public
-def asanyarray(a: ArrayLike, dtype: DTypeLike = None) -> Var:
+def asanyarray(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = None) -> Var:
     """asarray()."""
-    return asarray(a, dtype)
+    return asarray(a, dtype, order)
 
 
 @public
@@ -50,8 +51,9 @@ def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike = None) -> Var:
 
 
 @public
-def copy(a: ArrayLike) -> Var:
+def copy(a: ArrayLike, order: Optional[str] = "K", subok: bool = False) -> Var:
     """A copy."""
+    check_order(order)
     return array(a)
 
 
@@ -64,26 +66,30 @@ def _element_dtype(object: DTypeLike) -> Any:
 
 
 @public
-def zeros(shape: Shape, dtype: DTypeLike = float64) -> Var:
+def zeros(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C") -> Var:
     """An array of zeros."""
+    check_order(order)
     return zeros_of(dims_of(shape), _element_dtype(dtype))
 
 
 @public
-def ones(shape: Shape, dtype: DTypeLike = float64) -> Var:
+def ones(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C") -> Var:
     """An array of ones."""
+    check_order(order)
     return full_of(dims_of(shape), 1, dtype_of(dtype))
 
 
 @public
-def empty(shape: Shape, dtype: DTypeLike = float64) -> Var:
+def empty(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C") -> Var:
     """An array whose elements do not matter (zeros)."""
+    check_order(order)
     return zeros(shape, dtype)
 
 
 @public
-def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None) -> Var:
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "C") -> Var:
     """An array of one value, or of an array that is broadcast."""
+    check_order(order)
     return expand_to(asarray(fill_value, dtype), dims_of(shape)).clone()
 
 
@@ -98,26 +104,30 @@ def _like(value: Any) -> Callable[..., Var]:
 
 
 @public
-def zeros_like(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+def zeros_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None) -> Var:
     """Zeros of the shape and dtype of a."""
+    check_order(order)
     return _like(0)(a, dtype, shape=shape)
 
 
 @public
-def ones_like(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+def ones_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None) -> Var:
     """Ones of the shape and dtype of a."""
+    check_order(order)
     return _like(1)(a, dtype, shape=shape)
 
 
 @public
-def empty_like(a: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+def empty_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None) -> Var:
     """An array of the shape and dtype of a whose elements do not matter."""
+    check_order(order)
     return _like(0)(a, dtype, shape=shape)
 
 
 @public
-def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, *, shape: Optional[Shape] = None) -> Var:
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None) -> Var:
     """One value in the shape and dtype of a."""
+    check_order(order)
     x = asarray(a)
     if shape is None and is_open(x):
         return _open.full_like(x, astype(asarray(fill_value), x.dtype if dtype is None else dtype_of(dtype)))
@@ -226,8 +236,9 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
 
 
 @public
-def eye(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64) -> Var:
+def eye(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64, order: Optional[str] = "C") -> Var:
     """A matrix with ones on the diagonal number k."""
+    check_order(order)
     rows, columns = dims_of((N, N if M is None else M))
     return astype(reshape_to(steps(rows), [rows, 1]) + k == reshape_to(steps(columns), [1, columns]), dtype_of(dtype))
 

@@ -211,7 +211,12 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
     if (depth_ > 0) throw InvalidModel("{}: stands in a function", where);
     ValueType type = ValueType::tensor(node.type("dtype"));
     if (type.dtype == DType::undefined) {
-      refusals_.add(where.substr(source_.size() + 2) + ": its type is not supported");
+      constexpr int64_t kString = 7;
+      int64_t number = 0;
+      if (const auto found = def.attributes.find("dtype"); found != def.attributes.end())
+        for (Fields fields(found->second); fields.next();)
+          if (fields.number() == 6) number = fields.integer();
+      refusals_.add(where.substr(source_.size() + 2) + (number == kString ? ": strings are not supported" : ": its type is not supported"));
       return refuse();
     }
     if (const auto found = def.attributes.find("shape"); found != def.attributes.end())

@@ -224,6 +224,12 @@ TEST(TensorflowImporter, all_that_is_missing_is_told_at_once) {
                               "Strange (nodes \"a\", \"c\"); Third (node \"d\")"));
 }
 
+TEST(TensorflowImporter, strings_are_refused_by_name) {
+  constexpr int64_t kString = 7;
+  EXPECT_THAT(error_of(placeholder("words", {2}, kString) + node("y", "StringLower", {"words"})),
+              HasSubstr("operators are not supported: StringLower (node \"y\"); node \"words\" (Placeholder): strings are not supported"));
+}
+
 TEST(TensorflowImporter, shapes_that_the_file_does_not_say_may_be_given) {
   const std::string graph =
       node("x", "Placeholder", {}, {entry("dtype", number(6, kFloat))}) + node("y", "Pack", {"x", "x"}, {entry("axis", number(3, -1))});

@@ -164,6 +164,19 @@ TEST(TfliteImporter, all_operators_that_are_missing_are_named_with_their_nodes) 
             "SKIP_GRAM (node \"t4\"); operator 999 (node \"t6\")");
 }
 
+TEST(TfliteImporter, strings_are_refused_by_name) {
+  FlatWriter w;
+  constexpr int8_t kString = 5;
+  const size_t words =
+      w.table(FlatWriter::Table().offset(0, w.numbers(std::vector<int32_t>{2})).number(1, kString).offset(3, w.text("words")));
+  const size_t tensors = w.offsets({words, w.table(FlatWriter::Table().offset(3, w.text("y")))});
+  const size_t zero = w.numbers(std::vector<int32_t>{0}), one = w.numbers(std::vector<int32_t>{1});
+  const size_t operators = w.offsets({w.table(FlatWriter::Table().number(0, uint32_t{0}).offset(1, zero).offset(2, one))});
+  const size_t graph = w.table(FlatWriter::Table().offset(0, tensors).offset(1, zero).offset(2, one).offset(3, operators));
+  const size_t code = w.table(FlatWriter::Table().number(3, int32_t{101}));
+  EXPECT_NE(error_of(model_of(w, {code}, graph)).find("input \"words\" holds strings"), std::string::npos);
+}
+
 TEST(TfliteImporter, states_are_no_larger_than_a_limit) {
   FlatWriter w;
   std::vector<size_t> tensors;
