@@ -536,9 +536,10 @@ std::vector<SchemeCase> recurrent_cases() {
           }
           std::vector<size_t> constants = {1, 2};
           if (inputs.size() > 3) constants.push_back(3);
-          if (inputs.size() > 5 && batch > 1) {  // sequences of different lengths, empty ones too
+          if (inputs.size() > 5) {  // sequences of different lengths, empty ones too
             Tensor lengths(DType::i32, {batch});
-            for (int64_t b = 0; b < batch; ++b) lengths.writable().data<int32_t>()[b] = static_cast<int32_t>(b % (steps + 1));
+            for (int64_t b = 0; b < batch; ++b)
+              lengths.writable().data<int32_t>()[b] = static_cast<int32_t>((b + 2 * (batch == 1)) % (steps + 1));
             std::vector<Tensor> ragged = inputs;
             ragged[4] = lengths;
             cases.push_back({op, ragged, attributes, constants, lstm ? size_t{3} : size_t{2}, 2e-5, 0.08});

@@ -106,6 +106,7 @@ class RecurrentKernel final : public Kernel {
         hidden_(pairs_ ? ceil_div(r_.hidden, 2) : r_.hidden),
         lanes_(kernels_.lanes),
         blocks_(ceil_div(r_.hidden, lanes_)),
+        whole_blocks_(hidden_ / lanes_),
         width_(blocks_ * r_.slots * lanes_),
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
                  MatMul::Options{size(context.device().threads), context.device().l2, pairs_, SIZE_MAX}, Epilogue{}) {
@@ -262,8 +263,8 @@ class RecurrentKernel final : public Kernel {
     constexpr ptrdiff_t kNoTaps = 0;
     Tile t;
     t.taps = &kNoTaps;
-    t.blocks = hidden_ / lanes_;
-    t.rest = hidden_ % lanes_;
+    t.blocks = whole_blocks_;
+    t.rest = hidden_ - whole_blocks_ * lanes_;
     t.block_stride = static_cast<ptrdiff_t>(r_.batch * lanes_);
     t.vector_stride = static_cast<ptrdiff_t>(lanes_);
     t.pixel_stride = static_cast<ptrdiff_t>(row_stride());
@@ -271,9 +272,11 @@ class RecurrentKernel final : public Kernel {
     t.w = w;
     t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * hidden_);  // what comes next
     t.prefetch_also = vectors > 1 ? static_cast<ptrdiff_t>(hidden_ * asked_bytes(lanes_)) : 0;
-    const size_t tiles = ceil_div(r_.batch, size(tile_.rows[vectors])), pixel = lanes_ / (pairs_ ? pairs_->parts : 1);
-    for (size_t i = 0; i < tiles; ++i) {
-      const size_t first = share(r_.batch, tiles, i), rows = share(r_.batch, tiles, i + 1) - first, half = (rows + 1) / 2;
+    const size_t most = size(tile_.rows[vectors]), tiles = r_.batch <= most ? 1 : ceil_div(r_.batch, most);
+    const size_t pixel = lanes_ / (pairs_ ? pairs_->parts : 1);
+    for (size_t i = 0, first = 0, last; i < tiles; ++i, first = last) {
+      last = tiles == 1 ? r_.batch : share(r_.batch, tiles, i + 1);
+      const size_t rows = last - first, half = (rows + 1) / 2;
       t.x[0] = h + first * pixel;
       t.x[1] = t.x[0] + half * pixel;
       t.y[0] = sums + first * row_stride();
@@ -309,49 +312,58 @@ class RecurrentKernel final : public Kernel {
   }
 
   void advance(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
-    const float* h = state(context, d, step % 2);
-    float* next = state(context, d, (step + 1) % 2);
     for (size_t i = first; i < last; ++i) {
       // There and back again: where the weights are a little larger than L2, most of what a step needs first is what the one before it
       // used last.
       const size_t block = step % 2 ? first + last - 1 - i : i;
-      const CellRows rows = cell(context, d, step, block);
+      float* gates = cell(context, d, step, block).gates;
       const float* w = recurrent_weights(context, d, block);
-      const size_t at = block * r_.batch * lanes_, pair = 2 * lanes_ * hidden_;
+      const size_t pair = 2 * lanes_ * hidden_;
       if (r_.reset_before) {
-        multiply(multiplied(context, d, 3), w + pair, 1, rows.gates + 2 * lanes_);
+        multiply(multiplied(context, d, 3), w + pair, 1, gates + 2 * lanes_);
       } else if (r_.gates == 1) {
-        multiply(multiplied(context, d, step % 2), w, 1, rows.gates);
+        multiply(multiplied(context, d, step % 2), w, 1, gates);
       } else {
         const float* factor = multiplied(context, d, step % 2);
-        multiply(factor, w, 2, rows.gates);
-        multiply(factor, w + pair, r_.lstm ? 2 : 1, rows.gates + (r_.lstm ? 2 : 3) * lanes_);
+        multiply(factor, w, 2, gates);
+        multiply(factor, w + pair, r_.lstm ? 2 : 1, gates + (r_.lstm ? 2 : 3) * lanes_);
       }
-      // A sequence that has ended, or, read backwards, not begun, keeps its state.
-      const size_t t = time_of(d, step), count = std::min(lanes_, r_.hidden - block * lanes_);
-      float *c = state(context, d, 2) + at, *kept = state(context, d, 3) + at;
-      const int32_t* steps = steps_of(context);
-      if (steps && r_.lstm) std::memcpy(kept, c, r_.batch * lanes_ * sizeof(float));
-      if (r_.lstm)
-        kernels_.recurrent->lstm(rows, c, next + at);
-      else if (r_.gates == 1)
-        for (size_t b = 0; b < r_.batch; ++b) activations_[d](rows.gates + b * row_stride(), next + at + b * lanes_, lanes_, 0, 0);
+      if (r_.batch > 1) finish(context, d, step, block, 1);
+    }
+    if (r_.batch == 1) finish(context, d, step, first, last - first);
+  }
+
+  // The cells of some vectors of units. Those of a single sequence, whose sums are few, are computed one after the other, each without
+  // waiting for what the one before it makes.
+  void finish(RunContext& context, size_t d, size_t step, size_t block, size_t blocks) const noexcept {
+    CellRows rows = cell(context, d, step, block);
+    if (r_.batch == 1) rows.gate_stride = r_.slots * lanes_, rows.rows = blocks;
+    const size_t at = block * r_.batch * lanes_, floats = rows.rows * lanes_;
+    const float* h = state(context, d, step % 2) + at;
+    float *next = state(context, d, (step + 1) % 2) + at, *c = state(context, d, 2) + at, *kept = state(context, d, 3) + at;
+    // A sequence that has ended, or, read backwards, not begun, keeps its state.
+    const size_t t = time_of(d, step), count = std::min(blocks * lanes_, r_.hidden - block * lanes_), each = blocks * lanes_;
+    const int32_t* steps = steps_of(context);
+    if (steps && r_.lstm) std::memcpy(kept, c, floats * sizeof(float));
+    if (r_.lstm)
+      kernels_.recurrent->lstm(rows, c, next);
+    else if (r_.gates == 1)
+      for (size_t i = 0; i < rows.rows; ++i) activations_[d](rows.gates + i * rows.gate_stride, next + i * lanes_, lanes_, 0, 0);
+    else
+      kernels_.recurrent->gru(rows, h, next);
+    for (size_t b = 0; steps && b < r_.batch; ++b) {
+      if (t < size(steps[b])) continue;
+      std::memcpy(next + b * each, h + b * each, each * sizeof(float));
+      if (r_.lstm) std::memcpy(c + b * each, kept + b * each, each * sizeof(float));
+    }
+    if (!context.has_output(0)) return;
+    for (size_t b = 0; b < r_.batch; ++b) {
+      const size_t place = r_.batch_first ? (b * r_.length + t) * r_.directions + d : (t * r_.directions + d) * r_.batch + b;
+      float* y = context.out<float>(0) + place * r_.hidden + block * lanes_;
+      if (steps && t >= size(steps[b]))
+        std::fill_n(y, count, 0.0f);
       else
-        kernels_.recurrent->gru(rows, h + at, next + at);
-      for (size_t b = 0; steps && b < r_.batch; ++b) {
-        if (t < size(steps[b])) continue;
-        std::memcpy(next + at + b * lanes_, h + at + b * lanes_, lanes_ * sizeof(float));
-        if (r_.lstm) std::memcpy(c + b * lanes_, kept + b * lanes_, lanes_ * sizeof(float));
-      }
-      if (!context.has_output(0)) continue;
-      for (size_t b = 0; b < r_.batch; ++b) {
-        const size_t place = r_.batch_first ? (b * r_.length + t) * r_.directions + d : (t * r_.directions + d) * r_.batch + b;
-        float* y = context.out<float>(0) + place * r_.hidden + block * lanes_;
-        if (steps && t >= size(steps[b]))
-          std::fill_n(y, count, 0.0f);
-        else
-          std::memcpy(y, next + at + b * lanes_, count * sizeof(float));
-      }
+        std::memcpy(y, next + b * each, count * sizeof(float));
     }
   }
 
@@ -384,8 +396,8 @@ class RecurrentKernel final : public Kernel {
   const Kernels& kernels_;
   const PairKernels* pairs_;  // null: f32
   const TileKernels& tile_;
-  size_t input_, hidden_;  // that are multiplied: floats, or pairs
-  size_t lanes_, blocks_, width_;
+  size_t input_, hidden_;                         // that are multiplied: floats, or pairs
+  size_t lanes_, blocks_, whole_blocks_, width_;  // blocks: vectors of units; whole ones of what is multiplied
   MatMul product_;
   Packed w_, recurrent_, bias_;
   UnaryFunction activations_[2] = {};  // of an RNN, by direction
