@@ -144,22 +144,30 @@ class PlainVolumeKernel final : public Kernel {
   explicit PlainVolumeKernel(PrepareContext& context)
       : largest_(cpu_device(context.device()).kernels->binary->of(Binary::maximum, BinaryForm::both)),
         w_(PoolGeometry::of(context.node()).window) {
-    units_.reserve(context, size(context.node().input_shape(0).product(0, 2) * w_.output[0]), plane() + 2 * size(w_.input[2]));
+    units_.reserve(context, size(context.node().input_shape(0).product(0, 2) * w_.output[0]),
+                   sum_of({plane(), product_of({2, size(w_.output[1]), size(w_.input[2])})}));
   }
   void run(RunContext& context) noexcept override {
     units_.run(context, [&](size_t unit, float* scratch) {
-      const size_t image = unit / size(w_.output[0]), width = size(w_.output[2]);
+      const size_t image = unit / size(w_.output[0]);
       const float* planes =
           join(0, unit % size(w_.output[0]), context.in<float>(0) + image * size(w_.input[0]) * plane(), plane(), scratch);
-      float* const rows = scratch + plane();
-      float* y = context.out<float>(0) + unit * size(w_.output[1]) * width;
-      for (size_t row = 0; row < size(w_.output[1]); ++row, y += width) {
-        const float* columns = planes ? join(1, row, planes, size(w_.input[2]), rows) : nullptr;
-        if (columns)
-          pool_row(columns, rows + w_.input[2], y);
-        else
-          std::fill_n(y, width, std::numeric_limits<float>::lowest());
+      const size_t width = size(w_.input[2]), height = size(w_.output[1]), out = size(w_.output[2]);
+      float *const rows = scratch + plane(), *const most = rows + height * width;
+      for (size_t row = 0; row < height; ++row) {
+        float* const to = rows + row * width;
+        const float* largest = planes ? join(1, row, planes, width, to) : nullptr;
+        if (!largest)
+          std::fill_n(to, width, std::numeric_limits<float>::lowest());
+        else if (largest != to)
+          std::copy_n(largest, width, to);
       }
+      // Windows within the rows, of all rows at once: the largest from every place on, of which some are taken.
+      const size_t taps = size(w_.kernel[2]), step = size(w_.dilation[2]), all = height * width;
+      for (size_t tap = 1; tap < taps && tap * step < all; ++tap)
+        largest_(tap == 1 ? rows : most, rows + tap * step, most, all - tap * step);
+      float* y = context.out<float>(0) + unit * height * out;
+      for (size_t row = 0; row < height; ++row, y += out) pool_row(rows + row * width, (taps == 1 ? rows : most) + row * width, y);
     });
   }
 
@@ -179,27 +187,25 @@ class PlainVolumeKernel final : public Kernel {
     return most;
   }
 
-  // Windows within the row: the largest from every place on, of which some are taken.
-  void pool_row(const float* x, float* most, float* y) const noexcept {
+  // `most`: the largest of the window from each place of the row on.
+  void pool_row(const float* x, const float* most, float* y) const noexcept {
     const int64_t width = w_.input[2], taps = w_.kernel[2], stride = w_.stride[2], dilation = w_.dilation[2], pad = w_.pad_begin[2];
-    const int64_t places = width - (taps - 1) * dilation;
-    for (int64_t tap = 1; places > 0 && tap < taps; ++tap) largest_(tap == 1 ? x : most, x + tap * dilation, most, size(places));
-    if (taps == 1) most = const_cast<float*>(x);
-    for (int64_t i = 0, left = -pad; i < w_.output[2]; ++i, left += stride) {
-      if (left >= 0 && left < places) {
-        y[i] = most[left];
-        continue;
-      }
+    // The outputs [first, last) have their windows within the row.
+    const int64_t places = width - (taps - 1) * dilation, outputs = w_.output[2], first = std::min(outputs, (pad + stride - 1) / stride);
+    const int64_t last = std::clamp((places + pad + stride - 1) / stride, first, outputs);
+    const auto at_end = [&](int64_t i) {
       float value = std::numeric_limits<float>::lowest();
       bool any = false;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        const int64_t place = left + tap * dilation;
+      for (int64_t tap = 0, place = i * stride - pad; tap < taps; ++tap, place += dilation) {
         if (place < 0 || place >= width) continue;
         if (!any || x[place] > value || x[place] != x[place]) value = x[place];
         any = true;
       }
       y[i] = value;
-    }
+    };
+    for (int64_t i = 0; i < first; ++i) at_end(i);
+    for (int64_t i = first; i < last; ++i) y[i] = most[i * stride - pad];
+    for (int64_t i = last; i < outputs; ++i) at_end(i);
   }
 
   BinaryFunction largest_;
