@@ -312,13 +312,16 @@ std::vector<SchemeCase> matmul_cases() {
 
 std::vector<SchemeCase> unary_cases() {
   std::vector<SchemeCase> cases;
-  for (const char* op : {"Tan", "Atan", "Sinh", "Cosh", "Asin", "Acos"})
+  for (const char* op : {"Tan", "Atan", "Sinh", "Cosh", "Asin", "Acos", "Asinh", "Acosh", "Atanh"})
     for (const Shape& shape : {Shape{2, 17, 5, 7}, Shape{3000}, Shape{}}) {
       Tensor x = normal(shape, 3, 2);
-      if (op[0] == 'A' && op[1] != 't')
-        for (float& value : std::span(x.writable().data<float>(), size_t(shape.elements()))) value = std::sin(value);
+      for (float& value : std::span(x.writable().data<float>(), size_t(shape.elements()))) {
+        if (op == std::string_view("Asin") || op == std::string_view("Acos") || op == std::string_view("Atanh")) value = std::sin(value);
+        if (op == std::string_view("Acosh")) value = std::exp(value);
+      }
       if (shape.rank() == 1) {  // the ends, and what lies beyond
-        const float ends[] = {NAN, INFINITY, -INFINITY, 0.0f, 1.0f, -1.0f, 1.5f, -1.5f, 1e-20f, -1e-7f, 89.0f, -89.0f, 100.0f};
+        const float ends[] = {NAN,    INFINITY, -INFINITY, 0.0f,   1.0f,    -1.0f, 1.5f,   -1.5f,   1e-20f,
+                              -1e-7f, 89.0f,    -89.0f,    100.0f, 1.0001f, 1e15f, -3e38f, 3.4e38f, 0.9999999f};
         if (op[0] != 'T') std::copy(std::begin(ends), std::end(ends), x.writable().data<float>());
       }
       cases.push_back({op, {x}});

@@ -148,14 +148,45 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::power(const NodeVie
   return binary(Binary::power, x, operands[1]);
 }
 
-// Functions that others make, without cancellation: the inverse sine and cosine from the tangent of the angle, or of half of it, and the
-// hyperbolic ones from e^(|x| / 2), whose square overflows no earlier than they.
+// ln(1 + x) without cancellation: the sum is rounded, and what is lost of x divided by it is the rest of the logarithm. Infinity has none.
+ElementwiseProgram::Value ElementwiseProgram::log_of_one_more(Value x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kMost = std::numeric_limits<float>::max();
+  const Value finite = unary(Unary::clip, x, -kInfinity, kMost), sum = unary(Unary::scale, finite, 1, 1);
+  const Value lost = binary(Binary::subtract, finite, unary(Unary::scale, sum, 1, -1));
+  return binary(Binary::add, unary(Unary::log, unary(Unary::scale, x, 1, 1)), binary(Binary::divide, lost, sum));
+}
+
+// Of x >= 0, up to half of the largest float and of infinity: ln(1 + x + x t) with t = tanh(y / 2) = 1 / (1 / x + sqrt(1 / x^2 + 1)).
+ElementwiseProgram::Value ElementwiseProgram::inverse_sinh(Value x) {
+  const Value inverse = unary(Unary::reciprocal, x);
+  const Value root = unary(Unary::sqrt, unary(Unary::scale, binary(Binary::multiply, inverse, inverse), 1, 1));
+  const Value half = unary(Unary::reciprocal, binary(Binary::add, inverse, root));
+  return log_of_one_more(binary(Binary::add, x, binary(Binary::multiply, x, half)));
+}
+
+// Functions that others make, without cancellation: the inverse sine and cosine from the tangent of the angle, or of half of it, the
+// hyperbolic ones from e^(|x| / 2), whose square overflows no earlier than they, and their inverses from ln(1 + x).
 std::optional<ElementwiseProgram::Value> ElementwiseProgram::of_angles(std::string_view op, Value x) {
   if (op == "Tan") return binary(Binary::divide, unary(Unary::sin, x), unary(Unary::cos, x));
   if (op == "Asin" || op == "Acos") {
     const Value less = unary(Unary::scale, x, -1, 1), more = unary(Unary::scale, x, 1, 1);
     if (op == "Asin") return unary(Unary::atan, binary(Binary::divide, x, unary(Unary::sqrt, binary(Binary::multiply, less, more))));
     return unary(Unary::scale, unary(Unary::atan, unary(Unary::sqrt, binary(Binary::divide, less, more))), 2, 0);
+  }
+  if (op == "Acosh")  // twice the inverse sine of sqrt((x - 1) / 2)
+    return unary(Unary::scale, inverse_sinh(unary(Unary::sqrt, unary(Unary::scale, unary(Unary::scale, x, 1, -1), 0.5f, 0))), 2, 0);
+  if (op == "Asinh" || op == "Atanh") {
+    const Value size = unary(Unary::abs, x);
+    Value y;
+    if (op == "Asinh") {  // above 1e30, ln x and a constant
+      const Value bounded = unary(Unary::clip, size, 0, 1e30f), times = unary(Unary::scale, size, 1e-30f, 0);
+      const Value more = unary(Unary::log, unary(Unary::clip, times, 1, std::numeric_limits<float>::infinity()));
+      y = binary(Binary::add, inverse_sinh(bounded), more);
+    } else {
+      const Value ratio = binary(Binary::divide, unary(Unary::scale, size, 2, 0), unary(Unary::scale, size, -1, 1));
+      y = unary(Unary::scale, log_of_one_more(ratio), 0.5f, 0);
+    }
+    return binary(Binary::multiply, unary(Unary::sign, x), y);
   }
   if (op != "Sinh" && op != "Cosh") return std::nullopt;
   const Value root = unary(Unary::exp, unary(Unary::scale, unary(Unary::abs, x), 0.5f, 0));

@@ -81,6 +81,8 @@ class ElementwiseProgram {
   Value binary(Binary kind, Value a, Value b);
   Value negation(Value condition) { return unary(Unary::scale, condition, -1, 1); }
   std::optional<Value> power(const NodeView& node, std::span<const Value> operands);
+  Value log_of_one_more(Value x);
+  Value inverse_sinh(Value x);
   std::optional<Value> of_angles(std::string_view op, Value x);
   /// The parts of the scratch: registers, a vector for each input (of those that are numbers), steps, where the numbers came from.
   struct Scratch {
