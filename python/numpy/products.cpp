@@ -33,15 +33,15 @@ void times_column(const T* a, const T* b, T* c, int64_t m, int64_t k) {
   });
 }
 
-// Other products are computed in strips of columns. Where b is small its strips are read where they lie; otherwise blocks of it are
-// copied strip by strip, so that they stay in the cache.
+// Other products of few elements are computed in strips of columns, whose rows of b are read where they lie. Those of many are the
+// engine's.
 
-constexpr int64_t kDepth = 192, kPanel = 512, kHeight = 32;  // of a block of b; rows that use a strip while it is in the inner cache
+constexpr int64_t kHeight = 32;  // rows that are worth a thread
 constexpr int64_t kFewDepth = 512, kFew = 1 << 18, kPacked = 1 << 20;
 
 bool is_few(int64_t m, int64_t k, int64_t n) { return k <= kFewDepth && m * k * n <= (m < 16 ? kFew : kPacked); }
 
-/// c [m, n] = a [m, k] b [k, n], k <= kFewDepth
+/// c [m, n] = a [m, k] b [k, n]
 template <class T>
 void multiply_few(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t n) {
   const ProductLoops<T>& loops = product_loops<T>();
@@ -55,45 +55,17 @@ void multiply_few(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t n)
     const size_t high = unsign(end - first), depth = unsign(k), stride = unsign(n);
     const T* from = a + first * k;
     T* to = c + first * n;
-    for (int64_t j = 0; j < whole; j += columns) loops.strip(from, depth, b + j, stride, depth, to + j, stride, high, loops.columns, false);
-    if (whole < n) loops.strip(from, depth, last.data(), loops.columns, depth, to + whole, stride, high, unsign(n - whole), false);
+    for (int64_t j = 0; j < whole; j += columns) loops.strip(from, depth, b + j, stride, depth, to + j, stride, high, loops.columns);
+    if (whole < n) loops.strip(from, depth, last.data(), loops.columns, depth, to + whole, stride, high, unsign(n - whole));
   };
   if (m * k * n <= kFew) return rows(0, m);
   const int64_t half = (m / 2 + 7) / 8 * 8;  // two threads at most
   in_parts(2, m * k * n / kHeight, [&](int64_t first, int64_t end) { rows(first == 0 ? 0 : half, end == 1 ? half : m); });
 }
 
-/// c [m, n] = a [m, k] b [k, n], k > 0
-void multiply(const double* a, const double* b, double* c, int64_t m, int64_t k, int64_t n) {
-  const ProductLoops<double>& loops = product_loops<double>();
-  const int64_t columns = static_cast<int64_t>(loops.columns);
-  std::vector<double> panel(unsign((std::min(kPanel, n) + columns - 1) / columns * columns * std::min(kDepth, k)));
-  for (int64_t depth = 0; depth < k; depth += kDepth) {
-    const int64_t deep = std::min(kDepth, k - depth);
-    for (int64_t column = 0; column < n; column += kPanel) {
-      const int64_t wide = std::min(kPanel, n - column), strips = (wide + columns - 1) / columns;
-      for (int64_t s = 0; s < strips; ++s)
-        for (int64_t d = 0; d < deep; ++d) {
-          const int64_t count = std::min(columns, wide - s * columns);
-          double* to = panel.data() + (s * deep + d) * columns;
-          std::copy_n(b + (depth + d) * n + column + s * columns, count, to);
-          std::fill(to + count, to + columns, 0.0);
-        }
-      in_parts((m + kHeight - 1) / kHeight, deep * wide * 4, [&](int64_t first, int64_t last) {
-        // Rows that lie powers of two apart would meet in few places of the cache.
-        constexpr int64_t kStride = kDepth + 8;
-        std::vector<double> rows(unsign(kHeight * kStride));
-        for (int64_t row = first * kHeight; row < std::min(m, last * kHeight); row += kHeight) {
-          const int64_t high = std::min(kHeight, m - row);
-          for (int64_t i = 0; i < high; ++i) std::copy_n(a + (row + i) * k + depth, deep, rows.data() + i * kStride);
-          for (int64_t s = 0; s < strips; ++s)
-            loops.strip(rows.data(), kStride, panel.data() + s * deep * columns, loops.columns, unsign(deep),
-                        c + row * n + column + s * columns, unsign(n), unsign(high), unsign(std::min(columns, wide - s * columns)),
-                        depth > 0);
-        }
-      });
-    }
-  }
+template <class T>
+void multiply(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t n) {
+  return n == 1 ? times_column(a, b, c, m, k) : multiply_few(a, b, c, m, k, n);
 }
 
 template <class T>
@@ -107,7 +79,7 @@ void multiply_plain(const T* a, const T* b, T* c, int64_t m, int64_t k, int64_t 
   });
 }
 
-/// The matrix product of one dtype over the last two axes, leading axes broadcast: [..., m, k] x [..., k, n].
+/// The matrix product of one dtype, no float of 16 bits, over the last two axes, leading axes broadcast: [..., m, k] x [..., k, n].
 Tensor matmul(const Tensor& a, const Tensor& b) {
   const DType dtype = a.dtype();
   if (b.dtype() != dtype || a.shape().rank() < 2 || b.shape().rank() < 2) throw InvalidArgument("matmul takes matrices of one dtype");
@@ -139,16 +111,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     for (int64_t i = 0; i < batch.elements(); ++i) {
       const auto *left = from_a + place(a.shape(), i) * m * k, *right = from_b + place(b.shape(), i) * k * n;
       auto* result = to + i * m * n;
-      if constexpr (std::is_floating_point_v<std::remove_pointer_t<decltype(to)>>) {
-        if (n == 1)
-          times_column(left, right, result, m, k);
-        else if (is_few(m, k, n))
-          multiply_few(left, right, result, m, k, n);
-        else if constexpr (std::is_same_v<decltype(to), double*>)
-          multiply(left, right, result, m, k, n);
-      } else {
+      if constexpr (std::is_floating_point_v<std::remove_pointer_t<decltype(to)>>)
+        multiply(left, right, result, m, k, n);
+      else
         multiply_plain(left, right, result, m, k, n);
-      }
     }
   };
   switch (width_of(dtype)) {
@@ -171,20 +137,13 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
       narrow(dtype, values.data(), count, y.data());
       break;
     }
-    default: {
-      if (dtype == DType::f32 && (n == 1 || is_few(m, k, n))) {
+    default:
+      if (dtype == DType::f32)
         each(a.data<float>(), b.data<float>(), y.data<float>());
-        break;
-      }
-      const Wide<double> p64(a, DType::f64), q64(b, DType::f64);
-      if (dtype == DType::f64) {
-        each(p64.data, q64.data, y.data<double>());
-      } else {
-        std::vector<double> values(count);
-        each(p64.data, q64.data, values.data());
-        narrow(dtype, values.data(), count, y.data());
-      }
-    }
+      else if (dtype == DType::f64)
+        each(a.data<double>(), b.data<double>(), y.data<double>());
+      else
+        throw InvalidArgument("matmul takes no {}", dtype);
   }
   return y;
 }
@@ -192,14 +151,19 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 std::optional<Var> product_at_hand(const Var& a, const Var& b) {
-  if (!at_hand(a) || !at_hand(b)) return std::nullopt;
-  const Tensor x = value_of(a), y = value_of(b);
+  Tensor x, y;
+  {
+    const python::Guard guard;
+    const auto ready = [](const Var& v) { return v.is_computed() && !express::required_value(v).node->keeps_inputs; };
+    if (!ready(a) || !ready(b)) return std::nullopt;
+    x = a.tensor(), y = b.tensor();
+  }
+  const DType dtype = x.dtype();
   const size_t p = x.shape().rank(), q = y.shape().rank();
-  if (x.dtype() != y.dtype() || (x.dtype() != DType::f32 && x.dtype() != DType::f64) || p < 1 || p > 2 || q < 1 || q > 2)
-    return std::nullopt;
+  if (dtype != y.dtype() || (dtype != DType::f32 && dtype != DType::f64) || p < 1 || p > 2 || q < 1 || q > 2) return std::nullopt;
   const int64_t m = p == 2 ? x.shape()[0] : 1, k = x.shape()[p - 1], n = q == 2 ? y.shape()[1] : 1;
   if (y.shape()[0] != k || m * k * n == 0) return std::nullopt;
-  if (x.dtype() == DType::f32 && n > 1 && !is_few(m, k, n)) {  // worth a plan; a column needs none
+  if (n > 1 && !is_few(m, k, n)) {  // worth a plan; a column needs none
     if (p == 1 || q == 1) return std::nullopt;
     const python::Guard guard;
     return expr::op("MatMul", {a, b});
@@ -207,7 +171,12 @@ std::optional<Var> product_at_hand(const Var& a, const Var& b) {
   Shape shape;
   if (p == 2) shape.push_back(m);
   if (q == 2) shape.push_back(n);
-  return Var(matmul(p == 2 ? x : x.reshaped(Shape{1, k}), q == 2 ? y : y.reshaped(Shape{k, 1})).reshaped(shape));
+  Fresh product(dtype, shape);
+  if (dtype == DType::f32)
+    multiply(x.data<float>(), y.data<float>(), product.data<float>(), m, k, n);
+  else
+    multiply(x.data<double>(), y.data<double>(), product.data<double>(), m, k, n);
+  return product;
 }
 
 void define_products(nb::module_& m) {

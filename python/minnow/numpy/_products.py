@@ -10,7 +10,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, Var, op
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _reductions, _shape
 from minnow.numpy import _open
-from minnow.numpy._core import (flat, is_open, ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dtype_of, expand_to, float16, float32, int64, is_symbolic, is_true, native, pair, permute,
+from minnow.numpy._core import (flat, is_open, ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dtype_of, expand_to, bfloat16, float16, float32, float64, int64, is_symbolic, is_true, native, pair, permute,
                                 public, reshape_to, result_type, row_strides, size_of, zeros_of)
 
 
@@ -20,7 +20,9 @@ def matrices(x: Var, y: Var) -> Var:
         return is_true(native.matmul(astype(x, int64), astype(y, int64)))
     if is_symbolic(x) or is_symbolic(y):
         return op("MatMul", (x, y))
-    if x.dtype == float32 and x.size and y.size and not (x.is_computed and y.shape[-1] == 1):  # a column needs no plan
+    if x.dtype in (float16, bfloat16):
+        return astype(matrices(astype(x, float64), astype(y, float64)), x.dtype)
+    if x.dtype in (float32, float64) and x.size and y.size and not (x.is_computed and y.shape[-1] == 1):  # a column needs no plan
         if x.size * y.shape[-1] > 2048 or not (x.is_computed and y.is_computed):
             return op("MatMul", (x, y))
     return native.matmul(x, y)

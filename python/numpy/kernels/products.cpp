@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "numpy/kernels/products.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "backends/cpu/kernels/targets.h"
@@ -25,7 +26,7 @@ struct Loops {
 
   template <size_t kRows, size_t kVectors>
   static HWY_INLINE void tile(const T* HWY_RESTRICT a, size_t a_stride, const T* HWY_RESTRICT b, size_t b_stride, size_t depth, T* c,
-                              size_t c_stride, size_t wide, bool add) {
+                              size_t c_stride, size_t wide) {
     V sums[kRows][kVectors];
     MINNOW_UNROLL
     for (size_t i = 0; i < kRows; ++i) {
@@ -48,21 +49,17 @@ struct Loops {
       T values[kVectors * kLanes];
       T* to = wide == kVectors * kLanes ? c : values;
       MINNOW_UNROLL
-      for (size_t j = 0; j < kVectors; ++j) {
-        const V before = add && to == c ? hn::LoadU(d, c + j * kLanes) : hn::Zero(d);
-        hn::StoreU(hn::Add(before, sums[i][j]), d, to + j * kLanes);
-      }
-      if (to == values)
-        for (size_t j = 0; j < wide; ++j) c[j] = add ? c[j] + values[j] : values[j];
+      for (size_t j = 0; j < kVectors; ++j) hn::StoreU(sums[i][j], d, to + j * kLanes);
+      if (to == values) std::copy_n(values, wide, c);
     }
   }
 
   template <size_t kVectors>
   static HWY_NOINLINE void columns(const T* a, size_t a_stride, const T* b, size_t b_stride, size_t depth, T* c, size_t c_stride,
-                                   size_t rows, size_t wide, bool add) {
+                                   size_t rows, size_t wide) {
     size_t row = 0;
     const auto next = [&](auto high) HWY_ATTR {
-      tile<high.value, kVectors>(a + row * a_stride, a_stride, b, b_stride, depth, c + row * c_stride, c_stride, wide, add);
+      tile<high.value, kVectors>(a + row * a_stride, a_stride, b, b_stride, depth, c + row * c_stride, c_stride, wide);
       row += high.value;
     };
     while (row + kHigh <= rows) next(std::integral_constant<size_t, kHigh>());
@@ -71,9 +68,9 @@ struct Loops {
     if (row < rows) next(std::integral_constant<size_t, 1>());
   }
 
-  static void strip(const T* a, size_t a_stride, const T* b, size_t b_stride, size_t depth, T* c, size_t c_stride, size_t rows, size_t wide,
-                    bool add) {
-    return (wide <= kLanes ? columns<1> : columns<2>)(a, a_stride, b, b_stride, depth, c, c_stride, rows, wide, add);
+  static void strip(const T* a, size_t a_stride, const T* b, size_t b_stride, size_t depth, T* c, size_t c_stride, size_t rows,
+                    size_t wide) {
+    return (wide <= kLanes ? columns<1> : columns<2>)(a, a_stride, b, b_stride, depth, c, c_stride, rows, wide);
   }
 
   static HWY_NOINLINE T dot(const T* a, const T* b, size_t count) {
@@ -95,10 +92,10 @@ template <>
 struct Loops<double> {  // one after the other
   static constexpr size_t kColumns = 4;
   static void strip(const double* a, size_t a_stride, const double* b, size_t b_stride, size_t depth, double* c, size_t c_stride,
-                    size_t rows, size_t wide, bool add) {
+                    size_t rows, size_t wide) {
     for (size_t i = 0; i < rows; ++i)
       for (size_t j = 0; j < wide; ++j) {
-        double sum = add ? c[i * c_stride + j] : 0;
+        double sum = 0;
         for (size_t k = 0; k < depth; ++k) sum += a[i * a_stride + k] * b[k * b_stride + j];
         c[i * c_stride + j] = sum;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices of f64, for which the engine has no kernel, and of f32 matrices that are too small for a plan.
+// Products of f32 and f64 matrices that are too small for a plan.
 #pragma once
 #include <cstddef>
 
@@ -10,9 +10,8 @@ template <class T>
 struct ProductLoops {
   /// How many columns a strip has.
   size_t columns;
-  /// c [rows, wide] = a [rows, depth] b [depth, columns], or += with `add`; wide <= columns, of b's rows all columns are read.
-  void (*strip)(const T* a, size_t a_stride, const T* b, size_t b_stride, size_t depth, T* c, size_t c_stride, size_t rows, size_t wide,
-                bool add);
+  /// c [rows, wide] = a [rows, depth] b [depth, columns]; wide <= columns, of b's rows all columns are read.
+  void (*strip)(const T* a, size_t a_stride, const T* b, size_t b_stride, size_t depth, T* c, size_t c_stride, size_t rows, size_t wide);
   /// The sum of a[i] b[i], in several partial sums.
   T (*dot)(const T* a, const T* b, size_t count);
 };

@@ -28,17 +28,17 @@ HWY_INLINE V added(V a, V b, V sum) {
 }
 
 template <class T>
-void tile(const T* a, const T* b, size_t k, T* y, size_t stride) {
+void tile(const T* a, size_t a_stride, const T* b, size_t k, T* y, size_t stride) {
   const hn::ScalableTag<T> d;
   constexpr size_t kLanes = HWY_LANES(T);
   using V = hn::Vec<decltype(d)>;
   V sum[kRows][kVectors];
   MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) MINNOW_UNROLL for (size_t n = 0; n < kVectors; ++n) sum[r][n] = hn::Zero(d);
-  for (size_t i = 0; i < k; ++i, a += kRows, b += kVectors * kLanes) {
+  for (size_t i = 0; i < k; ++i, ++a, b += kVectors * kLanes) {
     V column[kVectors];
     MINNOW_UNROLL for (size_t n = 0; n < kVectors; ++n) column[n] = hn::LoadU(d, b + n * kLanes);
     MINNOW_UNROLL for (size_t r = 0; r < kRows; ++r) {
-      const V row = hn::Set(d, a[r]);
+      const V row = hn::Set(d, a[r * a_stride]);
       MINNOW_UNROLL for (size_t n = 0; n < kVectors; ++n) sum[r][n] = added(row, column[n], sum[r][n]);
     }
   }

@@ -6,10 +6,10 @@
 
 namespace minnow::cpu {
 
-/// y[row][column] += sum over k of a[k][row] b[k][column], for `rows` rows and two vectors of columns; `stride` counts elements of y.
-/// Integers wrap around.
+/// y[row][column] += sum over k of a[row][k] b[k][column], for `rows` rows and two vectors of columns; `stride` and `a_stride` count the
+/// elements between the rows of y and of a. Integers wrap around.
 template <class T>
-using WideTile = void (*)(const T* a, const T* b, size_t k, T* y, size_t stride);
+using WideTile = void (*)(const T* a, size_t a_stride, const T* b, size_t k, T* y, size_t stride);
 
 struct WideKernels {
   size_t rows;

@@ -13,8 +13,10 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr size_t kDepth = 192;  // most of a slice of k: its panel of B stays in L1, a block of A in L2
-constexpr size_t kStrips = 8;   // most of a block of rows
+constexpr size_t kDepth = 224;  // most of a slice of k: its panel of B stays in L1, a block of A in L2
+// Between the rows of A's slice. Rows that lie powers of two apart, as many matrices' do, would meet in few places of the cache.
+constexpr size_t kStride = kDepth + 8;
+constexpr size_t kStrips = 12;  // most of a block of rows
 constexpr size_t kMostRows = 8, kMostColumns = 32;
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
@@ -47,7 +49,8 @@ class WideMatMulKernel final : public Kernel {
     const NodeView& node = context.node();
     const size_t threads = size(context.device().threads), k = p_.shape.k;
     panels_ = ceil_div(p_.shape.n, columns_);
-    block_ = std::clamp(ceil_div(ceil_div(p_.shape.m * p_.batches, 2 * threads), rows_), size_t{1}, kStrips) * rows_;
+    const size_t least = ceil_div(2 * threads, p_.batches);  // as many blocks for each thread
+    block_ = ceil_div(ceil_div(p_.shape.m, ceil_div(ceil_div(p_.shape.m, kStrips * rows_), least) * least), rows_) * rows_;
     blocks_ = ceil_div(p_.shape.m, block_);
     slices_ = ceil_div(k, kDepth);
     matrix_ = product_of({panels_, columns_, k});
@@ -61,7 +64,7 @@ class WideMatMulKernel final : public Kernel {
           });
     else
       b_offset_ = context.reserve_scratch(bytes);
-    units_.reserve(context, p_.batches * blocks_, product_of({block_, std::min(k, kDepth), sizeof(T) / sizeof(float)}));
+    units_.reserve(context, p_.batches * blocks_, product_of({block_, kStride, sizeof(T) / sizeof(float)}));
   }
 
   void run(RunContext& context) noexcept override {
@@ -83,7 +86,7 @@ class WideMatMulKernel final : public Kernel {
   }
 
  private:
-  size_t slice_begin(size_t slice) const noexcept { return std::min(p_.shape.k, slice * kDepth); }
+  size_t slice_begin(size_t slice) const noexcept { return p_.shape.k * slice / slices_; }
 
   // [slice][panel][k][column]; columns beyond n are zero.
   void pack_panel(size_t i, const T* b, T* out) const noexcept {
@@ -124,13 +127,15 @@ class WideMatMulKernel final : public Kernel {
     T edge[kMostRows * kMostColumns];
     for (size_t slice = 0; slice < slices_; ++slice) {
       const size_t begin = slice_begin(slice), depth = slice_begin(slice + 1) - begin;
-      for (size_t strip = 0; strip < rows; strip += rows_) {
-        T* to = scratch + strip * depth;
-        for (size_t r = 0; r < rows_; ++r) {
-          const size_t row = first + std::min(strip + r, rows - 1);  // rows beyond the last are computed and not written
-          const T* from = transpose_a ? a + begin * m + row : a + row * k + begin;
-          for (size_t i = 0; i < depth; ++i) to[i * rows_ + r] = alpha_ * from[transpose_a ? i * m : i];
-        }
+      for (size_t r = 0; r < ceil_div(rows, rows_) * rows_; ++r) {
+        const size_t row = first + std::min(r, rows - 1);  // rows beyond the last are computed and not written
+        const T* from = transpose_a ? a + begin * m + row : a + row * k + begin;
+        const size_t step = transpose_a ? m : 1;
+        T* to = scratch + r * kStride;
+        if (step == 1 && alpha_ == T{1})
+          std::memcpy(to, from, depth * sizeof(T));
+        else
+          for (size_t i = 0; i < depth; ++i) to[i] = alpha_ * from[i * step];
       }
       for (size_t panel = 0; panel < panels_; ++panel) {
         const size_t column = panel * columns_, columns = std::min(columns_, n - column);
@@ -139,11 +144,11 @@ class WideMatMulKernel final : public Kernel {
           const size_t height = std::min(rows_, rows - strip);
           T* to = y + strip * n + column;
           if (height == rows_ && columns == columns_) {
-            tile_(scratch + strip * depth, factors, depth, to, n);
+            tile_(scratch + strip * kStride, kStride, factors, depth, to, n);
             continue;
           }
           std::fill_n(edge, rows_ * columns_, T{});
-          tile_(scratch + strip * depth, factors, depth, edge, columns_);
+          tile_(scratch + strip * kStride, kStride, factors, depth, edge, columns_);
           for (size_t r = 0; r < height; ++r)
             for (size_t i = 0; i < columns; ++i) to[r * n + i] = sum(to[r * n + i], edge[r * columns_ + i]);
         }
