@@ -4,7 +4,8 @@
 
     PYTHONPATH=build/release/python python bench/python_numpy.py [--only TEXT] [--rounds N] [--threads N]
 
-NumPy's threads are those of its BLAS; --threads sets both (OPENBLAS_NUM_THREADS has to be set before NumPy is loaded).
+NumPy's threads are those of its BLAS; --threads sets both, ours by the cores that the process may use (OPENBLAS_NUM_THREADS has to be set
+before NumPy is loaded).
 """
 import argparse
 import os
@@ -18,6 +19,9 @@ parser.add_argument("--threads", type=int, default=os.cpu_count())
 arguments = parser.parse_args()
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = str(arguments.threads)
+
+if arguments.threads < os.cpu_count() and hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-arguments.threads:])
 
 import numpy  # noqa: E402
 

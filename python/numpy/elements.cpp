@@ -20,16 +20,23 @@
 namespace minnow::numpy {
 
 void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& task) {
-  const nb::gil_scoped_release release;
-  constexpr int64_t kPart = 1 << 16;  // elements that are worth a thread
+  constexpr int64_t kPart = 1 << 16;   // elements that are worth a thread
+  constexpr int64_t kLeast = 1 << 12;  // that are worth letting others have the GIL
   const double work = static_cast<double>(count) * static_cast<double>(std::max<int64_t>(cost, 1));
+  if (work < kLeast) {
+    if (count > 0) task(0, count);
+    return;
+  }
+  const nb::gil_scoped_release release;
   if (work < 2 * kPart || count < 2) {
     if (count > 0) task(0, count);
     return;
   }
   const int64_t parts = std::min<int64_t>(count, std::min<int64_t>(static_cast<int64_t>(work / kPart), 256));
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  ThreadPool::process().run(unsign(parts), cores, [&](size_t part) {
+  ThreadPool& pool = ThreadPool::process();
+  pool.reserve(cores);
+  pool.run(unsign(parts), cores, [&](size_t part) {
     const int64_t i = static_cast<int64_t>(part);
     task(count / parts * i + std::min(i, count % parts), count / parts * (i + 1) + std::min(i + 1, count % parts));
   });

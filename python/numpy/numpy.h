@@ -53,7 +53,8 @@ class Fresh {
   Tensor tensor_;
 };
 
-/// Calls task(first, last) for parts of [0, count), on all cores where `count * cost` (elements, about) is large; without the GIL.
+/// Calls task(first, last) for parts of [0, count), on all cores where `count * cost` (elements, about) is large; without the
+/// GIL where that is worth it.
 void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& task);
 
 /// Shapes joined as NumPy broadcasts them; InvalidArgument where they do not fit.
