@@ -9,9 +9,12 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
+#include "numpy/kernels/kernels.h"
 #include "numpy/numpy.h"
 
 namespace minnow::numpy {
@@ -100,13 +103,47 @@ bool before(std::complex<double> a, std::complex<double> b) {
   return !ia && a.imag() < b.imag();
 }
 
+template <class T>
+const OrderLoops<T>& order_loops() {
+  static const OrderKernels& kKernels = *numpy_kernels(cpu::best_isa()).orders;
+  if constexpr (sizeof(T) == 4)
+    return kKernels.of32;
+  else
+    return kKernels.of64;
+}
+
+/// sort_row(row, other, sort) for each of `rows` rows of n elements, where sort(numbers) brings n signed integers into rising order, not
+/// stable: on all threads row by row, or one row of many on two.
+template <class T, class F>
+void sort_rows(size_t rows, size_t n, F sort_row) {
+  const OrderLoops<T>& loops = order_loops<T>();
+  const DType dtype = sizeof(T) == 4 ? DType::i32 : DType::i64;
+  const Shape room{static_cast<int64_t>(n + 2 * kOrderPadding)};
+  if (rows == 1 && n >= size_t{1} << 16) {
+    Fresh other(dtype, room);
+    sort_row(0, [&](T* x) {
+      size_t low = 0;
+      in_parts(1, static_cast<int64_t>(n), [&](int64_t, int64_t) { low = loops.partition(x, n, other.data<T>()); });
+      in_parts(2, static_cast<int64_t>(n), [&](int64_t first, int64_t last) {
+        if (first == 0) loops.sort(x, low, other.data<T>());
+        if (last == 2) loops.sort(x + low, n - low, other.data<T>() + low + kOrderPadding);
+      });
+    });
+    return;
+  }
+  in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 16, [&](int64_t first, int64_t last) {
+    Fresh other(dtype, room);
+    for (size_t row = unsign(first); row < unsign(last); ++row) sort_row(row, [&](T* x) { loops.sort(x, n, other.data<T>()); });
+  });
+}
+
 /// Places of the elements in rising order along the last axis; of equals the first comes first.
 Tensor places_in_order(const Tensor& x) {
   const Shape& shape = x.shape();
   const size_t n = shape.rank() ? unsign(shape.back()) : 1;
   const size_t rows = n ? unsign(x.elements()) / n : 0;
-  Tensor y(DType::i64, shape);
-  int64_t* to = y.writable().data<int64_t>();
+  Fresh y(DType::i64, shape);
+  int64_t* to = y.data<int64_t>();
   if (is_complex(x.dtype())) {
     for (size_t r = 0; r < rows; ++r) {
       std::iota(to + r * n, to + (r + 1) * n, int64_t{0});
@@ -117,6 +154,17 @@ Tensor places_in_order(const Tensor& x) {
       };
       std::stable_sort(to + r * n, to + (r + 1) * n, [&](int64_t a, int64_t b) { return before(at(a), at(b)); });
     }
+    return y;
+  }
+  if (size_of(x.dtype()) == 4) {  // the key above the place in one number
+    sort_rows<int64_t>(rows, n, [&](size_t row, auto sort) {
+      std::vector<uint32_t> keys(n);
+      keys_of(x.dtype(), x.data<char>() + row * n * 4, n, keys.data());
+      int64_t* places = to + row * n;
+      for (size_t i = 0; i < n; ++i) places[i] = static_cast<int64_t>(uint64_t{keys[i] ^ 0x80000000u} << 32 | i);
+      sort(places);
+      for (size_t i = 0; i < n; ++i) places[i] &= 0xffffffff;
+    });
     return y;
   }
   with_key(x.dtype(), [&](auto zero) {
@@ -150,13 +198,33 @@ Key element_of(DType dtype, Key key) {
 
 template <class Key>
 void sort_keys(std::vector<Key>& keys, std::vector<Key>& other) {
-  const size_t n = keys.size();
-  if (n < 2048) {
-    std::sort(keys.begin(), keys.end());
-    return;
-  }
+  if (keys.size() < 2048) return std::sort(keys.begin(), keys.end());
   sort_by_digits(
       keys, [&](size_t i, size_t to) { other[to] = keys[i]; }, [&] { keys.swap(other); });
+}
+
+/// The rows of elements of 32 or 64 bits.
+template <class T>
+void sort_wide(const Tensor& x, size_t rows, size_t n, T* y) {
+  const DType dtype = x.dtype();
+  const OrderLoops<T>& loops = order_loops<T>();
+  sort_rows<T>(rows, n, [&](size_t row, auto sort) {
+    const T* from = x.data<T>() + row * n;
+    T* to = y + row * n;
+    constexpr T kTop = std::numeric_limits<T>::min();
+    if (is_float(dtype)) {
+      loops.keys_of_floats(from, n, to);
+      sort(to);
+      loops.floats_of_keys(to, n, to);
+    } else if (is_signed(dtype)) {
+      std::copy_n(from, n, to);
+      sort(to);
+    } else {
+      for (size_t i = 0; i < n; ++i) to[i] = from[i] ^ kTop;
+      sort(to);
+      for (size_t i = 0; i < n; ++i) to[i] ^= kTop;
+    }
+  });
 }
 
 Var argsort(const Var& var) {
@@ -170,18 +238,19 @@ Var sort(const Var& var) {
   const Tensor x = value_of(var);
   const Shape& shape = x.shape();
   const size_t n = shape.rank() ? unsign(shape.back()) : 1, size = size_of(x.dtype());
-  Tensor y(x.dtype(), shape);
-  if (x.elements() == 0) return Var(std::move(y));
-  char* to = y.writable().data<char>();
+  Fresh y(x.dtype(), shape);
+  if (x.elements() == 0) return y;
+  char* to = y.data();
   const size_t rows = unsign(x.elements()) / n;
   if (is_complex(x.dtype())) {
     const Tensor places = places_in_order(x);
     for (size_t i = 0; i < rows * n; ++i)
       std::memcpy(to + i * size, x.data<char>() + (i / n * n + unsign(places.data<int64_t>()[i])) * size, size);
-    return Var(std::move(y));
+    return y;
   }
   with_key(x.dtype(), [&](auto zero) {
     using Key = decltype(zero);
+    if constexpr (sizeof(Key) >= 4) return sort_wide(x, rows, n, reinterpret_cast<std::make_signed_t<Key>*>(to));
     in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 16, [&](int64_t first, int64_t last) {
       std::vector<Key> keys(n), other(n);
       for (size_t r = unsign(first); r < unsign(last); ++r) {
@@ -192,7 +261,7 @@ Var sort(const Var& var) {
       }
     });
   });
-  return Var(std::move(y));
+  return y;
 }
 
 /// Where `values` belong in the rising vector `sorted`, of one dtype: before equals, or behind them.

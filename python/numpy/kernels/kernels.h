@@ -4,6 +4,7 @@
 #include "backends/cpu/isa.h"
 #include "numpy/kernels/binary64.h"
 #include "numpy/kernels/functions32.h"
+#include "numpy/kernels/orders.h"
 #include "numpy/kernels/places.h"
 #include "numpy/kernels/products.h"
 #include "numpy/kernels/sums64.h"
@@ -16,6 +17,7 @@ struct Kernels {
   const MoreUnary64Kernels* unary64;
   const Binary64Kernels* binary64;
   const Functions32Kernels* functions32;
+  const OrderKernels* orders;
   const PlaceKernels* places;
   const ProductKernels* products;
   const Sum64Kernels* sums64;
