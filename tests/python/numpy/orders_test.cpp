@@ -24,7 +24,9 @@ class OrdersTest : public cpu::EveryIsa {
     EXPECT_EQ(other.back(), 77);  // nothing is written beyond
     if (halves.empty()) return;
     const auto low = static_cast<std::ptrdiff_t>(loops.partition(halves.data(), halves.size(), other.data()));
-    if (low > 0) EXPECT_LT(*std::max_element(halves.begin(), halves.begin() + low), *std::min_element(halves.begin() + low, halves.end()));
+    if (low > 0) {
+      EXPECT_LT(*std::max_element(halves.begin(), halves.begin() + low), *std::min_element(halves.begin() + low, halves.end()));
+    }
     std::sort(halves.begin(), halves.end());
     EXPECT_EQ(halves, expected);
   }
