@@ -141,6 +141,7 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (is_op({"MatMul", "MatMulInteger", "minnow.FusedMatMul"})) return matmul(0, 1);
   if (is_op({"QLinearMatMul", "minnow.QuantizedMatMul"})) return matmul(0, 3);
   if (name == "Gemm") return matmul(0, 1);
+  if (name == "Einsum") return einsum();
   if (name == "Attention" && output == 0) return attention();
   if (name == "DFT") return dft();
   if (name == "STFT") return stft();

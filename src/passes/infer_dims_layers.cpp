@@ -116,6 +116,55 @@ std::optional<DimRules::Unsure> DimRules::matmul(size_t a_at, size_t b_at) {
   return y;
 }
 
+std::optional<DimRules::Unsure> DimRules::einsum() {
+  std::string text(text_attribute(node_, "equation"));
+  std::erase(text, ' ');
+  if (text.find('.') != text.npos) return {};
+  const size_t arrow = std::min(text.find("->"), text.size());
+  std::vector<std::string> terms(1);
+  for (char label : text.substr(0, arrow))
+    if (label == ',')
+      terms.emplace_back();
+    else
+      terms.back() += label;
+  std::string made;
+  if (arrow < text.size()) {
+    made = text.substr(arrow + 2);
+  } else {
+    for (char label = 'A'; label <= 'z'; ++label)
+      if (std::count(text.begin(), text.end(), label) == 1) made += label;
+  }
+  if (terms.size() != node_.input_count()) return {};
+  Unsure y = unknown(made.size());
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const auto x = in(i);
+    if (x && x->size() != terms[i].size()) return {};
+  }
+  for (size_t axis = 0; axis < made.size(); ++axis) {
+    // As with broadcasting: a number above 1 decides; a symbol does where all others are 1 or the same.
+    std::optional<Size> size, decided;
+    bool sure = true;
+    for (size_t i = 0; i < terms.size(); ++i) {
+      const auto x = in(i);
+      for (size_t at = 0; at < terms[i].size(); ++at) {
+        if (terms[i][at] != made[axis]) continue;
+        if (!x) {
+          sure = false;
+          continue;
+        }
+        const Size& own = (*x)[at];
+        if (own.is_number() && own.number() > 1) decided = own;
+        if (!size || size->is(1))
+          size = own;
+        else if (!own.is(1) && !(own == *size))
+          sure = false;
+      }
+    }
+    y[axis] = decided ? decided : sure ? size : std::nullopt;
+  }
+  return y;
+}
+
 std::optional<DimRules::Unsure> DimRules::attention() {
   const auto q = in(0), v = in(2);
   if (!q || !v || q->size() != v->size() || (q->size() != 3 && q->size() != 4)) return {};

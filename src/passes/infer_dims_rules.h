@@ -46,6 +46,7 @@ class DimRules {
   std::optional<Unsure> pool();
   std::optional<Unsure> global_pool();
   std::optional<Unsure> matmul(size_t a_at, size_t b_at);
+  std::optional<Unsure> einsum();
   std::optional<Unsure> attention();
   std::optional<Unsure> dft();
   std::optional<Unsure> stft();

@@ -79,7 +79,7 @@ class Types {
   static void name_dims(ValueType& type, SizeTable& sizes) {
     if (!type.dims) return;
     for (Dim& dim : *type.dims)
-      if (!dim.known() && dim.symbol.empty()) dim = sizes.unknown();
+      if (!dim.known() && (dim.symbol.empty() || dim.symbol.find('?') != dim.symbol.npos)) dim = sizes.of_input();
   }
   static void keep_declared(Value& output, const ValueType& declared) {
     ValueType& type = output.type;

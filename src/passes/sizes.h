@@ -56,6 +56,8 @@ class SizeTable {
   Dim dim_of(const Size& size);
   /// A dimension that equals no other.
   Dim unknown() { return Dim{-1, "?" + std::to_string(++counter_)}; }
+  /// An input's dimension without a name, the same wherever it is met.
+  Dim of_input() { return Dim{-1, "in?" + std::to_string(++counter_)}; }
   static bool is_unknown(const Dim& dim) { return !dim.known() && (dim.symbol.empty() || dim.symbol[0] == '?'); }
 
  private:

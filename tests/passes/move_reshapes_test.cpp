@@ -197,6 +197,41 @@ TEST(WriteOutEinsums, not_those_that_are_no_product_of_matrices) {
         << equation;
 }
 
+TEST(WriteOutEinsums, a_batch_without_a_name_is_the_same_everywhere) {
+  const Rewrite same = optimized(R"(graph {
+    input x: f32[?, 5, 3, 4]
+    k = Mul(x, x)
+    scores = Einsum(x, k) {equation = "BTNH,BSNH->BNTS"}
+    y = Einsum(scores, x) {equation = "BNTS,BSNH->BTNH"}
+    output y
+  })");
+  EXPECT_THAT(same.ops(), testing::Not(testing::HasSubstr("Einsum")));
+  EXPECT_TRUE(numbers_stay(same));
+  // Two inputs' need not be, and one of them may be 1.
+  EXPECT_EQ(rewrite(R"(graph {
+    input x: f32[?, 5, 3, 4]
+    input k: f32[?, 5, 3, 4]
+    y = Einsum(x, k) {equation = "BTNH,BSNH->BNTS"}
+    output y
+  })",
+                    {"write_out_einsums"})
+                .changes,
+            0u);
+}
+
+TEST(WriteOutEinsums, dimensions_are_those_of_the_labels) {
+  const auto dims_of = [](const std::string& equation) {
+    const Rewrite r = optimized("graph {\n input a: f32[n, 3, 1]\n input b: f32[n, m, 4]\n y = Einsum(a, b) {equation = \"" + equation +
+                                "\"}\n output y\n}");
+    std::string text;
+    for (const Dim& dim : *r.after->outputs()[0]->type.dims) text += (dim.known() ? std::to_string(dim.size) : dim.symbol) + " ";
+    return text;
+  };
+  EXPECT_EQ(dims_of("bij , bkl -> lkib"), "4 m 3 n ");
+  EXPECT_EQ(dims_of("bik,bjk->bijk"), "n 3 m 4 ");
+  EXPECT_EQ(dims_of("bix,bkl"), "3 m 4 1 ");
+}
+
 TEST(RaiseAttention, of_pytorch_with_the_length_first) {
   for (const char* batch : {"1", "3"}) {
     const std::string n = batch;
