@@ -14,6 +14,7 @@ Exit status: that of `minnow compare`; 77 where the owner is not installed. MINN
 """
 import argparse
 import importlib
+import json
 import os
 import shutil
 import subprocess
@@ -154,6 +155,17 @@ def saved_model_tensors(paths, inputs):
     return {name: value.numpy() for name, value in signature(**feeds).items()}
 
 
+def described_inputs(paths):
+    """What `minnow inspect` says of a model's inputs, for owners that do not tell."""
+    with tempfile.TemporaryDirectory() as folder:
+        graph = str(Path(folder) / "model.minnow")
+        for line in ([command(), "convert", *paths, graph, "--optimize", "none"], [command(), "inspect", graph, "--json"]):
+            result = subprocess.run(line, capture_output=True, text=True)
+            if result.returncode:
+                sys.exit(result.stderr.strip())
+        return json.loads(result.stdout)["inputs"]
+
+
 def caffe_tensors(paths, inputs):
     cv2 = needed("cv2")
     if not hasattr(cv2.dnn, "readNetFromCaffe"):
@@ -162,10 +174,9 @@ def caffe_tensors(paths, inputs):
     text = next(path for path in paths if path.endswith("prototxt"))
     weights = next(path for path in paths if path != text)
     net = cv2.dnn.readNetFromCaffe(text, weights)
-    if not inputs.given and not inputs.places and not inputs.shapes:
-        sys.exit("a Caffe model needs --input name=x.npy or --shape name=1x3x224x224")
-    for name in list(inputs.given) + list(inputs.shapes) or [""]:
-        net.setInput(inputs.array(name, [1], np.float32), name)
+    for value in described_inputs(paths):
+        dims = [int(dim) if dim.isdigit() else 1 for dim in value["type"].rpartition("[")[2].rstrip("]").split(", ")]
+        net.setInput(inputs.array(value["name"], dims, np.float32), value["name"])
     names = [name for name in net.getLayerNames() if name != "_input"]
     return dict(zip(names, net.forward(names)))
 

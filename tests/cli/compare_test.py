@@ -115,7 +115,8 @@ class Compare(CommandTest):
                     continue
                 reference, options = np.load(folder / "ref.npz"), []
                 for i, value in enumerate(rows[form, name]["inputs"]):
-                    options += ["--input", f"{value['name']}={self.save(f'{form}_{i}.npy', reference[f'in_{i}'])}"]
+                    file = self.save(f"{form}_{i}.npy", reference[f"in_{i}"])
+                    options += ["--input", str(file) if form == "caffe" else f"{value['name']}={file}"]  # by place, or by name
                 result = subprocess.run([sys.executable, tool, *(folder / file for file in files), *options, "--", "--json"], capture_output=True, text=True,
                                         env={**os.environ, "MINNOW": str(MINNOW)})
                 if result.returncode == 77:
