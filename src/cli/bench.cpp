@@ -53,6 +53,7 @@ void bench_command(const MeasureOptions& arguments) {
   std::sort(times.begin(), times.end());
   const BackendOptions used = backend_options(options);  // threads as they are, not as they were asked for
   const size_t steady_bytes = os::resident_bytes(), peak_bytes = os::peak_resident_bytes();  // before the peak's own
+  const size_t arena_bytes = session.arena_bytes();
   // Profiled, since the arithmetic in If, Loop and Scan is what a run makes it.
   session.set_profiling(true);
   repeated.run();
@@ -72,7 +73,7 @@ void bench_command(const MeasureOptions& arguments) {
                {"load_ms", load_seconds * 1e3},
                {"plan_ms", plan_seconds * 1e3},
                {"first_run_ms", first_seconds * 1e3},
-               {"arena_bytes", session.arena_bytes()},
+               {"arena_bytes", arena_bytes},
                {"weight_bytes", model.weight_bytes()},
                {"base_rss_bytes", base_bytes},
                {"steady_rss_bytes", steady_bytes},
@@ -84,7 +85,7 @@ void bench_command(const MeasureOptions& arguments) {
             << human_seconds(times[times.size() * 9 / 10]) << " over " << times.size() << " runs, " << used.threads
             << (used.threads == 1 ? " thread\n" : " threads\n") << "load " << human_seconds(load_seconds) << ", plan "
             << human_seconds(plan_seconds) << ", first run " << human_seconds(first_seconds) << '\n'
-            << "arena " << human_bytes(static_cast<double>(session.arena_bytes())) << ", weights "
+            << "arena " << human_bytes(static_cast<double>(arena_bytes)) << ", weights "
             << human_bytes(static_cast<double>(model.weight_bytes())) << ", memory " << human_bytes(static_cast<double>(steady_bytes))
             << ", peak memory " << human_bytes(static_cast<double>(peak_bytes)) << '\n';
   std::cout.precision(4);

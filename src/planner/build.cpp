@@ -63,6 +63,13 @@ class PlanBuilder {
     find_outputs();
     remove_unneeded_steps();
     choose_schemes();
+    prepare_kernels();
+    settle_derived();
+    for (Step& step : steps()) {
+      const Infos infos = infos_of(step);
+      step.operations = operations_of(step, NodeView(*step.node, infos.inputs, infos.outputs, step.definition));
+    }
+    if (request_.by_bands) join_bands(*plan_);
     place_values();
     prepare();
     return std::move(plan_);
@@ -627,8 +634,6 @@ class PlanBuilder {
   void prepare() {
     Plan& plan = *plan_;
     plan.slots_.resize(values().size());
-    prepare_kernels();
-    settle_derived();
     for (Step& step : steps()) {
       const auto slots_of = [&](const std::vector<uint32_t>& indices, std::vector<Slot*>& slots) {
         for (uint32_t v : indices) slots.push_back(v == kNone ? nullptr : &plan.slots_[v]);
@@ -636,9 +641,6 @@ class PlanBuilder {
       slots_of(step.inputs, step.input_slots);
       slots_of(step.outputs, step.output_slots);
       slots_of(step.captured, step.captured_slots);
-      const Infos infos = infos_of(step);
-      const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
-      step.operations = operations_of(step, view);
       bool control_flow = false;
       for (const auto& [name, attribute] : step.node->attributes) control_flow |= std::holds_alternative<Subgraph>(attribute);
       if (control_flow && environment_.make_subgraph_runner)

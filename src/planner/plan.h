@@ -86,6 +86,7 @@ struct Step {
   std::vector<Slot*> input_slots, output_slots, captured_slots;
   std::unique_ptr<SubgraphRunner> subgraphs;
   size_t scratch_bytes = 0, scratch_offset = 0;
+  std::vector<Step> bands;  // not empty: these are computed at once, by bands of rows, and `kernel` runs theirs
   std::vector<Refusal> refusals;
   std::vector<std::pair<const Scheme*, double>> candidates;  // with their estimates
   double operations = 0;                                     // arithmetic operations of one run
@@ -103,6 +104,8 @@ struct PlanRequest {
   std::shared_ptr<ValueAliases> aliases;  // of earlier segments; may be null
   /// A plan of the same nodes for other shapes: its schemes are taken again where they accept, without comparing; may be null.
   const Plan* like = nullptr;
+  /// Large images between steps may be computed by bands of rows: they are then nowhere whole.
+  bool by_bands = false;
   /// Contents of a live-in where they can be read now (while a run waits for its plan), else null data.
   std::function<TensorView(size_t live_in)> contents;
 };
@@ -167,6 +170,9 @@ int64_t batch_size(const Plan& plan);
 /// outputs then have the batch on axis 0.
 bool splits_batch(const Plan& whole, const Plan& part, const Device& device, size_t memory_limit);
 
+/// Whether a plan made with PlanRequest::by_bands would be another one.
+bool has_bands(const Plan& plan);
+
 // Parts of building, each in its own file.
 
 /// A step's alternatives while layouts are chosen.
@@ -184,6 +190,10 @@ std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>&
 /// Decides which values lie in another one's memory (PlanValue::alias, alias_offset); the lifetimes of values that others lie in are
 /// extended to theirs. Wants lifetimes of all values, and estimates of all steps.
 void share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values);
+
+/// Puts steps whose images between them are large in one, which computes them by bands of rows (Step::bands); those images then have no
+/// memory of their own. Wants prepared kernels, and that no value has its place yet.
+void join_bands(Plan& plan);
 
 /// An interval of steps in which some bytes must stay in place.
 struct MemoryItem {

@@ -72,6 +72,7 @@ struct Executor::Entry {
   std::vector<std::unique_ptr<NodeProfile>> profiles;  // of the steps of a model's own graph
   bool profiled = false;                               // every step has a profile
   int64_t parts = 1;                                   // of the batch; the plan is for one of them
+  bool by_bands = false;                               // some values are nowhere whole
   std::vector<Slot> part_inputs, whole_outputs;        // where there are several
   std::vector<const Slot*> part_live_ins;
   uint64_t last_used = 0;
@@ -195,7 +196,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
                                 FunctionRef<PlanRequest()> make) {
   const bool observed = session_.before || session_.after;  // callbacks see whole values
   const auto fits = [&](const Entry& entry) {
-    if (entry.parts > 1 && observed) return false;
+    if ((entry.parts > 1 && observed) || (entry.by_bands && (observed || session_.profiling))) return false;
     const Plan& plan = *entry.plan;
     for (size_t i = 0; i < live_ins.size(); ++i) {
       const LiveIn& wanted = plan.live_ins()[i];
@@ -232,7 +233,10 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   request.contents = [&](size_t i) { return live_ins[i]->view; };
   auto entry = std::make_unique<Entry>();
   entry->plan = Plan::build(session_.environment, std::move(request));
-  if (may_split_ && &cache == &plans_ && !observed) split(*entry, live_ins);
+  if (may_split_ && &cache == &plans_ && !observed) {
+    split(*entry, live_ins);
+    if (!session_.profiling) cut_into_bands(*entry, live_ins);
+  }
   if (const size_t bytes = entry->plan->arena_bytes(), limit = most_bytes(); bytes > limit)
     throw OutOfMemory("{} bytes are needed for the values between operators, the memory limit is {}", bytes, limit);
   if (session_.environment.planned) session_.environment.planned();
@@ -281,6 +285,18 @@ void Executor::split(Entry& entry, std::span<const Slot* const> live_ins) {
   entry.part_inputs.resize(live_ins.size());
   for (const Slot& slot : entry.part_inputs) entry.part_live_ins.push_back(&slot);
   entry.whole_outputs.resize(wanted_.size());
+}
+
+// Takes a plan that computes large images by bands, where there are any.
+void Executor::cut_into_bands(Entry& entry, std::span<const Slot* const> live_ins) {
+  if (!has_bands(*entry.plan)) return;
+  PlanRequest request = first_request();
+  for (size_t i = 0; i < live_ins.size(); ++i) request.live_ins[i].info = entry.plan->live_ins()[i].info;
+  request.contents = [&](size_t i) { return live_ins[i]->view; };
+  request.by_bands = true;
+  std::unique_ptr<Plan> plan = Plan::build(session_.environment, std::move(request));
+  entry.by_bands = std::any_of(plan->steps().begin(), plan->steps().end(), [](const Step& step) { return !step.bands.empty(); });
+  if (entry.by_bands) entry.plan = std::move(plan);
 }
 
 int64_t Executor::parts() const noexcept { return last_.empty() ? 1 : last_.front()->parts; }

@@ -248,7 +248,13 @@ PlanReport Session::plan_report() const {
     report.arena_bytes += plan->arena_bytes();
     report.arena_lower_bound += plan->arena_lower_bound();
     report.cut |= plan->is_cut();
-    for (const Step& step : plan->steps()) append_rows(*plan, step, impl_->context.threads, report.rows);
+    for (const Step& step : plan->steps()) {
+      if (step.bands.empty()) append_rows(*plan, step, impl_->context.threads, report.rows);
+      for (const Step& part : step.bands) {
+        append_rows(*plan, part, impl_->context.threads, report.rows);
+        if (&part != &step.bands.back()) report.rows.back().layout = "bands";  // the image is nowhere whole
+      }
+    }
   }
   return report;
 }

@@ -78,22 +78,37 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   in_plane_ = (options.slices ? options.slices->in : shape.in_h * shape.in_w) * element_;
   in_row_ = direct_ ? shape.in_w * element_ : window_.row_step();
   choose_blocks(options);
-  const size_t cut = flat_ ? width_ : height_;
-  block_rows_ = cut / blocks_;
+  place_tiles();
+  if (direct_) return;
+  const size_t plane = plane_of(block_rows_ + ((flat_ ? width_ : height_) % blocks_ ? 1 : 0));
+  const size_t copies = !pairs_ || flat_ ? 0 : shape.channels_last ? image_planes_ : 2;
+  scratch_floats_ = sum_of({product_of({planes_ + copies, plane}), parts_ > 1 ? size_t{4} : 0});
+}
+
+void GemmConv::place_tiles() {
+  const ConvShape& shape = shape_;
+  block_rows_ = (flat_ ? width_ : height_) / blocks_;
   for (size_t taller = 0; taller < 2; ++taller) {
+    places_[taller].clear();
+    taps_[taller].clear();
     add_places(block_rows_ + taller, places_[taller]);
     const size_t plane = direct_ ? in_plane_ : plane_of(block_rows_ + taller);
-    for (size_t c = 0; c < (plain ? planes_ : 1); ++c)
+    for (size_t c = 0; c < (element_ == 1 ? planes_ : 1); ++c)
       for (size_t ky = 0; ky < shape.kernel_h; ++ky)
         for (size_t kx = 0; kx < shape.kernel_w; ++kx) {
           const size_t tap = direct_ ? (ky * shape.dilation_h * shape.in_w + kx * shape.dilation_w) * element_ : window_.tap(ky, kx);
           taps_[taller].push_back(static_cast<ptrdiff_t>((c * plane + tap) / parts_));
         }
   }
-  if (direct_) return;
-  const size_t plane = plane_of(block_rows_ + (cut % blocks_ ? 1 : 0));
-  const size_t copies = !pairs_ || flat_ ? 0 : shape.channels_last ? image_planes_ : 2;
-  scratch_floats_ = sum_of({product_of({planes_ + copies, plane}), parts_ > 1 ? size_t{4} : 0});
+}
+
+void GemmConv::cut_rows(size_t input, size_t output) {
+  blocks_ = shape_.out_h * (flat_ ? ceil_div(shape_.out_w * blocks_, width_) : 1);
+  in_ring_ = input;
+  y_ring_ = output;
+  if (input != SIZE_MAX) in_plane_ = input * shape_.in_w * element_;
+  if (output != SIZE_MAX) y_plane_ = output * shape_.out_w * lanes_;
+  place_tiles();
 }
 
 // Blocks are as large as keeps their input in half of L2: each reads all weights once. Where they are too few for the threads, the output
@@ -237,8 +252,9 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
       a.x + (image * (element_ == 1 ? shape_.in_channels : ceil_div(shape_.in_channels, lanes_)) + group * image_planes_) * in_plane_;
   Tile t;
   t.block_stride = static_cast<ptrdiff_t>(in_plane_);
+  const size_t row = flat_ ? first / shape_.out_w : first;  // the block is in this row where images are rings
   if (direct_) {
-    x += flat_ ? first * element_ : first * in_row_;
+    x += flat_ ? (first - (row - row % in_ring_) * shape_.in_w) * element_ : first * in_row_;
   } else {
     if (before / chunks_ != unit / chunks_) copy_window(x, first, rows, scratch);
     x = scratch;
@@ -254,7 +270,8 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
   t.high = epilogue_.high;
   t.finish = a.add || epilogue_.clamps();
 
-  const size_t y_vector = (image * shape_.groups + group) * out_vectors_, y_at = y_origin_ + first * (flat_ ? y_pixel_ : y_row_);
+  const size_t y_vector = (image * shape_.groups + group) * out_vectors_,
+               y_at = y_origin_ + first * (flat_ ? y_pixel_ : y_row_) - (row - row % y_ring_) * shape_.out_w * y_pixel_;
   const size_t pairs = ceil_div(out_vectors_, kPair), last = share(pairs, chunks_, chunk + 1);
   InputAhead ahead;
   if (flat_ && direct_ && chunks_ == 1 && block + 1 < blocks_)

@@ -52,6 +52,17 @@ class GemmConv {
   /// `before`: the unit that ran in this scratch before, if any: its window may serve again.
   void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept;
 
+  /// Whether images can be computed row by row (cut_rows), and whether then the input may be a ring.
+  bool has_rows() const noexcept {
+    return shape_.groups == 1 && !pairs_ && y_pixel_ == lanes_ && y_plane_ == shape_.out_h * shape_.out_w * lanes_;
+  }
+  bool reads_ring() const noexcept { return flat_; }
+  /// From now on units are in the order of the rows of an image, units_of_row() each. Of images that are rings of rows, row r lies where
+  /// row r % input, or r % output, of an image of that height would.
+  void cut_rows(size_t input, size_t output);
+  size_t units_of_row() const noexcept { return blocks_ / shape_.out_h * chunks_; }
+  const ConvShape& shape() const noexcept { return shape_; }
+
  private:
   // One register tile of a block: offsets of its two runs of pixels in the input and in the output.
   struct Place {
@@ -59,6 +70,7 @@ class GemmConv {
     int rows;
   };
   void choose_blocks(const Options& options);
+  void place_tiles();
   void add_places(size_t block_rows, std::vector<Place>& places) const;
   size_t plane_of(size_t rows) const noexcept { return flat_ ? rows * element_ : window_.plane(rows); }
   void copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept;
@@ -88,6 +100,7 @@ class GemmConv {
   size_t block_rows_ = 0;         // the lower of the two heights
   std::vector<Place> places_[2];  // of blocks of block_rows_ and of block_rows_ + 1 rows (pixels where it is flat)
   bool flat_;
+  size_t in_ring_ = SIZE_MAX, y_ring_ = SIZE_MAX;  // rows of images that are rings
   size_t scratch_floats_ = 0;
 };
 

@@ -37,7 +37,8 @@ HWY_INLINE void depthwise_tile(const DepthwiseRows& r, ptrdiff_t top, size_t ky_
   const V bias = r.bias ? hn::LoadU(d, r.bias) : hn::Zero(d);
   MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[n] = bias;
   for (size_t ky = ky_begin; ky < ky_end; ++ky) {
-    const ptrdiff_t row = top + static_cast<ptrdiff_t>(ky * r.dilation_h);
+    ptrdiff_t row = top + static_cast<ptrdiff_t>(ky * r.dilation_h);
+    if (row >= static_cast<ptrdiff_t>(r.wrap)) row -= static_cast<ptrdiff_t>(r.ring);
     const float* x = r.x + (row * static_cast<ptrdiff_t>(r.in_w) + column) * kLanes;
     const float* weights = r.w + ky * K * kLanes;
     V w[K];

@@ -9,7 +9,7 @@ namespace minnow::cpu {
 
 /// Some rows of one vector of channels of a depthwise convolution that reads the image itself.
 struct DepthwiseRows {
-  const float* x;  // the vector's plane
+  const float* x;  // where row 0 of the vector's plane is or would be; from row `wrap` on, rows lie `ring` rows before their places
   float* y;        // first row to compute
   const float* w;  // [kernel_h][kernel_w][lane]
   const float* bias = nullptr;
@@ -18,6 +18,7 @@ struct DepthwiseRows {
   bool clamps = false;
   size_t in_h, in_w, out_w, kernel_h, stride_h, dilation_h;
   ptrdiff_t pad_top, pad_left;
+  size_t wrap, ring;
   size_t first, rows;  // of the output
 };
 using DepthwiseFunction = void (*)(const DepthwiseRows&);

@@ -13,6 +13,8 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
       slices_(options.slices.value_or(Slices{s.in_h * s.in_w, s.out_h * s.out_w, s.taps()})),
       channels_(s.in_channels / s.groups),
       vectors_(ceil_div(s.out_channels, kernels.lanes)),
+      in_ring_(std::max<size_t>(s.in_h, 1)),
+      y_ring_(std::max<size_t>(s.out_h, 1)),
       window_(*kernels.layout, s, kernels.lanes) {
   identity_ = channels_ == 1 && s.out_channels == s.groups;
   const bool usual = (s.kernel_w == 3 || s.kernel_w == 5) && s.stride_w <= 2 && s.dilation_w == 1;
@@ -82,7 +84,7 @@ void LanewiseConv::run(size_t unit, const Arguments& a, float* scratch) const no
   const size_t block = rows_first_ ? unit / vectors_ % blocks_ : unit % blocks_;
   const size_t vector = rows_first_ ? unit % vectors_ : unit / blocks_ % vectors_, image = unit / blocks_ / vectors_;
   const size_t first = share(s.out_h, blocks_, block), rows = share(s.out_h, blocks_, block + 1) - first;
-  const size_t x_plane = slices_.in * lanes_, at = ((image * vectors_ + vector) * slices_.out + first * s.out_w) * lanes_;
+  const size_t x_plane = slices_.in * lanes_, at = ((image * vectors_ + vector) * slices_.out + first % y_ring_ * s.out_w) * lanes_;
   const float* w = a.w + vector * channels_ * s.taps() * lanes_;
   const float* bias = a.bias ? a.bias + vector * lanes_ : nullptr;
   float* y = a.y + at;
@@ -95,7 +97,10 @@ void LanewiseConv::run(size_t unit, const Arguments& a, float* scratch) const no
   if (direct_) {
     DepthwiseRows r;
     common(r);
-    r.x = x + vector * x_plane;
+    const size_t top = std::min(first * s.stride_h > s.pad_top ? first * s.stride_h - s.pad_top : 0, s.in_h - 1);
+    const size_t round = top - top % in_ring_;
+    r.x = x + vector * x_plane - round * s.in_w * lanes_;
+    r.wrap = round + in_ring_, r.ring = in_ring_;
     r.in_h = s.in_h, r.in_w = s.in_w, r.kernel_h = s.kernel_h, r.stride_h = s.stride_h, r.dilation_h = s.dilation_h;
     r.pad_top = static_cast<ptrdiff_t>(s.pad_top), r.pad_left = static_cast<ptrdiff_t>(s.pad_left), r.first = first;
     direct_(r);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolutions, and grouped ones whose groups are not whole vectors of channels, on the packed layout.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -44,6 +45,21 @@ class LanewiseConv {
   /// The image is read as it lies, without a window.
   bool is_direct() const noexcept { return direct_ != nullptr; }
 
+  /// Whether images can be computed row by row (cut_rows), and whether then the input may be a ring.
+  bool has_rows() const noexcept { return direct_ && slices_.in == shape_.in_h * shape_.in_w; }
+  bool reads_ring() const noexcept { return true; }
+  /// From now on units are in the order of the rows of an image, units_of_row() each. Of images that are rings of rows, row r lies where
+  /// row r % input, or r % output, of an image of that height would.
+  void cut_rows(size_t input, size_t output) noexcept {
+    blocks_ = shape_.out_h;
+    rows_first_ = true;
+    in_ring_ = std::min(input, shape_.in_h);
+    y_ring_ = std::min(output, shape_.out_h);
+    slices_ = {in_ring_ * shape_.in_w, y_ring_ * shape_.out_w, slices_.taps};
+  }
+  size_t units_of_row() const noexcept { return vectors_; }
+  const ConvShape& shape() const noexcept { return shape_; }
+
  private:
   ConvShape shape_;
   Epilogue epilogue_;
@@ -54,6 +70,7 @@ class LanewiseConv {
   size_t channels_, vectors_;  // input channels of a group; vectors of output channels
   size_t blocks_ = 1;
   bool rows_first_ = false;  // units are in the order of blocks of rows, not of vectors
+  size_t in_ring_, y_ring_;  // rows of the images, or of the rings that they are
   Window window_;
   // How the lanes of input vectors become those of each vector of outputs and each channel of the group; not used where they are the same.
   bool identity_;

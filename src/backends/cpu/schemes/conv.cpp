@@ -170,20 +170,28 @@ Estimate estimate_lanewise(const NodeView& node, const Device& device) {
   return estimate;
 }
 
+#if MINNOW_SMALL  // computes no bands
+template <class Conv>
+using ByRows = ConvKernel<Conv>;
+#else
+template <class Conv>
+using ByRows = ConvBands<Conv>;
+#endif
+
 std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, bool plain) {
   GemmConv::Options options = gemm_options(context.device());
   options.plain_input = plain;
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
-  return std::make_unique<ConvKernel<GemmConv>>(context, packing_of(plain ? "gemm_conv plain" : "gemm_conv packed", context),
-                                                GemmConv(kernels, conv_shape(node), options, epilogue_of(node, kernels)));
+  return std::make_unique<ByRows<GemmConv>>(context, packing_of(plain ? "gemm_conv plain" : "gemm_conv packed", context),
+                                            GemmConv(kernels, conv_shape(node), options, epilogue_of(node, kernels)));
 }
 std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) { return prepare_gemm(context, false); }
 std::unique_ptr<Kernel> prepare_plain(PrepareContext& context) { return prepare_gemm(context, true); }
 std::unique_ptr<Kernel> prepare_lanewise(PrepareContext& context) {
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
-  return std::make_unique<ConvKernel<LanewiseConv>>(
+  return std::make_unique<ByRows<LanewiseConv>>(
       context, packing_of("lanewise_conv", context),
       LanewiseConv(kernels, conv_shape(node), lanewise_options(context.device()), epilogue_of(node, kernels)));
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "backends/bands.h"
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
@@ -63,8 +64,8 @@ class PackedFilter {
 
 /// Any of the classes that compute convolutions in units: it packs weights and bias, and runs its units. `packing` names what their packed
 /// forms depend on. Weights and bias that are no constants are packed in every run, by classes that pack in panels.
-template <class Conv>
-class ConvKernel final : public Kernel {
+template <class Conv, class Base = Kernel>
+class ConvKernel : public Base {
  public:
   ConvKernel(PrepareContext& context, std::string_view packing, Conv conv) : conv_(std::move(conv)) {
     filter_.prepare(context, conv_, packing, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
@@ -89,17 +90,42 @@ class ConvKernel final : public Kernel {
         arguments.bias = packed;
       }
     }
+    run_units(context, arguments, 0, conv_.units());
+  }
+
+ protected:
+  void run_units(RunContext& context, const typename Conv::Arguments& arguments, size_t first, size_t end) noexcept {
     if constexpr (requires { conv_.run(0, arguments, nullptr, Units::kNone); })
-      units_.run(context, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
+      units_.run(context, first, end, [&](size_t unit, float* scratch, size_t before) { conv_.run(unit, arguments, scratch, before); });
     else
-      units_.run(context, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, scratch); });
+      units_.run(context, first, end, [&](size_t unit, float* scratch) { conv_.run(unit, arguments, scratch); });
+  }
+
+  Conv conv_;
+  PackedFilter filter_;
+
+ private:
+  size_t weights_ = 0, bias_ = 0;  // of scratch, where they are no constants
+  Units units_;
+};
+
+/// The same for classes whose units can be put in the order of rows, which then can be computed by bands.
+template <class Conv>
+class ConvBands final : public ConvKernel<Conv, BandKernel> {
+ public:
+  using ConvKernel<Conv, BandKernel>::ConvKernel;
+  BandKernel::Reading reading() const noexcept override {
+    const ConvShape& s = conv_.shape();
+    return {conv_.has_rows(), conv_.reads_ring(), s.stride_h, s.extent_h(), s.pad_top};
+  }
+  void cut_rows(size_t input, size_t output) override { conv_.cut_rows(input, output); }
+  void run_rows(RunContext& context, const float* x, const float* add, float* y, size_t first, size_t end) noexcept override {
+    const size_t units = conv_.units_of_row();
+    this->run_units(context, {x, this->filter_.weights(), this->filter_.bias(), add, y}, first * units, end * units);
   }
 
  private:
-  Conv conv_;
-  PackedFilter filter_;
-  size_t weights_ = 0, bias_ = 0;  // of scratch, where they are no constants
-  Units units_;
+  using ConvKernel<Conv, BandKernel>::conv_;
 };
 
 }  // namespace minnow::cpu

@@ -26,16 +26,21 @@ class Units {
   /// one before it in order, or kNone.
   template <class F>
   void run(RunContext& context, F run) const noexcept {
+    this->run(context, 0, units_, run);
+  }
+  /// The same for the units [first, end).
+  template <class F>
+  void run(RunContext& context, size_t first, size_t end, F run) const noexcept {
     const auto scratch_of = [&](size_t runner) { return stride_ ? context.scratch_at<float>(offset_ + runner * stride_) : nullptr; };
     if constexpr (std::is_invocable_v<F&, size_t, float*, size_t>) {
       size_t before[ThreadPool::kMostRunners];
       std::fill_n(before, runners_, kNone);
-      context.parallel_for(units_, [&](size_t unit, size_t runner) {
-        run(unit, scratch_of(runner), before[runner]);
-        before[runner] = unit;
+      context.parallel_for(end - first, [&](size_t unit, size_t runner) {
+        run(first + unit, scratch_of(runner), before[runner]);
+        before[runner] = first + unit;
       });
     } else {
-      context.parallel_for(units_, [&](size_t unit, size_t runner) { run(unit, scratch_of(runner)); });
+      context.parallel_for(end - first, [&](size_t unit, size_t runner) { run(first + unit, scratch_of(runner)); });
     }
   }
 
