@@ -169,6 +169,7 @@ ElementwiseProgram::Value ElementwiseProgram::inverse_sinh(Value x) {
 std::optional<ElementwiseProgram::Value> ElementwiseProgram::of_angles(std::string_view op, Value x) {
   if (op == "Tan") return binary(Binary::divide, unary(Unary::sin, x), unary(Unary::cos, x));
   if (op == "Asin" || op == "Acos") {
+    x = unary(Unary::clip, x, -2, 2);  // beyond 1 NaN: 32-bit ARM has no quotients by the largest floats
     const Value less = unary(Unary::scale, x, -1, 1), more = unary(Unary::scale, x, 1, 1);
     if (op == "Asin") return unary(Unary::atan, binary(Binary::divide, x, unary(Unary::sqrt, binary(Binary::multiply, less, more))));
     return unary(Unary::scale, unary(Unary::atan, unary(Unary::sqrt, binary(Binary::divide, less, more))), 2, 0);
