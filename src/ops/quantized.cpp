@@ -4,10 +4,12 @@
 #include "ops/batch.h"
 #include "ops/packed.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/numeric.h"
 #include "graph/activation.h"
+#include "graph/quantized_sum.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
 
@@ -258,6 +260,28 @@ Exprs decompose_matmul(const NodeView& node, GraphBuilder&, const Exprs& inputs)
   return {quantized_again(node, inputs, y)};
 }
 
+// Sums.
+
+Shapes quantized_sum_shape(const NodeView& node) {
+  QuantizedSum::of(node);
+  return {broadcast_inputs(node)};
+}
+
+void quantized_sum(const NodeView& node, KernelArgs& args) {
+  const QuantizedSum sum = QuantizedSum::of(node);
+  args.map2_ints([&](auto a, auto b) {
+    const int64_t total = static_cast<int64_t>(a) * sum.factor[0] + static_cast<int64_t>(b) * sum.factor[1] + sum.offset();
+    return std::clamp<int64_t>((total >> sum.shift) + sum.zero[2], sum.low, sum.high);
+  });
+}
+
+Exprs decompose_sum(const NodeView& node, GraphBuilder& builder, const Exprs& inputs) {
+  const QuantizedSum sum = QuantizedSum::of(node);
+  const auto number = [&](double value) { return builder.scalar(value, DType::f32); };
+  const Expr y = op("Clip", {sum.steps(builder, inputs[0], inputs[1]) + number(sum.zero[2]), number(sum.low), number(sum.high)});
+  return {op("Cast", {y}, {{"to", static_cast<int64_t>(node.input_dtype(0))}})};
+}
+
 double conv_operations(const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }
 double matmul_operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }
 
@@ -336,6 +360,20 @@ constexpr std::vector<Operator> definitions() {
        .decompose = decompose_matmul,
        .operations = matmul_operations,
        .batch = batch_apart},
+      {.name = "minnow.QuantizedAdd",
+       .doc = MINNOW_DOC(
+           "The weighted sum of two quantized tensors in integers, with NumPy's broadcasting: y = clamp((((a - za) fa + (b - zb) "
+           "fb + half) >> shift) + zy), where half is half of what the shift takes away."),
+       .inputs = {{"a", kOneByte}, like("b", kOneByte, "a")},
+       .outputs = {{"y", same_as("a")}},
+       .attributes = {required("factors", AttributeKind::integers, MINNOW_DOC("fa, fb; at most 21 bits each")),
+                      required("zero_points", AttributeKind::integers, MINNOW_DOC("za, zb, zy")),
+                      required("shift", AttributeKind::integer, MINNOW_DOC("13 to 30")),
+                      required("bounds", AttributeKind::integers, MINNOW_DOC("the least and the largest result"))},
+       .infer_shapes = quantized_sum_shape,
+       .reference = quantized_sum,
+       .decompose = decompose_sum,
+       .elementwise = true},
       {.name = "minnow.QuantizedConv",
        .doc = MINNOW_DOC("QLinearConv with an activation (Relu or none) before the result is cut to the range of y; a bias of real "
                          "numbers, in the same units, is added to the sum in single precision."),

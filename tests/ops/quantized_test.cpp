@@ -167,6 +167,31 @@ TEST(QuantizedMatMul, adds_a_bias_and_applies_Relu) {
                    {2, 2}, {54, 62, 40, 52}));
 }
 
+TEST(QuantizedAdd, rounds_the_shifted_sum_upward_from_halfway) {
+  // Numbers from Python's fractions.
+  const Attributes attributes{
+      {"factors", Ints{1572864, -700001}}, {"zero_points", Ints{3, -100, 7}}, {"shift", int64_t{20}}, {"bounds", Ints{-128, 127}}};
+  const std::vector<Tensor> inputs = {tensor(DType::i8, {6}, {-128, -5, 0, 7, 127, 4}),
+                                      tensor(DType::i8, {6}, {127, -100, 3, 55, -128, -100})};
+  const std::vector<double> expected = {-128, -5, -66, -90, 127, 9};
+  EXPECT_TRUE(near(run_operator("minnow.QuantizedAdd", inputs, attributes)[0], {6}, expected));
+  EXPECT_TRUE(near(run_decomposition("minnow.QuantizedAdd", inputs, attributes)[0], {6}, expected));
+  Attributes bounded = attributes;
+  bounded.set("bounds", Ints{7, 60});
+  EXPECT_TRUE(near(run_operator("minnow.QuantizedAdd", inputs, bounded)[0], {6}, {7, 7, 7, 7, 60, 9}));
+  bounded.set("shift", int64_t{31});
+  EXPECT_THAT(error_of("minnow.QuantizedAdd", inputs, bounded), testing::HasSubstr("beyond their range"));
+}
+
+TEST(QuantizedAdd, broadcasts) {
+  const Attributes attributes{
+      {"factors", Ints{300000, 2097152}}, {"zero_points", Ints{1, 130, 0}}, {"shift", int64_t{22}}, {"bounds", Ints{0, 255}}};
+  const std::vector<Tensor> inputs = {tensor(DType::u8, {3, 1}, {0, 255, 128}), tensor(DType::u8, {2}, {255, 0})};
+  const std::vector<double> expected = {62, 0, 81, 0, 72, 0};
+  EXPECT_TRUE(near(run_operator("minnow.QuantizedAdd", inputs, attributes)[0], {3, 2}, expected));
+  EXPECT_TRUE(near(run_decomposition("minnow.QuantizedAdd", inputs, attributes)[0], {3, 2}, expected));
+}
+
 TEST(QLinearConv, wrong_shapes) {
   using testing::HasSubstr;
   const Tensor x = tensor(DType::u8, {1, 1, 1, 1}, {1}), one = Tensor::scalar_f32(1), zero = tensor(DType::u8, {}, {0}),

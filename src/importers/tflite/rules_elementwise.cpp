@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "graph/quantized_sum.h"
 #include "importers/tflite/rules.h"
 
 namespace minnow::tflite {
@@ -14,8 +15,8 @@ Exprs import_binary(TfliteNode& node, Parts& p) { return {p.op(node.rule->target
 namespace {
 
 /// The sum of bytes (or a difference) as the format's kernels make it: numbers less their zero points are multiplied by integers of 21
-/// bits, added and shifted, with ties upward. Absent where they do otherwise. The result is real numbers that are whole steps.
-std::optional<Expr> sum_of_steps(const TfliteNode& node, Parts& p, double sign_of_b) {
+/// bits, added and shifted, with ties upward. Absent where they do otherwise.
+std::optional<Expr> sum_of_steps(TfliteNode& node, Parts& p, bool subtracts) {
   const TensorInfo *in[] = {&node.input_info(0), &node.input_info(1)}, &y = node.output_info(0);
   if (!y.quantized() || !y.quantization.per_tensor() || (y.dtype != DType::i8 && y.dtype != DType::u8)) return {};
   const float out_scale = y.quantization.scale[0];
@@ -26,31 +27,41 @@ std::optional<Expr> sum_of_steps(const TfliteNode& node, Parts& p, double sign_o
     if (!(ratios[i] >= 0x1p-10f && ratios[i] < 0x1p8f)) return {};
   }
   const int shift = 20 - std::ilogb(std::max(ratios[0], ratios[1]));
-  // Sums of 31 bits are exact in f32 as two: of the factors' upper bits, in units of `unit`, and of the lower ones.
-  constexpr double kUnit = 2048;
-  Expr upper, lower;
-  for (size_t i = 0; i < 2; ++i) {
-    const TensorQuantization& q = in[i]->quantization;
-    const double zero = q.zero_point.empty() ? 0 : static_cast<double>(q.zero_point[0]);
-    const double factor = std::nearbyint(std::ldexp(static_cast<double>(ratios[i]), shift)), sign = i ? sign_of_b : 1;
-    const double high = std::floor(factor / kUnit), low = factor - high * kUnit;
-    const Expr x = p.op("Sub", {p.cast(node.raw[i], DType::f32), p.scalar(zero)});
-    const Expr above = p.op("Mul", {x, p.scalar(sign * high)}), below = p.op("Mul", {x, p.scalar(sign * low)});
-    upper = i ? p.op("Add", {upper, above}) : above;
-    lower = i ? p.op("Add", {lower, below}) : below;
+  const int64_t lowest = y.dtype == DType::i8 ? -128 : 0;
+  const auto zero_of = [](const TensorInfo& x) { return x.quantization.zero_point.empty() ? 0 : x.quantization.zero_point[0]; };
+  const Ints zeros = {zero_of(*in[0]), zero_of(*in[1]), zero_of(y)};
+  for (int64_t zero : zeros)
+    if (zero < lowest || zero > lowest + 255) return {};
+  Ints factors;
+  for (float ratio : ratios) factors.push_back(std::llrint(std::ldexp(static_cast<double>(ratio), shift)));
+  if (subtracts) factors[1] = -factors[1];
+  if (in[0]->shape != in[1]->shape || node.raw[0].value()->constant() || node.raw[1].value()->constant()) {
+    // What is broadcast costs less within one program of elementwise operators.
+    const auto at = [](const Ints& list, size_t i) { return static_cast<int32_t>(list[i]); };
+    const QuantizedSum sum{{at(factors, 0), at(factors, 1)}, {at(zeros, 0), at(zeros, 1), at(zeros, 2)}, 0, 0, shift};
+    const Expr steps = sum.steps(p.builder(), node.raw[0], node.raw[1]);
+    return node.activated(p.op("Mul", {steps, p.scalar(static_cast<double>(out_scale))}), 0);
   }
-  const Expr whole = p.op("Add", {upper, p.op("Floor", {p.op("Mul", {lower, p.scalar(1 / kUnit)})})});
-  const Expr steps = p.op("Floor", {p.op("Add", {p.op("Mul", {whole, p.scalar(std::ldexp(kUnit, -shift))}), p.scalar(0.5)})});
-  return p.op("Mul", {steps, p.scalar(static_cast<double>(out_scale))});
+  Ints bounds = {lowest, lowest + 255};
+  const int64_t function = node.option<int8_t>(0, 0);
+  const auto bound = [&](size_t i, double value) {
+    bounds[i] = std::clamp<int64_t>(zeros[2] + std::llrint(value / static_cast<double>(out_scale)), lowest, lowest + 255);
+  };
+  if (function < 0 || function > 3) return {};
+  if (function) bound(0, function == 2 ? -1 : 0);
+  if (function > 1) bound(1, function == 2 ? 1 : 6);
+  const Expr sum = p.op("minnow.QuantizedAdd", {node.raw[0], node.raw[1]},
+                        {{"factors", factors}, {"zero_points", zeros}, {"shift", static_cast<int64_t>(shift)}, {"bounds", bounds}});
+  return dequantize(p, sum, y.quantization, 0);
 }
 
 }  // namespace
 
 Exprs import_binary_activated(TfliteNode& node, Parts& p) {
   const std::string_view op = node.rule->target;
-  std::optional<Expr> y;
-  if (op == "Add" || op == "Sub") y = sum_of_steps(node, p, op == "Add" ? 1 : -1);
-  return {node.activated(y ? *y : p.op(op, {node.input(0), node.input(1)}), 0)};
+  if (op == "Add" || op == "Sub")
+    if (const auto sum = sum_of_steps(node, p, op == "Sub")) return {*sum};
+  return {node.activated(p.op(op, {node.input(0), node.input(1)}), 0)};
 }
 
 Exprs import_div(TfliteNode& node, Parts& p) { return {node.activated(p.op("Div", {node.input(0), node.input(1)}), 0)}; }

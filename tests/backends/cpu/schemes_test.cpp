@@ -711,6 +711,15 @@ std::vector<SchemeCase> quantized_cases() {
   add_integer("ConvInteger", {1, 32, 5, 5}, {32, 16, 3, 3}, 32, conv({3, 3}, {1, 1}, {1, 1, 1, 1}, 2));
   add_integer("MatMulInteger", {3, 4, 17}, {17, 33}, 33, {});
   add_integer("MatMulInteger", {40, 65}, {65, 64}, 64, {});
+  for (const Shape& shape : {Shape{2, 17, 5, 7}, Shape{3, 20000}, Shape{1}})
+    for (const DType dtype : {DType::u8, DType::i8}) {
+      const int64_t lowest = dtype == DType::i8 ? -128 : 0;
+      const Attributes how{{"factors", Ints{1 << 21, -700001}},
+                           {"zero_points", Ints{lowest + 255, 100, lowest + 99}},
+                           {"shift", int64_t{21}},
+                           {"bounds", Ints{lowest + 9, lowest + 250}}};
+      cases.push_back({"minnow.QuantizedAdd", {bytes(dtype, shape, 4), bytes(dtype, shape, 5)}, how, {}});
+    }
   for (const Shape& shape : {Shape{2, 17, 5, 7}, Shape{3, 20000}, Shape{1}}) {
     Tensor special = normal(shape, 2);
     special.writable().data<float>()[shape.elements() / 2] = NAN;

@@ -349,10 +349,11 @@ void quantize(const float* x, size_t count, float scale, int32_t zero_point, boo
   std::memcpy(y + i, result, count - i);
 }
 
-HWY_INLINE hn::Vec<DF> real(const uint8_t* x, bool is_signed) {
-  if (is_signed) return hn::ConvertTo(DF(), hn::PromoteTo(D(), hn::LoadU(DS8(), reinterpret_cast<const int8_t*>(x))));
-  return hn::ConvertTo(DF(), hn::PromoteTo(D(), hn::LoadU(D8(), x)));
+HWY_INLINE V whole(const uint8_t* x, bool is_signed) {
+  if (is_signed) return hn::PromoteTo(D(), hn::LoadU(DS8(), reinterpret_cast<const int8_t*>(x)));
+  return hn::PromoteTo(D(), hn::LoadU(D8(), x));
 }
+HWY_INLINE hn::Vec<DF> real(const uint8_t* x, bool is_signed) { return hn::ConvertTo(DF(), whole(x, is_signed)); }
 
 void dequantize(const ByteSource& source, size_t count, float scale, float* y) {
   const DF d;
@@ -385,6 +386,29 @@ void requantize(const float* x, size_t count, const IntegerTile& t) {
   for (size_t i = 0; i < count; ++i, x += kLanes, y += kLanes)
     store(requantized(hn::Add(hn::NearestInt(hn::LoadU(DF(), x)), bias), t, 0), t.is_signed, y);
 }
+
+template <bool kSigned>
+HWY_INLINE void sum_of_bytes(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& sum, uint8_t* y) {
+  const D d;
+  const V first = hn::Set(d, sum.factor[0]), second = hn::Set(d, sum.factor[1]), offset = hn::Set(d, sum.offset),
+          zero = hn::Set(d, sum.zero_point), low = hn::Set(d, sum.low), high = hn::Set(d, sum.high);
+  const int shift = sum.shift;
+  const auto step = [&](const uint8_t* from, const uint8_t* other, uint8_t* to) HWY_ATTR {
+    const V total = hn::Add(hn::Add(hn::Mul(whole(from, kSigned), first), offset), hn::Mul(whole(other, kSigned), second));
+    store(hn::Min(hn::Max(hn::Add(hn::ShiftRightSame(total, shift), zero), low), high), kSigned, to);
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) step(a + i, b + i, y + i);
+  if (i == count) return;
+  uint8_t rest[2][kLanes] = {};
+  std::memcpy(rest[0], a + i, count - i);
+  std::memcpy(rest[1], b + i, count - i);
+  step(rest[0], rest[1], rest[0]);
+  std::memcpy(y + i, rest[0], count - i);
+}
+void sum(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, uint8_t* y) {
+  how.is_signed ? sum_of_bytes<true>(a, b, count, how, y) : sum_of_bytes<false>(a, b, count, how, y);
+}
 }  // namespace
 
 extern const IntegerKernels kIntegerKernels;
@@ -395,7 +419,8 @@ const IntegerKernels kIntegerKernels{{kRows, kByteRows, kMatrixRows},
                                      quantize,
                                      dequantize,
                                      maximum,
-                                     requantize};
+                                     requantize,
+                                     sum};
 #undef MINNOW_BYTES
 #undef MINNOW_MATRICES
 #endif

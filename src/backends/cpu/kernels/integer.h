@@ -54,6 +54,13 @@ struct ByteSource {
   int32_t zero_point = 0;
 };
 
+/// Of a sum of bytes: y = clamp(((a factor[0] + b factor[1] + offset) >> shift) + zero_point, low, high), wrapping around at 32 bits.
+struct ByteSum {
+  int32_t factor[2], offset, zero_point, low, high;
+  int shift;
+  bool is_signed;
+};
+
 struct IntegerKernels {
   int rows[kIntegerForms];                          // most rows of a tile of each form
   const IntegerTileFunction* tiles[kIntegerForms];  // [form][rows]; null: there is none
@@ -70,6 +77,8 @@ struct IntegerKernels {
   /// y = clamp(round((x + bias + addend) multiplier)) + zero_point where x holds exact integers: `count` vectors of which each lane has its
   /// own bias, addend and multiplier. The fields of `to` that describe the result are used.
   void (*requantize)(const float* x, size_t count, const IntegerTile& to);
+  /// `count` bytes; y may be a or b.
+  void (*sum)(const uint8_t* a, const uint8_t* b, size_t count, const ByteSum& how, uint8_t* y);
 };
 
 inline int most_rows(const IntegerKernels& kernels, IntegerForm form) { return kernels.rows[static_cast<int>(form)]; }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // QuantizeLinear of f32 and DequantizeLinear to f32 of 8-bit integers: one scale in either layout, or one for each place along an axis.
+// Sums of two tensors of 8-bit integers.
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/schemes/schemes.h"
+#include "graph/quantized_sum.h"
 
 namespace minnow::cpu {
 namespace {
@@ -128,12 +130,51 @@ class DynamicKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare_dynamic(PrepareContext& context) { return std::make_unique<DynamicKernel>(context); }
 
+Estimate estimate_sum(const NodeView& node, const Device& device, Layout layout) {
+  const Shape& shape = node.output_shape(0);
+  if (node.input_shape(0) != shape || node.input_shape(1) != shape) return declined("an input is broadcast");
+  if (layout == Layout::packed && (device.pack == 1 || shape.rank() < 3)) return declined("the shape has no packed layout");
+  Estimate estimate(device.byte_time(3 * static_cast<double>(shape.elements())) + 2e-7);
+  if (layout == Layout::packed) estimate.packed_inputs = 3, estimate.packed_outputs = 1;
+  estimate.overwrites = 0;
+  return estimate;
+}
+Estimate estimate_plain_sum(const NodeView& node, const Device& device) { return estimate_sum(node, device, Layout::plain); }
+Estimate estimate_packed_sum(const NodeView& node, const Device& device) { return estimate_sum(node, device, Layout::packed); }
+
+class SumKernel final : public Kernel {
+ public:
+  explicit SumKernel(PrepareContext& context) : kernels_(*cpu_device(context.device()).kernels->integer) {
+    const QuantizedSum sum = QuantizedSum::of(context.node());
+    const ValueInfo& y = context.node().output(0);
+    sum_ = {{sum.factor[0], sum.factor[1]}, sum.offset(), sum.zero[2], sum.low, sum.high, sum.shift, y.dtype == DType::i8};
+    count_ = context.device().bytes(y.dtype, y.shape, context.output_layout(0));
+  }
+
+  void run(RunContext& context) noexcept override {
+    context.parallel_for((count_ + kElementsPerTask - 1) / kElementsPerTask, [&](size_t task) {
+      const size_t begin = task * kElementsPerTask;
+      kernels_.sum(context.in<uint8_t>(0) + begin, context.in<uint8_t>(1) + begin, std::min(kElementsPerTask, count_ - begin), sum_,
+                   context.out<uint8_t>(0) + begin);
+    });
+  }
+
+ private:
+  const IntegerKernels& kernels_;
+  ByteSum sum_;
+  size_t count_;
+};
+
+std::unique_ptr<Kernel> prepare_sum(PrepareContext& context) { return std::make_unique<SumKernel>(context); }
+
 constexpr Scheme kSchemes[] = {
     {"DequantizeLinear", "quantize.packed", estimate_packed, prepare},
     {"DequantizeLinear", "quantize", estimate_plain, prepare},
     {"DynamicQuantizeLinear", "quantize.dynamic", estimate_dynamic, prepare_dynamic},
     {"QuantizeLinear", "quantize.packed", estimate_packed, prepare},
     {"QuantizeLinear", "quantize", estimate_plain, prepare},
+    {"minnow.QuantizedAdd", "add.integers.packed", estimate_packed_sum, prepare_sum},
+    {"minnow.QuantizedAdd", "add.integers", estimate_plain_sum, prepare_sum},
 };
 
 }  // namespace
