@@ -46,4 +46,9 @@ Expr MnnNode::image() const {
 
 Expr MnnNode::from_image(const Expr& y) const { return channels_last() && p.rank(y) > 2 ? p.channels_last(y) : y; }
 
+int64_t at_least(const MnnNode& node, std::string_view what, int64_t value, int64_t least) {
+  if (value < least || value > 1'000'000) node.fail("{} is {}", what, value);
+  return value;
+}
+
 }  // namespace minnow::mnn

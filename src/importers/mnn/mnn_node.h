@@ -100,6 +100,9 @@ class MnnNode : public ForeignNode {
   Expr from_image(const Expr& y) const;
 };
 
+/// `value`, of the field `what`, which must be at least `least` and at most a million.
+int64_t at_least(const MnnNode& node, std::string_view what, int64_t value, int64_t least);
+
 /// The rules in order of their numbers.
 std::span<const Rule> all_rules();
 /// Null where there is none for an operator with such a parameter.

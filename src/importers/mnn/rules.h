@@ -11,12 +11,14 @@ Builder import_binary, import_bnll, import_cast, import_cast_like, import_elu, i
     import_zeros_like;
 Builder import_plain_unary;  // target: the operator
 
+// rules_convolution.cpp
+Builder import_col2im, import_convolution, import_convolution_3d, import_deconvolution, import_deconvolution_3d, import_dilation_2d,
+    import_filter_gradient, import_im2col, import_inner_product, import_pool_gradient, import_pooling, import_pooling_3d;
+
 // rules_network.cpp
-Builder import_batch_matmul, import_batch_norm, import_convolution, import_convolution_3d, import_cosine_similarity, import_deconvolution,
-    import_deconvolution_3d, import_filter_gradient, import_det, import_dilation_2d, import_fused_linear, import_gated_norm,
-    import_grid_sample, import_group_norm, import_im2col, import_col2im, import_inner_product, import_instance_norm, import_interp,
-    import_layer_norm, import_lrn, import_matmul, import_moments, import_normalize, import_pool_gradient, import_pooling, import_pooling_3d,
-    import_reduction, import_resize, import_softmax, import_stft, import_svd;
+Builder import_batch_matmul, import_batch_norm, import_cosine_similarity, import_det, import_fused_linear, import_gated_norm,
+    import_grid_sample, import_group_norm, import_instance_norm, import_interp, import_layer_norm, import_lrn, import_matmul,
+    import_moments, import_normalize, import_reduction, import_resize, import_softmax, import_stft, import_svd;
 
 // rules_image.cpp
 Builder import_image_process;
