@@ -17,6 +17,11 @@ def index_of(x: Any) -> int:
     except TypeError as error:
         raise InvalidType(str(error)) from None
 
+
+def is_index(x: Any) -> bool:
+    """True for an integer, also one of NumPy's or an array without axes; False for arrays that have some, whose class has __index__, too."""
+    return hasattr(x, "__index__") and not getattr(x, "ndim", 0)
+
 # dtypes that NumPy has no letter for go as integers of the same width.
 _AS_INTEGER = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8", "float8_e4m3fnuz": "uint8", "float8_e5m2fnuz": "uint8",
                "float8_e8m0fnu": "uint8", "float4_e2m1fn": "uint8", "int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8"}

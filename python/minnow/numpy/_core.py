@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional, Sequence, TypeVar, Union
 
 from minnow import _minnow
-from minnow._arrays import index_of
+from minnow._arrays import index_of, is_index
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, OutOfMemory, Var, op
 from minnow._minnow import dtype as DType
 from minnow._minnow import numpy as native
@@ -254,7 +254,7 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     """Axes in rising order; None means all."""
     if axis is None:
         return tuple(range(ndim))
-    if hasattr(axis, "__index__") or not hasattr(axis, "__iter__"):
+    if is_index(axis) or not hasattr(axis, "__iter__"):
         return (axis_of(axis, ndim),)
     places = [axis_of(a, ndim) for a in axis]  # type: ignore[union-attr]
     if len(set(places)) != len(places):
@@ -269,7 +269,7 @@ def reduced_axes(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 def numbers_of(shape: Any) -> list[int]:
     """One integer, or several, as a list of ints; TypeError for what is none."""
-    return [index_of(dim) for dim in shape] if hasattr(shape, "__iter__") and not hasattr(shape, "__index__") else [index_of(shape)]
+    return [index_of(dim) for dim in shape] if hasattr(shape, "__iter__") and not is_index(shape) else [index_of(shape)]
 
 
 def dims_of(shape: Shape) -> list[int]:

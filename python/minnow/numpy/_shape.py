@@ -539,8 +539,7 @@ def roll(a: ArrayLike, shift: Any, axis: Any = None) -> Var:
     if axis is None:
         turned = roll(ravel(x), shift, 0)
         return _open.reshape_to(turned, _open.shape(x)) if is_open(x) else reshape_to(turned, x.shape)
-    shifts = list(shift) if isinstance(shift, (list, tuple)) else [shift]
-    axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+    shifts, axes = numbers_of(shift), numbers_of(axis)
     if len(shifts) != len(axes):
         if len(shifts) == 1:
             shifts = shifts * len(axes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Optional
 
-from minnow._arrays import index_of
+from minnow._arrays import index_of, is_index
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
@@ -364,7 +364,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
             return vector_norm(a, keepdims=keepdims)
         axes: Any = list(range(a.ndim))
     else:
-        axes = [axis] if hasattr(axis, "__index__") else list(axis)  # type: ignore[arg-type]
+        axes = [axis] if is_index(axis) else list(axis)  # type: ignore[arg-type]
     places = [axis_of(i, a.ndim) for i in axes]
     if len(places) == 1:
         return vector_norm(a, axis=places[0], keepdims=keepdims, ord=ord)

@@ -9,7 +9,7 @@ import math
 import secrets
 from typing import Any, Optional, Sequence
 
-from minnow._arrays import index_of
+from minnow._arrays import index_of, is_index
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
@@ -241,7 +241,7 @@ class Generator:
 
     def permutation(self, x: Any, axis: int = 0) -> Var:
         """0 ... x - 1 in random order, or the parts of an array along an axis."""
-        if hasattr(x, "__index__") and not (isinstance(x, Var) and x.ndim):
+        if is_index(x):
             return self._order(index_of(x))
         a = asarray(x)
         place = axis_of(axis, a.ndim)
@@ -277,7 +277,7 @@ class Generator:
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: ArrayLike = None, axis: int = 0, shuffle: bool = True) -> Var:
         """Parts of an array along an axis (or of 0 ... a - 1) by chance, p: the chance of each; not twice unless `replace`."""
         items = None
-        if hasattr(a, "__index__") and not (isinstance(a, Var) and a.ndim):
+        if is_index(a):
             n = index_of(a)
             _refuse(n <= 0 and (size is None or size_of(dims_of(size))), "a must be a positive integer unless no samples are taken")
         else:
@@ -552,7 +552,7 @@ class RandomState:
         """Begins anew: an int below 2^32, several, or None for the system's."""
         if seed is None:
             self._native.seed_words([secrets.randbits(32) for _ in range(624)])
-        elif hasattr(seed, "__index__") and not (isinstance(seed, Var) and seed.ndim):
+        elif is_index(seed):
             number = index_of(seed)
             _refuse(not 0 <= number < 1 << 32, "Seed must be between 0 and 2**32 - 1")
             self._native.seed(number)
@@ -648,7 +648,7 @@ class RandomState:
 
     def permutation(self, x: Any) -> Var:
         """0 ... x - 1 in random order, or the parts of an array along its first axis."""
-        if hasattr(x, "__index__") and not (isinstance(x, Var) and x.ndim):
+        if is_index(x):
             return self._order(index_of(x))
         a = asarray(x)
         return _indexing.take(a, self._order(a.shape[0]), 0)
@@ -664,7 +664,7 @@ class RandomState:
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: ArrayLike = None) -> Var:
         """Elements of a vector (or of 0 ... a - 1) by chance, p: the chance of each; not twice unless `replace`."""
-        items = None if hasattr(a, "__index__") and not (isinstance(a, Var) and a.ndim) else asarray(a)
+        items = None if is_index(a) else asarray(a)
         n = index_of(a) if items is None else items.shape[0]
         _refuse(items is not None and items.ndim != 1, "a must be 1-dimensional")
         dims = [] if size is None else dims_of(size)

@@ -129,3 +129,13 @@ def shapes():
             return a
         add("copyto", copyto, data((3, 4), dtype), data((4,), "int64"))
         add("copyto", copyto, data((3, 4), dtype), data((5,), dtype))
+    # What takes integers takes arrays of NumPy with them, which have __index__ whatever they hold.
+    x, rows = N.arange(10.0), N.array([2, 5])
+    for name, call in {"reshape": lambda m, x: m.reshape(x, rows), "zeros": lambda m, x: m.zeros(rows), "tile": lambda m, x: m.tile(x, N.array([2, 1])),
+                       "broadcast_to": lambda m, x: m.broadcast_to(x, N.array([2, 10])), "roll": lambda m, x: m.roll(m.reshape(x, rows), N.array([1, 2]), N.array([0, 1])),
+                       "sum": lambda m, x: m.sum(m.reshape(x, rows), axis=N.int64(1)), "eye": lambda m, x: m.eye(N.array(3)), "split": lambda m, x: m.split(x, rows),
+                       "random.Generator.choice": lambda m, x: m.random.default_rng(1).choice(N.arange(12).reshape(3, 4), 2, axis=1),
+                       "random.Generator.permutation": lambda m, x: m.random.default_rng(1).permutation(N.arange(6)),
+                       "random.RandomState.permutation": lambda m, x: m.random.RandomState(1).permutation(N.arange(6)),
+                       "random.RandomState.choice": lambda m, x: m.random.RandomState(1).choice(N.arange(6), N.array(3))}.items():
+        add(name, call, x)
