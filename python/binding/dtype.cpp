@@ -123,7 +123,8 @@ void define_dtype(nb::module_& m) {
       .def_prop_ro(
           "char", [](const DTypeObject& self) { return std::string(1, row_of(self.value).letter); }, "As numpy.dtype.char: f, d, l, B ...")
       .def_prop_ro(
-          "char", [](const DTypeObject& self) { return std::string(1, row_of(self.value).letter); }, "As numpy.dtype.char: f, d, l, B ...")
+          "dtype", [](const DTypeObject& self) { return nb::module_::import_("numpy").attr("dtype")(row_of(self.value).name); },
+          "NumPy's dtype of that name, by which NumPy's functions take this one; TypeError for those that it lacks.")
       .def_prop_ro(
           "itemsize", [](const DTypeObject& self) { return size_of(self.value); }, "Bytes of an element.")
       .def(

@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_SUBMODULES, "Module"])
+    return sorted({*__all__, *_SUBMODULES, "Module"})
 
 
 __all__ = ["Cancelled", "Error", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "OutOfMemory",

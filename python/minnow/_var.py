@@ -210,13 +210,19 @@ def _set_imag(self: Var, value: Any) -> None:
     _imag(self)[...] = value
 
 
+def _swapped(self: Var) -> Var:
+    if self.ndim < 2:
+        raise InvalidArgument(f"the last two axes are exchanged of an array of at least two; this one has {self.ndim}")
+    return self.transpose(*range(self.ndim - 2), self.ndim - 1, self.ndim - 2)
+
+
 def install() -> None:
     for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
                      __format__, __round__, __complex__, __contains__):
         setattr(Var, function.__name__, function)
     setattr(Var, "__getattr__", _missing)
     setattr(Var, "T", property(transpose, doc="The axes reversed."))
-    setattr(Var, "mT", property(lambda self: self.transpose(*range(self.ndim - 2), self.ndim - 1, self.ndim - 2), doc="The last two axes exchanged."))
+    setattr(Var, "mT", property(_swapped, doc="The last two axes exchanged."))
     setattr(Var, "real", property(_real, _set_real, doc="The real parts: a view; of real numbers the Var itself."))
     setattr(Var, "imag", property(_imag, _set_imag, doc="The imaginary parts: a view; of real numbers zeros."))
     setattr(Var, "base", property(lambda self: _views.base_of(self), doc="The variable that a view is of, or None."))

@@ -69,6 +69,11 @@ class Module:
                 raise InvalidArgument(f'the module has no parameter "{name}"{_minnow.nearest(name, list(own))}')
             own[name].assign(value)
 
+    def __repr__(self) -> str:
+        own = [f"{name}: {value.dtype}{list(value.shape)}" for name, value in vars(self).items() if isinstance(value, Var) and value.trainable]
+        lines = own + [f"{name}: {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
+        return type(self).__name__ + ("(\n  " + "\n  ".join(lines) + "\n)" if lines else "()")
+
     def train(self, on: bool = True) -> Module:
         self.training = on
         for _, child in self.named_children():

@@ -105,6 +105,11 @@ class Binding(unittest.TestCase):
             model("text", a)
         np.testing.assert_array_equal(model(a, a)[0], [0, 0])  # usable afterwards
 
+    def test_dtypes_are_taken_by_numpy(self):
+        for name in ("bool", "int8", "uint16", "int64", "float16", "float64", "complex64"):
+            self.assertEqual(np.dtype(minnow.dtype(name)), np.dtype(name))
+        self.assertEqual(np.zeros(2, dtype=minnow.Var([1.0]).astype("float32").dtype).dtype, np.float32)
+
     def test_threads_take_turns(self):
         model, wrong = minnow.load(self.difference()), []
 

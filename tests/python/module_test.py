@@ -326,6 +326,13 @@ class Modules(unittest.TestCase):
         self.assertIn("placeholder", repr(expr.placeholder("x", "float32", [2])))
         self.assertIn("2 × 2", minnow.Var([[1, 2], [3, 4]])._repr_html_())
         self.assertIn("&lt;y&gt;", nn.load_module(named)._repr_html_())
+        module = nn.Module()
+        module.w, module.inner = expr.trainable(np.ones((3, 2), "float32")), nn.Module()
+        module.inner.b = expr.trainable(np.ones(2, "float32"))
+        self.assertEqual(repr(module), "Module(\n  w: float32[3, 2]\n  inner: Module(\n    b: float32[2]\n  )\n)")
+        self.assertEqual(repr(nn.Module()), "Module()")
+        self.assertLessEqual({"load", "nn", "numpy", "Module", "Var"}, set(dir(minnow)))
+        self.assertNotIn("os", dir(minnow))
         self.assertIn("x: f32[2]", repr(nn.load_module(expr.placeholder("x", "float32", [2]) + 1)))
 
 

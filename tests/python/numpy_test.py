@@ -30,6 +30,10 @@ assert "numpy" not in [name for name, module in sys.modules.items() if module is
 
 
 class Numpy(unittest.TestCase):
+    def test_exchange_of_the_last_axes_wants_two(self):
+        with self.assertRaisesRegex(ValueError, "at least two; this one has 1"):
+            np.ones(3).mT
+
     def test_without_numpy(self):
         result = subprocess.run([sys.executable, "-c", WITHOUT_NUMPY], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
