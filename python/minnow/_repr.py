@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from minnow._minnow import Error, Var
@@ -37,29 +38,47 @@ def _rows(x: Var, edges: bool, digits: int) -> Any:
     return ([_rows(x[i], edges, digits) for i in range(_EDGE)] + [None] + [_rows(x[i], edges, digits) for i in range(length - _EDGE, length)])
 
 
-def _widest(rows: Any) -> int:
-    if rows is None:
-        return 0
-    return len(rows) if isinstance(rows, str) else max(map(_widest, rows), default=0)
+def _flat(rows: Any) -> Iterator[str]:
+    if isinstance(rows, str):
+        yield rows
+    elif rows is not None:
+        for row in rows:
+            yield from _flat(row)
 
 
-def _text(rows: Any, width: int, indent: int, depth: int) -> str:
+def _aligner(rows: Any) -> Callable[[str], str]:
+    """What pads texts to one width, decimal points below each other where all have one."""
+    texts = list(_flat(rows))
+    finite = [text for text in texts if text not in ("nan", "inf", "-inf")]
+    if finite and all("." in text and "e" not in text and "j" not in text for text in finite):
+        before, after = (max(map(len, part)) for part in zip(*(text.split(".") for text in finite)))
+        before = max([before] + [len(text) - 1 - after for text in texts if "." not in text])
+
+        def pad(text: str) -> str:
+            whole, point, fraction = text.partition(".")
+            return whole.rjust(before) + point + fraction.ljust(after) if point else text.rjust(before + 1 + after)
+        return pad
+    width = max(map(len, texts), default=0)
+    return lambda text: text.rjust(width)
+
+
+def _text(rows: Any, pad: Callable[[str], str], indent: int, depth: int, comma: str) -> str:
     if rows is None:
         return "..."
     if isinstance(rows, str):
-        return rows.rjust(width)
+        return pad(rows)
     if depth == 1:
-        parts = [_text(row, width, indent, 0) for row in rows]
+        parts = [_text(row, pad, indent, 0, comma) for row in rows]
         lines, line = [], ""
         for part in parts:
             if line and indent + len(line) + len(part) + 3 > 100:
-                lines.append(line + ",")
+                lines.append(line + comma)
                 line = part
             else:
-                line = line + ", " + part if line else part
+                line = line + comma + " " + part if line else part
         return "[" + ("\n" + " " * (indent + 1)).join(lines + [line]) + "]"
-    between = "," + "\n" * (depth - 1) + " " * (indent + 1)
-    return "[" + between.join(_text(row, width, indent + 1, depth - 1) for row in rows) + "]"
+    between = comma + "\n" * (depth - 1) + " " * (indent + 1)
+    return "[" + between.join(_text(row, pad, indent + 1, depth - 1, comma) for row in rows) + "]"
 
 
 def _dims(shape: Any) -> str:
@@ -67,7 +86,7 @@ def _dims(shape: Any) -> str:
 
 
 def text_of(x: Var, bare: bool = False) -> str:
-    """As repr() shows it; bare: the numbers alone, where there are some."""
+    """As repr() shows it; bare: the numbers alone, where there are some, without commas, as NumPy prints them."""
     named = f", name={x.name!r}" if x.name else ""
     if not x.is_tensor:
         return f"Var({x.tolist()!r}{named})"
@@ -81,5 +100,5 @@ def text_of(x: Var, bare: bool = False) -> str:
     digits = {"float64": 8, "float32": _SINGLE, "float16": 4, "bfloat16": 4}.get(x.dtype.name, 4)
     rows = _rows(x, x.size > _MOST, digits)
     if bare:
-        return _text(rows, _widest(rows), 0, x.ndim)
-    return f"Var({_text(rows, _widest(rows), 4, x.ndim)}, shape={x.shape}, dtype={x.dtype}{named})"
+        return _text(rows, _aligner(rows), 0, x.ndim, "")
+    return f"Var({_text(rows, _aligner(rows), 4, x.ndim, ',')}, shape={x.shape}, dtype={x.dtype}{named})"

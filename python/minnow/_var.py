@@ -144,7 +144,8 @@ def _repr_html_(self: Var) -> str:
     """What a notebook shows: shape and dtype, and the numbers below."""
     import html
     try:
-        shape = "unknown shape" if self.known_shape is None else " × ".join(map(str, self.known_shape)) or "one number"
+        dims = self.known_shape if self.dims is None else self.dims
+        shape = "unknown shape" if dims is None else " × ".join("?" if dim is None else str(dim) for dim in dims) or "one number"
     except Exception:  # what cannot be computed says so below
         shape = ""
     return f"<div><b>{html.escape(shape)}</b> {html.escape(str(self.dtype))}<pre>{html.escape(repr(self))}</pre></div>"

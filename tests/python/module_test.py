@@ -320,6 +320,9 @@ class Modules(unittest.TestCase):
 
     def test_shown(self):
         self.assertEqual(repr(minnow.Var([[1, 2], [3, 4]])), "Var([[1, 2],\n     [3, 4]], shape=(2, 2), dtype=int64)")
+        for array in (np.arange(6).reshape(2, 3), np.array([1.5, 2, 100.25]), np.array([np.nan, 1, -np.inf]), np.zeros((0, 3)), np.arange(3000).reshape(30, 100)):
+            self.assertEqual(str(minnow.Var(array)), str(array))
+        self.assertIn("? × 3", expr.placeholder("x", "float32", [None, 3])._repr_html_())
         named = expr.placeholder("x", "float32", [2]) + 1
         named.name = "<y>"
         self.assertIn("...", repr(minnow.Var(np.zeros((100, 100)))))
