@@ -80,15 +80,9 @@ void sort_by_digits(const std::vector<Key>& keys, Move move, Swap swap) {
   }
 }
 
-// Short rows are merged.
 template <class Key, class Place>
 void sort_places(std::vector<Key>& keys, std::vector<Place>& places, std::vector<Key>& keys2, std::vector<Place>& places2) {
-  const size_t n = keys.size();
   std::iota(places.begin(), places.end(), Place{0});
-  if (n < 512) {
-    std::stable_sort(places.begin(), places.end(), [&](Place a, Place b) { return keys[a] < keys[b]; });
-    return;
-  }
   sort_by_digits(
       keys, [&](size_t i, size_t to) { keys2[to] = keys[i], places2[to] = places[i]; }, [&] { keys.swap(keys2), places.swap(places2); });
 }
@@ -112,29 +106,51 @@ const OrderLoops<T>& order_loops() {
     return kKernels.of64;
 }
 
-/// sort_row(row, other, sort) for each of `rows` rows of n elements, where sort(numbers) brings n signed integers into rising order, not
-/// stable: on all threads row by row, or one row of many on two.
+/// sort_row(row, sort) for each of `rows` rows of n elements, where sort(numbers) brings n signed integers into rising order, not stable:
+/// on all threads row by row, or one row of many on two.
 template <class T, class F>
 void sort_rows(size_t rows, size_t n, F sort_row) {
   const OrderLoops<T>& loops = order_loops<T>();
   const DType dtype = sizeof(T) == 4 ? DType::i32 : DType::i64;
-  const Shape room{static_cast<int64_t>(n + 2 * kOrderPadding)};
+  const Shape room{static_cast<int64_t>(n + kOrderPadding)};
   if (rows == 1 && n >= size_t{1} << 16) {
     Fresh other(dtype, room);
     sort_row(0, [&](T* x) {
       size_t low = 0;
       in_parts(1, static_cast<int64_t>(n), [&](int64_t, int64_t) { low = loops.partition(x, n, other.data<T>()); });
       in_parts(2, static_cast<int64_t>(n), [&](int64_t first, int64_t last) {
-        if (first == 0) loops.sort(x, low, other.data<T>());
-        if (last == 2) loops.sort(x + low, n - low, other.data<T>() + low + kOrderPadding);
+        if (first == 0) loops.sort(x, low, other.data<T>(), false);
+        if (last == 2) loops.sort(x + low, n - low, other.data<T>() + low, true);
       });
     });
     return;
   }
   in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 16, [&](int64_t first, int64_t last) {
     Fresh other(dtype, room);
-    for (size_t row = unsign(first); row < unsign(last); ++row) sort_row(row, [&](T* x) { loops.sort(x, n, other.data<T>()); });
+    for (size_t row = unsign(first); row < unsign(last); ++row) sort_row(row, [&](T* x) { loops.sort(x, n, other.data<T>(), false); });
   });
+}
+
+/// Places of n 64-bit keys: as many high bits of what the keys are above the smallest as fit, above the place, in one number. Keys that
+/// differ in lower bits alone are put in order afterwards.
+template <class F>
+void sort_places_of_wide_keys(const uint64_t* keys, size_t n, int64_t* places, F sort) {
+  const auto [least, most] = std::minmax_element(keys, keys + n);
+  const uint64_t base = *least;
+  const int place_bits = static_cast<int>(std::bit_width(n - 1)),
+            cut = std::max(0, static_cast<int>(std::bit_width(*most - base)) + place_bits - 64);
+  const uint64_t place_mask = (uint64_t{1} << place_bits) - 1, top = uint64_t{1} << 63;
+  for (size_t i = 0; i < n; ++i) places[i] = static_cast<int64_t>(((keys[i] - base) >> cut << place_bits | i) ^ top);
+  sort(places);
+  for (size_t i = 0; i < n;) {
+    size_t end = i + 1;
+    if (cut > 0)
+      while (end < n && static_cast<uint64_t>(places[i] ^ places[end]) >> place_bits == 0) ++end;
+    for (size_t k = i; k < end; ++k) places[k] &= static_cast<int64_t>(place_mask);
+    const auto before = [=](int64_t a, int64_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; };
+    if (end - i > 1 && !std::is_sorted(places + i, places + end, before)) std::sort(places + i, places + end, before);
+    i = end;
+  }
 }
 
 /// Places of the elements in rising order along the last axis; of equals the first comes first.
@@ -158,8 +174,9 @@ Tensor places_in_order(const Tensor& x) {
   }
   if (size_of(x.dtype()) == 4) {  // the key above the place in one number
     sort_rows<int64_t>(rows, n, [&](size_t row, auto sort) {
-      std::vector<uint32_t> keys(n);
-      keys_of(x.dtype(), x.data<char>() + row * n * 4, n, keys.data());
+      Fresh memory(DType::u32, Shape{static_cast<int64_t>(n)});
+      uint32_t* keys = memory.data<uint32_t>();
+      keys_of(x.dtype(), x.data<char>() + row * n * 4, n, keys);
       int64_t* places = to + row * n;
       for (size_t i = 0; i < n; ++i) places[i] = static_cast<int64_t>(uint64_t{keys[i] ^ 0x80000000u} << 32 | i);
       sort(places);
@@ -167,8 +184,35 @@ Tensor places_in_order(const Tensor& x) {
     });
     return y;
   }
+  if (size_of(x.dtype()) == 8) {
+    sort_rows<int64_t>(rows, n, [&](size_t row, auto sort) {
+      Fresh memory(DType::u64, Shape{static_cast<int64_t>(n)});
+      uint64_t* keys = memory.data<uint64_t>();
+      keys_of(x.dtype(), x.data<char>() + row * n * 8, n, keys);
+      sort_places_of_wide_keys(keys, n, to + row * n, sort);
+    });
+    return y;
+  }
+  if (n <= size_t{1} << 16) {
+    sort_rows<int32_t>(rows, n, [&](size_t row, auto sort) {
+      std::vector<uint16_t> keys(n);
+      std::vector<int32_t> places(n);
+      if (size_of(x.dtype()) == 1) {
+        std::vector<uint8_t> bytes(n);
+        keys_of(x.dtype(), x.data<char>() + row * n, n, bytes.data());
+        std::copy(bytes.begin(), bytes.end(), keys.begin());
+      } else {
+        keys_of(x.dtype(), x.data<char>() + row * n * 2, n, keys.data());
+      }
+      for (size_t i = 0; i < n; ++i) places[i] = static_cast<int32_t>((uint32_t{keys[i]} << 16 | static_cast<uint32_t>(i)) ^ 0x80000000u);
+      sort(places.data());
+      for (size_t i = 0; i < n; ++i) to[row * n + i] = places[i] & 0xffff;
+    });
+    return y;
+  }
   with_key(x.dtype(), [&](auto zero) {
     using Key = decltype(zero);
+    if constexpr (sizeof(Key) > 2) return;
     in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 16, [&](int64_t first, int64_t last) {
       std::vector<Key> keys(n), keys2(n);
       std::vector<uint32_t> places(n), places2(n);
@@ -182,49 +226,97 @@ Tensor places_in_order(const Tensor& x) {
   return y;
 }
 
+/// What keys_of() made keys of, in place.
 template <class Key>
-Key element_of(DType dtype, Key key) {
+void elements_of(DType dtype, Key* keys, size_t n) {
   constexpr Key kSign = static_cast<Key>(Key{1} << (sizeof(Key) * 8 - 1));
   if (is_float(dtype)) {
-    if (key == static_cast<Key>(~Key{0}))
-      return static_cast<Key>(dtype == DType::f64    ? 0x7ff8000000000000u
-                              : dtype == DType::f32  ? 0x7fc00000u
-                              : dtype == DType::bf16 ? 0x7fc0u
-                                                     : 0x7e00u);
-    return key & kSign ? static_cast<Key>(key ^ kSign) : static_cast<Key>(~key);
+    const Key nan = dtype == DType::bf16 ? 0x7fc0u : 0x7e00u;
+    for (size_t i = 0; i < n; ++i) {
+      const Key key = keys[i];
+      keys[i] = key == static_cast<Key>(~Key{0}) ? nan : key & kSign ? static_cast<Key>(key ^ kSign) : static_cast<Key>(~key);
+    }
+  } else if (is_signed(dtype)) {
+    for (size_t i = 0; i < n; ++i) keys[i] = static_cast<Key>(keys[i] ^ kSign);
   }
-  return is_signed(dtype) ? static_cast<Key>(key ^ kSign) : key;
 }
 
+/// Keys of 8 bits are counted, those of 16 where they are many: rising, in place.
 template <class Key>
-void sort_keys(std::vector<Key>& keys, std::vector<Key>& other) {
-  if (keys.size() < 2048) return std::sort(keys.begin(), keys.end());
-  sort_by_digits(
-      keys, [&](size_t i, size_t to) { other[to] = keys[i]; }, [&] { keys.swap(other); });
+void sort_by_counts(Key* keys, size_t n) {
+  constexpr size_t kBuckets = size_t{1} << (8 * sizeof(Key)), kTables = sizeof(Key) == 1 ? 4 : 1;
+  std::vector<uint32_t> memory(kTables * kBuckets);
+  uint32_t* const counts = memory.data();
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const size_t a = keys[i], b = keys[i + 1], c = keys[i + 2], e = keys[i + 3];
+    ++counts[a];  // tables of their own: equals in a row do not wait for each other
+    ++counts[1 % kTables * kBuckets + b];
+    ++counts[2 % kTables * kBuckets + c];
+    ++counts[3 % kTables * kBuckets + e];
+  }
+  for (; i < n; ++i) ++counts[keys[i]];
+  for (size_t key = 0; key < kBuckets; ++key) {
+    size_t count = 0;
+    for (size_t k = 0; k < kTables; ++k) count += counts[k * kBuckets + key];
+    if (count > 0) keys = std::fill_n(keys, count, static_cast<Key>(key));
+  }
 }
+bool is_counted(size_t size, size_t n) { return size == 1 ? n >= 64 : size == 2 && n >= size_t{1} << 16; }
 
-/// The rows of elements of 32 or 64 bits.
-template <class T>
-void sort_wide(const Tensor& x, size_t rows, size_t n, T* y) {
+/// f(keys, scratch) on 32-bit keys of each row of elements of 8 or 16 bits, which brings n of them into order; rows that are counted
+/// instead come out sorted.
+template <class Key, class F>
+void each_narrow_row(const Tensor& x, size_t rows, size_t n, Key* y, F f) {
   const DType dtype = x.dtype();
-  const OrderLoops<T>& loops = order_loops<T>();
-  sort_rows<T>(rows, n, [&](size_t row, auto sort) {
-    const T* from = x.data<T>() + row * n;
-    T* to = y + row * n;
-    constexpr T kTop = std::numeric_limits<T>::min();
-    if (is_float(dtype)) {
-      loops.keys_of_floats(from, n, to);
-      sort(to);
-      loops.floats_of_keys(to, n, to);
-    } else if (is_signed(dtype)) {
-      std::copy_n(from, n, to);
-      sort(to);
-    } else {
-      for (size_t i = 0; i < n; ++i) to[i] = from[i] ^ kTop;
-      sort(to);
-      for (size_t i = 0; i < n; ++i) to[i] ^= kTop;
+  in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 16, [&](int64_t first, int64_t last) {
+    std::vector<int32_t> wide(n), other(n + kOrderPadding);
+    for (size_t r = unsign(first); r < unsign(last); ++r) {
+      Key* row = y + r * n;
+      keys_of(dtype, x.data<char>() + r * n * sizeof(Key), n, row);
+      if (is_counted(sizeof(Key), n)) {
+        sort_by_counts(row, n);
+      } else {
+        std::copy_n(row, n, wide.begin());
+        f(wide.data(), other.data());
+        for (size_t i = 0; i < n; ++i) row[i] = static_cast<Key>(wide[i]);
+      }
+      elements_of(dtype, row, n);
     }
   });
+}
+
+/// f(integers of the order of x's elements) for each row of elements of 32 or 64 bits, in the result, whose elements they become again.
+template <class T, class F>
+void each_wide_row(const Tensor& x, size_t row, size_t n, T* y, F f) {
+  const DType dtype = x.dtype();
+  const OrderLoops<T>& loops = order_loops<T>();
+  const T* from = x.data<T>() + row * n;
+  T* to = y + row * n;
+  constexpr T kTop = std::numeric_limits<T>::min();
+  if (is_float(dtype)) {
+    loops.keys_of_floats(from, n, to);
+    f(to);
+    loops.floats_of_keys(to, n, to);
+  } else if (is_signed(dtype)) {
+    std::copy_n(from, n, to);
+    f(to);
+  } else {
+    for (size_t i = 0; i < n; ++i) to[i] = from[i] ^ kTop;
+    f(to);
+    for (size_t i = 0; i < n; ++i) to[i] ^= kTop;
+  }
+}
+
+/// Calls select(from, k) for the rising places k in `kth`: the element of place k is to be found from place `from` on.
+template <class F>
+void each_place(const std::vector<int64_t>& kth, F select) {
+  size_t from = 0;
+  for (const int64_t k : kth) {
+    if (unsign(k) < from) continue;
+    select(from, unsign(k));
+    from = unsign(k) + 1;
+  }
 }
 
 Var argsort(const Var& var) {
@@ -250,16 +342,55 @@ Var sort(const Var& var) {
   }
   with_key(x.dtype(), [&](auto zero) {
     using Key = decltype(zero);
-    if constexpr (sizeof(Key) >= 4) return sort_wide(x, rows, n, reinterpret_cast<std::make_signed_t<Key>*>(to));
-    in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 16, [&](int64_t first, int64_t last) {
-      std::vector<Key> keys(n), other(n);
-      for (size_t r = unsign(first); r < unsign(last); ++r) {
-        keys_of(x.dtype(), x.data<char>() + r * n * sizeof(Key), n, keys.data());
-        sort_keys(keys, other);
-        Key* row = reinterpret_cast<Key*>(to) + r * n;
-        for (size_t i = 0; i < n; ++i) row[i] = element_of(x.dtype(), keys[i]);
-      }
-    });
+    using Number = std::make_signed_t<Key>;
+    if constexpr (sizeof(Key) >= 4) {
+      Number* numbers = reinterpret_cast<Number*>(to);
+      sort_rows<Number>(rows, n, [&](size_t row, auto sort) { each_wide_row(x, row, n, numbers, sort); });
+    } else {
+      const auto sort = order_loops<int32_t>().sort;
+      each_narrow_row(x, rows, n, reinterpret_cast<Key*>(to), [=](int32_t* keys, int32_t* other) { sort(keys, n, other, false); });
+    }
+  });
+  return y;
+}
+
+std::vector<int64_t> places_of(const std::vector<int64_t>& kth, size_t n) {
+  std::vector<int64_t> order = kth;
+  std::sort(order.begin(), order.end());
+  for (const int64_t k : order)
+    if (k < 0 || unsign(k) >= n) throw InvalidArgument("kth(={}) out of bounds ({})", k, n);
+  return order;
+}
+
+/// Puts the kth elements along the last axis where they are in rising order, smaller ones before them, larger ones behind.
+Var partition(const Var& var, const std::vector<int64_t>& kth) {
+  const Tensor x = value_of(var);
+  const Shape& shape = x.shape();
+  const size_t n = shape.rank() ? unsign(shape.back()) : 1;
+  if (is_complex(x.dtype())) return sort(var);
+  Fresh y(x.dtype(), shape);
+  if (x.elements() == 0) return y;
+  const std::vector<int64_t> order = places_of(kth, n);
+  const size_t rows = unsign(x.elements()) / n;
+  with_key(x.dtype(), [&](auto zero) {
+    using Key = decltype(zero);
+    using Number = std::make_signed_t<Key>;
+    if constexpr (sizeof(Key) >= 4) {
+      const auto select = order_loops<Number>().select;
+      in_parts(static_cast<int64_t>(rows), static_cast<int64_t>(n) * 4, [&](int64_t first, int64_t last) {
+        Fresh other(sizeof(Key) == 4 ? DType::i32 : DType::i64, Shape{static_cast<int64_t>(n + kOrderPadding)});
+        Number* scratch = other.data<Number>();
+        for (size_t row = unsign(first); row < unsign(last); ++row)
+          each_wide_row(x, row, n, y.data<Number>(), [&](Number* keys) {
+            each_place(order, [&](size_t from, size_t k) { select(keys + from, n - from, k - from, scratch); });
+          });
+      });
+    } else {
+      const auto select = order_loops<int32_t>().select;
+      each_narrow_row(x, rows, n, y.data<Key>(), [&](int32_t* keys, int32_t* other) {
+        each_place(order, [&](size_t from, size_t k) { select(keys + from, n - from, k - from, other); });
+      });
+    }
   });
   return y;
 }
@@ -298,35 +429,53 @@ Var searchsorted(const Var& sorted, const Var& values, bool right) {
   return Var(std::move(y));
 }
 
-/// Puts the kth elements along the last axis where they are in rising order, smaller ones before them, larger ones behind; gives places.
+/// Places of n integers: first of those below the element that has place k in rising order, then of its equals, then of the others.
+template <class T>
+void part_places(const T* keys, size_t n, size_t k, T* copy, T* other, int64_t* places, int64_t* others) {
+  std::copy_n(keys, n, copy);
+  order_loops<T>().select(copy, n, k, other);
+  const T pivot = copy[k];
+  size_t low = 0, rest = 0, more = 0;
+  for (size_t i = 0; i < n; ++i) {  // both are written, one counts
+    const bool below = keys[i] < pivot;
+    places[low] = others[rest] = static_cast<int64_t>(i);
+    low += below, rest += !below;
+  }
+  for (size_t i = 0; i < rest; ++i) {
+    const int64_t place = others[i];
+    const bool equal = keys[place] == pivot;
+    places[low] = others[more] = place;
+    low += equal, more += !equal;
+  }
+  std::copy_n(others, more, places + low);
+}
+
+/// Places of what partition() gives.
 Var argpartition(const Var& var, const std::vector<int64_t>& kth) {
   const Tensor x = value_of(var);
   const Shape& shape = x.shape();
   const size_t n = shape.rank() ? unsign(shape.back()) : 1;
   if (is_complex(x.dtype())) return Var(places_in_order(x));
-  Tensor y(DType::i64, shape);
-  if (x.elements() == 0) return Var(std::move(y));
-  int64_t* to = y.writable().data<int64_t>();
-  std::vector<int64_t> order = kth;
-  std::sort(order.begin(), order.end());
-  for (const int64_t k : order)
-    if (k < 0 || unsign(k) >= n) throw InvalidArgument("kth(={}) out of bounds ({})", k, n);
+  const std::vector<int64_t> order = x.elements() ? places_of(kth, n) : kth;
+  if (x.elements() == 0 || order.size() != 1) return Var(places_in_order(x));
+  Fresh y(DType::i64, shape);
   with_key(x.dtype(), [&](auto zero) {
     using Key = decltype(zero);
-    std::vector<Key> keys(n);
-    for (size_t r = 0; r < unsign(x.elements()) / n; ++r) {
-      keys_of(x.dtype(), x.data<char>() + r * n * sizeof(Key), n, keys.data());
-      int64_t* row = to + r * n;
-      std::iota(row, row + n, int64_t{0});
-      int64_t from = 0;
-      for (const int64_t k : order) {
-        if (k < from) continue;
-        std::nth_element(row + from, row + k, row + n, [&](int64_t a, int64_t b) { return keys[unsign(a)] < keys[unsign(b)]; });
-        from = k + 1;
+    using Number = std::conditional_t<sizeof(Key) == 8, int64_t, int32_t>;
+    in_parts(x.elements() / static_cast<int64_t>(n), static_cast<int64_t>(n) * 4, [&](int64_t first, int64_t last) {
+      const Shape room{static_cast<int64_t>(n + kOrderPadding)};
+      const DType number = sizeof(Number) == 8 ? DType::i64 : DType::i32;
+      Fresh bits(x.dtype(), room), keys(number, room), copy(number, room), other(number, room), others(DType::i64, room);
+      for (size_t r = unsign(first); r < unsign(last); ++r) {
+        keys_of(x.dtype(), x.data<char>() + r * n * sizeof(Key), n, bits.data<Key>());
+        constexpr Key kTop = sizeof(Key) < 4 ? 0 : static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
+        for (size_t i = 0; i < n; ++i) keys.data<Number>()[i] = static_cast<Number>(bits.data<Key>()[i] ^ kTop);
+        part_places(keys.data<Number>(), n, unsign(order[0]), copy.data<Number>(), other.data<Number>(), y.data<int64_t>() + r * n,
+                    others.data<int64_t>());
       }
-    }
+    });
   });
-  return Var(std::move(y));
+  return y;
 }
 
 }  // namespace
@@ -334,6 +483,7 @@ Var argpartition(const Var& var, const std::vector<int64_t>& kth) {
 void define_sorting(nb::module_& m) {
   m.def("sort", sort, nb::arg("x"), "Rising order along the last axis.");
   m.def("argsort", argsort, nb::arg("x"), "Places of the elements in rising order along the last axis; stable.");
+  m.def("partition", partition, nb::arg("x"), nb::arg("kth"));
   m.def("argpartition", argpartition, nb::arg("x"), nb::arg("kth"));
   m.def("searchsorted", searchsorted, nb::arg("sorted"), nb::arg("values"), nb::arg("right"));
 }

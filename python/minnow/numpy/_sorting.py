@@ -99,7 +99,7 @@ def partition(a: ArrayLike, kth: Any, axis: Optional[int] = -1, kind: str = "int
     """Elements along an axis with the kth smallest where sorting would put them, smaller ones before."""
     x, place = _along(a, axis)
     moved = last(x, place)
-    return back(_indexing.take_along_axis(moved, native.argpartition(moved, _kth(kth, moved.shape[-1])), -1), place)
+    return back(native.partition(moved, _kth(kth, moved.shape[-1])), place)
 
 
 @public

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -37,9 +38,9 @@ struct Order {
   static constexpr D d{};
   static constexpr size_t kLanes = HWY_LANES(T), kLog = kLanes == 16 ? 4 : kLanes == 8 ? 3 : kLanes == 4 ? 2 : 1;
   static_assert(kLanes <= kOrderPadding && size_t{1} << kLog == kLanes);
-  static constexpr size_t kBlock = 256;  // most elements of a network: its memory stays in L1
+  static constexpr size_t kRows = 16, kBlock = kRows * kLanes;  // most elements of a network: the vectors of all its rows are registers
 
-  /// Each lane beside the one whose number differs in the bits `x`: the smaller element goes to the lower lane.
+  /// Each lane beside the one whose number differs in the bits `x`: the smaller element goes to the lane without the bit `upper`.
   struct Exchange {
     decltype(hn::SetTableIndices(D(), static_cast<const T*>(nullptr))) partners;
     hn::Mask<D> upper;
@@ -49,58 +50,131 @@ struct Order {
       partners = hn::SetTableIndices(d, lanes);
       upper = hn::Gt(hn::Iota(d, 0), hn::LoadU(d, lanes));
     }
+    HWY_INLINE V partner(V v) const { return hn::TableLookupLanes(v, partners); }
     HWY_INLINE V operator()(V v) const {
-      const V other = hn::TableLookupLanes(v, partners);
+      const V other = partner(v);
       return hn::IfThenElse(upper, hn::Max(v, other), hn::Min(v, other));
+    }
+    /// Two rows, lanes of each against lanes of the other.
+    HWY_INLINE void operator()(V& a, V& b) const {
+      const V other = partner(b), low = hn::Min(a, other), high = hn::Max(a, other);
+      a = hn::IfThenElse(upper, high, low);
+      b = partner(hn::IfThenElse(upper, low, high));
     }
   };
 
-  static HWY_INLINE void lower_first(T* a, T* b) {
-    const V x = hn::LoadU(d, a), y = hn::LoadU(d, b);
-    hn::StoreU(hn::Min(x, y), d, a);
-    hn::StoreU(hn::Max(x, y), d, b);
+  static HWY_INLINE void lower_first(V& a, V& b) {
+    const V low = hn::Min(a, b);
+    b = hn::Max(a, b);
+    a = low;
   }
 
-  /// Batcher's bitonic network (1968) in the form that sorts one way throughout: halves are merged by comparing the first with the last
-  /// element, the second with the last but one, and then at half the distance, a quarter ...
-  static HWY_NOINLINE void sort_block(T* x, size_t count) {
-    size_t vectors = 1;
-    while (vectors * kLanes < count) vectors *= 2;
-    T block[kBlock];
-    std::memcpy(block, x, count * sizeof(T));
-    std::fill(block + count, block + vectors * kLanes, std::numeric_limits<T>::max());
-    const Exchange e1(1), e2(kLog > 1 ? 2 : 0), e4(kLog > 2 ? 4 : 0), e8(kLog > 3 ? 8 : 0);
-    const auto merge = [&](V v, size_t log) HWY_ATTR {  // at distances of 2^(log - 1) lanes down to 1
-      if (kLog > 3 && log > 3) v = e8(v);
-      if (kLog > 2 && log > 2) v = e4(v);
-      if (kLog > 1 && log > 1) v = e2(v);
-      return e1(v);
+  /// Which rows Batcher's odd-even network (1968) compares, one pair after the other.
+  struct Pairs {
+    uint8_t first[64] = {}, second[64] = {};
+    size_t count = 0;
+    explicit constexpr Pairs(size_t rows) {
+      for (size_t p = 1; p < rows; p *= 2)
+        for (size_t k = p; k > 0; k /= 2)
+          for (size_t j = k % p; j + k < rows; j += 2 * k)
+            for (size_t i = j; i < std::min(j + k, rows - k); ++i)
+              if (i / (2 * p) == (i + k) / (2 * p)) first[count] = static_cast<uint8_t>(i), second[count++] = static_cast<uint8_t>(i + k);
+    }
+  };
+  template <size_t rows, size_t... i>
+  static HWY_INLINE void sort_lanes(V (&v)[rows], std::index_sequence<i...>) {
+    static constexpr Pairs kPairs(rows);
+    (lower_first(v[kPairs.first[i]], v[kPairs.second[i]]), ...);
+  }
+
+  /// The first, and the second, halves of two vectors, alternately.
+  static HWY_INLINE void interleave(V a, V b, V& first, V& second) {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (sizeof(T) == 4) {
+      const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      first = V{_mm512_permutex2var_epi32(a.raw, low, b.raw)};
+      second = V{_mm512_permutex2var_epi32(a.raw, _mm512_add_epi32(low, _mm512_set1_epi32(8)), b.raw)};
+    } else {
+      const __m512i low = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+      first = V{_mm512_permutex2var_epi64(a.raw, low, b.raw)};
+      second = V{_mm512_permutex2var_epi64(a.raw, _mm512_add_epi64(low, _mm512_set1_epi64(4)), b.raw)};
+    }
+#else
+    const V low = hn::InterleaveLower(d, a, b), high = hn::InterleaveUpper(d, a, b);
+    if constexpr (kLanes * sizeof(T) > 16)
+      first = hn::ConcatLowerLower(d, high, low), second = hn::ConcatUpperUpper(d, high, low);
+    else
+      first = low, second = high;
+#endif
+  }
+
+  /// The lanes of all rows are sorted side by side, row below row; then lanes are merged by two, four ... with the first element compared
+  /// with the last, the second with the last but one, and then at half the distance, a quarter ... (Batcher's bitonic network in the form
+  /// that sorts one way throughout). In the end the elements lie lane by lane.
+  template <size_t rows>
+  static HWY_NOINLINE void sort_rows(const T* from, size_t count, T* to) {
+    T block[rows * kLanes];
+    const bool whole = count == rows * kLanes;
+    if (!whole) {
+      std::memcpy(block, from, count * sizeof(T));
+      std::fill(block + count, block + rows * kLanes, std::numeric_limits<T>::max());
+      from = block;
+    }
+    V v[rows];
+    MINNOW_UNROLL
+    for (size_t i = 0; i < rows; ++i) v[i] = hn::LoadU(d, from + i * kLanes);
+    sort_lanes(v, std::make_index_sequence<Pairs(rows).count>());
+    const Exchange e1(1), e2(kLog > 1 ? 2 : 0), e4(kLog > 2 ? 4 : 0);
+    const auto merge = [&](const Exchange& reversed, size_t log) HWY_ATTR {  // 2^log lanes
+      MINNOW_UNROLL
+      for (size_t i = 0; i < rows / 2; ++i) reversed(v[i], v[rows - 1 - i]);
+      if (rows == 1) v[0] = reversed(v[0]);
+      MINNOW_UNROLL
+      for (size_t i = 0; i < rows; ++i) {
+        if (kLog > 3 && log > 3) v[i] = e4(v[i]);
+        if (kLog > 2 && log > 2) v[i] = e2(v[i]);
+        if (kLog > 1 && log > 1) v[i] = e1(v[i]);
+      }
+      MINNOW_UNROLL
+      for (size_t distance = 8; distance > 0; distance /= 2) {
+        MINNOW_UNROLL
+        for (size_t i = 0; i < rows; ++i)
+          if (distance < rows && (i & distance) == 0) lower_first(v[i], v[i + distance]);
+      }
     };
-    {
-      const Exchange e3(kLog > 1 ? 3 : 0), e7(kLog > 2 ? 7 : 0), e15(kLog > 3 ? 15 : 0);
-      for (size_t i = 0; i < vectors; ++i) {
-        V v = e1(hn::LoadU(d, block + i * kLanes));
-        if (kLog > 1) v = merge(e3(v), 1);
-        if (kLog > 2) v = merge(e7(v), 2);
-        if (kLog > 3) v = merge(e15(v), 3);
-        hn::StoreU(v, d, block + i * kLanes);
-      }
+    merge(e1, 1);
+    if (kLog > 1) merge(Exchange(kLog > 1 ? 3 : 0), 2);
+    if (kLog > 2) merge(Exchange(kLog > 2 ? 7 : 0), 3);
+    if (kLog > 3) merge(Exchange(kLog > 3 ? 15 : 0), 4);
+    MINNOW_UNROLL
+    for (size_t step = 1; step < rows; step *= 2) {  // row by row
+      V w[rows];
+      MINNOW_UNROLL
+      for (size_t i = 0; i < rows / 2; ++i) interleave(v[i], v[i + rows / 2], w[2 * i], w[2 * i + 1]);
+      MINNOW_UNROLL
+      for (size_t i = 0; i < rows; ++i) v[i] = w[i];
     }
-    for (size_t half = 1; half < vectors; half *= 2) {
-      for (T* two = block; two < block + vectors * kLanes; two += 2 * half * kLanes) {
-        for (size_t i = 0; i < half; ++i) {
-          T *a = two + i * kLanes, *b = two + (2 * half - 1 - i) * kLanes;
-          const V low = hn::LoadU(d, a), high = hn::Reverse(d, hn::LoadU(d, b));
-          hn::StoreU(hn::Min(low, high), d, a);
-          hn::StoreU(hn::Reverse(d, hn::Max(low, high)), d, b);
-        }
-        for (size_t distance = half / 2; distance > 0; distance /= 2)
-          for (size_t i = 0; i < 2 * half; ++i)
-            if ((i & distance) == 0) lower_first(two + i * kLanes, two + (i + distance) * kLanes);
-      }
-      for (size_t i = 0; i < vectors; ++i) hn::StoreU(merge(hn::LoadU(d, block + i * kLanes), kLog), d, block + i * kLanes);
-    }
-    std::memcpy(x, block, count * sizeof(T));
+    T* sorted = whole ? to : block;
+    MINNOW_UNROLL
+    for (size_t i = 0; i < rows; ++i) hn::StoreU(v[i], d, sorted + i * kLanes);
+    if (!whole) std::memcpy(to, block, count * sizeof(T));
+  }
+
+  static void sort_block(const T* from, size_t count, T* to) {
+    const size_t rows = (count + kLanes - 1) / kLanes;
+    return (rows <= 1   ? sort_rows<1>
+            : rows <= 2 ? sort_rows<2>
+            : rows <= 4 ? sort_rows<4>
+            : rows <= 8 ? sort_rows<8>
+                        : sort_rows<16>)(from, count, to);
+  }
+
+  static T pivot_of(const T* x, size_t count) {
+    T samples[64];
+    const size_t n = count > 4096 ? std::min(kBlock, size_t{64}) - 1 : 15;
+    for (size_t i = 0; i < n; ++i) samples[i] = x[count / n * i + count / n / 2];
+    sort_block(samples, n, samples);
+    return samples[n / 2];
   }
 
 #if HWY_TARGET == HWY_AVX3
@@ -121,56 +195,113 @@ struct Order {
   }
 #endif
 
-  static T pivot_of(const T* x, size_t count) {
-    T samples[64];
-    const size_t n = count > 4096 ? 63 : 15;
-    for (size_t i = 0; i < n; ++i) samples[i] = x[count / n * i + count / n / 2];
-    sort_block(samples, n);
-    return samples[n / 2];
-  }
-
-  /// Elements below the pivot first, and with `equals` those that equal it; returns how many.
+  /// Elements below the pivot, and with `equals` those that equal it, become the first of x, the others the last of `other`; returns how
+  /// many the first are.
   template <bool equals>
   static HWY_NOINLINE size_t split(T* x, size_t count, T pivot, T* other) {
     const V middle = hn::Set(d, pivot);
-    size_t low = 0, high = 0, i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-      const V v = hn::LoadU(d, x + i);
-      const auto above = equals ? hn::Gt(v, middle) : hn::Not(hn::Lt(v, middle));
-      const size_t more = hn::CountTrue(d, above);
-      hn::StoreU(in_front(v, hn::Not(above)), d, x + low);  // whole vectors: what lies behind has been read
-      hn::StoreU(in_front(v, above), d, other + high);
-      low += kLanes - more;
-      high += more;
+    T* end = other + count;
+    size_t low = 0, i = 0;
+    const auto is_low = [&](V v) HWY_ATTR { return equals ? hn::Not(hn::Gt(v, middle)) : hn::Lt(v, middle); };
+    const auto move = [&](V v) HWY_ATTR {  // i counts v already; whole vectors: what lies behind in x has been read
+      const auto below = is_low(v);
+      const size_t few = hn::CountTrue(d, below);
+#if HWY_TARGET == HWY_AVX3
+      hn::StoreU(in_front(v, below), d, x + low);
+      low += few;
+      T* to = other + count - (i - low);
+      const V above = in_front(v, hn::Not(below));
+      if constexpr (sizeof(T) == 4)
+        _mm512_mask_storeu_epi32(to, static_cast<__mmask16>((1u << (kLanes - few)) - 1), above.raw);
+      else
+        _mm512_mask_storeu_epi64(to, static_cast<__mmask8>((1u << (kLanes - few)) - 1), above.raw);
+#else
+      const V parted = in_front(v, below);
+      hn::StoreU(parted, d, x + low);
+      hn::StoreU(parted, d, end - kLanes);
+      low += few;
+      end -= kLanes - few;
+#endif
+    };
+#if HWY_TARGET == HWY_AVX3
+    for (; i + 4 * kLanes <= count;) {
+      const V v0 = hn::LoadU(d, x + i), v1 = hn::LoadU(d, x + i + kLanes), v2 = hn::LoadU(d, x + i + 2 * kLanes),
+              v3 = hn::LoadU(d, x + i + 3 * kLanes);
+      i += kLanes, move(v0);
+      i += kLanes, move(v1);
+      i += kLanes, move(v2);
+      i += kLanes, move(v3);
     }
+    while (i + kLanes <= count) {
+      const V v = hn::LoadU(d, x + i);
+      i += kLanes, move(v);
+    }
+    end = other + count - (i - low);
+#else
+    for (; i + kLanes <= count && end >= other + kLanes; i += kLanes) move(hn::LoadU(d, x + i));
+#endif
     for (; i < count; ++i) {
       const T v = x[i];
-      if (equals ? v > pivot : v >= pivot)
-        other[high++] = v;
-      else
-        x[low++] = v;
+      const bool below = equals ? v <= pivot : v < pivot;
+      x[low] = v;
+      end[-1] = v;
+      low += below;
+      end -= !below;
     }
-    std::memcpy(x + low, other, high * sizeof(T));
     return low;
   }
 
   static size_t partition(T* x, size_t count, T* other) { return split<false>(x, count, pivot_of(x, count), other); }
 
-  static void sort_deep(T* x, size_t count, T* other, int depth) {
+  /// The elements are in `from` and go to `to`, one of the two buffers of their places.
+  static void sort_deep(T* from, size_t count, T* other, T* to, int depth) {
     while (count > kBlock) {
-      if (depth-- == 0) return std::sort(x, x + count);
+      if (depth-- == 0) {
+        if (from != to) std::memcpy(to, from, count * sizeof(T));
+        return std::sort(to, to + count);
+      }
+      const T pivot = pivot_of(from, count);
+      size_t low = split<false>(from, count, pivot, other);
+      if (low == 0) {  // the pivot is the smallest
+        std::swap(from, other);
+        low = split<true>(from, count, pivot, other);
+        std::fill_n(to, low, pivot);
+      } else {
+        sort_deep(from, low, other, to, depth);
+      }
+      from += low, other += low, to += low;
+      count -= low;
+      std::swap(from, other);
+    }
+    if (count > 0) sort_block(from, count, to);
+  }
+  static void sort(T* x, size_t count, T* other, bool moved) {
+    sort_deep(moved ? other : x, count, moved ? x : other, x, 2 * static_cast<int>(std::bit_width(count)));
+  }
+
+  static void select(T* x, size_t count, size_t k, T* other) {
+    for (int depth = 2 * static_cast<int>(std::bit_width(count)); count > kBlock && depth > 0; --depth) {
       const T pivot = pivot_of(x, count);
       size_t low = split<false>(x, count, pivot, other);
-      if (low == 0)
-        low = split<true>(x, count, pivot, other);  // all equal, so in order
-      else
-        sort_deep(x, low, other, depth);
-      x += low;
-      count -= low;
+      const bool smallest = low == 0;
+      if (smallest) {
+        low = split<true>(other, count, pivot, x);
+        std::memcpy(x, other, low * sizeof(T));
+      } else {
+        std::memcpy(x + low, other + low, (count - low) * sizeof(T));
+      }
+      if (k < low) {
+        if (smallest) return;
+        count = low;
+      } else {
+        x += low, count -= low, k -= low;
+      }
     }
-    if (count > 1) sort_block(x, count);
+    if (count <= kBlock)
+      sort_block(x, count, x);
+    else
+      std::nth_element(x, x + k, x + count);
   }
-  static void sort(T* x, size_t count, T* other) { sort_deep(x, count, other, 2 * static_cast<int>(std::bit_width(count))); }
 
   template <bool to_keys>
   static void converted(const T* from, size_t count, T* to) {
@@ -196,7 +327,7 @@ struct Order {
 
 template <class T>
 constexpr OrderLoops<T> loops_of() {
-  return {Order<T>::sort, Order<T>::partition, Order<T>::template converted<true>, Order<T>::template converted<false>};
+  return {Order<T>::sort, Order<T>::partition, Order<T>::select, Order<T>::template converted<true>, Order<T>::template converted<false>};
 }
 }  // namespace
 

@@ -6,13 +6,16 @@
 
 namespace minnow::numpy {
 
-/// Of signed integers of one width.
+/// Of signed integers of one width. `other` is scratch of `count` elements and kOrderPadding.
 template <class T>
 struct OrderLoops {
-  /// Brings x into rising order; not stable. `other` is scratch of `count` + kOrderPadding elements. At worst n log n.
-  void (*sort)(T* x, size_t count, T* other);
-  /// Puts elements below a median of samples first; returns how many these are, of count > 0, at times 0.
+  /// Brings the elements into rising order in x; not stable. They are in x, or where `moved` in `other`. At worst n log n.
+  void (*sort)(T* x, size_t count, T* other, bool moved);
+  /// Parts the elements of x, count > 0, by a median of samples: those below it become the first of x, the others lie in `other` at the
+  /// places behind as many. Returns how many are below, at times 0.
   size_t (*partition)(T* x, size_t count, T* other);
+  /// Puts the element that has place k < count in rising order there, none larger before it, none smaller behind it.
+  void (*select)(T* x, size_t count, size_t k, T* other);
   /// Floating-point numbers of that width as integers in the same order: -0 is +0, every NaN one number behind all others.
   void (*keys_of_floats)(const T* bits, size_t count, T* keys);
   /// And back; the two may lie at one place.

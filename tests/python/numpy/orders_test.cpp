@@ -18,12 +18,27 @@ class OrdersTest : public cpu::EveryIsa {
   void expect_order(const OrderLoops<T>& loops, std::vector<T> x) {
     std::vector<T> expected = x, other(x.size() + kOrderPadding + 1, T{77});
     std::sort(expected.begin(), expected.end());
-    std::vector<T> halves = x;
-    loops.sort(x.data(), x.size(), other.data());
+    std::vector<T> halves = x, moved = x, selected = x;
+    moved.resize(other.size(), T{77});
+    loops.sort(x.data(), x.size(), other.data(), false);
     EXPECT_EQ(x, expected);
     EXPECT_EQ(other.back(), 77);  // nothing is written beyond
+    std::vector<T> into(x.size());
+    loops.sort(into.data(), into.size(), moved.data(), true);
+    EXPECT_EQ(into, expected);
     if (halves.empty()) return;
+    for (const size_t k : {size_t{0}, x.size() / 3, x.size() - 1}) {
+      loops.select(selected.data(), selected.size(), k, other.data());
+      const auto place = selected.begin() + static_cast<std::ptrdiff_t>(k);
+      EXPECT_EQ(*place, expected[k]);
+      EXPECT_EQ(*std::max_element(selected.begin(), place + 1), *place);
+      EXPECT_EQ(*std::min_element(place, selected.end()), *place);
+    }
+    EXPECT_EQ(other.back(), 77);
+    std::sort(selected.begin(), selected.end());
+    EXPECT_EQ(selected, expected);
     const auto low = static_cast<std::ptrdiff_t>(loops.partition(halves.data(), halves.size(), other.data()));
+    std::copy(other.begin() + low, other.begin() + static_cast<std::ptrdiff_t>(halves.size()), halves.begin() + low);
     if (low > 0) {
       EXPECT_LT(*std::max_element(halves.begin(), halves.begin() + low), *std::min_element(halves.begin() + low, halves.end()));
     }
@@ -34,7 +49,7 @@ class OrdersTest : public cpu::EveryIsa {
   template <class T>
   void expect_orders(const OrderLoops<T>& loops) {
     std::mt19937_64 generator(1);
-    for (const size_t n : {0, 1, 2, 3, 7, 15, 16, 17, 31, 64, 100, 127, 128, 129, 200, 1000, 5000, 20000}) {
+    for (const size_t n : {0, 1, 2, 3, 7, 15, 16, 17, 31, 64, 65, 100, 127, 128, 129, 200, 256, 257, 300, 1000, 5000, 20000}) {
       SCOPED_TRACE(n);
       std::vector<T> x(n);
       for (T& value : x) value = static_cast<T>(generator());
