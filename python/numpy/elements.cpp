@@ -33,10 +33,10 @@ void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int
     return;
   }
   const int64_t parts = std::min<int64_t>(count, std::min<int64_t>(static_cast<int64_t>(work / kPart), 256));
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  static const int kCores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));  // asking the system takes microseconds
   ThreadPool& pool = ThreadPool::process();
-  pool.reserve(cores);
-  pool.run(unsign(parts), cores, [&](size_t part) {
+  pool.reserve(kCores);
+  pool.run(unsign(parts), kCores, [&](size_t part) {
     const int64_t i = static_cast<int64_t>(part);
     task(count / parts * i + std::min(i, count % parts), count / parts * (i + 1) + std::min(i + 1, count % parts));
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Means and variances along axes, in two passes over the elements; and whether elements are true.
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "numpy/kernels/kernels.h"
 #include "numpy/reductions.h"
@@ -18,24 +18,29 @@ class RealRows {
  public:
   explicit RealRows(const Tensor& x)
       : from_(x.data<char>()), dtype_(x.dtype()), size_(size_of(x.dtype())), lie_(dtype_ == DType::f32 || dtype_ == DType::f64) {
-    const Sum64Kernels& kernels = *numpy_kernels(cpu::best_isa()).sums64;
-    loops_ = dtype_ == DType::f32 ? &kernels.floats : &kernels.doubles;
+    const FoldKernels& kernels = *numpy_kernels(cpu::best_isa()).folds;
+    sums_ = kernels.sums + fold_row(dtype_ == DType::f32 ? dtype_ : DType::f64);
+    squares_ = dtype_ == DType::f32 ? &kernels.squares_f32 : &kernels.squares_f64;
   }
   double sum(int64_t at, int64_t count) const {
     double result = 0;
-    each(at, count, [&](const void* x, int64_t, size_t n) { result += loops_->sum(x, n); });
+    each(at, count, [&](const void* x, int64_t, size_t n) {
+      double part;
+      sums_->row(x, n, &part);
+      result += part;
+    });
     return result;
   }
   double squares(int64_t at, int64_t count, double center) const {
     double result = 0;
-    each(at, count, [&](const void* x, int64_t, size_t n) { result += loops_->squares(x, n, center); });
+    each(at, count, [&](const void* x, int64_t, size_t n) { result += squares_->row(x, n, center); });
     return result;
   }
   void add(int64_t at, int64_t count, double* y) const {
-    each(at, count, [&](const void* x, int64_t i, size_t n) { loops_->add(x, n, y + i); });
+    each(at, count, [&](const void* x, int64_t i, size_t n) { sums_->columns(x, 1, n, n, y + i); });
   }
   void add_squares(int64_t at, const double* center, int64_t count, double* y) const {
-    each(at, count, [&](const void* x, int64_t i, size_t n) { loops_->add_squares(x, center + i, n, y + i); });
+    each(at, count, [&](const void* x, int64_t i, size_t n) { squares_->add(x, center + i, n, y + i); });
   }
 
  private:
@@ -55,7 +60,8 @@ class RealRows {
   DType dtype_;
   size_t size_;
   bool lie_;  // as they are in memory
-  const SumLoops* loops_;
+  const FoldLoops* sums_;
+  const SquareLoops* squares_;
 };
 
 /// part(at, count) summed over a row of `count` elements from `at` on.
@@ -92,7 +98,6 @@ void moments_of_rows(const RealRows& x, const Block& b, const Scale& scale, doub
   const auto one = [&](int64_t row) {
     const int64_t at = row * b.count;
     const double mean = scale.mean(long_sum(at, b.count, [&](int64_t from, int64_t n) { return x.sum(from, n); }));
-    if (scale.only_mean) return mean;
     return scale.spread(long_sum(at, b.count, [&](int64_t from, int64_t n) { return x.squares(from, n, mean); }));
   };
   if (b.outer == 1) {
@@ -103,7 +108,7 @@ void moments_of_rows(const RealRows& x, const Block& b, const Scale& scale, doub
     for (int64_t row = first; row < last; ++row) {
       const int64_t at = row * b.count;
       const double mean = scale.mean(x.sum(at, b.count));
-      y[row] = scale.only_mean ? mean : scale.spread(x.squares(at, b.count, mean));
+      y[row] = scale.spread(x.squares(at, b.count, mean));
     }
   });
 }
@@ -127,10 +132,6 @@ void moments_of_columns(const RealRows& x, const Block& b, const Scale& scale, d
       fold([&](int64_t at, int64_t n) { x.add(at, n, sums); });
       for (int64_t i = 0; i < width; ++i) centers[i] = scale.mean(sums[i]);
       double* to = y + task / strips * b.inner + begin;
-      if (scale.only_mean) {
-        std::copy_n(centers, width, to);
-        continue;
-      }
       for (int64_t k = 1; k < joined; ++k) std::copy_n(centers, width, centers + k * width);
       fold([&](int64_t at, int64_t n) { x.add_squares(at, centers, n, sums); });
       for (int64_t i = 0; i < width; ++i) to[i] = scale.spread(sums[i]);
@@ -138,58 +139,29 @@ void moments_of_columns(const RealRows& x, const Block& b, const Scale& scale, d
   });
 }
 
-template <class T>
-bool is_true(const T& x) {
-  return x != T(0);
-}
-/// f16 and bf16: all bits but the sign's.
-struct Half {
-  uint16_t bits;
-};
-bool is_true(Half x) { return (x.bits & 0x7FFF) != 0; }
-/// Elements of 64 bits by halves, which every machine has vectors to compare.
-struct Double {
-  uint64_t bits;
-};
-bool is_true(Double x) { return (static_cast<uint32_t>(x.bits >> 32) << 1 | static_cast<uint32_t>(x.bits)) != 0; }
-bool is_true(uint64_t x) { return (static_cast<uint32_t>(x >> 32) | static_cast<uint32_t>(x)) != 0; }
-
-/// Whether one of `count` elements is true (any) or one is not; in pieces, so that the first one that is found ends it.
-template <class T>
-bool found(bool any, const T* x, int64_t count) {
-  constexpr int64_t kStretch = 2048;
-  for (int64_t i = 0; i < count; i += kStretch) {
-    const T* from = x + i;
-    const int64_t n = std::min(kStretch, count - i);
-    // No branch for each element, and as wide as these: vectors.
-    using Hits = std::conditional_t<sizeof(T) == 1, uint8_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>;
-    Hits hits = 0;
-    if (any)
-      for (int64_t k = 0; k < n; ++k) hits = static_cast<Hits>(hits | Hits{is_true(from[k])});
-    else
-      for (int64_t k = 0; k < n; ++k) hits = static_cast<Hits>(hits | Hits{!is_true(from[k])});
-    if (hits) return true;
+/// What is looked at of elements of a dtype: its bits but signs of floats.
+uint64_t kept_bits(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return 0x7FFFFFFF;
+    case DType::f64:
+      return 0x7FFFFFFFFFFFFFFF;
+    case DType::f16:
+    case DType::bf16:
+      return 0x7FFF;
+    case DType::complex64:
+      return 0x7FFFFFFF7FFFFFFF;
+    default:
+      return ~uint64_t{0};
   }
-  return false;
 }
-
-template <class T>
-void truths_of(bool any, const T* x, const Block& b, uint8_t* y) {
-  if (b.inner == 1) {
-    for (int64_t row = 0; row < b.outer; ++row) y[row] = found(any, x + row * b.count, b.count) == any;
-    return;
-  }
-  constexpr int64_t kRows = 16;  // after which it is asked whether all columns are decided
-  for (int64_t outer = 0; outer < b.outer; ++outer, y += b.inner) {
-    std::memset(y, any ? 0 : 1, unsign(b.inner));
-    const T* from = x + outer * b.count * b.inner;
-    for (int64_t row = 0; row < b.count; ++row, from += b.inner) {
-      if (any)
-        for (int64_t i = 0; i < b.inner; ++i) y[i] |= is_true(from[i]) ? 1 : 0;
-      else
-        for (int64_t i = 0; i < b.inner; ++i) y[i] &= is_true(from[i]) ? 1 : 0;
-      if (row % kRows == kRows - 1 && !std::memchr(y, any ? 0 : 1, unsign(b.inner))) break;
-    }
+/// Of dtypes that no loop is as wide as: one after the other.
+void wide_truths(bool any, const Complex* x, const Block& b, uint8_t* y) {
+  for (int64_t i = 0; i < b.outer * b.inner; ++i) {
+    const Complex* from = x + i / b.inner * b.count * b.inner + i % b.inner;
+    int64_t k = 0;
+    while (k < b.count && (from[k * b.inner] != 0.0) != any) ++k;
+    y[i] = (k < b.count) == any;
   }
 }
 
@@ -200,10 +172,14 @@ Tensor moment(const std::string& name, const Tensor& x, const Shape& shape, cons
   std::vector<double> values(unsign(block.outer * block.inner));
   const double count = static_cast<double>(block.count);
   const Scale scale{name == "mean", name == "std", count, std::max(count - ddof, 0.0), result};
-  if (block.inner == 1)
+  if (scale.only_mean) {
+    values = sums_of(x, block);
+    for (double& value : values) value = scale.mean(value);
+  } else if (block.inner == 1) {
     moments_of_rows(RealRows(x), block, scale, values.data());
-  else if (!values.empty())
+  } else if (!values.empty()) {
     moments_of_columns(RealRows(x), block, scale, values.data());
+  }
   narrow(result, values.data(), values.size(), y.writable().data());
   return y;
 }
@@ -211,39 +187,32 @@ Tensor moment(const std::string& name, const Tensor& x, const Shape& shape, cons
 Tensor truths(bool any, const Tensor& x, const Shape& shape, const Block& block) {
   Tensor y(DType::boolean, shape);
   uint8_t* to = y.writable().data<uint8_t>();
-  const auto look = [&](auto zero) { truths_of(any, x.data<decltype(zero)>(), block, to); };
-  switch (x.dtype()) {
-    case DType::f32:
-      look(float());
-      break;
-    case DType::f64:
-      look(Double());
-      break;
-    case DType::f16:
-    case DType::bf16:
-      look(Half());
-      break;
-    case DType::complex64:
-      look(std::complex<float>());
-      break;
-    case DType::complex128:
-      look(Complex());
-      break;
-    default:
-      switch (size_of(x.dtype())) {
-        case 1:
-          look(uint8_t());
-          break;
-        case 2:
-          look(uint16_t());
-          break;
-        case 4:
-          look(uint32_t());
-          break;
-        default:
-          look(uint64_t());
-      }
+  if (x.dtype() == DType::complex128) {
+    wide_truths(any, x.data<Complex>(), block, to);
+    return y;
   }
+  const size_t size = size_of(x.dtype()), count = unsign(block.count), inner = unsign(block.inner);
+  const TruthLoops& loops = numpy_kernels(cpu::best_isa()).truths->loops[std::countr_zero(size)];
+  const uint64_t keep = kept_bits(x.dtype());
+  const char* from = x.data<char>();
+  if (inner == 1) {
+    in_parts(block.outer, block.count, [&](int64_t first, int64_t last) {
+      for (size_t i = unsign(first); i < unsign(last); ++i) to[i] = loops.found(from + i * count * size, count, keep, !any) == any;
+    });
+    return y;
+  }
+  constexpr size_t kStrip = 1024;
+  const size_t strips = (inner + kStrip - 1) / kStrip;
+  in_parts(block.outer * static_cast<int64_t>(strips), block.count * static_cast<int64_t>(std::min(inner, kStrip)),
+           [&](int64_t first, int64_t last) {
+             for (size_t task = unsign(first); task < unsign(last); ++task) {
+               const size_t at = task % strips * kStrip, outer = task / strips, width = std::min(kStrip, inner - at);
+               uint8_t* const found = to + outer * inner + at;
+               loops.found_in_columns(from + (outer * count * inner + at) * size, count, inner, width, keep, !any, found);
+               if (!any)
+                 for (size_t i = 0; i < width; ++i) found[i] ^= 1;
+             }
+           });
   return y;
 }
 

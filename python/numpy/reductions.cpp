@@ -88,9 +88,9 @@ T fold(const T* x, int64_t n, F f) {
 template <class T>
 struct Elements {
   const Tensor& x;
-  DType own = std::is_same_v<T, double> ? DType::f64 : std::is_same_v<T, int64_t> ? DType::i64 : DType::complex128;
+  DType own = std::is_same_v<T, double> ? DType::f64 : DType::complex128;
   static constexpr int64_t kBlock = 2048;
-  bool lie() const { return x.dtype() == own || (own == DType::i64 && x.dtype() == DType::u64); }
+  bool lie() const { return x.dtype() == own; }
   const T* read(int64_t at, int64_t n, T* block) const {
     const char* from = x.data<char>() + at * static_cast<int64_t>(size_of(x.dtype()));
     if (lie()) return reinterpret_cast<const T*>(from);
@@ -102,46 +102,15 @@ struct Elements {
   }
 };
 
-/// The sum of up to kShortSum integers, without widening each to 64 bits.
-constexpr int64_t kShortSum = 1 << 14;
-template <class From>
-int64_t short_sum(const void* x, int64_t n) {
-  std::conditional_t<sizeof(From) <= 2, int32_t, int64_t> sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += static_cast<const From*>(x)[i];
-  return sum;
-}
-int64_t short_sum(DType dtype, const void* x, int64_t n) {
-  switch (dtype) {
-    case DType::boolean:
-    case DType::u8:
-      return short_sum<uint8_t>(x, n);
-    case DType::i8:
-      return short_sum<int8_t>(x, n);
-    case DType::u16:
-      return short_sum<uint16_t>(x, n);
-    case DType::i16:
-      return short_sum<int16_t>(x, n);
-    case DType::u32:
-      return short_sum<uint32_t>(x, n);
-    default:
-      return short_sum<int32_t>(x, n);
-  }
-}
-
 /// n elements from `at` on.
 template <class T, class F>
 T fold(const Elements<T>& x, int64_t at, int64_t n, F f) {
   if (x.lie()) return fold(x.read(at, n, nullptr), n, f);
-  constexpr bool kIntegers = std::is_same_v<T, int64_t> && std::is_same_v<F, Sum>;
-  constexpr int64_t kMost = kIntegers ? kShortSum : Elements<T>::kBlock;
-  T result{}, block[Elements<T>::kBlock];
+  constexpr int64_t kMost = Elements<T>::kBlock;
+  T result{}, block[kMost];
   for (int64_t i = 0; i < n; i += kMost) {
     const int64_t count = std::min(kMost, n - i);
-    T part;
-    if constexpr (kIntegers)
-      part = short_sum(x.x.dtype(), x.x.template data<char>() + (at + i) * static_cast<int64_t>(size_of(x.x.dtype())), count);
-    else
-      part = fold(x.read(at + i, count, block), count, f);
+    const T part = fold(x.read(at + i, count, block), count, f);
     result = i == 0 ? part : f(result, part);
   }
   return result;
@@ -208,12 +177,14 @@ void reduce_into(const Elements<T>& x, const Block& b, F f, T* y) {
   for (int64_t part = 1; part < parts; ++part) join_row(to + part * results, results, f, y);
 }
 
+constexpr const char* kNoIdentity = "zero-size array to reduction operation {} which has no identity";
+
 template <class T>
 void reduce_by(const std::string& name, const Elements<T>& x, const Block& b, T* y) {
   const int64_t results = b.outer * b.inner;
   if (results == 0) return;
   if (b.count == 0) {
-    if (name != "sum" && name != "prod") throw InvalidArgument("zero-size array to reduction operation {} which has no identity", name);
+    if (name != "sum" && name != "prod") throw InvalidArgument(kNoIdentity, name);
     std::fill_n(y, results, name == "sum" ? T(0) : T(1));
     return;
   }
@@ -240,27 +211,114 @@ const PlaceLoops& places_of(DType dtype) {
   return kKernels.loops[cpu::number_row(dtype)];
 }
 
+// What fold_block() takes: row(x, count, y) and columns(x, rows, stride, count, y), which write what elements or partial results are folded
+// to.
+struct Extreme {
+  const cpu::ExtremeLoops* loops;
+  uint64_t flip;
+  void row(const char* x, size_t count, char* y) const { loops->reduce(x, count, flip, y); }
+  void columns(const char* x, size_t rows, size_t stride, size_t count, char* y) const { loops->fold(x, rows, stride, count, flip, y); }
+};
+template <class T>
+struct Folding {
+  const FoldLoops* loops;
+  T identity;
+  void row(const char* x, size_t count, char* y) const { loops->row(x, count, y); }
+  void columns(const char* x, size_t rows, size_t stride, size_t count, char* y) const {
+    std::fill_n(reinterpret_cast<T*>(y), count, identity);
+    loops->columns(x, rows, stride, count, y);
+  }
+};
+
+/// Elements of `size` bytes along the middle of `b` (none of it empty) into results of `to_size` bytes, at most 8; `results` folds those.
+template <class Elements, class Results>
+void fold_block(const Block& b, const char* x, size_t size, const Elements& elements, char* y, size_t to_size, const Results& results) {
+  const size_t count = unsign(b.count), inner = unsign(b.inner);
+  if (inner == 1 && b.outer == 1) {  // one long row
+    constexpr size_t kPiece = 1 << 15;
+    const size_t pieces = (count + kPiece - 1) / kPiece;
+    if (pieces == 1) return elements.row(x, count, y);
+    std::vector<char> parts(pieces * to_size);
+    in_parts(static_cast<int64_t>(pieces), kPiece, [&](int64_t first, int64_t last) {
+      for (size_t i = unsign(first); i < unsign(last); ++i)
+        elements.row(x + i * kPiece * size, std::min(kPiece, count - i * kPiece), parts.data() + i * to_size);
+    });
+    return results.row(parts.data(), pieces, y);
+  }
+  if (inner == 1) {
+    in_parts(b.outer, b.count, [&](int64_t first, int64_t last) {
+      for (size_t i = unsign(first); i < unsign(last); ++i) elements.row(x + i * count * size, count, y + i * to_size);
+    });
+    return;
+  }
+  // Columns: strips of the inner axis, row after row, and where these are few, parts of the rows, which are joined then. Rows that are
+  // short are taken several at a time.
+  constexpr size_t kStrip = 2048, kShort = 256, kMostParts = 8;
+  const size_t strip = std::min(inner, kStrip), strips = (inner + strip - 1) / strip, tasks = unsign(b.outer) * strips,
+               all = unsign(b.outer) * inner;
+  const size_t each =
+      tasks < kMostParts ? std::max((count + kMostParts - 1) / kMostParts, std::min(count, (size_t{1} << 16) / inner + 1)) : count;
+  const size_t parts = (count + each - 1) / each;
+  std::vector<char> partial(parts > 1 ? parts * all * to_size : 0);
+  char* const to = parts > 1 ? partial.data() : y;
+  in_parts(static_cast<int64_t>(tasks * parts), static_cast<int64_t>(each * strip), [&](int64_t first, int64_t last) {
+    for (size_t task = unsign(first); task < unsign(last); ++task) {
+      const size_t at = task % strips * strip, part = task / strips % parts, outer = task / strips / parts;
+      const size_t width = std::min(strip, inner - at), rows = std::min(each, count - part * each), joined = kShort / inner;
+      const char* from = x + ((outer * count + part * each) * inner + at) * size;
+      char* const place = to + (part * all + outer * inner + at) * to_size;
+      if (joined < 2 || rows < 2 * joined) {
+        elements.columns(from, rows, inner, width, place);
+        continue;
+      }
+      char wide[2 * kShort * 8];
+      const size_t whole = rows / joined, rest = rows % joined;
+      elements.columns(from, whole, joined * inner, joined * inner, wide);
+      if (rest > 0) elements.columns(from + whole * joined * inner * size, rest, inner, inner, wide + joined * inner * to_size);
+      results.columns(wide, joined + (rest > 0 ? 1 : 0), inner, inner, place);
+    }
+  });
+  if (parts > 1) results.columns(partial.data(), parts, all, all, y);
+}
+
+const FoldKernels& fold_kernels() {
+  static const FoldKernels& kKernels = *numpy_kernels(cpu::best_isa()).folds;
+  return kKernels;
+}
+/// Sums or products of what there are vectors for.
+template <class T>
+void folded(bool sums, const Tensor& x, const Block& b, T* y) {
+  const FoldLoops* loops = sums ? fold_kernels().sums : fold_kernels().products;
+  const T identity = !sums ? T(1) : std::is_same_v<T, double> ? T(-0.0) : T(0);
+  fold_block(b, x.data<char>(), size_of(x.dtype()), Folding<T>{loops + fold_row(x.dtype()), identity}, reinterpret_cast<char*>(y),
+             sizeof(T), Folding<T>{loops + fold_row(std::is_same_v<T, double> ? DType::f64 : DType::i64), identity});
+}
+
+/// `x` of real or complex elements for which there are no vectors.
+template <class T>
+std::vector<T> reduced_plainly(const std::string& name, const Tensor& x, const Block& b) {
+  std::vector<T> values(unsign(b.outer * b.inner));
+  reduce_by(name, Elements<T>{x}, b, values.data());
+  return values;
+}
+
 Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, const Block& b, DType result) {
   Tensor y(result, shape);
   const size_t n = unsign(y.elements());
   char* to = y.writable().data<char>();
-  if ((name == "max" || name == "min") && x.elements() > 0 && x.dtype() == result)
+  const bool extreme = name == "max" || name == "min", some = n > 0 && b.count > 0;
+  if (some && extreme && x.dtype() == result) {
+    if (x.dtype() == DType::boolean) return truths(name == "max", x, shape, b);
     if (const cpu::Extremes extremes = extremes_of(x.dtype(), name == "max"); extremes.loops) {
-      // Few elements: many are the engine's affair.
-      const size_t size = size_of(result), count = unsign(b.count), inner = unsign(b.inner);
-      const char* from = x.data<char>();
-      for (size_t i = 0; i < unsign(b.outer); ++i, from += count * inner * size, to += inner * size) {
-        if (inner == 1)
-          extremes.loops->reduce(from, count, extremes.flip, to);
-        else
-          extremes.loops->fold(from, count, inner, inner, extremes.flip, to);
-      }
+      const Extreme fold{extremes.loops, extremes.flip};
+      fold_block(b, x.data<char>(), size_of(x.dtype()), fold, to, size_of(x.dtype()), fold);
       return y;
     }
+  }
+  const bool vectors = some && !extreme && fold_row(x.dtype()) < kFoldRows;
   switch (width_of(x.dtype())) {
     case Width::complex: {
-      std::vector<Complex> values(n);
-      reduce_by(name, Elements<Complex>{x}, b, values.data());
+      const std::vector<Complex> values = reduced_plainly<Complex>(name, x, b);
       for (size_t i = 0; i < n; ++i) {
         if (result == DType::complex64)
           reinterpret_cast<std::complex<float>*>(to)[i] = std::complex<float>(values[i]);
@@ -270,22 +328,18 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
       break;
     }
     case Width::real: {
-      std::vector<double> values(n);
-      reduce_by(name, Elements<double>{x}, b, values.data());
+      std::vector<double> values;
+      if (vectors)
+        values.resize(n), folded(name == "sum", x, b, values.data());
+      else
+        values = reduced_plainly<double>(name, x, b);
       narrow(result, values.data(), n, to);
       break;
     }
     case Width::integer: {
-      std::vector<int64_t> values(n);
-      const bool in_order = x.dtype() != DType::u64 || (name != "max" && name != "min");
-      Tensor moved = x;
-      if (!in_order) {  // in the order of signed numbers
-        moved = Tensor(DType::i64, x.shape());
-        for (int64_t i = 0; i < x.elements(); ++i) moved.writable().data<int64_t>()[i] = x.data<int64_t>()[i] ^ kTopBit;
-      }
-      reduce_by(name, Elements<int64_t>{moved}, b, values.data());
-      if (!in_order)
-        for (int64_t& value : values) value ^= kTopBit;
+      if (!vectors && extreme && n > 0) throw InvalidArgument(kNoIdentity, name);
+      std::vector<int64_t> values(n, name == "sum" ? 0 : 1);
+      if (vectors) folded(name == "sum", x, b, values.data());
       narrow(result, values.data(), n, to);
     }
   }
@@ -320,26 +374,32 @@ Var moment_along(const std::string& name, const Var& var, int64_t first, int64_t
   return Var(moment(name, x, without(x.shape(), first, last, keepdims), block_of(x.shape(), first, last), ddof, result));
 }
 
-/// The reduction of few elements along one axis or all without a detour over Python; nothing where `a` is no Var at hand, or more is asked
-/// for than that. Whether all or any are true: of any number.
+/// The axes [first, last) that `axis` names, an int or None for all; false where it is neither or there is no such axis.
+bool axes_of(const Shape& shape, nb::handle axis, int64_t& first, int64_t& last) {
+  const int64_t rank = static_cast<int64_t>(shape.rank());
+  first = 0, last = rank;
+  if (axis.is_none()) return true;
+  if (!PyLong_CheckExact(axis.ptr())) return false;
+  int overflow = 0;
+  const int64_t at = PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow);
+  if (overflow != 0 || at < -rank || at >= rank) return false;
+  first = at < 0 ? at + rank : at;
+  last = first + 1;
+  return true;
+}
+
+/// The reduction along one axis or all without a detour over Python; nothing where `a` is no Var at hand, or more is asked for than that.
 std::optional<Var> reduce_at_hand(const std::string& name, nb::handle a, nb::handle axis, nb::handle keepdims, double ddof) {
-  constexpr int64_t kFew = 4096;
-  if (!python::is_var(a) || !PyBool_Check(keepdims.ptr()) || !(axis.is_none() || PyLong_CheckExact(axis.ptr()))) return std::nullopt;
+  if (!python::is_var(a) || !PyBool_Check(keepdims.ptr())) return std::nullopt;
   const Var& var = python::var_of(a);
   if (!at_hand(var)) return std::nullopt;
   const Tensor x = value_of(var);
   const Shape& dims = x.shape();
   const bool truth = name == "any" || name == "all", moments = name == "mean" || name == "var" || name == "std";
   const bool real = x.dtype() == DType::f32 || x.dtype() == DType::f64, whole = is_integer(x.dtype()) || x.dtype() == DType::boolean;
-  if (x.elements() == 0 || dims.rank() == 0 || (!truth && (x.elements() > kFew || !(real || whole)))) return std::nullopt;
-  int64_t first = 0, last = static_cast<int64_t>(dims.rank());
-  if (!axis.is_none()) {
-    int overflow = 0;
-    const int64_t at = PyLong_AsLongLongAndOverflow(axis.ptr(), &overflow);
-    if (overflow != 0 || at < -last || at >= last) return std::nullopt;
-    first = at < 0 ? at + last : at;
-    last = first + 1;
-  }
+  if (x.elements() == 0 || dims.rank() == 0 || (!truth && !(real || whole))) return std::nullopt;
+  int64_t first, last;
+  if (!axes_of(dims, axis, first, last)) return std::nullopt;
   const Shape shape = without(dims, first, last, keepdims.ptr() == Py_True);
   const Block block = block_of(dims, first, last);
   if (truth) return Var(truths(name == "any", x, shape, block));
@@ -369,8 +429,22 @@ void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int6
   });
 }
 
+/// Of bools in rows: no need to look further than the first that is wanted.
+void extreme_places(bool largest, const bool* x, const Block& b, int64_t* y) {
+  const PlaceLoops& places = places_of(DType::boolean);
+  in_parts(b.outer, b.outer == 1 ? 1 : b.count, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const bool* row = x + i * b.count;
+      const size_t place = row[0] == largest ? 0 : places.find(row, unsign(b.count), &largest);
+      y[i] = place < unsign(b.count) ? static_cast<int64_t>(place) : 0;
+    }
+  });
+}
+
 /// With vectors: the extreme of each piece of a row, the first piece that has the extreme of those, and the place in it.
-void extreme_places(const cpu::Extremes& extremes, const PlaceLoops& places, const char* x, const Block& b, size_t size, int64_t* y) {
+/// `known`: what is looked for in columns, of bools, which may be nowhere; else null.
+void extreme_places(const cpu::Extremes& extremes, const PlaceLoops& places, const bool* known, const char* x, const Block& b, size_t size,
+                    int64_t* y) {
   const cpu::ExtremeLoops& loops = *extremes.loops;
   const size_t count = unsign(b.count), inner = unsign(b.inner);
   if (b.inner == 1) {
@@ -415,31 +489,28 @@ void extreme_places(const cpu::Extremes& extremes, const PlaceLoops& places, con
              for (size_t task = unsign(first); task < unsign(last); ++task) {
                const size_t at = task % strips * kStrip, width = std::min(kStrip, inner - at);
                const char* from = x + (task / strips * count * inner + at) * size;
-               loops.fold(from, count, inner, width, extremes.flip, most);
-               places.find_rows(from, count, inner, width, most, y + task / strips * inner + at);
+               int64_t* const to = y + task / strips * inner + at;
+               if (known)
+                 std::fill_n(most, width, *known), std::fill_n(to, width, 0);
+               else
+                 loops.fold(from, count, inner, width, extremes.flip, most);
+               places.find_rows(from, count, inner, width, most, to);
              }
            });
 }
 
-/// Places of the first largest or smallest elements along an axis, or with axis -1 of all in order; NaN counts as the most extreme.
-Var arg_extreme(bool largest, const Var& var, int64_t axis) {
-  const Tensor x = value_of(var);
-  const Block b = axis < 0 ? Block{1, x.elements(), 1} : block_of(x.shape(), axis, axis + 1);
-  Shape shape = x.shape();
-  Shape kept;
-  for (size_t i = 0; i < shape.rank(); ++i)
-    if (axis >= 0 && static_cast<int64_t>(i) != axis) kept.push_back(shape[i]);
-  Tensor y(DType::i64, kept);
-  if (b.count == 0) throw InvalidArgument("attempt to get {} of an empty sequence", largest ? "argmax" : "argmin");
+/// Places of the first largest or smallest elements along the middle of a block that is not empty; NaN counts as the most extreme.
+Var arg_extreme(bool largest, const Tensor& x, const Shape& shape, const Block& b) {
+  Tensor y(DType::i64, shape);
   int64_t* to = y.writable().data<int64_t>();
   const cpu::Extremes extremes = extremes_of(x.dtype(), largest);
-  if (extremes.loops && x.dtype() == DType::boolean && b.count == x.elements()) {  // no need to look further than the first
-    const size_t place = places_of(x.dtype()).find(x.data(), unsign(b.count), &largest);
-    *to = place < unsign(b.count) ? static_cast<int64_t>(place) : 0;
+  if (extremes.loops && x.dtype() == DType::boolean && b.inner == 1) {
+    extreme_places(largest, x.data<bool>(), b, to);
     return Var(std::move(y));
   }
   if (extremes.loops && x.elements() > 0) {
-    extreme_places(extremes, places_of(x.dtype()), x.data<char>(), b, size_of(x.dtype()), to);
+    extreme_places(extremes, places_of(x.dtype()), x.dtype() == DType::boolean ? &largest : nullptr, x.data<char>(), b, size_of(x.dtype()),
+                   to);
     return Var(std::move(y));
   }
   switch (width_of(x.dtype())) {
@@ -459,6 +530,25 @@ Var arg_extreme(bool largest, const Var& var, int64_t axis) {
     }
   }
   return Var(std::move(y));
+}
+
+/// Along an axis, or with axis -1 of all in order.
+Var arg_extreme_along(bool largest, const Var& var, int64_t axis) {
+  const Tensor x = value_of(var);
+  const int64_t rank = static_cast<int64_t>(x.shape().rank()), first = axis < 0 ? 0 : axis, last = axis < 0 ? rank : axis + 1;
+  const Block b = block_of(x.shape(), first, last);
+  if (b.count == 0) throw InvalidArgument("attempt to get {} of an empty sequence", largest ? "argmax" : "argmin");
+  return arg_extreme(largest, x, without(x.shape(), first, last, false), b);
+}
+/// As reduce_at_hand().
+std::optional<Var> arg_extreme_at_hand(bool largest, nb::handle a, nb::handle axis, nb::handle keepdims) {
+  if (!python::is_var(a) || !PyBool_Check(keepdims.ptr())) return std::nullopt;
+  const Var& var = python::var_of(a);
+  if (!at_hand(var)) return std::nullopt;
+  const Tensor x = value_of(var);
+  int64_t first = 0, last = 0;
+  if (x.elements() == 0 || !axes_of(x.shape(), axis, first, last)) return std::nullopt;
+  return arg_extreme(largest, x, without(x.shape(), first, last, keepdims.ptr() == Py_True), block_of(x.shape(), first, last));
 }
 
 template <class T, class F>
@@ -560,6 +650,21 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
 
 }  // namespace
 
+std::vector<double> sums_of(const Tensor& x, const Block& b) {
+  const size_t n = unsign(b.outer * b.inner);
+  if (n == 0 || b.count == 0 || x.dtype() == DType::i64 || x.dtype() == DType::u64 || fold_row(x.dtype()) == kFoldRows)
+    return reduced_plainly<double>("sum", x, b);
+  std::vector<double> values(n);
+  if (is_float(x.dtype())) {
+    folded(true, x, b, values.data());
+    return values;
+  }
+  std::vector<int64_t> sums(n);
+  folded(true, x, b, sums.data());
+  std::copy(sums.begin(), sums.end(), values.begin());
+  return values;
+}
+
 void define_reductions(nb::module_& m) {
   m.def("reduce", reduce, nb::arg("name"), nb::arg("x"), nb::arg("first"), nb::arg("last"), nb::arg("keepdims"), nb::arg("dtype"),
         "sum, prod, max or min along the axes first ... last - 1, worked on in f64, 64-bit integers or complex128.");
@@ -567,7 +672,9 @@ void define_reductions(nb::module_& m) {
         nb::arg("dtype"), "mean, var or std along the axes first ... last - 1 of real elements, in f64; of dtype f32 or f64.");
   m.def("reduce_at_hand", reduce_at_hand, nb::arg("name"), nb::arg("a").none(), nb::arg("axis").none(), nb::arg("keepdims").none(),
         nb::arg("ddof") = 0.0, "sum, prod, max, min, mean, var, std, any or all of a Var at hand; None where Python has to look closer.");
-  m.def("arg_extreme", arg_extreme, nb::arg("largest"), nb::arg("x"), nb::arg("axis"));
+  m.def("arg_extreme", arg_extreme_along, nb::arg("largest"), nb::arg("x"), nb::arg("axis"));
+  m.def("arg_extreme_at_hand", arg_extreme_at_hand, nb::arg("largest"), nb::arg("a").none(), nb::arg("axis").none(),
+        nb::arg("keepdims").none(), "argmax or argmin of a Var at hand; None where Python has to look closer.");
   m.def("accumulate", accumulate, nb::arg("name"), nb::arg("x"), nb::arg("axis"), "add, multiply, maximum or minimum so far.");
 }
 

@@ -2,6 +2,7 @@
 // What the files of reductions share.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "numpy/numpy.h"
 
@@ -23,6 +24,8 @@ inline Block block_of(const Shape& shape, int64_t first, int64_t last) {
 /// The mean ("mean"), the sum of squared distances from it over count - ddof ("var") or the root of that ("std") along the middle of
 /// `block`, of real elements, summed in f64. `result`: f32 or f64.
 Tensor moment(const std::string& name, const Tensor& x, const Shape& shape, const Block& block, double ddof, DType result);
+/// Sums of real elements along the middle of `block`, in f64; those of integers of up to 32 bits are exact.
+std::vector<double> sums_of(const Tensor& x, const Block& block);
 /// Whether all elements along the middle of `block` are not zero, or with `any` one of them; looks no further than needed.
 Tensor truths(bool any, const Tensor& x, const Shape& shape, const Block& block);
 

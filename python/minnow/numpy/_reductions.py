@@ -333,12 +333,20 @@ def _arg(largest: bool, a: ArrayLike, axis: Optional[int], out: Any, keepdims: b
 @public
 def argmax(a: ArrayLike, axis: Optional[int] = None, out: Any = None, *, keepdims: bool = False) -> Var:
     """The place of the first largest element along an axis, or of all elements in order."""
+    if out is None:
+        result = native.arg_extreme_at_hand(True, a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return _arg(True, a, axis, out, keepdims)
 
 
 @public
 def argmin(a: ArrayLike, axis: Optional[int] = None, out: Any = None, *, keepdims: bool = False) -> Var:
     """The place of the first smallest element along an axis, or of all elements in order."""
+    if out is None:
+        result = native.arg_extreme_at_hand(False, a, axis, keepdims)
+        if result is not None:
+            return result  # type: ignore[no-any-return]
     return _arg(False, a, axis, out, keepdims)
 
 

@@ -12,7 +12,8 @@
   DO(target, OrderKernels)              \
   DO(target, PlaceKernels)              \
   DO(target, ProductKernels)            \
-  DO(target, Sum64Kernels)
+  DO(target, FoldKernels)               \
+  DO(target, TruthKernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \
   namespace target {                                \
   MINNOW_NUMPY_TABLES(MINNOW_DECLARE_TABLE, target) \

@@ -3,11 +3,12 @@
 #pragma once
 #include "backends/cpu/isa.h"
 #include "numpy/kernels/binary64.h"
+#include "numpy/kernels/folds.h"
 #include "numpy/kernels/functions32.h"
 #include "numpy/kernels/orders.h"
 #include "numpy/kernels/places.h"
 #include "numpy/kernels/products.h"
-#include "numpy/kernels/sums64.h"
+#include "numpy/kernels/truths.h"
 #include "numpy/kernels/unary64.h"
 
 namespace minnow::numpy {
@@ -20,7 +21,8 @@ struct Kernels {
   const OrderKernels* orders;
   const PlaceKernels* places;
   const ProductKernels* products;
-  const Sum64Kernels* sums64;
+  const FoldKernels* folds;
+  const TruthKernels* truths;
 };
 
 /// Throws InternalError for one that cpu::available_isas() does not name.

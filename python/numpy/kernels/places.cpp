@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "numpy/kernels/places.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "backends/cpu/kernels/targets.h"
@@ -16,29 +17,61 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 #include "backends/cpu/kernels/find.inc"
 
+/// Places of hits within vectors that follow each other, so that the loop over them asks but once for four.
 template <class T>
-size_t find_one(const void* x, size_t count, const void* value) {
-  return find(static_cast<const T*>(x), count, *static_cast<const T*>(value));
-}
-
-template <class T>
-void find_rows(const void* from, size_t rows, size_t stride, size_t count, const void* values, int64_t* at) {
+size_t find_one(const void* from, size_t count, const void* value) {
   const hn::ScalableTag<T> d;
   constexpr size_t kLanes = HWY_LANES(T);
-  const T *x = static_cast<const T*>(from), *y = static_cast<const T*>(values);
-  for (size_t row = rows; row-- > 0;) {
-    const T* line = x + row * stride;
-    size_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-      const auto found = is_or_nan(d, hn::LoadU(d, line + i), hn::LoadU(d, y + i));
-      if (hn::AllFalse(d, found)) continue;
-      uint8_t bits[8] = {};  // of at most 64 lanes
-      hn::StoreMaskBits(d, found, bits);
-      for (size_t lane = 0; lane < kLanes; ++lane)
-        if (bits[lane / 8] >> lane % 8 & 1) at[i + lane] = static_cast<int64_t>(row);
+  const T *x = static_cast<const T*>(from), wanted = *static_cast<const T*>(value);
+  size_t i = 0;
+  if (wanted == wanted) {
+    const auto v = hn::Set(d, wanted);
+    const auto same = [&](size_t at) HWY_ATTR { return hn::Eq(hn::LoadU(d, x + at), v); };
+    for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+      const auto first = hn::Or(same(i), same(i + kLanes)), second = hn::Or(same(i + 2 * kLanes), same(i + 3 * kLanes));
+      if (!hn::AllFalse(d, hn::Or(first, second))) break;
     }
+  }
+  return i + find(x + i, count - i, wanted);
+}
+
+/// Of the columns from `i` on that fill vectors of D, the last one of which may begin before others end; the first column that is left.
+template <class D, class T>
+HWY_INLINE size_t find_in_lanes(D d, const T* x, size_t begin, size_t rows, size_t stride, size_t i, size_t count, const T* y,
+                                int64_t* at) {
+  using Number = hwy::MakeSigned<T>;
+  const hn::RebindToSigned<D> n;
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  while (i < count && count >= kLanes) {
+    i = std::min(i, count - kLanes);
+    const auto value = hn::LoadU(d, y + i);
+    auto found = hn::Set(n, Number{-1});
+    for (size_t row = rows; row-- > 0;) {
+      const auto hit = is_or_nan(d, hn::LoadU(d, x + (begin + row) * stride + i), value);
+      found = hn::IfThenElse(hn::RebindMask(n, hit), hn::Set(n, static_cast<Number>(row)), found);
+    }
+    Number lanes[kLanes];
+    hn::StoreU(found, n, lanes);
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      if (lanes[lane] >= 0) at[i + lane] = static_cast<int64_t>(begin) + lanes[lane];
+    i += kLanes;
+  }
+  return i;
+}
+template <class T>
+void find_rows(const void* from, size_t rows, size_t stride, size_t count, const void* values, int64_t* at) {
+  // Rows are numbered in lanes as wide as elements, in blocks whose numbers fit; upwards, so that the first one is written last.
+  constexpr size_t kBlock = sizeof(T) == 1 ? 127 : 1 << 14;
+  const T *x = static_cast<const T*>(from), *y = static_cast<const T*>(values);
+  for (size_t end = rows; end > 0;) {
+    const size_t high = std::min(kBlock, end), begin = end - high;
+    size_t i = find_in_lanes(hn::ScalableTag<T>(), x, begin, high, stride, 0, count, y, at);
+    i = find_in_lanes(hn::CappedTag<T, 16 / sizeof(T)>(), x, begin, high, stride, i, count, y, at);
     for (; i < count; ++i)
-      if (line[i] == y[i] || line[i] != line[i]) at[i] = static_cast<int64_t>(row);
+      for (size_t row = high; row-- > 0;)
+        if (const T element = x[(begin + row) * stride + i]; element == y[i] || element != element)
+          at[i] = static_cast<int64_t>(begin + row);
+    end = begin;
   }
 }
 

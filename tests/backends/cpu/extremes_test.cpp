@@ -36,8 +36,8 @@ void check(Isa isa, DType dtype) {
     if (!extremes.loops) GTEST_SKIP() << "no kernels";
     const ExtremeLoops& loops = *extremes.loops;
     const numpy::PlaceLoops& places = numpy::numpy_kernels(isa).places->loops[number_row(dtype)];
-    for (const size_t rows : {1, 2, 4, 5, 9, 33})
-      for (const size_t columns : {1, 3, 15, 16, 17, 63, 64, 65, 130, 517})
+    for (const size_t rows : {1, 2, 4, 5, 9, 33, 300})
+      for (const size_t columns : {1, 3, 15, 16, 17, 63, 64, 65, 130, 517, 2065})
         for (int kind = 0; kind < 5; ++kind) {
           SCOPED_TRACE(testing::Message() << largest << " rows " << rows << " columns " << columns << " kind " << kind);
           const size_t stride = columns + 2;

@@ -62,8 +62,12 @@ struct Loops {
     };
     MINNOW_UNROLL for (size_t j = 0; j < kChains; ++j) best[j] = hn::Xor(hn::LoadU(d, x), turn), sum[j] = hn::Zero(d);
     size_t i = 0;
-    for (; i + kChains * kLanes <= count; i += kChains * kLanes)
-      MINNOW_UNROLL for (size_t j = 0; j < kChains; ++j) join(j, x + i + j * kLanes);
+    // Two pages at a time, as memory is prefetched for both, where little is left behind them.
+    constexpr size_t kPage = 4096 / sizeof(T);
+    const size_t apart = HWY_ARCH_X86 && kFloat && count >= 2 * kPage && count % (2 * kPage) < 8 * kLanes ? kPage : 2 * kLanes;
+    for (; i + 2 * apart <= count; i += apart)
+      for (const size_t end = i + apart; i < end; i += 2 * kLanes)
+        MINNOW_UNROLL for (size_t j = 0; j < kChains; ++j) join(j, x + i + j / 2 * apart + j % 2 * kLanes);
     for (; i + kLanes <= count; i += kLanes) join(0, x + i);
     join(1, x + count - kLanes);
     if constexpr (kFloat) {
