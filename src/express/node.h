@@ -112,13 +112,16 @@ struct LazyNode {
   bool computed_ = false;
 };
 
+/// A number of elements for each axis.
+using Strides = Shape;
+
 /// What a view shows of its base: `shape` elements of it, those of axis i `strides[i]` elements apart, the first one at `offset`. A view of
 /// a view has the variable behind both as its base, and the other view as its parent.
 struct Region {
   Shape base;
   int64_t offset = 0;
   Shape shape;
-  std::vector<int64_t> strides;
+  Strides strides;
   bool read_only = false;        // places of it may be one element, or NumPy's view is for reading too
   int part = 0;                  // of complex elements 1: the real, 2: the imaginary parts; the strides are of whole elements
   bool by_call = false;          // a call of an operator is better than a copy, which the planner might not need

@@ -40,27 +40,52 @@ Var::Var(Tensor tensor) {
 }
 Var::Var(std::initializer_list<int64_t> integers) { *this = var_of(ints_value(Ints(integers))); }
 
+namespace {
+
+// The value that stays in the variable's cell.
+const LazyValue& held(const Var& x) {
+  const std::shared_ptr<Cell>& cell = Access::cell(x);
+  if (!cell || cell->base) required_value(x);  // brings a view up to date
+  return cell->value;
+}
+
+// The shape of a view whose base has the shape that it had, without reading it; null for all else.
+const Shape* viewed(const Var& x) {
+  const Cell* cell = Access::cell(x).get();
+  if (!cell || !cell->base || cell->base->value.node->fed_by_others) return nullptr;
+  const Shape* shape = known_shape(cell->base->value);
+  return shape && *shape == cell->region->base ? &cell->region->shape : nullptr;
+}
+
+}  // namespace
+
 DType Var::dtype() const {
-  const LazyValue value = required_value(*this);
+  if (viewed(*this) && cell_->region->part == 0) {
+    const DType dtype = output_of(cell_->base->value).dtype;
+    if (dtype != DType::undefined) return dtype;
+  }
+  const LazyValue& value = held(*this);
   if (output_of(value).dtype == DType::undefined) evaluate(value);
   return output_of(value).dtype;
 }
 
 std::optional<Shape> Var::known_shape() const {
-  const LazyValue value = required_value(*this);
-  const Shape* shape = express::known_shape(value);
+  if (const Shape* shape = viewed(*this)) return *shape;
+  const Shape* shape = express::known_shape(held(*this));
   return shape ? std::optional<Shape>(*shape) : std::nullopt;
 }
 
 Shape Var::shape() const {
-  const LazyValue value = required_value(*this);
+  if (const Shape* shape = viewed(*this)) return *shape;
+  const LazyValue& value = held(*this);
   if (value.node->is_computed() && output_of(value).tensor) return output_of(value).tensor.shape();
   if (const Shape* shape = express::known_shape(value)) return *shape;
   return tensor_of(value).shape();
 }
 
 std::optional<std::vector<int64_t>> Var::dims() const {
-  const std::optional<std::vector<Dim>> known = open_dims(required_value(*this));
+  if (const Shape* shape = viewed(*this)) return std::vector<int64_t>(shape->begin(), shape->end());
+  const std::optional<std::vector<Dim>> known = open_dims(held(*this));
   if (!known) return std::nullopt;
   std::vector<int64_t> sizes;
   for (const Dim& dim : *known) sizes.push_back(dim.known() ? dim.size : -1);
@@ -68,7 +93,8 @@ std::optional<std::vector<int64_t>> Var::dims() const {
 }
 
 size_t Var::rank() const {
-  const LazyValue value = required_value(*this);
+  if (const Shape* shape = viewed(*this)) return shape->rank();
+  const LazyValue& value = held(*this);
   if (value.node->is_computed() && output_of(value).tensor) return output_of(value).tensor.shape().rank();
   if (const std::optional<std::vector<Dim>> known = open_dims(value)) return known->size();
   return tensor_of(value).shape().rank();
@@ -157,12 +183,17 @@ void Var::assign(const Var& x) const {
 void Var::assign(Scalar value) const { assign(scalar(value, dtype())); }
 
 Var Var::view(const std::vector<Index>& indices) const {
+  const auto made = [&](const Shape& from) {
+    auto cell = std::make_shared<Cell>();
+    cell->base = cell_->base ? cell_->base : cell_;
+    cell->region = sliced(cell_, from, indices);
+    return Var(std::move(cell));
+  };
+  // What a view shows is not read to view a part of it.
+  if (const Shape* shape = viewed(*this)) return made(*shape);
   const LazyValue value = required_value(*this);
   if (value.node->fed_by_others && !express::known_shape(value)) return var_of(slice(value, indices));
-  auto cell = std::make_shared<Cell>();
-  cell->base = cell_->base ? cell_->base : cell_;
-  cell->region = sliced(cell_, shape(), indices);
-  return Var(std::move(cell));
+  return made(shape());
 }
 
 bool Var::is_view() const noexcept { return cell_ && cell_->base; }

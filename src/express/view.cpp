@@ -2,6 +2,7 @@
 #include "express/view.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "express/evaluate.h"
@@ -12,7 +13,9 @@ namespace {
 
 constexpr int64_t kFarthest = std::numeric_limits<int64_t>::max();
 
-bool in_one_piece(const Shape& shape, const Ints& strides) {
+Ints ints(const Shape& dims) { return Ints(dims.begin(), dims.end()); }
+
+bool in_one_piece(const Shape& shape, const Strides& strides) {
   int64_t expected = 1;
   for (size_t i = shape.rank(); i-- > 0;) {
     if (shape[i] == 1) continue;
@@ -28,46 +31,49 @@ LazyValue own(Tensor tensor) {
   return value;
 }
 
-// Indices with the ellipsis written out for `rank` axes.
-std::vector<Index> expanded(const std::vector<Index>& indices, size_t rank) {
+// Basic slicing of a shape, an axis at a time. Nothing of it is on the heap: a view costs less than what is done with it.
+struct Slice {
+  Shape start, extent, step;          // for each axis: start + i * step, i < extent
+  std::array<int8_t, kMaxRank> axes;  // for each axis of the result the one that it is of, or -1: a new one of length 1
+  size_t rank = 0;                    // of the result
+  void add(int axis) {
+    if (rank == kMaxRank) throw InvalidArgument("the view has more than {} axes, which is the most", kMaxRank);
+    axes[rank++] = static_cast<int8_t>(axis);
+  }
+};
+
+Slice choose(const Shape& shape, const std::vector<Index>& indices) {
   size_t used = 0, ellipses = 0;
   for (const Index& index : indices) {
     used += index.kind() == Index::Kind::at || index.kind() == Index::Kind::range;
     ellipses += index.kind() == Index::Kind::ellipsis;
   }
   if (ellipses > 1) throw InvalidArgument("an index can only have a single ellipsis");
-  if (used > rank) throw InvalidArgument("a tensor of rank {} is indexed with {} ind{}", rank, used, used == 1 ? "ex" : "ices");
-  std::vector<Index> result;
-  for (const Index& index : indices) {
-    if (index.kind() == Index::Kind::ellipsis)
-      result.insert(result.end(), rank - used, kAll);
-    else
-      result.push_back(index);
-  }
-  if (ellipses == 0) result.insert(result.end(), rank - used, kAll);
-  return result;
-}
-
-// Basic slicing of a shape, an axis at a time.
-struct Slice {
-  Ints start, extent, step;  // for each axis: start + i * step, i < extent
-  std::vector<int> axes;     // for each axis of the result the one that it is of, or -1: a new one of length 1
-};
-
-Slice choose(const Shape& shape, const std::vector<Index>& indices) {
+  if (used > shape.rank())
+    throw InvalidArgument("a tensor of rank {} is indexed with {} ind{}", shape.rank(), used, used == 1 ? "ex" : "ices");
   Slice result;
-  size_t axis = 0;
-  for (const Index& index : expanded(indices, shape.rank())) {
-    if (index.kind() == Index::Kind::new_axis) {
-      result.axes.push_back(-1);
+  const auto all = [&](size_t count) {
+    for (; count > 0; --count) {
+      const size_t axis = result.start.rank();
+      result.start.push_back(0), result.extent.push_back(shape[axis]), result.step.push_back(1);
+      result.add(static_cast<int>(axis));
+    }
+  };
+  for (const Index& index : indices) {
+    if (index.kind() == Index::Kind::ellipsis) {
+      all(shape.rank() - used);
       continue;
     }
+    if (index.kind() == Index::Kind::new_axis) {
+      result.add(-1);
+      continue;
+    }
+    const size_t axis = result.start.rank();
     const int64_t dim = shape[axis];
     if (index.kind() == Index::Kind::at) {
       const int64_t at = *index.start() < 0 ? *index.start() + dim : *index.start();
       if (at < 0 || at >= dim) throw InvalidArgument("index {} is out of range for axis {} of size {}", *index.start(), axis, dim);
       result.start.push_back(at), result.extent.push_back(1), result.step.push_back(1);
-      ++axis;
       continue;
     }
     const int64_t step = index.step();
@@ -83,9 +89,9 @@ Slice choose(const Shape& shape, const std::vector<Index>& indices) {
     const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
     const int64_t extent = distance <= 0 ? 0 : static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / stride + 1);
     result.start.push_back(extent > 0 ? start : 0), result.extent.push_back(extent), result.step.push_back(extent > 1 ? step : 1);
-    result.axes.push_back(static_cast<int>(axis++));
+    result.add(static_cast<int>(axis));
   }
-  if (result.axes.size() > kMaxRank) throw InvalidArgument("the view has rank {}, at most {} are possible", result.axes.size(), kMaxRank);
+  if (ellipses == 0) all(shape.rank() - used);
   return result;
 }
 
@@ -100,7 +106,7 @@ DType part_of(DType dtype) { return dtype == DType::complex64 ? DType::f32 : DTy
 struct Place {
   DType dtype;
   int64_t offset;  // in elements of dtype
-  Ints strides;
+  Strides strides;
   Place(const Region& region, const Tensor& base) : dtype(base.dtype()), offset(region.offset), strides(region.strides) {
     if (!(base.shape() == region.base))
       throw InvalidArgument("a view of a variable of shape {} is used, which has been given a value of shape {}", region.base,
@@ -117,7 +123,7 @@ struct Place {
 LazyValue reshape(const LazyValue& x, const Shape& shape) {
   if (is_complex(x)) return constant_value(tensor_of(x).reshaped(shape));
   static const Operator& op = find_operator("Reshape");
-  return call(op, {x, ints_value(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}});
+  return call(op, {x, ints_value(ints(shape))}, {{"allowzero", int64_t{1}}});
 }
 
 // A slice as an expression.
@@ -126,21 +132,20 @@ struct Slicer {
   Shape from, to;
   LazyValue operator()(const LazyValue& value) const {
     LazyValue result = value;
-    const bool all = slice.extent == Ints(from.begin(), from.end()) &&
-                     std::all_of(slice.step.begin(), slice.step.end(), [](int64_t step) { return step == 1; });
+    const bool all = slice.extent == from && std::all_of(slice.step.begin(), slice.step.end(), [](int64_t step) { return step == 1; });
     if (!all) {
       static const Operator& op = find_operator("minnow.Region");
-      result = call(op, {result, ints_value(slice.start)}, {{"sizes", slice.extent}, {"steps", slice.step}});
+      result = call(op, {result, ints_value(ints(slice.start))}, {{"sizes", ints(slice.extent)}, {"steps", ints(slice.step)}});
     }
-    return Shape(slice.extent) == to ? result : reshape(result, to);
+    return slice.extent == to ? result : reshape(result, to);
   }
 };
 
 // `second` of what `first` gives; nothing where that takes an axis away which is not in the first shape.
 std::optional<Slice> joined(const Slice& first, const Slice& second) {
   Slice result = first;
-  result.axes.clear();
-  for (size_t i = 0; i < second.start.size(); ++i) {
+  result.rank = 0;
+  for (size_t i = 0; i < second.start.rank(); ++i) {
     if (first.axes[i] < 0) {
       if (second.extent[i] != 1) return std::nullopt;
       continue;
@@ -150,7 +155,7 @@ std::optional<Slice> joined(const Slice& first, const Slice& second) {
     result.extent[axis] = second.extent[i];
     result.step[axis] = second.extent[i] > 1 ? first.step[axis] * second.step[i] : 1;
   }
-  for (const int axis : second.axes) result.axes.push_back(axis < 0 ? -1 : first.axes[static_cast<size_t>(axis)]);
+  for (size_t i = 0; i < second.rank; ++i) result.add(second.axes[i] < 0 ? -1 : first.axes[static_cast<size_t>(second.axes[i])]);
   return result;
 }
 
@@ -161,8 +166,9 @@ Region whole(const std::shared_ptr<Cell>& x, const Shape& shape) {
     region = *x->region;
     region.parent = x;
   } else {
-    region.base = region.shape = shape;
-    region.strides = row_major_strides(shape);
+    region.base = region.shape = region.strides = shape;
+    int64_t stride = 1;
+    for (size_t i = shape.rank(); i-- > 0; stride *= shape[i]) region.strides[i] = stride;
   }
   return region;
 }
@@ -183,8 +189,8 @@ std::optional<Shape> viewed_shape(const Var& x) {
 
 // Strides with which the elements of a region lie in another shape, or nothing where they cannot: axes of the one and the other that have
 // as many elements belong together, and those of the region have to be one run.
-std::optional<Ints> strides_in(const Region& region, const Shape& shape) {
-  Ints result(shape.rank(), 0);
+std::optional<Strides> strides_in(const Region& region, const Shape& shape) {
+  Strides result = Strides::filled(shape.rank(), 0);
   std::vector<std::pair<int64_t, int64_t>> axes;  // without those of length 1
   for (size_t i = 0; i < region.shape.rank(); ++i)
     if (region.shape[i] != 1) axes.emplace_back(region.shape[i], region.strides[i]);
@@ -218,8 +224,9 @@ std::unique_ptr<Region> sliced(const std::shared_ptr<Cell>& x, const Shape& shap
   auto region = std::make_unique<Region>();
   region->base = all.base, region->offset = all.offset, region->parent = std::move(all.parent);
   region->read_only = all.read_only, region->part = all.part;
-  for (size_t i = 0; i < slice.start.size(); ++i) region->offset += slice.start[i] * all.strides[i];
-  for (const int axis : slice.axes) {
+  for (size_t i = 0; i < slice.start.rank(); ++i) region->offset += slice.start[i] * all.strides[i];
+  for (size_t k = 0; k < slice.rank; ++k) {
+    const int axis = slice.axes[k];
     const size_t i = static_cast<size_t>(std::max(axis, 0));
     region->shape.push_back(axis < 0 ? 1 : slice.extent[i]);
     region->strides.push_back(axis < 0 ? 0 : all.strides[i] * slice.step[i]);
@@ -241,11 +248,11 @@ Var reshaped(const Var& x, const Shape& shape) {
   if (!from) return var_of(of_parent(required_value(x)));
   Region region = whole(Access::cell(x), *from);
   if (from->elements() == 0) {
-    region.strides.assign(shape.rank(), 0);
+    region.strides = Strides::filled(shape.rank(), 0);
   } else {
-    std::optional<Ints> strides = strides_in(region, shape);
+    std::optional<Strides> strides = strides_in(region, shape);
     if (!strides) return var_of(of_parent(required_value(x)));
-    region.strides = std::move(*strides);
+    region.strides = *strides;
   }
   region.shape = shape, region.by_call = false;
   region.of_parent = of_parent;
@@ -278,17 +285,17 @@ Var transposed(const Var& x, const std::vector<int64_t>& order) {
 
 Var broadcast_to(const Var& x, const Shape& shape) {
   const std::optional<Shape> from = viewed_shape(x);
-  const auto of_parent = [shape](const LazyValue& value) { return call("Expand", {value, ints_value(Ints(shape.begin(), shape.end()))}); };
+  const auto of_parent = [shape](const LazyValue& value) { return call("Expand", {value, ints_value(ints(shape))}); };
   if (!from) return var_of(of_parent(required_value(x)));
   Region region = whole(Access::cell(x), *from);
   const size_t lead = shape.rank() - std::min(shape.rank(), from->rank());
-  Ints strides(shape.rank(), 0);
+  Strides strides = Strides::filled(shape.rank(), 0);
   for (size_t i = 0; i < from->rank(); ++i) {
     const bool fits = from->rank() <= shape.rank() && ((*from)[i] == 1 || (*from)[i] == shape[lead + i]);
     if (!fits) throw InvalidArgument("a tensor of shape {} cannot be broadcast to {}", *from, shape);
     if ((*from)[i] != 1) strides[lead + i] = region.strides[i];
   }
-  region.shape = shape, region.strides = std::move(strides), region.read_only = region.by_call = true;
+  region.shape = shape, region.strides = strides, region.read_only = region.by_call = true;
   region.of_parent = of_parent;
   return view_of(Access::cell(x), std::move(region));
 }
@@ -303,9 +310,9 @@ Var diagonal(const Var& x, int64_t offset, size_t axis1, size_t axis2) {
   const int64_t along = std::clamp(offset, -(*from)[axis1], (*from)[axis2]);
   const int64_t row = std::max<int64_t>(-along, 0), column = std::max<int64_t>(along, 0);
   const int64_t count = std::min((*from)[axis1] - row, (*from)[axis2] - column);
-  const Ints strides = region.strides, plain = row_major_strides(*from);
-  region.shape = {}, region.strides.clear();
-  Ints own;  // strides of the result's axes in a value of x's shape
+  const Strides strides = region.strides, plain = row_major_strides(*from);
+  region.shape = region.strides = {};
+  Strides own;  // strides of the result's axes in a value of x's shape
   for (size_t i = 0; i < rank; ++i)
     if (i != axis1 && i != axis2) region.shape.push_back((*from)[i]), region.strides.push_back(strides[i]), own.push_back(plain[i]);
   region.shape.push_back(count), region.strides.push_back(strides[axis1] + strides[axis2]), own.push_back(plain[axis1] + plain[axis2]);
@@ -431,11 +438,11 @@ LazyValue written(const LazyValue& base, const Region& region, const LazyValue& 
     *place++ = at;
   });
   const Ints flat{-1};
-  const LazyValue expanded = call("Expand", {given, ints_value(Ints(shape.begin(), shape.end()))});
+  const LazyValue expanded = call("Expand", {given, ints_value(ints(shape))});
   const LazyValue updates = call("Reshape", {expanded, ints_value(flat)});
   const LazyValue elements = call("Reshape", {base, ints_value({all})}, {{"allowzero", int64_t{1}}});
   const LazyValue scattered = call("ScatterElements", {elements, constant_value(places.reshaped({shape.elements()})), updates});
-  return call("Reshape", {scattered, ints_value(Ints(region.base.begin(), region.base.end()))}, {{"allowzero", int64_t{1}}});
+  return call("Reshape", {scattered, ints_value(ints(region.base))}, {{"allowzero", int64_t{1}}});
 }
 
 LazyValue slice(const LazyValue& x, const std::vector<Index>& indices) {
