@@ -48,13 +48,7 @@ CpuDevice device_of(Isa isa, const BackendOptions& options) {
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(const BackendOptions& options) : device_(device_of(best_isa(options.isa), options)) {
-    const std::vector<std::span<const Scheme>> table = scheme_table();
-    size_t count = 0;
-    for (const std::span<const Scheme>& rows : table) count += rows.size();
-    schemes_.reserve(count);
-    for (const std::span<const Scheme>& rows : table) schemes_.insert(schemes_.end(), rows.begin(), rows.end());
-  }
+  explicit CpuBackend(const BackendOptions& options) : device_(device_of(best_isa(options.isa), options)), schemes_(scheme_table()) {}
   std::string_view name() const override { return "cpu"; }
   const Device& device() const override { return device_; }
   std::span<const Scheme> schemes() const override { return schemes_; }

@@ -203,6 +203,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> arg_extreme_schemes() { return selected<kSchemes>(); }
+PackedSchemes arg_extreme_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

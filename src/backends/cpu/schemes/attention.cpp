@@ -320,6 +320,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> attention_schemes() { return selected<kSchemes>(); }
+PackedSchemes attention_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

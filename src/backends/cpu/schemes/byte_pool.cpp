@@ -88,6 +88,6 @@ constexpr Scheme kSchemes[] = {{"MaxPool", "max_pool.bytes", estimate, prepare}}
 
 }  // namespace
 
-std::span<const Scheme> byte_pool_schemes() { return selected<kSchemes>(); }
+PackedSchemes byte_pool_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -115,6 +115,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> conv_transpose_schemes() { return selected<kSchemes>(); }
+PackedSchemes conv_transpose_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

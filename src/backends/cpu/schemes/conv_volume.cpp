@@ -123,6 +123,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> conv_volume_schemes() { return selected<kSchemes>(); }
+PackedSchemes conv_volume_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -195,6 +195,6 @@ constexpr Scheme kSchemes[] = {{"DeformConv", "deform_conv.packed", estimate_pac
 
 }  // namespace
 
-std::span<const Scheme> deform_conv_schemes() { return selected<kSchemes>(); }
+PackedSchemes deform_conv_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

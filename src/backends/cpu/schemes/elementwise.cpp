@@ -131,6 +131,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> elementwise_schemes() { return selected<kSchemes>(); }
+PackedSchemes elementwise_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

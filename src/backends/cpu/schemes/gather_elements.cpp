@@ -77,6 +77,6 @@ constexpr Scheme kSchemes[] = {{"GatherElements", "gather_elements", estimate, p
 
 }  // namespace
 
-std::span<const Scheme> gather_elements_schemes() { return selected<kSchemes>(); }
+PackedSchemes gather_elements_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -378,6 +378,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> integer_elementwise_schemes() { return selected<kSchemes>(); }
+PackedSchemes integer_elementwise_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -181,6 +181,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> matmul_schemes() { return selected<kSchemes>(); }
+PackedSchemes matmul_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

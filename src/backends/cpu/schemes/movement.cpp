@@ -442,6 +442,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> movement_schemes() { return selected<kSchemes>(); }
+PackedSchemes movement_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -285,6 +285,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> normalization_schemes() { return selected<kSchemes>(); }
+PackedSchemes normalization_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

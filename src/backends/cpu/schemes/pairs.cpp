@@ -125,6 +125,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> pair_schemes() { return selected<kSchemes>(); }
+PackedSchemes pair_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -322,6 +322,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> pool_schemes() { return selected<kSchemes>(); }
+PackedSchemes pool_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

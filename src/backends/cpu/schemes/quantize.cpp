@@ -179,6 +179,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> quantize_schemes() { return selected<kSchemes>(); }
+PackedSchemes quantize_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -279,6 +279,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> quantized_conv_schemes() { return selected<kSchemes>(); }
+PackedSchemes quantized_conv_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -134,6 +134,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> quantized_matmul_schemes() { return selected<kSchemes>(); }
+PackedSchemes quantized_matmul_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -424,6 +424,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> recurrent_schemes() { return selected<kSchemes>(); }
+PackedSchemes recurrent_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -240,6 +240,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> reduce_schemes() { return selected<kSchemes>(); }
+PackedSchemes reduce_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -82,6 +82,6 @@ constexpr Scheme kSchemes[] = {{kReorder, "reorder", estimate, prepare}};
 
 }  // namespace
 
-std::span<const Scheme> reorder_schemes() { return selected<kSchemes>(); }
+PackedSchemes reorder_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

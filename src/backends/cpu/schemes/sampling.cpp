@@ -242,6 +242,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> sampling_schemes() { return selected<kSchemes>(); }
+PackedSchemes sampling_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

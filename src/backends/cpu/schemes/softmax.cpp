@@ -203,6 +203,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> softmax_schemes() { return selected<kSchemes>(); }
+PackedSchemes softmax_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -218,6 +218,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> strassen_schemes() { return selected<kSchemes>(); }
+PackedSchemes strassen_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

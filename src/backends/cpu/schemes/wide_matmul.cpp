@@ -181,6 +181,6 @@ constexpr Scheme kSchemes[] = {{"Gemm", "matmul.wide", estimate, prepare}, {"Mat
 
 }  // namespace
 
-std::span<const Scheme> wide_matmul_schemes() { return selected<kSchemes>(); }
+PackedSchemes wide_matmul_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

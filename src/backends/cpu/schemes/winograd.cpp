@@ -160,6 +160,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-std::span<const Scheme> winograd_schemes() { return selected<kSchemes>(); }
+PackedSchemes winograd_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu
