@@ -3,6 +3,7 @@
 // bits, complex elements to two doubles, floating ones to double where there are no loops of floats; results are rounded once.
 #include <nanobind/stl/string.h>
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -13,11 +14,17 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "base/numeric.h"
+#include "base/os.h"
 #include "base/thread_pool.h"
 #include "numpy/kernels/kernels.h"
 #include "numpy/numpy.h"
 
 namespace minnow::numpy {
+
+int cores() {
+  static const int kCores = std::max(1, os::available_cores());  // to ask takes microseconds
+  return kCores;
+}
 
 void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& task) {
   constexpr int64_t kPart = 1 << 16;   // elements that are worth a thread
@@ -33,10 +40,13 @@ void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int
     return;
   }
   const int64_t parts = std::min<int64_t>(count, std::min<int64_t>(static_cast<int64_t>(work / kPart), 256));
-  static const int kCores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));  // asking the system takes microseconds
+  static std::atomic<const ThreadPool*> reserved{nullptr};  // after a fork there is another one
   ThreadPool& pool = ThreadPool::process();
-  pool.reserve(kCores);
-  pool.run(unsign(parts), kCores, [&](size_t part) {
+  if (reserved.load(std::memory_order_relaxed) != &pool) {
+    pool.reserve(cores());
+    reserved.store(&pool, std::memory_order_relaxed);
+  }
+  pool.run(unsign(parts), cores(), [&](size_t part) {
     const int64_t i = static_cast<int64_t>(part);
     task(count / parts * i + std::min(i, count % parts), count / parts * (i + 1) + std::min(i + 1, count % parts));
   });

@@ -22,6 +22,9 @@ def matrices(x: Var, y: Var) -> Var:
         return op("MatMul", (x, y))
     if x.dtype in (float16, bfloat16):
         return astype(matrices(astype(x, float64), astype(y, float64)), x.dtype)
+    product: Optional[Var] = native.product_at_hand(x, y)
+    if product is not None:
+        return product
     if x.dtype in (float32, float64) and x.size and y.size and not (x.is_computed and y.shape[-1] == 1):  # a column needs no plan
         if x.size * y.shape[-1] > 2048 or not (x.is_computed and y.is_computed):
             return op("MatMul", (x, y))
@@ -70,7 +73,7 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, dtype: DTypeLike
 def dot(a: ArrayLike, b: ArrayLike, out: Any = None) -> Var:
     """The sums over the last axis of a and the last but one of b (its only one); the product with a number."""
     x, y = pair(a, b)
-    if out is None:
+    if out is None and y.ndim <= 2:
         product: Optional[Var] = native.product_at_hand(x, y)
         if product is not None:
             return product

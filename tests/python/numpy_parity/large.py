@@ -43,6 +43,22 @@ def large():
     for dtype in FLOATS[1:]:
         for m, k, n in ((130, 70, 90), (257, 33, 1), (1, 300, 65), (64, 64, 64)):
             case("matmul", data((m, k), dtype, "any", 1), data((k, n), dtype, "any", 2), tolerance=1e-4 if dtype == "float32" else None)
+        for m, k, n in ((33, 700, 31), (300, 310, 290), (40, 1300, 90), (15, 600, 700), (600, 10, 300), (17, 3, 2), (5, 64, 1), (1, 900, 70), (2, 3, 5)):
+            x, y = data((m, k), dtype, "any", 1), data((k, n), dtype, "any", 2)
+            loose = None if dtype == "float64" else 1e-4 if k < 400 else 1e-2  # what remains of large terms
+            for f in (lambda m, x, y: x.T @ y, lambda m, x, y: m.dot(x.T, y[:, 0])):
+                add("ndarray.@", f, x.T.copy(), y, tolerance=loose)
+            for f in (lambda m, x, y: x @ y.T, lambda m, x, y: x[::2, :-1] @ y.T[1:], lambda m, x, y: x[0] @ y.T):
+                add("ndarray.@", f, x, y.T.copy(), tolerance=loose)
+            for f in (lambda m, x, y: x[1:, ::-1] @ y[::-1, 1:], lambda m, x, y: x[:, :1] @ y[:1], lambda m, x, y: m.matmul(x[::-1], y[:, ::2])):
+                add("ndarray.@", f, x, y, tolerance=loose)
+        for a, b in (((64, 20, 30), (64, 30, 40)), ((3, 1, 20, 40), (5, 40, 30)), ((4, 50, 60), (60, 70)), ((60,), (5, 60, 3)), ((5, 3, 60), (60,)), ((2, 200, 300), (2, 300, 100)), ((90, 2, 3), (90, 3, 1))):
+            x, y = data(a, dtype, "any", 1), data(b, dtype, "any", 2)
+            loose = 1e-4 if dtype == "float32" else None
+            case("matmul", x, y, tolerance=loose)
+            add("ndarray.@", lambda m, x, y: m.swapaxes(x, 0, -1) @ y[..., :1, :], x, y, tolerance=loose)
+            if len(b) > 1:
+                add("ndarray.@", lambda m, x, y: x @ m.swapaxes(y, -1, -2), x, y.swapaxes(-1, -2).copy(), tolerance=loose)
         case("linalg.solve", spread((60, 60), dtype) + 20 * N.eye(60, dtype=dtype), data((60,), dtype), tolerance=1e-4)
         case("linalg.svdvals", data((40, 60), dtype), tolerance=1e-4)
         case("linalg.eigvalsh", spread((50, 50), dtype) + spread((50, 50), dtype).T, tolerance=1e-4)
