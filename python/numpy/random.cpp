@@ -13,7 +13,8 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 
 // ---- The ziggurat: 256 layers of equal area under a falling density (Marsaglia, Tsang 2000, "The ziggurat method for generating random
-// variables"). Tables are computed once, in double, as those were that fix the streams.
+// variables"). Draws are multiples of a layer's width, so that streams are equal to the last bit where the tables are: widths of normal
+// draws are those of a recurrence in double, the exponential's are rounded once.
 
 template <class Integer, class Real>
 struct Ziggurat {
@@ -21,38 +22,57 @@ struct Ziggurat {
   std::array<Real, 256> width;      // of a layer for each step of the draw
   std::array<Real, 256> height;     // of the curve
 
-  /// `edge`: where the last layer ends; `area` of each layer; `steps`: how many values a draw has.
-  template <class Density, class Inverse>
-  Ziggurat(double edge, double area, double steps, Density density, Inverse inverse) {
-    double outer = edge, above = density(edge);
-    inside[0] = static_cast<Integer>(edge * above / area * steps);
+  /// `edge`: where the last layer ends, `foot`: the density there; `area` of each layer; `steps`: how many values a draw has.
+  /// layer(i, rise, above): how far layer i reaches, whose density is `rise` above that of the layer outside; `above` becomes its density.
+  template <class Work, class Layer>
+  Ziggurat(Work edge, Work foot, Work area, Work steps, Layer layer) {
+    Work outer = edge, above = foot;
+    inside[0] = static_cast<Integer>(std::llround(edge * above / area * steps));
     inside[1] = 0;
     width[0] = static_cast<Real>(area / above / steps), width[255] = static_cast<Real>(edge / steps);
     height[0] = 1, height[255] = static_cast<Real>(above);
     for (size_t i = 254; i >= 1; --i) {
-      const double x = inverse(area / outer + above);
-      inside[i + 1] = static_cast<Integer>(x / outer * steps);
-      above = density(x), outer = x;
+      const Work x = layer(i, area / outer, above);
+      inside[i + 1] = static_cast<Integer>(std::llround(x / outer * steps));
+      outer = x;
       height[i] = static_cast<Real>(above), width[i] = static_cast<Real>(x / steps);
     }
   }
 };
 
-constexpr double kNormalEdge = 3.6541528853610087963519472518, kNormalArea = 0.00492867323397465524494;
-constexpr double kExponentialEdge = 7.69711747013104972, kExponentialArea = 0.0039496598225815571993;
+constexpr double kNormalEdge = 3.6541528853610088;
+constexpr long double kExponentialEdge = 7.6971174701310497140446280481L;
 
 template <class Integer, class Real>
 const Ziggurat<Integer, Real>& normal_layers(double steps) {
-  static const Ziggurat<Integer, Real> kLayers(
-      kNormalEdge, kNormalArea, steps, [](double x) { return std::exp(-0.5 * x * x); },
-      [](double y) { return std::sqrt(-2 * std::log(y)); });
+  static constexpr double kArea = 0.004928673233974652;
+  static const auto density = [](double x) { return std::exp(-0.5 * x * x); };
+  static const Ziggurat<Integer, Real> kLayers(kNormalEdge, density(kNormalEdge), kArea, steps, [](size_t i, double rise, double& above) {
+    const double x = std::sqrt(-2 * std::log(rise + above));
+    above = density(x);
+    // The exponential function that the streams come from was off by 0.6 units in the last place here, and all layers further in show it.
+    if (i == 38) above = std::nextafter(above, 1.0);
+    return x;
+  });
   return kLayers;
 }
 
 template <class Integer, class Real>
-const Ziggurat<Integer, Real>& exponential_layers(double steps) {
-  static const Ziggurat<Integer, Real> kLayers(
-      kExponentialEdge, kExponentialArea, steps, [](double x) { return std::exp(-x); }, [](double y) { return -std::log(y); });
+const Ziggurat<Integer, Real>& exponential_layers(long double steps) {
+  static const auto kLayers = [&] {
+    const long double foot = std::exp(-kExponentialEdge);
+    long double lost = 0;
+    Ziggurat<Integer, Real> made(kExponentialEdge, foot, (kExponentialEdge + 1) * foot, steps,
+                                 [&](size_t, long double rise, long double& above) {
+                                   const long double part = rise - lost, sum = above + part;  // Kahan's: small layers count in full
+                                   lost = (sum - above) - part;
+                                   above = sum;
+                                   return -std::log(sum);
+                                 });
+    // Nearly half way between two floats: the one above, as from a text of nine digits.
+    if (sizeof(Real) == 4) made.width[226] = std::nextafter(made.width[226], Real{1});
+    return made;
+  }();
   return kLayers;
 }
 
@@ -271,7 +291,7 @@ double Draw::standard_exponential() {
     bits >>= 8;
     const double x = static_cast<double>(bits) * layers.width[layer];
     if (bits < layers.inside[layer]) return x;
-    if (layer == 0) return kExponentialEdge - std::log1p(-uniform());
+    if (layer == 0) return static_cast<double>(kExponentialEdge) - std::log1p(-uniform());
     if ((layers.height[layer - 1] - layers.height[layer]) * uniform() + layers.height[layer] < std::exp(-x)) return x;
   }
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """numpy.random: the same streams."""
+import zlib
+
 import numpy as N
 
 from numpy_parity.cases import add, CASES
@@ -45,6 +47,9 @@ def random_streams():
         one("choice", 10, size)
         one("choice", 10, size, p=[0.1] * 10)
         one("multivariate_normal", [1.0, 2.0], [[2.0, 0.5], [0.5, 1.0]], size, method="cholesky")
+    for name, arguments in (("standard_normal", ()), ("standard_exponential", ()), ("standard_gamma", (2.3,)), ("standard_gamma", (0.4,))):
+        for dtype in ("float64", "float32"):  # to the last bit, long enough to meet the borders of the layers in single precision
+            add("random.Generator." + name, lambda m, name, arguments, dtype: zlib.crc32(getattr(m.random.default_rng(11), name)(*arguments, size=300000, dtype=dtype).tobytes()), name, arguments, dtype)
     for low in ([1, 2, 3], [[1], [2]]):
         one("integers", low, [10, 20, 30])
         one("normal", low, [1.0, 2.0, 3.0])
