@@ -9,6 +9,7 @@
 
 #include "base/numeric.h"
 #include "binding.h"
+#include "single_elements.h"
 
 namespace minnow::python {
 namespace {
@@ -247,6 +248,8 @@ Tensor tensor_from(nb::handle object, DType dtype, Sharing sharing) {
   }
   if (is_number(object) || is_list(object)) {
     if (sharing == Sharing::must) throw InvalidArgument("numbers and lists have no memory that could be shared");
+    alignas(8) std::array<char, 8> number;
+    if (number_in(object.ptr(), dtype, number.data())) return Tensor(TensorView(dtype, Shape(), number.data()));
     return tensor_of_lists(object, dtype);
   }
   const auto finish = [&](Tensor tensor) {

@@ -52,7 +52,57 @@ bool place_from(PyObject* object, int64_t& place) {
   return false;
 }
 
-/// The bytes of a number in that dtype; false where that takes more than a look.
+/// A constant without axes.
+Var constant_of(DType dtype, const void* element) {
+  const auto memory = std::make_shared<std::array<double, 2>>();  // the largest element, complex128
+  std::memcpy(memory.get(), element, size_of(dtype));
+  express::LazyValue value = express::constant_value(Tensor(dtype, Shape(), memory.get(), memory));
+  output_of(value).memory_is_ours = true;
+  return express::var_of(std::move(value));
+}
+
+/// The cell's memory, where it is written in place.
+char* exclusive(Cell& holder) {
+  const std::shared_ptr<LazyNode>& node = holder.value.node;
+  if (!node || node->kind != LazyNode::Kind::constant || node->trainable || node.use_count() != 1) return nullptr;
+  express::Output& output = output_of(holder.value);
+  if (!output.memory_is_ours || output.tensor.owner().use_count() != 1) return nullptr;
+  node->id = LazyNode::next_id.fetch_add(1, std::memory_order_relaxed);
+  return const_cast<char*>(output.tensor.data<char>());
+}
+
+template <class T>
+Var compute(Arithmetic operation, DType dtype, T a, T b) {
+  const auto number = [&](T value) { return constant_of(dtype, &value); };
+  const auto truth = [](bool value) { return constant_of(DType::boolean, &value); };
+  using U = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // integers wrap around
+  const U p = static_cast<U>(a), q = static_cast<U>(b);
+  switch (operation) {
+    case Arithmetic::add:
+      return number(static_cast<T>(p + q));
+    case Arithmetic::subtract:
+      return number(static_cast<T>(p - q));
+    case Arithmetic::multiply:
+      return number(static_cast<T>(p * q));
+    case Arithmetic::divide:
+      return number(a / b);
+    case Arithmetic::equal:
+      return truth(a == b);
+    case Arithmetic::not_equal:
+      return truth(a != b);
+    case Arithmetic::less:
+      return truth(a < b);
+    case Arithmetic::less_equal:
+      return truth(a <= b);
+    case Arithmetic::greater:
+      return truth(a > b);
+    default:
+      return truth(a >= b);
+  }
+}
+
+}  // namespace
+
 bool number_in(PyObject* number, DType dtype, void* out) {
   if (PyFloat_CheckExact(number)) {
     const double value = PyFloat_AsDouble(number);
@@ -74,7 +124,41 @@ bool number_in(PyObject* number, DType dtype, void* out) {
   return back == value;
 }
 
-}  // namespace
+std::optional<Var> number_at_hand(Arithmetic operation, PyObject* a, PyObject* b) {
+  if (operation == Arithmetic::none) return std::nullopt;
+  const bool left = is_var(a), right = is_var(b);
+  if (!left && !right) return std::nullopt;
+  const auto spot = [](PyObject* x) { return find(var_of(x), {}); };
+  const std::optional<Spot> first = spot(left ? a : b);
+  if (!first) return std::nullopt;
+  const Tensor& tensor = output_of(first->holder->value).tensor;
+  const DType dtype = tensor.dtype();
+  const size_t size = size_of(dtype);
+  if (dtype != DType::f64 && dtype != DType::f32 && (dtype != DType::i64 || operation == Arithmetic::divide)) return std::nullopt;
+  alignas(8) std::array<char, 8> own, other;
+  std::memcpy(own.data(), tensor.data<char>() + first->at * static_cast<int64_t>(size), size);
+  if (left && right) {
+    const std::optional<Spot> second = spot(b);
+    if (!second) return std::nullopt;
+    const Tensor& beside = output_of(second->holder->value).tensor;
+    if (beside.dtype() != dtype) return std::nullopt;
+    std::memcpy(other.data(), beside.data<char>() + second->at * static_cast<int64_t>(size), size);
+  } else if (!number_in(left ? b : a, dtype, other.data())) {
+    return std::nullopt;
+  }
+  const auto result = [&](auto zero) {
+    using T = decltype(zero);
+    T x, y;
+    std::memcpy(&x, own.data(), sizeof(T)), std::memcpy(&y, other.data(), sizeof(T));
+    return left ? compute(operation, dtype, x, y) : compute(operation, dtype, y, x);
+  };
+  return dtype == DType::f64 ? result(double()) : dtype == DType::f32 ? result(float()) : result(int64_t());
+}
+
+char* memory_to_write(const Var& x) {
+  Cell* cell = Access::cell(x).get();
+  return !cell || cell->base ? nullptr : exclusive(*cell);
+}
 
 bool Places::from(PyObject* key) noexcept {
   if (!PyTuple_CheckExact(key)) return place_from(key, places_[count_++]);
@@ -98,12 +182,7 @@ std::optional<Var> element_at(const Var& x, const Places& places) {
   const std::optional<Spot> spot = find(x, places.view());
   if (!spot) return std::nullopt;
   const Tensor& tensor = output_of(spot->holder->value).tensor;
-  const size_t size = size_of(tensor.dtype());
-  const auto memory = std::make_shared<std::array<double, 2>>();  // the largest element, complex128
-  std::memcpy(memory.get(), tensor.data<char>() + spot->at * static_cast<int64_t>(size), size);
-  express::LazyValue value = express::constant_value(Tensor(tensor.dtype(), Shape(), memory.get(), memory));
-  output_of(value).memory_is_ours = true;
-  return express::var_of(std::move(value));
+  return constant_of(tensor.dtype(), tensor.data<char>() + spot->at * static_cast<int64_t>(size_of(tensor.dtype())));
 }
 
 bool write_element(const Var& x, const Places& places, PyObject* value) {
@@ -129,15 +208,9 @@ bool write_element(const Var& x, const Places& places, PyObject* value) {
     if (cell.region->read_only) return false;
     cell.value = {}, cell.seen = {};  // would hold the base's memory
   }
-  // Where nobody else holds the value, it is written where it lies. Plans go by a constant's number: it gets another one.
-  const std::shared_ptr<LazyNode>& node = spot->holder->value.node;
-  express::Output& output = output_of(spot->holder->value);
-  if (node->kind != LazyNode::Kind::constant || node->trainable || node.use_count() != 1 || !output.memory_is_ours ||
-      output.tensor.owner().use_count() != 1)
-    return false;
-  node->id = LazyNode::next_id.fetch_add(1, std::memory_order_relaxed);
-  const size_t size = size_of(dtype);
-  std::memcpy(const_cast<char*>(output.tensor.data<char>()) + spot->at * static_cast<int64_t>(size), bytes.data(), size);
+  char* memory = exclusive(*spot->holder);
+  if (!memory) return false;
+  std::memcpy(memory + spot->at * static_cast<int64_t>(size_of(dtype)), bytes.data(), size_of(dtype));
   return true;
 }
 

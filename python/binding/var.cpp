@@ -5,6 +5,7 @@
 
 #include "binding.h"
 #include "express/node.h"
+#include "express/view.h"
 #include "numpy/numpy.h"
 #include "single_elements.h"
 
@@ -34,26 +35,27 @@ struct Operation {
   Var (*tensors)(Var, Var);
   Var (*right)(Var, Scalar);
   Var (*left)(Scalar, Var);
+  Arithmetic at_once = Arithmetic::none;  // of numbers
 };
-#define MINNOW_OPERATION(name, function, symbol)                                                                                    \
+#define MINNOW_OPERATION(name, function, symbol, ...)                                                                               \
   constexpr Operation name {                                                                                                        \
     function, [](Var a, Var b) { return std::move(a) symbol std::move(b); }, [](Var a, Scalar b) { return std::move(a) symbol b; }, \
-        [](Scalar a, Var b) { return a symbol std::move(b); }                                                                       \
+        [](Scalar a, Var b) { return a symbol std::move(b); }, __VA_ARGS__                                                          \
   }
-MINNOW_OPERATION(kAdd, "add", +);
-MINNOW_OPERATION(kSubtract, "subtract", -);
-MINNOW_OPERATION(kMultiply, "multiply", *);
-MINNOW_OPERATION(kDivide, "divide", /);
+MINNOW_OPERATION(kAdd, "add", +, Arithmetic::add);
+MINNOW_OPERATION(kSubtract, "subtract", -, Arithmetic::subtract);
+MINNOW_OPERATION(kMultiply, "multiply", *, Arithmetic::multiply);
+MINNOW_OPERATION(kDivide, "divide", /, Arithmetic::divide);
 MINNOW_OPERATION(kRemainder, "remainder", %);
 MINNOW_OPERATION(kAnd, "bitwise_and", &);
 MINNOW_OPERATION(kOr, "bitwise_or", |);
 MINNOW_OPERATION(kXor, "bitwise_xor", ^);
-MINNOW_OPERATION(kEqual, "equal", ==);
-MINNOW_OPERATION(kNotEqual, "not_equal", !=);
-MINNOW_OPERATION(kLess, "less", <);
-MINNOW_OPERATION(kLessEqual, "less_equal", <=);
-MINNOW_OPERATION(kGreater, "greater", >);
-MINNOW_OPERATION(kGreaterEqual, "greater_equal", >=);
+MINNOW_OPERATION(kEqual, "equal", ==, Arithmetic::equal);
+MINNOW_OPERATION(kNotEqual, "not_equal", !=, Arithmetic::not_equal);
+MINNOW_OPERATION(kLess, "less", <, Arithmetic::less);
+MINNOW_OPERATION(kLessEqual, "less_equal", <=, Arithmetic::less_equal);
+MINNOW_OPERATION(kGreater, "greater", >, Arithmetic::greater);
+MINNOW_OPERATION(kGreaterEqual, "greater_equal", >=, Arithmetic::greater_equal);
 #undef MINNOW_OPERATION
 
 bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }
@@ -80,6 +82,7 @@ void check_kinds(const Operation& operation, const Operand& a, const Operand& b)
 nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
   {
     const Guard guard;
+    if (std::optional<Var> number = number_at_hand(operation.at_once, a, b)) return nb::cast(*std::move(number));
     std::optional<Operand> x = operand_from(a), y = operand_from(b);
     const bool complex = PyComplex_Check(a) || PyComplex_Check(b) || is_complex(x) || is_complex(y);
     if (!complex) {
@@ -488,6 +491,46 @@ nb::tuple tuple_of(const Shape& shape) {
   return nb::tuple(dims);
 }
 
+/// x.reshape(2, -1), x.reshape((2, -1)): a view where shapes are known and fit; nothing where more has to be said.
+std::optional<Var> reshaped_at_once(const Var& x, const nb::args& arguments) {
+  if (!x.is_tensor()) return std::nullopt;
+  const std::optional<Shape> shape = x.known_shape();
+  const bool in_one = arguments.size() == 1 && (PyTuple_CheckExact(arguments[0].ptr()) || PyList_CheckExact(arguments[0].ptr()));
+  const nb::handle given = in_one ? arguments[0] : nb::handle(arguments);
+  const size_t rank = nb::len(given);
+  if (!shape || rank > kMaxRank) return std::nullopt;
+  std::array<int64_t, kMaxRank> dims;
+  int64_t product = 1;
+  std::optional<size_t> open;
+  for (size_t i = 0; i < rank; ++i) {
+    const nb::object dim = given[i];
+    int overflow = 0;
+    if (!PyLong_CheckExact(dim.ptr())) return std::nullopt;
+    dims[i] = PyLong_AsLongLongAndOverflow(dim.ptr(), &overflow);
+    if (overflow != 0 || dims[i] < -1 || (dims[i] == -1 && open)) return std::nullopt;
+    if (dims[i] == -1)
+      open = i;
+    else if (__builtin_mul_overflow(product, dims[i], &product))
+      return std::nullopt;
+  }
+  if (open) {
+    if (product == 0 || shape->elements() % product != 0) return std::nullopt;
+    dims[*open] = shape->elements() / product;
+  } else if (product != shape->elements()) {
+    return std::nullopt;
+  }
+  return express::reshaped(x, Shape(std::vector<int64_t>(dims.begin(), dims.begin() + static_cast<ptrdiff_t>(rank))));
+}
+
+/// The axes reversed: a view where the shape is known.
+Var reversed(const Var& x) {
+  const std::optional<Shape> shape = x.known_shape();
+  if (!shape) return expr::op("Transpose", {x});
+  std::vector<int64_t> order(shape->rank());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(order.size() - 1 - i);
+  return express::transposed(x, order);
+}
+
 /// `copy`: None shares memory where that is possible, True never does, False must.
 Sharing sharing_from(nb::handle copy) {
   if (copy.is_none()) return Sharing::where_possible;
@@ -563,6 +606,21 @@ void define_var(nb::module_& m) {
       .def_prop_rw(
           "trainable", [](const Var& x) { return x.is_trainable(); }, [](const Var& x, bool on) { x.set_trainable(on); }, Guarded(),
           "Whether this is a parameter.")
+      .def_prop_ro(
+          "T", [](const Var& x) { return reversed(x); }, Guarded(), "The axes reversed: a view.")
+      .def(
+          "reshape",
+          [](nb::handle self, const nb::args& shape, const nb::kwargs& options) -> nb::object {
+            if (options.size() == 0) {
+              const Guard guard;
+              if (std::optional<Var> view = reshaped_at_once(var_of(self), shape)) return nb::cast(*std::move(view));
+            }
+            return nb::module_::import_("minnow._var").attr("reshape")(self, *shape, **options);
+          },
+          nb::sig("def reshape(self, *shape: typing.Any, order: str = 'C', copy: bool | None = None) -> Var"),
+          "The same elements in other dimensions; one of them may be -1. A view where that can be, as in NumPy. order \"F\": the first "
+          "index "
+          "runs fastest.")
       .def(
           "item",
           [](nb::handle self, const nb::args& args) -> nb::object {

@@ -16,8 +16,7 @@ def _dims(arguments: tuple[Any, ...]) -> list[int]:
 
 
 def reshape(self: Var, *shape: Any, order: str = "C", copy: bool | None = None) -> Var:
-    """The same elements in other dimensions; one of them may be -1. A view where that can be, as in NumPy. order "F": the first index runs
-    fastest."""
+    """Var.reshape() where it is more than a view of dimensions that fit."""
     dims = _dims(shape)
     if order != "C" or copy is not None:
         from minnow.numpy import reshape as with_order
@@ -218,11 +217,10 @@ def _swapped(self: Var) -> Var:
 
 
 def install() -> None:
-    for function in (reshape, transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
+    for function in (transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
                      __format__, __round__, __complex__, __contains__):
         setattr(Var, function.__name__, function)
     setattr(Var, "__getattr__", _missing)
-    setattr(Var, "T", property(transpose, doc="The axes reversed."))
     setattr(Var, "mT", property(_swapped, doc="The last two axes exchanged."))
     setattr(Var, "real", property(_real, _set_real, doc="The real parts: a view; of real numbers the Var itself."))
     setattr(Var, "imag", property(_imag, _set_imag, doc="The imaginary parts: a view; of real numbers zeros."))

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
+#include "binding/single_elements.h"
 #include "numpy/numpy.h"
 
 namespace minnow::numpy {
@@ -153,19 +154,16 @@ Var take(const Var& var, const Var& indices, int64_t axis, const std::string& mo
   return y;
 }
 
-/// A copy of x, seen as [count, inner], with values[i] at places[i]; of equal places the last one stays, or with `add` all are added.
-/// `values` is of x's dtype and of places.elements() * inner elements, or of one.
-Var scatter(const Var& var, const Var& places, const Var& values, bool add) {
-  const Tensor x = value_of(var), at = value_of(places), v = value_of(values);
-  Tensor y = x.clone();
+/// Writes values[i] to places[i] of the memory of x, seen as [count, inner]; of equal places the last one stays, or with `add` all are
+/// added. `v` is of x's dtype and of places.elements() * inner elements, or of one.
+void scatter_into(char* to, const TensorView& x, const Tensor& at, const Tensor& v, bool add) {
   const int64_t wanted = at.elements();
-  if (wanted == 0 || x.elements() == 0) return Var(std::move(y));
+  if (wanted == 0 || x.elements() == 0) return;
   const bool one = v.elements() == 1;
   if (v.dtype() != x.dtype()) throw InvalidArgument("scatter: values are {}, not {}", v.dtype(), x.dtype());
   const int64_t inner = one ? 1 : v.elements() / wanted;
   if (!one && inner * wanted != v.elements()) throw InvalidArgument("scatter: {} values for {} places", v.elements(), wanted);
   const size_t run = unsign(inner) * size_of(x.dtype());
-  char* to = y.writable().data<char>();
   const char* from = v.data<char>();
   const int64_t* place = at.data<int64_t>();
   for (int64_t i = 0; i < wanted; ++i) {
@@ -201,7 +199,28 @@ Var scatter(const Var& var, const Var& places, const Var& values, bool add) {
       }
     }
   }
-  return Var(std::move(y));
+}
+
+/// A copy of x with what scatter_into() writes.
+Var scatter(const Var& var, const Var& places, const Var& values, bool add) {
+  const Tensor x = value_of(var), at = value_of(places), v = value_of(values);
+  Fresh y(x.dtype(), x.shape());
+  if (x.bytes() > 0) std::memcpy(y.data(), x.data(), x.bytes());
+  scatter_into(y.data(), x.view(), at, v, add);
+  return y;
+}
+
+/// The same in the variable itself: where it lies, or where somebody else holds that memory, in a copy.
+void put(const Var& x, const Var& places, const Var& values) {
+  const Tensor at = value_of(places), v = value_of(values);
+  {
+    const python::Guard guard;
+    python::computed(x);
+    if (char* memory = python::memory_to_write(x)) return scatter_into(memory, python::computed(x).view(), at, v, false);
+  }
+  const Var written = scatter(x, places, values, false);
+  const python::Guard guard;
+  x.assign(written);
 }
 
 /// Numbers of the elements of a bool tensor that are true.
@@ -217,6 +236,22 @@ Var true_places(const Var& var) {
     found += from[i] != 0;
   }
   return Var(std::move(y));
+}
+
+/// The indices of the elements of a bool tensor that are true, a vector for each axis.
+std::vector<Var> true_indices(const Var& var) {
+  const Tensor places = value_of(true_places(var));
+  const Shape shape = value_of(var).shape();
+  const int64_t count = places.elements();
+  if (shape.rank() == 1) return {Var(places)};
+  std::vector<int64_t*> to;
+  std::vector<Fresh> made;
+  for (size_t i = 0; i < shape.rank(); ++i) made.emplace_back(DType::i64, Shape{count}), to.push_back(made.back().data<int64_t>());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = places.data<int64_t>()[i];
+    for (size_t axis = shape.rank(); axis-- > 0; rest /= shape[axis]) to[axis][i] = rest % shape[axis];
+  }
+  return {made.begin(), made.end()};
 }
 
 /// How often each of 0 ... (at least `least`) occurs, or the sums of `weights` (f64).
@@ -248,7 +283,9 @@ void define_indexing(nb::module_& m) {
   m.def("gather", gather, nb::arg("x"), nb::arg("places"), nb::arg("outer"), nb::arg("count"), nb::arg("shape"));
   m.def("take", take, nb::arg("x"), nb::arg("indices"), nb::arg("axis"), nb::arg("mode"));
   m.def("scatter", scatter, nb::arg("x"), nb::arg("places"), nb::arg("values"), nb::arg("add"));
+  m.def("put", put, nb::arg("x"), nb::arg("places"), nb::arg("values"));
   m.def("true_places", true_places, nb::arg("x"));
+  m.def("true_indices", true_indices, nb::arg("x"));
   m.def(
       "bincount",
       [](const Var& x, nb::handle weights, int64_t least) {

@@ -120,11 +120,25 @@ Var concatenate(const std::vector<Var>& vars, int64_t axis) {
   return y;
 }
 
-/// a where the bool is true, else b; all of one shape, a and b of one dtype.
+/// x repeated along axes of length 1 and new leading ones.
+Tensor repeated(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  std::vector<int64_t> strides(shape.rank(), 0);
+  int64_t step = 1;
+  for (size_t i = 0; i < x.shape().rank(); ++i) {
+    const int64_t dim = x.shape()[x.shape().rank() - 1 - i];
+    if (dim != 1) strides[shape.rank() - 1 - i] = step;
+    step *= dim;
+  }
+  return value_of(strided(Var(x), 0, std::vector<int64_t>(shape.begin(), shape.end()), strides));
+}
+
+/// a where the bool is true, else b, broadcast together; a and b are of one dtype.
 Var select(const Var& condition, const Var& first, const Var& second) {
-  const Tensor c = value_of(condition), a = value_of(first), b = value_of(second);
-  if (!(a.shape() == b.shape()) || !(a.shape() == c.shape()) || a.dtype() != b.dtype())
-    throw InvalidArgument("select takes tensors of one shape");
+  Tensor c = value_of(condition), a = value_of(first), b = value_of(second);
+  if (c.dtype() != DType::boolean || a.dtype() != b.dtype()) throw InvalidArgument("select takes a bool and tensors of one dtype");
+  const Shape shape = broadcast(broadcast(c.shape(), a.shape()), b.shape());
+  c = repeated(c, shape), a = repeated(a, shape), b = repeated(b, shape);
   Fresh y(a.dtype(), a.shape());
   by_size(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -141,7 +155,84 @@ Var select(const Var& condition, const Var& first, const Var& second) {
   return y;
 }
 
+/// A tensor of one value: a number, or a Var of one element.
+Var filled(nb::handle value, const std::vector<int64_t>& dims, nb::handle dtype) {
+  const Tensor x = [&] {
+    const python::Guard guard;
+    const DType wanted = dtype.is_none() ? DType::undefined : python::dtype_from(dtype);
+    if (!is_complex(wanted)) return python::tensor_from(value, wanted, python::Sharing::where_possible);
+    const double parts[] = {nb::cast<double>(value), 0};
+    const float narrow[] = {static_cast<float>(parts[0]), 0};
+    return Tensor(TensorView(wanted, Shape(), wanted == DType::complex64 ? static_cast<const void*>(narrow) : parts));
+  }();
+  if (x.elements() != 1) throw InvalidArgument("an array is filled with one value, not with {}", x.shape());
+  Fresh y(x.dtype(), Shape(dims));
+  by_size(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* to = y.data<T>();
+    in_parts(y.tensor().elements(), 1, [=, one = *x.data<T>()](int64_t first, int64_t last) { std::fill(to + first, to + last, one); });
+  });
+  return y;
+}
+
+/// A matrix with that value on the diagonal number `k`, else 0.
+Var diagonal_matrix(const Var& value, int64_t rows, int64_t columns, int64_t k) {
+  const Tensor x = value_of(value);
+  if (x.elements() != 1) throw InvalidArgument("an array is filled with one value, not with {}", x.shape());
+  Fresh y(x.dtype(), {rows, columns});
+  std::memset(y.data(), 0, unsign(y.tensor().elements()) * size_of(x.dtype()));
+  by_size(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t row = std::max<int64_t>(0, -k); row < rows && row + k < columns; ++row)
+      y.data<T>()[row * columns + row + k] = *x.data<T>();
+  });
+  return y;
+}
+
+/// first, first + step ...: `count` numbers, in 64 bits.
+template <class T>
+Var progression(T first, T step, int64_t count) {
+  Fresh y(std::is_same_v<T, double> ? DType::f64 : DType::i64, {count});
+  T* to = y.data<T>();
+  in_parts(count, 1, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if constexpr (std::is_same_v<T, double>)
+        to[i] = static_cast<double>(i) * step + first;
+      else  // wraps around, as NumPy's integers do
+        to[i] = static_cast<T>(static_cast<uint64_t>(i) * static_cast<uint64_t>(step) + static_cast<uint64_t>(first));
+    }
+  });
+  return y;
+}
+
+bool is_small(const express::LazyValue& value) {
+  const Shape* shape = express::known_shape(value);
+  return shape && shape->elements() <= kFewElements;
+}
+
+/// Few nodes of few elements that are not computed yet, on values that are.
+bool is_small_expression(const express::LazyNode& node) {
+  constexpr uint32_t kFewNodes = 8;
+  if (node.kind != express::LazyNode::Kind::call || node.keeps_inputs || node.operators || !node.closures.empty() ||
+      node.pending > kFewNodes || node.outputs.size() != 1)
+    return false;
+  for (const express::LazyValue& input : node.inputs)
+    if (input && !(is_small(input) && (input.node->is_computed() || is_small_expression(*input.node)))) return false;
+  return true;
+}
+
 }  // namespace
+
+bool at_hand(const Var& x) {
+  const python::Guard guard;
+  if (x.is_view() && express::Access::cell(x)->region->shape.elements() > kFewElements) return false;
+  const express::LazyValue value = express::required_value(x);
+  if (value.node->keeps_inputs) return false;
+  if (value.node->is_computed()) return true;
+  if (!is_small(value) || !is_small_expression(*value.node)) return false;
+  python::computed(x);
+  return true;
+}
 
 void define_movement(nb::module_& m) {
   m.def("strided", strided, nb::arg("x"), nb::arg("offset"), nb::arg("shape"), nb::arg("strides"));
@@ -206,6 +297,19 @@ void define_movement(nb::module_& m) {
       nb::arg("x"), "The variable that a view is of, or None.");
   m.def("concatenate", concatenate, nb::arg("parts"), nb::arg("axis"));
   m.def("select", select, nb::arg("condition"), nb::arg("a"), nb::arg("b"));
+  m.def(
+      "select_at_hand",
+      [](const Var& condition, const Var& a, const Var& b) -> std::optional<Var> {
+        if (a.dtype() != b.dtype() || condition.dtype() != DType::boolean || !at_hand(condition) || !at_hand(a) || !at_hand(b))
+          return std::nullopt;
+        if (broadcast(broadcast(condition.shape(), a.shape()), b.shape()).elements() > kFewElements) return std::nullopt;
+        return select(condition, a, b);
+      },
+      nb::arg("condition"), nb::arg("a"), nb::arg("b"), "select() of few elements that are at hand, else None.");
+  m.def("filled", filled, nb::arg("value"), nb::arg("shape"), nb::arg("dtype") = nb::none());
+  m.def("diagonal_matrix", diagonal_matrix, nb::arg("value"), nb::arg("rows"), nb::arg("columns"), nb::arg("k"));
+  m.def("progression", progression<double>, nb::arg("first"), nb::arg("step"), nb::arg("count"));
+  m.def("integer_progression", progression<int64_t>, nb::arg("first"), nb::arg("step"), nb::arg("count"));
   m.def("at_hand", at_hand, nb::arg("x"), "Whether x is computed and depends on no placeholder, state or parameter.");
   m.def(
       "is_symbolic",

@@ -21,15 +21,13 @@ inline Tensor value_of(const Var& x) {
   return python::computed(x);
 }
 
+/// What is not worth a plan: elements.
+inline constexpr int64_t kFewElements = 4096;
+
 /// Whether x has a value and nothing that may change is behind it: no placeholder, state or parameter, of which expressions are kept. What
-/// is made of it may be computed at once. Of views small ones alone: reading one may be a copy.
-inline bool at_hand(const Var& x) {
-  constexpr int64_t kFew = 4096;
-  const python::Guard guard;
-  if (x.is_view() ? express::Access::cell(x)->region->shape.elements() > kFew : !x.is_computed()) return false;
-  const express::LazyValue value = express::required_value(x);
-  return value.node->is_computed() && !value.node->keeps_inputs;
-}
+/// is made of it may be computed at once. An expression of few nodes and few elements is computed for that, which takes less than a plan of
+/// its own for what is made of it. Of views small ones alone: reading one may be a copy.
+bool at_hand(const Var& x);
 /// The product of two matrices or vectors of f32 or f64 that are at hand; nothing where that is not what is given, or does not fit.
 std::optional<Var> product_at_hand(const Var& a, const Var& b);
 
@@ -44,8 +42,12 @@ class Fresh {
     return static_cast<T*>(memory_.get());
   }
   const Tensor& tensor() const noexcept { return tensor_; }
-  operator Tensor() const { return tensor_; }    // NOLINT
-  operator Var() const { return Var(tensor_); }  // NOLINT
+  operator Tensor() const { return tensor_; }  // NOLINT
+  operator Var() const {                       // NOLINT
+    express::LazyValue value = express::constant_value(tensor_);
+    express::output_of(value).memory_is_ours = true;
+    return express::var_of(std::move(value));
+  }
 
  private:
   static size_t unsign(int64_t n) { return static_cast<size_t>(n); }

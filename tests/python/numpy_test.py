@@ -49,6 +49,48 @@ class Numpy(unittest.TestCase):
             self.assertTrue(module.__doc__, name)
         self.assertGreaterEqual(len(REGISTRY), 400)
 
+    def test_numbers_at_hand(self):
+        x = np.array([1.5, -2.0, 0.0])
+        for left, right in ((x[0], x[1]), (x[0], 2), (3, x[1]), (x[0], 0.5), (x[1], x[2])):
+            a, b = (float(v) for v in (left, right))
+            self.assertEqual([(left + right).item(), (left - right).item(), (left * right).item()], [a + b, a - b, a * b])
+            self.assertEqual([bool(left < right), bool(left <= right), bool(left == right), bool(left > right)], [a < b, a <= b, a == b, a > b])
+        self.assertEqual(((x[0] / x[1]).item(), (x[0] / x[2]).item(), (1 / x[1]).item()), (-0.75, float("inf"), -0.5))
+        most = np.array([2 ** 63 - 1, -3])
+        self.assertEqual([(most[0] + 1).item(), (most[1] * most[1]).item(), (most[1] / 2).item()], [-2 ** 63, 9, -1.5])
+        self.assertEqual([(most[1] + 0.5).dtype, (np.float32(1) + 0.1).dtype, (np.float32(1) < 2).dtype], ["float64", "float32", "bool"])
+        self.assertEqual((np.float32(1) + 0.1).item(), 1.100000023841858)  # the number is rounded first
+        with self.assertRaises(ValueError):
+            most[0] + 2 ** 64
+        weight = expr.placeholder("w", "float64", [])
+        total = weight * 2
+        weight.assign(3.0)
+        self.assertEqual(total.item(), 6)
+        weight.assign(4.0)
+        self.assertEqual(total.item(), 8)  # of what may be given another value an expression
+
+    def test_writing_at_places(self):
+        x = np.zeros(5)
+        kept, seen = x * 1, x[1:3]
+        memory = memoryview(x)
+        x[np.array([1, 3])] = 7
+        self.assertEqual((x.tolist(), kept.tolist(), seen.tolist(), memory.tolist()), ([0, 7, 0, 7, 0], [0] * 5, [7, 0], [0] * 5))
+        del memory
+        x[[0, -1]] = np.array([1, 2])
+        self.assertEqual(x.tolist(), [1, 7, 0, 7, 2])
+        x[[2, 2]] = x[[0, 1]]  # of equal places the last
+        self.assertEqual(x.tolist(), [1, 7, 7, 7, 2])
+        seen[[0, 1]] = -1
+        self.assertEqual(x.tolist(), [1, -1, -1, 7, 2])
+        rows = np.zeros((3, 2), "int32")
+        rows[[2, 0]] = 4
+        rows[np.array([[1], [1]])] = np.ones((2, 1, 2), int)
+        self.assertEqual(rows.tolist(), [[4, 4], [1, 1], [4, 4]])
+        with self.assertRaises(IndexError):
+            x[[5]] = 0
+        with self.assertRaises(ValueError):
+            x[[0, 1]] = [1, 2, 3]
+
     def test_single_elements(self):
         for dtype in ("bool", "int8", "uint8", "int32", "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"):
             with self.subTest(dtype):

@@ -207,7 +207,11 @@ def is_open(x: Var) -> bool:
     return x.known_shape is None and is_symbolic(x)
 
 
-#: Whether x is computed and depends on no placeholder, state or parameter: what is made of it may be computed at once.
+#: Elements that are not worth a plan: what is made of few that are at hand is computed at once.
+FEW = 4096
+
+#: Whether x depends on no placeholder, state or parameter and is computed, which an expression of few elements is for that: what is made of it
+#: may be computed at once.
 at_hand: Callable[[Var], bool] = native.at_hand
 
 
@@ -346,7 +350,7 @@ def expand_to(x: Var, dims: Sequence[int]) -> Var:
         return x
     if broadcast_dims(x.shape, dims) != dims:
         raise InvalidArgument(f"operands could not be broadcast together with remapped shapes [original->remapped]: {x.shape} and requested shape {dims}")
-    if x.dtype.kind == "c" or 0 in dims:
+    if x.dtype.kind == "c" or 0 in dims or size_of(dims) <= FEW and at_hand(x):
         own = row_strides(x.shape)
         lead = len(dims) - x.ndim
         return native.strided(x, 0, list(dims), [0] * lead + [0 if dim == 1 else step for dim, step in zip(x.shape, own)])
@@ -357,16 +361,18 @@ def join(parts: Sequence[Var], axis: int) -> Var:
     """Arrays of one dtype one after the other."""
     if len(parts) == 1:
         return parts[0].clone()
-    if parts[0].dtype.kind == "c" or any(0 in part.shape for part in parts):
+    if parts[0].dtype.kind == "c" or any(0 in part.shape for part in parts) or sum(part.size for part in parts) <= FEW and all(map(at_hand, parts)):
         return native.concatenate(list(parts), axis)
     return op("Concat", list(parts), {"axis": axis})
 
 
 def choose(condition: Var, a: Var, b: Var) -> Var:
     """a where the bool is true, else b, broadcast together; a and b are of one dtype."""
+    made = native.select_at_hand(condition, a, b)
+    if made is not None:
+        return made  # type: ignore[no-any-return]
     if a.dtype.kind == "c":
-        dims = broadcast_dims(condition.shape, a.shape, b.shape)
-        return native.select(expand_to(condition, dims), expand_to(a, dims), expand_to(b, dims))
+        return native.select(condition, a, b)
     if condition.known_shape is None or a.known_shape is None or b.known_shape is None:
         return op("Where", (condition, a, b))
     dims = broadcast_dims(condition.shape, a.shape, b.shape)
@@ -379,6 +385,8 @@ def choose(condition: Var, a: Var, b: Var) -> Var:
 
 def zeros_of(dims: Sequence[int], dtype: DType) -> Var:
     size = size_of(dims)
+    if size <= FEW:
+        return native.filled(0, list(dims), dtype)  # type: ignore[no-any-return]
     try:
         memory = bytes(size * dtype.itemsize)
     except (MemoryError, OverflowError):
@@ -386,8 +394,19 @@ def zeros_of(dims: Sequence[int], dtype: DType) -> Var:
     return _minnow.from_buffer(memory, dtype, list(dims))
 
 
+def filled(dims: Sequence[int], value: Var) -> Var:
+    """An array of one value."""
+    if not at_hand(value):
+        return expand_to(value, dims).clone()
+    if size_of(dims) * value.itemsize > 1 << 46:
+        raise OutOfMemory(f"an array of {value.dtype} and shape {tuple(dims)} takes more memory than there is")
+    return native.filled(value, list(dims))  # type: ignore[no-any-return]
+
+
 def full_of(dims: Sequence[int], value: Any, dtype: DType) -> Var:
-    return expand_to(asarray(value, dtype), dims).clone()
+    if type(value) in (int, bool) and 0 <= value <= 1 and size_of(dims) <= FEW:
+        return native.filled(value, list(dims), dtype)  # type: ignore[no-any-return]
+    return filled(dims, asarray(value, dtype))
 
 
 def is_true(x: Var) -> Var:

@@ -11,7 +11,7 @@ from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _open
-from minnow.numpy._core import (is_open, ArrayLike, DTypeLike, Shape, asarray, astype, axis_of, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
+from minnow.numpy._core import (filled, is_open, ArrayLike, DTypeLike, Shape, asarray, astype, axis_of, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
                                 float64, full_of, int64, is_weak, join, native, promote, public, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 from minnow.numpy._shape import moveaxis, ravel, stack
@@ -90,7 +90,8 @@ def empty(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C") 
 def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "C") -> Var:
     """An array of one value, or of an array that is broadcast."""
     check_order(order)
-    return expand_to(asarray(fill_value, dtype), dims_of(shape)).clone()
+    value, dims = asarray(fill_value, dtype), dims_of(shape)
+    return expand_to(value, dims).clone() if value.ndim else filled(dims, value)
 
 
 def _like(value: Any) -> Callable[..., Var]:
@@ -136,8 +137,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, orde
 
 def steps(count: int, dtype: DType = int64) -> Var:
     """0, 1 ... count - 1."""
-    made = op("Range", (Var(0, "int64"), Var(count, "int64"), Var(1, "int64"))) if count > 0 else zeros_of([0], int64)
-    return astype(made, dtype)
+    return astype(native.integer_progression(0, 1, count) if dtype.kind in "biu" else native.progression(0.0, 1.0, count), dtype)
 
 
 @public
@@ -160,15 +160,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = None)
     if count > 1 << 40:
         raise InvalidArgument("Maximum allowed size exceeded")
     if wanted.kind in "iu" and isinstance(start, int) and isinstance(step, int):
-        return astype(steps(count) * step + start, wanted)
+        first, delta = (((value + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63) for value in (start, step))  # modulo 2^64, as sums are
+        return astype(native.integer_progression(first, delta, count), wanted)
     if wanted.kind in "iu":
         return astype(steps(count), wanted) * int(step) + int(start)
     if wanted == float64:
         # As NumPy: the second element less the first is the step.
-        first = float(start)
-        delta = float(start + step) - first
-        return steps(count, float64) * delta + first
-    return astype(steps(count, float64) * float(start + step - start) + float(start), wanted)
+        return native.progression(float(start), float(start + step) - float(start), count)  # type: ignore[no-any-return]
+    return astype(native.progression(float(start), float(start + step - start), count), wanted)
 
 
 @public
@@ -179,6 +178,13 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     if num < 0:
         raise InvalidArgument(f"Number of samples, {num}, must be non-negative.")
     div = num - 1 if endpoint else num
+    if type(start) in (int, float) and type(stop) in (int, float) and dtype is None and div > 0:
+        distance = (float(stop) - float(start)) / div
+        if distance != 0:
+            line = native.progression(float(start), distance, num)
+            if endpoint:
+                line[num - 1] = float(stop)
+            return (line, distance) if retstep else line
     first, end = asarray(start), asarray(stop)
     natural = result_type(first.dtype, end.dtype, float64) if first.dtype.kind not in "fc" or end.dtype.kind not in "fc" or is_weak(start) and is_weak(stop) else result_type(first, end)
     wanted = natural if dtype is None else dtype_of(dtype)
@@ -240,7 +246,7 @@ def eye(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64,
     """A matrix with ones on the diagonal number k."""
     check_order(order)
     rows, columns = dims_of((N, N if M is None else M))
-    return astype(reshape_to(steps(rows), [rows, 1]) + k == reshape_to(steps(columns), [1, columns]), dtype_of(dtype))
+    return native.diagonal_matrix(asarray(1, _element_dtype(dtype)), rows, columns, index_of(k))  # type: ignore[no-any-return]
 
 
 @public

@@ -154,6 +154,15 @@ def setitem(x: Var, key: Any, value: ArrayLike) -> None:
     if isinstance(key, Var) and key.dtype.kind == "b" and key.shape == x.shape and v.ndim == 0:
         x.assign(pick(key, v, x))
         return
+    if type(key) is list:
+        key = _index_array(key)
+    if isinstance(key, Var) and key.dtype.kind in "iu" and x.ndim and not (is_symbolic(x) or is_symbolic(key) or is_symbolic(v)):
+        dims = (*key.shape, *x.shape[1:])
+        if v.shape == dims or v.ndim == 0:
+            numbers = native.flat_places([key], [x.shape[0]], "raise")
+            if 0 not in dims:
+                native.put(x, numbers, v if x.ndim == 1 else expand_to(v, dims))
+            return
     where = _Key(x, key)
     if not where.arrays:
         view = where.view
@@ -209,7 +218,7 @@ def nonzero(a: ArrayLike) -> tuple[Var, ...]:
     x = asarray(a)
     if x.ndim == 0:
         raise InvalidArgument("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    return unravel_index(native.true_places(is_true(x)), x.shape)
+    return tuple(native.true_indices(is_true(x)))
 
 
 @public
