@@ -22,13 +22,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 struct Exp2 {
   static HWY_INLINE V of(V x) {
-    const V c = within(-1080, x, 1025), n = hn::Round(c), f = hn::Sub(c, n);
+    const V c = within(-1080, x, 1025), steps = hn::MulAdd(c, constant(kSteps), constant(kMagic));
+    const V f = hn::NegMulAdd(hn::Sub(steps, constant(kMagic)), constant(1 / kSteps), c);
     // f ln 2 in two parts; the first has few bits, so that its product with the upper bits of f is exact.
     const V upper = hn::BitCast(D(), hn::And(hn::BitCast(Bits(), f), hn::Set(Bits(), 0xFFFFFFFFF8000000))), lower = hn::Sub(f, upper);
     const V high = hn::Mul(upper, constant(0x1.62e42ep-1));
     const V low = hn::MulAdd(lower, constant(0x1.62e42ep-1), hn::Mul(f, constant(0x1.efa39ef35793cp-25)));
     const V r = hn::Add(high, low);
-    return Exponential(n, r, hn::Add(hn::Sub(high, r), low)).value();
+    return Exponential(steps, r, hn::Add(hn::Sub(high, r), low)).value();
   }
 };
 struct Expm1 {
@@ -38,9 +39,10 @@ struct Expm1 {
 };
 struct Sinh {
   static HWY_INLINE V of(V x) {
-    const V size = within(0, hn::Abs(x), 711), e = Exponential(size).value(1), large = hn::Sub(e, hn::Div(constant(0.25), e));
-    const V t = Exponential(within(0, size, 2)).minus_1(), small = hn::Mul(constant(0.5), hn::Add(t, hn::Div(t, hn::Add(t, constant(1)))));
-    const V y = hn::CopySign(hn::IfThenElse(hn::Lt(size, constant(1)), small, large), x);
+    const V size = within(0, hn::Abs(x), 710.5), half = Exponential(size).rise<1, 2>();
+    // Beside a large half the quotient counts nothing, and would be that of two infinities.
+    const V quotient = hn::Div(half, hn::Add(hn::Add(half, half), constant(1)));
+    const V y = hn::CopySign(hn::Add(half, hn::IfThenElseZero(hn::Lt(size, constant(40)), quotient)), x);
     return hn::IfThenElse(hn::Lt(size, constant(0x1p-28)), x, y);
   }
 };
