@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one and two numbers, element by element: those that the operator set lacks, and complex ones. Integers are widened to 64
 // bits, complex elements to two doubles, floating ones to double where there are no loops of floats; results are rounded once.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <atomic>
@@ -685,6 +686,13 @@ Var unary(const std::string& name, const Var& var) {
   unknown(name, dtype);
 }
 
+/// The hyperbolic tangent of an f32 variable at hand by a kernel that the engine does not have; nothing for all else.
+std::optional<Var> tanh_at_hand(const Var& var) {
+  static const Unary32Function kTanh = numpy_kernels(cpu::best_isa()).functions32->tanh;
+  if (!kTanh || var.dtype() != DType::f32 || !at_hand(var)) return std::nullopt;
+  return run1(kTanh, value_of(var), DType::f32);
+}
+
 // f32 and f64 without widening, for the functions that are nothing but arithmetic: as fast as memory.
 template <class T>
 Tensor nearest_beyond(const Tensor& a, const Tensor& b) {
@@ -809,6 +817,7 @@ Var view_as(const Var& var, nb::handle to) {
 
 void define_elements(nb::module_& m) {
   m.def("unary", unary, nb::arg("name"), nb::arg("x"), "A function of each element, by NumPy's name; of the dtype of x, or bool.");
+  m.def("tanh_at_hand", tanh_at_hand, nb::arg("x"), "tanh of f32 where there is a faster kernel than the engine's; else None.");
   m.def("binary", binary, nb::arg("name"), nb::arg("a"), nb::arg("b"),
         "A function of two tensors of one dtype, broadcast together, by NumPy's name.");
   m.def("cast", cast, nb::arg("x"), nb::arg("dtype"), "Elements as another dtype, where one of the two is complex.");

@@ -54,6 +54,9 @@ struct Exponential {
   }
   /// y 2^(n - k), in two factors, because n may lie outside the exponents of normal numbers.
   static HWY_INLINE V scaled(V y, V n, float k = 0) {
+#if HWY_TARGET == HWY_AVX3
+    return V{_mm512_scalef_ps(y.raw, hn::Sub(n, constant(k)).raw)};
+#endif
     const V half = hn::Round(hn::Mul(n, constant(0.5f))), rest = hn::Sub(hn::Sub(n, half), constant(k));
     return hn::Mul(hn::Mul(y, power_of_2(half)), power_of_2(rest));
   }
@@ -111,10 +114,17 @@ HWY_INLINE V where_ordinary(hn::Mask<D> ordinary, V y, V x, F f) {
 struct Logarithm {
   V k, f, rest;
   HWY_INLINE explicit Logarithm(V x) : k(x), f(x), rest(x) {
+#if HWY_TARGET == HWY_AVX3
+    const V part{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero)}, exponent{_mm512_getexp_ps(x.raw)};
+    const auto upper = hn::Gt(part, constant(1.41421356f));
+    k = hn::IfThenElse(upper, hn::Add(exponent, constant(1)), exponent);
+    f = hn::Sub(hn::IfThenElse(upper, hn::Mul(part, constant(0.5f)), part), constant(1));
+#else
     const VBits root = bits(0x3F3504F3), from_root = hn::Add(hn::BitCast(Bits(), x), hn::Sub(bits(0x3F800000), root));
     // The biased exponent as a fraction's lowest bits.
     k = hn::Sub(hn::BitCast(D(), hn::Or(hn::ShiftRight<23>(from_root), bits(0x4B000000))), constant(0x1p23f + 127));
     f = hn::Sub(hn::BitCast(D(), hn::Add(hn::And(from_root, bits(0x007FFFFF)), root)), constant(1));
+#endif
     set();
   }
   HWY_INLINE Logarithm(V exponent, V fraction) : k(exponent), f(fraction), rest(fraction) { set(); }
@@ -143,16 +153,93 @@ HWY_INLINE hn::Mask<D> is_normal_positive(V x) {
   return hn::And(hn::Ge(x, constant(std::numeric_limits<float>::min())), hn::Lt(x, constant(kInfinity)));
 }
 
+#if HWY_TARGET == HWY_AVX3
+// Logarithms by sixteenths of 3/4 ... 3/2, in the order of a fraction's upper bits: reciprocals, none of them of what is next to 1, and
+// their logarithms to base 2 and 10, which are so close to floats that rounding loses little.
+constexpr float kReciprocals[16] = {
+    1,           0.913514793f, 0.866652012f, 0.822740912f, 0.778705776f, 0.745189726f, 0.712168634f, 0.680350125f,
+    1.30854821f, 1.25747347f,  1.20739293f,  1.16539598f,  1.11813903f,  1.08659244f,  1.05061388f,  1};
+constexpr float kLog2s[16] = {0,
+                              0.130500004f,
+                              0.206475273f,
+                              0.281489909f,
+                              0.360849768f,
+                              0.42432031f,
+                              0.489709198f,
+                              0.555650711f,
+                              -0.38796708f,
+                              -0.330527961f,
+                              -0.27189526f,
+                              -0.220820233f,
+                              -0.161099583f,
+                              -0.119810909f,
+                              -0.0712325498f,
+                              0};
+constexpr float kLog10s[16] = {0,
+                               0.0392844155f,
+                               0.0621552505f,
+                               0.084736906f,
+                               0.108626604f,
+                               0.127733141f,
+                               0.147417158f,
+                               0.167267531f,
+                               -0.116789728f,
+                               -0.0994988307f,
+                               -0.0818486288f,
+                               -0.0664735138f,
+                               -0.0484958068f,
+                               -0.0360666774f,
+                               -0.0214431342f,
+                               0};
+/// x = 2^k (1 + r) / reciprocal with -1/32 <= r < 1/16.
+struct TableLogarithm {
+  V k, r;
+  __m512i place;
+  HWY_INLINE explicit TableLogarithm(V x) : k(x), r(x) {
+    const V part{_mm512_getmant_ps(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_zero)}, exponent{_mm512_getexp_ps(x.raw)};
+    k = hn::IfThenElse(hn::Lt(part, constant(1)), hn::Add(exponent, constant(1)), exponent);
+    place = hn::ShiftRight<19>(hn::BitCast(Bits(), part)).raw;
+    r = hn::MulSub(part, at(kReciprocals), constant(1));
+  }
+  HWY_INLINE V at(const float* table) const { return V{_mm512_permutexvar_ps(place, hn::LoadU(D(), table).raw)}; }
+  /// k (two + two_rest) + upper + r (first + rest), where two has few bits; what the first sum rounds is added again.
+  HWY_INLINE V to_base(float two, float two_rest, V upper, float first, V rest) const {
+    const V sum = hn::MulAdd(k, constant(two), upper), lost = hn::Sub(upper, hn::NegMulAdd(k, constant(two), sum));
+    return hn::Add(sum, hn::MulAdd(r, constant(first), hn::MulAdd(r, rest, hn::MulAdd(k, constant(two_rest), lost))));
+  }
+};
+#endif
+/// Of all numbers but zero, negative and infinite ones and NaN: where there is a table, of subnormal ones too.
+template <class F>
+HWY_INLINE V logarithm_or(V x, V y, F f) {
+#if HWY_TARGET == HWY_AVX3
+  return where_ordinary(hn::And(hn::Gt(x, hn::Zero(D())), hn::Lt(x, constant(kInfinity))), y, x, f);
+#else
+  return where_ordinary(is_normal_positive(x), y, x, f);
+#endif
+}
 struct Log2 {
   static HWY_INLINE V of(V x) {
+#if HWY_TARGET == HWY_AVX3
+    const TableLogarithm parts(x);
+    const V y = parts.to_base(1, 0, parts.at(kLog2s), 1.44269502f,
+                              polynomial(parts.r, 1.92596303e-08f, -0.72134757f, 0.480918646f, -0.360773027f, 0.271207482f));
+#else
     const V y = Logarithm(x).to_base(1.44269502f, 1.92596303e-08f, 1, 0);
-    return where_ordinary(is_normal_positive(x), y, x, [](float v) { return std::log2(v); });
+#endif
+    return logarithm_or(x, y, [](float v) { return std::log2(v); });
   }
 };
 struct Log10 {
   static HWY_INLINE V of(V x) {
+#if HWY_TARGET == HWY_AVX3
+    const TableLogarithm parts(x);
+    const V y = parts.to_base(0.301025391f, 4.60503907e-06f, parts.at(kLog10s), 0.434294492f,
+                              polynomial(parts.r, -1.010305e-08f, -0.217147246f, 0.144770935f, -0.108603507f, 0.0816415846f));
+#else
     const V y = Logarithm(x).to_base(0.434294492f, -1.010305e-08f, 0.301025391f, 4.60503907e-06f);
-    return where_ordinary(is_normal_positive(x), y, x, [](float v) { return std::log10(v); });
+#endif
+    return logarithm_or(x, y, [](float v) { return std::log10(v); });
   }
 };
 struct Log1p {
@@ -263,9 +350,7 @@ struct Arccos {
 /// A third of the exponent, two steps of Halley's method for the reciprocal, and one of Newton's with the exact error of the cube.
 struct CubeRoot {
   static HWY_INLINE V of(V x) {
-    const V size = hn::Abs(x);
-    const auto tiny = hn::Lt(size, constant(std::numeric_limits<float>::min()));
-    const V scaled = hn::IfThenElse(tiny, hn::Mul(size, constant(0x1p24f)), size);
+    const V scaled = hn::Abs(x);
     // Of the bits as a number: the upper ones suffice.
     const V exponent = hn::ConvertTo(D(), hn::BitCast(hn::RebindToSigned<D>(), scaled));
     V y = hn::BitCast(D(), hn::ConvertTo(hn::RebindToSigned<D>(), hn::NegMulAdd(exponent, constant(1.0f / 3), constant(1.41994304e9f))));
@@ -276,10 +361,251 @@ struct CubeRoot {
     const V t = hn::Mul(scaled, hn::Mul(y, y)), square = hn::Mul(t, t), lost = hn::MulSub(t, t, square);
     const V excess = hn::MulAdd(lost, t, hn::MulSub(square, t, scaled));
     const V root = hn::NegMulAdd(hn::Mul(excess, hn::Mul(y, y)), constant(1.0f / 3), t);
-    const auto ordinary = hn::And(hn::Gt(size, hn::Zero(D())), hn::Lt(size, constant(kInfinity)));
-    return hn::IfThenElse(ordinary, hn::CopySign(hn::IfThenElse(tiny, hn::Mul(root, constant(0x1p-8f)), root), x), x);
+    return where_ordinary(is_normal_positive(scaled), hn::CopySign(root, x), x, [](float v) { return std::cbrt(v); });
   }
 };
+
+#if HWY_TARGET == HWY_AVX3
+// The hyperbolic tangent by quarters of octaves from 1/16 to 16, of which the first is all below, too: middles, whose tangents are close to
+// floats, and polynomials of the distance, with the least relative error.
+constexpr float kTangents[7][32] = {{0,
+                                     0.0860791653f,
+                                     0.101899028f,
+                                     0.117159747f,
+                                     0.140924543f,
+                                     0.171887636f,
+                                     0.203730762f,
+                                     0.234232739f,
+                                     0.281358659f,
+                                     0.344996721f,
+                                     0.40751183f,
+                                     0.468273133f,
+                                     0.561762333f,
+                                     0.684332967f,
+                                     0.814266205f,
+                                     0.940034568f,
+                                     1.12532592f,
+                                     1.38166642f,
+                                     1.61801577f,
+                                     1.8820591f,
+                                     2.25929189f,
+                                     2.7458272f,
+                                     3.25277448f,
+                                     3.75111175f,
+                                     4.50320292f,
+                                     5.49858046f,
+                                     6.47332525f,
+                                     7.51304722f,
+                                     9.05722046f,
+                                     0,
+                                     0,
+                                     0},
+                                    {0,
+                                     0.0858671889f,
+                                     0.1015478f,
+                                     0.116626613f,
+                                     0.139998987f,
+                                     0.170214579f,
+                                     0.200958088f,
+                                     0.230040982f,
+                                     0.274162084f,
+                                     0.331930935f,
+                                     0.386357963f,
+                                     0.436802983f,
+                                     0.509283841f,
+                                     0.594329059f,
+                                     0.671936989f,
+                                     0.735238135f,
+                                     0.809413493f,
+                                     0.881323874f,
+                                     0.924335837f,
+                                     0.9546749f,
+                                     0.978426337f,
+                                     0.991791785f,
+                                     0.997014225f,
+                                     0.998896897f,
+                                     0.999754786f,
+                                     0.999966502f,
+                                     0.999995232f,
+                                     0.999999404f,
+                                     1,
+                                     1,
+                                     1,
+                                     1},
+                                    {1,
+                                     0.992626846f,
+                                     0.989688039f,
+                                     0.98639822f,
+                                     0.980400264f,
+                                     0.971027017f,
+                                     0.959615827f,
+                                     0.947081149f,
+                                     0.924835145f,
+                                     0.889821827f,
+                                     0.850727499f,
+                                     0.809203148f,
+                                     0.740629971f,
+                                     0.646772981f,
+                                     0.548500657f,
+                                     0.459424883f,
+                                     0.344849795f,
+                                     0.223268211f,
+                                     0.145603269f,
+                                     0.0885958374f,
+                                     0.0426819213f,
+                                     0.0163490511f,
+                                     0.00596264051f,
+                                     0.00220499071f,
+                                     0.000490385049f,
+                                     6.69962246e-05f,
+                                     9.53638664e-06f,
+                                     1.19216747e-06f,
+                                     5.4360477e-08f,
+                                     0,
+                                     0,
+                                     0},
+                                    {0,
+                                     -0.0852340758f,
+                                     -0.100500643f,
+                                     -0.115040287f,
+                                     -0.137255043f,
+                                     -0.16528295f,
+                                     -0.192842558f,
+                                     -0.217867479f,
+                                     -0.253554702f,
+                                     -0.295359373f,
+                                     -0.328685313f,
+                                     -0.353462338f,
+                                     -0.37719062f,
+                                     -0.384395897f,
+                                     -0.36855796f,
+                                     -0.337786794f,
+                                     -0.279128015f,
+                                     -0.196772695f,
+                                     -0.134586737f,
+                                     -0.0845802799f,
+                                     -0.0417599007f,
+                                     -0.0162139405f,
+                                     -0.00594442617f,
+                                     -0.00220239698f,
+                                     -0.000489648548f,
+                                     -6.69100264e-05f,
+                                     -9.52552818e-06f,
+                                     -1.19063236e-06f,
+                                     -2.4294846e-07f,
+                                     0,
+                                     0,
+                                     0},
+                                    {-0.333332628f,
+                                     -0.323556781f,
+                                     -0.319690406f,
+                                     -0.315382868f,
+                                     -0.307584554f,
+                                     -0.295542121f,
+                                     -0.281118721f,
+                                     -0.26557526f,
+                                     -0.238763466f,
+                                     -0.19856897f,
+                                     -0.1565862f,
+                                     -0.115340918f,
+                                     -0.0547798723f,
+                                     0.0128669627f,
+                                     0.064814195f,
+                                     0.0952129662f,
+                                     0.11098092f,
+                                     0.099004738f,
+                                     0.075866878f,
+                                     0.0512153693f,
+                                     0.0266308729f,
+                                     0.0106324088f,
+                                     0.00393903954f,
+                                     0.00146498368f,
+                                     0.00032614739f,
+                                     4.46062659e-05f,
+                                     6.36530012e-06f,
+                                     7.92658057e-07f,
+                                     1.42065035e-08f,
+                                     0,
+                                     0,
+                                     0},
+                                    {0,
+                                     0.0561776534f,
+                                     0.0659623444f,
+                                     0.0751101226f,
+                                     0.0887978822f,
+                                     0.105380736f,
+                                     0.120757058f,
+                                     0.133681983f,
+                                     0.149880543f,
+                                     0.16426909f,
+                                     0.169971898f,
+                                     0.168125778f,
+                                     0.153424978f,
+                                     0.12042027f,
+                                     0.0793419033f,
+                                     0.042683322f,
+                                     0.0036172336f,
+                                     -0.0214307532f,
+                                     -0.0251762662f,
+                                     -0.0206876267f,
+                                     -0.0122007914f,
+                                     -0.0051874402f,
+                                     -0.00196717284f,
+                                     -0.000737602706f,
+                                     -0.00017085344f,
+                                     -2.33823521e-05f,
+                                     -3.32472018e-06f,
+                                     -4.16095133e-07f,
+                                     1.6608567e-07f,
+                                     0,
+                                     0,
+                                     0},
+                                    {0.13291508f,
+                                     0.12480969f,
+                                     0.121953428f,
+                                     0.120821849f,
+                                     0.111996412f,
+                                     0.102182359f,
+                                     0.0910227969f,
+                                     0.0787616074f,
+                                     0.0591814704f,
+                                     0.0320571773f,
+                                     0.00600805879f,
+                                     -0.0170994103f,
+                                     -0.0433422364f,
+                                     -0.0615236983f,
+                                     -0.0626694635f,
+                                     -0.053077694f,
+                                     -0.0321120694f,
+                                     -0.00955127086f,
+                                     0.00138141005f,
+                                     0.00459699985f,
+                                     0.00397670455f,
+                                     0.00191629422f,
+                                     0.00077123713f,
+                                     0.000292947079f,
+                                     6.85917184e-05f,
+                                     9.31898012e-06f,
+                                     1.26186558e-06f,
+                                     1.70796014e-07f,
+                                     5.04327673e-08f,
+                                     0,
+                                     0,
+                                     0}};
+struct Tanh {
+  static HWY_INLINE V of(V x) {
+    const V size = at_most(constant(15), hn::Abs(x));
+    const hn::RebindToSigned<D> n;
+    const auto place = hn::Max(hn::Zero(n), hn::Sub(hn::ShiftRight<21>(hn::BitCast(n, size)), hn::Set(n, 492)));  // in quarters of octaves
+    const auto at = [place](const float* row)
+                        HWY_ATTR { return V{_mm512_permutex2var_ps(hn::LoadU(D(), row).raw, place.raw, hn::LoadU(D(), row + 16).raw)}; };
+    const V r = hn::Sub(size, at(kTangents[0]));
+    V y = at(kTangents[6]);
+    MINNOW_UNROLL for (int k = 5; k > 0; --k) y = hn::MulAdd(y, r, at(kTangents[k]));
+    return hn::CopySign(y, x);
+  }
+};
+#endif
 
 struct Trunc {
   static HWY_INLINE V of(V x) { return hn::Trunc(x); }
@@ -385,16 +711,22 @@ constexpr Unary32Function kUnary[] = {map<Exp2>,    map<Expm1>,   map<Log2>,    
                                       map<Arcsin>,  map<Arccos>,  map<Arctan>,   map<Sinh>,  map<Cosh>,  map<Arcsinh>,
                                       map<Arccosh>, map<Arctanh>, map<CubeRoot>, map<Trunc>};
 static_assert(sizeof(kUnary) / sizeof(kUnary[0]) == static_cast<size_t>(MoreUnary::count));
+#if HWY_TARGET == HWY_AVX3
+constexpr Unary32Function kTanh = map<Tanh>;
+#else
+constexpr Unary32Function kTanh = nullptr;
+#endif
 constexpr Binary32Function kBinary[] = {map<kLanes64, power>, map<kLanes64, length>, map<kLanes, angle>};
 static_assert(sizeof(kBinary) / sizeof(kBinary[0]) == static_cast<size_t>(Binary32::count));
 }  // namespace
 #else
 constexpr const Unary32Function* kUnary = nullptr;
 constexpr const Binary32Function* kBinary = nullptr;
+constexpr Unary32Function kTanh = nullptr;
 #endif
 
 extern const Functions32Kernels kFunctions32Kernels;
-const Functions32Kernels kFunctions32Kernels{kUnary, kBinary};
+const Functions32Kernels kFunctions32Kernels{kUnary, kBinary, kTanh};
 #endif
 }  // namespace minnow::numpy::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -29,6 +29,7 @@ using Binary32Function = void (*)(const float* a, const float* b, size_t count, 
 struct Functions32Kernels {
   const Unary32Function* unary;    // by MoreUnary
   const Binary32Function* binary;  // by Binary32
+  Unary32Function tanh;            // null, too, where tables as large are none of the machine's instructions: the engine's serves
 };
 
 }  // namespace minnow::numpy

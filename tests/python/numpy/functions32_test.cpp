@@ -137,6 +137,23 @@ TEST_P(Functions32Test, edges_are_those_of_the_c_library) {
   }
 }
 
+TEST_P(Functions32Test, hyperbolic_tangents_agree_with_the_c_library_in_double) {
+  const Unary32Function tanh = numpy_kernels(GetParam()).functions32->tanh;
+  if (!tanh) GTEST_SKIP() << "the engine's serves";
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<float> exponent(-40, 6);
+  std::vector<float> x = {0, std::numeric_limits<float>::infinity(), NAN, 1e-45f, 1e-38f, 0.0625f, 1, 8.99f, 9.02f, 15, 16, 3.4e38f};
+  while (x.size() < 200003) x.push_back(std::exp2(exponent(generator)));
+  for (size_t i = 0; i < x.size(); i += 2) x.push_back(-x[i]);
+  std::vector<float> y(x.size() + 1, 42);
+  tanh(x.data(), x.size(), y.data());
+  EXPECT_EQ(y.back(), 42);
+  for (size_t i = 0; i < x.size(); ++i) {
+    ASSERT_LE(ulps(y[i], std::tanh(static_cast<double>(x[i]))), 1.1) << x[i];
+    ASSERT_EQ(std::signbit(y[i]), std::signbit(x[i])) << x[i];
+  }
+}
+
 TEST_P(Functions32Test, powers_lengths_and_angles_agree_with_the_c_library) {
   std::mt19937_64 generator(1);
   std::normal_distribution<float> normal;
