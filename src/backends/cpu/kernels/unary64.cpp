@@ -29,9 +29,9 @@ struct Tanh {
     // -(e^-2x - 1) / (e^-2x + 1), and far from 0 as 1 - 2 e^-2x / (e^-2x + 1), which rounds little.
     const V t = e.minus_1(), power = e.value();
     const auto near = hn::Lt(size, constant(0.75));
-    const V part = hn::Div(hn::IfThenElse(near, hn::Neg(t), hn::Add(power, power)),
-                            hn::Add(hn::IfThenElse(near, t, power), hn::IfThenElse(near, constant(2), constant(1))));
-    const V y = hn::CopySign(hn::IfThenElse(near, part, hn::Sub(constant(1), part)), x);
+    const V quotient = hn::Div(hn::IfThenElse(near, hn::Neg(t), hn::Add(power, power)),
+                               hn::Add(hn::IfThenElse(near, t, power), hn::IfThenElse(near, constant(2), constant(1))));
+    const V y = hn::CopySign(hn::IfThenElse(near, quotient, hn::Sub(constant(1), quotient)), x);
     return hn::IfThenElse(hn::Lt(size, constant(0x1p-28)), x, y);
   }
 };
