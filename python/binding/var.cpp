@@ -698,7 +698,8 @@ void define_var(nb::module_& m) {
           [](nb::handle self) {
             const Guard guard;
             const Var& x = var_of(self);
-            if (!x.is_tensor() && !x.is_computed()) {
+            if (x.is_computed()) return nb::borrow(self);
+            if (!x.is_tensor()) {
               const nb::gil_scoped_release release;
               x.datum();
             } else {

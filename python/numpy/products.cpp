@@ -6,6 +6,7 @@
 #include <array>
 #include <complex>
 #include <cstring>
+#include <numeric>
 
 #include "base/numeric.h"
 #include "base/os.h"
@@ -247,6 +248,17 @@ void multiply_all(const Product<T>& shape, size_t batches, const Place& place) {
   const double time = nanoseconds(shape) * static_cast<double>(batches);
   size_t parts = 1;
   if (time > 2 * kWorthAThread) parts = std::min<size_t>({static_cast<size_t>(time / kWorthAThread), unsign(cores()), 256});
+  if (shape.m == 1 && shape.n == 1 && batches == 1 && parts > 1 && shape.b.row == 1 && !shape.a.is_transposed()) {
+    std::array<T, 256> sums;
+    in_parts(static_cast<int64_t>(parts), int64_t{1} << 16, [&](int64_t first, int64_t last) {
+      for (size_t i = unsign(first); i < unsign(last); ++i) {
+        const size_t from = shape.k * i / parts, count = shape.k * (i + 1) / parts - from;
+        loops.dots(shape.a.data + from, count, 1, shape.b.data + from, count, sums.data() + i);
+      }
+    });
+    *shape.c = std::accumulate(sums.begin(), sums.begin() + parts, T{});
+    return;
+  }
   // Few products are cut in a grid, so that no more than has to be is packed more than once.
   size_t across = 1, down = 1;
   if (batches < parts) {

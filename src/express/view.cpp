@@ -261,25 +261,25 @@ Var reshaped(const Var& x, const Shape& shape) {
 
 Var transposed(const Var& x, const std::vector<int64_t>& order) {
   const std::optional<Shape> from = viewed_shape(x);
-  const auto of_parent = [order](const LazyValue& value) {
+  auto of_parent = [order](const LazyValue& value) {
     static const Operator& op = find_operator("Transpose");
     return call(op, {value}, {{"perm", order}});
   };
   if (!from) return var_of(of_parent(required_value(x)));
-  std::vector<bool> seen(order.size());
+  uint32_t seen = 0;
   for (const int64_t axis : order) {
-    if (order.size() != from->rank() || axis < 0 || axis >= static_cast<int64_t>(order.size()) || seen[static_cast<size_t>(axis)])
+    if (order.size() != from->rank() || axis < 0 || axis >= static_cast<int64_t>(order.size()) || (seen >> axis & 1))
       throw InvalidArgument("axes {} are no order of the axes of a tensor of shape {}", order, *from);
-    seen[static_cast<size_t>(axis)] = true;
+    seen |= 1u << axis;
   }
   Region region = whole(Access::cell(x), *from);
-  const Region before = region;
+  const Strides strides = region.strides;
   for (size_t i = 0; i < order.size(); ++i) {
     const size_t axis = static_cast<size_t>(order[i]);
-    region.shape[i] = before.shape[axis], region.strides[i] = before.strides[axis];
+    region.shape[i] = (*from)[axis], region.strides[i] = strides[axis];
   }
   region.by_call = true;
-  region.of_parent = of_parent;
+  region.of_parent = std::move(of_parent);
   return view_of(Access::cell(x), std::move(region));
 }
 
