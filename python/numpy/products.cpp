@@ -69,21 +69,20 @@ bool is_direct(const ProductLoops<T>& loops, const Product<T>& p) {
 
 /// Strips of about the same height, of rows for tiles of at most `most`.
 struct Strips {
-  size_t count, rows;
-  Strips(size_t rows, size_t most) : count((rows + most - 1) / most), rows(rows) {}
-  size_t begin(size_t strip) const { return rows / count * strip + std::min(strip, rows % count); }
+  size_t count, least, more;  // `more` strips have a row more than the least
+  Strips(size_t rows, size_t most) : count((rows + most - 1) / most), least(rows / count), more(rows % count) {}
+  size_t begin(size_t strip) const { return least * strip + std::min(strip, more); }
 };
 
 template <class T>
 void multiply_direct(const ProductLoops<T>& loops, const Product<T>& p) {
   const size_t lanes = loops.lanes;
-  const bool transposed = p.a.is_transposed();
   // Rows of a that stay in L2; of shallow products a strip, so that c, which is most of what is moved, is written in its order.
   size_t most = loops.rows[kPairs];
   if (p.k > 48) most *= std::max<size_t>(block_bytes() / 4 / sizeof(T) / p.k / most, 1);
   const bool is_large = p.k * p.n * sizeof(T) > kDirectBytes / 4;
   ProductTile<T> t{};
-  t.a_stride = transposed ? p.a.column : p.a.row;
+  t.a_row = p.a.row, t.a_step = p.a.column;
   t.b_stride = p.b.row, t.depth = p.k, t.c_stride = p.stride;
   t.ahead = is_large ? 8 * p.b.row : 0;
   const Strips blocks(p.m, most);
@@ -97,7 +96,7 @@ void multiply_direct(const ProductLoops<T>& loops, const Product<T>& p) {
       if (left < lanes) loops.masks ? t.wide = left : from = p.n - lanes;
       column += vectors * lanes;
       t.b = p.b.data + from;
-      const auto& tiles = loops.tiles[transposed][vectors];
+      const auto& tiles = loops.tiles[vectors];
       const Strips strips(rows, loops.rows[vectors]);
       for (size_t strip = 0, row = 0, next; strip < strips.count; ++strip, row = next) {
         next = strips.begin(strip + 1);
@@ -190,10 +189,10 @@ void multiply_packed(const ProductLoops<T>& loops, const Product<T>& p, const Pa
             const size_t row = strips.begin(strip), high = strips.begin(strip + 1) - row;
             T* c = p.c + (first + row) * p.stride + left + column;
             t.a = a + row * packing.row_stride;
-            t.a_stride = transposed ? high : packing.row_stride;
+            t.a_row = transposed ? 1 : packing.row_stride, t.a_step = transposed ? high : 1;
             t.add = whole && slice > 0;
             t.c = whole ? c : edge, t.c_stride = whole ? p.stride : width;
-            loops.tiles[transposed][vectors][high](t);
+            loops.tiles[vectors][high](t);
             if (whole) continue;
             for (size_t i = 0; i < high; ++i)
               for (size_t j = 0; j < rest; ++j) c[i * p.stride + j] = edge[i * width + j] + (slice > 0 ? c[i * p.stride + j] : T{});

@@ -32,7 +32,7 @@ struct Loops {
   static constexpr size_t kLanes = HWY_LANES(T);
   using Tile = ProductTile<T>;
 
-  template <size_t kVectors, size_t kRows, bool kTransposed>
+  template <size_t kVectors, size_t kRows>
   static HWY_NOINLINE void tile(const Tile& t) {
     V sums[kRows][kVectors];
     MINNOW_UNROLL
@@ -40,7 +40,8 @@ struct Loops {
       MINNOW_UNROLL
       for (size_t j = 0; j < kVectors; ++j) sums[i][j] = hn::Zero(d);
     }
-    const auto place = [&](size_t j) HWY_ATTR { return kVectors == 2 ? j * t.second : j * kLanes; };
+    const size_t second = t.second;
+    const auto place = [=](size_t j) HWY_ATTR { return kVectors == 2 ? j * second : j * kLanes; };
     [[maybe_unused]] const auto mask = hn::FirstN(d, kVectors == 1 ? t.wide : kLanes);
     const auto load = [&](const T* from) HWY_ATTR {
       if constexpr (kVectors == 1 && kMasks)
@@ -48,13 +49,13 @@ struct Loops {
       else
         return hn::LoadU(d, from);
     };
-    const size_t stride = t.a_stride, b_stride = t.b_stride, ahead = t.ahead;
-    const T *b = t.b, *a = t.a;
+    const size_t stride = t.a_row, a_step = t.a_step, b_stride = t.b_stride, ahead = t.ahead;
+    const T* b = t.b;
     // Rows in fives, so that few registers hold where they are.
     constexpr size_t kGroups = (kRows + 4) / 5;
     const T* rows[kGroups];
     MINNOW_UNROLL
-    for (size_t i = 0; i < kGroups; ++i) rows[i] = a + 5 * i * stride;
+    for (size_t i = 0; i < kGroups; ++i) rows[i] = t.a + 5 * i * stride;
     // Results of deep products come from far away. They are asked for row by row: all at once would keep the factors waiting.
     const size_t step = t.depth < 128 ? t.depth : t.depth / (kRows + 4);
     const T* asked = t.c;
@@ -70,37 +71,37 @@ struct Loops {
         V right[kVectors];
         MINNOW_UNROLL
         for (size_t j = 0; j < kVectors; ++j) right[j] = load(b + place(j));
-        if (kVectors > 1 && ahead) {
+        if constexpr (kVectors > 1) {
           MINNOW_UNROLL
           for (size_t j = 0; j < kVectors; ++j) __builtin_prefetch(b + ahead + j * kLanes);
         }
         MINNOW_UNROLL
         for (size_t i = 0; i < kRows; ++i) {
-          const V left = hn::Set(d, kTransposed ? a[i] : rows[i / 5][i % 5 * stride]);
+          const V left = hn::Set(d, rows[i / 5][i % 5 * stride]);
           MINNOW_UNROLL
           for (size_t j = 0; j < kVectors; ++j) sums[i][j] = hn::MulAdd(left, right[j], sums[i][j]);
         }
-        if constexpr (kTransposed) {
-          a += stride;
-        } else {
-          MINNOW_UNROLL
-          for (size_t i = 0; i < kGroups; ++i) ++rows[i];
-        }
+        MINNOW_UNROLL
+        for (size_t i = 0; i < kGroups; ++i) rows[i] += a_step;
       }
     }
-    T* c = t.c;
-    MINNOW_UNROLL
-    for (size_t i = 0; i < kRows; ++i, c += t.c_stride) {
-      if (t.add) {
+    T* const c = t.c;
+    const size_t c_stride = t.c_stride;
+    if (t.add) {
+      MINNOW_UNROLL
+      for (size_t i = 0; i < kRows; ++i) {
         MINNOW_UNROLL
-        for (size_t j = 0; j < kVectors; ++j) sums[i][j] = hn::Add(sums[i][j], load(c + place(j)));
+        for (size_t j = 0; j < kVectors; ++j) sums[i][j] = hn::Add(sums[i][j], load(c + i * c_stride + place(j)));
       }
+    }
+    MINNOW_UNROLL
+    for (size_t i = 0; i < kRows; ++i) {
       MINNOW_UNROLL
       for (size_t j = 0; j < kVectors; ++j) {
         if constexpr (kVectors == 1 && kMasks)
-          hn::BlendedStore(sums[i][j], mask, d, c);
+          hn::BlendedStore(sums[i][j], mask, d, c + i * c_stride);
         else
-          hn::StoreU(sums[i][j], d, c + place(j));
+          hn::StoreU(sums[i][j], d, c + i * c_stride + place(j));
       }
     }
   }
@@ -232,11 +233,11 @@ struct Loops {
 template <>
 struct Loops<double> {  // one after the other
   static constexpr size_t kLanes = 1, kRows[kMostProductVectors + 1] = {0, 1, 1, 0, 1};
-  template <size_t kVectors, size_t kRows, bool kTransposed>
+  template <size_t kVectors, size_t kRows>
   static void tile(const ProductTile<double>& t) {
     for (size_t j = 0; j < kVectors; ++j) {
       double sum = 0;
-      for (size_t k = 0; k < t.depth; ++k) sum += t.a[kTransposed ? k * t.a_stride : k] * t.b[k * t.b_stride + j];
+      for (size_t k = 0; k < t.depth; ++k) sum += t.a[k * t.a_step] * t.b[k * t.b_stride + j];
       t.c[j] = t.add ? t.c[j] + sum : sum;
     }
   }
@@ -261,8 +262,7 @@ struct Loops<double> {  // one after the other
 
 template <class T, size_t kVectors, size_t... kRows>
 constexpr void add_tiles(ProductLoops<T>& loops, std::index_sequence<kRows...>) {
-  ((loops.tiles[0][kVectors][kRows + 1] = Loops<T>::template tile<kVectors, kRows + 1, false>), ...);
-  ((loops.tiles[1][kVectors][kRows + 1] = Loops<T>::template tile<kVectors, kRows + 1, true>), ...);
+  ((loops.tiles[kVectors][kRows + 1] = Loops<T>::template tile<kVectors, kRows + 1>), ...);
 }
 template <class T>
 constexpr ProductLoops<T> loops_of() {

@@ -11,7 +11,7 @@ inline constexpr size_t kMostProductRows = 14, kMostProductVectors = 4;
 template <class T>
 struct ProductTile {
   const T* a;
-  size_t a_stride;  // of the rows of a; in tiles of transposed factors: of a's columns, whose elements lie next to each other
+  size_t a_row, a_step;  // from a row of a to the next, and from a column
   const T* b;
   size_t b_stride;
   size_t
@@ -31,8 +31,8 @@ struct ProductLoops {
   size_t lanes;                          // of a vector
   size_t rows[kMostProductVectors + 1];  // the most of a tile of 1, 2 or 4 vectors of columns
   bool masks;                            // tiles of one vector may have fewer columns
-  // [transposed][vectors][rows]
-  Tile tiles[2][kMostProductVectors + 1][kMostProductRows + 1];
+  // [vectors][rows]
+  Tile tiles[kMostProductVectors + 1][kMostProductRows + 1];
   /// y[i] = the sum over k of a[i * stride + k] x[k], in several partial sums.
   void (*dots)(const T* a, size_t stride, size_t rows, const T* x, size_t count, T* y);
   /// y[j] = the sum over k of x[k * x_stride] b[k * b_stride + j]

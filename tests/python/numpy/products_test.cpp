@@ -34,10 +34,19 @@ class ProductsTest : public cpu::EveryIsa {
               const std::vector<T> a = normal<T>((transposed ? depth : rows) * a_stride, 1), b = normal<T>(depth * b_stride, 2);
               const std::vector<T> before = normal<T>(rows * c_stride, 5);
               std::vector<T> c = before;
-              const ProductTile<T> tile{
-                  a.data(), a_stride, b.data(), b_stride,      vectors == 2 ? columns - lanes : lanes, std::min(columns, lanes),
-                  depth,    c.data(), c_stride, rows % 2 == 0, rows % 3 == 0 ? 4 * b_stride : 0};
-              loops.tiles[transposed][vectors][rows](tile);
+              const ProductTile<T> tile{a.data(),
+                                        transposed ? 1 : a_stride,
+                                        transposed ? a_stride : 1,
+                                        b.data(),
+                                        b_stride,
+                                        vectors == 2 ? columns - lanes : lanes,
+                                        std::min(columns, lanes),
+                                        depth,
+                                        c.data(),
+                                        c_stride,
+                                        rows % 2 == 0,
+                                        rows % 3 == 0 ? 4 * b_stride : 0};
+              loops.tiles[vectors][rows](tile);
               for (size_t i = 0; i < rows; ++i) {
                 for (size_t j = 0; j < columns; ++j) {
                   long double sum = tile.add ? before[i * c_stride + j] : 0;
