@@ -215,7 +215,7 @@ namespace expr {
 using Attribute = std::variant<int64_t, float, std::string, Tensor, std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
-/// An operator by its name ("Conv", "minnow.Gelu", or of a custom operator "com.example.Swish"). `outputs`: how many are wanted. Throws
+/// An operator by its name ("Conv", "minnow.Svd", or of a custom operator "com.example.Swish"). `outputs`: how many are wanted. Throws
 /// Unsupported for a name that there is not, with the nearest ones; InvalidArgument for an attribute that the operator has not;
 /// InvalidModel for inputs that do not fit.
 MINNOW_API Vars ops(std::string_view name, Vars inputs, size_t outputs, const Attributes& attributes = {});

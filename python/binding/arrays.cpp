@@ -187,18 +187,25 @@ void fill(nb::handle object, DType dtype, char*& to, std::vector<Tensor>::const_
   }
 }
 
+}  // namespace
+
+bool holds(DType dtype, nb::handle integer) {
+  const bool wide = beyond_i64(integer);
+  const int64_t value = wide ? 0 : PyLong_AsLongLong(integer.ptr());
+  const bool fits_u64 = wide ? PyLong_AsUnsignedLongLong(integer.ptr()) != ULLONG_MAX || !PyErr_Occurred() : value >= 0;
+  if (!fits_u64) PyErr_Clear();
+  return dtype == DType::u64 ? fits_u64 : !wide && value >= lowest_of(dtype) && value <= highest_of(dtype);
+}
+
+namespace {
+
 /// Numbers that were written as such do not wrap around.
 void check_range(nb::handle object, DType dtype) {
   if (is_list(object)) {
     const nb::object items = nb::borrow(object);
     for (nb::handle item : items) check_range(item, dtype);
   } else if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr())) {
-    const bool wide = beyond_i64(object);
-    const int64_t value = wide ? 0 : PyLong_AsLongLong(object.ptr());
-    const bool fits_u64 = wide ? PyLong_AsUnsignedLongLong(object.ptr()) != ULLONG_MAX || !PyErr_Occurred() : value >= 0;
-    if (!fits_u64) PyErr_Clear();
-    if (dtype == DType::u64 ? !fits_u64 : wide || value < lowest_of(dtype) || value > highest_of(dtype))
-      throw InvalidArgument("the integer {} does not fit {}", shown(object), dtype);
+    if (!holds(dtype, object)) throw InvalidArgument("the integer {} does not fit {}", shown(object), dtype);
   } else if (PyFloat_Check(object.ptr())) {
     // The highest number of 64 bits rounds up to a double that is no longer one of them, hence `<` and the half.
     const double value = std::trunc(PyFloat_AsDouble(object.ptr())),
@@ -213,6 +220,8 @@ Tensor tensor_of_lists(nb::handle object, DType dtype) {
   look(object, 0, found, true);
   const DType natural = found.dtype == DType::undefined ? DType::f64 : found.dtype;
   if (dtype == DType::undefined) dtype = natural;
+  if (dtype == DType::complex64 || dtype == DType::complex128)
+    throw TypeFault("a Var is made of real numbers, not of {}; minnow.numpy.array() makes one of complex numbers", dtype);
   if (is_integer(dtype)) check_range(object, dtype);
   // Rounded once; and 2^63 and 1 together are no floats on the way to u64.
   const bool at_once = found.arrays.empty() && (is_float(dtype) ? !is_integer(natural) : is_integer(dtype) && found.whole);

@@ -108,6 +108,8 @@ nb::object to_numpy(const Tensor& tensor);
 using Operand = std::variant<Var, Scalar>;
 /// Nothing where the object is neither a number nor an array.
 std::optional<Operand> operand_from(nb::handle object);
+/// Whether the integer of Python fits the dtype, one of integers.
+bool holds(DType dtype, nb::handle integer);
 
 extern PyTypeObject* var_type;
 inline bool is_var(nb::handle object) { return PyObject_TypeCheck(object.ptr(), var_type); }

@@ -120,6 +120,20 @@ int infer(const minnow_op_api* api, minnow_op_call* call, void* user) {
   });
 }
 
+/// What the function gave as output i. Floats are rounded to the dtype of the shape rule; integers and bool have to hold what is given.
+Tensor value_of(nb::handle item, DType dtype, size_t i) {
+  const Tensor given = tensor_from(item, DType::undefined, Sharing::where_possible);
+  if (given.dtype() == dtype) return given;
+  Tensor made = computed(Var(given).astype(dtype));
+  if (!is_float(dtype)) {
+    const Tensor same = computed(Var(made).astype(given.dtype()) == Var(given));
+    if (std::memchr(same.data(), 0, same.bytes()))
+      throw InvalidArgument("its function gives output {} numbers of {} that are none of {}, which its shape rule says", i, given.dtype(),
+                            dtype);
+  }
+  return made;
+}
+
 int compute(const minnow_op_api* api, minnow_op_call* call, void* user) {
   const PythonOperator& op = *static_cast<const PythonOperator*>(user);
   return guarded(api, call, [&] {
@@ -139,7 +153,7 @@ int compute(const minnow_op_api* api, minnow_op_call* call, void* user) {
         ++i;
         continue;
       }
-      const Tensor made = tensor_from(item, static_cast<DType>(output.dtype), Sharing::where_possible);
+      const Tensor made = value_of(item, static_cast<DType>(output.dtype), i);
       void* memory = output.data;
       if (output.rank < 0)
         memory = api->allocate_output(call, i, static_cast<int32_t>(made.shape().rank()), made.shape().begin());

@@ -2,6 +2,7 @@
 // dtype objects: minnow.float32 and its like, with NumPy's names.
 
 #include <array>
+#include <bit>
 
 #include "base/nearest.h"
 #include "binding.h"
@@ -56,7 +57,11 @@ const Row& row_of(DType dtype) {
   throw InvalidArgument("a value of dtype {} has no meaning in Python", dtype);
 }
 
-DType from_name(const std::string& name) {
+DType from_name(const std::string& given) {
+  // "<f4": every tensor has the byte order of the machine.
+  const bool ordered =
+      given.size() > 2 && (given[0] == '=' || given[0] == '|' || given[0] == (std::endian::native == std::endian::little ? '<' : '>'));
+  const std::string name = given.substr(ordered ? 1 : 0);
   for (const Row& row : kRows)
     if (name == row.name) return row.dtype;
   if (name == "bool_" || name == "b1") return DType::boolean;
@@ -64,8 +69,10 @@ DType from_name(const std::string& name) {
   for (const Row& row : kRows)
     if (row.letter != 'V' && (name == std::string(1, row.letter) || name == format("{}{}", std::string(1, row.kind), size_of(row.dtype))))
       return row.dtype;
-  if (name == "q" || name == "int" || name == "int_") return DType::i64;
-  if (name == "Q" || name == "uint") return DType::u64;
+  if (name == "q" || name == "int" || name == "int_" || name == "intp" || name == "long" || name == "longlong") return DType::i64;
+  if (name == "Q" || name == "uint" || name == "uintp") return DType::u64;
+  if (name == "half") return DType::f16;
+  if (name == "single") return DType::f32;
   if (name == "float" || name == "double") return DType::f64;
   if (name == "complex") return DType::complex128;
   return dtype_from_name(name);

@@ -78,6 +78,21 @@ void check_kinds(const Operation& operation, const Operand& a, const Operand& b)
   if (!bits && most == 0) throw TypeFault("bool - bool has no meaning; use ^ or astype()");
 }
 
+/// Integers have a remainder of a division by zero, 0 as in NumPy, which the operator of the engine refuses.
+bool may_divide_by_zero(const Operand& a, const Operand& b) {
+  const auto is_floating = [](const Operand& operand) {
+    const Var* x = std::get_if<Var>(&operand);
+    return x ? is_float(x->dtype()) : std::get<Scalar>(operand).kind() == Scalar::Kind::real;
+  };
+  if (is_floating(a) || is_floating(b)) return false;
+  const Scalar* divisor = std::get_if<Scalar>(&b);
+  return !divisor || divisor->integer() == 0;
+}
+
+nb::object by_numpy(const Operation& operation, PyObject* a, PyObject* b) {
+  return nb::module_::import_("minnow.numpy").attr(operation.name)(nb::borrow(a), nb::borrow(b));
+}
+
 /// A new reference to the result, or to NotImplemented.
 nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
   {
@@ -88,12 +103,14 @@ nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
     if (!complex) {
       if (!x || !y) return nb::borrow(Py_NotImplemented);
       check_kinds(operation, *x, *y);
-      if (const Scalar* left = std::get_if<Scalar>(&*x)) return nb::cast(operation.left(*left, std::get<Var>(std::move(*y))));
-      if (const Scalar* right = std::get_if<Scalar>(&*y)) return nb::cast(operation.right(std::get<Var>(std::move(*x)), *right));
-      return nb::cast(operation.tensors(std::get<Var>(std::move(*x)), std::get<Var>(std::move(*y))));
+      if (&operation != &kRemainder || !may_divide_by_zero(*x, *y)) {
+        if (const Scalar* left = std::get_if<Scalar>(&*x)) return nb::cast(operation.left(*left, std::get<Var>(std::move(*y))));
+        if (const Scalar* right = std::get_if<Scalar>(&*y)) return nb::cast(operation.right(std::get<Var>(std::move(*x)), *right));
+        return nb::cast(operation.tensors(std::get<Var>(std::move(*x)), std::get<Var>(std::move(*y))));
+      }
     }
   }
-  return nb::module_::import_("minnow.numpy").attr(operation.name)(nb::borrow(a), nb::borrow(b));
+  return by_numpy(operation, a, b);
 }
 
 template <const Operation& kOperation>
@@ -202,8 +219,15 @@ PyObject* invert(PyObject* a) noexcept {
 
 PyObject* compare(PyObject* a, PyObject* b, int how) noexcept {
   constexpr const Operation* kOperations[] = {&kLess, &kLessEqual, &kEqual, &kNotEqual, &kGreater, &kGreaterEqual};  // Py_LT ... Py_GE
+  // Any integer can be compared, also one that the dtype cannot hold.
+  const auto beyond = [](PyObject* number, PyObject* x) {
+    if (!PyLong_Check(number) || !is_var(x)) return false;
+    const DType dtype = var_of(x).dtype();
+    return is_integer(dtype) && !holds(dtype, number);
+  };
   try {
-    return apply(*kOperations[how], a, b).release().ptr();
+    const Operation& operation = *kOperations[how];
+    return (beyond(a, b) || beyond(b, a) ? by_numpy(operation, a, b) : apply(operation, a, b)).release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;

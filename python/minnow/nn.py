@@ -25,8 +25,8 @@ class Description(NamedTuple):
 class Module:
     """A function on Vars with parameters.
 
-    A class over this one assigns parameters (expr.trainable) and modules to attributes in __init__, and writes forward(). Call the module
-    like a function. A module that was loaded may be called by any number of threads at once; one that was written by one at a time.
+    A class over this one assigns parameters (expr.trainable) and modules, or lists, tuples and dicts of them, to attributes in __init__, and
+    writes forward(). Call the module like a function. A module that was loaded may be called by any number of threads at once; one that was written by one at a time.
     """
 
     training: bool = False
@@ -37,18 +37,19 @@ class Module:
     def __call__(self, *inputs: Any) -> Any:
         return self.forward(*inputs)
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
+    def _members(self) -> Iterator[tuple[str, Any]]:
+        """What attributes hold, and the lists, tuples and dicts among them: "w", "layers.0", "heads.left"."""
         for name, value in vars(self).items():
+            yield from _leaves(name, value)
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        for name, value in self._members():
             if isinstance(value, Module):
                 yield name, value
-            elif isinstance(value, (list, tuple)):
-                for i, item in enumerate(value):
-                    if isinstance(item, Module):
-                        yield f"{name}.{i}", item
 
     def named_parameters(self) -> Iterator[tuple[str, Var]]:
-        """Names and parameters of this module and its submodules: "w", "encoder.w"."""
-        for name, value in vars(self).items():
+        """Names and parameters of this module and its submodules: "w", "encoder.w", "layers.0.w"."""
+        for name, value in self._members():
             if isinstance(value, Var) and value.trainable:
                 yield name, value
         for name, child in self.named_children():
@@ -67,10 +68,13 @@ class Module:
         for name, value in pairs:
             if name not in own:
                 raise InvalidArgument(f'the module has no parameter "{name}"{_minnow.nearest(name, list(own))}')
-            own[name].assign(value)
+            given = value if isinstance(value, Var) else Var(value)
+            if (given.dtype, given.shape) != (own[name].dtype, own[name].shape):
+                raise InvalidArgument(f'the parameter "{name}" is {own[name].dtype}{list(own[name].shape)}, it is given {given.dtype}{list(given.shape)}')
+            own[name].assign(given)
 
     def __repr__(self) -> str:
-        own = [f"{name}: {value.dtype}{list(value.shape)}" for name, value in vars(self).items() if isinstance(value, Var) and value.trainable]
+        own = [f"{name}: {value.dtype}{list(value.shape)}" for name, value in self._members() if isinstance(value, Var) and value.trainable]
         lines = own + [f"{name}: {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
         return type(self).__name__ + ("(\n  " + "\n  ".join(lines) + "\n)" if lines else "()")
 
@@ -93,11 +97,36 @@ class Module:
         import copy
         made = copy.copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, Module):
-                setattr(made, name, value.clone())
-            elif isinstance(value, list):
-                setattr(made, name, [item.clone() if isinstance(item, Module) else item for item in value])
+            setattr(made, name, _cloned(value))
         return made
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(f"{name}.{key}", item)
+    elif isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield from _leaves(f"{name}.{i}", item)
+    else:
+        yield name, value
+
+
+def _cloned(value: Any) -> Any:
+    """With clones of the modules in it."""
+    import copy
+    if isinstance(value, Module):
+        return value.clone()
+    if isinstance(value, dict):
+        made = copy.copy(value)
+        made.update((key, _cloned(item)) for key, item in value.items())
+        return made
+    if isinstance(value, list):
+        return [_cloned(item) for item in value]
+    if isinstance(value, tuple) and any(isinstance(item, Module) for _, item in _leaves("", value)):
+        items = map(_cloned, value)
+        return value._make(items) if hasattr(value, "_make") else type(value)(items)
+    return value
 
 
 class LoadedModule(Module):

@@ -140,6 +140,20 @@ class CustomOperators(unittest.TestCase):
         with self.assertRaisesRegex(minnow.Unsupported, "com.example.python.Swsh.*Swish"):
             expr.op("com.example.python.Swsh", [self.x])
 
+    def test_values_that_the_dtype_cannot_hold(self):
+        name = "com.example.python.Given"
+        for dtype, value, fits in (("int64", [1.0, 2.0], True), ("int64", [1.0, 1.5], False), ("uint8", [1, 255], True), ("uint8", [1, 256], False), ("uint8", [-1, 0], False),
+                                   ("int32", [0.0, float("nan")], False), ("bool", [0, 1], True), ("bool", [0, 2], False), ("float32", [0.1, 1], True), ("float16", [3, 4], True)):
+            for given in (value, np.array(value)):
+                with self.subTest(dtype, value=value):
+                    expr.custom_operator(name, shape=lambda x: expr.Spec((2,), dtype))(lambda x: given)
+                    result = expr.op(name, [minnow.Var([0.0])])
+                    if fits:
+                        np.testing.assert_array_equal(result.numpy(), np.array(value).astype(dtype))
+                    else:
+                        with self.assertRaisesRegex(minnow.InvalidArgument, r"Given.*its function gives output 0 numbers of (f64|i64) that are none of"):
+                            result.numpy()
+
     def test_gradients_agree_with_finite_differences(self):
         x0, w0 = np.array([0.5, -1, 2], np.float32), np.array([1, 2, -0.5], np.float32)
         d_sums, d_products = np.float32(0.7), np.array([1, -2, 3], np.float32)

@@ -176,6 +176,32 @@ class Modules(unittest.TestCase):
         self.assertTrue(net.train().rest[1].training)
         self.assertFalse(net.eval().rest[1].training)
 
+    def test_members_in_lists_tuples_and_dicts(self):
+        class Heads(nn.Module):
+            def __init__(self):
+                self.scales = [expr.trainable(np.float32(2)), expr.trainable(np.float32(3))]
+                self.pair = (Dense(4, 4), [Dense(4, 4)])
+                self.heads = {"left": Dense(4, 1), "right": Dense(4, 2)}
+
+            def forward(self, x):
+                x = self.pair[1][0](self.pair[0](x)) * self.scales[0] * self.scales[1]
+                return [self.heads[name](x) for name in ("left", "right")]
+
+        net = Heads()
+        self.assertEqual([name for name, _ in net.named_parameters()],
+                         ["scales.0", "scales.1", "pair.0.w", "pair.0.b", "pair.1.0.w", "pair.1.0.b", "heads.left.w", "heads.left.b", "heads.right.w", "heads.right.b"])
+        self.assertEqual([name for name, _ in net.named_children()], ["pair.0", "pair.1.0", "heads.left", "heads.right"])
+        self.assertTrue(net.train().heads["right"].training)
+        copy = net.clone()
+        for ours, theirs in ((copy.pair[0], net.pair[0]), (copy.pair[1][0], net.pair[1][0]), (copy.heads["left"], net.heads["left"])):
+            self.assertIsNot(ours, theirs)
+            self.assertIs(ours.w, theirs.w)
+        net.load_parameters({"heads.left.b": np.ones(1, np.float32), "scales.1": np.float32(5)})
+        for made, wanted in zip(copy(minnow.Var(self.x)), net(minnow.Var(self.x))):
+            np.testing.assert_array_equal(made.numpy(), wanted.numpy())
+        with self.assertRaisesRegex(minnow.InvalidArgument, r'the parameter "heads.right.w" is float32\[4, 2\], it is given float64\[3\]'):
+            net.load_parameters({"heads.right.w": np.ones(3)})
+
     def test_an_expression_as_a_module_and_as_a_file(self):
         net = Net()
         x = expr.placeholder("x", "float32", [None, 4])

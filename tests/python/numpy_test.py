@@ -205,6 +205,70 @@ class Numpy(unittest.TestCase):
             made = getattr(np, name)(1 + 2j)
             self.assertEqual((made.dtype, made.shape, made.item()), (name, (), 1 + 2j))
 
+    def test_operators_on_integers_as_numpy_has_them(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("there is no NumPy to compare with")
+        for dtype in ("int8", "uint8", "int32", "uint32", "int64", "uint64"):
+            x = numpy.array([0, 1, 5, 100], dtype)
+            for divisor in (0, 3, numpy.array([0, 0, 3, 7], dtype), numpy.array([[0], [2]], "int32")):
+                with self.subTest(dtype, divisor=divisor), numpy.errstate(all="ignore"):
+                    wanted, made = x % divisor, minnow.Var(x) % divisor
+                    self.assertEqual((made.dtype, str(made.tolist())), (wanted.dtype, str(wanted.tolist())))
+                    wanted = divisor % x
+                    self.assertEqual(str((divisor % minnow.Var(x)).tolist()), str(wanted.tolist()))
+            for number in (-1, -129, 128, 256, 300, 2**31, 2**32, 2**63, -2**63 - 1, 2**64, -2**70):
+                with self.subTest(dtype, number=number):
+                    v = minnow.Var(x)
+                    for ours, wanted in ((v < number, x < number), (v <= number, x <= number), (v == number, x == number), (v != number, x != number),
+                                         (v > number, x > number), (v >= number, x >= number), (number < v, number < x), (number == v, number == x)):
+                        self.assertEqual((ours.dtype, ours.tolist()), ("bool", wanted.tolist()))
+
+    def test_names_and_byte_orders_of_dtypes(self):
+        self.assertEqual([minnow.Var([1, 2], name).dtype.name for name in ("<f4", "=i2", "|u1", "single", "half", "long", "uintp")],
+                         ["float32", "int16", "uint8", "float32", "float16", "int64", "uint64"])
+        self.assertEqual(np.frombuffer(b"\0\0\0\1\0\0\1\0", ">i4").tolist(), [1, 256])
+        self.assertEqual(np.frombuffer(b"\0\0\1\0", "<i4").tolist(), [65536])
+        with self.assertRaisesRegex(TypeError, "is no dtype"):
+            minnow.Var([1, 2], ">f4")
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("there is no NumPy to write the bytes")
+        for dtype in (">i4", ">f8", "<u2", ">c8", "|b1"):
+            wanted = numpy.array([1, 0, 3, 200]).astype(dtype)
+            for given in (dtype, numpy.dtype(dtype)):
+                self.assertEqual(np.frombuffer(wanted.tobytes(), given).tolist(), wanted.tolist())
+                with tempfile.TemporaryDirectory() as folder:
+                    wanted.tofile(Path(folder) / "a")
+                    self.assertEqual(np.fromfile(Path(folder) / "a", given, 2, offset=wanted.itemsize).tolist(), wanted.tolist()[1:3])
+
+    def test_arrays_of_numpy_take_results(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("there is no NumPy")
+        x = np.arange(6.0).reshape(2, 3)
+        for function, arguments, shape in ((np.add, (x, 1), (2, 3)), (np.sum, (x, 0), (3,)), (np.matmul, (x, x.T), (2, 2)), (np.clip, (x, 1, 2), (2, 3)), (np.cumsum, (x,), (6,))):
+            taken = numpy.full(shape, -1.0)
+            self.assertIs(function(*arguments, out=taken), taken)
+            numpy.testing.assert_array_equal(taken, function(*arguments).numpy())
+        taken = numpy.full((2, 3), -1.0)
+        np.add(x, 1, out=taken, where=x > 2)
+        self.assertEqual(taken.tolist(), [[-1, -1, -1], [4, 5, 6]])
+        for refused, kind in ((numpy.zeros((2, 3), "int32"), TypeError), (numpy.zeros((3, 3)), ValueError), ([0.0], TypeError)):
+            with self.assertRaises(kind):
+                np.add(x, 1, out=refused)
+        taken.flags.writeable = False
+        with self.assertRaises(ValueError):
+            np.add(x, 1, out=taken)
+
+    def test_missing_names_have_the_nearest(self):
+        for module, name, nearest in ((np, "argmx", "argmax"), (np.linalg, "slve", "solve"), (np.fft, "rftt", "rfft"), (np.random, "default_rgn", "default_rng")):
+            with self.assertRaisesRegex(AttributeError, f'no attribute {name!r}.*"{nearest}"'):
+                getattr(module, name)
+
     def test_strings_have_no_arrays(self):
         for call in (lambda: np.zeros(3, "str"), lambda: np.empty(3, str), lambda: np.array(["a"]), lambda: np.frombuffer(b"abcd", "str"),
                      lambda: np.ones(2).astype("str")):

@@ -38,7 +38,7 @@ def trainable(initial: VarLike, name: str = "") -> Var:
 
 
 def op(name: str, inputs: Sequence[VarLike | None] | Var, **attributes: Any) -> Var:
-    """Any operator by its name: "Conv", "minnow.Gelu", or of a custom operator "com.example.Swish". Of one input the list may be left out."""
+    """Any operator by its name: "Conv", "minnow.Svd", or of a custom operator "com.example.Swish". Of one input the list may be left out."""
     return _minnow.op(name, _inputs(name, inputs, attributes), attributes)
 
 

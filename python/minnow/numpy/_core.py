@@ -45,6 +45,13 @@ def public(function: F) -> F:
     return function
 
 
+def unknown(module: str, name: str) -> AttributeError:
+    """That a module has no such attribute, with the nearest names."""
+    import sys
+    known = [key for key, value in vars(sys.modules[module]).items() if key[:1] != "_" and (getattr(value, "__module__", module) == module or name_of(module, key) in REGISTRY)]
+    return AttributeError(f"module {module!r} has no attribute {name!r}" + ("" if name[:1] == "_" else _minnow.nearest(name, known)))
+
+
 def name_of(module: str, name: str) -> str:
     part = module.rsplit(".", 1)[-1]
     return name if part.startswith("_") else f"{part}.{name}"
@@ -437,6 +444,14 @@ def can_store(from_: DType, to: DType) -> bool:
     return to.kind in _CASTS.get(from_.kind, "")
 
 
+def _deliver_to_numpy(result: Var, out: Any) -> Any:
+    if type(out).__module__ != "numpy" or not hasattr(out, "flags"):
+        raise InvalidType("return arrays must be of ArrayType")
+    import numpy
+    numpy.copyto(out, result.numpy(), casting="same_kind")
+    return out
+
+
 def deliver(result: Var, out: Any, what: str = "the function") -> Var:
     """Puts a result into `out` where that is given; the array that holds it."""
     if isinstance(out, tuple):
@@ -446,7 +461,7 @@ def deliver(result: Var, out: Any, what: str = "the function") -> Var:
     if out is None:
         return result
     if not isinstance(out, Var):
-        raise InvalidType("return arrays must be of ArrayType")
+        return _deliver_to_numpy(result, out)
     if not can_store(result.dtype, out.dtype):
         raise InvalidType(f"Cannot cast {what} output from dtype('{result.dtype}') to dtype('{out.dtype}') with casting rule 'same_kind'")
     if broadcast_dims(result.shape, out.shape) != out.shape:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from typing import Any, Callable, Optional, Sequence
 
 from minnow import _minnow
@@ -364,9 +365,18 @@ def fromiter(iter: Any, dtype: DTypeLike, count: int = -1) -> Var:
     return asarray(items, dtype)
 
 
+def is_swapped(dtype: DTypeLike) -> bool:
+    """Whether elements in memory have the other byte order than this machine: of ">f4", or of such a dtype of NumPy."""
+    order = dtype[:1] if isinstance(dtype, str) else getattr(dtype, "byteorder", "=")
+    return order in ("<", ">") and order != ("<" if sys.byteorder == "little" else ">")
+
+
 @public
 def frombuffer(buffer: Any, dtype: DTypeLike = float64, count: int = -1, offset: int = 0) -> Var:
-    """A vector over the memory of an object with the buffer protocol."""
+    """A vector over the memory of an object with the buffer protocol; of the other byte order (">i4") the numbers, in memory of its own."""
+    if is_swapped(dtype):
+        made = frombuffer(buffer, dtype[1:] if isinstance(dtype, str) else dtype.name, count, offset)
+        return made.byteswap()  # type: ignore[no-any-return]
     wanted = _element_dtype(dtype)
     view = memoryview(buffer).cast("B")
     if offset < 0 or offset > len(view):

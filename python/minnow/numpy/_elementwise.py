@@ -188,8 +188,8 @@ class ufunc:
         array.assign(reshape_to(flat, array.shape))
 
 
-def _like(target: Var, dims: Any, dtype: DType) -> Var:
-    return astype(expand_to(target, dims), dtype)
+def _like(target: ArrayLike, dims: Any, dtype: DType) -> Var:
+    return astype(expand_to(asarray(target), dims), dtype)
 
 
 def _cast_input(name: str, value: ArrayLike, dtype: DType) -> Var:

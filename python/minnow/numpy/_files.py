@@ -67,7 +67,7 @@ def _read(file: Any) -> Var:
     if not isinstance(turned, bool):
         raise InvalidArgument(f"fortran_order is not a valid bool: {turned!r}")
     if isinstance(descr, str) and descr.lstrip("<>|=")[:1] == "O":
-        raise InvalidArgument("Object arrays cannot be loaded when allow_pickle=False")
+        raise InvalidArgument("Object arrays cannot be loaded when allow_pickle=False, nor otherwise here: what they hold is a program")
     if not isinstance(descr, str) or descr[:1] not in "<>|=" or descr[1:] not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"):
         raise InvalidArgument(f"descr is not a valid dtype descriptor: {descr!r}")
     dtype = dtype_of(descr[1:])
@@ -205,8 +205,9 @@ def load(file: Any, mmap_mode: None = None, allow_pickle: bool = False) -> Any:
 
 @public
 def fromfile(file: Any, dtype: DTypeLike = float64, count: int = -1, sep: str = "", offset: int = 0) -> Var:
-    """A vector of the bytes of a file, or with `sep` of the numbers of a text."""
-    wanted = dtype_of(dtype)
+    """A vector of the bytes of a file, or with `sep` of the numbers of a text. The bytes may have the other byte order: ">i4"."""
+    swapped = _creation.is_swapped(dtype)
+    wanted = dtype_of(dtype[1:] if swapped and isinstance(dtype, str) else dtype)
     opened, ours = _opened(file, "rb")
     try:
         if offset:
@@ -218,7 +219,8 @@ def fromfile(file: Any, dtype: DTypeLike = float64, count: int = -1, sep: str = 
         if ours:
             opened.close()
     data = data[: len(data) // wanted.itemsize * wanted.itemsize]
-    return _creation.frombuffer(data, wanted) if data else zeros_of([0], wanted)
+    made = _creation.frombuffer(data, wanted) if data else zeros_of([0], wanted)
+    return made.byteswap() if swapped else made
 
 
 def _lines(fname: Any, encoding: Optional[str]) -> Iterator[str]:

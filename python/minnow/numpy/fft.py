@@ -7,14 +7,14 @@ the root of n.
 from __future__ import annotations
 
 import math
-from typing import Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from minnow._arrays import index_of
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _shape
-from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, deliver, float16, float32, float64, join, last, native, public, zeros_of
+from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, deliver, float16, float32, float64, join, last, native, public, unknown, zeros_of
 
 _NORMS = {None: (0.0, 1.0), "backward": (0.0, 1.0), "ortho": (0.5, 0.5), "forward": (1.0, 0.0)}
 
@@ -277,3 +277,8 @@ def fftshift(x: ArrayLike, axes: Axis = None) -> Var:
 def ifftshift(x: ArrayLike, axes: Axis = None) -> Var:
     """The inverse of fftshift()."""
     return _shifted(x, axes, -1)
+
+
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        raise unknown(__name__, name)

@@ -2,7 +2,7 @@
 """Linear algebra: factorizations, equations, eigenvalues and norms of matrices over the last two axes, in double precision inside."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from minnow._arrays import index_of, is_index
 from minnow._minnow import InvalidArgument, InvalidType, Var
@@ -11,7 +11,7 @@ from minnow._minnow import dtype as DType
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _products, _reductions, _shape
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, LinAlgError, asarray, astype, axes_of, axis_of, broadcast_dims, choose, complex64, complex128, dtype_of, expand_to, float32,
-                                float64, full_of, int64, join, native, permute, promote, public, reshape_to, size_of, zeros_of)
+                                float64, full_of, int64, join, native, permute, promote, public, reshape_to, size_of, unknown, zeros_of)
 from minnow.numpy._products import matmul, matrices, outer, vecdot
 from minnow.numpy._creation import diagonal as _diagonal
 from minnow.numpy._shape import matrix_transpose
@@ -514,3 +514,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Var:
         raise InvalidArgument(f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[axis]} and {b.shape[axis]} dimensional instead.")
     return _products.cross(a, b, axis=axis)
 
+
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        raise unknown(__name__, name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from typing import Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from minnow._arrays import index_of, is_index
 from minnow._minnow import InvalidArgument, InvalidType, Var
@@ -16,7 +16,7 @@ from minnow._minnow import dtype as DType
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _indexing, _products, _reductions, _shape
 from minnow.numpy._core import (REGISTRY, ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dims_of, dtype_of, expand_to, float32, float64, int64, native, public, reshape_to,
-                                size_of, uint64)
+                                size_of, uint64, unknown)
 
 
 def _words(value: Any) -> list[int]:
@@ -696,3 +696,8 @@ permutation, shuffle, choice = _legacy.permutation, _legacy.shuffle, _legacy.cho
 for _name in ("seed", "rand", "randn", "randint", "random_sample", "random", "uniform", "normal", "standard_normal", "exponential", "standard_exponential", "lognormal", "permutation",
               "shuffle", "choice"):
     REGISTRY["random." + _name] = globals()[_name]
+
+
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        raise unknown(__name__, name)
