@@ -163,20 +163,22 @@ nb::object qr_of(const Var& matrices, bool complete, bool raw) {
   return raw ? nb::make_tuple(Var(std::move(r)), Var(std::move(q))) : nb::make_tuple(Var(std::move(q)), Var(std::move(r)));
 }
 
-/// u [.., m, n], s [.., n], v [.., n, n] of matrices with m >= n: a = u s v^H.
-nb::object svd_of(const Var& matrices) {
+/// u [.., m, n], s [.., n], v [.., n, n] of matrices with m >= n: a = u s v^H; without `vectors` s alone.
+nb::object svd_of(const Var& matrices, bool vectors) {
   const Stack a(matrices);
   const size_t m = a.rows, n = a.columns;
   if (m < n) throw InvalidArgument("svd takes matrices of at least as many rows as columns");
-  Tensor u = a.tensor.clone(), s(DType::f64, a.with({n})), v(a.tensor.dtype(), a.with({n, n}));
+  Tensor u = a.tensor.clone(), s(DType::f64, a.with({n})), v(a.tensor.dtype(), vectors ? a.with({n, n}) : Shape{0});
   typed(a, [&](auto zero) {
     using T = decltype(zero);
     T* to_u = u.writable().data<T>();
     T* to_v = v.writable().data<T>();
     double* to_s = s.writable().data<double>();
-    if (!all_matrices(a, 20 * cubed(n), [&](size_t i) { return svd(to_u + i * m * n, m, n, to_s + i * n, to_v + i * n * n); }))
+    if (!all_matrices(a, 20 * cubed(n),
+                      [&](size_t i) { return svd(to_u + i * m * n, m, n, to_s + i * n, vectors ? to_v + i * n * n : nullptr); }))
       give_up("SVD did not converge");
   });
+  if (!vectors) return nb::cast(Var(std::move(s)));
   return nb::make_tuple(Var(std::move(u)), Var(std::move(s)), Var(std::move(v)));
 }
 
@@ -316,7 +318,7 @@ void define_linalg(nb::module_& m) {
   m.def("determinant", determinant, nb::arg("a"), nb::arg("logarithm"));
   m.def("cholesky", cholesky_of, nb::arg("a"));
   m.def("qr", qr_of, nb::arg("a"), nb::arg("complete"), nb::arg("raw"));
-  m.def("svd", svd_of, nb::arg("a"));
+  m.def("svd", svd_of, nb::arg("a"), nb::arg("vectors"));
   m.def("eigh", eigh_of, nb::arg("a"), nb::arg("vectors"));
   m.def("eig", eig_of, nb::arg("a"), nb::arg("vectors"));
 }

@@ -5,9 +5,14 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
+
+#include "numpy/linalg_real.h"
 
 namespace minnow::numpy {
 namespace {
+
+constexpr size_t kTiny = 8;  // rows of real matrices that are not worth blocks
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
@@ -67,6 +72,8 @@ double length(size_t n, const T* x, size_t step) {
 
 template <class T>
 bool lu(T* a, size_t n, std::vector<size_t>& swaps) {
+  if constexpr (std::is_same_v<T, double>)
+    if (n > kTiny) return real::lu(a, n, swaps);
   swaps.resize(n);
   bool regular = true;
   for (size_t k = 0; k < n; ++k) {
@@ -92,6 +99,8 @@ bool lu(T* a, size_t n, std::vector<size_t>& swaps) {
 
 template <class T>
 void lu_solve(const T* factors, size_t n, const std::vector<size_t>& swaps, T* b, size_t k) {
+  if constexpr (std::is_same_v<T, double>)
+    if (n > kTiny) return real::lu_solve(factors, n, swaps, b, k);
   for (size_t i = 0; i < n; ++i)
     if (swaps[i] != i) std::swap_ranges(b + i * k, b + (i + 1) * k, b + swaps[i] * k);
   for (size_t i = 0; i < n; ++i)
@@ -104,6 +113,8 @@ void lu_solve(const T* factors, size_t n, const std::vector<size_t>& swaps, T* b
 
 template <class T>
 bool cholesky(T* a, size_t n) {
+  if constexpr (std::is_same_v<T, double>)
+    if (n > kTiny) return real::cholesky(a, n);
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = 0; j < i; ++j) a[i * n + j] = (a[i * n + j] - conjugate(dot(j, a + i * n, a + j * n))) / a[j * n + j];
     const double rest = real_part(a[i * n + i]) - real_part(dot(i, a + i * n, a + i * n));
@@ -116,6 +127,8 @@ bool cholesky(T* a, size_t n) {
 
 template <class T>
 void qr(T* a, size_t m, size_t n, T* tau) {
+  if constexpr (std::is_same_v<T, double>)
+    if (m > kTiny) return real::qr(a, m, n, tau);
   std::vector<T> products(n);
   for (size_t k = 0; k < std::min(m, n); ++k) {
     const T alpha = a[k * n + k];
@@ -143,6 +156,8 @@ void qr(T* a, size_t m, size_t n, T* tau) {
 
 template <class T>
 void qr_q(const T* factors, size_t m, size_t n, const T* tau, T* q, size_t columns) {
+  if constexpr (std::is_same_v<T, double>)
+    if (m > kTiny) return real::qr_q(factors, m, n, tau, q, columns);
   std::fill_n(q, m * columns, T(0));
   for (size_t i = 0; i < std::min(m, columns); ++i) q[i * columns + i] = 1;
   std::vector<T> products(columns);
@@ -157,65 +172,13 @@ void qr_q(const T* factors, size_t m, size_t n, const T* tau, T* q, size_t colum
 
 namespace {
 
-// Eigenvalues of a symmetric tridiagonal matrix by the implicit QL method (Dubrulle, Martin, Wilkinson 1968); the rotations are applied to
-// the rows of `vectors` [n, n], so that a row is an eigenvector in the end.
-bool tridiagonal_ql(std::vector<double>& diagonal, std::vector<double>& beside, double* vectors) {
-  const size_t n = diagonal.size();
-  for (size_t l = 0; l < n; ++l) {
-    for (int round = 0;; ++round) {
-      size_t m = l;
-      for (; m + 1 < n; ++m)
-        if (std::fabs(beside[m]) <= kEpsilon * (std::fabs(diagonal[m]) + std::fabs(diagonal[m + 1]))) break;
-      if (m == l) break;
-      if (round == 60) return false;
-      double g = (diagonal[l + 1] - diagonal[l]) / (2 * beside[l]);
-      double r = std::hypot(g, 1);
-      g = diagonal[m] - diagonal[l] + beside[l] / (g + std::copysign(r, g));
-      double s = 1, c = 1, p = 0;
-      size_t i = m;
-      bool underflow = false;
-      while (i-- > l) {
-        double f = s * beside[i];
-        const double b = c * beside[i];
-        r = std::hypot(f, g);
-        beside[i + 1] = r;
-        if (r == 0) {
-          diagonal[i + 1] -= p;
-          beside[m] = 0;
-          underflow = true;
-          break;
-        }
-        s = f / r, c = g / r;
-        g = diagonal[i + 1] - p;
-        r = (diagonal[i] - g) * s + 2 * c * b;
-        p = s * r;
-        diagonal[i + 1] = g + p;
-        g = c * r - b;
-        if (vectors) {
-          double* __restrict upper = vectors + i * n;
-          double* __restrict lower = vectors + (i + 1) * n;
-          for (size_t k = 0; k < n; ++k) {
-            f = lower[k];
-            lower[k] = s * upper[k] + c * f;
-            upper[k] = c * upper[k] - s * f;
-          }
-        }
-      }
-      if (underflow) continue;
-      diagonal[l] -= p;
-      beside[l] = g;
-      beside[m] = 0;
-    }
-  }
-  return true;
-}
-
 // Puts values in order with the rows that belong to them.
 template <class Less, class Value, class T>
 void sort_rows(size_t n, size_t width, Value* values, T* rows, Less less) {
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return less(values[i], values[j]); });
+  std::sort(order.begin(), order.end(),
+            [&](size_t i, size_t j) { return less(values[i], values[j]) || (values[i] == values[j] && i < j); });
   const std::vector<Value> old_values(values, values + n);
   for (size_t i = 0; i < n; ++i) values[i] = old_values[order[i]];
   if (!rows) return;
@@ -284,19 +247,11 @@ bool eigh(T* a, size_t n, double* values, bool vectors) {
   std::vector<T> phases(n, T(1));
   for (size_t k = 0; k + 1 < n; ++k) {
     const double size = std::abs(beside_of[k]);
-    if constexpr (std::is_same_v<T, double>) {
-      beside[k] = beside_of[k];
-    } else {
-      beside[k] = size;
-      phases[k + 1] = size == 0 ? phases[k] : phases[k] * (beside_of[k] / size);
-    }
+    beside[k] = size;
+    phases[k + 1] = size == 0 ? phases[k] : phases[k] * (beside_of[k] / size);
   }
-  std::vector<double> rotated;
-  if (vectors) {
-    rotated.assign(n * n, 0.0);
-    for (size_t i = 0; i < n; ++i) rotated[i * n + i] = 1;
-  }
-  if (!tridiagonal_ql(diagonal, beside, vectors ? rotated.data() : nullptr)) return false;
+  std::vector<double> rotated(vectors ? n * n : 0);
+  if (!real::tridiagonal(diagonal, beside, vectors ? rotated.data() : nullptr)) return false;
   sort_rows(n, n, diagonal.data(), vectors ? rotated.data() : nullptr, std::less<>());
   std::copy(diagonal.begin(), diagonal.end(), values);
   if (!vectors) return true;
@@ -331,8 +286,8 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
   if (largest == 0) {
     std::fill_n(values, n, 0.0);
     std::fill_n(a, m * n, T(0));
-    std::fill_n(v, n * n, T(0));
-    for (size_t i = 0; i < n; ++i) a[i * n + i] = v[i * n + i] = 1;
+    if (v) std::fill_n(v, n * n, T(0));
+    for (size_t i = 0; v && i < n; ++i) a[i * n + i] = v[i * n + i] = 1;
     return true;
   }
   // Columns of falling length, then QR.
@@ -340,7 +295,7 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::vector<double> lengths(n);
   for (size_t j = 0; j < n; ++j) lengths[j] = length(m, a + j, n);
-  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return lengths[i] > lengths[j]; });
+  std::sort(order.begin(), order.end(), [&](size_t i, size_t j) { return lengths[i] != lengths[j] ? lengths[i] > lengths[j] : i < j; });
   std::vector<T> ordered(m * n), tau(n);
   for (size_t i = 0; i < m; ++i)
     for (size_t j = 0; j < n; ++j) ordered[i * n + j] = a[i * n + order[j]];
@@ -387,6 +342,10 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
       }
   }
   for (size_t i = 0; i < n; ++i) values[i] = length(n, rows.data() + i * n, 1);
+  if (!v) {
+    std::sort(values, values + n, std::greater<>());
+    return true;
+  }
   {
     std::vector<double> copy(values, values + n);
     sort_rows(n, n, copy.data(), rows.data(), std::greater<>());
@@ -576,15 +535,24 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
   return true;
 }
 
+template <>
+bool eigh(double* a, size_t n, double* values, bool vectors) {
+  return real::eigh(a, n, values, vectors);
+}
+template <>
+bool svd(double* a, size_t m, size_t n, double* values, double* v) {
+  return real::svd(a, m, n, values, v);
+}
+
 #define MINNOW_INSTANTIATE(T)                                                       \
   template bool lu(T*, size_t, std::vector<size_t>&);                               \
   template void lu_solve(const T*, size_t, const std::vector<size_t>&, T*, size_t); \
   template bool cholesky(T*, size_t);                                               \
   template void qr(T*, size_t, size_t, T*);                                         \
-  template void qr_q(const T*, size_t, size_t, const T*, T*, size_t);               \
-  template bool eigh(T*, size_t, double*, bool);                                    \
-  template bool svd(T*, size_t, size_t, double*, T*);
+  template void qr_q(const T*, size_t, size_t, const T*, T*, size_t);
 MINNOW_INSTANTIATE(double)
 MINNOW_INSTANTIATE(Complex)
+template bool eigh(Complex*, size_t, double*, bool);
+template bool svd(Complex*, size_t, size_t, double*, Complex*);
 
 }  // namespace minnow::numpy

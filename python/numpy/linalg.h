@@ -36,8 +36,8 @@ void qr_q(const T* factors, size_t m, size_t n, const T* tau, T* q, size_t colum
 template <class T>
 bool eigh(T* a, size_t n, double* values, bool vectors);
 
-/// a [m, n], m >= n: a = U S V^H. `a` becomes U (its first n columns, [m, n]), `v` [n, n] is V; values fall. False where the sweeps do not
-/// end.
+/// a [m, n], m >= n: a = U S V^H. `a` becomes U (its first n columns, [m, n]), `v` [n, n] is V; values fall. Where v is null `a` means
+/// nothing afterwards. False where the iteration does not end.
 template <class T>
 bool svd(T* a, size_t m, size_t n, double* values, T* v);
 

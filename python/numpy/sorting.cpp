@@ -168,7 +168,8 @@ Tensor places_in_order(const Tensor& x) {
         return x.dtype() == DType::complex64 ? std::complex<double>(x.data<std::complex<float>>()[place])
                                              : x.data<std::complex<double>>()[place];
       };
-      std::stable_sort(to + r * n, to + (r + 1) * n, [&](int64_t a, int64_t b) { return before(at(a), at(b)); });
+      std::sort(to + r * n, to + (r + 1) * n,
+                [&](int64_t a, int64_t b) { return before(at(a), at(b)) || (a < b && !before(at(b), at(a))); });
     }
     return y;
   }

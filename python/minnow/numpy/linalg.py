@@ -248,9 +248,10 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     else:
         _check_finite(x)
         wide = m < n
-        left, s, right = _call(native.svd, _adjoint(x) if wide else x)
+        across = _adjoint(x) if wide else x
         if not compute_uv:
-            return astype(s, _real(kind))
+            return astype(_call(native.svd, across, False), _real(kind))
+        left, s, right = _call(native.svd, across, True)
         if full_matrices and m != n:
             q, r = native.qr(left, True, False)
             left = join([left, q[..., few:]], left.ndim - 1)

@@ -62,6 +62,30 @@ def large():
         case("linalg.solve", spread((60, 60), dtype) + 20 * N.eye(60, dtype=dtype), data((60,), dtype), tolerance=1e-4)
         case("linalg.svdvals", data((40, 60), dtype), tolerance=1e-4)
         case("linalg.eigvalsh", spread((50, 50), dtype) + spread((50, 50), dtype).T, tolerance=1e-4)
+        for n in (9, 33, 70):  # by blocks
+            square, tall = N.random.default_rng(n).standard_normal((n, n)).astype(dtype), N.random.default_rng(n).standard_normal((2 * n, n)).astype(dtype)
+            low = (tall @ square[:, :n // 3]) @ tall[: n // 3]
+            for name in ("inv", "det", "slogdet", "svdvals", "pinv"):
+                case(f"linalg.{name}", square, tolerance=1e-4)
+            case("linalg.solve", square, tall[:n, : n // 2], tolerance=1e-4)
+            case("linalg.cholesky", tall.T @ tall, tolerance=1e-4)
+            case("linalg.eigvalsh", low[:n] @ low[:n].T, tolerance=1e-3)
+            add("linalg.eigh", lambda m, x: (lambda w, v: m.matmul(v * w, v.T))(*m.linalg.eigh(x)), square + square.T, tolerance=1e-4)
+            for x in (square, tall, tall.T, low):
+                case("linalg.qr", x, "r", tolerance=1e-4) if x is not low else None
+                for mode in ("reduced", "complete"):
+                    add("linalg.qr", lambda m, x, mode=mode: m.matmul(*m.linalg.qr(x, mode)), x, tolerance=1e-4)
+                    add("linalg.qr", lambda m, x, mode=mode: m.matmul(m.linalg.qr(x, mode)[0].T, m.linalg.qr(x, mode)[0]), x, tolerance=1e-4)
+                add("linalg.svd", lambda m, x: (lambda u, s, vh: m.matmul(u * s, vh))(*m.linalg.svd(x, False)), x, tolerance=1e-3)
+                add("linalg.svd", lambda m, x: (lambda u, s, vh: m.matmul(u.T, u))(*m.linalg.svd(x)), x, tolerance=1e-4)
+                add("linalg.svd", lambda m, x: (lambda u, s, vh: m.matmul(vh, vh.T))(*m.linalg.svd(x)), x, tolerance=1e-4)
+            case("linalg.lstsq", tall, tall[:, 0] + 1, None, tolerance=1e-3)
+        for kth in (0, 5000, [7, 4000], -1):
+            x = N.random.default_rng(3).standard_normal(6000).astype(dtype) + (3 if dtype == "float64" else 0)
+            add("partition", lambda m, x, k=kth: m.partition(x, k)[k], x)
+            add("partition", lambda m, x, k=kth: m.sort(m.partition(x, k)[: k if isinstance(k, int) else k[0]]), x)
+            add("argpartition", lambda m, x, k=kth: x[m.argpartition(x, k)[k]], x)
+            add("argpartition", lambda m, x, k=kth: m.sort(m.argpartition(x, k)), x)
         for n in (1000, 1021, 4096, 6000):
             case("fft.fft", data((n,), dtype), tolerance=1e-3 if dtype == "float32" else 1e-9)
             case("fft.irfft", data((n,), dtype), tolerance=1e-4 if dtype == "float32" else 1e-9)
