@@ -125,7 +125,7 @@ bool number_in(PyObject* number, DType dtype, void* out) {
 }
 
 std::optional<Var> number_at_hand(Arithmetic operation, PyObject* a, PyObject* b) {
-  if (operation == Arithmetic::none) return std::nullopt;
+  if (operation == Arithmetic::none || (operation >= Arithmetic::bit_and && operation <= Arithmetic::bit_xor)) return std::nullopt;
   const bool left = is_var(a), right = is_var(b);
   if (!left && !right) return std::nullopt;
   const auto spot = [](PyObject* x) { return find(var_of(x), {}); };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "binding/binding.h"
+#include "binding/single_elements.h"
 #include "express/memory.h"
 #include "express/node.h"
 
@@ -31,6 +32,13 @@ bool at_hand(const Var& x);
 /// The product of two matrices or vectors of f32 or f64 that are at hand; nothing where that is not what is given, or does not fit.
 std::optional<Var> product_at_hand(const Var& a, const Var& b);
 
+/// A constant whose memory nobody else writes: assigning to its elements needs no copy.
+inline Var own(Tensor tensor) {
+  express::LazyValue value = express::constant_value(std::move(tensor));
+  express::output_of(value).memory_is_ours = true;
+  return express::var_of(std::move(value));
+}
+
 /// A tensor whose elements are all still to be written, in memory that expressions use again: memory from the system anew costs more than
 /// most functions take.
 class Fresh {
@@ -43,17 +51,28 @@ class Fresh {
   }
   const Tensor& tensor() const noexcept { return tensor_; }
   operator Tensor() const { return tensor_; }  // NOLINT
-  operator Var() const {                       // NOLINT
-    express::LazyValue value = express::constant_value(tensor_);
-    express::output_of(value).memory_is_ours = true;
-    return express::var_of(std::move(value));
-  }
+  operator Var() const;                        // NOLINT
 
  private:
   static size_t unsign(int64_t n) { return static_cast<size_t>(n); }
   std::shared_ptr<void> memory_;
   Tensor tensor_;
 };
+inline Fresh::operator Var() const { return own(tensor_); }
+
+// Of few elements that are at hand: nothing for others, and where the general way has more to say. Needs the GIL.
+
+/// a op b, where one may be a number of Python: f32, f64, integers and bool of dtypes that are promoted by the way.
+std::optional<Var> few_combined(python::Arithmetic operation, PyObject* a, PyObject* b);
+/// A function of each element, by NumPy's name, as the engine's operator computes it; "not" of bool.
+std::optional<Var> few_mapped(const std::string& name, const Var& x);
+/// The same values as another dtype.
+std::optional<Var> few_cast(const Var& x, DType dtype);
+
+/// A function of each element, by NumPy's name; of the dtype of x, or bool.
+Var unary(const std::string& name, const Var& x);
+/// A function of two tensors of one dtype, broadcast together, by NumPy's name.
+Var binary(const std::string& name, const Var& a, const Var& b);
 
 /// How many cores functions of this module run on: those that the process may use when it is first asked.
 int cores();
@@ -69,6 +88,7 @@ inline bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype 
 inline size_t unsign(int64_t n) { return static_cast<size_t>(n); }
 
 void define_elements(nb::module_& m);
+void define_few(nb::module_& m);
 void define_reductions(nb::module_& m);
 void define_products(nb::module_& m);
 void define_sorting(nb::module_& m);

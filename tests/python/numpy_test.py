@@ -69,6 +69,40 @@ class Numpy(unittest.TestCase):
         weight.assign(4.0)
         self.assertEqual(total.item(), 8)  # of what may be given another value an expression
 
+    def test_few_elements(self):
+        kept = expr.cache_counts()
+        for count in (0, 1, 2, 7, 64, 513):
+            x = np.arange(count, dtype="float32") - 3
+            whole = [i - 3 for i in range(count)]
+            with self.subTest(count):
+                y = x * 2 + x[:, None] * 0 if count < 65 else x * 2
+                self.assertTrue(y.is_computed)
+                self.assertEqual(y.reshape(-1).tolist(), [2 * v for v in whole] * (count if count < 65 else 1))
+                self.assertEqual(((x > 0) & ~(x > 2)).tolist(), [0 < v <= 2 for v in whole])
+                self.assertEqual((-x).astype(int).tolist(), [-v for v in whole])
+                self.assertEqual(np.maximum(np.abs(x), 1).tolist(), [max(abs(v), 1) for v in whole])
+                self.assertEqual((x.astype("int16") / 2).tolist(), [v / 2 for v in whole])
+                self.assertEqual(np.sqrt(x * x).astype("uint16").tolist(), [abs(v) for v in whole])
+        self.assertEqual(expr.cache_counts().misses, kept.misses)  # a plan for no shape
+        large = np.arange(9000, dtype="float32")
+        for name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "floor", "ceil", "rint", "sign", "absolute", "negative"):
+            function = getattr(np, name)
+            with self.subTest(name):  # the same bits whatever the size
+                self.assertEqual(memoryview(function(large))[:50].tobytes(), memoryview(function(large[:50].clone())).tobytes())
+        bools, bytes_ = np.array([True, False]), np.array([255, 1], dtype="uint8")
+        self.assertEqual([(bools + bools).tolist(), (bytes_ + 1).tolist(), (bytes_ + np.int16(1)).dtype, (bytes_ * 0.5).dtype, (bools * 2).dtype],
+                         [[True, False], [0, 2], "int16", "float64", "int64"])
+        self.assertEqual([(bytes_ == 300).tolist(), (np.array([2 ** 64 - 1], dtype="uint64") > -1).tolist()], [[False, False], [True]])
+        for wrong in (lambda: bools - bools, lambda: np.zeros(3) & 1, lambda: np.zeros(2) + np.zeros(3), lambda: bytes_ + 256):
+            with self.assertRaises((TypeError, ValueError, OverflowError)):
+                wrong()
+        x = expr.placeholder("x", "float32", [3])
+        y = x * 2 + np.ones(3, "float32")
+        x.assign(np.array([1, 2, 3], "float32"))
+        self.assertEqual(y.tolist(), [3, 5, 7])
+        x.assign(np.zeros(3, "float32"))
+        self.assertEqual(y.tolist(), [1, 1, 1])
+
     def test_writing_at_places(self):
         x = np.zeros(5)
         kept, seen = x * 1, x[1:3]
