@@ -636,6 +636,28 @@ template <class... Rest>
 HWY_INLINE V64 polynomial(V64 x, double first, Rest... rest) {
   return hn::MulAdd(polynomial(x, rest...), x, wide(first));
 }
+#if HWY_TARGET == HWY_AVX3
+// As kReciprocals, in f64.
+constexpr double kReciprocals64[2][16] = {
+    {1, 0.9140625, 0.86474609375, 0.8203125, 0.7802734375, 0.744140625, 0.7109375, 0.6806640625, 1.3056640625, 1.2548828125, 1.2080078125,
+     1.1640625, 1.123046875, 1.0849609375, 1.048828125, 1},
+    {0, 0.12963528041659547, 0.20965150324808576, 0.28575448233387735, 0.35794830707202324, 0.42635281250667795, 0.49220535980130375,
+     0.5549851541315769, -0.3847837500933528, -0.32755264408124046, -0.2726297849763697, -0.21916852046216156, -0.16741814583173756,
+     -0.117643101389092, -0.06877827798541261, 0}};
+/// log2 x of x > 0, to 2^-40 of it.
+HWY_INLINE V64 binary_logarithm(V64 x) {
+  const V64 part{_mm512_getmant_pd(x.raw, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_zero)}, exponent{_mm512_getexp_pd(x.raw)};
+  const V64 k = hn::IfThenElse(hn::Lt(part, wide(1)), hn::Add(exponent, wide(1)), exponent);
+  const auto place = hn::ShiftRight<48>(hn::BitCast(Bits64(), part));
+  const auto at = [place](const double* row)
+                      HWY_ATTR { return V64{_mm512_permutex2var_pd(hn::LoadU(D64(), row).raw, place.raw, hn::LoadU(D64(), row + 8).raw)}; };
+  const V64 r = hn::MulSub(part, at(kReciprocals64[0]), wide(1));
+  return hn::Add(k, hn::MulAdd(r,
+                               polynomial(r, 1.442695040889869, -0.7213475203053786, 0.48089833499628365, -0.36067423493498163,
+                                          0.2885669182985442, -0.24027804123958715, 0.1881267363508728),
+                               at(kReciprocals64[1])));
+}
+#else
 /// log2 x of a normal x > 0, to 2^-35 of it.
 HWY_INLINE V64 binary_logarithm(V64 x) {
   const Bits64 b;
@@ -646,17 +668,26 @@ HWY_INLINE V64 binary_logarithm(V64 x) {
   return hn::MulAdd(
       s, polynomial(hn::Mul(s, s), 2.885390081790146, 0.9617966732766321, 0.5770835960024956, 0.41167212055668106, 0.3407402483500102), k);
 }
-/// 2^x for -151 <= x <= 129, to 2^-29 of it.
+#endif
+/// 2^x, to 2^-29 of it.
 HWY_INLINE V64 binary_power(V64 x) {
-  const V64 magic = wide(6755399441055744.0 + 1023), sum = hn::Add(x, magic), f = hn::Sub(x, hn::Sub(sum, magic));
-  return hn::Mul(polynomial(f, 1.0000000005541865, 0.6931472057371943, 0.2402264689047411, 0.05550328777085575, 0.009618488974404602,
-                            0.001339993118034263, 0.00015345807356724144),
-                 hn::BitCast(D64(), hn::ShiftLeft<52>(hn::BitCast(Bits64(), sum))));
+  const auto fraction = [](V64 f) HWY_ATTR {
+    return polynomial(f, 1.0000000005541865, 0.6931472057371943, 0.2402264689047411, 0.05550328777085575, 0.009618488974404602,
+                      0.001339993118034263, 0.00015345807356724144);
+  };
+#if HWY_TARGET == HWY_AVX3
+  const V64 n = hn::Round(x);
+  return V64{_mm512_scalef_pd(fraction(hn::Sub(x, n)).raw, n.raw)};
+#else
+  const V64 c = at_most(wide(129), at_least(wide(-151), x)), magic = wide(6755399441055744.0 + 1023), sum = hn::Add(c, magic);
+  return hn::Mul(fraction(hn::Sub(c, hn::Sub(sum, magic))), hn::BitCast(D64(), hn::ShiftLeft<52>(hn::BitCast(Bits64(), sum))));
+#endif
 }
 HWY_INLINE void power(const float* from_a, const float* from_b, float* y) {
   const D64 d;
   const V64 a = hn::PromoteTo(d, hn::LoadU(Half(), from_a)), b = hn::PromoteTo(d, hn::LoadU(Half(), from_b)), size = hn::Abs(a);
-  V64 result = binary_power(at_most(wide(129), at_least(wide(-151), hn::Mul(b, binary_logarithm(size)))));
+  const V64 exponent = hn::Mul(b, binary_logarithm(size)), infinity = wide(std::numeric_limits<double>::infinity());
+  V64 result = binary_power(exponent);
   const auto negative = hn::Lt(a, hn::Zero(d));
   if (!hn::AllFalse(d, negative)) {
     const V64 half = hn::Mul(b, wide(0.5));
@@ -664,8 +695,11 @@ HWY_INLINE void power(const float* from_a, const float* from_b, float* y) {
     const V64 of_whole = hn::IfThenElse(even, result, hn::Neg(result));
     result = hn::IfThenElse(negative, hn::IfThenElse(whole, of_whole, wide(std::numeric_limits<double>::quiet_NaN())), result);
   }
-  const V64 infinity = wide(std::numeric_limits<double>::infinity());
+#if HWY_TARGET == HWY_AVX3  // whose logarithms of 0 and infinity are infinite
+  const auto ordinary = hn::Lt(hn::Abs(exponent), infinity);
+#else
   const auto ordinary = hn::And(hn::And(hn::Gt(size, hn::Zero(d)), hn::Lt(size, infinity)), hn::Lt(hn::Abs(b), infinity));
+#endif
   hn::StoreU(hn::DemoteTo(Half(), result), Half(), y);
   if (hn::AllTrue(d, ordinary)) return;
   double known[kLanes64];
