@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -199,7 +200,6 @@ float without_fraction(float x) {  // as the compiler makes vectors of it on eve
   return has ? std::copysign(whole, x) : x;
 }
 #define F32(expression) [](float x) { return expression; }
-constexpr uint32_t kNoSign = 0x7FFFFFFF, kInfiniteBits = 0x7F800000;
 // Of floats, where nothing is gained in double.
 constexpr Row1<float, float> kFloat1[] = {
     one<float, float>("trunc", F32(without_fraction(x))),
@@ -207,19 +207,7 @@ constexpr Row1<float, float> kFloat1[] = {
     one<float, float>("deg2rad", F32(x* static_cast<float>(std::numbers::pi / 180))),
     one<float, float>("rad2deg", F32(x* static_cast<float>(180 / std::numbers::pi))),
 };
-constexpr Row1<float, bool> kFloat1Bool[] = {
-    one<float, bool>("isnan", F32((std::bit_cast<uint32_t>(x) & kNoSign) > kInfiniteBits)),
-    one<float, bool>("isinf", F32((std::bit_cast<uint32_t>(x) & kNoSign) == kInfiniteBits)),
-    one<float, bool>("isfinite", F32((std::bit_cast<uint32_t>(x) & kNoSign) < kInfiniteBits)),
-    one<float, bool>("signbit", F32(std::bit_cast<uint32_t>(x) > kNoSign)),
-};
 #undef F32
-constexpr Row1<double, int64_t> kReal1Bool[] = {
-    one<double, int64_t>("isnan", F(std::isnan(x))),
-    one<double, int64_t>("isinf", F(std::isinf(x))),
-    one<double, int64_t>("isfinite", F(std::isfinite(x))),
-    one<double, int64_t>("signbit", F(std::signbit(x))),
-};
 #undef F
 #define F(expression) [](double a, double b) { return expression; }
 constexpr Row2<double, double> kReal2[] = {
@@ -486,6 +474,16 @@ Loop2<double, double> vector_loop2(const std::string& name) {
   return name == "arctan2" ? kFunctions[static_cast<size_t>(Binary64::angle)] : nullptr;
 }
 
+/// What kind of numbers elements are, by NumPy's name; nothing for other names.
+std::optional<Tensor> predicate(const std::string& name, const Tensor& x) {
+  static const PredicateKernels& kKernels = *numpy_kernels(cpu::best_isa()).predicates;
+  static constexpr const char* kNames[] = {"isnan", "isinf", "isfinite", "signbit"};  // in the order of Predicate
+  const auto* const row = std::find(std::begin(kNames), std::end(kNames), name);
+  if (row == std::end(kNames)) return std::nullopt;
+  if (x.dtype() == DType::f32) return run1(kKernels.f32[row - kNames], x, DType::boolean);
+  return run1(kKernels.f64[row - kNames], x, DType::boolean);
+}
+
 [[noreturn]] void unknown(const std::string& name, DType dtype) { throw python::TypeFault("{} is not defined for {}", name, dtype); }
 DType part_of(DType dtype) { return dtype == DType::complex64 ? DType::f32 : DType::f64; }
 
@@ -501,11 +499,10 @@ Var unary(const std::string& name, const Var& var) {
   } else if (is_float(dtype)) {
     if (dtype == DType::f32) {
       if (const auto loop = float_loop(name)) return run1(loop, x, dtype);
-      if (const auto loop = find(kFloat1Bool, name)) return run1(loop, x, DType::boolean);
     }
     if (const auto loop = vector_loop(name)) return run1(loop, x, dtype);
     if (const auto loop = find(kReal1, name)) return run1(loop, x, dtype);
-    if (const auto loop = find(kReal1Bool, name)) return run1(loop, x, DType::boolean);
+    if (std::optional<Tensor> y = predicate(name, x)) return *std::move(y);
   } else {
     const DType result = name.starts_with("bit_count") ? DType::u8 : dtype;
     if (is_unsigned(dtype))

@@ -14,7 +14,8 @@
   DO(target, PlaceKernels)              \
   DO(target, ProductKernels)            \
   DO(target, FoldKernels)               \
-  DO(target, TruthKernels)
+  DO(target, TruthKernels)              \
+  DO(target, PredicateKernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \
   namespace target {                                \
   MINNOW_NUMPY_TABLES(MINNOW_DECLARE_TABLE, target) \

@@ -8,6 +8,7 @@
 #include "numpy/kernels/matrices.h"
 #include "numpy/kernels/orders.h"
 #include "numpy/kernels/places.h"
+#include "numpy/kernels/predicates.h"
 #include "numpy/kernels/products.h"
 #include "numpy/kernels/truths.h"
 #include "numpy/kernels/unary64.h"
@@ -25,6 +26,7 @@ struct Kernels {
   const ProductKernels* products;
   const FoldKernels* folds;
   const TruthKernels* truths;
+  const PredicateKernels* predicates;
 };
 
 /// Throws InternalError for one that cpu::available_isas() does not name.
