@@ -1,88 +1,212 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a Var is shown."""
+"""How a Var is shown: its numbers as NumPy prints them, character by character."""
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Optional
 
 from minnow._minnow import Error, Var
 
-_MOST = 1000  # elements; of a larger Var the edges are shown
-_EDGE = 3
-_SINGLE = 9  # digits that tell all numbers of f32 apart
+DEFAULTS: dict[str, Any] = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75, "suppress": False, "nanstr": "nan", "infstr": "inf", "sign": "-",
+                            "floatmode": "maxprec", "formatter": None}
+OPTIONS: ContextVar[dict[str, Any]] = ContextVar("printing of arrays", default=DEFAULTS)  # set by minnow.numpy.set_printoptions
+
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+_SURE_DIGITS = {"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}  # of any number with as many, all are kept
+_CODES = {"float16": "<e", "float32": "<f"}
 
 
-def _number(value: Any, digits: int) -> str:
-    if isinstance(value, bool) or not isinstance(value, float):
-        return str(value)
-    text = format(value, f".{digits}g")
-    if digits == _SINGLE:  # the shortest that is the same number
-        for fewer in range(6, digits):
-            short = format(value, f".{fewer}g")
-            if struct.unpack("f", struct.pack("f", float(short)))[0] == value:
-                text = short
-                break
-    return text if any(c in text for c in ".ein") else text + "."
+def _rounded(value: float, dtype: str) -> float:
+    """The nearest number of the dtype; of one too large, infinity."""
+    if dtype == "float64":
+        return value
+    try:
+        if dtype == "bfloat16":  # the upper half of a float32
+            bits = int.from_bytes(struct.pack("<f", value), "little")
+            return float(struct.unpack("<f", ((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000).to_bytes(4, "little"))[0])
+        return float(struct.unpack(_CODES[dtype], struct.pack(_CODES[dtype], value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
-def _rows(x: Var, edges: bool, digits: int) -> Any:
-    """Nested lists of texts; None stands for what is left out."""
-    if x.ndim == 0:
-        return _number(x.item(), digits)
+def _scale(text: str) -> tuple[str, int]:
+    """Digits without zeros at their ends, and the power of ten of the first, of a positive number's text."""
+    mantissa, _, exponent = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits, power = whole + fraction, len(whole) - 1 + int(exponent or 0)
+    kept = digits.lstrip("0")
+    return kept.rstrip("0") or "0", power - (len(digits) - len(kept)) if kept else 0
+
+
+def _shortest(value: float, dtype: str) -> tuple[str, int]:
+    """The fewest digits that no other number of the dtype is nearer to."""
+    if dtype != "float64":
+        for more in range(9):
+            text = f"{value:.{more}e}"
+            if _rounded(float(text), dtype) == value:
+                return _scale(text)
+    return _scale(repr(value))
+
+
+def _positional(value: float, dtype: str, precision: Optional[int], fixed: bool = False) -> str:
+    """A finite number with a point, at most `precision` digits behind it; zeros at the end only where fixed."""
+    size = abs(value)
+    digits, power = _shortest(size, dtype)
+    if precision is not None and (fixed or len(digits) - 1 - power > precision):
+        text = f"{size:.{precision}f}"
+        return (text if "." in text else text + ".") if fixed else text.rstrip("0") if "." in text else text + "."
+    if power < 0:
+        return "0." + "0" * (-power - 1) + digits
+    return digits[:power + 1].ljust(power + 1, "0") + "." + digits[power + 1:]
+
+
+def _scientific(value: float, dtype: str, precision: Optional[int], fixed: bool = False) -> tuple[str, str]:
+    """Mantissa and exponent (with its sign) of a finite number."""
+    size = abs(value)
+    digits, power = _shortest(size, dtype)
+    if precision is not None and (fixed or len(digits) - 1 > precision):
+        mantissa, exponent = f"{size:.{precision}e}".split("e")
+        mantissa = mantissa if "." in mantissa else mantissa + "."
+        return mantissa if fixed else mantissa.rstrip("0"), exponent
+    return f"{digits[0]}.{digits[1:]}", f"{power:+03d}"
+
+
+def _floats(values: list[float], dtype: str, options: dict[str, Any], sign: str) -> Callable[[float], str]:
+    """What writes numbers of these, points below each other, all with exponents where their sizes differ much."""
+    precision, mode = options["precision"], options["floatmode"]
+    fixed, equal = mode == "fixed", mode == "maxprec_equal"
+    if mode == "unique":
+        precision = None
+    finite = [value for value in values if math.isfinite(value)]
+    sizes = [abs(value) for value in finite if value]
+
+    def signed(value: float, text: str) -> str:
+        return ("-" if math.copysign(1, value) < 0 else "+" if sign == "+" else "") + text
+
+    exponents = bool(sizes) and (max(sizes) >= 10.0 ** min(8, _SURE_DIGITS[dtype])
+                                 or not options["suppress"] and (min(sizes) < _rounded(0.0001, dtype) or _rounded(max(sizes) / min(sizes), dtype) > 1000))
+    before = after = digits = 0
+    if exponents:
+        pairs = [_scientific(value, dtype, precision, fixed) for value in finite]
+        before = max(len(signed(value, mantissa.partition(".")[0])) for value, (mantissa, _) in zip(finite, pairs))
+        digits = max(len(mantissa) - 2 for mantissa, _ in pairs)
+        width = max(len(exponent) for _, exponent in pairs) - 1
+        after = digits + width + 2
+
+        def number(value: float) -> str:
+            mantissa, exponent = _scientific(value, dtype, digits, True)
+            return signed(value, mantissa + "e" + exponent[0] + exponent[1:].rjust(width, "0")).rjust(before + 1 + after)
+    else:
+        texts = [signed(value, _positional(value, dtype, precision, fixed)).split(".") for value in finite]
+        before, after = (max((len(text[part]) for text in texts), default=0) for part in (0, 1))
+
+        def number(value: float) -> str:
+            whole, fraction = signed(value, _positional(value, dtype, after if equal else precision, fixed or equal)).split(".")
+            return whole.rjust(before) + "." + fraction.ljust(after)
+    if sign == " " and all(math.copysign(1, value) > 0 for value in finite):
+        before += 1
+    if len(finite) < len(values):
+        negative = sign != "-" or -math.inf in values
+        before = max(before, len(options["nanstr"]) - after - 1, len(options["infstr"]) + negative - after - 1)
+
+    def text_of_one(value: float) -> str:
+        if math.isfinite(value):
+            return number(value)
+        text = ("+" if sign == "+" else "") + options["nanstr"] if math.isnan(value) else ("-" if value < 0 else "+" if sign == "+" else "") + options["infstr"]
+        return text.rjust(before + after + 1)
+    return text_of_one
+
+
+def _writer(values: list[Any], dtype: str, kind: str, options: dict[str, Any]) -> Callable[[Any], str]:
+    """What writes one element of an array of which these are shown."""
+    names = {"b": ("bool",), "f": ("float", "float_kind"), "c": ("complexfloat", "complex_kind")}.get(kind, ("int", "int_kind"))
+    for name in ("all", *names) if options["formatter"] else ():
+        if options["formatter"].get(name) is not None:
+            return options["formatter"][name]  # type: ignore[no-any-return]
+    if kind == "b":
+        return lambda value: str(value).rjust(5)
+    if kind == "f":
+        return _floats(values, dtype, options, options["sign"])
+    if kind == "c":
+        real = _floats([value.real for value in values], _PARTS[dtype], options, options["sign"])
+        imag = _floats([value.imag for value in values], _PARTS[dtype], options, "+")
+
+        def both(value: complex) -> str:
+            text = imag(value.imag)
+            kept = text.rstrip()
+            return real(value.real) + kept + "j" + text[len(kept):]
+        return both
+    sign = "-" if options["sign"] == " " and values and min(values) < 0 else options["sign"]
+    width = max((len(f"{value:{sign}}") for value in (max(values), min(values)))) if values else 0
+    return lambda value: f"{value:{sign}}".rjust(width)
+
+
+def _shown(x: Var, edge: int) -> Any:
+    """Nested lists of the elements that are shown; None stands for what is left out. edge: 0 for all."""
+    if not edge or x.ndim == 0:
+        return x.tolist()
     length = x.shape[0]
-    if x.ndim == 1 and not (edges and length > 2 * _EDGE):
-        return [_number(value, digits) for value in x.tolist()]
-    if not (edges and length > 2 * _EDGE):
-        return [_rows(x[i], edges, digits) for i in range(length)]
-    return ([_rows(x[i], edges, digits) for i in range(_EDGE)] + [None] + [_rows(x[i], edges, digits) for i in range(length - _EDGE, length)])
+    if length <= 2 * edge:
+        return x.tolist() if x.ndim == 1 else [_shown(x[i], edge) for i in range(length)]
+    if x.ndim == 1:
+        return x[:edge].tolist() + [None] + x[length - edge:].tolist()
+    return [_shown(x[i], edge) for i in range(edge)] + [None] + [_shown(x[i], edge) for i in range(length - edge, length)]
 
 
-def _flat(rows: Any) -> Iterator[str]:
-    if isinstance(rows, str):
-        yield rows
-    elif rows is not None:
+def _flat(rows: Any) -> Iterator[Any]:
+    if isinstance(rows, list):
         for row in rows:
             yield from _flat(row)
+    elif rows is not None:
+        yield rows
 
 
-def _aligner(rows: Any) -> Callable[[str], str]:
-    """What pads texts to one width, decimal points below each other where all have one."""
-    texts = list(_flat(rows))
-    finite = [text for text in texts if text not in ("nan", "inf", "-inf")]
-    if finite and all("." in text and "e" not in text and "j" not in text for text in finite):
-        before, after = (max(map(len, part)) for part in zip(*(text.split(".") for text in finite)))
-        before = max([before] + [len(text) - 1 - after for text in texts if "." not in text])
-
-        def pad(text: str) -> str:
-            whole, point, fraction = text.partition(".")
-            return whole.rjust(before) + point + fraction.ljust(after) if point else text.rjust(before + 1 + after)
-        return pad
-    width = max(map(len, texts), default=0)
-    return lambda text: text.rjust(width)
-
-
-def _text(rows: Any, pad: Callable[[str], str], indent: int, depth: int, comma: str) -> str:
-    if rows is None:
-        return "..."
-    if isinstance(rows, str):
-        return pad(rows)
+def _lines(rows: Any, depth: int, indent: str, width: int, separator: str, write: Callable[[Any], str]) -> str:
+    """Rows in brackets, broken at the width; what follows the first line is indented."""
     if depth == 1:
-        parts = [_text(row, pad, indent, 0, comma) for row in rows]
-        lines, line = [], ""
-        for part in parts:
-            if line and indent + len(line) + len(part) + 3 > 100:
-                lines.append(line + comma)
-                line = part
-            else:
-                line = line + comma + " " + part if line else part
-        return "[" + ("\n" + " " * (indent + 1)).join(lines + [line]) + "]"
-    between = comma + "\n" * (depth - 1) + " " * (indent + 1)
-    return "[" + between.join(_text(row, pad, indent + 1, depth - 1, comma) for row in rows) + "]"
+        limit, text, line = width - max(len(separator.rstrip()), 1), "", indent
+        for i, value in enumerate(rows):
+            word = "..." if value is None else write(value)
+            if len(line) > len(indent) and len(line) + len(word) > limit:
+                text, line = text + line.rstrip() + "\n", indent
+            line += word if i == len(rows) - 1 else word + separator
+        text += line
+    else:
+        text = (separator.rstrip() + "\n" * (depth - 1)).join(
+            indent + ("..." if row is None else _lines(row, depth - 1, indent + " ", width - 1, separator, write)) for row in rows)
+    return "[" + text[len(indent):] + "]"
 
 
-def _dims(shape: Any) -> str:
-    return "unknown" if shape is None else "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+def scalar_text(value: Any, dtype: str) -> str:
+    """One number, with the fewest digits that tell it from the others of its dtype."""
+    if isinstance(value, complex) and dtype == "complex64":
+        real, imag = ((text[:-2] if text.endswith(".0") else text) for text in (scalar_text(value.real, "float32"), scalar_text(value.imag, "float32")))
+        if value.real == 0 and math.copysign(1, value.real) > 0:
+            return imag + "j"
+        return f"({real}{imag if imag[0] == '-' else '+' + imag}j)"
+    if not isinstance(value, float) or dtype == "float64" or not math.isfinite(value):
+        return str(value)
+    sign = "-" if math.copysign(1, value) < 0 else ""
+    if value == 0 or 1e-4 <= abs(value) < 10.0 ** _SURE_DIGITS[dtype]:
+        text = _positional(value, dtype, None)
+        return sign + (text + "0" if text.endswith(".") else text)
+    mantissa, exponent = _scientific(value, dtype, None)
+    return f"{sign}{mantissa.rstrip('.')}e{exponent}"
+
+
+def numbers_of(x: Var, separator: str = " ", prefix: str = "", suffix: str = "", **changes: Any) -> str:
+    """The elements of an array; changes: of the options for printing."""
+    options = {**OPTIONS.get(), **changes}
+    if x.size == 0:
+        return "[]"
+    rows = _shown(x, options["edgeitems"] if x.size > options["threshold"] else 0)
+    write = _writer(list(_flat(rows)), x.dtype.name, x.dtype.kind, options)
+    if x.ndim == 0:
+        return write(rows).lstrip() if x.dtype.kind == "b" else write(rows)
+    return _lines(rows, x.ndim, " " * (1 + len(prefix)), options["linewidth"] - len(suffix), separator, write)
 
 
 def text_of(x: Var, bare: bool = False) -> str:
@@ -91,14 +215,12 @@ def text_of(x: Var, bare: bool = False) -> str:
     if not x.is_tensor:
         return f"Var({x.tolist()!r}{named})"
     shape = x.known_shape if x.dims is None else tuple("?" if dim is None else dim for dim in x.dims)
+    shown = "unknown" if shape is None else "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
     if x.is_placeholder and not x.is_computed:
-        return f"Var(placeholder, shape={_dims(shape)}, dtype={x.dtype}{named})"
+        return f"Var(placeholder, shape={shown}, dtype={x.dtype}{named})"
     try:
         x.evaluate()
     except Error as error:  # depends on a placeholder that was given no value, say
-        return f"Var(not computed: {error}; shape={_dims(shape)}, dtype={x.dtype}{named})"
-    digits = {"float64": 8, "float32": _SINGLE, "float16": 4, "bfloat16": 4}.get(x.dtype.name, 4)
-    rows = _rows(x, x.size > _MOST, digits)
-    if bare:
-        return _text(rows, _aligner(rows), 0, x.ndim, "")
-    return f"Var({_text(rows, _aligner(rows), 4, x.ndim, ',')}, shape={x.shape}, dtype={x.dtype}{named})"
+        return f"Var(not computed: {error}; shape={shown}, dtype={x.dtype}{named})"
+    numbers = scalar_text(x.item(), x.dtype.name) if x.ndim == 0 else numbers_of(x) if bare else numbers_of(x, ", ", "Var(", ")")
+    return numbers if bare else f"Var({numbers}, shape={x.shape}, dtype={x.dtype}{named})"

@@ -152,8 +152,6 @@ def _repr_html_(self: Var) -> str:
 
 def __str__(self: Var) -> str:
     """The numbers alone, as NumPy's arrays are printed."""
-    if self.known_shape == () and not self.is_placeholder:
-        return str(self.item())
     from minnow._repr import text_of
     return text_of(self, bare=True)
 

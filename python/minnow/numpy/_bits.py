@@ -89,18 +89,6 @@ def unpackbits(a: ArrayLike, /, axis: Optional[int] = None, count: Optional[int]
     return _shape.moveaxis(bits, -1, place)
 
 
-@public
-def array_repr(arr: ArrayLike) -> str:
-    """repr(arr)."""
-    return repr(asarray(arr))
-
-
-@public
-def array_str(a: ArrayLike) -> str:
-    """str(a)."""
-    return str(asarray(a))
-
-
 # ---- In brackets
 
 class IndexExpression:

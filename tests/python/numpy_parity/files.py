@@ -10,7 +10,56 @@ from minnow._minnow import Var
 from numpy_parity.cases import add, ALL, case, COMPLEX, data, method, SHAPES
 
 
+def printed():
+    """Arrays as text, with every option."""
+    random = N.random.default_rng(8)
+    options = {"precision": (0, 1, 3, 12, 20), "suppress_small": (True, False), "sign": ("+", " ", "-"), "floatmode": ("fixed", "unique", "maxprec", "maxprec_equal"),
+               "threshold": (5, 1e9), "edgeitems": (1, 2), "separator": (",", "", ", "), "prefix": ("pre(",), "suffix": ("suf)",), "max_line_width": (20, 40, 100)}
+    for dtype in (*ALL, *COMPLEX, "uint64"):
+        for shape in (*SHAPES, (60,), (4, 3, 9), (1001,), (2, 1000), (1, 1500, 2), (11, 10, 12)):
+            for kind in range(10):
+                x = random.standard_normal(shape)
+                if kind == 1:  # sizes that differ
+                    x = x * 10.0 ** random.integers(-12, 12, shape)
+                elif kind == 2:
+                    x = x * 10.0 ** random.integers(-9, 9)
+                elif kind in (3, 8):
+                    x = N.where(random.random(shape) < 0.3, random.choice([N.nan, N.inf, -N.inf, 0.0, -0.0], shape), x)
+                elif kind in (4, 9):  # few digits
+                    x = N.round(x * 100) / 4
+                elif kind == 5:
+                    x = N.abs(x) * 1000
+                with N.errstate(all="ignore"):
+                    x = N.asarray(x + 1j * random.standard_normal(shape) * 10.0 ** random.integers(-6, 6) if dtype in COMPLEX else x if dtype != "bool" else x > 0).astype(dtype)
+                if kind < 6:
+                    case("array_str", x)
+                elif x.size < 200:
+                    case("array2string", x, **{name: values[random.integers(len(values))] for name, values in options.items() if random.random() < 0.4})
+    x = N.array([[1.5, 2e-5], [N.nan, -N.inf]])
+    for wrong in ({"floatmode": "none"}, {"sign": "x"}, {"precision": 1.5}, {"threshold": N.nan}):
+        case("array2string", x, **wrong)
+        case("set_printoptions", **wrong)
+    case("array2string", x, formatter={"float_kind": lambda value: f"<{value:g}>"})
+    case("array2string", N.arange(3), formatter={"int": hex, "float": str})
+    case("array_str", x, 20, 3, True)
+
+    def within(m, x):
+        with m.printoptions(precision=2, suppress=True, nanstr="-", linewidth=20) as options:
+            return str(x), options["precision"], m.get_printoptions()["nanstr"]
+    add("printoptions", lambda m, x: (within(m, x), str(x)), x)
+
+    def after(m, x):
+        try:
+            m.set_printoptions(precision=1, edgeitems=1, threshold=3)
+            return str(x)
+        finally:
+            m.set_printoptions(precision=8, edgeitems=3, threshold=1000)
+    add("set_printoptions", after, x)
+    add("get_printoptions", lambda m: str([m.get_printoptions()[name] for name in ("precision", "threshold", "edgeitems", "linewidth", "suppress", "floatmode")]))
+
+
 def files_and_text():
+    printed()
     for dtype in (*ALL, *COMPLEX, "uint16", "int16", "uint32", "uint64"):
         for shape in SHAPES:
             def saved(m, x):
