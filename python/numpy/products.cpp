@@ -84,7 +84,7 @@ void multiply_direct(const ProductLoops<T>& loops, const Product<T>& p) {
   ProductTile<T> t{};
   t.a_row = p.a.row, t.a_step = p.a.column;
   t.b_stride = p.b.row, t.depth = p.k, t.c_stride = p.stride;
-  t.ahead = is_large ? 8 * p.b.row : 0;
+  t.ahead = 8 * p.b.row;
   const Strips blocks(p.m, most);
   for (size_t block = 0; block < blocks.count; ++block) {
     const size_t first = blocks.begin(block), rows = blocks.begin(block + 1) - first;
