@@ -88,6 +88,29 @@ Var solve(const Var& left, const Var& right) {
   return Var(std::move(x));
 }
 
+Var inverse(const Var& matrices) {
+  const Stack a(matrices);
+  a.check_square();
+  Tensor x(a.tensor.dtype(), a.tensor.shape());
+  typed(a, [&](auto zero) {
+    using T = decltype(zero);
+    const size_t n = a.rows;
+    T* to = x.writable().data<T>();
+    const bool fine = all_matrices(a, cubed(n), [&](size_t i) {
+      std::vector<T> factors(a.tensor.data<T>() + i * n * n, a.tensor.data<T>() + (i + 1) * n * n);
+      std::vector<size_t> swaps;
+      if (!lu(factors.data(), n, swaps)) return false;
+      T* own = to + i * n * n;
+      std::fill_n(own, n * n, T(0));
+      for (size_t k = 0; k < n; ++k) own[k * n + k] = 1;
+      lu_solve(factors.data(), n, swaps, own, n);
+      return true;
+    });
+    if (!fine) give_up("Singular matrix");
+  });
+  return Var(std::move(x));
+}
+
 /// Sign (of length 1 if complex) and logarithm of the size of determinants; or the determinants themselves.
 nb::object determinant(const Var& matrices, bool logarithm) {
   const Stack a(matrices);
@@ -315,6 +338,7 @@ Var fft(const Var& var, const std::string& kind, int64_t length, bool inverse, d
 
 void define_linalg(nb::module_& m) {
   m.def("solve", solve, nb::arg("a"), nb::arg("b"));
+  m.def("inverse", inverse, nb::arg("a"));
   m.def("determinant", determinant, nb::arg("a"), nb::arg("logarithm"));
   m.def("cholesky", cholesky_of, nb::arg("a"));
   m.def("qr", qr_of, nb::arg("a"), nb::arg("complete"), nb::arg("raw"));

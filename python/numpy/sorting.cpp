@@ -355,6 +355,106 @@ Var sort(const Var& var) {
   return y;
 }
 
+/// The different elements of a vector of real numbers in rising order, and how often each occurs; every NaN is one of its own unless
+/// `equal_nan`.
+nb::object distinct(const Var& var, bool equal_nan) {
+  const Tensor x = value_of(sort(var));
+  const size_t n = unsign(x.elements());
+  Fresh found(x.dtype(), x.shape()), starts(DType::i64, Shape{static_cast<int64_t>(n + 1)});
+  int64_t* from = starts.data<int64_t>();
+  size_t count = 0;
+  with_key(x.dtype(), [&](auto zero) {
+    using Key = decltype(zero);
+    const Key* elements = x.data<Key>();
+    Key* values = found.data<Key>();
+    size_t numbers = n;  // sort() has made zeros and NaNs alike
+    if (is_float(x.dtype()) && !equal_nan && n > 0) {
+      Key last[1];
+      keys_of(x.dtype(), elements + n - 1, 1, last);
+      while (last[0] == static_cast<Key>(~Key{0}) && numbers > 0 && elements[numbers - 1] == elements[n - 1]) --numbers;
+    }
+    for (size_t i = 0; i < n; ++i) {
+      values[count] = elements[i], from[count] = static_cast<int64_t>(i);
+      count += i + 1 >= n || i + 1 > numbers || elements[i] != elements[i + 1];
+    }
+    // Of equals the last was kept, with its place.
+  });
+  Fresh values(x.dtype(), Shape{static_cast<int64_t>(count)}), counts(DType::i64, Shape{static_cast<int64_t>(count)});
+  std::memcpy(values.data(), found.data(), count * size_of(x.dtype()));
+  for (size_t i = 0; i < count; ++i) counts.data<int64_t>()[i] = from[i] - (i ? from[i - 1] : -1);
+  return nb::make_tuple(Var(values), Var(counts));
+}
+
+/// Which keys are among some: a bit for each number in their range, or where that is wide a table with open addressing.
+template <class Key>
+struct KeySet {
+  static constexpr Key kNone = static_cast<Key>(~Key{0});  // a free place; NaN's key, too
+  std::vector<Key> slots;
+  std::vector<uint64_t> bits;  // of keys that are close to each other
+  Key base = 0, range = 0;
+  int shift = 0;
+  bool has_none = false;
+
+  KeySet(const Key* keys, size_t n, size_t lookups, bool floats) {
+    if (n == 0) return;
+    Key least = kNone, most = 0;
+    for (size_t i = 0; i < n; ++i) {
+      if (keys[i] == kNone) {
+        has_none = !floats;
+        continue;
+      }
+      least = std::min(least, keys[i]), most = std::max(most, keys[i]);
+    }
+    if (least > most) return;
+    if (static_cast<uint64_t>(most - least) / 64 <= n + lookups) {
+      base = least, range = static_cast<Key>(most - least);
+      bits.resize(static_cast<size_t>(range) / 64 + 1);
+      for (size_t i = 0; i < n; ++i)
+        if (keys[i] != kNone) bits[static_cast<Key>(keys[i] - base) / 64] |= uint64_t{1} << (static_cast<Key>(keys[i] - base) % 64);
+      return;
+    }
+    const int size_bits = static_cast<int>(std::bit_width(2 * n));
+    shift = 64 - size_bits;
+    slots.assign(size_t{1} << size_bits, kNone);
+    for (size_t i = 0; i < n; ++i)
+      if (keys[i] != kNone) slots[place(keys[i])] = keys[i];
+  }
+  /// Where a key is, or would be (multiplicative hashing, Knuth 1973; the next place where one is taken).
+  size_t place(Key key) const {
+    size_t at = static_cast<size_t>(uint64_t{key} * 0x9e3779b97f4a7c15u >> shift);
+    while (slots[at] != key && slots[at] != kNone) at = (at + 1) & (slots.size() - 1);
+    return at;
+  }
+  bool has(Key key) const {
+    if (key == kNone) return has_none;
+    if (!slots.empty()) return slots[place(key)] == key;
+    const Key away = static_cast<Key>(key - base);
+    return !bits.empty() && away <= range && (bits[away / 64] >> (away % 64) & 1);
+  }
+};
+
+/// Where elements of x are among `tests`, both of one real dtype; or where they are not.
+Var contained(const Var& var, const Var& others, bool invert) {
+  const Tensor x = value_of(var), tests = value_of(others);
+  if (x.dtype() != tests.dtype() || is_complex(x.dtype())) throw InvalidArgument("contained takes real numbers of one dtype");
+  const size_t n = unsign(tests.elements()), count = unsign(x.elements());
+  Fresh y(DType::boolean, x.shape());
+  with_key(x.dtype(), [&](auto zero) {
+    using Key = decltype(zero);
+    Fresh wanted(tests.dtype(), tests.shape()), keys(x.dtype(), x.shape());
+    keys_of(tests.dtype(), tests.data(), n, wanted.data<Key>());
+    const KeySet<Key> set(wanted.data<Key>(), n, count, is_float(x.dtype()));
+    in_parts(static_cast<int64_t>(count), 8, [&](int64_t first, int64_t last) {
+      Key* own = keys.data<Key>() + first;
+      const size_t part = unsign(last - first);
+      keys_of(x.dtype(), x.data<Key>() + first, part, own);
+      bool* to = y.data<bool>() + first;
+      for (size_t i = 0; i < part; ++i) to[i] = set.has(own[i]) != invert;
+    });
+  });
+  return y;
+}
+
 std::vector<int64_t> places_of(const std::vector<int64_t>& kth, size_t n) {
   std::vector<int64_t> order = kth;
   std::sort(order.begin(), order.end());
@@ -484,6 +584,8 @@ Var argpartition(const Var& var, const std::vector<int64_t>& kth) {
 void define_sorting(nb::module_& m) {
   m.def("sort", sort, nb::arg("x"), "Rising order along the last axis.");
   m.def("argsort", argsort, nb::arg("x"), "Places of the elements in rising order along the last axis; stable.");
+  m.def("distinct", distinct, nb::arg("x"), nb::arg("equal_nan"));
+  m.def("contained", contained, nb::arg("x"), nb::arg("tests"), nb::arg("invert"));
   m.def("partition", partition, nb::arg("x"), nb::arg("kth"));
   m.def("argpartition", argpartition, nb::arg("x"), nb::arg("kth"));
   m.def("searchsorted", searchsorted, nb::arg("sorted"), nb::arg("values"), nb::arg("right"));

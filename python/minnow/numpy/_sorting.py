@@ -186,11 +186,11 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     shape = x.shape
     if axis is None:
         flat = reshape_to(x, [x.size])
-        if return_index or return_inverse:
-            order = native.argsort(flat)
-            ordered = _indexing.take(flat, order) if flat.size else flat
-        else:
-            order, ordered = None, native.sort(flat)
+        if not (return_index or return_inverse) and x.dtype.kind != "c":
+            values, counts = native.distinct(flat, equal_nan)
+            return (values, counts) if return_counts else values
+        order = native.argsort(flat)
+        ordered = _indexing.take(flat, order) if flat.size else flat
         begins = _first_of_runs(ordered, equal_nan)
         starts = native.true_places(begins)
         values = native.gather(ordered, starts, 1, ordered.size, [starts.size])
@@ -258,6 +258,8 @@ def unique_all(x: ArrayLike, /) -> UniqueAllResult:
 def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *, kind: Optional[str] = None) -> Var:
     """Where elements are among the test elements."""
     x, tests = pair(asarray(element), asarray(test_elements))
+    if x.dtype.kind != "c":
+        return native.contained(x, tests, invert)
     tests = native.sort(reshape_to(tests, [tests.size]))
     if tests.size == 0:
         found = zeros_of(x.shape, bool_)

@@ -33,16 +33,17 @@ def _middle(a: ArrayLike, axis: Axis, out: Any, keepdims: bool, without_nan: boo
     if n == 0 or 0 in dims:
         result = full_of(dims, math.nan, wanted)
     else:
-        lines = native.sort(lines)
-        missing = ew.isnan(lines) if x.dtype.kind in "fc" else None
-        if missing is not None and without_nan:
+        if without_nan and x.dtype.kind in "fc":
+            lines = native.sort(lines)
+            missing = ew.isnan(lines)
             counts = _reductions.sum(astype(~missing, int64), -1, keepdims=True)
             places = join([ew.maximum((counts - 1) // 2, 0), ew.minimum(counts // 2, n - 1)], lines.ndim - 1)
             result = _reductions.mean(_indexing.take_along_axis(lines, places, -1), -1)
         else:
+            lines = native.partition(lines, [(n - 1) // 2, n // 2, n - 1])  # NaN last
             result = _reductions.mean(lines[..., (n - 1) // 2: n // 2 + 1], -1)
-            if missing is not None:
-                result = choose(missing[..., -1], full_of((), math.nan, wanted), result)
+            if x.dtype.kind in "fc":
+                result = choose(ew.isnan(lines[..., -1]), full_of((), math.nan, wanted), result)
     return deliver(reshape_to(result, kept) if keepdims else result, out)
 
 

@@ -104,8 +104,9 @@ def solve(a: ArrayLike, b: ArrayLike) -> Var:
     n = left.shape[-1]
     if right.shape[-2] != n:
         raise InvalidArgument(f"solve: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (m,m),(m,n)->(m,n) (size {right.shape[-2]} is different from {n})")
-    batch = broadcast_dims(left.shape[:-2], right.shape[:-2])
-    left, right = expand_to(left, [*batch, n, n]), expand_to(right, [*batch, n, right.shape[-1]])
+    if left.shape[:-2] != right.shape[:-2]:
+        batch = broadcast_dims(left.shape[:-2], right.shape[:-2])
+        left, right = expand_to(left, [*batch, n, n]), expand_to(right, [*batch, n, right.shape[-1]])
     result = _call(native.solve, left, right) if right.size else right.clone()
     if vector:
         result = reshape_to(result, result.shape[:-1])
@@ -118,7 +119,7 @@ def inv(a: ArrayLike) -> Var:
     x, kind = _matrix(a, True)
     if not x.size:
         return astype(x.clone(), kind)
-    return astype(_call(native.solve, x, expand_to(_creation.eye(x.shape[-1], dtype=x.dtype), x.shape)), kind)
+    return astype(_call(native.inverse, x), kind)
 
 
 @public
@@ -163,11 +164,19 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Optional[float] = None) -> tuple[Va
     m, n = x.shape
     from minnow.numpy._types import finfo
     cut = finfo(kind).eps * max(m, n) if rcond is None else rcond
-    u, s, vh = svd(x, False)
-    largest = s[0].item() if s.size else 0.0
-    rank = sum(one > cut * largest for one in s.tolist())
-    scaled = ew.divide(matrices(_adjoint(u[:, :rank]), y), reshape_to(astype(s[:rank], work), [rank, 1])) if rank else zeros_of([0, y.shape[1]], work)
-    result = matrices(_adjoint(vh[:rank]), scaled) if rank else zeros_of([n, y.shape[1]], work)
+    result = None
+    if m >= n > 0 and x.dtype.kind == "f":  # the triangle of a QR factorization, where x is far from a lower rank
+        _check_finite(x)
+        q, r = native.qr(x, False, False)
+        s, rank = _call(native.svd, r, False), n
+        if s[-1].item() > max(cut, 1e-8) * s[0].item():
+            result = _call(native.solve, r, matrices(_adjoint(q), y)) if y.size else zeros_of([n, y.shape[1]], work)
+    if result is None:
+        u, s, vh = svd(x, False)
+        largest = s[0].item() if s.size else 0.0
+        rank = sum(one > cut * largest for one in s.tolist())
+        scaled = ew.divide(matrices(_adjoint(u[:, :rank]), y), reshape_to(astype(s[:rank], work), [rank, 1])) if rank else zeros_of([0, y.shape[1]], work)
+        result = matrices(_adjoint(vh[:rank]), scaled) if rank else zeros_of([n, y.shape[1]], work)
     residuals = zeros_of([0], _real(kind))
     if rank == n and m > n:
         away = ew.absolute(ew.subtract(y, matrices(x, result)))
