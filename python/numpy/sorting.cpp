@@ -232,7 +232,7 @@ template <class Key>
 void elements_of(DType dtype, Key* keys, size_t n) {
   constexpr Key kSign = static_cast<Key>(Key{1} << (sizeof(Key) * 8 - 1));
   if (is_float(dtype)) {
-    const Key nan = dtype == DType::bf16 ? 0x7fc0u : 0x7e00u;
+    const Key nan = static_cast<Key>(dtype == DType::bf16 ? 0x7fc0u : 0x7e00u);
     for (size_t i = 0; i < n; ++i) {
       const Key key = keys[i];
       keys[i] = key == static_cast<Key>(~Key{0}) ? nan : key & kSign ? static_cast<Key>(key ^ kSign) : static_cast<Key>(~key);
