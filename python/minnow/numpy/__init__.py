@@ -81,10 +81,13 @@ from minnow.numpy._polynomials import (poly as poly, polyadd as polyadd, polyder
     polyint, polymul as polymul, polysub as polysub, polyval as polyval, roots as roots)
 from minnow.numpy._text import (array2string as array2string, array_repr as array_repr, array_str as array_str, get_printoptions as get_printoptions,
     printoptions as printoptions, set_printoptions as set_printoptions)
+from minnow.numpy._errors import errstate as errstate, geterr as geterr, seterr as seterr
 from minnow.numpy._bits import (base_repr as base_repr, binary_repr as binary_repr, c_ as c_, index_exp as index_exp, mgrid as mgrid, ogrid as ogrid,
     packbits as packbits, r_ as r_, s_ as s_, unpackbits as unpackbits)
 from minnow.numpy._files import (NpzFile as NpzFile, fromfile as fromfile, genfromtxt as genfromtxt, load as load, loadtxt as loadtxt, save as save,
     savetxt as savetxt, savez as savez, savez_compressed as savez_compressed)
+from minnow.numpy import lib as lib
+
 
 if not _TYPE_CHECKING:
     def __getattr__(name: str) -> object:

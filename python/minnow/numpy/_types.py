@@ -102,14 +102,26 @@ def min_scalar_type(a: Any) -> DType:
 _KINDS = {"bool": "b", "integer": "iu", "signedinteger": "i", "unsignedinteger": "u", "floating": "f", "complexfloating": "c", "inexact": "fc", "number": "iufc", "generic": "biufc"}
 
 
-class _Kind:
-    """An abstract kind of numbers, for issubdtype()."""
+class _Kind(type):
+    """An abstract kind of numbers, for issubdtype(); isinstance(): whether a Var is one number of the kind."""
+
+    kinds: str
+
+    def __new__(cls, name: str) -> _Kind:
+        made = super().__new__(cls, name, (), {"kinds": _KINDS[name], "__module__": "minnow.numpy", "__doc__": f"Numbers of the kind {name}."})
+        return made
 
     def __init__(self, name: str) -> None:
-        self.name, self.kinds = name, _KINDS[name]
+        super().__init__(name, (), {})
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        raise InvalidType(f"minnow.numpy.{self.__name__} is a kind of numbers; arrays are made by array() and by dtypes")
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return isinstance(value, Var) and value.ndim == 0 and value.dtype.kind in self.kinds
 
     def __repr__(self) -> str:
-        return f"minnow.numpy.{self.name}"
+        return f"minnow.numpy.{self.__name__}"
 
 
 integer, signedinteger, unsignedinteger, floating, complexfloating, inexact, number, generic = (

@@ -8,6 +8,14 @@ from numpy_parity.cases import add, ALL, case, COMPLEX, data, FLOATS
 
 
 def elementwise():
+    def ignoring(m, x):
+        with m.errstate(divide="ignore", invalid="ignore"):
+            return m.errstate(all="ignore")(m.divide)(x, 0)
+    add("errstate", ignoring, data((5,), "float32"))
+    add("seterr", lambda m: m.seterr(all="loud"))
+    for name in ("integer", "signedinteger", "unsignedinteger", "floating", "complexfloating", "inexact", "number", "generic"):
+        for dtype in (*ALL, *COMPLEX):
+            add(name, lambda m, x, name: [isinstance(value, getattr(m, name)) for value in (x[0], x[:1], 1, 1.5, None)], data((2,), dtype), name)
     unary = ("sqrt exp log sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh log1p expm1 log2 log10 exp2 cbrt deg2rad rad2deg radians degrees fabs floor ceil "
              "trunc rint absolute negative positive square reciprocal sign conjugate isnan isinf isfinite signbit logical_not spacing abs conj fix sinc acos acosh asin asinh atan atanh "
              "isposinf isneginf isreal iscomplex real imag angle nan_to_num modf frexp iscomplexobj isrealobj").split()

@@ -6,6 +6,13 @@ from numpy_parity.cases import add, ALL, case, data, SHAPES
 
 
 def shapes():
+    def windows(m, x, size, axis=None):
+        return m.lib.stride_tricks.sliding_window_view(x, size, axis)
+    for dtype in (*ALL, "complex64"):
+        for shape in SHAPES:
+            for size, axis in ((2, None), (1, 0), (3, -1), (0, 0), ((2, 2), None), ((2, 1), (0, 1)), ((1, 2), (-1, -1)), (-1, 0), (2, 5), ([2], [1])):
+                add("lib.stride_tricks.sliding_window_view", windows, data(shape, dtype), size, axis)
+    add("lib.stride_tricks.sliding_window_view", lambda m, x: windows(m, x.T[::-1, 1:], (2, 2)), data((3, 4), "float32"))
     for dtype in ("bool", "uint8", "int64", "float32", "float64", "complex64"):
         for shape in SHAPES:
             x = data(shape, dtype)
