@@ -25,7 +25,7 @@ struct Runtime {
   std::vector<std::shared_ptr<Backend>> backends;
   int threads = 1;
 
-  explicit Runtime(const SessionOptions& given) : options(given) {
+  [[gnu::cold]] explicit Runtime(const SessionOptions& given) : options(given) {
     const BackendOptions for_backends = backend_options(given);
     threads = for_backends.threads;
     backends = make_backends(given, for_backends);
@@ -38,7 +38,7 @@ struct Runtime {
   }
 };
 
-std::shared_ptr<const Runtime> runtime_of(const SessionOptions& options) {
+[[gnu::cold]] std::shared_ptr<const Runtime> runtime_of(const SessionOptions& options) {
   static std::mutex mutex;
   static auto& all = *new std::vector<std::shared_ptr<const Runtime>>;  // outlives every thread
   const std::lock_guard lock(mutex);
@@ -83,7 +83,7 @@ struct Cache {
     static Cache& cache = *new Cache;  // outlives every thread
     return cache;
   }
-  void make_room() {
+  [[gnu::cold]] void make_room() {
     std::erase_if(forms, [](const auto& entry) { return entry.second->is_dead(); });
     if (forms.size() < kMostForms) return;
     // A quarter at once, so that this is rare.
@@ -320,7 +320,7 @@ class Expression {
     for (const LazyNode* node : wanted_) append(key, node->place);
   }
 
-  std::shared_ptr<Form> make_form() {
+  [[gnu::cold]] std::shared_ptr<Form> make_form() {
     auto form = std::make_shared<Form>();
     form->runtime = current_runtime();
     form->operators = operators_;

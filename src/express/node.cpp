@@ -170,7 +170,7 @@ void append_type(std::string& key, const LazyValue& value) {
 
 // Contents that a shape depends on are computed for it where they are few, as shapes are.
 constexpr int64_t kMostShapeElements = 64;
-bool compute_contents(const LazyValue& value) {
+[[gnu::cold]] bool compute_contents(const LazyValue& value) {
   const LazyNode& node = *value.node;
   const Output& output = output_of(value);
   if (output.kind != ValueInfo::Kind::tensor || node.fed_by_others) return false;  // the next value may be another
@@ -183,7 +183,7 @@ bool compute_contents(const LazyValue& value) {
 // A custom operator sees shapes as plain numbers. Where they are open it is asked for shapes that they might be, as kinds and dtypes, which
 // an expression has to know, do not depend on sizes.
 using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<Dim>>>>;
-OpenInputs open_inputs(const LazyNode& node, std::span<ValueInfo> infos) {
+[[gnu::cold]] OpenInputs open_inputs(const LazyNode& node, std::span<ValueInfo> infos) {
   OpenInputs open;
   for (size_t i = 0; node.op->custom && i < infos.size(); ++i)
     if (infos[i].kind == ValueInfo::Kind::tensor && infos[i].extent != ValueInfo::Extent::exact) {
@@ -194,7 +194,7 @@ OpenInputs open_inputs(const LazyNode& node, std::span<ValueInfo> infos) {
 }
 
 // Contents that nobody knows yet: ones, as most integers that a shape depends on can be.
-Tensor some_contents(const ValueInfo& info) {
+[[gnu::cold]] Tensor some_contents(const ValueInfo& info) {
   Tensor made(info.dtype, info.shape);
   const size_t width = size_of(info.dtype), count = static_cast<size_t>(made.elements());
   for (size_t i = 0; !is_float(info.dtype) && i < count; ++i) made.writable().data<uint8_t>()[i * width] = 1;
@@ -202,7 +202,7 @@ Tensor some_contents(const ValueInfo& info) {
 }
 
 // Throws what the operator says of the first shapes where it takes none.
-void probe(const Operator& op, const NodeView& view, const OpenInputs& open, std::span<ValueInfo> outputs) {
+[[gnu::cold]] void probe(const Operator& op, const NodeView& view, const OpenInputs& open, std::span<ValueInfo> outputs) {
   const bool any_rank = std::any_of(open.begin(), open.end(), [](const auto& input) { return !input.second; });
   std::exception_ptr refusal;
   for (const int64_t size : {8, 1})
@@ -224,7 +224,7 @@ void probe(const Operator& op, const NodeView& view, const OpenInputs& open, std
 }
 
 /// Infers kinds, dtypes and, where they are known, shapes. False where what was found depends on contents.
-bool infer(LazyNode& node) {
+[[gnu::cold]] bool infer(LazyNode& node) {
   Graph graph;
   graph.source = "expression";
   std::vector<Value*> inputs;
@@ -283,7 +283,7 @@ bool infer(LazyNode& node) {
 }
 
 // How many nodes are not computed, here and before; counts no further than `most`.
-uint32_t count_pending(const LazyNode& root, uint32_t most) {
+[[gnu::cold]] uint32_t count_pending(const LazyNode& root, uint32_t most) {
   std::vector<const LazyNode*> stack{&root};
   std::unordered_set<const LazyNode*> seen{&root};
   uint32_t count = 0;

@@ -64,6 +64,7 @@ ValueInfo info_of(const Value& value, const Slot& slot) {
 
 }  // namespace
 
+// What is cold here plans, or tells of plans: runs find plans that were made before.
 struct Executor::Entry {
   std::unique_ptr<Plan> plan;
   std::vector<std::unique_ptr<Entry>> continuations;
@@ -83,7 +84,7 @@ namespace {
 
 class Subgraphs final : public SubgraphRunner {
  public:
-  Subgraphs(const Node& node, std::span<Slot* const> captured, SessionContext& session) {
+  [[gnu::cold]] Subgraphs(const Node& node, std::span<Slot* const> captured, SessionContext& session) {
     size_t next = 0;
     for (const auto& [name, attribute] : node.attributes)
       if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute)) {
@@ -119,7 +120,7 @@ class Subgraphs final : public SubgraphRunner {
     throw InternalError("the node has no graph \"{}\"", attribute);
   }
 
-  void profile_into(NodeProfile& owner) {
+  [[gnu::cold]] void profile_into(NodeProfile& owner) {
     for (Part& part : parts_) part.executor->profile_into(owner, part.attribute);
   }
   void release() noexcept {
@@ -143,8 +144,8 @@ class Subgraphs final : public SubgraphRunner {
 
 }  // namespace
 
-void SessionContext::plan_with(const OperatorSet& operators, std::vector<std::shared_ptr<Backend>> backends, WeightStore& weights,
-                               size_t memory_limit) {
+[[gnu::cold]] void SessionContext::plan_with(const OperatorSet& operators, std::vector<std::shared_ptr<Backend>> backends,
+                                             WeightStore& weights, size_t memory_limit) {
   environment.operators = &operators;
   environment.backends = std::move(backends);
   environment.weights = &weights;
@@ -155,14 +156,14 @@ void SessionContext::plan_with(const OperatorSet& operators, std::vector<std::sh
   environment.index_schemes();
 }
 
-Datum copy_of(const Datum& datum) {
+[[gnu::cold]] Datum copy_of(const Datum& datum) {
   Datum copy = datum;
   if (datum.kind == Datum::Kind::tensor) copy.tensor = datum.tensor.clone();
   for (Datum& item : copy.items) item = copy_of(item);
   return copy;
 }
 
-Executor::Executor(const Graph& graph, SessionContext& session) : graph_(graph), session_(session) {
+[[gnu::cold]] Executor::Executor(const Graph& graph, SessionContext& session) : graph_(graph), session_(session) {
   for (const auto& input : graph.inputs()) live_ins_.push_back(input.get());
   for (const State& state : graph.states()) live_ins_.push_back(state.current);
   for (const Value* value : captured_values(graph)) live_ins_.push_back(value);
@@ -173,9 +174,9 @@ Executor::Executor(const Graph& graph, SessionContext& session) : graph_(graph),
   output_memory_.resize(wanted_.size());
 }
 
-Executor::~Executor() = default;
+[[gnu::cold]] Executor::~Executor() = default;
 
-PlanRequest Executor::first_request() const {
+[[gnu::cold]] PlanRequest Executor::first_request() const {
   PlanRequest request;
   for (const Node& node : graph_.nodes()) request.nodes.push_back(&node);
   for (const Value* value : live_ins_) {
@@ -217,6 +218,12 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
       entry->last_used = ++clock_;
       return *entry;
     }
+  return add_plan(cache, live_ins, make);
+}
+
+[[gnu::cold]] Executor::Entry& Executor::add_plan(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins,
+                                                  FunctionRef<PlanRequest()> make) {
+  const bool observed = session_.before || session_.after;
   if (&cache == &plans_ && has_own_limit()) release();
   PlanRequest request = make();
   // What follows a cut is planned often, for shapes that data decide: the choices of another time are taken again.
@@ -256,7 +263,7 @@ size_t Executor::most_bytes() const noexcept { return has_own_limit() ? session_
 
 // Takes a plan for a part of the batch in place of the one for all, where that keeps more of the values in the cache, or where the values
 // of all are too many.
-void Executor::split(Entry& entry, std::span<const Slot* const> live_ins) {
+[[gnu::cold]] void Executor::split(Entry& entry, std::span<const Slot* const> live_ins) {
   const Device& device = session_.environment.backends.front()->device();
   const size_t most = most_bytes();
   std::unique_ptr<Plan> part;
@@ -288,7 +295,7 @@ void Executor::split(Entry& entry, std::span<const Slot* const> live_ins) {
 }
 
 // Takes a plan that computes large images by bands, where there are any.
-void Executor::cut_into_bands(Entry& entry, std::span<const Slot* const> live_ins) {
+[[gnu::cold]] void Executor::cut_into_bands(Entry& entry, std::span<const Slot* const> live_ins) {
   if (!has_bands(*entry.plan)) return;
   PlanRequest request = first_request();
   for (size_t i = 0; i < live_ins.size(); ++i) request.live_ins[i].info = entry.plan->live_ins()[i].info;
@@ -326,7 +333,7 @@ void Executor::profile_into(NodeProfile& owner, std::string_view attribute) {
 }
 
 // Gives every step of a plan the place where its times are kept.
-void Executor::add_profiles(Entry& entry) {
+[[gnu::cold]] void Executor::add_profiles(Entry& entry) {
   for (Step& step : entry.plan->steps()) {
     if (profile_owner_) {
       step.profile = &profile_owner_->inner_profile(*entry.plan, step, profile_attribute_);
@@ -349,7 +356,7 @@ void Executor::run(std::span<const Slot* const> live_ins, Destination destinatio
 }
 
 // No plan takes the step's scheme for its node any more; with `all`, for any node that the plan has taken it for.
-void Executor::avoid(const Plan& plan, const Step& step, bool all) {
+[[gnu::cold]] void Executor::avoid(const Plan& plan, const Step& step, bool all) {
   const ChargeTo nobody;
   size_t others = 0;
   for (const Step& each : plan.steps()) {
@@ -509,7 +516,7 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
   }
 }
 
-void Executor::prepare(std::span<const ValueInfo> live_ins) {
+[[gnu::cold]] void Executor::prepare(std::span<const ValueInfo> live_ins) {
   std::vector<Slot> slots(live_ins.size());
   std::vector<const Slot*> pointers;
   for (size_t i = 0; i < live_ins.size(); ++i) {
@@ -520,7 +527,7 @@ void Executor::prepare(std::span<const ValueInfo> live_ins) {
   last_.push_back(&find(plans_, pointers, [&] { return first_request(); }));
 }
 
-std::vector<const Plan*> Executor::last_plans() const {
+[[gnu::cold]] std::vector<const Plan*> Executor::last_plans() const {
   std::vector<const Plan*> plans;
   for (const Entry* entry : last_) plans.push_back(entry->plan.get());
   return plans;

@@ -71,6 +71,7 @@ class Executor {
   void run_once(std::span<const Slot* const> live_ins, Destination destination);
   void avoid(const Plan& plan, const Step& step, bool all);
   Entry& find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins, FunctionRef<PlanRequest()> request);
+  Entry& add_plan(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins, FunctionRef<PlanRequest()> request);
   void split(Entry& entry, std::span<const Slot* const> live_ins);
   void cut_into_bands(Entry& entry, std::span<const Slot* const> live_ins);
   void run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination);
