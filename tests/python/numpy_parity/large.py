@@ -44,7 +44,7 @@ def large():
             case("unique", x, return_counts=True, equal_nan=False) if dtype != "complex64" else None
             for invert in (False, True):  # close to each other, and far from each other
                 case("isin", x, data((3001,), dtype, "any", 5), invert=invert)
-                case("isin", x, (data((3001,), dtype, "any", 5) * 1000003).astype(dtype), invert=invert) if dtype != "bool" else None
+                case("isin", x * 1000003, data((3001,), dtype, "any", 5) * 1000003, invert=invert) if dtype in ("int64", "float32", "float64") else None
     for dtype in FLOATS[1:]:
         for m, k, n in ((130, 70, 90), (257, 33, 1), (1, 300, 65), (64, 64, 64)):
             case("matmul", data((m, k), dtype, "any", 1), data((k, n), dtype, "any", 2), tolerance=1e-4 if dtype == "float32" else None)
