@@ -157,7 +157,17 @@ def __str__(self: Var) -> str:
 
 
 def __format__(self: Var, form: str) -> str:
-    return format(self.item(), form) if form and self.size == 1 else format(str(self), form)
+    if not form:
+        return str(self)
+    if self.size != 1:
+        raise InvalidType(f"the format {form!r} is for one number, this Var has the shape {self.shape}; format its elements, or str() of it")
+    return format(self.item(), form)
+
+
+def __dir__(self: Var) -> list[str]:
+    """Those of the class, NumPy's methods and attributes among them."""
+    from minnow.numpy._methods import names
+    return sorted({*object.__dir__(self), *names()})
 
 
 def __round__(self: Var, ndigits: int | None = None) -> Any:
@@ -216,7 +226,7 @@ def _swapped(self: Var) -> Var:
 
 def install() -> None:
     for function in (transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
-                     __format__, __round__, __complex__, __contains__):
+                     __format__, __dir__, __round__, __complex__, __contains__):
         setattr(Var, function.__name__, function)
     setattr(Var, "__getattr__", _missing)
     setattr(Var, "mT", property(_swapped, doc="The last two axes exchanged."))

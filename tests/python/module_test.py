@@ -346,8 +346,14 @@ class Modules(unittest.TestCase):
 
     def test_shown(self):
         self.assertEqual(repr(minnow.Var([[1, 2], [3, 4]])), "Var([[1, 2],\n     [3, 4]], shape=(2, 2), dtype=int64)")
-        for array in (np.arange(6).reshape(2, 3), np.array([1.5, 2, 100.25]), np.array([np.nan, 1, -np.inf]), np.zeros((0, 3)), np.arange(3000).reshape(30, 100)):
+        for array in (np.arange(6).reshape(2, 3), np.array([1.5, 2, 100.25]), np.array([np.nan, 1, -np.inf]), np.zeros((0, 3)), np.arange(3000).reshape(30, 100),
+                      np.array([5.46211875001]), np.array([-0.038382061, -0.298110519, 0.38247489]), np.array([0.1, 1 / 3, 20]), np.array([123456.789, 234567.5]),
+                      np.array([0.1, 2 / 3], np.float32)):
             self.assertEqual(str(minnow.Var(array)), str(array))
+        self.assertEqual(f"{minnow.Var(3.14159):.2f} {minnow.Var([7]):03d} {minnow.Var([1, 2])}", "3.14 007 [1 2]")
+        with self.assertRaisesRegex(TypeError, "is for one number"):
+            format(minnow.Var([1.0, 2.0]), ".2f")
+        self.assertLessEqual({"sum", "argsort", "flat", "reshape", "T", "item"}, set(dir(minnow.Var(1))))
         self.assertIn("? × 3", expr.placeholder("x", "float32", [None, 3])._repr_html_())
         named = expr.placeholder("x", "float32", [2]) + 1
         named.name = "<y>"

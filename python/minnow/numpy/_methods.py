@@ -122,6 +122,11 @@ for _name, _function in _METHODS.items():  # of the class, which finds them at o
     setattr(Var, _name, _function if isinstance(_function, FunctionType) and _function.__name__ == _name else _method(_name, _function))
 
 
+def names() -> list[str]:
+    """What attribute() knows."""
+    return [*_ATTRIBUTES, *_METHODS]
+
+
 def attribute(x: Var, name: str) -> Any:
     """x.name for what the class itself has not, or had not before this module was imported; AttributeError where NumPy's arrays have none such,
     with the nearest names."""
