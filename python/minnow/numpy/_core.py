@@ -191,6 +191,28 @@ def asarray(object: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = N
     return made if dtype is None else astype(made, dtype_of(dtype))
 
 
+def is_foreign(object: Any) -> bool:
+    """Whether asarray() shares the memory of something that is no Var, which may be filled anew before an expression of it is computed."""
+    return not isinstance(object, (Var, int, float, complex, list, tuple, range, str, type(None)))
+
+
+def held(object: ArrayLike, dtype: DTypeLike = None) -> Var:
+    """asarray() of what an expression takes: of the memory of others a copy."""
+    return asarray(Var(object, copy=True) if is_foreign(object) else object, dtype)
+
+
+def settled(result: Var, *given: ArrayLike) -> Var:
+    """The expression, computed at once where it takes the memory of others and depends on no placeholder."""
+    return computed(result) if any(map(is_foreign, given)) and not is_symbolic(result) else result
+
+
+def beside(objects: Sequence[ArrayLike]) -> Sequence[ArrayLike]:
+    """The objects, of the memory of others copies where one of them depends on a placeholder: what is made of them is computed later."""
+    if any(type(x) is not Var and is_foreign(x) for x in objects) and any(type(x) is Var and is_symbolic(x) for x in objects):
+        return [held(x) if is_foreign(x) else x for x in objects]
+    return objects
+
+
 def _checked(object: Any, dtype: DType) -> Var:
     try:
         return _minnow.asarray(object, dtype)
@@ -235,6 +257,7 @@ def pair(a: ArrayLike, b: ArrayLike) -> tuple[Var, Var]:
     """Two operands of one dtype, as NumPy 2 promotes them."""
     if type(a) is Var and type(b) is Var and a.dtype is b.dtype:
         return a, b
+    a, b = beside((a, b))
     if is_weak(a) and is_weak(b):
         common = result_type(a, b)
         return asarray(a, common), asarray(b, common)

@@ -12,7 +12,7 @@ from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _open
-from minnow.numpy._core import (filled, is_open, ArrayLike, DTypeLike, Shape, asarray, astype, axis_of, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
+from minnow.numpy._core import (filled, is_open, ArrayLike, DTypeLike, Shape, asarray, held, astype, axis_of, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
                                 float64, full_of, int64, is_weak, join, native, promote, public, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 from minnow.numpy._shape import moveaxis, ravel, stack
@@ -22,8 +22,8 @@ from minnow.numpy._shape import moveaxis, ravel, stack
 def array(object: ArrayLike, dtype: DTypeLike = None, *, copy: Any = True, order: Optional[str] = "K", subok: bool = False, ndmin: int = 0) -> Var:
     """An array of numbers, nested lists, or another array; a copy unless copy is False or None."""
     check_order(order)
-    x = asarray(object, dtype)
-    if copy and (x is object or not isinstance(object, (list, tuple, int, float, complex))):
+    x = held(object, dtype) if copy else asarray(object, dtype)
+    if copy and x is object:
         x = Var(x, copy=True)
     return reshape_to(x, [1] * (ndmin - x.ndim) + list(x.shape)) if ndmin > x.ndim else x
 
@@ -133,7 +133,7 @@ def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, orde
     x = asarray(a)
     if shape is None and is_open(x):
         return _open.full_like(x, astype(asarray(fill_value), x.dtype if dtype is None else dtype_of(dtype)))
-    return expand_to(astype(asarray(fill_value), x.dtype if dtype is None else dtype_of(dtype)), x.shape if shape is None else dims_of(shape)).clone()
+    return expand_to(astype(held(fill_value), x.dtype if dtype is None else dtype_of(dtype)), x.shape if shape is None else dims_of(shape)).clone()
 
 
 def steps(count: int, dtype: DType = int64) -> Var:
@@ -405,7 +405,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     """Coordinates of a grid from vectors: with "xy" the first vector runs along axis 1."""
     if indexing not in ("xy", "ij"):
         raise InvalidArgument("Valid values for `indexing` are 'xy' and 'ij'.")
-    vectors = [ravel(x) for x in xi]
+    vectors = [ravel(held(x) if copy else x) for x in xi]
     n = len(vectors)
     places = list(range(n))
     if indexing == "xy" and n > 1:

@@ -9,7 +9,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _expressions, _open
-from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex64, complex128, deliver, dims_of,
+from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, asarray, held, beside, settled, computed, is_foreign, astype, axes_of, axis_of, bool_, broadcast_dims, choose, complex64, complex128, deliver, dims_of,
                                 dtype_of, expand_to, float16, float32, float64, full_of, int8, int16, int32, int64, is_open, is_symbolic, is_true, is_weak, native, pair, promote, public, reshape_to,
                                 result_type, uint8, uint64, zeros_of)
 
@@ -54,6 +54,11 @@ class ufunc:
             wanted = dtype_of(dtype)
             args = tuple(_cast_input(self.__name__, arg, wanted) for arg in args)
         result = self._compute(*args)
+        for arg in args:
+            if type(arg) is not Var and is_foreign(arg):  # their owner may fill them anew
+                same = self.nin == 1 and (result.dtype.kind in "biu" or self.__name__ in ("positive", "conjugate"))  # may be the array itself
+                result = self._compute(*map(held, args)) if same or is_symbolic(result) else computed(result)
+                break
         if where is True:
             return result if out is None else deliver(result, out, f"ufunc '{self.__name__}'")
         mask = asarray(where)
@@ -142,7 +147,7 @@ class ufunc:
     def outer(self, a: ArrayLike, b: ArrayLike, **options: Any) -> Var:
         """The function of every pair of elements; shape a.shape + b.shape."""
         self._binary("outer product")
-        x, y = asarray(a), asarray(b)
+        x, y = held(a), held(b)
         return self(reshape_to(x, [*x.shape, *([1] * y.ndim)]) if y.ndim else a, y if is_weak(b) is False else b, **options)
 
     def reduceat(self, array: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Any = None) -> Var:
@@ -644,9 +649,10 @@ def divmod(a: ArrayLike, b: ArrayLike) -> tuple[Var, Var]:
 def clip(a: ArrayLike, a_min: ArrayLike = None, a_max: ArrayLike = None, out: Any = None, *, min: ArrayLike = None, max: ArrayLike = None) -> Var:
     """Elements below a_min become a_min, those above a_max a_max; None: no bound."""
     low, high = a_min if min is None else min, a_max if max is None else max
-    x = asarray(a)
     if low is None and high is None:
-        return deliver(x.clone(), out)
+        return deliver(held(a).clone(), out)
+    a, low, high = beside((a, low, high))
+    x = asarray(a)
 
     def clamp(bound: Any, upper: bool) -> Any:  # an integer of Python beyond the dtype bounds nothing
         if type(bound) is int and x.dtype.kind in "iu":
@@ -660,20 +666,18 @@ def clip(a: ArrayLike, a_min: ArrayLike = None, a_max: ArrayLike = None, out: An
 
     low, high = clamp(low, False), clamp(high, True)
     common = result_type(x, *[bound for bound in (low, high) if bound is not None])
-    if x.dtype.kind == "b" and common == bool_:
-        pass
-    result = astype(x, common)
+    result = astype(held(a) if low is None and high is None else x, common)
     if low is not None:
         result = maximum(result, asarray(low, common))
     if high is not None:
         result = minimum(result, asarray(high, common))
-    return deliver(result, out)
+    return deliver(settled(result, a, low, high), out)
 
 
 @public
 def round(a: ArrayLike, decimals: int = 0, out: Any = None) -> Var:
     """Rounded to a number of decimals, halves to even."""
-    x = asarray(a)
+    x = held(a)
     if x.dtype.kind == "b":
         return deliver(astype(x, float16) if decimals == 0 else astype(x, float16), out)
     if x.dtype.kind in "iu":
@@ -753,7 +757,7 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> Var:
 @public
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: Optional[float] = None, neginf: Optional[float] = None) -> Var:
     """NaN as 0 (or `nan`), infinities as the largest numbers (or posinf, neginf)."""
-    a = asarray(x)
+    a = held(x)
     if a.dtype.kind == "c":
         result = native.make_complex(nan_to_num(real(a), True, nan, posinf, neginf), nan_to_num(imag(a), True, nan, posinf, neginf))
     elif a.dtype.kind == "f":

@@ -9,7 +9,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 
 from minnow.numpy import _open
 from minnow.numpy._core import choose as pick
-from minnow.numpy._core import (ArrayLike, Shape, asarray, astype, axis_of, bool_, broadcast_dims, deliver, dims_of, expand_to, flat, int64, is_open, is_symbolic, is_true, join, native, permute,
+from minnow.numpy._core import (ArrayLike, Shape, asarray, beside, astype, axis_of, bool_, broadcast_dims, deliver, dims_of, expand_to, flat, int64, is_open, is_symbolic, is_true, join, native, permute,
                                 promote, public, reshape_to, result_type, row_strides, size_of, zeros_of)
 
 
@@ -244,6 +244,7 @@ def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> 
         return nonzero(condition)
     if x is None or y is None:
         raise InvalidArgument("either both or neither of x and y should be given")
+    condition, x, y = beside((condition, x, y))
     common = result_type(x, y)
     return pick(is_true(asarray(condition)), asarray(x, common), asarray(y, common))
 
@@ -427,6 +428,9 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
         raise InvalidArgument("list of cases must be same length as list of conditions")
     if not condlist:
         raise InvalidArgument("select with an empty condition list is not possible")
+    count = len(condlist)
+    held = beside([*condlist, *choicelist])
+    condlist, choicelist = held[:count], held[count:]
     conditions = [asarray(c) for c in condlist]
     for i, c in enumerate(conditions):
         if c.dtype.kind != "b":

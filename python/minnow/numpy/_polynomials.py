@@ -8,7 +8,8 @@ from minnow._minnow import InvalidArgument, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _products, _reductions, _shape, _statistics
-from minnow.numpy._core import ArrayLike, asarray, astype, float64, full_of, join, native, promote, public, reshape_to, result_type, zeros_of
+from minnow.numpy._core import ArrayLike, astype, float64, full_of, join, native, promote, public, reshape_to, result_type, zeros_of
+from minnow.numpy._core import held as asarray
 
 
 def _trimmed(x: Var) -> Var:
@@ -34,7 +35,7 @@ def _padded(x: Var, n: int) -> Var:
 @public
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Var:
     """The sum of two polynomials."""
-    x, y = _shape.atleast_1d(a1), _shape.atleast_1d(a2)
+    x, y = _shape.atleast_1d(asarray(a1)), _shape.atleast_1d(asarray(a2))
     n = max(x.size, y.size)
     return ew.add(_padded(x, n), _padded(y, n))
 

@@ -10,7 +10,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, Var, op
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _reductions, _shape
 from minnow.numpy import _open
-from minnow.numpy._core import (flat, is_open, ArrayLike, DTypeLike, asarray, astype, axis_of, broadcast_dims, deliver, dtype_of, expand_to, bfloat16, float16, float32, float64, int64, is_symbolic, is_true, native, pair, permute,
+from minnow.numpy._core import (flat, is_open, ArrayLike, DTypeLike, asarray, beside, held, astype, axis_of, broadcast_dims, deliver, dtype_of, expand_to, bfloat16, float16, float32, float64, int64, is_symbolic, is_true, native, pair, permute,
                                 public, reshape_to, result_type, row_strides, size_of, zeros_of)
 
 
@@ -144,7 +144,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Var:
 @public
 def outer(a: ArrayLike, b: ArrayLike, out: Any = None) -> Var:
     """The products of all pairs of elements, [size of a, size of b]."""
-    x, y = asarray(a), asarray(b)
+    x, y = held(a), held(b)
     return deliver(ew.multiply(reshape_to(flat(x), [-1, 1] if is_open(x) else [x.size, 1]), flat(y)), out)
 
 
@@ -217,7 +217,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     """The vectors that stand on both; vectors of 2 elements lie in the plane, and of two such the third element comes."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    x, y = asarray(a), asarray(b)
+    x, y = map(asarray, beside((a, b)))
     if x.ndim == 0 or y.ndim == 0:
         raise InvalidArgument("At least one array has zero dimension")
     x, y = _shape.moveaxis(x, axisa, -1), _shape.moveaxis(y, axisb, -1)
@@ -253,14 +253,14 @@ def _parse(operands: tuple[Any, ...]) -> tuple[list[list[Any]], list[Any], list[
     if not operands:
         raise InvalidArgument("must specify the einstein sum subscripts string and at least one operand, or at least one operand and its corresponding subscripts list")
     if isinstance(operands[0], str):
-        text, arrays = operands[0].replace(" ", ""), [asarray(x) for x in operands[1:]]
+        text, arrays = operands[0].replace(" ", ""), [asarray(x) for x in beside(operands[1:])]
         inputs_text, arrow, output_text = text.partition("->")
         words = inputs_text.split(",")
         output: Any = output_text if arrow else None
     else:
         pairs = list(operands)
         last = pairs.pop() if len(pairs) % 2 else None
-        arrays = [asarray(x) for x in pairs[::2]]
+        arrays = [asarray(x) for x in beside(pairs[::2])]
 
         def letters(items: Any) -> str:
             return "".join("..." if item is Ellipsis else _LETTERS[item] for item in items)

@@ -11,7 +11,7 @@ from minnow._minnow import dtype as DType
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _open
 from minnow.numpy._core import flat as flatten
-from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, astype, at_hand, axes_of, axis_of, bool_, broadcast_dims, choose, complex128, computed, deliver, dtype_of, expand_to, float16, float32,
+from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, beside, settled, astype, at_hand, axes_of, axis_of, bool_, broadcast_dims, choose, complex128, computed, deliver, dtype_of, expand_to, float16, float32,
                                 float64, full_of, int64, ints, is_open, is_symbolic, is_true, native, permute, public, reduced_axes, reshape_to, result_type, size_of, uint64)
 
 _builtin_max = _builtins.max
@@ -162,7 +162,7 @@ def _logical(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, wher
         return deliver(full_of([1 if i in axes else dim for i, dim in enumerate(x.shape) if keepdims or i not in axes], name == "all", bool_), out)
     if is_symbolic(x):
         return deliver(astype(_reduced("min" if name == "all" else "max", astype(x, dtype_of("uint8")), axes, keepdims), bool_), out)
-    return deliver(_reduced("min" if name == "all" else "max", x, axes, keepdims), out)
+    return deliver(settled(_reduced("min" if name == "all" else "max", x, axes, keepdims), a), out)
 
 
 @public
@@ -228,7 +228,7 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = No
     x = asarray(a)
     axes = axes_of(axis, x.ndim)
     if x.dtype == float32 and dtype is None and where is True and _has_elements(x) and axes:
-        return deliver(op("ReduceMean", (x, ints(axes)), {"keepdims": int(keepdims)}), out)
+        return deliver(settled(op("ReduceMean", (x, ints(axes)), {"keepdims": int(keepdims)}), a), out)
     work = dtype_of(dtype) if dtype is not None else float64 if x.dtype.kind in "biu" else x.dtype
     if where is True and work in (x.dtype, float64) and _has_moment(x, axes, work):
         return deliver(_moment("mean", x, axes, keepdims, 0.0, work), out)
@@ -240,6 +240,8 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = No
 @public
 def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """The mean with weights: of the shape of a, or of its length along the axis. `returned`: the sums of weights too."""
+    if weights is not None:
+        a, weights = beside((a, weights))
     x = asarray(a)
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)

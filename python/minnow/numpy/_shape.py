@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _open
-from minnow.numpy._core import (ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, astype, axes_of, axis_of, broadcast_dims, deliver, dims_of,
+from minnow.numpy._core import (ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, beside, held, astype, axes_of, axis_of, broadcast_dims, deliver, dims_of,
                                 dtype_of, expand_to, int64, is_open, is_true, join, native, numbers_of, public, reduced_axes, reshape_to, result_type, size_of,
                                 zeros_of)
 
@@ -252,6 +252,7 @@ def shares_memory(a: ArrayLike, b: ArrayLike, /, max_work: Optional[int] = None)
 def _common(arrays: Sequence[ArrayLike], dtype: DTypeLike) -> list[Var]:
     if isinstance(arrays, Var):
         arrays = list(arrays)
+    arrays = beside(list(arrays))
     parts = [asarray(x) for x in arrays]
     if not parts:
         raise InvalidArgument("need at least one array to concatenate")
@@ -307,7 +308,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = Non
 
 
 def _many(tup: Any, grow: Callable[..., Any]) -> list[Var]:
-    made = [grow(x) for x in tup]
+    made = [grow(x) for x in beside(list(tup))]
     if not made:
         raise InvalidArgument("need at least one array to concatenate")
     return made
@@ -449,7 +450,7 @@ def take_at(x: Var, axis: int, at: int) -> Var:
 @public
 def tile(A: ArrayLike, reps: Any) -> Var:
     """The whole array repeated along axes."""
-    x = asarray(A)
+    x = held(A)
     counts = [int(r) for r in (reps.tolist() if isinstance(reps, Var) else reps)] if hasattr(reps, "__len__") else [int(reps)]
     ndim = builtins.max(x.ndim, len(counts))
     counts = [1] * (ndim - len(counts)) + counts
@@ -573,6 +574,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> Var:
 @public
 def append(arr: ArrayLike, values: ArrayLike, axis: Optional[int] = None) -> Var:
     """Values behind the array along an axis; None: in one dimension."""
+    arr, values = beside((arr, values))
     return concatenate([ravel(arr), ravel(values)], 0) if axis is None else concatenate([asarray(arr), asarray(values)], axis)
 
 

@@ -10,7 +10,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _indexing, _products, _reductions, _shape, _sorting
-from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float64, full_of, int64,
+from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, held, is_foreign, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float64, full_of, int64,
                                 is_weak, join, native, permute, promote, public, reshape_to, result_type, size_of, zeros_of)
 
 # ---- Quantiles
@@ -481,7 +481,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Var:
 @public
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, append: ArrayLike = None) -> Var:
     """The difference of each element from the one before along an axis, n times; of bool where they differ."""
-    x = asarray(a)
+    x = held(a)
     if n < 0:
         raise InvalidArgument(f"order must be non-negative but got {n}")
     if n == 0:
@@ -508,7 +508,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, ap
 @public
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> Var:
     """The differences of all elements in order, with numbers before and behind."""
-    x = _shape.ravel(ary)
+    x = _shape.ravel(held(ary))
     parts = [ew.subtract(x[1:], x[:-1])]
     for given, at in ((to_begin, 0), (to_end, 2)):
         if given is not None:
@@ -519,7 +519,7 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
 @public
 def gradient(f: ArrayLike, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Slopes by central differences of second order, one-sided at the edges. varargs: distances, or coordinates, for all axes or each."""
-    x = asarray(f)
+    x = held(f)
     axes = list(axes_of(axis, x.ndim)) if axis is None or isinstance(axis, int) else [axis_of(a, x.ndim) for a in axis]
     if edge_order not in (1, 2):
         raise InvalidArgument("'edge_order' greater than 2 not supported")
@@ -528,7 +528,7 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Any = None, edge_order: int = 1)
     elif len(varargs) == 1 and asarray(varargs[0]).ndim == 0:
         spacing = [varargs[0]] * len(axes)
     elif len(varargs) == len(axes):
-        spacing = list(varargs)
+        spacing = [held(given) if is_foreign(given) else given for given in varargs]
     else:
         raise InvalidType("invalid number of arguments")
     if x.dtype.kind not in "fc":

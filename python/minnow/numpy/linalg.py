@@ -10,7 +10,7 @@ from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _products, _reductions, _shape
-from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, LinAlgError, asarray, astype, axes_of, axis_of, broadcast_dims, choose, complex64, complex128, dtype_of, expand_to, float32,
+from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, LinAlgError, asarray, beside, held, astype, axes_of, axis_of, broadcast_dims, choose, complex64, complex128, dtype_of, expand_to, float32,
                                 float64, full_of, int64, join, native, permute, promote, public, reshape_to, size_of, unknown, zeros_of)
 from minnow.numpy._products import matmul, matrices, outer, vecdot
 from minnow.numpy._creation import diagonal as _diagonal
@@ -149,8 +149,8 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Var:
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: Optional[float] = None) -> tuple[Var, Var, int, Var]:
     """x with the smallest |a x - b| (of those the smallest), the squared residuals where the rank is full, the rank, and singular
     values. rcond: singular values below this share of the largest count as 0."""
-    x, kind_a = _matrix(a)
-    y = asarray(b)
+    x, kind_a = _matrix(held(a))
+    y = held(b)
     vector = y.ndim == 1
     if x.ndim != 2 or y.ndim not in (1, 2):
         raise LinAlgError("a is a matrix and b a vector or a matrix")
@@ -468,7 +468,7 @@ def matrix_power(a: ArrayLike, n: int) -> Var:
 def multi_dot(arrays: Any, *, out: Any = None) -> Var:
     """dot() of several matrices in the order that takes the fewest multiplications; the first and last may be vectors."""
     from minnow.numpy._core import deliver
-    parts = [asarray(x) for x in arrays]
+    parts = [asarray(x) for x in beside(list(arrays))]
     if len(parts) < 2:
         raise InvalidArgument("Expecting at least two arrays.")
     first, end = parts[0].ndim == 1, parts[-1].ndim == 1
