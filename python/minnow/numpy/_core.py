@@ -446,12 +446,16 @@ def is_true(x: Var) -> Var:
 
 def last(x: Var, axis: int) -> Var:
     """The axis moved to the end."""
+    if axis == x.ndim - 1:
+        return x
     order = [i for i in range(x.ndim) if i != axis] + [axis]
     return permute(x, order)
 
 
 def back(x: Var, axis: int) -> Var:
     """The last axis moved to a place."""
+    if axis == x.ndim - 1:
+        return x
     order = list(range(x.ndim - 1))
     order.insert(axis, x.ndim - 1)
     return permute(x, order)

@@ -76,6 +76,8 @@ def lexsort(keys: Any, axis: int = -1) -> Var:
 
 
 def _kth(kth: Any, length: int) -> list[int]:
+    if type(kth) is int and 0 <= kth < length:
+        return [kth]
     x = asarray(kth)
     if x.dtype.kind not in "iu":
         raise InvalidType("Partition index must be integer")
