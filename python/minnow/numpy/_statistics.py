@@ -10,8 +10,8 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _indexing, _products, _reductions, _shape, _sorting
-from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, held, is_foreign, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float64, full_of, int64,
-                                is_weak, join, native, permute, promote, public, reshape_to, result_type, size_of, zeros_of)
+from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, held, is_foreign, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float32,
+                                float64, full_of, int64, is_weak, join, native, permute, promote, public, reshape_to, result_type, size_of, zeros_of)
 
 # ---- Quantiles
 
@@ -419,16 +419,27 @@ def clip_(x: Var) -> Var:
     return ew.clip(x, -1, 1)
 
 
+_BLOCK = 64  # sums of a convolution that are made together: columns of a product
+
+
 def _full_convolution(a: Var, v: Var) -> Var:
-    """[n + m - 1], a the longer vector; as a product of the windows of a with v reversed, some at a time."""
+    """[n + m - 1], a the longer vector; as a product of the windows of a with v reversed, some at a time. Of finite numbers rows are windows _BLOCK
+    places apart, longer by as much, and columns v reversed at each place of a block: few elements are copied, and the product is one of matrices."""
     n, m = a.size, v.size
-    edge = zeros_of([m - 1], a.dtype)
-    padded = join([edge, a, edge], 0) if m > 1 else a
-    column = reshape_to(v[::-1] if v.dtype.kind != "c" else native.strided(v, m - 1, [m], [-1]), [m, 1])
     length = n + m - 1
-    most = max(1, (1 << 22) // m)
-    parts = [_products.matmul(native.strided(padded, at, [min(most, length - at), m], [1, 1]), column) for at in range(0, length, most)]
-    return reshape_to(join(parts, 0), [length])
+    together = _BLOCK if m >= 16 and length >= 4 * _BLOCK and a.dtype in (float32, float64) and bool(_reductions.all(ew.isfinite(a))) else 1  # inf * 0 is nan
+    rows, wide = -(-length // together), m + together - 1
+    before, after = zeros_of([m - 1], a.dtype), zeros_of([m - 1 + rows * together - length], a.dtype)
+    padded = join([before, a, after], 0) if m > 1 or together > 1 else a
+    if together > 1:
+        rest = zeros_of([together - 1], a.dtype)
+        columns = native.strided(join([rest, v[::-1], rest], 0), together - 1, [wide, together], [1, -1])
+    else:
+        columns = reshape_to(v[::-1] if v.dtype.kind != "c" else native.strided(v, m - 1, [m], [-1]), [m, 1])
+    most = max(1, (1 << 22) // wide)
+    parts = [_products.matmul(native.strided(padded, at * together, [min(most, rows - at), wide], [together, 1]), columns) for at in range(0, rows, most)]
+    full = reshape_to(join(parts, 0), [rows * together])
+    return full if rows * together == length else full[:length]
 
 
 def _mode(full: Var, n: int, m: int, mode: str) -> Var:

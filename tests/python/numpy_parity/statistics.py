@@ -33,6 +33,16 @@ def statistics():
             for n in (1, 3, 4, 12, 15):
                 case("convolve", v, data((n,), dtype, "any", 4), mode, tolerance=1e-4 if dtype == "float32" else None)
                 case("correlate", v, data((n,), dtype, "any", 4), mode, tolerance=1e-4 if dtype == "float32" else None)
+        for n, m in ((300, 16), (270, 100), (16, 400), (1000, 321), (129, 129)):  # many sums at once, where they are finite
+            long = data((n,), dtype, "small")
+            for mode in ("full", "same", "valid"):
+                case("convolve", long, data((m,), dtype, "small", 4), mode)
+                case("correlate", long, data((m,), dtype, "small", 4), mode)
+                if dtype.startswith("float") and n > m:
+                    for value in (N.inf, N.nan):
+                        holed = long.copy()
+                        holed[n // 3] = value
+                        case("convolve", holed, N.abs(data((m,), dtype, "small", 4)) + 1, mode)
         for shape in SHAPES:
             x = data(shape, dtype)
             for n in (0, 1, 2, -1):
