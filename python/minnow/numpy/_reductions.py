@@ -495,10 +495,23 @@ def _no_axis(a: ArrayLike, axis: Axis) -> Axis:
     return () if x.ndim == 0 and x.dtype.kind in "fc" and (axis == 0 or axis == -1) else axis
 
 
+def _is_plain(a: ArrayLike, dtype: DTypeLike, where: ArrayLike) -> bool:
+    x = asarray(a)
+    return x.dtype in (float32, float64) and dtype is None and where is True and not is_symbolic(x) and at_hand(computed(x))
+
+
+def _present(gone: Optional[Var], axis: Axis, keepdims: bool) -> Var:
+    """How many elements are not gone."""
+    return sum(~asarray(gone), axis, keepdims=keepdims)
+
+
 @public
 def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, *, where: ArrayLike = True) -> Var:
     """mean() of what is not NaN."""
     axis = _no_axis(a, axis)
+    if _is_plain(a, dtype, where):
+        x, gone = _filled(a, 0)
+        return deliver(ew.divide(sum(x, axis, keepdims=keepdims), astype(_present(gone, axis, keepdims), x.dtype)), out)
     return mean(_filled(a, 0)[0], axis, dtype, out, keepdims, where=_kept(a, where))
 
 
@@ -507,8 +520,16 @@ def nanvar(a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Any = 
            mean: Any = None, correction: Optional[float] = None) -> Var:
     """var() of what is not NaN; NaN where no more than ddof elements are left."""
     axis = _no_axis(a, axis)
-    x, there = asarray(a), _kept(a, where)
     ddof = ddof if correction is None else correction
+    if mean is None and _is_plain(a, dtype, where):
+        x, gone = _filled(a, 0)
+        count = _present(gone, axis, True)
+        apart = x - ew.divide(sum(x, axis, keepdims=True), astype(count, x.dtype))
+        apart = choose(asarray(gone), full_of((), 0, x.dtype), apart)
+        left = count - ddof
+        result = ew.divide(sum(apart * apart, axis, keepdims=True), astype(choose(left > 0, astype(left, float64), full_of((), float("nan"), float64)), x.dtype))
+        return deliver(result if keepdims else _squeeze(result, axes_of(axis, x.ndim), False), out)
+    x, there = asarray(a), _kept(a, where)
     result = var(_filled(x, 0)[0], axis, dtype, None, ddof, keepdims, where=there, mean=mean)
     if there is not True:
         count = sum(astype(expand_to(there, x.shape), int64), axis, keepdims=keepdims)
