@@ -127,15 +127,23 @@ std::optional<Var> few_combined(Arithmetic operation, PyObject* a, PyObject* b) 
                                               : p;
   const bool bits = operation >= Arithmetic::bit_and && operation <= Arithmetic::bit_xor, compares = operation >= Arithmetic::equal;
   if (operation == Arithmetic::divide && is_whole(common)) common = DType::f64;
-  if (common == DType::boolean && !bits && !compares) return std::nullopt;
+  if (common == DType::boolean && !bits && !compares) {
+    if (number || operation == Arithmetic::subtract || operation == Arithmetic::divide) return std::nullopt;
+    operation = operation == Arithmetic::add ? Arithmetic::bit_or : Arithmetic::bit_and;
+  }
   if (common == DType::f32 && (p != q || p != DType::f32)) return std::nullopt;
   if (!is_plain(common) || (compares && (p == DType::u64 || q == DType::u64))) return std::nullopt;
-  if ((x && !is_few(*x)) || (y && !is_few(*y))) return std::nullopt;
+  const bool few = (!x || is_few(*x)) && (!y || is_few(*y));
+  if (!few) {
+    if (p != common || q != common || !has_vectors(operation, common)) return std::nullopt;
+    if ((x && !is_readable(*x, is_whole(common))) || (y && !is_readable(*y, is_whole(common)))) return std::nullopt;
+  }
   alignas(8) std::array<char, 8> bytes;
   if (number && !python::number_in(number, common, bytes.data())) return std::nullopt;
   const auto side = [&](const Var* var) { return var ? value_of(*var) : Tensor(common, Shape(), bytes.data(), nullptr); };
   const Tensor left = side(x), right = side(y);
   if (!fit(left.shape(), right.shape())) return std::nullopt;
+  if (!few) return combined_by_vectors(operation, left, right);
   if (left.elements() * right.elements() > kFewElements && broadcast(left.shape(), right.shape()).elements() > 4 * kFewElements)
     return std::nullopt;
   if (common == DType::f64) return run<double>(operation, left, right, common);
@@ -146,16 +154,20 @@ std::optional<Var> few_combined(Arithmetic operation, PyObject* a, PyObject* b) 
 std::optional<Var> few_mapped(const std::string& name, const Var& var) {
   const DType dtype = var.dtype();
   const bool negation = name == "not";
+  if (is_integer(dtype) && (name == "negative" || (name == "absolute" && !is_unsigned(dtype))) &&
+      has_vectors(Arithmetic::subtract, dtype) && is_readable(var, true)) {
+    const int64_t zero = 0;
+    const Var negative = combined_by_vectors(Arithmetic::subtract, Tensor(dtype, Shape(), &zero, nullptr), value_of(var));
+    return name == "negative" ? negative : extreme_by_vectors(true, var, negative);
+  }
+  if (negation && dtype == DType::boolean && is_readable(var, true)) {
+    const uint8_t one = 1;
+    return combined_by_vectors(Arithmetic::bit_xor, value_of(var), Tensor(dtype, Shape(), &one, nullptr));
+  }
   if (negation ? dtype != DType::boolean : dtype != DType::f32 && dtype != DType::f64) return std::nullopt;
   if (!is_few(var)) return std::nullopt;
   if (dtype == DType::f64) return unary(name, var);
   const Tensor x = value_of(var);
-  if (negation)
-    return own(run1<int64_t, bool>(
-        [](const int64_t* from, size_t n, bool* to) {
-          for (size_t i = 0; i < n; ++i) to[i] = from[i] == 0;
-        },
-        x, dtype));
   using cpu::Unary;
   struct Row {
     const char* name;
@@ -177,8 +189,8 @@ std::optional<Var> few_mapped(const std::string& name, const Var& var) {
 std::optional<Var> few_cast(const Var& var, DType dtype) {
   const DType from = var.dtype();
   if (!is_plain(from) || !is_plain(dtype)) return std::nullopt;
-  if (is_whole(from) && dtype == DType::f32 && size_of(from) == 8) return std::nullopt;  // 53 bits are too few to round once
-  if (!is_few(var)) return std::nullopt;
+  if (is_whole(from) && dtype == DType::f32 && size_of(from) == 8) return cast_by_vectors(var, dtype);  // by f64 it would be rounded twice
+  if (!is_few(var)) return cast_by_vectors(var, dtype);
   const Tensor x = value_of(var);
   if (is_whole(from) && is_whole(dtype))
     return own(run1<int64_t, int64_t>([](const int64_t* p, size_t n, int64_t* q) { std::copy_n(p, n, q); }, x, dtype));
@@ -197,7 +209,10 @@ void define_few(nb::module_& m) {
       "few_combined",
       [](const std::string& name, const Var& a, const Var& b) -> std::optional<Var> {
         const python::Guard guard;
-        if (a.dtype() != b.dtype() || !is_few(a) || !is_few(b)) return std::nullopt;
+        if (a.dtype() != b.dtype()) return std::nullopt;
+        if ((is_integer(a.dtype()) || a.dtype() == DType::boolean) && (name == "maximum" || name == "minimum"))
+          return extreme_by_vectors(name == "maximum", a, b);
+        if (!is_few(a) || !is_few(b)) return std::nullopt;
         return binary(name, a, b);
       },
       nb::arg("name"), nb::arg("a"), nb::arg("b"), "A function of two tensors of few elements that are at hand, else None.");

@@ -138,8 +138,10 @@ Var select(const Var& condition, const Var& first, const Var& second) {
   Tensor c = value_of(condition), a = value_of(first), b = value_of(second);
   if (c.dtype() != DType::boolean || a.dtype() != b.dtype()) throw InvalidArgument("select takes a bool and tensors of one dtype");
   const Shape shape = broadcast(broadcast(c.shape(), a.shape()), b.shape());
-  c = repeated(c, shape), a = repeated(a, shape), b = repeated(b, shape);
-  Fresh y(a.dtype(), a.shape());
+  Fresh y(a.dtype(), shape);
+  c = repeated(c, shape);
+  if (choose_by_vectors(c, a, b, y)) return y;
+  a = repeated(a, shape), b = repeated(b, shape);
   by_size(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const uint8_t* choose = c.data<uint8_t>();

@@ -69,6 +69,21 @@ std::optional<Var> few_mapped(const std::string& name, const Var& x);
 /// The same values as another dtype.
 std::optional<Var> few_cast(const Var& x, DType dtype);
 
+// Of any number of elements (arithmetic.cpp). Needs the GIL.
+
+/// Whether x has a value that depends on nothing that may change; `computes`: it is computed for that.
+bool is_readable(const Var& x, bool computes);
+/// Whether tensors of that dtype are combined by vectors here: integers and bools, and comparisons.
+bool has_vectors(python::Arithmetic operation, DType dtype);
+/// Of two tensors of one dtype whose shapes fit.
+Var combined_by_vectors(python::Arithmetic operation, const Tensor& a, const Tensor& b);
+/// maximum() or minimum() of integers; nothing of what is no value.
+std::optional<Var> extreme_by_vectors(bool largest, const Var& a, const Var& b);
+/// Conversions that kernels have; nothing of what is no value.
+std::optional<Var> cast_by_vectors(const Var& x, DType dtype);
+/// Where all have the shape of y, or a or b one element: elements of a where the condition is true, else of b. False for others.
+bool choose_by_vectors(const Tensor& condition, const Tensor& a, const Tensor& b, Fresh& y);
+
 /// A function of each element, by NumPy's name; of the dtype of x, or bool.
 Var unary(const std::string& name, const Var& x);
 /// A function of two tensors of one dtype, broadcast together, by NumPy's name.

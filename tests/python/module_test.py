@@ -312,7 +312,7 @@ class Modules(unittest.TestCase):
             self.assertEqual((minnow.Var([1, 2]) + 1).tolist(), [2, 3])
         before = expr.cache_counts()
         for i in range(10):
-            (minnow.Var(np.full(5000, i)) * 3 + i).evaluate()
+            (minnow.Var(np.full(5000, i, np.float32)) * 3 + i).evaluate()
         after = expr.cache_counts()
         self.assertGreaterEqual(after.hits - before.hits, 9)
 

@@ -408,7 +408,7 @@ def choose(condition: Var, a: Var, b: Var) -> Var:
     dims = broadcast_dims(condition.shape, a.shape, b.shape)
     if 0 in dims:
         return expand_to(a, dims) if 0 in a.shape else zeros_of(dims, a.dtype)
-    if a.dtype is not float32 and condition.shape == a.shape == b.shape and not (is_symbolic(condition) or is_symbolic(a) or is_symbolic(b)):
+    if a.dtype is not float32 and not (is_symbolic(condition) or is_symbolic(a) or is_symbolic(b)):
         return native.select(condition, a, b)  # type: ignore[no-any-return]
     return op("Where", (condition, a, b))
 

@@ -15,7 +15,8 @@
   DO(target, ProductKernels)            \
   DO(target, FoldKernels)               \
   DO(target, TruthKernels)              \
-  DO(target, PredicateKernels)
+  DO(target, PredicateKernels)          \
+  DO(target, ArithmeticKernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \
   namespace target {                                \
   MINNOW_NUMPY_TABLES(MINNOW_DECLARE_TABLE, target) \

@@ -45,6 +45,25 @@ def large():
             for invert in (False, True):  # close to each other, and far from each other
                 case("isin", x, data((3001,), dtype, "any", 5), invert=invert)
                 case("isin", x * 1000003, data((3001,), dtype, "any", 5) * 1000003, invert=invert) if dtype in ("int64", "float32", "float64") else None
+    for dtype in ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64"):  # by vectors
+        x, y, row, column = data((70, 90), dtype, "any", 1), data((70, 90), dtype, "any", 2), data((90,), dtype, "any", 3), data((70, 1), dtype, "any", 4)
+        for other in (y, row, column, row[:1], 3):
+            for f in (lambda m, x, y: x + y, lambda m, x, y: x * y, lambda m, x, y: x == y, lambda m, x, y: x != y, lambda m, x, y: x < y, lambda m, x, y: x >= y,
+                      lambda m, x, y: y > x, lambda m, x, y: m.maximum(x, y), lambda m, x, y: m.minimum(y, x), lambda m, x, y: x[1:, ::2] <= m.broadcast_to(y, x.shape)[1:, ::2],
+                      lambda m, x, y: m.where(x > y, x, y), lambda m, x, y: m.where(m.where(x == y, True, False), y, 1)):
+                add("where", f, x, other)
+            if dtype != "bool":
+                add("subtract", lambda m, x, y: (x - y, y - x), x, other)
+            if dtype[:5] != "float":
+                add("bitwise_and", lambda m, x, y: (x & y, x | y, x ^ y), x, other)
+        if dtype != "bool":
+            add("negative", lambda m, x: -x, x)
+            add("absolute", lambda m, x: (abs(x), m.clip(x, 2, 50)), x)
+        else:
+            add("invert", lambda m, x: ~x, x)
+        for to in ("bool", "uint8", "int16", "int32", "uint64", "int64", "float32", "float64"):
+            if dtype[:5] != "float" or to[:5] == "float":
+                add("ndarray.astype", lambda m, x, to=to: (x.astype(to), x[::2].astype(to)), x)
     for dtype in FLOATS[1:]:
         for m, k, n in ((130, 70, 90), (257, 33, 1), (1, 300, 65), (64, 64, 64)):
             case("matmul", data((m, k), dtype, "any", 1), data((k, n), dtype, "any", 2), tolerance=1e-4 if dtype == "float32" else None)

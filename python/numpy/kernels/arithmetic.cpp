@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain loops, which the compiler makes vectors of for each instruction set.
+#include "numpy/kernels/arithmetic.h"
+
+#include <type_traits>
+
+#include "backends/cpu/kernels/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "numpy/kernels/arithmetic.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace minnow::numpy::HWY_NAMESPACE {
+#if MINNOW_KERNEL_TARGET
+namespace {
+
+template <class T, Combination kCombination>
+void combine(const void* first, const void* second, size_t count, void* result) {
+  constexpr bool kCompares = kCombination >= Combination::equal;
+  const T* HWY_RESTRICT a = static_cast<const T*>(first);
+  const T* HWY_RESTRICT b = static_cast<const T*>(second);
+  auto* HWY_RESTRICT y = static_cast<std::conditional_t<kCompares, uint8_t, T>*>(result);
+  for (size_t i = 0; i < count; ++i) {
+    const T p = a[i], q = b[i];
+    using C = Combination;
+    // Narrow integers are computed as int and cut.
+    if constexpr (kCombination == C::add)
+      y[i] = static_cast<T>(p + q);
+    else if constexpr (kCombination == C::subtract)
+      y[i] = static_cast<T>(p - q);
+    else if constexpr (kCombination == C::multiply)
+      y[i] = static_cast<T>(uint64_t{p} * q);
+    else if constexpr (kCombination == C::bit_and)
+      y[i] = p & q;
+    else if constexpr (kCombination == C::bit_or)
+      y[i] = p | q;
+    else if constexpr (kCombination == C::bit_xor)
+      y[i] = p ^ q;
+    else if constexpr (kCombination == C::minimum)
+      y[i] = q < p ? q : p;
+    else if constexpr (kCombination == C::maximum)
+      y[i] = p < q ? q : p;
+    else if constexpr (kCombination == C::equal)
+      y[i] = p == q;
+    else if constexpr (kCombination == C::not_equal)
+      y[i] = p != q;
+    else if constexpr (kCombination == C::less)
+      y[i] = p < q;
+    else
+      y[i] = p <= q;
+  }
+}
+
+template <class T>
+CombinationLoop ordered(Combination combination) {
+  if (combination == Combination::less) return combine<T, Combination::less>;
+  if (combination == Combination::less_equal) return combine<T, Combination::less_equal>;
+  if constexpr (std::is_integral_v<T>) {
+    if (combination == Combination::minimum) return combine<T, Combination::minimum>;
+    if (combination == Combination::maximum) return combine<T, Combination::maximum>;
+  }
+  return nullptr;
+}
+/// What signed integers and unsigned ones have in common, and floats in part.
+template <class T>
+CombinationLoop unordered(Combination combination) {
+  using C = Combination;
+  if (combination == C::equal) return combine<T, C::equal>;
+  if (combination == C::not_equal) return combine<T, C::not_equal>;
+  if constexpr (std::is_integral_v<T>) {
+    if (combination == C::add) return combine<T, C::add>;
+    if (combination == C::subtract) return combine<T, C::subtract>;
+    if (combination == C::multiply) return combine<T, C::multiply>;
+    if (combination == C::bit_and) return combine<T, C::bit_and>;
+    if (combination == C::bit_or) return combine<T, C::bit_or>;
+    if (combination == C::bit_xor) return combine<T, C::bit_xor>;
+  }
+  return nullptr;
+}
+template <class T, class Ordered = T>
+CombinationLoop either(Combination combination) {
+  const CombinationLoop loop = unordered<T>(combination);
+  return loop ? loop : ordered<Ordered>(combination);
+}
+
+CombinationLoop loop(DType dtype, Combination combination) {
+  switch (dtype) {
+    case DType::boolean:  // sums, differences and products of bytes of 0 and 1 would be others
+      return combination >= Combination::add && combination <= Combination::multiply ? nullptr : either<uint8_t>(combination);
+    case DType::u8:
+      return either<uint8_t>(combination);
+    case DType::i8:
+      return either<uint8_t, int8_t>(combination);
+    case DType::u16:
+      return either<uint16_t>(combination);
+    case DType::i16:
+      return either<uint16_t, int16_t>(combination);
+    case DType::u32:
+      return either<uint32_t>(combination);
+    case DType::i32:
+      return either<uint32_t, int32_t>(combination);
+    case DType::u64:
+      return either<uint64_t>(combination);
+    case DType::i64:
+      return either<uint64_t, int64_t>(combination);
+    case DType::f32:
+      return either<float>(combination);
+    case DType::f64:
+      return either<double>(combination);
+    default:
+      return nullptr;
+  }
+}
+
+template <class From, class To>
+void convert(const void* from, size_t count, void* to) {
+  const From* HWY_RESTRICT x = static_cast<const From*>(from);
+  To* HWY_RESTRICT y = static_cast<To*>(to);
+  for (size_t i = 0; i < count; ++i) y[i] = static_cast<To>(x[i]);
+}
+template <class From>
+ConversionLoop conversion_from(DType to) {
+  switch (to) {
+    case DType::i8:
+    case DType::u8:
+      return convert<From, uint8_t>;
+    case DType::i16:
+    case DType::u16:
+      return convert<From, uint16_t>;
+    case DType::i32:
+    case DType::u32:
+      return convert<From, uint32_t>;
+    case DType::i64:
+    case DType::u64:
+      return convert<From, uint64_t>;
+    case DType::f32:
+      return convert<From, float>;
+    case DType::f64:
+      return convert<From, double>;
+    default:
+      return nullptr;
+  }
+}
+ConversionLoop conversion(DType from, DType to) {
+  switch (from) {
+    case DType::boolean:
+    case DType::u8:
+      return conversion_from<uint8_t>(to);
+    case DType::i8:
+      return conversion_from<int8_t>(to);
+    case DType::u16:
+      return conversion_from<uint16_t>(to);
+    case DType::i16:
+      return conversion_from<int16_t>(to);
+    case DType::u32:
+      return conversion_from<uint32_t>(to);
+    case DType::i32:
+      return conversion_from<int32_t>(to);
+    case DType::u64:
+      return conversion_from<uint64_t>(to);
+    case DType::i64:
+      return conversion_from<int64_t>(to);
+    case DType::f32:
+      return to == DType::f64 ? convert<float, double> : nullptr;
+    case DType::f64:
+      return to == DType::f32 ? convert<double, float> : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+template <class T>
+void choose(const uint8_t* HWY_RESTRICT condition, const void* first, const void* second, size_t count, void* result) {
+  const T* HWY_RESTRICT a = static_cast<const T*>(first);
+  const T* HWY_RESTRICT b = static_cast<const T*>(second);
+  T* HWY_RESTRICT y = static_cast<T*>(result);
+  for (size_t i = 0; i < count; ++i) {
+    const T p = a[i], q = b[i], keep = static_cast<T>(-static_cast<T>(condition[i] != 0));
+    y[i] = static_cast<T>(q ^ ((p ^ q) & keep));
+  }
+}
+
+}  // namespace
+
+extern const ArithmeticKernels kArithmeticKernels;
+const ArithmeticKernels kArithmeticKernels{loop, conversion, {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>}};
+#endif
+}  // namespace minnow::numpy::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
