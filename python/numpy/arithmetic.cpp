@@ -64,6 +64,38 @@ Tensor combined(CombinationLoop loop, const Tensor& a, const Tensor& b, DType re
   return y;
 }
 
+/// Null where there is none; greater is less of the operands exchanged.
+CombinationLoop loop_of(python::Arithmetic operation, DType dtype) {
+  using python::Arithmetic;
+  const auto of = [dtype](Combination combination) { return kernels().loop(dtype, combination); };
+  switch (operation) {
+    case Arithmetic::add:
+      return of(Combination::add);
+    case Arithmetic::subtract:
+      return of(Combination::subtract);
+    case Arithmetic::multiply:
+      return of(Combination::multiply);
+    case Arithmetic::bit_and:
+      return of(Combination::bit_and);
+    case Arithmetic::bit_or:
+      return of(Combination::bit_or);
+    case Arithmetic::bit_xor:
+      return of(Combination::bit_xor);
+    case Arithmetic::equal:
+      return of(Combination::equal);
+    case Arithmetic::not_equal:
+      return of(Combination::not_equal);
+    case Arithmetic::less:
+    case Arithmetic::greater:
+      return of(Combination::less);
+    case Arithmetic::less_equal:
+    case Arithmetic::greater_equal:
+      return of(Combination::less_equal);
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 bool is_readable(const Var& x, bool computes) {
@@ -74,32 +106,11 @@ bool is_readable(const Var& x, bool computes) {
   return value.node->is_computed();
 }
 
-bool has_vectors(python::Arithmetic operation, DType dtype) {
-  using python::Arithmetic;
-  if (operation >= Arithmetic::equal) return kernels().loop(dtype, Combination::equal) != nullptr;
-  const bool sums = operation >= Arithmetic::add && operation <= Arithmetic::multiply;
-  return operation != Arithmetic::none && operation != Arithmetic::divide && dtype != DType::f32 && dtype != DType::f64 &&
-         (!sums || dtype != DType::boolean) && kernels().loop(dtype, Combination::equal) != nullptr;
-}
+bool has_vectors(python::Arithmetic operation, DType dtype) { return loop_of(operation, dtype) != nullptr; }
 
 Var combined_by_vectors(python::Arithmetic operation, const Tensor& a, const Tensor& b) {
   using python::Arithmetic;
-  static constexpr Combination kOf[] = {{},
-                                        Combination::add,
-                                        Combination::subtract,
-                                        Combination::multiply,
-                                        {},
-                                        Combination::bit_and,
-                                        Combination::bit_or,
-                                        Combination::bit_xor,
-                                        Combination::equal,
-                                        Combination::not_equal,
-                                        Combination::less,
-                                        Combination::less_equal,
-                                        Combination::less,
-                                        Combination::less_equal};
-  const Combination combination = kOf[static_cast<size_t>(operation)];
-  const CombinationLoop loop = kernels().loop(a.dtype(), combination);
+  const CombinationLoop loop = loop_of(operation, a.dtype());
   const DType result = operation >= Arithmetic::equal ? DType::boolean : a.dtype();
   return operation >= Arithmetic::greater ? own(combined(loop, b, a, result)) : own(combined(loop, a, b, result));
 }

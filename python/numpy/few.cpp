@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Few elements that are at hand are computed at once: a plan costs as much as a hundred thousand of them, and every shape has its own, so
-// that a loop over parts of growing or shrinking arrays would do little but plan.
+// that a loop over parts of growing or shrinking arrays would do little but plan. Of more elements what arithmetic.cpp has is, too.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 

@@ -142,17 +142,13 @@ Var select(const Var& condition, const Var& first, const Var& second) {
   c = repeated(c, shape);
   if (choose_by_vectors(c, a, b, y)) return y;
   a = repeated(a, shape), b = repeated(b, shape);
-  by_size(a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const uint8_t* choose = c.data<uint8_t>();
-    const T *from_a = a.data<T>(), *from_b = b.data<T>();
-    T* to = y.data<T>();
-    in_parts(a.elements(), 1, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {  // both are read: no branch for each element
-        const T one = from_a[i], other = from_b[i];
-        to[i] = choose[i] ? one : other;
-      }
-    });
+  if (choose_by_vectors(c, a, b, y)) return y;
+  using T = Bytes<16>;  // complex128
+  const uint8_t* choose = c.data<uint8_t>();
+  const T *from_a = a.data<T>(), *from_b = b.data<T>();
+  T* to = y.data<T>();
+  in_parts(a.elements(), 1, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = choose[i] ? from_a[i] : from_b[i];
   });
   return y;
 }

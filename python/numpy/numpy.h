@@ -60,7 +60,8 @@ class Fresh {
 };
 inline Fresh::operator Var() const { return own(tensor_); }
 
-// Of few elements that are at hand: nothing for others, and where the general way has more to say. Needs the GIL.
+// Of few elements that are at hand, and of any number where arithmetic.cpp has loops: nothing for others, and where the general way has
+// more to say. Needs the GIL.
 
 /// a op b, where one may be a number of Python: f32, f64, integers and bool of dtypes that are promoted by the way.
 std::optional<Var> few_combined(python::Arithmetic operation, PyObject* a, PyObject* b);
