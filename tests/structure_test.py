@@ -116,6 +116,13 @@ class Sources(unittest.TestCase):
                     wrong.append(f"src/{inside}: {reason}")
         self.assertEqual(wrong, [])
 
+    def test_file_readers_share_bytes_with_their_owners(self):
+        wrong = []
+        for path in files("src/importers", "src/graph", suffixes={".h", ".cpp"}):
+            for match in re.finditer(r"\bTensor\([^;()]*(?:\([^;()]*\)[^;()]*)*,[^;]*\bowner[_\w]*(?:\(\))?\)", path.read_text()):
+                wrong.append(f"{path.relative_to(ROOT)}: {match[0]}: make tensors of SharedBytes (base/shared_bytes.h)")
+        self.assertEqual(wrong, [])
+
     def test_public_headers_stand_alone(self):
         wrong = []
         for path in files("include", suffixes={".h"}):

@@ -27,8 +27,8 @@ enum class Stored : uint8_t { widened, cast };
 /// unpacked, and those that are stored narrower than they are, as `stored` says. Throws IoError; Unsupported for a newer version;
 /// InvalidModel "path: sentence" for everything that is wrong in the file.
 std::unique_ptr<Graph> read_model(const std::string& path, Stored stored = Stored::widened);
-/// The same from memory that `owner` keeps alive; where the memory is not aligned to 64 bytes, what has to be is copied. `name` begins
-/// errors.
+/// The same from memory that `owner` keeps alive. Constants are copied where it is null, and where they do not lie aligned to 64 bytes.
+/// `name` begins errors.
 std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name = "model in memory",
                                   Stored stored = Stored::widened);
 

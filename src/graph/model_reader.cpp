@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "base/os.h"
+#include "base/shared_bytes.h"
 #include "graph/model_file.h"
 #include "graph/model_generated.h"
 #include "graph/model_header.h"
@@ -38,8 +39,8 @@ Range<T> list(const flatbuffers::Vector<T>* vector) {
 
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name, Stored stored)
-      : bytes_(bytes), owner_(std::move(owner)), name_(std::move(name)), stored_(stored) {}
+  Reader(SharedBytes file, std::string name, Stored stored)
+      : file_(std::move(file)), bytes_(file_.bytes()), name_(std::move(name)), stored_(stored) {}
 
   std::unique_ptr<minnow::Graph> read() {
     const Header header = read_header();
@@ -147,8 +148,7 @@ class Reader {
 
   /// The contents of a segment as elements of that dtype; copied only where they cannot be used in place.
   struct Contents {
-    const void* data;
-    std::shared_ptr<const void> owner;
+    SharedBytes bytes;
     DType dtype;
   };
   const Contents& contents(uint32_t index, DType dtype, DType stored, uint64_t elements) {
@@ -161,8 +161,9 @@ class Reader {
       return found->second;
     }
     const Segment& segment = *model_->segments()->Get(index);
-    const std::byte* at = weights_.data() + segment.offset();
-    Contents made{at, owner_, dtype};
+    const SharedBytes in_place = file_.part(weights_.subspan(segment.offset(), segment.size()));
+    const std::byte* at = in_place.data();
+    Contents made{in_place, dtype};
     if (widened) {
       std::shared_ptr<void> copy = allocate_shared(elements * sizeof(float));
       float* to = static_cast<float*>(copy.get());
@@ -171,19 +172,19 @@ class Reader {
         std::memcpy(&bits, at + 2 * i, sizeof bits);
         to[i] = stored == DType::f16 ? f32_from_f16(bits) : f32_from_bf16(bits);
       }
-      made = {copy.get(), copy, dtype};
+      made.bytes = {{static_cast<const std::byte*>(copy.get()), elements * sizeof(float)}, copy};
     } else if (bits_of(dtype) < 8) {
       // All that the segment holds: another tensor may have more elements in as many bytes.
       const size_t held = segment.size() * 8 / bits_of(dtype);
       std::shared_ptr<void> copy = allocate_shared(held);
       unpack_bits(dtype, at, held, copy.get());
-      made = {copy.get(), copy, dtype};
-    } else if (reinterpret_cast<uintptr_t>(at) % kAlignment != 0) {
+      made.bytes = {{static_cast<const std::byte*>(copy.get()), held}, copy};
+    } else if (!in_place.has_owner() || reinterpret_cast<uintptr_t>(at) % kAlignment != 0) {
       std::shared_ptr<void> copy = allocate_shared(segment.size());
       std::memcpy(copy.get(), at, segment.size());
-      made = {copy.get(), copy, dtype};
+      made.bytes = {{static_cast<const std::byte*>(copy.get()), segment.size()}, copy};
     }
-    if (made.data != at) os::release_mapped(at, segment.size());  // its pages are not kept beside the copy
+    if (made.bytes.data() != at) os::release_mapped(at, segment.size());  // its pages are not kept beside the copy
     return copies_.emplace(key, std::move(made)).first->second;
   }
 
@@ -217,10 +218,10 @@ class Reader {
     if (segment.size() != bytes) fail("{} is {}{} and needs {} bytes, its contents have {}", what, stored, shape, bytes, segment.size());
     const Contents& found = contents(tensor->segment(), kept ? stored : dtype, stored, elements);
     if (dtype == DType::boolean) {
-      const auto* values = static_cast<const uint8_t*>(found.data);
+      const auto* values = reinterpret_cast<const uint8_t*>(found.bytes.data());
       if (std::any_of(values, values + elements, [](uint8_t value) { return value > 1; })) fail("{} is bool and holds another value", what);
     }
-    return minnow::Tensor(kept ? stored : dtype, shape, found.data, found.owner);
+    return found.bytes.tensor(kept ? stored : dtype, shape);
   }
 
   ValueType read_type(const Type* type, int depth) {
@@ -396,8 +397,8 @@ class Reader {
     return std::vector<T>(vector->begin(), vector->end());
   }
 
+  SharedBytes file_;
   std::span<const std::byte> bytes_, weights_;
-  std::shared_ptr<const void> owner_;
   std::string name_;
   Stored stored_;
   std::vector<std::pair<minnow::Value*, const Tensor*>> casts_;  // of what is stored in 16 bits
@@ -417,7 +418,7 @@ bool is_model_file(std::span<const std::byte> bytes) noexcept {
 }
 
 std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name, Stored stored) {
-  return file::Reader(bytes, std::move(owner), std::move(name), stored).read();
+  return file::Reader({bytes, std::move(owner)}, std::move(name), stored).read();
 }
 
 std::unique_ptr<Graph> read_model(const std::string& path, Stored stored) {

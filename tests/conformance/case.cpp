@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 Datum read_datum(const fs::path& path, const ValueType& type) {
   const auto file = os::MappedFile::open(path.string());
   const std::string_view bytes(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  const onnx::DataReader reader(file, nullptr);
+  const onnx::DataReader reader({file->bytes(), file}, nullptr);
   const std::string where = path.filename().string();
   try {
     switch (type.kind) {

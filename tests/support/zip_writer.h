@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ZIP archive with stored entries, in memory: what tests of TorchScript files are made of.
+// A ZIP archive with stored or deflated entries, in memory: what tests of TorchScript files are made of.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -10,16 +11,17 @@ class ZipWriter {
  public:
   explicit ZipWriter(std::string folder = "m") : folder_(std::move(folder)) {}
 
-  void add(const std::string& name, const std::string& contents) {
-    const std::string path = folder_ + "/" + name;
-    const std::string sizes = number(crc32(contents), 4) + number(contents.size(), 4) + number(contents.size(), 4) + number(path.size(), 2);
-    directory_ += number(0x02014b50, 4) + number(0, 6) + number(0, 2) + number(0, 4) + sizes + number(0, 2) + number(0, 2) + number(0, 8) +
-                  number(bytes_.size(), 4) + path;
-    // The contents begin at a multiple of 64, as PyTorch has it.
-    const size_t extra = (64 - (bytes_.size() + 30 + path.size()) % 64) % 64;
-    bytes_ += number(0x04034b50, 4) + number(0, 4) + number(0, 2) + number(0, 4) + sizes + number(extra, 2) + path +
-              std::string(extra, '\0') + contents;
-    ++count_;
+  void add(const std::string& name, const std::string& contents) { add(name, contents, contents, 0); }
+  /// As deflate has it, in blocks that are stored.
+  void add_deflated(const std::string& name, const std::string& contents) {
+    std::string packed;
+    size_t at = 0;
+    do {
+      const size_t size = std::min<size_t>(contents.size() - at, 0xffff);
+      packed += number(at + size == contents.size(), 1) + number(size, 2) + number(~size, 2) + contents.substr(at, size);
+      at += size;
+    } while (at < contents.size());
+    add(name, contents, packed, 8);
   }
 
   std::string finish() const {
@@ -43,6 +45,18 @@ class ZipWriter {
   }
 
  private:
+  void add(const std::string& name, const std::string& contents, const std::string& packed, uint64_t method) {
+    const std::string path = folder_ + "/" + name;
+    const std::string sizes = number(method, 2) + number(0, 4) + number(crc32(contents), 4) + number(packed.size(), 4) +
+                              number(contents.size(), 4) + number(path.size(), 2);
+    directory_ +=
+        number(0x02014b50, 4) + number(0, 6) + sizes + number(0, 2) + number(0, 2) + number(0, 8) + number(bytes_.size(), 4) + path;
+    // The contents begin at a multiple of 64, as PyTorch has it.
+    const size_t extra = (64 - (bytes_.size() + 30 + path.size()) % 64) % 64;
+    bytes_ += number(0x04034b50, 4) + number(0, 4) + sizes + number(extra, 2) + path + std::string(extra, '\0') + packed;
+    ++count_;
+  }
+
   std::string folder_, bytes_, directory_;
   size_t count_ = 0;
 };

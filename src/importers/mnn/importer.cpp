@@ -640,11 +640,10 @@ std::unique_ptr<Graph> import_open(ModelFile& file, const OperatorSet& operators
 
 }  // namespace
 
-std::unique_ptr<Graph> import_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options,
-                                    const std::string& source, std::unique_ptr<onnx::ExternalData> external,
-                                    const std::string& weights_name) {
+std::unique_ptr<Graph> import_model(SharedBytes bytes, const ImportOptions& options, const std::string& source,
+                                    std::unique_ptr<onnx::ExternalData> external, const std::string& weights_name) {
   try {
-    ModelFile file(bytes, std::move(owner), source, std::move(external), weights_name);
+    ModelFile file(std::move(bytes), source, std::move(external), weights_name);
     const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
     // The file has numbers for sizes that the engine lets its users change. Which can be changed is found by trying.
     for (const OpenSizes open : {OpenSizes{true, true}, OpenSizes{false, true}, OpenSizes{true, false}})

@@ -59,15 +59,13 @@ DType dtype_of(int32_t number) {
   }
 }
 
-ModelFile::ModelFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string source,
-                     std::unique_ptr<onnx::ExternalData> external, std::string weights_name)
-    : bytes_(bytes),
-      owner_(std::move(owner)),
+ModelFile::ModelFile(SharedBytes bytes, std::string source, std::unique_ptr<onnx::ExternalData> external, std::string weights_name)
+    : bytes_(std::move(bytes)),
       source_(std::move(source)),
       external_(std::move(external)),
       weights_name_(std::move(weights_name)),
-      budget_(kFreeBudget + 32 * static_cast<uint64_t>(bytes.size())) {
-  root_ = FlatTable::root(bytes);
+      budget_(kFreeBudget + 32 * static_cast<uint64_t>(bytes_.size())) {
+  root_ = FlatTable::root(bytes_.bytes());
   main_.tensors = root_.texts(field::kNetTensors);
   read_ops(root_.tables(field::kNetOps), main_);
   read_described(root_.tables(field::kNetDescribed), main_);
@@ -137,8 +135,7 @@ const GraphInfo* ModelFile::subgraph(std::string_view name) const {
   return found == subgraph_of_.end() ? nullptr : &subgraphs_[found->second];
 }
 
-std::span<const std::byte> ModelFile::piece(const FlatTable& table, size_t field, size_t index, const OpInfo& op, const std::string& where,
-                                            std::shared_ptr<const void>& owner) {
+SharedBytes ModelFile::piece(const FlatTable& table, size_t field, size_t index, const OpInfo& op, const std::string& where) {
   const FlatNumbers<int64_t> list = table.numbers<int64_t>(field);
   if (list.size() <= index) return {};
   uint64_t offset = static_cast<uint64_t>(list[0]);
@@ -152,19 +149,12 @@ std::span<const std::byte> ModelFile::piece(const FlatTable& table, size_t field
     throw InvalidModel("{}: its weights lie in a file beside the model, which is read from memory: give the model's file", where);
   std::string_view path = op.external_path;
   if (const size_t slash = path.find_last_of("/\\"); slash != path.npos) path.remove_prefix(slash + 1);
-  const onnx::ExternalPiece found =
-      external_->read(path.empty() ? std::string_view(weights_name_) : path, offset, static_cast<uint64_t>(list[index]), where);
-  owner = found.owner;
-  return std::as_bytes(std::span(found.bytes.data(), found.bytes.size()));
+  return external_->read(path.empty() ? std::string_view(weights_name_) : path, offset, static_cast<uint64_t>(list[index]), where);
 }
 
-Tensor ModelFile::share(DType dtype, const Shape& shape, std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) {
-  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size_of(dtype) == 0;
-  if (owner && aligned && !bytes.empty()) return Tensor(dtype, shape, bytes.data(), owner);
-  spend(bytes.size());
-  Tensor copy(dtype, shape);
-  if (!bytes.empty()) std::memcpy(copy.writable().data(), bytes.data(), bytes.size());
-  return copy;
+Tensor ModelFile::share(DType dtype, const Shape& shape, const SharedBytes& bytes) {
+  if (!bytes.can_share(dtype)) spend(bytes.size());
+  return bytes.tensor(dtype, shape);
 }
 
 std::vector<float> ModelFile::reals(const FlatTable& table, size_t field, size_t external_field, size_t index, const OpInfo& op,
@@ -173,8 +163,7 @@ std::vector<float> ModelFile::reals(const FlatTable& table, size_t field, size_t
     spend(numbers.size() * 4);
     return numbers.copy<float>();
   }
-  std::shared_ptr<const void> owner;
-  const auto bytes = piece(table, external_field, index, op, where, owner);
+  const SharedBytes bytes = piece(table, external_field, index, op, where);
   std::vector<float> all(bytes.size() / 4);
   if (!all.empty()) std::memcpy(all.data(), bytes.data(), all.size() * 4);
   return all;
@@ -192,8 +181,7 @@ Tensor ModelFile::blob(const FlatTable& blob, const OpInfo& op, const std::strin
     shape.push_back(dims[i]);
   }
   const uint64_t elements = static_cast<uint64_t>(shape.elements());
-  std::shared_ptr<const void> owner = owner_;
-  std::span<const std::byte> bytes;
+  std::span<const std::byte> inside;
   const auto wide = [&]() -> std::optional<FlatNumbers<int64_t>> {
     const FlatNumbers<int64_t> numbers = blob.numbers<int64_t>(field::kBlobI64);
     return numbers.empty() ? std::nullopt : std::optional(numbers);
@@ -210,18 +198,18 @@ Tensor ModelFile::blob(const FlatTable& blob, const OpInfo& op, const std::strin
   }
   switch (dtype) {
     case DType::f32:
-      bytes = blob.numbers<float>(field::kBlobF32).bytes();
+      inside = blob.numbers<float>(field::kBlobF32).bytes();
       break;
     case DType::i32:
-      bytes = blob.numbers<int32_t>(field::kBlobI32).bytes();
+      inside = blob.numbers<int32_t>(field::kBlobI32).bytes();
       break;
     case DType::i8:
-      bytes = blob.numbers<int8_t>(field::kBlobI8).bytes();
+      inside = blob.numbers<int8_t>(field::kBlobI8).bytes();
       break;
     default:
-      bytes = blob.numbers<uint8_t>(field::kBlobU8).bytes();
+      inside = blob.numbers<uint8_t>(field::kBlobU8).bytes();
   }
-  if (bytes.empty() && elements) bytes = piece(blob, field::kBlobExternal, 1, op, where, owner);
+  const SharedBytes bytes = inside.empty() && elements ? piece(blob, field::kBlobExternal, 1, op, where) : in_file(inside);
   if (elements > uint64_t{1} << 50 || bytes.size() != elements * size_of(dtype)) {
     // Small integers are sometimes written one a number.
     const FlatNumbers<int32_t> numbers = blob.numbers<int32_t>(field::kBlobI32);
@@ -234,7 +222,7 @@ Tensor ModelFile::blob(const FlatTable& blob, const OpInfo& op, const std::strin
     }
     throw InvalidModel("{}: of shape {} should hold {} elements of {}, it holds {} bytes", where, shape, elements, dtype, bytes.size());
   }
-  return share(dtype, shape, bytes, owner);
+  return share(dtype, shape, bytes);
 }
 
 bool looks_like_model(std::span<const std::byte> bytes) {

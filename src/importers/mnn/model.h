@@ -129,8 +129,7 @@ DType dtype_of(int32_t number);
 class ModelFile {
  public:
   /// `external` gives pieces of the file of weights beside the model, `weights_name` is that file's name where the model names none.
-  ModelFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string source,
-            std::unique_ptr<onnx::ExternalData> external, std::string weights_name);
+  ModelFile(SharedBytes bytes, std::string source, std::unique_ptr<onnx::ExternalData> external, std::string weights_name);
 
   const std::string& source() const noexcept { return source_; }
   const GraphInfo& main() const noexcept { return main_; }
@@ -144,14 +143,14 @@ class ModelFile {
   /// A constant of a table Blob; shares the file's memory where it can. `where` begins errors.
   Tensor blob(const FlatTable& blob, const OpInfo& op, const std::string& where);
   /// Piece `index` (1: the first) of a table's external data, which `field` lists: [offset, bytes, bytes, ...]; empty where it has none.
-  std::span<const std::byte> piece(const FlatTable& table, size_t field, size_t index, const OpInfo& op, const std::string& where,
-                                   std::shared_ptr<const void>& owner);
+  SharedBytes piece(const FlatTable& table, size_t field, size_t index, const OpInfo& op, const std::string& where);
   /// Numbers that stand in `field`, or as piece `index` outside.
   std::vector<float> reals(const FlatTable& table, size_t field, size_t external_field, size_t index, const OpInfo& op,
                            const std::string& where);
-  /// A tensor over bytes of the file (or of an owner's memory); copied where they are not aligned.
-  Tensor share(DType dtype, const Shape& shape, std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner);
-  const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
+  /// Bytes of a table, with the file's owner.
+  SharedBytes in_file(std::span<const std::byte> bytes) const { return bytes_.part(bytes); }
+  /// A tensor over bytes of the file or of a piece; copied where they are not aligned.
+  Tensor share(DType dtype, const Shape& shape, const SharedBytes& bytes);
   /// Takes `cost` bytes off what may be allocated for a file of this size; the same bytes may be pointed at again and again.
   void spend(uint64_t cost);
 
@@ -159,8 +158,7 @@ class ModelFile {
   void read_ops(const FlatTables& ops, GraphInfo& graph);
   void read_described(const FlatTables& tables, GraphInfo& graph);
 
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> owner_;
+  SharedBytes bytes_;
   std::string source_;
   std::unique_ptr<onnx::ExternalData> external_;
   std::string weights_name_;

@@ -51,13 +51,12 @@ Expr own_weights(MnnNode& node, Parts& p, const FlatTable& conv, size_t weight_f
                  const std::function<Shape(int64_t elements)>& shape_of) {
   const FlatTable packed = packed_field == kNo ? FlatTable() : conv.table(packed_field);
   if (!packed) {
-    std::shared_ptr<const void> owner = node.file.owner();
-    std::span<const std::byte> bytes = conv.numbers<float>(weight_field).bytes();
-    if (bytes.empty() && external_field != kNo) bytes = node.file.piece(conv, external_field, 1, node.info, node.place, owner);
+    SharedBytes bytes = node.file.in_file(conv.numbers<float>(weight_field).bytes());
+    if (bytes.empty() && external_field != kNo) bytes = node.file.piece(conv, external_field, 1, node.info, node.place);
     const Shape shape = shape_of(static_cast<int64_t>(bytes.size() / 4));
     if (static_cast<uint64_t>(shape.elements()) * 4 != bytes.size())
       node.fail("weights of shape {} should be {} numbers, there are {}", shape, shape.elements(), bytes.size() / 4);
-    return p.builder().constant(node.file.share(DType::f32, shape, bytes, owner));
+    return p.builder().constant(node.file.share(DType::f32, shape, bytes));
   }
   const PackedWeights weights = read_packed_weights(node.file, packed, conv, external_field, node.info, node.place);
   const Shape shape = shape_of(weights.values.elements());

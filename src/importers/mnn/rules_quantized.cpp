@@ -104,7 +104,7 @@ Exprs import_convolution_int8(MnnNode& node, Parts& p) {
     values = weights.values;
     row_scale = weights.scale;
   } else {
-    values = node.file.share(DType::i8, {static_cast<int64_t>(weight.size())}, weight.bytes(), node.file.owner());
+    values = node.file.share(DType::i8, {static_cast<int64_t>(weight.size())}, node.file.in_file(weight.bytes()));
   }
   const int64_t area = outputs * kernel_h * kernel_w;
   if (values.elements() % area != 0 || values.elements() == 0)

@@ -142,14 +142,12 @@ Tensor read_sparse(ModelFile& file, Bytes bytes, bool wide, const Floats& alpha,
 
 PackedWeights read_packed_weights(ModelFile& file, const FlatTable& packed, const FlatTable& owner_table, size_t external_field,
                                   const OpInfo& op, const std::string& where) {
-  std::shared_ptr<const void> owner = file.owner();
-  std::span<const std::byte> buffer = packed.numbers<int8_t>(field::kBuffer).bytes();
+  SharedBytes buffer = file.in_file(packed.numbers<int8_t>(field::kBuffer).bytes());
   const bool outside = buffer.empty() && external_field != size_t(-1);
-  if (outside) buffer = file.piece(owner_table, external_field, 1, op, where, owner);
+  if (outside) buffer = file.piece(owner_table, external_field, 1, op, where);
   Floats alpha;
   const bool half = packed.number<int8_t>(field::kAlphaStorage, 0) == 1;
-  std::shared_ptr<const void> alpha_owner;
-  const auto alpha_outside = outside ? file.piece(owner_table, external_field, 2, op, where, alpha_owner) : std::span<const std::byte>();
+  const SharedBytes alpha_outside = outside ? file.piece(owner_table, external_field, 2, op, where) : SharedBytes();
   if (half) {
     const FlatNumbers<uint16_t> inside = packed.numbers<uint16_t>(field::kAlphaHalf);
     const FlatNumbers<uint16_t> bits = inside.empty() ? FlatNumbers<uint16_t>(alpha_outside.data(), alpha_outside.size() / 2) : inside;
@@ -162,10 +160,10 @@ PackedWeights read_packed_weights(ModelFile& file, const FlatTable& packed, cons
   file.spend(alpha.size() * 8);
   PackedWeights weights;
   FlatNumbers<uint32_t> index = packed.numbers<uint32_t>(field::kIndex);
-  std::shared_ptr<const void> index_owner;
+  SharedBytes index_outside;
   if (index.empty() && outside) {
-    const auto bytes = file.piece(owner_table, external_field, 4, op, where, index_owner);
-    index = FlatNumbers<uint32_t>(bytes.data(), bytes.size() / 4);
+    index_outside = file.piece(owner_table, external_field, 4, op, where);
+    index = FlatNumbers<uint32_t>(index_outside.data(), index_outside.size() / 4);
   }
   if (!index.empty()) {  // real numbers at some places, zeros elsewhere
     const uint32_t count = packed.number<uint32_t>(field::kCount, 0);
@@ -183,19 +181,19 @@ PackedWeights read_packed_weights(ModelFile& file, const FlatTable& packed, cons
   const bool wide = packed.flag(field::kWideShape, false);
   switch (form) {
     case 1:
-      weights.values = read_indexed(file, Bytes(buffer, where), wide, where);
+      weights.values = read_indexed(file, Bytes(buffer.bytes(), where), wide, where);
       break;
     case 2:
-      weights.values = read_sparse(file, Bytes(buffer, where), wide, alpha, where);
+      weights.values = read_sparse(file, Bytes(buffer.bytes(), where), wide, alpha, where);
       break;
     case 3:
-      weights.values = file.share(DType::f16, {static_cast<int64_t>(buffer.size() / 2)}, buffer.first(buffer.size() / 2 * 2), owner);
+      weights.values = file.share(DType::f16, {static_cast<int64_t>(buffer.size() / 2)}, buffer);
       return weights;
     case 4:
-      weights.values = file.share(DType::i8, {static_cast<int64_t>(buffer.size())}, buffer, owner);
+      weights.values = file.share(DType::i8, {static_cast<int64_t>(buffer.size())}, buffer);
       break;
     case 8:
-      weights.values = file.share(DType::f32, {static_cast<int64_t>(buffer.size() / 4)}, buffer.first(buffer.size() / 4 * 4), owner);
+      weights.values = file.share(DType::f32, {static_cast<int64_t>(buffer.size() / 4)}, buffer);
       return weights;
     default:
       throw Unsupported("{}: weights packed in form {} are not supported", where, form);

@@ -117,25 +117,21 @@ TensorMessage::TensorMessage(std::string_view bytes) : message(bytes) {
   }
 }
 
-Tensor DataReader::from_bytes(DType dtype, const Shape& shape, std::string_view bytes, const std::shared_ptr<const void>& owner,
-                              const std::string& where) const {
+Tensor DataReader::from_bytes(DType dtype, const Shape& shape, const SharedBytes& bytes, const std::string& where) const {
   const uint64_t count = static_cast<uint64_t>(shape.elements());
   if (bytes.size() != packed_bytes(dtype, count))
     throw InvalidModel("{}: {}{} takes {} bytes, it has {}", where, dtype, shape, packed_bytes(dtype, count), bytes.size());
-  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size_of(dtype) == 0;
+  const std::string_view text = bytes.text();
   const bool plain_bool =
-      dtype == DType::boolean && std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0 || byte == 1; });
-  if (owner && count && aligned && bits_of(dtype) >= 8 && (dtype != DType::boolean || plain_bool))
-    return Tensor(dtype, shape, bytes.data(), owner);
+      dtype == DType::boolean && std::all_of(text.begin(), text.end(), [](char byte) { return byte == 0 || byte == 1; });
+  if (bits_of(dtype) >= 8 && (dtype != DType::boolean || plain_bool)) return bytes.tensor(dtype, shape);
   Tensor tensor(dtype, shape);
   if (!count) return tensor;
   char* out = tensor.writable().data<char>();
   if (bits_of(dtype) < 8)
-    unpack_bits(dtype, bytes.data(), count, out);
-  else if (dtype == DType::boolean)
-    copy_bools(bytes.data(), count, out);
+    unpack_bits(dtype, text.data(), count, out);
   else
-    std::memcpy(out, bytes.data(), bytes.size());
+    copy_bools(text.data(), count, out);
   return tensor;
 }
 
@@ -155,10 +151,9 @@ Tensor DataReader::tensor(const TensorMessage& message, const std::string& where
         throw InvalidModel("{}: {}{} takes {} bytes, its external data has {}", where, dtype, shape, length, value);
     }
     if (!count) return Tensor(dtype, shape);
-    const ExternalPiece piece = external_->read(location, offset, length, where);
-    return from_bytes(dtype, shape, piece.bytes, piece.owner, where);
+    return from_bytes(dtype, shape, external_->read(location, offset, length, where), where);
   }
-  if (message.raw && (count || !message.raw->empty())) return from_bytes(dtype, shape, *message.raw, owner_, where);
+  if (message.raw && (count || !message.raw->empty())) return from_bytes(dtype, shape, in_file(*message.raw), where);
   if (!count) return Tensor(dtype, shape);
 
   // Typed fields. They are counted before memory is taken.
@@ -168,7 +163,7 @@ Tensor DataReader::tensor(const TensorMessage& message, const std::string& where
   for (Fields fields(message.message); fields.next();)
     if (fields.number() == typed.number) {
       const uint64_t more = width ? fields.fixed(width).size() / width : fields.integer_count();
-      if (width && more == typed.entries && !entries) return from_bytes(dtype, shape, fields.fixed(width), owner_, where);
+      if (width && more == typed.entries && !entries) return from_bytes(dtype, shape, in_file(fields.fixed(width)), where);
       entries += more;
     }
   if (entries != typed.entries)

@@ -27,8 +27,9 @@ struct TensorMessage {
 /// are unpacked to one byte each. Every error begins with `where`; memory is taken only for elements that the file really has.
 class DataReader {
  public:
-  /// Without an owner nothing is shared. `external` may be null: then external data is an error.
-  DataReader(std::shared_ptr<const void> owner, ExternalData* external) : owner_(std::move(owner)), external_(external) {}
+  /// `file`: the whole model, which messages are parts of; without an owner nothing is shared. `external` may be null: then external data
+  /// is an error.
+  DataReader(SharedBytes file, ExternalData* external) : file_(std::move(file)), external_(external) {}
 
   Tensor tensor(const TensorMessage& message, const std::string& where) const;
   Tensor tensor(std::string_view message, const std::string& where) const { return tensor(TensorMessage(message), where); }
@@ -38,9 +39,10 @@ class DataReader {
   Datum optional(std::string_view message, const std::string& where, int depth = 0) const;
 
  private:
-  Tensor from_bytes(DType dtype, const Shape& shape, std::string_view bytes, const std::shared_ptr<const void>& owner,
-                    const std::string& where) const;
-  std::shared_ptr<const void> owner_;
+  Tensor from_bytes(DType dtype, const Shape& shape, const SharedBytes& bytes, const std::string& where) const;
+  /// Bytes of a message, with the file's owner.
+  SharedBytes in_file(std::string_view bytes) const { return file_.part(std::as_bytes(std::span(bytes.data(), bytes.size()))); }
+  SharedBytes file_;
   ExternalData* external_;
   mutable uint64_t sparse_left_ = uint64_t{64} << 20;  // bytes of zeros that sparse tensors may yet write out
 };

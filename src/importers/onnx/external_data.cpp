@@ -30,7 +30,7 @@ class FolderData : public ExternalData {
   explicit FolderData(std::string folder) : folder_(std::move(folder)) {}
 
  private:
-  ExternalPiece read_file(const std::string& location, uint64_t offset, uint64_t size, const std::string& where) override {
+  SharedBytes read_file(const std::string& location, uint64_t offset, uint64_t size, const std::string& where) override {
     std::shared_ptr<const os::MappedFile>& file = files_[location];
     if (!file) {
       const std::string inside = os::canonical_path(folder_), path = os::canonical_path(folder_ + "/" + location);
@@ -43,7 +43,7 @@ class FolderData : public ExternalData {
     if (offset > there || size > there - offset)
       throw InvalidModel("{}: its external data is {} bytes at offset {} of \"{}\", which has {} bytes", where, size, offset, location,
                          there);
-    return {{reinterpret_cast<const char*>(file->bytes().data()) + offset, static_cast<size_t>(size)}, file};
+    return {file->bytes().subspan(offset, static_cast<size_t>(size)), file};
   }
 
   std::string folder_;
@@ -55,12 +55,12 @@ class CallbackData : public ExternalData {
   explicit CallbackData(const ReadCallback& read) : read_(read) {}
 
  private:
-  ExternalPiece read_file(const std::string& location, uint64_t offset, uint64_t size, const std::string& where) override {
+  SharedBytes read_file(const std::string& location, uint64_t offset, uint64_t size, const std::string& where) override {
     auto [memory, got] = read_all(read_, location, offset, size);
     if (got != size)
       throw InvalidModel("{}: its external data is {} bytes at offset {} of \"{}\", of which {} could be read", where, size, offset,
                          location, got);
-    return {{static_cast<const char*>(memory.get()), got}, memory};
+    return {{static_cast<const std::byte*>(memory.get()), got}, memory};
   }
 
   const ReadCallback& read_;
@@ -68,7 +68,7 @@ class CallbackData : public ExternalData {
 
 }  // namespace
 
-ExternalPiece ExternalData::read(std::string_view location, uint64_t offset, uint64_t size, const std::string& where) {
+SharedBytes ExternalData::read(std::string_view location, uint64_t offset, uint64_t size, const std::string& where) {
   if (!stays_inside(location))
     throw InvalidModel("{}: its external data location \"{}\" should be a path inside the model's folder", where, location);
   return read_file(std::string(location), offset, size, where);

@@ -5,24 +5,20 @@
 #include <string>
 #include <string_view>
 
+#include "base/shared_bytes.h"
 #include "importers/importer.h"
 
 namespace minnow::onnx {
-
-struct ExternalPiece {
-  std::string_view bytes;
-  std::shared_ptr<const void> owner;
-};
 
 /// Gives pieces of files that a model names. The location must lead to a file inside the model's folder.
 class ExternalData {
  public:
   virtual ~ExternalData() = default;
   /// `size` bytes at `offset`. Throws InvalidModel or IoError beginning with `where`.
-  ExternalPiece read(std::string_view location, uint64_t offset, uint64_t size, const std::string& where);
+  SharedBytes read(std::string_view location, uint64_t offset, uint64_t size, const std::string& where);
 
  private:
-  virtual ExternalPiece read_file(const std::string& location, uint64_t offset, uint64_t size, const std::string& where) = 0;
+  virtual SharedBytes read_file(const std::string& location, uint64_t offset, uint64_t size, const std::string& where) = 0;
 };
 
 /// Files of a folder, each mapped once.

@@ -17,21 +17,22 @@ namespace minnow {
 std::unique_ptr<Graph> import_onnx(const std::string& path, const ImportOptions& options) {
   const auto file = os::MappedFile::open(path);
   const auto external = onnx::external_data_of_folder(folder_of_file(path));
-  const onnx::DataReader data(file, external.get());
+  const onnx::DataReader data({file->bytes(), file}, external.get());
   return onnx::import_model(text_of(file->bytes()), data, options, source_of(options, name_of_file(path)));
 }
 
 std::unique_ptr<Graph> import_onnx(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options) {
   const auto external = options.external_folder.empty() ? nullptr : onnx::external_data_of_folder(options.external_folder);
-  const onnx::DataReader data(std::move(owner), external.get());
+  const onnx::DataReader data({bytes, std::move(owner)}, external.get());
   return onnx::import_model(text_of(bytes), data, options, source_of(options));
 }
 
 std::unique_ptr<Graph> import_onnx(const ReadCallback& read, const ImportOptions& options) {
   const auto external = onnx::external_data_of_callback(read);
   const auto [memory, size] = read_all(read, {}, 0, std::numeric_limits<uint64_t>::max());
-  const onnx::DataReader data(memory, external.get());
-  return onnx::import_model({static_cast<const char*>(memory.get()), size}, data, options, source_of(options));
+  const SharedBytes bytes({static_cast<const std::byte*>(memory.get()), size}, memory);
+  const onnx::DataReader data(bytes, external.get());
+  return onnx::import_model(bytes.text(), data, options, source_of(options));
 }
 
 bool looks_like_onnx(std::span<const std::byte> bytes) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/shared_bytes.h"
 #include "importers/source.h"
 #include "importers/tensorflow/graph_def.h"
 
@@ -219,15 +220,14 @@ Tensor Checkpoint::read(std::string_view name) const {
     if (dim < 0) fail("has an unknown dimension");
   if (entry.shard < 0 || static_cast<size_t>(entry.shard) >= shards_.size()) fail("lies in a file that is not there");
   const auto& shard = shards_[static_cast<size_t>(entry.shard)];
-  const std::string_view data = text_of(shard->bytes());
+  const SharedBytes data(shard->bytes(), shard);
   const uint64_t offset = static_cast<uint64_t>(entry.offset), size = static_cast<uint64_t>(entry.size);
   if (size > data.size() || offset > data.size() - size) fail("lies beyond the end of its file");
   const uint64_t elements = static_cast<uint64_t>(shape.elements());
   if (elements > size || elements * size_of(dtype) != size) fail("has not as many bytes as its shape wants");
-  const std::string_view bytes = data.substr(offset, size);
-  if (masked(crc32c(bytes)) != entry.checksum) fail("has a wrong checksum");
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % size_of(dtype) == 0) return Tensor(dtype, shape, bytes.data(), shard);
-  return Tensor(TensorView(dtype, shape, bytes.data()));
+  const SharedBytes bytes = data.part(offset, size);
+  if (masked(crc32c(bytes.text())) != entry.checksum) fail("has a wrong checksum");
+  return bytes.tensor(dtype, shape);
 }
 
 }  // namespace minnow::tensorflow

@@ -571,10 +571,9 @@ std::unique_ptr<Graph> Importer::run() {
 
 }  // namespace
 
-std::unique_ptr<Graph> import_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options,
-                                    const std::string& source) {
+std::unique_ptr<Graph> import_model(SharedBytes bytes, const ImportOptions& options, const std::string& source) {
   try {
-    ModelFile file(bytes, std::move(owner), source);
+    ModelFile file(std::move(bytes), source);
     return Importer(file, options).run();
   } catch (const FlatError& error) {
     throw InvalidModel("{}: is not a valid TFLite model: {}", source, error.what);

@@ -154,8 +154,9 @@ ValueType TensorInfo::value_type() const {
   return value;
 }
 
-ModelFile::ModelFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string source)
-    : bytes_(bytes), owner_(std::move(owner)), source_(std::move(source)), budget_(kFreeBudget + 16 * bytes.size()) {
+ModelFile::ModelFile(SharedBytes whole, std::string source)
+    : bytes_(std::move(whole)), source_(std::move(source)), budget_(kFreeBudget + 16 * bytes_.size()) {
+  const std::span<const std::byte> bytes = bytes_.bytes();
   root_ = FlatTable::root(bytes);
   const FlatTables buffers = root_.tables(field::kModelBuffers);
   spend(buffers.size() * 16);
@@ -235,7 +236,7 @@ SubgraphInfo ModelFile::read_subgraph(const FlatTable& table) {
     if (const uint64_t offset = one.number<uint64_t>(field::kOpLargeOffset, 0); offset > 1) {
       const uint64_t size = one.number<uint64_t>(field::kOpLargeSize, 0);
       if (offset > bytes_.size() || size > bytes_.size() - offset) throw FlatError{"custom options lie outside of the file"};
-      op.custom_options = bytes_.subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
+      op.custom_options = bytes_.bytes().subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
     }
     graph.operators.push_back(op);
   }
@@ -312,8 +313,8 @@ Tensor ModelFile::dense(const TensorInfo& tensor, std::span<const std::byte> byt
       throw InvalidModel("{}: tensor \"{}\": of shape {} should hold {} bytes, it holds {}", source_, tensor.name.substr(0, 200), shape,
                          wanted(elements), bytes.size());
     if (row->bits >= 8) {
-      const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size_of(row->dtype) == 0;
-      if (owner_ && aligned && elements && row->dtype != DType::boolean) return Tensor(row->dtype, shape, bytes.data(), owner_);
+      const SharedBytes held = bytes_.part(bytes);
+      if (row->dtype != DType::boolean && held.can_share(row->dtype)) return held.tensor(row->dtype, shape);
       spend(bytes.size());
       Tensor copy(row->dtype, shape);
       if (!bytes.empty()) std::memcpy(copy.writable().data(), bytes.data(), bytes.size());

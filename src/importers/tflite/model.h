@@ -2,10 +2,10 @@
 // A TFLite file's tables: tensors with their quantization and contents, operators, subgraphs.
 #pragma once
 #include <map>
-#include <memory>
 #include <string>
 #include <unordered_map>
 
+#include "base/shared_bytes.h"
 #include "graph/graph.h"
 #include "importers/flat.h"
 
@@ -85,7 +85,7 @@ inline constexpr int32_t kCustomCode = 32;
 /// The file. Tables are checked while they are read; throws FlatError, and InvalidModel with `source`.
 class ModelFile {
  public:
-  ModelFile(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string source);
+  ModelFile(SharedBytes bytes, std::string source);
 
   const std::string& source() const noexcept { return source_; }
   const std::vector<SubgraphInfo>& subgraphs() const noexcept { return subgraphs_; }
@@ -93,7 +93,7 @@ class ModelFile {
   /// Name -> contents of the metadata entries.
   const std::map<std::string_view, std::span<const std::byte>>& metadata() const noexcept { return metadata_; }
   FlatTables signatures() const { return root_.tables(7); }
-  std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  std::span<const std::byte> bytes() const noexcept { return bytes_.bytes(); }
 
   bool has_contents(const TensorInfo& tensor) const { return !buffer(tensor.buffer).empty(); }
   /// The contents of a constant tensor, unpacked (4 and 2 bits to 8, sparse to dense); shares the file's memory where it can.
@@ -106,8 +106,7 @@ class ModelFile {
   Tensor dense(const TensorInfo& tensor, std::span<const std::byte> bytes);
   void spend(size_t cost);
 
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> owner_;
+  SharedBytes bytes_;
   std::string source_;
   FlatTable root_;
   std::vector<std::span<const std::byte>> buffers_;

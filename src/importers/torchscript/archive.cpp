@@ -15,7 +15,8 @@ namespace {
 constexpr uint32_t kEnd = 0x06054b50, kEnd64Locator = 0x07064b50, kEnd64 = 0x06064b50, kCentral = 0x02014b50, kLocal = 0x04034b50;
 constexpr size_t kEndBytes = 22, kLocatorBytes = 20, kEnd64Bytes = 56, kCentralBytes = 46, kLocalBytes = 30;
 constexpr size_t kMostComment = 65535;
-constexpr size_t kMostUnpacked = size_t{256} << 20;  // of all deflated entries: code is small
+// Bytes of all deflated entries: as many as code ever has, or several times the file, as weights hardly shrink.
+constexpr size_t kMostUnpacked = size_t{256} << 20, kMostUnpackedPerByte = 4;
 constexpr uint32_t kCrcPolynomial = 0xedb88320;
 
 template <class T>
@@ -51,7 +52,8 @@ uint32_t crc32(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Archive::Archive(std::span<const std::byte> bytes, std::string source) : bytes_(bytes), source_(std::move(source)) {
+Archive::Archive(SharedBytes whole, std::string source) : bytes_(std::move(whole)), source_(std::move(source)) {
+  const std::span<const std::byte> bytes = bytes_.bytes();
   const auto broken = [&](std::string_view what) { throw InvalidModel("{}: is no whole ZIP archive: {}", source_, what); };
   if (bytes.size() < kEndBytes) broken("it is too short");
   size_t end = bytes.size() - kEndBytes;
@@ -114,32 +116,31 @@ bool Archive::has_folder(std::string_view prefix) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.first.starts_with(prefix); });
 }
 
-std::span<const std::byte> Archive::read(std::string_view name) {
+SharedBytes Archive::read(std::string_view name) {
   const auto found = entries_.find(std::string(name));
   if (found == entries_.end()) throw InvalidModel("{}: has no entry \"{}\"", source_, name.substr(0, 200));
   Entry& entry = found->second;
   if (entry.checked && entry.method != 0) return entry.unpacked;
   const auto broken = [&](std::string_view what) { throw InvalidModel("{}: entry \"{}\" {}", source_, name.substr(0, 200), what); };
-  if (entry.offset > bytes_.size() || bytes_.size() - entry.offset < kLocalBytes || number<uint32_t>(bytes_, entry.offset) != kLocal)
+  if (entry.offset > bytes_.size() || bytes_.size() - entry.offset < kLocalBytes ||
+      number<uint32_t>(bytes_.bytes(), entry.offset) != kLocal)
     broken("lies outside the file");
-  const uint64_t start =
-      entry.offset + kLocalBytes + number<uint16_t>(bytes_, entry.offset + 26) + number<uint16_t>(bytes_, entry.offset + 28);
+  const uint64_t start = entry.offset + kLocalBytes + number<uint16_t>(bytes_.bytes(), entry.offset + 26) +
+                         number<uint16_t>(bytes_.bytes(), entry.offset + 28);
   if (start > bytes_.size() || entry.packed > bytes_.size() - start) broken("lies outside the file");
-  const std::span<const std::byte> packed = bytes_.subspan(start, entry.packed);
-  std::span<const std::byte> contents = packed;
+  SharedBytes contents = bytes_.part(start, entry.packed);
   if (entry.method == 8) {
-    if (entry.size > kMostUnpacked - unpacked_) broken("unpacks to too much");
-    auto unpacked = inflate(packed, entry.size);
+    if (entry.size > std::max(kMostUnpacked, kMostUnpackedPerByte * bytes_.size()) - unpacked_) broken("unpacks to too much");
+    auto unpacked = inflate(contents.bytes(), entry.size);
     if (!unpacked) broken("does not unpack");
     unpacked_ += entry.size;
-    entry.unpacked = std::move(*unpacked);
-    contents = entry.unpacked;
+    contents = entry.unpacked = SharedBytes(std::move(*unpacked));
   } else if (entry.method != 0) {
     broken(format("is packed by method {}, not stored or deflated", entry.method));
   } else if (entry.size != entry.packed) {
     broken("has two sizes");
   }
-  if (!entry.checked && crc32(contents) != entry.crc) broken("is damaged: its checksum is wrong");
+  if (!entry.checked && crc32(contents.bytes()) != entry.crc) broken("is damaged: its checksum is wrong");
   entry.checked = true;
   return contents;
 }

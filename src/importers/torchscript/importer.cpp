@@ -37,12 +37,11 @@ struct Guess {
 
 class Importer {
  public:
-  Importer(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ImportOptions& options, const std::string& source)
+  Importer(SharedBytes bytes, const ImportOptions& options, const std::string& source)
       : options_(options),
         operators_(options.operators ? *options.operators : OperatorSet::builtin()),
         source_(source),
-        owner_(std::move(owner)),
-        archive_(bytes, source),
+        archive_(std::move(bytes), source),
         program_(archive_) {}
 
   std::unique_ptr<Graph> run();
@@ -61,7 +60,6 @@ class Importer {
   const ImportOptions& options_;
   const OperatorSet& operators_;
   std::string source_;
-  std::shared_ptr<const void> owner_;
   Archive archive_;
   Program program_;
   int64_t version_ = 3;
@@ -309,8 +307,8 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
   outputs_ = 0;
   // The store holds objects whose functions refer to the interpreter; it goes last.
   ObjectStore store;
-  const Item constants = archive_.has("constants.pkl") ? unpickle(archive_, "constants", owner_, store) : Item::tuple({});
-  const Item model = unpickle(archive_, "data", owner_, store);
+  const Item constants = archive_.has("constants.pkl") ? unpickle(archive_, "constants", store) : Item::tuple({});
+  const Item model = unpickle(archive_, "data", store);
   if (!model.is(Kind::instance)) throw InvalidModel("{}: its object is {}, a module is expected", source_, describe(model));
   if (!constants.is(Kind::tuple)) throw InvalidModel("{}: its constants are {}, a tuple is expected", source_, describe(constants));
   auto graph = std::make_unique<Graph>();
@@ -521,10 +519,9 @@ std::unique_ptr<Graph> Importer::run() {
 
 }  // namespace
 
-std::unique_ptr<Graph> import_model(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
-                                    const ImportOptions& options, const std::string& source) {
+std::unique_ptr<Graph> import_model(SharedBytes bytes, const ImportOptions& options, const std::string& source) {
   try {
-    return Importer(bytes, owner, options, source).run();
+    return Importer(std::move(bytes), options, source).run();
   } catch (const std::bad_alloc&) {
     throw OutOfMemory("{}: there is not enough memory to read it", source);
   } catch (const std::length_error&) {
@@ -536,11 +533,11 @@ std::unique_ptr<Graph> import_model(std::span<const std::byte> bytes, const std:
 
 std::unique_ptr<Graph> import_torchscript(const std::string& path, const ImportOptions& options) {
   const auto file = os::MappedFile::open(path);
-  return torchscript::import_model(file->bytes(), file, options, source_of(options, name_of_file(path)));
+  return torchscript::import_model({file->bytes(), file}, options, source_of(options, name_of_file(path)));
 }
 std::unique_ptr<Graph> import_torchscript(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                                           const ImportOptions& options) {
-  return torchscript::import_model(bytes, owner, options, source_of(options));
+  return torchscript::import_model({bytes, std::move(owner)}, options, source_of(options));
 }
 bool looks_like_torchscript(std::span<const std::byte> bytes) { return bytes.size() >= 30 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0; }
 

@@ -50,15 +50,15 @@ constexpr StorageType kStorages[] = {
 
 struct StorageObject final : Object {
   const StorageType* type = nullptr;
-  std::span<const std::byte> bytes;
+  SharedBytes bytes;
   std::shared_ptr<Object> copy() const override { return std::make_shared<StorageObject>(*this); }
   void assign(const Object& other) override { *this = static_cast<const StorageObject&>(other); }
 };
 
 class Unpickler {
  public:
-  Unpickler(Archive& archive, const std::string& folder, std::shared_ptr<const void> owner, ObjectStore& store)
-      : archive_(archive), folder_(folder), owner_(std::move(owner)), store_(store), bytes_(archive.read(folder + ".pkl")) {}
+  Unpickler(Archive& archive, const std::string& folder, ObjectStore& store)
+      : archive_(archive), folder_(folder), store_(store), bytes_(archive.read(folder + ".pkl")) {}
   Item run();
 
  private:
@@ -150,9 +150,8 @@ class Unpickler {
 
   Archive& archive_;
   std::string folder_;
-  std::shared_ptr<const void> owner_;
   ObjectStore& store_;
-  std::span<const std::byte> bytes_;
+  SharedBytes bytes_;
   size_t at_ = 0;
   uint64_t copied_ = 0;  // bytes of tensors that could not be used in place
   Items stack_;
@@ -393,10 +392,10 @@ Item Unpickler::tensor(const Items& arguments, bool quantized) {
     fail("a tensor is conjugated or negated, which is not supported");
   if (storage.type->dtype != DType::undefined) {
     const Shape shape(sizes);
-    const std::byte* data = storage.bytes.data() + static_cast<uint64_t>(offset) * item;
-    const bool aligned = reinterpret_cast<uintptr_t>(data) % item == 0;
-    if (elements > 0 && in_order && aligned && owner_ && storage.type->dtype != DType::boolean) {
-      made->literal = Tensor(storage.type->dtype, shape, data, owner_);
+    const uint64_t begin = static_cast<uint64_t>(offset) * item;
+    const SharedBytes bytes = storage.bytes.part(begin, storage.bytes.size() - begin);
+    if (elements > 0 && in_order && bytes.can_share(storage.type->dtype) && storage.type->dtype != DType::boolean) {
+      made->literal = bytes.tensor(storage.type->dtype, shape);
     } else {
       copied_ += elements * item;
       if (copied_ > 4 * archive_.bytes() + kMostRepeated) fail("tensors repeat their storages very often");
@@ -405,7 +404,7 @@ Item Unpickler::tensor(const Items& arguments, bool quantized) {
       Ints place(sizes.size());
       uint64_t source = 0;
       for (uint64_t i = 0; i < elements; ++i) {
-        std::memcpy(out + i * item, data + source * item, item);
+        std::memcpy(out + i * item, bytes.data() + source * item, item);
         for (size_t axis = sizes.size(); axis-- > 0;) {
           source += static_cast<uint64_t>(strides[axis]);
           if (++place[axis] < sizes[axis]) break;
@@ -461,9 +460,7 @@ ObjectStore::~ObjectStore() {
   }
 }
 
-Item unpickle(Archive& archive, const std::string& folder, const std::shared_ptr<const void>& owner, ObjectStore& store) {
-  return Unpickler(archive, folder, owner, store).run();
-}
+Item unpickle(Archive& archive, const std::string& folder, ObjectStore& store) { return Unpickler(archive, folder, store).run(); }
 
 namespace {
 

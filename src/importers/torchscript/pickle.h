@@ -23,9 +23,9 @@ class ObjectStore {
   std::vector<std::shared_ptr<Object>> objects_;
 };
 
-/// The object in the entry `<folder>.pkl`; tensors lie in entries `<folder>/...` and are used in place where `owner` keeps the archive's
-/// bytes alive and they lie aligned and in order, else copied. Throws InvalidModel.
-Item unpickle(Archive& archive, const std::string& folder, const std::shared_ptr<const void>& owner, ObjectStore& store);
+/// The object in the entry `<folder>.pkl`; tensors lie in entries `<folder>/...`. They share the entry's bytes where these lie aligned and
+/// in order and have an owner, else they copy them. Throws InvalidModel.
+Item unpickle(Archive& archive, const std::string& folder, ObjectStore& store);
 
 /// PyTorch's number of a dtype as Minnow's; undefined for those that are none of ours. Quantized ones are their integers.
 DType dtype_of(int64_t scalar_type) noexcept;

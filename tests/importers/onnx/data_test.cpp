@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 using Writer = protozero::pbf_writer;
 
-Tensor read(const std::string& bytes) { return DataReader(nullptr, nullptr).tensor(bytes, "t"); }
+Tensor read(const std::string& bytes) { return DataReader({}, nullptr).tensor(bytes, "t"); }
 
 template <class F>
 std::string typed(DType dtype, const std::vector<int64_t>& dims, F write) {
@@ -39,7 +39,8 @@ TEST(OnnxTensor, raw_data_of_an_aligned_owner_is_shared_and_other_is_copied) {
     auto memory = std::make_shared<std::vector<char>>(bytes.size() + 64);
     char* const base = memory->data() + (16 - (reinterpret_cast<uintptr_t>(memory->data()) + at) % 16) + shift;
     std::copy(bytes.begin(), bytes.end(), base);
-    const Tensor tensor = DataReader(memory, nullptr).tensor(std::string_view(base, bytes.size()), "t");
+    const Tensor tensor =
+        DataReader({std::as_bytes(std::span(*memory)), memory}, nullptr).tensor(std::string_view(base, bytes.size()), "t");
     EXPECT_THAT(numbers(tensor), ElementsAre(1, 2, 3, 4));
     EXPECT_EQ(tensor.data() == base + at, shift == 0);
   }
@@ -89,7 +90,7 @@ TEST(OnnxTensor, scalars_and_empty_tensors) {
 
 TEST(OnnxTensor, bools_other_than_0_and_1_are_made_1) {
   const auto memory = std::make_shared<std::string>(raw_tensor("t", DType::boolean, {3}, std::string("\0\x02\xff", 3)));
-  const Tensor tensor = DataReader(memory, nullptr).tensor(*memory, "t");
+  const Tensor tensor = DataReader({std::as_bytes(std::span(*memory)), memory}, nullptr).tensor(*memory, "t");
   EXPECT_EQ(tensor.data<uint8_t>()[1], 1);
   EXPECT_EQ(tensor.data<uint8_t>()[2], 1);
 }
@@ -123,7 +124,7 @@ std::string sparse(const std::string& values, const std::string& indices, const 
 }
 
 TEST(OnnxTensor, sparse_tensors_are_written_out) {
-  const DataReader reader(nullptr, nullptr);
+  const DataReader reader({}, nullptr);
   EXPECT_THAT(numbers(reader.sparse_tensor(sparse(floats("v", {2}, {7, 8}), ints("i", {2}, {1, 5}), {2, 3}), "s")),
               ElementsAre(0, 7, 0, 0, 0, 8));
   EXPECT_THAT(numbers(reader.sparse_tensor(sparse(floats("v", {2}, {7, 8}), ints("i", {2, 2}, {0, 1, 1, 2}), {2, 3}), "s")),
@@ -155,7 +156,7 @@ TEST(OnnxTensor, types_of_values) {
 }
 
 TEST(OnnxTensor, sequences_and_optionals) {
-  const DataReader reader(nullptr, nullptr);
+  const DataReader reader({}, nullptr);
   const std::string two = message([](Writer& w) {
     w.add_int32(field::kSequenceElement, 1);
     w.add_message(field::kSequenceTensors, floats("", {1}, {1}));

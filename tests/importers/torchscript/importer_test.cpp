@@ -122,6 +122,26 @@ TEST(TorchscriptImporter, reads_weights_with_strides_and_offsets) {
   EXPECT_EQ(graph->constants().at(0)->name(), "w");
 }
 
+TEST(TorchscriptImporter, weights_of_deflated_entries_are_those_of_stored_ones) {
+  std::vector<float> weights(1000);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i) + 0.5f;
+  const std::string elements(reinterpret_cast<const char*>(weights.data()), weights.size() * sizeof(float));
+  ZipWriter zip;
+  zip.add("data.pkl", module_of(text("w") + tensor("0", 1000, {1000}, {1})));
+  zip.add("code/__torch__.py", code("w = self.w\nreturn torch.add(x, w)", "x: Tensor", "  w : Tensor\n"));
+  zip.add("constants.pkl", "\x80\x02).");
+  zip.add_deflated("data/0", elements);
+  zip.add("version", "6\n");
+  std::unique_ptr<Graph> graph;
+  {
+    const auto bytes = std::make_shared<std::string>(zip.finish());
+    ImportOptions options;
+    options.warn = [](std::string_view) {};
+    graph = import_torchscript(std::as_bytes(std::span(bytes->data(), bytes->size())), bytes, options);
+  }
+  EXPECT_EQ(run(*graph, {row(std::vector<float>(1000))}), weights);
+}
+
 TEST(TorchscriptImporter, attributes_that_change_become_states) {
   // "seen" tells no later run anything, and is none.
   Archive archive{code("w = self.w\ny = torch.add(x, w)\nself.w = y\nn = self.n\nself.n = torch.add(n, 1)\nself.seen = 1\nreturn "
