@@ -9,27 +9,13 @@
 
 #include "base/numeric.h"
 #include "binding.h"
+#include "buffers.h"
 #include "single_elements.h"
 
 namespace minnow::python {
 namespace {
 
-using Array = nb::ndarray<nb::ro, nb::device::cpu>;
 using Code = nb::dlpack::dtype_code;
-
-DType dtype_of(const nb::dlpack::dtype& type) {
-  const auto code = static_cast<Code>(type.code);
-  for (const DType dtype :
-       {DType::f64, DType::f32, DType::f16, DType::i64, DType::i32, DType::i16, DType::i8, DType::u64, DType::u32, DType::u16, DType::u8})
-    if (size_of(dtype) * 8 == type.bits && (is_float(dtype)    ? code == Code::Float
-                                            : is_signed(dtype) ? code == Code::Int
-                                                               : code == Code::UInt))
-      return dtype;
-  if (code == Code::Bool && type.bits == 8) return DType::boolean;
-  if (code == Code::Bfloat && type.bits == 16) return DType::bf16;
-  if (code == Code::Complex) return type.bits == 64 ? DType::complex64 : type.bits == 128 ? DType::complex128 : DType::undefined;
-  return DType::undefined;
-}
 
 nb::dlpack::dtype dlpack_dtype(DType dtype) {
   const bool complex = dtype == DType::complex64 || dtype == DType::complex128;
@@ -40,56 +26,6 @@ nb::dlpack::dtype dlpack_dtype(DType dtype) {
                     : is_signed(dtype)      ? Code::Int
                                             : Code::UInt;
   return {static_cast<uint8_t>(code), static_cast<uint8_t>(size_of(dtype) * 8), 1};
-}
-
-/// Keeps a Python object as long as a tensor lives. The last tensor may go on any thread, and after the interpreter.
-template <class T>
-std::shared_ptr<const void> keep(T kept) {
-  return std::shared_ptr<const void>(new T(std::move(kept)), [](const T* held) {
-    if (!Py_IsInitialized()) return;
-    const nb::gil_scoped_acquire acquire;
-    delete held;
-  });
-}
-
-void copy_strided(char* to, const char* from, size_t size, std::span<const int64_t> dims, std::span<const int64_t> strides) {
-  if (dims.empty()) {
-    std::memcpy(to, from, size);
-    return;
-  }
-  int64_t inner = static_cast<int64_t>(size);
-  for (const int64_t dim : dims.subspan(1)) inner *= dim;
-  const int64_t step = strides[0] * static_cast<int64_t>(size);
-  for (int64_t i = 0; i < dims[0]; ++i) copy_strided(to + i * inner, from + i * step, size, dims.subspan(1), strides.subspan(1));
-}
-
-Tensor tensor_of_array(const Array& array, DType dtype, Sharing sharing) {
-  if (array.ndim() > kMaxRank) throw InvalidArgument("an array has {} dimensions, at most {} are possible", array.ndim(), kMaxRank);
-  Shape shape;
-  std::vector<int64_t> strides;
-  for (size_t i = 0; i < array.ndim(); ++i) {
-    shape.push_back(static_cast<int64_t>(array.shape(i)));
-    strides.push_back(array.stride(i));
-  }
-  bool dense = true;
-  int64_t expected = 1;
-  for (size_t i = shape.rank(); i-- > 0;) {
-    dense &= shape[i] == 1 || strides[i] == expected;
-    expected *= shape[i];
-  }
-  dense |= expected == 0;
-  if (dense && sharing != Sharing::copy) return Tensor(dtype, shape, array.data(), keep(array));
-  if (sharing == Sharing::must) throw InvalidArgument("the memory of an array cannot be shared: it is not in row-major order");
-  Tensor tensor(dtype, shape);
-  char* to = static_cast<char*>(tensor.writable().data());
-  const char* from = static_cast<const char*>(array.data());
-  const size_t bytes = tensor.bytes();
-  if (dense) {
-    if (bytes > 0) std::memcpy(to, from, bytes);
-  } else {
-    copy_strided(to, from, size_of(dtype), shape.dims(), strides);
-  }
-  return tensor;
 }
 
 bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
@@ -266,25 +202,26 @@ Tensor tensor_from(nb::handle object, DType dtype, Sharing sharing) {
     if (sharing == Sharing::must) throw InvalidArgument("a {} cannot become {} without a copy", tensor.dtype(), dtype);
     return computed(Var(std::move(tensor)).astype(dtype));
   };
-  Array array;
+  std::string why;
   if (!PyUnicode_Check(object.ptr()) && !object.is_none()) {
-    if (nb::try_cast(object, array, false))
-      if (const DType own = dtype_of(array.dtype()); own != DType::undefined) return finish(tensor_of_array(array, own, sharing));
-    PyErr_Clear();
-    // Other byte orders, dtypes that buffers have no letter for, and objects that know __array__ alone.
+    if (const std::optional<ForeignArray> array = array_of_buffer(object, &why)) return finish(array->tensor(sharing));
+    if (const std::optional<ForeignArray> array = array_of_dlpack(object)) return finish(array->tensor(sharing));
+    // dtypes that buffers have no letter for, and objects that know __array__ alone.
     const nb::object other = nb::module_::import_("minnow._arrays").attr("as_buffer")(object);
     if (!other.is_none()) {
       const nb::tuple pair = nb::cast<nb::tuple>(other);
-      if (!nb::try_cast(pair[0], array, false)) throw TypeFault("{} gives an array that cannot be read", kind_name(object));
+      std::optional<ForeignArray> array = array_of_buffer(pair[0]);
+      if (!array) array = array_of_dlpack(pair[0]);
       const DType own = dtype_from(pair[1]);
-      if (size_of(own) * 8 != array.dtype().bits) throw TypeFault("{} gives an array that cannot be read", kind_name(object));
-      return finish(tensor_of_array(array, own, sharing));
+      if (!array || size_of(own) != size_of(array->dtype)) throw TypeFault("{} gives an array that cannot be read", kind_name(object));
+      array->dtype = own;
+      return finish(array->tensor(sharing));
     }
   }
   if (PyComplex_Check(object.ptr()))
     throw TypeFault("a Var is made of real numbers, not of {}; minnow.numpy.array() makes one of complex numbers", shown(object));
-  throw TypeFault("a Var is made of numbers, lists of numbers, and arrays in the memory of this machine, not of {} ({})", shown(object),
-                  kind_name(object));
+  throw TypeFault("a Var is made of numbers, lists of numbers, and arrays in the memory of this machine, not of {} ({}){}", shown(object),
+                  kind_name(object), why.empty() ? "" : ": " + why);
 }
 
 Var var_from(nb::handle object, Sharing sharing) {

@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/os.h"
 #include "binding.h"
+#include "buffers.h"
 #include "express/node.h"
 #include "graph/graph.h"
 #include "graph/model_file.h"
@@ -304,7 +305,7 @@ void define_models(nb::module_& m) {
   m.def(
       "read_model_bytes",
       [](nb::handle given, nb::handle optimize) {
-        const Tensor tensor = tensor_from(given, DType::undefined, Sharing::where_possible);
+        const Tensor tensor = bytes_of_buffer(given);
         const std::span<const std::byte> bytes(static_cast<const std::byte*>(tensor.data()), tensor.bytes());
         const ConvertOptions options = convert_options(optimize);
         const nb::gil_scoped_release release;

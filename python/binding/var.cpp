@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
+#include "buffers.h"
 #include "express/node.h"
 #include "express/view.h"
 #include "numpy/numpy.h"
@@ -744,20 +745,22 @@ void define_var(nb::module_& m) {
   define_arrays(var);
   m.def(
       "from_buffer",
-      [](nb::handle data, nb::handle dtype, const std::vector<int64_t>& shape) {
+      [](nb::handle data, nb::handle dtype, const std::vector<int64_t>& shape, std::optional<size_t> offset) {
         const Guard guard;
-        const Tensor bytes = tensor_from(data, DType::undefined, Sharing::must);
+        const Tensor bytes = bytes_of_buffer(data);
         const DType wanted = dtype_from(dtype);
         const Shape dims(shape);
         for (const int64_t dim : dims)
           if (dim < 0) throw InvalidArgument("a dimension of {} is negative", dims);
-        if (static_cast<size_t>(dims.elements()) * size_of(wanted) != bytes.bytes())
-          throw InvalidArgument("{}{} takes {} bytes, {} are given", wanted, dims, static_cast<size_t>(dims.elements()) * size_of(wanted),
-                                bytes.bytes());
-        return Var(Tensor(wanted, dims, bytes.data(), bytes.owner()));
+        const size_t needed = static_cast<size_t>(dims.elements()) * size_of(wanted), begin = offset.value_or(0);
+        if (begin > bytes.bytes() || (offset ? needed > bytes.bytes() - begin : needed != bytes.bytes()))
+          throw InvalidArgument("{}{} takes {} bytes, {} are given", wanted, dims, needed, bytes.bytes() - std::min(begin, bytes.bytes()));
+        const ForeignArray array{wanted, dims, {}, {}, bytes.data<char>() + begin, false, bytes.owner()};
+        return Var(array.tensor(Sharing::where_possible));
       },
-      nb::arg("data"), nb::arg("dtype"), nb::arg("shape"),
-      "A Var over the memory of an object with the buffer protocol, whatever its own dtype.");
+      nb::arg("data"), nb::arg("dtype"), nb::arg("shape"), nb::arg("offset") = nb::none(),
+      "A Var over the memory of an object with the buffer protocol, whatever its own dtype; from the byte `offset` on, where that is "
+      "given.");
   m.def(
       "operands",
       [](nb::handle a, nb::handle b) {

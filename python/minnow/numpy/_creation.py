@@ -378,17 +378,17 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float64, count: int = -1, offset:
         made = frombuffer(buffer, dtype[1:] if isinstance(dtype, str) else dtype.name, count, offset)
         return made.byteswap()  # type: ignore[no-any-return]
     wanted = _element_dtype(dtype)
-    view = memoryview(buffer).cast("B")
-    if offset < 0 or offset > len(view):
-        raise InvalidArgument(f"offset must be non-negative and no greater than buffer length ({len(view)})")
-    view = view[offset:]
+    length = memoryview(buffer).nbytes
+    if offset < 0 or offset > length:
+        raise InvalidArgument(f"offset must be non-negative and no greater than buffer length ({length})")
+    length -= offset
     if count < 0:
-        if len(view) % wanted.itemsize:
+        if length % wanted.itemsize:
             raise InvalidArgument("buffer size must be a multiple of element size")
-        count = len(view) // wanted.itemsize
-    if count * wanted.itemsize > len(view):
+        count = length // wanted.itemsize
+    if count * wanted.itemsize > length:
         raise InvalidArgument("buffer is smaller than requested size")
-    return _minnow.from_buffer(view[: count * wanted.itemsize], wanted, [count])
+    return _minnow.from_buffer(buffer, wanted, [count], offset)
 
 
 @public

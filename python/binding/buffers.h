@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of other objects: the buffer protocol and DLPack.
+#pragma once
+#include "binding.h"
+
+namespace minnow::python {
+
+/// Elements in memory that another object owns.
+struct ForeignArray {
+  DType dtype = DType::undefined;
+  Shape shape;
+  std::vector<int64_t> strides;     // in bytes; empty: row by row
+  std::vector<int64_t> suboffsets;  // as in the buffer protocol; empty where no axis goes through pointers
+  const char* data = nullptr;
+  bool swapped = false;               // elements are in the other byte order
+  std::shared_ptr<const void> owner;  // keeps the memory
+
+  /// Row by row, aligned and in this machine's byte order: a tensor may lie on it.
+  bool is_plain() const noexcept;
+  /// A tensor that shares the memory where `sharing` says so and it is plain, else a copy. Throws InvalidArgument.
+  Tensor tensor(Sharing sharing) const;
+};
+
+/// The array that an object exports by the buffer protocol; nothing where it exports none, or one whose elements are no numbers: then
+/// `why`, if not null, gets a clause that says so. Leaves no error of Python behind.
+std::optional<ForeignArray> array_of_buffer(nb::handle object, std::string* why = nullptr);
+/// The same by DLPack, from memory of the CPU. Objects whose __dlpack__ fails give nothing.
+std::optional<ForeignArray> array_of_dlpack(nb::handle object);
+/// The bytes of an object with the buffer protocol, whatever its elements are. Throws TypeFault for other objects and for memory with gaps.
+Tensor bytes_of_buffer(nb::handle object);
+
+/// Keeps a Python object, or whatever else is released under the GIL, as long as a tensor lives. The last tensor may go on any thread, and
+/// after the interpreter.
+template <class T>
+std::shared_ptr<const void> keep(T kept) {
+  return std::shared_ptr<const void>(new T(std::move(kept)), [](const T* held) {
+    if (!Py_IsInitialized()) return;
+    const nb::gil_scoped_acquire acquire;
+    delete held;
+  });
+}
+
+}  // namespace minnow::python
