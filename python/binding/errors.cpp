@@ -1,16 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <mutex>
 #include <typeinfo>
 #include <utility>
 
+#include "base/specific_errors.h"
 #include "binding.h"
 
 namespace minnow::python {
 namespace {
 
 std::array<PyObject*, 7> kinds{};  // by ErrorKind
-PyObject *type_class = nullptr, *index_class = nullptr;
+PyObject *type_class = nullptr, *index_class = nullptr, *time_limit_class = nullptr;
+
+// Reasons of the system that Python has a class for; any other is an IoError with an errno.
+struct Reason {
+  int code, other_code;
+  const char *name, *doc;
+  PyObject** base;
+  PyObject* made = nullptr;
+};
+std::array reasons{
+    Reason{ENOENT, ENOENT, "FileNotFound", "A file is not there: an IoError and a FileNotFoundError.", &PyExc_FileNotFoundError},
+    Reason{EACCES, EPERM, "PermissionDenied", "A file may not be used: an IoError and a PermissionError.", &PyExc_PermissionError},
+    Reason{EISDIR, EISDIR, "IsADirectory", "A folder was named where a file is needed: an IoError and an IsADirectoryError.",
+           &PyExc_IsADirectoryError}};
+
+PyObject* class_of(const Error& error) {
+  if (dynamic_cast<const TimeLimitReached*>(&error)) return time_limit_class;
+  if (const auto* of_file = dynamic_cast<const FileError*>(&error))
+    for (const Reason& reason : reasons)
+      if (of_file->code() == reason.code || of_file->code() == reason.other_code) return reason.made;
+  return kinds[static_cast<size_t>(error.kind())];
+}
+
+/// Pending exceptions of files say which and why: errno, strerror, filename.
+void describe_file(const FileError& error) {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const nb::object exception = nb::borrow(value);
+  try {
+    exception.attr("errno") = error.code();
+    exception.attr("strerror") = std::strerror(error.code());
+    exception.attr("filename") = nb::steal(PyUnicode_DecodeFSDefault(error.path().c_str()));
+  } catch (nb::python_error&) {  // the sentence is there
+  }
+  PyErr_Restore(type, value, trace);
+}
+
+/// An OSError with an errno is printed as "[Errno 2] ...", ours by their sentence.
+PyObject* sentence_of(PyObject* self, PyObject*) {
+  const nb::object arguments = nb::steal(PyObject_GetAttrString(self, "args"));
+  if (!arguments.is_valid()) return nullptr;
+  if (!PyTuple_Check(arguments.ptr()) || PyTuple_Size(arguments.ptr()) != 1) return PyObject_Str(arguments.ptr());
+  return PyObject_Str(PyTuple_GetItem(arguments.ptr(), 0));
+}
+PyMethodDef sentence_method = {"__str__", sentence_of, METH_NOARGS, "The sentence."};
 
 // Of note_cause(), by thread: operators of Python are called on the thread that runs the model.
 struct Cause {
@@ -27,7 +75,8 @@ void set_error(const Error& error) {
     Py_DECREF(why);
     return;
   }
-  PyErr_SetString(kinds[static_cast<size_t>(error.kind())], error.what());
+  PyErr_SetString(class_of(error), error.what());
+  if (const auto* of_file = dynamic_cast<const FileError*>(&error)) describe_file(*of_file);
   if (is_cause) {
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
@@ -77,6 +126,14 @@ void define_errors(nb::module_& m) {
   kinds[static_cast<size_t>(ErrorKind::io)] = make("IoError", "A file could not be read or written.", error, PyExc_OSError);
   kinds[static_cast<size_t>(ErrorKind::cancelled)] = make("Cancelled", "Stopped by the caller or a time limit.", error, nullptr);
   kinds[static_cast<size_t>(ErrorKind::internal)] = make("InternalError", "Minnow broke a promise of its own.", error, PyExc_RuntimeError);
+  time_limit_class = make("TimeLimitReached", "A run took longer than its time limit: a Cancelled and a TimeoutError.",
+                          kinds[static_cast<size_t>(ErrorKind::cancelled)], PyExc_TimeoutError);
+  PyObject* const io = kinds[static_cast<size_t>(ErrorKind::io)];
+  for (Reason& reason : reasons) reason.made = make(reason.name, reason.doc, io, *reason.base);
+  for (PyObject* of_system : {io, time_limit_class})
+    if (const nb::object method = nb::steal(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(of_system), &sentence_method));
+        !method.is_valid() || PyObject_SetAttrString(of_system, "__str__", method.ptr()) != 0)
+      nb::raise_python_error();
   type_class = make("InvalidType", "An argument is of a type that does not fit.", error, PyExc_TypeError);
   index_class = make("InvalidIndex", "An index is out of range.", error, PyExc_IndexError);
   nb::register_exception_translator(translate);

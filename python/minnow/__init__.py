@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Sequence
 
-from minnow._minnow import (Cancelled, Error, InternalError, InvalidArgument, InvalidIndex, InvalidModel, InvalidType, IoError, OutOfMemory,
-                            Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, nearest, promote,
+from minnow._minnow import (Cancelled, Error, FileNotFound, InternalError, InvalidArgument, InvalidIndex, InvalidModel, InvalidType, IoError, IsADirectory,
+                            OutOfMemory, PermissionDenied, TimeLimitReached, Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, nearest, promote,
                             uint8, uint16, uint32, uint64)
 from minnow import _arrays, _var  # noqa: F401
 from minnow._files import ModelPath
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from minnow import cv, expr, nn, tools  # noqa: F401
     from minnow.nn import Module  # noqa: F401
 
-_SUBMODULES = ("expr", "nn", "numpy", "cv", "tools", "compat")
+# Those that an attribute gives. minnow.compat is none of them: it changes what `import MNN` means, so that looking around must not import it.
+_SUBMODULES = ("expr", "nn", "numpy", "cv", "tools")
 
 
 def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None, **options: Unpack[RunOptions]) -> nn.LoadedModule:
@@ -50,6 +51,8 @@ def __getattr__(name: str) -> Any:
     if name == "Module":
         from minnow.nn import Module
         return Module
+    if name == "compat":
+        raise AttributeError("minnow.compat changes what `import MNN` means and has to be asked for: import minnow.compat")
     raise AttributeError(f"module 'minnow' has no attribute {name!r}" + ("" if name.startswith("_") else nearest(name, __dir__())))
 
 
@@ -57,6 +60,6 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_SUBMODULES, "Module"})
 
 
-__all__ = ["Cancelled", "Error", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "OutOfMemory",
-           "Unsupported", "Var", "__version__", "bfloat16", "bool", "convert", "dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "load",
+__all__ = ["Cancelled", "Error", "FileNotFound", "InternalError", "InvalidArgument", "InvalidIndex", "InvalidModel", "InvalidType", "IoError", "IsADirectory",
+           "OutOfMemory", "PermissionDenied", "TimeLimitReached", "Unsupported", "Var", "__version__", "bfloat16", "bool", "convert", "dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "load",
            "promote", "uint8", "uint16", "uint32", "uint64"]

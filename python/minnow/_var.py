@@ -21,16 +21,20 @@ def reshape(self: Var, *shape: Any, order: str = "C", copy: bool | None = None) 
     if order != "C" or copy is not None:
         from minnow.numpy import reshape as with_order
         return with_order(self, dims, order, copy=copy)
-    if self.is_tensor and self.known_shape is not None and -1 not in self.known_shape and min(dims, default=0) >= -1 and dims.count(-1) <= 1:
+    if self.is_tensor and self.known_shape is not None and -1 not in self.known_shape:
         size, rest = self.size, 1
         for dim in dims:
             rest *= 1 if dim == -1 else dim
-        if rest and -1 in dims and size % rest == 0:
-            dims[dims.index(-1)] = size // rest
-            rest = size
-        if rest == size and -1 not in dims:
-            return _views.reshape_view(self, dims)
-    return op("Reshape", (self, Var(dims, "int64")), {"allowzero": 1})  # which says what is wrong
+        if min(dims, default=0) >= -1 and dims.count(-1) <= 1:
+            if rest and -1 in dims and size % rest == 0:
+                dims[dims.index(-1)] = size // rest
+                rest = size
+            if rest == size and -1 not in dims:
+                return _views.reshape_view(self, dims)
+        known = self.known_shape
+        raise InvalidArgument(f"cannot reshape a Var of shape {known} ({size} element{'s' * (size != 1)}) into shape {tuple(_dims(shape))}"
+                              + ("; one dimension may be -1, which is as long as the others leave it" if min(dims, default=0) < -1 or dims.count(-1) > 1 else ""))
+    return op("Reshape", (self, Var(dims, "int64")), {"allowzero": 1})
 
 
 def transpose(self: Var, *axes: Any) -> Var:

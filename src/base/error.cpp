@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 
+#include <cstring>
+
+#include "base/specific_errors.h"
+
 namespace minnow {
 
 SentenceError::SentenceError(ErrorKind kind, std::string_view pattern, std::span<const FormatArg> args)
     : Error(kind, format_args(pattern, args)) {}
+
+FileError::FileError(const std::string& path, std::string_view what, int code)
+    : SentenceError(ErrorKind::io, "{}: {}: {}", erase(path, what, std::strerror(code))), path_(path), code_(code) {}
 
 void check_failed(const char* condition, const char* sentence, const char* file, int line) {
   std::string_view path(file);

@@ -30,6 +30,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "base/processor.h"
+#include "base/specific_errors.h"
 
 namespace minnow::os {
 namespace {
@@ -40,8 +41,6 @@ struct FileDescriptor {
     if (fd >= 0) ::close(fd);
   }
 };
-
-std::string reason() { return std::strerror(errno); }
 
 // Every MappedFile: address and size. Never destroyed, as a MappedFile may live longer than static objects.
 std::mutex g_mappings_mutex;
@@ -98,9 +97,10 @@ int quota_of_cores() {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a pipe that nobody writes would be waited for
-  if (file.fd < 0) throw IoError("{}: cannot be opened: {}", path, reason());
+  if (file.fd < 0) throw FileError(path, "cannot be opened", errno);
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) throw IoError("{}: cannot be examined: {}", path, reason());
+  if (::fstat(file.fd, &info) != 0) throw FileError(path, "cannot be examined", errno);
+  if (S_ISDIR(info.st_mode)) throw FileError(path, "cannot be read", EISDIR);
   if (!S_ISREG(info.st_mode)) throw IoError("{}: is not a regular file", path);
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   if (static_cast<uint64_t>(info.st_size) > PTRDIFF_MAX)
@@ -108,7 +108,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   mapped->size_ = static_cast<size_t>(info.st_size);
   if (mapped->size_) {
     void* data = ::mmap(nullptr, mapped->size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
-    if (data == MAP_FAILED) throw IoError("{}: cannot be mapped: {}", path, reason());
+    if (data == MAP_FAILED) throw FileError(path, "cannot be mapped", errno);
     mapped->data_ = data;
     const std::lock_guard lock(g_mappings_mutex);
     mappings().emplace(reinterpret_cast<uintptr_t>(data), mapped->size_);
@@ -143,21 +143,21 @@ void release_mapped(const void* data, size_t bytes) noexcept {
 void write_file_atomically(const std::string& path, const std::function<void(const ByteSink&)>& write) {
   std::string temporary = path + ".XXXXXX";
   FileDescriptor file{::mkstemp(temporary.data())};
-  if (file.fd < 0) throw IoError("{}: cannot be written: {}", path, reason());
+  if (file.fd < 0) throw FileError(path, "cannot be written", errno);
   try {
     write([&](std::span<const std::byte> piece) {
       const char* data = reinterpret_cast<const char*>(piece.data());
       for (size_t left = piece.size(); left;) {
         const ssize_t done = ::write(file.fd, data, left);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) throw IoError("{}: cannot be written: {}", path, reason());
+        if (done < 0) throw FileError(path, "cannot be written", errno);
         data += done, left -= static_cast<size_t>(done);
       }
     });
     const mode_t mask = ::umask(0);  // mkstemp makes private files; give this one the mode an ordinary new file has
     ::umask(mask);
     ::fchmod(file.fd, 0666 & ~mask);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) throw IoError("{}: cannot be replaced: {}", path, reason());
+    if (::rename(temporary.c_str(), path.c_str()) != 0) throw FileError(path, "cannot be replaced", errno);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
@@ -277,6 +277,7 @@ SharedLibrary::SharedLibrary(const std::string& path) {
   const bool is_here = path.find('/') == std::string::npos && ::access(path.c_str(), F_OK) == 0;
   handle_ = ::dlopen((is_here ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_) return;
+  if (path.find('/') != std::string::npos && ::access(path.c_str(), R_OK) != 0) throw FileError(path, "cannot be loaded", errno);
   std::string_view reason = ::dlerror();
   for (const std::string_view said : {std::string_view("./"), std::string_view(path), std::string_view(": ")})
     if (reason.starts_with(said)) reason.remove_prefix(said.size());

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/overflow.h"
+#include "base/specific_errors.h"
 #include "base/watch.h"
 #include "runtime/node_event.h"
 #include "runtime/profile.h"
@@ -475,7 +476,8 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
     const bool trying = session_.threads > 1 && step.trial.begin(number++);
     context.threads = step.trial.threads(session_.threads);
     if (session_.cancelled.load(std::memory_order_relaxed)) throw Cancelled("the run was cancelled before {}", step.node->where());
-    if (session_.limited && Clock::now() > session_.deadline) throw Cancelled("the time limit was reached before {}", step.node->where());
+    if (session_.limited && Clock::now() > session_.deadline)
+      throw TimeLimitReached("the time limit was reached before {}", step.node->where());
     std::optional<StepEvent> before;  // lives until the step has run: it holds what replaces inputs
     if (session_.before) {
       const ChargeTo nobody;
