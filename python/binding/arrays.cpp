@@ -31,6 +31,12 @@ nb::dlpack::dtype dlpack_dtype(DType dtype) {
 bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 bool is_number(nb::handle object) { return PyBool_Check(object.ptr()) || PyLong_Check(object.ptr()) || PyFloat_CheckExact(object.ptr()); }
 
+/// fractions.Fraction, decimal.Decimal.
+bool is_fraction(nb::handle object) {
+  if (PyUnicode_Check(object.ptr()) || PyComplex_Check(object.ptr()) || !PyNumber_Check(object.ptr())) return false;
+  return nb::hasattr(object, "as_integer_ratio");
+}
+
 /// What nested lists hold.
 struct Found {
   Shape shape;
@@ -218,6 +224,11 @@ Tensor tensor_from(nb::handle object, DType dtype, Sharing sharing) {
       return finish(array->tensor(sharing));
     }
   }
+  if (is_fraction(object)) {
+    const nb::object value = nb::steal(PyNumber_Float(object.ptr()));
+    if (!value.is_valid()) nb::raise_python_error();
+    return tensor_from(value, dtype, sharing);
+  }
   if (PyComplex_Check(object.ptr()))
     throw TypeFault("a Var is made of real numbers, not of {}; minnow.numpy.array() makes one of complex numbers", shown(object));
   throw TypeFault("a Var is made of numbers, lists of numbers, and arrays in the memory of this machine, not of {} ({}){}", shown(object),
@@ -239,6 +250,11 @@ std::optional<Operand> operand_from(nb::handle object) {
   if (PyUnicode_Check(o) || PyBytes_Check(o) || object.is_none()) return std::nullopt;
   if (PyObject_CheckBuffer(o) || nb::hasattr(object, "__dlpack__") || nb::hasattr(object, "__array__"))
     return Operand(Var(tensor_from(object, DType::undefined, Sharing::copy)));
+  if (is_fraction(object)) {
+    const double value = PyFloat_AsDouble(o);
+    if (value == -1 && PyErr_Occurred()) nb::raise_python_error();
+    return Operand(Scalar(value));
+  }
   return std::nullopt;
 }
 

@@ -78,6 +78,10 @@ DType from_name(const std::string& given) {
   return dtype_from_name(name);
 }
 
+constexpr const char* kOrder = std::endian::native == std::endian::little ? "<" : ">";
+/// The alignment of a complex number is that of its parts.
+constexpr size_t alignof_part(size_t size) { return size / 2; }
+
 // Undefined where the object names no dtype.
 DType find(nb::handle object) {
   if (nb::isinstance<DTypeObject>(object)) return nb::inst_ptr<DTypeObject>(object)->value;
@@ -145,7 +149,16 @@ void define_dtype(nb::module_& m) {
       .def(
           "__eq__", [](const DTypeObject& self, nb::handle other) { return !other.is_none() && find(other) == self.value; },
           nb::arg().none())
-      .def("__hash__", [](const DTypeObject& self) { return static_cast<size_t>(self.value); })
+      // As NumPy hashes the dtype that this one equals: by kind, byte order, flags, size and alignment.
+      .def("__hash__",
+           [](const DTypeObject& self) {
+             const Row& row = row_of(self.value);
+             const size_t size = size_of(row.dtype), alignment = row.kind == 'c' ? alignof_part(size) : size;
+             const bool ordered = row.letter == 'V' || size > 1;
+             const char kind = row.letter == '?' ? 'b' : row.kind;
+             const nb::tuple parts = nb::make_tuple(nb::bytes(&kind, 1), nb::bytes(ordered ? kOrder : "|", 1), 0, size, alignment);
+             return PyObject_Hash(parts.ptr());
+           })
       .def("__str__", [](const DTypeObject& self) { return row_of(self.value).name; })
       .def("__repr__", [](const DTypeObject& self) { return format("minnow.{}", row_of(self.value).name); })
       .def("__reduce__", [](nb::handle self) { return nb::make_tuple(self.type(), nb::make_tuple(self.attr("name"))); });

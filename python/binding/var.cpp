@@ -104,6 +104,9 @@ nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
     const bool complex = PyComplex_Check(a) || PyComplex_Check(b) || is_complex(x) || is_complex(y);
     if (!complex) {
       if (!x || !y) return nb::borrow(Py_NotImplemented);
+      // Series and DataFrames of pandas combine with arrays themselves, by their index.
+      for (PyObject* side : {a, b})
+        if (!is_var(side) && nb::hasattr(side, "__pandas_priority__")) return nb::borrow(Py_NotImplemented);
       check_kinds(operation, *x, *y);
       if (&operation != &kRemainder || !may_divide_by_zero(*x, *y)) {
         if (const Scalar* left = std::get_if<Scalar>(&*x)) return nb::cast(operation.left(*left, std::get<Var>(std::move(*y))));
@@ -460,6 +463,10 @@ PyObject* iterate(PyObject* self) noexcept {
   });
 }
 
+PyObject* item_at(PyObject* self, Py_ssize_t at) noexcept {
+  return guarded([&] { return made(item_of(var_of(self), {Index(static_cast<int64_t>(at))})); });
+}
+
 Py_hash_t hash(PyObject* self) noexcept { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self) >> 4); }
 
 template <class F>
@@ -508,6 +515,8 @@ const PyType_Slot* slots() {
       {Py_tp_hash, slot(hash)},
       {Py_tp_iter, slot(iterate)},
       {Py_mp_length, slot(length)},
+      {Py_sq_length, slot(length)},
+      {Py_sq_item, slot(item_at)},  // pandas takes what is no sequence in C for a single number
       {Py_mp_subscript, slot(get_item)},
       {Py_mp_ass_subscript, slot(set_item)},
       {Py_bf_getbuffer, slot(get_buffer)},

@@ -63,32 +63,73 @@ def __array__(self: Var, dtype: Any = None, copy: bool | None = None) -> Any:
     return array.copy() if copy else array
 
 
+def _as_numpy(value: Any) -> Any:
+    """An argument of a function of NumPy with arrays of NumPy in place of Vars, in lists, tuples and dicts too."""
+    if isinstance(value, Var):
+        return numpy(value)
+    if type(value) in (list, tuple):
+        return type(value)(_as_numpy(item) for item in value)
+    if type(value) is dict:
+        return {key: _as_numpy(item) for key, item in value.items()}
+    return value
+
+
 def __array_ufunc__(self: Var, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    """NumPy's functions on Vars are those of minnow.numpy."""
+    """NumPy's functions on Vars are those of minnow.numpy; those of other packages (scipy.special) and of operands that no Var can hold run on
+    arrays of NumPy."""
+    import numpy as np
     import minnow.numpy
-    function = getattr(minnow.numpy, ufunc.__name__, None)
+    function = getattr(minnow.numpy, ufunc.__name__, None) if getattr(np, ufunc.__name__, None) is ufunc else None
     if method != "__call__":
         function = getattr(function, method, None)
-    if function is None:
-        return NotImplemented
     out = options.get("out")
+    if function is None:
+        if isinstance(out, tuple) and any(isinstance(item, Var) for item in out):
+            return NotImplemented
+        return getattr(ufunc, method)(*_as_numpy(inputs), **_as_numpy(options))
     if isinstance(out, tuple) and len(out) == 1:
         options["out"] = out = out[0]
     if type(out).__module__ == "numpy":  # array += Var: the result goes into NumPy's array
-        import numpy
         del options["out"]
-        numpy.copyto(out, numpy.asarray(function(*inputs, **options)), casting=options.get("casting", "same_kind"), where=options.get("where", True))
+        np.copyto(out, np.asarray(function(*inputs, **options)), casting=options.get("casting", "same_kind"), where=options.get("where", True))
         return out
     return function(*inputs, **options)
 
 
+#: Functions that write into their first argument: into an array of NumPy NumPy's own do.
+_WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+
+
 def __array_function__(self: Var, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+    """NumPy's functions on Vars are those of minnow.numpy. On arrays of NumPy run: what minnow.numpy does not have, what writes into an array
+    of NumPy, and what gets operands that no Var can hold (None, texts, dates)."""
     import minnow.numpy
     module: Any = minnow.numpy
     for part in function.__module__.split(".")[1:]:
         module = getattr(module, part, None)
     ours = getattr(module, function.__name__, None)
-    return NotImplemented if ours is None else ours(*arguments, **options)
+    target = arguments[0] if arguments else None
+    if ours is not None and not (function.__name__ in _WRITERS and type(target).__module__ == "numpy"):
+        try:
+            return ours(*arguments, **options)
+        except InvalidType:
+            if all(issubclass(kind, Var) for kind in types) and not _has_other(arguments):
+                raise
+    elif isinstance(target, Var) and function.__name__ in _WRITERS:
+        return NotImplemented
+    return function(*_as_numpy(arguments), **_as_numpy(options))
+
+
+def _has_other(value: Any) -> bool:
+    """Whether an argument holds what no Var is made of."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_other, value))
+    return value is None or isinstance(value, (str, bytes)) or getattr(getattr(value, "dtype", None), "kind", "f") in "OSUMmV"
+
+
+def as_integer_ratio(self: Var) -> tuple[int, int]:
+    """The one number as a fraction of integers, as float and int have it."""
+    return self.item().as_integer_ratio()  # type: ignore[no-any-return]
 
 
 def __reduce_ex__(self: Var, protocol: int) -> Any:
@@ -230,7 +271,8 @@ def _swapped(self: Var) -> Var:
 
 def install() -> None:
     for function in (transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
-                     __format__, __dir__, __round__, __complex__, __contains__):
+                     __format__, __dir__, __round__, __complex__, __contains__,
+                     as_integer_ratio):
         setattr(Var, function.__name__, function)
     setattr(Var, "__getattr__", _missing)
     setattr(Var, "mT", property(_swapped, doc="The last two axes exchanged."))

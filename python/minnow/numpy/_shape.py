@@ -238,13 +238,27 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 @public
 def may_share_memory(a: ArrayLike, b: ArrayLike, /, max_work: Optional[int] = None) -> bool:
     """Whether writing to one of the two may change the other, by the bounds of their places."""
-    return isinstance(a, Var) and isinstance(b, Var) and bool(native.may_share_memory(a, b))
+    if isinstance(a, Var) and isinstance(b, Var):
+        return bool(native.may_share_memory(a, b))
+    # numpy.asarray(x) shares the memory of x where it can, and is for reading where it cannot.
+    arrays = [x for x in (a, b) if type(x).__module__ == "numpy"]
+    return len(arrays) == 1 and (not arrays[0].flags.writeable or _by_numpy("may_share_memory", a, b))
 
 
 @public
 def shares_memory(a: ArrayLike, b: ArrayLike, /, max_work: Optional[int] = None) -> bool:
     """Whether some element of the two is one."""
-    return isinstance(a, Var) and isinstance(b, Var) and bool(native.shares_memory(a, b))
+    if isinstance(a, Var) and isinstance(b, Var):
+        return bool(native.shares_memory(a, b))
+    return _by_numpy("shares_memory", a, b)
+
+
+def _by_numpy(name: str, a: ArrayLike, b: ArrayLike) -> bool:
+    """What NumPy says of the memory of a Var and one of its arrays."""
+    if not all(isinstance(x, Var) or type(x).__module__ == "numpy" for x in (a, b)):
+        return False
+    import numpy
+    return bool(getattr(numpy, name)(*(x.numpy() if isinstance(x, Var) else x for x in (a, b))))
 
 
 # ---- Joining and splitting
