@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors from Python's numbers, lists, buffers and DLPack, and back.
-#include <nanobind/ndarray.h>
-
+// Tensors from Python's numbers, lists, buffers and DLPack, and buffers of them.
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -14,19 +12,6 @@
 
 namespace minnow::python {
 namespace {
-
-using Code = nb::dlpack::dtype_code;
-
-nb::dlpack::dtype dlpack_dtype(DType dtype) {
-  const bool complex = dtype == DType::complex64 || dtype == DType::complex128;
-  const Code code = dtype == DType::boolean ? Code::Bool
-                    : dtype == DType::bf16  ? Code::Bfloat
-                    : complex               ? Code::Complex
-                    : is_float(dtype)       ? Code::Float
-                    : is_signed(dtype)      ? Code::Int
-                                            : Code::UInt;
-  return {static_cast<uint8_t>(code), static_cast<uint8_t>(size_of(dtype) * 8), 1};
-}
 
 bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 bool is_number(nb::handle object) { return PyBool_Check(object.ptr()) || PyLong_Check(object.ptr()) || PyFloat_CheckExact(object.ptr()); }
@@ -307,7 +292,7 @@ nb::object to_numpy(const Tensor& tensor) {
   return nb::module_::import_("minnow._arrays").attr("as_numpy")(var);
 }
 
-// The buffer protocol and DLPack.
+// The buffer protocol.
 
 namespace {
 
@@ -389,21 +374,5 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
 }
 
 void release_buffer(PyObject*, Py_buffer* view) noexcept { delete static_cast<Exported*>(view->internal); }
-
-void define_arrays(nb::class_<Var>& var) {
-  var.def("__dlpack__", [](nb::handle self, const nb::kwargs& options) {
-    const Guard guard;
-    auto* kept = new Tensor(computed(var_of(self)));
-    const nb::capsule owner(kept, [](void* tensor) noexcept { delete static_cast<Tensor*>(tensor); });
-    if (!buffer_format(kept->dtype()) && kept->dtype() != DType::bf16)
-      throw nb::buffer_error(format("DLPack is not used for {}; use astype()", kept->dtype()).c_str());
-    std::vector<size_t> shape(kept->shape().begin(), kept->shape().end());
-    const nb::object array =
-        nb::cast(nb::ndarray<nb::ro, nb::array_api>(kept->data(), shape.size(), shape.data(), owner, nullptr, dlpack_dtype(kept->dtype())));
-    return array.attr("__dlpack__")(**options);
-  });
-  var.def(
-      "__dlpack_device__", [](const Var&) { return nb::make_tuple(1, 0); }, "The CPU.");
-}
 
 }  // namespace minnow::python

@@ -117,7 +117,7 @@ inline Var& var_of(nb::handle object) { return *nb::inst_ptr<Var>(object); }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;
 void release_buffer(PyObject* self, Py_buffer* view) noexcept;
-void define_arrays(nb::class_<Var>& var);
+void define_dlpack(nb::class_<Var>& var);
 void define_var(nb::module_& m);
 void define_operators(nb::module_& m);
 void define_expressions(nb::module_& m);

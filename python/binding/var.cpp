@@ -751,7 +751,7 @@ void define_var(nb::module_& m) {
             return nb::borrow(self);
           },
           "Computes the value now, and gives the Var itself.");
-  define_arrays(var);
+  define_dlpack(var);
   m.def(
       "from_buffer",
       [](nb::handle data, nb::handle dtype, const std::vector<int64_t>& shape, std::optional<size_t> offset) {

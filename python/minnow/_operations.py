@@ -38,6 +38,11 @@ def absolute(a: Any) -> Var:
     return absolute(a)
 
 
+def negative(a: Any) -> Var:
+    from minnow.numpy._elementwise import negative
+    return negative(a)
+
+
 def left_shift(a: Any, b: Any) -> Var:
     from minnow.numpy._elementwise import left_shift
     return left_shift(a, b)
@@ -58,4 +63,4 @@ def set_item(x: Var, key: Any, value: Any) -> None:
     setitem(x, key, value)
 
 
-__all__ = ["matmul", "floor_divide", "divmod", "power", "absolute", "left_shift", "right_shift", "get_item", "set_item"]
+__all__ = ["matmul", "floor_divide", "divmod", "power", "absolute", "negative", "left_shift", "right_shift", "get_item", "set_item"]

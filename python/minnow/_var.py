@@ -231,6 +231,26 @@ def __contains__(self: Var, value: Any) -> bool:
     return bool(op("ReduceMax", ((self == value).reshape(-1).astype("uint8"),), {"keepdims": 0})) if self.size else False
 
 
+_STANDARDS = (None, "2021.12", "2022.12", "2023.12", "2024.12")
+
+
+def __array_namespace__(self: Var, *, api_version: str | None = None) -> Any:
+    """minnow.numpy, which conforms to the Python array API standard. ValueError for a version of the standard that it does not know."""
+    if api_version not in _STANDARDS:
+        raise InvalidArgument(f"the array API standard {api_version!r} is not supported; {_STANDARDS[-1]} and the versions before are")
+    import minnow.numpy
+    return minnow.numpy
+
+
+def to_device(self: Var, device: str, /, *, stream: Any = None) -> Var:
+    """The Var itself: all of them live on "cpu". ValueError for another device, or a stream, which the CPU has not."""
+    if device != "cpu":
+        raise InvalidArgument(f"a Var lives on the device \"cpu\" and cannot move to {device!r}")
+    if stream is not None:
+        raise InvalidArgument(f"the device \"cpu\" has no streams; stream is None, not {stream!r}")
+    return self
+
+
 def _missing(self: Var, name: str) -> Any:
     """The other methods and attributes of NumPy's arrays are minnow.numpy's."""
     if not name.startswith("_"):
@@ -271,13 +291,14 @@ def _swapped(self: Var) -> Var:
 
 def install() -> None:
     for function in (transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
-                     __format__, __dir__, __round__, __complex__, __contains__,
+                     __format__, __dir__, __round__, __complex__, __contains__, __array_namespace__, to_device,
                      as_integer_ratio):
         setattr(Var, function.__name__, function)
     setattr(Var, "__getattr__", _missing)
     setattr(Var, "mT", property(_swapped, doc="The last two axes exchanged."))
     setattr(Var, "real", property(_real, _set_real, doc="The real parts: a view; of real numbers the Var itself."))
     setattr(Var, "imag", property(_imag, _set_imag, doc="The imaginary parts: a view; of real numbers zeros."))
+    setattr(Var, "device", property(lambda self: "cpu", doc="Where the elements lie: \"cpu\"."))
     setattr(Var, "base", property(lambda self: _views.base_of(self), doc="The variable that a view is of, or None."))
     setattr(Var, "__array_priority__", 1000.0)
 

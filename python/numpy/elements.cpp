@@ -124,7 +124,8 @@ double remainder_like_divisor(double a, double b) {
   }
   return rest;
 }
-double floor_quotient(double a, double b) {
+/// The quotient that belongs to the remainder, as Python has it: of an infinite dividend NaN.
+double python_quotient(double a, double b) {
   if (b == 0) return a / b;
   const double rest = std::fmod(a, b);
   double quotient = (a - rest) / b;
@@ -133,6 +134,9 @@ double floor_quotient(double a, double b) {
   const double whole = std::floor(quotient);
   return quotient - whole > 0.5 ? whole + 1 : whole;
 }
+
+/// floor(a / b), of infinite operands too.
+double floor_quotient(double a, double b) { return std::isinf(a) || std::isinf(b) ? a / b : python_quotient(a, b); }
 
 double log_add(double a, double b, double unit) {  // ln(e^a + e^b) in units of `unit`
   if (a == b) return a + std::numbers::ln2 / unit;
@@ -224,6 +228,7 @@ constexpr Row2<double, double> kReal2[] = {
     two<double, double>("fmod", F(std::fmod(a, b))),
     two<double, double>("remainder", F(remainder_like_divisor(a, b))),
     two<double, double>("floor_divide", F(floor_quotient(a, b))),
+    two<double, double>("python_quotient", F(python_quotient(a, b))),
     two<double, double>("heaviside", F(std::isnan(a) ? a
                                        : a == 0      ? b
                                        : a < 0       ? 0.0
@@ -337,6 +342,11 @@ Complex complex_power(Complex a, Complex b) {
   return std::pow(a, b);
 }
 bool before(Complex a, Complex b) { return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag()); }
+Complex complex_expm1(Complex x) {
+  if (!std::isfinite(x.real()) || !std::isfinite(x.imag())) return std::exp(x) - 1.0;  // exp() knows C's table of special values
+  const double half = std::sin(x.imag() / 2);
+  return {std::expm1(x.real()) * std::cos(x.imag()) - 2 * half * half + 0.0, std::exp(x.real()) * std::sin(x.imag())};  // + 0: not -0
+}
 bool not_a_number(Complex x) { return std::isnan(x.real()) || std::isnan(x.imag()); }
 
 #define F(expression) [](Complex x) { return expression; }
@@ -359,8 +369,7 @@ constexpr Row1<Complex, Complex> kComplex1[] = {
     one<Complex, Complex>("log1p", F(std::log(1.0 + x))),
     one<Complex, Complex>("log2", F(log_to_base(x, 2))),
     one<Complex, Complex>("log10", F(std::log10(x))),
-    one<Complex, Complex>("expm1", F(Complex(std::expm1(x.real()) * std::cos(x.imag()) - 2 * std::pow(std::sin(x.imag() / 2), 2),
-                                             std::exp(x.real()) * std::sin(x.imag())))),
+    one<Complex, Complex>("expm1", F(complex_expm1(x))),
     one<Complex, Complex>("exp2", F(std::exp(x* std::numbers::ln2))),
     one<Complex, Complex>("square", F(x* x)),
     one<Complex, Complex>("reciprocal", F(1.0 / x)),

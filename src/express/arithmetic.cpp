@@ -77,16 +77,11 @@ LazyValue divide(Sides s) {
   return call(op, {s.a, s.b});
 }
 
-// The remainder that has the divisor's sign.
+// The remainder that has the divisor's sign, a remainder of zero too.
 LazyValue remainder(Sides s) {
   static const Operator& op = find_operator("Mod");
   if (s.dtype == DType::boolean) s = {cast(s.a, DType::i8), cast(s.b, DType::i8), DType::i8};
-  if (!is_float(s.dtype)) return call(op, {s.a, s.b});
-  const LazyValue zero = number_value(0.0, s.dtype);
-  const LazyValue rest = call(op, {s.a, s.b}, {{"fmod", int64_t{1}}});
-  const LazyValue differs = call("Xor", {call("Less", {rest, zero}), call("Less", {s.b, zero})});
-  const LazyValue moves = call("And", {differs, call("Not", {call("Equal", {rest, zero})})});
-  return call("Where", {moves, call("Add", {rest, s.b}), rest});
+  return call(op, {s.a, s.b});
 }
 
 LazyValue bitwise(const Operation& operation, const Sides& s) {

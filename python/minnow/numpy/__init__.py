@@ -81,6 +81,7 @@ from minnow.numpy._polynomials import (poly as poly, polyadd as polyadd, polyder
     polyint, polymul as polymul, polysub as polysub, polyval as polyval, roots as roots)
 from minnow.numpy._text import (array2string as array2string, array_repr as array_repr, array_str as array_str, get_printoptions as get_printoptions,
     printoptions as printoptions, set_printoptions as set_printoptions)
+from minnow.numpy._namespace import __array_namespace_info__ as __array_namespace_info__
 from minnow.numpy._errors import errstate as errstate, geterr as geterr, seterr as seterr
 from minnow.numpy._bits import (base_repr as base_repr, binary_repr as binary_repr, c_ as c_, index_exp as index_exp, mgrid as mgrid, ogrid as ogrid,
     packbits as packbits, r_ as r_, s_ as s_, unpackbits as unpackbits)
@@ -95,6 +96,7 @@ if not _TYPE_CHECKING:
         raise AttributeError(f"module 'minnow.numpy' has no attribute {name!r}" + ("" if name[:1] == "_" else nearest(name, [known for known in globals() if known[:1] != "_"])))
 
 
+__array_api_version__ = "2024.12"
 ndarray = Var
 bool = bool_
 byte, short, intc, int_, intp, long, longlong = int8, int16, int32, int64, int64, int64, int64

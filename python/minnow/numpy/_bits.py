@@ -127,7 +127,7 @@ class Grid:
         from minnow.numpy._core import result_type
         common = result_type(*lines)
         made = _creation.meshgrid(*[astype(line, common) for line in lines], sparse=self.sparse, indexing="ij")
-        return made if self.sparse else _shape.stack(made, 0)
+        return tuple(made) if self.sparse else _shape.stack(made, 0)
 
 
 mgrid, ogrid = Grid(False), Grid(True)

@@ -169,10 +169,18 @@ def check_order(order: Optional[str]) -> None:
         raise InvalidArgument(f"elements lie row by row, in the order C; {order!r} is not there")
 
 
-def asarray(object: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = None, *, copy: Any = None) -> Var:
+def check_device(device: Optional[str]) -> None:
+    """Arrays live in the memory of the CPU."""
+    if device is not None and device != "cpu":
+        raise InvalidArgument(f"arrays are made on the device \"cpu\", not on {device!r}")
+
+
+def asarray(object: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = None, *, device: Optional[str] = None, copy: Any = None) -> Var:
     """The object itself where it is a Var (of that dtype), else an array of what it holds. copy: as Var() has it."""
     if order is not None:
         check_order(order)
+    if device is not None:
+        check_device(device)
     if copy is not None:
         return Var(object if dtype is None else asarray(object, dtype), copy=copy)
     if type(object) is Var:

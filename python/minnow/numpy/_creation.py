@@ -12,7 +12,7 @@ from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _open
-from minnow.numpy._core import (filled, is_open, ArrayLike, DTypeLike, Shape, asarray, held, astype, axis_of, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
+from minnow.numpy._core import (filled, is_open, ArrayLike, DTypeLike, Shape, asarray, held, astype, axis_of, check_device, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
                                 float64, full_of, int64, is_weak, join, native, promote, public, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 from minnow.numpy._shape import moveaxis, ravel, stack
@@ -67,29 +67,33 @@ def _element_dtype(object: DTypeLike) -> Any:
 
 
 @public
-def zeros(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C") -> Var:
+def zeros(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C", *, device: Optional[str] = None) -> Var:
     """An array of zeros."""
+    check_device(device)
     check_order(order)
     return zeros_of(dims_of(shape), _element_dtype(dtype))
 
 
 @public
-def ones(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C") -> Var:
+def ones(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C", *, device: Optional[str] = None) -> Var:
     """An array of ones."""
+    check_device(device)
     check_order(order)
     return full_of(dims_of(shape), 1, dtype_of(dtype))
 
 
 @public
-def empty(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C") -> Var:
+def empty(shape: Shape, dtype: DTypeLike = float64, order: Optional[str] = "C", *, device: Optional[str] = None) -> Var:
     """An array whose elements do not matter (zeros)."""
+    check_device(device)
     check_order(order)
     return zeros(shape, dtype)
 
 
 @public
-def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "C") -> Var:
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "C", *, device: Optional[str] = None) -> Var:
     """An array of one value, or of an array that is broadcast."""
+    check_device(device)
     check_order(order)
     value, dims = asarray(fill_value, dtype), dims_of(shape)
     return expand_to(value, dims).clone() if value.ndim else filled(dims, value)
@@ -106,29 +110,33 @@ def _like(value: Any) -> Callable[..., Var]:
 
 
 @public
-def zeros_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None) -> Var:
+def zeros_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None, *, device: Optional[str] = None) -> Var:
     """Zeros of the shape and dtype of a."""
+    check_device(device)
     check_order(order)
     return _like(0)(a, dtype, shape=shape)
 
 
 @public
-def ones_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None) -> Var:
+def ones_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None, *, device: Optional[str] = None) -> Var:
     """Ones of the shape and dtype of a."""
+    check_device(device)
     check_order(order)
     return _like(1)(a, dtype, shape=shape)
 
 
 @public
-def empty_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None) -> Var:
+def empty_like(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None, *, device: Optional[str] = None) -> Var:
     """An array of the shape and dtype of a whose elements do not matter."""
+    check_device(device)
     check_order(order)
     return _like(0)(a, dtype, shape=shape)
 
 
 @public
-def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None) -> Var:
+def full_like(a: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = "K", subok: bool = True, shape: Optional[Shape] = None, *, device: Optional[str] = None) -> Var:
     """One value in the shape and dtype of a."""
+    check_device(device)
     check_order(order)
     x = asarray(a)
     if shape is None and is_open(x):
@@ -142,8 +150,9 @@ def steps(count: int, dtype: DType = int64) -> Var:
 
 
 @public
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = None) -> Var:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = None, *, device: Optional[str] = None) -> Var:
     """start, start + step ... below stop; arange(stop) begins at 0. ceil((stop - start) / step) elements."""
+    check_device(device)
     if stop is None:
         start, stop = 0, start
     start, stop, step = (v.item() if isinstance(v, Var) else v.item() if hasattr(v, "item") else v for v in (start, stop, step))
@@ -172,9 +181,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike = None)
 
 
 @public
-def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike = None, axis: int = 0) -> Any:
+def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike = None, axis: int = 0, *,
+             device: Optional[str] = None) -> Any:
     """`num` numbers at equal distances from start to stop, which is the last one unless endpoint is False. retstep: the distance too."""
     from minnow.numpy import _elementwise as ew
+    check_device(device)
     num = index_of(num)
     if num < 0:
         raise InvalidArgument(f"Number of samples, {num}, must be non-negative.")
@@ -243,8 +254,9 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
 
 
 @public
-def eye(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64, order: Optional[str] = "C") -> Var:
+def eye(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64, order: Optional[str] = "C", *, device: Optional[str] = None) -> Var:
     """A matrix with ones on the diagonal number k."""
+    check_device(device)
     check_order(order)
     rows, columns = dims_of((N, N if M is None else M))
     return native.diagonal_matrix(asarray(1, _element_dtype(dtype)), rows, columns, index_of(k))  # type: ignore[no-any-return]
@@ -401,7 +413,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 
 
 @public
-def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Var, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Var]:
     """Coordinates of a grid from vectors: with "xy" the first vector runs along axis 1."""
     if indexing not in ("xy", "ij"):
         raise InvalidArgument("Valid values for `indexing` are 'xy' and 'ij'.")
@@ -413,8 +425,8 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     dims = [0] * n
     for place, vector in zip(places, vectors):
         dims[place] = vector.size
-    made = tuple(reshape_to(vector, [vector.size if i == place else 1 for i in range(n)]) for place, vector in zip(places, vectors))
-    return made if sparse else tuple(expand_to(x, dims) for x in made)
+    made = [reshape_to(vector, [vector.size if i == place else 1 for i in range(n)]) for place, vector in zip(places, vectors)]
+    return made if sparse else [expand_to(x, dims) for x in made]
 
 
 @public

@@ -498,7 +498,8 @@ def _extreme(name: str, operator: str) -> Callable[[ArrayLike, ArrayLike], Var]:
 
 
 power = define("power", 2, _power, "a to the power b; ValueError for integers to negative ones.")
-floor_divide = define("floor_divide", 2, _computed("floor_divide", "iuf"), "The largest whole number not above a / b; 0 of integers divided by 0.")
+floor_divide = define("floor_divide", 2, _computed("floor_divide", "iuf"),
+                      "The largest whole number not above a / b; 0 of integers divided by 0. Of infinite operands floor(a / b), as the array API standard has it.")
 remainder = define("remainder", 2, _computed("remainder", "iuf"), "What remains of a / b, with the sign of b.")
 mod = remainder
 REGISTRY["mod"] = remainder
@@ -639,15 +640,19 @@ def frexp(x: ArrayLike) -> tuple[Var, Var]:
 
 @public
 def divmod(a: ArrayLike, b: ArrayLike) -> tuple[Var, Var]:
-    """floor_divide and remainder."""
-    return floor_divide(a, b), remainder(a, b)
+    """floor_divide and remainder; of infinite operands the quotient that Python has, NaN for an infinite a."""
+    x, y = pair(a, b)
+    quotient = _computed("python_quotient", "f")(x, y) if x.dtype.kind == "f" else floor_divide(a, b)
+    return settled(quotient, a, b), remainder(a, b)
 
 
 # ---- Functions made of these
 
 @public
-def clip(a: ArrayLike, a_min: ArrayLike = None, a_max: ArrayLike = None, out: Any = None, *, min: ArrayLike = None, max: ArrayLike = None) -> Var:
-    """Elements below a_min become a_min, those above a_max a_max; None: no bound."""
+def clip(a: ArrayLike, min: ArrayLike = None, max: ArrayLike = None, out: Any = None, *, a_min: ArrayLike = None, a_max: ArrayLike = None) -> Var:
+    """Elements below min become min, those above max become max; None: no bound. a_min and a_max are other names of the bounds."""
+    if min is not None and a_min is not None or max is not None and a_max is not None:
+        raise InvalidArgument("clip() takes a bound by one name, not as min and a_min, or as max and a_max")
     low, high = a_min if min is None else min, a_max if max is None else max
     if low is None and high is None:
         return deliver(held(a).clone(), out)

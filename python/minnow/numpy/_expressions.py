@@ -18,9 +18,16 @@ UNARY = {"sqrt": "Sqrt", "exp": "Exp", "log": "Log", "sin": "Sin", "cos": "Cos",
 def _floor_divide(x: Var, y: Var) -> Var:
     if x.dtype.kind != "f":
         return op("Div", (x - x % y, y))
-    quotient = (x - x % y) / y
+    return op("Where", (op("IsInf", (x,)) | op("IsInf", (y,)), x / y, _python_quotient(x, y)))
+
+
+def _python_quotient(x: Var, y: Var) -> Var:
+    rest = op("Mod", (x, y), {"fmod": 1})
+    quotient = (x - rest) / y
+    quotient = op("Where", ((rest != 0) & ((y < 0) ^ (rest < 0)), quotient - 1, quotient))
     nearest = op("Floor", (quotient,))
     nearest = nearest + (quotient - nearest > 0.5).astype(x.dtype)
+    nearest = op("Where", (nearest == 0, x / y * 0, nearest))  # of the quotient's sign
     return op("Where", (y == 0, x / y, nearest))
 
 
@@ -76,7 +83,7 @@ _UNARY: dict[str, Callable[[Var], Var]] = {
     "exp2": lambda x: op("Pow", (Var(2, x.dtype), x)), "trunc": lambda x: op("Where", (x < 0, op("Ceil", (x,)), op("Floor", (x,)))), "square": lambda x: x * x,
     "rad2deg": lambda x: x * (180 / math.pi), "deg2rad": lambda x: x * (math.pi / 180)}
 _BINARY: dict[str, Callable[[Var, Var], Var]] = {
-    "floor_divide": _floor_divide, "remainder": lambda x, y: x % y, "fmod": lambda x, y: op("Mod", (x, y), {"fmod": 1}), "power": lambda x, y: op("Pow", (x, y)),
+    "floor_divide": _floor_divide, "python_quotient": _python_quotient, "remainder": lambda x, y: x % y, "fmod": lambda x, y: op("Mod", (x, y), {"fmod": 1}), "power": lambda x, y: op("Pow", (x, y)),
     "left_shift": _shift("LEFT"), "right_shift": _shift("RIGHT"), "maximum": lambda x, y: op("Max", (x, y)), "minimum": lambda x, y: op("Min", (x, y)), "fmax": _other_where_nan("Max"), "fmin": _other_where_nan("Min"),
     "hypot": _hypot, "logaddexp": _logaddexp}
 

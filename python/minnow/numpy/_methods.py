@@ -17,8 +17,8 @@ def _flatten(x: Var, order: str = "C") -> Var:
     return _shape.ravel(x, order).clone()
 
 
-def _sort(x: Var, axis: int = -1, kind: Optional[str] = None, order: None = None, *, stable: Optional[bool] = None) -> None:
-    x.assign(_sorting.sort(x, axis, kind, stable=stable))
+def _sort(x: Var, axis: int = -1, kind: Optional[str] = None, order: None = None, *, stable: Optional[bool] = None, descending: bool = False) -> None:
+    x.assign(_sorting.sort(x, axis, kind, stable=stable, descending=descending))
 
 
 def _partition(x: Var, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None) -> None:

@@ -186,10 +186,9 @@ def any(a: ArrayLike, axis: Axis = None, out: Any = None, keepdims: bool = False
 
 
 @public
-def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """How many elements along axes are not zero; an int over all of them."""
-    result = sum(astype(is_true(asarray(a)), int64), axis, keepdims=keepdims)
-    return result.item() if axis is None and not keepdims else result
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Var:
+    """How many elements along axes are not zero."""
+    return sum(astype(is_true(asarray(a)), int64), axis, keepdims=keepdims)
 
 
 def _count(x: Var, axes: tuple[int, ...], where: ArrayLike) -> Any:

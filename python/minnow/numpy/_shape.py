@@ -198,11 +198,11 @@ def broadcast_to(array: ArrayLike, shape: Shape) -> Var:
 
 
 @public
-def broadcast_arrays(*args: ArrayLike) -> tuple[Var, ...]:
+def broadcast_arrays(*args: ArrayLike) -> list[Var]:
     """Arrays repeated to their common shape."""
     arrays = [asarray(arg) for arg in args]
     dims = broadcast_dims(*[x.shape for x in arrays])
-    return tuple(_repeated(x, dims) for x in arrays)
+    return [_repeated(x, dims) for x in arrays]
 
 
 @public

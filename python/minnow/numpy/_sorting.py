@@ -21,28 +21,49 @@ def _along(a: ArrayLike, axis: Optional[int]) -> tuple[Var, int]:
     return x, axis_of(axis, x.ndim)
 
 
-@public
-def sort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, order: None = None, *, stable: Optional[bool] = None) -> Var:
-    """Rising order along an axis, NaN last; None: all elements in one dimension. Every kind is stable."""
+def _check_kind(kind: Optional[str], stable: Optional[bool]) -> None:
     if kind not in _KINDS:
         raise InvalidArgument(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+    if kind is not None and stable is not None:
+        raise InvalidArgument("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+
+
+def _from_end(x: Var, axis: int) -> Var:
+    return x[(slice(None),) * axis + (slice(None, None, -1),)]
+
+
+def _falling_places(x: Var, axis: int) -> Var:
+    """argsort() in falling order: the last place in rising order of the turned elements is the first of the largest ones."""
+    if is_symbolic(x):
+        places = _open.sort(_from_end(x, axis), axis)[1]
+        return _from_end(_open.shape(x, axis, axis + 1) - 1 - places, axis)
+    return _from_end(x.shape[axis] - 1 - back(native.argsort(last(_from_end(x, axis), axis)), axis), axis)
+
+
+@public
+def sort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, order: None = None, *, stable: Optional[bool] = None, descending: bool = False) -> Var:
+    """Rising order along an axis, NaN last; None: all elements in one dimension. Every kind is stable. descending: falling order, NaN first."""
+    _check_kind(kind, stable)
     x, place = _along(a, axis)
     if is_symbolic(x) and x.dtype.kind in "iuf":
-        return _open.sort(x, place)[0]
-    return back(native.sort(last(x, place)), place)
+        result = _open.sort(x, place)[0]
+    else:
+        result = back(native.sort(last(x, place)), place)
+    return _from_end(result, place).clone() if descending else result
 
 
 @public
-def argsort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, order: None = None, *, stable: Optional[bool] = None) -> Var:
-    """The places of the elements in rising order along an axis; of equals the first comes first."""
-    if kind not in _KINDS:
-        raise InvalidArgument(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+def argsort(a: ArrayLike, axis: Optional[int] = -1, kind: Optional[str] = None, order: None = None, *, stable: Optional[bool] = None, descending: bool = False) -> Var:
+    """The places of the elements in rising order along an axis; of equals the first comes first. descending: in falling order."""
+    _check_kind(kind, stable)
     x = asarray(a)
     if x.ndim == 0:
         if axis is not None:
             axis_of(axis, 1)
         return zeros_of([1], int64)
     x, place = _along(a, axis)
+    if descending:
+        return _falling_places(x, place)
     if is_symbolic(x) and x.dtype.kind in "iuf":
         return _open.sort(x, place)[1]
     return back(native.argsort(last(x, place)), place)

@@ -7,7 +7,7 @@ from typing import Any, Optional
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
-from minnow.numpy._core import DTypeLike, asarray, bool_, can_store, dtype_of, float32, float64, is_weak, promote, public, result_type
+from minnow.numpy._core import DTypeLike, asarray, bool_, can_store, check_device, dtype_of, float32, float64, is_weak, promote, public, result_type
 
 _FLOATS = {"float16": (10, 5, -14), "bfloat16": (7, 8, -126), "float32": (23, 8, -126), "float64": (52, 11, -1022)}
 
@@ -139,16 +139,19 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     return own == dtype_of(arg2)
 
 
+#: Kinds of dtypes in the array API standard, as letters of dtype.kind.
+KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f", "complex floating": "c", "numeric": "iufc"}
+
+
 @public
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Whether a dtype is of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric"."""
     own = dtype_of(dtype)
-    kinds = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f", "complex floating": "c", "numeric": "iufc"}
     for one in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(one, str):
-            if one not in kinds:
+            if one not in KINDS:
                 raise InvalidArgument(f"kind argument is a string, but {one!r} is not a known kind name.")
-            if own.kind in kinds[one]:
+            if own.kind in KINDS[one]:
                 return True
         elif own == dtype_of(one):
             return True
@@ -160,20 +163,25 @@ def astype(x: Var, dtype: DTypeLike, /, *, copy: bool = True, device: Optional[s
     """An array as another dtype; with copy=False itself where it is of that dtype."""
     if not isinstance(x, Var):
         raise InvalidType(f"Input should be an array. It is of type {type(x)}.")
-    if device is not None and device != "cpu":
-        raise InvalidArgument(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+    check_device(device)
     return x.astype(dtype_of(dtype), copy=copy)
 
 
 @public
 def from_dlpack(x: Any, /, *, device: Optional[str] = None, copy: Optional[bool] = None) -> Var:
     """An array of the memory of an object with __dlpack__, on the CPU; copied where it does not lie in row-major order, or copy is True.
-    AttributeError where it has none."""
+
+    Raises AttributeError where it has none, BufferError where copy is False and it has to be copied.
+    """
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"{type(x).__name__!r} object has no attribute '__dlpack__'")
-    if device is not None and device != "cpu":
-        raise InvalidArgument(f'Device not understood. Only "cpu" is allowed, but received: {device}')
-    return Var(x, copy=copy)
+    check_device(device)
+    if copy is not False:
+        return Var(x, copy=copy)
+    try:
+        return Var(x, copy=False)
+    except InvalidArgument as error:
+        raise BufferError(str(error)) from None
 
 
 @public

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from minnow._arrays import index_of
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
+from minnow._minnow import dtype as DType
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _shape
-from minnow.numpy._core import ArrayLike, Axis, asarray, astype, axis_of, back, complex64, deliver, float16, float32, float64, join, last, native, public, unknown, zeros_of
+from minnow.numpy._core import ArrayLike, Axis, DTypeLike, asarray, astype, axis_of, back, check_device, complex64, deliver, dtype_of, float16, float32, float64, join, last, native, public, unknown, zeros_of
 
 _NORMS = {None: (0.0, 1.0), "backward": (0.0, 1.0), "ortho": (0.5, 0.5), "forward": (1.0, 0.0)}
 
@@ -242,23 +243,35 @@ def irfft2(a: ArrayLike, s: Optional[Sequence[int]] = None, axes: Sequence[int] 
     return irfftn(a, s, axes, norm, out)
 
 
+def _frequency_dtype(dtype: DTypeLike) -> DType:
+    wanted = float64 if dtype is None else dtype_of(dtype)
+    if wanted.kind != "f":
+        raise InvalidType(f"frequencies are of a real floating dtype, not {wanted}")
+    return wanted
+
+
 @public
-def fftfreq(n: int, d: float = 1.0) -> Var:
-    """The frequency of each element of a transform of n samples at distances d: 0, 1 ... then the negative ones, over n d."""
+def fftfreq(n: int, d: float = 1.0, device: Optional[str] = None, *, dtype: DTypeLike = None) -> Var:
+    """The frequency of each element of a transform of n samples at distances d: 0, 1 ... then the negative ones, over n d.
+
+    dtype: float64, or another floating one. Raises TypeError for others.
+    """
+    check_device(device)
     if not hasattr(n, "__index__"):
         raise InvalidArgument("n should be an integer")
     count = index_of(n)
     split = (count - 1) // 2 + 1
     numbers = join([_creation.steps(split), _creation.steps(count - split) - count // 2], 0) if count else zeros_of([0], float64)
-    return ew.multiply(astype(numbers, float64), 1.0 / (count * d))
+    return astype(ew.multiply(astype(numbers, float64), 1.0 / (count * d)), _frequency_dtype(dtype))
 
 
 @public
-def rfftfreq(n: int, d: float = 1.0) -> Var:
-    """The frequencies of what rfft() gives."""
+def rfftfreq(n: int, d: float = 1.0, device: Optional[str] = None, *, dtype: DTypeLike = None) -> Var:
+    """The frequencies of the result of rfft(); options as fftfreq()."""
+    check_device(device)
     if not hasattr(n, "__index__"):
         raise InvalidArgument("n should be an integer")
-    return ew.multiply(astype(_creation.steps(index_of(n) // 2 + 1), float64), 1.0 / (n * d))
+    return astype(ew.multiply(astype(_creation.steps(index_of(n) // 2 + 1), float64), 1.0 / (n * d)), _frequency_dtype(dtype))
 
 
 def _shifted(x: ArrayLike, axes: Axis, sign: int) -> Var:

@@ -11,7 +11,7 @@ from minnow._minnow import dtype as DType
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _products, _reductions, _shape
 from minnow.numpy._core import (REGISTRY, ArrayLike, Axis, DTypeLike, LinAlgError, asarray, beside, held, astype, axes_of, axis_of, broadcast_dims, choose, complex64, complex128, dtype_of, expand_to, float32,
-                                float64, full_of, int64, join, native, permute, promote, public, reshape_to, size_of, unknown, zeros_of)
+                                float64, full_of, int64, is_weak, join, native, permute, promote, public, reshape_to, size_of, unknown, zeros_of)
 from minnow.numpy._products import matmul, matrices, outer, vecdot
 from minnow.numpy._creation import diagonal as _diagonal
 from minnow.numpy._shape import matrix_transpose
@@ -187,14 +187,17 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Optional[float] = None) -> tuple[Va
 
 
 @public
-def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Var:
-    """The pseudo-inverses (Moore, Penrose); singular values below rcond (1e-15), or rtol, times the largest count as 0."""
+def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...) -> Var:
+    """The pseudo-inverses (Moore, Penrose); singular values below rcond (1e-15), or rtol, times the largest count as 0.
+
+    rtol=None: the precision times the larger dimension.
+    """
     if 0 in asarray(a).shape and asarray(a).ndim > 1:
         given = asarray(a)
         return zeros_of([*given.shape[:-2], given.shape[-1], given.shape[-2]], given.dtype)
     x, kind = _matrix(a)
     from minnow.numpy._types import finfo
-    cut: Any = rcond if rcond is not None else rtol if rtol is not None else 1e-15 if rtol is None and rcond is None else finfo(kind).eps * max(x.shape[-2:])
+    cut: Any = rcond if rcond is not None else 1e-15 if rtol is ... else finfo(kind).eps * max(x.shape[-2:]) if rtol is None else rtol
     u, s, vh = svd(x, False, hermitian=hermitian)
     limit = ew.multiply(_shape.expand_dims(asarray(cut), -1) if asarray(cut).ndim else cut, _reductions.max(s, -1, keepdims=True))
     inverse = choose(s > limit, ew.divide(1.0, s), zeros_of((), float64))
@@ -431,7 +434,9 @@ def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol:
     s = svdvals(a)
     if tol is None:
         from minnow.numpy._types import finfo
-        share = finfo(kind).eps * max(a.shape[-2:]) if rtol is None else rtol
+        share: Any = finfo(kind).eps * max(a.shape[-2:]) if rtol is None else rtol
+        if not is_weak(share) and asarray(share).ndim:
+            share = _shape.expand_dims(share, -1)
         limit: Any = ew.multiply(_reductions.max(s, -1, keepdims=True), share) if s.size else 0.0
     else:
         limit = _shape.expand_dims(asarray(tol), -1)

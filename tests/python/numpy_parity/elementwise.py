@@ -7,6 +7,12 @@ import numpy as N
 from numpy_parity.cases import add, ALL, case, COMPLEX, data, FLOATS
 
 
+def quotient_of_the_standard(m, x, y):
+    """floor_divide(); of infinite operands NumPy follows Python, minnow.numpy the array API standard, which prefers floor(x / y)."""
+    quotient = m.floor_divide(x, y)
+    return N.where(N.isinf(x) | N.isinf(y), N.divide(x, y), quotient) if m is N else quotient
+
+
 def elementwise():
     def ignoring(m, x):
         with m.errstate(divide="ignore", invalid="ignore"):
@@ -54,7 +60,10 @@ def elementwise():
             if name not in ("power", "pow", "float_power"):
                 grid = N.array([0.0, -0.0, 1.0, -1.0, 2.5, -3.5, math.inf, -math.inf, math.nan])
                 x, y = N.meshgrid(grid, grid)
-                case(name, x.astype(dtype), y.astype(dtype))
+                if name == "floor_divide":
+                    add(name, quotient_of_the_standard, x.astype(dtype), y.astype(dtype))
+                else:
+                    case(name, x.astype(dtype), y.astype(dtype))
         for dtype in ("uint8", "int64", "float32", "float64"):
             for number in (2, 3, 1.5, True):
                 if name in ("left_shift", "right_shift", "bitwise_left_shift", "bitwise_right_shift") and number == 1.5:

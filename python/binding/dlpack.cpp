@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Var.__dlpack__(): capsules of both generations of DLPack's ABI.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+#include <array>
+#include <memory>
+
+#include "binding.h"
+
+namespace minnow::python {
+namespace {
+
+using Code = nb::dlpack::dtype_code;
+
+// The structures of dlpack.h, whose layout is the ABI: unversioned before 1.0, versioned since.
+struct Unversioned {
+  static constexpr const char* kName = "dltensor";
+  nb::dlpack::dltensor tensor;
+  void* context;
+  void (*deleter)(Unversioned*);
+};
+struct Versioned {
+  static constexpr const char* kName = "dltensor_versioned";
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(Versioned*);
+  uint64_t flags;
+  nb::dlpack::dltensor tensor;
+};
+constexpr uint64_t kReadOnly = 1, kCopied = 2;
+constexpr int32_t kCpu = 1;
+
+/// No bits where DLPack has no code for the dtype.
+nb::dlpack::dtype code_of(DType dtype) {
+  const auto made = [&](Code code) { return nb::dlpack::dtype{static_cast<uint8_t>(code), static_cast<uint8_t>(size_of(dtype) * 8), 1}; };
+  switch (dtype) {
+    case DType::boolean:
+      return made(Code::Bool);
+    case DType::bf16:
+      return made(Code::Bfloat);
+    case DType::complex64:
+    case DType::complex128:
+      return made(Code::Complex);
+    case DType::f16:
+    case DType::f32:
+    case DType::f64:
+      return made(Code::Float);
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::i64:
+      return made(Code::Int);
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+    case DType::u64:
+      return made(Code::UInt);
+    default:
+      return {};
+  }
+}
+
+/// A managed tensor, and what it points into.
+template <class Managed>
+struct Exported {
+  Managed managed{};
+  Tensor tensor;
+  std::array<int64_t, kMaxRank> shape{}, strides{};
+};
+
+template <class Managed>
+nb::object capsule_of(Tensor tensor, [[maybe_unused]] uint64_t flags) {
+  auto exported = std::make_unique<Exported<Managed>>();
+  exported->tensor = std::move(tensor);
+  const Tensor& kept = exported->tensor;
+  int64_t step = 1;
+  for (size_t i = kept.shape().rank(); i-- > 0; step *= exported->shape[i]) {
+    exported->shape[i] = kept.shape()[i];
+    exported->strides[i] = step;
+  }
+  Managed& managed = exported->managed;
+  managed.tensor = {
+      const_cast<void*>(kept.data()), {kCpu, 0}, static_cast<int32_t>(kept.shape().rank()), code_of(kept.dtype()), exported->shape.data(),
+      exported->strides.data(),       0};
+  managed.context = exported.get();
+  managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
+  if constexpr (std::is_same_v<Managed, Versioned>) {
+    managed.major = 1, managed.minor = 0;
+    managed.flags = flags;
+  }
+  const nb::object capsule = nb::steal(PyCapsule_New(&managed, Managed::kName, [](PyObject* made) {
+    if (!PyCapsule_IsValid(made, Managed::kName)) return;  // somebody took the tensor, and renamed the capsule
+    auto* unused = static_cast<Managed*>(PyCapsule_GetPointer(made, Managed::kName));
+    unused->deleter(unused);
+  }));
+  if (!capsule.is_valid()) nb::raise_python_error();
+  exported.release();
+  return capsule;
+}
+
+/// The two integers of an option.
+std::pair<long, long> two_integers(nb::handle given, const char* name) {
+  std::pair<long, long> two;
+  if (nb::try_cast(given, two)) return two;
+  PyErr_Clear();
+  throw TypeFault("{} takes None or a tuple of two integers, not {}", name, shown(given));
+}
+
+}  // namespace
+
+void define_dlpack(nb::class_<Var>& var) {
+  var.def(
+      "__dlpack__",
+      [](nb::handle self, nb::handle stream, nb::handle max_version, nb::handle dl_device, nb::handle copy) {
+        const bool versioned = !max_version.is_none() && two_integers(max_version, "max_version").first >= 1;
+        if (!stream.is_none())
+          throw nb::buffer_error("__dlpack__: the memory of a Var is on the CPU, which has no streams; pass stream=None");
+        if (!dl_device.is_none() && two_integers(dl_device, "dl_device") != std::pair<long, long>(kCpu, 0))
+          throw nb::buffer_error("__dlpack__: the memory of a Var is on the CPU, which is dl_device=(1, 0)");
+        const Guard guard;
+        Tensor tensor = computed(var_of(self));
+        if (code_of(tensor.dtype()).bits == 0)
+          throw nb::buffer_error(format("DLPack is not used for {}; use astype()", tensor.dtype()).c_str());
+        const bool copies = !copy.is_none() && PyObject_IsTrue(copy.ptr()) == 1;
+        if (copies) tensor = Tensor(TensorView(tensor));
+        if (versioned) return capsule_of<Versioned>(std::move(tensor), copies ? kCopied : kReadOnly);
+        return capsule_of<Unversioned>(std::move(tensor), 0);
+      },
+      nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
+      nb::arg("copy") = nb::none(),
+      "A DLPack capsule over the memory of the Var: versioned (1.0, read only) where max_version allows it. copy=True: over a copy.\n"
+      "Raises BufferError for another device than the CPU's (1, 0), a stream, and dtypes that DLPack has no code for.");
+  var.def(
+      "__dlpack_device__", [](const Var&) { return nb::make_tuple(kCpu, 0); }, "The CPU.");
+}
+
+}  // namespace minnow::python
