@@ -22,7 +22,7 @@ sound = minnow.Var(samples).astype("float32") / 32768.0
 for start in range(0, len(samples), WINDOW):
     part = sound[start:start + WINDOW]
     part = expr.pad(part, [0, WINDOW - part.size])
-    outputs = dict(zip(model.outputs, model(part.reshape(1, WINDOW, 1))))
+    outputs = dict(zip((output.name for output in model.outputs), model(part.reshape(1, WINDOW, 1))))
     notes = outputs["StatefulPartitionedCall:1"][0]  # [frames, 88 keys of a piano]
     for key in range(88):
         frames = [i for i, strength in enumerate(notes[:, key].tolist()) if strength > 0.5]

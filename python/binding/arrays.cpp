@@ -287,11 +287,6 @@ nb::object from_datum(const Datum& value) {
   return list;
 }
 
-nb::object to_numpy(const Tensor& tensor) {
-  const nb::object var = nb::cast(Var(tensor));
-  return nb::module_::import_("minnow._arrays").attr("as_numpy")(var);
-}
-
 // The buffer protocol.
 
 namespace {

@@ -101,8 +101,8 @@ nb::object to_list(const Tensor& tensor);
 nb::object element(DType dtype, const void* at);
 /// A Var; a list of a sequence's Vars; None for an empty optional.
 nb::object from_datum(const Datum& value);
-/// A numpy.ndarray that shares the memory, read only.
-nb::object to_numpy(const Tensor& tensor);
+/// A numpy.ndarray that shares the memory and may be written: of memory that nobody else has.
+nb::object to_writable_numpy(const Tensor& tensor);
 
 /// One side of an operation: numbers of Python are weak.
 using Operand = std::variant<Var, Scalar>;

@@ -164,9 +164,11 @@ Tensor ForeignArray::tensor(Sharing sharing) const {
   return made;
 }
 
-std::optional<ForeignArray> array_of_buffer(nb::handle object, std::string* why) {
+namespace {
+
+std::optional<ForeignArray> array_of_buffer(nb::handle object, int flags, std::string* why) {
   if (!PyObject_CheckBuffer(object.ptr())) return std::nullopt;
-  Held held = Held::of(object, PyBUF_FULL_RO);
+  Held held = Held::of(object, flags);
   if (!held.view) return std::nullopt;
   const Py_buffer& view = *held.view;
   ForeignArray array;
@@ -202,6 +204,11 @@ std::optional<ForeignArray> array_of_buffer(nb::handle object, std::string* why)
   array.owner = keep(std::move(held));
   return array;
 }
+
+}  // namespace
+
+std::optional<ForeignArray> array_of_buffer(nb::handle object, std::string* why) { return array_of_buffer(object, PyBUF_FULL_RO, why); }
+std::optional<ForeignArray> writable_array_of_buffer(nb::handle object) { return array_of_buffer(object, PyBUF_FULL, nullptr); }
 
 namespace {
 

@@ -24,6 +24,8 @@ struct ForeignArray {
 /// The array that an object exports by the buffer protocol; nothing where it exports none, or one whose elements are no numbers: then
 /// `why`, if not null, gets a clause that says so. Leaves no error of Python behind.
 std::optional<ForeignArray> array_of_buffer(nb::handle object, std::string* why = nullptr);
+/// The same of memory that may be written; nothing of memory that is for reading.
+std::optional<ForeignArray> writable_array_of_buffer(nb::handle object);
 /// The same by DLPack, from memory of the CPU. Objects whose __dlpack__ fails give nothing.
 std::optional<ForeignArray> array_of_dlpack(nb::handle object);
 /// The bytes of an object with the buffer protocol, whatever its elements are. Throws TypeFault for other objects and for memory with gaps.

@@ -109,6 +109,16 @@ std::pair<long, long> two_integers(nb::handle given, const char* name) {
 
 }  // namespace
 
+nb::object to_writable_numpy(const Tensor& tensor) {
+  const nb::dlpack::dtype code = code_of(tensor.dtype());
+  if (code.bits == 0 || tensor.dtype() == DType::bf16)
+    return nb::module_::import_("minnow._arrays").attr("as_numpy")(Var(tensor)).attr("copy")();
+  auto* kept = new Tensor(tensor);
+  const nb::capsule owner(kept, [](void* held) noexcept { delete static_cast<Tensor*>(held); });
+  const std::vector<size_t> shape(kept->shape().begin(), kept->shape().end());
+  return nb::cast(nb::ndarray<nb::numpy>(const_cast<void*>(kept->data()), shape.size(), shape.data(), owner, nullptr, code));
+}
+
 void define_dlpack(nb::class_<Var>& var) {
   var.def(
       "__dlpack__",

@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "binding.h"
 #include "buffers.h"
+#include "express/loaded_module.h"
 #include "express/node.h"
 #include "graph/graph.h"
 #include "graph/model_file.h"
@@ -40,8 +41,8 @@ struct LoadedModel {
   Model model;
   std::shared_ptr<Module> module;
 
-  /// A value for each input, None where one is left out.
-  nb::list call(nb::handle given) const {
+  /// A value for each input, None where one is left out. `arrays`: tensors come as arrays of NumPy that may be written.
+  nb::list call(nb::handle given, bool arrays) const {
     Vars inputs;
     bool computed_all = true;
     {
@@ -65,11 +66,61 @@ struct LoadedModel {
       }
       if (!computed_all) return results(module->forward(inputs));
       // States may be part of expressions, which other threads compute only while nobody holds the guard.
-      if (!model.states().empty()) return results(run(inputs));
+      if (!model.states().empty()) return arrays ? arrays_of(run(inputs), inputs) : results(run(inputs));
     }
     const Vars outputs = run(inputs);
     const Guard guard;
-    return results(outputs);
+    return arrays ? arrays_of(outputs, inputs) : results(outputs);
+  }
+
+  /// Runs into the memory of arrays; false where that cannot be: for values that depend on placeholders, sequences, inputs that are left
+  /// out, and memory that is not row by row or that an input lies in.
+  bool run_into(nb::handle given, nb::handle out) const {
+    std::vector<Tensor> inputs;
+    std::vector<ForeignArray> arrays;
+    std::optional<Guard> guard(std::in_place);
+    for (nb::handle item : given) {
+      if (item.is_none() || (is_var(item) && (depends(var_of(item)) || !var_of(item).is_tensor()))) return false;
+      inputs.push_back(tensor_from(item, DType::undefined, Sharing::where_possible));
+    }
+    for (nb::handle item : out) {
+      if (is_var(item)) return false;
+      std::optional<ForeignArray> array = writable_array_of_buffer(item);
+      if (!array) throw TypeFault("out takes arrays that can be written, and Vars, not {} ({})", shown(item), kind_name(item));
+      if (!array->is_plain()) return false;
+      arrays.push_back(*std::move(array));
+    }
+    const std::vector<TensorView> from(inputs.begin(), inputs.end());
+    std::vector<MutableTensorView> to;
+    for (const ForeignArray& array : arrays) {
+      to.emplace_back(array.dtype, array.shape, const_cast<char*>(array.data));
+      for (const TensorView& input : from)
+        if (overlap(input, to.back())) return false;
+      for (size_t i = 0; i + 1 < to.size(); ++i)
+        if (overlap(to[i], to.back())) return false;
+    }
+    if (model.states().empty()) guard.reset();
+    const SignalWatch watch;
+    const nb::gil_scoped_release release;
+    own().run_into(from, to);
+    return true;
+  }
+
+  void prepare(nb::handle given) const {
+    std::vector<Shape> shapes;
+    for (nb::handle dims : given) shapes.emplace_back(nb::cast<std::vector<int64_t>>(dims));
+    const SignalWatch watch;
+    const nb::gil_scoped_release release;
+    own().prepare(shapes);
+  }
+
+  Var state(size_t i) const {
+    const Guard guard;
+    return Var(own().state(i));
+  }
+  void set_state(size_t i, nb::handle value) const {
+    const Guard guard;
+    own().set_state(i, tensor_from(value, model.states().at(i).dtype, Sharing::copy));
   }
 
   void reset_states() const {
@@ -82,6 +133,27 @@ struct LoadedModel {
     const SignalWatch watch;
     const nb::gil_scoped_release release;
     return module->forward(inputs);
+  }
+  express::ModelModule& own() const { return dynamic_cast<express::ModelModule&>(*module); }
+  static bool overlap(const TensorView& a, const TensorView& b) {
+    const auto at = [](const TensorView& x) { return reinterpret_cast<uintptr_t>(x.data()); };
+    return at(a) < at(b) + b.bytes() && at(b) < at(a) + a.bytes();
+  }
+  /// The memory of results is the caller's where nobody else has it: not a constant of the model, no other result, no input.
+  static nb::list arrays_of(const Vars& outputs, const Vars& inputs) {
+    nb::list list;
+    for (const Var& x : outputs) {
+      if (!x.is_tensor()) {
+        list.append(from_datum(x.datum()));
+        continue;
+      }
+      const Tensor& tensor = x.tensor();
+      const express::LazyValue& value = express::Access::cell(x)->value;
+      bool alone = value.node && value.node.use_count() == 1 && tensor.owner() && tensor.owner().use_count() == 1;
+      for (const Var& input : inputs) alone = alone && (!input.has_value() || !input.is_tensor() || !overlap(input.tensor(), tensor));
+      list.append(to_writable_numpy(alone ? tensor : Tensor(tensor.view())));
+    }
+    return list;
   }
   // Whether a value becomes another one when a placeholder is fed or a parameter changes.
   static bool depends(const Var& x) {
@@ -277,7 +349,9 @@ void define_models(nb::module_& m) {
       "read_model",
       [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle keep_inputs, nb::handle labels,
          nb::handle signature, nb::handle format, bool verify, nb::object progress) {
-        const auto paths = argument<std::vector<std::string>>(files, "path", "texts");
+        const bool in_memory = !PyList_Check(files.ptr());
+        const Tensor memory = in_memory ? bytes_of_buffer(files) : Tensor();
+        const auto paths = in_memory ? std::vector<std::string>() : argument<std::vector<std::string>>(files, "path", "texts");
         ConvertOptions options = convert_options(optimize);
         options.shapes = argument<std::map<std::string, std::vector<int64_t>>>(shapes, "shapes", "lists of integers by name");
         options.renames = argument<std::map<std::string, std::string>>(renames, "rename", "names by name");
@@ -295,23 +369,14 @@ void define_models(nb::module_& m) {
         };
         Model model = [&] {
           const nb::gil_scoped_release release;
-          return convert(paths, options);
+          if (!in_memory) return convert(paths, options);
+          return convert_memory({static_cast<const std::byte*>(memory.data()), memory.bytes()}, options, memory.owner());
         }();
         return nb::make_tuple(std::move(model), texts(warnings), texts(passes));
       },
-      nb::arg("paths").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(),
+      nb::arg("source").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(),
       nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("signature").none(), nb::arg("format").none(), nb::arg("verify"),
-      nb::arg("progress").none());
-  m.def(
-      "read_model_bytes",
-      [](nb::handle given, nb::handle optimize) {
-        const Tensor tensor = bytes_of_buffer(given);
-        const std::span<const std::byte> bytes(static_cast<const std::byte*>(tensor.data()), tensor.bytes());
-        const ConvertOptions options = convert_options(optimize);
-        const nb::gil_scoped_release release;
-        return convert_memory(bytes, options);
-      },
-      nb::arg("bytes"), nb::arg("optimize").none());
+      nb::arg("progress").none(), "From a list of paths, or from bytes that nobody changes.");
   m.def(
       "optimized",
       [](const Model& model, nb::handle optimize) {
@@ -400,7 +465,11 @@ void define_models(nb::module_& m) {
       nb::arg("names"), "The names that are written most like one, for errors: `; the nearest are ...`.");
   nb::class_<LoadedModel>(m, "LoadedModel")
       .def_ro("model", &LoadedModel::model)
-      .def("__call__", &LoadedModel::call, nb::arg("inputs"))
+      .def("__call__", &LoadedModel::call, nb::arg("inputs"), nb::arg("arrays") = false)
+      .def("run_into", &LoadedModel::run_into, nb::arg("inputs"), nb::arg("out"))
+      .def("prepare", &LoadedModel::prepare, nb::arg("shapes"))
+      .def("state", &LoadedModel::state, nb::arg("index"))
+      .def("set_state", &LoadedModel::set_state, nb::arg("index"), nb::arg("value").none())
       .def("reset_states", &LoadedModel::reset_states)
       .def("clone", [](const LoadedModel& self) {
         return LoadedModel{self.model, self.module->clone()};

@@ -11,7 +11,7 @@ minnow.cv OpenCV's, minnow.nn modules, minnow.tools conversion and inspection.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from minnow._minnow import (Cancelled, Error, FileNotFound, InternalError, InvalidArgument, InvalidIndex, InvalidModel, InvalidType, IoError, IsADirectory,
                             OutOfMemory, PermissionDenied, TimeLimitReached, Unsupported, Var, __version__, bfloat16, bool, dtype, float16, float32, float64, int8, int16, int32, int64, nearest, promote,
@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 _SUBMODULES = ("expr", "nn", "numpy", "cv", "tools")
 
 
-def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None, **options: Unpack[RunOptions]) -> nn.LoadedModule:
+def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None,
+         shapes: Mapping[str, Sequence[int | None]] | None = None, **options: Unpack[RunOptions]) -> nn.LoadedModule:
     """A model file of any format that Minnow reads, as a function: load(path)(x).
 
+    path: a file, a folder, the bytes of a file, or a binary file that is open; a list where a format has several files. inputs, outputs: the part of
+    the model between these values; by default all. shapes: dimensions of inputs that are fixed, by name; None for one that stays open.
     options: threads, precision, memory, backend, power, tuning ...; see nn.load_module_from_file.
     """
     from minnow import nn
-    return nn.load_module_from_file(path, inputs, outputs, optimize=optimize, **options)
+    return nn.load_module_from_file(path, inputs, outputs, optimize=optimize, shapes=shapes, **options)
 
 
 def convert(source: ModelPath, destination: str | os.PathLike[str], **options: Any) -> tools.Conversion:

@@ -5,26 +5,61 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import Callable, Mapping, NamedTuple, Sequence, Union
+from typing import IO, Any, Callable, Mapping, NamedTuple, Protocol, Sequence, Union
 
 from minnow import _minnow
-from minnow._minnow import InvalidArgument, InvalidType
-
-#: A file, a SavedModel's folder, several files where a format has several (Caffe: .prototxt and .caffemodel), or the bytes of a file.
-ModelPath = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], bytes, bytearray, memoryview]
+from minnow._arrays import index_of
+from minnow._minnow import Error, InvalidType
 
 
-def paths_of(source: ModelPath) -> list[str]:
-    parts = source if isinstance(source, (list, tuple)) else [source]
+class Readable(Protocol):
+    """A part of a package (importlib.resources), or of an archive (zipfile.Path)."""
+
+    def read_bytes(self) -> bytes: ...
+
+
+#: A file, a SavedModel's folder, the bytes of a file, or a binary file that is open (io.BytesIO, a part of a package).
+ModelPart = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[bytes], Readable]
+#: A model: such a file, or several where a format has several (Caffe: .prototxt and .caffemodel).
+ModelPath = Union[ModelPart, Sequence[ModelPart]]
+
+
+def _part_of(source: Any) -> str | bytes:
+    """A path, or the bytes of a file."""
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        return os.fsdecode(path)
+    if isinstance(source, bytes):
+        return source
+    if hasattr(source, "read"):
+        # A file on disk is mapped, and what it refers to is found beside it.
+        try:
+            if not source.tell() and isinstance(source.name, str) and os.path.samestat(os.stat(source.name), os.fstat(source.fileno())):
+                return os.path.abspath(source.name)
+        except (AttributeError, OSError, ValueError):
+            pass
+        data = source.read()
+        if isinstance(data, str):
+            raise InvalidType("a model's file has to be open in binary mode: open(path, \"rb\")")
+        return bytes(data)
+    if hasattr(source, "read_bytes"):
+        return bytes(source.read_bytes())
     try:
-        return [os.fspath(part) for part in parts]
+        return bytes(memoryview(source))
     except TypeError:
-        raise InvalidType(f"a model is a path, a list of paths, or the bytes of a file, not {source!r:.100}") from None
+        raise InvalidType(f"a model is a path, the bytes of a file, a file that is open, or a list of these, not {source!r:.100}") from None
+
+
+def _parts_of(source: ModelPath) -> list[str | bytes]:
+    return [_part_of(part) for part in (source if isinstance(source, (list, tuple)) else [source])]
 
 
 def label_of(source: ModelPath) -> str:
     """What to call a model in a line of progress."""
-    return f"{len(source)} bytes" if isinstance(source, (bytes, bytearray, memoryview)) else os.path.basename(paths_of(source)[0])
+    first = source[0] if isinstance(source, (list, tuple)) and source else source
+    if isinstance(first, (str, os.PathLike)):
+        return os.path.basename(os.fspath(first))
+    return f"{len(first)} bytes" if isinstance(first, (bytes, bytearray, memoryview)) else os.path.basename(str(getattr(first, "name", "a model")))
 
 
 def path_of(path: str | os.PathLike[str]) -> str:
@@ -34,13 +69,27 @@ def path_of(path: str | os.PathLike[str]) -> str:
         raise InvalidType(f"a file is a path, not {path!r:.60}") from None
 
 
+def dims_of(what: str, dims: Any) -> list[int]:
+    """The dimensions of a shape; None, or -1, for one that is open."""
+    if isinstance(dims, (str, bytes)) or not hasattr(dims, "__iter__"):
+        raise InvalidType(f"{what} is a list of dimensions, integers or None, not {dims!r:.60}")
+    return [-1 if dim is None else index_of(dim) for dim in dims]
+
+
+def shapes_of(shapes: Mapping[str, Any] | None) -> dict[str, list[int]]:
+    """Shapes by the input's name."""
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise InvalidType(f"shapes takes lists of dimensions by the input's name, not {shapes!r:.60}")
+    return {name: dims_of(f'the shape of "{name}"', dims) for name, dims in (shapes or {}).items()}
+
+
 class Read(NamedTuple):
     """A model that was read, and what each pass of the optimization changed: "conv_batch_norm: 20 changes"."""
     model: _minnow.ModelData
     passes: list[str]
 
 
-def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None,
+def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None,
                keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False,
                progress: Callable[[float], None] | None = None) -> Read:
     """Reads a model of any format. What is read differently than the file says is a UserWarning of the line that calls the public function.
@@ -50,15 +99,36 @@ def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mappin
     for what, names in (("keep_inputs", keep_inputs), ("labels", labels)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        if shapes or rename or keep_inputs or labels or signature or format or verify:
-            raise InvalidArgument("the bytes of a model are read with the option optimize alone; give a file")
-        return Read(_minnow.read_model_bytes(source, optimize), [])
-    model, messages, passes = _minnow.read_model(paths_of(source), optimize, {name: list(dims) for name, dims in (shapes or {}).items()}, dict(rename or {}),
-                                                 list(keep_inputs), list(labels), signature, format, verify, progress)
+    given = (optimize, shapes_of(shapes), dict(rename or {}), list(keep_inputs), list(labels), signature, format, verify, progress)
+    parts = _parts_of(source)
+    if len(parts) == 1 and isinstance(parts[0], bytes):
+        model, messages, passes = _minnow.read_model(parts[0], *given)
+    elif any(isinstance(part, bytes) for part in parts):
+        model, messages, passes = _read_several(parts, given)
+    else:
+        model, messages, passes = _minnow.read_model([str(part) for part in parts], *given)
     for message in messages:
         warn(message)
     return Read(model, passes)
+
+
+def _read_several(parts: list[str | bytes], given: tuple[Any, ...]) -> Any:
+    """Files of which some are bytes: these are in a folder while they are read."""
+    import tempfile
+    with tempfile.TemporaryDirectory(prefix="minnow-") as folder:
+        paths = []
+        for i, part in enumerate(parts):
+            if isinstance(part, bytes):
+                with open(os.path.join(folder, f"part {i + 1}"), "wb") as file:
+                    file.write(part)
+                part = file.name
+            paths.append(part)
+        try:
+            return _minnow.read_model(paths, *given)
+        except Error as error:
+            if folder not in str(error):
+                raise
+            raise type(error)(str(error).replace(folder + os.sep, "")) from None
 
 
 def warn(message: str) -> None:
@@ -76,4 +146,4 @@ def _depth() -> int:
     return depth
 
 
-__all__ = ["ModelPath", "Read", "paths_of", "read_model", "warn"]
+__all__ = ["ModelPart", "ModelPath", "Read", "dims_of", "shapes_of", "read_model", "warn"]

@@ -19,6 +19,22 @@ _SURE_DIGITS = {"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}  # of 
 _CODES = {"float16": "<e", "float32": "<f"}
 
 
+_LINES, _CHARACTERS = 40, 4000
+
+
+def screen(text: str) -> str:
+    """A text that fits a screen: of a longer one the beginning and the end, with what is left out counted."""
+    lines = text.split("\n")
+    if len(lines) > _LINES:
+        kept = _LINES // 2
+        lines = [*lines[:kept], f"... ({len(lines) - 2 * kept + 1} lines) ...", *lines[len(lines) - kept + 1:]]
+    text = "\n".join(lines)
+    if len(text) > _CHARACTERS:
+        kept = _CHARACTERS // 2 - 20
+        text = f"{text[:kept]} ... ({len(text) - 2 * kept} characters) ... {text[len(text) - kept:]}"
+    return text
+
+
 def _rounded(value: float, dtype: str) -> float:
     """The nearest number of the dtype; of one too large, infinity."""
     if dtype == "float64":

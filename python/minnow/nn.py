@@ -2,24 +2,76 @@
 """Modules: functions on Vars with parameters, loaded from a file or written as classes."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, overload
 
 from minnow import _minnow
 from minnow._minnow import InvalidArgument, InvalidType, Var
-from minnow._files import ModelPath, read_model
+from minnow._files import ModelPath, dims_of, read_model
+from minnow._repr import screen
 from minnow._typing import VarLike
 
 if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
     from typing_extensions import Unpack
     from minnow._options import RunOptions
 
 
-class Description(NamedTuple):
-    """An input or output as the model declares it."""
-    name: str
+class Description(str):
+    """An input, an output or a state as the model declares it: its name, a text, with more to say."""
     dtype: _minnow.dtype | None  #: None for sequences and optionals
-    shape: tuple[int | str | None, ...] | None  #: a name or None where a dimension is not fixed; None where the rank is not
+    shape: tuple[int | str | None, ...] | None  #: a name or None where a dimension is open; None where the number of dimensions is
     type: str  #: "f32[batch, 3, 224, 224]"
+
+    def __new__(cls, name: str, dtype: _minnow.dtype | None = None, shape: tuple[int | str | None, ...] | None = None, type: str = "") -> Description:
+        made = super().__new__(cls, name)
+        made.dtype, made.shape, made.type = dtype, shape, type
+        return made
+
+    @property
+    def name(self) -> str:
+        return str.__str__(self)
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+    def __getnewargs__(self) -> Any:
+        return self.name, self.dtype, self.shape, self.type
+
+    def __repr__(self) -> str:
+        return f"Description({self.name!r}, {self.type})"
+
+
+class States(Mapping[str, Var]):
+    """The values that a module keeps from call to call, by name: states["h"] is the value now, states["h"] = value another one for the next
+    call. The names are Descriptions."""
+
+    def __init__(self, loaded: _minnow.LoadedModel) -> None:
+        self._loaded = loaded
+        self._names = [Description(*row) for row in loaded.model.states]
+
+    def _place(self, name: str) -> int:
+        if name not in self._names:
+            raise InvalidArgument(f'the model has no state "{name}"{_minnow.nearest(str(name), self._names)}')
+        return self._names.index(name)  # type: ignore[arg-type]
+
+    def __getitem__(self, name: str) -> Var:
+        return self._loaded.state(self._place(name))
+
+    def __setitem__(self, name: str, value: VarLike) -> None:
+        self._loaded.set_state(self._place(name), value)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[Description]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return screen(f"States({', '.join(f'{name}: {name.type}' for name in self._names)})")
 
 
 class Module:
@@ -76,7 +128,7 @@ class Module:
     def __repr__(self) -> str:
         own = [f"{name}: {value.dtype}{list(value.shape)}" for name, value in self._members() if isinstance(value, Var) and value.trainable]
         lines = own + [f"{name}: {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
-        return type(self).__name__ + ("(\n  " + "\n  ".join(lines) + "\n)" if lines else "()")
+        return screen(type(self).__name__ + ("(\n  " + "\n  ".join(lines) + "\n)" if lines else "()"))
 
     def train(self, on: bool = True) -> Module:
         self.training = on
@@ -150,7 +202,8 @@ class LoadedModule(Module):
         results = self._call(inputs, named)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _call(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    def _values(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """What is given for each input, None for one that is left out."""
         if len(inputs) == 1 and isinstance(inputs[0], (list, tuple, dict)):
             only: Any = inputs[0]
             if isinstance(only, dict):
@@ -169,44 +222,108 @@ class LoadedModule(Module):
                 if names.index(name) < len(inputs):
                     raise InvalidType(f'the input "{name}" is given twice, by its position and by its name')
                 values[names.index(name)] = value
+        return values
+
+    def _call(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """The outputs as Vars."""
+        return self._run(self._values(inputs, named), False)
+
+    def _run(self, values: list[Any], arrays: bool, out: list[Any] | None = None) -> list[Any]:
         # Numbers of Python are weak: they take the dtype that the model wants.
-        if any([isinstance(value, (int, float, list, tuple)) for value in values]):
-            values = [Var(value, dtype) if dtype is not None and isinstance(value, (int, float, list, tuple)) else value
-                      for value, dtype in zip(values, self._dtypes)]
+        for value in values:
+            if isinstance(value, (int, float, list, tuple)):
+                values = [Var(value, dtype) if dtype is not None and isinstance(value, (int, float, list, tuple)) else value
+                          for value, dtype in zip(values, self._dtypes)]
+                break
         if self._takes_images:
             values = [value if image is None or value is None else _as_image(value, image) for value, image in zip(values, self._images)]
-        results = self._loaded(values)
-        if self._takes_images:
+        if out is not None and self._loaded.run_into(values, out):
+            return out
+        results = self._loaded(values, arrays and out is None)
+        if out is not None:
+            for array, result, name in zip(out, results, self.outputs):
+                _deliver(result, array, name)
+            return out
+        if self._takes_images and not arrays:
             for result in results:
                 if isinstance(result, Var) and result.known_shape is not None and result.ndim == 4:
                     result.__dict__["_format"] = self._format
+        if arrays:  # where placeholders are among the inputs, or sequences among the outputs, Vars come in any case
+            for value in results:
+                if isinstance(value, (Var, list)):
+                    return [_to_numpy(value) for value in results]
         return results
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """As forward(); where all inputs are NumPy's arrays, the outputs are too."""
-        results = self._call(inputs, named)
-        given = (*inputs, *named.values()) if named else inputs
-        if given and type(given[0]) is dict:
-            given = (*given[0].values(), *given[1:])
-        if given and all([type(value).__module__ == "numpy" for value in given]):
-            results = [_to_numpy(value) for value in results]
-        return results[0] if len(results) == 1 else tuple(results)
+    @overload
+    def __call__(self, input: NDArray[Any] | numpy.generic, /, *inputs: NDArray[Any] | numpy.generic | float | Sequence[Any] | None, out: None = None,
+                 **named: NDArray[Any] | numpy.generic | float | Sequence[Any] | None) -> NDArray[Any]: ...
+
+    @overload
+    def __call__(self, input: Var, /, *inputs: VarLike, out: None = None, **named: VarLike) -> Var: ...
+
+    @overload
+    def __call__(self, *inputs: VarLike | Mapping[str, VarLike], out: Any = None, **named: VarLike) -> Any: ...
+
+    def __call__(self, *inputs: Any, out: Any = None, **named: Any) -> Any:
+        """The model's outputs for these inputs, as forward() takes them: one output itself, several as a tuple.
+
+        Arrays of NumPy in, arrays of NumPy out, which may be written, whether or not numbers and lists of Python are given too; with a Var among
+        the inputs, or with numbers and lists alone, Vars. out: an array or a Var of the output's dtype and shape that takes it (of several outputs
+        a list of these), and is returned; arrays in row-major order are computed into, without a copy.
+        """
+        if out is not None and "out" in self._input_names:
+            named["out"], out = out, None
+        values = self._values(inputs, named)
+        if out is None:
+            results = self._run(values, _are_numpy(values))
+            return results[0] if len(results) == 1 else tuple(results)
+        several = isinstance(out, (list, tuple))
+        places = list(out) if several else [out]
+        if len(places) != len(self.outputs):
+            raise InvalidType(f"out has {len(places)} array{'s' * (len(places) != 1)}; the model has {len(self.outputs)} output{'s' * (len(self.outputs) != 1)} ({', '.join(self.outputs)})")
+        self._run(values, False, places)
+        return out
+
+    def prepare(self, shapes: Mapping[str, Sequence[int | None]] | Sequence[Any] | None = None) -> LoadedModule:
+        """Plans for inputs of these shapes and packs the weights now, so that the first call with them does not have to; gives the module.
+
+            model.prepare({"image": (1, 3, 640, 640)})
+            model.prepare((1, 3, 640, 640))                   # of one input
+
+        shapes: by the input's name, or in the inputs' order; None for a dimension, or no shape for an input, takes what the model declares,
+        which then has to be fixed.
+        """
+        given: dict[str, Any]
+        if isinstance(shapes, Mapping):
+            given = dict(shapes)
+        elif shapes is None:
+            given = {}
+        else:
+            rows: list[Any] = [shapes] if len(self._input_names) == 1 and not any(hasattr(item, "__iter__") for item in shapes) else list(shapes)
+            if len(rows) > len(self._input_names):
+                raise InvalidArgument(f"{len(rows)} shapes are given; the model has {len(self._input_names)} input{'s' * (len(self._input_names) != 1)} ({', '.join(self._input_names)})")
+            given = dict(zip(self._input_names, rows))
+        for name in given:
+            if name not in self._input_names:
+                raise InvalidArgument(f'the model has no input "{name}"{_minnow.nearest(name, self._input_names)}')
+        self._loaded.prepare([_fixed(row, given.get(row)) for row in self.inputs])
+        return self
 
     @property
-    def inputs(self) -> list[str]:
-        """The names of the inputs."""
-        return list(self._input_names)
-
-    @property
-    def outputs(self) -> list[str]:
-        """The names of the outputs."""
-        return [row[0] for row in self._loaded.model.outputs]
-
-    def describe_inputs(self) -> list[Description]:
+    def inputs(self) -> list[Description]:
+        """What the model takes: names, each with dtype and shape."""
         return [Description(*row) for row in self._loaded.model.inputs]
 
-    def describe_outputs(self) -> list[Description]:
+    @property
+    def outputs(self) -> list[Description]:
+        """What the model gives: names, each with dtype and shape."""
         return [Description(*row) for row in self._loaded.model.outputs]
+
+    def describe_inputs(self) -> list[Description]:
+        return self.inputs
+
+    def describe_outputs(self) -> list[Description]:
+        return self.outputs
 
     @property
     def labels(self) -> list[str]:
@@ -219,9 +336,9 @@ class LoadedModule(Module):
         return dict(self._loaded.model.properties)
 
     @property
-    def states(self) -> list[str]:
-        """The names of the states, values that the module keeps from call to call."""
-        return [row[0] for row in self._loaded.model.states]
+    def states(self) -> States:
+        """The values that the module keeps from call to call, by name, to read and to write."""
+        return States(self._loaded)
 
     def reset_states(self) -> None:
         self._loaded.reset_states()
@@ -245,7 +362,7 @@ class LoadedModule(Module):
 
     def __repr__(self) -> str:
         rows = self._loaded.model
-        return f"{type(self).__name__}({', '.join(r[0] + ': ' + r[3] for r in rows.inputs)} -> {', '.join(r[0] + ': ' + r[3] for r in rows.outputs)})"
+        return screen(f"{type(self).__name__}({', '.join(r[0] + ': ' + r[3] for r in rows.inputs)} -> {', '.join(r[0] + ': ' + r[3] for r in rows.outputs)})")
 
 
 def _from_bytes(data: bytes, options: dict[str, Any]) -> LoadedModule:
@@ -280,10 +397,49 @@ def _as_image(value: Any, declared: Sequence[int | str | None]) -> Any:
     return value.transpose(0, 3, 1, 2) if known == "NHWC" else value.transpose(0, 2, 3, 1)
 
 
+def _fixed(declared: Description, shape: Any) -> list[int]:
+    """The shape that an input is planned for."""
+    known = declared.shape
+    dims = [-1] * len(known or ()) if shape is None else dims_of(f'the shape of "{declared}"', shape)
+    if known is not None and len(dims) == len(known):
+        dims = [own if dim == -1 and isinstance(own, int) else dim for dim, own in zip(dims, known)]
+    if -1 in dims or (known is None and shape is None):
+        raise InvalidArgument(f'the input "{declared}" is {declared.type}; prepare() takes a shape for it without open dimensions: prepare({{"{declared}": (...)}})')
+    return dims
+
+
+def _are_numpy(values: Sequence[Any]) -> bool:
+    """Whether arrays of NumPy are given, and no Vars."""
+    found = False
+    for value in values:
+        kind = type(value)
+        if kind is Var:
+            return False
+        if found or kind.__module__ == "numpy" or (kind.__module__ != "builtins" and any(base.__module__ == "numpy" for base in kind.__mro__)):
+            found = True
+    return found
+
+
 def _to_numpy(value: Any) -> Any:
     if isinstance(value, list):
         return [_to_numpy(item) for item in value]
-    return value if value is None else value.numpy()
+    return value.numpy().copy() if isinstance(value, Var) else value
+
+
+def _deliver(result: Any, array: Any, name: str) -> None:
+    """Puts an output into a Var, or an array that runs do not write into themselves."""
+    if not isinstance(result, Var):
+        raise InvalidType(f'the output "{name}" is no tensor; out is for tensors')
+    there = array if isinstance(array, Var) else memoryview(array)
+    if tuple(there.shape) != result.shape:
+        raise InvalidArgument(f'the output "{name}" has the shape {result.shape}, the array in out {tuple(there.shape)}')
+    if Var(array).dtype != result.dtype:
+        raise InvalidArgument(f'the output "{name}" is {result.dtype}, the array in out {Var(array).dtype}')
+    if isinstance(array, Var):
+        array.assign(result)
+    else:
+        import numpy
+        numpy.copyto(numpy.asarray(array), result.numpy())
 
 
 class RuntimeManager:
@@ -320,10 +476,11 @@ def create_runtime_manager(config: Any = ()) -> tuple[RuntimeManager, ...]:
 
 
 def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None,
-                          runtime_manager: RuntimeManager | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
+                          shapes: Mapping[str, Sequence[int | None]] | None = None, runtime_manager: RuntimeManager | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
     """The part of a model file between these inputs and outputs, any named values of it; without names the model's own.
 
-    path: of any format that Minnow reads; a list where a format has several files. optimize: "standard", "none" or "train"; by default
+    path: of any format that Minnow reads; or the bytes of a file, or a binary file that is open; a list where a format has several files.
+    shapes: dimensions of inputs that are fixed, by name; None, or -1, for one that stays open. optimize: "standard", "none" or "train"; by default
     "standard" for all but a .minnow file that convert() wrote, which is taken as it is. runtime_manager: options together, of create_runtime_manager().
 
     options: threads (0: all cores), precision ("normal", "high", "low"), memory ("normal"; "low": the least memory, at the price of time),
@@ -336,7 +493,7 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     for what, names in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
-    return LoadedModule(read_model(path, optimize).model, inputs, outputs, given)
+    return LoadedModule(read_model(path, optimize, shapes=shapes).model, inputs, outputs, given)
 
 
 def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), *, optimize: str | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
@@ -349,4 +506,4 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'minnow.nn' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
-__all__ = ["Description", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]
+__all__ = ["Description", "States", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
-from minnow._files import ModelPath, label_of, path_of, read_model
+from minnow._files import ModelPath, dims_of, label_of, path_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Conversion(NamedTuple):
 
 
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
-            shapes: Mapping[str, Sequence[int]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
+            shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
             labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, external_data: bool = False, opset: int = 0,
             weights: str = "f32") -> Conversion:
     """Writes a model of any format that Minnow reads as a .minnow file, or as ONNX where the destination ends in ".onnx".
@@ -182,9 +182,9 @@ def _inputs_of(model: _minnow.ModelData, given: Mapping[str, Any] | None, shapes
             continue
         if dtype is None or (declared is None and name not in (shapes or {})):
             raise InvalidArgument(f'the input "{name}" is {kind}; give it a value, since a random one cannot be made')
-        dims = list((shapes or {}).get(name, ()) if declared is None else declared)
+        dims = list(dims_of(f'the shape of "{name}"', (shapes or {}).get(name, ())) if declared is None else declared)
         if shapes is not None and name in shapes:
-            wanted = list(shapes[name])
+            wanted = dims_of(f'the shape of "{name}"', shapes[name])
             if len(wanted) != len(dims):
                 raise InvalidArgument(f'the input "{name}" is {kind}; shapes gives it {len(wanted)} dimensions')
             dims = [dim if size == -1 else size for dim, size in zip(dims, wanted)]
@@ -194,7 +194,7 @@ def _inputs_of(model: _minnow.ModelData, given: Mapping[str, Any] | None, shapes
     return values
 
 
-def inspect(source: ModelLike, *, optimize: str | None = None, plan: bool = False, shapes: Mapping[str, Sequence[int]] | None = None,
+def inspect(source: ModelLike, *, optimize: str | None = None, plan: bool = False, shapes: Mapping[str, Sequence[int | None]] | None = None,
             **options: Unpack[RunOptions]) -> Inspection:
     """Inputs, outputs, nodes and weights of a model, as they are when load() has read it (optimize="none": as they are in the file).
 
@@ -222,7 +222,7 @@ class Timing(NamedTuple):
     runs: int
 
 
-def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, seconds: float = 2.0,
+def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 2.0,
           optimize: str | None = None, **options: Unpack[RunOptions]) -> Timing:
     """How fast a model runs here, after a first run that plans. What `inputs` does not name is random; shapes: of random inputs with open
     dimensions, which are 1 otherwise. options: threads, precision, tuning ..., as load() has them."""
@@ -249,7 +249,7 @@ class Profile(list[PlanRow]):
         return _table([(f"{row.seconds * 1e6:.1f} us", row.node, row.op, row.scheme, row.shape) for row in self])
 
 
-def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None, seconds: float = 1.0,
+def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 1.0,
             trace: str | os.PathLike[str] | None = None, optimize: str | None = None, **options: Unpack[RunOptions]) -> Profile:
     """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. The rest as bench() has it."""
     model = _model_of(source, optimize)
@@ -281,7 +281,7 @@ class Tuning(NamedTuple):
         return f"Tuning({self.path!r}: a run takes {self.by_estimate * 1e3:.3g} ms by estimates, {self.tuned * 1e3:.3g} ms tuned, on {self.threads} thread{'s' * (self.threads != 1)})"
 
 
-def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None,
+def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None,
          seconds: float = 5.0, optimize: str | None = None, **options: Unpack[RunOptions]) -> Tuning:
     """Measures which ways to compute a model are the fastest here, and remembers them in a file: load(path, tuning=file) plans by it.
 
@@ -309,7 +309,7 @@ class Difference(NamedTuple):
     scale: float  #: largest element of the first model's tensor
 
 
-def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int]] | None = None,
+def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None,
             optimize: str = "none", other_backend: str | None = None, **options: Unpack[RunOptions]) -> list[Difference]:
     """Runs two models on the same inputs: the differences of all tensors of the same name, in the first model's order.
 

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/function_ref.h"
 #include "base/nearest.h"
 #include "express/evaluate.h"
 #include "express/graph.h"
+#include "express/loaded_module.h"
 #include "express/state.h"
 #include "graph/model_file.h"
 #include "runtime/model.h"
@@ -59,7 +61,7 @@ Var Module::parameter(std::string name, Tensor initial) {
 namespace {
 
 /// A model and the sessions that calls run on.
-class LoadedModule final : public Module {
+class LoadedModule final : public ModelModule {
  public:
   LoadedModule(Model model, SessionOptions options) : model_(std::move(model)), options_(std::move(options)) {
     release(std::make_unique<Session>(model_, options_));  // errors in the options come now
@@ -79,8 +81,7 @@ class LoadedModule final : public Module {
       symbolic |= values.back().node->fed_by_others || values.back().node->keeps_inputs;
       if (!values.back().node->is_computed()) pending.push_back(values.back());
     }
-    std::unique_lock<std::mutex> one_after_another(states_mutex_, std::defer_lock);
-    if (!model_.states().empty()) one_after_another.lock();
+    const std::unique_lock<std::mutex> one_after_another = lock_states();
     if (symbolic) {
       if (states_.empty() && !model_.states().empty()) begin_states();
       return apply(model_, inputs, &states_);
@@ -95,17 +96,8 @@ class LoadedModule final : public Module {
       const Output& output = output_of(value);
       data.push_back(output.tensor ? Datum(output.tensor) : *output.datum);
     }
-    std::unique_ptr<Session> session = borrow();
     std::vector<Datum> results;
-    try {
-      for (size_t i = 0; i < states_.size(); ++i) session->set_state(i, output_of(states_[i]).tensor);
-      results = session->run_any(data);
-      for (size_t i = 0; i < states_.size(); ++i) output_of(states_[i]).tensor = Tensor(session->state(i).view());
-    } catch (...) {
-      release(std::move(session));
-      throw;
-    }
-    release(std::move(session));
+    on_session([&](Session& session) { results = session.run_any(data); });
     Vars outputs;
     for (size_t i = 0; i < results.size(); ++i) {
       outputs.push_back(var_of(constant_value(std::move(results[i]))));
@@ -114,26 +106,88 @@ class LoadedModule final : public Module {
     return outputs;
   }
 
+  void prepare(std::span<const Shape> input_shapes) override {
+    const std::unique_lock<std::mutex> one_after_another = lock_states();
+    Lent(*this)->prepare(input_shapes);
+  }
+
+  void run_into(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs) override {
+    const std::unique_lock<std::mutex> one_after_another = lock_states();
+    on_session([&](Session& session) { session.run(inputs, outputs); });
+  }
+
+  Tensor state(size_t i) override {
+    const std::unique_lock<std::mutex> one_after_another = lock_states();
+    if (i < states_.size()) return Tensor(output_of(states_[i]).tensor.view());
+    return Tensor(Lent(*this)->state(i).view());
+  }
+
+  void set_state(size_t i, const Tensor& value) override {
+    const std::unique_lock<std::mutex> one_after_another = lock_states();
+    const State& declared = model_.graph().states().at(i);
+    const ValueType& type = declared.current->type;
+    bool fits = !type.dims || type.dims->size() == value.shape().rank();
+    for (size_t axis = 0; fits && type.dims && axis < type.dims->size(); ++axis)
+      fits = !(*type.dims)[axis].known() || (*type.dims)[axis].size == value.shape()[axis];
+    if (!fits || value.dtype() != declared.initial.dtype())
+      throw InvalidArgument("{}: state \"{}\" is {}, it cannot be set to {}{}", model_.graph().source, declared.name,
+                            model_.states()[i].type, value.dtype(), value.shape());
+    if (i < states_.size()) {
+      give(states_[i], value);
+      return;
+    }
+    Lent(*this)->set_state(i, value.view());
+  }
+
   std::shared_ptr<Module> clone() const override { return std::make_shared<LoadedModule>(model_, options_); }
 
   void reset_states() override {
     const std::lock_guard lock(states_mutex_);
     if (!model_.states().empty()) {
       if (states_.empty() && RecordingScope::is_open()) begin_states();  // so that resetting these says what is wrong
-      std::unique_ptr<Session> session = borrow();
-      session->reset_states();
-      release(std::move(session));
+      Lent(*this)->reset_states();
     }
     for (const LazyValue& state : states_) reset_state(state);
   }
 
  private:
+  /// A session that nobody else uses, until this goes.
+  class Lent {
+   public:
+    explicit Lent(LoadedModule& from) : from_(from), session_(from.borrow()) {}
+    ~Lent() {
+      try {
+        from_.release(std::move(session_));
+      } catch (...) {  // no memory: the next call makes another one
+      }
+    }
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+    Session* operator->() noexcept { return session_.get(); }
+    Session& operator*() noexcept { return *session_; }
+
+   private:
+    LoadedModule& from_;
+    std::unique_ptr<Session> session_;
+  };
+  // Calls of a model with states come one after another.
+  std::unique_lock<std::mutex> lock_states() {
+    std::unique_lock<std::mutex> lock(states_mutex_, std::defer_lock);
+    if (!model_.states().empty()) lock.lock();
+    return lock;
+  }
+  // Runs `f` on a session that nobody else uses, with the states' values.
+  void on_session(FunctionRef<void(Session&)> f) {
+    Lent session(*this);
+    for (size_t i = 0; i < states_.size(); ++i) session->set_state(i, output_of(states_[i]).tensor);
+    f(*session);
+    for (size_t i = 0; i < states_.size(); ++i) output_of(states_[i]).tensor = Tensor(session->state(i).view());
+  }
   // Expressions have the states from now on: the values that the calls so far have left.
   void begin_states() {
     states_ = states_of(model_.graph());
-    std::unique_ptr<Session> session = borrow();
+    Lent session(*this);
     for (size_t i = 0; i < states_.size(); ++i) output_of(states_[i]).tensor = Tensor(session->state(i).view());
-    release(std::move(session));
   }
   std::string names() const {
     std::string text;

@@ -60,7 +60,7 @@ class Modules(unittest.TestCase):
     def test_states_are_kept_from_call_to_call(self):
         one, two = np.array([1, 2], np.float32), np.array([10, 20], np.float32)
         net = minnow.load(self.sums())
-        self.assertEqual(net.states, ["total"])
+        self.assertEqual(list(net.states), ["total"])
         self.assertEqual([net(one).tolist(), net(two).tolist()], [[2, 4], [22, 44]])
         copy = net.clone()
         self.assertEqual(copy(one).tolist(), [2, 4])
