@@ -297,6 +297,14 @@ class Values(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "not as min and a_min"):
             np.clip(x, 0, a_min=0)
 
+    def test_diagonals_far_outside(self):
+        x = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        for far in (3, 10, 2 ** 62, 2 ** 63, 2 ** 100):
+            for k in (far, -far):
+                self.assertEqual(np.eye(2, 3, k=k).tolist(), [[0.0] * 3] * 2)
+                self.assertEqual((np.tril(x, k=k).tolist(), np.triu(x, k=-k).tolist()), ((x if k > 0 else x * 0).tolist(),) * 2)
+                self.assertEqual((np.linalg.diagonal(x, offset=k).shape, np.linalg.trace(x, offset=k).item()), ((0,), 0.0))
+
     def test_tolerances_of_matrices_in_a_batch(self):
         x = np.asarray([[[1.0, 0.0], [0.0, 1e-3]]] * 3)
         self.assertEqual(np.linalg.matrix_rank(x, rtol=np.asarray([1e-4, 1e-2, 2.0])).tolist(), [2, 1, 0])

@@ -253,13 +253,18 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
     return y if dtype is None else astype(y, dtype_of(dtype))
 
 
+def _within(k: Any, rows: int, columns: int) -> int:
+    """The number of a diagonal; of one beyond a matrix that of the nearest one outside, for any integer."""
+    return builtins.max(-rows, builtins.min(columns, index_of(k)))
+
+
 @public
 def eye(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64, order: Optional[str] = "C", *, device: Optional[str] = None) -> Var:
     """A matrix with ones on the diagonal number k."""
     check_device(device)
     check_order(order)
     rows, columns = dims_of((N, N if M is None else M))
-    return native.diagonal_matrix(asarray(1, _element_dtype(dtype)), rows, columns, index_of(k))  # type: ignore[no-any-return]
+    return native.diagonal_matrix(asarray(1, _element_dtype(dtype)), rows, columns, _within(k, rows, columns))  # type: ignore[no-any-return]
 
 
 @public
@@ -272,7 +277,7 @@ def identity(n: int, dtype: DTypeLike = float64) -> Var:
 def tri(N: int, M: Optional[int] = None, k: int = 0, dtype: DTypeLike = float64) -> Var:
     """Ones on and below the diagonal number k."""
     rows, columns = N, N if M is None else M
-    return astype(reshape_to(steps(rows), [rows, 1]) + k >= reshape_to(steps(columns), [1, columns]), dtype_of(dtype))
+    return astype(reshape_to(steps(rows), [rows, 1]) + _within(k, rows, columns) >= reshape_to(steps(columns), [1, columns]), dtype_of(dtype))
 
 
 def _triangle(m: ArrayLike, k: int) -> tuple[Var, Var]:
@@ -351,7 +356,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> V
         raise InvalidArgument("axis1 and axis2 cannot be the same")
     if is_open(x):
         return _open.diagonal(x, offset, p, q)
-    return native.diagonal_view(x, offset, p, q)  # type: ignore[no-any-return]
+    return native.diagonal_view(x, _within(offset, x.shape[p], x.shape[q]), p, q)  # type: ignore[no-any-return]
 
 
 @public
