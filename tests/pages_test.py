@@ -146,6 +146,10 @@ class Pages(unittest.TestCase):
         self.install()
         self.assertGreater(self.follow("custom-operators.md"), 1)
 
+    def test_mnn(self):
+        shutil.copy(SOURCE / "tests" / "python" / "mnn" / "plain.mnn", self.folder / "model.mnn")
+        self.assertEqual(self.follow("mnn.md"), 1)
+
     def test_every_link_leads_somewhere(self):
         for page in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:
             text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)

@@ -7,8 +7,8 @@
 
 It has to be asked for: importing minnow alone changes nothing. What MNN and Minnow both have is Minnow's; MNN.expr has MNN's names and
 signatures (compat/expr.py), MNN.nn its layers and losses (compat/nn.py). MNN.Interpreter, Session and Tensor run models the older way
-(compat/interpreter.py), CVImageProcess and CVMatrix make tensors of pictures (compat/image_process.py). More names come with time; one that
-is not there says so.
+(compat/interpreter.py), CVImageProcess and CVMatrix make tensors of pictures (compat/image_process.py). The Vars of these functions are of a
+class of their own (compat/_values.py); minnow.Var stays as it is. docs/mnn.md says where answers differ from MNN's.
 """
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ import types
 
 import minnow
 from minnow._minnow import Unsupported, nearest
+from minnow.compat import _later
+from minnow.compat._values import exported
 
 # What each of MNN's modules is: the modules that its names are looked up in, one after the other.
-_MODULES = {"MNN": ("minnow.compat.interpreter", "minnow.compat.image_process", "minnow"), "MNN.expr": ("minnow.compat.expr", "minnow.expr"), "MNN.nn": ("minnow.compat.nn", "minnow.nn"),
-            "MNN.numpy": ("minnow.compat.numpy", "minnow.numpy"), "MNN.cv": ("minnow.cv",), "MNN.tools": ("minnow.tools",), "MNN.tools.mnnconvert": ("minnow.compat.mnnconvert",),
-            "MNN.numpy.linalg": ("minnow.numpy.linalg",), "MNN.numpy.random": ("minnow.numpy.random",)}
+_MODULES = {"MNN": ("minnow.compat.interpreter", "minnow.compat.image_process", "minnow"), "MNN.expr": ("minnow.compat.expr", "minnow.expr"),
+            "MNN.nn": ("minnow.compat.nn", "minnow.nn"), "MNN.numpy": ("minnow.compat.numpy",), "MNN.cv": ("minnow.cv",), "MNN.tools": ("minnow.tools",),
+            "MNN.tools.mnnconvert": ("minnow.compat.mnnconvert",), "MNN.numpy.linalg": ("minnow.compat.linalg",), "MNN.numpy.random": ("minnow.compat.random",),
+            "MNN.audio": ("minnow.compat.audio",)}
+# Their functions take and give MNN's Vars by wrapping; those of other modules do so themselves.
+_PLAIN = ("minnow.expr", "minnow.cv")
 
 
 class _Shim(types.ModuleType):
@@ -38,7 +43,8 @@ class _Shim(types.ModuleType):
     def __getattr__(self, name: str) -> object:
         for source in self.__dict__["_sources"]:
             if hasattr(source, name):
-                return getattr(source, name)
+                found = getattr(source, name)
+                return exported(found) if source.__name__ in _PLAIN else found
         near = "" if name.startswith("_") else nearest(name, [other for other in dir(self) if not other.startswith("_")])
         raise AttributeError(f"{self.__name__}.{name} is not there (yet){near}")
 
@@ -53,8 +59,9 @@ def install() -> None:
         raise Unsupported("the MNN package was imported already; import minnow.compat before it, or in another process")
     for name in _MODULES:
         sys.modules[name] = _Shim(name)
+    sys.modules.update(_later.MODULES)
     shim = sys.modules["MNN"]
-    for name in _MODULES:
+    for name in (*_MODULES, *_later.MODULES):
         parent, _, own = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], own, sys.modules[name])

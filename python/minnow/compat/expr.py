@@ -1,726 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MNN.expr: the functions whose names or signatures differ from minnow.expr's, and the methods that MNN's Var has.
-
-Comparisons and logical functions give bool, where MNN has int32. Formats are names: a Var has plain axes always.
-"""
+"""MNN.expr: MNN's names and signatures, on its Vars."""
 from __future__ import annotations
 
-import builtins
-import enum
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from minnow import expr as E
-from minnow import numpy as np
-from minnow import _minnow
-from minnow._minnow import InvalidArgument, Var
-from minnow._typing import VarLike
-from minnow.nn import create_runtime_manager
+from minnow.compat import _expr, _values
+from minnow.compat._values import Var, as_mnn, own
 
-from minnow.expr import NC4HW4, NCHW, NHWC
+if TYPE_CHECKING:
+    from minnow.compat._expr import *  # noqa: F403
 
-float, double, int, int64, uint8, int8 = np.float32, np.float64, np.int32, np.int64, np.uint8, np.int8
-
-
-class dtype:
-    float, double, int, int64, uint8, int8 = float, double, int, int64, uint8, int8
+NCHW, NHWC, NC4HW4 = E.NCHW, E.NHWC, E.NC4HW4
 
 
 class data_format:
     NCHW, NHWC, NC4HW4 = NCHW, NHWC, NC4HW4
 
 
-class Padding_Mode:
-    VALID, SAME, CAFFE = "VALID", "SAME", "CAFFE"
+def _formatted(x: Any, format: str) -> Var:
+    made: Var = as_mnn(x)
+    made.__dict__["_format"] = format
+    return made
 
 
-class PadValue_Mode:
-    CONSTANT, REFLECT, SYMMETRIC = "constant", "reflect", "symmetric"
+def const(value_list: Any, shape: Any = None, data_format: str = NCHW, dtype: Any = _expr.float) -> Var:
+    """A constant of these elements: numbers, an array, bytes, or a capsule with their address (Var.ptr)."""
+    made: Var = as_mnn(_expr.const(own(value_list), shape, data_format, dtype), _values.Context([dtype]))
+    made.__dict__["_format"] = data_format
+    return made
 
 
-class Interp_Method:
-    NEAREST, BILINEAR = "nearest", "linear"
-
-
-class Pooling_Mode:
-    MAXPOOL, AVEPOOL = "max", "average"
-
-
-VALID, SAME, CAFFE = Padding_Mode.VALID, Padding_Mode.SAME, Padding_Mode.CAFFE
-CONSTANT, REFLECT, SYMMETRIC = PadValue_Mode.CONSTANT, PadValue_Mode.REFLECT, PadValue_Mode.SYMMETRIC
-NEAREST, BILINEAR = Interp_Method.NEAREST, Interp_Method.BILINEAR
-MAXPOOL, AVEPOOL = Pooling_Mode.MAXPOOL, Pooling_Mode.AVEPOOL
-
-
-# ---- Values
-
-def _var(x: VarLike) -> Var:
-    """Arrays of float64 are float32, and Python's integers int32, as MNN has them."""
-    made = np.asarray(x)
-    if not isinstance(x, Var) and made.dtype == "float64":
-        return made.astype("float32")
-    return made.astype("int32") if made.dtype == "int64" and not hasattr(x, "dtype") else made
-
-
-def const(value_list: VarLike, shape: Sequence[builtins.int] | None = None, data_format: str = NCHW, dtype: Any = float) -> Var:
-    """A constant of these elements."""
-    made = np.array(value_list, dtype)
-    return E._with_format(made.reshape(*shape) if shape is not None and len(shape) else made, NHWC if data_format == NHWC else NCHW)
-
-
-def scalar(value: VarLike, dtype: Any = None) -> Var:
-    """A constant without axes."""
-    return _var(value) if dtype is None else np.asarray(value, dtype)
-
-
-def placeholder(shape: Sequence[builtins.int] = (), format: str = NCHW, dtype: Any = float) -> Var:
+def placeholder(shape: Any = (), format: str = NCHW, dtype: Any = _expr.float) -> Var:
     """A value that is given later, by write(). Dimensions of -1 may differ from one value to the next."""
-    return E.placeholder("", dtype, list(shape))
+    made: Var = as_mnn(_expr.placeholder(shape, format, dtype), _values.Context([dtype]))
+    made.__dict__["_format"] = format
+    return made
 
 
-def clone(x: Var, deepCopy: bool = False) -> Var:
-    return E.clone([x])[0] if deepCopy else x.clone()
+def convert(x: Any, format: str) -> Var:
+    """The value with its axes in another order. NC4HW4 has the axes of NCHW: how channels are packed is the engine's own affair."""
+    made: Var = as_mnn(E.convert(own(x), format), _values.Context([x]))
+    if "_format" in made.__dict__:
+        made.__dict__["_format"] = format
+    return made
 
 
-def cast(x: VarLike, dtype: Any = float) -> Var:
-    return _var(x).astype(dtype)
-
-
-def fill(shape: VarLike, value: VarLike) -> Var:
-    return np.full(np.asarray(shape).tolist(), _var(value))
-
-
-def zeros_like(x: VarLike) -> Var:
-    return np.zeros_like(_var(x))
-
-
-def range(start: VarLike, limit: VarLike, delta: VarLike) -> Var:
-    first = _var(start)
-    return np.arange(first.item(), _var(limit).item(), _var(delta).item(), dtype=first.dtype)
-
-
-def randomuniform(shape: VarLike, dtype: Any = float, low: builtins.float = 0.0, high: builtins.float = 1.0, seed0: builtins.int = 0, seed1: builtins.int = 1) -> Var:
-    """Uniform numbers; the same ones for the same seeds (not MNN's)."""
-    return np.random.default_rng([seed0, seed1]).uniform(low, high, np.asarray(shape).tolist()).astype(dtype)
-
-
-# ---- Elementwise functions
-
-def _of_vars(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of minnow.numpy on what MNN takes."""
-    def call(*values: VarLike) -> Any:
-        return function(*[_var(value) for value in values])
-
-    call.__doc__ = function.__doc__
-    return call
-
-
-negative, square, log1p, expm1 = map(_of_vars, (np.negative, np.square, np.log1p, np.expm1))
-add, subtract, multiply, divide, floordiv, floormod, mod = map(_of_vars, (np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.mod, np.mod))
-minimum, maximum, atan2, pow = map(_of_vars, (np.minimum, np.maximum, np.arctan2, np.power))
-equal, not_equal, greater, greater_equal, less, less_equal = map(_of_vars, (np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal))
-bias_add, select = add, _of_vars(np.where)
-
-
-def rsqrt(x: VarLike) -> Var:
-    return 1 / np.sqrt(_var(x))
-
-
-def erfc(x: VarLike) -> Var:
-    return 1 - E.erf(_var(x))
-
-
-def erfinv(x: VarLike) -> Var:
-    """What erf() undoes: two steps of Newton's from Winitzki's approximation, in double precision; within 1e-6."""
-    value = np.asarray(_var(x), "float64")
-    log = np.log1p(-value * value)
-    a = 2 / (np.pi * 0.147) + log / 2
-    y = np.sign(value) * np.sqrt(np.sqrt(a * a - log / 0.147) - a)
-    for _ in builtins.range(2):
-        y = y - (E.erf(y) - value) * np.exp(y * y) * (np.pi ** 0.5 / 2)
-    return np.where(np.abs(value) < 1, y, value * np.inf).astype("float32")
-
-
-def round(x: VarLike) -> Var:
-    """To the nearest integer; halves away from zero, as MNN has them."""
-    value = _var(x)
-    return np.copysign(np.floor(np.abs(value) + 0.5), value) if value.dtype.kind == "f" else value
-
-
-def squared_difference(x: VarLike, y: VarLike) -> Var:
-    return np.square(_var(x) - _var(y))
-
-
-def relu(x: VarLike, slope: builtins.float = 0.0) -> Var:
-    return E.leaky_relu(_var(x), alpha=slope) if slope else E.relu(_var(x))
-
-
-def relu6(x: VarLike, min: builtins.float = 0.0, max: builtins.float = 6.0) -> Var:
-    return np.clip(_var(x), min, max)
-
-
-def prelu(x: VarLike, slopes: Sequence[builtins.float]) -> Var:
-    """slopes: one for each channel, axis 1."""
-    value = _var(x)
-    return E.prelu(value, np.asarray(slopes, value.dtype).reshape(-1, *[1] * (value.ndim - 2)))
-
-
-def elu(x: VarLike, alpha: builtins.float = 1.0) -> Var:
-    return E.elu(_var(x), alpha=alpha)
-
-
-def selu(x: VarLike, scale: builtins.float, alpha: builtins.float) -> Var:
-    return E.selu(_var(x), alpha=alpha, gamma=scale)
-
-
-def softmax(x: VarLike, axis: builtins.int = -1) -> Var:
-    return E.softmax(_var(x), axis=axis)
-
-
-# ---- Along axes
-
-def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    def reduce(x: VarLike, axis: Any = (), keepdims: bool = False) -> Var:
-        axes = [axis] if isinstance(axis, builtins.int) else np.asarray(axis).tolist() if len(axis) else []
-        result: Var = function(_var(x), axis=tuple(axes) if axes else None, keepdims=keepdims)
-        return result
-
-    reduce.__doc__ = function.__doc__
-    return reduce
-
-
-reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_prod, reduce_any, reduce_all = map(_reduction, (np.sum, np.mean, np.max, np.min, np.prod, np.any, np.all))
-
-
-def argmax(x: VarLike, axis: builtins.int = 0) -> Var:
-    return np.argmax(_var(x), axis).astype("int32")
-
-
-def argmin(x: VarLike, axis: builtins.int = 0) -> Var:
-    return np.argmin(_var(x), axis).astype("int32")
-
-
-def cumsum(x: VarLike, axis: builtins.int = 0) -> Var:
-    return np.cumsum(_var(x), axis)
-
-
-def cumprod(x: VarLike, axis: builtins.int = 0) -> Var:
-    return np.cumprod(_var(x), axis)
-
-
-def sort(x: VarLike, axis: builtins.int = -1, arg: bool = False, descend: bool = False) -> Var:
-    """The elements in order, or with arg their places."""
-    value = _var(x)
-    order = np.argsort(-value if descend else value, axis=axis, kind="stable")
-    return order.astype("int32") if arg else np.take_along_axis(value, order, axis)
-
-
-def moments(x: VarLike, axes: Sequence[builtins.int] = (2, 3), shift: Any = None, keep_dims: bool = True) -> tuple[Var, Var]:
-    """Mean and variance."""
-    value = _var(x)
-    return np.mean(value, axis=tuple(axes), keepdims=keep_dims), np.var(value, axis=tuple(axes), keepdims=keep_dims)
-
-
-def matmul(a: VarLike, b: VarLike, transposeA: bool = False, transposeB: bool = False) -> Var:
-    x, y = _var(a), _var(b)
-    return np.matmul(np.swapaxes(x, -1, -2) if transposeA else x, np.swapaxes(y, -1, -2) if transposeB else y)
-
-
-# ---- Shapes
-
-def shape(x: VarLike) -> Var:
-    return np.asarray(_var(x).shape, "int32")
-
-
-def size(x: VarLike) -> Var:
-    return np.asarray(_var(x).size, "int32")
-
-
-def rank(x: VarLike) -> Var:
-    return np.asarray(_var(x).ndim, "int32")
-
-
-def _ints(x: VarLike) -> list[builtins.int]:
-    return [builtins.int(value) for value in np.asarray(x).reshape(-1).tolist()]
-
-
-def reshape(x: VarLike, shape: VarLike, original_format: str = NCHW) -> Var:
-    return np.reshape(_var(x), _ints(shape))
-
-
-def transpose(x: VarLike, perm: VarLike) -> Var:
-    return np.transpose(_var(x), _ints(perm))
-
-
-def broadcast_to(input: VarLike, shape: VarLike) -> Var:
-    return np.broadcast_to(_var(input), _ints(shape))
-
-
-def expand_dims(x: VarLike, axis: builtins.int) -> Var:
-    return np.expand_dims(_var(x), axis)
-
-
-def squeeze(x: VarLike, axes: Sequence[builtins.int] = ()) -> Var:
-    return np.squeeze(_var(x), tuple(axes) if len(axes) else None)
-
-
-def unsqueeze(x: VarLike, axes: Sequence[builtins.int] = ()) -> Var:
-    return np.expand_dims(_var(x), tuple(axes))
-
-
-def concat(values: Sequence[VarLike], axis: builtins.int) -> Var:
-    return np.concatenate([_var(value) for value in values], axis)
-
-
-def stack(values: Sequence[VarLike], axis: builtins.int = 0) -> Var:
-    return np.stack([_var(value) for value in values], axis)
-
-
-def unstack(x: VarLike, axis: builtins.int = 0) -> list[Var]:
-    return list(np.unstack(_var(x), axis=axis))
-
-
-def split(x: VarLike, size_splits: Any, axis: builtins.int) -> list[Var]:
-    """size_splits: how many equal parts, or the length of each."""
-    if isinstance(size_splits, builtins.int):
-        return np.split(_var(x), size_splits, axis)
-    ends = np.cumsum(_ints(size_splits)).tolist()
-    return np.split(_var(x), ends[:-1], axis)
-
-
-def slice(x: VarLike, starts: VarLike, sizes: VarLike) -> Var:
-    """sizes: -1 takes what there is."""
-    return _var(x)[tuple(builtins.slice(start, None if count < 0 else start + count) for start, count in zip(_ints(starts), _ints(sizes)))]
-
-
-def strided_slice(x: VarLike, begin: VarLike, end: VarLike, strides: VarLike, begin_mask: builtins.int = 0, end_mask: builtins.int = 0,
-                  ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0) -> Var:
-    """begin:end:strides; a bit of a mask says that an axis has no begin, no end, is the ellipsis, a new axis, or one place."""
-    key: list[Any] = []
-    for i, (first, last, step) in enumerate(zip(_ints(begin), _ints(end), _ints(strides))):
-        if ellipsis_mask >> i & 1:
-            key.append(Ellipsis)
-        elif new_axis_mask >> i & 1:
-            key.append(None)
-        elif shrink_axis_mask >> i & 1:
-            key.append(first)
-        else:
-            key.append(builtins.slice(None if begin_mask >> i & 1 else first, None if end_mask >> i & 1 else last, step))
-    return _var(x)[tuple(key)]
-
-
-def tile(x: VarLike, multiples: VarLike) -> Var:
-    return np.tile(_var(x), _ints(multiples))
-
-
-def gather(x: VarLike, index: VarLike) -> Var:
-    """Along the first axis."""
-    return np.take(_var(x), np.asarray(index), 0)
-
-
-def gather_nd(x: VarLike, indices: VarLike) -> Var:
-    return E.gather_nd(_var(x), np.asarray(indices).astype("int64"))
-
-
-def where(x: VarLike) -> Var:
-    """The indices of all elements that are true."""
-    return np.argwhere(_var(x)).astype("int32")
-
-
-def reverse(x: VarLike, axis: VarLike) -> Var:
-    return np.flip(_var(x), tuple(_ints(axis)))
-
-
-def pad(x: VarLike, paddings: VarLike, mode: str = CONSTANT) -> Var:
-    return np.pad(_var(x), np.asarray(paddings).reshape(-1, 2).tolist(), mode)
-
-
-def one_hot(indices: VarLike, depth: VarLike, onValue: builtins.float = 1.0, offValue: builtins.float = 0.0, axis: builtins.int = -1) -> Var:
-    return E.one_hot(np.asarray(indices), np.asarray(depth).astype("int64"), np.asarray([offValue, onValue], "float32"), axis=axis)
-
-
-# ---- Layers
-
-def _channels_first(x: Var) -> Var:
-    """What convert() has to know of a layer's result."""
-    return E._with_format(x, NCHW)
-
-
-def _pair(values: Sequence[builtins.int]) -> list[builtins.int]:
-    """MNN's pairs are (x, y): of the width, then of the height."""
-    if len(values) != 2:
-        raise InvalidArgument(f"a pair (x, y) is wanted, not {tuple(values)}")
-    return [values[1], values[0]]
-
-
-def _padding(padding: Sequence[builtins.int], mode: str) -> dict[str, Any]:
-    """As MNN has it: `padding` counts in the mode CAFFE alone."""
-    if mode == CAFFE:
-        return {"pads": _pair(padding) * 2}
-    if mode not in (VALID, SAME):
-        raise InvalidArgument(f"the padding mode is {mode!r}; there are VALID, SAME and CAFFE")
-    return {"auto_pad": "SAME_UPPER"} if mode == SAME else {}
-
-
-def conv2d(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
-           dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
-    """weight: [out, in / group, height, width]. stride, padding and dilate: (x, y), as in all layers here."""
-    return _channels_first(E.conv(_var(input), _var(weight), _var(bias), strides=_pair(stride), dilations=_pair(dilate), group=group, **_padding(padding, padding_mode)))
-
-
-def conv2d_transpose(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
-                     dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
-    """weight: [in, out / group, height, width]."""
-    return _channels_first(E.conv_transpose(_var(input), _var(weight), _var(bias), strides=_pair(stride), dilations=_pair(dilate), group=group, **_padding(padding, padding_mode)))
-
-
-def max_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
-    """kernel, stride, pads: (x, y). With CAFFE the last window may begin inside and end outside."""
-    return _channels_first(E.max_pool(_var(x), _pair(kernel), strides=_pair(stride), ceil_mode=builtins.int(padding_mode == CAFFE), **_padding(pads, padding_mode)))
-
-
-def avg_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
-    """The same; with CAFFE zeros of the padding count."""
-    caffe = builtins.int(padding_mode == CAFFE)
-    return _channels_first(E.average_pool(_var(x), _pair(kernel), strides=_pair(stride), ceil_mode=caffe, count_include_pad=caffe, **_padding(pads, padding_mode)))
-
-
-def scale(x: VarLike, channels: builtins.int, scale: VarLike, bias: VarLike) -> Var:
-    """x times the scale of its channel, axis 1, plus the bias."""
-    value = _var(x)
-    along = [channels, *[1] * (value.ndim - 2)]
-    return _channels_first(value * _var(scale).reshape(along) + _var(bias).reshape(along))
-
-
-def channel_shuffle(x: VarLike, axis: builtins.int) -> Var:
-    """The channels, last of four axes, of `axis` groups taken in turn."""
-    value = _var(x)
-    n, h, w, c = value.shape
-    return np.reshape(np.swapaxes(np.reshape(value, [n, h, w, axis, c // axis]), 3, 4), [n, h, w, c])
-
-
-# ---- Files, and how things are computed
-
-class _Values(dict[str, Var]):
-    """All values of a model by name, and which of them are its inputs and outputs."""
-
-    def __init__(self, loaded: E.Loaded) -> None:
-        super().__init__(loaded.values)
-        for value in self.values():
-            value.__dict__["_model"] = self  # for replace()
-        self.inputs, self.outputs = ({value.name: self[value.name] for value in values} for values in (loaded.inputs, loaded.outputs))
+def channel_shuffle(x: Any, axis: int) -> Var:
+    """The channels of `axis` groups taken in turn: [N, C, H, W]. Channels are where the format of x has them."""
+    return _formatted(_expr.channel_shuffle(own(x), axis), NC4HW4)
 
 
 def load_as_dict(path: str) -> dict[str, Var]:
-    """All values of a model by name."""
-    return _Values(E.load(path))
+    """All values of a model by name; of any format that Minnow reads."""
+    values = _expr.load_as_dict(path)
+    model = _Model(values)
+    for name, value in values.items():
+        model[name] = as_mnn(value)
+        model[name].__dict__["_model"] = model
+    return model
+
+
+class _Model(dict[str, Var]):
+    """All values of a model, and which of them are its inputs and outputs."""
+
+    def __init__(self, values: Any) -> None:
+        super().__init__()
+        self._ends = [list(part) for part in (values.inputs, values.outputs)]
 
 
 def load_as_list(path: str) -> list[Var]:
-    """The outputs of a model."""
-    return list(E.load(path).outputs)
+    """All values of a model, inputs first and outputs last; of any format that Minnow reads."""
+    return [as_mnn(value) for value in _expr.load_as_list(path)]
 
 
 def get_inputs_and_outputs(values: dict[str, Var]) -> tuple[dict[str, Var], dict[str, Var]]:
     """The inputs and the outputs of the model that load_as_dict() has loaded."""
-    if not isinstance(values, _Values):
-        raise InvalidArgument("get_inputs_and_outputs() takes what load_as_dict() gives")
-    return values.inputs, values.outputs
+    if not isinstance(values, _Model):
+        raise _expr.InvalidArgument("get_inputs_and_outputs() takes what load_as_dict() gives")
+    inputs, outputs = ({name: values[name] for name in names} for names in values._ends)
+    return inputs, outputs
 
 
-_scope: E.scope | None = None
 
 
-def _compute_with(**options: Any) -> None:
-    global _scope
-    if _scope is not None:
-        _scope.__exit__()
-    _scope = E.scope(**options)
-    _scope.__enter__()
+def __getattr__(name: str) -> Any:
+    found = getattr(_expr, name, None)
+    if found is None or name.startswith("_"):
+        raise AttributeError(name)
+    made = _values.exported(found) if getattr(found, "__module__", "").startswith("minnow") else found
+    globals()[name] = made
+    return made
 
 
-def set_thread_number(number: builtins.int) -> None:
-    """Threads that compute expressions on this thread from now on."""
-    _compute_with(threads=number)
-
-
-def set_global_executor_config(backend: Any, precision: Any, threads: builtins.int) -> None:
-    """How expressions are computed on this thread from now on. The backend is the CPU."""
-    manager, = create_runtime_manager({"backend": backend, "precision": precision, "numThread": threads})
-    _compute_with(**manager.options)
-
-
-def set_lazy_mode(mode: Any) -> None:
-    """Nothing: expressions are computed when they are read."""
-
-
-def lazy_eval(on: bool = True) -> None:
-    """Nothing: expressions are computed when they are read."""
-
-
-def gc(full: bool = False) -> None:
-    """Gives back what is kept for the next expressions."""
-    if full:
-        E.clear_cache()
-
-
-# ---- What MNN has beside layers
-
-def _weighted(function: Callable[..., Any], name: str) -> Callable[..., Var]:
-    def call(x: VarLike, y: VarLike, coeff: Sequence[builtins.float] = ()) -> Var:
-        a, b = _var(x), _var(y)
-        if len(coeff) not in (0, 2):
-            raise InvalidArgument(f"{name} takes two coefficients or none, not {len(coeff)}")
-        return function(a * coeff[0], b * coeff[1]) if len(coeff) else function(a, b)  # type: ignore[no-any-return]
-
-    call.__doc__ = "The two, each times its coefficient where there are some, one with the other."
-    return call
-
-
-eltwise_sum, eltwise_sub, eltwise_prod, eltwise_max = (_weighted(function, name) for function, name in (
-    (np.add, "eltwise_sum"), (np.subtract, "eltwise_sub"), (np.multiply, "eltwise_prod"), (np.maximum, "eltwise_max")))
-
-
-def matrix_band_part(x: VarLike, num_lower: VarLike, num_upper: VarLike) -> Var:
-    """So many diagonals below and above the main one, zero elsewhere; negative: all."""
-    value, lower, upper = _var(x), builtins.int(num_lower), builtins.int(num_upper)  # type: ignore[arg-type]
-    value = value if lower < 0 else np.triu(value, -lower)
-    return value if upper < 0 else np.tril(value, upper)
-
-
-def crop(x: VarLike, size: VarLike, axis: builtins.int, offset: Sequence[builtins.int]) -> Var:
-    """From `axis` on the part of the shape that `size` has, beginning at the offset: one for all axes, or one for each."""
-    value, wanted = _var(x), _var(size).shape
-    axes = list(builtins.range(axis + value.ndim if axis < 0 else axis, value.ndim))
-    if len(wanted) != value.ndim or len(offset) not in (1, len(axes)):
-        raise InvalidArgument(f"crop() takes a size of {value.ndim} axes and 1 or {len(axes)} offsets, not {len(wanted)} and {len(offset)}")
-    key = [builtins.slice(None)] * value.ndim
-    for i, place in enumerate(axes):
-        start = offset[0] if len(offset) == 1 else offset[i]
-        if not 0 <= start <= value.shape[place] - wanted[place]:
-            raise InvalidArgument(f"crop() takes {wanted[place]} from {start} on along axis {place}, which has {value.shape[place]}")
-        key[place] = builtins.slice(start, start + wanted[place])
-    return value[tuple(key)]
-
-
-def svd(x: VarLike) -> list[Var]:
-    """w, u and vt, so that x = u * w @ vt."""
-    u, w, vt = np.linalg.svd(_var(x), full_matrices=False)
-    return [w, u, vt]
-
-
-def setdiff1d(x: VarLike, y: VarLike) -> Var:
-    """The elements of the first that the second lacks, in their order."""
-    value = np.ravel(_var(x))
-    return value[~np.isin(value, _var(y))]
-
-
-def unravel_index(indices: VarLike, shape: VarLike) -> Var:
-    """[axes, elements]"""
-    return np.stack(np.unravel_index(_var(indices), _ints(shape))).astype(int)
-
-
-def histogram(x: VarLike, binNum: builtins.int, minVal: builtins.float, maxVal: builtins.float) -> Var:
-    """How many elements lie in each of equal parts of a range."""
-    return np.histogram(_var(x), binNum, (minVal, maxVal))[0].astype(float)
-
-
-def space_to_batch_nd(x: VarLike, block_shape: VarLike, paddings: VarLike) -> Var:
-    """[N, C, H, W] in blocks of pixels, those of one place in a block a batch of their own: [bh * bw * N, C, H / bh, W / bw]."""
-    value, (high, wide), pads = _var(x), _ints(block_shape), _ints(np.ravel(_var(paddings)))
-    value = np.pad(value, [(0, 0), (0, 0), (pads[0], pads[1]), (pads[2], pads[3])])
-    n, c, h, w = value.shape
-    parts = value.reshape(n, c, h // high, high, w // wide, wide).transpose(3, 5, 0, 1, 2, 4)
-    return _channels_first(parts.reshape(high * wide * n, c, h // high, w // wide))
-
-
-def batch_to_space_nd(x: VarLike, block_shape: VarLike, crops: VarLike) -> Var:
-    """What space_to_batch_nd() undoes, borders cut off."""
-    value, (high, wide), cut = _var(x), _ints(block_shape), _ints(np.ravel(_var(crops)))
-    n, c, h, w = value.shape
-    parts = value.reshape(high, wide, n // (high * wide), c, h, w).transpose(2, 3, 4, 0, 5, 1).reshape(n // (high * wide), c, h * high, w * wide)
-    return _channels_first(parts[:, :, cut[0]:h * high - cut[1], cut[2]:w * wide - cut[3]])
-
-
-def nms(boxes: VarLike, scores: VarLike, max_detections: builtins.int, iou_threshold: builtins.float = -1.0, score_threshold: builtins.float = -1.0) -> Var:
-    """The indices of boxes [n, 4] with the highest scores that overlap no better one by more than the threshold; -1: any overlap, any score."""
-    options = [np.array([value], "float32") for value in (1.0 if iou_threshold < 0 else iou_threshold, -3.4e38 if score_threshold < 0 else score_threshold)]
-    found = E.non_max_suppression(_var(boxes)[None], _var(scores)[None, None], np.array([max_detections], "int64"), *options)
-    return found[:, 2].astype(int)
-
-
-# ---- Pictures: [N, C, H, W], or as convert() has given it [N, H, W, C]
-
-def _by_channel(x: VarLike, function: Callable[[Var], Var]) -> Var:
-    """A function of [N, C, H, W] on a value of either format."""
-    value = _var(x)
-    if E.format_of(value) != NHWC:
-        return _channels_first(function(value))
-    return E._with_format(function(value.transpose(0, 3, 1, 2)).transpose(0, 2, 3, 1), NHWC)
-
-
-def depth_to_space(x: VarLike, axis: builtins.int) -> Var:
-    """Blocks of axis x axis pixels from the channels of one, those of one pixel side by side."""
-    return _by_channel(x, lambda value: E.depth_to_space(value, axis))
-
-
-def space_to_depth(x: VarLike, axis: builtins.int) -> Var:
-    """What depth_to_space() undoes."""
-    return _by_channel(x, lambda value: E.space_to_depth(value, axis))
-
-
-def resize(x: VarLike, x_scale: builtins.float, y_scale: builtins.float) -> Var:
-    """A picture x_scale times as wide and y_scale times as high, by two lines; pixel i lies at i / scale."""
-    scales = np.array([1, 1, y_scale, x_scale], "float32")
-    return _by_channel(x, lambda value: E.resize(value, None, scales, mode="linear", coordinate_transformation_mode="asymmetric"))
-
-
-def crop_and_resize(x: VarLike, boxes: VarLike, box_ind: VarLike, crop_size: VarLike, method: str = BILINEAR, extrapolation_value: builtins.float = 0.0) -> Var:
-    """Parts of pictures [N, H, W, C], each [y1, x1, y2, x2] in parts of height and width, 0 ... 1, of the picture that box_ind names, as pictures
-    of crop_size (height, width): [boxes, height, width, C]."""
-    value, corners = _var(x), np.asarray(boxes, "float32").reshape(-1, 4)
-    sizes = _ints(crop_size)
-
-    def along(axis: builtins.int) -> tuple[Var, Var, Var, Var]:
-        """Of each box and row (or column): whether it is inside, the places before and behind it, and how far behind the first one it is."""
-        first, last, most = corners[:, axis], corners[:, axis + 2], value.shape[axis + 1] - 1
-        if sizes[axis] > 1:
-            at = (first[:, None] + np.arange(sizes[axis], dtype="float32") * ((last - first) / (sizes[axis] - 1))[:, None]) * most
-        else:
-            at = ((first + last) * (most / 2))[:, None]
-        if method == NEAREST:
-            place = np.clip(round(at), 0, most).astype("int64")
-            return (at >= 0) & (at <= most), place, place, np.zeros_like(at)
-        low = np.clip(np.floor(at), 0, most)
-        return (at >= 0) & (at <= most), low.astype("int64"), np.clip(low + 1, 0, most).astype("int64"), at - low
-
-    inside_y, above, below, down = along(0)
-    inside_x, left, right, over = along(1)
-    picture = np.asarray(box_ind).astype("int64")[:, None, None]
-
-    def row(places: Var) -> Var:
-        first, second = value[picture, places[:, :, None], left[:, None, :]], value[picture, places[:, :, None], right[:, None, :]]
-        return first + (second - first) * over[:, None, :, None]
-
-    made = row(above) + (row(below) - row(above)) * down[:, :, None, None]
-    inside = inside_y[:, :, None, None] & inside_x[:, None, :, None]
-    return E._with_format(np.where(inside, made, np.float32(extrapolation_value)), NHWC)
-
-
-def roi_pooling(input: VarLike, roi: VarLike, pooled_height: builtins.int, pooled_width: builtins.int, spatial_scale: builtins.float) -> Var:
-    """The largest element of each part of the regions [picture, x1, y1, x2, y2]."""
-    rois = np.asarray(_var(roi), "float32").reshape(-1, 5)
-    return _by_channel(input, lambda value: E.max_roi_pool(value, rois, pooled_shape=[pooled_height, pooled_width], spatial_scale=spatial_scale))
-
-
-def roi_align(input: VarLike, roi: VarLike, pooled_height: builtins.int, pooled_width: builtins.int, spatial_scale: builtins.float, sampling_ratio: builtins.int,
-              aligned: bool, pooling_mode: str = AVEPOOL) -> Var:
-    """Of each part of the regions [picture, x1, y1, x2, y2] the mean (or the largest) of samples between the elements."""
-    rois = np.asarray(_var(roi), "float32").reshape(-1, 5)
-    return _by_channel(input, lambda value: E.roi_align(
-        value, rois[:, 1:], rois[:, 0].astype("int64"), mode="max" if pooling_mode == MAXPOOL else "avg", output_height=pooled_height, output_width=pooled_width,
-        sampling_ratio=max(sampling_ratio, 0), spatial_scale=spatial_scale, coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel"))
-
-
-def normalize(x: VarLike, acrossSpatial: builtins.int, channelShared: builtins.int, eps: builtins.float, scale: Sequence[builtins.float]) -> Var:
-    """Each pixel's channels (acrossSpatial: all of a picture) divided by the root of the sum of their squares, times a scale for each channel
-    (channelShared: one for all)."""
-    def of(value: Var) -> Var:
-        norm = np.sqrt(np.sum(value * value, axis=(1, 2, 3) if acrossSpatial else 1, keepdims=True) + eps)
-        return value / norm * np.asarray(scale[:1] if channelShared else scale, value.dtype).reshape(-1, 1, 1)
-
-    return _by_channel(x, of)
-
-
-def reverse_sequence(x: VarLike, y: VarLike, batch_dim: builtins.int, seq_dim: builtins.int) -> Var:
-    """The first y[b] elements along seq_dim in the other order, those of each b along batch_dim."""
-    return E.reverse_sequence(_var(x), np.asarray(y).astype("int64"), batch_axis=batch_dim, time_axis=seq_dim)
-
-
-def scatter_nd(indices: VarLike, updates: VarLike, shape: VarLike) -> Var:
-    """Zeros with the updates at these indices; of several at one index the last."""
-    values = _var(updates)
-    return E.scatter_nd(np.zeros(_ints(shape), values.dtype), np.asarray(indices).astype("int64"), values)
-
-
-# ---- Words for create_runtime_manager()
-
-class _Words(enum.IntEnum):
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}.{self.name}"
-
-
-class Backend(_Words):
-    """Where to compute: there is the CPU; create_runtime_manager() says so of the others."""
-    CPU = 0
-    CUDA, METAL, OPENCL, OPENGL, VULKAN, HIAI, TRT = 2, 1, 3, 6, 7, 8, 9
-
-
-class PrecisionMode(_Words):
-    Normal, High, Low, Low_BF16 = 0, 1, 2, 3
-
-
-class MemoryMode(_Words):
-    Normal, High, Low = 0, 1, 2
-
-
-class PowerMode(_Words):
-    Normal, High, Low = 0, 1, 2
-
-
-CUDA, METAL, OPENCL, OPENGL, VULKAN, HIAI, TRT = Backend.CUDA, Backend.METAL, Backend.OPENCL, Backend.OPENGL, Backend.VULKAN, Backend.HIAI, Backend.TRT
-CPU, Normal, High, Low, Low_BF16 = Backend.CPU, PrecisionMode.Normal, PrecisionMode.High, PrecisionMode.Low, PrecisionMode.Low_BF16
-
-
-# ---- MNN's methods of a Var, which it has once minnow.compat is imported
-
-def _write(x: Var, data: VarLike) -> None:
-    """Gives a placeholder (or any variable) these elements."""
-    value = np.asarray(data, x.dtype)
-    dims = x.dims
-    if dims is not None and value.ndim != len(dims) and None not in dims:
-        value = np.reshape(value, [size for size in dims if size is not None])
-    x.assign(value)
-
-
-def _copy_from(x: Var, source: Var) -> bool:
-    x.assign(source)
-    return True
-
-
-def _fix_as_trainable(x: Var) -> None:
-    x.trainable = True
-
-
-def _fix_as_const(x: Var) -> None:
-    x.trainable = False
-
-
-def _replace(x: Var, source: VarLike) -> None:
-    """Another value takes this one's place, in all of the model that load_as_dict() has given, too."""
-    made, model = _var(source), x.__dict__.get("_model")
-    others = [] if model is None else [value for value in model.values() if value is not x and _minnow.expression_of(value)[0]]
-    for value, now in zip(others, E.replace([x, *others], {x: made})[1:]):
-        value.assign(now)
-    if x.is_placeholder and model is not None:
-        model[x.name] = made
-    else:
-        x.assign(made)
-
-
-def _op_type(x: Var) -> str:
-    """The operator of Minnow's, "Conv", or "Input", "Const", "Trainable"."""
-    return _minnow.expression_of(x)[0] or ("Input" if x.is_placeholder else "Trainable" if x.trainable else "Const")
-
-
-def _resize(x: Var, shape: VarLike) -> None:
-    """Gives a placeholder, or any variable, other dimensions; its elements are zeros."""
-    x.assign(np.zeros(_ints(shape), x.dtype))
-
-
-_METHODS: dict[str, Any] = {
-    "resize": _resize,
-    "read": lambda x: x.numpy().copy(), "read_as_tuple": lambda x: tuple(x.reshape(-1).tolist()), "write": _write, "copy_from": _copy_from,
-    "sync": lambda x: None, "valid": property(lambda x: True), "close": lambda x: None, "fix_as_trainable": _fix_as_trainable, "fix_as_const": _fix_as_const,
-    "replace": _replace, "op_type": property(_op_type), "inputs": property(lambda x: _minnow.expression_of(x)[1]), "data_format": property(lambda x: E.format_of(x) or NCHW), "reorder": E.convert, "ptp": lambda x, axis=None: np.ptp(x, axis)}
-for _name, _value in _METHODS.items():
-    setattr(Var, _name, _value)
+def __dir__() -> Sequence[str]:
+    return sorted({name for name in (*dir(_expr), *globals()) if not name.startswith("_")} - _expr.INTERNAL)

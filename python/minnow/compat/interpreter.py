@@ -14,19 +14,32 @@ from typing import Any, Callable, Sequence
 
 from minnow import _minnow, nn
 from minnow import numpy as np
+from minnow.compat import _expr
+from minnow.compat._values import Var as MnnVar, own
 from minnow._files import ModelPath
-from minnow._minnow import InvalidArgument, Var
+from minnow._minnow import InvalidArgument, Unsupported, Var
 
 Halide_Type_Float, Halide_Type_Double, Halide_Type_Int = np.float32, np.float64, np.int32
 Halide_Type_Int64, Halide_Type_Uint8 = np.int64, np.uint8
+Halide_Type_String = "string"
 Tensor_DimensionType_Tensorflow, Tensor_DimensionType_Caffe, Tensor_DimensionType_Caffe_C4 = 0, 1, 2
 
 
 class Tensor:
     """An array, and whether the channels of its four axes come first (Caffe) or last (Tensorflow)."""
 
-    def __init__(self, shape: Sequence[int], dtype: Any = Halide_Type_Float, data: Any = None, dimension_type: int = Tensor_DimensionType_Caffe) -> None:
-        value = np.zeros(shape, dtype) if data is None else np.array(data, dtype)
+    def __init__(self, shape: Any, dtype: Any = Halide_Type_Float, data: Any = None, dimension_type: int = Tensor_DimensionType_Caffe) -> None:
+        """Of a shape, a dtype and elements (numbers, an array, an address as a number or a capsule), or of a Var alone."""
+        if isinstance(shape, Var):
+            value = np.copy(own(shape))
+            shape, dtype = value.shape, value.dtype
+            dimension_type = Tensor_DimensionType_Tensorflow if isinstance(data, MnnVar) and data.data_format == "NHWC" else dimension_type
+        elif dtype == Halide_Type_String:
+            raise Unsupported("tensors of strings are not there")
+        elif data is not None and (_expr.is_capsule(data) or (isinstance(data, int) and len(shape))):
+            value = _expr.from_address(data, list(shape), dtype).clone()
+        else:
+            value = np.zeros(shape, dtype) if data is None else np.array(own(data), dtype)
         if value.size != np.zeros(shape, "bool").size:
             raise InvalidArgument(f"a Tensor of the shape {tuple(shape)} is given {value.size} elements")
         self._value = value.reshape(*shape) if len(shape) else value.reshape(())
@@ -65,6 +78,8 @@ class Tensor:
     def copyFrom(self, source: Tensor) -> bool:
         """Takes the elements of a tensor of the same shape, its axes turned where the two have them in another order."""
         value = source._in(self._dimension_type)
+        if value.shape != self._value.shape and source._value.shape == self._value.shape:
+            value = source._value  # the axes of models of TensorFlow's are those of a Tensor of TensorFlow's kind
         if value.shape != self._value.shape:
             raise InvalidArgument(f"a Tensor of the shape {self._value.shape} is given one of {value.shape}")
         self._value = value.astype(self._value.dtype).clone()
@@ -74,6 +89,12 @@ class Tensor:
 
     def copyToHostTensor(self, target: Tensor) -> bool:
         return target.copyFrom(self)
+
+    def getHost(self) -> Any:
+        """A capsule with the address of the elements, which lie there as long as the tensor has them."""
+        made = MnnVar(self._value)
+        self._shown = made
+        return made.ptr
 
     def fromNumpy(self, data: Any) -> None:
         """Takes the elements of an array of the same size."""
@@ -109,8 +130,10 @@ class Session:
         self._inputs: dict[str, Tensor] = {}
         self._outputs: dict[str, Tensor] = {}
         for row in module.describe_inputs():
-            dims = [dim if isinstance(dim, int) else 1 for dim in row.shape or ()]
-            self._inputs[row.name] = Tensor(dims, row.dtype)
+            given = module.properties.get("shape." + row.name)  # what the file has where Minnow takes any size
+            dims = [int(dim) for dim in given.split("x")] if given else [dim if isinstance(dim, int) else 1 for dim in row.shape or ()]
+            last = module.properties.get("layout." + row.name) == "NHWC"
+            self._inputs[row.name] = Tensor(dims, row.dtype, None, Tensor_DimensionType_Tensorflow if last else Tensor_DimensionType_Caffe)
 
     def cache(self) -> None:
         """Nothing: plans are kept by themselves."""
@@ -125,9 +148,10 @@ class Interpreter:
         self._module = nn.load_module_from_file(path)
         self._path = path
 
-    def createRuntime(self, configs: Any) -> tuple[nn.RuntimeManager, ...]:
-        """For createSession(): nn.create_runtime_manager()."""
-        return nn.create_runtime_manager(configs)
+    def createRuntime(self, configs: Any) -> tuple[nn.RuntimeManager, tuple[bool, ...]]:
+        """For createSession(): nn.create_runtime_manager() of the first, and for each that it is there."""
+        managers = nn.create_runtime_manager(configs)
+        return managers[0], tuple(True for _ in managers)
 
     def createSession(self, config: dict[str, Any] | None = None, runtime: Any = None) -> Session:
         """config: numThread, precision, memory and backend, as create_runtime_manager() has them, and saveTensors, which changes nothing.
@@ -189,7 +213,7 @@ class Interpreter:
         return self._take(session, results)
 
     def _take(self, session: Session, results: Sequence[Any]) -> int:
-        for name, value in zip(session._module.outputs, results):
+        for name, value in zip((row.name for row in session._module.describe_outputs()), results):
             if name in session._outputs:
                 session._outputs[name]._value = value
             else:
@@ -213,9 +237,9 @@ class Interpreter:
     removeCache = cache
 
     def getSessionInfo(self, session: Session, code: int) -> Any:
-        """MNN's codes: 0, megabytes of memory; 1, millions of arithmetic operations of a run; 2, the backends' numbers (the CPU's)."""
+        """MNN's codes: 0, megabytes of memory; 1, millions of arithmetic operations of a run; 2, the backend's number (the CPU's)."""
         if code == 2:
-            return [0]
+            return 0
         if code not in (0, 1):
             raise InvalidArgument(f"getSessionInfo() has the codes 0, 1 and 2, not {code}")
         from minnow import tools
@@ -245,5 +269,24 @@ class Interpreter:
         """Nothing: files beside a model are found by the names that it gives."""
 
 
-__all__ = ["Halide_Type_Double", "Halide_Type_Float", "Halide_Type_Int", "Halide_Type_Int64", "Halide_Type_Uint8", "Interpreter", "OpInfo", "Session", "Tensor",
+def get_model_uuid(path: ModelPath) -> str | None:
+    """The identifier that MNN's converter wrote into a .mnn file; None where there is none."""
+    import struct
+    with open(path, "rb") as file:  # type: ignore[arg-type]
+        data = file.read()
+    try:
+        root, = struct.unpack_from("<I", data)
+        table = root - struct.unpack_from("<i", data, root)[0]
+        if struct.unpack_from("<H", data, table)[0] < 4 + 2 * 12:  # mnn_uuid is the twelfth field of the table
+            return None
+        field = struct.unpack_from("<H", data, table + 4 + 2 * 11)[0]
+        if not field:
+            return None
+        text = root + field + struct.unpack_from("<I", data, root + field)[0]
+        return data[text + 4:text + 4 + struct.unpack_from("<I", data, text)[0]].decode()
+    except (struct.error, UnicodeDecodeError):
+        raise _minnow.InvalidModel(f"{path}: is no .mnn file") from None
+
+
+__all__ = ["get_model_uuid", "Halide_Type_String", "Halide_Type_Double", "Halide_Type_Float", "Halide_Type_Int", "Halide_Type_Int64", "Halide_Type_Uint8", "Interpreter", "OpInfo", "Session", "Tensor",
            "Tensor_DimensionType_Caffe", "Tensor_DimensionType_Caffe_C4", "Tensor_DimensionType_Tensorflow"]

@@ -6,8 +6,9 @@ from typing import Any, Sequence
 
 from minnow import _minnow, expr, nn
 from minnow import numpy as np
-from minnow._minnow import InvalidType, Var
+from minnow._minnow import InvalidArgument, InvalidType
 from minnow.compat import expr as F
+from minnow.compat._values import Context, Var, as_mnn, own
 from minnow._typing import VarLike
 
 # What MNN takes beside the names, and what it means here: None for what changes nothing.
@@ -15,47 +16,160 @@ _OPTIONS: dict[str, str | None] = {"dynamic": None, "shape_mutable": None, "rear
             "memory_mode": "memory", "runtime_manager": "runtime_manager"}
 
 
-def load_module_from_file(file_name: Any, input_names: Sequence[str] = (), output_names: Sequence[str] = (), **options: Any) -> nn.LoadedModule:
+def load_module_from_file(file_name: Any, input_names: Sequence[str] = (), output_names: Sequence[str] = (), **options: Any) -> LoadedModule:
     """nn.load_module_from_file() with MNN's options: thread_num, precision_mode, memory_mode, power_mode, runtime_manager; those of its own execution
     (dynamic, shape_mutable, rearrange) change nothing. The backend is the CPU."""
     known: dict[str, Any] = {}
     for name, value in options.items():
         if name not in _OPTIONS:
             raise InvalidType(f'load_module_from_file has no option "{name}"{_minnow.nearest(name, list(_OPTIONS))}')
-        own = _OPTIONS[name]
-        if own is not None and value is not None:
-            known[own] = value
+        own_name = _OPTIONS[name]
+        if own_name is not None and value is not None:
+            known[own_name] = value
     for name, values in (("precision", nn._PRECISIONS), ("memory", nn._MEMORIES), ("power", nn._POWERS)):
         if name in known:
             known[name] = values.get(known[name], known[name])  # type: ignore[attr-defined]
-    return nn.load_module_from_file(file_name, input_names, output_names, **known)
+    return _as_loaded(nn.load_module_from_file(file_name, input_names, output_names, **known))
 
 
-class _Parameters(list[Var]):
-    """module.parameters, which is called in Minnow."""
+def load_module(inputs: Sequence[Var], outputs: Sequence[Var], for_training: bool = False) -> LoadedModule | Module:
+    """The expression that gives `outputs` from its placeholders `inputs` as a module; for_training: as one whose parameters change."""
+    if for_training:
+        return _Extracted(list(inputs), list(outputs))
+    made = _as_loaded(nn.load_module([own(value) for value in outputs], [own(value) for value in inputs]))
+    made.train(False)
+    return made
 
-    def __call__(self) -> list[Var]:
-        return list(self)
+
+def _results(values: Sequence[Any], given: Any, context: Context | None = None) -> Any:
+    """A list for a list, and the first one for a Var."""
+    made = [as_mnn(value, context) for value in values]
+    return made if isinstance(given, (list, tuple)) else made[0]
+
+
+class LoadedModule(nn.LoadedModule):
+    """A module of a file, or of expressions."""
+
+    name = ""
+    training = True
+
+    def forward(self, *inputs: Any) -> Any:
+        """A list of Vars for a list of Vars, the first output for a Var."""
+        given = inputs[0] if len(inputs) == 1 else inputs
+        values = list(given) if isinstance(given, (list, tuple)) else [given]
+        results = self._call([own(value) for value in values], {})
+        format = Context(values).format
+        for result in results:
+            if format is not None and isinstance(result, _minnow.Var):
+                result.__dict__.pop("_format", None)
+        return _results(results, given if len(inputs) == 1 else None, Context(values))
+
+    def onForward(self, inputs: Sequence[Var]) -> list[Var]:
+        """forward() with a list of Vars in and out."""
+        made: list[Var] = self.forward(list(inputs))
+        return made
+
+    def __call__(self, *inputs: Any) -> Any:
+        return self.forward(*inputs)
+
+    @property
+    def parameters(self) -> list[Var]:  # type: ignore[override]
+        """Those that training would change: none, a loaded module's are fixed."""
+        return []
+
+    @property
+    def is_training(self) -> bool:
+        return self.training
+
+    def set_name(self, name: str) -> None:
+        self.name = name
+
+    def get_info(self) -> dict[str, Any]:
+        """Names of inputs and outputs, and a Var of the shape and dtype of each input."""
+        inputs = []
+        for row in self.describe_inputs():
+            given = self.properties.get("shape." + row.name)
+            dims = [int(dim) for dim in given.split("x")] if given else [dim if isinstance(dim, int) else -1 for dim in row.shape or ()]
+            inputs.append(F.placeholder(dims, self.properties.get("layout." + row.name, F.NCHW), row.dtype or "float32"))
+        return {"version": "minnow", "bizCode": "", "inputNames": [row.name for row in self.describe_inputs()], "inputs": inputs,
+                "outputNames": [row.name for row in self.describe_outputs()]}
+
+    def clear_cache(self) -> None:
+        """Nothing: memory is given back by itself."""
+
+    def clone(self) -> LoadedModule:
+        made = _as_loaded(super().clone())
+        made.name, made.training = self.name, self.training
+        return made
+
+
+def _as_loaded(module: nn.LoadedModule) -> LoadedModule:
+    module.__class__ = LoadedModule
+    return module  # type: ignore[return-value]
+
+
+class RuntimeManager(nn.RuntimeManager):
+    """How modules that are loaded with it run."""
+
+    def _nothing(self, *unused: Any) -> None:
+        """Nothing: plans need no file, files beside a model are found by the names that it gives, and sessions have no modes."""
+
+    set_cache = update_cache = set_mode = set_hint = set_external = _nothing
+
+
+def create_runtime_manager(config: Any = ()) -> RuntimeManager:
+    """A RuntimeManager of a mapping with MNN's keys, or of the first in a list: numThread, precision, memory, power ("normal", "high", "low", or MNN's
+    numbers), backend ("CPU")."""
+    managers = nn.create_runtime_manager(config)
+    return RuntimeManager(**(managers[0].options if managers else {}))
 
 
 class Module(nn.Module):
     """A module that is written: assign parameters and submodules to attributes, and write forward()."""
 
     name = ""
+    training = True
 
     @property
-    def parameters(self) -> _Parameters:  # type: ignore[override]
-        return _Parameters(value for _, value in self.named_parameters())
+    def parameters(self) -> list[Var]:  # type: ignore[override]
+        """Its own, and those of its submodules, as MNN has it the last submodule first."""
+        made = [value if isinstance(value, Var) else as_mnn(own(value), Context([value])) for _, value in self._members() if isinstance(value, _minnow.Var) and value.trainable]
+        for _, child in reversed(list(self.named_children())):
+            made += child.parameters if isinstance(child, (Module, LoadedModule)) else map(as_mnn, map(own, child.parameters()))
+        return made
 
     def load_parameters(self, values: Any) -> bool:  # type: ignore[override]
-        """Gives parameters their values, in the order of `parameters`."""
-        super().load_parameters(values)
+        """Gives parameters their values, in the order of `parameters`; gives False where there are not as many."""
+        parameters = self.parameters
+        if len(values) != len(parameters):
+            return False
+        given = [own(np.asarray(own(value))) for value in values]
+        for parameter, value in zip(parameters, given):
+            if list(parameter.shape) != list(value.shape):
+                raise InvalidArgument(f'the parameter "{parameter.name}" has the shape {parameter.shape}, it is given {list(value.shape)}')
+        for parameter, value in zip(parameters, given):
+            parameter.assign(value.astype(parameter.dtype))
         return True
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, _minnow.Var) and not value.is_placeholder:  # as MNN has it, a parameter
+            if not value.trainable:
+                value = as_mnn(expr.trainable(own(value)), Context([value]))
+            value.name = name
         super().__setattr__(name, value)
-        if isinstance(value, Module) and not value.name:
+        if isinstance(value, (Module, LoadedModule)) and not value.name:
             value.set_name(name)
+
+    def _add_parameter(self, value: Var) -> int:
+        """Another parameter, that is no attribute; gives its number."""
+        self.__dict__.setdefault("_added", []).append(value)
+        value.fix_as_trainable()
+        return len(self.parameters) - 1
+
+    def _register_submodules(self, modules: Sequence[Any]) -> None:
+        """Other submodules, that are no attributes."""
+        known = [child for _, child in self.named_children()]
+        self.__dict__.setdefault("_registered", []).extend(module for module in modules if all(module is not child for child in known))
 
     def set_name(self, name: str) -> None:
         self.name = name
@@ -69,8 +183,53 @@ class Module(nn.Module):
         result = self.forward(*inputs)
         return list(result) if isinstance(result, (list, tuple)) else [result]
 
+    def get_info(self) -> None:
+        """None: a module that is written has no names of inputs and outputs."""
+
     def clear_cache(self) -> None:
         """Nothing: memory is given back by itself."""
+
+
+class EmptyModule(Module):
+    """A module without anything."""
+
+    def forward(self, *inputs: Any) -> None:
+        return None
+
+
+dummy = EmptyModule()
+
+
+class _Layer(Module):
+    """A module of one value, which takes a list as well."""
+
+    def forward(self, x: Any) -> Any:
+        if isinstance(x, (list, tuple)):
+            return [self._compute(value) for value in x]
+        return self._compute(x)
+
+    def _compute(self, x: VarLike) -> Var:
+        raise NotImplementedError
+
+    def onForward(self, inputs: Sequence[Var]) -> list[Var]:
+        made: list[Var] = self.forward(list(inputs))
+        return made
+
+
+class _Extracted(Module):
+    """Expressions, whose parameters are the ones that they are made of."""
+
+    def __init__(self, inputs: list[Var], outputs: list[Var]) -> None:
+        self.__dict__.update(_places=[own(value) for value in inputs], _outputs=[own(value) for value in outputs])
+        self.__dict__["_kept"] = [as_mnn(value, Context([value])) for value in expr.trainables(self._outputs)]
+
+    def forward(self, x: Any) -> Any:
+        values = list(x) if isinstance(x, (list, tuple)) else [x]
+        return _results(expr.replace(self._outputs, list(zip(self._places, [own(value) for value in values]))), x)
+
+    def onForward(self, inputs: Sequence[Var]) -> list[Var]:
+        made: list[Var] = self.forward(list(inputs))
+        return made
 
 
 def _random(shape: Sequence[int], inputs: int, outputs: int) -> Var:
@@ -78,14 +237,14 @@ def _random(shape: Sequence[int], inputs: int, outputs: int) -> Var:
     return np.random.normal(0, (2 / (inputs + outputs)) ** 0.5, shape).astype("float32")
 
 
-class _Convolution(Module):
+class _Convolution(_Layer):
     def __init__(self, weight: Var, bias: Var | None, arguments: tuple[Any, ...]) -> None:
         if bias is not None:
             self.bias = expr.trainable(bias)
         self.weight = expr.trainable(weight)
         self._arguments = arguments
 
-    def forward(self, x: VarLike) -> Var:
+    def _compute(self, x: VarLike) -> Var:
         bias = self.bias if "bias" in vars(self) else np.zeros(self.weight.shape[:1], "float32")
         return F.conv2d(x, self.weight, bias, *self._arguments)
 
@@ -102,13 +261,13 @@ def conv(in_channels: int, out_channels: int, kernel_size: Sequence[int], stride
     return _Convolution(weight, np.zeros([out_channels], "float32") if bias else None, (list(stride), list(padding), list(dilation), group, padding_mode))
 
 
-class _Linear(Module):
+class _Linear(_Layer):
     def __init__(self, inputs: int, outputs: int, bias: bool) -> None:
         if bias:
             self.bias = expr.trainable(np.zeros([1, outputs], "float32"))
         self.weight = expr.trainable(_random([outputs, inputs], inputs, outputs))
 
-    def forward(self, x: VarLike) -> Var:
+    def _compute(self, x: VarLike) -> Var:
         product = F.matmul(x, self.weight, False, True)
         return product + self.bias if "bias" in vars(self) else product
 
@@ -118,7 +277,7 @@ def linear(in_length: int, out_length: int, bias: bool = True) -> Module:
     return _Linear(in_length, out_length, bias)
 
 
-class _BatchNorm(Module):
+class _BatchNorm(_Layer):
     def __init__(self, channels: int, dims: int, momentum: float, epsilon: float) -> None:
         if dims not in (2, 4):
             raise _minnow.InvalidArgument(f"batch_norm takes values of 2 or 4 axes, not {dims}")
@@ -128,14 +287,15 @@ class _BatchNorm(Module):
         self._axes = (0, 2, 3) if dims == 4 else (0,)
         self._momentum, self._epsilon = momentum, epsilon
 
-    def forward(self, x: VarLike) -> Var:
-        value = np.asarray(x)
-        mean, variance = self.running_mean, self.running_variance
+    def _compute(self, x: VarLike) -> Var:
+        value = own(F.cast(x))
+        scale, bias, mean, variance = map(own, (self.scale, self.bias, self.running_mean, self.running_variance))
         if self.training:
             mean, variance = np.mean(value, axis=self._axes, keepdims=True), np.var(value, axis=self._axes, keepdims=True)
             for kept, now in ((self.running_mean, mean), (self.running_variance, variance)):
-                kept.assign((kept * self._momentum + now * (1 - self._momentum)).evaluate())
-        return expr._with_format((value - mean) / np.sqrt(variance + self._epsilon) * self.scale + self.bias, expr.NCHW)
+                kept.assign((own(kept) * self._momentum + now * (1 - self._momentum)).evaluate())
+        made: Var = as_mnn((value - mean) / np.sqrt(variance + self._epsilon) * scale + bias, Context([x]))
+        return made
 
 
 def batch_norm(channels: int, dims: int = 4, momentum: float = 0.99, epsilon: float = 1e-5) -> Module:
@@ -144,16 +304,17 @@ def batch_norm(channels: int, dims: int = 4, momentum: float = 0.99, epsilon: fl
     return _BatchNorm(channels, dims, momentum, epsilon)
 
 
-class _Dropout(Module):
+class _Dropout(_Layer):
     def __init__(self, ratio: float) -> None:
         self._ratio = ratio
 
-    def forward(self, x: VarLike) -> Var:
-        value = np.asarray(x)
-        if not self.training:
-            return value
-        kept = np.random.random(value.shape) >= self._ratio
-        return value * kept.astype(value.dtype) / (1 - self._ratio)
+    def _compute(self, x: VarLike) -> Var:
+        value = own(F.cast(x))
+        if self.training:
+            kept = np.random.random(value.shape) >= self._ratio
+            value = value * kept.astype(value.dtype) / (1 - self._ratio)
+        made: Var = as_mnn(value, Context([x]))
+        return made
 
 
 def dropout(dropout_ratio: float) -> Module:
@@ -167,50 +328,29 @@ class loss:
     @staticmethod
     def cross_entropy(predicts: VarLike, onehot_targets: VarLike) -> Var:
         """Of probabilities."""
-        return -_mean(np.log(np.asarray(predicts)) * np.asarray(onehot_targets))
+        return -_mean(F.log(predicts) * F.cast(onehot_targets))
 
     @staticmethod
     def kl(predicts: VarLike, onehot_targets: VarLike) -> Var:
         """The sum of p log(p / target)."""
-        p = np.asarray(predicts)
-        return _mean(p * np.log(p / np.asarray(onehot_targets)))
+        return _mean(F.cast(predicts) * F.log(F.divide(F.cast(predicts), F.cast(onehot_targets))))
 
     @staticmethod
     def mse(predicts: VarLike, onehot_targets: VarLike) -> Var:
-        return _mean(np.square(np.asarray(predicts) - np.asarray(onehot_targets)))
+        return _mean(F.squared_difference(F.cast(predicts), F.cast(onehot_targets)))
 
     @staticmethod
     def mae(predicts: VarLike, onehot_targets: VarLike) -> Var:
-        return _mean(np.abs(np.asarray(predicts) - np.asarray(onehot_targets)))
+        return _mean(F.abs(F.subtract(F.cast(predicts), F.cast(onehot_targets))))
 
     @staticmethod
     def hinge(predicts: VarLike, onehot_targets: VarLike) -> Var:
-        return _mean(np.maximum(1 - np.asarray(predicts) * np.asarray(onehot_targets), 0))
+        return _mean(F.maximum(1.0 - F.cast(predicts) * F.cast(onehot_targets), 0.0))
 
 
 def _mean(of_elements: Var) -> Var:
-    return np.sum(of_elements) / np.float32(of_elements.shape[0])
+    return F.reduce_sum(of_elements) / float(of_elements.shape[0])  # type: ignore[no-any-return]
 
 
-def _on_forward(self: nn.LoadedModule, inputs: Sequence[Var]) -> list[Var]:
-    """forward() with a list of Vars in and out."""
-    return self._call(list(inputs), {})
-
-
-def _info(self: nn.LoadedModule) -> dict[str, Any]:
-    """Names of inputs and outputs."""
-    return {"inputNames": self.inputs, "outputNames": self.outputs, "version": "minnow"}
-
-
-def _nothing(self: nn.RuntimeManager, *unused: Any) -> None:
-    """Nothing: plans need no file, files beside a model are found by the names that it gives, and sessions have no modes."""
-
-
-for _name in ("set_cache", "update_cache", "set_mode", "set_hint", "set_external"):
-    setattr(nn.RuntimeManager, _name, _nothing)
-
-for _name, _value in {"onForward": _on_forward, "get_info": _info, "set_name": Module.set_name, "name": "", "is_training": Module.is_training,
-                      "clear_cache": Module.clear_cache}.items():
-    setattr(nn.LoadedModule, _name, _value)
-
-__all__ = ["Module", "batch_norm", "conv", "dropout", "linear", "load_module_from_file", "loss"]
+__all__ = ["EmptyModule", "LoadedModule", "Module", "RuntimeManager", "batch_norm", "conv", "create_runtime_manager", "dropout", "dummy", "linear", "load_module",
+           "load_module_from_file", "loss"]

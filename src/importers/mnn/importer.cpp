@@ -165,6 +165,7 @@ void Importer::import_input(Scope& scope, const OpInfo& op, const std::string& w
   if (input.has(0) || file_.source_kind() != 1) {
     type.dims.emplace();
     const size_t first = layout == Layout::channels_last ? 1 : 2;
+    if (layout == Layout::channels_last && dims.size() == 4) graph_->metadata.properties["layout." + name] = "NHWC";
     for (size_t i = 0; i < dims.size(); ++i) {
       const bool image = dims.size() == 4 && (i == first || i == first + 1);
       const bool open = dims[i] > 0 && ((open_.batch && i == 0 && dims.size() > 1) || (open_.image && image));

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MNN's modules whose names are there and say, when they are used, that what they do is not: optim, data, nn.compress and llm."""
+from __future__ import annotations
+
+import types
+from typing import Any, Callable
+
+from minnow._minnow import Unsupported
+
+
+def _refusing(name: str, sentence: str) -> Callable[..., Any]:
+    def __init__(self: object, *arguments: Any, **named: Any) -> None:
+        raise Unsupported(f"{name} is not there yet: {sentence}")
+
+    return type(name.rpartition(".")[2], (), {"__init__": __init__, "__doc__": f"Not there yet: {sentence}."})
+
+
+def _module(name: str, doc: str, refused: tuple[str, ...], sentence: str, **values: Any) -> types.ModuleType:
+    made = types.ModuleType(name, doc)
+    for each in refused:
+        setattr(made, each, _refusing(f"{name}.{each}", sentence))
+    for each, value in values.items():
+        setattr(made, each, value)
+    return made
+
+
+class Regularization_Method:
+    L1, L2, L1L2 = 0, 1, 2
+
+
+class Feature_Scale_Method:
+    PER_TENSOR, PER_CHANNEL = 0, 1
+
+
+class Scale_Update_Method:
+    MAXIMUM, MOVING_AVERAGE = 0, 1
+
+
+_TRAINING = "Minnow has no training; train where the model comes from, and convert what comes out"
+MODULES = {module.__name__: module for module in (
+    _module("MNN.optim", "Optimizers: not there yet.", ("SGD", "ADAM", "Grad", "Optimizer"), _TRAINING, Regularization_Method=Regularization_Method,
+            L1=Regularization_Method.L1, L2=Regularization_Method.L2, L1L2=Regularization_Method.L1L2),
+    _module("MNN.data", "Data for training: not there yet.", ("Dataset", "DataLoader"), _TRAINING),
+    _module("MNN.nn.compress", "Training with quantization: not there yet.", ("train_quant",), "Minnow has no training with quantization",
+            Feature_Scale_Method=Feature_Scale_Method, Scale_Update_Method=Scale_Update_Method, PER_TENSOR=0, PER_CHANNEL=1, MAXIMUM=0, MOVING_AVERAGE=1),
+    _module("MNN.llm", "Language models: not there yet.", ("Llm", "Context", "LlmStatus", "create"), "Minnow runs no language models by itself"))}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MNN.numpy.random."""
+from __future__ import annotations
+
+from typing import Any
+
+from minnow import numpy as np
+from minnow._minnow import InvalidType
+from minnow.compat._values import Context, Var, as_mnn, exported, own
+
+
+def random(shape: Any) -> Var:
+    """Uniform numbers between 0 and 1."""
+    return as_mnn(np.random.random(own(shape)).astype("float32"))  # type: ignore[no-any-return]
+
+
+def rand(*shape: int) -> Var:
+    """The same, with the dimensions one by one."""
+    return random(shape)
+
+
+def randn(*shape: int) -> Var:
+    """Normal numbers."""
+    return as_mnn(np.asarray(np.random.standard_normal(shape)).astype("float32"))  # type: ignore[no-any-return]
+
+
+def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = np.int32) -> Var:
+    """Integers from low on, below high; without high from 0 on, below low."""
+    if isinstance(low, (list, tuple)) or isinstance(high, (list, tuple)):
+        raise InvalidType("randint() takes one integer for each end")
+    return as_mnn(np.asarray(np.random.randint(low, high, [1] if size is None else own(size))).astype(dtype), Context([dtype]))  # type: ignore[no-any-return]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return exported(getattr(np.random, name))

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/python/mnn/answers.json: what MNN's wheel answers to the calls of tests/python/mnn/cases.py, and the names that it has; and the two
+models beside it.
+
+usage: make_mnn_cases.py [PYTHON]    PYTHON: an interpreter that has the PyPI packages MNN and numpy
+
+Every call runs twice, in processes whose fresh memory has different bytes. A call that ends the process is recorded as "crash", one whose two
+answers differ as "garbage", and one that raises as "error".
+"""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent.parent / "tests" / "python" / "mnn"
+
+CHILD = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+import cases
+import MNN, MNN.numpy, MNN.audio
+reports = os.fdopen(int(sys.argv[2]), "w")
+names = cases.environment(MNN)
+for number, (group, text) in enumerate(cases.cases()):
+    if number < int(sys.argv[3]):
+        continue
+    print(json.dumps([number, "begun"]), file=reports, flush=True)
+    try:
+        found = cases.answer(eval(text, names))
+    except Exception as error:
+        found = {"error": type(error).__name__}
+    print(json.dumps([number, found]), file=reports, flush=True)
+"""
+
+MODELS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import cases
+import MNN, MNN.numpy, MNN.audio
+cases.environment(MNN)["write_models"]()
+"""
+
+NAMES = """
+import json, sys
+import MNN, MNN.numpy
+import importlib
+audio = importlib.import_module("MNN.audio")
+from MNN import expr, nn
+groups = {"expr": expr, "Var": expr.Var, "numpy": MNN.numpy, "numpy.random": MNN.numpy.random, "numpy.linalg": MNN.numpy.linalg, "nn": nn, "nn.loss": nn.loss,
+          "nn.compress": nn.compress, "Module": nn.Module, "RuntimeManager": nn.RuntimeManager, "MNN": MNN, "Interpreter": MNN.Interpreter,
+          "Session": MNN.Session, "Tensor": MNN.Tensor, "OpInfo": MNN.OpInfo, "CVMatrix": MNN.CVMatrix, "CVImageProcess": MNN.CVImageProcess,
+          "audio": audio, "optim": MNN.optim, "data": MNN.data,
+          **{name: getattr(expr, name) for name in ("Backend", "MemoryMode", "PowerMode", "PrecisionMode", "dtype", "data_format", "Padding_Mode",
+                                                     "PadValue_Mode", "Pooling_Mode", "Interp_Method")}}
+kept = {"Module": ("_add_parameter", "_register_submodules")}
+implementation = {"audio": ("MNN",), "numpy": ("math",), "expr": ("np",)}
+found = {group: [name for name in dir(of) if (name[0] != "_" or name in kept.get(group, ())) and name not in implementation.get(group, ())]
+         for group, of in groups.items()}
+absent = [name for name in found["numpy"] if getattr(getattr(MNN.numpy, name), "__name__", "") == "__not_impl"]
+for name in found["numpy"]:
+    function = getattr(MNN.numpy, name)
+    if "__not_impl" in getattr(getattr(function, "__code__", None), "co_names", ()) and name not in absent:
+        absent.append(name)
+print(json.dumps({"version": MNN.version(), "names": found, "not_implemented": sorted(absent)}))
+"""
+
+
+def run(python, perturb):
+    sys.path.insert(0, str(FOLDER))
+    import cases
+    answers = {}
+    while len(answers) < len(cases.cases()):
+        reading, writing = os.pipe()
+        child = subprocess.Popen([python, "-c", CHILD, str(FOLDER), str(writing), str(len(answers))], pass_fds=[writing], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, env={**os.environ, "MALLOC_PERTURB_": str(perturb), "PYTHONDONTWRITEBYTECODE": "1"})
+        os.close(writing)
+        begun = None
+        with os.fdopen(reading) as reports:
+            for line in reports:
+                number, found = json.loads(line)
+                if found == "begun":
+                    begun = number
+                else:
+                    answers[number] = found
+        if child.wait() != 0 and begun is not None and begun not in answers:
+            answers[begun] = {"crash": True}
+        elif begun is None:
+            sys.exit(f"{python} does not run the cases")
+    return answers
+
+
+def main():
+    python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
+    names = json.loads(subprocess.run([python, "-c", NAMES], check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+    subprocess.run([python, "-c", MODELS, str(FOLDER)], check=True, capture_output=True)
+    first, second = run(python, 85), run(python, 170)
+    import cases
+    rows = []
+    for number, (group, text) in enumerate(cases.cases()):
+        same = json.dumps(first[number]) == json.dumps(second[number])
+        rows.append(json.dumps([group, text, first[number] if same else {"garbage": True}], separators=(",", ":")))
+    body = ",\n".join(rows)
+    head = ",\n".join(f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in names.items())
+    (FOLDER / "answers.json").write_text("{" + head + ',\n"answers": [\n' + body + "\n]}\n")
+    odd = [(key, text) for number, (_, text) in enumerate(cases.cases()) for key in ("error", "crash", "garbage")
+           if isinstance(json.loads(rows[number])[2], dict) and key in json.loads(rows[number])[2]]
+    print(f"MNN {names['version']}: {len(rows)} calls, {len(odd)} without an answer")
+    for key, text in odd:
+        print(f"  {key}: {text}")
+
+
+if __name__ == "__main__":
+    main()
