@@ -13,7 +13,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 class Spec(NamedTuple):
     """What is known of a tensor before it is computed."""
-    shape: tuple[int, ...] | None  #: None where it depends on data
+    shape: tuple[int | None, ...] | None  #: None where it, or one of its dimensions, depends on data
     dtype: Any
 
 
@@ -23,9 +23,10 @@ ATTRIBUTES: dict[str, list[str]] = {}
 
 def _specs(result: Any, like: Spec | None) -> list[Spec]:
     """What a shape rule gave: a Spec, a shape (of the first input's dtype), or a list of these."""
-    if result is None or isinstance(result, Spec) or (isinstance(result, tuple) and all(isinstance(dim, int) for dim in result)):
+    if result is None or isinstance(result, Spec) or (isinstance(result, tuple) and all(isinstance(dim, int) or dim is None for dim in result)
+                                                      and (not result or any(isinstance(dim, int) for dim in result))):
         result = [result]
-    specs = []
+    specs: list[Spec] = []
     for item in result:
         if isinstance(item, Spec):
             specs.append(item)
@@ -33,7 +34,7 @@ def _specs(result: Any, like: Spec | None) -> list[Spec]:
             specs.append(Spec(None if item is None else tuple(item), like.dtype))
         else:
             raise InvalidArgument("an operator without inputs says the dtype of its outputs: Spec(shape, dtype)")
-    return specs
+    return [Spec(None, spec.dtype) if spec.shape is not None and None in spec.shape else spec for spec in specs]
 
 
 def _gradient_types(inputs: list[Any], given: dict[str, Any], outputs: int) -> list[Spec]:

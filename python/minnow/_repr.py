@@ -35,6 +35,11 @@ def screen(text: str) -> str:
     return text
 
 
+def of_fields(row: Any) -> str:
+    """A NamedTuple as repr() shows it, on one screen."""
+    return screen(f"{type(row).__name__}({', '.join(f'{name}={getattr(row, name)!r}' for name in row._fields)})")
+
+
 def _rounded(value: float, dtype: str) -> float:
     """The nearest number of the dtype; of one too large, infinity."""
     if dtype == "float64":
@@ -225,11 +230,25 @@ def numbers_of(x: Var, separator: str = " ", prefix: str = "", suffix: str = "",
     return _lines(rows, x.ndim, " " * (1 + len(prefix)), options["linewidth"] - len(suffix), separator, write)
 
 
+def _fitting(x: Var) -> str:
+    """The numbers as repr() shows them: as NumPy does, or, where that is more than a screen, fewer."""
+    options = OPTIONS.get()
+    for changes in ({}, {"threshold": 0, "edgeitems": 3}, {"threshold": 0, "edgeitems": 2}, {"threshold": 0, "edgeitems": 1}):
+        edge = changes.get("edgeitems", options["edgeitems"])
+        whole = x.size <= changes.get("threshold", options["threshold"])
+        if math.prod(dim if whole else min(dim, 2 * edge) for dim in x.shape) > _LINES * 40:  # more numbers than fit, which takes long to find out
+            continue
+        text = numbers_of(x, ", ", "Var(", ")", **changes)
+        if text == screen(text):
+            return text
+    return "..."
+
+
 def text_of(x: Var, bare: bool = False) -> str:
     """As repr() shows it; bare: the numbers alone, where there are some, without commas, as NumPy prints them."""
-    named = f", name={x.name!r}" if x.name else ""
+    named = f", name={x.name if len(x.name) <= 60 else x.name[:57] + '...'!r}" if x.name else ""
     if not x.is_tensor:
-        return f"Var({x.tolist()!r}{named})"
+        return screen(f"Var({x.tolist()!r}{named})")
     shape = x.known_shape if x.dims is None else tuple("?" if dim is None else dim for dim in x.dims)
     shown = "unknown" if shape is None else "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
     if x.is_placeholder and not x.is_computed:
@@ -237,6 +256,8 @@ def text_of(x: Var, bare: bool = False) -> str:
     try:
         x.evaluate()
     except Error as error:  # depends on a placeholder that was given no value, say
-        return f"Var(not computed: {error}; shape={shown}, dtype={x.dtype}{named})"
-    numbers = scalar_text(x.item(), x.dtype.name) if x.ndim == 0 else numbers_of(x) if bare else numbers_of(x, ", ", "Var(", ")")
-    return numbers if bare else f"Var({numbers}, shape={x.shape}, dtype={x.dtype}{named})"
+        return screen(f"Var(not computed: {error}; shape={shown}, dtype={x.dtype}{named})")
+    if bare:
+        return scalar_text(x.item(), x.dtype.name) if x.ndim == 0 else numbers_of(x)
+    numbers = scalar_text(x.item(), x.dtype.name) if x.ndim == 0 else _fitting(x)
+    return f"Var({numbers}, shape={x.shape}, dtype={x.dtype}{named})"

@@ -283,6 +283,14 @@ def _set_imag(self: Var, value: Any) -> None:
     _imag(self)[...] = value
 
 
+def _op(self: Var) -> str | None:
+    return _minnow.expression_of(self)[0] or None
+
+
+def _inputs(self: Var) -> list[Var | None]:
+    return _minnow.expression_of(self)[1]
+
+
 def _swapped(self: Var) -> Var:
     if self.ndim < 2:
         raise InvalidArgument(f"the last two axes are exchanged of an array of at least two; this one has {self.ndim}")
@@ -299,6 +307,8 @@ def install() -> None:
     setattr(Var, "real", property(_real, _set_real, doc="The real parts: a view; of real numbers the Var itself."))
     setattr(Var, "imag", property(_imag, _set_imag, doc="The imaginary parts: a view; of real numbers zeros."))
     setattr(Var, "device", property(lambda self: "cpu", doc="Where the elements lie: \"cpu\"."))
+    setattr(Var, "op", property(_op, doc="The operator that gives the value, \"Conv\", say; None for constants and placeholders, and where the value was computed and the\nexpression is not kept (it is kept where it depends on a placeholder, a parameter or a state)."))
+    setattr(Var, "inputs", property(_inputs, doc="What the operator `op` is given, None for an input that is left out; empty where there is no operator."))
     setattr(Var, "base", property(lambda self: _views.base_of(self), doc="The variable that a view is of, or None."))
     setattr(Var, "__array_priority__", 1000.0)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 from minnow import _minnow
 from minnow._files import ModelPath, dims_of, label_of, path_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType, Var
+from minnow._repr import of_fields
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,7 +76,7 @@ class Conversion(NamedTuple):
     passes: list[str]  #: what each pass changed: "conv_batch_norm: 20 changes"
 
     def __repr__(self) -> str:
-        return f"Conversion({self.path!r}: {_nodes(self.nodes)}, {self.bytes} bytes, {self.seconds:.2f} s{f', {len(self.kept_f32)} layers kept float32' if self.kept_f32 else ''})"
+        return f"Conversion({self.path!r:.200}: {_nodes(self.nodes)}, {self.bytes} bytes, {self.seconds:.2f} s{f', {len(self.kept_f32)} layers kept float32' if self.kept_f32 else ''})"
 
 
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
@@ -107,6 +108,7 @@ class Node(NamedTuple):
     op: str
     inputs: list[str]
     outputs: list[str]
+    __repr__ = of_fields
 
 
 class PlanRow(NamedTuple):
@@ -129,6 +131,7 @@ class PlanRow(NamedTuple):
     threads: int  #: that the node runs on; 0: not found yet
     refused: list[str]  #: why other schemes do not serve: "conv.winograd_f4: kernel 1x1 is not 3x3"
     candidates: list[tuple[str, float]]  #: schemes that could serve, with their estimates in seconds
+    __repr__ = of_fields
 
 
 class Inspection(NamedTuple):
@@ -241,6 +244,9 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 class Profile(list[PlanRow]):
     """The nodes, the slowest first; those of subgraphs behind the node that they belong to."""
 
+    def __repr__(self) -> str:
+        return f"<Profile of {_nodes(len(self))}, {sum(row.seconds for row in self if row.depth == 0) * 1e3:.3g} ms; print() it>"
+
     def __str__(self) -> str:
         total = sum(row.seconds for row in self if row.depth == 0) or 1.0
         return "\n".join(f"{row.seconds * 1e6:10.1f} us {100 * row.seconds / total:5.1f}%  {'  ' * row.depth}{row.node} ({row.op}, {row.scheme})" for row in self)
@@ -278,7 +284,7 @@ class Tuning(NamedTuple):
     cores: Sequence[int] = ()  #: that threads use; none: all
 
     def __repr__(self) -> str:
-        return f"Tuning({self.path!r}: a run takes {self.by_estimate * 1e3:.3g} ms by estimates, {self.tuned * 1e3:.3g} ms tuned, on {self.threads} thread{'s' * (self.threads != 1)})"
+        return f"Tuning({self.path!r:.200}: a run takes {self.by_estimate * 1e3:.3g} ms by estimates, {self.tuned * 1e3:.3g} ms tuned, on {self.threads} thread{'s' * (self.threads != 1)})"
 
 
 def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None,
@@ -309,8 +315,19 @@ class Difference(NamedTuple):
     scale: float  #: largest element of the first model's tensor
 
 
+class Differences(list[Difference]):
+    """Those of all tensors, in the first model's order."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{row.largest:12.6g} of {row.scale:12.6g}  {row.name}" for row in self)
+
+    def __repr__(self) -> str:
+        worst = max(self, key=lambda row: row.largest / (row.scale or 1), default=None)
+        return f"<Differences of {len(self)} tensor{'s' * (len(self) != 1)}{'' if worst is None else f', at most {worst.largest:.3g} of {worst.scale:.3g} in {worst.name:.60}'}; print() it>"
+
+
 def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None,
-            optimize: str = "none", other_backend: str | None = None, **options: Unpack[RunOptions]) -> list[Difference]:
+            optimize: str = "none", other_backend: str | None = None, **options: Unpack[RunOptions]) -> Differences:
     """Runs two models on the same inputs: the differences of all tensors of the same name, in the first model's order.
 
     second: a model, or the tensors that something else computed, by name. inputs: what is not named is random, of `shapes` where dimensions
@@ -340,7 +357,7 @@ def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Map
         results.append(module([values[row[0]] for row in model.inputs]))
     if tensors is not None:
         results.append([np.asarray(tensors[name]) for name in common])
-    rows = []
+    rows = Differences()
     for name, a, b in zip(common, *results):
         if not (isinstance(a, Var) and isinstance(b, Var)) or a.dtype.kind not in "biuf" or a.size == 0:
             continue
@@ -355,4 +372,4 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'minnow.tools' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
-__all__ = ["convert", "inspect", "compare", "bench", "profile", "tune", "Conversion", "Node", "PlanRow", "Inspection", "Timing", "Profile", "Tuning", "Difference", "ModelLike"]
+__all__ = ["convert", "inspect", "compare", "bench", "profile", "tune", "Conversion", "Node", "PlanRow", "Inspection", "Timing", "Profile", "Tuning", "Difference", "Differences", "ModelLike"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Sequence, overload
 
 from minnow import _minnow
+from minnow._files import path_of
 from minnow._minnow import Var, clear_cache
 from minnow._custom import ATTRIBUTES, Spec, custom_operator
+from minnow._repr import screen
 from minnow._typing import DTypeLike, VarLike
 from minnow.expr import _operators
 from minnow.expr._operators import *  # noqa: F403
@@ -37,13 +39,24 @@ def trainable(initial: VarLike, name: str = "") -> Var:
     return _minnow.trainable(initial, name)
 
 
-def op(name: str, inputs: Sequence[VarLike | None] | Var, **attributes: Any) -> Var:
-    """Any operator by its name: "Conv", "minnow.Svd", or of a custom operator "com.example.Swish". Of one input the list may be left out."""
-    return _minnow.op(name, _inputs(name, inputs, attributes), attributes)
+@overload
+def op(name: str, inputs: Sequence[VarLike | None] | Var, *, outputs: None = None, **attributes: Any) -> Var: ...
+@overload
+def op(name: str, inputs: Sequence[VarLike | None] | Var, *, outputs: int, **attributes: Any) -> list[Var]: ...
+def op(name: str, inputs: Sequence[VarLike | None] | Var, *, outputs: int | None = None, **attributes: Any) -> Var | list[Var]:
+    """Any operator by its name: "Conv", "minnow.Svd", or of a custom operator "com.example.Swish". Of one input the list may be left out.
+
+    outputs: how many outputs are wanted, which then come in a list; without it the first one comes.
+
+    Raises Unsupported for an operator that is not there, InvalidType for an attribute that the operator has not, both with the nearest names.
+    """
+    if outputs is None:
+        return _minnow.op(name, _inputs(name, inputs, attributes), attributes)
+    return _minnow.ops(name, _inputs(name, inputs, attributes), outputs, attributes)
 
 
 def ops(name: str, inputs: Sequence[VarLike | None] | Var, outputs: int, **attributes: Any) -> list[Var]:
-    """The same with several outputs."""
+    """op(name, inputs, outputs=outputs)."""
     return _minnow.ops(name, _inputs(name, inputs, attributes), outputs, attributes)
 
 
@@ -58,7 +71,7 @@ def _inputs(name: str, inputs: Any, attributes: dict[str, Any]) -> Any:
 
 def load_operators(path: str | os.PathLike[str]) -> None:
     """Operators of a shared library (<minnow/custom_op.h>), for expressions and for models that are read from now on."""
-    _minnow.load_operators(os.fspath(path))
+    _minnow.load_operators(path_of(path))
 
 
 def evaluate(values: Sequence[Var]) -> None:
@@ -101,9 +114,19 @@ def trainables(outputs: Sequence[Var] | Var) -> list[Var]:
     return _minnow.trainables(outputs)
 
 
-def save(outputs: Sequence[Var] | Var, path: str | os.PathLike[str], inputs: Sequence[Var] = ()) -> None:
-    """Writes the expression as a .minnow model whose inputs are the placeholders, in the order of `inputs` where they are given."""
-    _minnow.save(outputs, os.fspath(path), inputs)
+def save(outputs: Sequence[Var] | Var, path: str | os.PathLike[str], inputs: Sequence[Var] = (), *, external_data: bool = False, opset: int = 0,
+         weights: str = "f32") -> None:
+    """Writes the expression as a model whose inputs are the placeholders, in the order of `inputs` where they are given: ONNX where the path
+    ends in ".onnx", else a .minnow file.
+
+    external_data, opset: of an ONNX file, weights: of a .minnow file, as minnow.convert() has them. Raises IoError where the file cannot be
+    written, Unsupported for what ONNX cannot say.
+    """
+    file = path_of(path)
+    if file.endswith(".onnx") or (external_data, opset, weights) != (False, 0, "f32"):
+        _minnow.write_model(_minnow.to_model(outputs, inputs), file, external_data, opset, weights)
+    else:
+        _minnow.save(outputs, file, inputs)
 
 
 class Loaded(NamedTuple):
@@ -111,6 +134,9 @@ class Loaded(NamedTuple):
     inputs: list[Var]  #: placeholders
     outputs: list[Var]
     values: dict[str, Var]  #: all, by name
+
+    def __repr__(self) -> str:
+        return screen(f"<Loaded: inputs {', '.join(x.name for x in self.inputs)}; outputs {', '.join(x.name for x in self.outputs)}; {len(self.values)} values by name>")
 
     def at(self, name: str) -> Var:
         """The value of that name; raises InvalidArgument with the nearest ones where there is none."""
@@ -121,7 +147,7 @@ class Loaded(NamedTuple):
 
 def load(path: str | os.PathLike[str]) -> Loaded:
     """A .minnow model as expressions: its inputs are placeholders."""
-    return Loaded(*_minnow.load(os.fspath(path)))
+    return Loaded(*_minnow.load(path_of(path)))
 
 
 def cond(condition: VarLike, then_branch: Callable[[], Any], else_branch: Callable[[], Any]) -> list[Var]:

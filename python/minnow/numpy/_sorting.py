@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Optional
 
 from minnow._minnow import InvalidArgument, InvalidType, Var
+from minnow._repr import of_fields
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _indexing, _open, _reductions
@@ -179,16 +180,19 @@ class UniqueAllResult(NamedTuple):
     indices: Var
     inverse_indices: Var
     counts: Var
+    __repr__ = of_fields
 
 
 class UniqueCountsResult(NamedTuple):
     values: Var
     counts: Var
+    __repr__ = of_fields
 
 
 class UniqueInverseResult(NamedTuple):
     values: Var
     inverse_indices: Var
+    __repr__ = of_fields
 
 
 def _first_of_runs(x: Var, equal_nan: bool) -> Var:

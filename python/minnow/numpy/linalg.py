@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 from minnow._arrays import index_of, is_index
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
+from minnow._repr import of_fields
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _products, _reductions, _shape
@@ -23,27 +24,32 @@ for _function in (matmul, matrix_transpose, outer, vecdot):
 class EigResult(NamedTuple):
     eigenvalues: Var
     eigenvectors: Var
+    __repr__ = of_fields
 
 
 class EighResult(NamedTuple):
     eigenvalues: Var
     eigenvectors: Var
+    __repr__ = of_fields
 
 
 class QRResult(NamedTuple):
     Q: Var
     R: Var
+    __repr__ = of_fields
 
 
 class SlogdetResult(NamedTuple):
     sign: Var
     logabsdet: Var
+    __repr__ = of_fields
 
 
 class SVDResult(NamedTuple):
     U: Var
     S: Var
     Vh: Var
+    __repr__ = of_fields
 
 
 def _matrix(a: ArrayLike, square: bool = False) -> tuple[Var, DType]:
