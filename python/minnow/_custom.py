@@ -81,11 +81,14 @@ def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str
             first = next((spec for spec in specs if spec is not None), None)
             if shape is None:
                 return [first or Spec(None, "float32")] * outputs
-            return _specs(shape(*specs, **{key: given[key] for key in rule_takes}), first)
+            made = _specs(shape(*specs, **{key: given[key] for key in rule_takes}), first)
+            nonlocal declared
+            declared = len(made)
+            return made
 
         def compute(inputs: list[Any], given: dict[str, Any], outputs: int) -> list[Any]:
             result = function(*_as_arrays(inputs), **given)
-            return list(result) if isinstance(result, (tuple, list)) and outputs > 1 else [result]
+            return list(result) if isinstance(result, (tuple, list)) and max(outputs, declared) > 1 else [result]
 
         def compute_gradients(inputs: list[Any], given: dict[str, Any], outputs: int) -> list[Any]:
             assert callable(gradient)
@@ -97,7 +100,7 @@ def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str
             return gradients
 
         by = gradient if isinstance(gradient, str) else "" if gradient is None else f"{name}Gradient"
-        taken = 0
+        taken, declared = 0, 1  # inputs of the gradient; outputs that the shape rule tells of
         if gradient is not None and not isinstance(gradient, str):
             positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
             taken = sum(parameter.kind in positional for parameter in inspect.signature(gradient).parameters.values())
