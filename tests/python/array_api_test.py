@@ -297,6 +297,16 @@ class Values(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "not as min and a_min"):
             np.clip(x, 0, a_min=0)
 
+    def test_masks_without_elements_choose_none(self):
+        for shape, mask, wanted in (((0, 1), (0, 0), (0,)), ((3,), (0,), (0,)), ((2, 3), (2, 0), (0,)), ((2, 3), (0,), (0, 3)), ((2, 3, 4), (0, 3), (0, 4))):
+            x = np.ones(shape)
+            self.assertEqual(x[np.zeros(mask, np.bool)].shape, wanted)
+            x[np.zeros(mask, np.bool)] = 7
+            self.assertEqual(x.tolist(), np.ones(shape).tolist())
+        for shape, mask in (((3,), (2,)), ((2, 3), (3, 3)), ((3,), (3, 1))):
+            with self.assertRaises(IndexError):
+                np.ones(shape)[np.zeros(mask, np.bool)]
+
     def test_diagonals_far_outside(self):
         x = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         for far in (3, 10, 2 ** 62, 2 ** 63, 2 ** 100):

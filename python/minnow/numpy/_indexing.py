@@ -72,7 +72,7 @@ class _Key:
                     arrays.append(zeros_of([1 if bool(part) else 0], int64))
                     continue
                 for k in range(part.ndim):
-                    if part.shape[k] != x.shape[axis + k]:
+                    if part.shape[k] not in (0, x.shape[axis + k]):  # a mask without elements chooses none
                         raise InvalidIndex(f"boolean index did not match indexed array along axis {axis + k}; size of axis is {x.shape[axis + k]} but size of corresponding "
                                          f"boolean axis is {part.shape[k]}")
                 for places in nonzero(part):
