@@ -22,4 +22,22 @@ constexpr size_t sum_of(std::initializer_list<size_t> terms) noexcept {
   return sum;
 }
 
+/// The same for numbers with a sign, as attributes have them: what does not fit becomes the nearest number that does. A pad, an extent or a
+/// number of elements of that size is refused wherever it is used.
+constexpr int64_t clamped_product(std::initializer_list<int64_t> factors) noexcept {
+  int64_t product = 1;
+  for (const int64_t factor : factors) {
+    const bool negative = (product < 0) != (factor < 0);
+    if (__builtin_mul_overflow(product, factor, &product)) product = negative ? INT64_MIN : INT64_MAX;
+  }
+  return product;
+}
+
+constexpr int64_t clamped_sum(std::initializer_list<int64_t> terms) noexcept {
+  int64_t sum = 0;
+  for (const int64_t term : terms)
+    if (__builtin_add_overflow(sum, term, &sum)) sum = term < 0 ? INT64_MIN : INT64_MAX;
+  return sum;
+}
+
 }  // namespace minnow

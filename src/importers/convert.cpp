@@ -14,6 +14,7 @@
 #include "graph/model_file.h"
 #include "importers/formats.h"
 #include "importers/read_callback.h"
+#include "importers/source.h"
 #include "ops/infer.h"
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
@@ -51,6 +52,30 @@ ImportOptions import_options(const ConvertOptions& options, const Format& format
   return import;
 }
 
+/// Does the work of one model, which is these files. Errors that name none of them get the first one's name in front: deep in an importer
+/// or a pass nobody knows it.
+template <class F>
+auto naming(const std::vector<std::string>& paths, F work) {
+  const std::string source = name_of_file(paths[0]);
+  const auto says_it = [&](const Error& error) {
+    return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
+      return std::string_view(error.what()).find(name_of_file(path)) != std::string_view::npos;
+    });
+  };
+  try {
+    return work();
+  } catch (const InvalidModel& error) {
+    if (says_it(error)) throw;
+    throw InvalidModel("{}: {}", source, error.what());
+  } catch (const InvalidArgument& error) {
+    if (says_it(error)) throw;
+    throw InvalidArgument("{}: {}", source, error.what());
+  } catch (const Unsupported& error) {
+    if (says_it(error)) throw;
+    throw Unsupported("{}: {}", source, error.what());
+  }
+}
+
 struct Imported {
   std::unique_ptr<Graph> graph;
   bool was_converted = false;  // the file is what a conversion wrote
@@ -81,7 +106,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
   // What is going to run as it is widens its weights when they are packed.
   if (format->name == "minnow" && options.optimize == Optimize::once && paths.size() == 1)
     return finish_metadata(read_model(paths[0], Stored::cast), *format, hash);
-  return finish_metadata(format->import_files(paths, import), *format, hash);
+  return finish_metadata(naming(paths, [&] { return format->import_files(paths, import); }), *format, hash);
 }
 
 Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ConvertOptions& options) {
@@ -90,7 +115,9 @@ Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const v
   if (!format->import_memory) throw InvalidArgument("a model of the format {} is several files and cannot come from memory", format->name);
   Sha256 hash;
   if (format->name != "minnow") hash.add(bytes);
-  return finish_metadata(format->import_memory(bytes, std::move(owner), import_options(options, *format)), *format, hash);
+  const ImportOptions import = import_options(options, *format);
+  return finish_metadata(naming({source_of(import)}, [&] { return format->import_memory(bytes, std::move(owner), import); }), *format,
+                         hash);
 }
 
 Imported import_read(const ReadCallback& read, const ConvertOptions& options) {
@@ -112,7 +139,8 @@ Imported import_read(const ReadCallback& read, const ConvertOptions& options) {
     }
     return count;
   };
-  return finish_metadata(format->import_read(hashing, import_options(options, *format)), *format, hash);
+  const ImportOptions import = import_options(options, *format);
+  return finish_metadata(naming({source_of(import)}, [&] { return format->import_read(hashing, import); }), *format, hash);
 }
 
 template <class F>
@@ -235,7 +263,7 @@ Model finish(Imported imported, const ConvertOptions& options) {
   };
   if (options.progress) optimize_options.progress = [&](double part) { options.progress(0.5 + (optimized - 0.5) * part); };
   progress(0.5);
-  optimize(*graph, operators, optimize_options);
+  naming({graph->source}, [&] { optimize(*graph, operators, optimize_options); });
   progress(optimized);
   optimize_options.progress = {};
   if (before) verify_optimization(operators, *before, *graph, optimize_options);

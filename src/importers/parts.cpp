@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/numeric.h"
+#include "base/saturating.h"
 #include "ops/infer.h"
 #include "passes/infer_dims.h"
 #include "passes/rewrite.h"
@@ -17,6 +18,7 @@ namespace minnow {
 Exprs Parts::ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes) {
   for (const Expr& input : inputs)
     if (input) infer(input);
+  if (outputs == 0) return {};  // a node without outputs computes nothing
   Exprs made = g_->ops(name, inputs, outputs, std::move(attributes));
   Node& node = *made[0].value()->producer();
   if (operators_->find(name)) {
@@ -287,8 +289,9 @@ Attributes Parts::window_attributes(const Expr& x, const SlidingWindow& window) 
       attributes.set("auto_pad", std::string("SAME_UPPER"));
       return attributes;
     }
-    const int64_t extent = (kernel - 1) * dilation(i) + 1, windows = (size + window.strides[i] - 1) / window.strides[i];
-    const int64_t total = std::max<int64_t>((windows - 1) * window.strides[i] + extent - size, 0);
+    const int64_t stride = window.strides[i], windows = size / stride + (size % stride != 0);
+    const int64_t last = clamped_product({windows - 1, stride}), reach = clamped_product({kernel - 1, dilation(i)});
+    const int64_t total = std::max<int64_t>(clamped_sum({last - size, reach, 1}), 0);
     pads[i] = total / 2;
     pads[count + i] = total - total / 2;
   }
@@ -317,11 +320,12 @@ Expr Parts::conv_transpose(const Expr& x, const Expr& weights, const Expr& bias,
     known = size > 0 && kernel > 0 && output_size[i] > 0;
     if (!known) break;
     const int64_t dilation = window.dilations.empty() ? 1 : window.dilations[i];
-    const int64_t full = (size - 1) * window.strides[i] + (kernel - 1) * dilation + 1, surplus = full - output_size[i];
+    const int64_t last = clamped_product({size - 1, window.strides[i]}), reach = clamped_product({kernel - 1, dilation});
+    const int64_t surplus = clamped_sum({clamped_sum({last, reach}), 1 - output_size[i]});
     // TensorFlow cuts in the middle with "same", and at the end without.
     pads[i] = surplus > 0 && window.same ? surplus / 2 : 0;
     pads[count + i] = std::max<int64_t>(surplus, 0) - pads[i];
-    more[i] = std::max<int64_t>(-surplus, 0);
+    more[i] = surplus < 0 ? -std::max(surplus, -INT64_MAX) : 0;
   }
   if (!window.pads.empty()) {
     attributes.set("pads", window.pads);

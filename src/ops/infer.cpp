@@ -5,6 +5,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "ops/check_form.h"
 #include "ops/evaluate.h"
 #include "ops/sequence.h"
 
@@ -228,7 +229,9 @@ void infer_types(const OperatorSet& operators, const Node& node) {
   for (size_t i = 0; op->custom && i < outputs.size(); ++i)
     if (node.output(i)) outputs[i] = info_of(node.output(i)->type);  // a custom operator may tell nothing yet
   const std::vector<const ValueInfo*> pointers = pointers_to(node, inputs);
-  infer_kinds(*op, NodeView(node, pointers, {}, op), outputs);
+  const NodeView view(node, pointers, {}, op);
+  check_form(*op, view, Known::declared);
+  infer_kinds(*op, view, outputs);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (node.output(i)) write_kind(*node.output(i), outputs[i]);
 }

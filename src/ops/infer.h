@@ -11,7 +11,9 @@
 namespace minnow {
 
 /// Fills in dtypes and kinds (not shapes) of all values that nodes make and of the inputs of subgraphs. Control flow needs it: what an If
-/// or a Loop gives is known from its subgraphs alone. Operators that `operators` lacks leave their outputs as they are. Throws InvalidModel
+/// or a Loop gives is known from its subgraphs alone. Operators that `operators` lacks leave their outputs as they are.
+/// Checks the form of every node on the way (check_form): importers, the pipeline of passes and Model::from_graph call this function before
+/// anything else looks at the nodes, so that passes and kernels may rely on required inputs, outputs and attributes. Throws InvalidModel
 /// where a node contradicts its operator.
 void infer_types(const OperatorSet& operators, const Graph& graph);
 

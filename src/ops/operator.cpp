@@ -4,60 +4,10 @@
 #include <algorithm>
 
 #include "ops/all.h"
+#include "ops/check_form.h"
 
 namespace minnow {
 namespace {
-
-std::string names_of(DTypes set) {
-  std::string text;
-  for (int i = 1; i < 32; ++i)
-    if ((set >> i) & 1) text += (text.empty() ? "" : ", ") + std::string(name_of(static_cast<DType>(i)));
-  return text;
-}
-
-const InputSpec* spec_of(const std::vector<InputSpec>& specs, size_t i) {
-  if (i < specs.size()) return &specs[i];
-  return !specs.empty() && specs.back().arity == Arity::variadic ? &specs.back() : nullptr;
-}
-
-void check_form(const Operator& op, const NodeView& node) {
-  for (size_t i = 0; i < std::max(node.input_count(), op.inputs.size()); ++i) {
-    const InputSpec* spec = spec_of(op.inputs, i);
-    if (!spec) {
-      if (node.has_input(i)) node.fail("takes at most {} inputs, it has {}", op.inputs.size(), node.input_count());
-      continue;
-    }
-    if (!node.has_input(i)) {
-      if (spec->arity == Arity::required) node.fail("input {} (\"{}\") is missing", i, spec->name);
-      continue;
-    }
-    const ValueInfo& info = node.input(i);
-    const Kinds kind = info.kind == ValueInfo::Kind::tensor ? kTensors : info.kind == ValueInfo::Kind::sequence ? kSequences : kOptionals;
-    if (!(spec->kinds & kind))
-      node.fail("input {} (\"{}\") is {}, which the operator does not take", i, spec->name,
-                kind == kTensors     ? "a tensor"
-                : kind == kSequences ? "a sequence"
-                                     : "an optional");
-    if (kind == kOptionals && info.dtype == DType::undefined) continue;  // an empty one that nobody gave a type
-    if (!contains(spec->dtypes, info.dtype))
-      node.fail("input {} (\"{}\") is {}, it should be one of {}", i, spec->name, info.dtype, names_of(spec->dtypes));
-    if (kind == kTensors && info.extent == ValueInfo::Extent::exact) info.shape.elements();  // shape rules rely on products of dimensions
-    if (spec->like.empty()) continue;
-    for (size_t other = 0; other < i && other < op.inputs.size(); ++other)
-      if (op.inputs[other].name == spec->like && node.has_input(other) && node.input_dtype(other) != info.dtype)
-        node.fail("input {} (\"{}\") is {}, it should be {} as \"{}\" is", i, spec->name, info.dtype, node.input_dtype(other), spec->like);
-  }
-  for (size_t i = 0; i < std::max(node.output_count(), op.outputs.size()); ++i) {
-    if (i >= op.outputs.size()) {
-      const bool more = !op.outputs.empty() && op.outputs.back().arity == Arity::variadic;
-      if (!more && node.has_output(i)) node.fail("has at most {} outputs, output {} is asked for", op.outputs.size(), i);
-    } else if (op.outputs[i].arity == Arity::required && !node.has_output(i)) {
-      node.fail("output {} (\"{}\") is missing", i, op.outputs[i].name);
-    }
-  }
-  for (const AttributeSpec& attribute : op.attributes)
-    if (attribute.required && !node.has_attribute(attribute.name)) node.fail("attribute \"{}\" is missing", attribute.name);
-}
 
 DType output_dtype(const Operator& op, const NodeView& node, const DTypeRule& rule) {
   switch (rule.kind) {
@@ -88,8 +38,10 @@ void check_type(const NodeView& node, size_t i, const ValueInfo& info) {
 
 }  // namespace
 
-void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
-  check_form(op, node);
+namespace {
+
+void infer_outputs_anywhere(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
+  check_form(op, node, Known::inferred);
   if (op.infer) {
     op.infer(node, outputs);
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -113,6 +65,16 @@ void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo
     info.extent = shapes[i].extent;
     info.shape = shapes[i].shape;
     check_type(node, i, info);
+  }
+}
+
+}  // namespace
+
+void infer_outputs(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
+  try {
+    infer_outputs_anywhere(op, node, outputs);
+  } catch (const InvalidArgument& error) {  // a shape that cannot be does not know whose it is
+    node.fail("{}", error.what());
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dimensions of what computes: windows, products, reductions, recurrent layers.
 #include <algorithm>
-#include <cstdlib>
 
 #include "graph/window.h"
 #include "passes/infer_dims_rules.h"
@@ -20,7 +19,8 @@ std::optional<Size> DimRules::windows(const Size& input, size_t axis, size_t spa
   if (!stride || !dilation || !begin || !end || *stride <= 0 || *dilation <= 0 || kernel <= 0) return {};
   // Attributes are as wild as a file makes them.
   constexpr int64_t kMost = int64_t{1} << 31;
-  if (*stride > kMost || *dilation > kMost || kernel > kMost || std::abs(*begin) > kMost || std::abs(*end) > kMost) return {};
+  if (*stride > kMost || *dilation > kMost || kernel > kMost || *begin > kMost || *begin < -kMost || *end > kMost || *end < -kMost)
+    return {};
   const std::string_view automatic = text_attribute(node_, "auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
     const auto rounded = Size::add(input, Size(*stride - 1));

@@ -4,6 +4,7 @@
 // split off.
 #include <algorithm>
 
+#include "base/saturating.h"
 #include "passes/move_reshapes.h"
 #include "passes/rewrite.h"
 
@@ -135,7 +136,8 @@ class ReshapeMover {
     // The last dimensions of x that make a row.
     size_t first = given.size();
     int64_t depth = 1;
-    while (first > 0 && depth < rows.back().size && given[first - 1].known() && given[first - 1].size > 0) depth *= given[--first].size;
+    while (first > 0 && depth < rows.back().size && given[first - 1].known() && given[first - 1].size > 0)
+      depth = clamped_product({depth, given[--first].size});
     if (depth != rows.back().size || first == 0) return false;
     std::vector<Dim> lead(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(first));
     if (lead == std::vector<Dim>(rows.begin(), rows.end() - 1)) return false;  // nothing but the row is reshaped

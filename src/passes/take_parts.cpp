@@ -4,6 +4,7 @@
 // of the weights.
 #include <algorithm>
 
+#include "base/saturating.h"
 #include "passes/move_reshapes.h"
 #include "passes/permute.h"
 
@@ -126,9 +127,9 @@ class PartTaker {
       int64_t width = 1;
       for (size_t k = 1; k < groups[i].size(); ++k) {
         if (!groups[i][k].known()) return {};
-        width *= groups[i][k].size;
+        width = clamped_product({width, groups[i][k].size});
       }
-      return std::pair(static_cast<int64_t>(i), Columns{place.index * width, (place.index + 1) * width});
+      return std::pair(static_cast<int64_t>(i), Columns{clamped_product({place.index, width}), clamped_product({place.index + 1, width})});
     }
     return {};
   }

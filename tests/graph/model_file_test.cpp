@@ -2,6 +2,7 @@
 #include "graph/model_file.h"
 
 #include <gmock/gmock.h>
+#include <minnow/convert.h>
 
 #include <cstring>
 #include <fstream>
@@ -165,6 +166,16 @@ TEST(ModelFile, names_made_later_differ_from_those_in_the_file) {
   const std::string first = graph.add_constant(pattern({2})).name();
   const auto copy = read(written(graph));
   EXPECT_NE(copy->add_constant(pattern({3})).name(), first);
+}
+
+TEST(ModelFile, a_node_without_a_required_input_is_refused_when_the_model_is_loaded) {
+  const auto graph = parse_graph("graph {\n input x: f32[2]\n y = Transpose(x) @\"turned\"\n output y\n}");
+  graph->first()->set_input(0, nullptr);
+  const std::string path = (scratch_dir() / "missing_input.minnow").string();
+  write_model(*graph, path);
+  const std::string expected = path + ": node \"turned\" (Transpose): input 0 (\"data\") is missing";
+  EXPECT_THAT([&] { Model::load(path); }, testing::ThrowsMessage<InvalidModel>(expected));
+  EXPECT_THAT([&] { convert(path); }, testing::ThrowsMessage<InvalidModel>(expected));
 }
 
 TEST(ModelFile, errors_name_the_file) {

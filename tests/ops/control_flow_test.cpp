@@ -64,7 +64,7 @@ TEST(If, branches_must_agree) {
                        {truth(true)}),
               HasSubstr("graph \"else_branch\" has 0 outputs, 1 are needed"));
   EXPECT_THAT(error_in("graph { input c: bool[] y = If(c) {then_branch = 1, else_branch = 2} output y }", {truth(true)}),
-              HasSubstr("has the wrong type"));
+              HasSubstr("attribute \"then_branch\" is an integer, it should be a graph"));
 }
 
 // Sums 1, 2, 3, ... until the sum exceeds a limit; gives the sum and all partial ones.

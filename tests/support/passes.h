@@ -23,9 +23,10 @@ struct Rewrite {
   std::string ops() const;
   const Node& node(std::string_view op) const;  // the first of that operator; throws where there is none
 };
-/// Each pass runs once, on the graph and its subgraphs.
+/// Each pass runs once, on the graph and its subgraphs. Then the same is tried with each input of each node absent in turn: numbers must
+/// stay where the input is optional, else an error must name the node.
 Rewrite rewrite(std::string_view text, const std::vector<std::string_view>& passes, Optimize level = Optimize::standard);
-/// The whole pipeline.
+/// The whole pipeline, with the same trials.
 Rewrite optimized(std::string_view text, Optimize level = Optimize::standard);
 
 /// Outputs of both graphs agree for random inputs; dimensions that are not fixed are 2.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/caffe/caffe_layer.h"
 
+#include "base/saturating.h"
+
 namespace minnow::caffe {
 
 Expr CaffeLayer::bottom(size_t i) const {
@@ -19,7 +21,7 @@ const Blob& CaffeLayer::blob(size_t i) const {
 Expr CaffeLayer::weights(size_t i, Ints shape) const {
   const Blob& from = blob(i);
   int64_t known = 1;
-  for (int64_t size : shape) known *= size < 0 ? 1 : size;
+  for (int64_t size : shape) known = clamped_product({known, size < 0 ? 1 : size});
   const int64_t count = static_cast<int64_t>(from.values.size());
   for (int64_t& size : shape)
     if (size < 0) size = known ? count / known : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/saturating.h"
 #include "importers/caffe/rules.h"
 
 namespace minnow::caffe {
@@ -114,7 +115,7 @@ Exprs import_inner_product(CaffeLayer& layer, Parts& p) {
   const bool transposed = parameters.flag("transpose", false);
   if (outputs < 1) layer.fail("has {} outputs", outputs);
   int64_t depth = 1;
-  for (int64_t i = axis; i < rank; ++i) depth *= layer.size(layer.bottom(), i);
+  for (int64_t i = axis; i < rank; ++i) depth = clamped_product({depth, layer.size(layer.bottom(), i)});
   const Expr weights = layer.weights(0, transposed ? Ints{depth, outputs} : Ints{outputs, depth});
   const Expr bias = parameters.flag("bias_term", true) ? layer.weights(1, {outputs}) : Expr();
   const Expr rows = axis == 1 && rank == 2 ? layer.bottom() : p.op("Flatten", {layer.bottom()}, {{"axis", axis}});
@@ -207,7 +208,7 @@ namespace {
 /// x [T, N, ...] as [T, N, depth], times `weights` [rows, depth].
 Expr rows_of(CaffeLayer& layer, Parts& p, int64_t& depth) {
   depth = 1;
-  for (int64_t i = 2; i < layer.rank(); ++i) depth *= layer.size(layer.bottom(), i);
+  for (int64_t i = 2; i < layer.rank(); ++i) depth = clamped_product({depth, layer.size(layer.bottom(), i)});
   return layer.rank() == 3 ? layer.bottom()
                            : p.reshape(layer.bottom(), p.concat({p.shape_of(layer.bottom(), 0, 2), p.constant({depth})}, 0));
 }

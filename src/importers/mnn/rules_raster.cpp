@@ -2,6 +2,7 @@
 // Raster: regions of the inputs copied to places of the output, what is left of layout operators in files that were prepared ahead.
 #include <algorithm>
 
+#include "base/saturating.h"
 #include "importers/mnn/rules.h"
 
 namespace minnow::mnn {
@@ -55,7 +56,10 @@ void for_each(const Region& region, F&& body) {
 /// The least and the largest place that three loops come to.
 std::pair<int64_t, int64_t> reach(int64_t from, const Ints& strides, const Ints& size) {
   std::pair<int64_t, int64_t> ends(from, from);
-  for (size_t i = 0; i < 3; ++i) (strides[i] < 0 ? ends.first : ends.second) += strides[i] * (size[i] - 1);
+  for (size_t i = 0; i < 3; ++i) {
+    int64_t& end = strides[i] < 0 ? ends.first : ends.second;
+    end = clamped_sum({end, clamped_product({strides[i], size[i] - 1})});
+  }
   return ends;
 }
 
@@ -64,7 +68,7 @@ bool are_in_order(const Ints& strides, const Ints& size, const Ints& order) {
   for (size_t i = order.size(); i-- > 0;) {
     const size_t axis = static_cast<size_t>(order[i]);
     if (size[axis] != 1 && strides[axis] != step) return false;
-    step *= size[axis];
+    step = clamped_product({step, size[axis]});
   }
   return true;
 }

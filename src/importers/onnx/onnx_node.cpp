@@ -51,8 +51,11 @@ Exprs OnnxNode::make(std::string_view as, const Exprs& with_inputs, Attributes w
   for (const Expr& input : with_inputs) values.push_back(input.value());
   std::vector<std::string> names;
   for (const std::string& output : outputs) names.push_back(output.empty() ? std::string() : graph.fresh_name(output));
-  Node& made = graph.add_node(as, values, names, std::move(with_attributes), name);
-  infer_types(*operators_, made);
+  const auto first = std::find_if(outputs.begin(), outputs.end(), [](const std::string& output) { return !output.empty(); });
+  const bool named_by_output = name.empty() && first != outputs.end();
+  Node& made = graph.add_node(as, values, names, std::move(with_attributes), named_by_output ? *first : name);
+  infer_types(*operators_, made);  // its errors call the node as the file does
+  if (named_by_output) made.rename({});
   Exprs exprs;
   for (size_t i = 0; i < made.output_count(); ++i) exprs.push_back(builder_->wrap(made.output(i)));
   return exprs;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/saturating.h"
 #include "importers/torchscript/rules.h"
 
 namespace minnow::torchscript {
@@ -381,20 +382,21 @@ Item import_im2col(Call& call, Parts& p) {
              stride = call.ints("stride", 2);
   const Expr x = pads[0] || pads[1] ? p.op("Pad", {image, p.constant({0, 0, pads[0], pads[1], 0, 0, pads[0], pads[1]})}) : image;
   const auto places = [&](size_t axis) {  // [kernel, windows]
-    const int64_t extent = (kernel[axis] - 1) * dilation[axis];
+    const int64_t extent = clamped_product({clamped_sum({kernel[axis], -1}), dilation[axis]});
     const Expr size = p.reshape(p.shape_of(x, static_cast<int64_t>(axis) + 2, static_cast<int64_t>(axis) + 3), Ints{});
     const Expr begins = p.op("Range", {p.scalar(0, DType::i64), p.op("Sub", {size, p.scalar(static_cast<double>(extent), DType::i64)}),
                                        p.scalar(static_cast<double>(stride[axis]), DType::i64)});
     Ints offsets;
-    for (int64_t i = 0; i < kernel[axis]; ++i) offsets.push_back(i * dilation[axis]);
+    for (int64_t i = 0; i < kernel[axis]; ++i) offsets.push_back(clamped_product({i, dilation[axis]}));
     return p.op("Add", {p.reshape(p.constant(offsets), {kernel[axis], 1}), p.unsqueeze(begins, {0})});
   };
   const Expr rows = p.gather(x, places(0), 2);                // [N, C, kh, oh, W]
   const Expr both = p.gather(rows, places(1), 4);             // [N, C, kh, oh, kw, ow]
   const Expr turned = p.transpose(both, {0, 1, 2, 4, 3, 5});  // [N, C, kh, kw, oh, ow]
-  return p.reshape(
-      turned,
-      p.concat({p.shape_of(x, 0, 1), p.op("Mul", {p.shape_of(x, 1, 2), p.constant({kernel[0] * kernel[1]})}), p.constant({-1})}, 0));
+  return p.reshape(turned,
+                   p.concat({p.shape_of(x, 0, 1), p.op("Mul", {p.shape_of(x, 1, 2), p.constant({clamped_product({kernel[0], kernel[1]})})}),
+                             p.constant({-1})},
+                            0));
 }
 Item import_col2im(Call& call, Parts& p) {
   const Ints pads = call.ints("padding", 2);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/saturating.h"
 #include "importers/torchscript/pickle.h"
 #include "importers/torchscript/rules.h"
 
@@ -100,7 +101,7 @@ Item import_view(Call& call, Parts& p) {
   if (known && std::none_of(wanted.begin(), wanted.end(), [](const Item& item) { return item.is_known() && item.integer() == 0; })) {
     if (shape && std::find(sizes.begin(), sizes.end(), 0) == sizes.end()) {  // a -1 is known then
       int64_t product = 1;
-      for (int64_t size : sizes) product *= std::max<int64_t>(size, 1);
+      for (int64_t size : sizes) product = clamped_product({product, std::max<int64_t>(size, 1)});
       const int64_t elements = Shape(*shape).elements();
       for (int64_t& size : sizes)
         if (size == -1 && product > 0 && elements % product == 0) size = elements / product;

@@ -390,7 +390,7 @@ TEST(OnnxImporter, a_newer_opset_is_read_with_a_warning) {
 }
 
 TEST(OnnxImporter, custom_operators_are_accepted_by_name) {
-  static const Operator blur{.name = "com.camera.Blur"};
+  static const Operator blur{.name = "com.camera.Blur", .inputs = {{"x"}}, .outputs = {{"y", same_as("x")}}};
   OperatorSet operators;
   for (const Operator* op : OperatorSet::builtin().list()) operators.add(*op);
   operators.add(blur);
