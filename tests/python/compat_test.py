@@ -233,6 +233,109 @@ class Expressions(unittest.TestCase):
         F.gc(True)
 
 
+class Mixed(unittest.TestCase):
+    """MNN's Vars beside Minnow's, NumPy's and Python's own."""
+
+    def test_importing_leaves_minnow_as_it_is(self):
+        plain = minnow.Var(X)
+        self.assertIs(type(plain), minnow.Var)
+        self.assertEqual((type(plain.shape), str((plain > 0).dtype), str((minnow.Var([1, 2]) / 2).dtype)), (tuple, "bool", "float64"))
+        for name in ("read", "write", "op_type", "fix_as_const"):
+            self.assertFalse(hasattr(plain, name), name)
+        self.assertFalse(hasattr(minnow.nn.LoadedModule, "onForward"))
+
+    def test_each_goes_where_the_other_is_taken(self):
+        import minnow.numpy as mnp
+        x, plain = F.const(X, X.shape), minnow.Var(X)
+        self.same_type(x + plain, plain + x, x * X, X * x, np.add(x, X), F.add(plain, X), MNN.numpy.abs(plain), F.relu(X))
+        for found in (mnp.sum(x, axis=1), own.relu(x), mnp.concatenate([x, plain], 1), mnp.matmul(x, mnp.swapaxes(plain, -1, -2)), mnp.pad(x, 1), mnp.moveaxis(x, 0, 2)):
+            self.assertIs(type(found), minnow.Var)
+        self.assertIs(type(plain), minnow.Var)
+        np.testing.assert_array_equal(mnp.concatenate([x, plain], 1), np.concatenate([X, X], 1))
+        np.testing.assert_array_equal(np.asarray(x), X)
+        np.testing.assert_array_equal(memoryview(x), X)
+        np.testing.assert_array_equal(np.from_dlpack(x), X)
+        self.assertEqual(X.shape + tuple(x.shape), (*X.shape, *x.shape))
+        self.assertEqual((x.shape + [1], (1,) + x.shape, x.shape == X.shape, x.shape != [2]), ([2, 3, 4, 5, 1], [1, 2, 3, 4, 5], True, True))
+
+    def same_type(self, *values):
+        for value in values:
+            self.assertIs(type(value), F.Var)
+
+    def test_copies(self):
+        import copy
+        import pickle
+        x = F.const([1.0, 2.0], [2])
+        for other in (copy.copy(x), copy.deepcopy(x), x.copy(), x.clone(), F.clone(x, True), x.flatten(), x[:], x.reshape([2]), x.astype(F.float)):
+            self.same_type(other)
+            other.write([5.0, 6.0])
+            np.testing.assert_array_equal(x.read(), [1, 2])
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(x)), [1, 2])
+
+    def test_names_stand_for_variables(self):
+        x = F.const([1.0, 2.0], [2])
+        y = x
+        x += 1.0
+        np.testing.assert_array_equal(y.read(), [1, 2])
+        y[0] = 7.0
+        z = y * 2.0
+        y[1] = 9.0
+        np.testing.assert_array_equal(z.read(), [14, 4])
+        self.assertEqual((len({x, y, z}), float(x[0]), [value.read().item() for value in y]), (3, 2.0, [7, 9]))
+        with self.assertRaises(TypeError):
+            iter(F.scalar(1.0))
+        with self.assertRaises(TypeError):
+            x + "1"
+
+    def test_what_is_fixed(self):
+        x = F.placeholder([2])
+        y = x * 2.0
+        x.write([1.0, 2.0])
+        x.fix_as_const()
+        self.assertEqual((x.op_type, y.op_type), ("Const", "MUL"))
+        w = F.const([3.0, 4.0], [2])
+        w.fix_as_trainable()
+        self.assertTrue(w.trainable)
+        self.assertEqual((F.add(w, 1.0).op_type, [value.op_type for value in F.add(w, 1.0).inputs]), ("ADD", ["Trainable", "Const"]))
+        v = F.const([1.0, 2.0], [2])
+        v.fix_as_placeholder()
+        total = F.reduce_sum(v)
+        v.write([10.0, 20.0])
+        self.assertEqual(total.read(), 30)
+        v.resize([3])
+        self.assertEqual(v.shape, [3])
+
+    def test_memory_of_other_devices_is_refused(self):
+        x = F.const([1.0], [1])
+        for call in (lambda: x.set_device_ptr(0, 2), lambda: x.copy_to_device_ptr(0, 2), lambda: F.jsonop([x], "{}", 1), lambda: MNN.Tensor((1,), MNN.Halide_Type_String)):
+            with self.assertRaises(minnow.Unsupported):
+                call()
+        with self.assertWarnsRegex(UserWarning, "the CPU takes its place"):
+            MNN.nn.create_runtime_manager(({"backend": "OPENCL", "numThread": 1},))
+
+    def test_modules_of_expressions(self):
+        x, w = F.placeholder([2]), F.const([3.0, 4.0], [2])
+        w.fix_as_trainable()
+        y = x * w
+        for training in (False, True):
+            module = MNN.nn.load_module([x], [y], training)
+            np.testing.assert_array_equal(module.forward(F.const([1.0, 2.0], [2])).read(), [3, 8])
+            self.assertEqual((module.is_training, len(module.parameters)), (training, int(training)))
+        self.assertTrue(module.load_parameters([F.const([5.0, 6.0], [2])]))
+        np.testing.assert_array_equal(module.forward([F.const([1.0, 2.0], [2])])[0].read(), [5, 12])
+        with self.assertRaisesRegex(minnow.InvalidArgument, "has the shape"):
+            module.load_parameters([F.const([5.0], [1])])
+        self.assertFalse(module.load_parameters([]))
+
+    def test_raster_and_detections_check_their_places(self):
+        with self.assertRaisesRegex(minnow.InvalidArgument, "11 numbers for each Var"):
+            F.raster([X], [1], [1])
+        for region in ([0, 6, 1, 3, 0, 6, 2, 1, 1, 4, 2], [0, 1, 1, 1, 7, 1, 1, 1, 1, 1, 1], [-1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1]):
+            with self.assertRaisesRegex(minnow.InvalidArgument, "goes beyond"):
+                F.raster([F.const([0.0] * 6, [2, 3])], region, [3, 2])
+        self.assertEqual(F.raster([F.const([0.0] * 6, [6])], [0, 1, 1, 1, 0, 1, 1, 1, 0, 4, 2], [3, 2]).shape, [3, 2])
+
+
 class Models(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

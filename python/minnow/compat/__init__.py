@@ -28,7 +28,7 @@ _MODULES = {"MNN": ("minnow.compat.interpreter", "minnow.compat.image_process", 
             "MNN.tools.mnnconvert": ("minnow.compat.mnnconvert",), "MNN.numpy.linalg": ("minnow.compat.linalg",), "MNN.numpy.random": ("minnow.compat.random",),
             "MNN.audio": ("minnow.compat.audio",)}
 # Their functions take and give MNN's Vars by wrapping; those of other modules do so themselves.
-_PLAIN = ("minnow.expr", "minnow.cv")
+_PLAIN = {"minnow.expr": None, "minnow.cv": "NHWC"}  # and the format of their results
 
 
 class _Shim(types.ModuleType):
@@ -44,7 +44,7 @@ class _Shim(types.ModuleType):
         for source in self.__dict__["_sources"]:
             if hasattr(source, name):
                 found = getattr(source, name)
-                return exported(found) if source.__name__ in _PLAIN else found
+                return exported(found, _PLAIN[source.__name__]) if source.__name__ in _PLAIN else found
         near = "" if name.startswith("_") else nearest(name, [other for other in dir(self) if not other.startswith("_")])
         raise AttributeError(f"{self.__name__}.{name} is not there (yet){near}")
 

@@ -61,8 +61,13 @@ def _var(x: VarLike) -> Var:
     return made.astype("int32", copy=False) if made.dtype == "int64" and not hasattr(x, "dtype") else made
 
 
+def is_address(value: Any) -> bool:
+    """True for a capsule, and for a number that can be an address."""
+    return type(value).__name__ == "PyCapsule" or (type(value) is builtins.int and value >= 65536)
+
+
 def from_address(address: Any, shape: Sequence[builtins.int], dtype: Any) -> Var:
-    """A copy of the elements that lie at an address: a number, or a capsule, which Var.ptr gives."""
+    """Copies the elements at an address. The caller vouches for the memory, as with MNN."""
     import ctypes
     if not isinstance(address, builtins.int):
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -72,18 +77,15 @@ def from_address(address: Any, shape: Sequence[builtins.int], dtype: Any) -> Var
     return _minnow.from_buffer(ctypes.string_at(address, count * np.dtype(dtype).itemsize), dtype, list(shape))
 
 
-def is_capsule(value: Any) -> bool:
-    return type(value).__name__ == "PyCapsule"
-
-
 def const(value_list: Any, shape: Sequence[builtins.int] | None = None, data_format: str = NCHW, dtype: Any = float) -> Var:
-    """A constant of these elements: numbers, an array, bytes, or a capsule with their address."""
-    if is_capsule(value_list) and shape is not None:
-        return E._with_format(from_address(value_list, shape, dtype), NHWC if data_format == NHWC else NCHW)
-    made = np.array(list(value_list) if isinstance(value_list, (bytes, bytearray)) else value_list, dtype)
-    if shape is not None and made.size == 1 and not len(shape):
-        made = made.reshape(())
-    return E._with_format(made.reshape(*shape) if shape is not None and len(shape) else made, NHWC if data_format == NHWC else NCHW)
+    """A constant from numbers, an array, bytes, or an address (a capsule, which Var.ptr gives, or a number)."""
+    if is_address(value_list) and shape is not None:
+        made = from_address(value_list, shape, dtype)
+    else:
+        made = np.array(list(value_list) if isinstance(value_list, (bytes, bytearray)) else value_list, dtype)
+        if shape is not None and (len(shape) or made.size == 1):
+            made = made.reshape(*shape) if len(shape) else made.reshape(())
+    return E._with_format(made, NHWC if data_format == NHWC else NCHW)
 
 
 def scalar(value: VarLike, dtype: Any = None) -> Var:
@@ -425,8 +427,8 @@ def gather_nd(x: VarLike, indices: VarLike) -> Var:
 
 
 def where(x: VarLike) -> Var:
-    """The indices of all elements that are true."""
-    return np.argwhere(_var(x)).astype("int32", copy=False)
+    """The indices of all elements above zero."""
+    return np.argwhere(np.greater(_var(x), 0)).astype("int32", copy=False)
 
 
 def reverse(x: VarLike, axis: VarLike) -> Var:
@@ -539,8 +541,12 @@ def load_as_dict(path: str) -> dict[str, Var]:
 def load_as_list(path: str) -> list[Var]:
     """All values of a model: inputs first, outputs last."""
     loaded = _load(path)
-    ends = {value.name for value in (*loaded.inputs, *loaded.outputs)}
-    return [*loaded.inputs, *(value for name, value in loaded.values.items() if name not in ends), *loaded.outputs]
+    left_out = {value.name for value in (*loaded.inputs, *loaded.outputs)}
+    for value in loaded.outputs:  # save() writes a constant as the Identity of another, which has no name of its own
+        name, inputs = _minnow.expression_of(value)
+        if name == "Identity" and not _minnow.expression_of(inputs[0])[0]:
+            left_out.add(inputs[0].name)
+    return [*loaded.inputs, *(value for name, value in loaded.values.items() if name not in left_out), *loaded.outputs]
 
 
 def save(outputs: Any, path: str, forInference: bool = True) -> None:
@@ -605,6 +611,8 @@ def _weighted(function: Callable[..., Any], name: str) -> Callable[..., Var]:
         a, b = _var(x), _var(y)
         if len(coeff) not in (0, 2):
             raise InvalidArgument(f"{name} takes two coefficients or none, not {len(coeff)}")
+        if list(coeff) == [1, 0]:
+            return a
         return function(a * coeff[0], b * coeff[1]) if len(coeff) else function(a, b)  # type: ignore[no-any-return]
 
     call.__doc__ = "The two, each times its coefficient where there are some, one with the other."
@@ -679,7 +687,7 @@ def batch_to_space_nd(x: VarLike, block_shape: VarLike, crops: VarLike) -> Var:
 def nms(boxes: VarLike, scores: VarLike, max_detections: builtins.int, iou_threshold: builtins.float = -1.0, score_threshold: builtins.float = -1.0) -> Var:
     """The indices of boxes [n, 4] with the highest scores that overlap no better one by more than the threshold; -1: any overlap, any score."""
     options = [np.array([value], "float32") for value in (1.0 if iou_threshold < 0 else iou_threshold, -3.4e38 if score_threshold < 0 else score_threshold)]
-    found = E.non_max_suppression(_var(boxes)[None], _var(scores)[None, None], np.array([max_detections], "int64"), *options)
+    found = E.non_max_suppression(_var(boxes).astype("float32", copy=False)[None], _var(scores).astype("float32", copy=False)[None, None], np.array([max_detections], "int64"), *options)
     return found[:, 2].astype(int, copy=False)
 
 
@@ -898,4 +906,4 @@ def detection_post_process(encode_boxes: VarLike, class_predictions: VarLike, an
 
 # Names here that are not MNN's.
 INTERNAL = {"Any", "Callable", "E", "INTERNAL", "InvalidArgument", "Sequence", "Unsupported", "Values", "VarLike", "annotations", "builtins", "enum", "from_address", "math",
-            "is_capsule", "matched", "np"}
+            "is_address", "matched", "np"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import warnings
 from typing import Any, Callable
 
 from minnow._minnow import Unsupported
@@ -44,3 +45,17 @@ MODULES = {module.__name__: module for module in (
     _module("MNN.nn.compress", "Training with quantization: not there yet.", ("train_quant",), "Minnow has no training with quantization",
             Feature_Scale_Method=Feature_Scale_Method, Scale_Update_Method=Scale_Update_Method, PER_TENSOR=0, PER_CHANNEL=1, MAXIMUM=0, MOVING_AVERAGE=1),
     _module("MNN.llm", "Language models: not there yet.", ("Llm", "Context", "LlmStatus", "create"), "Minnow runs no language models by itself"))}
+
+
+def cpu(backend: Any) -> str:
+    """The CPU in place of any backend, with a warning where another one is asked for, as MNN falls back to it."""
+    if backend not in ("CPU", "cpu", 0, "AUTO", 4):
+        warnings.warn(f"the backend {backend!r} is not there; the CPU takes its place", stacklevel=3)
+    return "CPU"
+
+
+def on_cpu(configs: Any) -> Any:
+    """The configurations with the CPU in place of other backends."""
+    if isinstance(configs, dict):
+        return {**configs, "backend": cpu(configs["backend"])} if "backend" in configs else configs
+    return tuple(on_cpu(config) for config in configs)

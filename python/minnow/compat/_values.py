@@ -108,10 +108,10 @@ def as_mnn(value: Any, context: Context | None = None) -> Any:
 
 
 def labelled(value: minnow.Var, format: str | None) -> Var:
-    """A plain Var, which nobody else holds, as one of MNN; `format` where its axes have none of their own."""
+    """Turns a plain Var that nobody else holds into one of MNN. `format` counts where the operation said nothing about its axes."""
     given = value.__dict__.get("_format")
-    if format is not None and value.is_tensor and (given is None or (given == NCHW and format == NC4HW4)) and value.dims is not None and value.ndim == 4:
-        value.__dict__["_format"] = format
+    if given is None or (given == NCHW and format == NC4HW4):
+        value.__dict__["_format"] = format or NCHW
     value.__class__ = Var
     return value  # type: ignore[return-value]
 
@@ -119,12 +119,13 @@ def labelled(value: minnow.Var, format: str | None) -> Var:
 class Function:
     """A function of Minnow on what MNN takes. It has the attributes of that function, where there are some (numpy.add.reduce)."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], format: str | None = None) -> None:
         functools.update_wrapper(self, function)
-        self._function = function
+        self._function, self._format = function, format
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         context = Context((*arguments, *named.values()))
+        context.format = context.format or self._format
         return as_mnn(self._function(*map(own, arguments), **{name: own(value) for name, value in named.items()}), context)
 
     def __getattr__(self, name: str) -> Any:
@@ -134,10 +135,10 @@ class Function:
         return repr(self._function)
 
 
-def exported(value: Any) -> Any:
-    """A function as one on MNN's Vars; all else as it is."""
+def exported(value: Any, format: str | None = None) -> Any:
+    """A function as one on MNN's Vars, whose results have that format where arguments have none; everything else as it is."""
     if callable(value) and not isinstance(value, (type, _minnow.dtype, Function)):
-        return Function(value)
+        return Function(value, format)
     return value
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from minnow import expr as E
 from minnow.compat import _expr, _values
+from minnow.compat._later import cpu
 from minnow.compat._values import Var, as_mnn, own
 
 if TYPE_CHECKING:
@@ -39,10 +40,18 @@ def placeholder(shape: Any = (), format: str = NCHW, dtype: Any = _expr.float) -
 
 
 def convert(x: Any, format: str) -> Var:
-    """The value with its axes in another order. NC4HW4 has the axes of NCHW: how channels are packed is the engine's own affair."""
-    made: Var = as_mnn(E.convert(own(x), format), _values.Context([x]))
-    if "_format" in made.__dict__:
-        made.__dict__["_format"] = format
+    """Moves the channels: in NHWC they are the last axis, else axis 1. NC4HW4 has the axes of NCHW; the engine decides how channels are packed.
+
+    A picture [height, width, channels] gains a batch axis.
+    """
+    if format not in (NCHW, NHWC, NC4HW4) or not isinstance(x, Var) or (x.ndim == 3 and x.data_format == NHWC):
+        made: Var = as_mnn(E.convert(own(x), format), _values.Context([x]))
+    else:
+        plain, last = own(x), x.data_format == NHWC
+        if x.ndim > 2 and last != (format == NHWC):
+            plain = _expr.np.moveaxis(plain, -1, 1) if last else _expr.np.moveaxis(plain, 1, -1)
+        made = as_mnn(plain)
+    made.__dict__["_format"] = format
     return made
 
 
@@ -72,6 +81,11 @@ class _Model(dict[str, Var]):
 def load_as_list(path: str) -> list[Var]:
     """All values of a model, inputs first and outputs last; of any format that Minnow reads."""
     return [as_mnn(value) for value in _expr.load_as_list(path)]
+
+
+def set_global_executor_config(backend: Any, precision: Any, threads: int) -> None:
+    """How expressions are computed on this thread from now on. The backend is the CPU."""
+    _expr.set_global_executor_config(cpu(backend), precision, threads)
 
 
 def get_inputs_and_outputs(values: dict[str, Var]) -> tuple[dict[str, Var], dict[str, Var]]:

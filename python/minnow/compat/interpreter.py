@@ -15,6 +15,7 @@ from typing import Any, Callable, Sequence
 from minnow import _minnow, nn
 from minnow import numpy as np
 from minnow.compat import _expr
+from minnow.compat._later import on_cpu
 from minnow.compat._values import Var as MnnVar, own
 from minnow._files import ModelPath
 from minnow._minnow import InvalidArgument, Unsupported, Var
@@ -28,22 +29,25 @@ Tensor_DimensionType_Tensorflow, Tensor_DimensionType_Caffe, Tensor_DimensionTyp
 class Tensor:
     """An array, and whether the channels of its four axes come first (Caffe) or last (Tensorflow)."""
 
-    def __init__(self, shape: Any, dtype: Any = Halide_Type_Float, data: Any = None, dimension_type: int = Tensor_DimensionType_Caffe) -> None:
-        """Of a shape, a dtype and elements (numbers, an array, an address as a number or a capsule), or of a Var alone."""
-        if isinstance(shape, Var):
-            value = np.copy(own(shape))
-            shape, dtype = value.shape, value.dtype
-            dimension_type = Tensor_DimensionType_Tensorflow if isinstance(data, MnnVar) and data.data_format == "NHWC" else dimension_type
-        elif dtype == Halide_Type_String:
+    def __init__(self, shape: Any, dtype: Any = None, data: Any = None, dimension_type: int = Tensor_DimensionType_Caffe) -> None:
+        """Tensor(values) copies a Var or a list of numbers; Tensor(shape, dtype, data, dimension_type) takes elements, an array, or an address (a number
+        or a capsule), and without them zeros. A tuple alone is a shape."""
+        self._dimension_type = dimension_type
+        if isinstance(shape, (Var, list)) and dtype is None and data is None:
+            self._value = np.copy(_expr._var(own(shape)))
+            if isinstance(shape, MnnVar) and shape.data_format == "NHWC":
+                self._dimension_type = Tensor_DimensionType_Tensorflow
+            return
+        dtype = Halide_Type_Float if dtype is None else dtype
+        if dtype == Halide_Type_String:
             raise Unsupported("tensors of strings are not there")
-        elif data is not None and (_expr.is_capsule(data) or (isinstance(data, int) and len(shape))):
+        if _expr.is_address(data):
             value = _expr.from_address(data, list(shape), dtype).clone()
         else:
             value = np.zeros(shape, dtype) if data is None else np.array(own(data), dtype)
         if value.size != np.zeros(shape, "bool").size:
             raise InvalidArgument(f"a Tensor of the shape {tuple(shape)} is given {value.size} elements")
         self._value = value.reshape(*shape) if len(shape) else value.reshape(())
-        self._dimension_type = dimension_type
 
     @classmethod
     def _of(cls, value: Var, dimension_type: int) -> Tensor:
@@ -150,7 +154,7 @@ class Interpreter:
 
     def createRuntime(self, configs: Any) -> tuple[nn.RuntimeManager, tuple[bool, ...]]:
         """For createSession(): nn.create_runtime_manager() of the first, and for each that it is there."""
-        managers = nn.create_runtime_manager(configs)
+        managers = nn.create_runtime_manager(on_cpu(configs))
         return managers[0], tuple(True for _ in managers)
 
     def createSession(self, config: dict[str, Any] | None = None, runtime: Any = None) -> Session:
@@ -162,7 +166,7 @@ class Interpreter:
         entries = {key: value for key, value in (config or {}).items() if key != "saveTensors"}
         if not entries:
             return Session(self._module.clone())
-        return Session(nn.load_module_from_file(self._path, runtime_manager=nn.create_runtime_manager(entries)[0]))
+        return Session(nn.load_module_from_file(self._path, runtime_manager=nn.create_runtime_manager(on_cpu(entries))[0]))
 
     def _one(self, tensors: dict[str, Tensor], name: str | None, what: str) -> Tensor:
         if not tensors:

@@ -8,6 +8,7 @@ from minnow import _minnow, expr, nn
 from minnow import numpy as np
 from minnow._minnow import InvalidArgument, InvalidType
 from minnow.compat import expr as F
+from minnow.compat._later import on_cpu
 from minnow.compat._values import Context, Var, as_mnn, own
 from minnow._typing import VarLike
 
@@ -120,7 +121,7 @@ class RuntimeManager(nn.RuntimeManager):
 def create_runtime_manager(config: Any = ()) -> RuntimeManager:
     """A RuntimeManager of a mapping with MNN's keys, or of the first in a list: numThread, precision, memory, power ("normal", "high", "low", or MNN's
     numbers), backend ("CPU")."""
-    managers = nn.create_runtime_manager(config)
+    managers = nn.create_runtime_manager(on_cpu(config))
     return RuntimeManager(**(managers[0].options if managers else {}))
 
 
@@ -217,15 +218,20 @@ class _Layer(Module):
 
 
 class _Extracted(Module):
-    """Expressions, whose parameters are the ones that they are made of."""
+    """Expressions as a module. Placeholders stand in the expressions for their parameters, so that changed parameters count."""
 
     def __init__(self, inputs: list[Var], outputs: list[Var]) -> None:
-        self.__dict__.update(_places=[own(value) for value in inputs], _outputs=[own(value) for value in outputs])
-        self.__dict__["_kept"] = [as_mnn(value, Context([value])) for value in expr.trainables(self._outputs)]
+        plain = [own(value) for value in outputs]
+        parameters = expr.trainables(plain)
+        stands = [expr.placeholder("", value.dtype, list(value.shape)) for value in parameters]
+        self.__dict__["_places"] = [own(value) for value in inputs] + stands
+        self.__dict__["_outputs"] = expr.replace(plain, list(zip(parameters, stands)))
+        self.__dict__["_kept"] = [as_mnn(value, Context([value])) for value in parameters]
 
     def forward(self, x: Any) -> Any:
-        values = list(x) if isinstance(x, (list, tuple)) else [x]
-        return _results(expr.replace(self._outputs, list(zip(self._places, [own(value) for value in values]))), x)
+        values = [*(list(x) if isinstance(x, (list, tuple)) else [x]), *self.__dict__["_kept"]]
+        pairs = list(zip(self.__dict__["_places"], [own(value) for value in values]))
+        return _results(expr.replace(self.__dict__["_outputs"], pairs), x)
 
     def onForward(self, inputs: Sequence[Var]) -> list[Var]:
         made: list[Var] = self.forward(list(inputs))

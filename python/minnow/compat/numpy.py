@@ -45,7 +45,15 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None) -> Var:
     return a if type(a) is Var and (dtype is None or a.dtype == dtype) else array(a, dtype)
 
 
-asanyarray = ascontiguousarray = asfortranarray = asarray_chkfinite = asmatrix = mat = matrix = asarray
+asanyarray = ascontiguousarray = asfortranarray = asarray_chkfinite = asarray
+
+
+def asmatrix(data: Any, dtype: Any = None) -> Var:
+    """An array of at least two axes."""
+    return array(data, dtype, ndmin=2)
+
+
+mat = matrix = asmatrix
 
 
 def asfarray(a: Any, dtype: Any = float64) -> Var:
@@ -64,6 +72,7 @@ def asscalar(a: Any) -> Any:
 
 
 def _filled(shape: Any, value: Any, dtype: Any) -> Var:
+    shape = [int(dim) for dim in np.ravel(own(asarray(shape))).tolist()]
     made = np.full(own(shape), own(value)) if dtype is None else np.full(own(shape), own(value)).astype(dtype, copy=False)
     return as_mnn(made, _wide(dtype))  # type: ignore[no-any-return]
 
@@ -189,7 +198,8 @@ def _matched(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 
 mod = remainder = _matched(np.mod)
-fmod, divmod, copysign = _matched(np.fmod), _matched(np.divmod), _matched(np.copysign)
+fmod, divmod = _matched(np.fmod), _matched(np.divmod)
+copysign = _matched(lambda x1, x2: np.copysign(x1, x2).astype(x1.dtype, copy=False))
 
 
 def _floating(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,6 +9,8 @@ _EXPLAINED = {
         "[np.linalg.svd(f(3, 2))[1], np.abs(np.linalg.svd(f(3, 2))[0]), np.abs(np.linalg.svd(f(3, 2))[2])]"],
     "Vars in NC4HW4 are read in the order of NCHW; MNN's show how channels are packed. `F.channel_shuffle` gives such a Var.": [
         "F.channel_shuffle(f(1, 4, 2, 2), 2)"],
+    "`F.convert` moves the channels of values of three or five axes too; MNN's changes their shape alone.": [
+        "F.convert(f(2, 3, 4), F.NHWC)", "F.convert(f(2, 3, 4, 1, 2), F.NHWC)"],
     "`F.moments` gives mean and variance; MNN's results have the shape [0, 0, 0, 0].": ["F.moments(c(f(1, 4, 3, 3)))[0].shape"],
     "`F.quant` is read as the numbers that it means; MNN's show how bytes are kept, 128 more.": [
         "n(F.quant(c(f(1, 4, 2, 2)), v(10, 20, 30, 40)))", "F.quant(f(1, 4, 2, 2), v(10, 20, 30, 40), -60, 60)"],
@@ -20,6 +22,7 @@ _EXPLAINED = {
         "np.matmul(f(2, 2, 3), f(2, 3, 2))", "np.tensordot(f(2, 3), f(3, 2), 1)"],
     "`np.all` and `np.any` with an axis give a Var; MNN's give one bool, of the first element.": [
         "np.all(I([1, 1, 0, 1], [2, 2]), 0)", "np.any(I([1, 1, 0, 1], [2, 2]), 0)"],
+    "`np.nonzero`, `np.where` and `Var.nonzero` find everything that is not zero; MNN's find what is above zero.": ["np.nonzero(v(-1, 0, 2))"],
     "`np.fix` and `np.trunc` round towards zero; MNN's round to the nearest.": ["np.fix(f(2, 3))", "np.trunc(f(2, 3))"],
     "Functions of `np.nan...` leave NaN out; MNN's do not.": ["np.nansum(v(1, float(\"nan\"), 2))"],
     "`np.mod`, `np.divmod`, `np.modf`, `np.copysign`, `np.cbrt` and `np.sinc` of negative numbers and of zero are NumPy's.": [
