@@ -104,10 +104,10 @@ std::optional<SliceRange> slice_range(const NodeView& node) {
   for (size_t i = 0; i < starts.size(); ++i) {
     const size_t axis = node.normalize_axis(axes[i], shape.rank());
     const int64_t dim = shape[axis];
-    int64_t start = starts[i] < 0 ? starts[i] + dim : starts[i];
-    start = steps[i] > 0 ? std::clamp<int64_t>(start, 0, dim) : std::clamp<int64_t>(start, -1, dim - 1);
-    range.start[axis] = start;
-    range.step[axis] = steps[i];
+    // A start before the first element is the first one in both directions, as in ops/slice.cpp.
+    const int64_t start = starts[i] < 0 ? starts[i] + dim : starts[i];
+    range.start[axis] = std::clamp<int64_t>(start, 0, std::max<int64_t>(0, steps[i] > 0 ? dim : dim - 1));
+    range.step[axis] = node.output_shape(0)[axis] > 1 ? steps[i] : 1;  // a step that is not taken may be as large as it likes
   }
   return range;
 }
