@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementwise functions of any number of broadcast tensors; Clip, which is two of them.
+// Elementwise functions of any number of broadcast tensors; Clip.
 #include <cmath>
-#include <functional>
 
 #include "ops/packed.h"
+#include "ops/sums.h"
 
 namespace minnow {
 namespace {
@@ -36,12 +36,16 @@ void max(const NodeView&, KernelArgs& args) {
 void min(const NodeView&, KernelArgs& args) {
   with_wide(args.output(0).dtype(), [&](auto zero) { args.write(0, fold<decltype(zero)>(args, kMin)); });
 }
+Numbers<double> sums(KernelArgs& args) {
+  const DType dtype = args.output(0).dtype();
+  return fold<double>(args, [=](double a, double b) { return in_range(a + b, dtype); });
+}
 void mean(const NodeView&, KernelArgs& args) {
-  Numbers<double> y = fold<double>(args, std::plus<double>());
+  Numbers<double> y = sums(args);
   for (double& value : y) value /= static_cast<double>(args.input_count());
   args.write(0, y);
 }
-void sum(const NodeView&, KernelArgs& args) { args.write(0, fold<double>(args, std::plus<double>())); }
+void sum(const NodeView&, KernelArgs& args) { args.write(0, sums(args)); }
 
 /// The inputs joined by a binary operator.
 Expr join(std::string_view name, const Exprs& in) {
@@ -83,8 +87,8 @@ Exprs clip_parts(const NodeView& node, GraphBuilder&, const Exprs& in) {
   const size_t rank = node.input_shape(0).rank();
   for (size_t i : {1, 2}) {
     if (i >= in.size() || !in[i]) continue;
-    if (node.input_shape(i).rank() > rank) return {};  // broadcasting would add a dimension
-    y = op(i == 1 ? "Max" : "Min", {y, in[i]});
+    if (node.input_shape(i).rank() > rank) return {};                   // broadcasting would add a dimension
+    y = select(op(i == 1 ? "Less" : "Greater", {y, in[i]}), in[i], y);  // a bound that is NaN does not bound, as Max and Min would have it
   }
   return {y.value() == in[0].value() ? op("Identity", {y}) : y};
 }

@@ -117,7 +117,13 @@ TEST_P(UnaryTest, special_values) {
     unary[kind](&x, &y, 1, a, b);
     return y;
   };
-  for (const Row& row : kRows) EXPECT_TRUE(std::isnan(at(row.kind, nan, row.a, row.b))) << static_cast<int>(row.kind);
+  for (const Row& row : kRows)
+    EXPECT_EQ(std::isnan(at(row.kind, nan, row.a, row.b)), row.kind != Unary::thresholded_relu) << static_cast<int>(row.kind);
+  EXPECT_TRUE(std::isnan(at(Unary::gelu, -infinity)));
+  EXPECT_EQ(at(Unary::gelu, infinity), infinity);
+  EXPECT_EQ(at(Unary::gelu, 3e38f), 3e38f);
+  for (Unary kind : {Unary::sin, Unary::tanh, Unary::erf, Unary::atan})
+    EXPECT_TRUE(std::signbit(at(kind, -0.0f))) << static_cast<int>(kind);
   EXPECT_EQ(at(Unary::exp, infinity), infinity);
   EXPECT_EQ(at(Unary::exp, 1000), infinity);
   EXPECT_EQ(at(Unary::exp, -infinity), 0);

@@ -46,7 +46,7 @@ MINNOW_UNARY(Celu, elu(x, a, divide(x, a)))
 MINNOW_UNARY(Softplus, softplus_of(x))
 MINNOW_UNARY(Softsign, divide(x, hn::Add(constant(1), hn::Abs(x))))
 MINNOW_UNARY(Mish, hn::Mul(x, tanh_of(softplus_of(x))))
-MINNOW_UNARY(ThresholdedRelu, hn::IfThenZeroElse(hn::Le(x, a), x))
+MINNOW_UNARY(ThresholdedRelu, hn::IfThenElseZero(hn::Gt(x, a), x))  // 0 of NaN
 MINNOW_UNARY(Exponential, exp_of(x))
 MINNOW_UNARY(Logarithm, log_of(x))
 MINNOW_UNARY(ErrorFunction, erf_of(x))
@@ -88,7 +88,8 @@ HWY_INLINE V of_large_too(V x, V y, F f) {
 }
 struct Sine {
   static HWY_INLINE V of(V x, V, V) {
-    return of_large_too(x, hn::Sin(D(), x), [](float v) { return std::sin(v); });
+    const V y = hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, hn::Sin(D(), x));  // Highway's has no -0
+    return of_large_too(x, y, [](float v) { return std::sin(v); });
   }
 };
 struct Cosine {

@@ -134,6 +134,16 @@ ElementwiseProgram::Value ElementwiseProgram::binary(Binary kind, Value a, Value
   return append(instruction, kind == Binary::power ? 100 : kind == Binary::divide ? 8 : 2);
 }
 
+/// x != 0 ? a : b
+ElementwiseProgram::Value ElementwiseProgram::select(Value x, Value a, Value b) {
+  Instruction instruction;
+  instruction.kind = Instruction::Kind::select;
+  instruction.step = Chain::select;
+  const Value operands[] = {x, a, b};
+  for (size_t i = 0; i < 3; ++i) instruction.operands[i] = full(operands[i]);
+  return append(instruction, 3);
+}
+
 // The usual exponents without the C library.
 std::optional<ElementwiseProgram::Value> ElementwiseProgram::power(const NodeView& node, std::span<const Value> operands) {
   if (node.input_dtype(1) != DType::f32) return std::nullopt;
@@ -187,7 +197,7 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::of_angles(std::stri
       const Value ratio = binary(Binary::divide, unary(Unary::scale, size, 2, 0), unary(Unary::scale, size, -1, 1));
       y = unary(Unary::scale, log_of_one_more(ratio), 0.5f, 0);
     }
-    return binary(Binary::multiply, unary(Unary::sign, x), y);
+    return select(x, binary(Binary::multiply, unary(Unary::sign, x), y), x);  // of -0 itself
   }
   if (op != "Sinh" && op != "Cosh") return std::nullopt;
   const Value root = unary(Unary::exp, unary(Unary::scale, unary(Unary::abs, x), 0.5f, 0));
@@ -204,8 +214,9 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::add(const NodeView&
   if (const std::optional<Function> function = function_of(node)) return unary(function->kind, operands[0], function->a, function->b);
   if (op == "Clip") {
     Value y = operands[0];
-    if (operands.size() > 1 && operands[1] >= 0) y = binary(Binary::maximum, y, operands[1]);
-    if (operands.size() > 2 && operands[2] >= 0) y = binary(Binary::minimum, y, operands[2]);
+    // A bound that is NaN does not bound, and NaN passes.
+    if (operands.size() > 1 && operands[1] >= 0) y = select(binary(Binary::less, y, operands[1]), operands[1], y);
+    if (operands.size() > 2 && operands[2] >= 0) y = select(binary(Binary::less, operands[2], y), operands[2], y);
     return y;
   }
   if (const std::optional<Value> y = of_angles(op, operands[0])) return y;
@@ -224,13 +235,7 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::add(const NodeView&
   }
   if (operands.size() < 2)
     return op == "Sum" || op == "Mean" || op == "Max" || op == "Min" ? std::optional(full(operands[0])) : std::nullopt;
-  if (op == "Where") {
-    Instruction instruction;
-    instruction.kind = Instruction::Kind::select;
-    instruction.step = Chain::select;
-    for (size_t i = 0; i < 3; ++i) instruction.operands[i] = full(operands[i]);
-    return append(instruction, 3);
-  }
+  if (op == "Where") return select(operands[0], operands[1], operands[2]);
   if (op == "Greater") return binary(Binary::less, operands[1], operands[0]);
   if (op == "GreaterOrEqual") return binary(Binary::less_equal, operands[1], operands[0]);
   if (op == "Xor") return negation(binary(Binary::equal, operands[0], operands[1]));

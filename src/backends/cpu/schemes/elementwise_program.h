@@ -80,6 +80,7 @@ class ElementwiseProgram {
   Value unary(Unary kind, Value x, float a = 0, float b = 0);
   Value binary(Binary kind, Value a, Value b);
   Value negation(Value condition) { return unary(Unary::scale, condition, -1, 1); }
+  Value select(Value x, Value a, Value b);
   std::optional<Value> power(const NodeView& node, std::span<const Value> operands);
   Value log_of_one_more(Value x);
   Value inverse_sinh(Value x);
