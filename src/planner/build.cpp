@@ -346,6 +346,9 @@ class PlanBuilder {
     builder.set_stem(step.node->name().empty() ? step.node->op() : step.node->name());
     // Aliases are kept with the graph alone: where it is given up, others may soon lie at the same addresses.
     std::vector<std::pair<const Value*, const Value*>> taken;
+    // The parts of an elementwise function compute in f32: what 16 bits keep of e^x + 1 is not enough for its logarithm.
+    const bool widened = step.definition->elementwise && contains(step.definition->inputs[0].dtypes, DType::f32);
+    const auto is_half = [](DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; };
     Exprs inputs;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const Value* value = step.node->input(i);
@@ -358,6 +361,7 @@ class PlanBuilder {
           graph->add_input(value->name(), info.kind == ValueInfo::Kind::tensor ? ValueType::tensor(info.dtype, info.shape) : value->type);
       taken.emplace_back(&input, canonical(value));
       inputs.push_back(builder.wrap(&input));
+      if (widened && is_half(info.dtype)) inputs.back() = cast(inputs.back(), DType::f32);
     }
     Exprs results;
     {
@@ -367,6 +371,9 @@ class PlanBuilder {
       } catch (const NeedsContents&) {}
     }
     if (results.empty()) return false;
+    for (size_t i = 0; widened && i < results.size(); ++i)
+      if (const uint32_t v = step.outputs[i]; results[i] && v != kNone && is_half(values()[v].info.dtype))
+        results[i] = cast(results[i], values()[v].info.dtype);
     // A build for a list of models may lack a part; then the reference is taken.
     for (const Node& node : graph->nodes())
       if (step.definition->reference && !environment_.operators->find(node.op())) return false;
