@@ -41,8 +41,9 @@ GridSampling::Taps GridSampling::taps(Real coordinate, int64_t size) const {
   const Real n = static_cast<Real>(size), last = n - 1;
   const Real low = align_corners ? 0 : Real(-0.5), high = align_corners ? last : n - Real(0.5);
   Real place = align_corners ? (coordinate + 1) / 2 * last : ((coordinate + 1) * n - 1) / 2;
-  if (mode != Mode::cubic && padding == Padding::reflection) place = reflected(place, low, high);
-  if (mode != Mode::cubic && padding != Padding::zeros) place = std::min(std::max(place, Real(0)), last);
+  // The nearest pixel is taken before padding, as the standard's reference has it: a half may go elsewhere in the reflected image.
+  if (mode == Mode::linear && padding == Padding::reflection) place = reflected(place, low, high);
+  if (mode == Mode::linear && padding != Padding::zeros) place = std::min(std::max(place, Real(0)), last);
   if (!std::isfinite(place)) place = padding == Padding::zeros ? -4 : place > 0 ? last : 0;
   if (padding != Padding::reflection) place = std::min(std::max(place, Real(-4)), n + 3);  // all beyond is the same
   const auto pixel = [&](Real at) -> int64_t {
