@@ -49,9 +49,14 @@ void reference(const NodeView& node, KernelArgs& args) {
     if (args.has_output(2)) args.write(2, variance);
     mean = batch_mean, variance = batch_variance;
   }
-  Numbers<double> factor(scale.size());
-  for (size_t c = 0; c < factor.size(); ++c) factor[c] = scale[c] / std::sqrt(variance[c] + static_cast<double>(node.attribute(kEpsilon)));
-  each([&](double& value, size_t c) { value = (value - mean[c]) * factor[c] + bias[c]; });
+  // Channels are folded first, as passes and kernels do it: with variance and epsilon 0 that is NaN, where (x - mean) / 0 would be
+  // infinite.
+  Numbers<double> factor(scale.size()), offset(scale.size());
+  for (size_t c = 0; c < factor.size(); ++c) {
+    factor[c] = scale[c] / std::sqrt(variance[c] + static_cast<double>(node.attribute(kEpsilon)));
+    offset[c] = bias[c] - mean[c] * factor[c];
+  }
+  each([&](double& value, size_t c) { value = value * factor[c] + offset[c]; });
   if (args.has_output(0)) args.write(0, x);
 }
 

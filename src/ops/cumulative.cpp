@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums and products along an axis.
 #include "ops/packed.h"
+#include "ops/sums.h"
 
 namespace minnow {
 namespace {
@@ -32,6 +33,7 @@ void accumulate(const NodeView& node, KernelArgs& args) {
         T& at = x[static_cast<size_t>(first + (reverse ? lines.length - 1 - k : k) * lines.inner)];
         const W before = total, value = static_cast<W>(at);
         total = kIsProduct ? total * value : total + value;
+        if constexpr (std::is_floating_point_v<T>) total = in_range(total, args.input(0).dtype());
         at = static_cast<T>(exclusive ? before : total);
       }
     });

@@ -5,6 +5,7 @@
 
 #include "ops/batch.h"
 #include "ops/packed.h"
+#include "ops/sums.h"
 
 namespace minnow {
 namespace {
@@ -74,14 +75,14 @@ Shapes channel_shapes(const NodeView& node) {
 }
 
 /// Rows less their mean and divided by their deviation; what was taken goes to `mean` and `inverse`, one element for each row.
-void standardize(Numbers<double>& x, Rows rows, double epsilon, double* mean, double* inverse) {
+void standardize(Numbers<double>& x, DType dtype, Rows rows, double epsilon, double* mean, double* inverse) {
   const double length = static_cast<double>(rows.length);
   for (int64_t r = 0; r < rows.count; ++r) {
     double *row = x.data() + r * rows.length, sum = 0, squares = 0;
     for (int64_t i = 0; i < rows.length; ++i) sum += row[i];
-    mean[r] = sum / length;
+    mean[r] = in_range(sum, dtype) / length;
     for (int64_t i = 0; i < rows.length; ++i) squares += (row[i] - mean[r]) * (row[i] - mean[r]);
-    inverse[r] = 1 / std::sqrt(squares / length + epsilon);
+    inverse[r] = 1 / std::sqrt(in_range(squares, dtype) / length + epsilon);
     for (int64_t i = 0; i < rows.length; ++i) row[i] = (row[i] - mean[r]) * inverse[r];
   }
 }
@@ -98,7 +99,7 @@ void scale_and_shift(const KernelArgs& args, Numbers<double>& x) {
 void layer(const NodeView& node, KernelArgs& args) {
   const Rows rows = trailing_rows(node);
   Numbers<double> x = args.reals(0), mean(static_cast<size_t>(rows.count)), inverse(mean.size());
-  standardize(x, rows, node.attribute(kEpsilon), mean.data(), inverse.data());
+  standardize(x, args.input(0).dtype(), rows, node.attribute(kEpsilon), mean.data(), inverse.data());
   if (args.has_output(1)) args.write(1, mean);
   if (args.has_output(2)) args.write(2, inverse);
   if (!args.has_output(0)) return;
@@ -113,7 +114,7 @@ void root_mean_square(const NodeView& node, KernelArgs& args) {
   for (int64_t r = 0; r < rows.count; ++r) {
     double *row = x.data() + r * rows.length, squares = 0;
     for (int64_t i = 0; i < rows.length; ++i) squares += row[i] * row[i];
-    const double root = std::sqrt(squares / static_cast<double>(rows.length) + epsilon);
+    const double root = std::sqrt(in_range(squares, args.input(0).dtype()) / static_cast<double>(rows.length) + epsilon);
     for (int64_t i = 0; i < rows.length; ++i) row[i] /= root;
   }
   scale_and_shift(args, x);
@@ -123,7 +124,7 @@ void root_mean_square(const NodeView& node, KernelArgs& args) {
 void channels(const NodeView& node, KernelArgs& args) {
   const Rows rows = channel_rows(node);
   Numbers<double> x = args.reals(0), mean(static_cast<size_t>(rows.count)), inverse(mean.size());
-  standardize(x, rows, node.attribute(kEpsilon), mean.data(), inverse.data());
+  standardize(x, args.input(0).dtype(), rows, node.attribute(kEpsilon), mean.data(), inverse.data());
   const Numbers<double> scale = args.reals(1), bias = args.reals(2);
   const AxisLines lines(args.input(0).shape(), 1);
   lines.for_each([&](int64_t first, int64_t) {

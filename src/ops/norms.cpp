@@ -4,6 +4,7 @@
 
 #include "ops/batch.h"
 #include "ops/packed.h"
+#include "ops/sums.h"
 
 namespace minnow {
 namespace {
@@ -41,9 +42,11 @@ void mvn(const NodeView& node, KernelArgs& args) {
   if (axes.empty()) kept = Shape::filled(shape.rank(), 1);  // no axes: all, as in reductions
   Numbers<double> x = args.reals(0), mean(static_cast<size_t>(kept.elements())), deviation(mean.size());
   const double count = static_cast<double>(x.size()) / static_cast<double>(mean.size());
-  walk_broadcast(kept, shape, [&](size_t i, size_t at) { mean[at] += x[i] / count; });
-  walk_broadcast(kept, shape, [&](size_t i, size_t at) { deviation[at] += (x[i] - mean[at]) * (x[i] - mean[at]) / count; });
-  for (double& value : deviation) value = std::sqrt(value) + kMvnEpsilon;
+  const DType dtype = args.input(0).dtype();
+  walk_broadcast(kept, shape, [&](size_t i, size_t at) { mean[at] += x[i]; });
+  for (double& value : mean) value = in_range(value, dtype) / count;
+  walk_broadcast(kept, shape, [&](size_t i, size_t at) { deviation[at] += (x[i] - mean[at]) * (x[i] - mean[at]); });
+  for (double& value : deviation) value = std::sqrt(in_range(value, dtype) / count) + kMvnEpsilon;
   walk_broadcast(kept, shape, [&](size_t i, size_t at) { x[i] = (x[i] - mean[at]) / deviation[at]; });
   args.write(0, x);
 }
@@ -98,6 +101,7 @@ void lrn(const NodeView& node, KernelArgs& args) {
         const double value = x[static_cast<size_t>(first + i * lines.inner)];
         squares += value * value;
       }
+      squares = in_range(squares, args.input(0).dtype());
       const size_t at = static_cast<size_t>(first + c * lines.inner);
       y[at] = x[at] / std::pow(bias + alpha * squares, beta);
     }

@@ -8,6 +8,7 @@
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
 #include "ops/packed.h"
+#include "ops/sums.h"
 
 namespace minnow {
 namespace {
@@ -105,7 +106,8 @@ void average_pool(const NodeView& node, KernelArgs& args) {
       if (at[i] >= 0) y[static_cast<size_t>(first + i)] += x[at[i]];
   });
   const Numbers<double> counts = taps_counted(pool.window, node.attribute(kCountIncludePad));
-  for (size_t i = 0; i < y.size(); ++i) y[i] = counts[i % counts.size()] == 0 ? 0 : y[i] / counts[i % counts.size()];
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] = counts[i % counts.size()] == 0 ? 0 : in_range(y[i], args.input(0).dtype()) / counts[i % counts.size()];
   args.write(0, y);
 }
 
@@ -122,6 +124,7 @@ void lp_pool(const NodeView& node, KernelArgs& args) {
     for (int64_t i = 0; i < n; ++i)
       if (at[i] >= 0) y[static_cast<size_t>(first + i)] += p == 2 ? x[at[i]] * x[at[i]] : std::pow(std::fabs(x[at[i]]), p);
   });
+  for (double& value : y) value = in_range(value, args.input(0).dtype());
   for (double& value : y) value = p == 2 ? std::sqrt(value) : std::pow(value, 1 / p);
   args.write(0, y);
 }

@@ -6,6 +6,7 @@
 #include "base/numeric.h"
 #include "ops/batch.h"
 #include "ops/packed.h"
+#include "ops/sums.h"
 
 namespace minnow {
 namespace {
@@ -75,7 +76,11 @@ constexpr auto kAddMagnitude = [](auto a, auto x) {
 };
 
 void sum(const NodeView& node, KernelArgs& args) { fold(node, args, 0, kAdd); }
-void prod(const NodeView& node, KernelArgs& args) { fold(node, args, 1, kMultiply); }
+void prod(const NodeView& node, KernelArgs& args) {
+  const DType dtype = args.input(0).dtype();
+  is_float(dtype) ? fold<double>(node, args, 1, [=](double a, double x) { return in_range(a * x, dtype); })
+                  : fold<int64_t>(node, args, 1, kMultiply);
+}
 void sum_square(const NodeView& node, KernelArgs& args) { fold(node, args, 0, kAddSquare); }
 void l1(const NodeView& node, KernelArgs& args) {
   with_wide(args.input(0).dtype(), [&](auto zero) { fold<decltype(zero)>(node, args, 0, kAddMagnitude); });
@@ -104,6 +109,8 @@ void mean(const NodeView& node, KernelArgs& args) {
     using T = decltype(zero);
     Numbers<T> y = reduce<T>(node, args.values<T>(0), T(0), kAdd);
     if (!std::is_floating_point_v<T> && count == 0 && results > 0) args.fail("integers have no mean where there are none");
+    if constexpr (std::is_floating_point_v<T>)
+      for (T& value : y) value = in_range(value, args.input(0).dtype());
     for (T& value : y) value = static_cast<T>(value / static_cast<T>(count));
     args.write(0, y);
   });
@@ -112,12 +119,12 @@ void mean(const NodeView& node, KernelArgs& args) {
 /// Reductions that end in a function of reals; an integer result is cut toward zero.
 void l2(const NodeView& node, KernelArgs& args) {
   Numbers<double> y = reduce<double>(node, args.reals(0), 0.0, kAddSquare);
-  for (double& value : y) value = std::sqrt(value);
+  for (double& value : y) value = std::sqrt(in_range(value, args.input(0).dtype()));
   args.write(0, y);
 }
 void log_sum(const NodeView& node, KernelArgs& args) {
   Numbers<double> y = reduce<double>(node, args.reals(0), 0.0, kAdd);
-  for (double& value : y) value = std::log(value);
+  for (double& value : y) value = std::log(in_range(value, args.input(0).dtype()));
   args.write(0, y);
 }
 void log_sum_exp(const NodeView& node, KernelArgs& args) {
