@@ -112,6 +112,41 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
   return cases;
 }
 
+/// The records of corner_cases.npz: name, model, inputs and outputs, each a count or a length in four bytes and then its bytes.
+std::vector<Case> read_corner_cases() {
+  constexpr size_t kError = 0xffffffff;  // for the number of outputs
+  const fs::path path = source_dir() / "tests" / "conformance" / "corner_cases.npz";
+  const auto records = std::make_shared<const Tensor>(read_npz(path.string()).at("cases"));
+  std::string_view left(static_cast<const char*>(records->data()), records->bytes());
+  const auto number = [&] {
+    uint32_t value = 0;
+    if (left.size() < sizeof value) throw InvalidArgument("{}: is cut off", path.string());
+    std::memcpy(&value, left.data(), sizeof value);
+    left.remove_prefix(sizeof value);
+    return static_cast<size_t>(value);
+  };
+  const auto blob = [&] {
+    const size_t size = number();
+    if (size > left.size()) throw InvalidArgument("{}: is cut off", path.string());
+    const std::string_view bytes = left.substr(0, size);
+    left.remove_prefix(size);
+    return bytes;
+  };
+  std::vector<Case> cases;
+  while (!left.empty()) {
+    Case& one = cases.emplace_back();
+    one.suite = "corner";
+    one.name = blob();
+    one.records = records;
+    one.bytes = std::as_bytes(std::span<const char>(blob()));
+    for (size_t count = number(); count--;) one.inputs.push_back(blob());
+    const size_t outputs = number();
+    one.fails = outputs == kError;
+    for (size_t i = 0; !one.fails && i < outputs; ++i) one.outputs.push_back(blob());
+  }
+  return cases;
+}
+
 }  // namespace
 
 fs::path onnx_cases_dir() {
@@ -124,19 +159,30 @@ std::vector<Case> find_cases(const std::string& suite, size_t& missing) {
   const auto corpus = std::find_if(std::begin(kCorpus), std::end(kCorpus), [&](const CorpusSuite& row) { return row.suite == suite; });
   if (corpus != std::end(kCorpus)) {
     cases = find_corpus(*corpus, missing);
+  } else if (suite == "corner") {
+    cases = read_corner_cases();
   } else {
     fs::path folder = onnx_cases_dir() / suite;
     if (!fs::is_directory(folder)) folder = models_dir() / "onnx_generated" / suite;
     if (fs::is_directory(folder))
       for (const auto& entry : fs::directory_iterator(folder))
-        if (fs::exists(entry.path() / "model.onnx"))
-          cases.push_back({suite, entry.path().filename().string(), entry.path() / "model.onnx", entry.path(), {}, {}, {}, 0, 0, {}});
+        if (fs::exists(entry.path() / "model.onnx")) {
+          Case& one = cases.emplace_back();
+          one.suite = suite, one.name = entry.path().filename().string(), one.model = entry.path() / "model.onnx", one.data = entry.path();
+        }
   }
   std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
   return cases;
 }
 
 std::vector<DataSet> read_data(const Case& one, const Graph& graph) {
+  if (!one.bytes.empty()) {
+    const onnx::DataReader reader({{static_cast<const std::byte*>(one.records->data()), one.records->bytes()}, one.records}, nullptr);
+    DataSet set;
+    for (const std::string_view bytes : one.inputs) set.inputs.push_back(Datum(reader.tensor(bytes, "an input")));
+    for (const std::string_view bytes : one.outputs) set.outputs.push_back(Datum(reader.tensor(bytes, "an output")));
+    return {std::move(set)};
+  }
   if (one.data.extension() != ".npz") return read_sets(one, graph);
   const std::map<std::string, Tensor> arrays = read_npz(one.data.string());
   const auto array = [&](const char* stem, const std::vector<std::string>& names, const std::string& name) {
