@@ -342,6 +342,11 @@ Complex complex_power(Complex a, Complex b) {
   return std::pow(a, b);
 }
 bool before(Complex a, Complex b) { return a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag()); }
+Complex complex_tanh(Complex x) {
+  // C lets the sign of the imaginary zero follow sin(2 y), the array API standard y.
+  if (std::isinf(x.real()) && std::isfinite(x.imag())) return {std::copysign(1.0, x.real()), std::copysign(0.0, x.imag())};
+  return std::tanh(x);
+}
 Complex complex_expm1(Complex x) {
   if (!std::isfinite(x.real()) || !std::isfinite(x.imag())) return std::exp(x) - 1.0;  // exp() knows C's table of special values
   const double half = std::sin(x.imag() / 2);
@@ -362,7 +367,7 @@ constexpr Row1<Complex, Complex> kComplex1[] = {
     one<Complex, Complex>("arctan", F(std::atan(x))),
     one<Complex, Complex>("sinh", F(std::sinh(x))),
     one<Complex, Complex>("cosh", F(std::cosh(x))),
-    one<Complex, Complex>("tanh", F(std::tanh(x))),
+    one<Complex, Complex>("tanh", F(complex_tanh(x))),
     one<Complex, Complex>("arcsinh", F(std::asinh(x))),
     one<Complex, Complex>("arccosh", F(std::acosh(x))),
     one<Complex, Complex>("arctanh", F(std::atanh(x))),

@@ -263,7 +263,7 @@ class Values(unittest.TestCase):
 
     def test_tanh_of_complex_infinities(self):
         self.check_complex(np.tanh, {
-            (0.0, 0.0): (0.0, 0.0), (1.0, INF): (NAN, NAN), (0.0, INF): (0.0, NAN), (1.0, NAN): (NAN, NAN), (0.0, NAN): (0.0, NAN), (INF, 1.0): (1.0, 0.0),
+            (0.0, 0.0): (0.0, 0.0), (1.0, INF): (NAN, NAN), (0.0, INF): (0.0, NAN), (1.0, NAN): (NAN, NAN), (0.0, NAN): (0.0, NAN), (INF, 1.0): (1.0, 0.0), (INF, 2.0): (1.0, 0.0), (-INF, 3.0): (-1.0, 0.0),
             (INF, INF): (1.0, "0"), (INF, NAN): (1.0, "0"), (NAN, 0.0): (NAN, 0.0), (NAN, 1.0): (NAN, NAN), (NAN, NAN): (NAN, NAN)})
 
     def test_negative_of_complex_numbers(self):
