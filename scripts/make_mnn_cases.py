@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/python/mnn/answers.json: what MNN's wheel answers to the calls of tests/python/mnn/cases.py, and the names that it has; and the two
-models beside it.
+"""Writes the answers of MNN's wheel to the calls of tests/python/mnn/cases.py, the names in the wheel, and two small models to tests/python/mnn/.
 
 usage: make_mnn_cases.py [PYTHON]    PYTHON: an interpreter that has the PyPI packages MNN and numpy
 
-Every call runs twice, in processes whose fresh memory has different bytes. A call that ends the process is recorded as "crash", one whose two
-answers differ as "garbage", and one that raises as "error".
+Every call runs in two processes that fill new memory with different bytes. A call that kills its process is recorded as "crash", a call with two
+different answers as "garbage", and a call that raises as "error".
 """
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sound: WAV files, windows, spectrograms, and what speech networks take.
+"""Sound: WAV files, windows, spectrograms, and the features that speech networks expect.
 
     samples, rate = audio.load("speech.wav")          # [channels, frames], -1 ... 1
     features = audio.log_mel(audio.resample(samples[0], rate, 16000))
@@ -31,13 +31,13 @@ def _read(data: bytes, name: str) -> tuple[Var, int]:
         if kind == b"fmt ":
             form = data[at + 8:at + 8 + length]
         elif kind == b"data":
-            body = data[at + 8:at + 8 + length]  # the length of a stream may be more than there is
+            body = data[at + 8:at + 8 + length]  # a stream may declare more than it has
             break
         at += 8 + length + length % 2
     if len(form) < 16 or body is None:
         raise InvalidArgument(f"{name}: lacks {'the samples' if len(form) >= 16 else 'a description of its samples (fmt)'}")
     code, channels, rate, _, block, bits = struct.unpack_from("<HHIIHH", form)
-    if code == 0xFFFE and len(form) >= 26:  # extensible: the code is the beginning of an identifier
+    if code == 0xFFFE and len(form) >= 26:  # extensible format: the code is the start of an identifier
         code, = struct.unpack_from("<H", form, 24)
     size = bits // 8
     if channels < 1 or rate < 1 or bits % 8 or block != channels * size or (code, bits) not in ((1, 8), (1, 16), (1, 24), (1, 32), (3, 32), (3, 64)):
@@ -65,7 +65,7 @@ def load(file: str | os.PathLike[str] | BinaryIO, *, start: int = 0, frames: int
     file : path or binary file
         PCM of 8, 16, 24 or 32 bits, or floating numbers of 32 or 64 bits, any number of channels.
     start, frames : int
-        The first frame, and how many; None: all up to the end.
+        The first frame, and the number of frames; None reads to the end.
 
     Returns
     -------
@@ -77,9 +77,9 @@ def load(file: str | os.PathLike[str] | BinaryIO, *, start: int = 0, frames: int
     Raises
     ------
     InvalidArgument
-        Where the file is not such a file, or `start` lies beyond its end.
+        If the file is damaged or of another kind, or `start` lies beyond its end.
     OSError
-        Where it cannot be read.
+        If the file cannot be read.
     """
     if isinstance(file, (str, os.PathLike)):
         name = os.fspath(file)
@@ -103,9 +103,9 @@ def save(file: str | os.PathLike[str] | BinaryIO, samples: VarLike, rate: int, *
     Parameters
     ----------
     file : path or binary file
-        A file that is there is replaced when the new one is complete.
+        An existing file is replaced once the new one is complete.
     samples : array
-        [frames] or [channels, frames]; what is beyond -1 ... 1 is cut off by PCM.
+        [frames] or [channels, frames]. PCM encodings clip to -1 ... 1.
     rate : int
         Frames a second.
     encoding : str
@@ -154,22 +154,22 @@ def _write(file: Any, body: bytes, channels: int, rate: int, code: int, bits: in
 
 
 def resample(samples: VarLike, rate: int, new_rate: int, *, method: str = "sinc") -> Var:
-    """The same sound with another number of frames a second.
+    """Change the number of frames a second.
 
     Parameters
     ----------
     samples : array
         The last axis is time.
     rate, new_rate : int
-        Frames a second, now and then.
+        Frames a second, before and after.
     method : str
-        "sinc": band-limited (Smith 1984: sinc under a Kaiser window of 32 zero crossings on each side); "linear": between the two frames beside each
-        place, which lets what lies above half of the new rate through.
+        "sinc" keeps the sound band-limited (Smith 1984: a sinc with 32 zero crossings on each side under a Kaiser window). "linear" interpolates between
+        two frames; it is cheap, but frequencies above half of the new rate become noise.
 
     Returns
     -------
     Var
-        float32, ceil(frames * new_rate / rate) frames; with "linear" the floor.
+        float32, ceil(frames * new_rate / rate) frames, or the floor of it with "linear".
     """
     if rate < 1 or new_rate < 1:
         raise InvalidArgument(f"rates are at least 1, not {rate} and {new_rate}")
@@ -185,7 +185,7 @@ def resample(samples: VarLike, rate: int, new_rate: int, *, method: str = "sinc"
         part = (places - before).astype("float32")
         after = np.minimum(before + 1, count - 1)
         return expr.gather(x, before, axis=-1) * (1 - part) + expr.gather(x, after, axis=-1) * part
-    # Each of the `up` places between two frames has a filter of its own.
+    # There are `up` places between two frames, and each has its own filter.
     cutoff = min(1.0, up / down)
     reach = math.ceil(32 / cutoff)
     distance = (np.arange(up, dtype="float64") / up)[:, None] - np.arange(-reach + 1, reach + 1, dtype="float64")
@@ -195,7 +195,7 @@ def resample(samples: VarLike, rate: int, new_rate: int, *, method: str = "sinc"
     padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(reach, reach + 1)])
     places = np.arange(-(-count * up // down), dtype="int64") * down
     base, phase = places // up, places % up
-    for first in range(0, places.size, 65536):  # a part at a time, whose windows fit into memory
+    for first in range(0, places.size, 65536):  # in parts, to bound the memory for windows
         rows = base[first:first + 65536, None] + np.arange(1, 2 * reach + 1, dtype="int64")
         windows = expr.gather(padded, rows, axis=-1)
         made.append(np.sum(windows * expr.gather(filters, phase[first:first + 65536], axis=0), axis=-1).evaluate())
@@ -217,22 +217,22 @@ def _cosines(size: int, periodic: bool, *terms: float) -> Var:
 
 
 def hann_window(size: int, periodic: bool = True) -> Var:
-    """Hann's window: (1 - cos) / 2, float32 [size]. periodic: of a period of `size`, for spectra; else symmetric, of `size` - 1."""
+    """Return Hann's window, (1 - cos) / 2, float32 [size]. A periodic window has the period `size` and suits spectra; a symmetric one has `size` - 1."""
     return _cosines(size, periodic, 0.5, -0.5).astype("float32")
 
 
 def hamming_window(size: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46) -> Var:
-    """Hamming's window: alpha - beta cos, float32 [size]."""
+    """Return Hamming's window, alpha - beta cos, float32 [size]."""
     return _cosines(size, periodic, alpha, -beta).astype("float32")
 
 
 def blackman_window(size: int, periodic: bool = True) -> Var:
-    """Blackman's window: 0.42 - 0.5 cos + 0.08 cos 2, float32 [size]."""
+    """Return Blackman's window, 0.42 - 0.5 cos(t) + 0.08 cos(2t), float32 [size]."""
     return _cosines(size, periodic, 0.42, -0.5, 0.08).astype("float32")
 
 
 def povey_window(size: int, periodic: bool = True) -> Var:
-    """Kaldi's window, Hann's to the power of 0.85, float32 [size]."""
+    """Return Kaldi's window, Hann's to the power of 0.85, float32 [size]."""
     return np.power(np.maximum(_cosines(size, periodic, 0.5, -0.5), 0), 0.85).astype("float32")
 
 
@@ -258,26 +258,29 @@ def _window(window: Any, size: int, periodic: bool) -> Var:
 
 def spectrogram(samples: VarLike, n_fft: int = 400, hop_length: int | None = None, window: str | VarLike = "hann", *, win_length: int | None = None,
                 center: bool = True, pad_mode: str = "reflect", power: float | None = 2.0, normalized: bool = False) -> Var:
-    """The short-time Fourier transform's magnitudes.
+    """Compute the magnitudes of the short-time Fourier transform.
 
     Parameters
     ----------
     samples : array
-        [..., samples]; a placeholder, too.
+        [..., samples]. Placeholders with a fixed shape are accepted.
     n_fft : int
         The length of a transform.
     hop_length : int
-        From one frame to the next; None: a quarter of win_length.
+        The distance between frames; None: a quarter of win_length.
     window : str or array
-        "hann", "hamming", "blackman", "povey" or "rectangular", of win_length, periodic; or the window itself. A shorter one than n_fft lies in the middle.
+        "hann", "hamming", "blackman", "povey" or "rectangular" (periodic, with win_length elements), or the window itself. A window shorter than n_fft is
+        centered.
     win_length : int
-        None: n_fft.
+        The length of a named window; None: n_fft.
     center : bool
-        Frame i is around sample i * hop_length; the sound is continued by n_fft // 2 on both sides, as `pad_mode` says ("reflect", "constant", "edge").
+        Center frame i at sample i * hop_length: the sound is extended by n_fft // 2 on both sides.
+    pad_mode : str
+        How to extend it: "reflect", "constant" or "edge".
     power : float or None
-        Of the magnitudes: 2 for energies, 1 for magnitudes; None: the complex numbers, [..., frames, n_fft // 2 + 1, 2].
+        The power of the magnitudes: 2 gives energies. None gives complex numbers, [..., frames, n_fft // 2 + 1, 2].
     normalized : bool
-        Divided by the window's sum of squares (of magnitudes, its root).
+        Divide energies by the window's sum of squares, and magnitudes by its root.
 
     Returns
     -------
@@ -300,7 +303,7 @@ def spectrogram(samples: VarLike, n_fft: int = 400, hop_length: int | None = Non
     lead = x.shape[:-1]
     if x.shape[-1] < n_fft:
         raise InvalidArgument(f"a frame of {n_fft} samples is longer than the sound, {x.shape[-1]}")
-    if n_fft <= 1024:  # a product of matrices takes a fifth of the time of the transforms of 400 samples
+    if n_fft <= 1024:  # n_fft = 400: a matrix product takes a fifth of the time of the transforms
         places = np.arange(1 + (x.shape[-1] - n_fft) // step, dtype="int64")[:, None] * step + np.arange(n_fft, dtype="int64")
         made = np.matmul(expr.gather(x, places, axis=-1), _transform(n_fft, shape))
         made = made.reshape(*made.shape[:-1], n_fft // 2 + 1, 2)
@@ -319,7 +322,7 @@ def spectrogram(samples: VarLike, n_fft: int = 400, hop_length: int | None = Non
 
 
 def _transform(n_fft: int, window: Var) -> Var:
-    """[n_fft, bins * 2]: the window times the cosine and the negative sine of each bin, side by side."""
+    """Return [n_fft, bins * 2]: the window times cosine and negative sine of each bin, side by side."""
     turns = np.arange(n_fft, dtype="int64")[:, None] * np.arange(n_fft // 2 + 1, dtype="int64") % n_fft
     angle = turns.astype("float64") * (2 * math.pi / n_fft)
     parts = np.stack([np.cos(angle), -np.sin(angle)], axis=-1).reshape(n_fft, -1)
@@ -339,25 +342,25 @@ def _hertz(mels: Any, scale: str) -> Any:
 
 
 def mel_filters(count: int, n_fft: int, rate: int, *, low: float = 0.0, high: float | None = None, scale: str = "htk", norm: str | None = None) -> Var:
-    """Triangular filters whose middles have equal distances in mels (Davis and Mermelstein 1980).
+    """Compute triangular filters with equal distances on the mel scale (Davis and Mermelstein 1980).
 
     Parameters
     ----------
     count : int
-        How many.
+        The number of filters.
     n_fft, rate : int
-        Of the spectra that they are for.
+        The length of the transforms, and the frames a second of the sound.
     low, high : float
-        Where the first one begins and the last one ends, in hertz; None: half the rate.
+        The start of the first and the end of the last filter, in hertz; None: half the rate.
     scale : str
-        "htk": 2595 log10(1 + f / 700); "slaney": linear below 1000 Hz, logarithmic above.
+        "htk": 2595 log10(1 + f / 700). "slaney": linear below 1000 Hz, logarithmic above.
     norm : str or None
-        "slaney": each one's area is 1 (2 / width); None: its top is 1.
+        "slaney": each filter has the area 1. None: each filter has the peak 1.
 
     Returns
     -------
     Var
-        float32 [count, n_fft // 2 + 1]: spectrogram @ filters.T.
+        float32 [count, n_fft // 2 + 1]. Apply them as spectrogram @ filters.T.
     """
     end = rate / 2 if high is None else high
     if scale not in ("htk", "slaney") or norm not in ("slaney", None):
@@ -375,27 +378,30 @@ def mel_filters(count: int, n_fft: int, rate: int, *, low: float = 0.0, high: fl
 
 def mel_spectrogram(samples: VarLike, rate: int = 16000, n_mels: int = 128, n_fft: int = 400, hop_length: int | None = None, window: str | VarLike = "hann", *, low: float = 0.0,
                     high: float | None = None, scale: str = "htk", norm: str | None = None, **options: Any) -> Var:
-    """spectrogram() in mels: [..., frames, n_mels]. low, high, scale and norm are mel_filters()', the other options spectrogram()'s."""
+    """Compute a spectrogram on the mel scale, [..., frames, n_mels].
+
+    low, high, scale and norm go to mel_filters(), all other options to spectrogram().
+    """
     bins = spectrogram(samples, n_fft, hop_length, window, **options)
     return np.matmul(bins, mel_filters(n_mels, n_fft, rate, low=low, high=high, scale=scale, norm=norm).T)
 
 
 def log_mel(samples: VarLike, rate: int = 16000, n_mels: int = 80, n_fft: int = 400, hop_length: int = 160, *, seconds: float | None = 30) -> Var:
-    """What Whisper takes (Radford and others 2022): logarithms of mel spectra, of at most 8 decades, shifted and scaled.
+    """Compute the features for Whisper (Radford and others 2022): scaled logarithms of mel energies with a range of 8 decades.
 
     Parameters
     ----------
     samples : array
         [samples] at `rate`.
     n_mels : int
-        80, or 128 for the third large network.
+        80, or 128 for Whisper large-v3.
     seconds : float or None
-        The sound is cut off or continued by silence to this length; None: as it is.
+        Cut the sound or append silence to get this length; None keeps its length.
 
     Returns
     -------
     Var
-        float32 [n_mels, frames]: [80, 3000] of 30 seconds.
+        float32 [n_mels, frames]: [80, 3000] for 30 seconds.
     """
     x = np.asarray(samples).astype("float32", copy=False)
     if x.ndim != 1:
@@ -413,22 +419,22 @@ def _whisper(energies: Var) -> Var:
 
 def fbank(samples: VarLike, rate: int = 16000, n_mels: int = 80, frame_length: float = 25.0, frame_shift: float = 10.0, *, dither: float = 0.0, preemphasis: float = 0.97,
           window: str = "povey", remove_dc: bool = True, low: float = 20.0, high: float = 0.0) -> Var:
-    """Kaldi's filter banks: logarithms of mel energies of frames that lie wholly inside the sound.
+    """Compute Kaldi's filter banks: logarithms of mel energies. Only frames that lie completely inside the sound count.
 
     Parameters
     ----------
     samples : array
-        [samples]. Kaldi's networks know numbers of 16 bits: multiply what load() gives by 32768.
+        [samples]. Networks trained with Kaldi expect 16-bit numbers: multiply the samples from load() by 32768.
     frame_length, frame_shift : float
         Milliseconds.
     dither : float
-        The standard deviation of noise that is added.
+        The standard deviation of added noise.
     preemphasis : float
-        How much of the sample before is taken off.
+        The factor of the previous sample, which is subtracted.
     remove_dc : bool
-        Each frame's mean is taken off.
+        Subtract the mean of each frame.
     low, high : float
-        Hertz; high 0 or below: so far from half the rate.
+        Hertz. If high is 0 or negative, it counts from half the rate.
 
     Returns
     -------
@@ -456,7 +462,7 @@ def fbank(samples: VarLike, rate: int = 16000, n_mels: int = 80, frame_length: f
     corners, bins = np.linspace(first, last, n_mels + 2), _kaldi_mels(np.arange(n_fft // 2 + 1, dtype="float64") * (rate / n_fft))
     left, middle, right = (corners[i:n_mels + i, None] for i in range(3))
     filters = np.maximum(np.minimum((bins - left) / (middle - left), (right - bins) / (right - middle)), 0)
-    filters[:, n_fft // 2] = 0  # Kaldi leaves the last bin out
+    filters[:, n_fft // 2] = 0  # Kaldi ignores the last bin
     return np.log(np.maximum(np.matmul(energies, filters.astype("float32").T), np.float32(1.1920929e-07)))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""minnow.audio beside librosa, kaldi_native_fbank and soundfile: the same numbers."""
+"""minnow.audio gives the same numbers as librosa, kaldi_native_fbank and soundfile."""
 import io
 import sys
 import unittest

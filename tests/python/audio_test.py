@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""minnow.audio against what its methods say, written out with NumPy."""
+"""minnow.audio against the same formulas in NumPy, and WAV files against Python's wave module."""
 import io
 import struct
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""minnow.compat gives the answers of MNN's wheel, which mnn/answers.json holds (scripts/make_mnn_cases.py)."""
+"""minnow.compat gives the same answers as MNN's wheel. scripts/make_mnn_cases.py recorded them in mnn/answers.json."""
 import json
 import os
 import re
@@ -33,7 +33,7 @@ def is_answer(recorded):
 
 
 def difference(found, expected):
-    """What tells the two answers apart, or None."""
+    """Return the first difference of two answers, or None."""
     if isinstance(expected, list) or isinstance(found, list):
         if not isinstance(found, list) or not isinstance(expected, list) or len(found) != len(expected):
             return f"{found} is not {expected}"
@@ -74,7 +74,7 @@ class Answers(unittest.TestCase):
                 told = difference(found, expected)
                 if text in DIFFERENCES:
                     counts[group, "documented differences"] += 1
-                    self.assertIsNotNone(told, "this is no difference any more; remove it from differences.py")
+                    self.assertIsNotNone(told, "the answers are equal now; remove the call from differences.py")
                     continue
                 counts[group, "equal"] += told is None
                 self.assertIsNone(told)
@@ -86,7 +86,7 @@ class Answers(unittest.TestCase):
 OF = {"expr": "MNN.expr", "Var": "MNN.expr.Var", "numpy": "MNN.numpy", "numpy.random": "MNN.numpy.random", "numpy.linalg": "MNN.numpy.linalg", "nn": "MNN.nn", "nn.loss": "MNN.nn.loss",
       "nn.compress": "MNN.nn.compress", "Module": "MNN.nn.Module", "RuntimeManager": "MNN.nn.RuntimeManager", "MNN": "MNN", "audio": "MNN.audio", "optim": "MNN.optim", "data": "MNN.data",
       **{name: f"MNN.{name}" for name in ("Interpreter", "Session", "Tensor", "OpInfo", "CVMatrix", "CVImageProcess")}}
-# Names without a call: modules, classes and what a call cannot show (memory of other devices, what prints, what a processor draws at random).
+# Names without a call: modules, classes, functions that MNN itself refuses, and functions that print.
 UNCALLED = {"expr": {"Var", "MemoryMode", "PowerMode"}, "Var": {"searchsorted", "argpartition"}, "nn": {"Module", "RuntimeManager", "compress", "loss", "EmptyModule", "dummy"},
             "numpy": {"linalg", "random"}, "MNN": {"Session", "Interpreter", "OpInfo", "CVImageProcess", "audio", "cv", "data", "expr", "llm", "nn", "numpy", "optim", "Halide_Type_Double", "Halide_Type_Int64"}, "Tensor": {"printTensorData"}, "audio": {"hanning_window"}}
 

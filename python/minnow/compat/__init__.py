@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs written for MNN's Python package, unchanged.
+"""Runs programs written for MNN's Python package.
 
     import minnow.compat        # from here on `import MNN` is Minnow
     import MNN
@@ -22,13 +22,13 @@ from minnow._minnow import Unsupported, nearest
 from minnow.compat import _later
 from minnow.compat._values import exported
 
-# What each of MNN's modules is: the modules that its names are looked up in, one after the other.
+# For each of MNN's modules, the modules to search for its names, in this order.
 _MODULES = {"MNN": ("minnow.compat.interpreter", "minnow.compat.image_process", "minnow"), "MNN.expr": ("minnow.compat.expr", "minnow.expr"),
             "MNN.nn": ("minnow.compat.nn", "minnow.nn"), "MNN.numpy": ("minnow.compat.numpy",), "MNN.cv": ("minnow.cv",), "MNN.tools": ("minnow.tools",),
             "MNN.tools.mnnconvert": ("minnow.compat.mnnconvert",), "MNN.numpy.linalg": ("minnow.compat.linalg",), "MNN.numpy.random": ("minnow.compat.random",),
             "MNN.audio": ("minnow.compat.audio",)}
-# Their functions take and give MNN's Vars by wrapping; those of other modules do so themselves.
-_PLAIN = {"minnow.expr": None, "minnow.cv": "NHWC"}  # and the format of their results
+# Modules whose functions know nothing of MNN's Vars and are wrapped.
+_PLAIN = {"minnow.expr": None, "minnow.cv": "NHWC"}  # the data format of their results
 
 
 class _Shim(types.ModuleType):

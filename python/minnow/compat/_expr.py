@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of MNN.expr whose names or signatures differ from minnow.expr's, on plain Vars. minnow.compat.expr has them for MNN's Vars.
+"""MNN.expr on plain Vars: the functions whose names or signatures differ from those of minnow.expr. minnow.compat.expr wraps them.
 
-Formats are names: a Var has plain axes always.
+A data format is only a name: the axes of a Var are always plain.
 """
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MAXPOOL, AVEPOOL = Pooling_Mode.MAXPOOL, Pooling_Mode.AVEPOOL
 # ---- Values
 
 def _var(x: VarLike) -> Var:
-    """Arrays of float64 are float32, and Python's integers int32, as MNN has them."""
+    """Make a Var. Like MNN, float64 arrays become float32, and Python integers int32."""
     made = np.asarray(x)
     if not isinstance(x, Var) and made.dtype == "float64":
         return made.astype("float32", copy=False)
@@ -62,12 +62,12 @@ def _var(x: VarLike) -> Var:
 
 
 def is_address(value: Any) -> bool:
-    """True for a capsule, and for a number that can be an address."""
+    """Tell whether a value is a capsule, or a number that can be an address."""
     return type(value).__name__ == "PyCapsule" or (type(value) is builtins.int and value >= 65536)
 
 
 def from_address(address: Any, shape: Sequence[builtins.int], dtype: Any) -> Var:
-    """Copies the elements at an address. The caller vouches for the memory, as with MNN."""
+    """Copy the elements at an address. The caller must keep the memory valid."""
     import ctypes
     if not isinstance(address, builtins.int):
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -78,7 +78,7 @@ def from_address(address: Any, shape: Sequence[builtins.int], dtype: Any) -> Var
 
 
 def const(value_list: Any, shape: Sequence[builtins.int] | None = None, data_format: str = NCHW, dtype: Any = float) -> Var:
-    """A constant from numbers, an array, bytes, or an address (a capsule, which Var.ptr gives, or a number)."""
+    """Create a constant from numbers, an array, bytes, or an address (a capsule like Var.ptr, or a number)."""
     if is_address(value_list) and shape is not None:
         made = from_address(value_list, shape, dtype)
     else:
@@ -89,12 +89,12 @@ def const(value_list: Any, shape: Sequence[builtins.int] | None = None, data_for
 
 
 def scalar(value: VarLike, dtype: Any = None) -> Var:
-    """A constant without axes."""
+    """Create a constant without axes."""
     return _var(value) if dtype is None else np.asarray(value).astype(dtype, copy=False)
 
 
 def placeholder(shape: Sequence[builtins.int] = (), format: str = NCHW, dtype: Any = float) -> Var:
-    """A value that is given later, by write(). Dimensions of -1 may differ from one value to the next."""
+    """Create a value that write() sets later. Dimensions of -1 may change from one value to the next."""
     return E.placeholder("", dtype, list(shape))
 
 
@@ -121,14 +121,14 @@ def range(start: VarLike, limit: VarLike, delta: VarLike) -> Var:
 
 
 def randomuniform(shape: VarLike, dtype: Any = float, low: builtins.float = 0.0, high: builtins.float = 1.0, seed0: builtins.int = 0, seed1: builtins.int = 1) -> Var:
-    """Uniform numbers; the same ones for the same seeds (not MNN's)."""
+    """Draw uniform numbers. The same seeds give the same numbers, but not those of MNN."""
     return np.random.default_rng([seed0, seed1]).uniform(low, high, np.asarray(shape).tolist()).astype(dtype, copy=False)
 
 
 # ---- Elementwise functions
 
 def _of_vars(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of minnow.numpy on what MNN takes."""
+    """Let a function of minnow.numpy take what MNN takes."""
     def call(*values: VarLike) -> Any:
         return function(*[_var(value) for value in values])
 
@@ -137,7 +137,7 @@ def _of_vars(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _real(function: Callable[..., Any]) -> Callable[[VarLike], Var]:
-    """A function of floating numbers: integers become float32 before."""
+    """Convert integers to float32 before the call."""
     def call(x: VarLike) -> Var:
         value = _var(x)
         made: Var = function(value if value.dtype.kind == "f" else value.astype("float32", copy=False))
@@ -147,12 +147,12 @@ def _real(function: Callable[..., Any]) -> Callable[[VarLike], Var]:
     return call
 
 
-# MNN's order of dtypes: the later one of two is that of both.
+# Of two operands, both get the dtype that comes later in this order.
 _DTYPES = ("bool", "int8", "uint8", "int32", "int64", "float32", "float64")
 
 
 def matched(x: VarLike, y: VarLike) -> tuple[Var, Var]:
-    """Two operands as Vars of one dtype."""
+    """Convert two operands to Vars of a common dtype."""
     a, b = _var(x), _var(y)
     one, other = a.dtype.name, b.dtype.name
     if one != other and one in _DTYPES and other in _DTYPES:
@@ -173,7 +173,7 @@ def _binary(function: Callable[..., Any]) -> Callable[[VarLike, VarLike], Var]:
 
 
 def _same(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """The function, whose result has the dtype of its operands."""
+    """Convert the result to the dtype of the operands."""
     return lambda a, b: function(a, b).astype(a.dtype, copy=False)
 
 
@@ -184,7 +184,7 @@ asin, asinh, acos, acosh, atan, atanh, reciprocal, log1p, expm1 = map(_real, (
     np.arcsin, np.arcsinh, np.arccos, np.arccosh, np.arctan, np.arctanh, np.reciprocal, np.log1p, np.expm1))
 gelu, sigmoid, erf, softplus, softsign = map(_real, (lambda x: E.gelu(x, approximate="tanh"), E.sigmoid, E.erf, E.softplus, E.softsign))
 add, subtract, multiply, minimum, maximum, atan2 = map(_binary, (np.add, np.subtract, np.multiply, np.minimum, np.maximum, np.arctan2))
-floordiv, floormod, pow = map(_binary, (_same(np.floor_divide), np.mod, _same(lambda a, b: np.power(a.astype("float64", copy=False), b) if a.dtype.kind in "iu" else np.power(a, b))))
+floordiv, floormod, pow = map(_binary, (_same(np.floor_divide), np.mod, _same(lambda a, b: np.power(a.astype("float64", copy=False), b) if a.dtype.kind in "iu" else np.power(a, b))))  # type: ignore[arg-type]
 equal, not_equal, greater, greater_equal, less, less_equal = map(_binary, (np.equal, np.not_equal, np.greater, np.greater_equal, np.less, np.less_equal))
 bitwise_and, bitwise_or, bitwise_xor = map(_binary, (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
 bias_add = add
@@ -192,7 +192,7 @@ bias_add = add
 
 @_binary
 def divide(a: Var, b: Var) -> Var:
-    """x / y; of integers the integer towards zero."""
+    """Divide. Integers are rounded towards zero."""
     if a.dtype.kind == "f":
         return np.divide(a, b)
     return np.trunc(np.divide(a.astype("float64", copy=False), b.astype("float64", copy=False))).astype(a.dtype, copy=False)
@@ -200,7 +200,7 @@ def divide(a: Var, b: Var) -> Var:
 
 @_binary
 def mod(a: Var, b: Var) -> Var:
-    """The remainder: of floating numbers with the sign of x, of integers with the sign of y."""
+    """Return the remainder. It has the sign of x for floating-point numbers, and the sign of y for integers."""
     return np.fmod(a, b) if a.dtype.kind == "f" else np.mod(a, b)
 
 
@@ -210,9 +210,9 @@ def logical_or(a: Var, b: Var) -> Var:
 
 
 def select(cond: VarLike, x: VarLike, y: VarLike) -> Var:
-    """x where cond is not zero, else y."""
+    """Choose from x where cond is not zero, else from y."""
     a, b = matched(x, y)
-    return np.where(np.not_equal(_var(cond), 0), a, b)
+    return np.where(np.not_equal(_var(cond), 0), a, b)  # type: ignore[no-any-return]
 
 
 def rsqrt(x: VarLike) -> Var:
@@ -224,18 +224,18 @@ def erfc(x: VarLike) -> Var:
 
 
 def erfinv(x: VarLike) -> Var:
-    """What erf() undoes: two steps of Newton's from Winitzki's approximation, in double precision; within 1e-6."""
+    """Return the inverse of erf(), within 1e-6: Winitzki's approximation and two steps of Newton's method in double precision."""
     value = np.asarray(_var(x), "float64")
     log = np.log1p(-value * value)
     a = 2 / (np.pi * 0.147) + log / 2
     y = np.sign(value) * np.sqrt(np.sqrt(a * a - log / 0.147) - a)
     for _ in builtins.range(2):
         y = y - (E.erf(y) - value) * np.exp(y * y) * (np.pi ** 0.5 / 2)
-    return np.where(np.abs(value) < 1, y, value * np.inf).astype("float32", copy=False)
+    return np.where(np.abs(value) < 1, y, value * np.inf).astype("float32", copy=False)  # type: ignore[no-any-return]
 
 
 def round(x: VarLike) -> Var:
-    """To the nearest integer; halves away from zero, as MNN has them."""
+    """Round to the nearest integer. Like MNN, halves are rounded away from zero."""
     value = _var(x)
     value = value if value.dtype.kind == "f" else value.astype("float32", copy=False)
     return np.copysign(np.floor(np.abs(value) + 0.5), value)
@@ -254,7 +254,7 @@ def relu6(x: VarLike, min: builtins.float = 0.0, max: builtins.float = 6.0) -> V
 
 
 def prelu(x: VarLike, slopes: Sequence[builtins.float]) -> Var:
-    """slopes: one for each channel, axis 1."""
+    """Apply PReLU with one slope for each channel (axis 1)."""
     value = _var(x)
     return E.prelu(value, np.asarray(slopes, value.dtype).reshape(-1, *[1] * (value.ndim - 2)))
 
@@ -281,7 +281,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
         result: Var = function(value, axis=tuple(axes) if axes else None, keepdims=keepdims)
         if result.dtype == "bool":
             return result
-        if value.dtype.kind != "f" and result.dtype.kind == "f":  # the mean of integers is one
+        if value.dtype.kind != "f" and result.dtype.kind == "f":  # the mean of integers is an integer
             result = np.trunc(result)
         return result.astype(value.dtype, copy=False)
 
@@ -289,7 +289,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     return reduce
 
 
-reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_prod, reduce_any, reduce_all = map(_reduction, (np.sum, np.mean, np.max, np.min, np.prod, np.any, np.all))
+reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_prod, reduce_any, reduce_all = map(_reduction, (np.sum, np.mean, np.max, np.min, np.prod, np.any, np.all))  # type: ignore[arg-type]
 
 
 def argmax(x: VarLike, axis: builtins.int = 0) -> Var:
@@ -309,14 +309,14 @@ def cumprod(x: VarLike, axis: builtins.int = 0) -> Var:
 
 
 def sort(x: VarLike, axis: builtins.int = -1, arg: bool = False, descend: bool = False) -> Var:
-    """The elements in order, or with arg their places."""
+    """Sort, or with `arg` return the places of the sorted elements."""
     value = _var(x)
     order = np.argsort(-value if descend else value, axis=axis, kind="stable")
     return order.astype("int32", copy=False) if arg else np.take_along_axis(value, order, axis)
 
 
 def moments(x: VarLike, axes: Sequence[builtins.int] = (2, 3), shift: Any = None, keep_dims: bool = True) -> tuple[Var, Var]:
-    """Mean and variance."""
+    """Return mean and variance."""
     value = _var(x)
     return np.mean(value, axis=tuple(axes), keepdims=keep_dims), np.var(value, axis=tuple(axes), keepdims=keep_dims)
 
@@ -345,7 +345,7 @@ def _ints(x: VarLike) -> list[builtins.int]:
 
 
 def reshape(x: VarLike, shape: VarLike, original_format: str = NCHW) -> Var:
-    """The same elements in other dimensions: -1 is what is left, 0 the dimension that x has there."""
+    """Change the shape. -1 is computed from the rest, and 0 keeps the dimension of x at that place."""
     value = _var(x)
     return np.reshape(value, [value.shape[i] if dim == 0 and i < value.ndim and value.size else dim for i, dim in enumerate(_ints(shape))])
 
@@ -383,7 +383,7 @@ def unstack(x: VarLike, axis: builtins.int = 0) -> list[Var]:
 
 
 def split(x: VarLike, size_splits: Any, axis: builtins.int) -> list[Var]:
-    """size_splits: how many equal parts, or the length of each."""
+    """Split along an axis. size_splits: the number of equal parts, or the length of each part."""
     if isinstance(size_splits, builtins.int):
         return np.split(_var(x), size_splits, axis)
     if len(size_splits) == 1 and size_splits[0] != _var(x).shape[axis]:
@@ -393,13 +393,13 @@ def split(x: VarLike, size_splits: Any, axis: builtins.int) -> list[Var]:
 
 
 def slice(x: VarLike, starts: VarLike, sizes: VarLike) -> Var:
-    """sizes: -1 takes what there is."""
+    """Cut out a part. A size of -1 reaches to the end."""
     return _var(x)[tuple(builtins.slice(start, None if count < 0 else start + count) for start, count in zip(_ints(starts), _ints(sizes)))]
 
 
 def strided_slice(x: VarLike, begin: VarLike, end: VarLike, strides: VarLike, begin_mask: builtins.int = 0, end_mask: builtins.int = 0,
                   ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0) -> Var:
-    """begin:end:strides; a bit of a mask says that an axis has no begin, no end, is the ellipsis, a new axis, or one place."""
+    """Index with begin:end:strides. Bits of the masks mark axes without begin or end, the ellipsis, new axes and single places."""
     key: list[Any] = []
     for i, (first, last, step) in enumerate(zip(_ints(begin), _ints(end), _ints(strides))):
         if ellipsis_mask >> i & 1:
@@ -418,7 +418,7 @@ def tile(x: VarLike, multiples: VarLike) -> Var:
 
 
 def gather(x: VarLike, index: VarLike) -> Var:
-    """Along the first axis."""
+    """Take elements along the first axis."""
     return np.take(_var(x), np.asarray(index), 0)
 
 
@@ -427,7 +427,7 @@ def gather_nd(x: VarLike, indices: VarLike) -> Var:
 
 
 def where(x: VarLike) -> Var:
-    """The indices of all elements above zero."""
+    """Return the indices of all elements above zero."""
     return np.argwhere(np.greater(_var(x), 0)).astype("int32", copy=False)
 
 
@@ -446,19 +446,19 @@ def one_hot(indices: VarLike, depth: VarLike, onValue: builtins.float = 1.0, off
 # ---- Layers
 
 def _channels_first(x: Var) -> Var:
-    """What convert() has to know of a layer's result."""
+    """Mark a result as NCHW for convert()."""
     return E._with_format(x, NCHW)
 
 
 def _pair(values: Sequence[builtins.int]) -> list[builtins.int]:
-    """MNN's pairs are (x, y): of the width, then of the height."""
+    """Turn one of MNN's pairs (x, y) into (height, width)."""
     if len(values) != 2:
         raise InvalidArgument(f"a pair (x, y) is wanted, not {tuple(values)}")
     return [values[1], values[0]]
 
 
 def _padding(padding: Sequence[builtins.int], mode: str) -> dict[str, Any]:
-    """As MNN has it: `padding` counts in the mode CAFFE alone."""
+    """Translate padding. Like MNN, `padding` counts only in the mode CAFFE."""
     if mode == CAFFE:
         return {"pads": _pair(padding) * 2}
     if mode not in (VALID, SAME):
@@ -468,36 +468,36 @@ def _padding(padding: Sequence[builtins.int], mode: str) -> dict[str, Any]:
 
 def conv2d(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
            dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
-    """weight: [out, in / group, height, width]. stride, padding and dilate: (x, y), as in all layers here."""
+    """Convolve. The weight is [out, in / group, height, width]; stride, padding and dilate are (x, y)."""
     return _channels_first(E.conv(_var(input), _var(weight), _var(bias), strides=_pair(stride), dilations=_pair(dilate), group=group, **_padding(padding, padding_mode)))
 
 
 def conv2d_transpose(input: VarLike, weight: VarLike, bias: VarLike, stride: Sequence[builtins.int] = (1, 1), padding: Sequence[builtins.int] = (0, 0),
                      dilate: Sequence[builtins.int] = (1, 1), group: builtins.int = 1, padding_mode: str = VALID) -> Var:
-    """weight: [in, out / group, height, width]."""
+    """Convolve, transposed. The weight is [in, out / group, height, width]."""
     return _channels_first(E.conv_transpose(_var(input), _var(weight), _var(bias), strides=_pair(stride), dilations=_pair(dilate), group=group, **_padding(padding, padding_mode)))
 
 
 def max_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
-    """kernel, stride, pads: (x, y). With CAFFE the last window may begin inside and end outside."""
+    """Take maxima. kernel, stride and pads are (x, y). With CAFFE the last window may reach beyond the border."""
     return _channels_first(E.max_pool(_var(x), _pair(kernel), strides=_pair(stride), ceil_mode=builtins.int(padding_mode == CAFFE), **_padding(pads, padding_mode)))
 
 
 def avg_pool(x: VarLike, kernel: Sequence[builtins.int], stride: Sequence[builtins.int], padding_mode: str = VALID, pads: Sequence[builtins.int] = (0, 0)) -> Var:
-    """The same; with CAFFE zeros of the padding count."""
+    """Take means. Like max_pool(); with CAFFE the zeros of the padding count."""
     caffe = builtins.int(padding_mode == CAFFE)
     return _channels_first(E.average_pool(_var(x), _pair(kernel), strides=_pair(stride), ceil_mode=caffe, count_include_pad=caffe, **_padding(pads, padding_mode)))
 
 
 def scale(x: VarLike, channels: builtins.int, scale: VarLike, bias: VarLike) -> Var:
-    """x times the scale of its channel, axis 1, plus the bias."""
+    """Multiply each channel (axis 1) by its scale and add its bias."""
     value = _var(x)
     along = [channels, *[1] * (value.ndim - 2)]
     return _channels_first(value * _var(scale).reshape(along) + _var(bias).reshape(along))
 
 
 def channel_shuffle(x: VarLike, axis: builtins.int) -> Var:
-    """The channels of `axis` groups taken in turn: [N, C, H, W]. Channels are where the format of x has them."""
+    """Split the channels into `axis` groups and interleave them: [N, C, H, W]. The format of x says where its channels are."""
     value = E.convert(_var(x), NCHW)
     n, c, h, w = value.shape
     if c % axis:
@@ -508,7 +508,7 @@ def channel_shuffle(x: VarLike, axis: builtins.int) -> Var:
 # ---- Files, and how things are computed
 
 class Values(dict[str, Var]):
-    """All values of a model by name, and which of them are its inputs and outputs."""
+    """All values of a model by name, with its inputs and outputs."""
 
     def __init__(self, loaded: E.Loaded) -> None:
         super().__init__(loaded.values)
@@ -516,7 +516,7 @@ class Values(dict[str, Var]):
 
 
 def _load(path: Any) -> E.Loaded:
-    """The expressions of a model file of any format that Minnow reads."""
+    """Load a model file of any format as expressions."""
     import os
     import tempfile
     from minnow._files import read_model
@@ -528,21 +528,21 @@ def _load(path: Any) -> E.Loaded:
         loaded = E.load(plain)
     for value in loaded.inputs:
         shape = model.properties.get("shape." + value.name)
-        if shape:  # the size that the file has, where Minnow takes any
+        if shape:  # Minnow takes any size here; the file has this one
             value.assign(np.zeros([builtins.int(dim) for dim in shape.split("x")], value.dtype))
     return loaded
 
 
 def load_as_dict(path: str) -> dict[str, Var]:
-    """All values of a model by name."""
+    """Load all values of a model by name."""
     return Values(_load(path))
 
 
 def load_as_list(path: str) -> list[Var]:
-    """All values of a model: inputs first, outputs last."""
+    """Load all values of a model: inputs first, outputs last."""
     loaded = _load(path)
     left_out = {value.name for value in (*loaded.inputs, *loaded.outputs)}
-    for value in loaded.outputs:  # save() writes a constant as the Identity of another, which has no name of its own
+    for value in loaded.outputs:  # save() writes a constant as the Identity of an unnamed one
         name, inputs = _minnow.expression_of(value)
         if name == "Identity" and not _minnow.expression_of(inputs[0])[0]:
             left_out.add(inputs[0].name)
@@ -550,10 +550,10 @@ def load_as_list(path: str) -> list[Var]:
 
 
 def save(outputs: Any, path: str, forInference: bool = True) -> None:
-    """Writes expressions to a file. The file is a .minnow file, whatever its name; minnow.load() and all of MNN's functions read it."""
+    """Write expressions to a .minnow file, whatever its name. minnow.load() and the functions of minnow.compat read it."""
     named = []
     for value in [outputs] if isinstance(outputs, Var) else list(outputs):
-        if not value.is_placeholder and not _minnow.expression_of(value)[0]:  # a constant, which shares no name with the output
+        if not value.is_placeholder and not _minnow.expression_of(value)[0]:  # a constant needs another name than the output
             name, value = value.name, E.identity(Var(value.numpy().copy()))
             value.name = name
         named.append(value)
@@ -561,7 +561,7 @@ def save(outputs: Any, path: str, forInference: bool = True) -> None:
 
 
 def get_inputs_and_outputs(values: dict[str, Var]) -> tuple[dict[str, Var], dict[str, Var]]:
-    """The inputs and the outputs of the model that load_as_dict() has loaded."""
+    """Return the inputs and the outputs of a model from load_as_dict()."""
     if not isinstance(values, Values):
         raise InvalidArgument("get_inputs_and_outputs() takes what load_as_dict() gives")
     return values.inputs, values.outputs
@@ -579,32 +579,32 @@ def _compute_with(**options: Any) -> None:
 
 
 def set_thread_number(number: builtins.int) -> None:
-    """Threads that compute expressions on this thread from now on."""
+    """Set the number of threads for expressions of this thread."""
     _compute_with(threads=number)
 
 
 def set_global_executor_config(backend: Any, precision: Any, threads: builtins.int) -> None:
-    """How expressions are computed on this thread from now on. The backend is the CPU."""
+    """Set how this thread computes expressions. The backend is always the CPU."""
     from minnow.nn import create_runtime_manager
     manager, = create_runtime_manager({"backend": backend, "precision": precision, "numThread": threads})
     _compute_with(**manager.options)
 
 
 def set_lazy_mode(mode: Any) -> None:
-    """Nothing: expressions are computed when they are read."""
+    """Does nothing: expressions are computed when they are read."""
 
 
 def lazy_eval(on: bool = True) -> None:
-    """Nothing: expressions are computed when they are read."""
+    """Does nothing: expressions are computed when they are read."""
 
 
 def gc(full: bool = False) -> None:
-    """Gives back what is kept for the next expressions."""
+    """Free cached plans."""
     if full:
         E.clear_cache()
 
 
-# ---- What MNN has beside layers
+# ---- Other operators
 
 def _weighted(function: Callable[..., Any], name: str) -> Callable[..., Var]:
     def call(x: VarLike, y: VarLike, coeff: Sequence[builtins.float] = ()) -> Var:
@@ -615,7 +615,7 @@ def _weighted(function: Callable[..., Any], name: str) -> Callable[..., Var]:
             return a
         return function(a * coeff[0], b * coeff[1]) if len(coeff) else function(a, b)  # type: ignore[no-any-return]
 
-    call.__doc__ = "The two, each times its coefficient where there are some, one with the other."
+    call.__doc__ = "Combine two values, each multiplied by its coefficient. Coefficients of [1, 0] give the first value."
     return call
 
 
@@ -624,14 +624,14 @@ eltwise_sum, eltwise_sub, eltwise_prod, eltwise_max = (_weighted(function, name)
 
 
 def matrix_band_part(x: VarLike, num_lower: VarLike, num_upper: VarLike) -> Var:
-    """So many diagonals below and above the main one, zero elsewhere; negative: all."""
-    value, lower, upper = _var(x), builtins.int(num_lower), builtins.int(num_upper)  # type: ignore[arg-type]
+    """Keep this many diagonals below and above the main one, and set the rest to zero. A negative number keeps all."""
+    value, lower, upper = _var(x), builtins.int(num_lower), builtins.int(num_upper)
     value = value if lower < 0 else np.triu(value, -lower)
     return value if upper < 0 else np.tril(value, upper)
 
 
 def crop(x: VarLike, size: VarLike, axis: builtins.int, offset: Sequence[builtins.int]) -> Var:
-    """From `axis` on the part of the shape that `size` has, beginning at the offset: one for all axes, or one for each."""
+    """Cut out a part with the shape of `size` along `axis` and the axes after it. `offset` holds one start for all axes or one for each."""
     value, wanted = _var(x), _var(size).shape
     axes = list(builtins.range(axis + value.ndim if axis < 0 else axis, value.ndim))
     if len(wanted) != value.ndim or len(offset) not in (1, len(axes)):
@@ -646,29 +646,29 @@ def crop(x: VarLike, size: VarLike, axis: builtins.int, offset: Sequence[builtin
 
 
 def svd(x: VarLike) -> list[Var]:
-    """w, u and vt, so that x = u * w @ vt."""
+    """Return w, u and vt with x = u * w @ vt."""
     u, w, vt = np.linalg.svd(_var(x), full_matrices=False)
     return [w, u, vt]
 
 
 def setdiff1d(x: VarLike, y: VarLike) -> Var:
-    """The elements of the first that the second lacks, in their order."""
+    """Return the elements of x that y lacks, in their order."""
     value = np.ravel(_var(x))
     return value[~np.isin(value, _var(y))]
 
 
 def unravel_index(indices: VarLike, shape: VarLike) -> Var:
-    """[axes, elements]"""
+    """Return the index of each element along each axis: [axes, elements]."""
     return np.stack(np.unravel_index(_var(indices), _ints(shape))).astype(int, copy=False)
 
 
 def histogram(x: VarLike, binNum: builtins.int, minVal: builtins.float, maxVal: builtins.float) -> Var:
-    """How many elements lie in each of equal parts of a range."""
+    """Count the elements in equal parts of a range."""
     return np.histogram(_var(x), binNum, (minVal, maxVal))[0].astype(float, copy=False)
 
 
 def space_to_batch_nd(x: VarLike, block_shape: VarLike, paddings: VarLike) -> Var:
-    """[N, C, H, W] in blocks of pixels, those of one place in a block a batch of their own: [bh * bw * N, C, H / bh, W / bw]."""
+    """Split [N, C, H, W] into blocks of pixels. Pixels at the same place of a block form a batch: [bh * bw * N, C, H / bh, W / bw]."""
     value, (high, wide), pads = _var(x), _ints(block_shape), _ints(np.ravel(_var(paddings)))
     value = np.pad(value, [(0, 0), (0, 0), (pads[0], pads[1]), (pads[2], pads[3])])
     n, c, h, w = value.shape
@@ -677,7 +677,7 @@ def space_to_batch_nd(x: VarLike, block_shape: VarLike, paddings: VarLike) -> Va
 
 
 def batch_to_space_nd(x: VarLike, block_shape: VarLike, crops: VarLike) -> Var:
-    """What space_to_batch_nd() undoes, borders cut off."""
+    """Undo space_to_batch_nd(), and cut off the borders."""
     value, (high, wide), cut = _var(x), _ints(block_shape), _ints(np.ravel(_var(crops)))
     n, c, h, w = value.shape
     parts = value.reshape(high, wide, n // (high * wide), c, h, w).transpose(2, 3, 4, 0, 5, 1).reshape(n // (high * wide), c, h * high, w * wide)
@@ -685,16 +685,16 @@ def batch_to_space_nd(x: VarLike, block_shape: VarLike, crops: VarLike) -> Var:
 
 
 def nms(boxes: VarLike, scores: VarLike, max_detections: builtins.int, iou_threshold: builtins.float = -1.0, score_threshold: builtins.float = -1.0) -> Var:
-    """The indices of boxes [n, 4] with the highest scores that overlap no better one by more than the threshold; -1: any overlap, any score."""
+    """Return the indices of the boxes [n, 4] with the highest scores that overlap no better box by more than the threshold. -1 allows any overlap or score."""
     options = [np.array([value], "float32") for value in (1.0 if iou_threshold < 0 else iou_threshold, -3.4e38 if score_threshold < 0 else score_threshold)]
     found = E.non_max_suppression(_var(boxes).astype("float32", copy=False)[None], _var(scores).astype("float32", copy=False)[None, None], np.array([max_detections], "int64"), *options)
     return found[:, 2].astype(int, copy=False)
 
 
-# ---- Pictures: [N, C, H, W], or as convert() has given it [N, H, W, C]
+# ---- Pictures: [N, C, H, W], or [N, H, W, C] after convert()
 
 def _by_channel(x: VarLike, function: Callable[[Var], Var]) -> Var:
-    """A function of [N, C, H, W] on a value of either format."""
+    """Apply a function of [N, C, H, W] to a value of either format."""
     value = _var(x)
     if E.format_of(value) != NHWC:
         return _channels_first(function(value))
@@ -702,29 +702,29 @@ def _by_channel(x: VarLike, function: Callable[[Var], Var]) -> Var:
 
 
 def depth_to_space(x: VarLike, axis: builtins.int) -> Var:
-    """Blocks of axis x axis pixels from the channels of one, those of one pixel side by side."""
+    """Turn channels into blocks of axis x axis pixels. Channels of one pixel stay together."""
     return _by_channel(x, lambda value: E.depth_to_space(value, axis))
 
 
 def space_to_depth(x: VarLike, axis: builtins.int) -> Var:
-    """What depth_to_space() undoes."""
+    """Undo depth_to_space()."""
     return _by_channel(x, lambda value: E.space_to_depth(value, axis))
 
 
 def resize(x: VarLike, x_scale: builtins.float, y_scale: builtins.float) -> Var:
-    """A picture x_scale times as wide and y_scale times as high, by two lines; pixel i lies at i / scale."""
+    """Scale the width and the height by bilinear interpolation. Pixel i of the result lies at i / scale."""
     scales = np.array([1, 1, y_scale, x_scale], "float32")
     return _by_channel(x, lambda value: E.resize(value, None, scales, mode="linear", coordinate_transformation_mode="asymmetric"))
 
 
 def crop_and_resize(x: VarLike, boxes: VarLike, box_ind: VarLike, crop_size: VarLike, method: str = BILINEAR, extrapolation_value: builtins.float = 0.0) -> Var:
-    """Parts of pictures [N, H, W, C], each [y1, x1, y2, x2] in parts of height and width, 0 ... 1, of the picture that box_ind names, as pictures
-    of crop_size (height, width): [boxes, height, width, C]."""
+    """Cut boxes out of pictures [N, H, W, C] and resize them to crop_size (height, width): [boxes, height, width, C]. A box is [y1, x1, y2, x2], where 1 is the
+    full height or width, and box_ind holds the number of its picture."""
     value, corners = _var(x), np.asarray(boxes, "float32").reshape(-1, 4)
     sizes = _ints(crop_size)
 
     def along(axis: builtins.int) -> tuple[Var, Var, Var, Var]:
-        """Of each box and row (or column): whether it is inside, the places before and behind it, and how far behind the first one it is."""
+        """For each box and row (or column), return whether it is inside, the places before and after it, and its distance from the first one."""
         first, last, most = corners[:, axis], corners[:, axis + 2], value.shape[axis + 1] - 1
         if sizes[axis] > 1:
             at = (first[:, None] + np.arange(sizes[axis], dtype="float32") * ((last - first) / (sizes[axis] - 1))[:, None]) * most
@@ -750,14 +750,14 @@ def crop_and_resize(x: VarLike, boxes: VarLike, box_ind: VarLike, crop_size: Var
 
 
 def roi_pooling(input: VarLike, roi: VarLike, pooled_height: builtins.int, pooled_width: builtins.int, spatial_scale: builtins.float) -> Var:
-    """The largest element of each part of the regions [picture, x1, y1, x2, y2]."""
+    """Take the maximum of each part of the regions [picture, x1, y1, x2, y2]."""
     rois = np.asarray(_var(roi), "float32").reshape(-1, 5)
     return _by_channel(input, lambda value: E.max_roi_pool(value, rois, pooled_shape=[pooled_height, pooled_width], spatial_scale=spatial_scale))
 
 
 def roi_align(input: VarLike, roi: VarLike, pooled_height: builtins.int, pooled_width: builtins.int, spatial_scale: builtins.float, sampling_ratio: builtins.int,
               aligned: bool, pooling_mode: str = AVEPOOL) -> Var:
-    """Of each part of the regions [picture, x1, y1, x2, y2] the mean (or the largest) of samples between the elements."""
+    """Take the mean or the maximum of interpolated samples in each part of the regions [picture, x1, y1, x2, y2]."""
     rois = np.asarray(_var(roi), "float32").reshape(-1, 5)
 
     def aligned_parts(value: Var, places: Var, high: builtins.int, wide: builtins.int, samples: builtins.int) -> Var:
@@ -765,7 +765,7 @@ def roi_align(input: VarLike, roi: VarLike, pooled_height: builtins.int, pooled_
                            spatial_scale=spatial_scale, coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel")
 
     def largest(value: Var, places: Var, down: builtins.int, over: builtins.int) -> Var:
-        # The samples of a part are the middles of parts of that part.
+        # Divide each part again: its samples are the middles of the smaller parts.
         samples = aligned_parts(value, places, pooled_height * down, pooled_width * over, 1)
         return E.max_pool(samples, [down, over], strides=[down, over])
 
@@ -785,8 +785,8 @@ def roi_align(input: VarLike, roi: VarLike, pooled_height: builtins.int, pooled_
 
 
 def normalize(x: VarLike, acrossSpatial: builtins.int, channelShared: builtins.int, eps: builtins.float, scale: Sequence[builtins.float]) -> Var:
-    """Each pixel's channels (acrossSpatial: all of a picture) divided by the root of the sum of their squares, times a scale for each channel
-    (channelShared: one for all)."""
+    """Divide the channels of each pixel (acrossSpatial: of the whole picture) by the root of the sum of their squares, and multiply by the scale of each channel
+    (channelShared: one scale for all)."""
     def of(value: Var) -> Var:
         norm = np.sqrt(np.sum(value * value, axis=(1, 2, 3) if acrossSpatial else 1, keepdims=True) + eps)
         return value / norm * np.asarray(scale[:1] if channelShared else scale, value.dtype).reshape(-1, 1, 1)
@@ -795,17 +795,17 @@ def normalize(x: VarLike, acrossSpatial: builtins.int, channelShared: builtins.i
 
 
 def reverse_sequence(x: VarLike, y: VarLike, batch_dim: builtins.int, seq_dim: builtins.int) -> Var:
-    """The first y[b] elements along seq_dim in the other order, those of each b along batch_dim."""
+    """Reverse the first y[b] elements along seq_dim, for each b along batch_dim."""
     return E.reverse_sequence(_var(x), np.asarray(y).astype("int64", copy=False), batch_axis=batch_dim, time_axis=seq_dim)
 
 
 def scatter_nd(indices: VarLike, updates: VarLike, shape: VarLike) -> Var:
-    """Zeros with the updates at these indices; of several at one index the last."""
+    """Write updates into zeros. If an index occurs several times, the last update counts."""
     values = _var(updates)
     return E.scatter_nd(np.zeros(_ints(shape), values.dtype), np.asarray(indices).astype("int64", copy=False), values)
 
 
-# ---- Words for create_runtime_manager()
+# ---- Options of create_runtime_manager()
 
 class _Words(enum.IntEnum):
     def __repr__(self) -> str:
@@ -813,7 +813,7 @@ class _Words(enum.IntEnum):
 
 
 class Backend(_Words):
-    """Where to compute: there is the CPU; create_runtime_manager() says so of the others."""
+    """Where to compute. Only the CPU exists; it replaces the others with a warning."""
     CPU = 0
     CUDA, METAL, OPENCL, OPENGL, VULKAN, HIAI, TRT = 2, 1, 3, 6, 7, 8, 9
 
@@ -837,13 +837,13 @@ CPU, Normal, High, Low, Low_BF16 = Backend.CPU, PrecisionMode.Normal, PrecisionM
 # ---- Other functions
 
 def quant(x: VarLike, scale: VarLike, min: builtins.int = -128, max: builtins.int = 127, zero: builtins.int = 0) -> Var:
-    """round(x * scale) + zero between min and max, int8; scale: one number, or one for each channel (axis 1)."""
+    """Quantize to int8: round(x * scale) + zero, clipped to min ... max. The scale is one number or one for each channel (axis 1)."""
     value = _var(x).astype("float32", copy=False)
     return np.clip(round(value * _along_channels(scale, value)) + np.float32(zero), min, max).astype("int8", copy=False)
 
 
 def dequant(x: VarLike, scale: VarLike, zero: builtins.int = 0) -> Var:
-    """(x - zero) * scale, float32: what quant() undoes with 1 / scale."""
+    """Return (x - zero) * scale in float32. This undoes quant() with 1 / scale."""
     value = _var(x).astype("float32", copy=False)
     return (value - np.float32(zero)) * _along_channels(scale, value)
 
@@ -854,8 +854,8 @@ def _along_channels(scale: VarLike, x: Var) -> Var:
 
 
 def raster(var: Sequence[VarLike], region: Sequence[builtins.int], shape: Sequence[builtins.int]) -> Var:
-    """Copies between strided places. Of each Var there are 11 numbers: offset and three strides in it, offset and three strides in the result, and
-    the three sizes. Other places of the result are zero."""
+    """Copy between strided places. Each Var has 11 numbers: offset and three strides in the Var, offset and three strides in the result, and three sizes. The
+    rest of the result is zero."""
     if len(region) != 11 * len(var):
         raise InvalidArgument(f"raster() takes 11 numbers for each Var: {11 * len(var)}, not {len(region)}")
     values = [_var(value).reshape(-1) for value in var]
@@ -871,15 +871,16 @@ def raster(var: Sequence[VarLike], region: Sequence[builtins.int], shape: Sequen
 
 
 def jsonop(values: Sequence[VarLike], describe: str, outputs: builtins.int) -> Any:
-    """MNN's converter alone computes operators that are described by JSON."""
+    """Raises Unsupported: only MNN's converter knows operators described by JSON."""
     raise Unsupported("jsonop() describes operators in the JSON of MNN's converter, which is not there; use the function of the operator, or minnow.expr.op()")
 
 
 def detection_post_process(encode_boxes: VarLike, class_predictions: VarLike, anchors: VarLike, num_classes: builtins.int, max_detections: builtins.int,
                            max_class_per_detection: builtins.int, detections_per_class: builtins.int, nms_threshold: builtins.float,
                            iou_threshold: builtins.float, use_regular_nms: bool, centersize_encoding: Sequence[builtins.float]) -> list[Var]:
-    """Boxes [1, n, 4], classes [1, n], scores [1, n] and how many there are, from moves [1, boxes, 4] of anchors [boxes, 4] (y, x, height, width) and
-    scores [1, boxes, classes], the last num_classes of which count: those above nms_threshold that overlap no better one by more than iou_threshold."""
+    """Decode detections. Inputs are moves [1, boxes, 4] of anchors [boxes, 4] (y, x, height, width) and scores [1, boxes, classes]; the last num_classes of them
+    count. Return boxes [1, n, 4], classes [1, n], scores [1, n] and their number: boxes with a score above nms_threshold that overlap no better box by more
+    than iou_threshold."""
     moves, by_class, places = (np.asarray(_var(value), "float64") for value in (encode_boxes, class_predictions, anchors))
     moves, by_class = moves[0] / np.asarray(centersize_encoding, "float64"), by_class[0, :, by_class.shape[2] - num_classes:]
     center, extent = moves[:, :2] * places[:, 2:] + places[:, :2], np.exp(moves[:, 2:]) * places[:, 2:]
@@ -904,6 +905,6 @@ def detection_post_process(encode_boxes: VarLike, class_predictions: VarLike, an
         rows[0, i], labels[0, i], scores[0, i] = boxes[box], label, score
     return [rows, labels, scores, np.asarray([len(found)], "float32")]
 
-# Names here that are not MNN's.
+# Names in this module that MNN.expr does not have.
 INTERNAL = {"Any", "Callable", "E", "INTERNAL", "InvalidArgument", "Sequence", "Unsupported", "Values", "VarLike", "annotations", "builtins", "enum", "from_address", "math",
             "is_address", "matched", "np"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MNN's modules whose names are there and say, when they are used, that what they do is not: optim, data, nn.compress and llm."""
+"""Modules of MNN that can be imported but not used yet: optim, data, nn.compress and llm. Their classes raise Unsupported."""
 from __future__ import annotations
 
 import types
@@ -48,14 +48,14 @@ MODULES = {module.__name__: module for module in (
 
 
 def cpu(backend: Any) -> str:
-    """The CPU in place of any backend, with a warning where another one is asked for, as MNN falls back to it."""
+    """Replace any backend by the CPU, and warn about it. MNN falls back to the CPU too."""
     if backend not in ("CPU", "cpu", 0, "AUTO", 4):
         warnings.warn(f"the backend {backend!r} is not there; the CPU takes its place", stacklevel=3)
     return "CPU"
 
 
 def on_cpu(configs: Any) -> Any:
-    """The configurations with the CPU in place of other backends."""
+    """Replace the backends in configurations by the CPU."""
     if isinstance(configs, dict):
         return {**configs, "backend": cpu(configs["backend"])} if "backend" in configs else configs
     return tuple(on_cpu(config) for config in configs)

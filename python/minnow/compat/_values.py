@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MNN's Var, and how functions of Minnow become functions on it.
+"""MNN's Var, and the wrapping of Minnow's functions.
 
-A Var of MNN is a minnow.Var of a class of its own: its shape is a list, comparisons give int32, int / int is an int, x += y makes another
-variable, and it has MNN's methods. Functions of Minnow get plain Vars of the same variables (own), and give Vars of MNN (as_mnn).
+MNN's Var is a subclass of minnow.Var. Its shape is a list, comparisons give int32, int / int is an int, x += y makes a new variable, and it has
+MNN's methods. Before a call to one of Minnow's functions, own() turns MNN's Vars into plain Vars of the same variables. After the call, as_mnn()
+turns the results into MNN's Vars.
 """
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ from minnow import numpy as np
 from minnow._minnow import InvalidArgument, Unsupported
 
 NC4HW4, NCHW, NHWC = E.NC4HW4, E.NCHW, E.NHWC
-# MNN has neither bool nor results of 64 bits, except where they are asked for.
+# MNN has no bool. It has 64-bit results only where the caller asks for them.
 _NARROW = {"bool": "int32", "int64": "int32", "uint64": "int32", "float64": "float32", "float16": "float32"}
 
 
 class Shape(list[Any]):
-    """A list, which also goes together with the tuples that shapes are elsewhere."""
+    """A list that can be compared with tuples and added to them, since other shapes are tuples."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __eq__(self, other: object) -> bool:
         return list(self) == (list(other) if isinstance(other, tuple) else other)
@@ -31,7 +32,7 @@ class Shape(list[Any]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __add__(self, other: Iterable[Any]) -> Shape:  # type: ignore[override]
+    def __add__(self, other: Iterable[Any]) -> Shape:
         return Shape([*self, *other])
 
     def __radd__(self, other: Iterable[Any]) -> Shape:
@@ -47,12 +48,12 @@ def _alias(x: minnow.Var) -> minnow.Var:
 
 
 def _apart(x: minnow.Var) -> minnow.Var:
-    """Another variable of the same value, which follows a placeholder."""
+    """Make another variable with the same value. The copy of a placeholder follows it."""
     return E.identity(x) if x.is_placeholder else x.clone()
 
 
 def own(value: Any) -> Any:
-    """The argument as Minnow's functions take it; lists and dicts with all that they hold."""
+    """Replace MNN's Vars by plain ones, in lists and dicts too."""
     if isinstance(value, minnow.Var):
         return _alias(value)
     if type(value) in (list, tuple):
@@ -71,7 +72,7 @@ def _inside(values: Iterable[Any]) -> Iterator[Any]:
 
 
 class Context:
-    """What the arguments of a call tell about its results: the dtypes that may be wide, and the format that values of four axes have."""
+    """What the arguments say about the results: which dtypes of 64 bits may stay, and the format of the axes."""
 
     def __init__(self, arguments: Iterable[Any] = ()) -> None:
         self.kept: set[str] = set()
@@ -85,10 +86,10 @@ class Context:
 
 
 def as_mnn(value: Any, context: Context | None = None) -> Any:
-    """The result as MNN has it; lists, tuples and dicts with all that they hold."""
+    """Turn plain Vars into MNN's, in lists, tuples and dicts too."""
     context = context or Context()
     if type(value) is minnow.Var:
-        if value.is_view:  # MNN has none
+        if value.is_view:  # MNN has no views
             format = value.__dict__.get("_format")
             value = _apart(value)
             if format:
@@ -108,7 +109,7 @@ def as_mnn(value: Any, context: Context | None = None) -> Any:
 
 
 def labelled(value: minnow.Var, format: str | None) -> Var:
-    """Turns a plain Var that nobody else holds into one of MNN. `format` counts where the operation said nothing about its axes."""
+    """Turn a plain Var that nobody else holds into one of MNN. `format` applies if the operation did not set one."""
     given = value.__dict__.get("_format")
     if given is None or (given == NCHW and format == NC4HW4):
         value.__dict__["_format"] = format or NCHW
@@ -117,7 +118,7 @@ def labelled(value: minnow.Var, format: str | None) -> Var:
 
 
 class Function:
-    """A function of Minnow on what MNN takes. It has the attributes of that function, where there are some (numpy.add.reduce)."""
+    """A function of Minnow that takes and gives MNN's Vars. Attributes of the function (numpy.add.reduce) are reachable through it."""
 
     def __init__(self, function: Callable[..., Any], format: str | None = None) -> None:
         functools.update_wrapper(self, function)
@@ -136,7 +137,7 @@ class Function:
 
 
 def exported(value: Any, format: str | None = None) -> Any:
-    """A function as one on MNN's Vars, whose results have that format where arguments have none; everything else as it is."""
+    """Wrap a function; return anything else unchanged. Results get `format` if no argument has one."""
     if callable(value) and not isinstance(value, (type, _minnow.dtype, Function)):
         return Function(value, format)
     return value
@@ -163,7 +164,7 @@ def _operator(name: str, swapped: bool = False) -> Callable[[Var, Any], Any]:
 
 
 def _plain(name: str) -> Callable[..., Any]:
-    """An operator of Python that MNN's Var lacks: Minnow's."""
+    """Wrap an operator that MNN's Var lacks."""
     operator = getattr(minnow.Var, name)
 
     def operate(x: Var, *others: Any) -> Any:
@@ -173,7 +174,7 @@ def _plain(name: str) -> Callable[..., Any]:
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """The function of MNN.numpy as a method."""
+    """Make a method of a function of MNN.numpy."""
     def call(x: Var, *arguments: Any, **named: Any) -> Any:
         return getattr(_numpy(), name)(x, *arguments, **named)
 
@@ -182,7 +183,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 class Var(minnow.Var):
-    """A value of an expression, as MNN has it. Functions of MNN.expr and MNN.numpy make them."""
+    """MNN's Var: the value of an expression. The functions of MNN.expr and MNN.numpy create Vars."""
 
     __slots__ = ()
 
@@ -196,15 +197,15 @@ class Var(minnow.Var):
         plain = _alias(self)
         try:
             return Shape(plain.shape)
-        except InvalidArgument:  # placeholders on the way have no values
+        except InvalidArgument:  # a placeholder has no value yet
             if plain.dims is None:
                 raise
             return Shape([-1 if dim is None else dim for dim in plain.dims])
 
-    ndim = property(lambda self: _alias(self).ndim)  # type: ignore[assignment]
-    size = property(lambda self: _alias(self).size)  # type: ignore[assignment]
-    dims = property(lambda self: _alias(self).dims)  # type: ignore[assignment]
-    known_shape = property(lambda self: _alias(self).known_shape)  # type: ignore[assignment]
+    ndim = property(lambda self: _alias(self).ndim)
+    size = property(lambda self: _alias(self).size)
+    dims = property(lambda self: _alias(self).dims)
+    known_shape = property(lambda self: _alias(self).known_shape)
 
     def numpy(self) -> Any:
         return _alias(self).numpy()
@@ -214,7 +215,7 @@ class Var(minnow.Var):
 
     @property
     def valid(self) -> bool:
-        """True: shapes and dtypes are known at any time."""
+        """Always True: shapes and dtypes are known."""
         return True
 
     @property
@@ -223,7 +224,8 @@ class Var(minnow.Var):
 
     @property
     def op_type(self) -> str:
-        """The operator: MNN's name where there is one ("ADD", "ReLU"), else Minnow's; "Input", "Const" or "Trainable" of what no operator made."""
+        """The name of the operator that computes this value: MNN's name if MNN has the operator ("ADD", "ReLU"), else Minnow's. Values without an
+        operator are "Input", "Const" or "Trainable"."""
         plain = _alias(self)
         name = _minnow.expression_of(plain)[0]
         if "_kind" not in self.__dict__ and name and (E.placeholders(plain) or E.trainables(plain)):
@@ -232,8 +234,8 @@ class Var(minnow.Var):
         return kind
 
     @property
-    def inputs(self) -> list[Var]:
-        """The values that the operator takes; none of what is constant."""
+    def inputs(self) -> list[Var]:  # type: ignore[override]
+        """The inputs of the operator. A constant value has none."""
         plain = _alias(self)
         if "_kind" in self.__dict__ or not (E.placeholders(plain) or E.trainables(plain)):
             return []
@@ -241,7 +243,7 @@ class Var(minnow.Var):
 
     @property
     def ptr(self) -> Any:
-        """A capsule with the address of the elements, which const() and Tensor take; the memory lives as long as this Var."""
+        """A capsule with the address of the elements, for const() and Tensor. The memory lives as long as this Var."""
         import ctypes
         data = self.numpy()
         self.__dict__["_shown"] = data
@@ -252,15 +254,15 @@ class Var(minnow.Var):
     # ---- Reading and writing
 
     def read(self) -> Any:
-        """A copy, as an array of NumPy."""
+        """Return a copy as a numpy.ndarray."""
         return self.numpy().copy()
 
     def read_as_tuple(self) -> tuple[Any, ...]:
-        """The elements, one after another."""
+        """Return the elements in order."""
         return tuple(_alias(self).reshape(-1).tolist())
 
     def write(self, data: Any) -> None:
-        """Gives a placeholder (or any variable) these elements."""
+        """Set the elements of a placeholder or of any other variable."""
         value = np.asarray(own(data)).astype(self.dtype, copy=False)
         dims = self.dims
         if dims is not None and (value.ndim != len(dims) or value.shape != dims) and None not in dims:
@@ -268,14 +270,14 @@ class Var(minnow.Var):
         self.assign(value.clone())
 
     def copy_from(self, source: Any) -> None:
-        """Gives a placeholder (or any variable) the value of another."""
+        """Take over the value of another Var."""
         self.assign(own(source))
 
     def sync(self) -> None:
-        """Nothing: values are read where they were computed."""
+        """Does nothing: values are computed in the memory that is read."""
 
     def close(self) -> None:
-        """Nothing: memory is given back by itself."""
+        """Does nothing: memory is freed automatically."""
 
     def set_device_ptr(self, pointer: int, memory_type: int) -> None:
         raise Unsupported("set_device_ptr() is about memory of other devices; there is the CPU")
@@ -286,7 +288,7 @@ class Var(minnow.Var):
     # ---- What it is in an expression
 
     def _become(self, value: minnow.Var, kind: str) -> None:
-        """From here on this Var is another variable; so is its place in the model of load_as_dict()."""
+        """Let this Var stand for another variable, also inside a model from load_as_dict()."""
         if "_model" in self.__dict__:
             self._replace_in_model(value)
         self.__dict__.update(_fed=value, _kind=kind)
@@ -295,17 +297,17 @@ class Var(minnow.Var):
         return minnow.Var(_alias(self).numpy().copy())
 
     def fix_as_const(self) -> None:
-        """From here on the value that it has now, and no expression."""
+        """Replace the expression by its current value."""
         made = self._now()
         made.name = self.name
         self._become(made, "Const")
 
     def fix_as_trainable(self) -> None:
-        """From here on a parameter with the value that it has now."""
+        """Replace the expression by a parameter with its current value."""
         self._become(E.trainable(self._now(), self.name), "Trainable")
 
     def fix_as_placeholder(self) -> None:
-        """From here on a placeholder with the value that it has now; expressions that are made of it afterwards follow write()."""
+        """Replace the expression by a placeholder with its current value. Expressions built from it later follow write()."""
         plain = _alias(self)
         if not plain.is_placeholder:
             made = E.placeholder(self.name, self.dtype, list(plain.shape))
@@ -313,16 +315,16 @@ class Var(minnow.Var):
             self._become(made, "Input")
 
     @property
-    def name(self) -> str:  # type: ignore[override]
-        return minnow.Var.name.__get__(self.__dict__.get("_fed", self))  # type: ignore[attr-defined, no-any-return]
+    def name(self) -> str:
+        return minnow.Var.name.__get__(self.__dict__.get("_fed", self))  # type: ignore[no-any-return]
 
     @name.setter
     def name(self, name: str) -> None:
         minnow.Var.name.__set__(self.__dict__.get("_fed", self), name)  # type: ignore[attr-defined]
 
     @property
-    def trainable(self) -> bool:  # type: ignore[override]
-        return minnow.Var.trainable.__get__(self.__dict__.get("_fed", self))  # type: ignore[attr-defined, no-any-return]
+    def trainable(self) -> bool:
+        return minnow.Var.trainable.__get__(self.__dict__.get("_fed", self))  # type: ignore[no-any-return]
 
     @trainable.setter
     def trainable(self, on: bool) -> None:
@@ -338,7 +340,7 @@ class Var(minnow.Var):
             value.__dict__["_fed"] = now
 
     def replace(self, source: Any) -> None:
-        """Another value takes this one's place, in all of the model that load_as_dict() has given, too."""
+        """Put another value in the place of this one, also inside a model from load_as_dict()."""
         made = own(_numpy().asarray(source))
         if "_model" in self.__dict__:
             self._replace_in_model(made)
@@ -346,7 +348,7 @@ class Var(minnow.Var):
         self.__dict__["_fed"] = made
 
     def set_inputs(self, inputs: Any) -> None:
-        """The same operator on other values."""
+        """Apply the operator to other values."""
         name, now = _minnow.expression_of(_alias(self))
         if not name or len(inputs) > len(now):
             raise InvalidArgument(f"set_inputs() gives {len(inputs)} values to a Var whose operator takes {len(now)}")
@@ -354,16 +356,16 @@ class Var(minnow.Var):
         self.replace(E.replace([_alias(self)], list(zip(now, made)))[0])
 
     def set_order(self, format: str) -> None:
-        """Says what the axes mean, and moves nothing."""
+        """Set the data format without moving data."""
         self.__dict__["_format"] = format
 
     def reorder(self, format: str) -> None:
-        """Brings the axes in another order."""
+        """Convert to another data format."""
         self.replace(E.convert(_alias(self), format))
         self.__dict__["_format"] = format
 
     def resize(self, shape: Any) -> None:
-        """Gives a placeholder, or any variable, other dimensions; its elements are zeros."""
+        """Change the shape. All elements become zero."""
         dims = [int(dim) for dim in np.ravel(own(shape)).tolist()]
         plain = _alias(self)
         if plain.is_placeholder and plain.dims != tuple(dims):
@@ -378,10 +380,10 @@ class Var(minnow.Var):
     __mul__, __rmul__, __imul__ = _operator("multiply"), _operator("multiply", True), _operator("multiply")
     __truediv__, __rtruediv__, __itruediv__ = _operator("divide"), _operator("divide", True), _operator("divide")
     __floordiv__, __rfloordiv__, __ifloordiv__ = _operator("floordiv"), _operator("floordiv", True), _operator("floordiv")
-    __pow__, __rpow__, __ipow__ = _operator("pow"), _operator("pow", True), _operator("pow")
+    __pow__, __rpow__, __ipow__ = _operator("pow"), _operator("pow", True), _operator("pow")  # type: ignore[assignment]
     __mod__, __rmod__, __imod__ = _operator("floormod"), _operator("floormod", True), _operator("floormod")
     __lt__, __le__, __gt__, __ge__ = _operator("less"), _operator("less_equal"), _operator("greater"), _operator("greater_equal")
-    __eq__, __ne__ = _operator("equal"), _operator("not_equal")  # type: ignore[assignment]
+    __eq__, __ne__ = _operator("equal"), _operator("not_equal")
     __hash__ = minnow.Var.__hash__
     __neg__, __abs__, __pos__, __invert__ = _plain("__neg__"), _plain("__abs__"), _plain("__pos__"), _plain("__invert__")
     __matmul__, __rmatmul__, __imatmul__ = _plain("__matmul__"), _plain("__rmatmul__"), _plain("__matmul__")
@@ -406,7 +408,7 @@ class Var(minnow.Var):
         return iter([as_mnn(plain[i].clone(), context) for i in range(len(self))])
 
     def _place(self, key: Any) -> Any:
-        """An index of MNN's as Minnow takes it: a Var or a list of integers is a mask where it has a 0 or 1 for each element."""
+        """Translate an index. A Var or a list of integers is a mask if it has a 0 or 1 for each element."""
         if type(key) is list:
             key = np.asarray(key)
         if not isinstance(key, minnow.Var):

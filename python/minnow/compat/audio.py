@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MNN.audio: MNN's names and signatures of minnow.audio, on its Vars. As MNN has them, windows are symmetric, and filters have the area 1."""
+"""MNN.audio: minnow.audio with MNN's names and signatures. Like MNN's, windows are symmetric and mel filters have the area 1 by default."""
 from __future__ import annotations
 
 from typing import Any
@@ -18,7 +18,7 @@ _PADDINGS = {CONSTANT: "constant", REFLECT: "reflect", SYMMETRIC: "symmetric", E
 
 
 def load(filename: str, sr: int = 0, frame_offset: int = 0, num_frames: int = -1) -> tuple[Var, int]:
-    """The first channel of a WAV file, and its rate; sr: brought to this rate, between two samples by a line."""
+    """Read the first channel of a WAV file, and return it with its rate. If sr is given, resample to this rate by linear interpolation."""
     samples, rate = audio.load(filename, start=frame_offset, frames=None if num_frames <= 0 else num_frames)
     made = samples[0]
     if sr > 0 and sr != rate:
@@ -27,7 +27,7 @@ def load(filename: str, sr: int = 0, frame_offset: int = 0, num_frames: int = -1
 
 
 def save(filename: str, audio: Any, sample_rate: int) -> bool:
-    """Writes a WAV file of 16 bits; what is beyond -1 ... 1 is cut off."""
+    """Write a 16-bit WAV file. Samples are clipped to -1 ... 1."""
     from minnow.audio import _write
     values = np.ravel(own(mnp.asarray(audio))).astype("float32")
     _write(filename, np.trunc(np.clip(values, -1, 1) * np.float32(32767)).astype("int16").numpy().tobytes(), 1, sample_rate, 1, 16)
@@ -35,12 +35,12 @@ def save(filename: str, audio: Any, sample_rate: int) -> bool:
 
 
 def hamming_window(window_size: int, periodic: bool = False, alpha: float = 0.54, beta: float = 0.46) -> Var:
-    """alpha - beta cos."""
+    """Return Hamming's window, alpha - beta cos."""
     return as_mnn(audio.hamming_window(window_size, bool(periodic), alpha, beta))  # type: ignore[no-any-return]
 
 
 def hann_window(window_size: int, periodic: bool = False) -> Var:
-    """(1 - cos) / 2."""
+    """Return Hann's window, (1 - cos) / 2."""
     return as_mnn(audio.hann_window(window_size, bool(periodic)))  # type: ignore[no-any-return]
 
 
@@ -52,7 +52,7 @@ def _filters(n_mels: int, n_fft: int, rate: int, htk: bool, norm: bool, f_min: f
 
 
 def melscale_fbanks(n_mels: int, n_fft: int, sampe_rate: int = 16000, htk: bool = True, norm: bool = False, f_min: float = 0.0, f_max: float = 0.0) -> Var:
-    """Triangular filters [n_mels, n_fft // 2 + 1]. As MNN has it, their tops are 1 with htk and norm together; else their areas are."""
+    """Return triangular filters [n_mels, n_fft // 2 + 1]. Like MNN, htk and norm together give filters with the peak 1, and otherwise the area is 1."""
     return as_mnn(_filters(n_mels, n_fft, sampe_rate, htk, norm, f_min, f_max))  # type: ignore[no-any-return]
 
 
@@ -71,21 +71,23 @@ def _spectrogram(x: Any, n_fft: int, hop_length: int, win_length: int, window_ty
 
 def spectrogram(waveform: Any, n_fft: int = 400, hop_length: int = 0, win_length: int = 0, window_type: int = HANNING, pad_left: int = 0, pad_right: int = 0,
                 center: bool = False, normalized: bool = False, pad_mode: int = REFLECT, power: float = 2.0) -> Var:
-    """Magnitudes to a power, [frames, n_fft // 2 + 1]."""
+    """Return the magnitudes raised to `power`, [frames, n_fft // 2 + 1]."""
     return as_mnn(_spectrogram(waveform, n_fft, hop_length, win_length, window_type, pad_left, pad_right, center, normalized, pad_mode, power))  # type: ignore[no-any-return]
 
 
 def mel_spectrogram(waveform: Any, n_mels: int, n_fft: int, sampe_rate: int = 16000, htk: bool = True, norm: bool = False, f_min: float = 0.0, f_max: float = 0.0,
                     hop_length: int = 0, win_length: int = 0, window_type: int = HANNING, pad_left: int = 0, pad_right: int = 0, center: bool = False,
                     normalized: bool = False, pad_mode: int = REFLECT, power: float = 2.0) -> Var:
-    """The same in mels, [frames, n_mels]."""
+    """Return the spectrogram on the mel scale, [frames, n_mels]."""
     bins = _spectrogram(waveform, n_fft, hop_length, win_length, window_type, pad_left, pad_right, center, normalized, pad_mode, power)
     return as_mnn(np.matmul(bins, _filters(n_mels, n_fft, sampe_rate, htk, norm, f_min, f_max).T))  # type: ignore[no-any-return]
 
 
 def fbank(waveform: Any, sample_rate: int = 16000, n_mels: int = 80, n_fft: int = 400, hop_length: int = 160, dither: float = 0.0, preemphasis: float = 0.97) -> Var:
-    """Logarithms of mel energies, [frames, n_mels]. As MNN has it, a frame of the transform is as long as a power of two and reaches into the next frame of n_fft
-    samples, and the last frame is left out; minnow.audio.fbank() is Kaldi's."""
+    """Return logarithms of mel energies, [frames, n_mels].
+
+    Like MNN, the length of a transform is rounded up to a power of two, so that it reaches into the next frame, and the last frame is missing.
+    minnow.audio.fbank() follows Kaldi instead."""
     from minnow import expr
     samples = np.ravel(own(mnp.asarray(waveform))).astype("float32")
     count = (samples.shape[0] - n_fft) // hop_length + 1 if samples.shape[0] >= n_fft else 0
@@ -100,7 +102,7 @@ def fbank(waveform: Any, sample_rate: int = 16000, n_mels: int = 80, n_fft: int 
 
 
 def whisper_fbank(waveform: Any, sample_rate: int = 16000, n_mels: int = 128, n_fft: int = 400, hop_length: int = 160, chunk_len: int = 30) -> Var:
-    """What Whisper takes, [1, n_mels, frames]: minnow.audio.log_mel(), with silence up to chunk_len seconds."""
+    """Return Whisper's features, [1, n_mels, frames]: minnow.audio.log_mel() after padding with silence to chunk_len seconds."""
     samples = np.ravel(own(mnp.asarray(waveform))).astype("float32")
     silence = max(chunk_len * sample_rate - samples.shape[0], 0)
     return as_mnn(audio.log_mel(np.pad(samples, (0, silence)), sample_rate, n_mels, n_fft, hop_length, seconds=None)[None])  # type: ignore[no-any-return]

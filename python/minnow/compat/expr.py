@@ -2,15 +2,14 @@
 """MNN.expr: MNN's names and signatures, on its Vars."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import Any, Sequence
 
 from minnow import expr as E
+from minnow import numpy as np
+from minnow._minnow import InvalidArgument
 from minnow.compat import _expr, _values
 from minnow.compat._later import cpu
 from minnow.compat._values import Var, as_mnn, own
-
-if TYPE_CHECKING:
-    from minnow.compat._expr import *  # noqa: F403
 
 NCHW, NHWC, NC4HW4 = E.NCHW, E.NHWC, E.NC4HW4
 
@@ -26,21 +25,21 @@ def _formatted(x: Any, format: str) -> Var:
 
 
 def const(value_list: Any, shape: Any = None, data_format: str = NCHW, dtype: Any = _expr.float) -> Var:
-    """A constant of these elements: numbers, an array, bytes, or a capsule with their address (Var.ptr)."""
+    """Create a constant from numbers, an array, bytes, or an address (a capsule like Var.ptr, or a number)."""
     made: Var = as_mnn(_expr.const(own(value_list), shape, data_format, dtype), _values.Context([dtype]))
     made.__dict__["_format"] = data_format
     return made
 
 
 def placeholder(shape: Any = (), format: str = NCHW, dtype: Any = _expr.float) -> Var:
-    """A value that is given later, by write(). Dimensions of -1 may differ from one value to the next."""
+    """Create a value that write() sets later. Dimensions of -1 may change from one value to the next."""
     made: Var = as_mnn(_expr.placeholder(shape, format, dtype), _values.Context([dtype]))
     made.__dict__["_format"] = format
     return made
 
 
 def convert(x: Any, format: str) -> Var:
-    """Moves the channels: in NHWC they are the last axis, else axis 1. NC4HW4 has the axes of NCHW; the engine decides how channels are packed.
+    """Move the channels: NHWC has them in the last axis, NCHW in axis 1. NC4HW4 is the same as NCHW, since the engine packs channels by itself.
 
     A picture [height, width, channels] gains a batch axis.
     """
@@ -49,19 +48,19 @@ def convert(x: Any, format: str) -> Var:
     else:
         plain, last = own(x), x.data_format == NHWC
         if x.ndim > 2 and last != (format == NHWC):
-            plain = _expr.np.moveaxis(plain, -1, 1) if last else _expr.np.moveaxis(plain, 1, -1)
+            plain = np.moveaxis(plain, -1, 1) if last else np.moveaxis(plain, 1, -1)
         made = as_mnn(plain)
     made.__dict__["_format"] = format
     return made
 
 
 def channel_shuffle(x: Any, axis: int) -> Var:
-    """The channels of `axis` groups taken in turn: [N, C, H, W]. Channels are where the format of x has them."""
+    """Split the channels into `axis` groups and interleave them. The result is [N, C, H, W]; the format of x says where its channels are."""
     return _formatted(_expr.channel_shuffle(own(x), axis), NC4HW4)
 
 
 def load_as_dict(path: str) -> dict[str, Var]:
-    """All values of a model by name; of any format that Minnow reads."""
+    """Load all values of a model by name. Every format that Minnow reads will do."""
     values = _expr.load_as_dict(path)
     model = _Model(values)
     for name, value in values.items():
@@ -71,7 +70,7 @@ def load_as_dict(path: str) -> dict[str, Var]:
 
 
 class _Model(dict[str, Var]):
-    """All values of a model, and which of them are its inputs and outputs."""
+    """All values of a model, with the names of its inputs and outputs."""
 
     def __init__(self, values: Any) -> None:
         super().__init__()
@@ -79,19 +78,19 @@ class _Model(dict[str, Var]):
 
 
 def load_as_list(path: str) -> list[Var]:
-    """All values of a model, inputs first and outputs last; of any format that Minnow reads."""
+    """Load all values of a model: inputs first, outputs last. Every format that Minnow reads will do."""
     return [as_mnn(value) for value in _expr.load_as_list(path)]
 
 
 def set_global_executor_config(backend: Any, precision: Any, threads: int) -> None:
-    """How expressions are computed on this thread from now on. The backend is the CPU."""
+    """Set how this thread computes expressions. The backend is always the CPU."""
     _expr.set_global_executor_config(cpu(backend), precision, threads)
 
 
 def get_inputs_and_outputs(values: dict[str, Var]) -> tuple[dict[str, Var], dict[str, Var]]:
-    """The inputs and the outputs of the model that load_as_dict() has loaded."""
+    """Return the inputs and the outputs of a model from load_as_dict()."""
     if not isinstance(values, _Model):
-        raise _expr.InvalidArgument("get_inputs_and_outputs() takes what load_as_dict() gives")
+        raise InvalidArgument("get_inputs_and_outputs() takes what load_as_dict() gives")
     inputs, outputs = ({name: values[name] for name in names} for names in values._ends)
     return inputs, outputs
 

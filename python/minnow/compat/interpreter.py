@@ -30,8 +30,8 @@ class Tensor:
     """An array, and whether the channels of its four axes come first (Caffe) or last (Tensorflow)."""
 
     def __init__(self, shape: Any, dtype: Any = None, data: Any = None, dimension_type: int = Tensor_DimensionType_Caffe) -> None:
-        """Tensor(values) copies a Var or a list of numbers; Tensor(shape, dtype, data, dimension_type) takes elements, an array, or an address (a number
-        or a capsule), and without them zeros. A tuple alone is a shape."""
+        """Tensor(values) copies a Var or a list of numbers. Tensor(shape, dtype, data, dimension_type) takes numbers, an array or an address (a number or a
+        capsule), and without data zeros. A single tuple is a shape."""
         self._dimension_type = dimension_type
         if isinstance(shape, (Var, list)) and dtype is None and data is None:
             self._value = np.copy(_expr._var(own(shape)))
@@ -83,7 +83,7 @@ class Tensor:
         """Takes the elements of a tensor of the same shape, its axes turned where the two have them in another order."""
         value = source._in(self._dimension_type)
         if value.shape != self._value.shape and source._value.shape == self._value.shape:
-            value = source._value  # the axes of models of TensorFlow's are those of a Tensor of TensorFlow's kind
+            value = source._value  # models from TensorFlow have the axes of a Tensorflow tensor
         if value.shape != self._value.shape:
             raise InvalidArgument(f"a Tensor of the shape {self._value.shape} is given one of {value.shape}")
         self._value = value.astype(self._value.dtype).clone()
@@ -95,7 +95,7 @@ class Tensor:
         return target.copyFrom(self)
 
     def getHost(self) -> Any:
-        """A capsule with the address of the elements, which lie there as long as the tensor has them."""
+        """Return a capsule with the address of the elements. It is valid until the tensor gets other elements."""
         made = MnnVar(self._value)
         self._shown = made
         return made.ptr
@@ -134,7 +134,7 @@ class Session:
         self._inputs: dict[str, Tensor] = {}
         self._outputs: dict[str, Tensor] = {}
         for row in module.describe_inputs():
-            given = module.properties.get("shape." + row.name)  # what the file has where Minnow takes any size
+            given = module.properties.get("shape." + row.name)  # Minnow takes any size here; the file has this one
             dims = [int(dim) for dim in given.split("x")] if given else [dim if isinstance(dim, int) else 1 for dim in row.shape or ()]
             last = module.properties.get("layout." + row.name) == "NHWC"
             self._inputs[row.name] = Tensor(dims, row.dtype, None, Tensor_DimensionType_Tensorflow if last else Tensor_DimensionType_Caffe)
@@ -153,7 +153,7 @@ class Interpreter:
         self._path = path
 
     def createRuntime(self, configs: Any) -> tuple[nn.RuntimeManager, tuple[bool, ...]]:
-        """For createSession(): nn.create_runtime_manager() of the first, and for each that it is there."""
+        """Return a RuntimeManager for createSession(), made from the first configuration, and True for each configuration."""
         managers = nn.create_runtime_manager(on_cpu(configs))
         return managers[0], tuple(True for _ in managers)
 
@@ -274,7 +274,7 @@ class Interpreter:
 
 
 def get_model_uuid(path: ModelPath) -> str | None:
-    """The identifier that MNN's converter wrote into a .mnn file; None where there is none."""
+    """Return the identifier that MNN's converter wrote into a .mnn file, or None."""
     import struct
     with open(path, "rb") as file:  # type: ignore[arg-type]
         data = file.read()
@@ -287,9 +287,10 @@ def get_model_uuid(path: ModelPath) -> str | None:
         if not field:
             return None
         text = root + field + struct.unpack_from("<I", data, root + field)[0]
-        return data[text + 4:text + 4 + struct.unpack_from("<I", data, text)[0]].decode()
+        length: int = struct.unpack_from("<I", data, text)[0]
+        return bytes(data[text + 4:text + 4 + length]).decode()
     except (struct.error, UnicodeDecodeError):
-        raise _minnow.InvalidModel(f"{path}: is no .mnn file") from None
+        raise _minnow.InvalidModel(f"{path!r}: is no .mnn file") from None
 
 
 __all__ = ["get_model_uuid", "Halide_Type_String", "Halide_Type_Double", "Halide_Type_Float", "Halide_Type_Int", "Halide_Type_Int64", "Halide_Type_Uint8", "Interpreter", "OpInfo", "Session", "Tensor",

@@ -10,13 +10,13 @@ from minnow.compat.numpy import asarray
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Var:
-    """As NumPy's; a Var also where it has no axes."""
+    """Compute a norm as NumPy does. The result is always a Var."""
     value = own(asarray(x)).astype("float32", copy=False)
     return as_mnn(np.asarray(np.linalg.norm(value, ord, tuple(axis) if isinstance(axis, list) else axis, keepdims)))  # type: ignore[no-any-return]
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> tuple[Var, Var, Var]:
-    """u [m, k], the k singular values, and vt [k, n]."""
+    """Return u [m, k], k singular values, and vt [k, n]."""
     return as_mnn(tuple(np.linalg.svd(own(asarray(a)).astype("float32", copy=False), full_matrices=False)))  # type: ignore[no-any-return]
 
 

@@ -12,14 +12,14 @@ from minnow.compat._later import on_cpu
 from minnow.compat._values import Context, Var, as_mnn, own
 from minnow._typing import VarLike
 
-# What MNN takes beside the names, and what it means here: None for what changes nothing.
+# MNN's options and Minnow's names for them; None: accepted and ignored.
 _OPTIONS: dict[str, str | None] = {"dynamic": None, "shape_mutable": None, "rearrange": None, "backend": None, "power_mode": "power", "thread_num": "threads", "precision_mode": "precision",
             "memory_mode": "memory", "runtime_manager": "runtime_manager"}
 
 
 def load_module_from_file(file_name: Any, input_names: Sequence[str] = (), output_names: Sequence[str] = (), **options: Any) -> LoadedModule:
-    """nn.load_module_from_file() with MNN's options: thread_num, precision_mode, memory_mode, power_mode, runtime_manager; those of its own execution
-    (dynamic, shape_mutable, rearrange) change nothing. The backend is the CPU."""
+    """Load a module with MNN's options thread_num, precision_mode, memory_mode, power_mode and runtime_manager. The options dynamic, shape_mutable and
+    rearrange are accepted and ignored. The backend is always the CPU."""
     known: dict[str, Any] = {}
     for name, value in options.items():
         if name not in _OPTIONS:
@@ -29,12 +29,12 @@ def load_module_from_file(file_name: Any, input_names: Sequence[str] = (), outpu
             known[own_name] = value
     for name, values in (("precision", nn._PRECISIONS), ("memory", nn._MEMORIES), ("power", nn._POWERS)):
         if name in known:
-            known[name] = values.get(known[name], known[name])  # type: ignore[attr-defined]
+            known[name] = values.get(known[name], known[name])
     return _as_loaded(nn.load_module_from_file(file_name, input_names, output_names, **known))
 
 
 def load_module(inputs: Sequence[Var], outputs: Sequence[Var], for_training: bool = False) -> LoadedModule | Module:
-    """The expression that gives `outputs` from its placeholders `inputs` as a module; for_training: as one whose parameters change."""
+    """Make a module of the expressions `outputs` over the placeholders `inputs`. With for_training its parameters can be changed."""
     if for_training:
         return _Extracted(list(inputs), list(outputs))
     made = _as_loaded(nn.load_module([own(value) for value in outputs], [own(value) for value in inputs]))
@@ -43,19 +43,19 @@ def load_module(inputs: Sequence[Var], outputs: Sequence[Var], for_training: boo
 
 
 def _results(values: Sequence[Any], given: Any, context: Context | None = None) -> Any:
-    """A list for a list, and the first one for a Var."""
+    """Return a list if a list was given, else the first value."""
     made = [as_mnn(value, context) for value in values]
     return made if isinstance(given, (list, tuple)) else made[0]
 
 
 class LoadedModule(nn.LoadedModule):
-    """A module of a file, or of expressions."""
+    """A module loaded from a file or made of expressions."""
 
     name = ""
     training = True
 
-    def forward(self, *inputs: Any) -> Any:
-        """A list of Vars for a list of Vars, the first output for a Var."""
+    def forward(self, *inputs: Any) -> Any:  # type: ignore[override]
+        """Run the module. A list of inputs gives a list of outputs; a single Var gives the first output."""
         given = inputs[0] if len(inputs) == 1 else inputs
         values = list(given) if isinstance(given, (list, tuple)) else [given]
         results = self._call([own(value) for value in values], {})
@@ -66,16 +66,16 @@ class LoadedModule(nn.LoadedModule):
         return _results(results, given if len(inputs) == 1 else None, Context(values))
 
     def onForward(self, inputs: Sequence[Var]) -> list[Var]:
-        """forward() with a list of Vars in and out."""
+        """Run forward() on a list and return a list."""
         made: list[Var] = self.forward(list(inputs))
         return made
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any) -> Any:  # type: ignore[override]
         return self.forward(*inputs)
 
     @property
     def parameters(self) -> list[Var]:  # type: ignore[override]
-        """Those that training would change: none, a loaded module's are fixed."""
+        """The parameters that training could change: none, since loaded weights are fixed."""
         return []
 
     @property
@@ -86,7 +86,7 @@ class LoadedModule(nn.LoadedModule):
         self.name = name
 
     def get_info(self) -> dict[str, Any]:
-        """Names of inputs and outputs, and a Var of the shape and dtype of each input."""
+        """Return the names of inputs and outputs, and a placeholder for each input."""
         inputs = []
         for row in self.describe_inputs():
             given = self.properties.get("shape." + row.name)
@@ -96,7 +96,7 @@ class LoadedModule(nn.LoadedModule):
                 "outputNames": [row.name for row in self.describe_outputs()]}
 
     def clear_cache(self) -> None:
-        """Nothing: memory is given back by itself."""
+        """Does nothing: memory is freed automatically."""
 
     def clone(self) -> LoadedModule:
         made = _as_loaded(super().clone())
@@ -110,37 +110,37 @@ def _as_loaded(module: nn.LoadedModule) -> LoadedModule:
 
 
 class RuntimeManager(nn.RuntimeManager):
-    """How modules that are loaded with it run."""
+    """Options for running modules."""
 
     def _nothing(self, *unused: Any) -> None:
-        """Nothing: plans need no file, files beside a model are found by the names that it gives, and sessions have no modes."""
+        """Does nothing: plans need no cache file, the model names its external files, and sessions have no modes."""
 
     set_cache = update_cache = set_mode = set_hint = set_external = _nothing
 
 
 def create_runtime_manager(config: Any = ()) -> RuntimeManager:
-    """A RuntimeManager of a mapping with MNN's keys, or of the first in a list: numThread, precision, memory, power ("normal", "high", "low", or MNN's
-    numbers), backend ("CPU")."""
+    """Create a RuntimeManager from a mapping, or from the first mapping in a list. Keys: numThread, backend, and precision, memory and power, which are "normal",
+    "high", "low" or MNN's numbers."""
     managers = nn.create_runtime_manager(on_cpu(config))
     return RuntimeManager(**(managers[0].options if managers else {}))
 
 
 class Module(nn.Module):
-    """A module that is written: assign parameters and submodules to attributes, and write forward()."""
+    """Base class of user-defined modules: assign parameters and submodules to attributes, and define forward()."""
 
     name = ""
     training = True
 
     @property
     def parameters(self) -> list[Var]:  # type: ignore[override]
-        """Its own, and those of its submodules, as MNN has it the last submodule first."""
+        """The parameters of this module, then those of its submodules. Like MNN, the last submodule comes first."""
         made = [value if isinstance(value, Var) else as_mnn(own(value), Context([value])) for _, value in self._members() if isinstance(value, _minnow.Var) and value.trainable]
         for _, child in reversed(list(self.named_children())):
             made += child.parameters if isinstance(child, (Module, LoadedModule)) else map(as_mnn, map(own, child.parameters()))
         return made
 
     def load_parameters(self, values: Any) -> bool:  # type: ignore[override]
-        """Gives parameters their values, in the order of `parameters`; gives False where there are not as many."""
+        """Set all parameters, in the order of `parameters`. Return False if the number of values is wrong."""
         parameters = self.parameters
         if len(values) != len(parameters):
             return False
@@ -153,7 +153,7 @@ class Module(nn.Module):
         return True
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, _minnow.Var) and not value.is_placeholder:  # as MNN has it, a parameter
+        if isinstance(value, _minnow.Var) and not value.is_placeholder:  # like MNN, every Var is a parameter
             if not value.trainable:
                 value = as_mnn(expr.trainable(own(value)), Context([value]))
             value.name = name
@@ -162,13 +162,13 @@ class Module(nn.Module):
             value.set_name(name)
 
     def _add_parameter(self, value: Var) -> int:
-        """Another parameter, that is no attribute; gives its number."""
+        """Add a parameter without an attribute, and return its index."""
         self.__dict__.setdefault("_added", []).append(value)
         value.fix_as_trainable()
         return len(self.parameters) - 1
 
     def _register_submodules(self, modules: Sequence[Any]) -> None:
-        """Other submodules, that are no attributes."""
+        """Add submodules without attributes."""
         known = [child for _, child in self.named_children()]
         self.__dict__.setdefault("_registered", []).extend(module for module in modules if all(module is not child for child in known))
 
@@ -180,19 +180,19 @@ class Module(nn.Module):
         return self.training
 
     def onForward(self, inputs: Sequence[Var]) -> list[Var]:
-        """forward() with a list of Vars in and out."""
+        """Run forward() on a list and return a list."""
         result = self.forward(*inputs)
         return list(result) if isinstance(result, (list, tuple)) else [result]
 
     def get_info(self) -> None:
-        """None: a module that is written has no names of inputs and outputs."""
+        """Return None: user-defined modules have no named inputs and outputs."""
 
     def clear_cache(self) -> None:
-        """Nothing: memory is given back by itself."""
+        """Does nothing: memory is freed automatically."""
 
 
 class EmptyModule(Module):
-    """A module without anything."""
+    """A module that does nothing."""
 
     def forward(self, *inputs: Any) -> None:
         return None
@@ -202,7 +202,7 @@ dummy = EmptyModule()
 
 
 class _Layer(Module):
-    """A module of one value, which takes a list as well."""
+    """A module of one value; it maps a list to a list."""
 
     def forward(self, x: Any) -> Any:
         if isinstance(x, (list, tuple)):
@@ -218,7 +218,7 @@ class _Layer(Module):
 
 
 class _Extracted(Module):
-    """Expressions as a module. Placeholders stand in the expressions for their parameters, so that changed parameters count."""
+    """A module made of expressions. Placeholders replace the parameters in the expressions, so that changed parameters take effect."""
 
     def __init__(self, inputs: list[Var], outputs: list[Var]) -> None:
         plain = [own(value) for value in outputs]
@@ -238,13 +238,13 @@ class _Extracted(Module):
         return made
 
 
-def _random(shape: Sequence[int], inputs: int, outputs: int) -> Var:
-    """Glorot and Bengio 2010: normal numbers of the variance 2 / (inputs + outputs)."""
+def _random(shape: Sequence[int], inputs: int, outputs: int) -> _minnow.Var:
+    """Draw normal numbers with the variance 2 / (inputs + outputs) (Glorot and Bengio 2010)."""
     return np.random.normal(0, (2 / (inputs + outputs)) ** 0.5, shape).astype("float32")
 
 
 class _Convolution(_Layer):
-    def __init__(self, weight: Var, bias: Var | None, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, weight: _minnow.Var, bias: _minnow.Var | None, arguments: tuple[Any, ...]) -> None:
         if bias is not None:
             self.bias = expr.trainable(bias)
         self.weight = expr.trainable(weight)
@@ -252,13 +252,13 @@ class _Convolution(_Layer):
 
     def _compute(self, x: VarLike) -> Var:
         bias = self.bias if "bias" in vars(self) else np.zeros(self.weight.shape[:1], "float32")
-        return F.conv2d(x, self.weight, bias, *self._arguments)
+        return F.conv2d(x, self.weight, bias, *self._arguments)  # type: ignore[no-any-return]
 
 
 def conv(in_channels: int, out_channels: int, kernel_size: Sequence[int], stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1),
          depthwise: bool = False, bias: bool = True, padding_mode: str = F.VALID) -> Module:
-    """A convolution of [N, in_channels, H, W]; pairs are (x, y). Parameters: the bias [out_channels] and the weight [out_channels, in_channels, height,
-    width]; depthwise, of as many channels in as out: [channels, 1, height, width]."""
+    """Create a convolution of [N, in_channels, H, W]. Pairs are (x, y). Parameters: the bias [out_channels] and the weight [out_channels, in_channels, height,
+    width], or [channels, 1, height, width] for a depthwise convolution."""
     if depthwise and in_channels != out_channels:
         raise _minnow.InvalidArgument(f"a depthwise convolution has as many channels out as in, not {in_channels} and {out_channels}")
     group = in_channels if depthwise else 1
@@ -275,11 +275,11 @@ class _Linear(_Layer):
 
     def _compute(self, x: VarLike) -> Var:
         product = F.matmul(x, self.weight, False, True)
-        return product + self.bias if "bias" in vars(self) else product
+        return product + self.bias if "bias" in vars(self) else product  # type: ignore[no-any-return]
 
 
 def linear(in_length: int, out_length: int, bias: bool = True) -> Module:
-    """x @ weight.T + bias; parameters: the bias [1, out_length] and the weight [out_length, in_length]. (MNN makes a bias in any case.)"""
+    """Create the layer x @ weight.T + bias. Parameters: the bias [1, out_length] and the weight [out_length, in_length]. MNN always makes a bias."""
     return _Linear(in_length, out_length, bias)
 
 
@@ -305,8 +305,8 @@ class _BatchNorm(_Layer):
 
 
 def batch_norm(channels: int, dims: int = 4, momentum: float = 0.99, epsilon: float = 1e-5) -> Module:
-    """Ioffe and Szegedy 2015, of [N, channels] or [N, channels, H, W]: by the batch's mean and variance while training, else by the running ones, which
-    begin at 0. Parameters: scale, bias, running variance, running mean."""
+    """Create a batch normalization of [N, channels] or [N, channels, H, W] (Ioffe and Szegedy 2015). Training uses the mean and variance of the batch; otherwise
+    the running ones count, which start at 0. Parameters: scale, bias, running variance, running mean."""
     return _BatchNorm(channels, dims, momentum, epsilon)
 
 
@@ -324,21 +324,21 @@ class _Dropout(_Layer):
 
 
 def dropout(dropout_ratio: float) -> Module:
-    """While training, that part of the elements is zero and the others 1 / (1 - ratio) times as large."""
+    """Create a dropout layer. In training it sets this fraction of the elements to zero and multiplies the others by 1 / (1 - ratio)."""
     return _Dropout(dropout_ratio)
 
 
 class loss:
-    """Of predictions and targets [batch, classes]: one number, the mean over the batch."""
+    """Losses of predictions and targets [batch, classes]: the mean over the batch."""
 
     @staticmethod
     def cross_entropy(predicts: VarLike, onehot_targets: VarLike) -> Var:
-        """Of probabilities."""
-        return -_mean(F.log(predicts) * F.cast(onehot_targets))
+        """Cross entropy of probabilities."""
+        return -_mean(F.log(predicts) * F.cast(onehot_targets))  # type: ignore[no-any-return]
 
     @staticmethod
     def kl(predicts: VarLike, onehot_targets: VarLike) -> Var:
-        """The sum of p log(p / target)."""
+        """Kullback-Leibler divergence: the sum of p log(p / target)."""
         return _mean(F.cast(predicts) * F.log(F.divide(F.cast(predicts), F.cast(onehot_targets))))
 
     @staticmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MNN.numpy: MNN's names, dtypes and results, on its Vars. Functions that MNN.numpy lists and does not have are minnow.numpy's."""
+"""MNN.numpy: MNN's names, dtypes and results. Functions that MNN.numpy does not implement come from minnow.numpy."""
 from __future__ import annotations
 
 import builtins
@@ -17,7 +17,7 @@ pi, inf, newaxis = np.pi, np.inf, None
 
 
 def _wide(dtype: Any) -> Context:
-    """The context of a result whose dtype is asked for."""
+    """Make the context of a result with a requested dtype."""
     context = Context()
     if dtype is not None:
         context.kept.add(np.dtype(dtype).name)
@@ -27,7 +27,7 @@ def _wide(dtype: Any) -> Context:
 # ---- Arrays
 
 def array(object: Any, dtype: Any = None, copy: bool = True, order: str = "K", subok: bool = False, ndmin: int = 0) -> Var:
-    """Integers of Python and of NumPy become int32, floating numbers float32."""
+    """Create an array. Integers become int32 and floating-point numbers float32."""
     made = np.asarray(own(object)) if dtype is None else np.asarray(own(object)).astype(dtype, copy=False)
     made = made.clone() if copy and isinstance(object, _minnow.Var) else made
     if made.ndim < ndmin:
@@ -41,7 +41,7 @@ def array(object: Any, dtype: Any = None, copy: bool = True, order: str = "K", s
 
 
 def asarray(a: Any, dtype: Any = None, order: str | None = None) -> Var:
-    """The Var itself, or an array of what is given."""
+    """Return a Var unchanged, and make an array of anything else."""
     return a if type(a) is Var and (dtype is None or a.dtype == dtype) else array(a, dtype)
 
 
@@ -49,7 +49,7 @@ asanyarray = ascontiguousarray = asfortranarray = asarray_chkfinite = asarray
 
 
 def asmatrix(data: Any, dtype: Any = None) -> Var:
-    """An array of at least two axes."""
+    """Create an array with at least two axes."""
     return array(data, dtype, ndmin=2)
 
 
@@ -57,17 +57,17 @@ mat = matrix = asmatrix
 
 
 def asfarray(a: Any, dtype: Any = float64) -> Var:
-    """The array in float32."""
+    """Convert to float32."""
     return array(a, float32)
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> Var:
-    """The array in that dtype; its elements always lie in order."""
+    """Convert to a dtype. Elements are always contiguous."""
     return asarray(a, dtype)
 
 
 def asscalar(a: Any) -> Any:
-    """The one element, as a number."""
+    """Return the only element as a Python number."""
     return own(asarray(a)).item()
 
 
@@ -78,22 +78,22 @@ def _filled(shape: Any, value: Any, dtype: Any) -> Var:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Var:
-    """All elements one value, of its dtype."""
+    """Create an array filled with one value."""
     return _filled(shape, fill_value, dtype)
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C") -> Var:
-    """Ones, int32 where no dtype is given."""
+    """Create an array of ones, int32 by default."""
     return _filled(shape, 1, dtype)
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C") -> Var:
-    """Zeros, int32 where no dtype is given."""
+    """Create an array of zeros, int32 by default."""
     return _filled(shape, 0, dtype)
 
 
 def empty(shape: Any, dtype: Any = float32, order: str = "C") -> Var:
-    """A placeholder; its elements are zeros until they are written."""
+    """Create an array of zeros."""
     return _filled(shape, 0, dtype)
 
 
@@ -130,14 +130,14 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Var:
 
 
 def copyto(dst: Var, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    """Gives a Var the elements of another."""
+    """Copy the elements of another array."""
     plain = np.copy(own(dst))
     np.copyto(plain, own(asarray(src)), casting=casting, where=own(where))
     dst.assign(plain)
 
 
 def fill(self: Var, fill_value: Any) -> None:
-    """Gives all elements one value."""
+    """Set all elements to one value."""
     self.fill(fill_value)
 
 
@@ -150,7 +150,7 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def reshape(a: Any, *newshape: Any) -> Var:
-    """As NumPy's, with the dimensions in a tuple or one by one; 0 is the dimension that a has there."""
+    """Change the shape. Dimensions come in a tuple or one by one; 0 keeps the dimension of `a` at that place."""
     dims = newshape[0] if len(newshape) == 1 and isinstance(newshape[0], (list, tuple, _minnow.Var)) else newshape
     return F.reshape(asarray(a), list(dims) if isinstance(dims, (list, tuple)) else dims)  # type: ignore[no-any-return]
 
@@ -160,7 +160,7 @@ def ravel(a: Any, order: str = "C") -> Var:
 
 
 def repmat(a: Any, m: int, n: int) -> Var:
-    """A matrix m times below and n times beside itself; a vector is a row."""
+    """Repeat a matrix m times vertically and n times horizontally. A vector is a row."""
     return as_mnn(np.tile(np.atleast_2d(own(asarray(a))), (m, n)), Context([a]))  # type: ignore[no-any-return]
 
 
@@ -169,7 +169,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Var:
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """x where the condition is not zero, else y; without these the indices of what is not zero."""
+    """Choose from x where the condition is not zero, else from y. Without x and y: nonzero()."""
     return nonzero(condition) if x is None and y is None else F.select(condition, x, y)
 
 
@@ -210,12 +210,12 @@ def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-exp2, log2, log10, sinc, cbrt, fix, trunc, signbit = map(_floating, (np.exp2, np.log2, np.log10, np.sinc, np.cbrt, np.fix, np.trunc, np.signbit))
-hypot, logaddexp, logaddexp2, modf = map(_floating, (np.hypot, np.logaddexp, np.logaddexp2, np.modf))
+exp2, log2, log10, sinc, cbrt, fix, trunc, signbit = map(_floating, (np.exp2, np.log2, np.log10, np.sinc, np.cbrt, np.fix, np.trunc, np.signbit))  # type: ignore[arg-type]
+hypot, logaddexp, logaddexp2, modf = map(_floating, (np.hypot, np.logaddexp, np.logaddexp2, np.modf))  # type: ignore[arg-type]
 
 
 def ldexp(x1: Any, x2: Any) -> Any:
-    """x1 * 2 ** x2."""
+    """Return x1 * 2 ** x2."""
     return F.multiply(x1, exp2(x2))
 
 
@@ -236,7 +236,7 @@ def _along_first(function: Callable[..., Any]) -> Callable[..., Any]:
 nancumsum, nancumprod = _along_first(np.nancumsum), _along_first(np.nancumprod)
 
 
-# ---- Along axes: of all elements a number of Python
+# ---- Reductions, which give a Python number if they go over all elements
 
 def _axes(axis: Any) -> Any:
     return tuple(axis) if isinstance(axis, (list, tuple)) else axis
@@ -259,7 +259,7 @@ max, min = amax, amin
 
 def _statistic(function: Callable[..., Any]) -> Callable[..., Any]:
     def of(a: Any, axis: Any = None, dtype: Any = float32, out: Any = None, *options: Any, keepdims: bool = False, **named: Any) -> Any:
-        if options:  # keepdims of the mean, ddof and keepdims of the others
+        if options:  # mean(..., keepdims), var(..., ddof, keepdims)
             keepdims, named = bool(options[-1]) if len(options) > 1 or function in _MEANS else keepdims, ({"ddof": options[0]} if function not in _MEANS else named)
         made = as_mnn(function(own(asarray(a)).astype(dtype or float32, copy=False), axis=_axes(axis), keepdims=bool(keepdims), **named), _wide(dtype))
         return made.item() if axis is None else made
@@ -269,7 +269,7 @@ def _statistic(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _MEANS = (np.mean, np.nanmean)
-mean, nanmean, var, std, nanvar, nanstd = map(_statistic, (np.mean, np.nanmean, np.var, np.std, np.nanvar, np.nanstd))
+mean, nanmean, var, std, nanvar, nanstd = map(_statistic, (np.mean, np.nanmean, np.var, np.std, np.nanvar, np.nanstd))  # type: ignore[arg-type]
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False) -> Any:
@@ -279,7 +279,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 
 def ptp(a: Any, axis: Any = None) -> Any:
-    """The largest element less the smallest."""
+    """Return the difference of the largest and the smallest element."""
     return max(a, axis) - min(a, axis)
 
 
@@ -322,7 +322,7 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    """As NumPy's; of two vectors or numbers a number of Python."""
+    """Multiply as NumPy does. Two vectors or two numbers give a Python number."""
     x, y = _expr.matched(own(a), own(b))
     made = as_mnn(np.dot(x, y), Context([x, y]))
     return made.item() if made.ndim == 0 else made
@@ -355,7 +355,7 @@ def argsort(a: Any, axis: int = -1, kind: Any = None, order: Any = None) -> Var:
 
 
 def msort(a: Any) -> Var:
-    """Sorted along the first axis."""
+    """Sort along the first axis."""
     return sort(a, 0)
 
 
@@ -383,7 +383,7 @@ trapz, row_stack = Function(np.trapezoid), Function(np.vstack)
 
 
 def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> Var:
-    """A matrix of matrices in nested lists."""
+    """Join matrices in nested lists."""
     if isinstance(obj, str):
         raise Unsupported("bmat() takes nested lists here, not text with names")
     rows = obj if isinstance(obj[0], (list, tuple)) else [obj]
@@ -391,7 +391,7 @@ def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> Var:
 
 
 class broadcast:
-    """The shape that arrays have together."""
+    """Arrays broadcast to a common shape."""
 
     def __init__(self, *arrays: Any) -> None:
         self._values = exported(np.broadcast_arrays)(*map(asarray, arrays))
@@ -404,7 +404,7 @@ class broadcast:
 
 
 class flatiter:
-    """The elements, one after another."""
+    """An iterator over the elements."""
 
     def __init__(self, a: Any) -> None:
         self.base = asarray(a)
@@ -425,7 +425,7 @@ class flatiter:
 
 
 def nditer(op: Any, *options: Any, **named: Any) -> Any:
-    """The elements of an array, or tuples of those of several; with their dtypes and axes as they are."""
+    """Iterate over the elements of an array, or over tuples of elements of several arrays."""
     if options or named:
         raise Unsupported("nditer() takes arrays alone here, no flags")
     if isinstance(op, (list, tuple)) and builtins.any(isinstance(value, (list, tuple, _minnow.Var)) for value in op):
@@ -446,7 +446,7 @@ def __getattr__(name: str) -> Any:
     elif hasattr(np, name):
         made = exported(getattr(np, name))
         if isinstance(made, type(np)) or name in ("linalg", "random", "fft"):
-            raise AttributeError(name)  # a module, which minnow.compat makes
+            raise AttributeError(name)  # minnow.compat creates these modules
     else:
         raise AttributeError(name)
     globals()[name] = made

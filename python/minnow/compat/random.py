@@ -10,22 +10,22 @@ from minnow.compat._values import Context, Var, as_mnn, exported, own
 
 
 def random(shape: Any) -> Var:
-    """Uniform numbers between 0 and 1."""
+    """Draw uniform numbers between 0 and 1."""
     return as_mnn(np.random.random(own(shape)).astype("float32"))  # type: ignore[no-any-return]
 
 
 def rand(*shape: int) -> Var:
-    """The same, with the dimensions one by one."""
+    """Draw uniform numbers; each argument is a dimension."""
     return random(shape)
 
 
 def randn(*shape: int) -> Var:
-    """Normal numbers."""
+    """Draw normal numbers; each argument is a dimension."""
     return as_mnn(np.asarray(np.random.standard_normal(shape)).astype("float32"))  # type: ignore[no-any-return]
 
 
 def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = np.int32) -> Var:
-    """Integers from low on, below high; without high from 0 on, below low."""
+    """Draw integers in [low, high), or in [0, low) without high."""
     if isinstance(low, (list, tuple)) or isinstance(high, (list, tuple)):
         raise InvalidType("randint() takes one integer for each end")
     return as_mnn(np.asarray(np.random.randint(low, high, [1] if size is None else own(size))).astype(dtype), Context([dtype]))  # type: ignore[no-any-return]

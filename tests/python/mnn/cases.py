@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of MNN's Python API, as expressions that run with MNN's wheel and with minnow.compat, and how their answers are written down.
+"""Calls of MNN's Python API that run with MNN's wheel and with minnow.compat, and the form of recorded answers.
 
-scripts/make_mnn_cases.py evaluates them with the wheel and writes answers.json; compat_answers_test.py evaluates them with minnow.compat.
-A line is an expression, with the names of environment(). Where it has several answers, they are in a list.
+scripts/make_mnn_cases.py evaluates the calls with the wheel and writes answers.json. compat_answers_test.py evaluates them with minnow.compat.
+Each line is an expression over the names of environment().
 """
 from __future__ import annotations
 
@@ -867,7 +867,7 @@ def cases() -> list[tuple[str, str]]:
 
 
 def environment(MNN: Any) -> dict[str, Any]:
-    """The names that expressions have."""
+    """Return the names that expressions can use."""
     import numpy
     F, nn = MNN.expr, MNN.nn
     folder = os.path.dirname(os.path.abspath(__file__))
@@ -913,7 +913,7 @@ def environment(MNN: Any) -> dict[str, Any]:
         return read(x)
 
     def written(x: Any, data: Any) -> Any:
-        y = x + x  # which sees what is written
+        y = x + x  # must see the new value
         x.write(data)
         return [x, y]
 
@@ -1141,7 +1141,7 @@ def environment(MNN: Any) -> dict[str, Any]:
         found, rate = Audio().load(path, *arguments)
         return [done, head, found, rate]
 
-    engine = sys.modules.get("_mnncengine.audio")  # some of MNN's functions in Python do not reach those of its engine
+    engine = sys.modules.get("_mnncengine.audio")  # some of MNN's Python functions fail before they call the engine
 
     class Audio:
         def __getattr__(self, name: str) -> Any:
@@ -1153,7 +1153,7 @@ def environment(MNN: Any) -> dict[str, Any]:
 
 
 def answer(value: Any) -> Any:
-    """A result as JSON has it: numbers, texts, lists, and arrays as {"dtype", "shape", "data"}."""
+    """Return a result as JSON: numbers, texts, lists, and arrays as {"Var": dtype, "shape", "data"}."""
     import numpy
     if hasattr(value, "read") and hasattr(value, "data_format"):
         dtype, value = str(value.dtype).split(".")[-1], numpy.array(value.read())
