@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/specific_errors.h"
+#include "base/text.h"
 #include "binding.h"
 
 namespace minnow::python {
@@ -69,7 +70,7 @@ thread_local Cause cause;
 
 void set_error(const Error& error) {
   PyObject* const why = std::exchange(cause.error, nullptr);
-  const bool is_cause = why && std::string_view(error.what()).find(cause.sentence) != std::string_view::npos;
+  const bool is_cause = why && std::string_view(error.what()).find(printable(cause.sentence, true)) != std::string_view::npos;
   if (is_cause && !PyObject_IsInstance(why, PyExc_Exception)) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(why)), why);
     Py_DECREF(why);

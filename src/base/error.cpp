@@ -4,14 +4,21 @@
 #include <cstring>
 
 #include "base/specific_errors.h"
+#include "base/text.h"
 
 namespace minnow {
+namespace {
+
+// Bytes: names and lists of a model may be of any length, and so may the places that name them.
+constexpr size_t kMostSentence = 8000;
+
+}  // namespace
 
 SentenceError::SentenceError(ErrorKind kind, std::string_view pattern, std::span<const FormatArg> args)
-    : Error(kind, format_args(pattern, args)) {}
+    : Error(kind, shortened(printable(format_args(pattern, args), true), kMostSentence)) {}
 
 FileError::FileError(const std::string& path, std::string_view what, int code)
-    : SentenceError(ErrorKind::io, "{}: {}: {}", erase(path, what, std::strerror(code))), path_(path), code_(code) {}
+    : IoError("{}: {}: {}", path, what, std::strerror(code)), path_(path), code_(code) {}
 
 void check_failed(const char* condition, const char* sentence, const char* file, int line) {
   std::string_view path(file);

@@ -5,6 +5,8 @@
 
 #include <mutex>
 
+#include "base/text.h"
+
 namespace minnow {
 namespace {
 std::mutex g_mutex;
@@ -18,7 +20,7 @@ void set_log_hook(LogHook hook) {
 
 void log_message(std::string_view message) {
   const std::lock_guard lock(g_mutex);
-  if (g_hook) g_hook(message);
+  if (g_hook) g_hook(printable(message, true));
 }
 
 }  // namespace minnow

@@ -8,7 +8,7 @@
 namespace minnow {
 
 /// The system refused to open, read or write a file: "PATH: cannot be opened: No such file or directory".
-class FileError : public SentenceError {
+class FileError : public IoError {
  public:
   /// `code`: an errno.
   FileError(const std::string& path, std::string_view what, int code);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace minnow {
 
@@ -129,7 +130,8 @@ std::string Node::where() const {
   if (shown.empty())
     for (const auto& output : outputs_)
       if (output && shown.empty()) shown = output->name();
-  return format("{}node \"{}\" ({})", source, shown, op_);
+  constexpr size_t kMostShown = 250;
+  return format("{}node \"{}\" ({})", source, shortened(shown, kMostShown), shortened(op_, kMostShown));
 }
 
 Graph::~Graph() {
@@ -214,6 +216,7 @@ void Graph::add_state(State state) {
     state_values_.back()->type = ValueType::tensor(state.initial.dtype(), state.initial.shape());
     state.current = state_values_.back().get();
   }
+  state.name = printable(state.name);  // wherever it came from, it is shown and a key in other languages
   if (state.next) ++state.next->output_uses_;
   states_.push_back(std::move(state));
 }

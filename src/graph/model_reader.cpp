@@ -11,6 +11,7 @@
 #include "base/numeric.h"
 #include "base/os.h"
 #include "base/shared_bytes.h"
+#include "base/text.h"
 #include "graph/model_file.h"
 #include "graph/model_generated.h"
 #include "graph/model_header.h"
@@ -62,8 +63,8 @@ class Reader {
     if (model_->opset() > kOpset)
       throw Unsupported("{}: its operators follow version {} of ai.onnx, this build knows up to {}", name_, model_->opset(), kOpset);
     check_segments();
-    read_table(model_->ops(), ops_);
-    read_table(model_->keys(), keys_);
+    read_names(model_->ops(), ops_);
+    read_names(model_->keys(), keys_);
     if (!model_->graph()) fail("it has no graph");
     auto graph = std::make_unique<minnow::Graph>();
     graph->source = name_;
@@ -71,11 +72,12 @@ class Reader {
     widen_others();
     graph->set_names_made(model_->names_made());
     Metadata& metadata = graph->metadata;
-    metadata.producer = text(model_->producer());
-    metadata.source_format = text(model_->source_format());
-    metadata.source_hash = text(model_->source_hash());
-    read_table(model_->labels(), metadata.labels);
-    for (const Property* property : list(model_->properties())) metadata.properties[text(property->key())] = text(property->value());
+    metadata.producer = name(model_->producer());
+    metadata.source_format = name(model_->source_format());
+    metadata.source_hash = name(model_->source_hash());
+    read_names(model_->labels(), metadata.labels);
+    for (const Property* property : list(model_->properties()))
+      metadata.properties[name(property->key())] = printable(text(property->value()), true);
     verify(*graph);
     return graph;
   }
@@ -103,6 +105,12 @@ class Reader {
     if (!string) return {};
     charge(string->size());
     return string->str();
+  }
+  /// Names are shown everywhere and are keys in other languages.
+  std::string name(const flatbuffers::String* string) { return printable(text(string)); }
+  void read_names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* from, std::vector<std::string>& to) {
+    read_table(from, to);
+    for (std::string& name : to) name = printable(name);
   }
   void read_table(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* from, std::vector<std::string>& to) {
     for (const flatbuffers::String* string : list(from)) {
@@ -246,7 +254,7 @@ class Reader {
     }
     for (const Symbol* symbol : list(type->symbols())) {
       if (symbol->axis() >= made.dims->size()) fail("a type names dimension {}, it has {}", symbol->axis(), made.dims->size());
-      (*made.dims)[symbol->axis()].symbol = text(symbol->name());
+      (*made.dims)[symbol->axis()].symbol = name(symbol->name());
     }
     return made;
   }
@@ -260,14 +268,14 @@ class Reader {
     if (depth > kMaxDepth) fail("graphs are nested more than {} deep", kMaxDepth);
     charge(sizeof(minnow::Graph));
     const size_t visible_outside = visible_.size();
-    graph.name = text(from.name());
+    graph.name = name(from.name());
     for (const Value* input : list(from.inputs())) {
       charge(kValueBytes);
-      visible_.push_back(&graph.add_input(text(input->name()), read_type(input->type(), 0)));
+      visible_.push_back(&graph.add_input(name(input->name()), read_type(input->type(), 0)));
     }
     for (const Constant* constant : list(from.constants())) {
       charge(kValueBytes);
-      std::string name = text(constant->name());
+      std::string name = this->name(constant->name());
       const std::string what = format("constant \"{}\"", name);
       const bool kept = stored_ == Stored::cast && constant->tensor() && constant->tensor()->stored();
       minnow::Value* value = &graph.add_constant(read_tensor(constant->tensor(), what, kept), name);
@@ -283,12 +291,12 @@ class Reader {
     }
     for (const State* state : list(from.states())) {
       charge(2 * kValueBytes);
-      std::string name = text(state->name());
+      std::string name = this->name(state->name());
       minnow::Tensor initial = read_tensor(state->initial(), format("state \"{}\"", name));
       graph.add_state({std::move(name), nullptr, nullptr, std::move(initial)});
       minnow::Value* current = graph.states().back().current;
       if (state->current()) {
-        current->rename(text(state->current()->name()));
+        current->rename(this->name(state->current()->name()));
         current->type = read_type(state->current()->type(), 0);
       }
       visible_.push_back(current);
@@ -329,7 +337,7 @@ class Reader {
   void read_node(const Node& from, minnow::Graph& graph, int depth) {
     const std::string& op = entry(ops_, from.op(), "operator");
     charge(kNodeBytes + op.size());
-    std::string name = text(from.name());
+    std::string name = this->name(from.name());
     std::vector<minnow::Value*> inputs;
     for (uint32_t place : list(from.inputs())) {
       charge(kInputBytes);
@@ -346,7 +354,7 @@ class Reader {
     std::vector<std::string> names;
     for (const Value* output : list(from.outputs())) {
       charge(kValueBytes);
-      names.push_back(!output->name() ? std::string() : output->name()->size() ? text(output->name()) : "?");
+      names.push_back(!output->name() ? std::string() : output->name()->size() ? this->name(output->name()) : "?");
     }
     minnow::Node& node = graph.add_node(op, inputs, names, std::move(attributes), std::move(name));
     for (size_t i = 0; i < names.size(); ++i) {

@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/numeric.h"
+#include "base/text.h"
 #include "graph/text_form.h"
 
 namespace minnow {
@@ -30,12 +31,13 @@ bool is_word(std::string_view text) { return !text.empty() && text[0] != '#' && 
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
+  const bool as_it_is = is_printable(text);  // else bytes beyond ASCII are escaped, too
   for (char c : text) {
     if (c == '"' || c == '\\') {
       out += '\\', out += c;
     } else if (c == '\n') {
       out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || (!as_it_is && static_cast<unsigned char>(c) >= 0x80)) {
       constexpr char kDigits[] = "0123456789abcdef";
       const unsigned char code = static_cast<unsigned char>(c);
       out += "\\x", out += kDigits[code >> 4], out += kDigits[code & 15];

@@ -11,7 +11,9 @@
 #include "base/nearest.h"
 #include "base/os.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "graph/model_file.h"
+#include "importers/finish.h"
 #include "importers/formats.h"
 #include "importers/read_callback.h"
 #include "importers/source.h"
@@ -44,13 +46,15 @@ ImportOptions import_options(const ConvertOptions& options, const Format& format
     throw InvalidArgument("models of the format {} have no signatures of which \"{}\" could be read", format.name, options.signature);
   ImportOptions import;
   import.operators = options.operators.get();
-  import.warn = options.warn ? options.warn : log_message;
-  import.keep_inputs = options.keep_inputs;
-  import.shapes = options.shapes;
-  import.shapes_in_order = options.shapes_in_order;
-  import.signature = options.signature;
-  return import;
-}
+  const std::function<void(std::string_view)> warn = options.warn ? options.warn : log_message;
+  import.warn = [warn](std::string_view sentence) { warn(printable(sentence));
+};
+import.keep_inputs = options.keep_inputs;
+import.shapes = options.shapes;
+import.shapes_in_order = options.shapes_in_order;
+import.signature = options.signature;
+return import;
+}  // namespace
 
 /// Does the work of one model, which is these files. Errors that name none of them get the first one's name in front: deep in an importer
 /// or a pass nobody knows it.
@@ -85,6 +89,7 @@ Imported finish_metadata(std::unique_ptr<Graph> graph, const Format& format, Sha
   const bool is_minnow = format.name == "minnow";  // keeps what the file says; a saved expression says nothing
   if (is_minnow && !graph->metadata.source_format.empty()) return {std::move(graph), true};
   graph->metadata.source_format = format.name;
+  if (!is_minnow) make_names_printable(*graph);
   if (!is_minnow) graph->metadata.source_hash = hash.hex_digest();
   return {std::move(graph)};
 }
@@ -271,7 +276,7 @@ Model finish(Imported imported, const ConvertOptions& options) {
   return Model::from_graph(std::move(graph), options.operators);
 }
 
-}  // namespace
+}  // namespace minnow
 
 Model convert(const std::vector<std::string>& paths, const ConvertOptions& options) {
   return finish(import_files(paths, options), options);

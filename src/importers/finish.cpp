@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "base/text.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
 
@@ -19,6 +20,34 @@ void add_named_outputs(Parts& parts, const std::vector<std::pair<std::string, Ex
     value.rename(std::move(given));
     graph.add_output(value);
   }
+}
+
+void make_names_printable(Graph& graph) {
+  const auto clean = [](std::string& text) {
+    if (!is_printable(text)) text = printable(text);
+  };
+  const auto clean_value = [&](Value& value) {
+    if (!is_printable(value.name())) value.rename(printable(value.name()));
+    if (value.type.dims)
+      for (Dim& dim : *value.type.dims) clean(dim.symbol);
+  };
+  for_each_graph(graph, [&](Graph& each) {
+    clean(each.name);
+    for (const auto& input : each.inputs()) clean_value(*input);
+    for (const auto& constant : each.constants()) clean_value(*constant);
+    for (const State& state : each.states()) clean_value(*state.current);
+    for (Node& node : each.nodes()) {
+      if (!is_printable(node.name())) node.rename(printable(node.name()));
+      for (size_t i = 0; i < node.output_count(); ++i)
+        if (node.output(i)) clean_value(*node.output(i));
+    }
+  });
+  Metadata& metadata = graph.metadata;
+  clean(metadata.producer);
+  for (std::string& label : metadata.labels) clean(label);
+  std::map<std::string, std::string> properties;
+  for (const auto& [key, value] : metadata.properties) properties[printable(key)] = printable(value, true);
+  metadata.properties = std::move(properties);
 }
 
 void finish_import(Graph& graph, const OperatorSet& operators) {
