@@ -18,5 +18,6 @@ NB_MODULE(_minnow, m) {
   define_models(m);
   define_vision(m);
   define_custom(m);
+  define_functions(m);
   minnow::numpy::define_numpy(m);
 }

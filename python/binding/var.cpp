@@ -3,6 +3,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
+#include "base/nearest.h"
 #include "binding.h"
 #include "buffers.h"
 #include "express/node.h"
@@ -589,6 +592,14 @@ Var as_var(nb::handle object, nb::handle dtype, nb::handle copy) {
   return !same ? x.astype(wanted) : sharing == Sharing::copy ? x.clone() : x;
 }
 
+/// Names the keyword that a function has not, with the nearest ones.
+void reject(const nb::kwargs& given, const char* function, const std::vector<std::string>& known) {
+  for (const auto& [key, value] : given)
+    if (const std::string name = nb::cast<std::string>(key); std::find(known.begin(), known.end(), name) == known.end())
+      throw TypeFault("{}() got an unexpected keyword argument '{}'{}", function, name, nearest(name, known));
+  throw nb::next_overload();
+}
+
 }  // namespace
 
 void define_var(nb::module_& m) {
@@ -601,6 +612,8 @@ void define_var(nb::module_& m) {
   var.def(
       "__init__", [](Var* self, nb::handle object, nb::handle dtype, nb::handle copy) { new (self) Var(as_var(object, dtype, copy)); },
       nb::arg("object").none(), nb::arg("dtype") = nb::none(), nb::kw_only(), nb::arg("copy") = nb::none());
+  // Calls that the functions above do not take.
+  var.def("__init__", [](Var*, const nb::args&, const nb::kwargs& given) { reject(given, "Var", {"object", "dtype", "copy"}); });
   using Guarded = nb::call_guard<Guard>;
   var.def_prop_ro(
          "dtype", [](const Var& x) { return dtype_object(x.dtype()); }, Guarded(), "The type of the elements.")
@@ -719,6 +732,11 @@ void define_var(nb::module_& m) {
           nb::arg("copy") = true, Guarded(),
           "The same values as another dtype, cast as NumPy does. order: C, A or K, all of which are row by row; casting: the rule of "
           "numpy.can_cast() that has to allow it; subok: nothing.")
+      .def("astype",
+           [](const Var& x, const nb::args&, const nb::kwargs& given) {
+             reject(given, "astype", {"dtype", "order", "casting", "subok", "copy"});
+             return x;
+           })
       .def(
           "assign",
           [](const Var& x, nb::handle value) {

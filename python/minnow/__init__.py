@@ -18,17 +18,20 @@ from minnow._minnow import (Cancelled, Error, FileNotFound, InternalError, Inval
                             uint8, uint16, uint32, uint64)
 from minnow import _arrays, _var  # noqa: F401
 from minnow._files import ModelPath
+from minnow._functions import suggesting
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
     from minnow._options import RunOptions
-    from minnow import cv, expr, nn, tools  # noqa: F401
-    from minnow.nn import Module  # noqa: F401
+    import builtins
+    from minnow import audio as audio, cv as cv, expr as expr, nn as nn, numpy as numpy, tools as tools
+    from minnow.nn import Module as Module
 
 # Those that an attribute gives. minnow.compat is none of them: it changes what `import MNN` means, so that looking around must not import it.
-_SUBMODULES = ("expr", "nn", "numpy", "cv", "tools")
+_SUBMODULES = ("audio", "cv", "expr", "nn", "numpy", "tools")
 
 
+@suggesting
 def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (), *, optimize: str | None = None,
          shapes: Mapping[str, Sequence[int | None]] | None = None, **options: Unpack[RunOptions]) -> nn.LoadedModule:
     """A model file of any format that Minnow reads, as a function: load(path)(x).
@@ -41,22 +44,27 @@ def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (
     return nn.load_module_from_file(path, inputs, outputs, optimize=optimize, shapes=shapes, **options)
 
 
-def convert(source: ModelPath, destination: str | os.PathLike[str], **options: Any) -> tools.Conversion:
+@suggesting
+def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard", shapes: Mapping[str, Sequence[int | None]] | None = None,
+            rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "",
+            verify: builtins.bool = False, external_data: builtins.bool = False, opset: int = 0, weights: str = "f32") -> tools.Conversion:
     """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options."""
     from minnow import tools
-    return tools.convert(source, destination, **options)
+    return tools.convert(source, destination, optimize=optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, format=format,
+                         verify=verify, external_data=external_data, opset=opset, weights=weights)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        import importlib
-        return importlib.import_module("minnow." + name)
-    if name == "Module":
-        from minnow.nn import Module
-        return Module
-    if name == "compat":
-        raise AttributeError("minnow.compat changes what `import MNN` means and has to be asked for: import minnow.compat")
-    raise AttributeError(f"module 'minnow' has no attribute {name!r}" + ("" if name.startswith("_") else nearest(name, __dir__())))
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            import importlib
+            return importlib.import_module("minnow." + name)
+        if name == "Module":
+            from minnow.nn import Module
+            return Module
+        if name == "compat":
+            raise AttributeError("minnow.compat changes what `import MNN` means and has to be asked for: import minnow.compat")
+        raise AttributeError(f"module 'minnow' has no attribute {name!r}" + ("" if name.startswith("_") else nearest(name, __dir__())))
 
 
 def __dir__() -> list[str]:

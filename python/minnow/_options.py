@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, Sequence, TypedDict, Union
+from typing import Any, Literal, Mapping, Sequence, TypedDict, Union
 
 
 class RunOptions(TypedDict, total=False):
@@ -20,4 +20,12 @@ class RunOptions(TypedDict, total=False):
     weight_cache: Union[str, "os.PathLike[str]", None]  #: a file in which processes share packed weights, written where something had to be packed (of models alone)
 
 
-__all__ = ["RunOptions"]
+def check(options: Mapping[str, Any], others: Sequence[str] = ()) -> None:
+    """InvalidType for a name that is none of these options, with the nearest of them and of other keywords of the function."""
+    from minnow._minnow import InvalidType, nearest
+    for name in options:
+        if name not in RunOptions.__annotations__:
+            raise InvalidType(f'there is no option "{name}"{nearest(name, [*RunOptions.__annotations__, *others])}')
+
+
+__all__ = ["RunOptions", "check"]

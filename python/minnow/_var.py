@@ -6,6 +6,7 @@ from typing import Any
 
 from minnow._minnow import InvalidArgument, InvalidType, Var, op
 from minnow import _arrays, _minnow
+from minnow._functions import suggesting
 
 _views: Any = _minnow.numpy
 
@@ -15,6 +16,7 @@ def _dims(arguments: tuple[Any, ...]) -> list[int]:
     return [_arrays.index_of(dim) for dim in dims]
 
 
+@suggesting
 def reshape(self: Var, *shape: Any, order: str = "C", copy: bool | None = None) -> Var:
     """Var.reshape() where it is more than a view of dimensions that fit."""
     dims = _dims(shape)
@@ -301,7 +303,7 @@ def install() -> None:
     for function in (transpose, numpy, __array__, __array_ufunc__, __array_function__, __reduce_ex__, __copy__, __deepcopy__, __repr__, __str__, _repr_html_,
                      __format__, __dir__, __round__, __complex__, __contains__, __array_namespace__, to_device,
                      as_integer_ratio):
-        setattr(Var, function.__name__, function)
+        setattr(Var, function.__name__, suggesting(function))
     setattr(Var, "__getattr__", _missing)
     setattr(Var, "mT", property(_swapped, doc="The last two axes exchanged."))
     setattr(Var, "real", property(_real, _set_real, doc="The real parts: a view; of real numbers the Var itself."))

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Callable
 
 from minnow import _minnow, expr
 from minnow import numpy as np
+from minnow._functions import all_suggesting
 from minnow._minnow import InvalidArgument, Var
 from minnow._typing import VarLike
 
@@ -476,3 +477,5 @@ def _emphasized(frames: Var, preemphasis: float) -> Var:
 
 __all__ = ["blackman_window", "fbank", "hamming_window", "hann_window", "load", "log_mel", "mel_filters", "mel_spectrogram", "povey_window", "resample", "save",
            "spectrogram"]
+
+all_suggesting(globals(), __all__)

@@ -6,6 +6,7 @@ import os
 from typing import Any, Sequence
 
 from minnow import _minnow
+from minnow._functions import all_suggesting
 from minnow._minnow import InvalidArgument, Var
 from minnow._typing import VarLike
 
@@ -60,3 +61,6 @@ def cvtColor(src: VarLike, code: int, dst: None = None, dstCn: int = 0) -> Var:
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(f"minnow.cv has no {name!r} (yet); it has imread, imdecode, resize and cvtColor")
+
+
+all_suggesting(globals(), ("imread", "imdecode", "resize", "cvtColor"))

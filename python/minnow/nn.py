@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, overload
 
 from minnow import _minnow
+from minnow._functions import all_suggesting
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._files import ModelPath, dims_of, read_model
+from minnow._options import check
 from minnow._repr import screen
 from minnow._typing import VarLike
 
@@ -489,6 +491,7 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     weight_cache (a file in which processes share the packed weights of this model; it is written by the first run that packs, and replaced
     with a UserWarning where it is damaged, or of another model, machine or build).
     """
+    check(options, ("inputs", "outputs", "optimize", "shapes", "runtime_manager"))
     given: dict[str, Any] = {**(runtime_manager.options if runtime_manager is not None else {}), **options}
     for what, names in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(names, str):
@@ -499,6 +502,7 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
 def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), *, optimize: str | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
     """The expression that gives `outputs` from its placeholders (in the order of `inputs`, where they are given) as a module. optimize, options:
     as load_module_from_file() has them."""
+    check(options, ("outputs", "inputs", "optimize"))
     return LoadedModule(_minnow.optimized(_minnow.to_model(outputs, inputs), optimize), options=options)
 
 
@@ -507,3 +511,5 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'minnow.nn' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
 __all__ = ["Description", "States", "Module", "LoadedModule", "RuntimeManager", "create_runtime_manager", "load_module", "load_module_from_file"]
+
+all_suggesting(globals(), __all__)

@@ -11,8 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
+from minnow._functions import all_suggesting
 from minnow._files import ModelPath, dims_of, label_of, path_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType, Var
+from minnow._options import check
 from minnow._repr import of_fields
 
 if TYPE_CHECKING:
@@ -204,6 +206,7 @@ def inspect(source: ModelLike, *, optimize: str | None = None, plan: bool = Fals
     plan: also how each node will be computed and why not otherwise (runs the model on random inputs); shapes: of inputs with open
     dimensions, which are 1 otherwise. options: threads, precision, tuning ..., as load() has them.
     """
+    check(options, ("optimize", "plan", "shapes"))
     from minnow.nn import Description
     model = _model_of(source, optimize)
     nodes = [Node(*row) for row in model.nodes]
@@ -229,6 +232,7 @@ def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes:
           optimize: str | None = None, **options: Unpack[RunOptions]) -> Timing:
     """How fast a model runs here, after a first run that plans. What `inputs` does not name is random; shapes: of random inputs with open
     dimensions, which are 1 otherwise. options: threads, precision, tuning ..., as load() has them."""
+    check(options, ("inputs", "shapes", "seconds", "optimize"))
     model = _model_of(source, optimize)
     times, _, _, _, _ = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, False, False, dict(options))
     ordered = sorted(times)
@@ -258,6 +262,7 @@ class Profile(list[PlanRow]):
 def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 1.0,
             trace: str | os.PathLike[str] | None = None, optimize: str | None = None, **options: Unpack[RunOptions]) -> Profile:
     """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. The rest as bench() has it."""
+    check(options, ("inputs", "shapes", "seconds", "trace", "optimize"))
     model = _model_of(source, optimize)
     _, found, _, _, text = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, True, False, dict(options))
     if trace is not None:
@@ -296,6 +301,7 @@ def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, A
     matters. With threads=0 it also finds how many threads are the fastest, and with power= on which cores, and how long they should wait
     actively, as that mode allows. Measure while the machine does nothing else.
     """
+    check(options, ("inputs", "shapes", "seconds", "optimize"))
     if not seconds > 0:
         raise InvalidArgument(f"seconds is {seconds}; it is how long to measure")
     if options.get("tuning") is not None:
@@ -334,6 +340,7 @@ def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Map
     are open (else 1). optimize: "none" keeps the names of all tensors. other_backend: where the second model is computed ("reference", say).
     options: as load() has them.
     """
+    check(options, ("inputs", "shapes", "optimize", "other_backend"))
     tensors = dict(second) if isinstance(second, Mapping) else None
     models = [read_model(path, optimize).model for path in ([first] if tensors is not None else [first, second])]  # type: ignore[list-item]
     wanted = {row[0] for model in models for row in model.inputs}
@@ -373,3 +380,5 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'minnow.tools' has no attribute {name!r}" + ("" if name.startswith("_") else _minnow.nearest(name, __all__)))
 
 __all__ = ["convert", "inspect", "compare", "bench", "profile", "tune", "Conversion", "Node", "PlanRow", "Inspection", "Timing", "Profile", "Tuning", "Difference", "Differences", "ModelLike"]
+
+all_suggesting(globals(), __all__)

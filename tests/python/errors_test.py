@@ -75,6 +75,40 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "shape"):
                 use()
 
+    def test_an_unknown_keyword_names_the_nearest(self):
+        x = minnow.Var([1.0, 2.0])
+        generator = mnp.random.default_rng(1)
+        if sys.version_info >= (3, 13):
+            self.skipTest("CPython names the nearest keyword itself")
+        for wanted, use in (("threads", lambda: minnow.load("a", thread=1)), ("optimize", lambda: minnow.load("a", optimise="none")), ("optimize", lambda: minnow.convert("a", "b", optimise="none")),
+                            ("strides", lambda: expr.conv(x, x, stride=[1])), ("axis", lambda: mnp.sum(x, axes=0)), ("axis", lambda: x.sum(axes=0)), ("out", lambda: mnp.add(x, x, outt=x)),
+                            ("full_matrices", lambda: mnp.linalg.svd(x, full_matrix=True)), ("seed", lambda: mnp.random.default_rng(sed=1)), ("size", lambda: generator.normal(siz=3)),
+                            ("size", lambda: mnp.random.normal(siz=3)), ("shape", lambda: expr.placeholder("x", shap=(1,))), ("seconds", lambda: tools.bench("a", second=1)), ("flags", lambda: cv.imread("a", flag=1)),
+                            ("inputs", lambda: nn.load_module([x], input=[x])), ("order", lambda: x.reshape(2, ordr="C")), ("shape", lambda: expr.custom_operator("a.b", shap=None)),
+                            ("dtype", lambda: x.astype(dtyp="float32")), ("dtype", lambda: minnow.Var(1, dtyp="float32")), ("threads", lambda: expr.scope(thread=1)),
+                            ("shape", lambda: mnp.zeros(shap=3)), ("n_fft", lambda: minnow.audio.spectrogram(x, nfft=3)), ("inputs", lambda: minnow.load("a", input=["x"]))):
+            with self.subTest(wanted=wanted), self.assertRaises(minnow.InvalidType) as caught:
+                use()
+            self.assertIn(f'"{wanted}"', str(caught.exception))
+            self.assertIsInstance(caught.exception, TypeError)
+
+    def test_functions_stay_functions(self):
+        import copy
+        import inspect
+        import pickle
+        import pydoc
+        for function in (mnp.sum, mnp.linalg.svd, expr.conv, minnow.load, tools.bench, cv.imread, nn.load_module):
+            self.assertTrue(inspect.isroutine(function) and callable(function))
+            self.assertIs(pickle.loads(pickle.dumps(function)), function)
+            self.assertIs(copy.deepcopy(function), function)
+            self.assertIn(function.__name__, pydoc.plain(pydoc.render_doc(function)))
+            self.assertTrue(function.__doc__ and function.__module__.startswith("minnow") and inspect.getsource(function))
+        self.assertIn("axis", inspect.signature(mnp.sum).parameters)
+        with self.assertRaisesRegex(TypeError, "missing 1 required positional argument"):
+            mnp.sum()
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'b'$"):  # one of a function that it calls is not meant
+            expr.while_loop(lambda i: i < 3, lambda i: (lambda a: a)(b=i), [minnow.Var(0)])
+
     def test_looking_around_imports_nothing(self):
         program = """
 import sys, inspect, pydoc

@@ -54,6 +54,65 @@ print(shape, positive, values, Dense()(x), classify("nowhere.minnow"))
 '''
 
 
+PRECISE = '''
+import numpy
+import minnow
+import minnow.numpy as np
+from minnow import expr, nn, tools
+from typing_extensions import assert_type
+
+x = minnow.Var([1.0, 2.0])
+net: nn.LoadedModule = minnow.load("net.onnx", shapes={"x": (None, 3)}, threads=2)
+assert_type(net(x), minnow.Var)
+assert_type(net(x, 2.0, y=x), minnow.Var)
+array = numpy.zeros(3, numpy.float32)
+result = net(array, 2.0)
+array = result
+a, b = net(x)
+assert_type(a, minnow.Var)
+assert_type(net.inputs[0].shape, tuple[int | str | None, ...] | None)
+assert_type(net.inputs[0].name, str)
+assert_type(net.states["h"], minnow.Var)
+net.states["h"] = [1.0]
+assert_type(net.prepare({"x": (4, None)}), nn.LoadedModule)
+assert_type(x.sum(axis=0).mean(), minnow.Var)
+assert_type(x.nonzero(), tuple[minnow.Var, ...])
+assert_type(x.tobytes(), bytes)
+assert_type(x.op, str | None)
+assert_type(minnow.tools.bench("a.onnx").runs, int)
+assert_type(minnow.numpy.abs(x), minnow.Var)
+assert_type(x.inputs, list[minnow.Var | None])
+assert_type(expr.op("TopK", [x, [1]], outputs=2), list[minnow.Var])
+assert_type(expr.op("Relu", x), minnow.Var)
+assert_type(tools.bench("net.onnx").least, float)
+assert_type(minnow.convert("a.onnx", "b.minnow", optimize="none").bytes, int)
+try:
+    minnow.load("a.onnx")
+except FileNotFoundError as error:
+    print(error.errno, error.filename)
+'''
+WRONG = """x.summ()
+x.sum(axes=0)
+x.argmax(axis="a")
+minnow.load("a.onnx", thread=2)
+minnow.load("a.onnx", precision="hi")
+minnow.convert("a.onnx", "b.minnow", optimise="none")
+nn.load_module_from_file("a.onnx", thread=2)
+expr.conv(x, x, stride=[1, 1])
+expr.placeholder("x", shap=(1,))
+expr.scope(thread=1)
+expr.op("Relu", x, outputs="a")
+np.sum(x, axes=0)
+np.linalg.svd(x, full_matrix=True)
+tools.bench("a.onnx", second=1.0)
+tools.convert("a.onnx", "b.minnow", opsett=3)
+net.input
+net.prepare(shape=(1,))
+minnow.Var(1, dtyp="float32")
+x.astype(dtyp="float32")
+minnow.loadd("a.onnx")"""
+
+
 class Types(unittest.TestCase):
     def run_mypy(self, *arguments):
         # mypy follows no links out of its folder: it is given the package as a folder of files.
@@ -70,6 +129,21 @@ class Types(unittest.TestCase):
 
     def test_stubs_are_what_the_modules_are(self):
         self.run_mypy("mypy.stubtest", "minnow._minnow", "--mypy-config-file", "mypy.ini", "--allowlist", SOURCE / "tests" / "python" / "stubtest_allowlist.txt", "--ignore-unused-allowlist")
+
+    def test_types_are_precise(self):
+        program = self.folder / "precise.py"
+        program.write_text(PRECISE)
+        self.run_mypy("mypy", "--strict", program)
+
+    def test_wrong_calls_are_found(self):
+        program = self.folder / "wrong.py"
+        begin = "import minnow\nimport minnow.numpy as np\nfrom minnow import expr, nn, tools\nx = minnow.Var(1)\nnet = minnow.load('a')\n"
+        program.write_text(begin + WRONG + "\n")
+        result = subprocess.run([sys.executable, "-m", "mypy", "--strict", program], capture_output=True, text=True, env={**os.environ, "MYPYPATH": PACKAGE, "PYTHONPATH": PACKAGE}, cwd=self.folder)
+        found = {int(line.split(":")[1]) for line in result.stdout.splitlines() if ": error:" in line}
+        first = begin.count("\n") + 1
+        missed = [line for i, line in enumerate(WRONG.splitlines()) if first + i not in found]
+        self.assertEqual(missed, [], result.stdout)
 
     def test_programs_check_strictly(self):
         programs = [self.folder / "program.py"]

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Sequence, overload
 
 from minnow import _minnow
+from minnow._functions import all_suggesting
 from minnow._files import path_of
 from minnow._minnow import Var, clear_cache
 from minnow._custom import ATTRIBUTES, Spec, custom_operator
@@ -13,6 +14,9 @@ from minnow._repr import screen
 from minnow._typing import DTypeLike, VarLike
 from minnow.expr import _operators
 from minnow.expr._operators import *  # noqa: F403
+
+all_suggesting(vars(_operators), _operators.__all__)
+globals().update((name, getattr(_operators, name)) for name in _operators.__all__)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -267,3 +271,5 @@ if not TYPE_CHECKING:
 __all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec", "custom_operator", "load_operators", "evaluate", "clone", "replace", "gradient_of", "placeholders", "trainables", "state", "step", "states", "reset_states", "save", "load",
            "Loaded", "cond", "while_loop", "scan", "NCHW", "NHWC", "NC4HW4", "format_of", "convert", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
            *_operators.__all__]
+
+all_suggesting(globals(), __all__)

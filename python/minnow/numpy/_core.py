@@ -6,6 +6,7 @@ from typing import Any, Callable, Optional, Sequence, TypeVar, Union
 
 from minnow import _minnow
 from minnow._arrays import index_of, is_index
+from minnow._functions import suggesting
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, OutOfMemory, Var, op
 from minnow._minnow import dtype as DType
 from minnow._minnow import numpy as native
@@ -41,6 +42,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def public(function: F) -> F:
     """Lists a function of minnow.numpy (of minnow.numpy.linalg ..., by its module)."""
+    function = suggesting(function)
     REGISTRY[name_of(function.__module__, function.__name__)] = function
     return function
 

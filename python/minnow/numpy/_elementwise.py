@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from minnow import _minnow
+from minnow._functions import suggesting
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
@@ -43,6 +44,7 @@ class ufunc:
     def nargs(self) -> int:
         return self.nin + self.nout
 
+    @suggesting
     def __call__(self, *args: ArrayLike, out: Any = None, where: ArrayLike = True, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
         if len(args) != self.nin:
             if len(args) != self.nin + 1:

@@ -2,7 +2,7 @@
 """What NumPy's arrays have and the class Var has not: methods and attributes that are functions of this package."""
 from __future__ import annotations
 
-from types import FunctionType
+from inspect import isroutine
 from typing import Any, Callable, Iterator, Optional
 
 from minnow import _minnow
@@ -119,7 +119,7 @@ def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name, _function in _METHODS.items():  # of the class, which finds them at once
-    setattr(Var, _name, _function if isinstance(_function, FunctionType) and _function.__name__ == _name else _method(_name, _function))
+    setattr(Var, _name, _function if isroutine(_function) and _function.__name__ == _name else _method(_name, _function))
 
 
 def names() -> list[str]:
