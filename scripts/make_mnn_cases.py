@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the answers of MNN's wheel to the calls of tests/python/mnn/cases.py, the names in the wheel, and two small models to tests/python/mnn/.
 
-usage: make_mnn_cases.py [PYTHON]    PYTHON: an interpreter that has the PyPI packages MNN and numpy
+usage: make_mnn_cases.py [--check] [PYTHON]
+
+PYTHON is an interpreter with the packages MNN and numpy. --check writes nothing, and fails if an answer differs from the recorded one.
 
 Every call runs in two processes that fill new memory with different bytes. A call that kills its process is recorded as "crash", a call with two
 different answers as "garbage", and a call that raises as "error".
@@ -91,20 +93,31 @@ def run(python, perturb):
 
 
 def main():
-    python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
+    arguments = sys.argv[1:]
+    check = "--check" in arguments
+    python = next((word for word in arguments if word != "--check"), sys.executable)
     names = json.loads(subprocess.run([python, "-c", NAMES], check=True, capture_output=True, text=True).stdout.splitlines()[-1])
-    subprocess.run([python, "-c", MODELS, str(FOLDER)], check=True, capture_output=True)
+    if not check:
+        subprocess.run([python, "-c", MODELS, str(FOLDER)], check=True, capture_output=True)
     first, second = run(python, 85), run(python, 170)
     import cases
     rows = []
     for number, (group, text) in enumerate(cases.cases()):
         same = json.dumps(first[number]) == json.dumps(second[number])
-        rows.append(json.dumps([group, text, first[number] if same else {"garbage": True}], separators=(",", ":")))
-    body = ",\n".join(rows)
+        rows.append([group, text, first[number] if same else {"garbage": True}])
+    path = FOLDER / "answers.json"
+    if check:
+        recorded = json.loads(path.read_text())
+        changed = [key for key in names if names[key] != recorded[key]]
+        changed += [row[1] for row, other in zip(rows, recorded["answers"]) if row != other and not {"garbage", "crash"} & set(other[2] if isinstance(other[2], dict) else ())]
+        print(f"MNN {names['version']}: {len(rows)} calls, {len(recorded['answers'])} recorded; {len(changed)} differ")
+        for text in changed:
+            print(f"  {text}")
+        sys.exit(bool(changed) or len(rows) != len(recorded["answers"]))
+    body = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
     head = ",\n".join(f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in names.items())
-    (FOLDER / "answers.json").write_text("{" + head + ',\n"answers": [\n' + body + "\n]}\n")
-    odd = [(key, text) for number, (_, text) in enumerate(cases.cases()) for key in ("error", "crash", "garbage")
-           if isinstance(json.loads(rows[number])[2], dict) and key in json.loads(rows[number])[2]]
+    path.write_text("{" + head + ',\n"answers": [\n' + body + "\n]}\n")
+    odd = [(key, text) for _, text, found in rows for key in ("error", "crash", "garbage") if isinstance(found, dict) and key in found]
     print(f"MNN {names['version']}: {len(rows)} calls, {len(odd)} without an answer")
     for key, text in odd:
         print(f"  {key}: {text}")

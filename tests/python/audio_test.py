@@ -28,6 +28,10 @@ def frames_of(x, size, step):
 
 
 class Spectra(unittest.TestCase):
+    def test_attribute_of_the_package(self):
+        self.assertIs(minnow.audio, audio)
+        self.assertIn("audio", dir(minnow))
+
     def test_windows(self):
         for function, terms in ((audio.hann_window, (0.5, 0.5, 0)), (audio.hamming_window, (0.54, 0.46, 0)), (audio.blackman_window, (0.42, 0.5, 0.08))):
             for size in (1, 2, 7, 400):

@@ -47,6 +47,8 @@ class Expressions(unittest.TestCase):
         blocks = F.space_to_batch_nd(x, F.const([2, 2], [2], F.NCHW, F.int), zeros)
         self.same(blocks, np.float32([[[[0, 2], [8, 10]]], [[[1, 3], [9, 11]]], [[[4, 6], [12, 14]]], [[[5, 7], [13, 15]]]]))
         self.same(F.batch_to_space_nd(blocks, [2, 2], zeros), x.read())
+        padded = F.space_to_batch_nd(F.const(list(range(1, 10)), [1, 1, 3, 3]), F.const([2, 2], [2], F.NCHW, F.int), F.const([0, 1, 1, 0], [2, 2], F.NCHW, F.int))
+        self.same(padded, np.float32([[[[0, 2], [0, 8]]], [[[1, 3], [7, 9]]], [[[0, 5], [0, 0]]], [[[4, 6], [0, 0]]]]))
         self.same(F.nms(F.const([0, 0, 1, 1, 0, 0, 1, 1.05, 5, 5, 6, 6], [3, 4]), F.const([.9, .8, .7], [3]), 3, 0.5, 0.1), np.int32([0, 2]))
         self.assertEqual((int(F.PrecisionMode.Low), F.CPU, F.Low_BF16), (2, F.Backend.CPU, F.PrecisionMode.Low_BF16))
         manager = MNN.nn.create_runtime_manager(({"backend": F.Backend.CPU, "precision": F.PrecisionMode.High, "power": F.PowerMode.Low, "numThread": 1},))
@@ -313,6 +315,19 @@ class Mixed(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "the CPU takes its place"):
             MNN.nn.create_runtime_manager(({"backend": "OPENCL", "numThread": 1},))
 
+    def test_addresses(self):
+        data = np.arange(6, dtype=np.float32)
+        self.same_type(F.const(data.ctypes.data, [2, 3]))
+        np.testing.assert_array_equal(F.const(data.ctypes.data, [2, 3]).read(), data.reshape(2, 3))
+        x = F.const(data, [6])
+        tensor = MNN.Tensor(x)
+        np.testing.assert_array_equal(F.const(x.ptr, [6]).read(), data)
+        np.testing.assert_array_equal(MNN.Tensor((6,), MNN.Halide_Type_Float, data.ctypes.data, MNN.Tensor_DimensionType_Caffe).getNumpyData(), data)
+        np.testing.assert_array_equal(MNN.Tensor((6,), MNN.Halide_Type_Float, tensor.getHost(), MNN.Tensor_DimensionType_Caffe).getNumpyData(), data)
+        for address in (65536, 1 << 62):
+            with self.assertRaisesRegex(minnow.InvalidArgument, "cannot read 24 bytes at the address"):
+                F.const(address, [6])
+
     def test_modules_of_expressions(self):
         x, w = F.placeholder([2]), F.const([3.0, 4.0], [2])
         w.fix_as_trainable()
@@ -334,6 +349,69 @@ class Mixed(unittest.TestCase):
             with self.assertRaisesRegex(minnow.InvalidArgument, "goes beyond"):
                 F.raster([F.const([0.0] * 6, [2, 3])], region, [3, 2])
         self.assertEqual(F.raster([F.const([0.0] * 6, [6])], [0, 1, 1, 1, 0, 1, 1, 1, 0, 4, 2], [3, 2]).shape, [3, 2])
+
+
+class Numpy(unittest.TestCase):
+    """Functions that MNN.numpy declares without implementing them give what NumPy gives."""
+
+    CALLS = """
+append(x, y, 0) | argpartition(v, 2)[2] | base_repr(10, 3) | binary_repr(5) | bincount(i) | block([[x, y]]) | bmat([[x, y], [y, x]]) | choose(i % 2, [v, w]) | compress(v > 0, v) | convolve(v, w)
+corrcoef(x) | correlate(v, w) | cov(x) | cross(v[:3], w[:3]) | deg2rad(v) | degrees(v) | delete(x, 1, 1) | diag(v) | diag_indices(3) | diag_indices_from(x[:, :2]) | diagflat(v) | diagonal(x) | diff(v)
+digitize(v, w[:2] * 0 + 1) | ediff1d(v) | extract(v > 0, v) | flip(x, 1) | fliplr(x) | flipud(x) | frexp(v) | fromfunction(lambda a, b: a + b, (2, 3)) | fromiter([1.0, 2.0], "float32") | gcd(i, 6)
+gradient(v) | heaviside(v, 0.5) | histogram2d(v, w, 3)[0] | histogram_bin_edges(v, 4) | histogramdd(x.T, 2)[0] | i0(v) | indices((2, 3)) | insert(v, 1, 9.0) | interp(v, [-2.0, 2.0], [0.0, 1.0]) | invert(i)
+ix_([0, 1], [1, 2])[1] | lcm(i + 1, 6) | left_shift(i, 2) | mask_indices(3, NP.triu) | median(x) | nan_to_num(v) | nanmedian(x, 1) | nanpercentile(x, 30) | nanquantile(x, 0.3, 1) | list(ndindex(2, 2))
+nextafter(v, w) | outer(v, w) | packbits(i > 1) | partition(v, 2)[2] | percentile(x, 30, 1) | quantile(x, 0.3) | rad2deg(v) | radians(v) | ravel_multi_index((i % 2, i % 3), (2, 3)) | real_if_close(v)
+require(x) | resize(x, (3, 3)) | right_shift(i, 1) | roll(v, 1) | rot90(x) | searchsorted(NP.sort(v), w) | select([v > 1, v > 0], [v, w], 0.0) | sort_complex(v) | spacing(v) | take(x, [0, 2], 1)
+take_along_axis(x, NP.argsort(x, 1), 1) | trapz(v) | tri(3) | tril(x) | tril_indices(3) | tril_indices_from(x) | trim_zeros(i) | triu(x, 1) | triu_indices(3) | triu_indices_from(x) | unique(i)
+unpackbits(NP.packbits(i > 1)) | unwrap(v) | vander(v) | asfortranarray(x) | list(ndenumerate(i))[1] | [float(a) for a in nditer(v)] | list(flatiter(i))[2:] | broadcast(x, v[:3]).shape
+"""
+
+    def test_functions_that_mnn_lacks(self):
+        import json
+        absent = set(json.loads((Path(__file__).parent / "mnn" / "answers.json").read_text())["not_implemented"])
+        lists = {"x": X[0, 0, :2, :3], "y": X[0, 1, :2, :3], "v": X[1, 0, 0], "w": X[1, 1, 1], "i": np.array([0, 3, 1, 2, 0], np.int32)}
+        given = {name: F.const(value, value.shape, F.NCHW, F.int if value.dtype == np.int32 else F.float) for name, value in lists.items()}
+        done = set()
+        for call in self.CALLS.replace("\n", " | ").split(" | "):
+            if not call.strip():
+                continue
+            name = call.replace("list(", "").replace("[float(a) for a in ", "").split("(")[0]
+            done.add(name)
+            with self.subTest(call):
+                found = eval(f"MNN.numpy.{call}" if call.startswith(name) else call.replace(name, f"MNN.numpy.{name}"), {"MNN": MNN, "NP": MNN.numpy, **given})
+                if name == "flatiter":
+                    expected = [1, 2, 0]
+                elif name == "bmat":
+                    expected = np.block([[lists["x"], lists["y"]], [lists["y"], lists["x"]]])
+                else:
+                    call = call.replace("trapz", "trapezoid").replace("gradient(v)", "gradient(v)")
+                    expected = eval(f"NP.{call}" if call.startswith(name[:4]) and not call.startswith("list") else call.replace(name, f"NP.{name}"), {"NP": np, **lists})
+                self.compare(found, expected)
+        self.assertEqual(absent - done, {"loadtxt", "fromfile", "fromstring", "place", "put", "put_along_axis", "putmask", "fill_diagonal", "nested_iters"})
+
+    def compare(self, found, expected):
+        if isinstance(expected, (tuple, list)) and not isinstance(found, F.Var):
+            self.assertEqual(len(found), len(expected))
+            for one, other in zip(found, expected):
+                self.compare(one, other)
+        elif isinstance(expected, str):
+            self.assertEqual(found, expected)
+        else:
+            self.assertIn(type(found), (F.Var, int, float, bool))
+            np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-5)
+
+    def test_functions_that_write(self):
+        NP = MNN.numpy
+        for call, expected in ((lambda x: NP.put(x, [0, 2], [9, 8]), [9, 2, 8, 4]), (lambda x: NP.putmask(x, x > 2, 0), [1, 2, 0, 0]), (lambda x: NP.place(x, x > 2, [7, 6]), [1, 2, 7, 6]),
+                               (lambda x: NP.put_along_axis(x, F.const([1], [1], F.NCHW, F.int), 5, 0), [1, 5, 3, 4]), (lambda x: NP.copyto(x, [4.0, 3, 2, 1]), [4, 3, 2, 1])):
+            x = F.const([1.0, 2, 3, 4], [4])
+            call(x)
+            np.testing.assert_array_equal(x.read(), expected)
+        x = F.const([1.0, 2, 3, 4], [2, 2])
+        NP.fill_diagonal(x, 0)
+        np.testing.assert_array_equal(x.read(), [[0, 2], [3, 0]])
+        with self.assertRaises(minnow.Unsupported):
+            NP.nested_iters(x, [[0], [1]])
 
 
 class Models(unittest.TestCase):

@@ -67,14 +67,26 @@ def is_address(value: Any) -> bool:
 
 
 def from_address(address: Any, shape: Sequence[builtins.int], dtype: Any) -> Var:
-    """Copy the elements at an address. The caller must keep the memory valid."""
+    """Copy the elements at an address. The operating system does the copying, so that a wrong address is an error instead of a crash."""
     import ctypes
+    import os
+    import tempfile
     if not isinstance(address, builtins.int):
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         address = pointer(address, None)
-    count = np.zeros(list(shape), "bool").size
-    return _minnow.from_buffer(ctypes.string_at(address, count * np.dtype(dtype).itemsize), dtype, list(shape))
+    count = np.zeros(list(shape), "bool").size * np.dtype(dtype).itemsize
+    write = ctypes.CDLL(None, use_errno=True).write
+    write.restype, write.argtypes = ctypes.c_ssize_t, [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+    with tempfile.TemporaryFile() as file:
+        done = 0
+        while done < count:
+            written = write(file.fileno(), address + done, count - done)
+            if written <= 0:
+                raise InvalidArgument(f"cannot read {count} bytes at the address {address:#x}: {os.strerror(ctypes.get_errno())}")
+            done += written
+        file.seek(0)
+        return _minnow.from_buffer(file.read(), dtype, list(shape))
 
 
 def const(value_list: Any, shape: Sequence[builtins.int] | None = None, data_format: str = NCHW, dtype: Any = float) -> Var:

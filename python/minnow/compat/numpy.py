@@ -173,6 +173,12 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return nonzero(condition) if x is None and y is None else F.select(condition, x, y)
 
 
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Var:
+    """Choose each element from the first choice with a condition that is not zero."""
+    conditions = [np.not_equal(own(asarray(condition)), 0) for condition in condlist]
+    return as_mnn(np.select(conditions, own(list(choicelist)), own(default)), Context(choicelist))  # type: ignore[no-any-return]
+
+
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> list[Var]:
     return [as_mnn(part) for part in np.unravel_index(own(asarray(indices)), tuple(np.ravel(own(asarray(shape))).tolist()), order)]
 

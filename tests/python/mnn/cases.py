@@ -233,7 +233,6 @@ n(F.space_to_depth(c(f(1, 2, 4, 4)), 2))
 F.space_to_depth(h(f(1, 2, 4, 4)), 2)
 n(F.batch_to_space_nd(c(f(4, 1, 2, 2)), i(2, 2), I([0, 0, 0, 1], [2, 2])))
 n(F.space_to_batch_nd(c(f(1, 1, 4, 4)), i(2, 2), I([0, 0, 0, 0], [2, 2])))
-n(F.space_to_batch_nd(c(f(1, 2, 3, 3)), i(2, 2), I([0, 1, 1, 0], [2, 2])))
 F.elu(f(2, 3), 1.5)
 F.selu(f(2, 3), 1.05, 1.67)
 F.matrix_band_part(f(3, 4), -1, 1)
@@ -282,8 +281,8 @@ F.const([5.0], [], F.NCHW, F.float)
 F.const(N([[1, 2], [3, 4]], "float32"), [2, 2])
 F.const(N([1, 2], "uint8"), [2], F.NCHW, F.uint8)
 F.const([7], [1], F.NHWC, F.int).data_format == F.NHWC
-F.const(N([1.0, 2.0], "float32").ctypes.data, [2]).shape
-F.const(v(1, 2, 3).ptr, [3]).shape
+after(N([1.0, 2.0], "float32"), lambda x: x, lambda x: F.const(x.ctypes.data, [2]))
+after(v(1, 2, 3), lambda x: x, lambda x: F.const(x.ptr, [3]))
 F.scalar(3)
 F.scalar(3.5)
 F.scalar(3, F.float)
@@ -827,6 +826,15 @@ of_runtime()
 [MNN.Tensor_DimensionType_Tensorflow, MNN.Tensor_DimensionType_Caffe, MNN.Tensor_DimensionType_Caffe_C4]
 [MNN.Halide_Type_Float == MNN.Halide_Type_Int, MNN.Halide_Type_String == MNN.Halide_Type_Uint8]
 matrix().read()
+[moved(call, *arguments) for call, arguments in MOVES]
+after(matrix(), lambda m: m.invert(m), lambda m: m.read())
+after(matrix(), lambda m: m.write([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0, 0.0, 1.0]), lambda m: m.read())
+[processed(filter=filter, wrap=wrap, matrix=scaling) for filter in (0, 1) for wrap in (0, 1) for scaling in (None, (1.75, 2.0), (2.0, 2.0))]
+processed(filter=1, wrap=0, turn=10.0)
+processed(target=MNN.CV_ImageFormat_RGB, mean=(10.0, 20.0, 30.0, 0.0), normal=(0.5, 0.25, 2.0, 1.0))
+processed(target=MNN.CV_ImageFormat_RGB, shape=(1, 6, 7, 3), layout=MNN.Tensor_DimensionType_Tensorflow)
+processed(target=MNN.CV_ImageFormat_GRAY, shape=(1, 1, 6, 7))
+[callable(MNN.CVImageProcess({}).createImageTensor), callable(MNN.CVImageProcess({}).setPadding)]
 """
 
 AUDIO = """
@@ -1128,6 +1136,33 @@ def environment(MNN: Any) -> dict[str, Any]:
         m.postTranslate(1.0, -1.0)
         m.postRotate(30.0, 1.0, 2.0)
         return m
+
+    MOVES = [("setRotate", (30.0, 1.0, 2.0)), ("setTranslate", (3.0, 4.0)), ("setScale", (2.0, 4.0, 1.0, 1.0)), ("postScale", (2.0, 3.0)), ("preScale", (0.5, 0.25)),
+             ("preTranslate", (1.0, 2.0)), ("postTranslate", (-1.0, 5.0)), ("preRotate", (20.0,)), ("postRotate", (-40.0, 1.0, 1.0)),
+             ("setPolyToPoly", ([0.0, 0.0, 10.0, 0.0, 10.0, 10.0, 0.0, 10.0], [1.0, 1.0, 9.0, 2.0, 11.0, 10.0, -1.0, 9.0])),
+             ("setPolyToPoly", ([0.0, 0.0, 10.0, 0.0, 10.0, 10.0], [1.0, 1.0, 9.0, 2.0, 11.0, 10.0])), ("setPolyToPoly", ([0.0, 0.0, 10.0, 0.0], [1.0, 1.0, 9.0, 2.0]))]
+
+    def moved(call: str, *arguments: Any) -> Any:
+        m = matrix()
+        getattr(m, call)(*arguments)
+        return m.read()
+
+    def processed(target: Any = None, filter: int = 0, wrap: int = 0, matrix: Any = None, turn: Any = None, shape: Any = (1, 3, 6, 7), layout: Any = None, **options: Any) -> Any:
+        pixels = (numpy.arange(6 * 7 * 3) * 37 % 251).astype(numpy.uint8).reshape(6, 7, 3)
+        layout = MNN.Tensor_DimensionType_Caffe if layout is None else layout
+        shape = (1, 3, int(6 / matrix[1]), int(7 / matrix[0])) if matrix and matrix[0] != matrix[1] else shape
+        tensor = MNN.Tensor(shape, MNN.Halide_Type_Float, numpy.zeros(shape, numpy.float32), layout)
+        process = MNN.CVImageProcess({"sourceFormat": MNN.CV_ImageFormat_BGR, "destFormat": MNN.CV_ImageFormat_BGR if target is None else target, "filterType": filter, "wrap": wrap,
+                                      **options})
+        if matrix or turn:
+            m = MNN.CVMatrix()
+            if turn:
+                m.setRotate(turn, 3.0, 2.5)
+            else:
+                m.setScale(*matrix)
+            process.setMatrix(m)
+        process.convert(pixels, 7, 6, 0, tensor)
+        return numpy.array(tensor.getData(), "float32")
 
     def wave(count: int) -> Any:
         t = numpy.arange(count)
