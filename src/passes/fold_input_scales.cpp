@@ -3,6 +3,7 @@
 // its bias. What is added stays where a border of zeros comes between: the zeros were not added to.
 #include <cmath>
 
+#include "base/numeric.h"
 #include "passes/linear.h"
 
 namespace minnow {
@@ -138,6 +139,8 @@ bool fold(Graph& graph, Node& node) {
   const Value& weights = *node.input(1);
   if (!map || weights.uses().size() > 1) return false;
   std::vector<double> values = *reals_of(&weights);
+  for (size_t i = 0; i < values.size() && !map->scale.empty(); ++i)  // 0 times a weight that overflows would be NaN
+    if (!(std::fabs(values[i] * map->scale[channels->channel_of(i)]) <= largest_of(weights.type.dtype))) return false;
   if (!map->shift.empty()) {
     if (node.op() != "Conv" || !pads_nothing(node)) return false;
     std::vector<double> shift(static_cast<size_t>(linear->channels));

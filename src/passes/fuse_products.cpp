@@ -2,6 +2,7 @@
 // What follows a convolution or a matrix product, and what precedes the latter, become part of it: bias, a tensor that is added, an
 // activation; transposed and scaled factors; a first layer's image with its channels last. The result is minnow.FusedConv or
 // minnow.FusedMatMul.
+#include <cmath>
 #include <limits>
 
 #include "graph/activation.h"
@@ -145,7 +146,9 @@ class ProductFuser {
     const Value *x = node.input(i), *other = node.input(1 - i);
     const auto number = scalar_of(other);
     if (!x || !number || !same_rank(*x, *node.output(0)) || *number == 0) return {};
-    return node.op() == "Mul" ? *number : 1 / *number;
+    const double factor = node.op() == "Mul" ? *number : 1 / *number;
+    // Beyond these, products of the scaled numbers would leave the range of floats where scaled products do not.
+    return std::fabs(factor) <= 1e15 && std::fabs(factor) >= 1e-15 ? std::optional(factor) : std::nullopt;
   }
   static bool same_rank(const Value& a, const Value& b) { return rank_of(a) && rank_of(a) == rank_of(b); }
 

@@ -2,6 +2,7 @@
 #include "passes/linear.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/numeric.h"
 
@@ -107,6 +108,9 @@ bool Linear::absorb(std::span<const double> scale, std::span<const double> shift
     const std::vector<double> old = *reals_of(bias);
     for (size_t c = 0; c < count; ++c) b[c] = beta * old[old.size() == 1 ? 0 : c];
   }
+  const double largest = largest_of(weights.type.dtype), most = w ? largest : 1e20;  // of weights stored in 16 bits a guess
+  for (size_t c = 0; c < scale.size(); ++c)
+    if (!(std::fabs(scale[c]) <= most) || std::fabs(b[c] *= scale[c]) > largest) return false;
   if (!scale.empty() && !w) {
     // What is stored stays as it is: the factors are multiplied with what it is widened to, when that is packed.
     Shape shape = *shape_of_weights(&weights);
@@ -131,13 +135,13 @@ bool Linear::absorb(std::span<const double> scale, std::span<const double> shift
       for (size_t i = 0; i < piece;) {
         const size_t last = std::min(piece, ((begin + i) / run + 1) * run - begin);
         const double factor = scale[channel_of(static_cast<int64_t>(begin + i))];
-        for (; i < last; ++i) values[i] *= factor;
+        for (; i < last; ++i)
+          if (std::fabs(values[i] *= factor) > largest) return false;
       }
       narrow(w->dtype(), values, piece, to + begin * size_of(w->dtype()));
     }
     node->set_input(1, &graph.add_constant(std::move(scaled), graph.fresh_name(weights.name())));
   }
-  for (size_t c = 0; c < count && !scale.empty(); ++c) b[c] *= scale[c];
   for (size_t c = 0; c < count && !shift.empty(); ++c) b[c] += shift[c];
   if (bias || !shift.empty()) {
     if (node->op() == "Gemm") node->attributes.remove("beta");

@@ -171,7 +171,7 @@ class ActivationRaiser {
       if (left == right) return false;
       x = node.input(right ? 0 : 1);
       const Value* number = node.input(right ? 1 : 0);
-      if (!same_shape(*x, *node.output(0))) return false;
+      if (!same_shape(*x, *node.output(0)) || std::isnan(*scalar_of(number))) return false;  // NaN does not bound, but wins over numbers
       (node.op() == "Min" ? bounds.high : bounds.low) = *scalar_of(number);
     }
     // min(max(x, a), b): the inner bounds first.
