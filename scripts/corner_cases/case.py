@@ -24,6 +24,7 @@ class Case:
     attributes: dict = field(default_factory=dict)
     onnxruntime: bool = True  # False: it would end the process, or is known not to follow the specification
     error: bool = False  # it has to end in an error
+    inner: object = None  # the case that this one has between operators which change nothing
 
 
 _names = {}

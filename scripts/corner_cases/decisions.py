@@ -262,6 +262,21 @@ def one_hot(case):
     return [y]
 
 
+def inner(case):
+    functions = {
+        "MaxPool": pooled,
+        "AveragePool": pooled,
+        "GlobalMaxPool": pooled,
+        "GlobalAveragePool": pooled,
+        "LRN": normalized,
+        "LogSoftmax": log_softmax,
+        "Clip": clipped,
+        "PRelu": prelu,
+        "Slice": sliced,
+    }
+    return functions[case.inner.op](case.inner)
+
+
 ORT, REFERENCE = "onnxruntime", "reference"
 # Pattern of names, who is right (an oracle or a function of the case), why. The first that fits decides; "!" before a pattern: also where the
 # oracles agree.
@@ -299,6 +314,13 @@ DECISIONS = [
     ("onehot_vector_depth*", one_hot, "no oracle has it"),
     ("onehot_fractions*", ORT, "a depth is cut toward zero"),
     ("!reducemean_*int*", integer_mean, "the mean of the numbers, cut toward zero"),
+    ("!between_maxpool_*", inner, "as the operator alone"),
+    ("!between_averagepool_*", inner, "as the operator alone"),
+    ("between_*", inner, "as the operator alone"),
+    ("conv_batch_norm_inf", ORT, "channels are folded"),
+    ("batch_norm_relu_inf", ORT, "channels are folded"),
+    ("long_logsoftmax_*", log_softmax, "as LogSoftmax"),
+    ("long_*", REFERENCE, "NaN wins"),
     ("reduce*int*", REFERENCE, "integers wrap around"),
     ("reduce[m]*", REFERENCE, "NaN wins, as in NumPy and PyTorch; the mean of nothing is NaN"),
     ("arg*", REFERENCE, "NaN counts as the extreme, as in NumPy and PyTorch"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites of cases: the corner cases, the onnx package's, and the models of the corpus.
 //
-//   conformance_tests [--suite node]... [--backend reference|cpu|cpu-low|evaluate|express] [--optimize] [--constants] [--export]
+//   conformance_tests [--suite node]... [--backend reference|cpu|cpu-low|evaluate|express] [--optimize] [--constants|--weights] [--export]
 //                     [--filter substring] [--verbose] [--list-failures] [--xml FILE]
 //   conformance_tests [--suite corpus]... --damage TRUNCATIONS FLIPS
 //
@@ -46,6 +46,7 @@ struct Options {
   bool optimize = false;   // run every pass first
   bool by_export = false;  // write it as ONNX, and run what that file holds
   bool constants = false;  // the inputs are constants of the model, of which passes and plans compute what they can
+  bool weights = false;    // so are all but the first, as in networks
   size_t truncations = 0, flips = 0;
 };
 
@@ -91,9 +92,9 @@ std::unique_ptr<Graph> exported(const Graph& graph, const ImportOptions& options
   return again;
 }
 
-/// Makes constants of the graph's inputs.
-void bind_inputs(Graph& graph, std::span<const Datum> inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i)
+/// Makes constants of the graph's inputs from `first` on.
+void bind_inputs(Graph& graph, std::span<const Datum> inputs, size_t first) {
+  for (size_t i = first; i < inputs.size(); ++i)
     if (inputs[i].kind == Datum::Kind::tensor) graph.inputs()[i]->replace_all_uses_with(graph.add_constant(inputs[i].tensor));
 }
 
@@ -108,7 +109,7 @@ std::string run_case(const Case& one, const Options& options, const Rule& rule, 
     if (sets.empty()) return "has no data";
     std::vector<std::string> names;
     for (const Value* output : graph->outputs()) names.push_back(output->name());
-    if (options.constants) bind_inputs(*graph, sets[0].inputs);
+    if (options.constants || options.weights) bind_inputs(*graph, sets[0].inputs, options.weights ? 1 : 0);
     if (options.optimize) optimize(*graph, OperatorSet::builtin());
     if (options.by_export) graph = exported(*graph, import);
     const Run run = make_executor(options.backend, std::move(graph));
@@ -253,6 +254,8 @@ int main(int argc, char** argv) {
       options.optimize = true;
     else if (name == "--constants")
       options.constants = true;
+    else if (name == "--weights")
+      options.weights = true;
     else if (name == "--export")
       options.by_export = true;
     else if (name == "--damage")
@@ -271,7 +274,7 @@ int main(int argc, char** argv) {
                       "corpus-caffe", "corpus-mnn", "corpus-tensorflow", "corpus-tflite", "corpus-torchscript"};
   if (const char* results = std::getenv("MINNOW_TEST_RESULTS"); results && options.xml.empty() && options.suites.size() == 1)
     options.xml = std::string(results) + "/conformance-" + options.suites[0] + "-" + options.backend +
-                  (options.optimize ? "-optimized" : "") + (options.constants ? "-constants" : "") +
+                  (options.optimize ? "-optimized" : "") + (options.constants ? "-constants" : "") + (options.weights ? "-weights" : "") +
                   (options.by_export ? "-exported" : "") + ".xml";
   if (options.truncations || options.flips) return minnow::test::run_damage(options);
   return minnow::test::run(options);
