@@ -24,8 +24,10 @@ struct Tuning {
 ///   "performance"  the least time of a run
 ///   "balanced"     the least processor time of those that take at most 1.05 times the least time
 ///   "efficient"    the least processor time of those that take at most twice the least time
+/// `progress` is told from time to time which part of the work is done, from 0 to 1; what it throws ends the tuning.
 /// Other work on the machine disturbs it. What the schemes pack stays with the model: one that is tuned is best loaded for that alone.
-MINNOW_API Tuning tune(const Model& model, const SessionOptions& options, std::span<const TensorView> inputs, double seconds);
+MINNOW_API Tuning tune(const Model& model, const SessionOptions& options, std::span<const TensorView> inputs, double seconds,
+                       const std::function<void(double part)>& progress = {});
 
 /// Adds it to a file, whose other entries stay: for other models, shapes, options and machines, but not those of other versions of Minnow
 /// for this machine. The file is written beside the old one and renamed; of two processes that do so at the same time one may lose its

@@ -132,6 +132,7 @@ struct RunOptions {
 };
 RunOptions run_options(const nb::dict& given);
 void define_vision(nb::module_& m);
+void define_command(nb::module_& m);
 void define_custom(nb::module_& m);
 void define_functions(nb::module_& m);
 /// The built-in operators, those of the libraries that were loaded, and those that are written in Python; null: the built-in ones alone.

@@ -5,6 +5,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
@@ -224,8 +225,21 @@ NodeCallback observer(const nb::object& function, bool is_before) {
   };
 }
 
+/// Calls a function of Python, which may be None, with the part of the work that is done; not more often than a person can see.
+std::function<void(double)> teller(const nb::object& function) {
+  using Clock = std::chrono::steady_clock;
+  return [function = function.ptr(), last = Clock::time_point()](double part) mutable {
+    const Clock::time_point now = Clock::now();
+    if (function == Py_None || now - last < std::chrono::milliseconds(50)) return;
+    last = now;
+    const nb::gil_scoped_acquire acquire;
+    nb::handle(function)(nb::float_(std::min(part, 1.0)));
+  };
+}
+
 /// Runs a model on the same inputs for a time, at least once: the seconds of each run, and the plan with what its nodes took.
-nb::tuple measure(const Model& model, nb::handle given, double seconds, bool profile, const SessionOptions& options) {
+nb::tuple measure(const Model& model, nb::handle given, double seconds, bool profile, const SessionOptions& options,
+                  const nb::object& progress) {
   const std::vector<Tensor> values = tensors(given);
   const std::vector<Datum> inputs(values.begin(), values.end());
   std::vector<double> times;
@@ -240,10 +254,12 @@ nb::tuple measure(const Model& model, nb::handle given, double seconds, bool pro
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
     const auto since = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
+    const auto tell = teller(progress);
     do {
       const Clock::time_point start = Clock::now();
       session.run_any(inputs);
       times.push_back(since(start));
+      tell(since(begin) / seconds);
     } while (since(begin) < seconds);
     report = session.plan_report();
     if (profile) trace = chrome_trace(report);
@@ -414,12 +430,14 @@ void define_models(nb::module_& m) {
       nb::arg("model"), nb::arg("path").none(), nb::arg("external_data"), nb::arg("opset").none(), nb::arg("weights").none());
   m.def(
       "measure",
-      [](const Model& model, nb::handle inputs, nb::handle seconds, bool profile, bool explain, const nb::dict& options) {
+      [](const Model& model, nb::handle inputs, nb::handle seconds, bool profile, bool explain, const nb::dict& options,
+         const nb::object& progress) {
         SessionOptions session = run_options(options).of(model);
         session.explain = explain;
-        return measure(model, inputs, argument<double>(seconds, "seconds", "a number"), profile, session);
+        return measure(model, inputs, argument<double>(seconds, "seconds", "a number"), profile, session, progress);
       },
-      nb::arg("model"), nb::arg("inputs"), nb::arg("seconds").none(), nb::arg("profile"), nb::arg("explain"), nb::arg("options"));
+      nb::arg("model"), nb::arg("inputs"), nb::arg("seconds").none(), nb::arg("profile"), nb::arg("explain"), nb::arg("options"),
+      nb::arg("progress").none());
   m.def(
       "run_observed",
       [](const Model& model, nb::handle given, const nb::object& before, const nb::object& after, const nb::dict& options) {
@@ -440,7 +458,7 @@ void define_models(nb::module_& m) {
       "One run in which before(name, operator, inputs) and after(name, operator, outputs) are called for every node; false ends the run.");
   m.def(
       "tune",
-      [](const Model& model, nb::handle given, nb::handle file, nb::handle seconds, const nb::dict& options) {
+      [](const Model& model, nb::handle given, nb::handle file, nb::handle seconds, const nb::dict& options, const nb::object& progress) {
         const std::vector<Tensor> inputs = tensors(given);
         const SessionOptions session = run_options(options).session;
         const auto path = argument<std::string>(file, "file", "a text");
@@ -450,7 +468,7 @@ void define_models(nb::module_& m) {
           const SignalWatch watch;
           const nb::gil_scoped_release release;
           const std::vector<TensorView> views(inputs.begin(), inputs.end());
-          tuning = tune(model, session, views, limit);
+          tuning = tune(model, session, views, limit, teller(progress));
           save_tuning(path, model, session, tuning);
         }
         nb::list times;
@@ -458,7 +476,8 @@ void define_models(nb::module_& m) {
         return nb::make_tuple(tuning.threads, times, tuning.seconds_by_estimate, tuning.seconds_tuned, tuning.active_wait,
                               tuning.pin_threads, tuning.cores);
       },
-      nb::arg("model"), nb::arg("inputs"), nb::arg("file").none(), nb::arg("seconds").none(), nb::arg("options"));
+      nb::arg("model"), nb::arg("inputs"), nb::arg("file").none(), nb::arg("seconds").none(), nb::arg("options"),
+      nb::arg("progress").none());
   m.def("formats", &formats);
   m.def(
       "nearest", [](const std::string& name, const std::vector<std::string>& names) { return nearest(name, names); }, nb::arg("name"),

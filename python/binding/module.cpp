@@ -18,6 +18,7 @@ NB_MODULE(_minnow, m) {
   define_models(m);
   define_vision(m);
   define_custom(m);
+  define_command(m);
   define_functions(m);
   minnow::numpy::define_numpy(m);
 }

@@ -91,7 +91,7 @@ class Read(NamedTuple):
 
 def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None,
                keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False,
-               progress: Callable[[float], None] | None = None) -> Read:
+               progress: Callable[[float], object] | None = None) -> Read:
     """Reads a model of any format. What is read differently than the file says is a UserWarning of the line that calls the public function.
 
     optimize: None takes a .minnow file as convert() wrote it, and optimizes others by the standard. progress: told the part that is done.

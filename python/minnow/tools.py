@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections import Counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
@@ -15,6 +13,7 @@ from minnow._functions import all_suggesting
 from minnow._files import ModelPath, dims_of, label_of, path_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._options import check
+from minnow._progress import Callback, Progress
 from minnow._repr import of_fields
 
 if TYPE_CHECKING:
@@ -24,43 +23,6 @@ if TYPE_CHECKING:
 
 #: A model's file or files, or a module that was loaded.
 ModelLike = Union[ModelPath, "LoadedModule"]
-
-
-class _Progress:
-    """A line on a terminal for what takes longer than half a second: a bar of the part that is done, where that is told, and the seconds."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._part: float | None = None
-        self._done = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def tell(self, part: float) -> None:
-        """The part that is done, from 0 to 1."""
-        self._part = part
-
-    def __enter__(self) -> _Progress:
-        if sys.stderr is not None and sys.stderr.isatty():
-            self._thread = threading.Thread(target=self._show, daemon=True)
-            self._thread.start()
-        return self
-
-    def _show(self) -> None:
-        start = time.monotonic()
-        shown = False
-        while not self._done.wait(0.1 if shown else 0.5):
-            shown = True
-            bar = "..." if self._part is None else f"[{'#' * int(20 * self._part):20}] {100 * self._part:3.0f} %"
-            sys.stderr.write(f"\r{self._what} {bar} {time.monotonic() - start:.0f} s")
-            sys.stderr.flush()
-        if shown:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._done.set()
-        if self._thread is not None:
-            self._thread.join()
 
 
 def _nodes(count: int) -> str:
@@ -84,7 +46,7 @@ class Conversion(NamedTuple):
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
             shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
             labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, external_data: bool = False, opset: int = 0,
-            weights: str = "f32") -> Conversion:
+            weights: str = "f32", progress: Callback | None = None) -> Conversion:
     """Writes a model of any format that Minnow reads as a .minnow file, or as ONNX where the destination ends in ".onnx".
 
     source: a file, a SavedModel's folder, or several files where a format has several. optimize: "standard", "none" or "train".
@@ -94,14 +56,16 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     verify: runs the graph before and after optimization on random inputs, and raises where they differ.
     external_data, opset: of an ONNX file: large constants in a file beside it; the operator set, 21 to 28 (0: 26, or newer where an operator needs it).
     weights: of a .minnow file: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
+    progress: told the part that is done, from 0 to 1; without it a terminal shows a line.
     What is read differently than the file says is a UserWarning.
     """
     start = time.monotonic()
     path = os.fspath(destination)
-    with _Progress(f"converting {label_of(source)}") as progress:
+    with Progress(f"converting {label_of(source)}", progress) as line:
         model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, format=format, verify=verify,
-                                   progress=lambda part: progress.tell(0.9 * part))
+                                   progress=lambda part: line.tell(0.9 * part))
         kept = _minnow.write_model(model, path, external_data, opset, weights)
+        line.tell(1.0)
     return Conversion(path, os.path.getsize(path), len(model.nodes), model.weight_bytes, time.monotonic() - start, kept, passes)
 
 
@@ -214,10 +178,15 @@ def inspect(source: ModelLike, *, optimize: str | None = None, plan: bool = Fals
     rows: list[PlanRow] = []
     arena = 0
     if plan:
-        _, found, arena, _, _ = _minnow.measure(model, _inputs_of(model, None, shapes), 0.0, False, True, dict(options))
+        _, found, arena, _, _ = _minnow.measure(model, _inputs_of(model, None, shapes), 0.0, False, True, dict(options), None)
         rows = [PlanRow(*row) for row in found]
     inputs, outputs, states = ([Description(*row) for row in part] for part in (model.inputs, model.outputs, model.states))
     return Inspection(inputs, outputs, states, nodes, counts, model.weight_bytes, model.labels, model.properties, model.text, rows, arena)
+
+
+def _check_seconds(seconds: float) -> None:
+    if isinstance(seconds, (int, float)) and not 0 < seconds < float("inf"):
+        raise InvalidArgument(f"seconds is {seconds}; it is how long to measure, above 0")
 
 
 class Timing(NamedTuple):
@@ -229,12 +198,14 @@ class Timing(NamedTuple):
 
 
 def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 2.0,
-          optimize: str | None = None, **options: Unpack[RunOptions]) -> Timing:
+          optimize: str | None = None, progress: Callback | None = None, **options: Unpack[RunOptions]) -> Timing:
     """How fast a model runs here, after a first run that plans. What `inputs` does not name is random; shapes: of random inputs with open
-    dimensions, which are 1 otherwise. options: threads, precision, tuning ..., as load() has them."""
-    check(options, ("inputs", "shapes", "seconds", "optimize"))
+    dimensions, which are 1 otherwise. progress: as convert() has it. options: threads, precision, tuning ..., as load() has them."""
+    check(options, ("inputs", "shapes", "seconds", "optimize", "progress"))
+    _check_seconds(seconds)
     model = _model_of(source, optimize)
-    times, _, _, _, _ = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, False, False, dict(options))
+    with Progress("measuring", progress) as line:
+        times, _, _, _, _ = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, False, False, dict(options), line.tell)
     ordered = sorted(times)
     return Timing(ordered[0], ordered[len(ordered) // 2], sum(ordered) / len(ordered), len(ordered))
 
@@ -260,11 +231,13 @@ class Profile(list[PlanRow]):
 
 
 def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 1.0,
-            trace: str | os.PathLike[str] | None = None, optimize: str | None = None, **options: Unpack[RunOptions]) -> Profile:
+            trace: str | os.PathLike[str] | None = None, optimize: str | None = None, progress: Callback | None = None, **options: Unpack[RunOptions]) -> Profile:
     """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. The rest as bench() has it."""
-    check(options, ("inputs", "shapes", "seconds", "trace", "optimize"))
+    check(options, ("inputs", "shapes", "seconds", "trace", "optimize", "progress"))
+    _check_seconds(seconds)
     model = _model_of(source, optimize)
-    _, found, _, _, text = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, True, False, dict(options))
+    with Progress("measuring", progress) as line:
+        _, found, _, _, text = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, True, False, dict(options), line.tell)
     if trace is not None:
         with open(trace, "w", encoding="utf-8") as file:
             file.write(text)
@@ -293,24 +266,23 @@ class Tuning(NamedTuple):
 
 
 def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None,
-         seconds: float = 5.0, optimize: str | None = None, **options: Unpack[RunOptions]) -> Tuning:
+         seconds: float = 5.0, optimize: str | None = None, progress: Callback | None = None, **options: Unpack[RunOptions]) -> Tuning:
     """Measures which ways to compute a model are the fastest here, and remembers them in a file: load(path, tuning=file) plans by it.
 
     The file serves models that are loaded with the same options on the same machine, in the same version of Minnow; elsewhere a UserWarning
     says that it does not. One file holds any number of models, shapes and machines. Inputs as bench() has them: tune each set of shapes that
     matters. With threads=0 it also finds how many threads are the fastest, and with power= on which cores, and how long they should wait
-    actively, as that mode allows. Measure while the machine does nothing else.
+    actively, as that mode allows. progress: as convert() has it. Measure while the machine does nothing else.
     """
-    check(options, ("inputs", "shapes", "seconds", "optimize"))
-    if not seconds > 0:
-        raise InvalidArgument(f"seconds is {seconds}; it is how long to measure")
+    check(options, ("inputs", "shapes", "seconds", "optimize", "progress"))
+    _check_seconds(seconds)
     if options.get("tuning") is not None:
         raise InvalidArgument("tune() writes a tuning file and takes none")
     model, path = _model_of(source, optimize), path_of(file)
     start = time.monotonic()
     values = _inputs_of(model, inputs, shapes)
-    with _Progress("measuring"):
-        threads, times, by_estimate, tuned, *place = _minnow.tune(model, values, path, seconds, dict(options))
+    with Progress("tuning", progress) as line:
+        threads, times, by_estimate, tuned, *place = _minnow.tune(model, values, path, seconds, dict(options), line.tell)
     return Tuning(path, threads, times, by_estimate, tuned, time.monotonic() - start, *place)
 
 

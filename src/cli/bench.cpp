@@ -47,6 +47,7 @@ void bench_command(const MeasureOptions& arguments) {
       const Stopwatch one;
       repeated.run();
       times.push_back(one.seconds());
+      progress.tell(std::min(total.seconds() / arguments.seconds, static_cast<double>(times.size()) / 5));
       least_cpu = std::min(least_cpu, static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC);
     }
   }

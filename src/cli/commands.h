@@ -7,10 +7,14 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/error.h"
 
 namespace minnow::cli {
 
@@ -24,6 +28,31 @@ void add_profile(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_tune(CLI::App& app);
+void add_completion(CLI::App& app);
+
+// Exit statuses (docs/command.md). `compare` is the exception, as diff is: 1 where something differs, 2 for every error.
+inline constexpr int kFailed = 1;   // the command could not do what was asked
+inline constexpr int kMisused = 2;  // the command line is wrong
+inline constexpr int kDiffers = 1;  // compare
+
+/// The command line is wrong.
+struct UsageError : InvalidArgument {
+  using InvalidArgument::InvalidArgument;
+};
+
+// Checks of values, whose errors read "--threads: 2000 is not a number from 0 to 1024".
+CLI::Validator one_of(const std::vector<std::string>& words);
+CLI::Validator number_from(double least, double most);
+CLI::Validator whole_number_from(int64_t least, int64_t most);
+/// Above 0 and finite.
+CLI::Validator positive();
+
+/// An option that may be given several times and takes one value each time, so that it may stand before the model.
+CLI::Option* add_repeated(CLI::App& command, const std::string& names, std::vector<std::string>& values, const std::string& help);
+CLI::Option* add_model(CLI::App& command, std::string& model);
+CLI::Option* add_json(CLI::App& command, bool& json);
+/// The names and values of "old=new" arguments. Throws UsageError, also for a name that is given twice.
+std::map<std::string, std::string> parse_pairs(const std::string& option, const std::vector<std::string>& arguments);
 
 /// Shared libraries with custom operators, for every command that reads a model.
 struct OperatorOptions {
@@ -44,6 +73,14 @@ struct RunOptions {
   /// Without what the file of --tuning says.
   SessionOptions session() const;
   SessionOptions session(const Model& model) const;
+};
+
+/// The same options once more, as --other-threads and so on, for a second model.
+struct OtherOptions {
+  std::vector<std::function<void(RunOptions&)>> changes;
+  void add_to(CLI::App& command);
+  /// `first` with what is given here.
+  RunOptions over(RunOptions first) const;
 };
 
 /// What the commands that measure a model have in common.
@@ -74,11 +111,20 @@ struct InputArgument {
 };
 InputArgument parse_input(const std::string& text);
 
-/// Inputs for a model: from "name=x.npy" or "x.npy" arguments; what is not given is random where `fill_random` (floats N(0,1), integers 0
-/// or 1, symbolic dimensions 1 unless `shapes` says otherwise), else an error. `open` gets the names of inputs with dimensions that are 1
-/// because nothing says what they are.
+/// How a JPEG or PNG file becomes an input: resized, its colours in order, each pixel (pixel - mean) * scale.
+struct PictureOptions {
+  std::string size, fit = "stretch", color = "auto", layout = "auto", mean, scale;
+  void add_to(CLI::App& command);
+};
+bool is_picture(std::span<const std::byte> bytes);
+/// The tensor for an input; `wanted`: the shape that is given for it, empty where none is. Throws IoError, InvalidModel, InvalidArgument.
+Tensor read_picture(const std::string& path, const ValueDescription& input, std::span<const int64_t> wanted, const PictureOptions& options);
+
+/// Inputs for a model: from "name=FILE" or "FILE" arguments, .npy, .npz, JPEG or PNG; what is not given is random where `fill_random`
+/// (floats N(0,1), integers 0 or 1, symbolic dimensions 1 unless `shapes` says otherwise), else an error. `open` gets the names of inputs
+/// with dimensions that are 1 because nothing says what they are.
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
-                                bool fill_random, std::vector<std::string>* open = nullptr);
+                                bool fill_random, std::vector<std::string>* open = nullptr, const PictureOptions& pictures = {});
 /// Calls f(), whose errors then tell of such inputs.
 void run_with_open(const std::vector<std::string>& open, const std::function<void()>& f);
 
@@ -105,20 +151,27 @@ std::string human_bytes(double bytes);
 /// "12.3 ms"
 std::string human_seconds(double seconds);
 
-/// Says on stderr what takes longer than a second, and how long it took.
+struct Stopwatch {
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+};
+
+/// Writes a line to stderr, above the progress line where one is shown. Any thread.
+void say(std::string_view line);
+/// "converting model.onnx [######..................] 25 %, 9 s left"; part 0: "measuring ... 3 s".
+std::string progress_line(const std::string& what, double part, double elapsed);
+
+/// While it lives: one line on stderr for work that takes longer than half a second, where that is a terminal; nothing elsewhere.
 class Progress {
  public:
   explicit Progress(std::string what);
   ~Progress();
+  /// The part of the work that is done, from 0 to 1. Costs nothing to speak of; any thread.
+  void tell(double part) noexcept;
 
  private:
   struct State;
-  std::shared_ptr<State> state_;
-};
-
-struct Stopwatch {
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace minnow::cli

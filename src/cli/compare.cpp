@@ -19,16 +19,14 @@
 namespace minnow::cli {
 namespace {
 
-constexpr int kDiffers = 3;  // exit status; 1 is an error, as everywhere
-
 struct Arguments {
   std::string model, other;
   std::vector<std::string> inputs, shapes;
-  std::string other_backend;
   double tolerance = 1e-4;
   bool optimize = false, all = false, json = false;
   OperatorOptions operators;
   RunOptions run;
+  OtherOptions other_run;
 };
 
 /// How far two tensors of the same name are apart.
@@ -87,7 +85,7 @@ Model load(const std::string& argument, const Arguments& arguments) {
   ConvertOptions options;
   options.operators = arguments.operators.load();
   options.optimize = arguments.optimize ? Optimize::standard : Optimize::none;
-  options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
+  options.warn = [](std::string_view message) { say(format("warning: {}", message)); };
   for (const std::string& text : arguments.inputs)
     if (InputArgument input = parse_input(text); !input.name.empty()) options.keep_inputs.push_back(std::move(input.name));
   std::vector<std::string> paths;
@@ -207,6 +205,18 @@ Json json_of(const Row& row) {
   return json;
 }
 
+Json json_of(const RunOptions& options) {
+  Json json = {{"threads", options.threads},
+               {"backend", options.backend},
+               {"precision", options.precision},
+               {"memory", options.memory},
+               {"memory-limit", options.memory_limit_mb}};
+  for (const auto& [name, text] :
+       {std::pair("power", &options.power), {"tuning", &options.tuning}, {"weight-cache", &options.weight_cache}})
+    if (!text->empty()) json[name] = *text;
+  return json;
+}
+
 void print(const Row& row) {
   std::cout << (row.compared ? "  " + short_form(row.worst) + " of " + short_form(row.largest) : std::string("  not comparable")) << "  \""
             << row.tensor << "\" (" << row.op << ")" << (row.note.empty() ? "" : ": " + row.note) << '\n';
@@ -256,9 +266,7 @@ int compare_command(const Arguments& arguments) {
   }
   if (other) {
     Progress progress("running " + arguments.other);
-    SessionOptions options = arguments.run.session();
-    if (!arguments.other_backend.empty()) options.backends = {arguments.other_backend};
-    others = run(*other, other_names, other_inputs, options);
+    others = run(*other, other_names, other_inputs, arguments.other_run.over(arguments.run).session(*other));
   } else {
     for (const std::string& name : other_names) others.emplace(name, read_npy(file_of(name)));
   }
@@ -270,6 +278,8 @@ int compare_command(const Arguments& arguments) {
     print_json({{"compared", result.rows.size()},
                 {"beyond_tolerance", result.beyond},
                 {"tolerance", arguments.tolerance},
+                {"options", json_of(arguments.run)},
+                {"other_options", other ? json_of(arguments.other_run.over(arguments.run)) : Json()},
                 {"first", result.first ? json_of(*result.first) : Json()},
                 {"tensors", rows}});
     return result.beyond ? kDiffers : 0;
@@ -297,28 +307,30 @@ void add_compare(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "compare", "Compares the tensors of two models, or of a model and a folder, and names the first node that deviates");
-  command->add_option("model", arguments->model, "a model of any format (of two files: a,b)")->required();
-  command->add_option("other", arguments->other, "another, or a folder of .npy files named after tensors, as `minnow run` names them")
-      ->required();
-  command->add_option("--input", arguments->inputs,
-                      "name=x.npy, or x.npy for the next input; what is not given comes from the folder, or is random");
-  command->add_option("--shape", arguments->shapes, "dimensions of a random input: name=1x3x224x224");
+  command->add_option("MODEL", arguments->model, "a model of any format (of two files: a,b)")->required()->type_name("");
+  command->add_option("OTHER", arguments->other, "another, or a folder of .npy files named after tensors, as `minnow run` names them")
+      ->required()
+      ->type_name("");
+  add_repeated(*command, "-i,--input", arguments->inputs,
+               "name=FILE, or FILE for the next input (.npy, .npz, JPEG or PNG); what is not given comes from the folder, or is random")
+      ->type_name("FILE");
+  add_repeated(*command, "-s,--shape", arguments->shapes, "dimensions of a random input: name=1x3x224x224")->type_name("SHAPE");
   command->add_option("--tolerance", arguments->tolerance, "of max(1, the largest magnitude of the other tensor)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_from(0, 1e300))
+      ->type_name("X")
       ->capture_default_str();
-  command->add_option("--other-backend", arguments->other_backend, "where to compute the other model (default: --backend)")
-      ->check(CLI::IsMember(backend_names()));
   command->add_flag("--optimize", arguments->optimize, "optimize models of foreign formats first; fewer tensors keep their names");
   command->add_flag("--all", arguments->all, "print every tensor");
   arguments->operators.add_to(*command);
   arguments->run.add_to(*command);
-  command->add_flag("--json", arguments->json, "print JSON");
+  arguments->other_run.add_to(*command);
+  add_json(*command, arguments->json);
   command->footer(
-      "Images whose channels lie first on one side and last on the other are turned. Exit status: 0 where nothing differs by more than "
-      "the\n"
-      "tolerance, 3 where something does, 1 for an error.\n\n"
+      "Images whose channels lie first on one side and last on the other are turned. Exit status, as diff has it:\n"
+      "0 where nothing differs by more than the tolerance, 1 where something does, 2 for an error.\n\n"
       "  minnow compare model.onnx model.minnow\n"
       "  minnow compare model.onnx model.onnx --backend cpu --other-backend reference --all\n"
+      "  minnow compare model.minnow model.minnow --other-precision low --tolerance 0.01\n"
       "  minnow compare model.tflite tensors/ --input image=x.npy --json");
   command->callback([arguments] {
     if (const int status = compare_command(*arguments)) throw CLI::RuntimeError(status);

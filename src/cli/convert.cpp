@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fstream>
+#include <algorithm>
 #include <iostream>
 
 #include "base/error.h"
 #include "base/os.h"
+#include "base/placeholder.h"
 #include "cli/commands.h"
 #include "graph/graph.h"
 
@@ -19,37 +20,62 @@ struct Arguments {
   int opset = 0;
 };
 
+bool is_utf8(std::string_view text) {
+  try {
+    (void)Json(text).dump();
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
+/// A class name per line. Throws IoError, InvalidArgument for what is no text.
+std::vector<std::string> read_labels(const std::string& path) {
+  const auto file = os::MappedFile::open(path);
+  std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  if (const std::string problem = placeholder(file->bytes()); !problem.empty()) throw InvalidArgument("{}: {}", path, problem);
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
+  if (const auto odd = std::find_if(text.begin(), text.end(),
+                                    [](char c) { return static_cast<unsigned char>(c) < 32 && c != '\t' && c != '\n' && c != '\r'; });
+      odd != text.end() || !is_utf8(text))
+    throw InvalidArgument("{}: is not a text file; labels are lines of UTF-8", path);
+  std::vector<std::string> labels;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    labels.emplace_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return labels;
+}
+
 void convert_command(const Arguments& arguments) {
-  if (arguments.paths.size() < 2) throw InvalidArgument("convert needs the model's files and, last, the file to write");
+  if (arguments.paths.size() < 2) throw UsageError("convert needs the model's files and, last, the file to write");
   const std::vector<std::string> in(arguments.paths.begin(), arguments.paths.end() - 1);
   const std::string& out = arguments.paths.back();
   if (!out.ends_with(".minnow") && !out.ends_with(".onnx"))
-    throw InvalidArgument("{}: is not the name of a file that convert writes, which ends in .minnow or .onnx", out);
+    throw UsageError("{}: is not the name of a file that convert writes, which ends in .minnow or .onnx", out);
   ConvertOptions options;
   options.optimize = arguments.optimize == "none" ? Optimize::none : arguments.optimize == "train" ? Optimize::train : Optimize::standard;
   for (size_t i = 0; i < arguments.shapes.size(); ++i) {
     const NamedShape shape = parse_shape(arguments.shapes[i]);
     if (shape.name.empty())
       options.shapes_in_order.resize(i), options.shapes_in_order.push_back(shape.dims);
-    else
-      options.shapes[shape.name] = shape.dims;
+    else if (!options.shapes.emplace(shape.name, shape.dims).second)
+      throw UsageError("--shape: input \"{}\" is given twice", shape.name);
   }
-  for (const std::string& text : arguments.renames) {
-    const size_t equals = text.rfind('=');
-    if (equals == text.npos || equals == 0 || equals + 1 == text.size()) throw InvalidArgument("--rename {}: write old=new", text);
-    options.renames[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  if (!arguments.labels.empty()) {
-    std::ifstream file(arguments.labels);
-    if (!file) throw IoError("{}: cannot be opened", arguments.labels);
-    for (std::string line; std::getline(file, line);) options.labels.push_back(line);
-  }
+  options.renames = parse_pairs("--rename", arguments.renames);
+  if (!arguments.labels.empty()) options.labels = read_labels(arguments.labels);
+  for (const std::string& name : arguments.keep_inputs)
+    if (std::count(arguments.keep_inputs.begin(), arguments.keep_inputs.end(), name) > 1)
+      throw UsageError("--keep-input: \"{}\" is given twice", name);
   options.keep_inputs = arguments.keep_inputs;
   options.signature = arguments.signature;
   options.format = arguments.from;
   options.operators = arguments.operators.load();
   options.verify = arguments.verify;
-  options.warn = [](std::string_view message) { std::cerr << "warning: " << message << '\n'; };
+  options.warn = [](std::string_view message) { say(format("warning: {}", message)); };
   Json passes = Json::array();
   if (arguments.dump_passes)
     options.dump_passes = [&](std::string_view line) {
@@ -61,6 +87,7 @@ void convert_command(const Arguments& arguments) {
   const Stopwatch watch;
   const Model model = [&] {
     Progress progress("converting " + in[0]);
+    options.progress = [&](double part) { progress.tell(part); };
     return convert(in, options);
   }();
   Json kept = Json::array();
@@ -96,38 +123,48 @@ void add_convert(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "convert", "Reads a model (" + known +
                      "; recognized by content unless --from names the format), optimizes it and writes a .minnow or .onnx file");
-  command->add_option("paths", arguments->paths, "IN... OUT: the model's files, then the file to write");
-  command->add_option("--from", arguments->from, "the format that is read, for files that do not look like what they are")
-      ->check(CLI::IsMember(formats()));
+  command->add_option("IN... OUT", arguments->paths, "the model's files, then the file to write")->type_name("");
+  command->add_option("-f,--from", arguments->from, "the format that is read, for files that do not look like what they are")
+      ->check(one_of(formats()))
+      ->type_name("");
   command->add_option("--optimize", arguments->optimize, "none; standard: every pass; train: keeps all parameters and batch normalizations")
       ->transform([](std::string level) { return level == "default" ? std::string("standard") : level; })  // its name until 0.1
-      ->check(CLI::IsMember({"none", "standard", "train"}))
+      ->check(one_of({"none", "standard", "train"}))
+      ->type_name("")
       ->capture_default_str();
-  command->add_option(
-      "--shape", arguments->shapes,
-      "fix an input's dimensions: name=1x3x224x224 (? leaves one open), or the shape alone for the next input in the model's order");
-  command->add_option("--rename", arguments->renames, "rename an input or output: old=new");
-  command->add_option("--keep-input", arguments->keep_inputs,
-                      "an initializer that the file lists as an input too: stays an input, which runs then have to give");
-  command->add_option(
-      "--signature", arguments->signature,
-      "of a TensorFlow SavedModel folder (default: serving_default, or the only one) or a TFLite file (default: its first graph)");
+  add_repeated(*command, "-s,--shape", arguments->shapes,
+               "fix an input's dimensions: name=1x3x224x224 (? leaves one as it is), or the shape alone for the next input in the model's "
+               "order; once per input")
+      ->type_name("SHAPE");
+  add_repeated(*command, "-r,--rename", arguments->renames, "rename an input or output: old=new; once per name")->type_name("OLD=NEW");
+  add_repeated(*command, "--keep-input", arguments->keep_inputs,
+               "an initializer that the file lists as an input too: stays an input, which runs then have to give; once per name")
+      ->type_name("NAME");
+  command
+      ->add_option(
+          "--signature", arguments->signature,
+          "of a TensorFlow SavedModel folder (default: serving_default, or the only one) or a TFLite file (default: its first graph)")
+      ->type_name("NAME");
   arguments->operators.add_to(*command);
-  command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model");
+  command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model")->type_name("FILE");
   command->add_flag(
       "--verify", arguments->verify,
       "run it before and after optimization and fail, naming the pass, where results differ by more than 1e-4 (in a quantized graph: "
       "where numbers do before they are rounded)");
   command->add_flag("--external-data", arguments->external_data, "OUT.onnx: large constants go to a file OUT.onnx.data beside it");
-  command->add_option("--opset", arguments->opset,
-                      "OUT.onnx: the operator set that it is written in, 21 to 28 (default 26, or newer where an operator needs it)");
+  command
+      ->add_option("--opset", arguments->opset,
+                   "OUT.onnx: the operator set that it is written in, 21 to 28 (default 26, or newer where an operator needs it)")
+      ->check(whole_number_from(21, 28))
+      ->type_name("N");
   command
       ->add_option("--weights", arguments->weights,
                    "OUT.minnow: how the weights of layers are stored; those that f16 or bf16 cannot hold stay f32 and are named")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->check(one_of({"f32", "f16", "bf16"}))
+      ->type_name("")
       ->capture_default_str();
   command->add_flag("--dump-passes", arguments->dump_passes, "print what each pass changed");
-  command->add_flag("--json", arguments->json, "print JSON");
+  add_json(*command, arguments->json);
   command->footer(
       "OUT.onnx becomes an ONNX file, OUT.minnow one in Minnow's format. It is written beside its place and renamed when it is "
       "complete.\n\n"

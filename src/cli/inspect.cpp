@@ -29,9 +29,21 @@ void count_operators(const Graph& graph, std::map<std::string, size_t>& counts) 
   }
 }
 
+/// "dtype" and "shape" are null where the model does not tell; so is a dimension that is open and has no name.
 Json describe(const std::vector<ValueDescription>& values) {
   Json list = Json::array();
-  for (const ValueDescription& value : values) list.push_back({{"name", value.name}, {"type", value.type}});
+  for (const ValueDescription& value : values) {
+    const bool is_typed = value.is_tensor && value.dtype != DType::undefined;
+    Json shape = Json::array();
+    for (size_t i = 0; i < value.dims.size(); ++i) {
+      const bool is_named = i < value.symbols.size() && !value.symbols[i].empty();
+      shape.push_back(value.dims[i] >= 0 ? Json(value.dims[i]) : is_named ? Json(value.symbols[i]) : Json());
+    }
+    list.push_back({{"name", value.name},
+                    {"type", value.type},
+                    {"dtype", is_typed ? Json(name_of(value.dtype)) : Json()},
+                    {"shape", value.has_rank ? std::move(shape) : Json()}});
+  }
   return list;
 }
 
@@ -58,7 +70,7 @@ std::string shortened(const std::string& name, size_t width) {
 
 void inspect_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators);
-  if (arguments.text) {
+  if (arguments.text && !arguments.json) {
     std::cout << to_text(model.graph());
     return;
   }
@@ -141,6 +153,7 @@ void inspect_command(const Arguments& arguments) {
                                 {"by_measurement_us", measurement.by_measurement * 1e6},
                                 {"ratio", measurement.by_estimate / measurement.by_measurement}};
   }
+  if (arguments.text) json["text"] = to_text(model.graph());
   if (arguments.json) return print_json(json);
 
   const auto list = [](const char* what, const std::vector<ValueDescription>& values) {
@@ -193,19 +206,20 @@ void inspect_command(const Arguments& arguments) {
 void add_inspect(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("inspect", "Shows what a model consists of, and with --plan how it will be computed");
-  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
+  add_model(*command, arguments->model);
   command->add_flag("--plan", arguments->plan,
                     "scheme, backend, layout, bytes and estimate of every node, and why other schemes were refused");
   command->add_flag("--measure", arguments->measure,
                     "measure every scheme that could serve, beside its estimate (runs the model on random input)");
-  command->add_option("--seconds", arguments->seconds, "how long to measure")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("-n,--seconds", arguments->seconds, "how long to measure")->check(positive())->type_name("S")->capture_default_str();
   command->add_flag("--text", arguments->text, "the graph as text");
-  command->add_option("--shape", arguments->shapes,
-                      "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next "
-                      "input in the model's order");
+  add_repeated(*command, "-s,--shape", arguments->shapes,
+               "shape of an input with open dimensions, which are 1 by default: name=1x3x224x224, or the shape alone for the next input in "
+               "the model's order; once per input")
+      ->type_name("SHAPE");
   arguments->operators.add_to(*command);
   arguments->run.add_to(*command);
-  command->add_flag("--json", arguments->json, "print JSON");
+  add_json(*command, arguments->json);
   command->footer(
       "  minnow inspect model.onnx\n"
       "  minnow inspect model.minnow --plan --threads 1 --shape image=1x3x640x640");

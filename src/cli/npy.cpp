@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/os.h"
+#include "base/placeholder.h"
 
 namespace minnow::cli {
 namespace {
@@ -74,6 +76,7 @@ std::string_view value_of(std::string_view header, std::string_view key, const s
 
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& what) {
   const char* data = reinterpret_cast<const char*>(bytes.data());
+  if (const std::string reason = placeholder(bytes); !reason.empty()) throw InvalidArgument("{}: {}", what, reason);
   if (bytes.size() < 12 || std::memcmp(data, "\x93NUMPY", 6) != 0) throw InvalidArgument("{}: is not a .npy file", what);
   const int major = data[6];
   size_t length = 0, start = 10;
@@ -159,7 +162,14 @@ std::string npy_name(std::string_view tensor) {
     else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)  // a character of several bytes (UTF-8) is one
       name += '_';
   }
-  return name;
+  // Most file systems take 255 bytes; ".npy", a number behind equal names and the suffix of a file being written need some of them.
+  constexpr size_t kLongest = 200, kKept = 180;
+  if (name.size() <= kLongest) return name;
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : tensor) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "_%016llx", static_cast<unsigned long long>(hash));
+  return name.substr(0, kKept) + digits;
 }
 
 }  // namespace minnow::cli

@@ -18,7 +18,8 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& what);
 std::vector<std::byte> npy_bytes(const TensorView& tensor);
 void write_npy(const std::string& path, const TensorView& tensor);
 
-/// The file, without ".npy", of a tensor of this name: every character but letters, digits, '.', '_' and '-' becomes '_'.
+/// The file, without ".npy", of a tensor of this name: every character but letters, digits, '.', '_' and '-' becomes '_'. A name that is
+/// longer than a file's may be loses its end to a number made from all of it.
 std::string npy_name(std::string_view tensor);
 
 }  // namespace minnow::cli

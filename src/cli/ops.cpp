@@ -68,7 +68,7 @@ void importer_operators(const Arguments& arguments) {
   }
   std::vector<std::string> names;
   for (const Format& format : import_formats()) names.emplace_back(format.name);
-  throw InvalidArgument("there is no importer \"{}\"{}", arguments.importer, nearest(arguments.importer, names));
+  throw UsageError("there is no importer \"{}\"{}", arguments.importer, nearest(arguments.importer, names));
 }
 
 void add_operators(const Graph& graph, std::set<std::string>& names) {
@@ -141,16 +141,19 @@ void ops_command(const Arguments& arguments) {
 void add_ops(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("ops", "Lists the operators: since which opset, for which dtypes, by which schemes");
-  command->add_option("--backend", arguments->backend, "whose schemes to list")
-      ->check(CLI::IsMember(backend_names()))
+  command->add_option("-b,--backend", arguments->backend, "whose schemes to list")
+      ->check(one_of(backend_names()))
+      ->type_name("")
       ->capture_default_str();
   std::string listed;
   for (const Format& format : import_formats())
     if (format.operators) listed += (listed.empty() ? "" : ", ") + std::string(format.name);
-  command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: " + listed);
-  command->add_option("--used-by", arguments->used_by, "list only what these models need, of any format that convert reads");
+  command->add_option("--importer", arguments->importer, "list the operators of a foreign format that are read: " + listed)
+      ->type_name("FORMAT");
+  command->add_option("--used-by", arguments->used_by, "list only what these models need, of any format that convert reads")
+      ->type_name("FILE...");
   arguments->operators.add_to(*command);
-  command->add_flag("--json", arguments->json, "print JSON, with the documentation");
+  add_json(*command, arguments->json);
   command->footer(
       "Schemes are the ways that the backend has to compute an operator; \"reference\" is the plain loop that every operator has,\n"
       "\"decomposition\" one into simpler operators.\n\n"

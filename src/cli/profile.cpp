@@ -42,8 +42,10 @@ void profile_command(const Arguments& arguments) {
     run_with_open(open, [&] { repeated.run(); });
     session.set_profiling(true);
     const Stopwatch total;
-    do repeated.run();
-    while (total.seconds() < arguments.seconds);
+    do {
+      repeated.run();
+      progress.tell(total.seconds() / arguments.seconds);
+    } while (total.seconds() < arguments.seconds);
   }
   PlanReport report = session.plan_report();
   if (!arguments.trace.empty()) {
@@ -88,7 +90,8 @@ void add_profile(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("profile", "Measures every node of a model");
   arguments->add_to(*command, 1);
-  command->add_option("--trace", arguments->trace, "write the last run as a trace file for chrome://tracing or Perfetto");
+  command->add_option("--trace", arguments->trace, "write the last run as a trace file for chrome://tracing or Perfetto")
+      ->type_name("FILE");
   command->footer(
       "The time of a node is the least of all runs, the estimate what the planner expected. Nodes inside If, Loop and Scan follow the\n"
       "node that they belong to, whose time includes theirs, each with all its calls in a run.\n\n"

@@ -18,7 +18,8 @@ struct Arguments {
   std::vector<std::string> inputs, shapes;
   OperatorOptions operators;
   RunOptions run;
-  bool json = false;
+  PictureOptions pictures;
+  bool json = false, random = false;
 };
 
 void make_folder(const std::string& path) {
@@ -53,13 +54,14 @@ void write_output(const Datum& value, const std::string& name, const Arguments& 
 
 void run_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
-  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, false);
+  std::vector<std::string> open;
+  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, arguments.random, &open, arguments.pictures);
   Session session(model, arguments.run.session(model));
   const Stopwatch watch;
   std::vector<Datum> outputs;
   {
     Progress progress("running " + arguments.model);
-    outputs = session.run_any(std::vector<Datum>(inputs.begin(), inputs.end()));
+    run_with_open(open, [&] { outputs = session.run_any(std::vector<Datum>(inputs.begin(), inputs.end())); });
   }
   const double seconds = watch.seconds();
   make_folder(arguments.output_dir);
@@ -80,19 +82,33 @@ void run_command(const Arguments& arguments) {
 
 void add_run(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("run", "Computes a model's outputs from .npy files");
-  command->add_option("model", arguments->model, "a .minnow file, or a model of any format that convert reads")->required();
-  command->add_option("--input", arguments->inputs, "name=x.npy, or x.npy for the next input in the model's order; once per input");
-  command->add_option("--output-dir", arguments->output_dir, "where to write one .npy file per output, named after it")
+  CLI::App* command = app.add_subcommand("run", "Computes a model's outputs");
+  add_model(*command, arguments->model);
+  add_repeated(*command, "-i,--input", arguments->inputs,
+               "name=FILE, or FILE for the next input in the model's order; once per input. A .npy file, a JPEG or PNG picture, or a .npz "
+               "file, whose arrays go to inputs by their names, or by place where no input has the name of one")
+      ->type_name("FILE");
+  command->add_flag("--random", arguments->random, "inputs that are not given are random: normal numbers, integers 0 or 1");
+  add_repeated(
+      *command, "-s,--shape", arguments->shapes,
+      "shape of a random input or a picture, whose open dimensions are 1 otherwise: name=1x3x224x224, or the shape alone for the next "
+      "input in the model's order")
+      ->type_name("SHAPE");
+  command->add_option("-o,--output-dir", arguments->output_dir, "where to write one .npy file per output, named after it")
+      ->type_name("DIR")
       ->capture_default_str();
+  arguments->pictures.add_to(*command);
   arguments->operators.add_to(*command);
   arguments->run.add_to(*command);
-  command->add_flag("--json", arguments->json, "print JSON");
+  add_json(*command, arguments->json);
   command->footer(
-      "Each output is written as DIR/NAME.npy; in its name every character but letters, digits, '.', '_' and '-' becomes '_'. With --json\n"
-      "stdout holds {\"outputs\": [{\"name\", \"file\", \"dtype\", \"shape\"}, ...]} in the model's order.\n\n"
+      "Each output is written as DIR/NAME.npy; in its name every character but letters, digits, '.', '_' and '-' becomes '_', and a very\n"
+      "long name is shortened. With --json stdout holds {\"outputs\": [{\"name\", \"file\", \"dtype\", \"shape\"}, ...]} in the model's "
+      "order.\n\n"
       "  minnow run model.minnow --input x.npy --output-dir out\n"
-      "  minnow run model.onnx --input image=a.npy --input scale=b.npy --threads 2 --json");
+      "  minnow run model.onnx --input image=a.npy --input scale=b.npy --threads 2 --json\n"
+      "  minnow run classifier.onnx --input cat.jpg --fit crop --mean 123.7,116.3,103.5 --scale 0.0171,0.0175,0.0174\n"
+      "  minnow run model.onnx --random --shape image=1x3x640x640");
   command->callback([arguments] { run_command(*arguments); });
 }
 

@@ -30,7 +30,7 @@ void tune_command(const Arguments& arguments) {
   Tuning tuning;
   {
     Progress progress("measuring");
-    run_with_open(open, [&] { tuning = tune(model, options, views, arguments.seconds); });
+    run_with_open(open, [&] { tuning = tune(model, options, views, arguments.seconds, [&](double part) { progress.tell(part); }); });
   }
   save_tuning(arguments.file, model, options, tuning);
   std::set<std::string> nodes;
@@ -61,7 +61,8 @@ void add_tune(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("tune", "Measures which ways to compute a model are the fastest here, and remembers them in a file");
   arguments->add_to(*command, 5, false);
-  command->add_option("--file", arguments->file, "where to remember it; what the file says about other models and shapes stays")
+  command->add_option("-f,--file", arguments->file, "where to remember it; what the file says about other models and shapes stays")
+      ->type_name("FILE")
       ->required();
   command->footer(
       "The file serves runs with the same options on the same machine with the same version of Minnow, by --tuning; where it does not\n"

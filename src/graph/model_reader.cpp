@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "base/os.h"
+#include "base/placeholder.h"
 #include "base/shared_bytes.h"
 #include "base/text.h"
 #include "graph/model_file.h"
@@ -126,6 +127,7 @@ class Reader {
   Header read_header() const {
     Header header;
     const Header known = header;
+    if (const std::string reason = placeholder(bytes_); !reason.empty()) throw InvalidModel("{}: {}", name_, reason);
     if (!is_model_file(bytes_)) fail("it does not begin as a .minnow file does; minnow convert makes one of other formats");
     if (bytes_.size() < sizeof header) fail("it ends after {} bytes, within its header", bytes_.size());
     std::memcpy(&header, bytes_.data(), sizeof header);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/os.h"
+#include "base/placeholder.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "graph/model_file.h"
@@ -39,6 +40,10 @@ const Format* format_of(std::span<const std::byte> bytes, const ConvertOptions& 
   for (const Format& format : import_formats())
     if (format.name == options.format) return &format;
   throw InvalidArgument("there is no format \"{}\"; there are {}", options.format, format_names());
+}
+
+void refuse_placeholder(const std::string& name, std::span<const std::byte> bytes) {
+  if (const std::string reason = placeholder(bytes); !reason.empty()) throw InvalidModel("{}: {}", name, reason);
 }
 
 ImportOptions import_options(const ConvertOptions& options, const Format& format) {
@@ -103,6 +108,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
   for (const std::string& path : paths) {
     const auto file = os::MappedFile::open(path);
     const auto bytes = file->bytes();
+    refuse_placeholder(path, bytes);
     if (!format) format = format_of(bytes, options);
     if (!format || format->name != "minnow") hash.add(bytes);
   }
@@ -115,6 +121,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
 }
 
 Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const ConvertOptions& options) {
+  refuse_placeholder("the model", bytes);
   const Format* format = format_of(bytes, options);
   if (!format) throw InvalidModel("the bytes are in none of the known formats ({})", format_names());
   if (!format->import_memory) throw InvalidArgument("a model of the format {} is several files and cannot come from memory", format->name);
@@ -128,6 +135,7 @@ Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const v
 Imported import_read(const ReadCallback& read, const ConvertOptions& options) {
   std::vector<std::byte> head(kHeadBytes);
   head.resize(std::min(read({}, 0, head.data(), head.size()), head.size()));
+  refuse_placeholder("the model", head);
   const Format* format = format_of(head, options);
   if (!format) throw InvalidModel("the bytes are in none of the known formats ({})", format_names());
   if (!format->import_read) {
@@ -165,11 +173,16 @@ std::vector<std::string> input_names(const Graph& graph) {
   return names;
 }
 
-void fix_shapes(Graph& graph, const ConvertOptions& options) {
+/// Fixes dimensions of inputs. Those that the file fixes may change where what was read does not depend on them: all of an ONNX graph's,
+/// and the first, mostly the batch, of other formats' (`was_converted`: none, passes have used them).
+void fix_shapes(Graph& graph, const ConvertOptions& options, const OperatorSet& operators, bool was_converted) {
+  bool changes = false;
+  std::unordered_set<std::string_view> named;
   std::map<std::string, int64_t> sizes;  // of symbols
   const auto fix = [&](Value& input, const std::vector<int64_t>& dims) {
     const std::string_view name = input.name();
     ValueType& type = input.type;
+    if (!named.insert(name).second) throw InvalidArgument("{}: the shape of input \"{}\" is given twice", graph.source, name);
     if (type.kind != ValueType::Kind::tensor) throw InvalidArgument("{}: input \"{}\" is no tensor, it has no shape", graph.source, name);
     if (!type.dims) type.dims.emplace(dims.size());
     if (type.dims->size() != dims.size())
@@ -181,8 +194,12 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
         throw InvalidArgument("{}: the shape {} of input \"{}\" has a negative dimension; -1 leaves one as it is", graph.source, dims,
                               name);
       if (dims[i] < 0) continue;
-      if (dim.known() && dim.size != dims[i])
-        throw InvalidArgument("{}: dimension {} of input \"{}\" is {}, it cannot be fixed to {}", graph.source, i, name, dim.size, dims[i]);
+      if (dim.known() && dim.size != dims[i]) {
+        if (was_converted || (i > 0 && graph.metadata.source_format != "onnx"))
+          throw InvalidArgument("{}: dimension {} of input \"{}\" is {}, it cannot be fixed to {}{}", graph.source, i, name, dim.size,
+                                dims[i], was_converted ? "; convert the original file with this shape" : "");
+        changes = true;
+      }
       if (!dim.symbol.empty()) {
         const auto [symbol, is_new] = sizes.emplace(dim.symbol, dims[i]);
         if (!is_new && symbol->second != dims[i])
@@ -207,11 +224,25 @@ void fix_shapes(Graph& graph, const ConvertOptions& options) {
                             graph.inputs().size() == 1 ? "" : "s", options.shapes_in_order[i]);
     fix(*graph.inputs()[i], options.shapes_in_order[i]);
   }
+  if (changes)  // what the file says of other values was for its own shapes
+    for_each_graph(graph, [](Graph& each) {
+      for (Node& node : each.nodes())
+        for (size_t i = 0; i < node.output_count(); ++i)
+          if (node.output(i)) node.output(i)->type.dims.reset();
+    });
   for_each_type(graph, [&](ValueType& type) {
     if (!type.dims) return;
     for (Dim& dim : *type.dims)
       if (const auto found = sizes.find(dim.symbol); !dim.known() && found != sizes.end()) dim = Dim{found->second, {}};
   });
+  if (!changes) return;
+  try {
+    infer_types(operators, graph);
+    infer_static_types(operators, graph);
+    infer_symbolic_types(operators, graph);
+  } catch (const Error& error) {
+    throw InvalidArgument("{}: the dimensions that the file fixes cannot be changed so: {}", graph.source, error.what());
+  }
 }
 
 void rename(Graph& graph, const ConvertOptions& options) {
@@ -248,7 +279,7 @@ void rename(Graph& graph, const ConvertOptions& options) {
 Model finish(Imported imported, const ConvertOptions& options) {
   std::unique_ptr<Graph> graph = std::move(imported.graph);
   const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
-  fix_shapes(*graph, options);
+  fix_shapes(*graph, options, operators, imported.was_converted);
   rename(*graph, options);
   if (!options.labels.empty()) graph->metadata.labels = options.labels;
   const std::unique_ptr<Graph> before = options.verify ? graph->clone() : nullptr;

@@ -33,6 +33,7 @@ void Refusals::throw_if_any(const std::string& source) const {
     list += ')';
   }
   for (size_t i = 0; i < sentences_.size() && i < kMostSentences; ++i) list += (list.empty() ? "" : "; ") + sentences_[i];
+  if (!missing_.empty() && !advice_.empty()) list += "; " + advice_;
   const std::string_view article = operators_.starts_with('o') ? "an" : "a";
   throw Unsupported("{}: {} not supported: {}", source,
                     size() == 1 ? format("{} {} is", article, operators_) : format("{}s are", operators_), list);

@@ -24,6 +24,8 @@ class Refusals {
   void add(std::string sentence) { sentences_.push_back(std::move(sentence)); }
   /// What a rule for the node at `place` threw; see located().
   void add_thrown(const std::string& source, std::string_view place, std::string_view sentence);
+  /// What a user can do about missing operators, behind their names.
+  void advise(std::string advice) { advice_ = std::move(advice); }
   /// Operators without a rule and sentences.
   size_t size() const noexcept { return missing_.size() + sentences_.size(); }
   bool empty() const noexcept { return size() == 0; }
@@ -39,6 +41,7 @@ class Refusals {
   size_t most_named_;
   std::map<std::string, Missing> missing_;
   std::vector<std::string> sentences_;
+  std::string advice_;
 };
 
 }  // namespace minnow

@@ -24,7 +24,8 @@ std::vector<SchemeTime> forced(const PlanReport& report, size_t turn) {
 
 }  // namespace
 
-std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorView> inputs, double seconds, int least) {
+std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorView> inputs, double seconds, int least,
+                         const PartDone& progress) {
   std::vector<double> best(sessions.size(), 1e30);
   std::vector<std::vector<Tensor>> outputs;
   std::vector<std::vector<MutableTensorView>> targets(sessions.size());
@@ -38,11 +39,13 @@ std::vector<double> race(std::vector<Session>& sessions, std::span<const TensorV
       const Stopwatch one;
       sessions[i].run(inputs, targets[i]);
       best[i] = std::min(best[i], one.seconds());
+      if (progress) progress(std::min({1.0, total.seconds() / seconds, static_cast<double>(round + 1) / least}));
     }
   return best;
 }
 
-Measurement measure_schemes(const Model& model, const SessionOptions& given, std::span<const TensorView> views, double seconds) {
+Measurement measure_schemes(const Model& model, const SessionOptions& given, std::span<const TensorView> views, double seconds,
+                            const PartDone& progress) {
   SessionOptions options = given;
   options.weight_cache.clear();  // every scheme packs, and most are not taken
   SessionOptions explaining = options;
@@ -65,10 +68,20 @@ Measurement measure_schemes(const Model& model, const SessionOptions& given, std
     sessions.emplace_back(model, one);
   }
   sessions.emplace_back(model, options);
-  for (Session& session : sessions) session.run(views), session.set_profiling(true);
+  const auto tell = [&](double part) {
+    if (progress) progress(part);
+  };
+  // Planning and packing by each scheme take long where a model is large.
+  for (size_t k = 0; k < sessions.size(); ++k) {
+    sessions[k].run(views), sessions[k].set_profiling(true);
+    tell(0.2 * static_cast<double>(k + 1) / static_cast<double>(sessions.size()));
+  }
   const Stopwatch total;
   for (int round = 0; round < 10 || total.seconds() < seconds / 2; ++round)
-    for (Session& session : sessions) session.run(views);
+    for (Session& session : sessions) {
+      session.run(views);
+      tell(0.2 + 0.4 * std::min({1.0, 2 * total.seconds() / seconds, (round + 1) / 10.0}));
+    }
   for (const Session& session : sessions)
     for (const PlanRow& row : session.plan_report().rows) {
       if (row.depth) continue;  // of a subgraph
@@ -84,7 +97,7 @@ Measurement measure_schemes(const Model& model, const SessionOptions& given, std
   measured.times = result.times;
   sessions.emplace_back(model, options);
   sessions.emplace_back(model, measured);
-  const std::vector<double> least = race(sessions, views, seconds / 2);
+  const std::vector<double> least = race(sessions, views, seconds / 2, 20, [&](double part) { tell(0.6 + 0.4 * part); });
   result.by_estimate = least[0];
   result.by_measurement = least[1];
   return result;

@@ -31,14 +31,16 @@ void check_shape(const Graph& graph, size_t i, const TensorView& given) {
   const Value& input = *graph.inputs()[i];
   const ValueType& type = input.type;
   bool fits = type.dtype == DType::undefined || type.dtype == given.dtype();
+  const char* advice = "";
   if (type.dims) {
     fits &= type.dims->size() == given.rank();
     for (size_t axis = 0; fits && axis < given.rank(); ++axis)
-      fits &= !(*type.dims)[axis].known() || (*type.dims)[axis].size == given.dim(axis);
+      if ((*type.dims)[axis].known() && (*type.dims)[axis].size != given.dim(axis))
+        fits = false, advice = "; `minnow convert --shape` changes the dimensions that a model fixes";
   }
   if (!fits)
-    throw InvalidArgument("{}: input \"{}\" should be {}, it is {}{}", graph.source, input.name(), to_string(type), given.dtype(),
-                          given.shape());
+    throw InvalidArgument("{}: input \"{}\" should be {}, it is {}{}{}", graph.source, input.name(), to_string(type), given.dtype(),
+                          given.shape(), advice);
 }
 
 void check_input(const Graph& graph, size_t i, const TensorView& given) {

@@ -228,14 +228,17 @@ Choice choose(const Model& model, const SessionOptions& options, const std::vect
 
 }  // namespace
 
-Tuning tune(const Model& model, const SessionOptions& options, std::span<const TensorView> inputs, double seconds) {
+Tuning tune(const Model& model, const SessionOptions& options, std::span<const TensorView> inputs, double seconds,
+            const std::function<void(double part)>& progress) {
   Tuning tuning;
   for (const TensorView& input : inputs) tuning.shapes.push_back(input.shape());
   tuning.threads = options.threads;
   tuning.active_wait = options.active_wait;
   tuning.pin_threads = options.pin_threads;
   tuning.cores = options.cores;
-  const Measurement measurement = measure_schemes(model, options, inputs, 0.8 * seconds);
+  const Measurement measurement = measure_schemes(model, options, inputs, 0.8 * seconds, [&](double part) {
+    if (progress) progress(0.8 * part);
+  });
   tuning.seconds_by_estimate = tuning.seconds_tuned = measurement.by_estimate;
   SessionOptions chosen = options;
   chosen.weight_cache.clear();

@@ -86,14 +86,42 @@ class Convert(CommandTest):
                             (("ops", "--importer", "onx"), 'no importer "onx"; the nearest are "onnx"')):
             self.assertIn(text, self.fails(*words))
 
+    def test_fixed_dimensions_change(self):
+        """What an ONNX file fixes is the default of its exporter; of other formats the first dimension, and nothing of what was converted."""
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("GlobalAveragePool", ["c"], ["p"]),
+                 helper.make_node("Reshape", ["p", "flat"], ["y"], name="flat")]
+        model = write_model(self.folder / "fixed.onnx", nodes, [("x", F32, [1, 3, 8, 8])], [("y", F32, [1, 4])],
+                            {"w": np.ones((4, 3, 3, 3), np.float32), "flat": np.array([0, 4])})
+        for optimize in ("none", "standard"):
+            self.succeeds("convert", model, "other.minnow", "--shape", "x=5x3x12x10", "--optimize", optimize)
+            facts = self.json("inspect", "other.minnow")
+            self.assertEqual((facts["inputs"][0]["shape"], facts["outputs"][0]["shape"]), ([5, 3, 12, 10], [5, 4]))
+            rows = self.json("run", "other.minnow", "--random")["outputs"]
+            self.assertEqual(rows[0]["shape"], [5, 4])
+        self.assertIn('node "conv" (Conv)', self.fails("convert", model, "x.minnow", "--shape", "x=1x4x8x8"))
+        self.assertIn("cannot be fixed to 2; convert the original file with this shape", self.fails("convert", "other.minnow", "x.minnow", "--shape", "x=2x3x12x10"))
+
+    def test_labels_are_lines_of_text(self):
+        model = self.dense()
+        (self.folder / "labels.txt").write_bytes(b"\xef\xbb\xbfcat\r\ndog\r\n\r\nbird")
+        self.succeeds("convert", model, "b.minnow", "--labels", "labels.txt")
+        import struct
+        self.assertEqual(self.json("inspect", "b.minnow")["labels"], 4)
+        for content in (b"\x89PNG\r\n\x1a\n\0\0", b"cat\0dog\n", b"caf\xe9\n", struct.pack("<4f", 1, 2, 3, 4), (self.folder / "dense.onnx").read_bytes()):
+            (self.folder / "binary.txt").write_bytes(content)
+            self.assertIn("binary.txt: is not a text file", self.fails("convert", model, "c.minnow", "--labels", "binary.txt"))
+        (self.folder / "empty.txt").write_bytes(b"")
+        self.assertIn("empty.txt: is empty", self.fails("convert", model, "c.minnow", "--labels", "empty.txt"))
+        self.assertFalse((self.folder / "c.minnow").exists())
+
     def test_shapes_are_fixed(self):
         self.succeeds("convert", self.dense(), "fixed.minnow", "--shape", "x=2x4")
         self.assertEqual(self.json("inspect", "fixed.minnow")["inputs"][0]["type"], "f32[2, 4]")
         self.assertEqual(self.json("inspect", "fixed.minnow")["outputs"][0]["type"], "f32[2, 3]")
         self.succeeds("convert", self.dense(), "open.minnow", "--shape", "x=?x4")
         self.assertEqual(self.json("inspect", "open.minnow")["inputs"][0]["type"], "f32[batch, 4]")
-        for shape, word in (("x=2x5", "cannot be fixed to 5"), ("x=2", "2 dimensions"), ("z=2x4", 'no input "z"'), ("x=2xA", '"A" is not a dimension'),
-                            ("2x5", "cannot be fixed to 5")):
+        for shape, word in (("x=2x5", 'node "product" (MatMul)'), ("x=2", "2 dimensions"), ("z=2x4", 'no input "z"'), ("x=2xA", '"A" is not a dimension'),
+                            ("2x5", "dimensions that the file fixes cannot be changed so")):
             with self.subTest(shape):
                 self.assertIn(word, self.fails("convert", self.dense(), "wrong.minnow", "--shape", shape))
         self.assertIn("takes 1 input", self.fails("convert", self.dense(), "wrong.minnow", "--shape", "2x4", "--shape", "2x4"))
@@ -250,7 +278,7 @@ class Convert(CommandTest):
 
     def test_too_few_files(self):
         for paths in ((self.dense(),), ()):
-            self.assertEqual(self.fails("convert", *paths), "minnow: convert needs the model's files and, last, the file to write\n")
+            self.assertEqual(self.fails("convert", *paths), "minnow: convert needs the model's files and, last, the file to write; see minnow convert --help\n")
         self.assertIn("1 file", self.fails("convert", self.dense("a.onnx"), self.dense("b.onnx"), "c.minnow").replace("one file", "1 file"))
 
     def test_external_data_beside_the_model(self):

@@ -10,8 +10,8 @@ class Inspect(CommandTest):
     def test_what_a_model_consists_of(self):
         self.succeeds("convert", self.dense(), "plain.minnow", "--optimize", "none")
         facts = self.json("inspect", "plain.minnow", "--shape", "x=5x4")
-        self.assertEqual(facts["inputs"], [{"name": "x", "type": "f32[batch, 4]"}])
-        self.assertEqual(facts["outputs"], [{"name": "y", "type": "f32[batch, 3]"}])
+        self.assertEqual(facts["inputs"], [{"name": "x", "type": "f32[batch, 4]", "dtype": "f32", "shape": ["batch", 4]}])
+        self.assertEqual(facts["outputs"], [{"name": "y", "type": "f32[batch, 3]", "dtype": "f32", "shape": ["batch", 3]}])
         self.assertEqual(facts["operators"], {"Add": 1, "Dropout": 1, "MatMul": 1, "Relu": 1})
         self.assertEqual(facts["parameters"], 15)
         self.assertEqual(facts["weight_bytes"], 60)
@@ -46,7 +46,22 @@ class Inspect(CommandTest):
             self.assertRegex(row, rf"^  encoder/block_.*\.\.\..*product_{i} ")
 
     def test_the_graph_as_text(self):
-        self.assertIn("Relu", self.succeeds("inspect", self.dense(), "--text").stdout)
+        text = self.succeeds("inspect", self.dense(), "--text").stdout
+        self.assertIn("Relu", text)
+        facts = self.json("inspect", self.dense(), "--text")
+        self.assertEqual((facts["text"], facts["parameters"]), (text, 15))
+
+    def test_dtypes_and_dimensions_as_values(self):
+        """What is not known is null: an open dimension without a name, a shape without a rank, the dtype of a sequence."""
+        from onnx import TensorProto
+        sequence = helper.make_value_info("s", helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, None)))
+        nodes = [helper.make_node("SequenceConstruct", ["x", "z"], ["s"]), helper.make_node("Cast", ["x"], ["y"], to=TensorProto.INT64)]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, ["n", None, 3]), helper.make_tensor_value_info("z", F32, None)],
+                                  [sequence, helper.make_tensor_value_info("y", TensorProto.INT64, ["n", None, 3])])
+        (self.folder / "s.onnx").write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString())
+        facts = self.json("inspect", "s.onnx")
+        rows = {row["name"]: (row["dtype"], row["shape"]) for row in facts["inputs"] + facts["outputs"]}
+        self.assertEqual(rows, {"x": ("f32", ["n", None, 3]), "z": ("f32", None), "s": (None, None), "y": ("i64", ["n", None, 3])})
 
     def test_errors(self):
         self.assertIn("nowhere.onnx", self.fails("inspect", "nowhere.onnx"))

@@ -59,11 +59,10 @@ class Bench(CommandTest):
         self.assertIn("takes 1 input", self.fails("bench", self.dense(), "--shape", "1x4", "--shape", "1x4"))
         self.assertIn("should be f32[batch, 4]", self.fails("bench", self.dense(), "--shape", "x=1x5"))
 
-    def test_what_takes_longer_than_a_second_says_so_on_stderr(self):
+    def test_long_work_is_silent_without_a_terminal(self):
         result = self.succeeds("bench", self.dense(), "--seconds", "1.3", "--shape", "x=5000x4", "--json")
-        self.assertRegex(result.stderr, r"measuring \.\.\.\nmeasuring: 1\.\d+ s")
         json.loads(result.stdout)
-        self.assertEqual(self.succeeds("bench", self.dense(), "--seconds", "0.1").stderr, "")
+        self.assertEqual(result.stderr, "")
 
     def test_one_symbol_has_one_size(self):
         self.json("bench", self.two_inputs(), "--seconds", "0.01", "--shape", "a=7")

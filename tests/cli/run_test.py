@@ -22,7 +22,7 @@ class Run(CommandTest):
                 arguments = [part for each in inputs for part in ("--input", each)]
                 rows = self.json("run", model, *arguments, "--output-dir", "out")["outputs"]
                 np.testing.assert_array_equal(np.load(self.folder / rows[0]["file"]), [3, -2])
-        self.json("run", model, "--input", a, b, "--output-dir", "out")  # several behind one --input
+        self.assertIn("too many", self.fails("run", model, "--input", a, b, "--output-dir", "out"))  # one value per occurrence
 
     def test_names_of_files(self):
         a = self.save("a.npy", np.array([5, 1], np.float32))
@@ -37,6 +37,99 @@ class Run(CommandTest):
         rows = self.json("run", model, "--input", self.save("x.npy", np.array([-2], np.float32)), "--output-dir", "out")["outputs"]
         self.assertEqual([np.load(self.folder / row["file"])[0] for row in rows], [2, 2])
         self.assertEqual(len({row["file"] for row in rows}), 2)
+
+    def test_long_names_are_shortened(self):
+        """Apart by a number made of all of the name, so that compare finds the file again."""
+        names = ["a" * 300 + end for end in ("1", "2")] + ["b" * 200, "c" * 201, "ä" * 100000]
+        nodes = [helper.make_node("Identity", ["x"], [name]) for name in names]
+        model = write_model(self.folder / "long.onnx", nodes, [("x", F32, [1])], [(name, F32, [1]) for name in names])
+        rows = self.json("run", model, "--input", self.save("x.npy", np.array([2], np.float32)), "--output-dir", "out")["outputs"]
+        self.assertEqual([row["name"] for row in rows], names)
+        files = [row["file"] for row in rows]
+        self.assertEqual(len(set(files)), len(names))
+        for file in files:
+            self.assertLessEqual(len(file), 4 + 204)
+            np.testing.assert_array_equal(np.load(self.folder / file), [2])
+        self.assertEqual(files[2], f"out/{'b' * 200}.npy")
+        self.assertEqual(self.json("compare", model, "out", "--input", "x.npy")["compared"], len(names))
+
+    def test_random_inputs(self):
+        model = self.two_inputs()
+        rows = self.json("run", model, "--random", "--shape", "a=5")["outputs"]
+        self.assertEqual(rows[0]["shape"], [5])  # both have the dimension n
+        a = self.save("a.npy", np.zeros(3, np.float32))
+        self.json("run", model, "--random", "--input", a)
+        first = np.load(self.folder / "net_difference_0.npy")
+        self.assertEqual((first.shape, len(set(first.tolist()))), ((3,), 3))
+        self.json("run", model, "--random", "--input", a)
+        np.testing.assert_array_equal(first, np.load(self.folder / "net_difference_0.npy"))  # the same numbers each time
+        self.assertIn("--random", self.fails("run", model, "--input", a))
+
+    def test_npz_files(self):
+        a, b = np.array([5, 1], np.float32), np.array([2, 3], np.float32)
+        model = self.two_inputs()
+        np.savez(self.folder / "named.npz", **{"b/in": b, "a": a})
+        np.savez_compressed(self.folder / "packed.npz", **{"a": a, "b/in": b})
+        np.savez(self.folder / "places.npz", a, b)
+        np.savez(self.folder / "one.npz", any=b)
+        np.savez(self.folder / "third.npz", **{"a": a, "b/in": b, "c": b})
+        np.savez(self.folder / "none.npz")
+        self.save("a.npy", a)
+        for inputs in (["named.npz"], ["packed.npz"], ["places.npz"], ["a.npy", "b/in=one.npz"], ["one.npz".replace("one", "a").replace("npz", "npy"), "one.npz"]):
+            with self.subTest(str(inputs)):
+                self.succeeds("run", model, *(part for each in inputs for part in ("--input", each)))
+                np.testing.assert_array_equal(np.load(self.folder / "net_difference_0.npy"), [3, -2])
+        self.succeeds("bench", model, "--input", "named.npz", "--seconds", "0.01")
+        for inputs, words in ((["third.npz"], 'no input "c"'), (["a=named.npz"], "holds 2 arrays"), (["named.npz", "a=a.npy"], 'input "a" is given twice'), (["none.npz"], "holds no arrays")):
+            self.assertIn(words, self.fails("run", model, *(part for each in inputs for part in ("--input", each))))
+        whole = (self.folder / "packed.npz").read_bytes()
+        for cut in (4, 50, len(whole) // 2, len(whole) - 10):
+            (self.folder / "cut.npz").write_bytes(whole[:cut])
+            self.assertIn("cut.npz", self.fails("run", model, "--input", "cut.npz"))
+
+    def test_pictures(self):
+        """As OpenCV reads and resizes them; channels, order, size and layout as the model and the options say."""
+        try:
+            import cv2
+        except ImportError:
+            self.skipTest("OpenCV is not there")
+        picture = np.random.default_rng(1).integers(0, 256, (40, 60, 3), np.uint8)
+        cv2.imwrite(str(self.folder / "p.png"), picture)
+        cv2.imwrite(str(self.folder / "p.jpg"), picture)
+
+        def run(dims, *options, dtype=F32, file="p.png"):
+            model = write_model(self.folder / "m.onnx", [helper.make_node("Identity", ["x"], ["y"])], [("x", dtype, dims)], [("y", dtype, dims)])
+            result = self.minnow("run", model, "--input", file, *options)
+            if "MINNOW_VISION" in result.stderr:
+                self.skipTest("the build reads no pictures")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return np.load(self.folder / "y.npy")
+
+        rgb = picture[:, :, ::-1].astype(np.float32)
+        np.testing.assert_array_equal(run([1, 3, None, None])[0], rgb.transpose(2, 0, 1))
+        np.testing.assert_array_equal(run(["n", "h", "w", 3])[0], rgb)
+        np.testing.assert_array_equal(run([3, None, None]), rgb.transpose(2, 0, 1))
+        np.testing.assert_array_equal(run([1, 3, None, None], "--color", "bgr")[0], rgb[:, :, ::-1].transpose(2, 0, 1))
+        np.testing.assert_array_equal(run([1, None, None, 3], dtype=TensorProto.UINT8)[0], picture[:, :, ::-1])
+        np.testing.assert_array_equal(run([1, None, None, 3], "--mean", "128", dtype=TensorProto.INT8)[0], (rgb - 128).astype(np.int8))
+        np.testing.assert_array_equal(run([1, 1, None, None])[0, 0], cv2.imread(str(self.folder / "p.png"), 0))
+        np.testing.assert_array_equal(run([1, 3, None, None], file="p.jpg")[0], cv2.imread(str(self.folder / "p.jpg"))[:, :, ::-1].transpose(2, 0, 1))
+        resized = cv2.resize(picture, (20, 30))[:, :, ::-1].transpose(2, 0, 1)
+        for dims, options in (([1, 3, 30, 20], ()), ([1, 3, "h", "w"], ("--size", "30x20")), ([1, 3, "h", "w"], ("--shape", "1x3x30x20"))):
+            np.testing.assert_array_equal(run(dims, *options)[0], resized)
+        mean, scale = [123.675, 116.28, 103.53], [1 / 58.395, 1 / 57.12, 1 / 57.375]
+        scaled = run([1, 3, None, None], "--mean", "123.675,116.28,103.53", "--scale", "1/58.395,1/57.12,1/57.375")[0]
+        np.testing.assert_allclose(scaled, ((rgb - mean) * scale).transpose(2, 0, 1), rtol=1e-6)
+        np.testing.assert_allclose(run([1, 3, None, None], "--scale", "1/255")[0], (rgb / 255).transpose(2, 0, 1), rtol=1e-6)
+        np.testing.assert_array_equal(run([1, 3, 10, 10], "--fit", "crop")[0], cv2.resize(np.ascontiguousarray(picture[:, 10:50]), (10, 10))[:, :, ::-1].transpose(2, 0, 1))
+        model = self.dense()
+        for options, words in ((("--mean", "1,2"), "--mean: 2 numbers are given for a picture of 3 channels"), (("--scale", "1/0"), "divides by zero"), (("--scale", "big"), "is not a number"),
+                               (("--size", "20"), "write HEIGHTxWIDTH"), (("--fit", "squeeze"), "there are stretch, crop")):
+            write_model(self.folder / "m.onnx", [helper.make_node("Identity", ["x"], ["y"])], [("x", F32, [1, 3, "h", "w"])], [("y", F32, [1, 3, "h", "w"])])
+            self.assertIn(words, self.fails("run", "m.onnx", "--input", "p.png", *options))
+        self.assertIn("a picture needs an input of 3 or 4 dimensions", self.fails("run", model, "--input", "p.png"))
+        (self.folder / "cut.png").write_bytes((self.folder / "p.png").read_bytes()[:200])
+        self.assertIn("cut.png", self.fails("run", "m.onnx", "--input", "cut.png"))
 
     def test_text_output_tells_files_and_time(self):
         x = self.save("x.npy", np.ones((2, 4), np.float32))
@@ -112,7 +205,7 @@ class Run(CommandTest):
         (self.folder / "text.npy").write_text("no array")
         np.save(self.folder / "words.npy", np.array(["a", "b"]))
         for inputs, words in (([], 'input "x" (f32[batch, 4]) is not given'), (["z=x.npy"], 'no input "z"; there is "x"'),
-                              (["x.npy", "x.npy"], "2 inputs are given by position, the model takes 1"),
+                              (["x.npy", "x.npy"], "2 values are given, the model takes 1 input"),
                               (["x.npy", "x=x.npy"], 'input "x" is given twice'), (["nowhere.npy"], "nowhere.npy"),
                               (["wide.npy"], 'input "x" should be f32[batch, 4], it is f32[2, 5]'), (["whole.npy"], "it is i64[2, 4]"),
                               (["cut.npy"], "cut.npy: holds 29 bytes of elements, shape [2, 4] needs 32"), (["text.npy"], "text.npy"),

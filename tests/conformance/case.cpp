@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "cli/npz.h"
 #include "importers/onnx/data.h"
 #include "importers/onnx/wire.h"
-#include "support/npz.h"
 #include "support/paths.h"
 
 namespace minnow::test {
@@ -112,11 +112,16 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
   return cases;
 }
 
+std::map<std::string, Tensor> read_arrays(const fs::path& path) {
+  const auto found = cli::read_npz(path.string());
+  return {found.begin(), found.end()};
+}
+
 /// The records of corner_cases.npz: name, model, inputs and outputs, each a count or a length in four bytes and then its bytes.
 std::vector<Case> read_corner_cases() {
   constexpr size_t kError = 0xffffffff;  // for the number of outputs
   const fs::path path = source_dir() / "tests" / "conformance" / "corner_cases.npz";
-  const auto records = std::make_shared<const Tensor>(read_npz(path.string()).at("cases"));
+  const auto records = std::make_shared<const Tensor>(read_arrays(path).at("cases"));
   std::string_view left(static_cast<const char*>(records->data()), records->bytes());
   const auto number = [&] {
     uint32_t value = 0;
@@ -184,7 +189,7 @@ std::vector<DataSet> read_data(const Case& one, const Graph& graph) {
     return {std::move(set)};
   }
   if (one.data.extension() != ".npz") return read_sets(one, graph);
-  const std::map<std::string, Tensor> arrays = read_npz(one.data.string());
+  const std::map<std::string, Tensor> arrays = read_arrays(one.data);
   const auto array = [&](const char* stem, const std::vector<std::string>& names, const std::string& name) {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) throw InvalidArgument("the manifest has no \"{}\"", name);

@@ -490,6 +490,7 @@ void collect_missing(const Graph& graph, const OperatorSet& operators, Refusals&
       for (size_t i = 0; name.empty() && i < node.output_count(); ++i)
         if (node.output(i)) name = node.output(i)->name();
       refusals.add_missing(node.op(), name.substr(0, 200));
+      if (node.op().find('.') != std::string_view::npos) refusals.advise("a library with custom operators is loaded by --operators");
     }
     for (const auto& [name, value] : node.attributes)
       if (const Subgraph* subgraph = std::get_if<Subgraph>(&value)) collect_missing(**subgraph, operators, refusals);

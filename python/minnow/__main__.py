@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command: `minnow` and `python -m minnow`."""
+from __future__ import annotations
+
+import signal
+import sys
+
+from minnow import _minnow
+
+
+def main() -> int:
+    for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGPIPE")):
+        if number is not None:
+            signal.signal(number, signal.SIG_DFL)  # as for a program in C++: they end the process
+    return _minnow.main(["minnow", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
