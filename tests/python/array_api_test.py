@@ -197,6 +197,15 @@ class DTypes(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "real floating dtype, not int64"):
             np.fft.fftfreq(5, dtype=np.int64)
 
+    def test_arrays_without_copies_keep_their_dtype(self):
+        x = np.ones(3, np.float32)
+        self.assertTrue(np.shares_memory(np.asarray(x, dtype=np.float32, copy=False), x))
+        self.assertFalse(np.shares_memory(np.asarray(x, dtype=np.float32, copy=True), x))
+        with self.assertRaisesRegex(ValueError, "a float32 cannot become float64 without a copy"):
+            np.asarray(x, dtype=np.float64, copy=False)
+        with self.assertRaisesRegex(ValueError, "no memory that could be shared"):
+            np.asarray([1, 2], copy=False)
+
     def test_results_are_arrays(self):
         self.assertEqual(np.count_nonzero(np.asarray([[1, 0], [2, 3]])).shape, ())
         self.assertEqual(np.count_nonzero(np.asarray([[1, 0], [2, 3]]), axis=0).tolist(), [2, 1])

@@ -183,6 +183,11 @@ def asarray(object: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = N
         check_order(order)
     if device is not None:
         check_device(device)
+    if copy is not None and not copy:
+        shared = Var(object, copy=False)
+        if dtype is not None and shared.dtype != dtype_of(dtype):
+            raise InvalidArgument(f"a {shared.dtype} cannot become {dtype_of(dtype)} without a copy")
+        return shared
     if copy is not None:
         return Var(object if dtype is None else asarray(object, dtype), copy=copy)
     if type(object) is Var:
