@@ -449,6 +449,32 @@ class Models(unittest.TestCase):
             with self.assertRaisesRegex(minnow.Error, text):
                 call()
 
+    def test_formats_of_model_files(self):
+        folder = Path(__file__).resolve().parent / "mnn"
+        for name, format, kind in (("channels_last.mnn", F.NHWC, MNN.Tensor_DimensionType_Tensorflow), ("plain.mnn", F.NCHW, MNN.Tensor_DimensionType_Caffe)):
+            path = str(folder / name)
+            [x] = MNN.nn.load_module_from_file(path, [], []).get_info()["inputs"]
+            values = F.load_as_dict(path)
+            self.assertEqual((x.data_format, values["data"].data_format, values["data"].shape), (format, format, x.shape))
+            interpreter = MNN.Interpreter(path)
+            session = interpreter.createSession({})
+            self.assertEqual((interpreter.getSessionInput(session).getDimensionType(), interpreter.getSessionOutput(session).getDimensionType()), (kind, kind))
+            values["data"].write(list(range(values["data"].size)))  # numbers in a row take the shape that the file has
+            self.assertEqual(values["scores"].shape, list(interpreter.getSessionOutput(session).getShape()))
+
+    def test_open_dimensions(self):
+        x = own.placeholder("data", "float32", [1, None, 3])
+        own.save([(x * 2).clone()], self.path)
+        interpreter = MNN.Interpreter(self.path)
+        session = interpreter.createSession({})
+        tensor = interpreter.getSessionInput(session)
+        self.assertEqual(tensor.getShape(), (1, -1, 3))
+        interpreter.resizeTensor(tensor, (1, 2, 3))
+        interpreter.resizeSession(session)
+        self.assertEqual((tensor.getShape(), interpreter.getSessionOutput(session).getShape()), ((1, 2, 3), (1, 2, 3)))
+        module = MNN.nn.load_module_from_file(self.path, [], [])
+        self.assertEqual([x.shape for x in module.get_info()["inputs"]], [[1, -1, 3]])
+
     def test_callbacks(self):
         interpreter = MNN.Interpreter(self.path)
         session = interpreter.createSession({}, interpreter.createRuntime(({"numThread": 1},)))

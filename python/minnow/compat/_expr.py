@@ -542,6 +542,9 @@ def _load(path: Any) -> E.Loaded:
         shape = model.properties.get("shape." + value.name)
         if shape:  # Minnow takes any size here; the file has this one
             value.assign(np.zeros([builtins.int(dim) for dim in shape.split("x")], value.dtype))
+        layout = model.properties.get("layout." + value.name)
+        if layout:
+            value.__dict__["_format"] = loaded.values[value.name].__dict__["_format"] = layout
     return loaded
 
 

@@ -264,9 +264,9 @@ class Var(minnow.Var):
     def write(self, data: Any) -> None:
         """Set the elements of a placeholder or of any other variable."""
         value = np.asarray(own(data)).astype(self.dtype, copy=False)
-        dims = self.dims
-        if dims is not None and (value.ndim != len(dims) or value.shape != dims) and None not in dims:
-            value = np.reshape(value, [size for size in dims if size is not None])
+        shape = self.shape
+        if value.shape != tuple(shape) and -1 not in shape:
+            value = np.reshape(value, shape)
         self.assign(value.clone())
 
     def copy_from(self, source: Any) -> None:

@@ -33,6 +33,7 @@ class Tensor:
         """Tensor(values) copies a Var or a list of numbers. Tensor(shape, dtype, data, dimension_type) takes numbers, an array or an address (a number or a
         capsule), and without data zeros. A single tuple is a shape."""
         self._dimension_type = dimension_type
+        self._open: tuple[int, ...] | None = None
         if isinstance(shape, (Var, list)) and dtype is None and data is None:
             self._value = np.copy(_expr._var(own(shape)))
             if isinstance(shape, MnnVar) and shape.data_format == "NHWC":
@@ -52,11 +53,12 @@ class Tensor:
     @classmethod
     def _of(cls, value: Var, dimension_type: int) -> Tensor:
         made = cls.__new__(cls)
-        made._value, made._dimension_type = value, dimension_type
+        made._value, made._dimension_type, made._open = value, dimension_type, None
         return made
 
     def getShape(self) -> tuple[int, ...]:
-        return self._value.shape
+        """The dimensions; -1 where the model leaves a dimension open and no size was chosen yet."""
+        return self._open or self._value.shape
 
     def getDataType(self) -> Any:
         return self._value.dtype
@@ -135,9 +137,11 @@ class Session:
         self._outputs: dict[str, Tensor] = {}
         for row in module.describe_inputs():
             given = module.properties.get("shape." + row.name)  # Minnow takes any size here; the file has this one
-            dims = [int(dim) for dim in given.split("x")] if given else [dim if isinstance(dim, int) else 1 for dim in row.shape or ()]
+            dims = [int(dim) for dim in given.split("x")] if given else [dim if isinstance(dim, int) else -1 for dim in row.shape or ()]
             last = module.properties.get("layout." + row.name) == "NHWC"
-            self._inputs[row.name] = Tensor(dims, row.dtype, None, Tensor_DimensionType_Tensorflow if last else Tensor_DimensionType_Caffe)
+            tensor = Tensor([max(dim, 1) for dim in dims], row.dtype, None, Tensor_DimensionType_Tensorflow if last else Tensor_DimensionType_Caffe)
+            tensor._open = tuple(dims) if -1 in dims else None
+            self._inputs[row.name] = tensor
 
     def cache(self) -> None:
         """Nothing: plans are kept by themselves."""
@@ -184,7 +188,7 @@ class Interpreter:
         return dict(session._inputs)
 
     def resizeTensor(self, tensor: Tensor, shape: Sequence[int]) -> None:
-        tensor._value = np.zeros(tuple(shape), tensor._value.dtype)
+        tensor._value, tensor._open = np.zeros(tuple(shape), tensor._value.dtype), None
 
     def resizeSession(self, session: Session) -> None:
         """Nothing: a run plans for the shapes that the inputs have."""
@@ -221,7 +225,8 @@ class Interpreter:
             if name in session._outputs:
                 session._outputs[name]._value = value
             else:
-                session._outputs[name] = Tensor._of(value, Tensor_DimensionType_Caffe)
+                last = session._module.properties.get("layout." + name) == "NHWC"
+                session._outputs[name] = Tensor._of(value, Tensor_DimensionType_Tensorflow if last else Tensor_DimensionType_Caffe)
         return 0
 
     def _computed(self, session: Session) -> dict[str, Tensor]:

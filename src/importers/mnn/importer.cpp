@@ -165,7 +165,8 @@ void Importer::import_input(Scope& scope, const OpInfo& op, const std::string& w
   if (input.has(0) || file_.source_kind() != 1) {
     type.dims.emplace();
     const size_t first = layout == Layout::channels_last ? 1 : 2;
-    if (layout == Layout::channels_last && dims.size() == 4) graph_->metadata.properties["layout." + name] = "NHWC";
+    if (layout != Layout::channels_first && dims.size() == 4)
+      graph_->metadata.properties["layout." + name] = layout == Layout::channels_last ? "NHWC" : "NC4HW4";
     for (size_t i = 0; i < dims.size(); ++i) {
       const bool image = dims.size() == 4 && (i == first || i == first + 1);
       const bool open = dims[i] > 0 && ((open_.batch && i == 0 && dims.size() > 1) || (open_.image && image));
@@ -574,6 +575,7 @@ void Importer::add_outputs(Scope& scope) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::string name(scope.info.tensors[tensors[i]].substr(0, 500));
     if (name.empty()) name = "output" + std::to_string(i);
+    if (scope.layouts[tensors[i]] == Layout::channels_last) graph_->metadata.properties["layout." + name] = "NHWC";
     outputs.emplace_back(std::move(name), plain(scope.parts, scope.values[tensors[i]]));
   }
   add_named_outputs(scope.parts, outputs, names_);

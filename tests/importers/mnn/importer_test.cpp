@@ -96,6 +96,7 @@ TEST(MnnImporter, sizes_that_the_engine_lets_its_users_change_stay_open) {
   EXPECT_EQ(dims[2].symbol, "height");
   EXPECT_EQ(dims[3].symbol, "width");
   EXPECT_EQ(graph->metadata.properties.at("shape.data"), "1x3x12x12");
+  EXPECT_EQ(graph->metadata.properties.at("layout.data"), "NC4HW4");
 }
 
 TEST(MnnImporter, sizes_that_a_product_is_tied_to_stay_as_they_are) {
