@@ -27,17 +27,23 @@ COLOR_RGBA2GRAY = 11
 
 
 def imread(filename: str | os.PathLike[str], flags: int = IMREAD_COLOR) -> Var:
-    """A JPEG or PNG file as a picture. Where it cannot be read, an error says why (OpenCV gives None)."""
+    """A JPEG or PNG file as a picture: uint8 [height, width, 3], or [height, width] with IMREAD_GRAYSCALE. Where OpenCV gives None, an error
+    says why: FileNotFound (a FileNotFoundError), another IoError, InvalidModel (a ValueError) for a damaged file, Unsupported for other formats."""
     return _minnow.imread(os.fspath(filename), flags)
 
 
 def imdecode(buf: VarLike, flags: int = IMREAD_COLOR) -> Var:
-    """The same from the bytes of a file."""
+    """The same from the bytes of a file, or anything with the buffer protocol."""
     return _minnow.imdecode(buf, flags)
 
 
 def resize(src: VarLike, dsize: Sequence[Any] | None, dst: None = None, fx: float = 0, fy: float = 0, interpolation: int = INTER_LINEAR) -> Var:
-    """The picture with `dsize` = (width, height) pixels, or `fx` and `fy` times as many where that is None."""
+    """The picture with `dsize` = (width, height) pixels, or `fx` and `fy` times as many where that is None; uint8 or float32, as it was. Raises
+    InvalidArgument (a ValueError) for what is no picture and no size. Source: OpenCV's resize(), whose numbers these are for uint8.
+
+    >>> cv.resize(minnow.Var([[10, 30]], "uint8"), (4, 1))
+    Var([[10, 15, 25, 30]], shape=(1, 4), dtype=uint8)
+    """
     if dst is not None:
         raise InvalidArgument("resize gives a new picture; leave dst out")
     if dsize is None or (isinstance(dsize, (list, tuple)) and tuple(dsize) == (0, 0)):
@@ -53,7 +59,12 @@ def resize(src: VarLike, dsize: Sequence[Any] | None, dst: None = None, fx: floa
 
 
 def cvtColor(src: VarLike, code: int, dst: None = None, dstCn: int = 0) -> Var:
-    """The picture in other colours: COLOR_BGR2RGB, COLOR_BGR2GRAY ..."""
+    """The picture in other colours: COLOR_BGR2RGB, COLOR_BGR2GRAY ... Raises InvalidArgument (a ValueError) for a code that is not there, or a
+    picture of other channels. Source: ITU-R BT.601 for the weights of grey.
+
+    >>> cv.cvtColor(minnow.Var([[[255, 0, 0], [0, 0, 255]]], "uint8"), cv.COLOR_BGR2GRAY)
+    Var([[29, 76]], shape=(1, 2), dtype=uint8)
+    """
     if dst is not None or dstCn:
         raise InvalidArgument("cvtColor gives a new picture of the channels that the code says; leave dst and dstCn out")
     return _minnow.cvt_color(src, code)

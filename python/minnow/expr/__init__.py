@@ -26,7 +26,11 @@ optimize_expressions = _minnow.optimize_expressions
 
 
 def const(value: VarLike, dtype: DTypeLike | None = None) -> Var:
-    """A constant; the memory of an array is shared."""
+    """A constant; the memory of an array is shared. Raises InvalidType (a TypeError) for what is no array.
+
+    >>> expr.const([1, 2], "float32")
+    Var([1., 2.], shape=(2,), dtype=float32)
+    """
     return Var(value, dtype)
 
 
@@ -34,12 +38,27 @@ constant = const
 
 
 def placeholder(name: str = "", dtype: DTypeLike = "float32", shape: Sequence[int | None] | None = None) -> Var:
-    """A value that is given later, by assign(). Dimensions of -1 or None may differ from one value to the next; without a shape the rank too."""
+    """A value that is given later, by assign(). Dimensions of -1 or None may differ from one value to the next; without a shape the rank too.
+
+    Raises InvalidType (a TypeError) for what is no dtype or no shape. Reading what depends on a placeholder without a value, and assigning a
+    value of another dtype or shape, raise InvalidArgument (a ValueError).
+
+    >>> x = expr.placeholder("x", "float32", (None,))
+    >>> y = x * 2.0
+    >>> x.assign(minnow.Var([1.0, 2.0], "float32"))
+    >>> y
+    Var([2., 4.], shape=(2,), dtype=float32)
+    """
     return _minnow.placeholder(name, dtype, shape)
 
 
 def trainable(initial: VarLike, name: str = "") -> Var:
-    """A parameter: a constant that training changes and that a saved model marks."""
+    """A parameter: a constant that training changes and that a saved model marks. Raises InvalidType (a TypeError) for what is no array.
+
+    >>> w = expr.trainable(minnow.Var([1.0, 2.0]), "w")
+    >>> [x.name for x in expr.trainables(w * 3.0)]
+    ['w']
+    """
     return _minnow.trainable(initial, name)
 
 
@@ -52,7 +71,14 @@ def op(name: str, inputs: Sequence[VarLike | None] | Var, *, outputs: int | None
 
     outputs: how many outputs are wanted, which then come in a list; without it the first one comes.
 
-    Raises Unsupported for an operator that is not there, InvalidType for an attribute that the operator has not, both with the nearest names.
+    Raises Unsupported for an operator that is not there, InvalidType for an attribute that the operator has not, both with the nearest names, and
+    InvalidModel (a ValueError) for dtypes and shapes that do not fit.
+
+    >>> expr.op("LeakyRelu", minnow.Var([-2.0, 4.0]), alpha=0.5)
+    Var([-1.,  4.], shape=(2,), dtype=float64)
+    >>> values, places = expr.op("TopK", [minnow.Var([3.0, 1.0, 2.0]), [2]], outputs=2)
+    >>> places
+    Var([0, 2], shape=(2,), dtype=int64)
     """
     if outputs is None:
         return _minnow.op(name, _inputs(name, inputs, attributes), attributes)
@@ -79,17 +105,36 @@ def load_operators(path: str | os.PathLike[str]) -> None:
 
 
 def evaluate(values: Sequence[Var]) -> None:
-    """Computes several values in one plan."""
+    """Computes several values in one plan. Raises InvalidArgument (a ValueError) where one depends on a placeholder without a value.
+
+    >>> a, b = expr.relu([-1.0, 2.0]), expr.neg([1.0])
+    >>> expr.evaluate([a, b])
+    >>> a.is_computed, b.is_computed
+    (True, True)
+    """
     _minnow.evaluate(values)
 
 
 def clone(outputs: Sequence[Var]) -> list[Var]:
-    """Copies of the expressions with placeholders, parameters and states of their own."""
+    """Copies of the expressions with placeholders, parameters and states of their own.
+
+    >>> x = expr.placeholder("x", "float32", (1,))
+    >>> [copy] = expr.clone([x + 1.0])
+    >>> expr.placeholders(copy)[0] is x
+    False
+    """
     return _minnow.clone(outputs)
 
 
 def replace(outputs: Sequence[Var], replacements: Mapping[Var, Var] | Iterable[tuple[Var, Var]]) -> list[Var]:
-    """The expressions with values replaced wherever they are made of them; what comes instead may be made of what it replaces."""
+    """The expressions with values replaced wherever they are made of them; what comes instead may be made of what it replaces. Raises
+    InvalidType (a TypeError) where no Var is replaced, InvalidModel (a ValueError) where dtypes or shapes do not fit.
+
+    >>> x = expr.placeholder("x", "float64", (2,))
+    >>> [y] = expr.replace([x * 2.0], {x: minnow.Var([1.0, 5.0])})
+    >>> y
+    Var([ 2., 10.], shape=(2,), dtype=float64)
+    """
     pairs = replacements.items() if isinstance(replacements, Mapping) else replacements
     return _minnow.replace(outputs, list(pairs))
 
@@ -109,7 +154,12 @@ def gradient_of(outputs: Sequence[Var] | Var, output_gradients: Sequence[VarLike
 
 
 def placeholders(outputs: Sequence[Var] | Var) -> list[Var]:
-    """The placeholders that the expressions are made of, in the order in which they are first used."""
+    """The placeholders that the expressions are made of, in the order in which they are first used.
+
+    >>> x, y = expr.placeholder("x"), expr.placeholder("y")
+    >>> [each.name for each in expr.placeholders(y - x)]
+    ['y', 'x']
+    """
     return _minnow.placeholders(outputs)
 
 
@@ -155,23 +205,45 @@ def load(path: str | os.PathLike[str]) -> Loaded:
 
 
 def cond(condition: VarLike, then_branch: Callable[[], Any], else_branch: Callable[[], Any]) -> list[Var]:
-    """The values of `then_branch` where the bool is true, else those of `else_branch`, as many and of the same dtypes. One is computed."""
+    """The values of `then_branch` where the bool is true, else those of `else_branch`, as many and of the same dtypes. One is computed. Raises
+    InvalidArgument (a ValueError) where the branches do not fit.
+
+    >>> x = minnow.Var(-3.0)
+    >>> expr.cond(x > 0, lambda: x, lambda: -x)
+    [Var(3.0, shape=(), dtype=float64)]
+    """
     return _minnow.cond(condition, then_branch, else_branch)
 
 
 def while_loop(condition: Callable[..., Any], body: Callable[..., Any], initial: Sequence[VarLike], most: int = -1) -> list[Var]:
-    """Repeats carried = body(*carried) while condition(*carried) is true, at most `most` times (-1: any number)."""
+    """Repeats carried = body(*carried) while condition(*carried) is true, at most `most` times (-1: any number). Raises InvalidArgument (a
+    ValueError) where the body gives other values than it takes.
+
+    >>> expr.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), [0, minnow.Var(1.0)])
+    [Var(3, shape=(), dtype=int64), Var(8.0, shape=(), dtype=float64)]
+    """
     return _minnow.while_loop(condition, body, initial, most)
 
 
 def scan(body: Callable[..., Any], initial: Sequence[VarLike], sequences: Sequence[VarLike]) -> list[Var]:
     """Walks along axis 0 of `sequences`: body(*carried, *elements) gives carried..., outputs...; the result is the last carried values and
-    the outputs, each stacked along axis 0."""
+    the outputs, each stacked along axis 0.
+
+    >>> total, sums = expr.scan(lambda total, x: (total + x, total + x), [minnow.Var(0.0)], [minnow.Var([1.0, 2.0, 3.0])])
+    >>> sums
+    Var([1., 3., 6.], shape=(3,), dtype=float64)
+    """
     return _minnow.scan(body, initial, sequences)
 
 
 def state(initial: VarLike, name: str = "") -> Var:
-    """A state: a value that expressions read and that a step() replaces, kept from one to the next."""
+    """A state: a value that expressions read and that a step() replaces, kept from one to the next.
+
+    >>> count = expr.state(0, "count")
+    >>> [after] = expr.step([count + 1], {count: count + 1})
+    >>> after.item(), count.item()
+    (1, 1)
+    """
     return _minnow.state(initial, name)
 
 
@@ -246,6 +318,12 @@ class CacheCounts(NamedTuple):
 
 
 def cache_counts() -> CacheCounts:
+    """How often an expression found a plan of its form, how often not, and how many forms are kept.
+
+    >>> expr.clear_cache()
+    >>> expr.cache_counts().forms
+    0
+    """
     return CacheCounts(*_minnow.cache_counts())
 
 

@@ -87,7 +87,8 @@ from minnow.numpy._bits import (base_repr as base_repr, binary_repr as binary_re
     packbits as packbits, r_ as r_, s_ as s_, unpackbits as unpackbits)
 from minnow.numpy._files import (NpzFile as NpzFile, fromfile as fromfile, genfromtxt as genfromtxt, load as load, loadtxt as loadtxt, save as save,
     savetxt as savetxt, savez as savez, savez_compressed as savez_compressed)
-from minnow.numpy import lib as lib
+from minnow.numpy import lib as lib, _documentation
+from minnow.numpy._core import REGISTRY as _REGISTRY
 
 
 if not _TYPE_CHECKING:
@@ -106,3 +107,5 @@ e, pi, euler_gamma, inf, nan = _math.e, _math.pi, 0.5772156649015329, _math.inf,
 newaxis = None
 True_, False_ = True, False
 little_endian = True
+
+_documentation.complete(_REGISTRY)

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "express/generator/documentation.h"
 #include "ops/operator.h"
 
 namespace minnow {
@@ -186,6 +187,104 @@ std::string python_text(std::string_view text, const std::string& indent, size_t
   return result + line + "\n";
 }
 
+const char* dtype_name(DType dtype) {
+  constexpr std::pair<DType, const char*> kNames[] = {{DType::boolean, "bool"},
+                                                      {DType::i8, "int8"},
+                                                      {DType::i16, "int16"},
+                                                      {DType::i32, "int32"},
+                                                      {DType::i64, "int64"},
+                                                      {DType::u8, "uint8"},
+                                                      {DType::u16, "uint16"},
+                                                      {DType::u32, "uint32"},
+                                                      {DType::u64, "uint64"},
+                                                      {DType::f16, "float16"},
+                                                      {DType::bf16, "bfloat16"},
+                                                      {DType::f32, "float32"},
+                                                      {DType::f64, "float64"},
+                                                      {DType::complex64, "complex64"},
+                                                      {DType::complex128, "complex128"},
+                                                      {DType::f8e4m3fn, "float8_e4m3fn"},
+                                                      {DType::f8e5m2, "float8_e5m2"},
+                                                      {DType::f8e4m3fnuz, "float8_e4m3fnuz"},
+                                                      {DType::f8e5m2fnuz, "float8_e5m2fnuz"},
+                                                      {DType::f8e8m0, "float8_e8m0fnu"},
+                                                      {DType::f4e2m1, "float4_e2m1fn"},
+                                                      {DType::i4, "int4"},
+                                                      {DType::u4, "uint4"},
+                                                      {DType::i2, "int2"},
+                                                      {DType::u2, "uint2"},
+                                                      {DType::string, "str"}};
+  for (const auto& [known, name] : kNames)
+    if (known == dtype) return name;
+  return "a dtype of its own";
+}
+
+/// "floating or integer", "int32 or int64", "any dtype".
+std::string dtypes_text(DTypes set) {
+  if ((set & kAny) == kAny) return "any dtype";
+  std::vector<std::string> parts;
+  const auto take = [&](DTypes group, const char* name) {
+    if ((set & group) != group) return;
+    parts.emplace_back(name);
+    set &= ~group;
+  };
+  take(kFloats, "floating");
+  take(kInts, "integer");
+  take(kSigned, "signed integer");
+  take(kUnsigned, "unsigned integer");
+  take(kFloat8, "small floating (4 and 8 bits)");
+  take(kSubByte, "small integer (2 and 4 bits)");
+  const bool groups = set == 0;
+  for (int i = 0; i < 32; ++i)
+    if (contains(set, static_cast<DType>(i))) parts.emplace_back(dtype_name(static_cast<DType>(i)));
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : i + 1 == parts.size() ? " or " : ", ") + parts[i];
+  return groups ? (text.starts_with("integer") ? "an " : "a ") + text + " dtype" : text;
+}
+
+std::string input_text(const InputSpec& input) {
+  if (input.kinds == kSequences) return "a sequence";
+  std::string text =
+      !input.like.empty() && input.like != input.name ? "the dtype of " + python_identifier(input.like) : dtypes_text(input.dtypes);
+  if (input.kinds & kSequences) text += ", or a sequence";
+  if (input.kinds & kOptionals) text += ", or an optional";
+  if (input.arity == Arity::variadic) text = "a list of arrays, " + (input.like == input.name ? text + ", all of one dtype" : text);
+  return text + (input.arity == Arity::optional ? "; may be left out" : "");
+}
+
+/// Empty where the definition has no simple rule.
+std::string output_text(const Operator& op, const OutputSpec& output) {
+  if (op.infer) return {};
+  const DTypeRule& rule = output.dtype;
+  if (rule.kind == DTypeRule::Kind::same_as) return "the dtype of " + python_identifier(rule.name);
+  if (rule.kind == DTypeRule::Kind::fixed) return dtype_name(rule.dtype);
+  return "the dtype that " + python_identifier(rule.name) + " says";
+}
+
+/// Inputs, results and errors, as the definition knows them.
+std::string python_contract(const Operator& op, bool many, const std::vector<std::string>& names, const std::string& options) {
+  const Documentation& more = documentation_of(op.name);
+  std::string text;
+  for (size_t i = 0; i < op.inputs.size(); ++i) text += python_text(names[i] + ": " + input_text(op.inputs[i]), "    ");
+  text += options;
+  std::string shape(more.shape);
+  if (shape.empty() && op.elementwise)
+    shape =
+        op.inputs.size() == 1 && op.inputs[0].arity == Arity::required ? "that of " + names[0] : "those of the inputs, broadcast together";
+  std::string dtypes;
+  for (size_t i = 0; i < (many ? op.outputs.size() : 1); ++i)
+    if (const std::string dtype = output_text(op, op.outputs[i]); !dtype.empty())
+      dtypes += (dtypes.empty() ? "" : "; ") + (many ? python_identifier(op.outputs[i].name) + ": " : "") + dtype;
+  if (!dtypes.empty() || !shape.empty()) text += "\n";
+  if (!dtypes.empty()) text += python_text("Dtype: " + dtypes + ".", "    ");
+  if (!shape.empty()) text += python_text("Shape: " + shape + ".", "    ");
+  std::string raises = "Raises InvalidModel (a ValueError) for dtypes and shapes that do not fit, InvalidType (a TypeError) for ";
+  raises += op.attributes.empty() ? "what is no array" : "what is no array and for options of another type";
+  if (!more.error.empty()) raises += ", and InvalidArgument (a ValueError), when the result is read, where " + std::string(more.error);
+  text += "\n" + python_text(raises + ".", "    ");
+  return text;
+}
+
 /// The function of an operator for Python: as in C++, with the options as keywords.
 std::string python_function(const Operator& op, const std::string& name, bool many, bool counted, size_t outputs) {
   std::set<std::string> taken{"outputs"};
@@ -230,8 +329,25 @@ std::string python_function(const Operator& op, const std::string& name, bool ma
     for (const std::string& option : options) text += ", " + option;
   }
   text += many ? ") -> list[Var]:\n" : ") -> Var:\n";
-  std::string doc = python_text(std::string(op.doc) + " (" + std::string(op.name) + ")", "    ");
-  if (!described.empty()) doc += "\n" + described;
+  // The source stands on a line of its own.
+  const Documentation& more = documentation_of(op.name);
+  std::string_view meaning = op.doc, source = more.source;
+  if (const size_t at = meaning.find(" Source: "); at != std::string_view::npos && meaning.find(". ", at) == std::string_view::npos) {
+    source = meaning.substr(at + 9);
+    meaning = meaning.substr(0, at);
+  }
+  std::string doc = python_text(std::string(meaning) + " (" + std::string(op.name) + ")", "    ");
+  doc += "\n" + python_contract(op, many, names, described);
+  if (!source.empty() && meaning.find("Source:") == std::string_view::npos)
+    doc += "\n" + python_text("Source: " + std::string(source) + (source.ends_with(".") ? "" : "."), "    ");
+  if (!counted && !more.examples.empty()) {
+    doc += "\n";
+    for (const Example& example : more.examples) {
+      std::string output(example.output);
+      for (size_t at = 0; (at = output.find('\n', at)) != std::string::npos; at += 5) output.insert(at + 1, "    ");
+      doc += "    >>> " + std::string(example.code) + "\n" + (output.empty() ? "" : "    " + output + "\n");
+    }
+  }
   text += "    r\"\"\"" + doc.substr(4) + "    \"\"\"\n";
   text += std::string("    return ") + (many ? "_ops(" : "_op(") + quoted(op.name) + ", (" + inputs + ")" +
           (many ? ", " + (counted ? std::string("outputs") : std::to_string(outputs)) : "") +

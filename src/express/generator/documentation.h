@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the docstrings of Python's operator functions say beside the operators' own definitions. A test runs the examples.
+#pragma once
+#include <string_view>
+#include <vector>
+
+namespace minnow {
+
+struct Example {
+  std::string_view code, output;  // an expression over `expr` and `minnow`, and what Python shows of it
+};
+
+struct Documentation {
+  std::string_view op;
+  std::string_view shape;   // of the result; empty for elementwise operators, whose definition says so
+  std::string_view source;  // where the operator's own text names none
+  std::string_view error;   // what InvalidArgument is raised for when the result is read
+  std::vector<Example> examples;
+};
+
+/// Empty where there is nothing to add.
+const Documentation& documentation_of(std::string_view op);
+
+}  // namespace minnow

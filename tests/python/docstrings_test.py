@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Docstrings: every public function has one, those of operators say dtypes, shapes and errors, and the examples in all of them are run."""
+import doctest
+import functools
+import importlib
+import inspect
+import re
+import sys
+import unittest
+
+try:
+    import minnow
+    from minnow import expr
+    from minnow import numpy as mnp
+    from minnow.expr import _operators
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+MODULES = ("minnow", "minnow.expr", "minnow.nn", "minnow.tools", "minnow.cv", "minnow.audio", "minnow.numpy", "minnow.numpy.linalg", "minnow.numpy.fft", "minnow.numpy.random")
+
+
+def functions():
+    """Public functions and methods by name."""
+    found = {}
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for key in getattr(module, "__all__", dir(module)):
+            value = getattr(module, key)
+            if key.startswith("_") or not callable(value) or not str(getattr(value, "__module__", "")).startswith("minnow") or str(value.__module__).endswith("._core"):
+                continue
+            found.setdefault(id(value), (f"{name}.{key}", value))
+    return dict(found.values())
+
+
+class Docstrings(unittest.TestCase):
+    def test_every_function_has_one(self):
+        missing = [name for name, value in functions().items() if not inspect.getdoc(value)]
+        self.assertEqual(missing, [])
+
+    def test_operators_say_dtypes_shapes_and_errors(self):
+        counts = {"functions": 0, "dtypes": 0, "shapes": 0, "errors": 0, "sources": 0, "examples": 0}
+        for name in _operators.__all__:
+            text = inspect.getdoc(getattr(_operators, name))
+            counts["functions"] += 1
+            counts["dtypes"] += bool(re.search(r"dtype|int64|float32", text))
+            counts["shapes"] += "\nShape: " in text
+            counts["errors"] += "\nRaises " in text
+            counts["sources"] += "Source:" in text
+            counts["examples"] += ">>> " in text
+            self.assertLess(max(map(len, text.splitlines())), 140, name)
+        print("operators:", counts)
+        self.assertEqual(counts["errors"], counts["functions"])
+        self.assertGreaterEqual(counts["dtypes"], counts["functions"] - 12)
+        self.assertGreaterEqual(counts["shapes"], counts["functions"] * 0.93)
+        self.assertGreaterEqual(counts["examples"], 110)
+        self.assertGreaterEqual(counts["sources"], 40)
+
+    def test_functions_of_numpy_say_whose_rules_hold(self):
+        from minnow.numpy._core import REGISTRY
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        for name, function in REGISTRY.items():
+            if isinstance(function, type):
+                continue
+            named = re.search(r"are those of numpy\.([a-z0-9_.]+)\(\)", inspect.getdoc(function))
+            self.assertTrue(named, name)
+            self.assertTrue(callable(functools.reduce(getattr, named[1].split("."), numpy)), name)
+
+    def test_examples(self):
+        finder, total = doctest.DocTestFinder(exclude_empty=True), 0
+        known = {"minnow": minnow, "expr": expr, "nn": minnow.nn, "tools": minnow.tools, "cv": minnow.cv, "np": mnp}
+        for name, value in functions().items():
+            if ">>> " not in (inspect.getdoc(value) or ""):
+                continue
+            for test in finder.find(value, name, globs=dict(known)):
+                total += len(test.examples)
+                output = []
+                failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=output.append)
+                self.assertEqual(failed, 0, "".join(output))
+        print("examples:", total)
+        self.assertGreaterEqual(total, 290)
+
+
+if __name__ == "__main__":
+    unittest.main()
