@@ -63,9 +63,9 @@ class Repr(unittest.TestCase):
             self.check(inspection, "Inspection")
             self.check(inspection.plan[-1], "PlanRow")
             self.check(inspection.nodes[-1], "Node")
-            self.check(tools.profile(path, seconds=0.0), "<Profile of")
+            self.check(tools.profile(path, seconds=0.001), "<Profile of")
             self.check(tools.compare(path, path), "<Differences of")
-            self.check(tools.bench(path, seconds=0.0), "Timing")
+            self.check(tools.bench(path, seconds=0.001), "Timing")
             self.check(tools.convert(path, Path(folder) / "other.minnow"), "Conversion")
         self.check(expr.cache_counts(), "CacheCounts")
 
