@@ -148,7 +148,7 @@ class Pages(unittest.TestCase):
 
     def test_mnn(self):
         shutil.copy(SOURCE / "tests" / "python" / "mnn" / "plain.mnn", self.folder / "model.mnn")
-        self.assertEqual(self.follow("mnn.md"), 1)
+        self.assertEqual(self.follow("mnn.md"), 2)
 
     def test_every_link_leads_somewhere(self):
         for page in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:

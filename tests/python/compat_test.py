@@ -462,6 +462,17 @@ class Models(unittest.TestCase):
             values["data"].write(list(range(values["data"].size)))  # numbers in a row take the shape that the file has
             self.assertEqual(values["scores"].shape, list(interpreter.getSessionOutput(session).getShape()))
 
+    def test_programs(self):
+        import subprocess
+        program = Path(self.path).with_name("program.py")
+        program.with_name("beside.py").write_text("VALUE = 5")
+        program.write_text("import sys, MNN, MNN.cv as cv2, beside\nassert __name__ == '__main__'\nprint(sys.argv, MNN.expr.scalar(beside.VALUE).read())\nsys.exit(3)")
+        done = subprocess.run([sys.executable, "-m", "minnow.compat", str(program), "-x"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (3, f"{[str(program), '-x']} 5\n"), done.stderr)
+        for arguments, text in (([], "usage:"), (["nowhere.py"], "nowhere.py: there is no such program")):
+            done = subprocess.run([sys.executable, "-m", "minnow.compat", *arguments], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.startswith(text)), (1, True), done.stderr)
+
     def test_open_dimensions(self):
         x = own.placeholder("data", "float32", [1, None, 3])
         own.save([(x * 2).clone()], self.path)
