@@ -81,6 +81,14 @@ def load(file: str | os.PathLike[str] | BinaryIO, *, start: int = 0, frames: int
         If the file is damaged or of another kind, or `start` lies beyond its end.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> audio.save(file, [0.0, 0.5, -1.0], 8000)
+    >>> audio.load(io.BytesIO(file.getvalue()))
+    (Var([[ 0. ,  0.5, -1. ]], shape=(1, 3), dtype=float32), 8000)
     """
     if isinstance(file, (str, os.PathLike)):
         name = os.fspath(file)
@@ -111,6 +119,21 @@ def save(file: str | os.PathLike[str] | BinaryIO, samples: VarLike, rate: int, *
         Frames a second.
     encoding : str
         "pcm8", "pcm16", "pcm24", "pcm32", "float32" or "float64".
+
+    Raises
+    ------
+    InvalidArgument
+        For samples of other shapes, unknown encodings and more than 4 GB.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> audio.save(file, np.zeros((2, 100)), 44100, encoding="pcm24")
+    >>> len(file.getvalue())
+    644
     """
     if encoding not in _ENCODINGS:
         raise InvalidArgument(f'the encoding is "{encoding}"{_minnow.nearest(encoding, list(_ENCODINGS))}')
@@ -171,6 +194,18 @@ def resample(samples: VarLike, rate: int, new_rate: int, *, method: str = "sinc"
     -------
     Var
         float32, ceil(frames * new_rate / rate) frames, or the floor of it with "linear".
+
+    Raises
+    ------
+    InvalidArgument
+        For rates below 1 and unknown methods.
+
+    Examples
+    --------
+    >>> audio.resample([0.0, 1.0, 0.0], 1, 2, method="linear")
+    Var([0. , 0.5, 1. , 0.5, 0. , 0. ], shape=(6,), dtype=float32)
+    >>> audio.resample(np.zeros(16000), 16000, 44100).shape
+    (44100,)
     """
     if rate < 1 or new_rate < 1:
         raise InvalidArgument(f"rates are at least 1, not {rate} and {new_rate}")
@@ -218,22 +253,46 @@ def _cosines(size: int, periodic: bool, *terms: float) -> Var:
 
 
 def hann_window(size: int, periodic: bool = True) -> Var:
-    """Return Hann's window, (1 - cos) / 2, float32 [size]. A periodic window has the period `size` and suits spectra; a symmetric one has `size` - 1."""
+    """Return Hann's window, (1 - cos) / 2, float32 [size]. A periodic window has the period `size` and suits spectra; a symmetric one has `size` - 1.
+
+    Raises InvalidArgument for a negative size.
+
+    >>> audio.hann_window(4)
+    Var([0. , 0.5, 1. , 0.5], shape=(4,), dtype=float32)
+    """
     return _cosines(size, periodic, 0.5, -0.5).astype("float32")
 
 
 def hamming_window(size: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46) -> Var:
-    """Return Hamming's window, alpha - beta cos, float32 [size]."""
+    """Return Hamming's window, alpha - beta cos, float32 [size].
+
+    Raises InvalidArgument for a negative size.
+
+    >>> audio.hamming_window(4)
+    Var([0.08, 0.54, 1.  , 0.54], shape=(4,), dtype=float32)
+    """
     return _cosines(size, periodic, alpha, -beta).astype("float32")
 
 
 def blackman_window(size: int, periodic: bool = True) -> Var:
-    """Return Blackman's window, 0.42 - 0.5 cos(t) + 0.08 cos(2t), float32 [size]."""
+    """Return Blackman's window, 0.42 - 0.5 cos(t) + 0.08 cos(2t), float32 [size].
+
+    Raises InvalidArgument for a negative size.
+
+    >>> audio.blackman_window(5, periodic=False).round(2)
+    Var([-0.  ,  0.34,  1.  ,  0.34, -0.  ], shape=(5,), dtype=float32)
+    """
     return _cosines(size, periodic, 0.42, -0.5, 0.08).astype("float32")
 
 
 def povey_window(size: int, periodic: bool = True) -> Var:
-    """Return Kaldi's window, Hann's to the power of 0.85, float32 [size]."""
+    """Return Kaldi's window, Hann's to the power of 0.85, float32 [size].
+
+    Raises InvalidArgument for a negative size.
+
+    >>> audio.povey_window(5, periodic=False).round(3)
+    Var([0.   , 0.555, 1.   , 0.555, 0.   ], shape=(5,), dtype=float32)
+    """
     return np.power(np.maximum(_cosines(size, periodic, 0.5, -0.5), 0), 0.85).astype("float32")
 
 
@@ -287,6 +346,18 @@ def spectrogram(samples: VarLike, n_fft: int = 400, hop_length: int | None = Non
     -------
     Var
         float32 [..., frames, n_fft // 2 + 1].
+
+    Raises
+    ------
+    InvalidArgument
+        If the sound is shorter than a frame, or an option is out of range.
+
+    Examples
+    --------
+    >>> tone = np.sin(2 * np.pi * 1000 * np.arange(16000) / 16000)
+    >>> energies = audio.spectrogram(tone, 400, 160)
+    >>> energies.shape, int(np.argmax(energies[50])) * 16000 / 400
+    ((101, 201), 1000.0)
     """
     x = np.asarray(samples).astype("float32", copy=False)
     length = win_length or (n_fft if isinstance(window, str) else np.asarray(window).size)
@@ -362,6 +433,17 @@ def mel_filters(count: int, n_fft: int, rate: int, *, low: float = 0.0, high: fl
     -------
     Var
         float32 [count, n_fft // 2 + 1]. Apply them as spectrogram @ filters.T.
+
+    Raises
+    ------
+    InvalidArgument
+        For unknown scales and norms, and for frequencies out of order.
+
+    Examples
+    --------
+    >>> audio.mel_filters(2, 8, 8000).round(2)
+    Var([[0.  , 0.68, 0.  , 0.  , 0.  ],
+         [0.  , 0.32, 0.91, 0.45, 0.  ]], shape=(2, 5), dtype=float32)
     """
     end = rate / 2 if high is None else high
     if scale not in ("htk", "slaney") or norm not in ("slaney", None):
@@ -381,7 +463,12 @@ def mel_spectrogram(samples: VarLike, rate: int = 16000, n_mels: int = 128, n_ff
                     high: float | None = None, scale: str = "htk", norm: str | None = None, **options: Any) -> Var:
     """Compute a spectrogram on the mel scale, [..., frames, n_mels].
 
-    low, high, scale and norm go to mel_filters(), all other options to spectrogram().
+    low, high, scale and norm go to mel_filters(), all other options to spectrogram(), and so do their errors.
+
+    Examples
+    --------
+    >>> audio.mel_spectrogram(np.zeros(16000), n_mels=40, hop_length=160).shape
+    (101, 40)
     """
     bins = spectrogram(samples, n_fft, hop_length, window, **options)
     return np.matmul(bins, mel_filters(n_mels, n_fft, rate, low=low, high=high, scale=scale, norm=norm).T)
@@ -403,6 +490,16 @@ def log_mel(samples: VarLike, rate: int = 16000, n_mels: int = 80, n_fft: int = 
     -------
     Var
         float32 [n_mels, frames]: [80, 3000] for 30 seconds.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is more than one channel.
+
+    Examples
+    --------
+    >>> audio.log_mel(np.zeros(16000)).shape
+    (80, 3000)
     """
     x = np.asarray(samples).astype("float32", copy=False)
     if x.ndim != 1:
@@ -441,6 +538,16 @@ def fbank(samples: VarLike, rate: int = 16000, n_mels: int = 80, frame_length: f
     -------
     Var
         float32 [frames, n_mels].
+
+    Raises
+    ------
+    InvalidArgument
+        If there is more than one channel, or a frame has less than two samples.
+
+    Examples
+    --------
+    >>> audio.fbank(np.ones(16000)).shape
+    (98, 80)
     """
     x = np.asarray(samples).astype("float32", copy=False)
     size, step = int(rate * frame_length * 0.001), int(rate * frame_shift * 0.001)

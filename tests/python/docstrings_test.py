@@ -72,7 +72,7 @@ class Docstrings(unittest.TestCase):
 
     def test_examples(self):
         finder, total = doctest.DocTestFinder(exclude_empty=True), 0
-        known = {"minnow": minnow, "expr": expr, "nn": minnow.nn, "tools": minnow.tools, "cv": minnow.cv, "np": mnp}
+        known = {"minnow": minnow, "expr": expr, "nn": minnow.nn, "tools": minnow.tools, "cv": minnow.cv, "audio": minnow.audio, "np": mnp}
         for name, value in functions().items():
             if ">>> " not in (inspect.getdoc(value) or ""):
                 continue
