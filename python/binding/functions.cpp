@@ -76,9 +76,11 @@ PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObjec
   return result;
 }
 
+PyObject *function_class = nullptr, *method_class = nullptr;
+
 PyObject* get_bound(PyObject* self, PyObject* object, PyObject*) noexcept {
   if (!object || object == Py_None) return Py_NewRef(self);
-  return PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyMethod_Type), self, object, nullptr);
+  return PyObject_CallFunctionObjArgs(method_class, self, object, nullptr);
 }
 
 /// What this object has not the function has: __code__, __defaults__, __globals__ ...
@@ -136,13 +138,12 @@ PyType_Slot slots[] = {{Py_tp_call, slot(PyVectorcall_Call)},
                        {0, nullptr}};
 PyType_Spec spec = {"minnow._minnow.function", sizeof(Function), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
-PyObject* function_class = nullptr;
-
 }  // namespace
 
 void define_functions(nb::module_& m) {
   function_class = PyType_FromSpec(&spec);
   if (!function_class) nb::raise_python_error();
+  method_class = nb::object(nb::module_::import_("types").attr("MethodType")).release().ptr();  // the stable ABI has no PyMethod_Type
   m.def(
       "suggesting",
       [](nb::handle function) {

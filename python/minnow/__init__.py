@@ -39,6 +39,9 @@ def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (
     path: a file, a folder, the bytes of a file, or a binary file that is open; a list where a format has several files. inputs, outputs: the part of
     the model between these values; by default all. shapes: dimensions of inputs that are fixed, by name; None for one that stays open.
     options: threads, precision, memory, backend, power, tuning ...; see nn.load_module_from_file.
+
+    Raises FileNotFound (a FileNotFoundError) or another IoError where a file cannot be read, InvalidModel (a ValueError) for a wrong file, Unsupported
+    naming all operators that are missing, and InvalidType (a TypeError) for an option that is not there.
     """
     from minnow import nn
     return nn.load_module_from_file(path, inputs, outputs, optimize=optimize, shapes=shapes, **options)
@@ -49,7 +52,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
             rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "",
             verify: builtins.bool = False, external_data: builtins.bool = False, opset: int = 0, weights: str = "f32",
             progress: Callback | None = None) -> tools.Conversion:
-    """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options."""
+    """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options and errors."""
     from minnow import tools
     return tools.convert(source, destination, optimize=optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, format=format,
                          verify=verify, external_data=external_data, opset=opset, weights=weights, progress=progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, overload
 
 from minnow import _minnow
-from minnow._functions import all_suggesting
+from minnow._functions import all_suggesting, methods_suggesting
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._files import ModelPath, dims_of, read_model
 from minnow._options import check
@@ -76,6 +76,7 @@ class States(Mapping[str, Var]):
         return screen(f"States({', '.join(f'{name}: {name.type}' for name in self._names)})")
 
 
+@methods_suggesting
 class Module:
     """A function on Vars with parameters.
 
@@ -183,6 +184,7 @@ def _cloned(value: Any) -> Any:
     return value
 
 
+@methods_suggesting
 class LoadedModule(Module):
     """A model, or a part of it, as a function."""
 
@@ -448,6 +450,7 @@ class RuntimeManager:
     """How modules that are loaded with it run: the options of load_module_from_file() together."""
 
     def __init__(self, **options: Unpack[RunOptions]) -> None:
+        check(options)
         self.options = options
 
 
@@ -485,6 +488,10 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
     shapes: dimensions of inputs that are fixed, by name; None, or -1, for one that stays open. optimize: "standard", "none" or "train"; by default
     "standard" for all but a .minnow file that convert() wrote, which is taken as it is. runtime_manager: options together, of create_runtime_manager().
 
+    Raises FileNotFound (a FileNotFoundError) or another IoError where a file cannot be read, InvalidModel (a ValueError) for a wrong file, Unsupported
+    naming all operators that are missing, InvalidArgument (a ValueError) for a value that is not there or a shape that does not fit, and InvalidType
+    (a TypeError) for an option that is not there.
+
     options: threads (0: all cores), precision ("normal", "high", "low"), memory ("normal"; "low": the least memory, at the price of time),
     backend ("cpu", "reference"), memory_limit (bytes that a run may hold), time_limit (seconds of a run), pin_threads, power ("performance",
     "balanced", "efficient"), tuning (a file of tools.tune(); where it says nothing of this model and machine, that is a UserWarning),
@@ -501,7 +508,15 @@ def load_module_from_file(path: ModelPath, inputs: Sequence[str] = (), outputs: 
 
 def load_module(outputs: Sequence[Var] | Var, inputs: Sequence[Var] = (), *, optimize: str | None = None, **options: Unpack[RunOptions]) -> LoadedModule:
     """The expression that gives `outputs` from its placeholders (in the order of `inputs`, where they are given) as a module. optimize, options:
-    as load_module_from_file() has them."""
+    as load_module_from_file() has them. Raises InvalidArgument (a ValueError) for an input that is no placeholder of the expression.
+
+    >>> x = expr.placeholder("x", "float32", (None,))
+    >>> module = nn.load_module(expr.relu(x), [x])
+    >>> module([-1.0, 2.0])
+    Var([0., 2.], shape=(2,), dtype=float32, name='output')
+    >>> module.inputs
+    [Description('x', f32[?])]
+    """
     check(options, ("outputs", "inputs", "optimize"))
     return LoadedModule(_minnow.optimized(_minnow.to_model(outputs, inputs), optimize), options=options)
 

@@ -57,7 +57,8 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     external_data, opset: of an ONNX file: large constants in a file beside it; the operator set, 21 to 28 (0: 26, or newer where an operator needs it).
     weights: of a .minnow file: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
     progress: told the part that is done, from 0 to 1; without it a terminal shows a line.
-    What is read differently than the file says is a UserWarning.
+    What is read differently than the file says is a UserWarning. Raises IoError where a file cannot be read or written, InvalidModel (a ValueError) for
+    a wrong file, Unsupported naming all operators that are missing, and what ONNX cannot say.
     """
     start = time.monotonic()
     path = os.fspath(destination)
