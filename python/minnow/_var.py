@@ -85,6 +85,8 @@ def __array_ufunc__(self: Var, ufunc: Any, method: str, *inputs: Any, **options:
     if method != "__call__":
         function = getattr(function, method, None)
     out = options.get("out")
+    if method == "at" and not isinstance(inputs[0], Var):  # which writes into an array of NumPy
+        function = None
     if function is None:
         if isinstance(out, tuple) and any(isinstance(item, Var) for item in out):
             return NotImplemented

@@ -226,6 +226,30 @@ class Buffers(unittest.TestCase):
                 with self.assertRaises(TypeError):
                     minnow.Var(value)
 
+    @unittest.skipIf(_testbuffer is None, "this Python has no _testbuffer")
+    def test_slices_of_exporters(self):
+        random, compared = np.random.default_rng(5), 0
+        for _ in range(3000):
+            shape = [int(n) for n in random.integers(0, 5, random.integers(0, 5))]
+            letter = str(random.choice(list("?bBhHiIqQefd")))
+            order = str(random.choice(["", "<", ">", "="]))
+            count = int(np.prod(shape))
+            items = [bool(n) for n in random.integers(0, 2, count)] if letter == "?" else [float(n) if letter in "efd" else int(n) for n in random.integers(0, 100, count)]
+            flags = int(random.choice([0, _testbuffer.ND_FORTRAN, _testbuffer.ND_PIL if count else 0]))
+            try:
+                whole = _testbuffer.ndarray(items if shape else (items or [0])[0], shape=shape, format=order + letter, flags=flags)
+                for axis in range(len(shape)):
+                    if random.integers(0, 2) and count:
+                        step = int(random.choice([-2, -1, 1, 2]))
+                        whole = whole[(slice(None),) * axis + (slice(None, None, step),)] if axis else whole[::step]
+            except (ValueError, NotImplementedError, TypeError):
+                continue  # a form that the exporter itself does not have
+            x = minnow.Var(whole)
+            self.assertEqual(x.tolist(), whole.tolist())
+            self.assertEqual(x.shape, tuple(whole.shape))
+            compared += 1
+        self.assertGreater(compared, 2000)
+
 
 def _png():
     """A picture of 2 by 2 pixels."""

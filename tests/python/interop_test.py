@@ -45,6 +45,9 @@ class NumPy(unittest.TestCase):
         self.assertEqual(matrix.diagonal().tolist(), [3, 1, 2])
         with self.assertRaises(TypeError):
             np.copyto(np.zeros(3, "i4"), self.v)  # NumPy's own rule of casting
+        array = np.zeros(3)
+        np.add.at(array, [0, 0], self.v[:2])
+        self.assertEqual(array.tolist(), [4, 0, 0])
         # Into a Var minnow.numpy's write.
         x = minnow.Var([0.0, 0.0, 0.0])
         np.copyto(x, np.array([1.0, 2.0, 3.0]))
