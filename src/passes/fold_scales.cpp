@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A number for each channel that is multiplied with, or added to, the result of a convolution or a product becomes part of its weights or
 // its bias.
+#include <cmath>
+
 #include "passes/linear.h"
 
 namespace minnow {
@@ -20,7 +22,7 @@ bool fold(Node& node) {
       scale = *values;
     } else if (op == "Div") {
       if (i != 0) return false;
-      for (double value : *values) scale.push_back(1 / value);
+      for (double value : *values) scale.push_back(std::isinf(value) ? NAN : 1 / value);  // no weights of 0 for what may be infinite
     } else if (op == "Add") {
       shift = *values;
     } else if (i == 0) {

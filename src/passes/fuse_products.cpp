@@ -166,8 +166,8 @@ class ProductFuser {
     if (op == "Clip") {
       const auto low = scalar_of(node.input(1)), high = scalar_of(node.input(2));
       if ((node.input(1) && !low) || (node.input(2) && !high)) return {};
-      constexpr double kLargest = std::numeric_limits<float>::max();
-      return Activation::named(op, static_cast<float>(low.value_or(-kLargest)), static_cast<float>(high.value_or(kLargest)));
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      return Activation::named(op, static_cast<float>(low.value_or(-kInfinity)), static_cast<float>(high.value_or(kInfinity)));
     }
     if (op == "LeakyRelu") return Activation::named(op, real_attribute(node, "alpha", 0.01f));
     if (op == "HardSigmoid") return Activation::named(op, real_attribute(node, "alpha", 0.2f), real_attribute(node, "beta", 0.5f));

@@ -111,6 +111,8 @@ bool Linear::absorb(std::span<const double> scale, std::span<const double> shift
   const double largest = largest_of(weights.type.dtype), most = w ? largest : 1e20;  // of weights stored in 16 bits a guess
   for (size_t c = 0; c < scale.size(); ++c)
     if (!(std::fabs(scale[c]) <= most) || std::fabs(b[c] *= scale[c]) > largest) return false;
+  for (size_t c = 0; c < shift.size(); ++c)
+    if (!(std::fabs(b[c] += shift[c]) <= largest)) return false;
   if (!scale.empty() && !w) {
     // What is stored stays as it is: the factors are multiplied with what it is widened to, when that is packed.
     Shape shape = *shape_of_weights(&weights);
@@ -142,7 +144,6 @@ bool Linear::absorb(std::span<const double> scale, std::span<const double> shift
     }
     node->set_input(1, &graph.add_constant(std::move(scaled), graph.fresh_name(weights.name())));
   }
-  for (size_t c = 0; c < count && !shift.empty(); ++c) b[c] += shift[c];
   if (bias || !shift.empty()) {
     if (node->op() == "Gemm") node->attributes.remove("beta");
     node->set_input(2, &add_reals(graph, weights.type.dtype, {channels}, b, graph.fresh_name(bias ? bias->name() : weights.name())));

@@ -8,6 +8,8 @@
 namespace minnow {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 class ActivationRaiser {
  public:
   ActivationRaiser(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
@@ -44,7 +46,7 @@ class ActivationRaiser {
 
   // The bounds of a Clip; infinite where absent. Nothing where they are not constants.
   struct Bounds {
-    double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+    double low = -kInfinity, high = kInfinity;
   };
   static std::optional<Bounds> bounds_of(const Node& clip) {
     Bounds bounds;
@@ -178,22 +180,22 @@ class ActivationRaiser {
     Node* inner = x->producer();
     std::optional<Bounds> before;
     if (inner && has_one_use(*x)) {
-      if (inner->op() == "Relu") before = Bounds{0, std::numeric_limits<double>::infinity()};
+      if (inner->op() == "Relu") before = Bounds{0, kInfinity};
       if (inner->op() == "Clip") before = bounds_of(*inner);
     }
     if (before && before->low <= bounds.high && bounds.low <= before->high && before->low <= before->high) {
       bounds.low = std::max(bounds.low, before->low);
       bounds.high = std::min(bounds.high, before->high);
       x = inner->input(0);
-    } else if (node.op() == "Clip" && !(bounds.low == 0 && std::isinf(bounds.high))) {
+    } else if (node.op() == "Clip" && !(bounds.low == 0 && bounds.high == kInfinity)) {
       return false;
     }
-    if (bounds.low == 0 && std::isinf(bounds.high)) return raise(node, "Relu", *x);
+    if (bounds.low == 0 && bounds.high == kInfinity) return raise(node, "Relu", *x);
     const DType dtype = node.output(0)->type.dtype;
-    const auto bound = [&](double number) -> Value* {
-      return std::isinf(number) ? nullptr : &add_reals(graph_, dtype, {}, std::span<const double>(&number, 1));
+    const auto bound = [&](double number, double none) -> Value* {
+      return number == none ? nullptr : &add_reals(graph_, dtype, {}, std::span<const double>(&number, 1));
     };
-    return raise_with(node, "Clip", {x, bound(bounds.low), bound(bounds.high)});
+    return raise_with(node, "Clip", {x, bound(bounds.low, -kInfinity), bound(bounds.high, kInfinity)});
   }
 
   // max(x, alpha x) with alpha < 1
