@@ -111,6 +111,15 @@ def packed():
                     yield between("slice", [("Slice", "a x3 x4 x5 x6", "b", {})], channels, [np.array([v], i64) for v in (start, end, 2, step)])
                 continue
             yield between(op.lower(), [(op, "a", "b", attributes)], channels, mild="Average" in op)
+        for value in (0.5, 0, 6, np.inf, -np.inf):
+            for op in ("Max", "Min"):
+                yield between(f"{op.lower()}_{value:g}".replace("-", "m"), [(op, "a x3", "b", {})], channels, [np.array(value, f32)])
+            yield between(
+                f"max_min_{value:g}".replace("-", "m"),
+                [("Max", "a x3", "c", {}), ("Min", "c x4", "b", {})],
+                channels,
+                [np.array(value, f32), np.array(1, f32)],
+            )
         yield between("where", [("Greater", "a x3", "c", {}), ("Where", "c a x3", "b", {})], channels, [np.array(0, f32)])
         yield between("swish", [("Sigmoid", "a", "c", {}), ("Mul", "a c", "b", {})], channels)
         yield between("hard_swish", [("HardSigmoid", "a", "c", {"alpha": 1 / 6, "beta": 0.5}), ("Mul", "a c", "b", {})], channels)
@@ -153,6 +162,9 @@ def rewritten():
         ):
             values = corner_floats(f32)
             yield few(f"{first.lower()}_{second.lower()}_{name}", [(first, "x0 x1", "a", {}), (second, "a x1", "y", {})], [values, factor])
+        for op in ("Max", "Min"):
+            yield few(f"{op.lower()}_number_{name}", [(op, "x0 x1", "y", {})], [corner_floats(f32), factor])
+            yield few(f"relu_{op.lower()}_{name}", [("Relu", "x0", "a", {}), (op, "a x1", "y", {})], [corner_floats(f32), factor])
         for left in ("Div", "Sub", "Pow"):
             yield few(f"{left.lower()}_of_{name}", [(left, "x1 x0", "y", {})], [corner_floats(f32), factor])
         yield few(
