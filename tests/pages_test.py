@@ -136,6 +136,23 @@ class Pages(unittest.TestCase):
         model_with_custom_operators(self.folder / "custom.onnx", [("Swish", "act1", {"beta": 2.0}), ("Blur", "blur", {})])
         self.assertEqual(self.follow("converting.md"), 4)
 
+    def test_command(self):
+        self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
+        self.needs("page.png", MODELS / "examples/page.png")
+        if "MINNOW_VISION:BOOL=ON" not in (BUILD / "CMakeCache.txt").read_text() and "MINNOW_PYTHON:BOOL=ON" not in (BUILD / "CMakeCache.txt").read_text():
+            self.skipTest("the build reads no pictures (MINNOW_VISION)")
+        self.assertEqual(self.follow("command.md"), 4)
+
+    def test_every_environment_variable_is_explained(self):
+        named = set()
+        for folder in ("src", "python", "scripts", "tests", "cmake", "bench"):
+            for path in (SOURCE / folder).rglob("*"):
+                if path.suffix in (".cpp", ".h", ".py", ".cmake", ".txt") and "kernels" not in path.parts:
+                    named |= set(re.findall(r"(?:getenv\(|environ(?:\.get)?[\[(]|ENV\{)\"?(MINNOW\w*)", path.read_text(errors="replace")))
+        text = (SOURCE / "docs" / "command.md").read_text()
+        self.assertEqual(sorted(name for name in named if f"`{name}`" not in text), [])
+        self.assertIn("MINNOW_ISA", named)
+
     def test_performance(self):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
         self.shell("minnow convert model.onnx model.minnow", False)

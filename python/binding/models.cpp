@@ -233,7 +233,8 @@ std::function<void(double)> teller(const nb::object& function) {
     if (function == Py_None || now - last < std::chrono::milliseconds(50)) return;
     last = now;
     const nb::gil_scoped_acquire acquire;
-    nb::handle(function)(nb::float_(std::min(part, 1.0)));
+    const nb::handle callback(function);
+    callback(std::min(part, 1.0));
   };
 }
 

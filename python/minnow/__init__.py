@@ -23,6 +23,7 @@ from minnow._functions import suggesting
 if TYPE_CHECKING:
     from typing_extensions import Unpack
     from minnow._options import RunOptions
+    from minnow._progress import Callback
     import builtins
     from minnow import audio as audio, cv as cv, expr as expr, nn as nn, numpy as numpy, tools as tools
     from minnow.nn import Module as Module

@@ -91,12 +91,15 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   std::vector<std::string> options;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& each : option->get_lnames()) options.push_back("--" + each);
-  if (const std::vector<std::string> rest = command.remaining(); !rest.empty()) {
+  if (std::vector<std::string> rest = command.remaining(); !rest.empty()) {
     for (const std::string& word : rest)
-      if (word.size() > 1 && word[0] == '-') {
+      if (word == "--")
+        break;
+      else if (word.size() > 1 && word[0] == '-') {
         const std::string option = word.substr(0, word.find('='));
         return format("{} has no option \"{}\"{}", name, option, option.starts_with("--") ? nearest(option, options) : std::string());
       }
+    std::erase(rest, "--");
     std::string places;
     for (const CLI::Option* option : command.get_options())
       if (option->get_positional()) places += (places.empty() ? "" : " ") + option->get_name(true, false);
@@ -106,11 +109,11 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   }
   for (const CLI::Option* option : command.get_options()) {
     const std::string each = option->get_name(false, false);
+    if (option->count() == 0 && error.get_name() == "ArgumentMismatch" && std::string_view(error.what()).starts_with(each + ":"))
+      return format("{} needs a value", each);
     if (option->get_required() && option->count() == 0)
       return format("{} needs {}", name, option->get_positional() ? option->get_name(true, false) : each);
     if (option->count() > 1 && option->get_items_expected_max() <= 1) return format("{} is given {} times", each, option->count());
-    if (option->count() == 0 && error.get_name() == "ArgumentMismatch" && std::string_view(error.what()).starts_with(each + ":"))
-      return format("{} needs a value", each);
   }
   return error.what();
 }

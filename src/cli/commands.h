@@ -122,9 +122,10 @@ Tensor read_picture(const std::string& path, const ValueDescription& input, std:
 
 /// Inputs for a model: from "name=FILE" or "FILE" arguments, .npy, .npz, JPEG or PNG; what is not given is random where `fill_random`
 /// (floats N(0,1), integers 0 or 1, symbolic dimensions 1 unless `shapes` says otherwise), else an error. `open` gets the names of inputs
-/// with dimensions that are 1 because nothing says what they are.
+/// with dimensions that are 1 because nothing says what they are. `otherwise`: what else than --input a user could do, for errors.
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
-                                bool fill_random, std::vector<std::string>* open = nullptr, const PictureOptions& pictures = {});
+                                bool fill_random, std::vector<std::string>* open = nullptr, const PictureOptions& pictures = {},
+                                const char* otherwise = "");
 /// Calls f(), whose errors then tell of such inputs.
 void run_with_open(const std::vector<std::string>& open, const std::function<void()>& f);
 

@@ -41,7 +41,9 @@ CLI::Validator number_that(std::function<bool(T)> fits, std::string what) {
 }  // namespace
 
 CLI::Validator number_from(double least, double most) {
-  return number_that<double>([=](double x) { return x >= least && x <= most; }, format("a number from {} to {}", least, most));
+  return number_that<double>([=](double x) { return x >= least && x <= most; }, std::isfinite(most)
+                                                                                    ? format("a number from {} to {}", least, most)
+                                                                                    : format("a number of at least {}", least));
 }
 
 CLI::Validator whole_number_from(int64_t least, int64_t most) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two models on the same inputs, or a model and the tensors that something else computed: what differs, and where it begins.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -316,7 +317,7 @@ void add_compare(CLI::App& app) {
       ->type_name("FILE");
   add_repeated(*command, "-s,--shape", arguments->shapes, "dimensions of a random input: name=1x3x224x224")->type_name("SHAPE");
   command->add_option("--tolerance", arguments->tolerance, "of max(1, the largest magnitude of the other tensor)")
-      ->check(number_from(0, 1e300))
+      ->check(number_from(0, HUGE_VAL))
       ->type_name("X")
       ->capture_default_str();
   command->add_flag("--optimize", arguments->optimize, "optimize models of foreign formats first; fewer tensors keep their names");

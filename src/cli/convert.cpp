@@ -56,6 +56,9 @@ void convert_command(const Arguments& arguments) {
   const std::string& out = arguments.paths.back();
   if (!out.ends_with(".minnow") && !out.ends_with(".onnx"))
     throw UsageError("{}: is not the name of a file that convert writes, which ends in .minnow or .onnx", out);
+  for (const std::string& file : in)
+    if (const std::string path = os::canonical_path(file); !path.empty() && path == os::canonical_path(out))
+      throw UsageError("{}: is the model itself; write the result to another file", out);
   ConvertOptions options;
   options.optimize = arguments.optimize == "none" ? Optimize::none : arguments.optimize == "train" ? Optimize::train : Optimize::standard;
   for (size_t i = 0; i < arguments.shapes.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/numeric.h"
 #include "base/os.h"
+#include "base/placeholder.h"
 #include "cli/commands.h"
 #include "cli/npy.h"
 #include "cli/npz.h"
@@ -36,12 +37,14 @@ NamedShape parse_shape(const std::string& text) {
 }
 
 InputArgument parse_input(const std::string& text) {
+  if (text.empty()) throw UsageError("--input needs a file");
   if (os::file_exists(text)) return {{}, text};
   const size_t first = text.find('=');
   if (first == text.npos) return {{}, text};
   // Names and paths may hold "=" themselves: the parts are those that leave a file.
   for (size_t equals = first; equals != text.npos; equals = text.find('=', equals + 1))
     if (os::file_exists(text.substr(equals + 1))) return {text.substr(0, equals), text.substr(equals + 1)};
+  if (first + 1 == text.size()) throw UsageError("--input {}: a file is missing behind \"=\"", text);
   return {text.substr(0, first), text.substr(first + 1)};
 }
 
@@ -75,12 +78,13 @@ Tensor adapt(Tensor tensor, DType wanted) {
   return nameless ? Tensor(wanted, tensor.shape(), tensor.data(), tensor.owner()) : tensor;
 }
 
+bool is_npy(std::span<const std::byte> bytes) { return bytes.size() >= 6 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0; }
 bool is_zip(std::span<const std::byte> bytes) { return bytes.size() >= 4 && std::memcmp(bytes.data(), "PK", 2) == 0; }
 
 }  // namespace
 
 std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::string>& files, const std::vector<std::string>& shapes,
-                                bool fill_random, std::vector<std::string>* open, const PictureOptions& pictures) {
+                                bool fill_random, std::vector<std::string>* open, const PictureOptions& pictures, const char* otherwise) {
   const std::vector<ValueDescription>& inputs = model.inputs();
   std::vector<Tensor> tensors(inputs.size());
   const auto find = [&](const std::string& name) {
@@ -137,6 +141,8 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
       for (const auto& [name, tensor] : arrays)
         put(!argument.name.empty() ? argument.name : named ? name : std::string(), argument.file, take(tensor));
     } else {
+      if (placeholder(file->bytes()).empty() && !is_npy(file->bytes()))
+        throw InvalidArgument("{}: is none of .npy, .npz, JPEG and PNG, which inputs come from", argument.file);
       put(argument.name, argument.file, take(parse_npy(file->bytes(), argument.file)));
     }
   }
@@ -158,7 +164,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (tensors[i]) continue;
     if (!fill_random)
-      throw UsageError("input \"{}\" ({}) is not given; use --input {}=FILE, or --random", inputs[i].name, inputs[i].type, inputs[i].name);
+      throw UsageError("input \"{}\" ({}) is not given; use --input {}=FILE{}", inputs[i].name, inputs[i].type, inputs[i].name, otherwise);
     if (!inputs[i].is_tensor) throw InvalidArgument("input \"{}\" is {}, which cannot be made up", inputs[i].name, inputs[i].type);
     std::vector<int64_t> dims = inputs[i].dims;
     if (const auto found = given.find(i); found != given.end()) {

@@ -55,7 +55,8 @@ void write_output(const Datum& value, const std::string& name, const Arguments& 
 void run_command(const Arguments& arguments) {
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   std::vector<std::string> open;
-  const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, arguments.random, &open, arguments.pictures);
+  const std::vector<Tensor> inputs =
+      make_inputs(model, arguments.inputs, arguments.shapes, arguments.random, &open, arguments.pictures, ", or --random");
   Session session(model, arguments.run.session(model));
   const Stopwatch watch;
   std::vector<Datum> outputs;

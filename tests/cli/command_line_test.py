@@ -61,6 +61,8 @@ class CommandLine(CommandTest):
                                  (("convert", model, "out.txt"), "ends in .minnow or .onnx"), (("bench", model, "--precision", "hihg"), 'there is no "hihg"; there are high, normal, low'),
                                  (("bench", model, "--threads", "2000"), '"2000" is not a whole number from 0 to 1024'), (("bench", model, "--threads", "two"), '"two" is not'),
                                  (("convert", model, "b.onnx", "--opset", "3"), "from 21 to 28"), (("convert", model, "b.minnow", "--rename", "x"), "write old=new"),
+                                 (("convert", model, model), "is the model itself"), (("run", model, "-i", "x="), "a file is missing"), (("run", "--", model, "--random"), '"--random" is too many'),
+                                 (("tune", model, "--file"), "--file needs a value"), (("compare", model, model, "--tolerance", "-1"), '"-1" is not a number of at least 0'),
                                  (("completion", "tcsh"), 'there is no "tcsh"'), (("help", "rum"), 'there is no command "rum"'), (("ops", "--importer", "keras"), 'there is no importer "keras"')):
             with self.subTest(str(arguments)):
                 self.assertIn(words, self.wrong(*arguments))
