@@ -141,12 +141,14 @@ void define_expressions(nb::module_& m) {
       nb::arg("outputs"), nb::arg("path"), nb::arg("inputs") = nb::make_tuple(), Guarded());
   m.def(
       "load",
-      [](nb::handle path) {
+      [](nb::handle source) {
+        const bool is_model = nb::isinstance<Model>(source);
         const expr::Loaded loaded =
-            expr::load(Model::from_graph(read_model(argument<std::string>(path, "path", "a text")), operators_now()));
+            expr::load(is_model ? nb::cast<const Model&>(source)
+                                : Model::from_graph(read_model(argument<std::string>(source, "path", "a text")), operators_now()));
         return nb::make_tuple(list_of(loaded.inputs), list_of(loaded.outputs), nb::cast(loaded.values));
       },
-      nb::arg("path"), Guarded());
+      nb::arg("source"), Guarded(), "A .minnow file by its path, or a model that was read.");
   m.def(
       "cond",
       [](nb::handle condition, nb::handle then_branch, nb::handle else_branch) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """minnow.expr: operators by name with several outputs, what a Var is made of, expressions saved as ONNX, open dimensions."""
+import io
 import sys
 import tempfile
 import unittest
@@ -94,6 +95,20 @@ class Expressions(unittest.TestCase):
         onnx.checker.check_model(str(path))
         [found] = onnxruntime.InferenceSession(str(path)).run(None, {"x": mnp.array(given, "float32").numpy()})
         self.assertTrue(mnp.allclose(found, expected, 1e-5))
+
+    def test_loaded_from_every_source(self):
+        x = expr.placeholder("x", "float32", (None, 3))
+        minnow_path, onnx_path = self.folder / "net.minnow", self.folder / "net.onnx"
+        for path in (minnow_path, onnx_path):
+            expr.save(expr.relu(x * 2.0), path)
+        with open(onnx_path, "rb") as opened:
+            for source in (minnow_path, str(minnow_path), onnx_path, str(onnx_path), minnow_path.read_bytes(), io.BytesIO(onnx_path.read_bytes()), opened):
+                loaded = expr.load(source)
+                loaded.inputs[0].assign(minnow.Var([[-1.0, 0.0, 1.0]], "float32"))
+                self.assertEqual((loaded.outputs[0].tolist(), loaded.inputs[0].name), ([[0, 0, 2]], "x"))
+        for bad, error in ((self.folder / "no.minnow", FileNotFoundError), (self.folder / "no.onnx", FileNotFoundError), (3, TypeError), (b"nonsense", ValueError)):
+            with self.assertRaises(error):
+                expr.load(bad)
 
     def test_none_is_an_open_dimension(self):
         x = expr.placeholder("x", "float32", (None, 3))

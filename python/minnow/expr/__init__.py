@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, 
 
 from minnow import _minnow
 from minnow._functions import all_suggesting
-from minnow._files import path_of
+from minnow._files import ModelPath, path_of, read_model
 from minnow._minnow import Var, clear_cache
 from minnow._custom import ATTRIBUTES, Spec, custom_operator
 from minnow._repr import screen
@@ -199,9 +199,12 @@ class Loaded(NamedTuple):
         raise _minnow.InvalidArgument(f'the model has no value "{name}"{_minnow.nearest(name, list(self.values))}')
 
 
-def load(path: str | os.PathLike[str]) -> Loaded:
-    """A .minnow model as expressions: its inputs are placeholders."""
-    return Loaded(*_minnow.load(path_of(path)))
+def load(path: ModelPath) -> Loaded:
+    """A model as expressions: its inputs are placeholders. path: of a .minnow file or any other format, or the bytes of a file, or a binary file
+    that is open; the graph is taken as it is in the file. Raises what minnow.load() raises."""
+    if isinstance(path, (str, os.PathLike)) and os.fspath(path).endswith(".minnow"):
+        return Loaded(*_minnow.load(path_of(path)))
+    return Loaded(*_minnow.load(read_model(path, "none").model))
 
 
 def cond(condition: VarLike, then_branch: Callable[[], Any], else_branch: Callable[[], Any]) -> list[Var]:
