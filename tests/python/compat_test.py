@@ -315,6 +315,13 @@ class Mixed(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "the CPU takes its place"):
             MNN.nn.create_runtime_manager(({"backend": "OPENCL", "numThread": 1},))
 
+    def test_malformed_calls_raise_errors_of_minnow(self):
+        for call, text in ((lambda: F.reduce_sum([1.0], 10 ** 30), "out of bounds"), (lambda: F.split(X, None, 1), r"split\(\)"), (lambda: F.slice(X, None, [1]), "not of None"),
+                           (lambda: F.expand_dims(X, object()), "cannot be interpreted"), (lambda: MNN.numpy.reshape(X, "x"), "not of 'x'"), (lambda: MNN.numpy.random.randint("x"), "randint"),
+                           (lambda: MNN.nn.create_runtime_manager(({"backend": "OPENCI"},)), '"OPENCL"'), (lambda: F.matrix_band_part(X, None, 1), "matrix_band_part")):
+            with self.assertRaisesRegex(minnow.Error, text):
+                call()
+
     def test_addresses(self):
         data = np.arange(6, dtype=np.float32)
         self.same_type(F.const(data.ctypes.data, [2, 3]))

@@ -6,7 +6,7 @@ import types
 import warnings
 from typing import Any, Callable
 
-from minnow._minnow import Unsupported
+from minnow._minnow import InvalidArgument, Unsupported, nearest
 
 
 def _refusing(name: str, sentence: str) -> Callable[..., Any]:
@@ -47,10 +47,16 @@ MODULES = {module.__name__: module for module in (
     _module("MNN.llm", "Language models: not there yet.", ("Llm", "Context", "LlmStatus", "create"), "Minnow runs no language models by itself"))}
 
 
+_BACKENDS = ("CPU", "AUTO", "METAL", "CUDA", "OPENCL", "OPENGL", "VULKAN", "NN", "HIAI", "TRT", "USER_0", "USER_1")
+
+
 def cpu(backend: Any) -> str:
-    """Replace any backend by the CPU, and warn about it. MNN falls back to the CPU too."""
-    if backend not in ("CPU", "cpu", 0, "AUTO", 4):
-        warnings.warn(f"the backend {backend!r} is not there; the CPU takes its place", stacklevel=3)
+    """Replace any of MNN's backends by the CPU, and warn about it. MNN falls back to the CPU too."""
+    number = isinstance(backend, int) and 0 <= backend < 32
+    if not number and str(backend).upper() not in _BACKENDS:
+        raise InvalidArgument(f"there is no backend {backend!r}{nearest(str(backend).upper(), list(_BACKENDS))}")
+    if str(backend).upper() not in ("CPU", "AUTO") and backend not in (0, 4):
+        warnings.warn(f"the backend {backend!r} is not there; the CPU takes its place", stacklevel=4)
     return "CPU"
 
 

@@ -117,12 +117,28 @@ def labelled(value: minnow.Var, format: str | None) -> Var:
     return value  # type: ignore[return-value]
 
 
+def careful(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Let a function raise errors of Minnow, which name the function, also where Python itself refuses an argument."""
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except minnow.Error:
+            raise
+        except (TypeError, AttributeError) as error:
+            raise minnow.InvalidType(f"{name}(): {error}") from error
+        except (ValueError, OverflowError, IndexError) as error:
+            raise InvalidArgument(f"{name}(): {error}") from error
+
+    return call
+
+
 class Function:
     """A function of Minnow that takes and gives MNN's Vars. Attributes of the function (numpy.add.reduce) are reachable through it."""
 
     def __init__(self, function: Callable[..., Any], format: str | None = None) -> None:
         functools.update_wrapper(self, function)
-        self._function, self._format = function, format
+        self._function, self._format = careful(function, getattr(function, "__name__", type(function).__name__)), format
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         context = Context((*arguments, *named.values()))
@@ -130,10 +146,10 @@ class Function:
         return as_mnn(self._function(*map(own, arguments), **{name: own(value) for name, value in named.items()}), context)
 
     def __getattr__(self, name: str) -> Any:
-        return exported(getattr(self.__dict__["_function"], name))
+        return exported(getattr(self.__wrapped__, name))
 
     def __repr__(self) -> str:
-        return repr(self._function)
+        return repr(self.__wrapped__)
 
 
 def exported(value: Any, format: str | None = None) -> Any:
@@ -464,7 +480,7 @@ class Var(minnow.Var):
     def clone(self) -> Var:
         return labelled(_apart(_alias(self)), self.__dict__.get("_format"))
 
-    def copy(self) -> Var:
+    def copy(self) -> Var:  # type: ignore[override]
         return self.clone()
 
     def fill(self, fill_value: Any) -> None:

@@ -8,7 +8,7 @@ from minnow import audio
 from minnow import numpy as np
 from minnow._minnow import InvalidArgument
 from minnow.compat import numpy as mnp
-from minnow.compat._values import Var, as_mnn, own
+from minnow.compat._values import Var, as_mnn, careful, own
 
 HAMMING, HANNING, POVEY, RECTANGULAR, BLACKMAN = 0, 1, 2, 3, 4
 CONSTANT, REFLECT, SYMMETRIC, EDGE = 0, 1, 2, 3
@@ -107,6 +107,10 @@ def whisper_fbank(waveform: Any, sample_rate: int = 16000, n_mels: int = 128, n_
     silence = max(chunk_len * sample_rate - samples.shape[0], 0)
     return as_mnn(audio.log_mel(np.pad(samples, (0, silence)), sample_rate, n_mels, n_fft, hop_length, seconds=None)[None])  # type: ignore[no-any-return]
 
+
+for _name, _value in list(globals().items()):
+    if callable(_value) and getattr(_value, "__module__", "") == __name__ and not isinstance(_value, type) and not _name.startswith("_"):
+        globals()[_name] = careful(_value, _name)
 
 __all__ = ["BLACKMAN", "CONSTANT", "EDGE", "HAMMING", "HANNING", "POVEY", "RECTANGULAR", "REFLECT", "SYMMETRIC", "fbank", "hamming_window", "hann_window", "hanning_window", "load",
            "mel_spectrogram", "melscale_fbanks", "save", "spectrogram", "whisper_fbank"]

@@ -9,7 +9,7 @@ from minnow import numpy as np
 from minnow._minnow import InvalidArgument
 from minnow.compat import _expr, _values
 from minnow.compat._later import cpu
-from minnow.compat._values import Var, as_mnn, own
+from minnow.compat._values import Var, as_mnn, careful, own
 
 NCHW, NHWC, NC4HW4 = E.NCHW, E.NHWC, E.NC4HW4
 
@@ -95,6 +95,11 @@ def get_inputs_and_outputs(values: dict[str, Var]) -> tuple[dict[str, Var], dict
     return inputs, outputs
 
 
+
+
+for _name, _value in list(globals().items()):
+    if callable(_value) and getattr(_value, "__module__", "") == __name__ and not isinstance(_value, type) and not _name.startswith("_"):
+        globals()[_name] = careful(_value, _name)
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minnow import numpy as np
-from minnow.compat._values import Var, as_mnn, exported, own
+from minnow.compat._values import Var, as_mnn, careful, exported, own
 from minnow.compat.numpy import asarray
 
 
@@ -22,6 +22,11 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 def solve(a: Any, b: Any) -> Var:
     return as_mnn(np.linalg.solve(own(asarray(a)).astype("float32", copy=False), own(asarray(b)).astype("float32", copy=False)))  # type: ignore[no-any-return]
+
+
+for _name, _value in list(globals().items()):
+    if callable(_value) and getattr(_value, "__module__", "") == __name__ and not isinstance(_value, type) and not _name.startswith("_"):
+        globals()[_name] = careful(_value, _name)
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import types
 from typing import Any, Callable, Sequence
 
 from minnow import _minnow
@@ -10,7 +11,7 @@ from minnow import numpy as np
 from minnow._minnow import InvalidType, Unsupported
 from minnow.compat import _expr
 from minnow.compat import expr as F
-from minnow.compat._values import Context, Function, Shape, Var, as_mnn, exported, own
+from minnow.compat._values import careful, Context, Function, Shape, Var, as_mnn, exported, own
 
 float32, float64, int32, int64, uint8 = np.float32, np.float64, np.int32, np.int64, np.uint8
 pi, inf, newaxis = np.pi, np.inf, None
@@ -443,6 +444,11 @@ def nested_iters(op: Any, axes: Sequence[Sequence[int]], *options: Any, **named:
     raise Unsupported("nested_iters() goes through memory in steps; go through arrays with ndindex()")
 
 
+for _name, _value in list(globals().items()):
+    if isinstance(_value, types.FunctionType) and _value.__module__ == __name__ and not _name.startswith("_"):
+        globals()[_name] = careful(_value, _name)
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
@@ -460,5 +466,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    hidden = {"Any", "Callable", "Context", "F", "Function", "InvalidType", "Sequence", "Shape", "Unsupported", "Var", "as_mnn", "annotations", "builtins", "exported", "np", "own"}
+    hidden = {"Any", "Callable", "Context", "F", "Function", "InvalidType", "Sequence", "Shape", "Unsupported", "Var", "as_mnn", "annotations", "builtins", "careful", "exported", "np", "own", "types"}
     return sorted({name for name in (*globals(), *_OF_EXPR, *dir(np)) if not name.startswith("_")} - hidden)

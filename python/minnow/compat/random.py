@@ -6,7 +6,7 @@ from typing import Any
 
 from minnow import numpy as np
 from minnow._minnow import InvalidType
-from minnow.compat._values import Context, Var, as_mnn, exported, own
+from minnow.compat._values import Context, Var, as_mnn, careful, exported, own
 
 
 def random(shape: Any) -> Var:
@@ -29,6 +29,11 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = np
     if isinstance(low, (list, tuple)) or isinstance(high, (list, tuple)):
         raise InvalidType("randint() takes one integer for each end")
     return as_mnn(np.asarray(np.random.randint(low, high, [1] if size is None else own(size))).astype(dtype), Context([dtype]))  # type: ignore[no-any-return]
+
+
+for _name, _value in list(globals().items()):
+    if callable(_value) and getattr(_value, "__module__", "") == __name__ and not isinstance(_value, type) and not _name.startswith("_"):
+        globals()[_name] = careful(_value, _name)
 
 
 def __getattr__(name: str) -> Any:
