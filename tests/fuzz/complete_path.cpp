@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/complete_path.h"
+
+#include <minnow/convert.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/numeric.h"
+#include "graph/model_file.h"
+#include "graph/model_header.h"
+#include "importers/caffe/importer.h"
+#include "importers/formats.h"
+#include "passes/compare.h"
+#include "passes/difference.h"
+#include "passes/rewrite.h"
+#include "passes/trail.h"
+#include "support/zip_writer.h"
+
+namespace minnow::fuzz {
+namespace {
+
+constexpr double kMostElements = 1 << 16;  // of an input
+constexpr size_t kMemoryLimit = size_t{96} << 20;
+constexpr double kTimeLimit = 2;  // seconds of a run
+
+std::vector<std::string_view> operator_names(std::string_view format) {
+  std::vector<std::string_view> names;
+  for (const Format& each : import_formats())
+    if (each.name == format && each.operators)
+      for (const ForeignOperator& op : each.operators()) names.push_back(op.name);
+  return names;
+}
+
+std::string mutate_onnx(std::string bytes, Random& random) {
+  static const auto names = operator_names("onnx");
+  return mutate_protobuf(std::move(bytes), random, names);
+}
+std::string mutate_tensorflow(std::string bytes, Random& random) {
+  static const auto names = operator_names("tensorflow");
+  return mutate_protobuf(std::move(bytes), random, names);
+}
+std::string mutate_caffe(std::string bytes, Random& random) {
+  static const auto names = operator_names("caffe");
+  const size_t end = std::min(bytes.find('\0'), bytes.size());
+  std::string text = bytes.substr(0, end), weights = end < bytes.size() ? bytes.substr(end + 1) : std::string();
+  if (weights.empty() || !random.one_in(3))
+    text = mutate_text(std::move(text), random, names);
+  else
+    weights = mutate_protobuf(std::move(weights), random, names);
+  return text + '\0' + weights;
+}
+std::string mutate_torchscript(std::string bytes, Random& random) {
+  // "aten::relu" is "torch.relu" in a program.
+  static const std::vector<std::string> written = [] {
+    std::vector<std::string> made;
+    for (const std::string_view name : operator_names("torchscript"))
+      if (name.starts_with("aten::")) made.push_back("torch." + std::string(name.substr(6)));
+    return made;
+  }();
+  static const std::vector<std::string_view> names(written.begin(), written.end());
+  return mutate_archive(std::move(bytes), random, names);
+}
+std::string mutate_flat(std::string bytes, Random& random) { return mutate_flatbuffer(std::move(bytes), random); }
+std::string mutate_minnow(std::string bytes, Random& random) {
+  return mutate_flatbuffer(std::move(bytes), random, random.one_in(16) ? 0 : sizeof(file::Header));
+}
+
+constexpr Target kTargets[] = {
+    {"onnx", mutate_onnx},     {"tensorflow", mutate_tensorflow},
+    {"caffe", mutate_caffe},   {"torchscript", mutate_torchscript},
+    {"tflite", mutate_flat},   {"mnn", mutate_flat},
+    {"minnow", mutate_minnow},
+};
+
+template <class... Args>
+[[noreturn]] void broken(std::string_view pattern, const Args&... args) {
+  throw std::logic_error(format(pattern, args...));
+}
+
+/// An error of ours that no file may cause.
+void check_kind(const Error& error) {
+  if (error.kind() == ErrorKind::internal) broken("internal error: {}", error.what());
+}
+/// Limits are met at other places by a graph that was rewritten.
+bool is_limit(const Error& error) {
+  return error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::cancelled || error.kind() == ErrorKind::unsupported;
+}
+
+Model import(const Target& target, std::string_view bytes) {
+  ConvertOptions options;
+  options.optimize = Optimize::none;
+  options.format = target.format;
+  options.warn = [](std::string_view) {};
+  if (target.format != "caffe") return convert_memory(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
+  ImportOptions import;  // two files
+  import.warn = options.warn;
+  const size_t end = std::min(bytes.find('\0'), bytes.size());
+  return convert_model(Model::from_graph(caffe::import_model(bytes.substr(0, end), bytes.substr(std::min(end + 1, bytes.size())), import,
+                                                             "net.prototxt", "net.caffemodel")),
+                       options);
+}
+
+std::string text_of(const Graph& graph) {
+  const std::unique_ptr<Graph> copy = graph.clone();
+  copy->source.clear();
+  return to_text(*copy);
+}
+
+/// The model as it comes back from a .minnow file.
+Model written_and_read(const Model& model) {
+  std::vector<std::byte> bytes;
+  write_model_to(model.graph(), [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+  const Model again = Model::from_memory(bytes);
+  if (text_of(again.graph()) != text_of(model.graph())) broken("the graph changed when it was written and read again");
+  return again;
+}
+
+bool can_be_run(const Graph& graph, const CompareOptions& options) {
+  for (const auto& input : graph.inputs()) {
+    if (input->type.kind != ValueType::Kind::tensor) continue;
+    if (size_of(input->type.dtype) == 0) return false;
+    double elements = 1;
+    if (input->type.dims)
+      for (const Dim& dim : *input->type.dims) elements *= static_cast<double>(dim.known() ? dim.size : options.other_dims);
+    if (elements > kMostElements) return false;
+  }
+  return true;
+}
+
+std::vector<Datum> run(const Model& model, const char* backend, std::span<const Datum> inputs) {
+  SessionOptions options;
+  options.threads = 1;
+  options.backends = {backend};
+  options.memory_limit = kMemoryLimit;
+  options.time_limit = kTimeLimit;
+  return Session(model, options).run_any(inputs);
+}
+
+/// Some dtype of a value is narrower than f32, so that rounding errors are large.
+bool has_narrow_floats(Graph& graph) {
+  bool found = false;
+  for_each_graph(graph, [&](Graph& each) {
+    const auto look = [&](const Value* value) {
+      const DType dtype = value ? value->type.element_dtype() : DType::undefined;
+      found = found || (is_float(dtype) && size_of(dtype) < 4);
+    };
+    for (const auto& input : each.inputs()) look(input.get());
+    for (const auto& constant : each.constants()) look(constant.get());
+    for (Node& node : each.nodes()) {
+      for (size_t i = 0; i < node.output_count(); ++i) look(node.output(i));
+      found = found || node.op() == "Cast";
+    }
+  });
+  return found;
+}
+
+bool draws_numbers(Graph& graph) {
+  bool found = false;
+  for_each_graph(graph, [&](Graph& each) {
+    for (Node& node : each.nodes()) found = found || is_drawn(OperatorSet::builtin(), node);
+  });
+  return found;
+}
+
+bool all_finite(const Datum& datum) {
+  if (datum.kind == Datum::Kind::tensor && is_float(datum.tensor.dtype()))
+    for (const double value : widened(datum.tensor))
+      if (!std::isfinite(value)) return false;
+  return std::all_of(datum.items.begin(), datum.items.end(), all_finite);
+}
+
+/// The largest difference in multiples of what is allowed; infinite where kinds, dtypes or shapes differ.
+double distance(const Datum& a, const Datum& b, double tolerance) {
+  // A loop that runs no step knows no more of its outputs' shape than what is declared.
+  if (a.kind == Datum::Kind::tensor && b.kind == a.kind && a.tensor.dtype() == b.tensor.dtype() && a.tensor.elements() == 0 &&
+      b.tensor.elements() == 0)
+    return 0;
+  if (!same_form(a, b)) return INFINITY;
+  double most = 0;
+  if (a.kind == Datum::Kind::tensor && a.tensor.dtype() != DType::string) {
+    const Difference found = difference(a.tensor, b.tensor);
+    most = found.worst / (tolerance * found.largest);
+  }
+  for (size_t i = 0; i < a.items.size(); ++i) most = std::max(most, distance(a.items[i], b.items[i], tolerance));
+  return most;
+}
+
+std::string form_of(const Datum& datum) {
+  return datum.kind == Datum::Kind::tensor ? format("{}{}", datum.tensor.dtype(), datum.tensor.shape())
+                                           : format("{} items", datum.items.size());
+}
+
+Tensor shaken(const Tensor& tensor, Random& random) {
+  if (!is_float(tensor.dtype()) || size_of(tensor.dtype()) < 4) return tensor;
+  std::vector<double> values = widened(tensor);
+  for (double& value : values) value *= 1 + (static_cast<double>(random.below(2001)) - 1000) * 1e-8;
+  Tensor made(tensor.dtype(), tensor.shape());
+  narrow(tensor.dtype(), values.data(), values.size(), made.writable().data());
+  return made;
+}
+
+/// True where changes of 1e-5 in inputs and weights change the outputs by more than a twentieth of what is allowed.
+bool is_ill_conditioned(const Model& model, std::span<const Datum> inputs, std::span<const Datum> outputs, double tolerance) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    Random random(seed);
+    std::unique_ptr<Graph> graph = model.graph().clone();
+    for_each_graph(*graph, [&](Graph& each) {
+      for (const auto& constant : each.constants()) constant->set_constant(shaken(*constant->constant(), random));
+    });
+    std::vector<Datum> others(inputs.begin(), inputs.end());
+    for (Datum& input : others)
+      if (input.kind == Datum::Kind::tensor) input.tensor = shaken(input.tensor, random);
+    try {
+      const std::vector<Datum> changed = run(Model::from_graph(std::move(graph)), "reference", others);
+      for (size_t i = 0; i < outputs.size(); ++i)
+        if (distance(outputs[i], changed[i], tolerance) > 0.05) return true;
+    } catch (const Error&) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Target> targets() { return kTargets; }
+
+const Target& find_target(std::string_view format) {
+  for (const Target& target : kTargets)
+    if (target.format == format) return target;
+  throw std::runtime_error("no fuzz target \"" + std::string(format) + "\"");
+}
+
+Outcome run_complete_path(const Target& target, std::string_view bytes, uint64_t seed) {
+  Outcome outcome;
+  Reached& reached = outcome.reached;
+  try {
+    recognize_format(std::as_bytes(std::span(bytes.data(), bytes.size())));
+    const Model imported = import(target, bytes);
+    reached = Reached::imported;
+    CompareOptions sizes;
+    sizes.seed = seed;
+    sizes.other_dims = std::array{1, 2, 3, 16}[seed % 4];
+    sizes.channels = std::array{0, 1, 3, 4}[seed / 4 % 4];
+    const bool runnable = can_be_run(imported.graph(), sizes);
+    const std::vector<Datum> inputs = runnable ? random_inputs(imported.graph(), sizes) : std::vector<Datum>();
+
+    // The error of optimizing is raised after the imported graph was run: where that runs, there must be none.
+    std::optional<Error> refusal;
+    std::vector<Datum> outputs;
+    const auto optimized = [&]() -> std::optional<Model> {
+      try {
+        return written_and_read(convert_model(imported));
+      } catch (const Error& error) {
+        check_kind(error);
+        refusal = error;
+        return {};
+      }
+    }();
+    if (!runnable) return outcome;
+    reached = Reached::planned;
+    std::vector<Datum> expected = run(imported, "reference", inputs);
+    reached = Reached::ran;
+    if (!refusal) {
+      try {
+        outputs = run(*optimized, "cpu", inputs);
+      } catch (const Error& error) {
+        check_kind(error);
+        refusal = error;
+      }
+    }
+    if (refusal) {
+      if (!is_limit(*refusal)) broken("the imported graph runs, the optimized one does not: {}", refusal->what());
+      return outcome;
+    }
+    const std::unique_ptr<Graph> graph = imported.graph().clone();
+    if (outputs.size() != expected.size()) broken("{} outputs became {}", expected.size(), outputs.size());
+    if (draws_numbers(*graph) || !std::all_of(expected.begin(), expected.end(), all_finite)) return outcome;
+    const double tolerance = has_narrow_floats(*graph) ? 0.05 : 1e-3;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (const double found = distance(expected[i], outputs[i], tolerance);
+          found > 1 && !is_ill_conditioned(imported, inputs, expected, tolerance))
+        broken(
+            "output {} differs between the imported graph on the reference backend ({}) and the optimized one on the cpu backend ({}), by "
+            "{} "
+            "times what is allowed",
+            i, form_of(expected[i]), form_of(outputs[i]), found);
+    reached = Reached::compared;
+  } catch (const Error& error) {
+    check_kind(error);
+    outcome.error = error.what();
+  }
+  return outcome;
+}
+
+}  // namespace minnow::fuzz
