@@ -122,8 +122,8 @@ class Pages(unittest.TestCase):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
         for kind in ("prototxt", "caffemodel"):
             self.needs(f"net.{kind}", MODELS / f"caffe/hyperlpr_refinenet/model.{kind}")
-        for name, seed in {"while_v2.pb": "tensorflow_reader_fuzz/while_v2.pb", "dilated.tflite": "tflite_reader_fuzz/support_dilated_conv.tflite",
-                           "loops.pt": "torchscript_reader_fuzz/loops.pt", "loop.mnn": "mnn_reader_fuzz/loop.mnn"}.items():
+        for name, seed in {"while_v2.pb": "tensorflow/while_v2.pb", "dilated.tflite": "tflite/support_dilated_conv.tflite",
+                           "loops.pt": "torchscript/loops.pt", "loop.mnn": "mnn/loop.mnn"}.items():
             shutil.copy(SEEDS / seed, self.folder / name)
         (self.folder / "half.onnx").write_bytes((self.folder / "model.onnx").read_bytes()[:100000])
         (self.folder / "note.txt").write_text("hello\n")
@@ -132,7 +132,7 @@ class Pages(unittest.TestCase):
             archive.writestr("weights/data.pkl", b"\x80\x02}q\x00.")
             archive.writestr("weights/version", "3\n")
         (self.folder / "saved").mkdir()
-        shutil.copy(SEEDS / "tensorflow_reader_fuzz/saved_model.pb", self.folder / "saved")
+        shutil.copy(SEEDS / "tensorflow/saved_model.pb", self.folder / "saved")
         model_with_custom_operators(self.folder / "custom.onnx", [("Swish", "act1", {"beta": 2.0}), ("Blur", "blur", {})])
         self.assertEqual(self.follow("converting.md"), 4)
 

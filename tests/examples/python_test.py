@@ -175,8 +175,8 @@ class Examples(unittest.TestCase):
 
     def test_convert(self):
         seeds = SOURCE / "tests" / "fuzz" / "seeds"
-        for model, expected in (("onnx_reader_fuzz/resize_10.onnx", "Resize"), ("tflite_reader_fuzz/support_dilated_conv.tflite", "Conv"),
-                                ("tensorflow_reader_fuzz/while_v2.pb", "Loop"), ("mnn_reader_fuzz/weights_8bit.mnn", "output")):
+        for model, expected in (("onnx/resize_10.onnx", "Resize"), ("tflite/support_dilated_conv.tflite", "Conv"),
+                                ("tensorflow/while_v2.pb", "Loop"), ("mnn/weights_8bit.mnn", "output")):
             with self.subTest(model):
                 self.assertIn(expected, self.run_example("convert.py", seeds / model, self.folder / "out.minnow"))
         self.assertIn("not converted: ", self.run_example("convert.py", SOURCE / "README.md", self.folder / "out.minnow", status=1))

@@ -148,8 +148,7 @@ TEST(Convert, a_format_may_be_named) {
   size_t read = 0;
   const std::filesystem::path seeds = test::source_dir() / "tests/fuzz/seeds";
   for (const std::string& format : formats())
-    for (const auto& entry :
-         std::filesystem::directory_iterator(seeds / ((format == "minnow" ? "model_file" : format + "_reader") + "_fuzz"))) {
+    for (const auto& entry : std::filesystem::directory_iterator(seeds / format)) {
       ConvertOptions options;
       options.warn = [](std::string_view) {};
       size_t nodes = 0;

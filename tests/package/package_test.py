@@ -53,7 +53,7 @@ class Package(unittest.TestCase):
 
     def test_the_first_example_runs_a_model(self):
         out = self.build(SOURCE / "examples" / "run_model")
-        text = run(out / "run_model", SOURCE / "tests" / "fuzz" / "seeds" / "onnx_reader_fuzz" / "resize_10.onnx")
+        text = run(out / "run_model", SOURCE / "tests" / "fuzz" / "seeds" / "onnx" / "resize_10.onnx")
         self.assertRegex(text, r"(?m)^input \S+: f32\[")
         self.assertRegex(text, r"(?m)^output \S+: f32\[.*\] 0")
         self.assertLess(len((SOURCE / "examples" / "run_model" / "run_model.cpp").read_text().splitlines()), 40)
@@ -62,7 +62,7 @@ class Package(unittest.TestCase):
     def test_the_example_in_c(self):
         out = self.build(SOURCE / "examples" / "c_api")
         model = self.root / "net.minnow"
-        run(self.prefix / "bin" / "minnow", "convert", SOURCE / "tests" / "fuzz" / "seeds" / "onnx_reader_fuzz" / "resize_10.onnx", model)
+        run(self.prefix / "bin" / "minnow", "convert", SOURCE / "tests" / "fuzz" / "seeds" / "onnx" / "resize_10.onnx", model)
         text = run(out / "run_c", model)
         self.assertRegex(text, r"(?m)^input \S+: f32\[")
         self.assertRegex(text, r"(?m)^output \S+: f32\[.*\] 0")

@@ -78,12 +78,12 @@ def source_of(relative):
 
 NOISE = bytes((i * 2654435761 >> 7) & 255 for i in range(4096))
 FORMATS = {
-    "model.onnx": source_of("onnx_reader_fuzz/everything.onnx"),
-    "model.pb": source_of("tensorflow_reader_fuzz/cond_v2.pb"),
-    "model.tflite": source_of("tflite_reader_fuzz/micro_hello_world_int8.tflite"),
-    "model.pt": source_of("torchscript_reader_fuzz/loops.pt"),
-    "model.mnn": source_of("mnn_reader_fuzz/if.mnn"),
-    "model.minnow": source_of("model_file_fuzz/small.minnow"),
+    "model.onnx": source_of("onnx/everything.onnx"),
+    "model.pb": source_of("tensorflow/cond_v2.pb"),
+    "model.tflite": source_of("tflite/micro_hello_world_int8.tflite"),
+    "model.pt": source_of("torchscript/loops.pt"),
+    "model.mnn": source_of("mnn/if.mnn"),
+    "model.minnow": source_of("minnow/small.minnow"),
     "model.prototxt": PROTOTXT.encode(),
 }
 DAMAGE = {
@@ -140,7 +140,7 @@ def fifo(folder):
 case("a folder that is no SavedModel", (*FILE, IO), lambda folder: minnow.load(directory(folder, "empty")))
 case("a folder named as a model", (*FILE, IO), lambda folder: minnow.load(directory(folder, "model.onnx")))
 case("a SavedModel that is cut", FILE,
-     lambda folder: minnow.load(saved_model(folder, source_of("tensorflow_reader_fuzz/saved_model.pb")[:100])))
+     lambda folder: minnow.load(saved_model(folder, source_of("tensorflow/saved_model.pb")[:100])))
 case("a SavedModel of noise", FILE, lambda folder: minnow.load(saved_model(folder, NOISE)))
 case("a caffe net alone", ARGUMENT, lambda folder: minnow.load(write(folder / "net.prototxt", PROTOTXT.encode())))
 case("a caffe net without weights", FILE,
@@ -149,7 +149,7 @@ case("a caffe layer that nobody knows", FILE,
      lambda folder: minnow.load([write(folder / "net.prototxt", PROTOTXT.replace("Softmax", "Softmux").encode()),
                                  write(folder / "net.caffemodel", b"\x0a\x03net")]))
 case("two models that are no pair", (*FILE, ARGUMENT),
-     lambda folder: minnow.load([SEEDS / "onnx_reader_fuzz" / "resize_10.onnx", SEEDS / "mnn_reader_fuzz" / "if.mnn"]))
+     lambda folder: minnow.load([SEEDS / "onnx" / "resize_10.onnx", SEEDS / "mnn" / "if.mnn"]))
 case("no file at all", (*FILE, ARGUMENT), lambda folder: minnow.load([]))
 case("a null device", FILE + (IO,), lambda folder: minnow.load("/dev/null"))
 case("a device without end", FILE + (IO,), lambda folder: minnow.load("/dev/zero"))
@@ -556,7 +556,7 @@ def picture():
 RGB = png(2, 2, bytes(14))
 each("a picture that cannot be read", (*VALUE, *FILE, IO, MEMORY), [
     lambda: cv.imread("/nowhere/picture.png"), lambda: cv.imread(os.fspath(SEEDS)), lambda: cv.imread("/dev/zero"), lambda: cv.imread(""), lambda: cv.imread("a\0b"),
-    lambda: cv.imread(SEEDS / "onnx_reader_fuzz" / "resize_10.onnx"), lambda: cv.imread(b"\xff"), lambda: cv.imdecode(b""),
+    lambda: cv.imread(SEEDS / "onnx" / "resize_10.onnx"), lambda: cv.imread(b"\xff"), lambda: cv.imdecode(b""),
     lambda: cv.imdecode(RGB[:20]), lambda: cv.imdecode(RGB[:-20]), lambda: cv.imdecode(png(2, 2, bytes(5))), lambda: cv.imdecode(png(0, 2, b"")),
     lambda: cv.imdecode(png(2**31 - 1, 2**31 - 1, bytes(100))), lambda: cv.imdecode(png(60000, 60000, bytes(100))),
     lambda: cv.imdecode(png(2, 2, bytes(14), depth=7)), lambda: cv.imdecode(png(2, 2, bytes(14), colour=5)), lambda: cv.imdecode(png(2, 2, bytes([9] * 14))),

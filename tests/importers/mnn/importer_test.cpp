@@ -23,7 +23,7 @@ namespace {
 using test::FlatWriter;
 
 std::string seed(const std::string& name) {
-  std::ifstream file(test::source_dir() / "tests/fuzz/seeds/mnn_reader_fuzz" / (name + ".mnn"), std::ios::binary);
+  std::ifstream file(test::source_dir() / "tests/fuzz/seeds/mnn" / (name + ".mnn"), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -12,7 +12,7 @@ namespace {
 std::vector<std::string> models() {
   std::vector<std::filesystem::path> paths;
   for (const char* name : {"weights_8bit", "weights_4bit_blocks", "weights_half", "lstm_loop", "loop", "if", "caffe_mtcnn_det1"})
-    paths.push_back(test::source_dir() / "tests/fuzz/seeds/mnn_reader_fuzz" / (std::string(name) + ".mnn"));
+    paths.push_back(test::source_dir() / "tests/fuzz/seeds/mnn" / (std::string(name) + ".mnn"));
   for (const char* name : {"tf_resnet8", "onnx_aecmos_gru_wq8", "ultraface_rfb_320"})
     paths.push_back(test::corpus_dir() / "mnn" / name / "model.mnn");
   return test::contents_of(paths);

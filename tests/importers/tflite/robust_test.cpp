@@ -12,7 +12,7 @@ namespace {
 std::vector<std::string> models() {
   std::vector<std::filesystem::path> paths;
   for (const char* name : {"micro_hello_world_int8", "micro_seanet_strided_slice31", "support_dilated_conv"})
-    paths.push_back(test::source_dir() / "tests/fuzz/seeds/tflite_reader_fuzz" / (std::string(name) + ".tflite"));
+    paths.push_back(test::source_dir() / "tests/fuzz/seeds/tflite" / (std::string(name) + ".tflite"));
   for (const char* name : {"micro_keyword_svdf_int16", "coral_keras_lstm_mnist_ptq", "mlperf_kws_int8"})
     paths.push_back(test::corpus_dir() / "tflite" / name / "model.tflite");
   paths.push_back(test::models_dir() / "tflite/microwake_alexa/model.tflite");

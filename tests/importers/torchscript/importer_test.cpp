@@ -427,7 +427,7 @@ std::vector<std::string> models() {
     std::ifstream file(path, std::ios::binary);
     if (file) all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   };
-  add(test::source_dir() / "tests/fuzz/seeds/torchscript_reader_fuzz/loops.pt");
+  add(test::source_dir() / "tests/fuzz/seeds/torchscript/loops.pt");
   for (const char* name : {"op_mix_script", "rnn_lstm_gru", "facenet_pnet_trace"})
     add(test::corpus_dir() / "torchscript" / name / "model.pt");
   return all;
