@@ -211,6 +211,18 @@ void narrow(DType dtype, const double* source, size_t count, void* out) noexcept
     case DType::boolean:
       for (size_t i = 0; i < count; ++i) static_cast<uint8_t*>(out)[i] = source[i] != 0;
       return;
+    case DType::complex64:  // the imaginary part is 0
+      for (size_t i = 0; i < count; ++i) {
+        static_cast<float*>(out)[2 * i] = static_cast<float>(source[i]);
+        static_cast<float*>(out)[2 * i + 1] = 0;
+      }
+      return;
+    case DType::complex128:
+      for (size_t i = 0; i < count; ++i) {
+        static_cast<double*>(out)[2 * i] = source[i];
+        static_cast<double*>(out)[2 * i + 1] = 0;
+      }
+      return;
     default:
       break;
   }
@@ -218,7 +230,7 @@ void narrow(DType dtype, const double* source, size_t count, void* out) noexcept
     for (size_t i = 0; i < count; ++i) static_cast<uint8_t*>(out)[i] = static_cast<uint8_t>(encode(*format, source[i]));
     return;
   }
-  if (dtype == DType::undefined) return;  // has no elements
+  if (size_of(dtype) == 0) return;  // undefined and string: no numbers
   constexpr size_t kChunk = 64;
   int64_t whole[kChunk];
   for (size_t i = 0; i < count; i += kChunk) {
@@ -264,6 +276,7 @@ void narrow(DType dtype, const int64_t* source, size_t count, void* out) noexcep
   }
   if (dtype == DType::undefined) return;
   const size_t size = size_of(dtype);
+  if (size == 0) return;  // undefined and string: no numbers
   for (size_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(source[i]);
     narrow(dtype, &value, 1, static_cast<char*>(out) + i * size);

@@ -314,7 +314,8 @@ std::unique_ptr<Graph> clone_into(const Graph& graph, ValueMap& map) {
       inputs.push_back(found != map.end() ? found->second : const_cast<Value*>(input));
     }
     std::vector<std::string> outputs;
-    for (size_t i = 0; i < node.output_count(); ++i) outputs.push_back(node.output(i) ? node.output(i)->name() : std::string());
+    // A name for each output that is there, even for those without one: an empty name stands for an absent output.
+    for (size_t i = 0; i < node.output_count(); ++i) outputs.emplace_back(node.output(i) ? "_" : "");
     Attributes attributes;
     for (const auto& [key, value] : node.attributes) {
       if (const Subgraph* subgraph = std::get_if<Subgraph>(&value))
@@ -326,6 +327,7 @@ std::unique_ptr<Graph> clone_into(const Graph& graph, ValueMap& map) {
     for (size_t i = 0; i < node.output_count(); ++i)
       if (node.output(i)) {
         made.output(i)->type = node.output(i)->type;
+        made.output(i)->rename(node.output(i)->name());
         map[node.output(i)] = made.output(i);
       }
   }

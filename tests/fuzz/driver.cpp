@@ -76,7 +76,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::snprintf(fault_path, sizeof fault_path, "%s-%s.fault", argv[1], argv[3]);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM}) std::signal(signal, at_signal);
+  static char stack[1 << 16];  // the usual one may be what overflowed
+  const stack_t other{.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
+  sigaltstack(&other, nullptr);
+  struct sigaction action {};
+  action.sa_handler = at_signal;
+  action.sa_flags = SA_ONSTACK;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM}) sigaction(signal, &action, nullptr);
 
   const bool tell = std::getenv("FUZZ_TELL") != nullptr;  // why each file came no further
   uint64_t reached[5] = {};
@@ -88,7 +94,7 @@ int main(int argc, char** argv) {
         !first ? seeds[i] : target.mutate(previous.empty() || random.one_in(2) ? seeds[random.below(seeds.size())] : previous, random);
     alarm(kMostSeconds);
     try {
-      const Outcome outcome = run_complete_path(target, current, 1 + random.below(16));
+      const Outcome outcome = run_complete_path(target, current, 1 + current.size() % 16);
       ++reached[static_cast<size_t>(outcome.reached)];
       if (tell) std::printf("%d %s\n", static_cast<int>(outcome.reached), outcome.error.c_str());
       // A file that runs is worth changing again.

@@ -191,7 +191,7 @@ const Items& Call::items(std::string_view name) {
 
 Exprs Call::tensors(std::string_view name) {
   Exprs made;
-  for (const Item& item : items(name)) made.push_back(item.is_none() ? Expr() : tensor(item));
+  for (const Item& item : items(name)) made.push_back(tensor(item));
   return made;
 }
 
