@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: scripts/install_deps.sh [build|python|cross|format|test|check|wasm|demo|bench|owners|array-api]...   (default: build)
+# usage: scripts/install_deps.sh [build|python|cross|format|test|check|wasm|demo|bench|owners|array-api|docs]...   (default: build)
 # Installs what the named groups need and is missing: Debian packages (as root or by sudo), for `python` the packages of
 # scripts/requirements.txt in build/venv, for `bench` those of bench/requirements.txt in build/venv-bench, and for `owners` those of
-# scripts/requirements-owners.txt in build/venv-owners, for `array-api` those of scripts/requirements-array-api.txt in build/venv-array-api.
+# scripts/requirements-owners.txt in build/venv-owners, for `array-api` those of scripts/requirements-array-api.txt in build/venv-array-api, and
+# for `docs` those of scripts/requirements-docs.txt in build/venv-docs.
 # Asks nothing. Does nothing, quickly, when everything is there.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -22,6 +23,7 @@ packages() {
     demo) echo libpng-dev libjpeg62-turbo-dev ;;
     bench) echo libbenchmark-dev python3-venv ca-certificates ;;
     owners | array-api) echo python3-venv ca-certificates ;;
+    docs) echo doxygen python3-venv ca-certificates ;;
     *) echo "install_deps.sh: unknown group $1" >&2; return 1 ;;
   esac
 }
@@ -89,6 +91,7 @@ for group in "$@"; do
     python) venv build/venv scripts/requirements.txt || exit 1 ;;
     bench) venv build/venv-bench bench/requirements.txt each || exit 1 ;;
     array-api) venv build/venv-array-api scripts/requirements-array-api.txt || exit 1 ;;
+    docs) venv build/venv-docs scripts/requirements-docs.txt || exit 1 ;;
     owners) venv build/venv-owners scripts/requirements-owners.txt each || exit 1 ;;
   esac
 done

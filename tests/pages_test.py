@@ -167,6 +167,10 @@ class Pages(unittest.TestCase):
         shutil.copy(SOURCE / "tests" / "python" / "mnn" / "plain.mnn", self.folder / "model.mnn")
         self.assertEqual(self.follow("mnn.md"), 2)
 
+    def test_migrating(self):
+        self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
+        self.assertEqual(self.follow("migrating.md"), 2)
+
     def test_every_link_leads_somewhere(self):
         for page in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:
             text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
