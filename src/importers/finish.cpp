@@ -31,6 +31,16 @@ void make_names_printable(Graph& graph) {
     if (value.type.dims)
       for (Dim& dim : *value.type.dims) clean(dim.symbol);
   };
+  const auto clean_keys = [](Attributes& attributes) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : attributes)
+      if (!is_printable(key)) keys.push_back(key);
+    for (const std::string& key : keys) {
+      AttributeValue value = std::move(*attributes.find(key));
+      attributes.remove(key);
+      attributes.set(printable(key), std::move(value));
+    }
+  };
   for_each_graph(graph, [&](Graph& each) {
     clean(each.name);
     for (const auto& input : each.inputs()) clean_value(*input);
@@ -38,6 +48,7 @@ void make_names_printable(Graph& graph) {
     for (const State& state : each.states()) clean_value(*state.current);
     for (Node& node : each.nodes()) {
       if (!is_printable(node.name())) node.rename(printable(node.name()));
+      clean_keys(node.attributes);
       for (size_t i = 0; i < node.output_count(); ++i)
         if (node.output(i)) clean_value(*node.output(i));
     }

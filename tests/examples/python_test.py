@@ -181,6 +181,13 @@ class Examples(unittest.TestCase):
                 self.assertIn(expected, self.run_example("convert.py", seeds / model, self.folder / "out.minnow"))
         self.assertIn("not converted: ", self.run_example("convert.py", SOURCE / "README.md", self.folder / "out.minnow", status=1))
 
+    def test_array_api(self):
+        try:
+            import scipy, sklearn  # noqa: E401, F401
+        except ImportError as error:
+            self.skipTest(str(error))
+        self.assertIn("strongest frequency", self.run_example("array_api.py"))
+
     def test_zz_every_example_is_tested_short_and_typed(self):
         examples = sorted(path.name for path in EXAMPLES.glob("*.py"))
         named = set(re.findall(r'run_example\("(\w+\.py)"', Path(__file__).read_text()))

@@ -116,7 +116,12 @@ Model written_and_read(const Model& model) {
   std::vector<std::byte> bytes;
   write_model_to(model.graph(), [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
   const Model again = Model::from_memory(bytes);
-  if (text_of(again.graph()) != text_of(model.graph())) broken("the graph changed when it was written and read again");
+  const std::string before = text_of(model.graph()), after = text_of(again.graph());
+  if (before != after) {
+    const size_t at = static_cast<size_t>(std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first - before.begin());
+    const size_t from = at > 60 ? at - 60 : 0;
+    broken("the graph changed when it was written and read again: \"{}\" became \"{}\"", before.substr(from, 160), after.substr(from, 160));
+  }
   return again;
 }
 
