@@ -189,7 +189,7 @@ TEST(ModelFile, errors_name_the_file) {
   }
   std::filesystem::remove(path);
   EXPECT_THROW(read_model((scratch_dir() / "missing.minnow").string()), IoError);
-  EXPECT_THAT(error_in({}), HasSubstr("model in memory: it does not begin"));
+  EXPECT_THAT(error_in({}), HasSubstr("model in memory: is empty"));
 }
 
 TEST(ModelFile, versions) {
