@@ -348,7 +348,8 @@ TEST(OnnxImporter, all_unsupported_operators_are_listed_with_their_nodes) {
         import(model(parts, {.opsets = { opset("", 26), opset("com.camera", 1) }}));
       }),
       ThrowsMessage<Unsupported>("net.onnx: operators are not supported: Affine (node \"d\"); Fifth (node \"y\"); Third (node \"t\"); "
-                                 "com.camera.Blur (nodes \"b1\", \"b2\"); com.camera.Fourth (node \"f\"); a library with custom operators is loaded by --operators"));
+                                 "com.camera.Blur (nodes \"b1\", \"b2\"); com.camera.Fourth (node \"f\"); a library with custom operators "
+                                 "is loaded by --operators"));
 }
 
 TEST(OnnxImporter, a_node_without_outputs_is_an_error) {
