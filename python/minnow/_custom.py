@@ -66,6 +66,9 @@ def custom_operator(name: str, shape: Callable[..., Any] | None = None, doc: str
     gradient: for expr.gradient_of(): a function that is given the inputs, the outputs and the gradients of the outputs, one after another
     (None for a gradient that there is not), and the attributes, and gives the gradient of each input, None for one that is no float; it
     becomes an operator, too, "com.example.SwishGradient". Or the name of such an operator.
+
+    Raises InvalidArgument (a ValueError) for a name without a domain or of a built-in operator. An exception that the function raises is the
+    cause of the node's error.
     """
     def decorate(function: _Function) -> _Function:
         keywords = {parameter.name: parameter.default for parameter in inspect.signature(function).parameters.values()

@@ -312,7 +312,7 @@ def install() -> None:
     setattr(Var, "imag", property(_imag, _set_imag, doc="The imaginary parts: a view; of real numbers zeros."))
     setattr(Var, "device", property(lambda self: "cpu", doc="Where the elements lie: \"cpu\"."))
     setattr(Var, "op", property(_op, doc="The operator that gives the value, \"Conv\", say; None for constants and placeholders, and where the value was computed and the\nexpression is not kept (it is kept where it depends on a placeholder, a parameter or a state)."))
-    setattr(Var, "inputs", property(_inputs, doc="What the operator `op` is given, None for an input that is left out; empty where there is no operator."))
+    setattr(Var, "inputs", property(_inputs, doc="The inputs of the operator `op`, None for one that is left out; empty where there is no operator."))
     setattr(Var, "base", property(lambda self: _views.base_of(self), doc="The variable that a view is of, or None."))
     setattr(Var, "__array_priority__", 1000.0)
 

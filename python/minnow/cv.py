@@ -6,7 +6,7 @@ import os
 from typing import Any, Sequence
 
 from minnow import _minnow
-from minnow._functions import all_suggesting
+from minnow._functions import all_suggesting as _all_suggesting
 from minnow._minnow import InvalidArgument, Var
 from minnow._typing import VarLike
 
@@ -33,7 +33,8 @@ def imread(filename: str | os.PathLike[str], flags: int = IMREAD_COLOR) -> Var:
 
 
 def imdecode(buf: VarLike, flags: int = IMREAD_COLOR) -> Var:
-    """The same from the bytes of a file, or anything with the buffer protocol."""
+    """The same from the bytes of a file, or anything with the buffer protocol. Raises InvalidType (a TypeError) for what is neither, InvalidModel (a
+    ValueError) for a damaged file, Unsupported for other formats."""
     return _minnow.imdecode(buf, flags)
 
 
@@ -74,4 +75,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"minnow.cv has no {name!r} (yet); it has imread, imdecode, resize and cvtColor")
 
 
-all_suggesting(globals(), ("imread", "imdecode", "resize", "cvtColor"))
+_all_suggesting(globals(), ("imread", "imdecode", "resize", "cvtColor"))

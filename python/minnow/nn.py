@@ -207,7 +207,7 @@ class LoadedModule(Module):
         return results[0] if len(results) == 1 else tuple(results)
 
     def _values(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
-        """What is given for each input, None for one that is left out."""
+        """A value for each input, None for one that is left out."""
         if len(inputs) == 1 and isinstance(inputs[0], (list, tuple, dict)):
             only: Any = inputs[0]
             if isinstance(only, dict):
@@ -315,12 +315,12 @@ class LoadedModule(Module):
 
     @property
     def inputs(self) -> list[Description]:
-        """What the model takes: names, each with dtype and shape."""
+        """The inputs: names, each with dtype and shape."""
         return [Description(*row) for row in self._loaded.model.inputs]
 
     @property
     def outputs(self) -> list[Description]:
-        """What the model gives: names, each with dtype and shape."""
+        """The outputs: names, each with dtype and shape."""
         return [Description(*row) for row in self._loaded.model.outputs]
 
     def describe_inputs(self) -> list[Description]:
@@ -462,7 +462,12 @@ _POWERS = {0: "balanced", 1: "performance", 2: "efficient", "normal": "balanced"
 
 def create_runtime_manager(config: Any = ()) -> tuple[RuntimeManager, ...]:
     """A RuntimeManager for each mapping in `config`, with MNN's keys: numThread, precision, memory, power ("normal", "high", "low", or MNN's
-    numbers), backend ("CPU")."""
+    numbers), backend ("CPU"). Raises InvalidArgument (a ValueError) for another key, Unsupported for another backend.
+
+    >>> [manager] = nn.create_runtime_manager({"numThread": 2, "precision": "high"})
+    >>> manager.options
+    {'threads': 2, 'precision': 'high'}
+    """
     managers = []
     for entry in [config] if isinstance(config, dict) else config:
         known = ["backend", "numThread", "precision", "memory", "power", "mode"]

@@ -170,6 +170,8 @@ def inspect(source: ModelLike, *, optimize: str | None = None, plan: bool = Fals
 
     plan: also how each node will be computed and why not otherwise (runs the model on random inputs); shapes: of inputs with open
     dimensions, which are 1 otherwise. options: threads, precision, tuning ..., as load() has them.
+
+    Raises what load() raises for a model that cannot be read, and InvalidArgument (a ValueError) for shapes of inputs that are not there.
     """
     check(options, ("optimize", "plan", "shapes"))
     from minnow.nn import Description
@@ -201,7 +203,10 @@ class Timing(NamedTuple):
 def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 2.0,
           optimize: str | None = None, progress: Callback | None = None, **options: Unpack[RunOptions]) -> Timing:
     """How fast a model runs here, after a first run that plans. What `inputs` does not name is random; shapes: of random inputs with open
-    dimensions, which are 1 otherwise. progress: as convert() has it. options: threads, precision, tuning ..., as load() has them."""
+    dimensions, which are 1 otherwise. progress: as convert() has it. options: threads, precision, tuning ..., as load() has them.
+
+    Raises what load() raises for a model that cannot be read, and InvalidArgument (a ValueError) for an input that is not there or has no shape to make one of.
+    """
     check(options, ("inputs", "shapes", "seconds", "optimize", "progress"))
     _check_seconds(seconds)
     model = _model_of(source, optimize)
@@ -233,7 +238,10 @@ class Profile(list[PlanRow]):
 
 def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 1.0,
             trace: str | os.PathLike[str] | None = None, optimize: str | None = None, progress: Callback | None = None, **options: Unpack[RunOptions]) -> Profile:
-    """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. The rest as bench() has it."""
+    """How long each node of a model takes. trace: a file that gets the last run, for chrome://tracing or Perfetto. The rest as bench() has it.
+
+    Raises what bench() raises, and an OSError where the trace cannot be written.
+    """
     check(options, ("inputs", "shapes", "seconds", "trace", "optimize", "progress"))
     _check_seconds(seconds)
     model = _model_of(source, optimize)
@@ -274,6 +282,8 @@ def tune(source: ModelLike, file: str | os.PathLike[str], inputs: Mapping[str, A
     says that it does not. One file holds any number of models, shapes and machines. Inputs as bench() has them: tune each set of shapes that
     matters. With threads=0 it also finds how many threads are the fastest, and with power= on which cores, and how long they should wait
     actively, as that mode allows. progress: as convert() has it. Measure while the machine does nothing else.
+
+    Raises what bench() raises, and IoError where the file cannot be written.
     """
     check(options, ("inputs", "shapes", "seconds", "optimize", "progress"))
     _check_seconds(seconds)
@@ -312,6 +322,8 @@ def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Map
     second: a model, or the tensors that something else computed, by name. inputs: what is not named is random, of `shapes` where dimensions
     are open (else 1). optimize: "none" keeps the names of all tensors. other_backend: where the second model is computed ("reference", say).
     options: as load() has them.
+
+    Raises what bench() raises, and InvalidArgument (a ValueError) where the models have no tensor of the same name, or one of two shapes.
     """
     check(options, ("inputs", "shapes", "optimize", "other_backend"))
     tensors = dict(second) if isinstance(second, Mapping) else None

@@ -86,7 +86,12 @@ def op(name: str, inputs: Sequence[VarLike | None] | Var, *, outputs: int | None
 
 
 def ops(name: str, inputs: Sequence[VarLike | None] | Var, outputs: int, **attributes: Any) -> list[Var]:
-    """op(name, inputs, outputs=outputs)."""
+    """op(name, inputs, outputs=outputs), which raises the same.
+
+    >>> [half, other] = expr.ops("Split", minnow.Var([1.0, 2.0]), 2)
+    >>> other
+    Var([2.], shape=(1,), dtype=float64)
+    """
     return _minnow.ops(name, _inputs(name, inputs, attributes), outputs, attributes)
 
 
@@ -100,7 +105,8 @@ def _inputs(name: str, inputs: Any, attributes: dict[str, Any]) -> Any:
 
 
 def load_operators(path: str | os.PathLike[str]) -> None:
-    """Operators of a shared library (<minnow/custom_op.h>), for expressions and for models that are read from now on."""
+    """Operators of a shared library (<minnow/custom_op.h>), for expressions and for models that are read from now on. Raises FileNotFound (a
+    FileNotFoundError) or another IoError for a library that cannot be loaded, InvalidArgument (a ValueError) for one without operators."""
     _minnow.load_operators(path_of(path))
 
 
@@ -116,7 +122,7 @@ def evaluate(values: Sequence[Var]) -> None:
 
 
 def clone(outputs: Sequence[Var]) -> list[Var]:
-    """Copies of the expressions with placeholders, parameters and states of their own.
+    """Copies of the expressions with placeholders, parameters and states of their own. Raises InvalidType (a TypeError) for what are no Vars.
 
     >>> x = expr.placeholder("x", "float32", (1,))
     >>> [copy] = expr.clone([x + 1.0])
@@ -154,7 +160,8 @@ def gradient_of(outputs: Sequence[Var] | Var, output_gradients: Sequence[VarLike
 
 
 def placeholders(outputs: Sequence[Var] | Var) -> list[Var]:
-    """The placeholders that the expressions are made of, in the order in which they are first used.
+    """The placeholders that the expressions are made of, in the order in which they are first used. Raises InvalidType (a TypeError) for what are
+    no Vars.
 
     >>> x, y = expr.placeholder("x"), expr.placeholder("y")
     >>> [each.name for each in expr.placeholders(y - x)]
@@ -164,7 +171,7 @@ def placeholders(outputs: Sequence[Var] | Var) -> list[Var]:
 
 
 def trainables(outputs: Sequence[Var] | Var) -> list[Var]:
-    """The parameters that the expressions are made of."""
+    """The parameters that the expressions are made of. Raises InvalidType (a TypeError) for what are no Vars."""
     return _minnow.trainables(outputs)
 
 
@@ -230,7 +237,7 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], initial:
 
 def scan(body: Callable[..., Any], initial: Sequence[VarLike], sequences: Sequence[VarLike]) -> list[Var]:
     """Walks along axis 0 of `sequences`: body(*carried, *elements) gives carried..., outputs...; the result is the last carried values and
-    the outputs, each stacked along axis 0.
+    the outputs, each stacked along axis 0. Raises InvalidArgument (a ValueError) where the body gives other values than it takes.
 
     >>> total, sums = expr.scan(lambda total, x: (total + x, total + x), [minnow.Var(0.0)], [minnow.Var([1.0, 2.0, 3.0])])
     >>> sums
@@ -240,7 +247,8 @@ def scan(body: Callable[..., Any], initial: Sequence[VarLike], sequences: Sequen
 
 
 def state(initial: VarLike, name: str = "") -> Var:
-    """A state: a value that expressions read and that a step() replaces, kept from one to the next.
+    """A state: a value that expressions read and that a step() replaces, kept from one to the next. Raises InvalidType (a TypeError) for what is no
+    array.
 
     >>> count = expr.state(0, "count")
     >>> [after] = expr.step([count + 1], {count: count + 1})
@@ -251,7 +259,8 @@ def state(initial: VarLike, name: str = "") -> Var:
 
 
 def step(results: Sequence[VarLike] | VarLike, next: Mapping[Var, VarLike] | Iterable[tuple[Var, VarLike]]) -> list[Var]:
-    """The results again, whose computation also gives each state its next value, once for each value that the placeholders are given.
+    """The results again, whose computation also gives each state its next value, once for each value that the placeholders are given. Raises
+    InvalidArgument (a ValueError) for what is no state, and for a next value of another dtype or shape.
 
     total = expr.state(numpy.zeros(3, "float32"), "total")
     added = total + x
@@ -266,7 +275,14 @@ def states(outputs: Sequence[Var] | Var) -> list[Var]:
 
 
 def reset_states(outputs: Sequence[Var] | Var) -> None:
-    """Puts the initial values of these states back."""
+    """Puts the initial values of these states back. Raises InvalidArgument (a ValueError) inside a function of cond(), while_loop() or scan().
+
+    >>> count = expr.state(0, "count")
+    >>> count.assign(7)
+    >>> expr.reset_states(count)
+    >>> count.item()
+    0
+    """
     _minnow.reset_states(outputs)
 
 
@@ -276,7 +292,11 @@ _FORMATS = (NCHW, NHWC, NC4HW4)
 
 
 def format_of(x: Var) -> str | None:
-    """What is known of the meaning of a Var's axes: "NCHW" or "NHWC", or None. Pictures of three axes are HWC."""
+    """What is known of the meaning of a Var's axes: "NCHW" or "NHWC", or None. Pictures of three axes are HWC. Raises what reading the shape raises.
+
+    >>> expr.format_of(minnow.Var(np.zeros((1, 8, 8, 3))))
+    'NHWC'
+    """
     known: str | None = x.__dict__.get("_format")
     dims = x.dims or x.shape  # those of a placeholder may be open
     if known is None and len(dims) == 3:
@@ -297,7 +317,10 @@ def convert(x: VarLike, format: str) -> Var:
 
     A picture of three axes is [height, width, channels] and gains its batch axis. Values of other than three or four axes stay as they are.
     A value of four axes counts as NHWC where it comes from convert() as such, or where its last axis alone has the 1, 3 or 4 channels of a
-    picture, and else as NCHW.
+    picture, and else as NCHW. Raises InvalidArgument (a ValueError) for another format.
+
+    >>> expr.convert(np.zeros((4, 5, 3)), expr.NCHW).shape
+    (1, 3, 4, 5)
     """
     if format not in _FORMATS:
         raise _minnow.InvalidArgument(f"the format is {format!r}; there are NCHW, NHWC and NC4HW4")

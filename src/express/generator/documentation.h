@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the docstrings of Python's operator functions say beside the operators' own definitions. A test runs the examples.
+// Shapes, sources and examples for the docstrings of Python's operator functions, beside the operators' own definitions. A test runs the
+// examples.
 #pragma once
 #include <string_view>
 #include <vector>
