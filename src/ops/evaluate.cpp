@@ -73,7 +73,7 @@ std::vector<Datum> run_graph(const OperatorSet& operators, const Graph& graph, s
 std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs,
                             const std::function<std::vector<Datum>(const Graph&, std::span<const Datum>)>& run_subgraph) {
   const Operator* op = operators.find(node.op());
-  if (!op) throw Unsupported("{}: there is no such operator; load_operators() loads those of a library", node.where());
+  if (!op) throw Unsupported("{}: there is no such operator; load_operators() or --operators loads a library that has it", node.where());
   std::vector<ValueInfo> in(inputs.size()), out(node.output_count());
   std::vector<const ValueInfo*> in_pointers(inputs.size()), out_pointers(out.size());
   std::vector<Slot> in_slots(inputs.size()), out_slots(out.size());

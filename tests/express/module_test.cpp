@@ -112,7 +112,7 @@ TEST(CustomOperatorsInExpressions, are_called_and_saved_by_name) {
   EXPECT_THAT(error_of([&] {
                 Session(Model::load(path)).run({f32({-1, 1}, {2}).tensor()});
               }),
-              HasSubstr("(com.example.Swish): there is no such operator; load_operators() loads those of a library"));
+              HasSubstr("(com.example.Swish): there is no such operator; load_operators() or --operators loads a library that has it"));
   expr::use_operators(operators);
   const auto found = load_module(path);
   const expr::Loaded loaded = expr::load(path);

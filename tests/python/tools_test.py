@@ -195,6 +195,13 @@ class Tools(unittest.TestCase):
                 warnings.simplefilter("error")
                 minnow.load(path, tuning=self.folder / "power.txt", power=power)(self.x)
 
+    def test_empty_files_and_pointers_of_git(self):
+        for content, words in ((b"", "is empty"), (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 123\n", "is a Git LFS pointer in place of a file of 123 bytes")):
+            (self.folder / "m.onnx").write_bytes(content)
+            for source in (self.folder / "m.onnx", content):
+                with self.assertRaisesRegex(minnow.InvalidModel, words):
+                    minnow.load(source)
+
     def test_progress_of_a_conversion(self):
         parts = []
         from minnow._files import read_model
