@@ -160,7 +160,8 @@ class PlanBuilder {
     Step step;
     step.node = &node;
     step.definition = environment_.operators->find(node.op());
-    if (!step.definition) throw Unsupported("{}: there is no such operator; load_operators() or --operators loads a library that has it", node.where());
+    if (!step.definition)
+      throw Unsupported("{}: there is no such operator; load_operators() or --operators loads a library that has it", node.where());
     for (size_t i = 0; i < node.input_count(); ++i) {
       const Value* value = node.input(i);
       const uint32_t v = value ? lookup(value) : kNone;
