@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/unary.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -88,8 +89,13 @@ HWY_INLINE V of_large_too(V x, V y, F f) {
 }
 struct Sine {
   static HWY_INLINE V of(V x, V, V) {
-    const V y = hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, hn::Sin(D(), x));  // Highway's has no -0
-    return of_large_too(x, y, [](float v) { return std::sin(v); });
+    const hn::RebindToSigned<D> di;
+    constexpr int32_t kGap = std::numeric_limits<int32_t>::max() - std::bit_cast<int32_t>(39000.0f);
+    const V y = hn::Sin(D(), x);
+    // Above 0, whose sign Highway's loses, and not too large, in one comparison: beyond, the sum wraps around.
+    const auto gap = hn::Set(di, kGap);
+    if (hn::AllTrue(di, hn::Gt(hn::Add(hn::BitCast(di, hn::Abs(x)), gap), gap))) return y;
+    return of_large_too(x, hn::IfThenElse(hn::Eq(x, hn::Zero(D())), x, y), [](float v) { return std::sin(v); });
   }
 };
 struct Cosine {
