@@ -131,8 +131,8 @@ def rewritten():
     """Factors that passes could move into weights, over inputs with zeros: 0 * infinity would be NaN."""
     x = np.array([0, 1, -1, 2, 1e-20, -3, 0, 5, 7], f32).reshape(1, 1, 3, 3)
     x2 = np.concatenate([x, x[:, :, ::-1], 0 * x], 1)
-    weight = np.array([1e20, 0, 0, 1, 2, 3], f32).reshape(2, 3, 1, 1)  # nothing cancels, whatever the order of a sum
-    matrix = np.array([[1e20, 0], [0, 1], [0, 3]], f32)
+    weight = np.array([1e20, 0, 0, 1, 0.5, 0.25], f32).reshape(2, 3, 1, 1)  # nothing cancels, with or without fused multiplication
+    matrix = np.array([[1e20, 0], [0, 1], [0, 0.5]], f32)
     rows = x2.reshape(3, 9).T.copy()
     for value in (1e30, 0.0, 1e-30, 1e-40, 3e38, np.inf, np.nan, -1e30, -0.0):
         factor = np.array(value, f32)
