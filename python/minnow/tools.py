@@ -316,16 +316,18 @@ class Differences(list[Difference]):
 
 
 def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None,
-            optimize: str = "none", other_backend: str | None = None, **options: Unpack[RunOptions]) -> Differences:
+            optimize: str = "none", other_backend: str | None = None, other: RunOptions | None = None, **options: Unpack[RunOptions]) -> Differences:
     """Runs two models on the same inputs: the differences of all tensors of the same name, in the first model's order.
 
     second: a model, or the tensors that something else computed, by name. inputs: what is not named is random, of `shapes` where dimensions
-    are open (else 1). optimize: "none" keeps the names of all tensors. other_backend: where the second model is computed ("reference", say).
-    options: as load() has them.
+    are open (else 1). optimize: "none" keeps the names of all tensors. other: what the second model has
+    differently: {"precision": "low"}. other_backend: the same for the backend alone ("reference", say). options: as load() has them.
 
     Raises what bench() raises, and InvalidArgument (a ValueError) where the models have no tensor of the same name, or one of two shapes.
     """
-    check(options, ("inputs", "shapes", "optimize", "other_backend"))
+    check(options, ("inputs", "shapes", "optimize", "other_backend", "other"))
+    if other is not None and not isinstance(other, Mapping):
+        raise InvalidType(f"other takes options by their names, not {other!r:.60}")
     tensors = dict(second) if isinstance(second, Mapping) else None
     models = [read_model(path, optimize).model for path in ([first] if tensors is not None else [first, second])]  # type: ignore[list-item]
     wanted = {row[0] for model in models for row in model.inputs}
@@ -345,7 +347,7 @@ def compare(first: ModelPath, second: ModelPath | Mapping[str, Any], inputs: Map
         raise InvalidArgument(f"{first} and {'the tensors' if tensors is not None else second} have no tensor of the same name")
     results = []
     for i, model in enumerate(models):
-        module = _minnow.load_module(model, [row[0] for row in model.inputs], common, {**options, **({"backend": other_backend} if i and other_backend else {})})
+        module = _minnow.load_module(model, [row[0] for row in model.inputs], common, {**options, **({"backend": other_backend} if i and other_backend else {}), **((other or {}) if i else {})})
         results.append(module([values[row[0]] for row in model.inputs]))
     if tensors is not None:
         results.append([np.asarray(tensors[name]) for name in common])

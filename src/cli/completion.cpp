@@ -23,8 +23,15 @@ struct Command {
   std::vector<std::string> words;  // what stands behind the command; empty: files
 };
 
+std::string joined(const std::vector<std::string>& words, const std::string& between = " ") {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : between) + word;
+  return list;
+}
+
 /// The first part of an explanation, without what shells take for their own.
-std::string brief_help(const std::string& text) {
+std::string brief_help(const std::string& text, const std::vector<std::string>& words = {}) {
+  if (!words.empty() && text.starts_with(words[0] + ":")) return joined(words, ", ");  // it explains each word
   std::string brief;
   for (const char c : text.substr(0, std::min(text.find(';'), text.find(". "))))
     brief += std::string_view("'\"`[]{}$\\:").find(c) == std::string_view::npos ? c : ' ';
@@ -53,7 +60,7 @@ std::vector<Command> commands_of(const CLI::App& app) {
         continue;
       }
       command.choices.push_back(
-          {option->get_snames(), option->get_lnames(), words_in_braces(type), brief_help(option->get_description()),
+          {option->get_snames(), option->get_lnames(), words_in_braces(type), brief_help(option->get_description(), words_in_braces(type)),
            option->get_type_size() != 0, option->get_items_expected_max() > 1,
            type.find("FILE") != type.npos || type.find("LIBRARY") != type.npos || type.find("DIR") != type.npos ? "FILE" : ""});
     }
@@ -61,12 +68,6 @@ std::vector<Command> commands_of(const CLI::App& app) {
   for (Command& command : commands)
     if (command.name == "help") command.words = names;
   return commands;
-}
-
-std::string joined(const std::vector<std::string>& words, const std::string& between = " ") {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : between) + word;
-  return list;
 }
 
 std::vector<std::string> with_dashes(const Choice& choice) {

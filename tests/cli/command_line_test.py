@@ -188,6 +188,11 @@ class Completion(CommandTest):
                 for name in names:
                     self.assertIn(name if shell == "zsh" else f" -{'l' if name.startswith('--') else 's'} {name.lstrip('-')} ", script)
 
+    def test_explanations_are_short(self):
+        script = self.succeeds("completion", "fish").stdout
+        self.assertIn("-l precision -x -a 'high normal low' -d 'high, normal, low'\n", script)
+        self.assertIn("-l threads -x -d 'threads that compute'\n", script)
+
     def test_the_shells_read_their_scripts(self):
         for shell in ("bash", "zsh", "fish"):
             if shutil.which(shell):

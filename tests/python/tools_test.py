@@ -224,6 +224,12 @@ class Tools(unittest.TestCase):
     def test_compare_with_random_inputs_other_backends_and_arrays(self):
         rows = tools.compare(self.folder / "a.minnow", self.folder / "a.minnow", shapes={"x": [4, 64]}, other_backend="reference")
         self.assertTrue(rows and all(row.largest <= 1e-4 * row.scale for row in rows), rows)
+        for other in ({"backend": "reference"}, {"precision": "low", "threads": 1}):
+            self.assertTrue(tools.compare(self.folder / "a.minnow", self.folder / "a.minnow", shapes={"x": [4, 64]}, precision="high", other=other))
+        with self.assertRaisesRegex(minnow.InvalidArgument, "perfect"):
+            tools.compare(self.folder / "a.minnow", self.folder / "a.minnow", other={"precision": "perfect"})
+        with self.assertRaisesRegex(TypeError, 'no option "precison"; the nearest are "precision"'):
+            tools.compare(self.folder / "a.minnow", self.folder / "a.minnow", other={"precison": "low"})
         name = tools.inspect(self.folder / "a.minnow", optimize="none").outputs[0].name
         expected = np.maximum(self.x @ self.weights, 0) * 2
         rows = tools.compare(self.folder / "a.minnow", {name: expected, "other": expected}, {"x": self.x})
