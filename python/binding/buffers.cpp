@@ -9,14 +9,17 @@
 namespace minnow::python {
 namespace {
 
-/// A Py_buffer, released under the GIL.
+/// A Py_buffer. The last tensor over it may go on any thread, and after the interpreter.
 struct Held {
   struct Release {
     void operator()(Py_buffer* view) const {
+      if (!Py_IsInitialized()) return;
+      const nb::gil_scoped_acquire acquire;
       PyBuffer_Release(view);
       delete view;
     }
   };
+  std::shared_ptr<const void> owner() && { return std::shared_ptr<const void>(view.release(), Release()); }
   std::unique_ptr<Py_buffer, Release> view;
 
   /// Empty where the object refuses; the error is cleared.
@@ -201,7 +204,7 @@ std::optional<ForeignArray> array_of_buffer(nb::handle object, int flags, std::s
   }
   if (view.suboffsets) array.suboffsets.assign(view.suboffsets, view.suboffsets + view.ndim);
   array.data = static_cast<const char*>(view.buf);
-  array.owner = keep(std::move(held));
+  array.owner = std::move(held).owner();
   return array;
 }
 
@@ -277,7 +280,7 @@ Tensor bytes_of_buffer(nb::handle object) {
   if (!held.view) throw TypeFault("the memory of {} ({}) is not in one piece", shown(object), kind_name(object));
   const Shape shape{static_cast<int64_t>(held.view->len)};
   const void* data = held.view->buf;
-  return Tensor(DType::u8, shape, data, keep(std::move(held)));
+  return Tensor(DType::u8, shape, data, std::move(held).owner());
 }
 
 }  // namespace minnow::python

@@ -80,7 +80,11 @@ PyObject *function_class = nullptr, *method_class = nullptr;
 
 PyObject* get_bound(PyObject* self, PyObject* object, PyObject*) noexcept {
   if (!object || object == Py_None) return Py_NewRef(self);
+#ifdef Py_LIMITED_API
   return PyObject_CallFunctionObjArgs(method_class, self, object, nullptr);
+#else
+  return PyMethod_New(self, object);  // some 50 ns less
+#endif
 }
 
 /// What this object has not the function has: __code__, __defaults__, __globals__ ...

@@ -109,7 +109,9 @@ nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
       if (!x || !y) return nb::borrow(Py_NotImplemented);
       // Series and DataFrames of pandas combine with arrays themselves, by their index.
       for (PyObject* side : {a, b})
-        if (!is_var(side) && nb::hasattr(side, "__pandas_priority__")) return nb::borrow(Py_NotImplemented);
+        if (!is_var(side) && !PyObject_CheckBuffer(side) && !PyFloat_Check(side) && !PyLong_Check(side) && !PyList_Check(side) &&
+            nb::hasattr(side, "__pandas_priority__"))
+          return nb::borrow(Py_NotImplemented);
       check_kinds(operation, *x, *y);
       if (&operation != &kRemainder || !may_divide_by_zero(*x, *y)) {
         if (const Scalar* left = std::get_if<Scalar>(&*x)) return nb::cast(operation.left(*left, std::get<Var>(std::move(*y))));
