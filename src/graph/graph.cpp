@@ -83,18 +83,35 @@ void Value::set_constant(Tensor tensor) {
   constant_ = std::move(tensor);
 }
 
+namespace {
+
+// Value::output_uses_ is 0 without such a use. For a value that is one output and nothing else, the usual case, it holds that output's
+// place, so that replacing each of many outputs takes linear time; else the number of uses.
+constexpr uint32_t kOnePlace = uint32_t{1} << 31;
+constexpr size_t kNoPlace = kOnePlace;  // of the next value of a state
+
+void add_use(uint32_t& uses, size_t place) {
+  if (uses == 0 && place < kNoPlace)
+    uses = kOnePlace | static_cast<uint32_t>(place);
+  else
+    uses = (uses & kOnePlace ? 1 : uses) + 1;
+}
+void remove_use(uint32_t& uses) { uses = uses & kOnePlace ? 0 : uses - 1; }
+}  // namespace
+
 void Value::replace_all_uses_with(Value& other) {
   if (&other == this) return;
   while (!uses_.empty()) {
     const Use use = uses_.back();
     use.node->set_input(use.input, &other);
   }
-  if (output_uses_)
-    for (Value*& output : graph_->outputs_)
-      if (output == this) output = &other, --output_uses_, ++other.output_uses_;
-  if (output_uses_)
-    for (State& state : graph_->states_)
-      if (state.next == this) state.next = &other, --output_uses_, ++other.output_uses_;
+  if (const size_t place = output_uses_ & ~kOnePlace;
+      output_uses_ & kOnePlace && place < graph_->outputs_.size() && graph_->outputs_[place] == this)
+    return graph_->set_output(place, other);
+  for (size_t i = 0; output_uses_ && i < graph_->outputs_.size(); ++i)
+    if (graph_->outputs_[i] == this) graph_->set_output(i, other);
+  for (size_t i = 0; output_uses_ && i < graph_->states_.size(); ++i)
+    if (graph_->states_[i].next == this) graph_->set_state_next(i, other);
 }
 
 void Node::connect(size_t i, Value* value) {
@@ -200,14 +217,14 @@ Node& Graph::add_node(std::string_view op, std::initializer_list<Value*> inputs,
 }
 
 void Graph::add_output(Value& value) {
+  add_use(value.output_uses_, outputs_.size());
   outputs_.push_back(&value);
-  ++value.output_uses_;
 }
 
 void Graph::set_output(size_t i, Value& value) {
-  --outputs_[i]->output_uses_;
+  remove_use(outputs_[i]->output_uses_);
   outputs_[i] = &value;
-  ++value.output_uses_;
+  add_use(value.output_uses_, i);
 }
 
 void Graph::add_state(State state) {
@@ -217,14 +234,14 @@ void Graph::add_state(State state) {
     state.current = state_values_.back().get();
   }
   state.name = printable(state.name);  // wherever it came from, it is shown and a key in other languages
-  if (state.next) ++state.next->output_uses_;
+  if (state.next) add_use(state.next->output_uses_, kNoPlace);
   states_.push_back(std::move(state));
 }
 
 void Graph::set_state_next(size_t i, Value& next) {
-  if (states_[i].next) --states_[i].next->output_uses_;
+  if (states_[i].next) remove_use(states_[i].next->output_uses_);
   states_[i].next = &next;
-  ++next.output_uses_;
+  add_use(next.output_uses_, kNoPlace);
 }
 
 void Graph::remove(Node& node) {
@@ -246,7 +263,7 @@ void Graph::remove_input(size_t i) {
 }
 
 void Graph::replace_outputs(const std::vector<Value*>& outputs) {
-  for (Value* output : outputs_) --output->output_uses_;
+  for (Value* output : outputs_) remove_use(output->output_uses_);
   outputs_.clear();
   for (Value* output : outputs) add_output(*output);
 }

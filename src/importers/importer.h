@@ -70,8 +70,8 @@ std::unique_ptr<Graph> import_mnn(const ReadCallback& read, const ImportOptions&
 bool looks_like_mnn(std::span<const std::byte> bytes);
 
 /// Reads a Caffe model of any generation: its network (.prototxt, the test phase) and its weights (.caffemodel), in either order. Image
-/// sizes stay open where no layer is tied to the file's. Throws IoError; InvalidModel where a file is wrong, or where the two do not fit,
-/// with the layer; Unsupported naming all layers that are missing.
+/// sizes and the first dimension stay open where no layer is tied to the file's. Throws IoError; InvalidModel where a file is wrong, or
+/// where the two do not fit, with the layer; Unsupported naming all layers that are missing.
 std::unique_ptr<Graph> import_caffe(const std::vector<std::string>& paths, const ImportOptions& options = {});
 /// True where the bytes look like one of the two files.
 bool looks_like_caffe(std::span<const std::byte> bytes);

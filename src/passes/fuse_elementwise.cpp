@@ -86,7 +86,7 @@ class ElementwiseFuser {
 
  private:
   bool is_body() const {
-    if (!graph_.outer) return false;
+    if (!graph_.outer || graph_.outputs().size() != 1 || graph_.node_count() > kMostNodes) return false;
     for (const Node& node : graph_.outer->nodes())
       if (node.op() == kFused)
         if (const Subgraph* body = node.attributes.get<Subgraph>("body"); body && body->get() == &graph_) return true;
@@ -100,7 +100,7 @@ class ElementwiseFuser {
   }
 
   bool is_fusible(const Node& node) const {
-    if (constant_.contains(&node)) return false;
+    if (constant_.contains(&node) || node.input_count() > kMostInputs + kMostNodes) return false;
     if (node.output_count() != 1 || !node.output(0) || !is_f32_or_boolean(*node.output(0)) || !rank_of(*node.output(0))) return false;
     if (std::find(std::begin(kFusible), std::end(kFusible), node.op()) == std::end(kFusible)) return false;
     for (size_t i = 0; i < node.input_count(); ++i) {

@@ -196,10 +196,9 @@ class Island {
     }
     if (value.is_graph_output()) {
       Value& old = old_form();
-      for (size_t i = 0; i < graph_.outputs().size(); ++i)
-        if (graph_.outputs()[i] == &value) graph_.set_output(i, old);
-      for (size_t i = 0; i < graph_.states().size(); ++i)
-        if (graph_.states()[i].next == &value) graph_.set_state_next(i, old);
+      const std::vector<Use> inside(value.uses().begin(), value.uses().end());
+      value.replace_all_uses_with(old);  // linear, which looking through all outputs is not
+      for (const Use& use : inside) use.node->set_input(use.input, &value);
     }
     std::string name = value.name();
     value.rename(graph_.fresh_name(name));

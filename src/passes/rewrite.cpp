@@ -22,7 +22,9 @@ Node* sole_user(const Value& value) noexcept {
 
 bool is_named_output(const Value& value) noexcept {
   if (!value.is_graph_output()) return false;
-  const auto& outputs = value.graph().outputs();
+  const Graph& graph = value.graph();
+  if (std::none_of(graph.states().begin(), graph.states().end(), [&](const State& state) { return state.next == &value; })) return true;
+  const auto& outputs = graph.outputs();
   return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
 }
 

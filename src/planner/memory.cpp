@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <queue>
+#include <set>
 
 #include "base/error.h"
 #include "base/order.h"
@@ -80,6 +82,71 @@ size_t place_in_order(std::span<MemoryItem> items, const std::vector<size_t>& or
   return total;
 }
 
+/// The most items that live at once.
+size_t most_alive(std::span<const MemoryItem> items) {
+  std::map<uint32_t, int64_t> changes;
+  for (const MemoryItem& item : items) ++changes[item.first], --changes[item.last + 1];
+  int64_t now = 0, most = 0;
+  for (const auto& [step, change] : changes) most = std::max(most, now += change);
+  return static_cast<size_t>(most);
+}
+
+/// Holes between items, by offset and by size.
+class Holes {
+ public:
+  void add(size_t offset, size_t bytes) {
+    auto after = by_offset_.lower_bound(offset);
+    if (after != by_offset_.begin()) {
+      const auto before = std::prev(after);
+      if (before->first + before->second == offset) offset = before->first, bytes += before->second, take(before);
+    }
+    if (after != by_offset_.end() && offset + bytes == after->first) bytes += after->second, take(after);
+    by_offset_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+  /// The tightest hole of at least so many bytes, or, where there is none, the end of the arena, which grows.
+  size_t find(size_t bytes, size_t& total) {
+    size_t offset = total, size = 0;
+    if (const auto found = by_size_.lower_bound({bytes, 0}); found != by_size_.end()) {
+      offset = found->second, size = found->first;
+      take(by_offset_.find(offset));
+    } else if (!by_offset_.empty()) {
+      const auto last = std::prev(by_offset_.end());
+      if (last->first + last->second == total) offset = last->first, size = last->second, take(last);
+    }
+    if (size > bytes) add(offset + bytes, size - bytes);
+    size_t end;
+    if (__builtin_add_overflow(offset, bytes, &end)) throw OutOfMemory("the values between operators need more than {} bytes", kNowhere);
+    total = std::max(total, end);
+    return offset;
+  }
+
+ private:
+  void take(std::map<size_t, size_t>::iterator hole) {
+    by_size_.erase({hole->second, hole->first});
+    by_offset_.erase(hole);
+  }
+  std::map<size_t, size_t> by_offset_;
+  std::set<std::pair<size_t, size_t>> by_size_;
+};
+
+/// The same as place_in_order by time, where so many items live at once that looking at all of them for each would take quadratic time.
+size_t place_among_many(std::span<MemoryItem> items, const std::vector<size_t>& by_time) {
+  using End = std::pair<uint32_t, size_t>;  // last step, item
+  std::priority_queue<End, std::vector<End>, std::greater<>> alive;
+  Holes holes;
+  size_t total = 0;
+  for (size_t i : by_time) {
+    for (; !alive.empty() && alive.top().first < items[i].first; alive.pop())
+      if (const MemoryItem& ended = items[alive.top().second]; ended.bytes) holes.add(ended.offset, ended.bytes);
+    items[i].offset = items[i].bytes ? holes.find(items[i].bytes, total) : 0;
+    alive.emplace(items[i].last, i);
+  }
+  return total;
+}
+
+constexpr size_t kMany = 2000;  // more than the networks have that we know
+
 }  // namespace
 
 size_t plan_memory(std::span<MemoryItem> items) {
@@ -89,6 +156,7 @@ size_t plan_memory(std::span<MemoryItem> items) {
   std::vector<size_t> by_time = by_size;
   sort_indices(by_size, [&](size_t a, size_t b) { return items[a].bytes > items[b].bytes; });
   sort_indices(by_time, [&](size_t a, size_t b) { return items[a].first < items[b].first; });
+  if (items.size() > kMany && most_alive(items) > kMany) return place_among_many(items, by_time);
   const size_t in_time = place_in_order(items, by_time);
   std::vector<size_t> offsets;
   for (const MemoryItem& item : items) offsets.push_back(item.offset);

@@ -41,6 +41,23 @@ TEST(MemoryPlan, random_lifetimes_stay_apart_and_close_to_the_bound) {
   }
 }
 
+TEST(MemoryPlan, thousands_of_items_that_live_at_once_stay_apart_and_close_to_the_bound) {
+  std::mt19937 random(5);
+  std::vector<MemoryItem> items;
+  for (uint32_t i = 0; i < 2500; ++i) items.push_back({64 * (1 + random() % 100), i, 2600, 0});
+  for (uint32_t i = 0; i < 1500; ++i) items.push_back({64 * (1 + random() % 1000), i, i + static_cast<uint32_t>(random() % 5), 0});
+  for (uint32_t i = 0; i < 10; ++i) items.push_back({0, i, 2000, 0});
+  const size_t total = plan_memory(items);
+  expect_apart(items, total);
+  EXPECT_LE(static_cast<double>(total), 1.3 * static_cast<double>(memory_lower_bound(items)));
+}
+
+TEST(MemoryPlan, a_hundred_thousand_items_at_once_do_not_take_quadratic_time) {
+  std::vector<MemoryItem> items;
+  for (uint32_t i = 0; i < 100'000; ++i) items.push_back({64, i, 100'000, 0});
+  EXPECT_EQ(plan_memory(items), 6'400'000u);
+}
+
 TEST(MemoryPlan, nothing_and_one_thing) {
   std::vector<MemoryItem> items;
   EXPECT_EQ(plan_memory(items), 0u);

@@ -27,23 +27,27 @@ bool is_data(const std::string& type) {
 
 class Importer {
  public:
-  Importer(Net net, std::map<std::string, std::vector<Blob>> blobs, const ImportOptions& options, std::string source)
-      : net_(std::move(net)),
-        blobs_(std::move(blobs)),
-        operators_(options.operators ? *options.operators : OperatorSet::builtin()),
-        source_(std::move(source)) {}
+  /// `opens_batch`: the first dimension of every input is open, as that of Caffe's own blobs is.
+  Importer(const Net& net, std::map<std::string, std::vector<Blob>>& blobs, const OperatorSet& operators, std::string source,
+           bool opens_batch)
+      : net_(net), blobs_(blobs), operators_(operators), source_(std::move(source)), opens_batch_(opens_batch) {}
 
   std::unique_ptr<Graph> run();
+  /// The shapes that the file gives to inputs.
+  const std::map<std::string, Shape>& shapes() const noexcept { return shapes_; }
 
  private:
   void add_input(GraphBuilder& builder, const std::string& name, const Ints& shape);
   void add_data(GraphBuilder& builder, const Layer& layer);
   void import_layer(Parts& parts, const Layer& layer);
 
-  Net net_;
-  std::map<std::string, std::vector<Blob>> blobs_;
+  const Net& net_;
+  std::map<std::string, std::vector<Blob>>& blobs_;
   const OperatorSet& operators_;
   std::string source_;
+  bool opens_batch_;
+  std::map<std::string, Shape> shapes_;
+  std::map<int64_t, std::string> batches_;  // the symbols of first dimensions by the sizes in the file
   SizeTable sizes_;
   bool keeps_size_ = false;  // the network fits images of one size alone
   std::unordered_map<std::string, Expr> values_;
@@ -58,15 +62,16 @@ void Importer::add_input(GraphBuilder& builder, const std::string& name, const I
   if (values_.contains(name)) throw InvalidModel("{}: input \"{}\" is given twice", source_, name);
   ValueType type = ValueType::tensor(DType::f32);
   if (!shape.empty()) {
-    Shape checked(shape);
+    shapes_[name] = Shape(shape);
     type.dims.emplace();
     for (size_t i = 0; i < shape.size(); ++i) {
       if (shape[i] < 0) throw InvalidModel("{}: input \"{}\" has shape {}", source_, name, shape);
       // Sizes in the file are a first choice; users run the net at others where it is not tied to one.
-      const bool open = !keeps_size_ && i >= 2 && shape.size() == 4;
-      type.dims->push_back(open
-                               ? Dim{-1, (i == 2 ? "height" : "width") + (values_.empty() ? std::string() : std::to_string(values_.size()))}
-                               : Dim{shape[i], {}});
+      const std::string number = values_.empty() ? std::string() : std::to_string(values_.size());
+      Dim dim{shape[i], {}};
+      if (!keeps_size_ && i >= 2 && shape.size() == 4) dim = {-1, (i == 2 ? "height" : "width") + number};
+      if (opens_batch_ && i == 0 && shape.size() > 1) dim = {-1, batches_.emplace(shape[0], "batch" + number).first->second};
+      type.dims->push_back(std::move(dim));
     }
   }
   names_.insert(name);
@@ -176,6 +181,23 @@ std::unique_ptr<Graph> Importer::run() {
   return graph;
 }
 
+/// The graph with an open first dimension of its inputs; null where the network is tied to the file's.
+std::unique_ptr<Graph> import_open(const Net& net, std::map<std::string, std::vector<Blob>>& blobs, const OperatorSet& operators,
+                                   const std::string& source) {
+  try {
+    Importer importer(net, blobs, operators, source, true);
+    auto graph = importer.run();
+    std::map<std::string, Shape> other = importer.shapes();
+    for (auto& [name, shape] : other)
+      if (shape.rank() > 1) shape[0] += 6;
+    infer_static_types(operators, *graph->clone(), other);
+    return graph;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::internal || error.kind() == ErrorKind::out_of_memory) throw;
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Graph> import_model(std::string_view prototxt, std::string_view caffemodel, const ImportOptions& options,
@@ -191,7 +213,10 @@ std::unique_ptr<Graph> import_model(std::string_view prototxt, std::string_view 
     throw OutOfMemory("{}: there is not enough memory to read it", caffemodel_source);
   }
   try {
-    return Importer(read_net(prototxt), std::move(blobs), options, prototxt_source).run();
+    const Net net = read_net(prototxt);
+    const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
+    if (auto graph = import_open(net, blobs, operators, prototxt_source)) return graph;
+    return Importer(net, blobs, operators, prototxt_source, false).run();
   } catch (const TextError& error) {
     throw InvalidModel("{}: {}", prototxt_source, error.what);
   } catch (const std::bad_alloc&) {

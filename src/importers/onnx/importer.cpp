@@ -385,6 +385,7 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
   }
   // Values of nodes that the rule made take the names of the file, once; others get a node to bear the name.
   std::unordered_set<const Value*> fresh = values_made_after(scope.graph, before);
+  const Node* inferred = nullptr;  // once for all of its outputs
   for (size_t i = 0; i < message.outputs.size(); ++i) {
     if (message.outputs[i].empty()) continue;
     if (i >= made.size() || !made[i]) {
@@ -397,7 +398,7 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
     if (!fresh.erase(value)) value = builder.op("Identity", {made[i]}).value();
     value->rename(scope.frame.prefix.empty() ? std::string(message.outputs[i])
                                              : scope.graph.fresh_name(scope.frame.prefix + std::string(message.outputs[i])));
-    if (value->producer()) infer_types(operators_, *value->producer());
+    if (const Node* producer = value->producer(); producer && producer != inferred) infer_types(operators_, *(inferred = producer));
     bind(message.outputs[i], *value, scope, where);
   }
 }

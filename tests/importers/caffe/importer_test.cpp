@@ -71,6 +71,29 @@ TEST(CaffeImporter, text_in_all_its_forms) {
   EXPECT_EQ(graph->outputs()[0]->name(), "z");
 }
 
+TEST(CaffeImporter, the_first_dimension_is_open_as_caffes_blobs_are) {
+  const auto dims = [](const Graph& graph, size_t i) { return to_string(graph.inputs().at(i)->type); };
+  const auto graph = import_net(R"(input: 'x' input_shape { dim: 10 dim: 2 } input: 'y' input_shape { dim: 10 dim: 2 }
+    input: 'rois' input_shape { dim: 300 dim: 2 } input: 'k' input_shape { dim: 3 }
+    layer { name: "a" type: "Eltwise" bottom: "x" bottom: "y" top: "z" }
+    layer { name: "b" type: "Power" bottom: "rois" top: "r" power_param { scale: 2. } }
+    layer { name: "c" type: "Power" bottom: "k" top: "m" })");
+  EXPECT_EQ(dims(*graph, 0), "f32[batch, 2]");
+  EXPECT_EQ(dims(*graph, 1), "f32[batch, 2]") << "of the same size";
+  EXPECT_EQ(dims(*graph, 2), "f32[batch2, 2]");
+  EXPECT_EQ(dims(*graph, 3), "f32[3]") << "no batch of anything";
+  EXPECT_EQ(dims(*import_net("input: 'x' input_dim: 1 input_dim: 3 input_dim: 8 input_dim: 8 "
+                             "layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'y' }"),
+                 0),
+            "f32[batch, 3, height, width]");
+}
+
+TEST(CaffeImporter, a_network_that_is_tied_to_its_batch_keeps_it) {
+  const auto graph = import_net(R"(input: 'x' input_shape { dim: 2 dim: 6 }
+    layer { name: "a" type: "Reshape" bottom: "x" top: "y" reshape_param { shape { dim: 3 dim: 4 } } })");
+  EXPECT_EQ(to_string(graph->inputs()[0]->type), "f32[2, 6]");
+}
+
 TEST(CaffeImporter, layers_in_place_make_new_values) {
   const auto graph = import_net(std::string(kInput) + R"(
     layer { name: "a" type: "Power" bottom: "x" top: "y" power_param { shift: -2 } }
