@@ -28,7 +28,13 @@ std::optional<Size> DimRules::windows(const Size& input, size_t axis, size_t spa
   }
   const int64_t pads = automatic == "VALID" ? 0 : *begin + *end;
   const int64_t extent = (kernel - 1) * *dilation + 1;
-  if (ceil && *stride != 1) return {};
+  if (ceil && *stride != 1) {  // as WindowGeometry::of has it; only for numbers
+    if (!input.is_number() || input.number() < 0 || input.number() > kMost || input.number() + pads < extent) return {};
+    const int64_t room = input.number() + pads - extent;
+    int64_t count = room / *stride + 1;
+    if ((automatic == "NOTSET" || automatic.empty()) && room % *stride != 0 && count * *stride < input.number() + *begin) ++count;
+    return Size(count);
+  }
   const auto room = Size::add(input, Size(pads - extent));
   const auto count = room ? Size::divide_down(*room, *stride) : std::nullopt;
   return count ? Size::add(*count, Size(1)) : std::nullopt;

@@ -88,6 +88,18 @@ TEST(CaffeImporter, the_first_dimension_is_open_as_caffes_blobs_are) {
             "f32[batch, 3, height, width]");
 }
 
+TEST(CaffeImporter, pools_that_round_up_before_a_product_leave_the_batch_open) {
+  const auto graph = import_net(
+      "input: 'x' input_dim: 1 input_dim: 1 input_dim: 4 input_dim: 4 "
+      "layer { name: 'p' type: 'Pooling' bottom: 'x' top: 'p' pooling_param { pool: MAX kernel_size: 3 stride: 2 } } "
+      "layer { name: 'fc' type: 'InnerProduct' bottom: 'p' top: 'y' "
+      "inner_product_param { num_output: 1 bias_term: false } } "
+      "layer { name: 's' type: 'Softmax' bottom: 'y' top: 'z' }",
+      layer("fc", {blob({1, 4}, {1, 1, 1, 1})}));
+  EXPECT_EQ(to_string(graph->inputs()[0]->type), "f32[batch, 1, 4, 4]");
+  EXPECT_EQ(run(*graph, {2, 1, 4, 4}, std::vector<float>(32, 1)), (std::vector<float>{1, 1}));
+}
+
 TEST(CaffeImporter, a_network_that_is_tied_to_its_batch_keeps_it) {
   const auto graph = import_net(R"(input: 'x' input_shape { dim: 2 dim: 6 }
     layer { name: "a" type: "Reshape" bottom: "x" top: "y" reshape_param { shape { dim: 3 dim: 4 } } })");
