@@ -46,15 +46,16 @@ struct ConvertOptions {
   /// the conversion. Importing counts as half, verifying as three tenths.
   std::function<void(double part)> progress = {};
   std::shared_ptr<const OperatorSet> operators = {};  // with custom operators; null: the built-in ones
+  /// Bytes that the conversion may allocate for tensors, tables and nodes; verifying is not counted. 0: 256 MB, and 16 bytes for each byte
+  /// of the model's files.
+  size_t memory_limit = 0;
 };
 
 /// Reads a model of any format that this build knows (recognized by content unless the options name it; several files where a format has
 /// several, or a SavedModel's folder), .minnow included, and optimizes it. Throws IoError, InvalidModel, Unsupported (all operators that
-/// are missing at once, with their nodes).
+/// are missing at once, with their nodes), OutOfMemory.
 MINNOW_API Model convert(const std::vector<std::string>& paths, const ConvertOptions& options = {});
-inline Model convert(const std::string& path, const ConvertOptions& options = {}) {
-  return convert(std::vector<std::string>{path}, options);
-}
+MINNOW_API Model convert(const std::string& path, const ConvertOptions& options = {});
 /// The same from memory, for formats of one file. The bytes are copied unless `owner` keeps them alive.
 MINNOW_API Model convert_memory(std::span<const std::byte> bytes, const ConvertOptions& options = {},
                                 std::shared_ptr<const void> owner = nullptr);

@@ -365,7 +365,7 @@ void define_models(nb::module_& m) {
   m.def(
       "read_model",
       [](nb::handle files, nb::handle optimize, nb::handle shapes, nb::handle renames, nb::handle keep_inputs, nb::handle labels,
-         nb::handle signature, nb::handle format, bool verify, nb::object progress) {
+         nb::handle signature, nb::handle format, bool verify, nb::handle memory_limit, nb::object progress) {
         const bool in_memory = !PyList_Check(files.ptr());
         const Tensor memory = in_memory ? bytes_of_buffer(files) : Tensor();
         const auto paths = in_memory ? std::vector<std::string>() : argument<std::vector<std::string>>(files, "path", "texts");
@@ -376,6 +376,7 @@ void define_models(nb::module_& m) {
         options.labels = argument<std::vector<std::string>>(labels, "labels", "a list of names");
         options.signature = argument<std::string>(signature, "signature", "a text");
         options.format = argument<std::string>(format, "format", "a text"), options.verify = verify;
+        options.memory_limit = argument<size_t>(memory_limit, "memory_limit", "a number of bytes");
         std::vector<std::string> warnings, passes;
         options.warn = [&](std::string_view message) { warnings.emplace_back(message); };
         options.dump_passes = [&](std::string_view line) { passes.emplace_back(line); };
@@ -393,7 +394,7 @@ void define_models(nb::module_& m) {
       },
       nb::arg("source").none(), nb::arg("optimize").none(), nb::arg("shapes").none(), nb::arg("renames").none(),
       nb::arg("keep_inputs").none(), nb::arg("labels").none(), nb::arg("signature").none(), nb::arg("format").none(), nb::arg("verify"),
-      nb::arg("progress").none(), "From a list of paths, or from bytes that nobody changes.");
+      nb::arg("memory_limit").none(), nb::arg("progress").none(), "From a list of paths, or from bytes that nobody changes.");
   m.def(
       "optimized",
       [](const Model& model, nb::handle optimize) {

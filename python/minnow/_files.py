@@ -90,7 +90,7 @@ class Read(NamedTuple):
 
 
 def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None,
-               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False,
+               keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, memory_limit: int = 0,
                progress: Callable[[float], object] | None = None) -> Read:
     """Reads a model of any format. What is read differently than the file says is a UserWarning of the line that calls the public function.
 
@@ -99,7 +99,7 @@ def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mappin
     for what, names in (("keep_inputs", keep_inputs), ("labels", labels)):
         if isinstance(names, str):
             raise InvalidType(f'{what} takes a list of names, not the text "{names}"')
-    given = (optimize, shapes_of(shapes), dict(rename or {}), list(keep_inputs), list(labels), signature, format, verify, progress)
+    given = (optimize, shapes_of(shapes), dict(rename or {}), list(keep_inputs), list(labels), signature, format, verify, memory_limit, progress)
     parts = _parts_of(source)
     if len(parts) == 1 and isinstance(parts[0], bytes):
         model, messages, passes = _minnow.read_model(parts[0], *given)

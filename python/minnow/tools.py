@@ -46,7 +46,7 @@ class Conversion(NamedTuple):
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard",
             shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (),
             labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, external_data: bool = False, opset: int = 0,
-            weights: str = "f32", progress: Callback | None = None) -> Conversion:
+            weights: str = "f32", memory_limit: int = 0, progress: Callback | None = None) -> Conversion:
     """Writes a model of any format that Minnow reads as a .minnow file, or as ONNX where the destination ends in ".onnx".
 
     source: a file, a SavedModel's folder, or several files where a format has several. optimize: "standard", "none" or "train".
@@ -56,6 +56,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     verify: runs the graph before and after optimization on random inputs, and raises where they differ.
     external_data, opset: of an ONNX file: large constants in a file beside it; the operator set, 21 to 28 (0: 26, or newer where an operator needs it).
     weights: of a .minnow file: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
+    memory_limit: bytes that the conversion may allocate, verifying not counted; 0: 256 MB, and 16 bytes for each byte of the model's files.
     progress: told the part that is done, from 0 to 1; without it a terminal shows a line.
     What is read differently than the file says is a UserWarning. Raises IoError where a file cannot be read or written, InvalidModel (a ValueError) for
     a wrong file, Unsupported naming all operators that are missing, and what ONNX cannot say.
@@ -64,7 +65,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     path = os.fspath(destination)
     with Progress(f"converting {label_of(source)}", progress) as line:
         model, passes = read_model(source, optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, format=format, verify=verify,
-                                   progress=lambda part: line.tell(0.9 * part))
+                                   memory_limit=memory_limit, progress=lambda part: line.tell(0.9 * part))
         kept = _minnow.write_model(model, path, external_data, opset, weights)
         line.tell(1.0)
     return Conversion(path, os.path.getsize(path), len(model.nodes), model.weight_bytes, time.monotonic() - start, kept, passes)

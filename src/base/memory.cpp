@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/no_memory.h"
 #include "base/os.h"
+#include "base/saturating.h"
 
 namespace minnow {
 namespace {
@@ -13,15 +16,41 @@ const std::shared_ptr<MemoryAccount> kNobody;
 thread_local const std::shared_ptr<MemoryAccount>* t_account = &kNobody;
 }  // namespace
 
-size_t MemoryAccount::limit() const noexcept { return limit_ ? limit_ : memory_limit(); }
+size_t MemoryAccount::limit() const noexcept {
+  if (!limit_) return memory_limit();
+  if (!per_file_byte_) return limit_;
+  return std::min(sum_of({limit_, product_of({per_file_byte_, file_bytes_.load(std::memory_order_relaxed)})}), memory_limit());
+}
+
+void MemoryAccount::count_file_bytes(size_t bytes) noexcept { file_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+
+void count_file_bytes(size_t bytes) noexcept {
+  if (const auto& account = current_account()) account->count_file_bytes(bytes);
+}
+
+Charge::Charge(size_t bytes) : account_(current_account()), bytes_(bytes) {
+  if (account_)
+    account_->charge(bytes);
+  else
+    check_memory(bytes, "a table");
+}
+Charge::~Charge() {
+  if (account_) account_->refund(bytes_);
+}
 
 void MemoryAccount::charge(size_t bytes) {
   const size_t most = limit();
   size_t used = used_.load(std::memory_order_relaxed);
-  do
-    if (bytes > most || used > most - bytes)
+  do {
+    if (bytes > most || used > most - bytes) {
+      if (per_file_byte_)
+        throw OutOfMemory(
+            "{} bytes are needed beside {} in use, and a conversion of {} bytes of files may take {}; a larger memory limit "
+            "(convert --memory-limit) allows more",
+            bytes, used, file_bytes_.load(), most);
       throw OutOfMemory("{} bytes are needed beside {} in use, the memory limit is {}", bytes, used, most);
-  while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+    }
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
 }
 
 void* allocate_counted(MemoryAccount* account, size_t bytes) {
@@ -78,6 +107,8 @@ AlignedMemory allocate_aligned(size_t bytes) {
   return AlignedMemory(memory, std::move(free));
 }
 
-std::shared_ptr<void> allocate_shared(size_t bytes) { return std::shared_ptr<void>(allocate_aligned(bytes)); }
+std::shared_ptr<void> allocate_shared(size_t bytes) try { return std::shared_ptr<void>(allocate_aligned(bytes)); } catch (...) {
+  throw_as_error();
+}
 
 }  // namespace minnow

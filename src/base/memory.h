@@ -13,19 +13,22 @@ namespace minnow {
 inline constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
 inline constexpr size_t align_up(size_t bytes, size_t alignment = kAlignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// What the runs of one session hold, and the most that they may. May be charged and refunded from many threads.
+/// What the runs of one session or one conversion hold, and the most that they may. May be charged and refunded from many threads.
 class MemoryAccount {
  public:
-  /// `limit` in bytes; 0: the process's limit, memory_limit().
-  explicit MemoryAccount(size_t limit) : limit_(limit) {}
+  /// `limit` in bytes; 0: the process's limit, memory_limit(). `per_file_byte`: the limit grows by so many bytes for each byte of the files
+  /// that are read on this account (see count_file_bytes), up to memory_limit().
+  explicit MemoryAccount(size_t limit, size_t per_file_byte = 0) : limit_(limit), per_file_byte_(per_file_byte) {}
   /// Throws OutOfMemory where `bytes` more would be over the limit; then nothing is charged.
   void charge(size_t bytes);
   void refund(size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
   size_t limit() const noexcept;
+  void count_file_bytes(size_t bytes) noexcept;
 
  private:
-  const size_t limit_;
+  const size_t limit_, per_file_byte_;
+  std::atomic<size_t> file_bytes_{0};
   std::atomic<size_t> used_{0};
 };
 
@@ -44,6 +47,21 @@ class ChargeTo {
 };
 /// The account that this thread's allocations are charged to, or null.
 const std::shared_ptr<MemoryAccount>& current_account() noexcept;
+
+/// Tells the account of this thread that a file of so many bytes is read.
+void count_file_bytes(size_t bytes) noexcept;
+/// Charges this thread's account, while it lives, for bytes that something else allocates: a vector that is sized by a number in a file.
+class Charge {
+ public:
+  explicit Charge(size_t bytes);  // throws OutOfMemory
+  ~Charge();
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+
+ private:
+  const std::shared_ptr<MemoryAccount> account_;
+  const size_t bytes_;
+};
 
 /// Memory from operator new, charged to an account unless that is null. Throws OutOfMemory, std::bad_alloc.
 void* allocate_counted(MemoryAccount* account, size_t bytes);

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/os.h"
 #include "base/processor.h"
 #include "base/specific_errors.h"
@@ -113,6 +114,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     const std::lock_guard lock(g_mappings_mutex);
     mappings().emplace(reinterpret_cast<uintptr_t>(data), mapped->size_);
   }
+  count_file_bytes(mapped->size_);
   return mapped;
 }
 

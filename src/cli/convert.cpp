@@ -18,6 +18,7 @@ struct Arguments {
   OperatorOptions operators;
   bool verify = false, dump_passes = false, json = false, external_data = false;
   int opset = 0;
+  double memory_limit_mb = 0;
 };
 
 bool is_utf8(std::string_view text) {
@@ -78,6 +79,7 @@ void convert_command(const Arguments& arguments) {
   options.format = arguments.from;
   options.operators = arguments.operators.load();
   options.verify = arguments.verify;
+  options.memory_limit = static_cast<size_t>(arguments.memory_limit_mb * 1e6);
   options.warn = [](std::string_view message) { say(format("warning: {}", message)); };
   Json passes = Json::array();
   if (arguments.dump_passes)
@@ -149,6 +151,11 @@ void add_convert(CLI::App& app) {
           "of a TensorFlow SavedModel folder (default: serving_default, or the only one) or a TFLite file (default: its first graph)")
       ->type_name("NAME");
   arguments->operators.add_to(*command);
+  command
+      ->add_option("--memory-limit", arguments->memory_limit_mb,
+                   "megabytes that the conversion may allocate, --verify not counted; 0: 256, and 16 times the size of the model's files")
+      ->check(CLI::Range(0.0, 1e12))
+      ->capture_default_str();
   command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model")->type_name("FILE");
   command->add_flag(
       "--verify", arguments->verify,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 namespace minnow {
@@ -115,10 +116,9 @@ void Value::replace_all_uses_with(Value& other) {
 }
 
 void Node::connect(size_t i, Value* value) {
-  inputs_[i].value = value;
   if (!value) return;
-  inputs_[i].use = static_cast<uint32_t>(value->uses_.size());
-  value->uses_.push_back({this, static_cast<uint32_t>(i)});
+  value->uses_.push_back({this, static_cast<uint32_t>(i)});  // before the input names it: this may throw
+  inputs_[i] = {value, static_cast<uint32_t>(value->uses_.size() - 1)};
 }
 
 void Node::disconnect(size_t i) {
@@ -151,6 +151,30 @@ std::string Node::where() const {
   return format("{}node \"{}\" ({})", source, shortened(shown, kMostShown), shortened(op_, kMostShown));
 }
 
+namespace {
+
+// About what a node, its inputs and its attributes take beside its outputs.
+size_t node_bytes(size_t inputs, size_t attributes) {
+  return sizeof(Node) + inputs * (2 * sizeof(Use)) + attributes * (sizeof(AttributeValue) + sizeof(std::string));
+}
+
+}  // namespace
+
+Graph::Graph() : account_(current_account()) {}
+
+void Graph::charge(size_t bytes) {
+  if (!account_) return;
+  account_->charge(bytes);
+  charged_ += bytes;
+}
+
+void Graph::refund(size_t bytes) noexcept {
+  if (!account_) return;
+  bytes = std::min(bytes, charged_);
+  account_->refund(bytes);
+  charged_ -= bytes;
+}
+
 Graph::~Graph() {
   // Nodes of this graph may use values of outer graphs, which outlive it: take those uses back. Values of this graph die with it.
   for (Node* node = last_; node;) {
@@ -164,9 +188,11 @@ Graph::~Graph() {
     delete node;
     node = next;
   }
+  refund(charged_);
 }
 
 Value& Graph::add_input(std::string name, ValueType type) {
+  charge(sizeof(Value));
   std::unique_ptr<Value> value(new Value(*this, std::move(name)));
   value->type = std::move(type);
   value->index_ = static_cast<uint32_t>(inputs_.size());
@@ -175,6 +201,7 @@ Value& Graph::add_input(std::string name, ValueType type) {
 }
 
 Value& Graph::add_constant(Tensor tensor, std::string name) {
+  charge(sizeof(Value));
   std::unique_ptr<Value> value(new Value(*this, name.empty() ? fresh_name("constant") : std::move(name)));
   value->type = ValueType::tensor(tensor.dtype(), tensor.shape());
   value->constant_ = std::move(tensor);
@@ -185,6 +212,7 @@ Value& Graph::add_constant(Tensor tensor, std::string name) {
 
 Node& Graph::add_node(std::string_view op, std::span<Value* const> inputs, std::span<const std::string> outputs, Attributes attributes,
                       std::string name, Node* before) {
+  charge(node_bytes(inputs.size(), attributes.size()) + outputs.size() * sizeof(Value));
   std::unique_ptr<Node> node(new Node);
   node->op_ = op;
   node->name_ = std::move(name);
@@ -195,15 +223,18 @@ Node& Graph::add_node(std::string_view op, std::span<Value* const> inputs, std::
   size_t count = inputs.size();
   while (count && !inputs[count - 1]) --count;
   node->inputs_.resize(count);
-  for (size_t i = 0; i < count; ++i) node->connect(i, inputs[i]);
-  for (const std::string& output : outputs) {
-    if (output.empty()) {
-      node->outputs_.push_back(nullptr);
-      continue;
-    }
-    node->outputs_.emplace_back(new Value(*this, output));
-    node->outputs_.back()->producer_ = node.get();
-    node->outputs_.back()->index_ = static_cast<uint32_t>(node->outputs_.size() - 1);
+  node->outputs_.resize(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) continue;
+    node->outputs_[i].reset(new Value(*this, outputs[i]));
+    node->outputs_[i]->producer_ = node.get();
+    node->outputs_[i]->index_ = static_cast<uint32_t>(i);
+  }
+  try {
+    for (size_t i = 0; i < count; ++i) node->connect(i, inputs[i]);
+  } catch (...) {  // no value may list a node that there is not
+    for (size_t i = 0; i < count; ++i) node->disconnect(i);
+    throw;
   }
   link(*node, before);
   return *node.release();
@@ -229,13 +260,13 @@ void Graph::set_output(size_t i, Value& value) {
 
 void Graph::add_state(State state) {
   if (!state.current) {
-    state_values_.emplace_back(new Value(*this, state.name));
+    state_values_.push_back(std::unique_ptr<Value>(new Value(*this, state.name)));
     state_values_.back()->type = ValueType::tensor(state.initial.dtype(), state.initial.shape());
     state.current = state_values_.back().get();
   }
   state.name = printable(state.name);  // wherever it came from, it is shown and a key in other languages
-  if (state.next) add_use(state.next->output_uses_, kNoPlace);
   states_.push_back(std::move(state));
+  if (Value* next = states_.back().next) add_use(next->output_uses_, kNoPlace);
 }
 
 void Graph::set_state_next(size_t i, Value& next) {
@@ -248,11 +279,12 @@ void Graph::remove(Node& node) {
   for (const auto& output : node.outputs_) MINNOW_CHECK(!output || output->is_unused(), "a removed node's outputs must be unused");
   for (size_t i = 0; i < node.inputs_.size(); ++i) node.disconnect(i);
   unlink(node);
+  refund(node_bytes(node.input_count(), node.attributes.size()) + node.output_count() * sizeof(Value));
   delete &node;
 }
 
 void Graph::remove_unused_constants() {
-  std::erase_if(constants_, [](const std::unique_ptr<Value>& value) { return value->is_unused(); });
+  refund(sizeof(Value) * std::erase_if(constants_, [](const std::unique_ptr<Value>& value) { return value->is_unused(); }));
   for (size_t i = 0; i < constants_.size(); ++i) constants_[i]->index_ = static_cast<uint32_t>(i);
 }
 

@@ -14,6 +14,7 @@
 namespace minnow {
 
 class Graph;
+class MemoryAccount;
 class Node;
 class Value;
 
@@ -174,7 +175,8 @@ struct Metadata {
 
 class Graph {
  public:
-  Graph() = default;
+  /// Nodes and values are charged to the account of the thread that makes the graph.
+  Graph();
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -252,6 +254,8 @@ class Graph {
  private:
   friend class Value;
   friend class Node;
+  void charge(size_t bytes);
+  void refund(size_t bytes) noexcept;
   void link(Node& node, Node* before);
   void unlink(Node& node);
   std::vector<std::unique_ptr<Value>> inputs_, constants_, state_values_;
@@ -260,6 +264,8 @@ class Graph {
   Node *first_ = nullptr, *last_ = nullptr;
   size_t count_ = 0;
   uint64_t name_counter_ = 0;
+  std::shared_ptr<MemoryAccount> account_;
+  size_t charged_ = 0;
 };
 
 /// The values of outer graphs that `graph` (a subgraph) or its own subgraphs use, each once, in order of first use.

@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/nearest.h"
+#include "base/no_memory.h"
 #include "base/os.h"
 #include "base/placeholder.h"
 #include "base/sha256.h"
@@ -27,6 +29,28 @@ namespace minnow {
 namespace {
 
 constexpr size_t kHeadBytes = 64 * 1024;
+// What a conversion may hold. 8-bit weights that become f32 and are computed with in f64 take 4 and two times 8 bytes for one of the file,
+// one tensor at a time.
+constexpr size_t kLeastMemory = size_t{256} << 20, kBytesPerFileByte = 16;
+
+std::shared_ptr<MemoryAccount> account_of(const ConvertOptions& options) {
+  return options.memory_limit ? std::make_shared<MemoryAccount>(options.memory_limit)
+                              : std::make_shared<MemoryAccount>(kLeastMemory, kBytesPerFileByte);
+}
+
+/// Converts on an account of its own. `source`: what the model is called in an error.
+Model converted(const std::string& source, const ConvertOptions& options, FunctionRef<Model()> convert) try {
+  const std::shared_ptr<MemoryAccount> account = account_of(options);
+  const ChargeTo conversion(account);
+  try {
+    return convert();
+  } catch (const OutOfMemory& error) {
+    if (std::string_view(error.what()).starts_with(source)) throw;
+    throw OutOfMemory("{}: {}", source, error.what());
+  }
+} catch (...) {
+  throw_as_error();
+}
 
 std::string format_names() {
   std::string names;
@@ -106,6 +130,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
   const Format* format = nullptr;
   Sha256 hash;
   for (const std::string& path : paths) {
+    const ChargeTo nobody;  // the importer opens the files again
     const auto file = os::MappedFile::open(path);
     const auto bytes = file->bytes();
     refuse_placeholder(path, bytes);
@@ -125,6 +150,7 @@ Imported import_memory(std::span<const std::byte> bytes, std::shared_ptr<const v
   const Format* format = format_of(bytes, options);
   if (!format) throw InvalidModel("the bytes are in none of the known formats ({})", format_names());
   if (!format->import_memory) throw InvalidArgument("a model of the format {} is several files and cannot come from memory", format->name);
+  count_file_bytes(bytes.size());
   Sha256 hash;
   if (format->name != "minnow") hash.add(bytes);
   const ImportOptions import = import_options(options, *format);
@@ -146,6 +172,7 @@ Imported import_read(const ReadCallback& read, const ConvertOptions& options) {
   uint64_t hashed = 0;
   const ReadCallback hashing = [&](const std::string& name, uint64_t offset, void* buffer, size_t bytes) {
     const size_t count = read(name, offset, buffer, bytes);
+    count_file_bytes(std::min(count, bytes));
     if (name.empty() && offset == hashed && count <= bytes) {
       hash.add({static_cast<const std::byte*>(buffer), count});
       hashed += count;
@@ -302,31 +329,52 @@ Model finish(Imported imported, const ConvertOptions& options) {
   naming({graph->source}, [&] { optimize(*graph, operators, optimize_options); });
   progress(optimized);
   optimize_options.progress = {};
-  if (before) verify_optimization(operators, *before, *graph, optimize_options);
+  if (before) {
+    const auto account = std::make_shared<MemoryAccount>(0);  // the caller asked for runs, which take what the model declares
+    const ChargeTo runs(account);
+    verify_optimization(operators, *before, *graph, optimize_options);
+  }
   progress(1);
   return Model::from_graph(std::move(graph), options.operators);
 }
 
 }  // namespace minnow
 
-Model convert(const std::vector<std::string>& paths, const ConvertOptions& options) {
-  return finish(import_files(paths, options), options);
+Model convert(const std::vector<std::string>& paths, const ConvertOptions& options) try {
+  return converted(paths.empty() ? std::string() : name_of_file(paths[0]), options,
+                   [&] { return finish(import_files(paths, options), options); });
+} catch (...) {
+  throw_as_error();
+}
+
+Model convert(const std::string& path, const ConvertOptions& options) try {
+  return convert(std::vector<std::string>{path}, options);
+} catch (...) {
+  throw_as_error();
 }
 
 Model convert_memory(std::span<const std::byte> bytes, const ConvertOptions& options, std::shared_ptr<const void> owner) {
-  return finish(import_memory(bytes, std::move(owner), options), options);
+  return converted("model", options, [&] { return finish(import_memory(bytes, std::move(owner), options), options); });
 }
 
-Model convert_read(const ReadCallback& read, const ConvertOptions& options) { return finish(import_read(read, options), options); }
+Model convert_read(const ReadCallback& read, const ConvertOptions& options) {
+  return converted("model", options, [&] { return finish(import_read(read, options), options); });
+}
 
 Model convert_model(const Model& model, const ConvertOptions& options) {
-  return finish({model.graph().clone(), !model.graph().metadata.source_format.empty()}, options);
+  const Graph& graph = model.graph();
+  return converted(graph.source, options, [&] {
+    count_file_bytes(model.weight_bytes());
+    return finish({graph.clone(), !graph.metadata.source_format.empty()}, options);
+  });
 }
 
-std::vector<std::string> formats() {
+std::vector<std::string> formats() try {
   std::vector<std::string> names;
   for (const Format& format : import_formats()) names.emplace_back(format.name);
   return names;
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow

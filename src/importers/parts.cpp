@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/numeric.h"
 #include "base/saturating.h"
 #include "ops/infer.h"
@@ -598,6 +599,7 @@ Expr Parts::pad_symmetric(const Expr& x, const Ints& paddings) {
     if (size > kMostMirrored) throw Unsupported("it mirrors a dimension of {} places, {} are supported", size, kMostMirrored);
     if (before > size || after > size || before < 0 || after < 0)
       throw InvalidModel("a dimension of {} is mirrored for {}", size, std::max(before, after));
+    const Charge table(2 * static_cast<size_t>(before + size + after) * sizeof(int64_t));  // the list may have grown to twice its size
     Ints places;
     for (int64_t i = before; i-- > 0;) places.push_back(i);
     for (int64_t i = 0; i < size; ++i) places.push_back(i);

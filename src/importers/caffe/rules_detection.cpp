@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory.h"
+#include "base/saturating.h"
 #include "importers/caffe/rules.h"
 #include "importers/detection.h"
 
@@ -164,6 +166,7 @@ Exprs import_ps_roi_pooling(CaffeLayer& layer, Parts& p) {
     const Expr begin = p.op("Mul", {rounded(begin_column), scale});
     const Expr end = p.op("Mul", {p.op("Add", {rounded(end_column), p.scalar(1)}), scale});
     const Expr step = p.op("Div", {p.op("Max", {p.op("Sub", {end, begin}), p.scalar(0.1)}), p.scalar(static_cast<double>(bins))});
+    const Charge table(product_of({static_cast<size_t>(std::max<int64_t>(length, 0)), 2 * sizeof(double)}));
     std::vector<double> low, places;
     for (int64_t i = 0; i < bins; ++i) low.push_back(static_cast<double>(i));
     for (int64_t i = 0; i < length; ++i) places.push_back(static_cast<double>(i));

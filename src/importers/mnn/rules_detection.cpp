@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory.h"
+#include "base/saturating.h"
 #include "importers/detection.h"
 #include "importers/mnn/rules.h"
 
@@ -115,6 +117,7 @@ Exprs import_crop_and_resize(MnnNode& node, Parts& p) {
   // Places along an axis, [n, count], from 0 to 1 over the image; one place lies in the middle.
   const auto places = [&](int64_t axis) {
     const int64_t count = size[static_cast<size_t>(axis)];
+    const Charge table(product_of({static_cast<size_t>(count), sizeof(double)}));
     std::vector<double> steps;
     for (int64_t i = 0; i < count; ++i) steps.push_back(count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : 0.5);
     const Expr first = column(p, boxes, axis), last = column(p, boxes, axis + 2);

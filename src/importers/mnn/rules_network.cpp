@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory.h"
+#include "base/saturating.h"
 #include "importers/mnn/rules.h"
 
 namespace minnow::mnn {
@@ -109,6 +111,7 @@ Exprs import_batch_norm(MnnNode& node, Parts& p) {
       (!bias.empty() && bias.size() != channels))
     node.fail("has {} means, {} variances, {} slopes, {} biases", channels, variance.size(), slope.size(), bias.size());
   const auto vector = [&](const std::vector<float>& values, float fallback) {
+    const Charge table(product_of({static_cast<size_t>(std::max<int64_t>(channels, 0)), sizeof(float)}));
     return p.builder().constant(
         Tensor::of_f32({static_cast<int64_t>(channels)}, values.empty() ? std::vector<float>(channels, fallback) : values));
   };
@@ -186,6 +189,7 @@ Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
   if (elements < 0 && count == 1 && !gamma.empty()) tail = {static_cast<int64_t>(gamma.size())}, elements = tail[0];
   if (elements < 0) node.refuse("dimensions of unknown size are not supported");
   if (elements > kMostNormalized) node.refuse("normalizing {} elements together is not supported", elements);
+  const Charge table(static_cast<size_t>(elements) * sizeof(float));
   std::vector<float> scale = gamma.empty() ? std::vector<float>(static_cast<size_t>(elements), 1) : gamma;
   if (static_cast<int64_t>(scale.size()) != elements) node.fail("{} scales do not fit dimensions of {}", scale.size(), tail);
   Exprs inputs = {x, p.builder().constant(Tensor::of_f32(Shape(tail), scale))};
@@ -274,6 +278,7 @@ Exprs import_group_norm(MnnNode& node, Parts& p) {
   if (channels < 1) node.refuse("an image of unknown channels is not supported");
   std::vector<float> gamma = node.file.reals(node.parameter(), 2, 6, 1, node.info, node.place);
   std::vector<float> beta = node.file.reals(node.parameter(), 3, 6, 2, node.info, node.place);
+  const Charge table(product_of({static_cast<size_t>(channels), 2 * sizeof(float)}));
   if (gamma.empty()) gamma.assign(static_cast<size_t>(channels), 1);
   if (beta.empty()) beta.assign(static_cast<size_t>(channels), 0);
   if (static_cast<int64_t>(gamma.size()) != channels || gamma.size() != beta.size())

@@ -2,6 +2,8 @@
 // Softmax, normalizations, recurrent layers, Scan.
 #include <cmath>
 
+#include "base/memory.h"
+#include "base/saturating.h"
 #include "importers/onnx/rules.h"
 #include "passes/inline_graph.h"
 
@@ -158,6 +160,7 @@ Exprs import_flex_attention(OnnxNode& node, GraphBuilder& g) {
   if (heads < 0 || shared < 0 || width < 0) node.refuse("the numbers of heads and their width must be known");
   if (shared != heads) {
     if (shared == 0 || heads % shared != 0) node.fail("{} query heads cannot share {} key and value heads", heads, shared);
+    const Charge table(product_of({static_cast<size_t>(heads), sizeof(int64_t)}));
     Ints own(static_cast<size_t>(heads));
     for (int64_t i = 0; i < heads; ++i) own[static_cast<size_t>(i)] = i / (heads / shared);
     const Expr indices = g.constant(own);

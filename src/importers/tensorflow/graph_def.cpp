@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/numeric.h"
+#include "base/saturating.h"
 
 namespace minnow::tensorflow {
 
@@ -131,6 +133,7 @@ Tensor read_tensor(std::string_view message) {
     return tensor;
   }
   const size_t count = static_cast<size_t>(elements);
+  const Charge repeated(product_of({count, sizeof(int64_t)}));
   if (dtype == DType::f16 || dtype == DType::bf16) {
     uint16_t* to = tensor.writable().data<uint16_t>();
     for (size_t i = 0; i < count && !integers.empty(); ++i) to[i] = static_cast<uint16_t>(integers[std::min(i, integers.size() - 1)]);

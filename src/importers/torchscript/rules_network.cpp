@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/memory.h"
 #include "base/saturating.h"
 #include "importers/torchscript/rules.h"
 
@@ -386,6 +387,7 @@ Item import_im2col(Call& call, Parts& p) {
     const Expr size = p.reshape(p.shape_of(x, static_cast<int64_t>(axis) + 2, static_cast<int64_t>(axis) + 3), Ints{});
     const Expr begins = p.op("Range", {p.scalar(0, DType::i64), p.op("Sub", {size, p.scalar(static_cast<double>(extent), DType::i64)}),
                                        p.scalar(static_cast<double>(stride[axis]), DType::i64)});
+    const Charge table(product_of({static_cast<size_t>(std::max<int64_t>(kernel[axis], 0)), sizeof(int64_t)}));
     Ints offsets;
     for (int64_t i = 0; i < kernel[axis]; ++i) offsets.push_back(clamped_product({i, dilation[axis]}));
     return p.op("Add", {p.reshape(p.constant(offsets), {kernel[axis], 1}), p.unsqueeze(begins, {0})});

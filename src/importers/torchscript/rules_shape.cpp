@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/memory.h"
 #include "base/saturating.h"
 #include "importers/torchscript/pickle.h"
 #include "importers/torchscript/rules.h"
@@ -497,6 +498,7 @@ Item import_split(Call& call, Parts& p) {
       made.as_list().sequence = sequence.value();
       return made;
     }
+    if (size / length > 100'000) call.refuse("{} parts", size / length);
     for (int64_t at = 0; at < size; at += length) {
       call.host.spend(1);
       lengths.push_back(std::min(length, size - at));
@@ -593,7 +595,9 @@ Item import_unfold_dimension(Call& call, Parts& p) {
   if (length >= 0) {
     if (length < size) call.fail("windows of {} in a dimension of {}", size, length);
     const int64_t count = (length - size) / step + 1;
-    call.host.spend(static_cast<size_t>(count * size));
+    const size_t all_bytes = product_of({static_cast<size_t>(count), static_cast<size_t>(size), sizeof(int64_t)});
+    const Charge table(all_bytes);
+    call.host.spend(all_bytes / sizeof(int64_t));
     Ints all;
     for (int64_t i = 0; i < count; ++i)
       for (int64_t k = 0; k < size; ++k) all.push_back(i * step + k);
@@ -601,6 +605,7 @@ Item import_unfold_dimension(Call& call, Parts& p) {
   } else {
     const Expr last = p.op("Sub", {p.reshape(p.shape_of(x, axis, axis + 1), Ints{}), p.scalar(static_cast<double>(size - 1), DType::i64)});
     const Expr begins = p.op("Range", {p.scalar(0, DType::i64), last, p.scalar(static_cast<double>(step), DType::i64)});
+    const Charge table(product_of({static_cast<size_t>(size), sizeof(int64_t)}));
     Ints inner;
     for (int64_t k = 0; k < size; ++k) inner.push_back(k);
     places = p.op("Add", {p.unsqueeze(begins, {1}), p.constant(inner)});

@@ -306,6 +306,15 @@ TEST(TorchscriptImporter, programs_without_end_are_errors) {
   EXPECT_NE(error_of_code(twice + "return x"), "");
 }
 
+TEST(TorchscriptImporter, tables_of_a_size_that_a_program_gives_are_charged) {
+  const auto account = std::make_shared<MemoryAccount>(size_t{64} << 20);
+  const ChargeTo charged(account);
+  EXPECT_THAT(error_of_code("return torch.unfold(x, 0, 100000000, 1)"), HasSubstr("bytes are needed"));
+  EXPECT_THAT(error_of_code("return torch.unfold(x, 0, 1099511627776, 1)"), HasSubstr("bytes are needed"));
+  EXPECT_THAT(error_of_code("return torch.im2col(torch.reshape(x, [1, 1, 2, 2]), [100000000, 1], [1, 1], [0, 0], [1, 1])"),
+              HasSubstr("bytes are needed"));
+}
+
 TEST(TorchscriptImporter, deep_programs_are_errors) {
   // Each call is deep in a list that is deep in another.
   const std::string deep = std::string(150, '[') + "(self).forward(x, )" + std::string(150, ']');
