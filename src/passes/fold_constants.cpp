@@ -8,7 +8,8 @@
 namespace minnow {
 namespace {
 
-// A result up to this size is always worth storing; a larger one only where it takes the place of as many bytes of constants.
+// A result up to this size is worth storing where the graph may grow by it; a larger one only where it takes the place of as many bytes of
+// constants.
 constexpr size_t kSmallBytes = 64 * 1024;
 
 bool has_subgraph(const Node& node) {
@@ -53,7 +54,9 @@ size_t bytes_freed(const Node& node, const PassContext& context) {
     if (!input || input->is_graph_output()) continue;
     constexpr size_t kMostUsers = 64;  // looking at each would take quadratic time where a constant has very many
     if (input->uses().size() > kMostUsers) continue;
-    if (std::all_of(input->uses().begin(), input->uses().end(), [&](const Use& use) { return may_fold(*use.node, context); }))
+    // A constant goes once, however often the node reads it.
+    if (std::all_of(input->uses().begin(), input->uses().end(),
+                    [&](const Use& use) { return use.node == &node ? use.input >= i : may_fold(*use.node, context); }))
       bytes += stored_bytes(input->constant()->dtype(), input->constant()->shape());
   }
   return bytes;
@@ -80,11 +83,14 @@ std::optional<size_t> bytes_made(const Node& node, const PassContext& context) {
   return bytes;
 }
 
-bool fold(Graph& graph, Node& node, const PassContext& context) {
+bool fold(Graph& graph, Node& node, PassContext& context) {
   std::vector<Datum> results;
+  size_t growth = 0;
   try {
     const auto bytes = bytes_made(node, context);
-    if (!bytes || (*bytes > kSmallBytes && *bytes > bytes_freed(node, context))) return false;
+    if (!bytes) return false;
+    growth = *bytes - std::min(*bytes, bytes_freed(node, context));
+    if (growth > 0 && (*bytes > kSmallBytes || !context.may_grow(growth))) return false;
     std::vector<Datum> inputs;
     for (size_t i = 0; i < node.input_count(); ++i) inputs.push_back(node.input(i) ? Datum(*node.input(i)->constant()) : Datum());
     results = evaluate(context.operators(), node, inputs);
@@ -102,6 +108,7 @@ bool fold(Graph& graph, Node& node, const PassContext& context) {
     take_place_of(*node.output(i), constant);
     constant.type = type;
   }
+  context.has_grown(growth);
   return true;
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 #include <minnow/convert.h>
 
+#include <algorithm>
+
 #include "ops/operator.h"
 #include "passes/sizes.h"
 
@@ -26,13 +28,23 @@ class PassContext {
     ++changes;
     if (details) details->push_back(format(pattern, args...));
   }
+  /// Whether a pass may add so many bytes of constants that take no other's place.
+  bool may_grow(size_t bytes) const noexcept { return bytes <= growth_left_; }
+  /// It has added them.
+  void has_grown(size_t bytes) noexcept { growth_left_ -= std::min(bytes, growth_left_); }
+  /// What all passes together may add: as many bytes as the graph's constants have, and a few megabytes at least, so that a small file
+  /// stays a small model whatever it declares.
+  void set_growth(size_t bytes_of_constants) noexcept { growth_left_ = std::max(kLeastGrowth, bytes_of_constants); }
+
   size_t changes = 0;
   std::vector<std::string>* details = nullptr;
   SizeTable sizes;  // what the symbols in the graph's types mean
 
  private:
+  static constexpr size_t kLeastGrowth = size_t{4} << 20;
   const OperatorSet& operators_;
   Optimize level_;
+  size_t growth_left_ = kLeastGrowth;
 };
 
 struct Pass {

@@ -59,6 +59,14 @@ size_t count_nodes(Graph& graph) {
   return count;
 }
 
+size_t bytes_of_constants(Graph& graph) {
+  size_t bytes = 0;
+  for_each_graph(graph, [&](Graph& each) {
+    for (const auto& constant : each.constants()) bytes += stored_bytes(constant->constant()->dtype(), constant->constant()->shape());
+  });
+  return bytes;
+}
+
 /// Types while passes run: what is inferred holds for all sizes, what the file claims about values between inputs and outputs is dropped,
 /// and every dimension has a symbol.
 class Types {
@@ -134,6 +142,7 @@ std::span<const Pass> all_passes() { return kPasses; }
 void optimize(Graph& graph, const OperatorSet& operators, const OptimizeOptions& options) {
   if (options.level == Optimize::none) return;
   PassContext context(operators, options.level);
+  context.set_growth(bytes_of_constants(graph));
   Types types(graph, context);
   size_t left = options.most_changes;
   // Each round takes half of what is left of its stage: how many there will be is not known.
@@ -155,6 +164,7 @@ size_t run_pass(std::string_view name, Graph& graph, const OperatorSet& operator
   for (const Pass& pass : kPasses)
     if (pass.name == name) {
       PassContext context(operators, level);
+      context.set_growth(bytes_of_constants(graph));
       Types types(graph, context);
       fold_shapes(graph, context);  // infers the shapes
       context.changes = 0;

@@ -164,6 +164,9 @@ class NormalizationRaiser {
     if (!tensor) return nullptr;
     Shape own = tensor->shape();
     if (tensor->elements() == 1 && shape.elements() != 1) {
+      const size_t bytes = stored_bytes(tensor->dtype(), shape);
+      if (!context_.may_grow(bytes)) return nullptr;
+      context_.has_grown(bytes);
       const std::vector<double> elements(static_cast<size_t>(shape.elements()), *scalar_of(value));
       return &add_reals(graph_, tensor->dtype(), shape, elements);
     }
@@ -209,6 +212,9 @@ class NormalizationRaiser {
     const std::string_view op = found.centered ? "LayerNormalization" : "RMSNormalization";
     if (!context_.operators().find(op)) return;
     if (!scale) {
+      const size_t bytes = stored_bytes(found.x->type.dtype, shape);
+      if (!context_.may_grow(bytes)) return;
+      context_.has_grown(bytes);
       const std::vector<double> ones(static_cast<size_t>(shape.elements()), 1);
       scale = &add_reals(graph_, found.x->type.dtype, shape, ones);
     }

@@ -138,6 +138,32 @@ TEST(FoldConstants, makes_nothing_large_out_of_little) {
   EXPECT_EQ(r.ops(), "Expand Mul");
 }
 
+TEST(FoldConstants, a_constant_that_is_read_twice_goes_once) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[1]
+    const random_w = f32[20000] fill 0
+    a = Concat(random_w, random_w) {axis = 0}
+    b = Concat(a, a) {axis = 0}
+    y = Mul(x, b)
+    output y
+  })",
+                            {"fold_constants"});
+  EXPECT_EQ(r.ops(), "Concat Concat Mul");
+}
+
+TEST(FoldConstants, many_small_results_do_not_make_a_large_graph) {
+  std::string text = "graph {\n input x: f32[16000]\n const one = f32[] 1\n const shape = i64[1] [16000]\n";
+  for (int i = 0; i < 200; ++i) {
+    const std::string n = std::to_string(i);
+    text += " a" + n + " = Expand(one, shape)\n y" + n + " = Add(x, a" + n + ")\n output y" + n + "\n";
+  }
+  const Rewrite r = rewrite(text + "}", {"fold_constants"});
+  size_t bytes = 0;
+  for (const auto& constant : r.after->constants()) bytes += constant->constant()->bytes();
+  EXPECT_GT(bytes, size_t{3} << 20);
+  EXPECT_LT(bytes, size_t{5} << 20);
+}
+
 TEST(FoldConstants, a_large_weight_that_is_also_used_as_it_is_stays_alone) {
   constexpr std::string_view kText = R"(graph {
     input x: f32[4, 200]

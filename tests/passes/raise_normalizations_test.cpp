@@ -72,6 +72,23 @@ TEST(RaiseNormalizations, rms_normalization) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
+TEST(RaiseNormalizations, not_where_a_scale_of_ones_would_be_large) {
+  const Rewrite r = rewrite(R"(graph {
+    input x: f32[1, 8000000]
+    const axes = i64[1] [-1]
+    const two = f32[] 2
+    const epsilon = f32[] 1e-05
+    squares = Pow(x, two)
+    mean = ReduceMean(squares, axes)
+    sum = Add(mean, epsilon)
+    root = Sqrt(sum)
+    y = Div(x, root)
+    output y
+  })",
+                            {"raise_normalizations"});
+  EXPECT_EQ(r.ops(), "Pow ReduceMean Add Sqrt Div");
+}
+
 TEST(RaiseNormalizations, only_over_the_last_dimensions) {
   const Rewrite r = rewrite(R"(graph {
     input x: f32[2, 4, 3, 3]
