@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/memory.h"
+#include "base/saturating.h"
 
 namespace minnow {
 namespace {
@@ -177,22 +179,23 @@ ResizeAxis ResizeGeometry::axis(size_t i, std::span<const double> region) const 
     start = static_cast<float>(region[roi_place[i]]), end = static_cast<float>(region[roi_axes + roi_place[i]]);
   const bool whole = !needs_region() || (start == 0 && end == 1);
   if (!resized || (axis.input == axis.output && scale[i] == 1 && whole && transformation != Transformation::tf_half_pixel_for_nn)) {
-    check_memory(count * sizeof(int64_t), "a table of places");
-    for (int64_t o = 0; o < axis.output; ++o) axis.index.push_back(o);
+    axis.index.resize(count);
+    std::iota(axis.index.begin(), axis.index.end(), int64_t{0});
     return axis;
   }
   const int64_t last = axis.input - 1;
-  if (needs_region()) axis.outside.assign(count, false);
+  if (needs_region()) axis.outside.assign(count, 0);
   // A filter of one half-width is stretched over more input places when the image shrinks.
   const double stretch = antialias ? std::min(static_cast<double>(scale[i]), 1.0) : 1.0, reach = mode == Mode::cubic ? 2 : 1;
   const int64_t first_tap = static_cast<int64_t>(std::floor(-reach / stretch)) + 1;
   if (mode != Mode::nearest) axis.taps = 2 - 2 * first_tap;
-  check_memory(count * static_cast<size_t>(axis.taps) * (sizeof(int64_t) + sizeof(double)), "a table of places");
-  axis.index.resize(count * static_cast<size_t>(axis.taps));
+  const size_t places = product_of({count, static_cast<size_t>(axis.taps)});
+  check_memory(product_of({places, sizeof(int64_t) + sizeof(double)}), "a table of places");
+  axis.index.resize(places);
   if (mode != Mode::nearest) axis.weight.resize(axis.index.size());
   for (int64_t o = 0; o < axis.output; ++o) {
     float place = original_place(i, o, start, end);
-    if (needs_region() && !(place >= 0 && place <= static_cast<float>(last))) axis.outside[static_cast<size_t>(o)] = true;
+    if (needs_region() && !(place >= 0 && place <= static_cast<float>(last))) axis.outside[static_cast<size_t>(o)] = 1;
     // Far beyond the edge (or with a region that is no number) the edge is all there is.
     place = place >= -4 ? std::min(place, static_cast<float>(last + 4)) : -4;
     int64_t* index = axis.index.data() + o * axis.taps;

@@ -2,6 +2,7 @@
 // The arithmetic of Resize: for each axis, which places of the input make a place of the output, with which weights. Interpolation is
 // separable, so the reference and every scheme apply these tables axis by axis.
 #pragma once
+#include "base/memory.h"
 #include "graph/node_view.h"
 
 namespace minnow {
@@ -9,9 +10,9 @@ namespace minnow {
 /// Output place o of an axis is the sum over t of weight[o * taps + t] * input place index[o * taps + t].
 struct ResizeAxis {
   int64_t input = 0, output = 0, taps = 1;
-  std::vector<int64_t> index;  // within [0, input): places beyond the edge are the edge
-  std::vector<double> weight;  // they sum to 1 for each output place; empty for mode nearest, where taps is 1
-  std::vector<bool> outside;   // empty, or per output place: the result is the extrapolation value
+  Numbers<int64_t> index;    // within [0, input): places beyond the edge are the edge
+  Numbers<double> weight;    // they sum to 1 for each output place; empty for mode nearest, where taps is 1
+  Numbers<uint8_t> outside;  // empty, or per output place: 1 where the result is the extrapolation value
   /// Output equals input along this axis.
   bool is_identity() const;
 };

@@ -84,6 +84,22 @@ TEST(MemoryLimit, what_references_work_on_counts) {
   }
 }
 
+TEST(MemoryLimit, index_tables_count) {
+  // The output takes 8 MB; for each of its four million columns the tables of linear interpolation have two places and two weights.
+  constexpr std::string_view kText = R"(graph {
+    input x: f32[1, 1, 1, 2]
+    const sizes = i64[4] [1, 1, 1, 2000000]
+    y = Resize(x, _, _, sizes) {mode = "linear"}
+    output y
+  })";
+  const Tensor x(DType::f32, {1, 1, 1, 2});
+  for (const char* backend : {"cpu", "reference"}) {
+    Session small = session_of(kText, 20 * kMega, backend), large = session_of(kText, 400 * kMega, backend);
+    EXPECT_THAT(refusal(small, {x}), HasSubstr("memory limit")) << backend;
+    EXPECT_EQ(refusal(large, {x}), "") << backend;
+  }
+}
+
 TEST(MemoryLimit, what_comes_after_a_cut_counts) {
   // Both parts fit alone: 0.4 MB of coordinates, and behind them 2 x 0.4 MB.
   constexpr std::string_view kText = R"(graph {

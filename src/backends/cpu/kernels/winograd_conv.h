@@ -12,6 +12,7 @@
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/winograd_axis.h"
+#include "base/memory.h"
 
 namespace minnow::cpu {
 
@@ -134,7 +135,7 @@ class WinogradConv {
   size_t in_vectors_, out_vectors_;
   size_t y_origin_, y_row_, y_pixel_, y_plane_;  // floats of y: before the first output, between rows, columns and planes
   Axis vertical_[2], horizontal_[2];
-  std::vector<Place> places_;
+  Numbers<Place> places_;
   std::vector<Block> blocks_;
   size_t chunks_ = 1;
   bool shared_ = false;

@@ -61,7 +61,7 @@ class PlaneKernel final : public Kernel {
     uint32_t input, output;
     size_t from, from_image, to, to_image;  // bytes: of the plane in an image, from image to image
   };
-  std::vector<Plane> planes_;
+  Numbers<Plane> planes_;
   size_t bytes_, images_, each_;
 };
 
@@ -144,8 +144,8 @@ class LaneKernel final : public Kernel {
 
   void (*gather_)(const float* const*, const int32_t*, size_t, size_t, float*);
   std::vector<Block> blocks_;
-  std::vector<Source> sources_;
-  std::vector<int32_t> lanes_;  // for each source: which of its lanes each lane is; -1: none
+  Numbers<Source> sources_;
+  Numbers<int32_t> lanes_;  // for each source: which of its lanes each lane is; -1: none
   size_t pack_, images_, pixels_, cuts_, each_;
 };
 

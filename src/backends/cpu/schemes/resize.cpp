@@ -14,8 +14,8 @@ namespace {
 
 struct Axis {
   size_t input = 1, output = 1, taps = 1;
-  std::vector<int32_t> index;
-  std::vector<float> weight;  // empty: the one tap is taken as it is
+  Numbers<int32_t> index;
+  Numbers<float> weight;  // empty: the one tap is taken as it is
   bool is_identity = true;
   Axis() = default;
   explicit Axis(const ResizeAxis& axis)
