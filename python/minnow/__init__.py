@@ -52,11 +52,12 @@ def load(path: ModelPath, inputs: Sequence[str] = (), outputs: Sequence[str] = (
 def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize: str = "standard", shapes: Mapping[str, Sequence[int | None]] | None = None,
             rename: Mapping[str, str] | None = None, keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "",
             verify: builtins.bool = False, external_data: builtins.bool = False, opset: int = 0, weights: str = "f32",
-            progress: Callback | None = None) -> tools.Conversion:
+            memory_limit: int = 0, progress: Callback | None = None) -> tools.Conversion:
     """Writes a model of any format that Minnow reads as .minnow or ONNX. See tools.convert for the options and errors."""
     from minnow import tools
     return tools.convert(source, destination, optimize=optimize, shapes=shapes, rename=rename, keep_inputs=keep_inputs, labels=labels, signature=signature, format=format,
-                         verify=verify, external_data=external_data, opset=opset, weights=weights, progress=progress)
+                         verify=verify, external_data=external_data, opset=opset, weights=weights, memory_limit=memory_limit,
+                         progress=progress)
 
 
 if not TYPE_CHECKING:

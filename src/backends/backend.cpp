@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/no_memory.h"
 #include "base/saturating.h"
 
 namespace minnow {
@@ -19,6 +20,15 @@ size_t PrepareContext::reserve_scratch(size_t bytes) {
   if (end > PTRDIFF_MAX) throw OutOfMemory("{}: it needs more than {} bytes beside its tensors", node_->where(), PTRDIFF_MAX);
   scratch_ = align_up(scratch_ + bytes);
   return offset;
+}
+
+void RunContext::fail_with(std::string_view pattern, std::span<const FormatArg> args) noexcept {
+  if (has_failed()) return;
+  try {
+    failure = format_args(pattern, args);
+  } catch (...) {
+    thrown = no_memory();
+  }
 }
 
 void Backend::copy_from_host(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }

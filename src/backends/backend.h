@@ -3,6 +3,7 @@
 #pragma once
 #include <minnow/tensor.h>
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -139,17 +140,27 @@ class RunContext {
   void parallel_for(size_t tasks, FunctionRef<void(size_t task, size_t runner)> task) const noexcept {
     ThreadPool::process().run(tasks, threads, task);
   }
-  /// The run stops after this kernel, and Session::run throws the sentence. The first failure counts.
-  void fail(std::string sentence) noexcept {
-    if (failure.empty()) failure = std::move(sentence);
+  /// The run stops after this kernel, and Session::run throws the sentence as InvalidArgument. The first failure counts. Where there is no
+  /// memory for the sentence, the run throws OutOfMemory.
+  template <class... Args>
+  void fail(std::string_view pattern, const Args&... args) noexcept {
+    fail_with(pattern, erase(args...));
   }
+  /// The same with what Session::run throws.
+  void fail(std::exception_ptr exception) noexcept {
+    if (!has_failed()) thrown = std::move(exception);
+  }
+  bool has_failed() const noexcept { return thrown || !failure.empty(); }
 
   std::span<Slot*const> inputs, outputs;
   void* scratch = nullptr;
   int threads = 1;
   SubgraphRunner* subgraphs = nullptr;
   std::string failure;
-  std::shared_ptr<void> thrown;  // std::exception_ptr of a subgraph's run that threw
+  std::exception_ptr thrown;
+
+ private:
+  void fail_with(std::string_view pattern, std::span<const FormatArg> args) noexcept;
 };
 
 /// A prepared computation. run allocates nothing, locks nothing, looks at no string or shape logic where all shapes were known.

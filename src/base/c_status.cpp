@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/c_status.h"
 
-#include <new>
+#include "base/no_memory.h"
 
 namespace minnow {
 namespace {
@@ -46,12 +46,14 @@ minnow_status status_of(ErrorKind kind) noexcept {
 
 minnow_status c_status(FunctionRef<void()> body) noexcept {
   try {
-    body();
+    try {
+      body();
+    } catch (...) {
+      throw_as_error();
+    }
     return MINNOW_OK;
   } catch (const Error& error) {
     return failed(status_of(error.kind()), error.what());
-  } catch (const std::bad_alloc&) {
-    return failed(MINNOW_OUT_OF_MEMORY, "the system has no more memory");
   } catch (const std::exception& error) {
     return failed(MINNOW_INTERNAL, error.what());
   } catch (...) {

@@ -106,8 +106,12 @@ std::vector<int> allowed_cores() {
 }
 
 bool stay_on_cores(std::span<const int> cores) noexcept {
-  static const std::vector<int> all = allowed_cores();
-  return set_affinity(cores.empty() ? std::span<const int>(all) : cores);
+  if (!cores.empty()) return set_affinity(cores);
+  try {
+    return set_affinity(allowed_cores());
+  } catch (...) {
+    return false;  // there is no memory for the list
+  }
 }
 
 static_assert(sizeof(cpu_set_t) <= 128);

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <mutex>
 #include <new>
+#include <system_error>
 
+#include "base/error.h"
 #include "base/os.h"
 #include "base/thread_wait.h"
 #include "base/topology.h"
@@ -96,7 +98,11 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::reserve(int threads) {
   const size_t wanted = static_cast<size_t>(std::max(0, std::min(threads, os::available_cores()) - 1));
   const std::lock_guard lock(g_mutex);
-  while (workers_.size() < wanted) workers_.emplace_back([this, worker = workers_.size() + 1] { work(worker); });
+  try {
+    while (workers_.size() < wanted) workers_.emplace_back([this, worker = workers_.size() + 1] { work(worker); });
+  } catch (const std::system_error& error) {
+    throw OutOfMemory("the system refuses thread {} of {}: {}; ask for fewer threads", workers_.size() + 2, wanted + 1, error.what());
+  }
 }
 
 void ThreadPool::place(std::span<const int> cores, bool pin) {

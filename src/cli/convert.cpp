@@ -154,7 +154,8 @@ void add_convert(CLI::App& app) {
   command
       ->add_option("--memory-limit", arguments->memory_limit_mb,
                    "megabytes that the conversion may allocate, --verify not counted; 0: 256, and 16 times the size of the model's files")
-      ->check(CLI::Range(0.0, 1e12))
+      ->check(number_from(0, 1e12))
+      ->type_name("MB")
       ->capture_default_str();
   command->add_option("--labels", arguments->labels, "a text file with a class name per line, kept in the model")->type_name("FILE");
   command->add_flag(

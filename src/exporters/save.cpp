@@ -2,12 +2,13 @@
 // Where models go: the formats that are written, by the end of the file's name.
 #include <minnow/convert.h>
 
+#include "base/no_memory.h"
 #include "exporters/onnx/onnx.h"
 #include "graph/model_file.h"
 
 namespace minnow {
 
-void save(const Model& model, const std::string& path, const SaveOptions& options) {
+void save(const Model& model, const std::string& path, const SaveOptions& options) try {
   if (options.weights != "f32" && options.weights != "f16" && options.weights != "bf16")
     throw InvalidArgument("weights are stored as f32, f16 or bf16, not as \"{}\"", options.weights);
   for (const std::string_view foreign : {".tflite", ".pb", ".pt", ".pth", ".mnn", ".caffemodel", ".prototxt", ".ort"})
@@ -22,6 +23,8 @@ void save(const Model& model, const std::string& path, const SaveOptions& option
     write_model(
         model.graph(), path,
         rounded ? round_weights(model.graph(), options.weights == "f16" ? DType::f16 : DType::bf16, options.warn) : StoredWeights());
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators of C++ on Vars.
+#include "base/no_memory.h"
 #include "base/numeric.h"
 #include "express/node.h"
 
@@ -105,10 +106,16 @@ LazyValue equal(const Sides& s) {
 
 using namespace express;
 
-#define MINNOW_DEFINE_BINARY(symbol, apply)                                                      \
-  Var operator symbol(Var a, Var b) { return var_of(apply(sides(std::move(a), std::move(b)))); } \
-  Var operator symbol(Var a, Scalar b) { return var_of(apply(sides(std::move(a), b))); }         \
-  Var operator symbol(Scalar a, Var b) { return var_of(apply(sides(a, std::move(b)))); }
+#define MINNOW_DEFINE_BINARY(symbol, apply)                                                                        \
+  Var operator symbol(Var a, Var b) try { return var_of(apply(sides(std::move(a), std::move(b)))); } catch (...) { \
+    throw_as_error();                                                                                              \
+  }                                                                                                                \
+  Var operator symbol(Var a, Scalar b) try { return var_of(apply(sides(std::move(a), b))); } catch (...) {         \
+    throw_as_error();                                                                                              \
+  }                                                                                                                \
+  Var operator symbol(Scalar a, Var b) try { return var_of(apply(sides(a, std::move(b)))); } catch (...) {         \
+    throw_as_error();                                                                                              \
+  }
 #define MINNOW_TABLE(name, how, ...)                            \
   static LazyValue name(const Sides& s) {                       \
     static const Operation kOperation = operation(__VA_ARGS__); \
@@ -146,30 +153,38 @@ MINNOW_DEFINE_BINARY(<=, less_equal)
 MINNOW_DEFINE_BINARY(>, greater)
 MINNOW_DEFINE_BINARY(>=, greater_equal)
 
-Var operator-(Var x) {
+Var operator-(Var x) try {
   const LazyValue value = required_value(std::move(x));
   const DType dtype = promote(output_of(value).dtype, output_of(value).dtype);
   if (dtype == DType::boolean) throw InvalidArgument("-x of bool has no meaning; use ~");
   // Neg knows signed numbers only; unsigned ones wrap around.
   return var_of(is_unsigned(dtype) ? call("Sub", {number_value(0, dtype), value}) : call("Neg", {value}));
+} catch (...) {
+  throw_as_error();
 }
 
-Var operator~(Var x) {
+Var operator~(Var x) try {
   const LazyValue value = required_value(std::move(x));
   return var_of(call(output_of(value).dtype == DType::boolean ? "Not" : "BitwiseNot", {value}));
+} catch (...) {
+  throw_as_error();
 }
 
-static const Var& update(const Var& x, const Var& y) {
+static const Var& update(const Var& x, const Var& y) try {
   if (is_float(y.dtype()) && !is_float(x.dtype()))
     throw InvalidArgument("the result is {}, the variable that should take it {}; use x = x op y", y.dtype(), x.dtype());
   x.assign(y.astype(x.dtype()));
   return x;
+} catch (...) {
+  throw_as_error();
 }
 const Var& operator+=(const Var& x, const Var& y) { return update(x, x + y); }
 const Var& operator-=(const Var& x, const Var& y) { return update(x, x - y); }
 const Var& operator*=(const Var& x, const Var& y) { return update(x, x * y); }
 const Var& operator/=(const Var& x, const Var& y) { return update(x, x / y); }
 
-Var Var::scalar(Scalar value, DType dtype) { return var_of(number_value(value, dtype, "")); }
+Var Var::scalar(Scalar value, DType dtype) try { return var_of(number_value(value, dtype, "")); } catch (...) {
+  throw_as_error();
+}
 
 }  // namespace minnow

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "express/call.h"
+#include "base/no_memory.h"
 
 namespace minnow::express {
 
@@ -66,10 +67,12 @@ Vars Call::many(size_t outputs) {
   return results;
 }
 
-Var call_of(Site& site, const char* op, std::initializer_list<Var*> inputs) {
+Var call_of(Site& site, const char* op, std::initializer_list<Var*> inputs) try {
   Call call(site, op);
   for (Var* input : inputs) call.add(std::move(*input));
   return call.one();
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow::express

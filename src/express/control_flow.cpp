@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/no_memory.h"
 #include "express/lower.h"
 #include "express/state.h"
 #include "ops/infer.h"
@@ -193,7 +194,7 @@ Vars call_with(std::string_view op, std::vector<LazyValue> inputs, Attributes at
 
 namespace expr {
 
-Vars cond(const Var& condition, const std::function<Vars()>& then_branch, const std::function<Vars()>& else_branch) {
+Vars cond(const Var& condition, const std::function<Vars()>& then_branch, const std::function<Vars()>& else_branch) try {
   const LazyValue truth = required_value(condition);
   check_one_bool(truth);
   const Recording yes = record(then_branch), no = record(else_branch);
@@ -207,9 +208,11 @@ Vars cond(const Var& condition, const std::function<Vars()>& then_branch, const 
     if (std::find(states.begin(), states.end(), state) == states.end()) states.push_back(state);
   return call_with("If", {truth}, {}, {{"then_branch", body_of(yes, {}, states, count)}, {"else_branch", body_of(no, {}, states, count)}},
                    count, states, count);
+} catch (...) {
+  throw_as_error();
 }
 
-Vars while_loop(const std::function<Var(const Vars&)>& condition, const Body& body, const Vars& initial, int64_t most) {
+Vars while_loop(const std::function<Var(const Vars&)>& condition, const Body& body, const Vars& initial, int64_t most) try {
   std::vector<LazyValue> values;
   for (const Var& x : initial) values.push_back(required_value(x));
   const size_t count = values.size();
@@ -240,9 +243,11 @@ Vars while_loop(const std::function<Var(const Vars&)>& condition, const Body& bo
                      recording.states, count);
   }
   return {};  // not reached: the second round ends it
+} catch (...) {
+  throw_as_error();
 }
 
-Vars scan(const Body& body, const Vars& initial, const Vars& sequences) {
+Vars scan(const Body& body, const Vars& initial, const Vars& sequences) try {
   if (sequences.empty()) throw InvalidArgument("scan() needs a sequence to walk along");
   std::vector<LazyValue> values;
   for (const Var& x : initial) values.push_back(required_value(x));
@@ -276,6 +281,8 @@ Vars scan(const Body& body, const Vars& initial, const Vars& sequences) {
                      {{"body", body_of(recording, formals, recording.states, count)}}, recording.results.size(), recording.states, count);
   }
   return {};  // not reached: the second round ends it
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace expr

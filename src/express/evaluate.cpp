@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/no_memory.h"
 #include "express/lower.h"
 #include "express/memory.h"
 #include "express/state.h"
@@ -503,12 +504,14 @@ const Tensor& tensor_of(const LazyValue& value) {
 
 namespace minnow::expr {
 
-Scope::Scope(const SessionOptions& options) : before_(express::scope_runtime) {
+Scope::Scope(const SessionOptions& options) try : before_(express::scope_runtime) {
   if (options.time_limit != 0 || !options.times.empty() || options.explain)
     throw InvalidArgument("{} is an option of sessions; a scope of expressions takes none", options.time_limit != 0 ? "time_limit"
                                                                                             : options.explain       ? "explain"
                                                                                                                     : "times");
   express::scope_runtime = express::runtime_of(options);
+} catch (...) {
+  throw_as_error();
 }
 Scope::~Scope() { express::scope_runtime = std::static_pointer_cast<const express::Runtime>(before_); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradient rule of one operator, as an expression.
+#include "base/no_memory.h"
 #include "express/graph.h"
 #include "express/lower.h"
 
@@ -43,7 +44,7 @@ struct RuleGraph {
 
 }  // namespace
 
-Vars expr::gradient_of(const Vars& outputs, const Vars& output_gradients) {
+Vars expr::gradient_of(const Vars& outputs, const Vars& output_gradients) try {
   if (outputs.empty() || outputs.size() != output_gradients.size())
     throw InvalidArgument("gradient_of takes a gradient for each output; {} outputs and {} gradients were given", outputs.size(),
                           output_gradients.size());
@@ -93,6 +94,8 @@ Vars expr::gradient_of(const Vars& outputs, const Vars& output_gradients) {
     results[places[k]] = var_of(computed[k]);
   }
   return results;
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/nearest.h"
+#include "base/no_memory.h"
 #include "express/evaluate.h"
 #include "express/lower.h"
 #include "express/state.h"
@@ -230,16 +231,18 @@ Vars rebuilt(const std::vector<LazyValue>& roots, Substitutes substitutes) {
 
 }  // namespace
 
-Vars clone(const Vars& outputs) {
+Vars clone(const Vars& outputs) try {
   const std::vector<LazyValue> roots = values_of(outputs);
   Substitutes substitutes;
   walk(roots, [&](const std::shared_ptr<LazyNode>& node) {
     if (is_given(*node) || node->trainable) substitutes[node.get()].emplace_back(0, value_of(var_of({node, 0}).clone()));
   });
   return rebuilt(roots, std::move(substitutes));
+} catch (...) {
+  throw_as_error();
 }
 
-Vars replace(const Vars& outputs, const std::vector<std::pair<Var, Var>>& from_to) {
+Vars replace(const Vars& outputs, const std::vector<std::pair<Var, Var>>& from_to) try {
   Substitutes substitutes;
   for (const auto& [from, to] : from_to) {
     const LazyValue old = required_value(from);
@@ -255,17 +258,21 @@ Vars replace(const Vars& outputs, const std::vector<std::pair<Var, Var>>& from_t
           "expression once it is computed",
           from.name().empty() ? "" : " (\"" + from.name() + "\")");
   return rebuilt(roots, std::move(substitutes));
+} catch (...) {
+  throw_as_error();
 }
 
-Vars placeholders(const Vars& outputs) {
+Vars placeholders(const Vars& outputs) try {
   Vars found;
   walk(values_of(outputs), [&](const std::shared_ptr<LazyNode>& node) {
     if (node->kind == LazyNode::Kind::placeholder) found.push_back(var_of({node, 0}));
   });
   return found;
+} catch (...) {
+  throw_as_error();
 }
 
-Vars trainables(const Vars& outputs) {
+Vars trainables(const Vars& outputs) try {
   Vars found;
   walk(values_of(outputs), [&](const std::shared_ptr<LazyNode>& node) {
     if (!node->trainable) return;
@@ -273,9 +280,11 @@ Vars trainables(const Vars& outputs) {
     found.push_back(variable ? Access::var(variable) : var_of({node, 0}));
   });
   return found;
+} catch (...) {
+  throw_as_error();
 }
 
-Model to_model(const Vars& outputs, const Vars& inputs) {
+Model to_model(const Vars& outputs, const Vars& inputs) try {
   auto graph = std::make_unique<Graph>();
   graph->source = "expression";
   graph->metadata.producer = std::string("minnow ") + version();
@@ -391,13 +400,21 @@ Model to_model(const Vars& outputs, const Vars& inputs) {
   }
   infer_symbolic_types(operators ? *operators : OperatorSet::builtin(), *graph);  // for whoever looks at the model
   return Model::from_graph(std::move(graph), std::move(operators));
+} catch (...) {
+  throw_as_error();
 }
 
-void save(const Vars& outputs, const std::string& path, const Vars& inputs) { write_model(to_model(outputs, inputs).graph(), path); }
+void save(const Vars& outputs, const std::string& path, const Vars& inputs) try {
+  write_model(to_model(outputs, inputs).graph(), path);
+} catch (...) {
+  throw_as_error();
+}
 
-Loaded load(const std::string& path) { return load(Model::from_graph(read_model(path), operators_in_use())); }
+Loaded load(const std::string& path) try { return load(Model::from_graph(read_model(path), operators_in_use())); } catch (...) {
+  throw_as_error();
+}
 
-Loaded load(const Model& model) {
+Loaded load(const Model& model) try {
   Loaded loaded;
   std::vector<LazyValue> inputs;
   for (const auto& input : model.graph().inputs()) inputs.push_back(placeholder_of(input->type, input->name()));
@@ -415,16 +432,22 @@ Loaded load(const Model& model) {
     loaded.outputs.push_back(loaded.values.at(name));
   }
   return loaded;
+} catch (...) {
+  throw_as_error();
 }
 
-const Var& Loaded::at(const std::string& name) const {
+const Var& Loaded::at(const std::string& name) const try {
   if (const auto found = values.find(name); found != values.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [other, value] : values) names.push_back(other);
   throw InvalidArgument("the model has no value \"{}\"{}", name, nearest(name, names));
+} catch (...) {
+  throw_as_error();
 }
 
-Vars apply(const Model& model, const Vars& inputs) { return express::apply(model, inputs, nullptr); }
+Vars apply(const Model& model, const Vars& inputs) try { return express::apply(model, inputs, nullptr); } catch (...) {
+  throw_as_error();
+}
 
 }  // namespace expr
 

@@ -4,6 +4,7 @@
 
 #include "base/function_ref.h"
 #include "base/nearest.h"
+#include "base/no_memory.h"
 #include "express/evaluate.h"
 #include "express/graph.h"
 #include "express/loaded_module.h"
@@ -25,14 +26,16 @@ Var Module::operator()(const Var& input) {
 
 std::shared_ptr<Module> Module::clone() const { throw Unsupported("this module cannot be cloned: its class does not say how"); }
 
-std::vector<std::pair<std::string, Var>> Module::parameters() const {
+std::vector<std::pair<std::string, Var>> Module::parameters() const try {
   std::vector<std::pair<std::string, Var>> all = parameters_;
   for (const auto& [name, module] : submodules_)
     for (auto& [inner, parameter] : module->parameters()) all.emplace_back(name + "." + inner, parameter);
   return all;
+} catch (...) {
+  throw_as_error();
 }
 
-void Module::load_parameters(const std::map<std::string, Tensor>& values) {
+void Module::load_parameters(const std::map<std::string, Tensor>& values) try {
   const std::vector<std::pair<std::string, Var>> all = parameters();
   std::vector<std::string> names;
   for (const auto& [name, parameter] : all) names.push_back(name);
@@ -41,6 +44,8 @@ void Module::load_parameters(const std::map<std::string, Tensor>& values) {
     if (found == names.end()) throw InvalidArgument("the module has no parameter \"{}\"{}", name, nearest(name, names));
     all[static_cast<size_t>(found - names.begin())].second.assign(Var(value));
   }
+} catch (...) {
+  throw_as_error();
 }
 
 void Module::set_training(bool on) noexcept {
@@ -52,10 +57,12 @@ void Module::reset_states() {
   for (const auto& [name, module] : submodules_) module->reset_states();
 }
 
-Var Module::parameter(std::string name, Tensor initial) {
+Var Module::parameter(std::string name, Tensor initial) try {
   Var made = expr::trainable(std::move(initial), name);
   parameters_.emplace_back(std::move(name), made);
   return made;
+} catch (...) {
+  throw_as_error();
 }
 
 namespace {
@@ -231,7 +238,7 @@ void check_names(const Model& model, const std::vector<std::string>& names) {
 }  // namespace
 
 std::shared_ptr<Module> load_module(const Model& model, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                                    const SessionOptions& options) {
+                                    const SessionOptions& options) try {
   if (inputs.empty() && outputs.empty()) return std::make_shared<LoadedModule>(model, options);
   check_names(model, inputs);
   check_names(model, outputs);
@@ -241,11 +248,15 @@ std::shared_ptr<Module> load_module(const Model& model, const std::vector<std::s
   if (to.empty())
     for (const ValueDescription& output : model.outputs()) to.push_back(output.name);
   return std::make_shared<LoadedModule>(model.between(from, to), options);
+} catch (...) {
+  throw_as_error();
 }
 
 std::shared_ptr<Module> load_module(const std::string& path, const std::vector<std::string>& inputs,
-                                    const std::vector<std::string>& outputs, const SessionOptions& options) {
+                                    const std::vector<std::string>& outputs, const SessionOptions& options) try {
   return load_module(Model::from_graph(read_model(path), operators_in_use()), inputs, outputs, options);
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/nearest.h"
+#include "base/no_memory.h"
 #include "express/evaluate.h"
 #include "express/lower.h"
 #include "express/open_shape.h"
@@ -372,9 +373,11 @@ LazyValue cast(const LazyValue& x, DType dtype) {
 
 namespace minnow::expr {
 
-void use_operators(std::shared_ptr<const OperatorSet> operators) {
+void use_operators(std::shared_ptr<const OperatorSet> operators) try {
   const std::lock_guard lock(express::operators_mutex());
   express::kept_operators() = std::move(operators);
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow::expr

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "base/no_memory.h"
 #include "base/order.h"
 #include "express/lower.h"
 
@@ -130,13 +131,15 @@ void give(const LazyValue& to, Tensor value) {
 
 namespace expr {
 
-Var state(Tensor initial, std::string name) {
+Var state(Tensor initial, std::string name) try {
   if (!initial) throw InvalidArgument("a state is made of an empty Tensor");
   const ValueType type = ValueType::tensor(initial.dtype(), initial.shape());
   return var_of(state_of(type, name, std::move(initial)));
+} catch (...) {
+  throw_as_error();
 }
 
-Vars step(const Vars& results, const std::vector<std::pair<Var, Var>>& next) {
+Vars step(const Vars& results, const std::vector<std::pair<Var, Var>>& next) try {
   if (results.empty()) throw InvalidArgument("step() takes the results that are computed as the states change; none are given");
   std::vector<LazyValue> values, changed, following;
   for (const Var& x : results) values.push_back(required_value(x));
@@ -158,9 +161,11 @@ Vars step(const Vars& results, const std::vector<std::pair<Var, Var>>& next) {
   Vars made_results;
   for (uint32_t i = 0; i < results.size(); ++i) made_results.push_back(var_of({made, i}));
   return made_results;
+} catch (...) {
+  throw_as_error();
 }
 
-Vars states(const Vars& outputs) {
+Vars states(const Vars& outputs) try {
   std::vector<LazyValue> roots;
   for (const Var& x : outputs) roots.push_back(required_value(x));
   Vars found;
@@ -168,10 +173,14 @@ Vars states(const Vars& outputs) {
     if (node->kind == LazyNode::Kind::state) found.push_back(var_of({node, 0}));
   });
   return found;
+} catch (...) {
+  throw_as_error();
 }
 
-void reset_states(const Vars& outputs) {
+void reset_states(const Vars& outputs) try {
   for (const Var& state : states(outputs)) reset_state(required_value(state));
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace expr

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "base/no_memory.h"
 #include "base/numeric.h"
 #include "express/evaluate.h"
 #include "express/open_shape.h"
@@ -34,11 +35,15 @@ LazyValue value_of(const Var& x) {
 
 }  // namespace express
 
-Var::Var(Tensor tensor) {
+Var::Var(Tensor tensor) try {
   if (!tensor) throw InvalidArgument("a Var is made of an empty Tensor");
   *this = var_of(constant_value(std::move(tensor)));
+} catch (...) {
+  throw_as_error();
 }
-Var::Var(std::initializer_list<int64_t> integers) { *this = var_of(ints_value(Ints(integers))); }
+Var::Var(std::initializer_list<int64_t> integers) try { *this = var_of(ints_value(Ints(integers))); } catch (...) {
+  throw_as_error();
+}
 
 namespace {
 
@@ -59,7 +64,7 @@ const Shape* viewed(const Var& x) {
 
 }  // namespace
 
-DType Var::dtype() const {
+DType Var::dtype() const try {
   if (viewed(*this) && cell_->region->part == 0) {
     const DType dtype = output_of(cell_->base->value).dtype;
     if (dtype != DType::undefined) return dtype;
@@ -67,45 +72,57 @@ DType Var::dtype() const {
   const LazyValue& value = held(*this);
   if (output_of(value).dtype == DType::undefined) evaluate(value);
   return output_of(value).dtype;
+} catch (...) {
+  throw_as_error();
 }
 
-std::optional<Shape> Var::known_shape() const {
+std::optional<Shape> Var::known_shape() const try {
   if (const Shape* shape = viewed(*this)) return *shape;
   const Shape* shape = express::known_shape(held(*this));
   return shape ? std::optional<Shape>(*shape) : std::nullopt;
+} catch (...) {
+  throw_as_error();
 }
 
-Shape Var::shape() const {
+Shape Var::shape() const try {
   if (const Shape* shape = viewed(*this)) return *shape;
   const LazyValue& value = held(*this);
   if (value.node->is_computed() && output_of(value).tensor) return output_of(value).tensor.shape();
   if (const Shape* shape = express::known_shape(value)) return *shape;
   return tensor_of(value).shape();
+} catch (...) {
+  throw_as_error();
 }
 
-std::optional<std::vector<int64_t>> Var::dims() const {
+std::optional<std::vector<int64_t>> Var::dims() const try {
   if (const Shape* shape = viewed(*this)) return std::vector<int64_t>(shape->begin(), shape->end());
   const std::optional<std::vector<Dim>> known = open_dims(held(*this));
   if (!known) return std::nullopt;
   std::vector<int64_t> sizes;
   for (const Dim& dim : *known) sizes.push_back(dim.known() ? dim.size : -1);
   return sizes;
+} catch (...) {
+  throw_as_error();
 }
 
-size_t Var::rank() const {
+size_t Var::rank() const try {
   if (const Shape* shape = viewed(*this)) return shape->rank();
   const LazyValue& value = held(*this);
   if (value.node->is_computed() && output_of(value).tensor) return output_of(value).tensor.shape().rank();
   if (const std::optional<std::vector<Dim>> known = open_dims(value)) return known->size();
   return tensor_of(value).shape().rank();
+} catch (...) {
+  throw_as_error();
 }
 
 bool Var::is_tensor() const { return output_of(required_value(*this)).kind == ValueInfo::Kind::tensor; }
 
-const Tensor& Var::tensor() const {
+const Tensor& Var::tensor() const try {
   required_value(*this);
   value_of(*this);  // a view is brought up to date; its value stays in the cell
   return tensor_of(cell_->value);
+} catch (...) {
+  throw_as_error();
 }
 
 const Tensor& Var::tensor_read_as(size_t bytes, bool is_real, bool is_integer) const {
@@ -122,24 +139,28 @@ const Tensor& Var::tensor_read_as(size_t bytes, bool is_real, bool is_integer) c
   return value;
 }
 
-Datum Var::datum() const {
+Datum Var::datum() const try {
   const LazyValue value = required_value(*this);
   evaluate(value);
   const Output& output = output_of(value);
   return output.tensor ? Datum(output.tensor) : *output.datum;
+} catch (...) {
+  throw_as_error();
 }
 
-double Var::item() const {
+double Var::item() const try {
   const Tensor& x = tensor();
   if (x.elements() != 1) throw InvalidArgument("item() takes a tensor of one element, this one is {}{}", x.dtype(), x.shape());
   double value = 0;
   widen(x.dtype(), x.data(), 1, &value);
   return value;
+} catch (...) {
+  throw_as_error();
 }
 
 bool Var::is_computed() const noexcept { return cell_ && !cell_->base && cell_->value.node->is_computed(); }
 
-void Var::assign(const Var& x) const {
+void Var::assign(const Var& x) const try {
   const LazyValue value = required_value(x);
   if (!cell_) throw InvalidArgument("a value is assigned to a Var that stands for no variable");
   if (cell_->base) {
@@ -178,11 +199,13 @@ void Var::assign(const Var& x) const {
   updated.node->variable = cell_;
   output_of(updated).name = node.outputs[0].name;
   cell_->value = std::move(updated);
+} catch (...) {
+  throw_as_error();
 }
 
 void Var::assign(Scalar value) const { assign(scalar(value, dtype())); }
 
-Var Var::view(const std::vector<Index>& indices) const {
+Var Var::view(const std::vector<Index>& indices) const try {
   const auto made = [&](const Shape& from) {
     auto cell = std::make_shared<Cell>();
     cell->base = cell_->base ? cell_->base : cell_;
@@ -194,22 +217,28 @@ Var Var::view(const std::vector<Index>& indices) const {
   const LazyValue value = required_value(*this);
   if (value.node->fed_by_others && !express::known_shape(value)) return var_of(slice(value, indices));
   return made(shape());
+} catch (...) {
+  throw_as_error();
 }
 
 bool Var::is_view() const noexcept { return cell_ && cell_->base; }
 
-const std::string& Var::name() const {
+const std::string& Var::name() const try {
   required_value(*this);
   return output_of(cell_->value).name;
+} catch (...) {
+  throw_as_error();
 }
 
-const Var& Var::set_name(std::string name) const {
+const Var& Var::set_name(std::string name) const try {
   required_value(*this);
   output_of(cell_->value).name = std::move(name);
   return *this;
+} catch (...) {
+  throw_as_error();
 }
 
-Var Var::clone() const {
+Var Var::clone() const try {
   const LazyValue value = required_value(*this);
   const LazyNode& node = *value.node;
   if (node.kind == LazyNode::Kind::call || node.kind == LazyNode::Kind::step) return var_of(value);
@@ -224,14 +253,18 @@ Var Var::clone() const {
   Var result = var_of(std::move(copy));
   if (made.trainable) made.variable = result.cell_;
   return result;
+} catch (...) {
+  throw_as_error();
 }
 
-Var Var::astype(DType dtype) const { return var_of(cast(required_value(*this), dtype)); }
+Var Var::astype(DType dtype) const try { return var_of(cast(required_value(*this), dtype)); } catch (...) {
+  throw_as_error();
+}
 
 bool Var::is_placeholder() const noexcept { return cell_ && !cell_->base && cell_->value.node->kind == LazyNode::Kind::placeholder; }
 bool Var::is_trainable() const noexcept { return cell_ && !cell_->base && cell_->value.node->trainable; }
 
-void Var::set_trainable(bool trainable) const {
+void Var::set_trainable(bool trainable) const try {
   const LazyValue value = required_value(*this);
   if (value.node->kind != LazyNode::Kind::constant || cell_->base || !output_of(value).tensor)
     throw InvalidArgument("only a constant tensor can be a parameter");
@@ -242,6 +275,8 @@ void Var::set_trainable(bool trainable) const {
   if (trainable) copy.node->variable = cell_;
   output_of(copy).name = output_of(value).name;
   cell_->value = std::move(copy);
+} catch (...) {
+  throw_as_error();
 }
 
 namespace {
@@ -280,7 +315,7 @@ void show(std::string& text, const Tensor& x, size_t axis, int64_t offset) {
 
 }  // namespace
 
-std::string to_string(const Var& x) {
+std::string to_string(const Var& x) try {
   if (!x.has_value()) return "(no value)";
   if (!x.is_tensor()) {
     const Datum datum = x.datum();
@@ -293,20 +328,24 @@ std::string to_string(const Var& x) {
   std::string text = format("{}{} ", tensor.dtype(), tensor.shape());
   show(text, tensor, 0, 0);
   return text;
+} catch (...) {
+  throw_as_error();
 }
 
 namespace expr {
 
 Var constant(Tensor tensor) { return Var(std::move(tensor)); }
-Var constant(std::initializer_list<float> values, const Shape& shape) {
+Var constant(std::initializer_list<float> values, const Shape& shape) try {
   if (shape.elements() != static_cast<int64_t>(values.size()))
     throw InvalidArgument("{} elements are given for a tensor of shape {}", values.size(), shape);
   return Var(Tensor::of_f32(shape, std::span<const float>(values.begin(), values.size())));
+} catch (...) {
+  throw_as_error();
 }
 
 namespace {
 
-Var make_placeholder(std::string name, DType dtype, const std::vector<int64_t>* dims) {
+Var make_placeholder(std::string name, DType dtype, const std::vector<int64_t>* dims) try {
   if (size_of(dtype) == 0) throw InvalidArgument("a placeholder cannot be {}", dtype);
   if (dims && std::any_of(dims->begin(), dims->end(), [](int64_t dim) { return dim < -1; }))
     throw InvalidArgument("the placeholder \"{}\" has the dimensions {}; each is a size, or -1 where it is open", name, *dims);
@@ -323,6 +362,8 @@ Var make_placeholder(std::string name, DType dtype, const std::vector<int64_t>* 
   output.shape_known = dims && std::all_of(dims->begin(), dims->end(), [](int64_t dim) { return dim >= 0; });
   if (output.shape_known) output.shape = Shape(*dims);
   return var_of({std::move(node), 0});
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace
@@ -330,18 +371,22 @@ Var make_placeholder(std::string name, DType dtype, const std::vector<int64_t>* 
 Var placeholder(std::string name, DType dtype, const std::vector<int64_t>& dims) { return make_placeholder(std::move(name), dtype, &dims); }
 Var placeholder(std::string name, DType dtype) { return make_placeholder(std::move(name), dtype, nullptr); }
 
-Var trainable(Tensor initial, std::string name) {
+Var trainable(Tensor initial, std::string name) try {
   Var made = Var(std::move(initial));
   made.set_trainable(true);
   made.set_name(std::move(name));
   return made;
+} catch (...) {
+  throw_as_error();
 }
 
-void evaluate(const Vars& values) {
+void evaluate(const Vars& values) try {
   std::vector<LazyValue> roots;
   for (const Var& x : values)
     if (LazyValue value = required_value(x); !value.node->is_computed()) roots.push_back(std::move(value));
   express::evaluate(roots);
+} catch (...) {
+  throw_as_error();
 }
 
 Vars ops(std::string_view name, Vars inputs, size_t outputs, const Attributes& attributes) {

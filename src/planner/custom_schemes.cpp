@@ -62,6 +62,15 @@ class CustomKernel : public Kernel {
 
   void run(RunContext& context) noexcept override {
     if (is_empty_) return;  // as run_reference()
+    try {
+      compute(context);
+    } catch (...) {
+      context.fail(std::current_exception());
+    }
+  }
+
+ private:
+  void compute(RunContext& context) {
     call_.context = &context;
     call_.memory = scratch_ ? context.scratch_at(scratch_ - 1) : nullptr;
     call_.describe_outputs();  // anew: what a run before wrote there does not count
@@ -73,10 +82,8 @@ class CustomKernel : public Kernel {
     point(call_.outputs, context.outputs);
     call_.failure.clear();
     if (scheme_.run(&custom_op_api(), &call_, prepared_, scheme_.user) != 0 || !call_.failure.empty())
-      context.fail(view_->where() + ": " + (call_.failure.empty() ? "the operator failed" : call_.failure));
+      context.fail("{}: {}", view_->where(), call_.failure.empty() ? std::string_view("the operator failed") : call_.failure);
   }
-
- private:
   void release() noexcept {
     if (scheme_.release && prepared_) scheme_.release(prepared_, scheme_.user);
   }

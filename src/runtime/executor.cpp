@@ -499,15 +499,14 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
     } else {
       step.kernel->run(context);
     }
-    if (!context.failure.empty()) {
+    if (context.has_failed()) {
       if (!context.thrown) throw InvalidArgument("{}", context.failure);
       try {
-        std::rethrow_exception(*static_cast<std::exception_ptr*>(context.thrown.get()));
+        std::rethrow_exception(context.thrown);
       } catch (const SumsOverflow&) {
         if (has_finite_inputs(plan, step)) throw Overflow{plan, step};
       }
-      context.thrown.reset();
-      context.failure.clear();
+      context.thrown = nullptr;
     }
     if (session_.after) {
       const ChargeTo nobody;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "base/no_memory.h"
 #include "base/os.h"
 #include "graph/model_file.h"
 #include "ops/custom.h"
@@ -124,7 +125,7 @@ Stored stored_form(const std::shared_ptr<const OperatorSet>& operators) {
 
 }  // namespace
 
-Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const OperatorSet> operators) {
+Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const OperatorSet> operators) try {
   auto impl = std::make_shared<Impl>();
   impl->custom_operators = std::move(operators);
   impl->operators = impl->custom_operators ? impl->custom_operators.get() : &OperatorSet::builtin();
@@ -137,15 +138,19 @@ Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const Oper
   impl->packed.expect(minnow::weight_bytes(*graph, true));
   impl->graph = std::move(graph);
   return Model(std::move(impl));
+} catch (...) {
+  throw_as_error();
 }
 
-Model Model::load(const std::string& path, std::shared_ptr<const OperatorSet> operators) {
+Model Model::load(const std::string& path, std::shared_ptr<const OperatorSet> operators) try {
   const Stored stored = stored_form(operators);
   return from_graph(read_model(path, stored), std::move(operators));
+} catch (...) {
+  throw_as_error();
 }
 
 Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                         std::shared_ptr<const OperatorSet> operators) {
+                         std::shared_ptr<const OperatorSet> operators) try {
   if (!owner) {
     std::shared_ptr<void> copy = allocate_shared(bytes.size());
     std::memcpy(copy.get(), bytes.data(), bytes.size());
@@ -154,9 +159,15 @@ Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const
   }
   const Stored stored = stored_form(operators);
   return from_graph(read_model(bytes, std::move(owner), "model in memory", stored), std::move(operators));
+} catch (...) {
+  throw_as_error();
 }
 
-std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries) { return load_custom_operators(libraries); }
+std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries) try {
+  return load_custom_operators(libraries);
+} catch (...) {
+  throw_as_error();
+}
 
 const std::vector<ValueDescription>& Model::inputs() const noexcept { return impl_->inputs; }
 const std::vector<ValueDescription>& Model::outputs() const noexcept { return impl_->outputs; }
@@ -166,7 +177,7 @@ const std::map<std::string, std::string>& Model::properties() const noexcept { r
 size_t Model::weight_bytes() const noexcept { return impl_->weight_bytes; }
 const Graph& Model::graph() const noexcept { return *impl_->graph; }
 
-Model Model::between(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const {
+Model Model::between(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const try {
   std::unique_ptr<Graph> graph = impl_->graph->clone();
   std::unordered_map<std::string_view, Value*> by_name;
   for (const auto& input : graph->inputs()) by_name.emplace(input->name(), input.get());
@@ -210,6 +221,8 @@ Model Model::between(const std::vector<std::string>& inputs, const std::vector<s
   // In the order of the call.
   graph->order_inputs(inputs);
   return from_graph(std::move(graph), impl_->custom_operators);
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/no_memory.h"
 #include "base/order.h"
 #include "base/os.h"
 #include "base/thread_pool.h"
@@ -138,7 +139,7 @@ size_t best_way(std::string_view name, std::span<const double> seconds, std::spa
   return best;
 }
 
-SessionOptions with_power(const SessionOptions& options, std::string_view power) {
+SessionOptions with_power(const SessionOptions& options, std::string_view power) try {
   const Way way = way_of(power, options.threads, os::cores(), os::available_cores());
   SessionOptions result = options;
   result.power.clear();
@@ -147,6 +148,8 @@ SessionOptions with_power(const SessionOptions& options, std::string_view power)
   if (options.active_wait == -1) result.active_wait = way.active_wait;
   result.pin_threads |= way.pin_threads;
   return result;
+} catch (...) {
+  throw_as_error();
 }
 
 SessionOptions resolved(const SessionOptions& given) {

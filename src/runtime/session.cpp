@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/no_memory.h"
 #include "base/os.h"
 #include "base/topology.h"
 #include "runtime/backends.h"
@@ -137,12 +138,15 @@ struct Session::Impl {
   std::vector<const Slot*> live_ins;
 };
 
-Session::Session(const Model& model, const SessionOptions& options) : impl_(std::make_unique<Impl>(model, options)) {}
+Session::Session(const Model& model, const SessionOptions& options) try : impl_(std::make_unique<Impl>(model, options)) {
+} catch (...) {
+  throw_as_error();
+}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-std::vector<Tensor> Session::run(std::span<const TensorView> inputs) {
+std::vector<Tensor> Session::run(std::span<const TensorView> inputs) try {
   impl_->bind_inputs(inputs);
   std::vector<Tensor> outputs(impl_->graph().outputs().size());
   impl_->run([&](size_t k, DType dtype, const Shape& shape) -> void* {
@@ -152,9 +156,11 @@ std::vector<Tensor> Session::run(std::span<const TensorView> inputs) {
   for (size_t k = 0; k < outputs.size(); ++k)
     if (!outputs[k]) throw InvalidArgument("output \"{}\" is not a tensor; use run_any", impl_->graph().outputs()[k]->name());
   return outputs;
+} catch (...) {
+  throw_as_error();
 }
 
-void Session::run(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs) {
+void Session::run(std::span<const TensorView> inputs, std::span<const MutableTensorView> outputs) try {
   impl_->bind_inputs(inputs);
   if (outputs.size() != impl_->graph().outputs().size())
     throw InvalidArgument("{}: the model has {} outputs, {} were given", impl_->graph().source, impl_->graph().outputs().size(),
@@ -170,9 +176,11 @@ void Session::run(std::span<const TensorView> inputs, std::span<const MutableTen
       throw InvalidArgument("no memory is given for output \"{}\"", impl_->graph().outputs()[k]->name());
     return outputs[k].data();
   });
+} catch (...) {
+  throw_as_error();
 }
 
-std::vector<Datum> Session::run_any(std::span<const Datum> inputs) {
+std::vector<Datum> Session::run_any(std::span<const Datum> inputs) try {
   Impl& impl = *impl_;
   if (inputs.size() != impl.inputs.size())
     throw InvalidArgument("{}: the model takes {} inputs, {} were given", impl.graph().source, impl.inputs.size(), inputs.size());
@@ -194,9 +202,11 @@ std::vector<Datum> Session::run_any(std::span<const Datum> inputs) {
   // What the run made of sequences stays the session's: the caller gets a copy, which no memory limit counts.
   for (size_t k = 0; k < count; ++k) outputs[k] = tensors[k] ? Datum(std::move(tensors[k])) : copy_of(impl.executor->output(k).datum);
   return outputs;
+} catch (...) {
+  throw_as_error();
 }
 
-void Session::prepare(std::span<const Shape> input_shapes) {
+void Session::prepare(std::span<const Shape> input_shapes) try {
   const Graph& graph = impl_->graph();
   if (input_shapes.size() != graph.inputs().size())
     throw InvalidArgument("{}: the model takes {} inputs, {} shapes were given", graph.source, graph.inputs().size(), input_shapes.size());
@@ -218,20 +228,26 @@ void Session::prepare(std::span<const Shape> input_shapes) {
   const os::OnCores here(impl_->own_cores);
   impl_->executor->prepare(infos);
   impl_->model->packed.save();
+} catch (...) {
+  throw_as_error();
 }
 
-void Session::reset_states() { impl_->reset_states(); }
+void Session::reset_states() try { impl_->reset_states(); } catch (...) {
+  throw_as_error();
+}
 
 const Tensor& Session::state(size_t i) const {
   if (i >= impl_->states.size()) throw InvalidArgument("the model has {} states, number {} was asked for", impl_->states.size(), i);
   return impl_->states[i].current;
 }
 
-void Session::set_state(size_t i, const TensorView& value) {
+void Session::set_state(size_t i, const TensorView& value) try {
   const Tensor& current = state(i);
   if (current.dtype() != value.dtype())
     throw InvalidArgument("state \"{}\" is {}, it cannot be set to {}", impl_->graph().states()[i].name, current.dtype(), value.dtype());
   impl_->set_state(i, value);
+} catch (...) {
+  throw_as_error();
 }
 
 void Session::cancel() noexcept { impl_->context.cancelled.store(true); }
@@ -243,7 +259,7 @@ void Session::set_callbacks(NodeCallback before, NodeCallback after) {
 
 void Session::set_profiling(bool on) noexcept { impl_->context.profiling = on; }
 
-PlanReport Session::plan_report() const {
+PlanReport Session::plan_report() const try {
   PlanReport report;
   report.batch_parts = impl_->executor->parts();
   for (const Plan* plan : impl_->executor->last_plans()) {
@@ -259,6 +275,8 @@ PlanReport Session::plan_report() const {
     }
   }
   return report;
+} catch (...) {
+  throw_as_error();
 }
 
 size_t Session::arena_bytes() const noexcept { return impl_->executor->arena_bytes(); }

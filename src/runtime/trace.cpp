@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/no_memory.h"
 
 namespace minnow {
 namespace {
@@ -51,7 +52,7 @@ std::string quoted(std::string_view text) {
 
 }  // namespace
 
-std::string chrome_trace(const PlanReport& report) {
+std::string chrome_trace(const PlanReport& report) try {
   std::string events;
   std::vector<double> free_from{0};  // by depth: when the next node of a subgraph is drawn, behind the ones before it
   for (const PlanRow& row : report.rows) {
@@ -67,6 +68,8 @@ std::string chrome_trace(const PlanReport& report) {
         quoted(row.scheme), quoted(row.backend), quoted(row.shape), quoted(row.layout), quoted(row.owner), row.calls);
   }
   return "{\"traceEvents\":[" + events + "\n],\"displayTimeUnit\":\"ms\"}\n";
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow

@@ -18,6 +18,7 @@
 #include <map>
 
 #include "base/log.h"
+#include "base/no_memory.h"
 #include "base/os.h"
 #include "base/processor.h"
 #include "base/topology.h"
@@ -229,7 +230,7 @@ Choice choose(const Model& model, const SessionOptions& options, const std::vect
 }  // namespace
 
 Tuning tune(const Model& model, const SessionOptions& options, std::span<const TensorView> inputs, double seconds,
-            const std::function<void(double part)>& progress) {
+            const std::function<void(double part)>& progress) try {
   Tuning tuning;
   for (const TensorView& input : inputs) tuning.shapes.push_back(input.shape());
   tuning.threads = options.threads;
@@ -273,9 +274,11 @@ Tuning tune(const Model& model, const SessionOptions& options, std::span<const T
   // Saving power may take longer than the estimates' plan on all cores.
   tuning.seconds_tuned = options.power.empty() ? std::min(tuning.seconds_tuned, choice.seconds) : choice.seconds;
   return tuning;
+} catch (...) {
+  throw_as_error();
 }
 
-void save_tuning(const std::string& file, const Model& model, const SessionOptions& options, const Tuning& tuning) {
+void save_tuning(const std::string& file, const Model& model, const SessionOptions& options, const Tuning& tuning) try {
   const std::string place = place_of(options);
   Entry entry;
   entry.key = place + subject_of(model, options) + "shapes";
@@ -300,9 +303,11 @@ void save_tuning(const std::string& file, const Model& model, const SessionOptio
     write(std::string(kFirstLine) + "\n");
     for (const Entry& each : entries) write(each.text());
   });
+} catch (...) {
+  throw_as_error();
 }
 
-SessionOptions tuned(const Model& model, const SessionOptions& options, const std::string& file) {
+SessionOptions tuned(const Model& model, const SessionOptions& options, const std::string& file) try {
   SessionOptions result = options;
   std::vector<Entry> entries;
   if (const std::string problem = read(file, entries); !problem.empty()) {
@@ -333,6 +338,8 @@ SessionOptions tuned(const Model& model, const SessionOptions& options, const st
     log("{}: nothing in it is for {}; plans are made by estimates", file,
         here ? "this model with these options" : "this machine and this version of Minnow");
   return result;
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow

@@ -8,6 +8,7 @@
 #include <jerror.h>  // behind jpeglib.h
 #include <jpeglib.h>
 
+#include "base/no_memory.h"
 #include "base/os.h"
 #include "vision/image.h"
 
@@ -156,15 +157,21 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, ReadMode mode, const std::s
 
 }  // namespace
 
-Tensor decode_image(std::span<const std::byte> bytes, ReadMode mode, const std::string& name) {
+Tensor decode_image(std::span<const std::byte> bytes, ReadMode mode, const std::string& name) try {
   const auto starts = [&](std::string_view mark) {
     return bytes.size() >= mark.size() && std::memcmp(bytes.data(), mark.data(), mark.size()) == 0;
   };
   if (starts("\xff\xd8\xff")) return decode_jpeg(bytes, mode, name);
   if (starts("\x89PNG\r\n\x1a\n")) return decode_png(bytes, mode, name);
   throw Unsupported("{}: the file is neither JPEG nor PNG", name);
+} catch (...) {
+  throw_as_error();
 }
 
-Tensor read_image(const std::string& path, ReadMode mode) { return decode_image(os::MappedFile::open(path)->bytes(), mode, path); }
+Tensor read_image(const std::string& path, ReadMode mode) try {
+  return decode_image(os::MappedFile::open(path)->bytes(), mode, path);
+} catch (...) {
+  throw_as_error();
+}
 
 }  // namespace minnow::vision

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
+#include "base/no_memory.h"
 #include "vision/image.h"
 
 namespace minnow::vision {
@@ -50,7 +51,7 @@ void convert(const Picture& from, const Picture& to, const Code& code) {
 
 }  // namespace
 
-Tensor convert_color(const TensorView& image, ColorCode wanted) {
+Tensor convert_color(const TensorView& image, ColorCode wanted) try {
   const Code* code = nullptr;
   for (const Code& row : kCodes)
     if (row.code == wanted) code = &row;
@@ -75,6 +76,8 @@ Tensor convert_color(const TensorView& image, ColorCode wanted) {
       throw Unsupported("cvtColor: a picture is u8, u16 or f32, not {}", image.dtype());
   }
   return result;
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow::vision

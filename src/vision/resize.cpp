@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/no_memory.h"
 #include "vision/image.h"
 
 namespace minnow::vision {
@@ -155,7 +156,7 @@ void resize_as(const Picture& from, const Picture& to) {
 
 }  // namespace
 
-Tensor resize(const TensorView& image, int64_t width, int64_t height, Interpolation interpolation) {
+Tensor resize(const TensorView& image, int64_t width, int64_t height, Interpolation interpolation) try {
   const Picture from = picture_of(image, "resize");
   if (width <= 0 || height <= 0 || width > kMostPixels / height)
     throw InvalidArgument("resize: a picture of {} x {} pixels cannot be made", width, height);
@@ -190,6 +191,8 @@ Tensor resize(const TensorView& image, int64_t width, int64_t height, Interpolat
     }
   }
   return result;
+} catch (...) {
+  throw_as_error();
 }
 
 }  // namespace minnow::vision

@@ -53,8 +53,7 @@ class HalfBackend final : public Backend {
         context.out<float>(0)[i] = product;
       }
       if (!overflows) return;
-      context.thrown = std::make_shared<std::exception_ptr>(std::make_exception_ptr(SumsOverflow()));
-      context.fail("its sums overflow");
+      context.fail(std::make_exception_ptr(SumsOverflow()));
     }
   };
   static Estimate estimate(const NodeView& node, const Device&) {

@@ -16,23 +16,24 @@ class ReferenceKernel : public Kernel {
 
   void run(RunContext& context) noexcept override {
     try {
-      KernelArgs args(*view_, context.inputs, context.outputs, context.subgraphs);
-      run_reference(*view_->definition(), *view_, args);
-    } catch (const KernelFailure& failure) {
-      context.fail(failure.sentence);
-    } catch (const NeedsContents&) {
-      context.fail(view_->where() + ": the contents of an input were not known when the plan was made");
-    } catch (const OutOfMemory& error) {
-      fail(context, std::make_exception_ptr(OutOfMemory("{}: {}", view_->where(), error.what())), error.what());
-    } catch (const std::exception& error) {
-      fail(context, std::current_exception(), error.what());
+      compute(context);
+    } catch (...) {
+      context.fail(std::current_exception());
     }
   }
 
  private:
-  static void fail(RunContext& context, std::exception_ptr thrown, const char* sentence) {
-    context.fail(sentence);
-    context.thrown = std::make_shared<std::exception_ptr>(std::move(thrown));
+  void compute(RunContext& context) const {
+    try {
+      KernelArgs args(*view_, context.inputs, context.outputs, context.subgraphs);
+      run_reference(*view_->definition(), *view_, args);
+    } catch (const KernelFailure& failure) {
+      context.fail("{}", failure.sentence);
+    } catch (const NeedsContents&) {
+      context.fail("{}: the contents of an input were not known when the plan was made", view_->where());
+    } catch (const OutOfMemory& error) {
+      throw OutOfMemory("{}: {}", view_->where(), error.what());
+    }
   }
 
   const KeptView view_;

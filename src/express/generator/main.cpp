@@ -446,8 +446,9 @@ class Writer {
       python_ << python_function(op, function, result == "Vars", count, all);
       python_names_ += "    \"" + function + "\",\n";
       header_ << doc << "MINNOW_API " << signature(true, result, function, count) << ";\n";
-      source_ << signature(false, result, function, count) << " {\n"
-              << (plain && result == "Var" ? plain_body : body + "  " + end) << "\n}\n";
+      const bool whole = plain && result == "Var";  // call_of() does all of it
+      source_ << signature(false, result, function, count) << (whole ? " {\n" : " try {\n") << (whole ? plain_body : body + "  " + end)
+              << (whole ? "\n}\n" : "\n} catch (...) {\n  throw_as_error();\n}\n");
     };
     const bool single = required_outputs == 1 && !variadic_outputs && (all == 1 || op.outputs[0].arity == Arity::required);
     if (single) {
@@ -470,7 +471,8 @@ class Writer {
          "// Inputs come first, then what must be said; `Var()` leaves an optional input out.\n"
          "#pragma once\n#include <minnow/express.h>\n\nnamespace minnow::expr {\n\n"
       << header_.str() << "}  // namespace minnow::expr\n";
-    s << "// SPDX-License-Identifier: Apache-2.0\n#include <minnow/express.h>\n\n#include \"express/call.h\"\n\nnamespace minnow::expr "
+    s << "// SPDX-License-Identifier: Apache-2.0\n#include <minnow/express.h>\n\n#include \"base/no_memory.h\"\n#include "
+         "\"express/call.h\"\n\nnamespace minnow::expr "
          "{\n\n"
       << source_.str() << "}  // namespace minnow::expr\n";
     p << "# SPDX-License-Identifier: Apache-2.0\n\"\"\"A function for each operator, made from the operators' definitions while Minnow was "

@@ -51,7 +51,7 @@ class GatherElementsKernel final : public Kernel {
         }
       }
     });
-    if (const Index* index = wrong) context.fail(format("{}: index {} is out of range for an axis of {}", node_, *index, dim_));
+    if (const Index* index = wrong) context.fail("{}: index {} is out of range for an axis of {}", node_, *index, dim_);
   }
 
  private:

@@ -372,7 +372,7 @@ class GatherKernel final : public Kernel {
       int64_t before = wrong;
       while (end < last && end < before && !wrong.compare_exchange_weak(before, end)) {}
     });
-    if (wrong < count) context.fail(format("{}: index {} is out of range for {} rows", where, index_at(context, wrong), rows));
+    if (wrong < count) context.fail("{}: index {} is out of range for {} rows", where, index_at(context, wrong), rows);
   }
 
  private:

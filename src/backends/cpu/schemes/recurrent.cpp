@@ -153,7 +153,7 @@ class RecurrentKernel final : public Kernel {
     const int32_t* steps = steps_of(context);
     for (size_t b = 0; steps && b < r_.batch; ++b)
       if (steps[b] < 0 || size(steps[b]) > r_.length)
-        return context.fail(format("{}: a sequence length is {}, X has {} steps", title_, steps[b], r_.length));
+        return context.fail("{}: a sequence length is {}, X has {} steps", title_, steps[b], r_.length);
     for (const Packed* packed : {&w_, &recurrent_, &bias_})
       if (packed->pack && !packed->kept)
         context.parallel_for(r_.directions * blocks_, [&](size_t block) {

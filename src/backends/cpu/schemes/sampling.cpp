@@ -149,11 +149,11 @@ class RoiKernel final : public Kernel {
     const int64_t* images = context.in<int64_t>(2);
     for (size_t r = 0; r < regions_; ++r) {
       if (images[r] < 0 || images[r] >= x_[0])
-        return context.fail(format("{}: region {} is of image {}, there are {}", where_, r, images[r], x_[0]));
+        return context.fail("{}: region {} is of image {}, there are {}", where_, r, images[r], x_[0]);
       const RoiAlignment::Region<float> region = roi_.region(regions + 4 * r);
       if (!region.possible)
-        return context.fail(format("{}: region {} has bins that are {} by {} pixels large, {} are the most", where_, r, region.bin[1],
-                                   region.bin[0], RoiAlignment::kMostSamples));
+        return context.fail("{}: region {} has bins that are {} by {} pixels large, {} are the most", where_, r, region.bin[1],
+                            region.bin[0], RoiAlignment::kMostSamples);
     }
     const size_t bins = size(roi_.bins[0] * roi_.bins[1]);
     units_.run(context, [&](size_t r, float* scratch) {
