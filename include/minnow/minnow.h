@@ -86,12 +86,12 @@ struct SessionOptions {
   /// Bytes that the runs of the session may hold: values between operators, scratch, and what operators without a scheme of their own work
   /// on. Weights, inputs, outputs and states are the model's and the caller's. 0: physical memory.
   size_t memory_limit = 0;
-  double time_limit = 0;               // seconds that a run, planning included, may take; looked at between nodes; 0: none
+  double time_limit = 0;               // seconds that a run, planning included, may take; 0: none
   std::vector<SchemeTime> times = {};  // what planning takes instead of its estimates, where a node and scheme is named
   bool explain = false;                // keep why schemes were refused, for plan_report()
   /// A file in which processes share the packed forms of this model's weights; "": none. The first session of a model that names one maps
-  /// it; a run or prepare that had to pack writes it anew, beside the old one, and renames it. A file of another model, machine or build,
-  /// or a damaged one, is ignored with one message to the log hook, and replaced; one that cannot be written costs such a message too.
+  /// it; a run or prepare that had to pack replaces it. A file of another model, machine or build, or a damaged one, is ignored with one
+  /// message to the log hook, and replaced; so does one that cannot be written. A file of another kind stays: it throws InvalidArgument.
   std::string weight_cache = {};
 };
 
@@ -177,7 +177,7 @@ class MINNOW_API Session {
   const Tensor& state(size_t i) const;
   void set_state(size_t i, const TensorView& value);
 
-  /// Stops the run that another thread is in (or the next one) before its next node; that run throws Error of kind cancelled.
+  /// Stops the run that another thread is in (or the next one), within a node too; that run throws Error of kind cancelled.
   void cancel() noexcept;
   void set_callbacks(NodeCallback before, NodeCallback after);
   /// Measures every node from now on.

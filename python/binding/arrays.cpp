@@ -4,6 +4,7 @@
 #include <climits>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/numeric.h"
 #include "binding.h"
@@ -332,10 +333,30 @@ const char* buffer_format(DType dtype) {
   }
 }
 
+// What the last buffer that was asked for on this thread raised: NumPy takes any error for a missing protocol, clears it and asks for
+// __array__, which raises the error instead of computing the Var again. Whether it was cleared shows in the traceback, which an exception
+// gets when it reaches a caller.
+struct Unread {
+  PyObject *var = nullptr, *exception = nullptr, *traceback = nullptr;  // owned, but for `var`, which is compared alone
+  void keep(PyObject* of, const nb::python_error& error) noexcept {
+    drop();
+    var = of;
+    exception = Py_NewRef(error.value().ptr());
+    traceback = PyException_GetTraceback(exception);
+  }
+  void drop() noexcept {
+    var = nullptr;
+    Py_XDECREF(std::exchange(exception, nullptr));
+    Py_XDECREF(std::exchange(traceback, nullptr));
+  }
+};
+thread_local Unread unread;
+
 }  // namespace
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   view->obj = nullptr;
+  if (unread.var) unread.drop();
   try {
     const Guard guard;
     const Tensor tensor = computed(var_of(self));
@@ -364,10 +385,24 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
     return 0;
   } catch (...) {
     set_python_error();
+    nb::python_error error;
+    if (!error.matches(PyExc_BufferError)) unread.keep(self, error);
+    error.restore();
     return -1;
   }
 }
 
 void release_buffer(PyObject*, Py_buffer* view) noexcept { delete static_cast<Exported*>(view->internal); }
+
+void raise_unread(nb::handle self) {
+  if (unread.var != self.ptr()) return;
+  const nb::object traceback = nb::steal(PyException_GetTraceback(unread.exception));
+  const nb::object error = nb::borrow(unread.exception);
+  const bool was_cleared = traceback.ptr() == unread.traceback;
+  unread.drop();
+  if (!was_cleared) return;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  nb::raise_python_error();
+}
 
 }  // namespace minnow::python

@@ -116,6 +116,8 @@ inline bool is_var(nb::handle object) { return PyObject_TypeCheck(object.ptr(), 
 inline Var& var_of(nb::handle object) { return *nb::inst_ptr<Var>(object); }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept;
+/// Raises what computing this Var for a buffer raised on this thread, where nobody got to see it: NumPy clears such errors.
+void raise_unread(nb::handle self);
 void release_buffer(PyObject* self, Py_buffer* view) noexcept;
 void define_dlpack(nb::class_<Var>& var);
 void define_var(nb::module_& m);

@@ -320,6 +320,7 @@ void with_warnings(const std::function<void()>& f) {
   static std::mutex mutex;  // the hook is the process's
   std::vector<std::string> messages;
   {
+    const SignalWatch watch;
     const nb::gil_scoped_release release;
     const std::lock_guard lock(mutex);
     set_log_hook([&](std::string_view message) { messages.emplace_back(message); });
@@ -382,10 +383,10 @@ void define_models(nb::module_& m) {
         options.dump_passes = [&](std::string_view line) { passes.emplace_back(line); };
         options.progress = [&](double part) {
           const nb::gil_scoped_acquire acquire;
-          if (PyErr_CheckSignals() != 0) throw nb::python_error();  // Ctrl-C
           if (!progress.is_none()) progress(part);
         };
         Model model = [&] {
+          const SignalWatch watch;
           const nb::gil_scoped_release release;
           if (!in_memory) return convert(paths, options);
           return convert_memory({static_cast<const std::byte*>(memory.data()), memory.bytes()}, options, memory.owner());
@@ -399,6 +400,7 @@ void define_models(nb::module_& m) {
       "optimized",
       [](const Model& model, nb::handle optimize) {
         const ConvertOptions options = convert_options(optimize);
+        const SignalWatch watch;
         const nb::gil_scoped_release release;
         return convert_model(model, options);
       },
@@ -408,6 +410,7 @@ void define_models(nb::module_& m) {
       [](const Model& model) {
         std::vector<std::byte> bytes;
         {
+          const SignalWatch watch;
           const nb::gil_scoped_release release;
           write_model_to(model.graph(), [&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
         }
@@ -424,6 +427,7 @@ void define_models(nb::module_& m) {
         std::vector<std::string> kept;
         options.warn = [&](std::string_view message) { kept.emplace_back(message); };
         {
+          const SignalWatch watch;
           const nb::gil_scoped_release release;
           save(model, path, options);
         }
@@ -501,6 +505,7 @@ void define_models(nb::module_& m) {
         const SessionOptions options = run_options(given).of(model);
         const auto inputs = argument<std::vector<std::string>>(input_names, "inputs", "a list of names");
         const auto outputs = argument<std::vector<std::string>>(output_names, "outputs", "a list of names");
+        const SignalWatch watch;
         const nb::gil_scoped_release release;
         std::shared_ptr<Module> module = load_module(model, inputs, outputs, options);
         if (inputs.empty() && outputs.empty()) return LoadedModel{model, std::move(module)};

@@ -763,6 +763,7 @@ void define_var(nb::module_& m) {
             const Var& x = var_of(self);
             if (x.is_computed()) return nb::borrow(self);
             if (!x.is_tensor()) {
+              const SignalWatch watch;
               const nb::gil_scoped_release release;
               x.datum();
             } else {
@@ -770,7 +771,8 @@ void define_var(nb::module_& m) {
             }
             return nb::borrow(self);
           },
-          "Computes the value now, and gives the Var itself.");
+          "Computes the value now, and gives the Var itself.")
+      .def("_raise_unread", &raise_unread, "For __array__(): raises what NumPy cleared when it asked for a buffer.");
   define_dlpack(var);
   m.def(
       "from_buffer",

@@ -57,6 +57,7 @@ def numpy(self: Var) -> Any:
 
 
 def __array__(self: Var, dtype: Any = None, copy: bool | None = None) -> Any:
+    self._raise_unread()
     array = numpy(self)
     if dtype is not None and array.dtype != dtype:
         if copy is False:

@@ -36,6 +36,7 @@ void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int
     if (count > 0) task(0, count);
     return;
   }
+  const python::SignalWatch watch;
   const nb::gil_scoped_release release;
   if (work < 2 * kPart || count < 2) {
     if (count > 0) task(0, count);
@@ -48,10 +49,14 @@ void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int
     pool.reserve(cores());
     reserved.store(&pool, std::memory_order_relaxed);
   }
-  pool.run(unsign(parts), cores(), [&](size_t part) {
-    const int64_t i = static_cast<int64_t>(part);
-    task(count / parts * i + std::min(i, count % parts), count / parts * (i + 1) + std::min(i + 1, count % parts));
-  });
+  {
+    const Watch::Interruptible may_stop;
+    pool.run(unsign(parts), cores(), [&](size_t part) {
+      const int64_t i = static_cast<int64_t>(part);
+      task(count / parts * i + std::min(i, count % parts), count / parts * (i + 1) + std::min(i + 1, count % parts));
+    });
+  }
+  if (const Watch* const now = Watch::current(); now && now->reason() != Watch::Reason::none) now->stop();
 }
 
 Shape broadcast(const Shape& a, const Shape& b) {

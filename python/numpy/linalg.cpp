@@ -77,6 +77,7 @@ bool lu(T* a, size_t n, std::vector<size_t>& swaps) {
   swaps.resize(n);
   bool regular = true;
   for (size_t k = 0; k < n; ++k) {
+    stop_if_asked(n);
     size_t best = k;
     for (size_t i = k + 1; i < n; ++i)
       if (size_of_pivot(a[i * n + k]) > size_of_pivot(a[best * n + k])) best = i;
@@ -116,6 +117,7 @@ bool cholesky(T* a, size_t n) {
   if constexpr (std::is_same_v<T, double>)
     if (n > kTiny) return real::cholesky(a, n);
   for (size_t i = 0; i < n; ++i) {
+    stop_if_asked(n);
     for (size_t j = 0; j < i; ++j) a[i * n + j] = (a[i * n + j] - conjugate(dot(j, a + i * n, a + j * n))) / a[j * n + j];
     const double rest = real_part(a[i * n + i]) - real_part(dot(i, a + i * n, a + i * n));
     if (!(rest > 0)) return false;
@@ -131,6 +133,7 @@ void qr(T* a, size_t m, size_t n, T* tau) {
     if (m > kTiny) return real::qr(a, m, n, tau);
   std::vector<T> products(n);
   for (size_t k = 0; k < std::min(m, n); ++k) {
+    stop_if_asked(n);
     const T alpha = a[k * n + k];
     const double below = length(m - k - 1, a + (k + 1) * n + k, n);
     if (below == 0 && imaginary_part(alpha) == 0) {
@@ -162,6 +165,7 @@ void qr_q(const T* factors, size_t m, size_t n, const T* tau, T* q, size_t colum
   for (size_t i = 0; i < std::min(m, columns); ++i) q[i * columns + i] = 1;
   std::vector<T> products(columns);
   for (size_t k = std::min({m, n, columns}); k-- > 0;) {
+    stop_if_asked(n);
     if (tau[k] == T(0)) continue;
     std::copy_n(q + k * columns, columns, products.begin());
     for (size_t i = k + 1; i < m; ++i) add_scaled(columns, conjugate(factors[i * n + k]), q + i * columns, products.data());
@@ -206,6 +210,7 @@ bool eigh(T* a, size_t n, double* values, bool vectors) {
   std::vector<T> reflections(n * n), product(n), beside_of(n);
   std::vector<double> diagonal(n), beside(n, 0.0);
   for (size_t k = 0; k + 1 < n; ++k) {
+    stop_if_asked(n);
     T* v = reflections.data() + k * n;  // zero up to k
     const double whole = length(n - k - 1, a + (k + 1) * n + k, n);
     const T alpha = a[(k + 1) * n + k];
@@ -246,6 +251,7 @@ bool eigh(T* a, size_t n, double* values, bool vectors) {
   // Phases make what is beside the diagonal real.
   std::vector<T> phases(n, T(1));
   for (size_t k = 0; k + 1 < n; ++k) {
+    stop_if_asked(n);
     const double size = std::abs(beside_of[k]);
     beside[k] = size;
     phases[k + 1] = size == 0 ? phases[k] : phases[k] * (beside_of[k] / size);
@@ -316,6 +322,7 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
     for (size_t i = 0; i < n; ++i) squares[i] = real_part(dot(n, rows.data() + i * n, rows.data() + i * n));
     for (size_t i = 0; i + 1 < n; ++i)
       for (size_t j = i + 1; j < n; ++j) {
+        if (j == i + 1) stop_if_asked(n);
         T* __restrict x = rows.data() + i * n;
         T* __restrict y = rows.data() + j * n;
         const double p = squares[i], q = squares[j];
@@ -417,6 +424,7 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
   for (size_t i = 0; vectors && i < n; ++i) z[i * n + i] = 1;
   std::vector<Complex> v(n);
   for (size_t k = 0; k + 2 < n; ++k) {
+    stop_if_asked(n);
     const double whole = length(n - k - 1, a + (k + 1) * n + k, n);
     if (whole == 0) continue;
     const Complex alpha = h(k + 1, k);
@@ -447,6 +455,7 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
   size_t high = n;
   int round = 0;
   while (high > 1) {
+    stop_if_asked(n);
     size_t low = high - 1;
     for (; low > 0; --low) {
       double around = std::abs(h(low - 1, low - 1)) + std::abs(h(low, low));
@@ -510,6 +519,7 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
   // Eigenvectors of the triangle by substitution, turned back by Z and the scales.
   std::vector<Complex> x(n);
   for (size_t k = 0; k < n; ++k) {
+    stop_if_asked(n);
     std::fill(x.begin(), x.end(), Complex(0));
     x[k] = 1;
     for (size_t i = k; i-- > 0;) {

@@ -5,11 +5,20 @@
 #pragma once
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
+
+#include "base/watch.h"
 
 namespace minnow::numpy {
 
 using Complex = std::complex<double>;
+
+/// Between the steps of what may take long: throws where Ctrl-C was pressed. Small matrices are done before, and within tasks of the pool
+/// nothing may be thrown.
+inline void stop_if_asked(size_t n = SIZE_MAX) {
+  if (n > 64 && !Watch::interruptible()) Watch::check();
+}
 
 /// P A = L U with the largest pivot of each column, in place: U on and above the diagonal, L below. `swaps`[i] is the row that row i was
 /// swapped with. Returns false where a pivot is 0 (the rest is still factored).

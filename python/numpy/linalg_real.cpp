@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "numpy/kernels/kernels.h"
+#include "numpy/linalg.h"
 
 namespace minnow::numpy::real {
 namespace {
@@ -114,6 +115,7 @@ bool lu_columns(Matrix& a, size_t first, size_t last, std::vector<size_t>& swaps
     for (size_t i = first; i < n; ++i)
       if (std::fabs(a.at(i, first)) > std::fabs(a.at(best, first))) best = i;
     for (size_t k = first; k < last; ++k) {
+      stop_if_asked();
       swaps[k] = best;
       if (best != k) std::swap_ranges(a.row(k), a.row(k) + a.stride, a.row(best));
       const double pivot = a.at(k, k);
@@ -145,6 +147,7 @@ bool lu_columns(Matrix& a, size_t first, size_t last, std::vector<size_t>& swaps
 bool cholesky_rows(Matrix& a, size_t first, size_t last, Matrix& turned) {
   if (last - first <= kStep) {
     for (size_t i = first; i < last; ++i) {
+      stop_if_asked();
       for (size_t j = first; j <= i; ++j) {
         double rest = a.at(i, j);
         for (size_t k = first; k < j; ++k) rest -= a.at(i, k) * a.at(j, k);
@@ -221,6 +224,7 @@ void reflect_rows(const Matrix& v, size_t count, size_t offset, Matrix& rows) {
   const std::vector<double> tau(kBlock, 2.0);
   Matrix t(kBlock, kBlock), turned(kBlock, kBlock), upright(v.stride, kBlock), along(rows.rows, kBlock), mixed(rows.rows, kBlock);
   for (size_t end = count; end > 0;) {
+    stop_if_asked();
     const size_t first = (end - 1) / kBlock * kBlock, high = end - first, from = down(first + offset), length = v.stride - from;
     const double* vectors = v.row(first) + from;
     join_reflections(vectors, v.stride, high, length, tau.data(), t);
@@ -278,6 +282,7 @@ bool tridiagonal_ql(std::vector<double>& diagonal, std::vector<double>& beside, 
   for (size_t i = 0; i < n; ++i) largest = std::max({largest, std::fabs(diagonal[i]), std::fabs(beside[i])});
   size_t rounds = 0;
   for (size_t l = 0; l < n; ++l) {
+    stop_if_asked();
     for (;; ++rounds) {
       size_t m = l;
       for (; m + 1 < n; ++m) {
@@ -345,6 +350,7 @@ bool bidiagonal_qr(std::vector<double>& d, std::vector<double>& e, Matrix* left,
   const double nothing = kEpsilon * kEpsilon;
   size_t end = n;  // the block that is left
   for (size_t steps = 0; end > 1;) {
+    stop_if_asked();
     const size_t m = end - 1;
     size_t l = m;
     for (; l > 0; --l) {
@@ -446,6 +452,7 @@ void qr(double* a, size_t m, size_t n, double* tau) {
   std::vector<double> column(m), sums(up(kBlock));
   const size_t few = std::min(m, n);
   for (size_t first = 0; first < few; first += kBlock) {
+    stop_if_asked();
     const size_t last = std::min(first + kBlock, few), wide = std::min(up(last), work.stride) - first;
     for (size_t k = first; k < last; ++k) {
       const double alpha = work.at(k, k);
@@ -489,6 +496,7 @@ void qr_q(const double* factors, size_t m, size_t n, const double* tau, double* 
   Matrix work(m, columns), t(kBlock, kBlock);
   for (size_t i = 0; i < std::min(m, columns); ++i) work.at(i, i) = 1;
   for (size_t end = std::min({m, n, columns}); end > 0;) {
+    stop_if_asked();
     const size_t first = (end - 1) / kBlock * kBlock;
     Matrix vectors(end - first, m - first);
     for (size_t k = first; k < end; ++k) vectors.at(k - first, k - first) = 1;
@@ -529,6 +537,7 @@ bool eigh(double* a, size_t n, double* values, bool vectors) {
   const size_t wide = work.stride;
   std::vector<double> diagonal(n), beside(n), v(wide), q(wide), product(wide);
   for (size_t k = 0; k < n; ++k) {
+    stop_if_asked();
     double* row = work.row(k);
     for (size_t j = k; j < n; ++j) row[j] -= v[k] * q[j] + q[k] * v[j];
     diagonal[k] = row[k];
@@ -592,6 +601,7 @@ bool svd(double* a, size_t m, size_t n, double* values, double* v) {
   const size_t wide = work.stride, high = lefts.stride;
   std::vector<double> d(n), e(n), y(high), x(high), w(wide), z(wide), sums(wide);
   for (size_t k = 0; k < n; ++k) {
+    stop_if_asked();
     double* left = lefts.row(k);
     for (size_t i = k; i < m; ++i) left[i] = work.at(i, k) - y[i] * w[k] - x[i] * z[k];
     d[k] = reflection(left + k, m - k);

@@ -122,11 +122,14 @@ void ThreadPool::take_place(size_t worker) noexcept {
 }
 
 void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t, size_t)> task) noexcept {
+  Watch* const watch = Watch::interruptible();
+  if (watch) watch->begin_job();
   if (tasks <= 1 || threads <= 1 || tasks > UINT32_MAX || busy_.exchange(true, std::memory_order_acquire)) {
-    for (size_t i = 0; i < tasks; ++i) task(i, 0);
+    for (size_t i = 0; i < tasks && !(watch && watch->should_stop()); ++i) task(i, 0);
     return;
   }
   task_ = &task;
+  watch_ = watch;
   runners_ = std::min({tasks, static_cast<size_t>(threads), kMostRunners});
   for (size_t i = 0, end = 0; i < runners_; ++i) {
     const size_t first = end;
@@ -141,18 +144,21 @@ void ThreadPool::run(size_t tasks, int threads, FunctionRef<void(size_t, size_t)
   generation_.store(job * static_cast<unsigned>(kMostRunners * 2) + static_cast<unsigned>(runners_), std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) > 0) generation_.notify_all();
 
-  take_part(0);
+  take_part(0, watch);
 
   const int64_t left = places_.exchange(kClosed, std::memory_order_acq_rel);
   const size_t joined = static_cast<size_t>(places - std::max<int64_t>(left, 0));
   const auto done = [&] { return finished_.load(std::memory_order_acquire) == joined; };
   if (!wait_actively(kYieldAfter, done))
-    while (!done()) std::this_thread::yield();
+    while (!done()) {
+      std::this_thread::yield();
+      if (watch) watch->should_stop();  // the workers see what it finds
+    }
   busy_.store(false, std::memory_order_release);
 }
 
 // Its own share from the front, then those of the others from the end.
-void ThreadPool::take_part(size_t runner) noexcept {
+void ThreadPool::take_part(size_t runner, Watch* watch) noexcept {
   const FunctionRef<void(size_t, size_t)>& task = *task_;
   for (size_t k = 0; k < runners_; ++k) {
     std::atomic<uint64_t>& range = shares_[(runner + k) % runners_].range;
@@ -161,6 +167,7 @@ void ThreadPool::take_part(size_t runner) noexcept {
       const size_t taken = k == 0 ? first : end - 1;
       if (!range.compare_exchange_weak(now, k == 0 ? range_of(first + 1, end) : range_of(first, end - 1), std::memory_order_relaxed))
         continue;
+      if (watch && watch->should_stop()) return;
       task(taken, runner);
       now = range.load(std::memory_order_relaxed);
     }
@@ -188,7 +195,11 @@ void ThreadPool::work(size_t worker) {
     // one number: whatever else it read could be of the next job already.
     if (places_.load(std::memory_order_relaxed) <= 0) continue;
     if (places_.fetch_sub(1, std::memory_order_acq_rel) <= 0) continue;
-    if (worker < runners_) take_part(worker);
+    if (worker < runners_) {
+      Watch* const watch = watch_;
+      const Watch::Joined joined(watch);
+      take_part(worker, watch);
+    }
     finished_.fetch_add(1, std::memory_order_release);
   }
 }

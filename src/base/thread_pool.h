@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "base/watch.h"
 
 namespace minnow {
 
@@ -25,6 +26,7 @@ class ThreadPool {
   /// neighbouring tasks, in job after job of the same size the same thread with the same one (the caller's has the first), so that data
   /// stays near; those that are done help the others from the end. Where another job is running already (another session, or a task that
   /// calls this), all tasks run on the calling thread. Allocates nothing once the threads exist. Tasks must not throw.
+  /// Within Watch::Interruptible of the calling thread, tasks that have not begun are left out once the watch says stop.
   void run(size_t tasks, int threads, FunctionRef<void(size_t task, size_t runner)> task) noexcept;
   void run(size_t tasks, int threads, FunctionRef<void(size_t task)> task) noexcept {
     run(tasks, threads, FunctionRef<void(size_t, size_t)>([&](size_t i, size_t) { task(i); }));
@@ -39,7 +41,7 @@ class ThreadPool {
  private:
   ThreadPool();
   void work(size_t worker);
-  void take_part(size_t runner) noexcept;
+  void take_part(size_t runner, Watch* watch) noexcept;
   void take_place(size_t worker) noexcept;
   struct alignas(64) Share {
     std::atomic<uint64_t> range{0};  // of tasks: the first in the low half, the end in the high half
@@ -52,6 +54,7 @@ class ThreadPool {
   alignas(64) std::atomic<int> sleepers_{0};
   size_t runners_ = 0;
   const FunctionRef<void(size_t, size_t)>* task_ = nullptr;
+  Watch* watch_ = nullptr;  // that the tasks ask
   Share shares_[kMostRunners];
   std::atomic<bool> stop_{false};
   std::atomic<unsigned> placements_{0};  // calls of place() so far

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/watch.h"
 
 namespace minnow {
 
@@ -213,6 +214,7 @@ Value& Graph::add_constant(Tensor tensor, std::string name) {
 Node& Graph::add_node(std::string_view op, std::span<Value* const> inputs, std::span<const std::string> outputs, Attributes attributes,
                       std::string name, Node* before) {
   charge(node_bytes(inputs.size(), attributes.size()) + outputs.size() * sizeof(Value));
+  Watch::check();
   std::unique_ptr<Node> node(new Node);
   node->op_ = op;
   node->name_ = std::move(name);

@@ -80,10 +80,12 @@ void top(const NodeView& node, KernelArgs& args) {
     using T = decltype(zero);
     const Numbers<T> x = args.values<T>(0);
     Numbers<T> values(indices.size());
+    Pace pace;
     lines.for_each([&](int64_t first, int64_t line) {
       const T* at = x.data() + first;
       for (size_t k = 0; k < order.size(); ++k) order[k] = k;
       sort_first(order, static_cast<size_t>(count), [&](size_t a, size_t b) {
+        pace.step();
         const T p = at[a * inner], q = at[b * inner];
         if (largest ? less(q, p) : less(p, q)) return true;
         if (largest ? less(p, q) : less(q, p)) return false;

@@ -81,6 +81,7 @@ void reference(const NodeView& node, KernelArgs& args) {
 
   Numbers<double> shown(args.has_output(kScores) ? size(a.scores_shape().elements()) : 0), scores(size(a.queries * keys)),
       turned(size(a.head * keys)), result(size(a.queries * a.v_head)), y(size(a.output_shape().elements()));
+  Pace pace;
   for (int64_t b = 0; b < a.batch; ++b)
     for (int64_t h = 0; h < a.q_heads; ++h) {
       const int64_t shared = b * a.kv_heads + h / a.group(), own = b * a.q_heads + h;
@@ -99,7 +100,7 @@ void reference(const NodeView& node, KernelArgs& args) {
         for (double& score : scores) score = a.softcap * std::tanh(score / a.softcap);
       show(1);
       const int64_t first = args.has_input(kUsedKeys) ? used[size(b)] - a.queries : a.past;
-      for (int64_t i = 0; i < a.queries; ++i)
+      for (int64_t i = 0; i < a.queries; ++i, pace.step(size(keys)))
         for (int64_t j = 0; j < keys; ++j) {
           double& score = scores[size(i * keys + j)];
           const double added = bias.empty() ? 0 : bias[size((own * a.queries + i) * keys + j)];
@@ -108,7 +109,8 @@ void reference(const NodeView& node, KernelArgs& args) {
         }
       show(2);
       if (keys)
-        for (int64_t i = 0; i < a.queries; ++i) softmax(std::span<double>(scores).subspan(size(i * keys), size(keys)));
+        for (int64_t i = 0; i < a.queries; ++i, pace.step(size(8 * keys)))
+          softmax(std::span<double>(scores).subspan(size(i * keys), size(keys)));
       show(3);
       std::fill(result.begin(), result.end(), 0.0);
       multiply_add<double>(a.queries, a.v_head, used[size(b)], {scores.data(), keys}, {v.data() + shared * keys * a.v_head, a.v_head},

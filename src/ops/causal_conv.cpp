@@ -46,11 +46,13 @@ void reference(const NodeView& node, KernelArgs& args) {
   const Numbers<double> past = args.has_input(kPast) ? args.reals(kPast) : Numbers<double>();
   const int64_t kept = g.taps - 1;
   Numbers<double> y(x.size()), present(static_cast<size_t>(g.state_shape().elements())), row(static_cast<size_t>(kept + g.length));
+  Pace pace;
   for (int64_t line = 0; line < g.batch * g.channels; ++line) {
     const int64_t channel = line % g.channels;
     if (!past.empty()) std::copy_n(past.begin() + line * kept, kept, row.begin());
     std::copy_n(x.begin() + line * g.length, g.length, row.begin() + kept);
     for (int64_t t = 0; t < g.length; ++t) {
+      pace.step(static_cast<size_t>(g.taps));
       double sum = bias.empty() ? 0 : bias[static_cast<size_t>(channel)];
       for (int64_t k = 0; k < g.taps; ++k) sum += w[static_cast<size_t>(channel * g.taps + k)] * row[static_cast<size_t>(t + k)];
       y[static_cast<size_t>(line * g.length + t)] = g.swish ? sum / (1 + std::exp(-sum)) : sum;

@@ -65,6 +65,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   const Numbers<double> mask = args.has_input(4) ? args.reals(4) : Numbers<double>();
   Numbers<double> y = begin_with_bias(args, 3, conv.batch, conv.out_channels, outputs);
   const int64_t block = windows_at_once(rows);
+  Pace pace;
   Numbers<double> columns(static_cast<size_t>(rows * std::min(block, outputs)));
   for (int64_t image = 0; image < conv.batch * conv.groups; ++image)
     for (int64_t first = 0; first < outputs; first += block) {
@@ -72,7 +73,7 @@ void reference(const NodeView& node, KernelArgs& args) {
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t channel = image % conv.groups * channels + c;
         const int64_t group = batch * offset_groups + channel / (conv.in_channels / offset_groups);
-        for (int64_t t = 0; t < taps; ++t)
+        for (int64_t t = 0; t < taps; ++t, pace.step(static_cast<size_t>(16 * count)))
           for (int64_t i = 0; i < count; ++i) {
             double place[kMostDims];
             int64_t o = first + i, k = t;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/memory.h"
+#include "base/watch.h"
 
 namespace minnow {
 namespace {
@@ -39,8 +40,9 @@ template <class T>
 void multiply_add(int64_t m, int64_t n, int64_t k, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c) {
   // A block of b that the second-level cache holds is used by every row of a before the next one.
   const int64_t block = windows_at_once(k);
+  Pace pace;
   for (int64_t first = 0; first < n; first += block)
-    for (int64_t i = 0; i < m; ++i)
+    for (int64_t i = 0; i < m; ++i, pace.step(static_cast<size_t>(std::min(block, n - first) * k)))
       multiply_row<T>(std::min(block, n - first), k, a.data + i * a.row, a.column, {b.data + first, b.row}, c.data + i * c.row + first);
 }
 template void multiply_add(int64_t, int64_t, int64_t, MatrixView<const double>, MatrixView<const double>, MatrixView<double>);
@@ -49,11 +51,12 @@ template void multiply_add(int64_t, int64_t, int64_t, MatrixView<const uint64_t>
 template <class T>
 void multiply(const MatMulGeometry& p, const T* a, const T* b, T* y) {
   const int64_t batches = p.batches();
+  Pace pace;
   if (p.transpose_b && p.m < 8) {  // turning b around would cost more than the product
     for (int64_t i = 0; i < batches; ++i, y += p.m * p.n) {
       const T *left = a + p.a_matrix(i) * p.m * p.k, *right = b + p.b_matrix(i) * p.k * p.n;
       for (int64_t r = 0; r < p.m; ++r)
-        for (int64_t c = 0; c < p.n; ++c) {
+        for (int64_t c = 0; c < p.n; ++c, pace.step(static_cast<size_t>(p.k))) {
           T sum = y[r * p.n + c];
           for (int64_t k = 0; k < p.k; ++k) sum += left[p.transpose_a ? k * p.m + r : r * p.k + k] * right[c * p.k + k];
           y[r * p.n + c] = sum;
@@ -69,7 +72,7 @@ void multiply(const MatMulGeometry& p, const T* a, const T* b, T* y) {
     const T *left = a + p.a_matrix(i) * p.m * p.k, *right = b + matrix * p.k * p.n;
     if (p.transpose_b) {
       if (matrix != turned_matrix)
-        for (int64_t r = 0; r < p.n; ++r)
+        for (int64_t r = 0; r < p.n; ++r, pace.step(static_cast<size_t>(p.k)))
           for (int64_t c = 0; c < p.k; ++c) turned[static_cast<size_t>(c * p.n + r)] = right[r * p.k + c];
       turned_matrix = matrix;
       right = turned.data();
@@ -102,11 +105,12 @@ void WindowPlaces::seek(int64_t first, int64_t count) {
   check_memory(static_cast<size_t>(taps * count) * sizeof(int64_t), "a table of windows");
   places_.resize(static_cast<size_t>(taps * count));
   std::array<int64_t, kMaxRank> at{}, tap{};
+  Pace pace;
   int64_t rest = first;
   for (size_t i = rank; i-- > 0; rest /= w.output[i]) at[i] = rest % w.output[i];
   for (int64_t window = 0; window < count; ++window) {
     tap.fill(0);
-    for (int64_t t = 0; t < taps; ++t) {
+    for (int64_t t = 0; t < taps; ++t, pace.step()) {
       int64_t place = 0;
       for (size_t i = 0; i < rank; ++i) {
         const int64_t along = at[i] * w.stride[i] + tap[i] * w.dilation[i] - w.pad_begin[i];
@@ -131,6 +135,7 @@ void convolve(const ConvGeometry& conv, const T* x, const T* w, T* y) {
   const bool pointwise = conv.window.is_pointwise();
   const int64_t block = pointwise ? std::max<int64_t>(outputs, 1) : windows_at_once(rows);
   WindowPlaces places(conv.window);
+  Pace pace;
   Numbers<T> columns(pointwise ? 0 : static_cast<size_t>(rows * std::min(block, outputs)));
   for (int64_t first = 0; first < outputs; first += block) {
     const int64_t count = std::min(block, outputs - first);
@@ -141,6 +146,7 @@ void convolve(const ConvGeometry& conv, const T* x, const T* w, T* y) {
         T* column = columns.data();
         for (int64_t c = 0; c < channels; ++c)
           for (int64_t t = 0; t < taps; ++t, column += count) {
+            pace.step(static_cast<size_t>(count));
             const int64_t* at = places.of_tap(t);
             for (int64_t i = 0; i < count; ++i) column[i] = at[i] < 0 ? T(0) : from[c * inputs + at[i]];
           }
@@ -159,6 +165,7 @@ void convolve_transposed(const ConvTransposeGeometry& conv, const double* x, con
   if (conv.batch == 0 || filters == 0) return;
   const int64_t block = windows_at_once(rows);
   WindowPlaces places(conv.window);
+  Pace pace;
   Numbers<double> columns(static_cast<size_t>(rows * std::min(block, inputs)));
   for (int64_t first = 0; first < inputs; first += block) {
     const int64_t count = std::min(block, inputs - first);
@@ -171,6 +178,7 @@ void convolve_transposed(const ConvTransposeGeometry& conv, const double* x, con
       const double* column = columns.data();
       for (int64_t f = 0; f < filters; ++f, to += outputs)
         for (int64_t t = 0; t < taps; ++t, column += count) {
+          pace.step(static_cast<size_t>(count));
           const int64_t* at = places.of_tap(t);
           for (int64_t i = 0; i < count; ++i)
             if (at[i] >= 0) to[at[i]] += column[i];

@@ -15,6 +15,7 @@ Shapes infer(const NodeView& node) {
 /// By elimination with the largest pivot of each column; the matrix is overwritten.
 double determinant(double* a, size_t n) {
   double result = 1;
+  Pace pace;
   for (size_t k = 0; k < n; ++k) {
     size_t pivot = k;
     for (size_t i = k + 1; i < n; ++i)
@@ -25,7 +26,7 @@ double determinant(double* a, size_t n) {
     }
     result *= a[k * n + k];
     if (a[k * n + k] == 0) return result;
-    for (size_t i = k + 1; i < n; ++i) {
+    for (size_t i = k + 1; i < n; ++i, pace.step(n - k)) {
       const double factor = a[i * n + k] / a[k * n + k];
       for (size_t j = k + 1; j < n; ++j) a[i * n + j] -= factor * a[k * n + j];
     }

@@ -3,6 +3,8 @@
 
 #include <unordered_map>
 
+#include "base/watch.h"
+
 namespace minnow {
 namespace {
 
@@ -36,6 +38,7 @@ class Subgraphs : public SubgraphRunner {
   std::vector<Datum> run(std::string_view attribute, std::span<const Datum> inputs) override {
     const Subgraph* graph = node_.attributes.get<Subgraph>(attribute);
     if (!graph) throw InvalidModel("{}: attribute \"{}\" should hold a graph", node_.where(), attribute);
+    Watch::check();  // the graph may have no nodes
     MINNOW_CHECK(run_, "a node with subgraphs is evaluated without a way to run them");
     return run_(**graph, inputs);
   }
@@ -72,6 +75,7 @@ std::vector<Datum> run_graph(const OperatorSet& operators, const Graph& graph, s
 
 std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs,
                             const std::function<std::vector<Datum>(const Graph&, std::span<const Datum>)>& run_subgraph) {
+  Watch::check();
   const Operator* op = operators.find(node.op());
   if (!op) throw Unsupported("{}: there is no such operator; load_operators() or --operators loads a library that has it", node.where());
   std::vector<ValueInfo> in(inputs.size()), out(node.output_count());

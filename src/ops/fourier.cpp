@@ -36,7 +36,8 @@ class Fourier {
   // Halves while the length is even (Cooley, Tukey 1965) and sums up what is left: `count` elements of x, `step` apart.
   [[gnu::noinline]] void transform(const Complex* x, size_t step, Complex* y, size_t count) const {
     if (count % 2 != 0) {
-      for (size_t k = 0; k < count; ++k) {
+      Pace pace;
+      for (size_t k = 0; k < count; ++k, pace.step(count)) {
         Complex sum = 0;
         for (size_t i = 0, place = 0; i < count; ++i) {
           sum += x[i * step] * roots_[place * step];

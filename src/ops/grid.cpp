@@ -42,6 +42,7 @@ Numbers<double> sampled(const GridSampling& s, bool wide, const Shape& x_shape, 
   Numbers<double> y(static_cast<size_t>(y_shape.elements()));
   std::vector<Tap> taps;
   std::vector<size_t> ends;  // of each place's taps
+  Pace pace;
   for (int64_t batch = 0; batch < y_shape[0]; ++batch)
     for (int64_t first = 0; first < places; first += kPlaces) {
       const int64_t count = std::min(kPlaces, places - first);
@@ -63,7 +64,7 @@ Numbers<double> sampled(const GridSampling& s, bool wide, const Shape& x_shape, 
         }
         ends.push_back(taps.size());
       }
-      for (int64_t c = batch * channels; c < (batch + 1) * channels; ++c) {
+      for (int64_t c = batch * channels; c < (batch + 1) * channels; ++c, pace.step(taps.size())) {
         const double* from = x.data() + c * plane;
         double* to = y.data() + c * places + first;
         size_t k = 0;

@@ -26,7 +26,8 @@ void for_each_index(const Shape& outer, FunctionRef<void(std::span<const int64_t
   if (outer.elements() == 0) return;
   std::array<int64_t, kMaxRank> index{};
   const size_t rank = outer.rank();
-  for (;;) {
+  constexpr size_t kWork = 64;  // of a body, at a guess
+  for (Pace pace;; pace.step(kWork)) {
     body({index.data(), rank});
     size_t axis = rank;
     while (axis > 0 && ++index[axis - 1] == outer[axis - 1]) index[--axis] = 0;
@@ -119,8 +120,10 @@ template <class T, class Row>
 void unary(const TensorView& x, const MutableTensorView& y, Row row) {
   T in[kChunk], out[kChunk];
   const size_t count = static_cast<size_t>(y.elements());
+  Pace pace;
   for (size_t start = 0; start < count; start += kChunk) {
     const size_t n = std::min(kChunk, count - start);
+    pace.step(n);
     widen(x.dtype(), x.data<char>() + start * size_of(x.dtype()), n, in);
     row(in, out, n);
     narrow(y.dtype(), out, n, y.data<char>() + start * size_of(y.dtype()));
@@ -148,11 +151,13 @@ void binary(const TensorView& a, const TensorView& b, const MutableTensorView& y
   T p[kChunk], q[kChunk], out[kChunk];
   char* to = y.data<char>();
   if (y.elements() == 0) return;
+  Pace pace;
   for_each_index(outer, [&](std::span<const int64_t> index) {
     int64_t oa = 0, ob = 0;
     for (size_t i = 0; i < index.size(); ++i) oa += index[i] * sa[i], ob += index[i] * sb[i];
     for (size_t start = 0; start < length; start += kChunk) {
       const size_t n = std::min(kChunk, length - start);
+      pace.step(n);
       load_row(a, oa + static_cast<int64_t>(start) * la, la, n, p);
       load_row(b, ob + static_cast<int64_t>(start) * lb, lb, n, q);
       row(p, q, out, n);

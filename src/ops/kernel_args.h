@@ -4,6 +4,7 @@
 #pragma once
 #include "base/function_ref.h"
 #include "base/memory.h"
+#include "base/watch.h"
 #include "graph/node_view.h"
 #include "graph/slot.h"
 
@@ -131,7 +132,7 @@ class KernelArgs {
   SubgraphRunner* subgraphs_;
 };
 
-/// Calls body(index) for every index of `outer` in row-major order. The work horse of data movement.
+/// Calls body(index) for every index of `outer` in row-major order, and Watch::check() now and then. The work horse of data movement.
 void for_each_index(const Shape& outer, FunctionRef<void(std::span<const int64_t> index)> body);
 
 /// The rows of a tensor of shape `to` together with those of one of shape `from` that is broadcast to it: `length` elements from `place` on
@@ -166,8 +167,12 @@ struct AxisLines {
   /// body(place of the line's first element, number of the line); consecutive elements are `inner` apart.
   template <class F>
   void for_each(F body) const {
+    Pace pace;
     for (int64_t o = 0, line = 0; o < outer; ++o)
-      for (int64_t i = 0; i < inner; ++i, ++line) body(o * length * inner + i, line);
+      for (int64_t i = 0; i < inner; ++i, ++line) {
+        pace.step(static_cast<size_t>(length) + 1);
+        body(o * length * inner + i, line);
+      }
   }
 };
 

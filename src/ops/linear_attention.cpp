@@ -83,9 +83,11 @@ void reference(const NodeView& node, KernelArgs& args) {
   Numbers<double> states = args.has_input(kPast) ? args.reals(kPast) : Numbers<double>(static_cast<size_t>(g.state_shape().elements()));
   Numbers<double> y(static_cast<size_t>(g.output_shape().elements())), told(static_cast<size_t>(g.value));
   const int64_t group = g.q_heads / g.kv_heads;
+  Pace pace;
   for (int64_t b = 0; b < g.batch; ++b)
     for (int64_t h = 0; h < g.kv_heads; ++h)
       for (int64_t t = 0; t < g.length; ++t) {
+        pace.step(static_cast<size_t>((2 + group) * g.key * g.value + 1));
         double* state = states.data() + (b * g.kv_heads + h) * g.key * g.value;
         const int64_t place = (b * g.length + t) * g.kv_heads + h;  // of this head among all heads of all steps
         const double *key = k.data() + place * g.key, *value = v.data() + place * g.value;

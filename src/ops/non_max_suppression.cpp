@@ -67,6 +67,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   const float *boxes = args.input(0).data<float>(), *scores = args.input(1).data<float>();
   Numbers<int64_t> selected, order;
   std::vector<Box> kept;
+  Pace pace;
   for (int64_t batch = 0; batch < sizes.batches; ++batch)
     for (int64_t c = 0; c < sizes.classes; ++c) {
       const float *score = scores + (batch * sizes.classes + c) * sizes.boxes, *box = boxes + batch * sizes.boxes * 4;
@@ -78,6 +79,7 @@ void reference(const NodeView& node, KernelArgs& args) {
       kept.clear();
       for (const int64_t i : order) {
         if (static_cast<int64_t>(kept.size()) >= most) break;
+        pace.step(kept.size() + 1);
         const Box candidate = box_at(box + 4 * i, center_point);
         if (std::any_of(kept.begin(), kept.end(), [&](const Box& other) { return overlap(candidate, other, iou); })) continue;
         kept.push_back(candidate);

@@ -77,7 +77,9 @@ Shapes channel_shapes(const NodeView& node) {
 /// Rows less their mean and divided by their deviation; what was taken goes to `mean` and `inverse`, one element for each row.
 void standardize(Numbers<double>& x, DType dtype, Rows rows, double epsilon, double* mean, double* inverse) {
   const double length = static_cast<double>(rows.length);
+  Pace pace;
   for (int64_t r = 0; r < rows.count; ++r) {
+    pace.step(static_cast<size_t>(4 * rows.length));
     double *row = x.data() + r * rows.length, sum = 0, squares = 0;
     for (int64_t i = 0; i < rows.length; ++i) sum += row[i];
     mean[r] = in_range(sum, dtype) / length;
@@ -111,7 +113,9 @@ void root_mean_square(const NodeView& node, KernelArgs& args) {
   const Rows rows = trailing_rows(node);
   const double epsilon = node.attribute(kEpsilon);
   Numbers<double> x = args.reals(0);
+  Pace pace;
   for (int64_t r = 0; r < rows.count; ++r) {
+    pace.step(static_cast<size_t>(4 * rows.length));
     double *row = x.data() + r * rows.length, squares = 0;
     for (int64_t i = 0; i < rows.length; ++i) squares += row[i] * row[i];
     const double root = std::sqrt(in_range(squares, args.input(0).dtype()) / static_cast<double>(rows.length) + epsilon);

@@ -93,10 +93,12 @@ void lrn(const NodeView& node, KernelArgs& args) {
                bias = node.attribute(kLrnBias);
   const Numbers<double> x = args.reals(0);
   Numbers<double> y(x.size());
+  Pace pace;
   lines.for_each([&](int64_t first, int64_t) {
     for (int64_t c = 0; c < lines.length; ++c) {
       double squares = 0;
       const int64_t from = c > before ? c - before : 0, to = after < lines.length - c ? c + after + 1 : lines.length;
+      pace.step(static_cast<size_t>(to > from ? to - from : 1));
       for (int64_t i = from; i < to; ++i) {
         const double value = x[static_cast<size_t>(first + i * lines.inner)];
         squares += value * value;

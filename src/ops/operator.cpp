@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/watch.h"
 #include "ops/all.h"
 #include "ops/check_form.h"
 
@@ -41,6 +42,7 @@ void check_type(const NodeView& node, size_t i, const ValueInfo& info) {
 namespace {
 
 void infer_outputs_anywhere(const Operator& op, const NodeView& node, std::span<ValueInfo> outputs) {
+  Watch::check();
   check_form(op, node, Known::inferred);
   if (op.infer) {
     op.infer(node, outputs);

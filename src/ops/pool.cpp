@@ -20,17 +20,33 @@ constexpr Attribute<bool> kCountIncludePad{"count_include_pad", false, MINNOW_DO
 constexpr Attribute<int64_t> kStorageOrder{"storage_order", 0, MINNOW_DOC("of the indices: 0 row-major, 1 column-major")};
 constexpr Attribute<int64_t> kP{"p", 2, MINNOW_DOC("exponent of the norm")};
 
+/// The window without the taps that no output finds inside the input: with much padding, those are nearly all of its taps.
+WindowGeometry without_padding(WindowGeometry window) {
+  for (size_t axis = 0; axis < window.rank(); ++axis) {
+    const int64_t step = window.dilation[axis], pad = window.pad_begin[axis];
+    const int64_t last = pad - std::max<int64_t>(window.output[axis] - 1, 0) * window.stride[axis];  // place 0 of the last output
+    const int64_t first = last > 0 ? (last + step - 1) / step : 0,
+                  end = std::min(window.kernel[axis], (window.input[axis] + pad + step - 1) / step);
+    window.kernel[axis] = std::max<int64_t>(end - first, 0);
+    window.pad_begin[axis] = pad - first * step;
+  }
+  return window;
+}
+
 /// Calls tap(plane, first window, input of the plane, places of the tap, number of windows) for every tap of every window, in order of
 /// taps.
 template <class F>
 void for_each_tap(const PoolGeometry& pool, const double* x, F tap) {
-  const int64_t taps = pool.window.taps(), inputs = pool.window.input_places(), outputs = pool.window.output_places();
+  const WindowGeometry window = without_padding(pool.window);
+  const int64_t taps = window.taps(), inputs = window.input_places(), outputs = window.output_places();
   const int64_t block = windows_at_once(taps);
-  WindowPlaces places(pool.window);
+  WindowPlaces places(window);
+  Pace pace;
   for (int64_t first = 0; first < outputs; first += block) {
     places.seek(first, std::min(block, outputs - first));
     for (int64_t plane = 0; plane < pool.planes(); ++plane)
-      for (int64_t t = 0; t < taps; ++t) tap(plane * outputs + first, x + plane * inputs, places.of_tap(t), places.count(), plane);
+      for (int64_t t = 0; t < taps; ++t, pace.step(static_cast<size_t>(places.count())))
+        tap(plane * outputs + first, x + plane * inputs, places.of_tap(t), places.count(), plane);
   }
 }
 
@@ -44,12 +60,12 @@ Numbers<double> taps_counted(const WindowGeometry& window, bool with_padding) {
     wider.reserve(counts.size() * static_cast<size_t>(window.output[axis]));
     for (const double count : counts)
       for (int64_t o = 0; o < window.output[axis]; ++o) {
-        int64_t along = 0;
-        for (int64_t k = 0; k < window.kernel[axis]; ++k) {
-          const int64_t place = o * window.stride[axis] + k * window.dilation[axis] - window.pad_begin[axis];
-          along += place >= from && place < to;
-        }
-        wider.push_back(count * static_cast<double>(along));
+        // Taps k at o * stride + k * dilation - pad_begin within [from, to).
+        const int64_t first = o * window.stride[axis] - window.pad_begin[axis], step = window.dilation[axis];
+        const auto before = [&](int64_t end) {  // taps at places below `end`
+          return first >= end ? 0 : std::min(window.kernel[axis], (end - first + step - 1) / step);
+        };
+        wider.push_back(count * static_cast<double>(before(to) - before(from)));
       }
     counts = std::move(wider);
   }

@@ -59,7 +59,9 @@ void normal(const NodeView& node, KernelArgs& args) {
   const double mean = static_cast<double>(node.attribute(kMean)), scale = static_cast<double>(node.attribute(kScale));
   RandomStream random = stream_of(node);
   Numbers<double> y(static_cast<size_t>(args.output(0).elements()));
+  Pace pace;
   for (size_t i = 0; i < y.size(); i += 2) {
+    pace.step(16);
     const double radius = std::sqrt(-2 * std::log(1 - random.uniform())), angle = 2 * std::numbers::pi * random.uniform();
     y[i] = mean + scale * radius * std::cos(angle);
     if (i + 1 < y.size()) y[i + 1] = mean + scale * radius * std::sin(angle);
@@ -71,7 +73,11 @@ void uniform(const NodeView& node, KernelArgs& args) {
   const double low = static_cast<double>(node.attribute(kLow)), high = static_cast<double>(node.attribute(kHigh));
   RandomStream random = stream_of(node);
   Numbers<double> y(static_cast<size_t>(args.output(0).elements()));
-  for (double& value : y) value = low + (high - low) * random.uniform();
+  Pace pace;
+  for (double& value : y) {
+    pace.step(8);
+    value = low + (high - low) * random.uniform();
+  }
   args.write(0, y);
 }
 
@@ -79,7 +85,8 @@ void bernoulli(const NodeView& node, KernelArgs& args) {
   RandomStream random = stream_of(node);
   const Numbers<double> p = args.reals(0);
   Numbers<double> y(p.size());
-  for (size_t i = 0; i < p.size(); ++i) y[i] = random.uniform() < p[i] ? 1 : 0;
+  Pace pace;
+  for (size_t i = 0; i < p.size(); ++i, pace.step(8)) y[i] = random.uniform() < p[i] ? 1 : 0;
   args.write(0, y);
 }
 
@@ -101,12 +108,15 @@ void multinomial(const NodeView& node, KernelArgs& args) {
   const size_t classes = static_cast<size_t>(args.input(0).dim(1)), count = static_cast<size_t>(y_shape[1]);
   Numbers<int64_t> y(static_cast<size_t>(y_shape.elements()));
   Numbers<double> sums(classes);
+  Pace pace;
   for (size_t row = 0; row * count < y.size(); ++row) {
     const double* logits = x.data() + row * classes;
     const double largest = *std::max_element(logits, logits + classes);
     double sum = 0;
+    pace.step(8 * classes);
     for (size_t i = 0; i < classes; ++i) sums[i] = sum += std::exp(logits[i] - largest);
     for (size_t i = 0; i < count; ++i) {
+      pace.step(32);
       const auto at = std::upper_bound(sums.begin(), sums.end(), random.uniform() * sum);
       y[row * count + i] = std::min<int64_t>(at - sums.begin(), static_cast<int64_t>(classes) - 1);
     }

@@ -123,6 +123,7 @@ void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes&
 
   const size_t state_count = batch * directions * hidden;
   Numbers<double> y(length * state_count), last_h(state_count), last_c(state_count), projected(width), h(hidden), c(hidden);
+  Pace pace;
   for (size_t d = 0; d < directions; ++d) {
     const auto part = [&](const Numbers<double>& all) {
       return std::span<const double>(all).subspan(d * all.size() / directions, all.size() / directions);
@@ -143,6 +144,7 @@ void run_recurrent(const NodeView& node, KernelArgs& args, const RecurrentSizes&
       const size_t steps = static_cast<size_t>(lengths[b]);
       if (steps == 0) continue;  // an empty sequence ends in states of zeros, as in ONNX Runtime; the standard does not say
       for (size_t step = 0; step < steps; ++step) {
+        pace.step(width * (input + hidden));
         const size_t t = reversed ? steps - 1 - step : step;
         const size_t row = sizes.batch_first ? b * length + t : t * batch + b;
         for (size_t j = 0; j < width; ++j) projected[j] = weights.wb.empty() ? 0 : weights.wb[j];

@@ -77,10 +77,12 @@ void pick(const ResizeGeometry& resize, const std::vector<ResizeAxis>& axes, Ker
 Numbers<double> interpolated(const Numbers<double>& x, const ResizeAxis& axis, int64_t outer, int64_t inner) {
   Numbers<double> y(static_cast<size_t>(outer * axis.output * inner));
   double* to = y.data();
+  Pace pace;
   for (int64_t i = 0; i < outer; ++i) {
     const double* from = x.data() + i * axis.input * inner;
     for (int64_t o = 0; o < axis.output; ++o, to += inner)
       for (int64_t t = o * axis.taps; t < (o + 1) * axis.taps; ++t) {
+        pace.step(static_cast<size_t>(inner));
         const double weight = axis.weight.empty() ? 1 : axis.weight[static_cast<size_t>(t)];
         if (weight == 0) continue;
         const double* row = from + axis.index[static_cast<size_t>(t)] * inner;

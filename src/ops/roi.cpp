@@ -56,6 +56,7 @@ void pool_regions(const NodeView& node, KernelArgs& args, const T* image, T* to)
   const int64_t channels = x[1], height = x[2], width = x[3], rows = y_shape[2], columns = y_shape[3];
   const Numbers<double> rois = args.reals(1);
   const float scale = node.attribute(kSpatialScale);
+  Pace pace;
   for (int64_t r = 0; r < y_shape[0]; ++r) {
     const double* roi = rois.data() + 5 * r;
     if (!(roi[0] >= 0 && roi[0] < static_cast<double>(x[0]))) args.fail("region {} is of image {}, there are {}", r, roi[0], x[0]);
@@ -87,7 +88,7 @@ void pool_regions(const NodeView& node, KernelArgs& args, const T* image, T* to)
           *to = 0;  // of a bin outside the image
           if (row_from >= row_to || column_from >= column_to) continue;
           T best = -INFINITY;  // NaN is larger than nothing: a number beside it counts
-          for (int64_t row = row_from; row < row_to; ++row)
+          for (int64_t row = row_from; row < row_to; ++row, pace.step(static_cast<size_t>(column_to - column_from)))
             for (int64_t column = column_from; column < column_to; ++column) {
               const T value = plane[row * width + column];
               best = value > best ? value : best;
@@ -137,6 +138,7 @@ void roi_align(const NodeView& node, KernelArgs& args) {
   const bool wide = args.input(0).dtype() == DType::f64;
   Numbers<double> y(static_cast<size_t>(y_shape.elements()));
   std::vector<Corner> corners;  // of a row of bins
+  Pace pace;
   for (int64_t r = 0; r < y_shape[0]; ++r) {
     const int64_t index = batch[static_cast<size_t>(r)];
     if (index < 0 || index >= x[0]) args.fail("region {} is of image {}, there are {}", r, index, x[0]);
@@ -159,6 +161,7 @@ void roi_align(const NodeView& node, KernelArgs& args) {
     const auto add_bin = [&](int64_t i, int64_t j) {
       for (int64_t sy = 0; sy < along[0]; ++sy) {
         const RoiAlignment::Pair row = pair(0, i, sy);
+        pace.step(static_cast<size_t>(4 * along[1]));
         for (int64_t sx = 0; sx < along[1]; ++sx) {
           const RoiAlignment::Pair column = pair(1, j, sx);
           const bool inside = row.inside && column.inside;
@@ -174,6 +177,7 @@ void roi_align(const NodeView& node, KernelArgs& args) {
       corners.clear();
       for (int64_t bin = first; bin < first + at_once; ++bin) add_bin(bin / y_shape[3], bin % y_shape[3]);
       for (int64_t c = 0; c < channels; ++c) {
+        pace.step(corners.size());
         const double* plane = image.data() + (index * channels + c) * height * width;
         double* to = y.data() + (r * channels + c) * bins + first;
         const Corner* at = corners.data();

@@ -34,10 +34,12 @@ void orthogonalize(double* x, double* v, size_t n, size_t m) {
   };
   std::fill_n(v, n * n, 0.0);
   for (size_t i = 0; i < n; ++i) v[i * n + i] = 1;
+  Pace pace;
   for (int sweep = 0; sweep < 60; ++sweep) {  // a dozen suffice: each squares the errors at last
     bool done = true;
     for (size_t i = 0; i < n; ++i)
       for (size_t j = i + 1; j < n; ++j) {
+        pace.step(8 * m);
         double *a = x + i * m, *b = x + j * m;
         const double product = dot(a, b, m), first = dot(a, a, m), second = dot(b, b, m);
         const bool swaps = first < second;
@@ -59,11 +61,13 @@ void orthogonalize(double* x, double* v, size_t n, size_t m) {
 
 /// Vectors of length 1 in place of those of length 0 beyond the first `rank`, orthogonal to all others.
 void complete(double* x, size_t rank, size_t n, size_t m) {
+  Pace pace;
   for (size_t i = rank; i < n; ++i) {
     double best = -1;
     for (size_t axis = 0; axis < m && best < 0.5; ++axis) {
       std::vector<double> candidate(m);
       candidate[axis] = 1;
+      pace.step((4 * i + 1) * m);
       for (int round = 0; round < 2; ++round)
         for (size_t k = 0; k < i; ++k) {
           const double along = dot(candidate.data(), x + k * m, m);

@@ -95,12 +95,14 @@ void reference(const NodeView& node, KernelArgs& args) {
   const Numbers<int64_t> x = args.ints(0);
   const int64_t rows = x_shape.rank() == 2 ? x_shape[0] : 1, items = rows ? x_shape.elements() / rows : 0;
   Numbers<double> y(static_cast<size_t>(rows * v.columns));
+  Pace pace;
   for (int64_t row = 0; row < rows; ++row) {
     double* columns = y.data() + row * v.columns;
     for (int64_t distance = 1; distance <= std::min(v.max_skip + 1, std::max<int64_t>(items, 1)); ++distance)
       for (int64_t start = 0; start < items; ++start) {
         size_t at = 0;
         for (int64_t length = 1, place = start; length <= v.max_length && place < items; ++length, place += distance) {
+          pace.step(16);
           const auto edge = tree.edges.find({at, x[static_cast<size_t>(row * items + place)]});
           if (edge == tree.edges.end()) break;
           at = edge->second;

@@ -168,6 +168,7 @@ void transform(Transform kind, std::span<double> scores) {
 
 void tree_ensemble(const NodeView& node, KernelArgs& args) {
   const Trees trees(node);
+  Pace pace;
   const auto aggregate = static_cast<Aggregate>(node.attribute(kAggregate));
   const auto kind = static_cast<Transform>(node.attribute(kTransform));
   const Numbers<double> x = args.reals(0);
@@ -178,6 +179,7 @@ void tree_ensemble(const NodeView& node, KernelArgs& args) {
     const std::span<double> scores(y.data() + r * trees.targets, trees.targets);
     reached.assign(trees.targets, false);
     for (size_t root : trees.roots) {
+      pace.step(64);
       const size_t leaf = trees.leaf(root, x.data() + r * features, args);
       const double weight = trees.leaf_weights[leaf];
       double& score = scores[trees.leaf_targets[leaf]];

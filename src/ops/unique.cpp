@@ -66,8 +66,11 @@ Numbers<uint64_t> keys_of(const Numbers<T>& values) {
 template <class T>
 Numbers<int64_t> sorted_order(const Numbers<T>& values, const Slices& slices, std::vector<bool>& starts_group) {
   const int64_t inner = slices.shape.product(slices.axis + 1, slices.shape.rank()), n = slices.count;
+  Pace pace;
   const auto order_of = [&](int64_t a, int64_t b) {
+    pace.step(8);
     for (int64_t k = 0; k < slices.length; ++k) {
+      pace.step();
       const int64_t base = k / inner * n * inner + k % inner;
       const int order = compare(values[static_cast<size_t>(base + a * inner)], values[static_cast<size_t>(base + b * inner)]);
       if (order != 0) return order;

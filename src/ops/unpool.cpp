@@ -108,6 +108,7 @@ void add_columns(const Columns& columns, const Numbers<T>& x, Numbers<T>& y) {
   if (x.empty()) return;
   const int64_t at_once = windows_at_once(taps);
   WindowPlaces places(window);
+  Pace pace;
   for (int64_t first = 0; first < blocks; first += at_once) {
     places.seek(first, std::min(at_once, blocks - first));
     for (int64_t plane = 0; plane < columns.batch * columns.channels; ++plane)
@@ -115,6 +116,7 @@ void add_columns(const Columns& columns, const Numbers<T>& x, Numbers<T>& y) {
         const T* from = x.data() + (plane * taps + t) * blocks + first;
         T* to = y.data() + plane * image;
         const int64_t* at = places.of_tap(t);
+        pace.step(static_cast<size_t>(places.count()));
         for (int64_t i = 0; i < places.count(); ++i)
           if (at[i] >= 0) to[at[i]] += from[i];
       }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "base/watch.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
 
@@ -106,7 +107,10 @@ class Types {
 };
 
 void run_on_all(const Pass& pass, Graph& graph, PassContext& context) {
-  for_each_graph(graph, [&](Graph& each) { pass.run(each, context); });
+  for_each_graph(graph, [&](Graph& each) {
+    Watch::check();
+    pass.run(each, context);
+  });
 }
 
 /// `left`: of OptimizeOptions::most_changes. `begin`, `end`: of the work, for progress.

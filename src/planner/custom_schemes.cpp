@@ -81,6 +81,7 @@ class CustomKernel : public Kernel {
     point(call_.inputs, context.inputs);
     point(call_.outputs, context.outputs);
     call_.failure.clear();
+    const Watch::Whole whole;  // its author may rely on every task
     if (scheme_.run(&custom_op_api(), &call_, prepared_, scheme_.user) != 0 || !call_.failure.empty())
       context.fail("{}: {}", view_->where(), call_.failure.empty() ? std::string_view("the operator failed") : call_.failure);
   }

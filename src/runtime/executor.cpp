@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "base/overflow.h"
-#include "base/specific_errors.h"
 #include "base/watch.h"
 #include "runtime/node_event.h"
 #include "runtime/profile.h"
@@ -100,6 +99,7 @@ class Subgraphs final : public SubgraphRunner {
       if (part.attribute != attribute) continue;
       if (inputs.size() != part.graph->inputs().size())
         throw InvalidModel("the graph \"{}\" takes {} inputs, {} were given", attribute, part.graph->inputs().size(), inputs.size());
+      Watch::check();  // the body may have no nodes
       std::vector<Slot> slots(inputs.size());
       std::vector<const Slot*> live_ins;
       for (size_t i = 0; i < inputs.size(); ++i) {
@@ -239,6 +239,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
     }
   }
   request.contents = [&](size_t i) { return live_ins[i]->view; };
+  const Watch::Whole whole;  // packed weights are kept for all runs
   auto entry = std::make_unique<Entry>();
   entry->plan = Plan::build(session_.environment, std::move(request));
   if (may_split_ && &cache == &plans_ && !observed) {
@@ -471,13 +472,13 @@ using Clock = std::chrono::steady_clock;
 void Executor::run_steps(Plan& plan, std::byte* arena) {
   RunContext context;
   Watch* const watch = Watch::current();
+  const Watch::Interruptible may_stop;
   size_t number = 0;
   for (Step& step : plan.steps()) {
     const bool trying = session_.threads > 1 && step.trial.begin(number++);
     context.threads = step.trial.threads(session_.threads);
-    if (session_.cancelled.load(std::memory_order_relaxed)) throw Cancelled("the run was cancelled before {}", step.node->where());
-    if (session_.limited && Clock::now() > session_.deadline)
-      throw TimeLimitReached("the time limit was reached before {}", step.node->where());
+    if (watch && (watch->should_stop_before_node() || session_.cancelled.load(std::memory_order_relaxed)))
+      watch->stop(" before " + step.node->where());
     std::optional<StepEvent> before;  // lives until the step has run: it holds what replaces inputs
     if (session_.before) {
       const ChargeTo nobody;
@@ -499,6 +500,7 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
     } else {
       step.kernel->run(context);
     }
+    if (watch && watch->reason() != Watch::Reason::none) watch->stop(" in " + step.node->where());
     if (context.has_failed()) {
       if (!context.thrown) throw InvalidArgument("{}", context.failure);
       try {
@@ -513,7 +515,6 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
       StepEvent event(plan, step, StepEvent::Moment::after);
       if (!session_.after(event)) throw Cancelled("a callback stopped the run after {}", step.node->where());
     }
-    if (watch) watch->after_node();
   }
 }
 

@@ -19,8 +19,7 @@ struct SessionContext {
   std::atomic<bool> cancelled{false};
   bool profiling = false;
   uint64_t run_number = 0;  // of the session's runs, for profiles
-  bool limited = false;
-  std::chrono::steady_clock::time_point run_start, deadline;
+  std::chrono::steady_clock::time_point run_start;
   NodeCallback before, after;
 
   /// What plans are made with; graphs within nodes run in this context as well, which must stay where it is.

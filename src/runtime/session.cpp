@@ -5,6 +5,7 @@
 #include "base/no_memory.h"
 #include "base/os.h"
 #include "base/topology.h"
+#include "base/watch.h"
 #include "runtime/backends.h"
 #include "runtime/executor.h"
 #include "runtime/model.h"
@@ -94,12 +95,13 @@ struct Session::Impl {
       std::atomic<bool>& flag;
       ~Reset() { flag.store(false); }
     } reset{context.cancelled};
-    context.limited = options.time_limit > 0;
-    if (context.limited || context.profiling) {
-      context.run_start = std::chrono::steady_clock::now();
+    Watch::Clock::time_point deadline = Watch::Clock::time_point::max();
+    if (options.time_limit > 0 || context.profiling) {
+      context.run_start = Watch::Clock::now();
       const std::chrono::duration<double> limit(std::min(options.time_limit, kLongestLimit));
-      context.deadline = context.run_start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+      if (options.time_limit > 0) deadline = context.run_start + std::chrono::duration_cast<Watch::Clock::duration>(limit);
     }
+    const Watch watch(context.cancelled, deadline);
     const os::OnCores here(own_cores);
     ++context.run_number;
     const size_t outputs = graph().outputs().size();

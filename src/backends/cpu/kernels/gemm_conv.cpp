@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+
+#include "backends/cpu/kernels/stop.h"
 
 namespace minnow::cpu {
 namespace {
@@ -242,6 +245,33 @@ void GemmConv::finish_run(float* y, size_t pixels) const noexcept {
   }
 }
 
+// A tile whose sums are long: of some taps at a time, or of some channels of a tap. What is summed so far is in y.
+void GemmConv::run_in_parts(const Tile& whole, size_t vectors, int rows) const noexcept {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const size_t channels = element_ == 1 ? 1 : factors_, taps_at_once = std::max<size_t>(1, kLongestSum / channels);
+  const size_t blocks_at_once = channels > kLongestSum ? kLongestSum / lanes_ : std::max<size_t>(1, whole.blocks);
+  for (size_t tap = 0; tap < whole.tap_count; tap += taps_at_once)
+    for (size_t block = 0; block == 0 || block < whole.blocks; block += blocks_at_once) {
+      const bool is_first = tap == 0 && block == 0, ends_tap = block + blocks_at_once >= whole.blocks;
+      const bool is_last = ends_tap && tap + taps_at_once >= whole.tap_count;
+      Tile t = whole;
+      t.taps += tap;
+      t.tap_count = std::min(taps_at_once, whole.tap_count - tap);
+      t.blocks = std::min(blocks_at_once, whole.blocks - block);
+      t.rest = ends_tap ? whole.rest : 0;
+      t.w += (tap * channels + block * lanes_) * vectors * lanes_;
+      for (size_t h = 0; h < 2; ++h) {
+        t.x[h] += static_cast<ptrdiff_t>(block) * whole.block_stride;
+        if (!is_first) t.add[h] = whole.y[h];
+      }
+      if (!is_first) t.bias = nullptr;
+      if (!is_last) t.low = -kInfinity, t.high = kInfinity;
+      t.finish = t.add[0] || (is_last && epilogue_.clamps());
+      t.prefetch = nullptr;
+      table_[vectors][rows](t);
+    }
+}
+
 void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t before) const noexcept {
   const size_t chunk = unit % chunks_, block = unit / chunks_ % blocks_;
   const size_t group = unit / blocks_ / chunks_ % shape_.groups, image = unit / blocks_ / chunks_ / shape_.groups;
@@ -273,6 +303,7 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
   const size_t y_vector = (image * shape_.groups + group) * out_vectors_,
                y_at = y_origin_ + first * (flat_ ? y_pixel_ : y_row_) - (row - row % y_ring_) * shape_.out_w * y_pixel_;
   const size_t pairs = ceil_div(out_vectors_, kPair), last = share(pairs, chunks_, chunk + 1);
+  Stop stop;
   InputAhead ahead;
   if (flat_ && direct_ && chunks_ == 1 && block + 1 < blocks_)
     ahead = InputAhead(x + rows * element_, image_planes_, in_plane_, rows * element_, depth_ * asked_bytes(lanes_));
@@ -288,6 +319,7 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
     t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth_ * asked) : 0;
     size_t index = 0;
     for (const Place& place : places_[taller]) {
+      if (stop.after(static_cast<size_t>(place.rows) * depth_ * vectors)) return;
       if (index < lines) {
         t.prefetch = reinterpret_cast<const char*>(t.w + panel) + index * depth_ * asked;
       } else {
@@ -301,7 +333,10 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
         t.y[h] = y + place.y[h];
         t.add[h] = add ? add + place.y[h] : nullptr;
       }
-      table_[vectors][place.rows](t);
+      if (depth_ > kLongestSum) [[unlikely]]
+        run_in_parts(t, vectors, place.rows);
+      else
+        table_[vectors][place.rows](t);
       if (epilogue_.after)
         for (size_t n = 0; n < vectors; ++n) {
           finish_run(t.y[0] + n * y_plane_, static_cast<size_t>(half));

@@ -74,6 +74,7 @@ class GemmConv {
   void add_places(size_t block_rows, std::vector<Place>& places) const;
   size_t plane_of(size_t rows) const noexcept { return flat_ ? rows * element_ : window_.plane(rows); }
   void copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept;
+  void run_in_parts(const Tile& whole, size_t vectors, int rows) const noexcept;
   void finish_run(float* y, size_t pixels) const noexcept;  // epilogue_.after over neighbouring outputs
 
   ConvShape shape_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/kernels/lanewise.h"
 
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/lanewise.cpp"
@@ -102,7 +103,9 @@ HWY_INLINE void lanewise_tile(const LanewiseRows& r, const float* x, size_t at) 
 
 void lanewise_rows(const LanewiseRows& r) {
   constexpr size_t N = 8;
+  Stop stop;
   for (size_t row = 0; row < r.rows; ++row) {
+    if (stop.after(r.out_w * r.tap_count)) return;
     size_t x = 0;
     for (; x + N <= r.out_w; x += N) lanewise_tile<N>(r, r.x + row * r.x_row + x * kLanes, (row * r.out_w + x) * kLanes);
     for (; x + 3 <= r.out_w; x += 3) lanewise_tile<3>(r, r.x + row * r.x_row + x * kLanes, (row * r.out_w + x) * kLanes);

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "backends/cpu/kernels/stop.h"
+
 namespace minnow::cpu {
 namespace {
 
@@ -29,6 +31,7 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
   // matrix than of the other; what is summed in which order does not depend on it, but for blocks of a single row.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
   if (shape.m > 4 * most) slices_ = std::max<size_t>(1, (shape_.k + options.depth / 2) / options.depth);
+  if (options.depth != SIZE_MAX) slices_ = std::max(slices_, ceil_div(shape_.k, kLongestSum));
   const size_t rows = std::clamp(options.l2 / 2 / sizeof(float) / std::max<size_t>(1, ceil_div(shape_.k, slices_)), 2 * most, size_t{280});
   blocks_ = std::max<size_t>(1, ceil_div(shape.m, rows));
   const size_t parts = pixel_parts(options.threads, shape.m, shape.k, shape.n), even = ceil_div(blocks_, parts) * parts;
@@ -103,6 +106,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
   t.block_stride = static_cast<ptrdiff_t>(rows * lanes_);
   t.vector_stride = static_cast<ptrdiff_t>(lanes_);
   const size_t last = share(panels(), chunks_, chunk + 1), pixel = lanes_ / (pairs_ ? pairs_->parts : 1);
+  Stop stop;
   for (size_t slice = 0; slice < slices_; ++slice) {
     const size_t begin = slice_begin(slice), depth = slice_begin(slice + 1) - begin;
     const bool is_last = slice + 1 == slices_;
@@ -116,6 +120,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
     for (size_t panel = share(panels(), chunks_, chunk); panel < last; ++panel) {
       const size_t vectors = std::min(kPair, vectors_ - panel * kPair), lanes = vectors * lanes_, column = panel * kPair * lanes_;
       const size_t columns = std::min(lanes, n - column);
+      if (stop.after(rows * depth * vectors)) return;
       t.w = arguments.b + begin * vectors_ * lanes_ + column * depth;
       t.bias = arguments.bias && slice == 0 ? arguments.bias + column : nullptr;
       const size_t asked = asked_bytes(lanes_), lines = panel + 1 < panels() ? lanes * sizeof(float) / asked : 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/pool.cpp"
@@ -30,19 +31,23 @@ struct Taps {
   size_t begin, end;
   Taps(ptrdiff_t start, size_t kernel, size_t dilation, size_t size) : begin(0), end(kernel) {
     const ptrdiff_t step = static_cast<ptrdiff_t>(dilation);
-    while (begin < end && start + static_cast<ptrdiff_t>(begin) * step < 0) ++begin;
-    while (end > begin && start + static_cast<ptrdiff_t>(end - 1) * step >= static_cast<ptrdiff_t>(size)) --end;
+    const ptrdiff_t beyond = static_cast<ptrdiff_t>(size) - start;
+    if (start < 0) begin = std::min(end, static_cast<size_t>((-start + step - 1) / step));
+    if (static_cast<ptrdiff_t>(end) * step - step >= beyond)
+      end = beyond <= 0 ? begin : std::max(begin, static_cast<size_t>((beyond + step - 1) / step));
   }
 };
 
 template <class F>
 HWY_INLINE void for_each_window(const PoolRows& r, F f) {
+  Stop stop;
   for (size_t row = 0; row < r.rows; ++row) {
     const ptrdiff_t top = static_cast<ptrdiff_t>((r.first + row) * r.stride_h) - r.pad_top;
     const Taps ky(top, r.kernel_h, r.dilation_h, r.in_h);
     for (size_t x = 0; x < r.out_w; ++x) {
       const ptrdiff_t left = static_cast<ptrdiff_t>(x * r.stride_w) - r.pad_left;
       const Taps kx(left, r.kernel_w, r.dilation_w, r.in_w);
+      if (stop.after((ky.end - ky.begin) * (kx.end - kx.begin))) return;
       f(top, left, ky, kx, r.y + (row * r.out_w + x) * kLanes);
     }
   }
@@ -59,9 +64,11 @@ void max_windows(const PoolRows& r, size_t row, size_t from, size_t to) {
   const D d;
   const ptrdiff_t top = static_cast<ptrdiff_t>((r.first + row) * r.stride_h) - r.pad_top;
   const Taps rows(top, r.kernel_h, r.dilation_h, r.in_h);
+  Stop stop;
   for (size_t x = from; x < to; ++x) {
     const ptrdiff_t left = static_cast<ptrdiff_t>(x * r.stride_w) - r.pad_left;
     const Taps columns(left, r.kernel_w, r.dilation_w, r.in_w);
+    if (stop.after((rows.end - rows.begin) * (columns.end - columns.begin))) return;
     // A window of padding alone gives the lowest number.
     const bool empty = rows.begin == rows.end || columns.begin == columns.end;
     V most = hn::Set(d, empty ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity());
@@ -99,7 +106,9 @@ void max_pool(const PoolRows& r) {
   const size_t extent = (r.kernel_w - 1) * r.dilation_w + 1;
   const size_t windows = extent <= kColumns ? (kColumns - extent) / r.stride_w + 1 : 0;  // whose columns fit
   HWY_ALIGN float columns[kColumns * kLanes];
+  Stop stop;
   for (size_t row = 0; row < r.rows; ++row) {
+    if (stop.after(r.out_w * (r.kernel_h + r.kernel_w))) return;
     const ptrdiff_t top = static_cast<ptrdiff_t>((r.first + row) * r.stride_h) - r.pad_top;
     const Taps rows(top, r.kernel_h, r.dilation_h, r.in_h);
     if (windows == 0 || rows.begin == rows.end) {
@@ -165,24 +174,29 @@ void max_pool(const PoolRows& r) {
   }
 }
 
-/// The sum of `count` vectors that are `step` floats apart. Long sums are made of parts: one after the other, thousands of numbers that are
-/// alike lose a digit.
-HWY_INLINE V sum_of(const float* x, size_t count, size_t step) {
+/// The sum of `count` vectors that are `step` floats apart. Long sums are made of parts, and these of parts again: one after the other,
+/// thousands of numbers that are alike lose a digit.
+template <size_t kPart>
+HWY_INLINE V sum_of_parts(const float* x, size_t count, size_t step) {
   const D d;
-  constexpr size_t kPart = 64;
-  V total = hn::Zero(d);
-  while (count > 0) {
-    const size_t part = std::min(count, kPart);
+  constexpr size_t kShort = 64;
+  if constexpr (kPart < kShort) {
     V sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
     size_t i = 0;
-    for (; i + 4 <= part; i += 4) MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) sums[j] = hn::Add(sums[j], hn::LoadU(d, x + (i + j) * step));
-    for (; i < part; ++i) sums[0] = hn::Add(sums[0], hn::LoadU(d, x + i * step));
-    total = hn::Add(total, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3])));
-    x += part * step;
-    count -= part;
+    for (; i + 4 <= count; i += 4)
+      MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) sums[j] = hn::Add(sums[j], hn::LoadU(d, x + (i + j) * step));
+    for (; i < count; ++i) sums[0] = hn::Add(sums[0], hn::LoadU(d, x + i * step));
+    return hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
+  } else {
+    V total = hn::Zero(d);
+    for (size_t part; count > 0; x += part * step, count -= part) {
+      part = std::min(count, kPart);
+      total = hn::Add(total, sum_of_parts<kPart / kShort>(x, part, step));
+    }
+    return total;
   }
-  return total;
 }
+HWY_NOINLINE V sum_of(const float* x, size_t count, size_t step) { return sum_of_parts<64 * 64 * 64>(x, count, step); }
 
 void average_pool(const PoolRows& r) {
   const D d;

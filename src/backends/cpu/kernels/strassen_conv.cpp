@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/cpu/kernels/stop.h"
+
 namespace minnow::cpu {
 namespace {
 
@@ -249,6 +251,7 @@ struct StrassenConv::Work {
   const float* weights;     // of the chunk
   float* factor;            // room for a panel of sums
   size_t product;           // of the innermost level
+  Stop stop = {};
 };
 
 StrassenConv::Target StrassenConv::Target::quarter(size_t rows, size_t vectors, size_t lanes) const noexcept {
@@ -320,6 +323,7 @@ void StrassenConv::multiply_tiles(Work& work, const Left& left, const Target& to
   t.pixel_stride = static_cast<ptrdiff_t>(to.pixel);
   t.finish = to.is_output && (to.add || (is_last(work.arguments) && epilogue_.clamps()));
   for (size_t pair = 0; pair < pairs; ++pair) {
+    if (work.stop.after(rows * depth * kPair)) return;
     // The weights lie in the order of their first use: those of the next pair, or of the next product, are asked for meanwhile.
     const float* next;
     size_t lines = panel_lines;
@@ -414,6 +418,7 @@ void StrassenConv::rest(const Part& b, const Arguments& a, const float* scratch)
   t.w = a.w + chunk_weights(chunks_);
   for (size_t v = groups_ * group_vectors(); v < out_vectors_; v += kPair) {
     const size_t vectors = std::min(kPair, out_vectors_ - v), most = static_cast<size_t>(tile_->rows[vectors]);
+    if (Watch::stopping()) return;
     t.bias = a.bias && a.slice == 0 ? a.bias + v * lanes_ : nullptr;
     for (bool bottom : {false, true}) {
       const Left left = left_of(bottom ? kA21 : kA11, b, a, scratch);  // the other half of the channels lies behind it

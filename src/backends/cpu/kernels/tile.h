@@ -6,6 +6,10 @@
 
 namespace minnow::cpu {
 
+/// More products than that are never summed one after the other in f32: millions of numbers that are alike would lose most of their digits.
+/// Longer sums are made of parts.
+inline constexpr size_t kLongestSum = size_t{1} << 15;
+
 /// What else becomes of a product of Strassen's algorithm. At each of its levels, from the innermost: also += product; product += add. Then
 /// what Tile says with product + bias. Null: not so. Neighbouring rows of `also` and `add` are a vector apart, the tile's two vectors
 /// `stride`.

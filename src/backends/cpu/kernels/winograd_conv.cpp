@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/kernels/stop.h"
+
 namespace minnow::cpu {
 namespace {
 
@@ -362,7 +364,9 @@ void WinogradConv::run(size_t unit, const Arguments& a, const float* shared, flo
   t.rest = in % lanes_;
   t.block_stride = static_cast<ptrdiff_t>(b.tiles * lanes_);
   t.vector_stride = static_cast<ptrdiff_t>(lanes_);
+  Stop stop;
   for (size_t pair = share(pairs, chunks_, chunk); pair < last; ++pair) {
+    if (stop.after(in * b.tiles * positions_)) return;
     const size_t vectors = std::min(kPair, out_vectors_ - pair * kPair), lanes = vectors * lanes_;
     const size_t line = asked_bytes(lanes_), lines = lanes * sizeof(float) / line;
     // Panels of weights in the order of use: of positions, or of the taps that the positions of a row are made from.

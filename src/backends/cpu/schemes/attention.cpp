@@ -4,6 +4,7 @@
 // both products rounded to pairs of bf16, or those of the product with the values to pairs of f16: sums of f16 would make errors of a
 // hundredth in scores of ten, and as much in what softmax makes of them. Softmax is f32.
 #include "graph/attention.h"
+#include "backends/cpu/kernels/stop.h"
 
 #include <algorithm>
 #include <cstring>
@@ -234,11 +235,13 @@ class AttentionKernel final : public Kernel {
 
     const float* key_panels = context.scratch_at<float>(keys_offset_) + shared * key_floats_;
     const size_t seen = seen_by(first + rows - 1);
-    for (size_t vector = 0; vector * lanes_ < seen; vector += kPair)
+    Stop stop;
+    for (size_t vector = 0; vector * lanes_ < seen && !stop.after(rows * head_ * kPair); vector += kPair)
       multiply(key_pairs_, q, rows, factors(key_pairs_, head_), key_panels + vector * lanes_ * head_,
                std::min(kPair, key_vectors_ - vector), scores + vector * rows * lanes_, lanes_, rows * lanes_);
 
     for (size_t r = 0; r < rows; ++r) {
+      if (stop.after(seen)) return;
       ScoreRow row{scores + r * lanes_, rows * lanes_, seen_by(first + r)};
       if (context.has_input(kMask) || a_.before >= 0) row.add = mask_of(context, batch, head % size(a_.q_heads), first + r, mask_row);
       kernels_.attention->softmax(row);
@@ -255,6 +258,7 @@ class AttentionKernel final : public Kernel {
     for (size_t vector = 0; vector < value_vectors_; vector += kPair) {
       const size_t vectors = std::min(kPair, value_vectors_ - vector), column = vector * lanes_;
       const float* w = value_panels + column * keys_;
+      if (stop.after(rows * seen)) return;
       if (column + vectors * lanes_ <= v_head_) {
         multiply(value_pairs_, scores, rows, seen_factors(seen), w, vectors, y + column, stride, lanes_);
         continue;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "graph/window.h"
 
@@ -61,10 +62,13 @@ class BytePoolKernel final : public Kernel {
   // Tap by tap, along the outputs that find it in the image.
   void pool_row(const uint8_t* x, size_t row, uint8_t* y) const noexcept {
     std::memset(y, is_signed_ ? 0x80 : 0, w_.out_w * lanes_);
+    Stop stop;
     for (size_t ky = 0; ky < w_.kernel_h; ++ky) {
       const int64_t in_row = static_cast<int64_t>(row * w_.stride_h + ky * w_.dilation_h) - w_.pad_top;
+      if (stop.after(1)) return;
       if (in_row < 0 || in_row >= static_cast<int64_t>(w_.in_h)) continue;
       for (size_t kx = 0; kx < w_.kernel_w; ++kx) {
+        if (stop.after(w_.out_w)) return;
         const int64_t left = static_cast<int64_t>(kx * w_.dilation_w) - w_.pad_left, stride = static_cast<int64_t>(w_.stride_w);
         const int64_t begin = left >= 0 ? 0 : (-left + stride - 1) / stride, reach = static_cast<int64_t>(w_.in_w) - left;
         const int64_t end = reach <= 0 ? 0 : std::min(static_cast<int64_t>(w_.out_w), (reach + stride - 1) / stride);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
 
@@ -99,7 +100,8 @@ class DeformConvKernel final : public Kernel {
       const MatMul::Arguments arguments{columns, weights + group * product_.packed_b_floats(),
                                         bias ? bias + group * product_.bias_floats() : nullptr, nullptr, sums};
       // Of the packed layout its first factor is there already.
-      for (size_t i = 0; i < product_.units(); ++i) product_.run(i, arguments, rest, i > 0 ? i - 1 : packed_ ? 0 : SIZE_MAX);
+      for (size_t i = 0; i < product_.units() && !Watch::stopping(); ++i)
+        product_.run(i, arguments, rest, i > 0 ? i - 1 : packed_ ? 0 : SIZE_MAX);
       kernels_.layout->transpose(sums, filters_, count, filters_,
                                  context.out<float>(0) + (image * groups + group) * filters_ * places_ + first, places_);
     });

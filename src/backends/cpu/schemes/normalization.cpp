@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/schemes.h"
 
 namespace minnow::cpu {
@@ -249,8 +250,10 @@ class LrnKernel final : public Kernel {
       const size_t at = task / cuts * channels_ * pixels_ + first;
       const float* x = context.in<float>(0) + at;
       float sums[kPixels];
+      Stop stop;
       for (size_t c = 0; c < channels_; ++c) {
         const size_t from = c - std::min(c, before), to = c + std::min(after, channels_ - 1 - c) + 1;
+        if (stop.after((to - from + 16) * width / 8)) return;
         sum_squares(x + from * pixels_, to - from, pixels_, width, true, sums);
         unary[Unary::scale](sums, sums, width, factor_, bias_);
         unary[Unary::log](sums, sums, width, 0, 0);

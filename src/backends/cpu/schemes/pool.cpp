@@ -5,6 +5,7 @@
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 #include "graph/window.h"
@@ -164,7 +165,8 @@ class PlainVolumeKernel final : public Kernel {
       }
       // Windows within the rows, of all rows at once: the largest from every place on, of which some are taken.
       const size_t taps = size(w_.kernel[2]), step = size(w_.dilation[2]), all = height * width;
-      for (size_t tap = 1; tap < taps && tap * step < all; ++tap)
+      Stop stop;
+      for (size_t tap = 1; tap < taps && tap * step < all && !stop.after(all / 8); ++tap)
         largest_(tap == 1 ? rows : most, rows + tap * step, most, all - tap * step);
       float* y = context.out<float>(0) + unit * height * out;
       for (size_t row = 0; row < height; ++row, y += out) pool_row(rows + row * width, (taps == 1 ? rows : most) + row * width, y);
@@ -177,7 +179,9 @@ class PlainVolumeKernel final : public Kernel {
   // The largest of the slices of `count` floats that output `at` of an axis meets: one of them or `out`; null where it meets none.
   const float* join(size_t axis, size_t at, const float* x, size_t count, float* out) const noexcept {
     const float* most = nullptr;
+    Stop stop;
     for (int64_t tap = 0; tap < w_.kernel[axis]; ++tap) {
+      if (stop.after(1)) break;
       const int64_t slice = static_cast<int64_t>(at) * w_.stride[axis] + tap * w_.dilation[axis] - w_.pad_begin[axis];
       if (slice < 0 || slice >= w_.input[axis]) continue;
       const float* from = x + size(slice) * count;
@@ -196,8 +200,12 @@ class PlainVolumeKernel final : public Kernel {
     const auto at_end = [&](int64_t i) {
       float value = std::numeric_limits<float>::lowest();
       bool any = false;
-      for (int64_t tap = 0, place = i * stride - pad; tap < taps; ++tap, place += dilation) {
-        if (place < 0 || place >= width) continue;
+      for (int64_t tap = 0, place = i * stride - pad; tap < taps && place < width; ++tap, place += dilation) {
+        if (place < 0) {  // to the last one before the row
+          const int64_t before = std::min(taps - 1 - tap, (-place - 1) / dilation);
+          tap += before, place += before * dilation;
+          continue;
+        }
         if (!any || x[place] > value || x[place] != x[place]) value = x[place];
         any = true;
       }
@@ -275,7 +283,8 @@ class ColumnsKernel final : public Kernel {
       const float* x = context.in<float>(0) + plane * size(window_.taps()) * blocks;
       float* y = context.out<float>(0) + plane * image;
       std::fill_n(y, image, 0.0f);
-      for (size_t tap = 0; tap < size(window_.taps()); ++tap, x += blocks) add_tap(static_cast<int64_t>(tap), x, y);
+      Stop stop;
+      for (size_t tap = 0; tap < size(window_.taps()) && !stop.after(blocks); ++tap, x += blocks) add_tap(static_cast<int64_t>(tap), x, y);
     });
   }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/quantized.h"
 #include "backends/cpu/schemes/schemes.h"
@@ -157,12 +158,14 @@ class QuantizedConvKernel final : public Kernel {
     t.pixel_stride = static_cast<ptrdiff_t>(place);
     t.vector_stride = static_cast<ptrdiff_t>(y_plane);
     const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
+    Stop stop;
     for (size_t pair = share(weights_.pairs(), chunks_, chunk); pair < last; ++pair) {
       requantization_.apply(t, group, pair * kPair, biases);
       t.w = weights_.panel(group, pair);
       t.vectors = std::min(kPair, out_vectors - pair * kPair);
       uint8_t* to = y + pair * kPair * y_plane;
       for (size_t row = 0; row < height;) {
+        if (stop.after(width * t.tap_count * t.groups * t.vectors)) return;
         const bool two = width * 2 <= most && row + 1 < height;  // narrow rows, two at once
         const size_t tiles = two ? 1 : ceil_div(width, most);
         for (size_t i = 0; i < tiles; ++i) {

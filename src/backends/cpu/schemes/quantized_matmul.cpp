@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/conv_shape.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/quantized.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
@@ -94,7 +95,9 @@ class QuantizedMatMulKernel final : public Kernel {
     t.group_stride = static_cast<ptrdiff_t>(group);
     t.vector_stride = static_cast<ptrdiff_t>(lanes * place_);
     const size_t last = share(weights_.pairs(), chunks_, chunk + 1);
+    Stop stop;
     for (size_t pair = share(weights_.pairs(), chunks_, chunk); pair < last; ++pair) {
+      if (stop.after(count * k_ / 2)) return;
       requantization_.apply(t, 0, pair * kPair, biases);
       t.w = weights_.panel(0, pair);
       const size_t column = pair * kPair * lanes, columns = std::min(kPair * lanes, n_ - column);

@@ -10,6 +10,7 @@
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/matmul.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/pairs.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
@@ -171,7 +172,9 @@ class RecurrentKernel final : public Kernel {
     for (size_t d = 0; d < r_.directions; ++d) begin(context, d);
     if (chunks_ == 1) {
       context.parallel_for(r_.directions, [&](size_t d) {
+        Stop stop;
         for (size_t step = 0; step < r_.length; ++step) {
+          if (stop.after(r_.batch * hidden_ * r_.gates * (1 + hidden_ / lanes_))) return;
           round_state(context, d, step % 2);
           if (r_.reset_before) {
             scale_state(context, d, step, 0, blocks_);
@@ -181,7 +184,7 @@ class RecurrentKernel final : public Kernel {
         }
       });
     } else {
-      for (size_t step = 0; step < r_.length; ++step) {
+      for (size_t step = 0; step < r_.length && !Watch::stopping(); ++step) {
         const auto share_out = [&](auto&& body) {
           context.parallel_for(r_.directions * chunks_, [&](size_t task) {
             const size_t chunk = task % chunks_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 #include "graph/sampling.h"
@@ -161,10 +162,12 @@ class RoiKernel final : public Kernel {
       const float* x = context.in<float>(0) + size(images[r]) * vectors_ * plane_ * lanes_;
       float* y = context.out<float>(0) + r * vectors_ * bins * lanes_;
       Axis rows(scratch, most(0)), columns(rows.end(), most(1));
+      Stop stop;
       for (int64_t i = 0; i < roi_.bins[0]; ++i) {
         rows.seek(region, 0, i, x_[2]);
         for (int64_t j = 0; j < roi_.bins[1]; ++j, y += lanes_) {
           columns.seek(region, 1, j, x_[3]);
+          if (stop.after(rows.count * columns.count * vectors_ + size(region.samples[1]))) return;
           sum_bin(rows, columns, columns.end(), x, bins, y);
         }
       }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/matmul.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
@@ -125,6 +126,7 @@ class WideMatMulKernel final : public Kernel {
   void multiply(const T* a, const T* b, size_t first, size_t rows, T* scratch, T* y) const noexcept {
     const auto [m, k, n, transpose_a, transpose_b] = p_.shape;
     T edge[kMostRows * kMostColumns];
+    Stop stop;
     for (size_t slice = 0; slice < slices_; ++slice) {
       const size_t begin = slice_begin(slice), depth = slice_begin(slice + 1) - begin;
       for (size_t r = 0; r < ceil_div(rows, rows_) * rows_; ++r) {
@@ -139,6 +141,7 @@ class WideMatMulKernel final : public Kernel {
       }
       for (size_t panel = 0; panel < panels_; ++panel) {
         const size_t column = panel * columns_, columns = std::min(columns_, n - column);
+        if (stop.after(2 * rows * depth)) return;
         const T* factors = b + begin * panels_ * columns_ + column * depth;
         for (size_t strip = 0; strip < rows; strip += rows_) {
           const size_t height = std::min(rows_, rows - strip);
