@@ -214,6 +214,28 @@ ErrorKind kind_of_failure(const std::function<void()>& call, std::string* text =
   return ErrorKind::internal;
 }
 
+// How a matrix is packed may depend on the rows that are multiplied with it: one session runs few and many.
+TEST(Session, batches_of_all_sizes_meet_the_same_weights) {
+  const int64_t k = 5000, n = 40;
+  Tensor w(DType::f32, {k, n});
+  for (int64_t i = 0; i < k * n; ++i) w.writable().data<float>()[i] = static_cast<float>(i % 7) - 3;
+  auto graph = std::make_unique<Graph>();
+  GraphBuilder b(*graph);
+  const Expr x = b.wrap(&graph->add_input("x", symbolic(DType::f32, {"m", "k"})));
+  graph->add_output(*b.op("MatMul", {x, b.constant(w)}).value());
+  Session session(Model::from_graph(std::move(graph)));
+  for (const int64_t m : {1, 200, 3, 60, 1}) {
+    Tensor rows(DType::f32, {m, k});
+    for (int64_t i = 0; i < m * k; ++i) rows.writable().data<float>()[i] = static_cast<float>(i % 5) - 2;
+    const std::vector<float> y = floats(session.run({rows})[0]);
+    for (const int64_t at : {int64_t{0}, m * n - 1}) {
+      float expected = 0;  // whole numbers, exact
+      for (int64_t i = 0; i < k; ++i) expected += rows.data<float>()[at / n * k + i] * w.data<float>()[i * n + at % n];
+      EXPECT_EQ(y[static_cast<size_t>(at)], expected) << m << " rows, element " << at;
+    }
+  }
+}
+
 TEST(Session, another_thread_cancels) {
   Session session(counting_model(), reference());
   const Tensor x = Tensor::of_f32({1}, std::vector<float>{0});

@@ -35,6 +35,13 @@ std::vector<SchemeCase> matmul_cases() {
                          {{"alpha", 0.5f}, {"activation", std::string("Gelu")}},
                          constants});
     }
+  // One column, in rows that are cut and rows that are not.
+  for (int64_t k : {1, 70, 140'000}) {
+    const Attributes factors = {{"transB", int64_t{1}}, {"alpha", 1.5f}, {"beta", 0.5f}};
+    cases.push_back({"Gemm", {normal({6, k}), normal({1, k}, 2), normal({1}, 3)}, factors});
+    cases.push_back({"Gemm", {normal({6, k}), normal({k, 1}, 2), normal({6, 1}, 3)}, {}, {1}});
+    cases.push_back({"MatMul", {normal({2, 3, k}), normal({k}, 2)}});
+  }
   for (int64_t transposed = 0; transposed < 4; ++transposed)
     for (bool constant : {false, true}) {
       const Attributes attributes = {{"transA", transposed & 1}, {"transB", transposed >> 1}, {"alpha", 1.5f}, {"beta", 0.5f}};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "backends/cpu/kernels/targets.h"
@@ -28,6 +29,7 @@ constexpr size_t kLanes = HWY_LANES(float);
 HWY_INLINE V keep_nan(V a, V y) { return hn::IfThenElse(hn::Eq(a, a), y, a); }
 
 struct Sum {
+  static constexpr bool kAdds = true;
   static constexpr float kStart = 0;
   static HWY_INLINE V of(V x) { return x; }
   static HWY_INLINE V join(V a, V b) { return hn::Add(a, b); }
@@ -39,6 +41,7 @@ struct SumSquare : Sum {
   static HWY_INLINE V of(V x) { return hn::Mul(x, x); }
 };
 struct Max {
+  static constexpr bool kAdds = false;
   static constexpr float kStart = -std::numeric_limits<float>::infinity();
   static HWY_INLINE V of(V x) { return x; }
   static HWY_INLINE V join(V a, V b) { return keep_nan(a, at_least(a, b)); }
@@ -47,11 +50,13 @@ struct Largest : Max {  // a NaN may be lost
   static HWY_INLINE V join(V a, V b) { return at_least(a, b); }
 };
 struct Min {
+  static constexpr bool kAdds = false;
   static constexpr float kStart = std::numeric_limits<float>::infinity();
   static HWY_INLINE V of(V x) { return x; }
   static HWY_INLINE V join(V a, V b) { return keep_nan(a, at_most(a, b)); }
 };
 struct Product {
+  static constexpr bool kAdds = false;
   static constexpr float kStart = 1;
   static HWY_INLINE V of(V x) { return x; }
   static HWY_INLINE V join(V a, V b) { return hn::Mul(a, b); }
@@ -97,9 +102,12 @@ HWY_INLINE float across(V v) {
   return hn::GetLane(v);
 }
 
+// Sums of more floats, or of more rows, are made of parts: one after the other, millions of numbers that are alike would lose most digits.
+constexpr size_t kPart = size_t{1} << 14, kPartRows = 4096;
+
 // `map` is applied to each element first. Four running results, so that additions need not wait for each other.
 template <class F, class Map>
-HWY_INLINE float reduce_with(const float* x, size_t count, Map map) {
+HWY_INLINE float reduce_part(const float* x, size_t count, Map map) {
   const D d;
   const V start = hn::Set(d, F::kStart);
   V total[4] = {start, start, start, start};
@@ -115,6 +123,16 @@ HWY_INLINE float reduce_with(const float* x, size_t count, Map map) {
   }
   return across<F>(F::join(F::join(total[0], total[1]), F::join(total[2], total[3])));
 }
+template <class F, class Map>
+HWY_INLINE float reduce_with(const float* x, size_t count, Map map) {
+  if constexpr (!F::kAdds) return reduce_part<F>(x, count, map);
+  double total = 0;
+  for (size_t part;; x += part, count -= part) {
+    part = std::min(count, kPart);
+    total += static_cast<double>(reduce_part<F>(x, part, map));
+    if (part == count) return static_cast<float>(total);
+  }
+}
 template <class F>
 float reduce(const float* x, size_t count) {
   return reduce_with<F>(x, count, [](V v) HWY_ATTR { return F::of(v); });
@@ -123,6 +141,17 @@ float reduce(const float* x, size_t count) {
 template <class F>
 void fold(const float* x, size_t rows, size_t stride, size_t count, bool first, float* total) {
   const D d;
+  if constexpr (F::kAdds)
+    if (rows > kPartRows) {
+      float part[256];
+      for (size_t row = 0; row < rows; row += kPartRows)
+        for (size_t i = 0; i < count; i += std::size(part)) {
+          const size_t columns = std::min(std::size(part), count - i);
+          fold<F>(x + row * stride + i, std::min(kPartRows, rows - row), stride, columns, true, part);
+          for (size_t k = 0; k < columns; ++k) total[i + k] = first && row == 0 ? part[k] : total[i + k] + part[k];
+        }
+      return;
+    }
   for (size_t row = 0; row < rows; x += stride, ++row) {
     // Four rows at a time, so that totals come from memory a fourth as often.
     const bool four = !first && rows - row >= 4;
@@ -159,22 +188,44 @@ HWY_NOINLINE float exponentials(const float* x, size_t count, float* y, float* l
   const D d;
   const float most = *largest = reduce_with<Largest>(x, count, [](V v) HWY_ATTR { return v; });
   const V vm = hn::Set(d, most);
-  V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-  size_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-    V e[4];
-    MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) { __builtin_prefetch(x + count + i + j * kLanes, 0, 2); }
-    MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) e[j] = exp_down(hn::Sub(hn::LoadU(d, x + i + j * kLanes), vm));
-    MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) total[j] = hn::Add(total[j], e[j]);
-    if (y) MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) hn::StoreU(e[j], d, y + i + j * kLanes);
+  double sum = 0;
+  for (size_t i = 0; i < count;) {
+    const size_t end = std::min(count, i + kPart);
+    V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+      V e[4];
+      MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) { __builtin_prefetch(x + count + i + j * kLanes, 0, 2); }
+      MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) e[j] = exp_down(hn::Sub(hn::LoadU(d, x + i + j * kLanes), vm));
+      MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) total[j] = hn::Add(total[j], e[j]);
+      if (y) MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) hn::StoreU(e[j], d, y + i + j * kLanes);
+    }
+    for (; i < end; i += kLanes) {
+      const size_t rest = std::min(kLanes, end - i);
+      const V e = exp_down(hn::Sub(load_rest(x + i, rest, -std::numeric_limits<float>::infinity()), vm));
+      total[0] = hn::Add(total[0], hn::IfThenElseZero(hn::FirstN(d, rest), e));
+      if (y) store_rest(e, rest, y + i);
+    }
+    sum += static_cast<double>(across<Sum>(hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]))));
   }
-  for (; i < count; i += kLanes) {
-    const size_t rest = std::min(kLanes, count - i);
-    const V e = exp_down(hn::Sub(load_rest(x + i, rest, -std::numeric_limits<float>::infinity()), vm));
-    total[0] = hn::Add(total[0], hn::IfThenElseZero(hn::FirstN(d, rest), e));
-    if (y) store_rest(e, rest, y + i);
+  return static_cast<float>(sum);
+}
+
+// The sum of the products of two rows.
+float dot(const float* a, const float* b, size_t count) {
+  const D d;
+  double sum = 0;
+  for (size_t i = 0; i < count;) {
+    const size_t end = std::min(count, i + kPart);
+    V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    for (; i + 4 * kLanes <= end; i += 4 * kLanes)
+      MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) total[j] =
+          hn::MulAdd(hn::LoadU(d, a + i + j * kLanes), hn::LoadU(d, b + i + j * kLanes), total[j]);
+    for (; i + kLanes <= end; i += kLanes) total[0] = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), total[0]);
+    if (i < end) total[1] = hn::MulAdd(load_rest(a + i, end - i, 0), load_rest(b + i, end - i, 0), total[1]);
+    sum += static_cast<double>(across<Sum>(hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]))));
+    i = end;
   }
-  return across<Sum>(hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3])));
+  return static_cast<float>(sum);
 }
 
 void softmax(const float* x, size_t count, float* y) {
@@ -218,15 +269,19 @@ void lane_moments(const float* x, size_t pixels, float epsilon, float* mean, flo
   const D d;
   const V n = hn::Set(d, static_cast<float>(pixels));
   const auto sum_of = [&](V less, bool square) HWY_ATTR {
-    V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
     const auto at = [&](size_t i) HWY_ATTR {
       const V v = hn::Sub(hn::LoadU(d, x + i * kLanes), less);
       return square ? hn::Mul(v, v) : v;
     };
-    size_t i = 0;
-    for (; i + 4 <= pixels; i += 4) MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) total[j] = hn::Add(total[j], at(i + j));
-    for (; i < pixels; ++i) total[0] = hn::Add(total[0], at(i));
-    return hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]));
+    V whole = hn::Zero(d);
+    for (size_t i = 0; i < pixels;) {
+      const size_t end = std::min(pixels, i + kPartRows);
+      V total[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+      for (; i + 4 <= end; i += 4) MINNOW_UNROLL for (size_t j = 0; j < 4; ++j) total[j] = hn::Add(total[j], at(i + j));
+      for (; i < end; ++i) total[0] = hn::Add(total[0], at(i));
+      whole = hn::Add(whole, hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3])));
+    }
+    return whole;
   };
   const V m = divide(sum_of(hn::Zero(d), false), n);
   const V variance = divide(sum_of(m, true), n);
@@ -249,7 +304,8 @@ const RowKernels kRowKernels{{reduce<Sum>, reduce<SumAbs>, reduce<SumSquare>, re
                              moments,
                              standardize,
                              lane_moments,
-                             lane_affine};
+                             lane_affine,
+                             dot};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -24,6 +24,8 @@ struct RowKernels {
   void (*lane_moments)(const float* x, size_t pixels, float epsilon, float* mean, float* inverse);
   /// y = scale x + shift, each of one vector.
   void (*lane_affine)(const float* x, size_t pixels, const float* scale, const float* shift, float* y);
+  /// The sum of a[i] b[i].
+  float (*dot)(const float* a, const float* b, size_t count);
 };
 
 }  // namespace minnow::cpu

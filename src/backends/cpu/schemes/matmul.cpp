@@ -81,8 +81,9 @@ class MatMulKernel final : public Kernel {
       for (size_t i = 0; i < b_count_ * matmul_.panels(); ++i) pack_panel(i, b.data<float>(), static_cast<float*>(out));
     };
     if (node.is_constant(1)) {
-      const std::string packing = format("matmul {}{}{} times {} as {}x{}", context.device().name, suffix_of(factors),
-                                         product_.shape.transpose_b ? " transposed" : "", alpha_, product_.shape.k, product_.shape.n);
+      const std::string packing =
+          format("matmul {}{}{} times {} as {}x{} in {}", context.device().name, suffix_of(factors),
+                 product_.shape.transpose_b ? " transposed" : "", alpha_, product_.shape.k, product_.shape.n, matmul_.slices());
       b_ = context.packed(1, packing, bytes, pack);
     } else {
       b_offset_ = context.reserve_scratch(bytes);

@@ -19,6 +19,7 @@ std::vector<Scheme> scheme_table() {
                                  gather_elements_schemes(),
                                  integer_elementwise_schemes(),
                                  matmul_schemes(),
+                                 matmul_rows_schemes(),
                                  movement_schemes(),
                                  normalization_schemes(),
                                  pool_schemes(),

@@ -38,6 +38,7 @@ PackedSchemes fused_elementwise_schemes();
 PackedSchemes gather_elements_schemes();
 PackedSchemes integer_elementwise_schemes();
 PackedSchemes matmul_schemes();
+PackedSchemes matmul_rows_schemes();
 PackedSchemes movement_schemes();
 PackedSchemes normalization_schemes();
 PackedSchemes pool_schemes();

@@ -49,6 +49,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const ConvShape s = conv_shape(node);
   // Its error is relative to the largest output of a pixel, not to each: too much for transforms of signals, written as convolutions over
   // time, whose quiet bands count as much as the loud ones (a logarithm follows).
+  if (s.in_channels > kLongestSum) return declined("sums of {} channels are too long for it", s.in_channels);
   if (s.in_h == 1 || s.in_w == 1) return declined("the input is no image: small outputs may matter beside large ones");
   const size_t lanes = static_cast<size_t>(device.pack);
   if (!StrassenConv::can_serve(s, lanes))

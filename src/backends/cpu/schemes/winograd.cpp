@@ -60,6 +60,7 @@ Estimate estimate(const NodeView& node, const Device& device, size_t outputs, si
   const std::optional<WinogradForms> form = WinogradForms::of(s, outputs, stride);
   if (!form)
     return declined("the kernel {}x{} has no F({}) of stride {}, dilation 1 and one group", s.kernel_h, s.kernel_w, outputs, stride);
+  if (s.in_channels > kLongestSum) return declined("sums of {} channels are too long for it", s.in_channels);
   const double most = kMostError[device.precision == Precision::high ? 0 : device.precision == Precision::normal ? 1 : 2];
   // Without fused multiply-adds it is up to a fifth larger. Of few channels plain sums are short and round little (the worst layer of the
   // corpus, of one channel, has 4.9 instead of 1.9 times with F(4)).
