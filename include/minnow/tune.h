@@ -31,8 +31,11 @@ MINNOW_API Tuning tune(const Model& model, const SessionOptions& options, std::s
 
 /// Adds it to a file, whose other entries stay: for other models, shapes, options and machines, but not those of other versions of Minnow
 /// for this machine. The file is written beside the old one and renamed; of two processes that do so at the same time one may lose its
-/// entry. A file that is damaged or of another kind is replaced. Throws IoError.
+/// entry. A file that is damaged is replaced; one of another kind is not. Throws IoError, and what check_tuning_file() throws.
 MINNOW_API void save_tuning(const std::string& file, const Model& model, const SessionOptions& options, const Tuning& tuning);
+
+/// Throws InvalidArgument where `file` holds something that save_tuning() would not write: a model, say. For use before hours of tuning.
+MINNOW_API void check_tuning_file(const std::string& file);
 
 /// The options with what the file says about this model, machine, version and these options, for all shapes that were tuned: their `times`,
 /// `threads` where that is 0, and where options.power is given also active_wait, pin_threads and cores. Where the file says nothing, is

@@ -342,6 +342,28 @@ SessionOptions RunOptions::of(const Model& model) const {
   return result;
 }
 
+namespace {
+
+/// What Python writes files with.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path) { file_.emplace(path); }
+  int descriptor() const {
+    if (!file_) throw InvalidArgument("the file was discarded");
+    return file_->descriptor();
+  }
+  void publish() {
+    descriptor();
+    file_->publish();
+  }
+  void discard() noexcept { file_.reset(); }
+
+ private:
+  std::optional<os::NewFile> file_;
+};
+
+}  // namespace
+
 void define_models(nb::module_& m) {
   nb::class_<Model>(m, "ModelData", "A model's graph and weights.")
       .def_prop_ro("inputs", [](const Model& self) { return descriptions(self.inputs()); })
@@ -463,12 +485,22 @@ void define_models(nb::module_& m) {
       nb::arg("model"), nb::arg("inputs"), nb::arg("before").none(), nb::arg("after").none(), nb::arg("options"),
       "One run in which before(name, operator, inputs) and after(name, operator, outputs) are called for every node; false ends the run.");
   m.def(
+      "check_replaceable",
+      [](const std::string& path, const std::string& magic, const std::string& what) { os::check_replaceable(path, magic, what); },
+      nb::arg("path"), nb::arg("magic"), nb::arg("what"), "Raises where the file holds something that does not begin with `magic`.");
+  nb::class_<NewFile>(m, "NewFile", "A file that gets its name when publish() is called, and is gone where it is not.")
+      .def(nb::init<const std::string&>(), nb::arg("path"))
+      .def_prop_ro("descriptor", &NewFile::descriptor)
+      .def("publish", &NewFile::publish)
+      .def("discard", &NewFile::discard);
+  m.def(
       "tune",
       [](const Model& model, nb::handle given, nb::handle file, nb::handle seconds, const nb::dict& options, const nb::object& progress) {
         const std::vector<Tensor> inputs = tensors(given);
         const SessionOptions session = run_options(options).session;
         const auto path = argument<std::string>(file, "file", "a text");
         const auto limit = argument<double>(seconds, "seconds", "a number");
+        check_tuning_file(path);
         Tuning tuning;
         {
           const SignalWatch watch;

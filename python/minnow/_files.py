@@ -2,10 +2,11 @@
 """Model files as users name them, and reading them."""
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
-from typing import IO, Any, Callable, Mapping, NamedTuple, Protocol, Sequence, Union
+from typing import IO, Any, Callable, Iterator, Mapping, NamedTuple, Protocol, Sequence, Union
 
 from minnow import _minnow
 from minnow._arrays import index_of
@@ -81,6 +82,18 @@ def shapes_of(shapes: Mapping[str, Any] | None) -> dict[str, list[int]]:
     if shapes is not None and not isinstance(shapes, Mapping):
         raise InvalidType(f"shapes takes lists of dimensions by the input's name, not {shapes!r:.60}")
     return {name: dims_of(f'the shape of "{name}"', dims) for name, dims in (shapes or {}).items()}
+
+
+@contextlib.contextmanager
+def new_file(path: str | os.PathLike[str], mode: str = "wb", encoding: str | None = None) -> Iterator[Any]:
+    """A file to write, which replaces what has its name when it is complete: after an error, or on a full disk, everything is as it was before."""
+    made = _minnow.NewFile(os.fsdecode(path))
+    try:
+        with open(os.dup(made.descriptor), mode, encoding=encoding) as file:
+            yield file
+        made.publish()
+    finally:
+        made.discard()
 
 
 class Read(NamedTuple):

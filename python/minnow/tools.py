@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union
 
 from minnow import _minnow
 from minnow._functions import all_suggesting
-from minnow._files import ModelPath, dims_of, label_of, path_of, read_model
+from minnow._files import ModelPath, dims_of, label_of, new_file, path_of, read_model
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._options import check
 from minnow._progress import Callback, Progress
@@ -245,11 +245,13 @@ def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shape
     """
     check(options, ("inputs", "shapes", "seconds", "trace", "optimize", "progress"))
     _check_seconds(seconds)
+    if trace is not None:
+        _minnow.check_replaceable(os.fspath(trace), '{"traceEvents":[', "a trace")
     model = _model_of(source, optimize)
     with Progress("measuring", progress) as line:
         _, found, _, _, text = _minnow.measure(model, _inputs_of(model, inputs, shapes), seconds, True, False, dict(options), line.tell)
     if trace is not None:
-        with open(trace, "w", encoding="utf-8") as file:
+        with new_file(trace, "w", "utf-8") as file:
             file.write(text)
     groups: list[list[PlanRow]] = []
     for row in (PlanRow(*row) for row in found):

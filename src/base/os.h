@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace minnow::os {
 
@@ -28,8 +29,32 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// Writes a file beside its destination and renames it when `write` has returned, so that a reader never sees half a file.
-/// `write` gets a sink for consecutive pieces. Throws IoError; then the destination is as it was before.
+/// A file that gets its name when it is complete. Until publish() it has none where the system knows files without names (Linux, most file
+/// systems), so that nothing is left of a process that is killed; elsewhere it is "PATH.XXXXXX", which only a killed process leaves. What
+/// is neither a file nor a folder (/dev/stdout) is written to directly.
+class NewFile {
+ public:
+  explicit NewFile(std::string path);  // throws IoError
+  ~NewFile();                          // without publish(): the path is as it was before
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  /// Of the system, for writing; belongs to this object.
+  int descriptor() const noexcept { return fd_; }
+  void write(std::span<const std::byte> piece);
+  /// Replaces what has the name.
+  void publish();
+
+ private:
+  std::string path_, temporary_;  // temporary_: empty where the file has no name
+  int fd_ = -1;
+  bool is_direct_ = false;
+};
+
+/// Throws InvalidArgument where `path` is a file that holds something and does not begin with `magic`: what is given as the place of a
+/// cache may be a model. `what` it should be: "a weight cache".
+void check_replaceable(const std::string& path, std::string_view magic, std::string_view what);
+
+/// Writes a NewFile. `write` gets a sink for consecutive pieces. Throws IoError; then the destination is as it was before.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
 void write_file_atomically(const std::string& path, const std::function<void(const ByteSink&)>& write);
 

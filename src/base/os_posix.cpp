@@ -25,6 +25,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <random>
 #include <vector>
 
 #include "base/error.h"
@@ -32,6 +33,7 @@
 #include "base/os.h"
 #include "base/processor.h"
 #include "base/specific_errors.h"
+#include "base/watch.h"
 
 namespace minnow::os {
 namespace {
@@ -142,28 +144,85 @@ void release_mapped(const void* data, size_t bytes) noexcept {
   ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
-void write_file_atomically(const std::string& path, const std::function<void(const ByteSink&)>& write) {
-  std::string temporary = path + ".XXXXXX";
-  FileDescriptor file{::mkstemp(temporary.data())};
-  if (file.fd < 0) throw FileError(path, "cannot be written", errno);
-  try {
-    write([&](std::span<const std::byte> piece) {
-      const char* data = reinterpret_cast<const char*>(piece.data());
-      for (size_t left = piece.size(); left;) {
-        const ssize_t done = ::write(file.fd, data, left);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) throw FileError(path, "cannot be written", errno);
-        data += done, left -= static_cast<size_t>(done);
-      }
-    });
-    const mode_t mask = ::umask(0);  // mkstemp makes private files; give this one the mode an ordinary new file has
-    ::umask(mask);
-    ::fchmod(file.fd, 0666 & ~mask);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) throw FileError(path, "cannot be replaced", errno);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
+NewFile::NewFile(std::string path) : path_(std::move(path)) {
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (S_ISDIR(info.st_mode)) throw FileError(path_, "cannot be written", EISDIR);
+    is_direct_ = true;
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) throw FileError(path_, "cannot be written", errno);
+    return;
   }
+#ifdef O_TMPFILE
+  const size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  if (::access("/proc/self/fd", X_OK) == 0) fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd_ >= 0) return;
+#endif
+  temporary_ = path_ + ".XXXXXX";
+  fd_ = ::mkstemp(temporary_.data());
+  if (fd_ < 0) throw FileError(path_, "cannot be written", errno);
+  const mode_t mask = ::umask(0);  // mkstemp makes private files; give this one the mode an ordinary new file has
+  ::umask(mask);
+  ::fchmod(fd_, 0666 & ~mask);
+}
+
+NewFile::~NewFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void NewFile::write(std::span<const std::byte> piece) {
+  const char* data = reinterpret_cast<const char*>(piece.data());
+  for (size_t left = piece.size(); left;) {
+    const ssize_t done = ::write(fd_, data, std::min<size_t>(left, size_t{64} << 20));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw FileError(path_, "cannot be written", errno);
+    data += done, left -= static_cast<size_t>(done);
+    Watch::check();
+  }
+}
+
+void NewFile::publish() {
+  if (is_direct_) return;
+#ifdef O_TMPFILE
+  if (temporary_.empty()) {
+    const std::string own = "/proc/self/fd/" + std::to_string(fd_);
+    const auto link_to = [&](const std::string& name) {
+      return ::linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (link_to(path_)) return;
+    // A link replaces nothing: another name first, then that is renamed.
+    std::random_device random;
+    for (int attempt = 0; temporary_.empty() && errno == EEXIST && attempt < 100; ++attempt) {
+      constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz012345";
+      std::string name = path_ + ".";
+      for (int i = 0; i < 6; ++i) name += kLetters[random() % kLetters.size()];
+      if (link_to(name)) temporary_ = name;
+    }
+    if (temporary_.empty()) throw FileError(path_, "cannot be written", errno);
+  }
+#endif
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw FileError(path_, "cannot be replaced", errno);
+  temporary_.clear();
+}
+
+void check_replaceable(const std::string& path, std::string_view magic, std::string_view what) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return;
+  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) throw FileError(path, "cannot be opened", errno);
+  char begin[64];
+  const ssize_t count = ::read(file.fd, begin, std::min(sizeof begin, magic.size()));
+  if (count < 0) throw FileError(path, "cannot be read", errno);
+  if (std::string_view(begin, static_cast<size_t>(count)) != magic.substr(0, static_cast<size_t>(count)))
+    throw InvalidArgument("{}: is not {} and is not overwritten; name another file", path, what);
+}
+
+void write_file_atomically(const std::string& path, const std::function<void(const ByteSink&)>& write) {
+  NewFile file(path);
+  write([&](std::span<const std::byte> piece) { file.write(piece); });
+  file.publish();
 }
 
 bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

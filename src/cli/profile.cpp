@@ -31,7 +31,10 @@ std::vector<PlanRow> by_time(std::span<const PlanRow> rows) {
   return sorted;
 }
 
+void check_trace(const std::string& file) { os::check_replaceable(file, "{\"traceEvents\":[", "a trace"); }
+
 void profile_command(const Arguments& arguments) {
+  if (!arguments.trace.empty()) check_trace(arguments.trace);
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   std::vector<std::string> open;
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true, &open);

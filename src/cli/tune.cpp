@@ -21,6 +21,7 @@ std::string place_of(const Tuning& tuning) {
 }
 
 void tune_command(const Arguments& arguments) {
+  check_tuning_file(arguments.file);
   const Model model = load_model(arguments.model, arguments.operators, arguments.inputs);
   std::vector<std::string> open;
   const std::vector<Tensor> inputs = make_inputs(model, arguments.inputs, arguments.shapes, true, &open);

@@ -182,6 +182,7 @@ minnow_status minnow_model_tune(const minnow_model* model, const minnow_session_
     std::string unused;
     SessionOptions made = options_for(of, options, unused);
     made.time_limit = 0;
+    check_tuning_file(path);
     std::vector<TensorView> views;
     for (size_t i = 0; i < all(inputs, input_count, "inputs").size(); ++i) views.push_back(view_of(inputs[i], "inputs", i));
     save_tuning(path, of, made, tune(of, made, views, seconds));

@@ -30,7 +30,7 @@
 namespace minnow {
 namespace {
 
-constexpr std::string_view kFirstLine = "minnow tuning 1";
+constexpr std::string_view kKind = "minnow tuning ", kFirstLine = "minnow tuning 1";
 constexpr size_t kMostBytes = 64 << 20;        // of a file that is looked at
 constexpr uint64_t kLongestWait = 1000000000;  // nanoseconds
 constexpr double kGain = 0.995;  // a choice by measurement that takes no less than that share of the time is not worth remembering
@@ -278,6 +278,8 @@ Tuning tune(const Model& model, const SessionOptions& options, std::span<const T
   throw_as_error();
 }
 
+void check_tuning_file(const std::string& file) { os::check_replaceable(file, kKind, "a tuning file"); }
+
 void save_tuning(const std::string& file, const Model& model, const SessionOptions& options, const Tuning& tuning) try {
   const std::string place = place_of(options);
   Entry entry;
@@ -298,6 +300,7 @@ void save_tuning(const std::string& file, const Model& model, const SessionOptio
     return other.key == entry.key || (here && other.key.compare(0, place.size(), place) != 0);
   });
   entries.push_back(std::move(entry));
+  check_tuning_file(file);
   os::write_file_atomically(file, [&](const os::ByteSink& sink) {
     const auto write = [&](const std::string& text) { sink(std::as_bytes(std::span(text))); };
     write(std::string(kFirstLine) + "\n");

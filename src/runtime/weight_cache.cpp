@@ -21,6 +21,11 @@ constexpr std::string_view kDamaged = "it is damaged or cut off", kReplaced = "w
 
 static_assert(sizeof(WeightCache::Header) == 64);
 
+std::string_view magic() {
+  static constexpr WeightCache::Header kHeader;
+  return {reinterpret_cast<const char*>(kHeader.magic), sizeof kHeader.magic};
+}
+
 uint64_t digest_of_text(std::string_view text, uint64_t seed = 0) { return digest_of(std::as_bytes(std::span(text)), seed); }
 
 std::string hex(uint64_t number) {
@@ -41,6 +46,7 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) { return {static_cast<
 }  // namespace
 
 WeightCache::WeightCache(std::string file, const Graph& graph, int threads) : file_(std::move(file)) {
+  os::check_replaceable(file_, magic(), "a weight cache");
   const os::CacheSizes caches = os::cache_sizes();  // blocks are as large as they allow
   build_ = digest_of_text(format("{} {} {} {} {} {}", version(), kPackingVersion, caches.l1, caches.l2, caches.l3, os::processor_name()));
   std::vector<const Tensor*> constants;
@@ -150,6 +156,7 @@ void WeightCache::save() {
     }
     header.index_offset = end, header.index_size = index.size(), header.index_digest = digest_of(index);
     header.file_size = end + index.size();
+    os::check_replaceable(file_, magic(), "a weight cache");  // it may have changed since
     os::write_file_atomically(file_, [&](const os::ByteSink& sink) {
       sink(std::as_bytes(std::span(&header, 1)));
       const std::byte zeros[kAlignment] = {};

@@ -58,6 +58,25 @@ class Tune(CommandTest):
         self.assertIn("nowhere/tuning.txt", self.fails("tune", self.model(), "--file", "nowhere/tuning.txt", "--seconds", "0.02", "--shape", "1x64x4x4"))
         self.assertFalse([path for path in self.folder.iterdir() if path.name.startswith("tuning")])
 
+    def test_models_are_not_overwritten(self):
+        model = self.model()
+        before = (self.folder / "conv.onnx").read_bytes()
+        for command in (("tune", model, "--file", "conv.onnx", "--seconds", "0.02", "--shape", "1x64x4x4"),
+                        ("bench", model, "--weight-cache", "conv.onnx", "--seconds", "0.02", "--shape", "1x64x4x4"),
+                        ("profile", model, "--trace", "conv.onnx", "--seconds", "0.02", "--shape", "1x64x4x4")):
+            with self.subTest(command[0]):
+                self.assertIn("conv.onnx: is not a ", self.fails(*command))
+                self.assertEqual((self.folder / "conv.onnx").read_bytes(), before)
+        # What these commands wrote before is replaced, and so is an empty file.
+        for command in (("tune", model, "--file", "made", "--seconds", "0.02", "--shape", "1x64x4x4"),
+                        ("bench", model, "--weight-cache", "made", "--seconds", "0.02", "--shape", "1x64x4x4"),
+                        ("profile", model, "--trace", "made", "--seconds", "0.02", "--shape", "1x64x4x4")):
+            (self.folder / "made").write_bytes(b"")
+            for _ in range(2):
+                self.succeeds(*command)
+            self.assertGreater((self.folder / "made").stat().st_size, 0)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["conv.onnx", "made"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -182,7 +182,7 @@ class Tools(unittest.TestCase):
         with self.assertRaisesRegex(minnow.InvalidArgument, "scope"):
             expr.scope(weight_cache="packed.weights")
         damaged = self.folder / "damaged.weights"
-        damaged.write_bytes(b"no packed weights")
+        damaged.write_bytes(b"\x89MNP\r\n\x1a\n and nothing more")
         with self.assertWarnsRegex(UserWarning, "no file of packed weights"):
             np.testing.assert_allclose(minnow.load(path, weight_cache=damaged)(self.x), expected, rtol=1e-5, atol=1e-5)
         with warnings.catch_warnings():

@@ -154,6 +154,10 @@ TEST_F(TuneTest, damaged_files_are_ignored_with_one_line_and_replaced) {
       EXPECT_EQ(messages_.size(), 1u) << "round " << round;
     }
   }
+  write("some text");
+  EXPECT_THROW(check_tuning_file(file_), Error);
+  EXPECT_THROW(save_tuning(file_, model_, {}, a_tuning()), Error);
+  EXPECT_EQ(contents(), "some text");
   write("minnow tuning 1\nversion");
   save_tuning(file_, model_, {}, a_tuning());
   EXPECT_EQ(tuned(model_, {}, file_).times.size(), 3u);

@@ -177,13 +177,34 @@ TEST_F(WeightCacheTest, files_of_others_are_ignored_with_one_line_and_replaced) 
   other = good;
   other[offsetof(Header, model)] ^= 1;
   is_replaced(other, "another model");
-  is_replaced("some text", "no file of packed weights");
   is_replaced("", "no file of packed weights");
   is_replaced(good.substr(0, good.size() - 1), "cut off");
   is_replaced(good + "x", "cut off");
   // The same shapes with other weights.
   run(network(2));
   is_replaced(contents(), "another model");
+}
+
+TEST_F(WeightCacheTest, files_of_other_kinds_are_not_replaced) {
+  for (const std::string_view other : {"some text", "x", "\x08\x0a\x12 as an ONNX model begins"}) {
+    write(std::string(other));
+    try {
+      run(network());
+      ADD_FAILURE() << other;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find("is not a weight cache and is not overwritten"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(contents(), other);
+  }
+  // Also where it comes while the session lives.
+  write("");
+  Session session(network(), options());
+  write("some text");
+  EXPECT_TRUE(is_right(session.run({x_})[0]));
+  EXPECT_EQ(contents(), "some text");
+  ASSERT_FALSE(messages_.empty());
+  EXPECT_NE(messages_.back().find("is not a weight cache"), std::string::npos) << messages_.back();
 }
 
 TEST_F(WeightCacheTest, damage_is_found_and_mended) {

@@ -2,10 +2,12 @@
 """Arrays in files: NumPy's .npy and .npz, and text."""
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any, Iterator, Mapping, Optional
 
 from minnow import _minnow
+from minnow._files import new_file
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
@@ -87,19 +89,20 @@ def _opened(file: Any, mode: str) -> tuple[Any, bool]:
     return (open(os.fspath(file), mode), True) if isinstance(file, (str, os.PathLike)) else (file, False)
 
 
+def _written(file: Any) -> Any:
+    """The context of a file to write bytes to: a path's is replaced when it is complete."""
+    return new_file(file) if isinstance(file, (str, os.PathLike)) else contextlib.nullcontext(file)
+
+
 @public
 def save(file: Any, arr: ArrayLike, allow_pickle: bool = True) -> None:
     """Writes an array as .npy: a path, to which .npy is added, or an open file."""
     if isinstance(file, (str, os.PathLike)) and not os.fspath(file).endswith(".npy"):
         file = os.fspath(file) + ".npy"
-    x = asarray(arr)
+    x = asarray(arr).evaluate()
     _code(x.dtype)
-    opened, ours = _opened(file, "wb")
-    try:
+    with _written(file) as opened:
         _write(opened, x)
-    finally:
-        if ours:
-            opened.close()
 
 
 def _save_all(file: Any, arrays: tuple[ArrayLike, ...], named: dict[str, ArrayLike], compressed: bool) -> None:
@@ -111,7 +114,7 @@ def _save_all(file: Any, arrays: tuple[ArrayLike, ...], named: dict[str, ArrayLi
         if f"arr_{i}" in every:
             raise InvalidArgument(f"Cannot use un-named variables and keyword arr_{i}")
         every[f"arr_{i}"] = one
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED, allowZip64=True) as archive:
+    with _written(file) as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, one in every.items():
             with archive.open(name + ".npy", "w", force_zip64=True) as member:
                 _write(member, asarray(one))
@@ -345,10 +348,10 @@ def savetxt(fname: Any, X: ArrayLike, fmt: Any = "%.18e", delimiter: str = " ", 
     if isinstance(fname, (str, os.PathLike)):
         if os.fspath(fname).endswith(".gz"):
             import gzip
-            with gzip.open(fname, "wt", encoding=encoding or "latin1") as zipped:
-                zipped.writelines(text())
+            with new_file(fname) as file, gzip.GzipFile(os.fspath(fname), "wb", fileobj=file) as zipped:
+                zipped.writelines(line.encode(encoding or "latin1") for line in text())
         else:
-            with open(fname, "w", encoding=encoding or "latin1") as file:
+            with new_file(fname, "w", encoding or "latin1") as file:
                 file.writelines(text())
         return
     for line in text():

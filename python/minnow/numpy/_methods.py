@@ -6,6 +6,7 @@ from inspect import isroutine
 from typing import Any, Callable, Iterator, Optional
 
 from minnow import _minnow
+from minnow._files import new_file
 from minnow._minnow import Var
 
 from minnow.numpy import _elementwise as ew
@@ -40,7 +41,7 @@ def _tofile(x: Var, fid: Any, sep: str = "", format: str = "%s") -> None:
     if hasattr(fid, "write"):
         fid.write(data)
         return
-    with open(fid, "wb" if not sep else "w") as file:
+    with new_file(fid, "wb" if not sep else "w") as file:
         file.write(data)
 
 
