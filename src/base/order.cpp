@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/watch.h"
+
 namespace minnow {
 
 void sort_indices(std::span<size_t> indices, FunctionRef<bool(size_t, size_t)> before) {
@@ -27,6 +29,17 @@ void sort_numbers(std::span<uint64_t> numbers) noexcept { std::sort(numbers.begi
 namespace {
 
 constexpr size_t kInserted = 16;  // so many are kept in order all the time
+
+/// std::sort in parts between which a run may stop; the rest is then left as it is.
+void sort_unless_stopped(uint64_t* begin, uint64_t* end) noexcept {
+  constexpr ptrdiff_t kPart = ptrdiff_t{1} << 18;
+  if (end - begin <= kPart) return std::sort(begin, end);
+  if (Watch::stopping()) return;
+  uint64_t* const middle = begin + (end - begin) / 2;
+  std::nth_element(begin, middle, end);
+  sort_unless_stopped(begin, middle);
+  sort_unless_stopped(middle, end);
+}
 
 }  // namespace
 
@@ -70,7 +83,7 @@ void first_floats(const float* x, size_t length, size_t step, bool largest, size
   for (; place < length; ++place) look(place);
   if (wanted <= kInserted) return;
   std::nth_element(found, found + wanted - 1, found + count);
-  std::sort(found, found + wanted);
+  sort_unless_stopped(found, found + wanted);
 }
 
 }  // namespace minnow

@@ -37,7 +37,7 @@ class Tools(unittest.TestCase):
             self.skipTest("the command is not built")
         text = subprocess.run([command, "convert", "--help"], capture_output=True, text=True, check=True).stdout
         options = {line.split()[0].split(",")[-1].lstrip("-") for line in text.splitlines() if line.startswith("  -")}
-        names = {"shape": "shapes", "keep-input": "keep_inputs", "external-data": "external_data", "from": "format"}
+        names = {"shape": "shapes", "keep-input": "keep_inputs", "external-data": "external_data", "from": "format", "memory-limit": "memory_limit"}
         # Operators are loaded for the process; what the passes changed is in the result, as is what --json prints.
         own = set(tools.convert.__kwdefaults__)
         self.assertEqual({names.get(option, option) for option in options - {"help", "operators", "dump-passes", "json"}}, own - {"progress"})

@@ -222,7 +222,7 @@ TEST_F(WeightCacheTest, damage_is_found_and_mended) {
     else if (round < 250)
       bytes[header.index_offset + random() % header.index_size] ^= static_cast<char>(1 + random() % 255);
     else
-      bytes[random() % sizeof header] ^= static_cast<char>(1 + random() % 255);
+      bytes[sizeof header.magic + random() % (sizeof header - sizeof header.magic)] ^= static_cast<char>(1 + random() % 255);
     write(bytes);
     messages_.clear();
     EXPECT_TRUE(is_right(run(network()))) << "round " << round;
@@ -230,6 +230,18 @@ TEST_F(WeightCacheTest, damage_is_found_and_mended) {
     if (!messages_.empty()) {
       EXPECT_TRUE(contents() == good) << "round " << round;
     }
+  }
+}
+
+TEST_F(WeightCacheTest, a_file_that_begins_otherwise_is_kept) {
+  run(network());
+  std::string bytes = contents();
+  for (size_t i = 0; i < sizeof Header().magic; ++i) {
+    bytes[i] ^= 1;
+    write(bytes);
+    EXPECT_THROW(run(network()), InvalidArgument);
+    EXPECT_TRUE(contents() == bytes) << i;
+    bytes[i] ^= 1;
   }
 }
 
