@@ -52,6 +52,11 @@ void* counted(void* memory) {
   g_held.fetch_add(1, std::memory_order_relaxed);
   return memory;
 }
+/// For the functions that return null, which std::stable_sort calls.
+void* counted_unless_failed(void* memory) noexcept {
+  if (memory) g_held.fetch_add(1, std::memory_order_relaxed);
+  return memory;
+}
 // Not inline: gcc would take it for a mismatch with operator new.
 [[gnu::noinline]] void released(void* memory) noexcept {
   if (memory) g_held.fetch_sub(1, std::memory_order_relaxed);
@@ -64,6 +69,8 @@ void* operator new(size_t bytes) { return counted(allocated(bytes)); }
 void* operator new[](size_t bytes) { return counted(allocated(bytes)); }
 void* operator new(size_t bytes, std::align_val_t alignment) { return counted(allocated(bytes, static_cast<size_t>(alignment))); }
 void* operator new[](size_t bytes, std::align_val_t alignment) { return counted(allocated(bytes, static_cast<size_t>(alignment))); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return counted_unless_failed(allocated(bytes)); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return counted_unless_failed(allocated(bytes)); }
 void operator delete(void* memory) noexcept { released(memory); }
 void operator delete[](void* memory) noexcept { released(memory); }
 void operator delete(void* memory, size_t) noexcept { released(memory); }
