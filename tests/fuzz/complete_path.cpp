@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/numeric.h"
 #include "graph/model_file.h"
 #include "graph/model_header.h"
@@ -19,7 +19,6 @@
 #include "passes/difference.h"
 #include "passes/rewrite.h"
 #include "passes/trail.h"
-#include "support/zip_writer.h"
 
 namespace minnow::fuzz {
 namespace {

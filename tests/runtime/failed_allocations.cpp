@@ -47,15 +47,14 @@ void* allocated(size_t bytes, size_t alignment = 0) noexcept {
     memory = nullptr;
   return memory;
 }
-void* counted(void* memory) {
-  if (!memory) throw std::bad_alloc();
-  g_held.fetch_add(1, std::memory_order_relaxed);
-  return memory;
-}
 /// For the functions that return null, which std::stable_sort calls.
 void* counted_unless_failed(void* memory) noexcept {
   if (memory) g_held.fetch_add(1, std::memory_order_relaxed);
   return memory;
+}
+void* counted(void* memory) {
+  if (!memory) throw std::bad_alloc();
+  return counted_unless_failed(memory);
 }
 // Not inline: gcc would take it for a mismatch with operator new.
 [[gnu::noinline]] void released(void* memory) noexcept {
