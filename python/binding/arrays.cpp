@@ -333,7 +333,7 @@ const char* buffer_format(DType dtype) {
   }
 }
 
-// What the last buffer that was asked for on this thread raised: NumPy takes any error for a missing protocol, clears it and asks for
+// The error that the last request for a buffer raised on this thread: NumPy takes any error for a missing protocol, clears it and asks for
 // __array__, which raises the error instead of computing the Var again. Whether it was cleared shows in the traceback, which an exception
 // gets when it reaches a caller.
 struct Unread {

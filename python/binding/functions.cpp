@@ -87,7 +87,7 @@ PyObject* get_bound(PyObject* self, PyObject* object, PyObject*) noexcept {
 #endif
 }
 
-/// What this object has not the function has: __code__, __defaults__, __globals__ ...
+/// Attributes that this object lacks come from the function: __code__, __defaults__, __globals__ ...
 PyObject* get_attribute(PyObject* self, PyObject* name) noexcept {
   PyObject* const own = PyObject_GenericGetAttr(self, name);
   if (own || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from minnow import audio as audio, cv as cv, expr as expr, nn as nn, numpy as numpy, tools as tools
     from minnow.nn import Module as Module
 
-# Those that an attribute gives. minnow.compat is none of them: it changes what `import MNN` means, so that looking around must not import it.
+# Submodules that are imported when they are first used. minnow.compat is not among them: it changes what `import MNN` means, so that looking around must not import it.
 _SUBMODULES = ("audio", "cv", "expr", "nn", "numpy", "tools")
 
 

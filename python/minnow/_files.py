@@ -105,7 +105,7 @@ class Read(NamedTuple):
 def read_model(source: ModelPath, optimize: str | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, rename: Mapping[str, str] | None = None,
                keep_inputs: Sequence[str] = (), labels: Sequence[str] = (), signature: str = "", format: str = "", verify: bool = False, memory_limit: int = 0,
                progress: Callable[[float], object] | None = None) -> Read:
-    """Reads a model of any format. What is read differently than the file says is a UserWarning of the line that calls the public function.
+    """Reads a model of any format. A UserWarning of the line that calls the public function tells what is read differently than the file says.
 
     optimize: None takes a .minnow file as convert() wrote it, and optimizes others by the standard. progress: told the part that is done.
     """

@@ -58,7 +58,7 @@ def convert(source: ModelPath, destination: str | os.PathLike[str], *, optimize:
     weights: of a .minnow file: the dtype in which the weights of layers are stored, "f32", "f16" or "bf16".
     memory_limit: bytes that the conversion may allocate, verifying not counted; 0: 256 MB, and 16 bytes for each byte of the model's files.
     progress: told the part that is done, from 0 to 1; without it a terminal shows a line.
-    What is read differently than the file says is a UserWarning. Raises IoError where a file cannot be read or written, InvalidModel (a ValueError) for
+    A UserWarning tells what is read differently than the file says. Raises IoError where a file cannot be read or written, InvalidModel (a ValueError) for
     a wrong file, Unsupported naming all operators that are missing, and what ONNX cannot say.
     """
     start = time.monotonic()

@@ -13,7 +13,7 @@ namespace minnow {
 inline constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
 inline constexpr size_t align_up(size_t bytes, size_t alignment = kAlignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// What the runs of one session or one conversion hold, and the most that they may. May be charged and refunded from many threads.
+/// Counts the memory that one session or one conversion holds, and has its limit. May be charged and refunded from many threads.
 class MemoryAccount {
  public:
   /// `limit` in bytes; 0: the process's limit, memory_limit(). `per_file_byte`: the limit grows by so many bytes for each byte of the files

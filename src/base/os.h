@@ -38,7 +38,7 @@ class NewFile {
   ~NewFile();                          // without publish(): the path is as it was before
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
-  /// Of the system, for writing; belongs to this object.
+  /// The system's descriptor, for writing. This object closes it.
   int descriptor() const noexcept { return fd_; }
   void write(std::span<const std::byte> piece);
   /// Replaces what has the name.

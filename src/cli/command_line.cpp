@@ -39,7 +39,7 @@ std::string row(const std::string& names, const std::string& text) {
   return line + wrapped(text, kNames);
 }
 
-/// Of the word behind an option: "N", "{high,normal,low}", "".
+/// The word behind an option: "N", "{high,normal,low}", "".
 std::string value_word(const CLI::Option& option) {
   std::string word = option.get_type_size() == 0 ? std::string() : option.get_type_name();
   while (word.starts_with(':')) word.erase(0, 1);

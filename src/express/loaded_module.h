@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a module of a loaded model can do beside what every module can.
+// Functions that only modules of loaded models have.
 #pragma once
 #include "express/node.h"
 

@@ -29,7 +29,7 @@ namespace minnow {
 namespace {
 
 constexpr size_t kHeadBytes = 64 * 1024;
-// What a conversion may hold. 8-bit weights that become f32 and are computed with in f64 take 4 and two times 8 bytes for one of the file,
+// Memory of a conversion. 8-bit weights that become f32 and are computed with in f64 take 4 and two times 8 bytes for one of the file,
 // one tensor at a time.
 constexpr size_t kLeastMemory = size_t{256} << 20, kBytesPerFileByte = 16;
 

@@ -159,7 +159,7 @@ def _real(function: Callable[..., Any]) -> Callable[[VarLike], Var]:
     return call
 
 
-# Of two operands, both get the dtype that comes later in this order.
+# Two operands both get the dtype of theirs that comes later in this order.
 _DTYPES = ("bool", "int8", "uint8", "int32", "int64", "float32", "float64")
 
 
