@@ -137,6 +137,12 @@ PoolGeometry PoolGeometry::of(const NodeView& node) {
   if (!global) {
     pool.window =
         WindowGeometry::of(node, spatial(x), node.require<Ints>("kernel_shape"), node.attribute(Attribute<bool>{"ceil_mode", false}));
+    // A window that lies in the padding alone has no largest element and no mean.
+    const WindowGeometry& window = pool.window;
+    for (size_t i = 0; i < window.rank(); ++i)
+      if (const int64_t pad = std::max(window.pad_begin[i], window.pad_end[i]); pad >= window.extent(i))
+        node.fail("padding should be smaller than the window, it is {} beside a window of {} (spatial dimension {})", pad, window.extent(i),
+                  i);
     return pool;
   }
   WindowGeometry& window = pool.window;

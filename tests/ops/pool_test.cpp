@@ -143,6 +143,12 @@ TEST(Pools, wrong_attributes) {
   EXPECT_THAT(error_of("MaxPool", {x}, {{"kernel_shape", Ints{5, 1}}}), HasSubstr("does not fit"));
   EXPECT_THAT(error_of("MaxPool", {x}, {{"kernel_shape", Ints{1 << 30, 1 << 30}}, {"pads", Ints{1 << 30, 1 << 30, 0, 0}}}),
               HasSubstr("too large"));
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"})  // a window that lies in the padding alone has no value
+    EXPECT_THAT(error_of(op, {x}, {{"kernel_shape", Ints{2, 3}}, {"pads", Ints{1, 0, 0, 3}}}),
+                HasSubstr("padding should be smaller than the window, it is 3 beside a window of 3 (spatial dimension 1)"));
+  EXPECT_TRUE(near(run_operator("MaxPool", {tensor(DType::f32, {1, 1, 3}, {1, 2, 3})},
+                                {{"kernel_shape", Ints{2}}, {"pads", Ints{2, 0}}, {"dilations", Ints{2}}})[0],
+                   {1, 1, 3}, {1, 2, 3}));  // counted with the gaps between taps
   EXPECT_THAT(error_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"storage_order", int64_t{2}}}), HasSubstr("storage_order"));
   EXPECT_THAT(error_of("LpPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"p", int64_t{0}}}), HasSubstr("p should be"));
   EXPECT_THAT(error_of("AveragePool", {pattern({2, 2})}, {{"kernel_shape", Ints{}}}), HasSubstr("[batch, channels, spatial...]"));

@@ -39,6 +39,13 @@ Attributes attributes_of(const SlidingWindow& window, int64_t groups) {
   return attributes;
 }
 
+/// As Caffe does, so that the error names the layer as the file does.
+void check_pool_padding(const CaffeLayer& layer, const SlidingWindow& window) {
+  for (size_t i = 0; i < 2; ++i)
+    if (window.pads[i] >= window.kernel[i])
+      layer.fail("padding should be smaller than the window, it is {} beside a window of {}", window.pads[i], window.kernel[i]);
+}
+
 }  // namespace
 
 Exprs import_convolution(CaffeLayer& layer, Parts& p) {
@@ -76,6 +83,7 @@ Exprs import_pooling(CaffeLayer& layer, Parts& p) {
   if (layer.top_count() > 1) layer.refuse("the places of maxima are not supported");
   if (parameters.flag("global_pooling", false)) return {p.op(method == 0 ? "GlobalMaxPool" : "GlobalAveragePool", {layer.bottom()})};
   const SlidingWindow window = window_of(layer, parameters);
+  check_pool_padding(layer, window);
   Attributes attributes = attributes_of(window, 1);
   const bool ceil =
       parameters.has("ceil_mode") ? parameters.flag("ceil_mode", true) : parameters.choice("round_mode", {"CEIL", "FLOOR"}, 0) == 0;
@@ -101,6 +109,7 @@ Exprs import_spp(CaffeLayer& layer, Parts& p) {
       window.kernel.push_back(kernel), window.strides.push_back(kernel);
       window.pads[i] = window.pads[i + 2] = pad;
     }
+    check_pool_padding(layer, window);
     Attributes attributes = attributes_of(window, 1);
     attributes.set("ceil_mode", int64_t{1});
     if (method == 1) attributes.set("count_include_pad", int64_t{1});

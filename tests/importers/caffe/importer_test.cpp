@@ -151,6 +151,9 @@ TEST(CaffeImporter, pooling_rounds_up_and_padding_counts) {
   EXPECT_THAT(run(*import_net(head + "pool: AVE kernel_h: 1 kernel_w: 3 stride_h: 1 stride_w: 3 pad_h: 0 pad_w: 1 } }"), {1, 1, 1, 4},
                   {3, 3, 3, 6}),
               ElementsAre(2, 3));
+  for (const char* method : {"MAX", "AVE"})
+    EXPECT_THAT(error_of(head + "pool: " + method + " kernel_h: 1 kernel_w: 3 stride: 1 pad_h: 0 pad_w: 3 } }"),
+                HasSubstr("net.prototxt: layer \"p\" (Pooling): padding should be smaller than the window, it is 3 beside a window of 3"));
 }
 
 TEST(CaffeImporter, a_layer_whose_weights_do_not_fit_is_named) {
