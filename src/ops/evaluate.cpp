@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/evaluate.h"
 
+#include <algorithm>
 #include <unordered_map>
 
+#include "base/saturating.h"
 #include "base/watch.h"
 
 namespace minnow {
@@ -71,10 +73,9 @@ std::vector<Datum> run_graph(const OperatorSet& operators, const Graph& graph, s
   return outputs;
 }
 
-}  // namespace
-
-std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs,
-                            const std::function<std::vector<Datum>(const Graph&, std::span<const Datum>)>& run_subgraph) {
+/// Nothing where `accept` does not like the types of the outputs.
+std::optional<std::vector<Datum>> compute(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs,
+                                          const Subgraphs::Run& run_subgraph, ConstantEvaluator::Accept accept) {
   Watch::check();
   const Operator* op = operators.find(node.op());
   if (!op) throw Unsupported("{}: there is no such operator; load_operators() or --operators loads a library that has it", node.where());
@@ -96,6 +97,7 @@ std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std:
   }
   const NodeView view(node, in_pointers, out_pointers, op);
   infer_outputs(*op, view, out);
+  if (!accept(out)) return {};
 
   if (!op->reference) {
     MINNOW_CHECK(op->decompose, "an operator needs a reference or a decomposition");
@@ -148,9 +150,108 @@ std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std:
   return outputs;
 }
 
+}  // namespace
+
+std::vector<Datum> evaluate(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs,
+                            const std::function<std::vector<Datum>(const Graph&, std::span<const Datum>)>& run_subgraph) {
+  return *compute(operators, node, inputs, run_subgraph, [](std::span<const ValueInfo>) { return true; });
+}
+
 std::vector<Datum> evaluate(const OperatorSet& operators, const Graph& graph, std::span<const Datum> inputs, const Observer& observer) {
   Environment environment;
   return run_graph(operators, graph, inputs, environment, observer);
+}
+
+// Constants.
+
+bool ConstantEvaluator::may_compute(const Node& node) const {
+  const Operator* op = operators_.find(node.op());
+  return op && op->pure && !op->custom && std::none_of(node.attributes.begin(), node.attributes.end(), [](const auto& attribute) {
+           return std::holds_alternative<Subgraph>(attribute.second);
+         });
+}
+
+std::vector<Datum> ConstantEvaluator::outputs(const Node& node, std::span<const Datum> inputs) const {
+  return outputs(node, inputs, [](std::span<const ValueInfo>) { return true; });
+}
+
+std::vector<Datum> ConstantEvaluator::outputs(const Node& node, std::span<const Datum> inputs, Accept accept) const {
+  if (!may_compute(node)) return {};
+  int64_t elements = 0;
+  for (const Datum& input : inputs)
+    if (input.kind == Datum::Kind::tensor && input.tensor.data()) elements = clamped_sum({elements, input.tensor.elements()});
+  if (elements > most_elements_) return {};
+  const auto fits = [&](std::span<const ValueInfo> outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!node.output(i)) continue;
+      if (outputs[i].kind != ValueInfo::Kind::tensor) return false;
+      if (outputs[i].extent != ValueInfo::Extent::unknown) elements = clamped_sum({elements, outputs[i].shape.elements()});
+    }
+    return elements <= most_elements_ && accept(outputs);
+  };
+  try {
+    return compute(operators_, node, inputs, {}, fits).value_or(std::vector<Datum>());
+  } catch (const NeedsContents&) {
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::cancelled || error.kind() == ErrorKind::internal) throw;
+  }
+  return {};
+}
+
+namespace {
+
+std::optional<Tensor> tensor_of(const std::vector<Datum>& outputs, const Node& node, const Value& value) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (node.output(i) == &value) return outputs[i].tensor;
+  return {};
+}
+
+}  // namespace
+
+struct ConstantEvaluator::Search {
+  FunctionRef<bool(const Node&)> may_enter;
+  std::unordered_map<const Node*, std::vector<Datum>> computed;  // empty: cannot be
+};
+
+std::optional<Tensor> ConstantEvaluator::contents(const Value& value, FunctionRef<bool(const Node&)> may_enter) const {
+  Search search{may_enter, {}};
+  return contents(value, search, 0);
+}
+
+std::optional<Tensor> ConstantEvaluator::contents(const Value& value, Search& search, int depth) const {
+  constexpr int kDeepest = 64;
+  if (const Tensor* constant = value.constant()) return constant->elements() <= most_elements_ ? std::optional(*constant) : std::nullopt;
+  const Node* node = value.producer();
+  if (!node || depth == kDeepest) return {};
+  auto found = search.computed.find(node);
+  if (found == search.computed.end()) {
+    if (!search.may_enter(*node) || !may_compute(*node)) return {};
+    found = search.computed.try_emplace(node).first;
+    std::vector<Datum>& results = found->second;  // stays where it is while the map grows
+    std::vector<Datum> inputs(node->input_count());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!node->input(i)) continue;
+      auto tensor = contents(*node->input(i), search, depth + 1);
+      if (!tensor) return {};
+      inputs[i] = Datum(std::move(*tensor));
+    }
+    results = outputs(*node, inputs);
+    return tensor_of(results, *node, value);
+  }
+  return tensor_of(found->second, *node, value);
+}
+
+Tensor ConstantEvaluator::apply(std::string_view op, std::initializer_list<Tensor> inputs, Attributes attributes) const {
+  Graph graph;
+  std::vector<Value*> values;
+  std::vector<Datum> data;
+  for (const Tensor& input : inputs) {
+    values.push_back(&graph.add_input("x" + std::to_string(values.size()), ValueType::tensor(input.dtype(), input.shape())));
+    data.emplace_back(input);
+  }
+  const std::string name = "y";
+  const Node& node = graph.add_node(op, std::span<Value* const>(values), std::span<const std::string>(&name, 1), std::move(attributes));
+  return evaluate(operators_, node, data)[0].tensor;
 }
 
 }  // namespace minnow

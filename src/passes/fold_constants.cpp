@@ -12,11 +12,6 @@ namespace {
 // constants.
 constexpr size_t kSmallBytes = 64 * 1024;
 
-bool has_subgraph(const Node& node) {
-  return std::any_of(node.attributes.begin(), node.attributes.end(),
-                     [](const auto& attribute) { return std::holds_alternative<Subgraph>(attribute.second); });
-}
-
 /// True for a parameter, or what would take a parameter's place, where graphs will be trained.
 bool is_parameter(const Value& value) { return is_float(value.type.dtype); }
 
@@ -35,8 +30,7 @@ bool belongs_to_island(const Node& node) {
 }
 
 bool may_fold(const Node& node, const PassContext& context) {
-  const Operator* op = context.find(node);
-  if (!op || !op->pure || op->custom || has_subgraph(node) || !all_known(node)) return false;
+  if (!ConstantEvaluator(context.operators()).may_compute(node) || !all_known(node)) return false;
   if (node.op() == "DequantizeLinear") {  // a quantized constant is never widened
     if (node.input(0)->type.dtype != DType::i32 || belongs_to_island(node)) return false;
   }
@@ -62,45 +56,22 @@ size_t bytes_freed(const Node& node, const PassContext& context) {
   return bytes;
 }
 
-std::optional<size_t> bytes_made(const Node& node, const PassContext& context) {
-  std::vector<ValueInfo> in(node.input_count()), out(node.output_count());
-  std::vector<const ValueInfo*> pointers(in.size());
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (!node.input(i)) continue;
-    in[i].contents = *node.input(i)->constant();
-    in[i].dtype = in[i].contents.dtype();
-    in[i].shape = in[i].contents.shape();
-    pointers[i] = &in[i];
-  }
-  const Operator& op = *context.find(node);
-  infer_outputs(op, NodeView(node, pointers, {}, &op), out);
-  size_t bytes = 0;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!node.output(i)) continue;
-    if (out[i].kind != ValueInfo::Kind::tensor || out[i].extent == ValueInfo::Extent::unknown) return {};
-    bytes += stored_bytes(out[i].dtype, out[i].shape);
-  }
-  return bytes;
-}
-
 bool fold(Graph& graph, Node& node, PassContext& context) {
-  std::vector<Datum> results;
   size_t growth = 0;
-  try {
-    const auto bytes = bytes_made(node, context);
-    if (!bytes) return false;
-    growth = *bytes - std::min(*bytes, bytes_freed(node, context));
-    if (growth > 0 && (*bytes > kSmallBytes || !context.may_grow(growth))) return false;
-    std::vector<Datum> inputs;
-    for (size_t i = 0; i < node.input_count(); ++i) inputs.push_back(node.input(i) ? Datum(*node.input(i)->constant()) : Datum());
-    results = evaluate(context.operators(), node, inputs);
-  } catch (const Error&) {
-    return false;  // a node that cannot be computed fails when it is run, if it is
-  } catch (const NeedsContents&) {
-    return false;
-  }
-  for (size_t i = 0; i < node.output_count(); ++i)
-    if (node.output(i) && results[i].kind != Datum::Kind::tensor) return false;
+  const auto is_worth_storing = [&](std::span<const ValueInfo> outputs) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!node.output(i)) continue;
+      if (outputs[i].extent == ValueInfo::Extent::unknown) return false;
+      bytes += stored_bytes(outputs[i].dtype, outputs[i].shape);
+    }
+    growth = bytes - std::min(bytes, bytes_freed(node, context));
+    return growth == 0 || (bytes <= kSmallBytes && context.may_grow(growth));
+  };
+  std::vector<Datum> inputs;
+  for (size_t i = 0; i < node.input_count(); ++i) inputs.push_back(node.input(i) ? Datum(*node.input(i)->constant()) : Datum());
+  const std::vector<Datum> results = ConstantEvaluator(context.operators()).outputs(node, inputs, is_worth_storing);
+  if (results.empty()) return false;
   for (size_t i = 0; i < node.output_count(); ++i) {
     if (!node.output(i)) continue;
     Value& constant = graph.add_constant(results[i].tensor);

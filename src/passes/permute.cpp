@@ -298,11 +298,9 @@ std::optional<PermutedNode> permuted(const PassContext& context, const Node& nod
 Value& permuted_constant(Graph& graph, const Value& value, const Permutation& perm) {
   Shape shape = value.constant()->shape();
   while (shape.rank() < perm.size()) shape.insert(0, 1);
-  Graph scratch;
-  Value& input = scratch.add_input("x", ValueType::tensor(value.type.dtype, shape));
-  const Node& node = scratch.add_node("Transpose", {&input}, 1, {{"perm", inverse(perm)}});
-  const Datum data[] = {Datum(value.constant()->reshaped(shape))};
-  return graph.add_constant(evaluate(OperatorSet::builtin(), node, data)[0].tensor, graph.fresh_name(value.name()));
+  Tensor permuted =
+      ConstantEvaluator(OperatorSet::builtin()).apply("Transpose", {value.constant()->reshaped(shape)}, {{"perm", inverse(perm)}});
+  return graph.add_constant(std::move(permuted), graph.fresh_name(value.name()));
 }
 
 /// Entries for each axis of a value, in the order of the value that it is a Transpose of.

@@ -257,21 +257,15 @@ class PlanBuilder {
     for (size_t i = 0; i < inputs.size(); ++i)
       if (const uint32_t v = step.inputs[i]; v != kNone && derived_.contains(v) && !values()[v].info.contents)
         inputs[i] = Datum(derived_.compute(v));
-    for (const auto& [name, attribute] : step.node->attributes)
-      if (std::holds_alternative<Subgraph>(attribute)) return false;
-    std::vector<Datum> results;
-    try {
-      results = evaluate(*environment_.operators, *step.node, inputs);
-    } catch (const InvalidArgument&) {
-      return false;  // what the data revealed is the run's to report
-    }
+    const std::vector<Datum> results = ConstantEvaluator(*environment_.operators).outputs(*step.node, inputs);
+    if (results.empty()) return false;
     for (size_t i = 0; i < results.size(); ++i) {
       if (!step.node->output(i)) continue;
       PlanValue made;
       made.place = PlanValue::Place::constant;
       made.info.dtype = results[i].tensor.dtype();
       made.info.shape = results[i].tensor.shape();
-      made.info.contents = std::move(results[i].tensor);
+      made.info.contents = results[i].tensor;
       add_value(step.node->output(i), std::move(made));
     }
     return true;

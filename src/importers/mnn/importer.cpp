@@ -18,8 +18,6 @@
 namespace minnow::mnn {
 namespace {
 
-constexpr int64_t kMostFolded = 4096;  // elements of what is computed while reading
-
 /// Which sizes of the inputs stay open, though the file has a number for them: the engine takes others as well.
 struct OpenSizes {
   bool batch = false, image = false;
@@ -65,12 +63,11 @@ class Importer final : public Host {
   std::string tensor_name(const Scope& scope, const OpInfo& op, size_t output) const;
   /// As MNN hands values from one graph to another: integers and truth values as i32.
   Expr plain(Parts& parts, const Expr& x);
-  /// The contents of a value that nodes after `before` compute from constants alone; MNN's shapes come from chains of such.
-  std::optional<Tensor> computed(const Expr& x, const std::unordered_set<const Node*>& fresh, int depth) const;
   void add_outputs(Scope& scope);
 
   ModelFile& file_;
   const OperatorSet& operators_;
+  const ConstantEvaluator evaluator_{operators_, ConstantEvaluator::kFewElements};
   OpenSizes open_;
   std::unique_ptr<Graph> graph_;
   SizeTable sizes_;
@@ -249,7 +246,9 @@ void Importer::import_op(Scope& scope, const OpInfo& op, size_t number) {
     }
     for (Expr& x : made) {
       if (!x || !values.contains(x.value())) continue;
-      if (const auto tensor = computed(x, fresh, 0)) x = p.builder().wrap(&graph.add_constant(*tensor, {}));
+      const auto contents =
+          evaluator_.contents(*x.value(), [&](const Node& node) { return fresh.contains(&node) && node.op() != "DequantizeLinear"; });
+      if (contents) x = p.builder().wrap(&graph.add_constant(*contents, {}));
     }
     for (Node* at : nodes) {
       const auto is_used = [&](const Value* value) {
@@ -277,48 +276,6 @@ void Importer::import_op(Scope& scope, const OpInfo& op, size_t number) {
     if (!refusals_.empty()) return refuse(scope, op, op_name);
     throw InvalidModel("{}", located(file_.source(), node.place, error.what()));
   }
-}
-
-std::optional<Tensor> Importer::computed(const Expr& x, const std::unordered_set<const Node*>& fresh, int depth) const {
-  if (const Tensor* tensor = x.value()->constant()) return tensor->elements() <= kMostFolded ? std::optional(*tensor) : std::nullopt;
-  const Node* node = x.value()->producer();
-  if (!node || !fresh.contains(node) || depth > 64 || node->op() == "DequantizeLinear" || node->output_count() != 1) return {};
-  const Operator* op = operators_.find(node->op());
-  if (!op || !op->pure || op->custom) return {};
-  const auto& dims = x.value()->type.dims;
-  int64_t elements = 1;
-  for (size_t i = 0; dims && i < dims->size() && elements <= kMostFolded; ++i)
-    elements *= std::clamp<int64_t>((*dims)[i].size, 1, kMostFolded + 1);
-  if (elements > kMostFolded) return {};
-  std::vector<Datum> inputs;
-  for (size_t i = 0; i < node->input_count(); ++i) {
-    if (!node->input(i)) {
-      inputs.emplace_back();
-      continue;
-    }
-    auto tensor = computed(x.builder().wrap(node->input(i)), fresh, depth + 1);
-    if (!tensor) return {};
-    inputs.emplace_back(std::move(*tensor));
-  }
-  try {
-    std::vector<ValueInfo> in(inputs.size()), out(1);
-    std::vector<const ValueInfo*> pointers(in.size());
-    for (size_t i = 0; i < in.size(); ++i) {
-      if (!node->input(i)) continue;
-      in[i].contents = inputs[i].tensor;
-      in[i].dtype = in[i].contents.dtype();
-      in[i].shape = in[i].contents.shape();
-      pointers[i] = &in[i];
-    }
-    infer_outputs(*op, NodeView(*node, pointers, {}, op), out);
-    if (out[0].kind != ValueInfo::Kind::tensor || out[0].extent != ValueInfo::Extent::exact || out[0].shape.elements() > kMostFolded)
-      return {};
-    std::vector<Datum> results = evaluate(operators_, *node, inputs);
-    if (results.size() == 1 && results[0].kind == Datum::Kind::tensor && results[0].tensor.elements() <= kMostFolded)
-      return results[0].tensor;
-  } catch (const Error&) {  // what cannot be computed fails when it is run, if it is
-  } catch (const NeedsContents&) {}
-  return {};
 }
 
 Expr Importer::add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) {

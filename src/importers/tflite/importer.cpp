@@ -475,10 +475,11 @@ void Importer::run_once(const TfliteNode& node, int64_t index) {
   const size_t refused = refusals_.size();
   import_operators(inner);
   if (refusals_.size() == refused) {
-    for (const auto& [name, value] : assigned_once_) scratch.add_output(*parts.own(value).value());
-    infer_types(operators_, scratch);
-    const std::vector<Datum> values = evaluate(operators_, scratch, {});
-    for (size_t i = 0; i < assigned_once_.size(); ++i) initial_values_[assigned_once_[i].first] = values[i].tensor;
+    for (const auto& [name, value] : assigned_once_) {
+      const auto contents = ConstantEvaluator(operators_).contents(*value.value(), [](const Node&) { return true; });
+      if (!contents) node.refuse("the initial value of variable \"{}\" is not known before the run", name);
+      initial_values_[name] = *contents;
+    }
   }
   assigned_once_.clear();
   sizes_ = {};

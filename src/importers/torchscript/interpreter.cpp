@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/evaluate.h"
 #include "passes/rewrite.h"
 
 namespace minnow::torchscript {

@@ -14,6 +14,7 @@
 #include "importers/torchscript/pickle.h"
 #include "importers/torchscript/program.h"
 #include "importers/unique_names.h"
+#include "ops/evaluate.h"
 
 namespace minnow::torchscript {
 
@@ -122,8 +123,7 @@ class Interpreter final : public Host {
   void attach_views(Item& result, const Signature& signature, const Items& arguments, const std::string& place);
   void refresh(const std::shared_ptr<TensorObject>& tensor);
   void fold(Item& item, int depth = 0);
-  Expr folded(const Expr& x, int depth = kFoldDepth);
-  static constexpr int kFoldDepth = 10;  // of nodes in a row: as many as one rule makes
+  Expr folded(const Expr& x);
   std::string place(const Frame& frame, std::string_view op) const;
   [[noreturn]] void fail(const Frame& frame, std::string_view what) const;
   [[noreturn]] void refuse(const Frame& frame, std::string_view what) const;
@@ -131,6 +131,7 @@ class Interpreter final : public Host {
   Program& program_;
   Graph& graph_;
   const OperatorSet& operators_;
+  const ConstantEvaluator evaluator_{operators_, ConstantEvaluator::kFewElements};
   SizeTable& sizes_;
   Refusals& refusals_;
   ObjectStore& store_;

@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "importers/torchscript/interpreter.h"
-#include "ops/evaluate.h"
 #include "passes/rewrite.h"
 
 namespace minnow::torchscript {
 
 using Kind = Item::Kind;
 
-constexpr int64_t kMostFolded = 4096;           // elements that are computed while importing
 constexpr size_t kMostTextCharacters = 10'000;  // that a program may put together
 
 // Tensors.
@@ -110,51 +108,11 @@ void Interpreter::expect_integers(const Expr& x) {
 }
 
 /// What is computed from constants alone is computed now, so that the program can go on with it.
-Expr Interpreter::folded(const Expr& x, int depth) {
-  Value* value = x.value();
-  Node* node = value->producer();
-  if (!node || node->output_count() != 1) return x;
-  const Operator* op = operators_.find(node->op());
-  if (!op || !op->pure || op->custom || node->input_count() == 0) return x;
-  std::vector<Datum> inputs;
-  int64_t elements = 0;
-  for (size_t i = 0; i < node->input_count(); ++i) {
-    Value* input = node->input(i);
-    if (!input) {
-      inputs.emplace_back();
-      continue;
-    }
-    if (!input->constant() && input->producer() && depth > 0) input = folded(p_->builder().wrap(input), depth - 1).value();
-    if (!input->constant()) return x;
-    elements += input->constant()->elements();
-    if (elements > kMostFolded) return x;
-    inputs.emplace_back(*input->constant());
-  }
-  static constexpr std::string_view kGrow[] = {"ConstantOfShape", "Expand", "Tile", "Range", "OneHot", "Pad", "Resize"};
-  if (std::find(std::begin(kGrow), std::end(kGrow), node->op()) != std::end(kGrow)) {  // they make much of little
-    const auto shape = p_->shape(x);
-    if (!shape || Shape(*shape).elements() > kMostFolded) {
-      const auto known = node->op() == "ConstantOfShape" || node->op() == "Expand"
-                             ? p_->ints(p_->builder().wrap(node->input(node->input_count() - 1)))
-                             : std::nullopt;
-      if (!known) return x;
-      int64_t product = 1;
-      for (int64_t size : *known) {
-        if (size < 0 || size > kMostFolded) return x;
-        product *= std::max<int64_t>(size, 1);
-        if (product > kMostFolded) return x;
-      }
-    }
-  }
-  try {
-    std::vector<Datum> results = minnow::evaluate(operators_, *node, inputs);
-    if (results.empty() || results[0].kind != Datum::Kind::tensor || results[0].tensor.elements() > 16 * kMostFolded) return x;
-    return p_->builder().wrap(&graph_.add_constant(results[0].tensor));
-  } catch (const Error&) {
-    return x;  // what cannot be computed fails when it is run, if it is
-  } catch (const NeedsContents&) {
-    return x;
-  }
+Expr Interpreter::folded(const Expr& x) {
+  if (x.value()->constant()) return x;
+  int left = 16;  // as many nodes as one rule makes; earlier ones were looked at when they were made
+  const auto contents = evaluator_.contents(*x.value(), [&](const Node&) { return left-- > 0; });
+  return contents ? p_->builder().wrap(&graph_.add_constant(*contents)) : x;
 }
 
 void Interpreter::fold(Item& item, int depth) {
