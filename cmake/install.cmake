@@ -3,6 +3,7 @@
 #   Minnow::minnow   the core as a static archive
 #   Minnow::shared   the core as a shared library, exporting the public API alone
 #   Minnow::convert  importers, passes and exporters, a static archive over Minnow::minnow
+#   Minnow::numerics factorizations, Fourier transforms and random streams, a static archive over Minnow::minnow (64-bit machines)
 include(CMakePackageConfigHelpers)
 set(minnow_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Minnow")
 
@@ -12,6 +13,10 @@ if(TARGET minnow_shared)
 endif()
 set_target_properties(minnow_convert PROPERTIES EXPORT_NAME convert)
 install(TARGETS minnow minnow_convert EXPORT MinnowTargets)
+if(TARGET minnow_numerics)
+  set_target_properties(minnow_numerics PROPERTIES EXPORT_NAME numerics)
+  install(TARGETS minnow_numerics EXPORT MinnowTargets)
+endif()
 if(TARGET minnow_cli)
   install(TARGETS minnow_cli)
 endif()

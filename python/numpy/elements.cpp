@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -17,7 +16,7 @@
 #include "backends/cpu/kernels/kernels.h"
 #include "base/numeric.h"
 #include "base/os.h"
-#include "base/thread_pool.h"
+#include "base/parallel.h"
 #include "numpy/kernels/kernels.h"
 #include "numpy/loops.h"
 
@@ -29,7 +28,6 @@ int cores() {
 }
 
 void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t)>& task) {
-  constexpr int64_t kPart = 1 << 16;   // elements that are worth a thread
   constexpr int64_t kLeast = 1 << 12;  // that are worth letting others have the GIL
   const double work = static_cast<double>(count) * static_cast<double>(std::max<int64_t>(cost, 1));
   if (work < kLeast) {
@@ -38,25 +36,7 @@ void in_parts(int64_t count, int64_t cost, const std::function<void(int64_t, int
   }
   const python::SignalWatch watch;
   const nb::gil_scoped_release release;
-  if (work < 2 * kPart || count < 2) {
-    if (count > 0) task(0, count);
-    return;
-  }
-  const int64_t parts = std::min<int64_t>(count, std::min<int64_t>(static_cast<int64_t>(work / kPart), 256));
-  static std::atomic<const ThreadPool*> reserved{nullptr};  // after a fork there is another one
-  ThreadPool& pool = ThreadPool::process();
-  if (reserved.load(std::memory_order_relaxed) != &pool) {
-    pool.reserve(cores());
-    reserved.store(&pool, std::memory_order_relaxed);
-  }
-  {
-    const Watch::Interruptible may_stop;
-    pool.run(unsign(parts), cores(), [&](size_t part) {
-      const int64_t i = static_cast<int64_t>(part);
-      task(count / parts * i + std::min(i, count % parts), count / parts * (i + 1) + std::min(i + 1, count % parts));
-    });
-  }
-  if (const Watch* const now = Watch::current(); now && now->reason() != Watch::Reason::none) now->stop();
+  minnow::in_parts(count, cost, task);
 }
 
 Shape broadcast(const Shape& a, const Shape& b) {

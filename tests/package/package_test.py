@@ -45,6 +45,7 @@ class Package(unittest.TestCase):
         version = re.search(r"^project\(minnow VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
         for program in ("with_archive", "with_shared", "with_convert"):
             self.assertEqual(run(out / program).strip(), version)
+        run(out / "with_numerics")
 
     def test_every_example_builds(self):
         for project in sorted(SOURCE.glob("examples/*/CMakeLists.txt")):

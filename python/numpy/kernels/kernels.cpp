@@ -9,7 +9,6 @@
   DO(target, MoreUnary64Kernels)        \
   DO(target, Binary64Kernels)           \
   DO(target, Functions32Kernels)        \
-  DO(target, MatrixKernels)             \
   DO(target, OrderKernels)              \
   DO(target, PlaceKernels)              \
   DO(target, ProductKernels)            \

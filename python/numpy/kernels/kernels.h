@@ -6,7 +6,6 @@
 #include "numpy/kernels/binary64.h"
 #include "numpy/kernels/folds.h"
 #include "numpy/kernels/functions32.h"
-#include "numpy/kernels/matrices.h"
 #include "numpy/kernels/orders.h"
 #include "numpy/kernels/places.h"
 #include "numpy/kernels/predicates.h"
@@ -21,7 +20,6 @@ struct Kernels {
   const MoreUnary64Kernels* unary64;
   const Binary64Kernels* binary64;
   const Functions32Kernels* functions32;
-  const MatrixKernels* matrices;
   const OrderKernels* orders;
   const PlaceKernels* places;
   const ProductKernels* products;

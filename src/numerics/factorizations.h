@@ -10,7 +10,7 @@
 
 #include "base/watch.h"
 
-namespace minnow::numpy {
+namespace minnow::numerics {
 
 using Complex = std::complex<double>;
 
@@ -54,4 +54,4 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v);
 /// overwritten.
 bool eig(Complex* a, size_t n, Complex* values, Complex* vectors);
 
-}  // namespace minnow::numpy
+}  // namespace minnow::numerics

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/linalg.h"
+#include "numerics/factorizations.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 #include <numeric>
 #include <type_traits>
 
-#include "numpy/linalg_real.h"
+#include "numerics/real_factorizations.h"
 
-namespace minnow::numpy {
+namespace minnow::numerics {
 namespace {
 
 constexpr size_t kTiny = 8;  // rows of real matrices that are not worth blocks
@@ -176,6 +176,21 @@ void qr_q(const T* factors, size_t m, size_t n, const T* tau, T* q, size_t colum
 
 namespace {
 
+/// Multiplies all by the power of two that brings the largest to about 1, so that squares neither overflow nor vanish; `scale` is 0 where
+/// all are 0. False where one is not finite.
+template <class T>
+bool scale_to_one(T* a, size_t count, double& scale) {
+  double largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double re = std::fabs(real_part(a[i])), im = std::fabs(imaginary_part(a[i]));
+    if (!std::isfinite(re) || !std::isfinite(im)) return false;
+    largest = std::max({largest, re, im});
+  }
+  scale = largest == 0 ? 0 : std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1000, 1000));
+  for (size_t i = 0; scale != 0 && i < count; ++i) a[i] *= scale;
+  return true;
+}
+
 // Puts values in order with the rows that belong to them.
 template <class Less, class Value, class T>
 void sort_rows(size_t n, size_t width, Value* values, T* rows, Less less) {
@@ -283,13 +298,9 @@ bool eigh(T* a, size_t n, double* values, bool vectors) {
 template <class T>
 bool svd(T* a, size_t m, size_t n, double* values, T* v) {
   if (n == 0) return true;
-  double largest = 0;
-  for (size_t i = 0; i < m * n; ++i) {
-    const double size = std::abs(a[i]);
-    if (!std::isfinite(size)) return false;
-    largest = std::max(largest, size);
-  }
-  if (largest == 0) {
+  double scale = 0;
+  if (!scale_to_one(a, m * n, scale)) return false;
+  if (scale == 0) {
     std::fill_n(values, n, 0.0);
     std::fill_n(a, m * n, T(0));
     if (v) std::fill_n(v, n * n, T(0));
@@ -313,7 +324,7 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
     for (size_t j = i; j < n; ++j) rows[i * n + j] = ordered[i * n + j];
   }
   const double tolerance = kEpsilon * std::sqrt(static_cast<double>(n));
-  const double negligible = largest * kEpsilon * kEpsilon;
+  constexpr double kNegligible = kEpsilon * kEpsilon;  // beside a largest element of about 1
   bool turned = n > 1;
   std::vector<double> squares(n);
   for (int sweep = 0; turned; ++sweep) {
@@ -328,7 +339,7 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
         const double p = squares[i], q = squares[j];
         const T product = dot(n, y, x);  // <y, x>
         const double size = std::abs(product);
-        if (size <= tolerance * std::sqrt(p * q) || size <= negligible * negligible) continue;
+        if (size <= tolerance * std::sqrt(p * q) || size <= kNegligible * kNegligible) continue;
         turned = true;
         const double zeta = (q - p) / (2 * size);
         const double t = (zeta >= 0 ? 1.0 : -1.0) / (std::fabs(zeta) + std::hypot(1.0, zeta));
@@ -351,6 +362,7 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
   for (size_t i = 0; i < n; ++i) values[i] = length(n, rows.data() + i * n, 1);
   if (!v) {
     std::sort(values, values + n, std::greater<>());
+    for (size_t i = 0; i < n; ++i) values[i] /= scale;
     return true;
   }
   {
@@ -361,7 +373,7 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
   // Rows of length zero get directions of their own, orthogonal to the others.
   for (size_t i = 0; i < n; ++i) {
     T* row = rows.data() + i * n;
-    if (values[i] > largest * kEpsilon * kEpsilon) {
+    if (values[i] > kNegligible) {
       for (size_t k = 0; k < n; ++k) row[k] /= values[i];
       continue;
     }
@@ -392,13 +404,15 @@ bool svd(T* a, size_t m, size_t n, double* values, T* v) {
   for (T& x : turns) x = conjugate(x);
   for (size_t i = 0; i < m; ++i)
     for (size_t k = 0; k < n; ++k) add_scaled(n, q[i * n + k], turns.data() + k * n, a + i * n);
+  for (size_t i = 0; i < n; ++i) values[i] /= scale;
   return true;
 }
 
 // Reduction to Hessenberg form, then QR steps with Wilkinson's shifts (Francis 1961), all in complex numbers.
 bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
-  for (size_t i = 0; i < n * n; ++i)
-    if (!std::isfinite(a[i].real()) || !std::isfinite(a[i].imag())) return false;
+  double scale = 0;
+  if (!scale_to_one(a, n * n, scale)) return false;
+  if (scale == 0) scale = 1;
   const auto h = [&](size_t i, size_t j) -> Complex& { return a[i * n + j]; };
   // Balancing (Parlett, Reinsch 1969): rows and columns of about equal size.
   std::vector<double> scales(n, 1.0);
@@ -514,8 +528,11 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
     }
     for (size_t i = low; i < high; ++i) h(i, i) += shift;
   }
-  for (size_t i = 0; i < n; ++i) values[i] = h(i, i);
-  if (!vectors) return true;
+  const auto store_values = [&] {
+    for (size_t i = 0; i < n; ++i) values[i] = h(i, i) / scale;
+    return true;
+  };
+  if (!vectors) return store_values();
   // Eigenvectors of the triangle by substitution, turned back by Z and the scales.
   std::vector<Complex> x(n);
   for (size_t k = 0; k < n; ++k) {
@@ -525,7 +542,7 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
     for (size_t i = k; i-- > 0;) {
       Complex sum = 0;
       for (size_t j = i + 1; j <= k; ++j) sum += h(i, j) * x[j];
-      Complex gap = h(i, i) - values[k];
+      Complex gap = h(i, i) - h(k, k);
       if (std::abs(gap) < kEpsilon * norm) gap = kEpsilon * std::max(norm, std::numeric_limits<double>::min());
       x[i] = -sum / gap;
     }
@@ -542,7 +559,7 @@ bool eig(Complex* a, size_t n, Complex* values, Complex* vectors) {
     const Complex turn = std::conj(v[largest]) / std::abs(v[largest]) / size;
     for (size_t i = 0; i < n; ++i) vectors[i * n + k] = v[i] * turn;
   }
-  return true;
+  return store_values();
 }
 
 template <>
@@ -565,4 +582,4 @@ MINNOW_INSTANTIATE(Complex)
 template bool eigh(Complex*, size_t, double*, bool);
 template bool svd(Complex*, size_t, size_t, double*, Complex*);
 
-}  // namespace minnow::numpy
+}  // namespace minnow::numerics

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace minnow::numpy::real {
+namespace minnow::numerics::real {
 
 bool lu(double* a, size_t n, std::vector<size_t>& swaps);
 void lu_solve(const double* factors, size_t n, const std::vector<size_t>& swaps, double* b, size_t k);
@@ -19,4 +19,4 @@ bool svd(double* a, size_t m, size_t n, double* values, double* v);
 /// becomes the eigenvector of value i. False where the iteration does not end.
 bool tridiagonal(std::vector<double>& diagonal, std::vector<double>& beside, double* vectors);
 
-}  // namespace minnow::numpy::real
+}  // namespace minnow::numerics::real

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/matrices.h"
-
 #include <cmath>
 
 #include "backends/cpu/kernel_support.h"
-#include "numpy/kernels/kernels.h"
+#include "numerics/matrix_kernels.h"
 
-namespace minnow::numpy {
+namespace minnow::numerics {
 namespace {
 
 using Values = std::vector<double>;
 constexpr size_t kStride = 56;  // of every matrix here
 
-class MatricesTest : public cpu::EveryIsa {
+class MatrixKernelsTest : public cpu::EveryIsa {
  protected:
   static Values normal(size_t count, unsigned seed) {
     std::mt19937 generator(seed);
@@ -33,10 +31,10 @@ class MatricesTest : public cpu::EveryIsa {
         f(rows, columns);
       }
   }
-  const MatrixKernels& kernels_ = *numpy_kernels(GetParam()).matrices;
+  const MatrixKernels& kernels_ = matrix_kernels(GetParam());
 };
 
-TEST_P(MatricesTest, products_are_subtracted_as_by_plain_loops) {
+TEST_P(MatrixKernelsTest, products_are_subtracted_as_by_plain_loops) {
   each_size([&](size_t rows, size_t columns) {
     for (const size_t depth : {0, 1, 5, 32}) {
       const Values a = normal(rows * kStride, 1), b = normal(depth * kStride + columns, 2);
@@ -50,7 +48,7 @@ TEST_P(MatricesTest, products_are_subtracted_as_by_plain_loops) {
   });
 }
 
-TEST_P(MatricesTest, elimination_scales_a_column_and_finds_the_next_pivot) {
+TEST_P(MatrixKernelsTest, elimination_scales_a_column_and_finds_the_next_pivot) {
   for (size_t at = 0; at < kMatrixStep; ++at) {
     constexpr size_t kCount = 11;
     Values rows = normal(kCount * kStride, 4), pivots = normal(kMatrixStep, 5), expected = rows;
@@ -70,7 +68,7 @@ TEST_P(MatricesTest, elimination_scales_a_column_and_finds_the_next_pivot) {
   }
 }
 
-TEST_P(MatricesTest, outer_products_and_products_with_vectors_are_those_of_plain_loops) {
+TEST_P(MatrixKernelsTest, outer_products_and_products_with_vectors_are_those_of_plain_loops) {
   each_size([&](size_t rows, size_t columns) {
     const Values a = normal(rows * kStride, 6), left1 = normal(rows * 3, 7), left2 = normal(rows, 8), right1 = normal(columns, 9),
                  right2 = normal(columns, 10), x = normal(columns, 11), factors = normal(rows, 12);
@@ -108,7 +106,7 @@ TEST_P(MatricesTest, outer_products_and_products_with_vectors_are_those_of_plain
   });
 }
 
-TEST_P(MatricesTest, rotations_are_those_of_one_pair_after_the_other) {
+TEST_P(MatrixKernelsTest, rotations_are_those_of_one_pair_after_the_other) {
   each_size([&](size_t rows, size_t columns) {
     const size_t count = rows - 1;
     const Values angles = normal(rows, 13);
@@ -131,7 +129,33 @@ TEST_P(MatricesTest, rotations_are_those_of_one_pair_after_the_other) {
   });
 }
 
-MINNOW_EVERY_ISA(MatricesTest);
+TEST_P(MatrixKernelsTest, dots_sums_of_rows_and_transposes_are_those_of_plain_loops) {
+  for (const size_t rows : {0, 1, 2, 3, 4, 5, 9, 22})
+    for (const size_t columns : {0, 1, 3, 7, 8, 13, 16, 37, 53}) {
+      SCOPED_TRACE(testing::Message() << rows << " rows, " << columns << " columns");
+      const Values a = normal(rows * kStride, 15), x = normal(columns, 16);
+      Values found(rows), expected(rows);
+      kernels_.dots(a.data(), kStride, rows, x.data(), columns, found.data());
+      for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0; j < columns; ++j) expected[i] += a[i * kStride + j] * x[j];
+      expect_near(found, expected);
+      Values turned(columns * kStride, 7.0), plain = turned;
+      kernels_.transpose(a.data(), kStride, rows, columns, turned.data(), kStride);
+      for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0; j < columns; ++j) plain[j * kStride + i] = a[i * kStride + j];
+      EXPECT_EQ(turned, plain);
+    }
+  each_size([&](size_t rows, size_t columns) {
+    const Values a = normal(rows * kStride, 17), x = normal(rows, 18);
+    Values found(columns, 5.0), expected(columns);
+    kernels_.combine(x.data(), a.data(), kStride, rows, found.data(), columns);
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < columns; ++j) expected[j] += x[i] * a[i * kStride + j];
+    expect_near(found, expected);
+  });
+}
+
+MINNOW_EVERY_ISA(MatrixKernelsTest);
 
 }  // namespace
-}  // namespace minnow::numpy
+}  // namespace minnow::numerics

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/matrices.h"
+#include "numerics/matrix_kernels.h"
 
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 
 #include "backends/cpu/kernels/targets.h"
+#include "base/error.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/kernels/matrices.cpp"
+#define HWY_TARGET_INCLUDE "numerics/matrix_kernels.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::numpy::HWY_NAMESPACE {
+namespace minnow::numerics::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -24,6 +25,17 @@ constexpr size_t kLanes = HWY_LANES(double);
 HWY_INLINE V load(const double* from) { return hn::LoadU(d, from); }
 HWY_INLINE void store(V v, double* to) { hn::StoreU(v, d, to); }
 HWY_INLINE V set(double x) { return hn::Set(d, x); }
+/// `count` elements, fewer than kLanes, and zeros behind them.
+HWY_INLINE V load_some(const double* from, [[maybe_unused]] size_t count) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2  // elsewhere a masked load reads the whole vector
+  return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+#else
+  static_assert(kLanes <= 2);
+  const double lanes[2] = {*from, 0};
+  return hn::LoadU(d, lanes);
+#endif
+}
+HWY_INLINE V plus(V a, V b) { return hn::Add(a, b); }
 HWY_INLINE V times(V a, V b) { return hn::Mul(a, b); }
 HWY_INLINE V plus_product(V sum, V a, V b) { return hn::MulAdd(a, b, sum); }
 HWY_INLINE V minus_product(V sum, V a, V b) { return hn::NegMulAdd(a, b, sum); }
@@ -34,6 +46,8 @@ constexpr size_t kLanes = 1;
 inline V load(const double* from) { return *from; }
 inline void store(V v, double* to) { *to = v; }
 inline V set(double x) { return x; }
+inline V load_some(const double*, size_t) { return 0; }  // rows consist of whole vectors
+inline V plus(V a, V b) { return a + b; }
 inline V times(V a, V b) { return a * b; }
 inline V plus_product(V sum, V a, V b) { return sum + a * b; }
 inline V minus_product(V sum, V a, V b) { return sum - a * b; }
@@ -200,10 +214,109 @@ void rotate(double* rows, size_t stride, size_t count, size_t columns, const dou
   for (; j < columns; j += kLanes) rotate_strip<1>(rows + j, stride, count, c, s, upwards);
 }
 
+/// Four rows at a time with two sums each, or one row with four.
+template <size_t kRows>
+HWY_INLINE void dots_of(const double* a, size_t stride, const double* x, size_t columns, double* y) {
+  constexpr size_t kSets = kRows == 1 ? 4 : 2;
+  V sums[kRows][kSets];
+  MINNOW_UNROLL
+  for (size_t i = 0; i < kRows; ++i) {
+    MINNOW_UNROLL
+    for (size_t s = 0; s < kSets; ++s) sums[i][s] = set(0);
+  }
+  size_t k = 0;
+  for (; k + kSets * kLanes <= columns; k += kSets * kLanes) {
+    MINNOW_UNROLL
+    for (size_t s = 0; s < kSets; ++s) {
+      const V right = load(x + k + s * kLanes);
+      MINNOW_UNROLL
+      for (size_t i = 0; i < kRows; ++i) sums[i][s] = plus_product(sums[i][s], load(a + i * stride + k + s * kLanes), right);
+    }
+  }
+  for (; k + kLanes <= columns; k += kLanes) {
+    const V right = load(x + k);
+    MINNOW_UNROLL
+    for (size_t i = 0; i < kRows; ++i) sums[i][0] = plus_product(sums[i][0], load(a + i * stride + k), right);
+  }
+  if (k < columns) {
+    const V right = load_some(x + k, columns - k);
+    MINNOW_UNROLL
+    for (size_t i = 0; i < kRows; ++i) sums[i][1] = plus_product(sums[i][1], load_some(a + i * stride + k, columns - k), right);
+  }
+  MINNOW_UNROLL
+  for (size_t i = 0; i < kRows; ++i) {
+    V sum = plus(sums[i][0], sums[i][1]);
+    if constexpr (kSets == 4) sum = plus(sum, plus(sums[i][2], sums[i][3]));
+    y[i] = sum_of(sum);
+  }
+}
+void dots(const double* a, size_t stride, size_t rows, const double* x, size_t columns, double* y) {
+  size_t i = 0;
+  for (; i + 4 <= rows; i += 4) dots_of<4>(a + i * stride, stride, x, columns, y + i);
+  for (; i < rows; ++i) dots_of<1>(a + i * stride, stride, x, columns, y + i);
+}
+
+template <size_t kRows>
+HWY_INLINE void add_rows(const double* x, const double* b, size_t stride, double* y, size_t columns) {
+  V factors[kRows];
+  MINNOW_UNROLL
+  for (size_t i = 0; i < kRows; ++i) factors[i] = set(x[i]);
+  for (size_t j = 0; j < columns; j += kLanes) {
+    V sum = load(y + j);
+    MINNOW_UNROLL
+    for (size_t i = 0; i < kRows; ++i) sum = plus_product(sum, factors[i], load(b + i * stride + j));
+    store(sum, y + j);
+  }
+}
+void combine(const double* x, const double* b, size_t stride, size_t depth, double* y, size_t columns) {
+  std::fill_n(y, columns, 0.0);
+  size_t k = 0;
+  for (; k + 8 <= depth; k += 8) add_rows<8>(x + k, b + k * stride, stride, y, columns);
+  for (; k < depth; ++k) add_rows<1>(x + k, b + k * stride, stride, y, columns);
+}
+
+/// Squares of two by two, whatever the vector length.
+void transpose(const double* from, size_t stride, size_t rows, size_t columns, double* to, size_t to_stride) {
+  size_t i = 0;
+#if HWY_HAVE_FLOAT64
+  const hn::FixedTag<double, 2> pair;
+  for (; i + 2 <= rows; i += 2) {
+    const double *x = from + i * stride, *y = x + stride;
+    size_t j = 0;
+    for (; j + 2 <= columns; j += 2) {
+      const auto p = hn::LoadU(pair, x + j), q = hn::LoadU(pair, y + j);
+      hn::StoreU(hn::InterleaveLower(pair, p, q), pair, to + j * to_stride + i);
+      hn::StoreU(hn::InterleaveUpper(pair, p, q), pair, to + (j + 1) * to_stride + i);
+    }
+    if (j < columns) to[j * to_stride + i] = x[j], to[j * to_stride + i + 1] = y[j];
+  }
+#endif
+  for (; i < rows; ++i)
+    for (size_t j = 0; j < columns; ++j) to[j * to_stride + i] = from[i * stride + j];
+}
+
 }  // namespace
 
 extern const MatrixKernels kMatrixKernels;
-const MatrixKernels kMatrixKernels{subtract, eliminate, subtract_outer, update_times, update_combine, rotate};
+const MatrixKernels kMatrixKernels{subtract, eliminate, subtract_outer, update_times, update_combine, rotate, dots, combine, transpose};
 #endif
-}  // namespace minnow::numpy::HWY_NAMESPACE
+}  // namespace minnow::numerics::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace minnow::numerics {
+using cpu::Isa;
+
+const MatrixKernels& matrix_kernels(Isa isa) {
+  switch (isa) {
+#define MINNOW_CASE(target, isa) \
+  case isa:                      \
+    return target::kMatrixKernels;
+    MINNOW_EACH_TARGET(MINNOW_CASE)
+    default:
+      throw InternalError("this build has no kernels for {}", cpu::name_of(isa));
+  }
+}
+
+}  // namespace minnow::numerics
+#endif

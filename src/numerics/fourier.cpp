@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/fourier.h"
+#include "numerics/fourier.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "backends/cpu/isa.h"
-#include "numpy/numpy.h"
-// The compiler's baseline is a target too: what serves where no other does.
+#include "base/parallel.h"
+// The compiler's baseline is a target too and serves where no other does.
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/fourier.cpp"
+#define HWY_TARGET_INCLUDE "numerics/fourier.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 #include "hwy/cache_control.h"
 
-#ifndef MINNOW_NUMPY_FOURIER
-#define MINNOW_NUMPY_FOURIER
-namespace minnow::numpy {
+#ifndef MINNOW_NUMERICS_FOURIER
+#define MINNOW_NUMERICS_FOURIER
+namespace minnow::numerics {
 
 constexpr size_t kLargestFactor = 31;  // larger ones cost more than the convolution
 
@@ -37,11 +37,11 @@ struct FourierKernels {
   void (*multiply)(const double* by, size_t length, double* block);
 };
 
-}  // namespace minnow::numpy
+}  // namespace minnow::numerics
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::numpy::HWY_NAMESPACE {
+namespace minnow::numerics::HWY_NAMESPACE {
 #if HWY_HAVE_FLOAT64
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -230,11 +230,11 @@ void store_block(const double* block, size_t length, size_t element, size_t colu
 extern const FourierKernels kFourierKernels;
 const FourierKernels kFourierKernels{kLanes, load_block, store_block, transform, multiply};
 #endif
-}  // namespace minnow::numpy::HWY_NAMESPACE
+}  // namespace minnow::numerics::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace minnow::numpy {
+namespace minnow::numerics {
 namespace {
 
 using Complex = Fourier::Complex;
@@ -414,10 +414,11 @@ void Fourier::run_as_matrix(Complex* x, bool inverse, double scale, bool on_all_
   const FourierKernels& use = kernels();
   const size_t lanes = use.lanes, tall = columns_.length(), wide = rows_.length();
   const auto turned = std::make_unique_for_overwrite<double[]>(2 * length_);  // [wide, tall]
-  const auto strips = [&](size_t columns, size_t length, const std::function<void(size_t, size_t, Work&)>& task) {
+  const auto strips = [&](size_t columns, size_t length, FunctionRef<void(size_t, size_t, Work&)> task) {
     const auto some = [&](int64_t first, int64_t last) {
       Work work(length);
-      for (size_t strip = unsign(first); strip < unsign(last); ++strip) task(strip * lanes, std::min(lanes, columns - strip * lanes), work);
+      for (size_t strip = static_cast<size_t>(first); strip < static_cast<size_t>(last); ++strip)
+        task(strip * lanes, std::min(lanes, columns - strip * lanes), work);
     };
     const int64_t count = static_cast<int64_t>((columns + lanes - 1) / lanes);
     if (on_all_cores)
@@ -453,7 +454,7 @@ void Fourier::run(Complex* x, size_t rows, size_t stride, bool inverse, double s
   if (!together && !convolution_ && rows == 1) return run_as_matrix(x, inverse, scale, true);
   const size_t each = together ? lanes : 1;
   in_parts(static_cast<int64_t>((rows + each - 1) / each), static_cast<int64_t>(each * length_ * 8), [&](int64_t first, int64_t last) {
-    const size_t from = unsign(first) * each, to = std::min(rows, unsign(last) * each);
+    const size_t from = static_cast<size_t>(first) * each, to = std::min(rows, static_cast<size_t>(last) * each);
     if (together) return run_together(x + from * stride, to - from, stride, inverse, scale);
     for (size_t row = from; row < to; ++row) {
       if (convolution_)
@@ -464,5 +465,5 @@ void Fourier::run(Complex* x, size_t rows, size_t stride, bool inverse, double s
   });
 }
 
-}  // namespace minnow::numpy
+}  // namespace minnow::numerics
 #endif

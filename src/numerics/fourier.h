@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-namespace minnow::numpy {
+namespace minnow::numerics {
 
 /// Transforms of one length, several at a time in the lanes of vectors: mixed radix over the prime factors of the length (Cooley, Tukey
 /// 1965; Stockham's order). A long one is a matrix, whose columns are transformed, multiplied by roots of unity, and transformed along the
@@ -54,4 +54,4 @@ class Fourier {
   std::vector<Complex> chirp_, filter_;
 };
 
-}  // namespace minnow::numpy
+}  // namespace minnow::numerics

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/linalg_real.h"
+#include "numerics/real_factorizations.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 #include <numeric>
 #include <utility>
 
-#include "numpy/kernels/kernels.h"
-#include "numpy/linalg.h"
+#include "numerics/factorizations.h"
+#include "numerics/matrix_kernels.h"
 
-namespace minnow::numpy::real {
+namespace minnow::numerics::real {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -19,16 +19,12 @@ constexpr size_t kStep = kMatrixStep;
 constexpr size_t kBlock = 32;  // reflections that are applied at once
 
 const MatrixKernels& kernels() {
-  static const MatrixKernels& kKernels = *numpy_kernels(cpu::best_isa()).matrices;
+  static const MatrixKernels& kKernels = matrix_kernels(cpu::best_isa());
   return kKernels;
-}
-const ProductLoops<double>& products() {
-  static const ProductLoops<double>& kProducts = *numpy_kernels(cpu::best_isa()).products->doubles;
-  return kProducts;
 }
 double dot(size_t n, const double* x, const double* y) {
   double sum = 0;
-  products().dots(x, n, 1, y, n, &sum);
+  kernels().dots(x, n, 1, y, n, &sum);
   return sum;
 }
 
@@ -63,7 +59,7 @@ class Matrix {
 
 /// to [columns, rows] = the transpose of from [rows, columns]
 void transpose(const double* from, size_t from_stride, size_t rows, size_t columns, double* to, size_t to_stride) {
-  products().transpose(from, from_stride, rows, columns, to, to_stride);
+  kernels().transpose(from, from_stride, rows, columns, to, to_stride);
 }
 
 // ---- Triangles
@@ -194,7 +190,7 @@ void join_reflections(const double* v, size_t v_stride, size_t count, size_t n, 
   t.clear();
   double along[kBlock];
   for (size_t j = 0; j < count; ++j) {
-    products().dots(v, v_stride, j, v + j * v_stride, n, along);
+    kernels().dots(v, v_stride, j, v + j * v_stride, n, along);
     for (size_t i = 0; i < j; ++i) {
       double sum = 0;
       for (size_t k = i; k < j; ++k) sum += t.at(i, k) * along[k];
@@ -472,7 +468,7 @@ void qr(double* a, size_t m, size_t n, double* tau) {
       for (size_t i = k + 1; i < m; ++i) work.at(i, k) = column[i] *= scale;
       column[k] = 1;
       if (k + 1 < std::min(first + wide, n)) {
-        products().combine(column.data() + k, 1, work.row(k) + first, work.stride, m - k, sums.data(), wide);
+        kernels().combine(column.data() + k, work.row(k) + first, work.stride, m - k, sums.data(), wide);
         for (size_t j = 0; j < wide; ++j) sums[j] = first + j > k ? sums[j] * tau[k] : 0;
         kernels().subtract_outer(column.data() + k, 1, sums.data(), work.row(k) + first, work.stride, m - k, wide);
       }
@@ -617,7 +613,7 @@ bool svd(double* a, size_t m, size_t n, double* values, double* v) {
       e[k] = std::exchange(right[k + 1], 0.0);
     } else {
       e[k] = reflection(right + k + 1, n - k - 1);
-      products().dots(work.row(k + 1) + from, wide, m - k - 1, right + from, wide - from, x.data() + k + 1);
+      kernels().dots(work.row(k + 1) + from, wide, m - k - 1, right + from, wide - from, x.data() + k + 1);
     }
     const double along = dot(n - k - 1, w.data() + k + 1, right + k + 1);
     for (size_t i = k + 1; i < m; ++i) x[i] = k + 2 == n ? 0 : 2 * (x[i] - left[i] * along);
@@ -642,4 +638,4 @@ bool svd(double* a, size_t m, size_t n, double* values, double* v) {
   return true;
 }
 
-}  // namespace minnow::numpy::real
+}  // namespace minnow::numerics::real
