@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions: values that are computed when they are read.
+// Expressions: values that are computed when they are read, or at once where they are few.
 //
 //   using namespace minnow;
 //   Var x = Tensor::of_f32({2, 2}, pixels);
-//   Var y = expr::softmax(expr::matmul(x, x) * 0.5 + 1);   // nothing is computed yet
-//   const float* p = y.data<float>();                      // one plan for all of it, kept for the next expression of this form
+//   Var y = expr::softmax(expr::matmul(x, x) * 0.5 + 1);
+//   const float* p = y.data<float>();
+//
+// An operator on computed tensors of at most 4,096 elements runs at once. Other operators wait: one plan computes all that y is made of
+// when y is read, and the plan is kept for the next expression of this form. Operators on parameters and placeholders always wait.
 //
 // <minnow/operators.h> has a function for every operator; it is generated from their definitions. Functions take Vars by value: a temporary
 // is then held by nobody else, and what is computed only on the way is not kept.
@@ -101,7 +104,7 @@ class MINNOW_API Var {
   static Var scalar(Scalar value, DType dtype);
 
   bool has_value() const noexcept { return cell_ != nullptr; }
-  /// Comparisons are by element, and computed when they are read: write `(x < y).item()`, or has_value().
+  /// Comparisons are by element: write `(x < y).item()`, or has_value().
   explicit operator bool() const = delete;
 
   DType dtype() const;

@@ -3,58 +3,44 @@
 
 #include <algorithm>
 #include <mutex>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/no_memory.h"
 #include "express/lower.h"
 #include "express/memory.h"
+#include "express/scope.h"
 #include "express/state.h"
 #include "graph/rewriter.h"
 #include "ops/infer.h"
-#include "runtime/backends.h"
 #include "runtime/executor.h"
 #include "runtime/model.h"
 
 namespace minnow::express {
+
+bool wants_constants(const Operator& op) {
+  static const auto& wanting = *new std::unordered_set<std::string_view>{"Conv",
+                                                                         "ConvTranspose",
+                                                                         "ConvInteger",
+                                                                         "QLinearConv",
+                                                                         "QLinearMatMul",
+                                                                         "MatMulInteger",
+                                                                         "LSTM",
+                                                                         "GRU",
+                                                                         "RNN",
+                                                                         "BatchNormalization",
+                                                                         "minnow.FusedConv",
+                                                                         "minnow.QuantizedConv",
+                                                                         "minnow.QuantizedMatMul",
+                                                                         "DequantizeLinear",
+                                                                         "QuantizeLinear"};
+  thread_local const Operator* last = nullptr;
+  thread_local bool answer = false;
+  if (last != &op) last = &op, answer = wanting.contains(op.name);
+  return answer;
+}
+
 namespace {
-
-// How expressions are computed: one object for all scopes of equal options.
-struct Runtime {
-  SessionOptions options;
-  std::vector<std::shared_ptr<Backend>> backends;
-  int threads = 1;
-
-  [[gnu::cold]] explicit Runtime(const SessionOptions& given) : options(given) {
-    const BackendOptions for_backends = backend_options(given);
-    threads = for_backends.threads;
-    backends = make_backends(given, for_backends);
-  }
-  bool is(const SessionOptions& given) const {
-    const auto all = [](const SessionOptions& o) {
-      return std::tie(o.threads, o.precision, o.memory, o.pin_threads, o.backends, o.isa, o.memory_limit, o.power, o.cores, o.active_wait);
-    };
-    return all(options) == all(given);
-  }
-};
-
-[[gnu::cold]] std::shared_ptr<const Runtime> runtime_of(const SessionOptions& options) {
-  static std::mutex mutex;
-  static auto& all = *new std::vector<std::shared_ptr<const Runtime>>;  // outlives every thread
-  const std::lock_guard lock(mutex);
-  for (const auto& runtime : all)
-    if (runtime->is(options)) return runtime;
-  return all.emplace_back(std::make_shared<const Runtime>(options));
-}
-
-thread_local std::shared_ptr<const Runtime> scope_runtime;  // of the innermost Scope; null: the default
-
-const std::shared_ptr<const Runtime>& current_runtime() {
-  if (scope_runtime) return scope_runtime;
-  static const auto& standard = *new std::shared_ptr<const Runtime>(runtime_of({}));
-  return standard;
-}
 
 // A form of expression that was planned for: its graph, and executors that hold plans by shape; one for each thread that is in it.
 struct Form {
@@ -96,29 +82,6 @@ struct Cache {
     std::erase_if(forms, [&](const auto& entry) { return entry.second->last_used <= oldest; });
   }
 };
-
-// Operators whose fast schemes want all inputs but the first to be constants: there a plan holds them, packed.
-bool wants_constants(const Operator& op) {
-  static const auto& wanting = *new std::unordered_set<std::string_view>{"Conv",
-                                                                         "ConvTranspose",
-                                                                         "ConvInteger",
-                                                                         "QLinearConv",
-                                                                         "QLinearMatMul",
-                                                                         "MatMulInteger",
-                                                                         "LSTM",
-                                                                         "GRU",
-                                                                         "RNN",
-                                                                         "BatchNormalization",
-                                                                         "minnow.FusedConv",
-                                                                         "minnow.QuantizedConv",
-                                                                         "minnow.QuantizedMatMul",
-                                                                         "DequantizeLinear",
-                                                                         "QuantizeLinear"};
-  thread_local const Operator* last = nullptr;
-  thread_local bool answer = false;
-  if (last != &op) last = &op, answer = wanting.contains(op.name);
-  return answer;
-}
 
 // What is evaluated: the pending nodes in order, and the values that they begin with.
 class Expression {
@@ -503,17 +466,6 @@ const Tensor& tensor_of(const LazyValue& value) {
 }  // namespace minnow::express
 
 namespace minnow::expr {
-
-Scope::Scope(const SessionOptions& options) try : before_(express::scope_runtime) {
-  if (options.time_limit != 0 || !options.times.empty() || options.explain)
-    throw InvalidArgument("{} is an option of sessions; a scope of expressions takes none", options.time_limit != 0 ? "time_limit"
-                                                                                            : options.explain       ? "explain"
-                                                                                                                    : "times");
-  express::scope_runtime = express::runtime_of(options);
-} catch (...) {
-  throw_as_error();
-}
-Scope::~Scope() { express::scope_runtime = std::static_pointer_cast<const express::Runtime>(before_); }
 
 CacheCounts cache_counts() {
   express::Cache& cache = express::Cache::instance();

@@ -9,8 +9,10 @@
 #include "base/nearest.h"
 #include "base/no_memory.h"
 #include "express/evaluate.h"
+#include "express/immediate.h"
 #include "express/lower.h"
 #include "express/open_shape.h"
+#include "express/scope.h"
 #include "ops/infer.h"
 
 namespace minnow::express {
@@ -149,9 +151,18 @@ ValueInfo info_of(const LazyValue& value, bool with_contents) {
 
 namespace {
 
-// What inference found for calls with inputs of equal types, on this thread. The key is the operator, the form, and the inputs' types.
-constexpr size_t kMostInferences = 4096;
-using Inferences = std::unordered_map<std::string, std::vector<Output>>;
+/// What inference found for calls with inputs of equal types.
+struct KnownCall {
+  std::vector<Output> outputs;           // without names
+  uint64_t contents = 0;                 // bit i: shapes depend on the contents of input i too, and the key goes on with them
+  std::unique_ptr<Immediate> immediate;  // once the call has run at once
+  bool is_lazy = false;                  // the call cannot run at once
+};
+
+// On this thread. The key is the operator, the options of the scope, the form, the inputs' types, and contents that shapes depend on.
+constexpr size_t kMostKnownCalls = 2048;
+thread_local std::unordered_map<std::string, KnownCall> known_calls;
+thread_local std::string call_key;
 
 void append_type(std::string& key, const LazyValue& value) {
   struct {
@@ -167,6 +178,11 @@ void append_type(std::string& key, const LazyValue& value) {
           shape ? static_cast<uint8_t>(shape->rank()) : uint8_t{255}};
   key.append(reinterpret_cast<const char*>(&head), sizeof(head));
   if (shape) key.append(reinterpret_cast<const char*>(shape->begin()), shape->rank() * sizeof(int64_t));
+}
+
+void append_types(std::string& key, std::span<const LazyValue> inputs) {
+  key += static_cast<char>(inputs.size());
+  for (const LazyValue& input : inputs) append_type(key, input);
 }
 
 // Contents that a shape depends on are computed for it where they are few, as shapes are.
@@ -224,9 +240,18 @@ using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<D
   std::rethrow_exception(refusal);
 }
 
-/// Infers kinds, dtypes and, where they are known, shapes. False where what was found depends on contents.
-[[gnu::cold]] bool infer(LazyNode& node) {
-  Graph graph;
+struct Inference {
+  bool exact = true;      // what was found holds for all calls with the same key
+  uint64_t contents = 0;  // bit i: the contents of input i were looked at
+  std::unique_ptr<Graph> graph;
+  const Node* made = nullptr;
+};
+
+/// Infers kinds, dtypes and, where they are known, shapes.
+[[gnu::cold]] Inference infer(LazyNode& node) {
+  Inference result;
+  result.graph = std::make_unique<Graph>();
+  Graph& graph = *result.graph;
   graph.source = "expression";
   std::vector<Value*> inputs;
   std::vector<ValueInfo> infos(node.formal_inputs), outputs(node.outputs.size());
@@ -242,11 +267,12 @@ using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<D
   for (size_t i = 0; i < node.outputs.size(); ++i)
     names.push_back(node.outputs[i].kind == ValueInfo::Kind::absent ? std::string() : "output " + std::to_string(i));
   const Node& made = emit(graph, node, inputs, names, node.name);
+  result.made = &made;
   const OperatorSet& operators = node.operators ? *node.operators : OperatorSet::builtin();
   if (!node.closures.empty()) infer_types(operators, graph);
   const NodeView view(made, pointers, {}, node.op);
   const OpenInputs open = open_inputs(node, infos);
-  bool by_types = true, exact = open.empty();
+  bool exact = open.empty();
   for (;;) {
     try {
       if (open.empty())
@@ -258,7 +284,8 @@ using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<D
       const LazyValue& input = node.inputs[needs.input];
       if (!infos[needs.input].contents && compute_contents(input)) {
         infos[needs.input] = info_of(input, true);
-        by_types = false;
+        result.contents |= needs.input < 64 ? uint64_t{1} << needs.input : 0;
+        result.exact &= needs.input < 64;
         continue;
       }
       exact = false;
@@ -280,7 +307,7 @@ using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<D
     output.shape_known = exact && outputs[i].kind == ValueInfo::Kind::tensor && outputs[i].extent == ValueInfo::Extent::exact;
     if (output.shape_known) output.shape = outputs[i].shape;
   }
-  return by_types;
+  return result;
 }
 
 // How many nodes are not computed, here and before; counts no further than `most`.
@@ -300,7 +327,76 @@ using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<D
 
 }  // namespace
 
+namespace {
+
+/// Writes the key of a call with all outputs wanted.
+void begin_key(const Operator* op, std::string_view form, size_t outputs) {
+  call_key.assign(reinterpret_cast<const char*>(&op), sizeof(op));
+  const Runtime* const runtime = current_runtime().get();
+  call_key.append(reinterpret_cast<const char*>(&runtime), sizeof(runtime));
+  const size_t form_bytes = form.size();
+  call_key.append(reinterpret_cast<const char*>(&form_bytes), sizeof(form_bytes));
+  call_key += form;
+  call_key.append(outputs, '+');
+}
+
+/// The key goes on with the contents of those inputs. False where they are many, or not computed.
+bool append_contents(std::span<const LazyValue> inputs, uint64_t which) {
+  for (size_t i = 0; i < inputs.size() && i < 64; ++i) {
+    if (!(which >> i & 1)) continue;
+    if (!inputs[i] || inputs[i].node->fed_by_others || !inputs[i].node->is_computed()) return false;
+    const Tensor& tensor = output_of(inputs[i]).tensor;
+    if (!tensor || tensor.elements() > kMostShapeElements) return false;
+    call_key.append(tensor.data<char>(), tensor.bytes());
+  }
+  return true;
+}
+
+/// What is known of the call whose key has been begun; null where that is nothing. The key is complete then.
+KnownCall* find_known(std::span<const LazyValue> inputs) {
+  append_types(call_key, inputs);
+  auto found = known_calls.find(call_key);
+  if (found == known_calls.end() || found->second.contents == 0) return found == known_calls.end() ? nullptr : &found->second;
+  if (!append_contents(inputs, found->second.contents)) return nullptr;
+  found = known_calls.find(call_key);
+  return found == known_calls.end() ? nullptr : &found->second;
+}
+
+/// Keeps what was inferred under the key that the call was looked for with.
+[[gnu::cold]] KnownCall* keep(std::string key, const LazyNode& node, const Inference& found) {
+  if (!found.exact || node.op->custom) return nullptr;
+  if (known_calls.size() >= kMostKnownCalls) known_calls.clear();
+  if (found.contents != 0) {
+    call_key = std::move(key);
+    KnownCall& types = known_calls[call_key];
+    types.contents |= found.contents;
+    if (!append_contents(node.inputs, types.contents)) return nullptr;
+    key = call_key;
+  }
+  KnownCall& kept = known_calls[std::move(key)];
+  kept.outputs = node.outputs;
+  return &kept;
+}
+
+/// The computed outputs; null where the call has to be an expression.
+std::shared_ptr<LazyNode> run_now(KnownCall* known, std::span<const LazyValue> inputs) {
+  if (!known || known->is_lazy || !known->immediate) return nullptr;
+  return known->immediate->run(inputs);
+}
+
+}  // namespace
+
 std::shared_ptr<LazyNode> call(CallRequest request) {
+  const bool all_wanted = std::find(request.wanted.begin(), request.wanted.end(), false) == request.wanted.end();
+  const bool now = all_wanted && request.closures.empty() && request.name.empty() && may_run_now(*request.op, request.inputs);
+  std::string form;
+  if (request.attributes.size() != 0 || !request.closures.empty()) form = form_of(request.attributes, request.closures);
+  begin_key(request.op, form, 0);
+  for (const bool wanted : request.wanted) call_key += wanted ? '+' : '-';
+  const size_t types = call_key.size();
+  KnownCall* known = find_known(request.inputs);
+  if (now)
+    if (std::shared_ptr<LazyNode> computed = run_now(known, request.inputs)) return computed;
   auto node = std::make_shared<LazyNode>();
   node->kind = LazyNode::Kind::call;
   node->op = request.op;
@@ -310,7 +406,7 @@ std::shared_ptr<LazyNode> call(CallRequest request) {
   node->inputs = std::move(request.inputs);
   node->formal_inputs = request.formal_inputs;
   node->name = std::move(request.name);
-  if (node->attributes.size() != 0 || !node->closures.empty()) node->form = form_of(node->attributes, node->closures);
+  node->form = std::move(form);
   node->outputs.resize(request.wanted.size());
   uint32_t pending = 1;
   for (const LazyValue& input : node->inputs) {
@@ -320,24 +416,19 @@ std::shared_ptr<LazyNode> call(CallRequest request) {
     if (!node->operators) node->operators = input.node->operators;
     if (!input.node->is_computed()) pending = std::min(pending + input.node->pending, kMostPending);
   }
-  thread_local Inferences inferences;
-  thread_local std::string key;
-  key.assign(reinterpret_cast<const char*>(&node->op), sizeof(node->op));
-  const size_t form_bytes = node->form.size();
-  key.append(reinterpret_cast<const char*>(&form_bytes), sizeof(form_bytes));
-  key += node->form;
-  for (size_t i = 0; i < request.wanted.size(); ++i) {
-    key += request.wanted[i] ? '+' : '-';
-    node->outputs[i].kind = request.wanted[i] ? ValueInfo::Kind::tensor : ValueInfo::Kind::absent;
-  }
-  for (const LazyValue& input : node->inputs) append_type(key, input);
-  if (const auto found = inferences.find(key); found != inferences.end()) {
-    node->outputs = found->second;  // which have no names
+  if (known && !(now && !known->is_lazy)) {
+    node->outputs = known->outputs;
   } else {
-    const std::string this_key = key;  // computing contents may make other calls
-    if (infer(*node) && node->op->custom == nullptr) {
-      if (inferences.size() >= kMostInferences) inferences.clear();
-      inferences.emplace(this_key, node->outputs);
+    std::string key = call_key.substr(0, types);  // computing contents may make other calls
+    append_types(key, node->inputs);
+    for (size_t i = 0; i < request.wanted.size(); ++i)
+      node->outputs[i].kind = request.wanted[i] ? ValueInfo::Kind::tensor : ValueInfo::Kind::absent;
+    Inference found = infer(*node);
+    known = keep(std::move(key), *node, found);
+    if (now && known) {
+      known->immediate = Immediate::prepare(*node, found.contents, std::move(found.graph), *found.made);
+      known->is_lazy = !known->immediate;
+      if (std::shared_ptr<LazyNode> computed = run_now(known, node->inputs)) return computed;
     }
   }
   node->pending = pending;
@@ -349,6 +440,10 @@ std::shared_ptr<LazyNode> call(CallRequest request) {
 }
 
 LazyValue call(const Operator& op, std::initializer_list<LazyValue> inputs, Attributes attributes) {
+  if (attributes.size() == 0 && may_run_now(op, inputs)) {
+    begin_key(&op, {}, 1);
+    if (std::shared_ptr<LazyNode> computed = run_now(find_known(inputs), inputs)) return {std::move(computed), 0};
+  }
   CallRequest request;
   request.op = &op;
   request.inputs = inputs;

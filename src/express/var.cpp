@@ -266,7 +266,8 @@ bool Var::is_trainable() const noexcept { return cell_ && !cell_->base && cell_-
 
 void Var::set_trainable(bool trainable) const try {
   const LazyValue value = required_value(*this);
-  if (value.node->kind != LazyNode::Kind::constant || cell_->base || !output_of(value).tensor)
+  const bool is_result = value.node->kind == LazyNode::Kind::call && value.node->is_computed() && !value.node->keeps_inputs;
+  if ((value.node->kind != LazyNode::Kind::constant && !is_result) || cell_->base || !output_of(value).tensor)
     throw InvalidArgument("only a constant tensor can be a parameter");
   if (value.node->trainable == trainable) return;
   // Expressions that were made of it keep the value as it was.

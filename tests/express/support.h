@@ -17,6 +17,9 @@ inline Var arange(int64_t count, const Shape& shape, DType dtype = DType::f32) {
   return Var(Var(Tensor::of_i64(shape, values)).astype(dtype).tensor());
 }
 
+/// A parameter of the same value: operators on it wait until they are read.
+inline Var parameter(const Var& x) { return expr::trainable(x.tensor()); }
+
 inline std::vector<double> numbers(const Var& x) {
   const Var wide = x.astype(DType::f64);
   const double* data = wide.data<double>();

@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(Express, computes_when_it_is_read) {
-  const Var a = f32({1, 2, 3, 4}, {2, 2}), b = f32({10, 20}, {2});
+  const Var a = parameter(f32({1, 2, 3, 4}, {2, 2})), b = f32({10, 20}, {2});
   const Var c = expr::matmul(a, a) + b;
   EXPECT_FALSE(c.is_computed());
   EXPECT_EQ(c.shape(), (Shape{2, 2}));
@@ -33,20 +33,20 @@ TEST(Express, computes_when_it_is_read) {
 TEST(Express, plans_once_for_a_form) {
   expr::clear_cache();
   for (int i = 0; i < 50; ++i) {
-    const Var x = f32({float(i), 2}, {2});
+    const Var x = parameter(f32({float(i), 2}, {2}));
     const Var y = expr::tanh(x) * float(i) + 1;
     EXPECT_NEAR(y.data<float>()[1], std::tanh(2.0) * i + 1, 1e-5);
   }
   EXPECT_EQ(cache_counts().misses, 1u);
   EXPECT_EQ(cache_counts().hits, 49u);
-  (expr::tanh(f32({1, 2, 3}, {3})) * 2 + 1).tensor();  // another shape
+  (expr::tanh(parameter(f32({1, 2, 3}, {3}))) * 2 + 1).tensor();  // another shape
   EXPECT_EQ(cache_counts().misses, 2u);
-  (expr::tanh(f32({1, 2}, {2})) * 2 - 1).tensor();  // another structure
+  (expr::tanh(parameter(f32({1, 2}, {2}))) * 2 - 1).tensor();  // another structure
   EXPECT_EQ(cache_counts().misses, 3u);
 }
 
 TEST(Express, attributes_are_part_of_the_form_and_indices_are_not) {
-  const Var x = arange(12, {3, 4});
+  const Var x = parameter(arange(12, {3, 4}));
   expr::clear_cache();
   EXPECT_THAT(numbers(expr::gather(x, Var{1}, {.axis = 0})), ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(numbers(expr::gather(x, Var{2}, {.axis = 0})), ElementsAre(8, 9, 10, 11));
@@ -56,7 +56,7 @@ TEST(Express, attributes_are_part_of_the_form_and_indices_are_not) {
 }
 
 TEST(Express, several_outputs_are_computed_in_one_plan_and_shared_parts_once) {
-  const Var x = f32({1, 4, 9}, {3});
+  const Var x = parameter(f32({1, 4, 9}, {3}));
   expr::clear_cache();
   const Var root = expr::sqrt(x);
   const Var a = root + 1, b = root * 2;
@@ -92,11 +92,11 @@ TEST(Express, shapes_that_depend_on_data) {
 }
 
 TEST(Express, unread_expressions_are_computed_at_a_thousand_nodes) {
-  Var x = f32({0}, {1});
+  Var x = parameter(f32({0}, {1}));
   for (int i = 0; i < 2500; ++i) x = x + 1;
   EXPECT_EQ(x.item(), 2500);
   // Shared parts count once: thirty doublings are thirty nodes.
-  Var y = f32({1}, {1});
+  Var y = parameter(f32({1}, {1}));
   for (int i = 0; i < 30; ++i) y = y + y;
   EXPECT_FALSE(y.is_computed());
   EXPECT_EQ(y.item(), double(1 << 30));
@@ -189,14 +189,14 @@ TEST(Views, of_a_computed_tensor_in_one_piece_share_its_memory) {
 }
 
 TEST(Views, of_pending_expressions_stay_pending) {
-  const Var x = arange(6, {2, 3}) * 2;
+  const Var x = parameter(arange(6, {2, 3})) * 2;
   const Var y = x[{1, Index::range({}, {}, -1)}] + 1;
   EXPECT_FALSE(x.is_computed());
   EXPECT_THAT(numbers(y), ElementsAre(11, 9, 7));
 }
 
 TEST(Views, of_pending_expressions_are_planned_for_once_wherever_they_begin) {
-  const Var x = arange(40, {10, 4});
+  const Var x = parameter(arange(40, {10, 4}));
   expr::clear_cache();
   for (int i = 0; i < 8; ++i) {
     const Var y = expr::reduce_sum((x * 2)[{Index::range(i, i + 2), Index::range(i % 4, {}, -1)}][{kAll, 0}]);
@@ -331,7 +331,7 @@ TEST(Views, know_whether_they_share_elements) {
 }
 
 TEST(Views, of_pending_expressions_in_other_dimensions_stay_pending) {
-  const Var x = arange(6, {2, 3}) * 2;
+  const Var x = parameter(arange(6, {2, 3})) * 2;
   const Var y = express::transposed(express::reshaped(x, {3, 2}), {1, 0})[{1, Index::range(1, {})}] + 1;
   EXPECT_FALSE(x.is_computed());
   EXPECT_THAT(numbers(y), ElementsAre(7, 11));

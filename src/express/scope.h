@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that expressions of this thread are computed with, and the backends that belong to them.
+#pragma once
+#include <minnow/express.h>
+
+#include "backends/backend.h"
+
+namespace minnow::express {
+
+/// One object for all scopes of equal options. It lives as long as the process.
+struct Runtime {
+  SessionOptions options;
+  std::vector<std::shared_ptr<Backend>> backends;
+  int threads = 1;
+
+  explicit Runtime(const SessionOptions& given);
+  bool is(const SessionOptions& given) const;
+};
+
+/// That of the innermost Scope of this thread, or the default.
+const std::shared_ptr<const Runtime>& current_runtime();
+
+}  // namespace minnow::express
