@@ -11,7 +11,7 @@
 #include "backends/cpu/isa.h"
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/integer.h"
-#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/kernels/winograd_conv.h"
 
 namespace minnow::cpu {
@@ -60,9 +60,9 @@ size_t run_gemm(const Kernels& kernels, size_t channels, size_t kernel, const Pa
 
 size_t run_depthwise(const Kernels& kernels, size_t channels, int runs) {
   const ConvShape s = shape_of(channels, 3, channels);
-  const LanewiseConv conv(kernels, s, {}, {});
+  const DepthwiseConv conv(kernels, s, {}, {});
   return run_conv(s, conv, numbers(channels * 9), conv.scratch_floats(), runs,
-                  [&](const LanewiseConv::Arguments& arguments, float* scratch) {
+                  [&](const DepthwiseConv::Arguments& arguments, float* scratch) {
                     for (size_t unit = 0; unit < conv.units(); ++unit) conv.run(unit, arguments, scratch);
                   });
 }

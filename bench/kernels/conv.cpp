@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/gemm_conv.h"
-#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/kernels/strassen_conv.h"
 #include "backends/cpu/kernels/stride2_conv.h"
 #include "backends/cpu/kernels/winograd_conv.h"
@@ -97,13 +97,13 @@ void gemm_conv(benchmark::State& state, const Layer& layer, Isa isa) {
   measure(state, conv, s, kernels.lanes, [&](size_t unit, const GemmConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch); });
 }
 
-void lanewise_conv(benchmark::State& state, const Layer& layer, Isa isa) {
+void depthwise_conv(benchmark::State& state, const Layer& layer, Isa isa) {
   const Kernels& kernels = kernels_for(isa);
   ConvShape s = shape_of(layer);
   s.groups = s.in_channels;
-  const LanewiseConv conv(kernels, s, {}, relu());
+  const DepthwiseConv conv(kernels, s, {}, relu());
   measure(state, conv, s, kernels.lanes,
-          [&](size_t unit, const LanewiseConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch); });
+          [&](size_t unit, const DepthwiseConv::Arguments& a, float* scratch) { conv.run(unit, a, scratch); });
 }
 
 void winograd_conv(benchmark::State& state, const Layer& layer, Isa isa, WinogradForms form) {
@@ -161,7 +161,7 @@ const bool registered = [] {
         add("strassen_conv/" + set + layer.name, strassen_conv, layer, isa);
       if (layer.plain && Stride2Conv::form_of(s)) add("winograd_first_layer/" + set + layer.name, winograd_first_layer, layer, isa);
     }
-    for (const Layer& layer : kDepthwise) add("lanewise_conv/" + set + layer.name, lanewise_conv, layer, isa);
+    for (const Layer& layer : kDepthwise) add("depthwise_conv/" + set + layer.name, depthwise_conv, layer, isa);
   }
   return true;
 }();

@@ -30,7 +30,7 @@ struct OutputGrid {
   size_t top = 0, left = 0, step_h = 1, step_w = 1;
 };
 
-/// Where images are slices of volumes: places of one channel of a whole volume in input and output, and taps of one filter for one channel.
+/// Where images are slices of 3-D ones: positions of one channel of the whole input and output, and taps of one filter for one channel.
 struct Slices {
   size_t in, out, taps;
 };

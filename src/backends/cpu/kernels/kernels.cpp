@@ -12,7 +12,7 @@
   DO(target, BinaryKernels)              \
   DO(target, ChainKernels)               \
   DO(target, ExtremeKernels)             \
-  DO(target, LanewiseKernels)            \
+  DO(target, DepthwiseKernels)            \
   DO(target, PoolKernels)                \
   DO(target, LayoutKernels)              \
   DO(target, WinogradKernels)            \

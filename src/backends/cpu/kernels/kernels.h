@@ -9,7 +9,7 @@
 #include "backends/cpu/kernels/extremes.h"
 #include "backends/cpu/kernels/f16.h"
 #include "backends/cpu/kernels/integer.h"
-#include "backends/cpu/kernels/lanewise.h"
+#include "backends/cpu/kernels/depthwise.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pool.h"
 #include "backends/cpu/kernels/recurrent.h"
@@ -32,7 +32,7 @@ struct Kernels {
   const BinaryKernels* binary;
   const ChainKernels* chain;
   const ExtremeKernels* extremes;
-  const LanewiseKernels* lanewise;
+  const DepthwiseKernels* depthwise;
   const PoolKernels* pool;
   const LayoutKernels* layout;
   const WinogradKernels* winograd;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/gemm_conv.h"
-#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -115,7 +115,7 @@ std::string packing_of(std::string_view name, const PrepareContext& context) {
   return format("{} {} groups {}", name, context.device().name, conv_shape(context.node()).groups);
 }
 
-LanewiseConv::Options lanewise_options(const Device& device) { return {static_cast<size_t>(device.threads), device.l1, device.l2}; }
+DepthwiseConv::Options depthwise_options(const Device& device) { return {static_cast<size_t>(device.threads), device.l1, device.l2}; }
 
 double conv_bytes(const NodeView& node) {
   double elements = static_cast<double>(node.input_shape(0).elements()) + static_cast<double>(node.output_shape(0).elements());
@@ -157,12 +157,12 @@ Estimate estimate_plain(const NodeView& node, const Device& device) {
   return estimate;
 }
 
-Estimate estimate_lanewise(const NodeView& node, const Device& device) {
+Estimate estimate_depthwise(const NodeView& node, const Device& device) {
   if (const std::string refusal = refusal_of_conv(node, {.any_weights = true}); !refusal.empty()) return declined("{}", refusal);
   const ConvShape s = conv_shape(node);
   if (s.groups == 1) return declined("there is one group");
   if (GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the groups are whole vectors of {}", device.pack);
-  const bool direct = LanewiseConv(*cpu_device(device).kernels, s, lanewise_options(device), {}).is_direct();
+  const bool direct = DepthwiseConv(*cpu_device(device).kernels, s, depthwise_options(device), {}).is_direct();
   Estimate estimate(device.flop_time(2 * ConvGeometry::of(node).multiply_adds(), direct ? 0.5 : 0.2) +
                     0.5 * device.byte_time(conv_bytes(node)) + 5e-7);
   estimate.packed_inputs = 1 | 8;
@@ -188,21 +188,21 @@ std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, bool plain) {
 }
 std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) { return prepare_gemm(context, false); }
 std::unique_ptr<Kernel> prepare_plain(PrepareContext& context) { return prepare_gemm(context, true); }
-std::unique_ptr<Kernel> prepare_lanewise(PrepareContext& context) {
+std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
-  return std::make_unique<ByRows<LanewiseConv>>(
-      context, packing_of("lanewise_conv", context),
-      LanewiseConv(kernels, conv_shape(node), lanewise_options(context.device()), epilogue_of(node, kernels)));
+  return std::make_unique<ByRows<DepthwiseConv>>(
+      context, packing_of("depthwise_conv", context),
+      DepthwiseConv(kernels, conv_shape(node), depthwise_options(context.device()), epilogue_of(node, kernels)));
 }
 
 constexpr Scheme kSchemes[] = {
     {"Conv", "conv.gemm", estimate_packed, prepare_packed},
     {"Conv", "conv.first_layer", estimate_plain, prepare_plain},
-    {"Conv", "conv.lanewise", estimate_lanewise, prepare_lanewise},
+    {"Conv", "conv.depthwise", estimate_depthwise, prepare_depthwise},
     {"minnow.FusedConv", "conv.gemm", estimate_packed, prepare_packed},
     {"minnow.FusedConv", "conv.first_layer", estimate_plain, prepare_plain},
-    {"minnow.FusedConv", "conv.lanewise", estimate_lanewise, prepare_lanewise},
+    {"minnow.FusedConv", "conv.depthwise", estimate_depthwise, prepare_depthwise},
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ inline ConvShape conv_shape(const NodeView& node) { return *conv_shape_of(node);
 /// What Conv (nothing) and the fused operators (their activation) do to their sums.
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels);
 
-/// What a scheme takes beyond constant weights and images with their channels first; or volumes that are no images.
+/// What a scheme takes beyond constant weights and images with their channels first; or 3-D convolutions.
 struct ConvAccepts {
   bool any_weights = false, channels_last = false;
   size_t spatial = 2;  // dimensions, or 3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling in one to three dimensions, and global pooling, on the packed layout; the largest of volumes on the plain one, too. Windows added
+// Pooling in one to three dimensions, and global pooling, on the packed layout; 3-D MaxPool on the plain one, too. Windows added
 // up to an image (Col2Im) on the plain one.
 #include <limits>
 
@@ -127,7 +127,7 @@ class WindowsKernel final : public Kernel {
 
 // ---- Three dimensions in the plain layout: the largest over planes, then over rows, then along a row, each by vectors.
 
-Estimate estimate_plain_volume(const NodeView& node, const Device& device) {
+Estimate estimate_plain_3d(const NodeView& node, const Device& device) {
   if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
   if (node.output_count() > 1 && node.has_output(1)) return declined("the indices are wanted");
   const WindowGeometry w = PoolGeometry::of(node).window;
@@ -140,9 +140,9 @@ Estimate estimate_plain_volume(const NodeView& node, const Device& device) {
                   device.byte_time(4 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements())) + 2e-7);
 }
 
-class PlainVolumeKernel final : public Kernel {
+class PlainPool3dKernel final : public Kernel {
  public:
-  explicit PlainVolumeKernel(PrepareContext& context)
+  explicit PlainPool3dKernel(PrepareContext& context)
       : largest_(cpu_device(context.device()).kernels->binary->of(Binary::maximum, BinaryForm::both)),
         w_(PoolGeometry::of(context.node()).window) {
     units_.reserve(context, size(context.node().input_shape(0).product(0, 2) * w_.output[0]),
@@ -315,14 +315,14 @@ class ColumnsKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare_columns(PrepareContext& context) { return std::make_unique<ColumnsKernel>(context); }
 std::unique_ptr<Kernel> prepare_windows(PrepareContext& context) { return std::make_unique<WindowsKernel>(context); }
-std::unique_ptr<Kernel> prepare_plain_volume(PrepareContext& context) { return std::make_unique<PlainVolumeKernel>(context); }
+std::unique_ptr<Kernel> prepare_plain_3d(PrepareContext& context) { return std::make_unique<PlainPool3dKernel>(context); }
 std::unique_ptr<Kernel> prepare_global(PrepareContext& context) { return std::make_unique<GlobalKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
     {"AveragePool", "pool.packed", estimate, prepare_windows},
     {"Col2Im", "pool.columns", estimate_columns, prepare_columns},
     {"MaxPool", "pool.packed", estimate, prepare_windows},
-    {"MaxPool", "pool.plain_volume", estimate_plain_volume, prepare_plain_volume},
+    {"MaxPool", "pool.plain_3d", estimate_plain_3d, prepare_plain_3d},
     {"GlobalAveragePool", "pool.global", estimate, prepare_global},
     {"GlobalMaxPool", "pool.global", estimate, prepare_global},
     {"ReduceMax", "pool.global", estimate_reduction, prepare_global},

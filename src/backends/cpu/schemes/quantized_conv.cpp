@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/quantized.h"
@@ -262,7 +262,7 @@ class QuantizedDepthwiseKernel final : public Kernel {
   ConvShape s_;
   const Kernels& kernels_;
   ByteSource source_;
-  LanewiseConv conv_;
+  DepthwiseConv conv_;
   size_t vectors_;
   Requantization requantization_;
   std::vector<float> weights_;

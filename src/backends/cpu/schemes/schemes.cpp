@@ -12,7 +12,7 @@ std::vector<Scheme> scheme_table() {
                                  channel_shuffle_schemes(),
                                  conv_schemes(),
                                  conv_transpose_schemes(),
-                                 conv_volume_schemes(),
+                                 conv_3d_schemes(),
                                  deform_conv_schemes(),
                                  elementwise_schemes(),
                                  fused_elementwise_schemes(),

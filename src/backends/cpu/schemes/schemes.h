@@ -31,7 +31,7 @@ PackedSchemes byte_pool_schemes();
 PackedSchemes channel_shuffle_schemes();
 PackedSchemes conv_schemes();
 PackedSchemes conv_transpose_schemes();
-PackedSchemes conv_volume_schemes();
+PackedSchemes conv_3d_schemes();
 PackedSchemes deform_conv_schemes();
 PackedSchemes elementwise_schemes();
 PackedSchemes fused_elementwise_schemes();
@@ -60,8 +60,8 @@ PackedSchemes winograd_schemes();
 constexpr bool is_left_out([[maybe_unused]] std::string_view row) {
 #if MINNOW_SMALL
   for (std::string_view part : {"arg_extreme.floats", "columns", "conv_transpose.winograd", "deform_conv", "f16", "f64", "gather_elements",
-                                "integers", "matmul.wide", "norm.rows", "plain_volume", "sampling", "strassen", "transpose.volume",
-                                "volume_lanewise", "winograd_f3", "winograd_f6", "winograd_first_layer", "winograd_stride2"})
+                                "integers", "matmul.wide", "norm.rows", "plain_3d", "sampling", "strassen", "transpose.gemm_3d",
+                                "depthwise_3d", "winograd_f3", "winograd_f6", "winograd_first_layer", "winograd_stride2"})
     if (row.find(part) != row.npos) return true;
 #endif
   return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in which every lane of an output comes from the same lane of the inputs: depthwise convolutions, and grouped ones once the lanes
-// of their inputs are in the order of the outputs.
+// Depthwise convolutions: every lane of an output comes from the same lane of the input. Grouped convolutions use them as well, once the
+// lanes of their inputs are in the order of the outputs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace minnow::cpu {
 
 /// Some rows of one vector of channels of a depthwise convolution that reads the image itself.
-struct DepthwiseRows {
+struct DirectDepthwiseRows {
   const float* x;  // where row 0 of the vector's plane is or would be; from row `wrap` on, rows lie `ring` rows before their places
   float* y;        // first row to compute
   const float* w;  // [kernel_h][kernel_w][lane]
@@ -21,10 +21,10 @@ struct DepthwiseRows {
   size_t wrap, ring;
   size_t first, rows;  // of the output
 };
-using DepthwiseFunction = void (*)(const DepthwiseRows&);
+using DirectDepthwiseFunction = void (*)(const DirectDepthwiseRows&);
 
 /// Some rows of one vector of output channels, from a window (window.h).
-struct LanewiseRows {
+struct WindowDepthwiseRows {
   const float* x;
   float* y;
   const float* w;         // [tap][lane]
@@ -44,10 +44,10 @@ struct LaneOrder {
   size_t inputs;
 };
 
-struct LanewiseKernels {
+struct DepthwiseKernels {
   /// For dilation 1 along the width, by kernel_w (3 or 5) and stride_w (1 or 2).
-  DepthwiseFunction depthwise[2][2];
-  void (*rows)(const LanewiseRows&);
+  DirectDepthwiseFunction direct[2][2];
+  void (*rows)(const WindowDepthwiseRows&);
   /// y[pixel] from x[input * plane + pixel], `count` pixels.
   void (*permute)(const LaneOrder& order, const float* x, size_t plane, size_t count, float* y);
 };

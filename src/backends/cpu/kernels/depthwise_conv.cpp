@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/depthwise_conv.h"
 
 #include <algorithm>
 
 namespace minnow::cpu {
 
-LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Options& options, const Epilogue& epilogue)
+DepthwiseConv::DepthwiseConv(const Kernels& kernels, const ConvShape& s, const Options& options, const Epilogue& epilogue)
     : shape_(s),
       epilogue_(epilogue),
-      kernels_(kernels.lanewise),
+      kernels_(kernels.depthwise),
       lanes_(kernels.lanes),
       slices_(options.slices.value_or(Slices{s.in_h * s.in_w, s.out_h * s.out_w, s.taps()})),
       channels_(s.in_channels / s.groups),
@@ -18,7 +18,7 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
       window_(*kernels.layout, s, kernels.lanes) {
   identity_ = channels_ == 1 && s.out_channels == s.groups;
   const bool usual = (s.kernel_w == 3 || s.kernel_w == 5) && s.stride_w <= 2 && s.dilation_w == 1;
-  if (identity_ && usual) direct_ = kernels_->depthwise[s.kernel_w == 5][s.stride_w - 1];
+  if (identity_ && usual) direct_ = kernels_->direct[s.kernel_w == 5][s.stride_w - 1];
 
   size_t rows = s.out_h;
   if (!direct_) {
@@ -65,7 +65,7 @@ LanewiseConv::LanewiseConv(const Kernels& kernels, const ConvShape& s, const Opt
   scratch_floats_ = product_of({channels_ + (identity_ ? 0 : most_sources_), plane});
 }
 
-void LanewiseConv::pack_panel(size_t panel, const float* oihw, float* out) const noexcept {
+void DepthwiseConv::pack_panel(size_t panel, const float* oihw, float* out) const noexcept {
   const size_t depth = channels_ * shape_.taps();
   out += panel * depth * lanes_;
   for (size_t k = 0; k < depth; ++k)
@@ -75,11 +75,11 @@ void LanewiseConv::pack_panel(size_t panel, const float* oihw, float* out) const
     }
 }
 
-void LanewiseConv::pack_bias(const float* bias, float* out) const noexcept {
+void DepthwiseConv::pack_bias(const float* bias, float* out) const noexcept {
   for (size_t o = 0; o < vectors_ * lanes_; ++o) out[o] = o < shape_.out_channels ? bias[o] : 0;
 }
 
-void LanewiseConv::run(size_t unit, const Arguments& a, float* scratch) const noexcept {
+void DepthwiseConv::run(size_t unit, const Arguments& a, float* scratch) const noexcept {
   const ConvShape& s = shape_;
   const size_t block = rows_first_ ? unit / vectors_ % blocks_ : unit % blocks_;
   const size_t vector = rows_first_ ? unit % vectors_ : unit / blocks_ % vectors_, image = unit / blocks_ / vectors_;
@@ -95,7 +95,7 @@ void LanewiseConv::run(size_t unit, const Arguments& a, float* scratch) const no
     r.out_w = s.out_w, r.rows = rows;
   };
   if (direct_) {
-    DepthwiseRows r;
+    DirectDepthwiseRows r;
     common(r);
     const size_t top = std::min(first * s.stride_h > s.pad_top ? first * s.stride_h - s.pad_top : 0, s.in_h - 1);
     const size_t round = top - top % in_ring_;
@@ -116,7 +116,7 @@ void LanewiseConv::run(size_t unit, const Arguments& a, float* scratch) const no
       for (size_t c = 0; c < channels_; ++c, orders += 2 * source.count * lanes_)
         kernels_->permute({orders, orders + source.count * lanes_, source.count}, sources, plane, plane / lanes_, scratch + c * plane);
     }
-    LanewiseRows r;
+    WindowDepthwiseRows r;
     common(r);
     r.x = scratch;
     const std::vector<ptrdiff_t>& taps = taps_[rows - s.out_h / blocks_];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/lanewise.h"
+#include "backends/cpu/kernels/depthwise.h"
 
 #include "backends/cpu/kernels/stop.h"
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/lanewise.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/depthwise.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -32,7 +32,7 @@ HWY_INLINE void store(const Rows& r, V (&sum)[N], size_t at) {
 
 // N neighbouring outputs of one row, from image column `column` on; kEdge: some of their inputs may lie outside.
 template <int K, int S, int N, bool kEdge>
-HWY_INLINE void depthwise_tile(const DepthwiseRows& r, ptrdiff_t top, size_t ky_begin, size_t ky_end, ptrdiff_t column, size_t at) {
+HWY_INLINE void direct_tile(const DirectDepthwiseRows& r, ptrdiff_t top, size_t ky_begin, size_t ky_end, ptrdiff_t column, size_t at) {
   const D d;
   V sum[N];
   const V bias = r.bias ? hn::LoadU(d, r.bias) : hn::Zero(d);
@@ -56,7 +56,7 @@ HWY_INLINE void depthwise_tile(const DepthwiseRows& r, ptrdiff_t top, size_t ky_
 
 // Seven outputs at once: sizes of networks are multiples of 7, and more need more registers than SSE and AVX2 have.
 template <int K, int S>
-void depthwise(const DepthwiseRows& r) {
+void direct(const DirectDepthwiseRows& r) {
   constexpr size_t N = 7;
   const ptrdiff_t in_w = static_cast<ptrdiff_t>(r.in_w), in_h = static_cast<ptrdiff_t>(r.in_h);
   for (size_t row = 0; row < r.rows; ++row) {
@@ -72,23 +72,23 @@ void depthwise(const DepthwiseRows& r) {
         const ptrdiff_t column = column_of(x);
         const size_t at = (row * r.out_w + x) * kLanes;
         if (column >= 0 && column + static_cast<ptrdiff_t>((N - 1) * S + K) <= in_w)
-          depthwise_tile<K, S, N, false>(r, top, begin, end, column, at);
+          direct_tile<K, S, N, false>(r, top, begin, end, column, at);
         else
 #if MINNOW_SMALL  // borders output by output
           for (size_t i = 0; i < N; ++i)
-            depthwise_tile<K, S, 1, true>(r, top, begin, end, column + static_cast<ptrdiff_t>(i * S), at + i * kLanes);
+            direct_tile<K, S, 1, true>(r, top, begin, end, column + static_cast<ptrdiff_t>(i * S), at + i * kLanes);
 #else
-          depthwise_tile<K, S, N, true>(r, top, begin, end, column, at);
+          direct_tile<K, S, N, true>(r, top, begin, end, column, at);
 #endif
         if (x + N == r.out_w) break;
       }
     else
-      for (; x < r.out_w; ++x) depthwise_tile<K, S, 1, true>(r, top, begin, end, column_of(x), (row * r.out_w + x) * kLanes);
+      for (; x < r.out_w; ++x) direct_tile<K, S, 1, true>(r, top, begin, end, column_of(x), (row * r.out_w + x) * kLanes);
   }
 }
 
 template <int N>
-HWY_INLINE void lanewise_tile(const LanewiseRows& r, const float* x, size_t at) {
+HWY_INLINE void window_tile(const WindowDepthwiseRows& r, const float* x, size_t at) {
   const D d;
   V sum[N];
   const V bias = r.bias ? hn::LoadU(d, r.bias) : hn::Zero(d);
@@ -101,15 +101,15 @@ HWY_INLINE void lanewise_tile(const LanewiseRows& r, const float* x, size_t at) 
   store<N>(r, sum, at);
 }
 
-void lanewise_rows(const LanewiseRows& r) {
+void window_rows(const WindowDepthwiseRows& r) {
   constexpr size_t N = 8;
   Stop stop;
   for (size_t row = 0; row < r.rows; ++row) {
     if (stop.after(r.out_w * r.tap_count)) return;
     size_t x = 0;
-    for (; x + N <= r.out_w; x += N) lanewise_tile<N>(r, r.x + row * r.x_row + x * kLanes, (row * r.out_w + x) * kLanes);
-    for (; x + 3 <= r.out_w; x += 3) lanewise_tile<3>(r, r.x + row * r.x_row + x * kLanes, (row * r.out_w + x) * kLanes);
-    for (; x < r.out_w; ++x) lanewise_tile<1>(r, r.x + row * r.x_row + x * kLanes, (row * r.out_w + x) * kLanes);
+    for (; x + N <= r.out_w; x += N) window_tile<N>(r, r.x + row * r.x_row + x * kLanes, (row * r.out_w + x) * kLanes);
+    for (; x + 3 <= r.out_w; x += 3) window_tile<3>(r, r.x + row * r.x_row + x * kLanes, (row * r.out_w + x) * kLanes);
+    for (; x < r.out_w; ++x) window_tile<1>(r, r.x + row * r.x_row + x * kLanes, (row * r.out_w + x) * kLanes);
   }
 }
 
@@ -130,8 +130,8 @@ void permute(const LaneOrder& order, const float* x, size_t plane, size_t count,
 }
 }  // namespace
 
-extern const LanewiseKernels kLanewiseKernels;
-const LanewiseKernels kLanewiseKernels{{{depthwise<3, 1>, depthwise<3, 2>}, {depthwise<5, 1>, depthwise<5, 2>}}, lanewise_rows, permute};
+extern const DepthwiseKernels kDepthwiseKernels;
+const DepthwiseKernels kDepthwiseKernels{{{direct<3, 1>, direct<3, 2>}, {direct<5, 1>, direct<5, 2>}}, window_rows, permute};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

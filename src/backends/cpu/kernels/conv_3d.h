@@ -11,7 +11,7 @@ namespace minnow::cpu {
 
 /// `slice`: the two inner dimensions. Tap k of output slice o reads input slice o * stride + k * dilation - pad; transposed, tap k of input
 /// slice i adds to output slice i * stride + k * dilation - pad.
-struct VolumeShape {
+struct Conv3dShape {
   ConvShape slice;
   size_t in_slices = 1, out_slices = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
   bool transposed = false;
@@ -31,14 +31,14 @@ struct VolumeShape {
   }
 };
 
-/// Conv: what computes each slice, GemmConv, LanewiseConv or TransposedConv, with packed images. Every output slice meets at least one
+/// Conv: what computes each slice, GemmConv, DepthwiseConv or TransposedConv, with packed images. Every output slice meets at least one
 /// input slice.
 template <class Conv>
-class VolumeConv {
+class Conv3d {
  public:
   using Arguments = typename Conv::Arguments;
 
-  VolumeConv(const Kernels& kernels, const VolumeShape& shape, typename Conv::Options options, const Epilogue& epilogue)
+  Conv3d(const Kernels& kernels, const Conv3dShape& shape, typename Conv::Options options, const Epilogue& epilogue)
       : shape_(shape),
         in_slice_(shape.slice.in_h * shape.slice.in_w * kernels.lanes),
         out_slice_(shape.slice.out_h * shape.slice.out_w * kernels.lanes),
@@ -79,12 +79,12 @@ class VolumeConv {
   }
 
  private:
-  static typename Conv::Options with_slices(typename Conv::Options options, const VolumeShape& shape) {
+  static typename Conv::Options with_slices(typename Conv::Options options, const Conv3dShape& shape) {
     const ConvShape& s = shape.slice;
     options.slices = {shape.in_slices * s.in_h * s.in_w, shape.out_slices * s.out_h * s.out_w, shape.kernel * s.taps()};
     return options;
   }
-  VolumeShape shape_;
+  Conv3dShape shape_;
   size_t in_slice_, out_slice_;  // floats of a slice of one vector of channels
   Conv sum_, last_;              // last_ finishes the sums
 };

@@ -2,9 +2,9 @@
 // Conv, minnow.FusedConv and ConvTranspose with three spatial dimensions, slice by slice on the packed layout.
 #include <type_traits>
 
-#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/kernels/transposed_conv.h"
-#include "backends/cpu/kernels/volume_conv.h"
+#include "backends/cpu/kernels/conv_3d.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
 
@@ -13,12 +13,12 @@ namespace {
 
 // Of ConvGeometry or ConvTransposeGeometry, whose window has the output where convolutions have their input.
 template <class Geometry>
-VolumeShape volume_of(const Geometry& conv) {
+Conv3dShape conv_3d_shape(const Geometry& conv) {
   const WindowGeometry& w = conv.window;
   constexpr bool kTransposed = std::is_same_v<Geometry, ConvTransposeGeometry>;
   const Shape &input = kTransposed ? w.output : w.input, &output = kTransposed ? w.input : w.output;
   const auto size = [](int64_t value) { return static_cast<size_t>(value); };
-  VolumeShape v;
+  Conv3dShape v;
   v.transposed = kTransposed;
   v.in_slices = size(input[0]), v.out_slices = size(output[0]), v.kernel = size(w.kernel[0]);
   v.stride = size(w.stride[0]), v.dilation = size(w.dilation[0]), v.pad = size(w.pad_begin[0]);
@@ -32,15 +32,15 @@ VolumeShape volume_of(const Geometry& conv) {
   return v;
 }
 
-std::string refusal_of(const VolumeShape& volume) {
-  for (size_t o = 0; o < volume.out_slices; ++o)
-    if (volume.last_tap(o) == volume.kernel) return "an output reads padding alone";
+std::string refusal_of(const Conv3dShape& shape) {
+  for (size_t o = 0; o < shape.out_slices; ++o)
+    if (shape.last_tap(o) == shape.kernel) return "an output reads padding alone";
   return {};
 }
 // What no scheme here can do without; empty where nothing is missing.
 std::string refusal_of(const NodeView& node) {
   const std::string refusal = refusal_of_conv(node, {.any_weights = true, .spatial = 3});
-  return refusal.empty() ? refusal_of(volume_of(ConvGeometry::of(node))) : refusal;
+  return refusal.empty() ? refusal_of(conv_3d_shape(ConvGeometry::of(node))) : refusal;
 }
 
 template <class Geometry>
@@ -60,7 +60,7 @@ Estimate packed(const Geometry& conv, const NodeView& node, const Device& device
 
 Estimate estimate_gemm(const NodeView& node, const Device& device) {
   if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
-  const ConvShape s = volume_of(ConvGeometry::of(node)).slice;
+  const ConvShape s = conv_3d_shape(ConvGeometry::of(node)).slice;
   const size_t lanes = static_cast<size_t>(device.pack);
   if (!GemmConv::can_serve(s, lanes)) return declined("{} groups of {} channels are not whole vectors", s.groups, s.in_channels / s.groups);
   const size_t outputs = s.out_channels / s.groups;
@@ -68,9 +68,9 @@ Estimate estimate_gemm(const NodeView& node, const Device& device) {
                 0.8 * static_cast<double>(outputs) / static_cast<double>(ceil_div(outputs, lanes) * lanes));
 }
 
-Estimate estimate_lanewise(const NodeView& node, const Device& device) {
+Estimate estimate_depthwise(const NodeView& node, const Device& device) {
   if (const std::string refusal = refusal_of(node); !refusal.empty()) return declined("{}", refusal);
-  const ConvShape s = volume_of(ConvGeometry::of(node)).slice;
+  const ConvShape s = conv_3d_shape(ConvGeometry::of(node)).slice;
   if (GemmConv::can_serve(s, static_cast<size_t>(device.pack))) return declined("the groups are whole vectors of {}, or one", device.pack);
   return packed(ConvGeometry::of(node), node, device, 0.2);
 }
@@ -80,7 +80,7 @@ Estimate estimate_transposed(const NodeView& node, const Device& device) {
   const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
   if (conv.window.rank() != 3) return declined("there are {} spatial dimensions, not 3", conv.window.rank());
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a tensor is empty");
-  const VolumeShape v = volume_of(conv);
+  const Conv3dShape v = conv_3d_shape(conv);
   const size_t lanes = static_cast<size_t>(device.pack), outputs = v.slice.out_channels / v.slice.groups;
   if (!GemmConv::can_serve(v.slice, lanes)) return declined("the channels of a group are not whole vectors");
   if (const TransposedPhases phases(v.slice); !phases.refusal.empty()) return declined("{}", phases.refusal);
@@ -92,37 +92,37 @@ template <class Conv>
 std::unique_ptr<Kernel> prepare_as(PrepareContext& context, const typename Conv::Options& options, std::string_view name) {
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
-  const VolumeShape shape = volume_of(ConvGeometry::of(node));
-  return std::make_unique<ConvKernel<VolumeConv<Conv>>>(context, format("{} {} groups {}", name, context.device().name, shape.slice.groups),
-                                                        VolumeConv<Conv>(kernels, shape, options, epilogue_of(node, kernels)));
+  const Conv3dShape shape = conv_3d_shape(ConvGeometry::of(node));
+  return std::make_unique<ConvKernel<Conv3d<Conv>>>(context, format("{} {} groups {}", name, context.device().name, shape.slice.groups),
+                                                        Conv3d<Conv>(kernels, shape, options, epilogue_of(node, kernels)));
 }
 std::unique_ptr<Kernel> prepare_transposed(PrepareContext& context) {
-  using Conv = VolumeConv<TransposedConv<GemmConv>>;
+  using Conv = Conv3d<TransposedConv<GemmConv>>;
   const Device& device = context.device();
-  const VolumeShape v = volume_of(ConvTransposeGeometry::of(context.node()));
+  const Conv3dShape v = conv_3d_shape(ConvTransposeGeometry::of(context.node()));
   const ConvShape& s = v.slice;
   return std::make_unique<ConvKernel<Conv>>(
-      context, format("transposed volume {} stride {}x{} groups {}", device.name, s.stride_h, s.stride_w, s.groups),
+      context, format("transposed 3d {} stride {}x{} groups {}", device.name, s.stride_h, s.stride_w, s.groups),
       Conv(*cpu_device(device).kernels, v, gemm_options(device), Epilogue{}));
 }
 std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context) {
-  return prepare_as<GemmConv>(context, gemm_options(context.device()), "volume gemm");
+  return prepare_as<GemmConv>(context, gemm_options(context.device()), "3d gemm");
 }
-std::unique_ptr<Kernel> prepare_lanewise(PrepareContext& context) {
+std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
   const Device& device = context.device();
-  return prepare_as<LanewiseConv>(context, {static_cast<size_t>(device.threads), device.l1, device.l2}, "volume lanewise");
+  return prepare_as<DepthwiseConv>(context, {static_cast<size_t>(device.threads), device.l1, device.l2}, "3d depthwise");
 }
 
 constexpr Scheme kSchemes[] = {
-    {"Conv", "conv.volume", estimate_gemm, prepare_gemm},
-    {"Conv", "conv.volume_lanewise", estimate_lanewise, prepare_lanewise},
-    {"ConvTranspose", "conv_transpose.volume", estimate_transposed, prepare_transposed},
-    {"minnow.FusedConv", "conv.volume", estimate_gemm, prepare_gemm},
-    {"minnow.FusedConv", "conv.volume_lanewise", estimate_lanewise, prepare_lanewise},
+    {"Conv", "conv.gemm_3d", estimate_gemm, prepare_gemm},
+    {"Conv", "conv.depthwise_3d", estimate_depthwise, prepare_depthwise},
+    {"ConvTranspose", "conv_transpose.gemm_3d", estimate_transposed, prepare_transposed},
+    {"minnow.FusedConv", "conv.gemm_3d", estimate_gemm, prepare_gemm},
+    {"minnow.FusedConv", "conv.depthwise_3d", estimate_depthwise, prepare_depthwise},
 };
 
 }  // namespace
 
-PackedSchemes conv_volume_schemes() { return selected<kSchemes>(); }
+PackedSchemes conv_3d_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

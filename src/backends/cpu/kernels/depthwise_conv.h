@@ -11,7 +11,7 @@
 
 namespace minnow::cpu {
 
-class LanewiseConv {
+class DepthwiseConv {
  public:
   struct Options {
     size_t threads = 1;
@@ -26,7 +26,7 @@ class LanewiseConv {
     float* y;           // packed
   };
 
-  LanewiseConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
+  DepthwiseConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue);
 
   size_t weight_floats() const noexcept { return vectors_ * channels_ * shape_.taps() * lanes_; }
   /// From [out channel][in channel of the group][kernel_h][kernel_w].
@@ -63,9 +63,9 @@ class LanewiseConv {
  private:
   ConvShape shape_;
   Epilogue epilogue_;
-  const LanewiseKernels* kernels_;
+  const DepthwiseKernels* kernels_;
   size_t lanes_;
-  DepthwiseFunction direct_ = nullptr;
+  DirectDepthwiseFunction direct_ = nullptr;
   Slices slices_;              // the images themselves, where they are no slices
   size_t channels_, vectors_;  // input channels of a group; vectors of output channels
   size_t blocks_ = 1;

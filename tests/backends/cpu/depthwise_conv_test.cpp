@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/lanewise_conv.h"
+#include "backends/cpu/kernels/depthwise_conv.h"
 
 #include "backends/cpu/kernel_support.h"
 
 namespace minnow::cpu {
 namespace {
 
-class LanewiseConvTest : public EveryIsa {};
+class DepthwiseConvTest : public EveryIsa {};
 
 // batch, in, out, groups, in_h, in_w, kernel, stride, dilation, pads: top, left, bottom, right
 const std::vector<ConvShape> kShapes = conv_shapes({
@@ -23,7 +23,7 @@ const std::vector<ConvShape> kShapes = conv_shapes({
     {1, 3, 3, 3, 1, 64, 1, 9, 1, 1, 1, 1, 0, 4, 0, 4},     {1, 4, 4, 4, 5, 5, 5, 5, 1, 1, 1, 1, 4, 4, 4, 4},
 });
 
-TEST_P(LanewiseConvTest, agrees_with_plain_loops) {
+TEST_P(DepthwiseConvTest, agrees_with_plain_loops) {
   const Kernels& kernels = kernels_for(GetParam());
   unsigned seed = 0;
   for (const ConvShape& s : kShapes) {
@@ -35,11 +35,11 @@ TEST_P(LanewiseConvTest, agrees_with_plain_loops) {
     std::vector<double> want = convolve(s, x, w, bias);
     const std::vector<float> packed_x = pack(x, s.batch, s.in_channels, in, kernels.lanes);
     const std::vector<float> packed_add = pack(add, s.batch, s.out_channels, out, kernels.lanes);
-    LanewiseConv::Options options;
+    DepthwiseConv::Options options;
     options.threads = seed % 3 + 1;
     if (seed % 2) options.l1 = 1 << 10, options.l2 = 1 << 12;
     for (bool finished : {false, true}) {
-      const LanewiseConv conv(kernels, s, options, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{});
+      const DepthwiseConv conv(kernels, s, options, finished ? Epilogue{-0.5f, 1.0f, (*kernels.unary)[Unary::tanh], 0, 0} : Epilogue{});
       std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats()), scratch(conv.scratch_floats());
       conv.pack_weights(w.data(), weights.data());
       conv.pack_bias(bias.data(), packed_bias.data());
@@ -54,7 +54,7 @@ TEST_P(LanewiseConvTest, agrees_with_plain_loops) {
   }
 }
 
-MINNOW_EVERY_ISA(LanewiseConvTest);
+MINNOW_EVERY_ISA(DepthwiseConvTest);
 
 }  // namespace
 }  // namespace minnow::cpu
