@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "backends/cpu/isa.h"
+#include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/integer.h"
-#include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/kernels/winograd_conv.h"
 
 namespace minnow::cpu {
@@ -47,10 +47,10 @@ size_t run_conv(const ConvShape& s, const Conv& conv, std::vector<float> w, size
   return multiply_adds(s);
 }
 
-size_t run_gemm(const Kernels& kernels, size_t channels, size_t kernel, const PairKernels* pairs, int runs) {
+size_t run_gemm(const Kernels& kernels, size_t channels, size_t kernel, const LowPrecisionKernels* low_precision, int runs) {
   const ConvShape s = shape_of(channels, kernel, 1);
   GemmConv::Options options;
-  options.pairs = pairs;
+  options.low_precision = low_precision;
   const GemmConv conv(kernels, s, options, {});
   std::vector<float> w = numbers(channels * channels * s.taps());
   return run_conv(s, conv, std::move(w), conv.scratch_floats(), runs, [&](const GemmConv::Arguments& arguments, float* scratch) {

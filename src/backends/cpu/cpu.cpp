@@ -26,7 +26,7 @@ CpuDevice device_of(Isa isa, const BackendOptions& options) {
   device.precision = options.precision;
   device.low_memory = options.low_memory;
   const double width = lanes_of(isa) / 16.0;
-  device.flops = 250e9 * (computes_in_halves(isa) ? width / 2 : width);
+  device.flops = 250e9 * (is_double_pumped(isa) ? width / 2 : width);
   device.l1_bandwidth = 400e9 * width;
   device.l2_bandwidth = 190e9 * std::min(1.0, 1.5 * width);
   device.l3_bandwidth = 100e9 * std::min(1.0, 2 * width);

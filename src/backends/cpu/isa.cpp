@@ -47,7 +47,7 @@ Isa parse(std::string_view name, std::string_view where) {
 std::string_view name_of(Isa isa) noexcept { return row_of(isa).name; }
 int lanes_of(Isa isa) noexcept { return row_of(isa).lanes; }
 
-bool computes_in_halves([[maybe_unused]] Isa isa) noexcept {
+bool is_double_pumped([[maybe_unused]] Isa isa) noexcept {
 #if HWY_ARCH_X86
   __builtin_cpu_init();
   return isa == Isa::avx3 && __builtin_cpu_is("amdfam19h");

@@ -18,7 +18,7 @@ int lanes_of(Isa isa) noexcept;
 constexpr bool fuses(Isa isa) noexcept { return isa != Isa::sse4 && isa != Isa::simd128; }
 /// Whether this processor computes the vectors of `isa` in two halves (AVX-512 on AMD's Zen 4), so that they are no faster than half as
 /// long ones.
-bool computes_in_halves(Isa isa) noexcept;
+bool is_double_pumped(Isa isa) noexcept;
 /// Those that this build has kernels for and this machine can run, the widest last. May be empty.
 std::vector<Isa> available_isas();
 /// The widest available one that neither `cap` nor the environment variable MINNOW_ISA excludes; an empty cap excludes nothing.

@@ -21,7 +21,7 @@ class Bf16Test : public testing::TestWithParam<std::tuple<Isa, bool>> {
   }
   static bool direct() { return std::get<1>(GetParam()); }
   static const Kernels& kernels() { return kernels_for(std::get<0>(GetParam())); }
-  static const PairKernels& bf16() { return direct() ? kernels().bf16->direct : kernels().bf16->widening; }
+  static const LowPrecisionKernels& bf16() { return direct() ? kernels().bf16->direct : kernels().bf16->widening; }
 };
 
 float rounded_to_bf16(float value) { return f32_from_bf16(bf16_from_f32(value)); }
@@ -43,7 +43,7 @@ TEST_P(Bf16Test, rounds_to_nearest_even_and_keeps_what_is_not_finite) {
   for (size_t count : {size_t{1}, size_t{2}, lanes, lanes + 1, 2 * lanes - 1, 2 * lanes})
     for (size_t rows : {1, 3}) {
       std::vector<float> pairs(rows * lanes + 1, -7);
-      bf16().row_pairs(x.data() + x.size() - count - (rows - 1) * 50, 50, rows, count, pairs.data());
+      bf16().pack_rows(x.data() + x.size() - count - (rows - 1) * 50, 50, rows, count, pairs.data());
       EXPECT_EQ(pairs.back(), -7);
       const size_t piece = 2 * lanes / bf16().parts;  // channels of a pixel in one part
       for (size_t r = 0; r < rows; ++r)
@@ -54,8 +54,8 @@ TEST_P(Bf16Test, rounds_to_nearest_even_and_keeps_what_is_not_finite) {
     }
   for (size_t count : {size_t{1}, lanes, lanes + 3}) {
     std::vector<float> pairs(count + 1, -7), alone(count);
-    bf16().planes(x.data(), x.data() + x.size() - count, count, pairs.data());
-    bf16().planes(x.data(), nullptr, count, alone.data());
+    bf16().pack_planes(x.data(), x.data() + x.size() - count, count, pairs.data());
+    bf16().pack_planes(x.data(), nullptr, count, alone.data());
     EXPECT_EQ(pairs.back(), -7);
     for (size_t i = 0; i < count; ++i) {
       EXPECT_EQ(half(pairs, 2 * i), rounded_to_bf16(x[i]));
@@ -65,7 +65,7 @@ TEST_P(Bf16Test, rounds_to_nearest_even_and_keeps_what_is_not_finite) {
   }
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> pair(1);
-  bf16().planes(&nan, nullptr, 1, pair.data());
+  bf16().pack_planes(&nan, nullptr, 1, pair.data());
   EXPECT_TRUE(std::isnan(half(pair, 0)));
 }
 
@@ -107,7 +107,7 @@ TEST_P(Bf16Test, convolutions_agree_with_plain_loops) {
       options.threads = seed % 3 + 1;
       options.l2 = seed % 2 ? 1 << 20 : 1 << 12;
       options.plain_input = plain;
-      options.pairs = &bf16();
+      options.low_precision = &bf16();
       const GemmConv conv(k, s, options, Epilogue{-0.5f, 1.0f, nullptr, 0, 0});
       std::vector<float> weights(conv.weight_floats()), packed_bias(conv.bias_floats()), scratch(conv.scratch_floats(), NAN);
       conv.pack_weights(w.data(), weights.data());
@@ -137,10 +137,10 @@ TEST_P(Bf16Test, products_agree_with_plain_loops) {
     SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(depth) + "x" + std::to_string(n));
     const std::vector<float> a = random_floats(m * depth, ++seed), b = random_floats(depth * n, ++seed, 1 / std::sqrt(float(depth)));
     MatMul::Options options;
-    options.pairs = &bf16();
+    options.low_precision = &bf16();
     const MatMul product(k, {m, depth, n}, options, Epilogue{});
     std::vector<float> packed(product.packed_b_floats(), NAN), scratch(product.scratch_floats(), NAN), y(m * n);
-    const std::vector<float> b_pairs = weight_pairs(PairFormat::bf16, b.data(), 1, depth, n);
+    const std::vector<float> b_pairs = low_precision_weights(LowPrecisionFormat::bf16, b.data(), 1, depth, n);
     for (size_t panel = 0; panel < product.panels(); ++panel) product.pack_b(panel, b_pairs.data(), 1, packed.data());
     for (size_t unit = 0; unit < product.units(); ++unit)
       product.run(unit, {a.data(), packed.data(), nullptr, nullptr, y.data()}, scratch.data());

@@ -22,7 +22,7 @@ class F16Test : public EveryIsa {
     GemmConv::Options options;
     options.l2 = l2;
     options.plain_input = plain;
-    options.pairs = &k.f16->direct;
+    options.low_precision = &k.f16->direct;
     const GemmConv conv(k, s, options, Epilogue{});
     std::vector<float> weights(conv.weight_floats()), scratch(conv.scratch_floats(), NAN);
     conv.pack_weights(w.data(), weights.data());
@@ -75,10 +75,10 @@ TEST_P(F16Test, products_agree_with_plain_loops) {
     SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(depth) + "x" + std::to_string(n));
     const std::vector<float> a = random_floats(m * depth, ++seed), b = random_floats(depth * n, ++seed, 1 / std::sqrt(float(depth)));
     MatMul::Options options;
-    options.pairs = &kernels().f16->direct;
+    options.low_precision = &kernels().f16->direct;
     const MatMul product(kernels(), {m, depth, n}, options, Epilogue{});
     std::vector<float> packed(product.packed_b_floats(), NAN), scratch(product.scratch_floats(), NAN), y(m * n);
-    const std::vector<float> b_pairs = weight_pairs(PairFormat::f16, b.data(), 1, depth, n);
+    const std::vector<float> b_pairs = low_precision_weights(LowPrecisionFormat::f16, b.data(), 1, depth, n);
     for (size_t panel = 0; panel < product.panels(); ++panel) product.pack_b(panel, b_pairs.data(), 1, packed.data());
     for (size_t unit = 0; unit < product.units(); ++unit)
       product.run(unit, {a.data(), packed.data(), nullptr, nullptr, y.data()}, scratch.data());
@@ -108,7 +108,7 @@ TEST_P(F16Test, sums_that_overflow_are_counted_whatever_the_activation_makes_of_
   Epilogue clamped;
   clamped.low = 0, clamped.high = 6;
   GemmConv::Options options;
-  options.pairs = &k.f16->direct;
+  options.low_precision = &k.f16->direct;
   const GemmConv conv(k, s, options, clamped);
   std::vector<float> weights(conv.weight_floats()), scratch(conv.scratch_floats(), NAN);
   conv.pack_weights(std::vector<float>(9 * 67 * 9, 30.0f).data(), weights.data());

@@ -147,7 +147,7 @@ bool has_bf16_products() {
   return has;
 }
 
-const PairKernels& bf16_kernels(const Bf16Forms& forms) {
+const LowPrecisionKernels& bf16_kernels(const Bf16Forms& forms) {
   return forms.direct.tile.packed && has_bf16_products() ? forms.direct : forms.widening;
 }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bf16 pairs, summed in f32: by an instruction where the machine has one, else widened in the tile.
 #pragma once
-#include "backends/cpu/kernels/pairs.h"
+#include "backends/cpu/kernels/low_precision.h"
 
 namespace minnow::cpu {
 
 /// Those of an instruction set.
 struct Bf16Forms {
-  PairKernels widening;  // runs wherever f32 does, no faster than that
-  PairKernels direct;    // by an instruction; no tiles: this instruction set has none
+  LowPrecisionKernels widening;  // runs wherever f32 does, no faster than that
+  LowPrecisionKernels direct;    // by an instruction; no tiles: this instruction set has none
 };
 
 /// Whether this machine runs the direct form.
 bool has_bf16_products();
 /// The form that this machine should take.
-const PairKernels& bf16_kernels(const Bf16Forms& forms);
+const LowPrecisionKernels& bf16_kernels(const Bf16Forms& forms);
 /// Multiply-adds a second of that form beside those of f32 tiles on this machine.
 double bf16_speed(const Bf16Forms& forms);
 

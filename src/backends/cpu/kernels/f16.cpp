@@ -15,7 +15,7 @@
 #if HWY_TARGET == HWY_NEON && MINNOW_ARM_EXTENSIONS
 HWY_BEFORE_NAMESPACE();
 namespace minnow::cpu::HWY_NAMESPACE {
-#define MINNOW_PAIRS __attribute__((target("arch=armv8.2-a+crypto+fp16")))
+#define MINNOW_LOW_PRECISION __attribute__((target("arch=armv8.2-a+crypto+fp16")))
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
@@ -32,26 +32,26 @@ constexpr int kRows = 14;
 constexpr size_t kPixel = kLanes;
 
 // The lower vector first.
-MINNOW_PAIRS HWY_INLINE void store_pairs(V low, V high, float* to, size_t) {
+MINNOW_LOW_PRECISION HWY_INLINE void store_pairs(V low, V high, float* to, size_t) {
   const float16x4_t lower = vcvt_f16_f32(vmulq_n_f32(low.raw, 1 / kScale));
   vst1q_f32(to, vreinterpretq_f32_f16(vcvt_high_f16_f32(lower, vmulq_n_f32(high.raw, 1 / kScale))));
 }
 // A vector of floats, rounded, in the lower halves of its lanes.
-MINNOW_PAIRS HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* from) {
+MINNOW_LOW_PRECISION HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded(const float* from) {
   return hn::Vec<hn::RebindToUnsigned<D>>(vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(vmulq_n_f32(vld1q_f32(from), 1 / kScale)))));
 }
-#include "backends/cpu/kernels/pair_moves.inc"
+#include "backends/cpu/kernels/low_precision_packing.inc"
 
 // The weights of a pair of channels, each channel's in a vector; those of one vector of outputs are there twice.
 template <int N>
-MINNOW_PAIRS HWY_INLINE void load_weights(const float* w, float16x8_t (&b)[2]) {
+MINNOW_LOW_PRECISION HWY_INLINE void load_weights(const float* w, float16x8_t (&b)[2]) {
   const float16x8_t first = vreinterpretq_f16_f32(vld1q_f32(w)), second = N == 2 ? vreinterpretq_f16_f32(vld1q_f32(w + kLanes)) : first;
   b[0] = vuzp1q_f16(first, second);
   b[1] = vuzp2q_f16(first, second);
 }
 
 template <int kLane>
-MINNOW_PAIRS HWY_INLINE float16x8_t add_lane(float16x8_t sum, float16x8_t b, float16x8_t a) {
+MINNOW_LOW_PRECISION HWY_INLINE float16x8_t add_lane(float16x8_t sum, float16x8_t b, float16x8_t a) {
 #if HWY_COMPILER_CLANG
   return vfmaq_laneq_f16(sum, b, a, kLane);
 #else  // gcc 12 makes a broadcast and a multiplication of that: 84 instructions more beside 96
@@ -60,14 +60,14 @@ MINNOW_PAIRS HWY_INLINE float16x8_t add_lane(float16x8_t sum, float16x8_t b, flo
 #endif
 }
 template <int R, int N, int kPair, int kSets>
-MINNOW_PAIRS HWY_INLINE void add_pair(const float16x8_t* a, int first, const float16x8_t (&b)[4][2], float16x8_t (&sum)[kSets][R]) {
+MINNOW_LOW_PRECISION HWY_INLINE void add_pair(const float16x8_t* a, int first, const float16x8_t (&b)[4][2], float16x8_t (&sum)[kSets][R]) {
   MINNOW_UNROLL for (int r = first; r < (first + 4 < R ? first + 4 : R); ++r) sum[kPair % kSets][r] =
       add_lane<2 * kPair>(sum[kPair % kSets][r], b[kPair][0], a[r - first]);
   MINNOW_UNROLL for (int r = first; r < (first + 4 < R ? first + 4 : R); ++r) sum[kPair % kSets][r] =
       add_lane<2 * kPair + 1>(sum[kPair % kSets][r], b[kPair][1], a[r - first]);
 }
 // Two vectors of outputs: each pair's first channels, then its second ones.
-MINNOW_PAIRS void arrange(float* panel, size_t pairs, size_t vectors) {
+MINNOW_LOW_PRECISION void arrange(float* panel, size_t pairs, size_t vectors) {
   if (vectors != 2) return;
   for (size_t pair = 0; pair < pairs; ++pair, panel += 2 * kLanes) {
     float16x8_t b[2];
@@ -78,7 +78,7 @@ MINNOW_PAIRS void arrange(float* panel, size_t pairs, size_t vectors) {
 }
 // The same as arrange leaves them.
 template <int N>
-MINNOW_PAIRS HWY_INLINE void load_arranged(const float* w, float16x8_t (&b)[2]) {
+MINNOW_LOW_PRECISION HWY_INLINE void load_arranged(const float* w, float16x8_t (&b)[2]) {
   if constexpr (N == 1) return load_weights<N>(w, b);
   b[0] = vreinterpretq_f16_f32(vld1q_f32(w));
   b[1] = vreinterpretq_f16_f32(vld1q_f32(w + kLanes));
@@ -86,7 +86,7 @@ MINNOW_PAIRS HWY_INLINE void load_arranged(const float* w, float16x8_t (&b)[2]) 
 
 // Eight channels. Rows in fours, so that a sum is not waited for at once.
 template <int R, int N, int kSets>
-MINNOW_PAIRS HWY_INLINE void eight_steps(const float* x0, const float* x1, const float* w, float16x8_t (&sum)[kSets][R]) {
+MINNOW_LOW_PRECISION HWY_INLINE void eight_steps(const float* x0, const float* x1, const float* w, float16x8_t (&sum)[kSets][R]) {
   constexpr int kHalf = (R + 1) / 2;
   float16x8_t b[4][2];
   MINNOW_UNROLL for (int p = 0; p < 4; ++p) load_arranged<N>(w + p * N * kLanes, b[p]);
@@ -105,7 +105,7 @@ MINNOW_PAIRS HWY_INLINE void eight_steps(const float* x0, const float* x1, const
 }
 // One pair of channels.
 template <int R, int N, int kPixel, int kSets>
-MINNOW_PAIRS HWY_INLINE void two_steps(const float* x0, const float* x1, const float* w, float16x8_t (&sum)[kSets][R]) {
+MINNOW_LOW_PRECISION HWY_INLINE void two_steps(const float* x0, const float* x1, const float* w, float16x8_t (&sum)[kSets][R]) {
   constexpr int kHalf = (R + 1) / 2;
   float16x8_t b[2];
   load_weights<N>(w, b);
@@ -116,7 +116,7 @@ MINNOW_PAIRS HWY_INLINE void two_steps(const float* x0, const float* x1, const f
 }
 
 template <int R, int kSets>
-MINNOW_PAIRS HWY_INLINE void clear(float16x8_t (&sum)[kSets][R]) {
+MINNOW_LOW_PRECISION HWY_INLINE void clear(float16x8_t (&sum)[kSets][R]) {
   MINNOW_UNROLL for (int s = 0; s < kSets; ++s) MINNOW_UNROLL for (int r = 0; r < R; ++r) sum[s][r] = vreinterpretq_f16_u16(vdupq_n_u16(0));
 }
 // The sums in f32 [row][vector], which lie in memory while those in f16 have the registers; gcc 12 would move both about.
@@ -125,7 +125,7 @@ struct Totals {
   float lanes[R * N * kLanes];
   float* at = lanes;
 
-  MINNOW_PAIRS HWY_INLINE explicit Totals(const Tile& t) {
+  MINNOW_LOW_PRECISION HWY_INLINE explicit Totals(const Tile& t) {
     asm("" : "+r"(at));
     V sum[R][N];
     begin<R, N>(t, sum);
@@ -134,7 +134,7 @@ struct Totals {
   }
   // total += sum; sum = 0
   template <int kSets>
-  MINNOW_PAIRS HWY_INLINE void flush(float16x8_t (&sum)[kSets][R]) {
+  MINNOW_LOW_PRECISION HWY_INLINE void flush(float16x8_t (&sum)[kSets][R]) {
     MINNOW_UNROLL for (int s = 0; s < kSets; ++s) MINNOW_UNROLL for (int r = 0; r < R; ++r) {
       float* to = at + r * N * kLanes;
       vst1q_f32(to, vfmaq_n_f32(vld1q_f32(to), vcvt_f32_f16(vget_low_f16(sum[s][r])), kScale));
@@ -142,7 +142,7 @@ struct Totals {
     }
     clear(sum);
   }
-  MINNOW_PAIRS HWY_INLINE void store(const Tile& t) const {
+  MINNOW_LOW_PRECISION HWY_INLINE void store(const Tile& t) const {
     V sum[R][N];
     MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) sum[r][n] =
         hn::LoadU(D(), at + (r * N + n) * kLanes);
@@ -157,7 +157,7 @@ struct Totals {
 };
 
 template <int R, int N>
-MINNOW_PAIRS HWY_NOINLINE void packed_tile(const Tile& t) {
+MINNOW_LOW_PRECISION HWY_NOINLINE void packed_tile(const Tile& t) {
   constexpr int kSets = R == 1 ? 4 : 1;  // a single row: several sums keep the multipliers busy
   Totals<R, N> total(t);
   float16x8_t sum[kSets][R];
@@ -193,7 +193,7 @@ MINNOW_PAIRS HWY_NOINLINE void packed_tile(const Tile& t) {
 }
 
 template <int R, int N>
-MINNOW_PAIRS HWY_NOINLINE void plain_tile(const Tile& t) {
+MINNOW_LOW_PRECISION HWY_NOINLINE void plain_tile(const Tile& t) {
   Totals<R, N> total(t);
   float16x8_t sum[1][R];
   clear(sum);
@@ -228,10 +228,10 @@ constexpr F16Form make_form() {
   form.direct.tile.rows[1] = form.direct.tile.rows[2] = kRows;
   form.direct.tile.packed = kTable.packed;
   form.direct.tile.plain = kTable.plain;
-  form.direct.pairs = pairs;
-  form.direct.planes = planes;
-  form.direct.row_pairs = row_pairs;
-  form.direct.format = PairFormat::f16;
+  form.direct.pack_pixels = pack_pixels;
+  form.direct.pack_planes = pack_planes;
+  form.direct.pack_rows = pack_rows;
+  form.direct.format = LowPrecisionFormat::f16;
   form.direct.divisor = kScale;
   form.direct.arrange = arrange;
   return form;
@@ -240,7 +240,7 @@ constexpr F16Form make_form() {
 
 extern const F16Form kF16Form;
 const F16Form kF16Form = make_form();
-#undef MINNOW_PAIRS
+#undef MINNOW_LOW_PRECISION
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #elif MINNOW_KERNEL_TARGET

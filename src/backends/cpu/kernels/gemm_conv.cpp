@@ -48,15 +48,15 @@ class InputAhead {
 GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options& options, const Epilogue& epilogue)
     : shape_(shape),
       epilogue_(epilogue),
-      pairs_(options.pairs),
-      tile_(options.pairs ? &options.pairs->tile : kernels.tile),
+      low_precision_(options.low_precision),
+      tile_(options.low_precision ? &options.low_precision->tile : kernels.tile),
       lanes_(kernels.lanes) {
   const bool plain = options.plain_input;
   const size_t channels = shape.in_channels / shape.groups;
   table_ = plain ? tile_->plain : tile_->packed;
   element_ = plain ? 1 : lanes_;
-  parts_ = pairs_ && !plain ? pairs_->parts : 1;
-  factors_ = pairs_ ? ceil_div(channels, 2) : channels;
+  parts_ = low_precision_ && !plain ? low_precision_->parts : 1;
+  factors_ = low_precision_ ? ceil_div(channels, 2) : channels;
   const size_t weight_taps = options.slices ? options.slices->taps : shape.taps(), filter = factors_ * weight_taps;
   filter_ = options.filter.value_or(
       FilterSteps{0, shape.out_channels / shape.groups * filter, filter, weight_taps, static_cast<ptrdiff_t>(shape.kernel_w), 1});
@@ -67,13 +67,13 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   depth_ = factors_ * shape.taps();
   out_vectors_ = ceil_div(shape.out_channels / shape.groups, lanes_);
   const bool dense = shape.reads_no_padding() && shape.stride_h == 1 && shape.stride_w == 1;
-  direct_ = dense && !pairs_ && !shape.channels_last;
+  direct_ = dense && !low_precision_ && !shape.channels_last;
   const OutputGrid grid = options.grid.value_or(OutputGrid{shape.out_h, shape.out_w});
   y_pixel_ = grid.step_w * lanes_;
   y_row_ = grid.step_h * grid.width * lanes_;
   y_plane_ = (options.slices ? options.slices->out : grid.height * grid.width) * lanes_;
   y_origin_ = (grid.top * grid.width + grid.left) * lanes_;
-  flat_ = !options.grid && !(plain && pairs_) && !shape.channels_last && dense && shape.taps() == 1 && shape.out_h == shape.in_h &&
+  flat_ = !options.grid && !(plain && low_precision_) && !shape.channels_last && dense && shape.taps() == 1 && shape.out_h == shape.in_h &&
           shape.out_w == shape.in_w;
   window_ = Window(*kernels.layout, shape, element_);
   height_ = flat_ ? 1 : shape.out_h;
@@ -84,7 +84,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
   place_tiles();
   if (direct_) return;
   const size_t plane = plane_of(block_rows_ + ((flat_ ? width_ : height_) % blocks_ ? 1 : 0));
-  const size_t copies = !pairs_ || flat_ ? 0 : shape.channels_last ? image_planes_ : 2;
+  const size_t copies = !low_precision_ || flat_ ? 0 : shape.channels_last ? image_planes_ : 2;
   scratch_floats_ = sum_of({product_of({planes_ + copies, plane}), parts_ > 1 ? size_t{4} : 0});
 }
 
@@ -171,8 +171,8 @@ void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
 
 void GemmConv::pack_weights(const float* oihw, float* out) const {
   std::vector<float> rounded;
-  if (pairs_) {
-    rounded = weight_pairs(pairs_->format, oihw, shape_.out_channels, shape_.in_channels / shape_.groups, shape_.taps());
+  if (low_precision_) {
+    rounded = low_precision_weights(low_precision_->format, oihw, shape_.out_channels, shape_.in_channels / shape_.groups, shape_.taps());
     oihw = rounded.data();
   }
   for (size_t panel = 0; panel < panels(); ++panel) pack_panel(panel, oihw, out);
@@ -195,7 +195,7 @@ void GemmConv::pack_panel(size_t panel, const float* oihw, float* out) const noe
                           static_cast<ptrdiff_t>(tap % shape_.kernel_w) * filter_.column;
       for (size_t o = v * lanes_; o < v * lanes_ + lanes; ++o) *out++ = o < outputs ? from[o * filter_.output] : 0;
     }
-    if (pairs_ && element_ != 1) pairs_->arrange_whole(rows, channels, lanes / lanes_, lanes_);
+    if (low_precision_ && element_ != 1) low_precision_->arrange_whole(rows, channels, lanes / lanes_, lanes_);
   }
 }
 
@@ -205,17 +205,18 @@ void GemmConv::pack_bias(const float* bias, float* out) const noexcept {
     for (size_t l = 0; l < out_vectors_ * lanes_; ++l) *out++ = l < outputs ? bias[g * outputs + l] : 0;
 }
 
-// What the tiles of a block read, all planes of the group, f32 or pairs.
+// What the tiles of a block read, all planes of the group, f32, bf16 or f16.
 void GemmConv::copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept {
   const size_t plane = plane_of(rows);
   if (shape_.channels_last) {
-    float* const copies = pairs_ ? out + planes_ * plane : out;
+    float* const copies = low_precision_ ? out + planes_ * plane : out;
     window_.copy_channels(x, image_planes_, first, rows, copies);
-    for (size_t p = 0; pairs_ && p < planes_; ++p)
-      pairs_->planes(copies + 2 * p * plane, 2 * p + 1 < image_planes_ ? copies + (2 * p + 1) * plane : nullptr, plane, out + p * plane);
+    for (size_t p = 0; low_precision_ && p < planes_; ++p)
+      low_precision_->pack_planes(copies + 2 * p * plane, 2 * p + 1 < image_planes_ ? copies + (2 * p + 1) * plane : nullptr, plane,
+                                  out + p * plane);
     return;
   }
-  if (!pairs_) {
+  if (!low_precision_) {
     for (size_t p = 0; p < planes_; ++p) window_.copy(x + p * in_plane_, first, rows, out + p * plane);
     return;
   }
@@ -231,9 +232,9 @@ void GemmConv::copy_window(const float* x, size_t first, size_t rows, float* out
         window_.copy(from, first, rows, copies[h]), halves[h] = copies[h];
     }
     if (element_ == 1)
-      pairs_->planes(halves[0], halves[1], plane, out + p * plane);
+      low_precision_->pack_planes(halves[0], halves[1], plane, out + p * plane);
     else
-      pairs_->pairs(halves[0], halves[1], plane / element_, channels - 2 * p * lanes_, out + p * plane);
+      low_precision_->pack_pixels(halves[0], halves[1], plane / element_, channels - 2 * p * lanes_, out + p * plane);
   }
 }
 

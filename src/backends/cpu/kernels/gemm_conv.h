@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions as products of matrices that are never built: every register tile finds its inputs in the image itself, or in a
-// zero-bordered copy of a few rows of it. In f32, or rounded on the way into the copy to 16 bits (kernels/pairs.h).
+// zero-bordered copy of a few rows of it. In f32, or rounded on the way into the copy to 16 bits (kernels/low_precision.h).
 #pragma once
 #include <optional>
 #include <vector>
@@ -14,11 +14,11 @@ namespace minnow::cpu {
 class GemmConv {
  public:
   struct Options {
-    bool plain_input = false;            // the image is plain, NCHW or NHWC; groups must be 1. Meant for a network's first layer
-    const PairKernels* pairs = nullptr;  // factors are rounded to pairs; groups of whole vectors of pairs
-    std::optional<OutputGrid> grid;      // of y and of what is added; nothing: the outputs are the image
-    std::optional<Slices> slices;        // of what x, y and the weights are slices, if of anything
-    std::optional<FilterSteps> filter;   // of the weights, in f32; nothing: as pack_weights says
+    bool plain_input = false;  // the image is plain, NCHW or NHWC; groups must be 1. Meant for a network's first layer
+    const LowPrecisionKernels* low_precision = nullptr;  // null: f32. Else factors are rounded to 16 bits; groups of whole vectors of pairs
+    std::optional<OutputGrid> grid;                      // of y and of what is added; nothing: the outputs are the image
+    std::optional<Slices> slices;                        // of what x, y and the weights are slices, if of anything
+    std::optional<FilterSteps> filter;                   // of the weights, in f32; nothing: as pack_weights says
     size_t threads = 1;
     size_t l2 = 1 << 20;  // bytes
   };
@@ -54,7 +54,7 @@ class GemmConv {
 
   /// Whether images can be computed row by row (cut_rows), and whether then the input may be a ring.
   bool has_rows() const noexcept {
-    return shape_.groups == 1 && !pairs_ && y_pixel_ == lanes_ && y_plane_ == shape_.out_h * shape_.out_w * lanes_;
+    return shape_.groups == 1 && !low_precision_ && y_pixel_ == lanes_ && y_plane_ == shape_.out_h * shape_.out_w * lanes_;
   }
   bool reads_ring() const noexcept { return flat_; }
   /// From now on units are in the order of the rows of an image, units_of_row() each. Of images that are rings of rows, row r lies where
@@ -79,14 +79,14 @@ class GemmConv {
 
   ConvShape shape_;
   Epilogue epilogue_;
-  const PairKernels* pairs_;
+  const LowPrecisionKernels* low_precision_;
   const TileKernels* tile_;
   const TileFunction (*table_)[kMostTileRows + 1];
   size_t lanes_, element_;
   size_t parts_;                // of the planes of the window; places are counted as if there were one
   size_t in_blocks_, in_rest_;  // of one group: whole vectors of channels, and channels beyond (packed input)
   FilterSteps filter_;          // as pack_weights finds it
-  size_t factors_;              // channels of one group as they are multiplied: pairs count once
+  size_t factors_;              // channels of one group as they are multiplied: a pair of bf16 or f16 counts once
   size_t planes_;               // planes of one group's window
   size_t image_planes_;         // planes of one group in the image
   size_t depth_;                // products per output: taps times channels of a group

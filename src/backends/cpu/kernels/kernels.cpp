@@ -12,7 +12,7 @@
   DO(target, BinaryKernels)              \
   DO(target, ChainKernels)               \
   DO(target, ExtremeKernels)             \
-  DO(target, DepthwiseKernels)            \
+  DO(target, DepthwiseKernels)           \
   DO(target, PoolKernels)                \
   DO(target, LayoutKernels)              \
   DO(target, WinogradKernels)            \
@@ -23,7 +23,7 @@
   DO(target, IntegerKernels)             \
   DO(target, Bf16Forms)                  \
   DO(target, F16Form)                    \
-  DO(target, WideKernels)
+  DO(target, F64I32Kernels)
 #define MINNOW_DECLARE_ALL(target, isa)              \
   namespace target {                                 \
   MINNOW_KERNEL_TABLES(MINNOW_DECLARE_TABLE, target) \

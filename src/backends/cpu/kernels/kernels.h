@@ -6,11 +6,12 @@
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/binary.h"
 #include "backends/cpu/kernels/chain.h"
+#include "backends/cpu/kernels/depthwise.h"
 #include "backends/cpu/kernels/extremes.h"
 #include "backends/cpu/kernels/f16.h"
 #include "backends/cpu/kernels/integer.h"
-#include "backends/cpu/kernels/depthwise.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/matmul_f64_i32.h"
 #include "backends/cpu/kernels/pool.h"
 #include "backends/cpu/kernels/recurrent.h"
 #include "backends/cpu/kernels/resample.h"
@@ -18,7 +19,6 @@
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
 #include "backends/cpu/kernels/unary64.h"
-#include "backends/cpu/kernels/wide.h"
 #include "backends/cpu/kernels/winograd.h"
 
 namespace minnow::cpu {
@@ -43,7 +43,7 @@ struct Kernels {
   const IntegerKernels* integer;
   const Bf16Forms* bf16;
   const F16Form* f16;
-  const WideKernels* wide;
+  const F64I32Kernels* f64_i32;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

@@ -19,14 +19,14 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& options, const Epilogue& epilogue)
     : shape_(shape),
-      pairs_(options.pairs),
-      tile_(options.pairs ? &options.pairs->tile : kernels.tile),
+      low_precision_(options.low_precision),
+      tile_(options.low_precision ? &options.low_precision->tile : kernels.tile),
       a_columns_(shape.k),
       epilogue_(epilogue),
       kernels_(&kernels),
       lanes_(kernels.lanes),
       vectors_(ceil_div(shape.n, kernels.lanes)) {
-  if (pairs_) shape_.k = ceil_div(shape.k, 2);
+  if (low_precision_) shape_.k = ceil_div(shape.k, 2);
   // A block of rows stays in half of L2 while all of b passes by. Threads share rows and panels out so that none reads much more of one
   // matrix than of the other; what is summed in which order does not depend on it, but for blocks of a single row.
   const size_t most = static_cast<size_t>(tile_->rows[kPair]);
@@ -38,8 +38,8 @@ MatMul::MatMul(const Kernels& kernels, const Shape& shape, const Options& option
   if (shape.m / even >= most / 2) blocks_ = even;
   if (options.threads > 1 && blocks_ < 4 * options.threads)
     chunks_ = std::max<size_t>(1, std::min(panels(), ceil_div(4 * options.threads, blocks_)));
-  scratch_floats_ =
-      sum_of({product_of({ceil_div(shape.m, blocks_), ceil_div(shape_.k, lanes_), lanes_}), pairs_ && pairs_->parts > 1 ? size_t{4} : 0});
+  scratch_floats_ = sum_of({product_of({ceil_div(shape.m, blocks_), ceil_div(shape_.k, lanes_), lanes_}),
+                            low_precision_ && low_precision_->parts > 1 ? size_t{4} : 0});
 }
 
 size_t MatMul::panels() const noexcept { return ceil_div(vectors_, kPair); }
@@ -63,7 +63,7 @@ void MatMul::pack_b(size_t panel, const float* b, float factor, float* out) cons
     }
     if (factor != 1)
       for (size_t i = 0; i < k * lanes; ++i) to[i] *= factor;
-    if (pairs_) pairs_->arrange_whole(to, k, lanes / lanes_, lanes_);
+    if (low_precision_) low_precision_->arrange_whole(to, k, lanes / lanes_, lanes_);
   }
 }
 
@@ -73,9 +73,9 @@ void MatMul::pack_bias(const float* bias, float factor, float* out) const noexce
 
 // [k / lanes][row][lanes], so that a tile finds its rows next to each other, as in an image; lanes beyond k stay as they are.
 void MatMul::pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept {
-  if (pairs_) {
+  if (low_precision_) {
     for (size_t k = 0; k < a_columns_; k += 2 * lanes_, out += rows * lanes_)
-      pairs_->row_pairs(a + first * a_columns_ + k, a_columns_, rows, std::min(2 * lanes_, a_columns_ - k), out);
+      low_precision_->pack_rows(a + first * a_columns_ + k, a_columns_, rows, std::min(2 * lanes_, a_columns_ - k), out);
     return;
   }
   for (size_t k = 0; k < shape_.k; k += lanes_, out += rows * lanes_) {
@@ -105,7 +105,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
   t.taps = &kNoTaps;
   t.block_stride = static_cast<ptrdiff_t>(rows * lanes_);
   t.vector_stride = static_cast<ptrdiff_t>(lanes_);
-  const size_t last = share(panels(), chunks_, chunk + 1), pixel = lanes_ / (pairs_ ? pairs_->parts : 1);
+  const size_t last = share(panels(), chunks_, chunk + 1), pixel = lanes_ / (low_precision_ ? low_precision_->parts : 1);
   Stop stop;
   for (size_t slice = 0; slice < slices_; ++slice) {
     const size_t begin = slice_begin(slice), depth = slice_begin(slice + 1) - begin;

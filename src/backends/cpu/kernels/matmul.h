@@ -17,8 +17,9 @@ class MatMul {
   };
   struct Options {
     size_t threads = 1;
-    size_t l2 = 1 << 20;                 // bytes
-    const PairKernels* pairs = nullptr;  // factors are rounded to pairs; a is not transposed, b as weight_pairs makes them along k
+    size_t l2 = 1 << 20;  // bytes
+    const LowPrecisionKernels* low_precision =
+        nullptr;  // factors are rounded to 16 bits; a is not transposed, b as low_precision_weights makes them along k
     // Where b is read again for every block of rows, this much of k at a time: a panel of it and a block of a then fit L2 (4096x4096x4096:
     // 1.9 s -> 1.2 s). More would gain nothing, less would read and write y more often. SIZE_MAX: all, for a b that pack_b has not packed.
     size_t depth = 1024;
@@ -50,8 +51,8 @@ class MatMul {
   void pack_a(size_t first, size_t rows, const float* a, float* out) const noexcept;
   // Where a slice of k begins; slices_ is the end.
   size_t slice_begin(size_t slice) const noexcept { return std::min(shape_.k, share(ceil_div(shape_.k, lanes_), slices_, slice) * lanes_); }
-  Shape shape_;  // with pairs, k counts them
-  const PairKernels* pairs_;
+  Shape shape_;  // in low precision, k counts pairs
+  const LowPrecisionKernels* low_precision_;
   const TileKernels* tile_;
   size_t a_columns_;
   Epilogue epilogue_;

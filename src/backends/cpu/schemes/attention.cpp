@@ -13,7 +13,7 @@
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
-#include "backends/cpu/schemes/pairs.h"
+#include "backends/cpu/schemes/low_precision.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -42,7 +42,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   if (a.output_shape().elements() == 0 || a.keys() == 0 || a.head == 0) return declined("a tensor is empty");
   const Kernels& kernels = *cpu_device(device).kernels;
   if (const std::string refusal = refusal_of(factors, node, device, {}); !refusal.empty()) return declined("{}", refusal);
-  if (factors == Factors::bf16 && pairs_of(factors, kernels) == &kernels.bf16->widening)
+  if (factors == Factors::bf16 && low_precision_kernels(factors, kernels) == &kernels.bf16->widening)
     return declined("this machine has no products of bf16");
   const double scores = static_cast<double>(a.scores_shape().elements());
   double bytes = 0;
@@ -63,15 +63,15 @@ class AttentionKernel final : public Kernel {
   AttentionKernel(PrepareContext& context, Factors factors)
       : a_(AttentionGeometry::of(context.node())),
         kernels_(*cpu_device(context.device()).kernels),
-        key_pairs_(factors == Factors::f16 ? nullptr : pairs_of(factors, kernels_)),
-        value_pairs_(pairs_of(factors, kernels_)),
+        key_low_precision_(factors == Factors::f16 ? nullptr : low_precision_kernels(factors, kernels_)),
+        value_low_precision_(low_precision_kernels(factors, kernels_)),
         lanes_(kernels_.lanes) {
     const NodeView& node = context.node();
     keys_ = size(a_.keys()), head_ = size(a_.head), v_head_ = size(a_.v_head), queries_ = size(a_.queries);
     key_vectors_ = ceil_div(keys_, lanes_), value_vectors_ = ceil_div(v_head_, lanes_);
     // A block's scores take a third of the second-level cache at most. Where heads are few for the threads, blocks are more; only where
     // later keys are not looked at do sums depend on the block, and results must not depend on the number of threads.
-    const size_t most = size(tile_of(value_pairs_).rows[kPair]), threads = size(context.device().threads),
+    const size_t most = size(tile_of(value_low_precision_).rows[kPair]), threads = size(context.device().threads),
                  all_heads = size(a_.batch * a_.q_heads);
     rows_ = std::clamp(context.device().l2 / 3 / sizeof(float) / std::max<size_t>(1, key_vectors_ * lanes_), most, 5 * most);
     blocks_ = ceil_div(queries_, rows_);
@@ -95,7 +95,7 @@ class AttentionKernel final : public Kernel {
       mask_in_place_ = !boolean_mask_ && mask_columns_ == keys_;
     }
     const size_t row_floats = key_vectors_ * lanes_;
-    const size_t spare = value_pairs_ && value_pairs_->parts > 1 ? 1 : 0;
+    const size_t spare = value_low_precision_ && value_low_precision_->parts > 1 ? 1 : 0;
     units_.reserve(context, size(a_.batch * a_.q_heads) * blocks_,
                    sum_of({product_of({rows_, ceil_div(head_, lanes_) * lanes_ + row_floats + (kPair + spare) * lanes_}), row_floats}));
   }
@@ -153,7 +153,7 @@ class AttentionKernel final : public Kernel {
       if (old > first) kernels_.layout->transpose(past_k + first * head_, head_, old - first, head_, out, lanes);
       if (last > old) kernels_.layout->transpose(k.data + (old - past) * k.stride, k.stride, last - old, head_, out + old - first, lanes);
       (*kernels_.unary)[Unary::scale](out, out, head_ * lanes, scale, 0);
-      round_panel(key_pairs_, out, head_, lanes);
+      round_panel(key_low_precision_, out, head_, lanes);
     } else {
       const size_t vector = (part - key_parts) * kPair;
       const size_t lanes = std::min(kPair, value_vectors_ - vector) * lanes_, column = vector * lanes_;
@@ -165,39 +165,41 @@ class AttentionKernel final : public Kernel {
         std::memcpy(out, row + column, columns * sizeof(float));
         std::fill(out + columns, out + lanes, 0.0f);
       }
-      round_panel(value_pairs_, panel, keys_, lanes);
+      round_panel(value_low_precision_, panel, keys_, lanes);
     }
   }
 
   // Two neighbouring rows of a panel become one of pairs, in place; nothing in f32.
-  void round_panel(const PairKernels* pairs, float* panel, size_t depth, size_t lanes) const noexcept {
-    if (!pairs) return;
-    if (pairs->divisor != 1) (*kernels_.unary)[Unary::scale](panel, panel, depth * lanes, pairs->divisor, 0);
+  void round_panel(const LowPrecisionKernels* low_precision, float* panel, size_t depth, size_t lanes) const noexcept {
+    if (!low_precision) return;
+    if (low_precision->divisor != 1) (*kernels_.unary)[Unary::scale](panel, panel, depth * lanes, low_precision->divisor, 0);
     for (size_t i = 0; i < depth; i += 2)
-      pairs->planes(panel + i * lanes, i + 1 < depth ? panel + (i + 1) * lanes : nullptr, lanes, panel + i / 2 * lanes);
-    pairs->arrange_whole(panel, factors(pairs, depth), lanes / lanes_, lanes_);
+      low_precision->pack_planes(panel + i * lanes, i + 1 < depth ? panel + (i + 1) * lanes : nullptr, lanes, panel + i / 2 * lanes);
+    low_precision->arrange_whole(panel, factors(low_precision, depth), lanes / lanes_, lanes_);
   }
   // The same of the left factor [depth / lanes][rows][lanes]; channels from `depth` on become zero. `spare`: room for [rows][lanes] where
   // the planes of pairs are in parts.
-  void round_rows(const PairKernels* pairs, float* x, size_t rows, size_t depth, float* spare) const noexcept {
-    if (!pairs) return;
+  void round_rows(const LowPrecisionKernels* low_precision, float* x, size_t rows, size_t depth, float* spare) const noexcept {
+    if (!low_precision) return;
     const size_t plane = rows * lanes_;
     for (size_t i = 0; i * lanes_ < depth; i += 2) {
-      float* to = i == 0 && pairs->parts > 1 ? spare : x + i / 2 * plane;
-      pairs->pairs(x + i * plane, (i + 1) * lanes_ < depth ? x + (i + 1) * plane : nullptr, rows, depth - i * lanes_, to);
+      float* to = i == 0 && low_precision->parts > 1 ? spare : x + i / 2 * plane;
+      low_precision->pack_pixels(x + i * plane, (i + 1) * lanes_ < depth ? x + (i + 1) * plane : nullptr, rows, depth - i * lanes_, to);
       if (to == spare) std::memcpy(x, spare, plane * sizeof(float));
     }
   }
-  static size_t factors(const PairKernels* pairs, size_t depth) noexcept { return pairs ? ceil_div(depth, 2) : depth; }
+  static size_t factors(const LowPrecisionKernels* low_precision, size_t depth) noexcept {
+    return low_precision ? ceil_div(depth, 2) : depth;
+  }
   // Of the first `seen` keys, where the weights were arranged for all: whole vectors of pairs, the left factor being zero beyond.
   size_t seen_factors(size_t seen) const noexcept {
-    const size_t all = factors(value_pairs_, keys_), wanted = factors(value_pairs_, seen);
-    return value_pairs_ && value_pairs_->arrange ? std::min(ceil_div(wanted, lanes_) * lanes_, all) : wanted;
+    const size_t all = factors(value_low_precision_, keys_), wanted = factors(value_low_precision_, seen);
+    return value_low_precision_ && value_low_precision_->arrange ? std::min(ceil_div(wanted, lanes_) * lanes_, all) : wanted;
   }
 
   // y[row][n] = sum over k of x[row][k] w[k][n] for a panel of some vectors; x is [k / lanes][rows][lanes].
-  void multiply(const PairKernels* pairs, const float* x, size_t rows, size_t depth, const float* w, size_t vectors, float* y,
-                size_t row_stride, size_t vector_stride) const noexcept {
+  void multiply(const LowPrecisionKernels* low_precision, const float* x, size_t rows, size_t depth, const float* w, size_t vectors,
+                float* y, size_t row_stride, size_t vector_stride) const noexcept {
     Tile t;
     t.taps = &kNoTaps;
     t.blocks = depth / lanes_;
@@ -206,8 +208,8 @@ class AttentionKernel final : public Kernel {
     t.pixel_stride = static_cast<ptrdiff_t>(row_stride);
     t.vector_stride = static_cast<ptrdiff_t>(vector_stride);
     t.w = w;
-    const TileKernels& kernels = tile_of(pairs);
-    const size_t tiles = ceil_div(rows, size(kernels.rows[vectors])), pixel = lanes_ / (pairs ? pairs->parts : 1);
+    const TileKernels& kernels = tile_of(low_precision);
+    const size_t tiles = ceil_div(rows, size(kernels.rows[vectors])), pixel = lanes_ / (low_precision ? low_precision->parts : 1);
     for (size_t i = 0; i < tiles; ++i) {
       const size_t first = share(rows, tiles, i), count = share(rows, tiles, i + 1) - first, half = (count + 1) / 2;
       t.x[0] = x + first * pixel;
@@ -231,13 +233,13 @@ class AttentionKernel final : public Kernel {
       for (size_t r = 0; r < rows; ++r)
         std::memcpy(q + (i / lanes_ * rows + r) * lanes_, from.data + (first + r) * from.stride + i,
                     std::min(lanes_, head_ - i) * sizeof(float));
-    round_rows(key_pairs_, q, rows, head_, spare);
+    round_rows(key_low_precision_, q, rows, head_, spare);
 
     const float* key_panels = context.scratch_at<float>(keys_offset_) + shared * key_floats_;
     const size_t seen = seen_by(first + rows - 1);
     Stop stop;
     for (size_t vector = 0; vector * lanes_ < seen && !stop.after(rows * head_ * kPair); vector += kPair)
-      multiply(key_pairs_, q, rows, factors(key_pairs_, head_), key_panels + vector * lanes_ * head_,
+      multiply(key_low_precision_, q, rows, factors(key_low_precision_, head_), key_panels + vector * lanes_ * head_,
                std::min(kPair, key_vectors_ - vector), scores + vector * rows * lanes_, lanes_, rows * lanes_);
 
     for (size_t r = 0; r < rows; ++r) {
@@ -249,7 +251,7 @@ class AttentionKernel final : public Kernel {
         std::fill_n(scores + (vector * rows + r) * lanes_, lanes_, 0.0f);
     }
 
-    round_rows(value_pairs_, scores, rows, seen, spare);
+    round_rows(value_low_precision_, scores, rows, seen, spare);
 
     const float* value_panels = context.scratch_at<float>(values_offset_) + shared * value_floats_;
     const size_t stride = a_.packed ? size(a_.q_heads) * v_head_ : v_head_;
@@ -260,17 +262,19 @@ class AttentionKernel final : public Kernel {
       const float* w = value_panels + column * keys_;
       if (stop.after(rows * seen)) return;
       if (column + vectors * lanes_ <= v_head_) {
-        multiply(value_pairs_, scores, rows, seen_factors(seen), w, vectors, y + column, stride, lanes_);
+        multiply(value_low_precision_, scores, rows, seen_factors(seen), w, vectors, y + column, stride, lanes_);
         continue;
       }
       // The last columns go through a buffer of whole vectors.
-      multiply(value_pairs_, scores, rows, seen_factors(seen), w, vectors, edge, vectors * lanes_, lanes_);
+      multiply(value_low_precision_, scores, rows, seen_factors(seen), w, vectors, edge, vectors * lanes_, lanes_);
       for (size_t r = 0; r < rows; ++r)
         std::memcpy(y + r * stride + column, edge + r * vectors * lanes_, (v_head_ - column) * sizeof(float));
     }
   }
 
-  const TileKernels& tile_of(const PairKernels* pairs) const noexcept { return pairs ? pairs->tile : *kernels_.tile; }
+  const TileKernels& tile_of(const LowPrecisionKernels* low_precision) const noexcept {
+    return low_precision ? low_precision->tile : *kernels_.tile;
+  }
 
   /// The keys up to the last one that a query sees.
   size_t seen_by(size_t query) const noexcept {
@@ -302,7 +306,7 @@ class AttentionKernel final : public Kernel {
 
   AttentionGeometry a_;
   const Kernels& kernels_;
-  const PairKernels *key_pairs_, *value_pairs_;  // null: f32
+  const LowPrecisionKernels *key_low_precision_, *value_low_precision_;  // null: f32
   size_t lanes_, keys_ = 0, head_ = 0, v_head_ = 0, queries_ = 0, key_vectors_ = 0, value_vectors_ = 0;
   size_t rows_ = 0, blocks_ = 1;  // queries of one block, at most; blocks of one head
   size_t key_floats_ = 0, value_floats_ = 0, keys_offset_ = 0, values_offset_ = 0;

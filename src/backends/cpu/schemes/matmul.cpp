@@ -3,8 +3,8 @@
 // a constant B in 16 bits.
 #include "backends/cpu/kernels/matmul.h"
 #include "backends/cpu/schemes/conv.h"
+#include "backends/cpu/schemes/low_precision.h"
 #include "backends/cpu/schemes/matmul.h"
-#include "backends/cpu/schemes/pairs.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -42,18 +42,18 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   const std::optional<Addition> addition = addition_of(node);
   if (!addition) return declined("a tensor of shape {} is added", node.input_shape(2));
   const Product p(node);
-  const bool pairs = factors != Factors::f32;
-  if (pairs) {
+  const bool low_precision = factors != Factors::f32;
+  if (low_precision) {
     if (const std::string refusal = refusal_of(factors, node, device); !refusal.empty()) return declined("{}", refusal);
     if (!node.is_constant(1)) return declined("B is not constant");
     if (p.shape.transpose_a) return declined("A is transposed");
   }
-  const double b_bytes = (pairs ? 2.0 : 4.0) * static_cast<double>(node.input_shape(1).elements());
+  const double b_bytes = (low_precision ? 2.0 : 4.0) * static_cast<double>(node.input_shape(1).elements());
   const double lanes = static_cast<double>(ceil_div(p.shape.n, static_cast<size_t>(device.pack))) * device.pack;
   const double compute = device.flop_time(2.0 * static_cast<double>(p.batches * p.shape.m * p.shape.k) * lanes,
-                                          pairs ? 0.85 * speed_of(factors, *cpu_device(device).kernels) : 0.89);
+                                          low_precision ? 0.85 * speed_of(factors, *cpu_device(device).kernels) : 0.89);
   double moved = 4.0 * static_cast<double>(node.input_shape(0).elements() + node.output_shape(0).elements());
-  if (pairs) moved += 2.0 * static_cast<double>(node.input_shape(0).elements());
+  if (low_precision) moved += 2.0 * static_cast<double>(node.input_shape(0).elements());
   if (!node.is_constant(1)) moved += 2 * b_bytes;
   return Estimate(std::max(compute, node.is_constant(1) ? device.weight_time(b_bytes) : device.byte_time(b_bytes)) +
                   device.byte_time(moved) + 5e-7);
@@ -69,15 +69,16 @@ class MatMulKernel final : public Kernel {
   MatMulKernel(PrepareContext& context, Factors factors)
       : product_(context.node()),
         kernels_(*cpu_device(context.device()).kernels),
-        pairs_(pairs_of(factors, kernels_)),
-        matmul_(kernels_, product_.shape, MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2, pairs_},
+        low_precision_(low_precision_kernels(factors, kernels_)),
+        matmul_(kernels_, product_.shape,
+                MatMul::Options{static_cast<size_t>(context.device().threads), context.device().l2, low_precision_},
                 epilogue_of(context.node(), kernels_)) {
     const NodeView& node = context.node();
     alpha_ = alpha_of(node);
     b_count_ = static_cast<size_t>(node.input_shape(1).elements()) / (product_.shape.k * product_.shape.n);
     const size_t bytes = product_of({b_count_, matmul_.packed_b_floats(), sizeof(float)});
     const auto pack = [&](const TensorView& b, void* out) {
-      if (pairs_) return pack_pairs(b.data<float>(), static_cast<float*>(out));
+      if (low_precision_) return pack_pairs(b.data<float>(), static_cast<float*>(out));
       for (size_t i = 0; i < b_count_ * matmul_.panels(); ++i) pack_panel(i, b.data<float>(), static_cast<float*>(out));
     };
     if (node.is_constant(1)) {
@@ -141,8 +142,8 @@ class MatMulKernel final : public Kernel {
   // The pairs of B lie as B does.
   void pack_pairs(const float* b, float* out) const {
     const auto [m, k, n, transpose_a, transpose_b] = product_.shape;
-    const std::vector<float> pairs =
-        transpose_b ? weight_pairs(pairs_->format, b, b_count_ * n, k, 1, alpha_) : weight_pairs(pairs_->format, b, b_count_, k, n, alpha_);
+    const std::vector<float> pairs = transpose_b ? low_precision_weights(low_precision_->format, b, b_count_ * n, k, 1, alpha_)
+                                                 : low_precision_weights(low_precision_->format, b, b_count_, k, n, alpha_);
     for (size_t matrix = 0; matrix < b_count_; ++matrix)
       for (size_t panel = 0; panel < matmul_.panels(); ++panel)
         matmul_.pack_b(panel, pairs.data() + matrix * ceil_div(k, 2) * n, 1, out + matrix * matmul_.packed_b_floats());
@@ -154,7 +155,7 @@ class MatMulKernel final : public Kernel {
 
   Product product_;
   const Kernels& kernels_;
-  const PairKernels* pairs_;  // null: f32
+  const LowPrecisionKernels* low_precision_;  // null: f32
   MatMul matmul_;
   float alpha_ = 1;
   Addition addition_;

@@ -2,7 +2,7 @@
 // LSTM, GRU and RNN: the products with the inputs of all steps as one matrix product, then step by step the products with the state,
 // straight into the sums of the gates. The gates of one vector of hidden units lie next to each other ([units / lanes][4 gates][lanes]), so
 // that a cell is finished while its sums are in the first-level cache. In f32, or with constant weights in 16 bits: then inputs and states
-// are rounded to pairs before they are multiplied; sums, cells and states stay f32.
+// are rounded to bf16 or f16 before they are multiplied; sums, cells and states stay f32.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -11,7 +11,7 @@
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/matmul.h"
 #include "backends/cpu/kernels/stop.h"
-#include "backends/cpu/schemes/pairs.h"
+#include "backends/cpu/schemes/low_precision.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 
@@ -65,7 +65,9 @@ bool has_usual_activations(const NodeView& node) {
   return true;
 }
 
-double recurrent_bytes(const Recurrent& r, bool pairs) { return (pairs ? 2.0 : 4.0) * static_cast<double>(r.gates * r.hidden * r.hidden); }
+double recurrent_bytes(const Recurrent& r, bool low_precision) {
+  return (low_precision ? 2.0 : 4.0) * static_cast<double>(r.gates * r.hidden * r.hidden);
+}
 
 Estimate estimate_as(const NodeView& node, const Device& device, Factors factors) {
   for (size_t i : {0, 1, 2, 3, 5, 6})
@@ -79,14 +81,14 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   if (r.length * r.batch * r.input * r.hidden == 0) return declined("a tensor is empty");
   const double rows = static_cast<double>(r.length * r.batch), sums = static_cast<double>(r.directions * r.slots * r.hidden);
   const double steps = static_cast<double>(r.length * r.directions);
-  const bool pairs = factors != Factors::f32;
-  if (pairs) {
+  const bool low_precision = factors != Factors::f32;
+  if (low_precision) {
     if (const std::string refusal = refusal_of(factors, node, device, {1, 2}); !refusal.empty()) return declined("{}", refusal);
     if (!node.is_constant(1) || !node.is_constant(2)) return declined("the weights are not constant");
   }
   const double speed = 0.85 * speed_of(factors, *cpu_device(device).kernels);
   return Estimate(device.flop_time(2 * rows * sums * static_cast<double>(r.input), speed) +
-                  std::max(steps * device.byte_time(recurrent_bytes(r, pairs)),
+                  std::max(steps * device.byte_time(recurrent_bytes(r, low_precision)),
                            device.flop_time(2 * rows * sums * static_cast<double>(r.hidden), speed)) +
                   device.flop_time(rows * sums * 60) + 1e-6);
 }
@@ -101,16 +103,16 @@ class RecurrentKernel final : public Kernel {
       : r_(context.node()),
         title_(context.node().where()),
         kernels_(*cpu_device(context.device()).kernels),
-        pairs_(pairs_of(factors, kernels_)),
-        tile_(pairs_ ? pairs_->tile : *kernels_.tile),
-        input_(pairs_ ? ceil_div(r_.input, 2) : r_.input),
-        hidden_(pairs_ ? ceil_div(r_.hidden, 2) : r_.hidden),
+        low_precision_(low_precision_kernels(factors, kernels_)),
+        tile_(low_precision_ ? low_precision_->tile : *kernels_.tile),
+        input_(low_precision_ ? ceil_div(r_.input, 2) : r_.input),
+        hidden_(low_precision_ ? ceil_div(r_.hidden, 2) : r_.hidden),
         lanes_(kernels_.lanes),
         blocks_(ceil_div(r_.hidden, lanes_)),
         whole_blocks_(hidden_ / lanes_),
         width_(blocks_ * r_.slots * lanes_),
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
-                 MatMul::Options{size(context.device().threads), context.device().l2, pairs_, SIZE_MAX}, Epilogue{}) {
+                 MatMul::Options{size(context.device().threads), context.device().l2, low_precision_, SIZE_MAX}, Epilogue{}) {
     for (size_t d = 0; d < r_.directions && r_.gates == 1; ++d) activations_[d] = (*kernels_.unary)[*activation_of(context.node(), d)];
     const std::string form =
         format("{} {}{}{}", context.node().op(), context.device().name, suffix_of(factors), r_.reset_before ? " reset before" : "");
@@ -125,8 +127,9 @@ class RecurrentKernel final : public Kernel {
         packed.kept = context.packed(input, format("{} {}", form, what), bytes, [&](const TensorView& view, void* out) {
           std::vector<float> rounded;
           const float* from = view.data<float>();
-          if (pairs_ && input != 3) {
-            rounded = weight_pairs(pairs_->format, from, r_.directions * r_.gates * r_.hidden, input == 1 ? r_.input : r_.hidden, 1);
+          if (low_precision_ && input != 3) {
+            rounded = low_precision_weights(low_precision_->format, from, r_.directions * r_.gates * r_.hidden,
+                                            input == 1 ? r_.input : r_.hidden, 1);
             from = rounded.data();
           }
           for (size_t block = 0; block < r_.directions * blocks_; ++block) (this->*pack)(from, static_cast<float*>(out), block);
@@ -139,8 +142,9 @@ class RecurrentKernel final : public Kernel {
     add(2, "R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
     add(3, "B", width_, bias_, &RecurrentKernel::pack_bias);
     const size_t threads = size(context.device().threads);
-    if (threads > r_.directions && recurrent_bytes(r_, pairs_ != nullptr) >= 2 * kBytesPerThread)
-      chunks_ = std::min({threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_, pairs_ != nullptr) / kBytesPerThread)});
+    if (threads > r_.directions && recurrent_bytes(r_, low_precision_ != nullptr) >= 2 * kBytesPerThread)
+      chunks_ = std::min(
+          {threads / r_.directions, blocks_, static_cast<size_t>(recurrent_bytes(r_, low_precision_ != nullptr) / kBytesPerThread)});
     state_floats_ = product_of({blocks_, r_.batch, lanes_});
     sums_offset_ = context.reserve_scratch(product_of({r_.directions, r_.length, r_.batch, width_, sizeof(float)}));
     // Tiles may read a little beyond the last state.
@@ -227,7 +231,7 @@ class RecurrentKernel final : public Kernel {
       for (size_t v = 0; v < vectors && slot + v < r_.gates; ++v)
         kernels_.layout->transpose(from + ((direction * r_.gates + slot + v) * r_.hidden + unit) * depth, depth, units, depth,
                                    to + v * lanes_, lanes);
-      if (pairs_) pairs_->arrange_whole(to, depth, vectors, lanes_);
+      if (low_precision_) low_precision_->arrange_whole(to, depth, vectors, lanes_);
       to += depth * lanes;
     }
   }
@@ -276,7 +280,7 @@ class RecurrentKernel final : public Kernel {
     t.prefetch = reinterpret_cast<const char*>(w + vectors * lanes_ * hidden_);  // what comes next
     t.prefetch_also = vectors > 1 ? static_cast<ptrdiff_t>(hidden_ * asked_bytes(lanes_)) : 0;
     const size_t most = size(tile_.rows[vectors]), tiles = r_.batch <= most ? 1 : ceil_div(r_.batch, most);
-    const size_t pixel = lanes_ / (pairs_ ? pairs_->parts : 1);
+    const size_t pixel = lanes_ / (low_precision_ ? low_precision_->parts : 1);
     for (size_t i = 0, first = 0, last; i < tiles; ++i, first = last) {
       last = tiles == 1 ? r_.batch : share(r_.batch, tiles, i + 1);
       const size_t rows = last - first, half = (rows + 1) / 2;
@@ -294,14 +298,16 @@ class RecurrentKernel final : public Kernel {
 
   // What the next products read of a state.
   void round_state(RunContext& context, size_t d, size_t which) const noexcept {
-    if (!pairs_) return;
+    if (!low_precision_) return;
     const size_t plane = r_.batch * lanes_;
     const float* h = state(context, d, which);
     float* to = state(context, d, 4);
     for (size_t block = 0; block < blocks_; block += 2, h += 2 * plane, to += plane)
-      pairs_->pairs(h, block + 1 < blocks_ ? h + plane : nullptr, r_.batch, r_.hidden - block * lanes_, to);
+      low_precision_->pack_pixels(h, block + 1 < blocks_ ? h + plane : nullptr, r_.batch, r_.hidden - block * lanes_, to);
   }
-  const float* multiplied(RunContext& context, size_t d, size_t which) const noexcept { return state(context, d, pairs_ ? 4 : which); }
+  const float* multiplied(RunContext& context, size_t d, size_t which) const noexcept {
+    return state(context, d, low_precision_ ? 4 : which);
+  }
 
   // GRU whose reset gate scales the state: update and reset of some vectors of units.
   void scale_state(RunContext& context, size_t d, size_t step, size_t first, size_t last) const noexcept {
@@ -397,7 +403,7 @@ class RecurrentKernel final : public Kernel {
   Recurrent r_;
   std::string title_;
   const Kernels& kernels_;
-  const PairKernels* pairs_;  // null: f32
+  const LowPrecisionKernels* low_precision_;  // null: f32
   const TileKernels& tile_;
   size_t input_, hidden_;                         // that are multiplied: floats, or pairs
   size_t lanes_, blocks_, whole_blocks_, width_;  // blocks: vectors of units; whole ones of what is multiplied

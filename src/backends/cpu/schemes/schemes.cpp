@@ -6,7 +6,7 @@ namespace minnow::cpu {
 std::vector<Scheme> scheme_table() {
   const PackedSchemes files[] = {arg_extreme_schemes(),
                                  attention_schemes(),
-                                 pair_schemes(),
+                                 low_precision_schemes(),
                                  binary_schemes(),
                                  byte_pool_schemes(),
                                  channel_shuffle_schemes(),
@@ -33,7 +33,7 @@ std::vector<Scheme> scheme_table() {
                                  sampling_schemes(),
                                  softmax_schemes(),
                                  strassen_schemes(),
-                                 wide_matmul_schemes(),
+                                 matmul_f64_i32_schemes(),
                                  winograd_schemes()};
   size_t count = 0;
   for (const PackedSchemes& file : files) count += file.count;

@@ -25,7 +25,7 @@ struct PackedSchemes {
 
 PackedSchemes arg_extreme_schemes();
 PackedSchemes attention_schemes();
-PackedSchemes pair_schemes();
+PackedSchemes low_precision_schemes();
 PackedSchemes binary_schemes();
 PackedSchemes byte_pool_schemes();
 PackedSchemes channel_shuffle_schemes();
@@ -52,7 +52,7 @@ PackedSchemes resize_schemes();
 PackedSchemes sampling_schemes();
 PackedSchemes softmax_schemes();
 PackedSchemes strassen_schemes();
-PackedSchemes wide_matmul_schemes();
+PackedSchemes matmul_f64_i32_schemes();
 PackedSchemes winograd_schemes();
 
 /// What a small build (MINNOW_SMALL) leaves out, by parts of the rows' names: what only makes some shapes, dtypes or precisions faster.
@@ -60,7 +60,7 @@ PackedSchemes winograd_schemes();
 constexpr bool is_left_out([[maybe_unused]] std::string_view row) {
 #if MINNOW_SMALL
   for (std::string_view part : {"arg_extreme.floats", "columns", "conv_transpose.winograd", "deform_conv", "f16", "f64", "gather_elements",
-                                "integers", "matmul.wide", "norm.rows", "plain_3d", "sampling", "strassen", "transpose.gemm_3d",
+                                "integers", "matmul.f64_i32", "norm.rows", "plain_3d", "sampling", "strassen", "transpose.gemm_3d",
                                 "depthwise_3d", "winograd_f3", "winograd_f6", "winograd_first_layer", "winograd_stride2"})
     if (row.find(part) != row.npos) return true;
 #endif

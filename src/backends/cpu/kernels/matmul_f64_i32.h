@@ -9,14 +9,14 @@ namespace minnow::cpu {
 /// y[row][column] += sum over k of a[row][k] b[k][column], for `rows` rows and two vectors of columns; `stride` and `a_stride` count the
 /// elements between the rows of y and of a. Integers wrap around.
 template <class T>
-using WideTile = void (*)(const T* a, size_t a_stride, const T* b, size_t k, T* y, size_t stride);
+using MatMulTile = void (*)(const T* a, size_t a_stride, const T* b, size_t k, T* y, size_t stride);
 
-struct WideKernels {
+struct F64I32Kernels {
   size_t rows;
-  WideTile<double> f64;  // null where there are no vectors of doubles; both in small builds, whose schemes are left out
-  WideTile<int32_t> i32;
-  WideTile<double> tile(double) const noexcept { return f64; }
-  WideTile<int32_t> tile(int32_t) const noexcept { return i32; }
+  MatMulTile<double> f64;  // null where there are no vectors of doubles; both in small builds, whose schemes are left out
+  MatMulTile<int32_t> i32;
+  MatMulTile<double> tile(double) const noexcept { return f64; }
+  MatMulTile<int32_t> tile(int32_t) const noexcept { return i32; }
 };
 
 }  // namespace minnow::cpu

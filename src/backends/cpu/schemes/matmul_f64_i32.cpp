@@ -26,27 +26,27 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
   const bool is_double = dtype == DType::f64;
   if (!is_double && (node.op() == "Gemm" || (dtype != DType::i32 && dtype != DType::u32))) return declined("the dtype is {}", dtype);
-  if (is_double && !cpu_device(device).kernels->wide->f64) return declined("there are no vectors of doubles");
+  if (is_double && !cpu_device(device).kernels->f64_i32->f64) return declined("there are no vectors of doubles");
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
   if (!addition_of(node)) return declined("a tensor of shape {} is added", node.input_shape(2));
   const Product p(node);
   const double a = static_cast<double>(node.input_shape(0).elements()), b = static_cast<double>(node.input_shape(1).elements());
-  const size_t element = size_of(dtype), rows = cpu_device(device).kernels->wide->rows;
+  const size_t element = size_of(dtype), rows = cpu_device(device).kernels->f64_i32->rows;
   const double multiplied = static_cast<double>(p.batches * ceil_div(p.shape.m, rows) * rows * p.shape.k * p.shape.n);
   return Estimate(device.flop_time(2 * multiplied, is_double ? 0.4 : 0.2) + device.byte_time(static_cast<double>(element) * (a + 2 * b)) +
                   b * 0.5e-9 + 1e-6);
 }
 
 template <class T>
-class WideMatMulKernel final : public Kernel {
+class F64I32MatMulKernel final : public Kernel {
  public:
-  explicit WideMatMulKernel(PrepareContext& context)
+  explicit F64I32MatMulKernel(PrepareContext& context)
       : p_(context.node()),
         addition_(*addition_of(context.node())),
         alpha_(static_cast<T>(alpha_of(context.node()))),
-        rows_(cpu_device(context.device()).kernels->wide->rows),
+        rows_(cpu_device(context.device()).kernels->f64_i32->rows),
         columns_(2 * cpu_device(context.device()).kernels->lanes * sizeof(float) / sizeof(T)),
-        tile_(cpu_device(context.device()).kernels->wide->tile(T())) {
+        tile_(cpu_device(context.device()).kernels->f64_i32->tile(T())) {
     const NodeView& node = context.node();
     const size_t threads = size(context.device().threads), k = p_.shape.k;
     panels_ = ceil_div(p_.shape.n, columns_);
@@ -59,8 +59,8 @@ class WideMatMulKernel final : public Kernel {
     const size_t bytes = product_of({matrices_, matrix_, sizeof(T)});
     if (node.is_constant(1))
       b_ = context.packed(
-          1, format("wide matmul {} {} as {}x{}", context.device().name, p_.shape.transpose_b ? "transposed" : "", k, p_.shape.n), bytes,
-          [&](const TensorView& b, void* out) {
+          1, format("f64 or i32 matmul {} {} as {}x{}", context.device().name, p_.shape.transpose_b ? "transposed" : "", k, p_.shape.n),
+          bytes, [&](const TensorView& b, void* out) {
             for (size_t i = 0; i < matrices_ * panels_; ++i) pack_panel(i, b.data<T>(), static_cast<T*>(out));
           });
     else
@@ -169,21 +169,21 @@ class WideMatMulKernel final : public Kernel {
   Addition addition_;
   T alpha_;
   size_t rows_, columns_;  // of a tile
-  WideTile<T> tile_;
+  MatMulTile<T> tile_;
   size_t panels_, block_, blocks_, slices_, matrix_, matrices_, b_offset_ = 0;
   std::shared_ptr<const void> b_;
   Units units_;
 };
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  if (context.node().input_dtype(0) == DType::f64) return std::make_unique<WideMatMulKernel<double>>(context);
-  return std::make_unique<WideMatMulKernel<int32_t>>(context);
+  if (context.node().input_dtype(0) == DType::f64) return std::make_unique<F64I32MatMulKernel<double>>(context);
+  return std::make_unique<F64I32MatMulKernel<int32_t>>(context);
 }
 
-constexpr Scheme kSchemes[] = {{"Gemm", "matmul.wide", estimate, prepare}, {"MatMul", "matmul.wide", estimate, prepare}};
+constexpr Scheme kSchemes[] = {{"Gemm", "matmul.f64_i32", estimate, prepare}, {"MatMul", "matmul.f64_i32", estimate, prepare}};
 
 }  // namespace
 
-PackedSchemes wide_matmul_schemes() { return selected<kSchemes>(); }
+PackedSchemes matmul_f64_i32_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of factors that are rounded to 16 bits, in pairs, summed in f32.
+// Products of factors that are rounded to bf16 or f16, two neighbouring channels side by side, summed in f32.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,22 +8,22 @@
 
 namespace minnow::cpu {
 
-enum class PairFormat : uint8_t { bf16, f16 };
+enum class LowPrecisionFormat : uint8_t { bf16, f16 };
 
 /// Two neighbouring channels in 16 bits each, the first in the lower half, take the place of a float: what moves images and weights of f32
 /// moves pairs as well, the image then having half as many channels. Sums, bias and results are f32.
-struct PairKernels {
+struct LowPrecisionKernels {
   TileKernels tile;  // `packed`, and in forms by an instruction `plain`
   /// Pixels of two neighbouring vectors of channels (`high` null: of one), `lanes` floats each, as pixels of `lanes` pairs, in `parts`
   /// planes. Channels from `channels` on become zero, whatever they hold. `to` is `low` at most where there is one part.
-  void (*pairs)(const float* low, const float* high, size_t pixels, size_t channels, float* to);
+  void (*pack_pixels)(const float* low, const float* high, size_t pixels, size_t channels, float* to);
   /// `count` floats of two planes (`high` null: of one) as pairs.
-  void (*planes)(const float* low, const float* high, size_t count, float* to);
+  void (*pack_planes)(const float* low, const float* high, size_t count, float* to);
   /// At most two vectors of floats of each of `rows` rows, `stride` floats apart, as a vector of pairs each, in `parts` planes; what is
   /// beyond becomes zero.
-  void (*row_pairs)(const float* from, size_t stride, size_t rows, size_t count, float* to);
-  PairFormat format;  // of the tile's weights
-  float divisor = 1;  // of an image's floats when they become pairs; products are multiplied by it again
+  void (*pack_rows)(const float* from, size_t stride, size_t rows, size_t count, float* to);
+  LowPrecisionFormat format;  // of the tile's weights
+  float divisor = 1;          // of an image's floats when they become pairs; products are multiplied by it again
   /// Planes that the vectors of pairs of an image are cut into, [part][pixel][lanes / parts], for tiles of `packed`: pixels are so much
   /// closer then, and vectors of channels as far apart as ever. A tile may read 4 floats beyond the last pixel.
   size_t parts = 1;
@@ -38,6 +38,7 @@ struct PairKernels {
 };
 
 /// Weights [outer][channels][inner] of f32 times `factor` as [outer][(channels + 1) / 2][inner] pairs, rounded to nearest.
-std::vector<float> weight_pairs(PairFormat format, const float* w, size_t outer, size_t channels, size_t inner, float factor = 1);
+std::vector<float> low_precision_weights(LowPrecisionFormat format, const float* w, size_t outer, size_t channels, size_t inner,
+                                         float factor = 1);
 
 }  // namespace minnow::cpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/pairs.h"
+#include "backends/cpu/kernels/low_precision.h"
 
 #include <bit>
 
@@ -25,8 +25,9 @@ std::vector<float> rounded_pairs(const Round& round, const float* w, size_t oute
 
 }  // namespace
 
-std::vector<float> weight_pairs(PairFormat format, const float* w, size_t outer, size_t channels, size_t inner, float factor) {
-  if (format == PairFormat::f16) return rounded_pairs(f16_from_f32, w, outer, channels, inner, factor);
+std::vector<float> low_precision_weights(LowPrecisionFormat format, const float* w, size_t outer, size_t channels, size_t inner,
+                                         float factor) {
+  if (format == LowPrecisionFormat::f16) return rounded_pairs(f16_from_f32, w, outer, channels, inner, factor);
   return rounded_pairs([](float value) { return bf16_from_f32(value); }, w, outer, channels, inner, factor);
 }
 

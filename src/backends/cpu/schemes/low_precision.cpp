@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv and minnow.FusedConv as implicit products of pairs, on the packed layout or from a plain image of few channels.
-#include "backends/cpu/schemes/pairs.h"
+// Conv and minnow.FusedConv as implicit matrix products in bf16 or f16, on the packed layout or from a plain image of few channels.
+#include "backends/cpu/schemes/low_precision.h"
 
 #include <cmath>
 #include <exception>
@@ -16,7 +16,8 @@ std::string refusal_of(Factors factors, const NodeView& node, const Device& devi
   if (factors == Factors::f32) return {};
   if (device.precision != Precision::low) return "its rounding is for precision \"low\"";
   if (factors == Factors::bf16) return {};
-  if (!pairs_of(factors, *cpu_device(device).kernels)->tile.packed || !has_f16_products()) return "this machine has no products of f16";
+  if (!low_precision_kernels(factors, *cpu_device(device).kernels)->tile.packed || !has_f16_products())
+    return "this machine has no products of f16";
   for (const size_t input : weights) {
     if (!node.is_constant(input)) continue;
     const Tensor& w = node.contents(input);
@@ -26,7 +27,7 @@ std::string refusal_of(Factors factors, const NodeView& node, const Device& devi
   return {};
 }
 
-const PairKernels* pairs_of(Factors factors, const Kernels& kernels) {
+const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels) {
   if (factors == Factors::f32) return nullptr;
   return factors == Factors::bf16 ? &bf16_kernels(*kernels.bf16) : &kernels.f16->direct;
 }
@@ -73,7 +74,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   const size_t lanes = static_cast<size_t>(device.pack), channels = s.in_channels / s.groups, outputs = s.out_channels / s.groups;
   const Kernels& kernels = *cpu_device(device).kernels;
   if (plain) {
-    if (!pairs_of(factors, kernels)->tile.plain) return declined("this machine has no products of{}", suffix_of(factors));
+    if (!low_precision_kernels(factors, kernels)->tile.plain) return declined("this machine has no products of{}", suffix_of(factors));
     if (s.groups != 1) return declined("there are {} groups", s.groups);
     if (channels > lanes) return declined("{} channels are a whole vector or more: the packed layout is better", channels);
   } else {
@@ -105,7 +106,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const ConvShape shape = conv_shape(context.node());
   GemmConv::Options options = gemm_options(context.device());
   options.plain_input = kPlain;
-  options.pairs = pairs_of(kFactors, kernels);
+  options.low_precision = low_precision_kernels(kFactors, kernels);
   return watched(kFactors, std::make_unique<ConvKernel<GemmConv>>(context,
                                                                   format("{} conv {}{} groups {}", suffix_of(kFactors),
                                                                          kPlain ? "plain " : "", context.device().name, shape.groups),
@@ -124,6 +125,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes pair_schemes() { return selected<kSchemes>(); }
+PackedSchemes low_precision_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

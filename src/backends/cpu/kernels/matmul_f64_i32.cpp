@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/wide.h"
+#include "backends/cpu/kernels/matmul_f64_i32.h"
 
 #include <type_traits>
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/wide.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/matmul_f64_i32.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -47,19 +47,19 @@ void tile(const T* a, size_t a_stride, const T* b, size_t k, T* y, size_t stride
     hn::StoreU(hn::Add(hn::LoadU(d, to), sum[r][n]), d, to);
   }
 }
-constexpr WideTile<int32_t> kInts = tile<int32_t>;
+constexpr MatMulTile<int32_t> kInts = tile<int32_t>;
 #else
-constexpr WideTile<int32_t> kInts = nullptr;
+constexpr MatMulTile<int32_t> kInts = nullptr;
 #endif
 #if HWY_HAVE_FLOAT64 && !MINNOW_SMALL
-constexpr WideTile<double> kDoubles = tile<double>;
+constexpr MatMulTile<double> kDoubles = tile<double>;
 #else
-constexpr WideTile<double> kDoubles = nullptr;
+constexpr MatMulTile<double> kDoubles = nullptr;
 #endif
 }  // namespace
 
-extern const WideKernels kWideKernels;
-const WideKernels kWideKernels{kRows, kDoubles, kInts};
+extern const F64I32Kernels kF64I32Kernels;
+const F64I32Kernels kF64I32Kernels{kRows, kDoubles, kInts};
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

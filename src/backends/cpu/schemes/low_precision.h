@@ -19,7 +19,7 @@ enum class Factors : uint8_t { f32, bf16, f16 };
 /// constant.
 std::string refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights = {1});
 /// What multiplies them; null for f32.
-const PairKernels* pairs_of(Factors factors, const Kernels& kernels);
+const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels);
 /// Multiply-adds a second beside those of f32 tiles on this machine.
 double speed_of(Factors factors, const Kernels& kernels);
 /// In the names of packings: "", " bf16", " f16".
