@@ -201,8 +201,8 @@ void reduce_by(const std::string& name, const Elements<T>& x, const Block& b, T*
 constexpr int64_t kTopBit = std::numeric_limits<int64_t>::min();
 
 /// The vectors for a dtype's largest or smallest elements; null loops where the machine has none.
-cpu::Extremes extremes_of(DType dtype, bool largest) {
-  static const cpu::ExtremeKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).extremes;
+cpu::MinMax extremes_of(DType dtype, bool largest) {
+  static const cpu::MinMaxKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).min_max;
   return kKernels.of(dtype, largest);
 }
 /// The vectors that find them, where there are those.
@@ -214,10 +214,12 @@ const PlaceLoops& places_of(DType dtype) {
 // What fold_block() takes: row(x, count, y) and columns(x, rows, stride, count, y), which write what elements or partial results are folded
 // to.
 struct Extreme {
-  const cpu::ExtremeLoops* loops;
+  const cpu::MinMaxLoops* loops;
   uint64_t flip;
   void row(const char* x, size_t count, char* y) const { loops->reduce(x, count, flip, y); }
-  void columns(const char* x, size_t rows, size_t stride, size_t count, char* y) const { loops->fold(x, rows, stride, count, flip, y); }
+  void columns(const char* x, size_t rows, size_t stride, size_t count, char* y) const {
+    loops->reduce_columns(x, rows, stride, count, flip, y);
+  }
 };
 template <class T>
 struct Folding {
@@ -309,7 +311,7 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
   const bool extreme = name == "max" || name == "min", some = n > 0 && b.count > 0;
   if (some && extreme && x.dtype() == result) {
     if (x.dtype() == DType::boolean) return truths(name == "max", x, shape, b);
-    if (const cpu::Extremes extremes = extremes_of(x.dtype(), name == "max"); extremes.loops) {
+    if (const cpu::MinMax extremes = extremes_of(x.dtype(), name == "max"); extremes.loops) {
       const Extreme fold{extremes.loops, extremes.flip};
       fold_block(b, x.data<char>(), size_of(x.dtype()), fold, to, size_of(x.dtype()), fold);
       return y;
@@ -443,9 +445,9 @@ void extreme_places(bool largest, const bool* x, const Block& b, int64_t* y) {
 
 /// With vectors: the extreme of each piece of a row, the first piece that has the extreme of those, and the place in it.
 /// `known`: what is looked for in columns, of bools, which may be nowhere; else null.
-void extreme_places(const cpu::Extremes& extremes, const PlaceLoops& places, const bool* known, const char* x, const Block& b, size_t size,
+void extreme_places(const cpu::MinMax& extremes, const PlaceLoops& places, const bool* known, const char* x, const Block& b, size_t size,
                     int64_t* y) {
-  const cpu::ExtremeLoops& loops = *extremes.loops;
+  const cpu::MinMaxLoops& loops = *extremes.loops;
   const size_t count = unsign(b.count), inner = unsign(b.inner);
   if (b.inner == 1) {
     constexpr size_t kPiece = 4096;
@@ -493,7 +495,7 @@ void extreme_places(const cpu::Extremes& extremes, const PlaceLoops& places, con
                if (known)
                  std::fill_n(most, width, *known), std::fill_n(to, width, 0);
                else
-                 loops.fold(from, count, inner, width, extremes.flip, most);
+                 loops.reduce_columns(from, count, inner, width, extremes.flip, most);
                places.find_rows(from, count, inner, width, most, to);
              }
            });
@@ -503,7 +505,7 @@ void extreme_places(const cpu::Extremes& extremes, const PlaceLoops& places, con
 Var arg_extreme(bool largest, const Tensor& x, const Shape& shape, const Block& b) {
   Tensor y(DType::i64, shape);
   int64_t* to = y.writable().data<int64_t>();
-  const cpu::Extremes extremes = extremes_of(x.dtype(), largest);
+  const cpu::MinMax extremes = extremes_of(x.dtype(), largest);
   if (extremes.loops && x.dtype() == DType::boolean && b.inner == 1) {
     extreme_places(largest, x.data<bool>(), b, to);
     return Var(std::move(y));

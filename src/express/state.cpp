@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "base/no_memory.h"
-#include "base/order.h"
+#include "base/sort.h"
 #include "express/lower.h"
 
 namespace minnow {

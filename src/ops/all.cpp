@@ -9,7 +9,7 @@ namespace minnow {
 // Each gives the operator, or the family, that its file defines.
 #define MINNOW_OPERATOR_FAMILIES(X) \
   X(activation)                     \
-  X(arg_extreme)                    \
+  X(argmax)                         \
   X(attention)                      \
   X(audio)                          \
   X(batch_normalization)            \

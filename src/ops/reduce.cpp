@@ -88,7 +88,7 @@ void l1(const NodeView& node, KernelArgs& args) {
 
 /// NaN wins over every number; of nothing, the largest is the smallest there is.
 template <bool kIsMax>
-void extreme(const NodeView& node, KernelArgs& args) {
+void min_or_max(const NodeView& node, KernelArgs& args) {
   const DType dtype = args.input(0).dtype();
   with_wide(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -195,9 +195,9 @@ constexpr std::vector<Operator> definitions() {
       row("ReduceMean", 18, MINNOW_DOC("The mean of the elements along the axes, of integers cut toward zero."), mean),
       row("ReduceProd", 18, MINNOW_DOC("The product of the elements along the axes; 1 of none. Integers wrap around."), prod),
       row("ReduceMax", 20, MINNOW_DOC("The largest element along the axes, NaN where one is NaN; of none the lowest value of the dtype."),
-          extreme<true>, nullptr, kOrdered),
+          min_or_max<true>, nullptr, kOrdered),
       row("ReduceMin", 20, MINNOW_DOC("The smallest element along the axes, NaN where one is NaN; of none the highest value of the dtype."),
-          extreme<false>, nullptr, kOrdered),
+          min_or_max<false>, nullptr, kOrdered),
       row("ReduceL1", 18, MINNOW_DOC("The sum of the absolute values along the axes."), l1, parts<Form::l1>),
       row("ReduceL2", 18, MINNOW_DOC("The square root of the sum of the squares along the axes."), l2, parts<Form::l2>),
       row("ReduceSumSquare", 18, MINNOW_DOC("The sum of the squares along the axes."), sum_square, parts<Form::sum_square>),

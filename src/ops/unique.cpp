@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/memory.h"
-#include "base/order.h"
+#include "base/sort.h"
 #include "ops/copy_region.h"
 #include "ops/packed.h"
 

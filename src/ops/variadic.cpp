@@ -54,7 +54,7 @@ Expr join(std::string_view name, const Exprs& in) {
   return all;
 }
 template <bool kIsMax>
-Exprs extreme_parts(const NodeView&, GraphBuilder&, const Exprs& in) {
+Exprs min_or_max_parts(const NodeView&, GraphBuilder&, const Exprs& in) {
   if (in.size() <= 2) return {};  // the form that backends know
   return {join(kIsMax ? "Max" : "Min", in)};
 }
@@ -109,9 +109,9 @@ constexpr Operator row(std::string_view name, std::string_view doc, DTypes dtype
 constexpr std::vector<Operator> definitions() {
   return {
       row("Max", MINNOW_DOC("The largest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
-          max, extreme_parts<true>),
+          max, min_or_max_parts<true>),
       row("Min", MINNOW_DOC("The smallest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
-          min, extreme_parts<false>),
+          min, min_or_max_parts<false>),
       row("Sum", MINNOW_DOC("The sum of the inputs, element by element, with NumPy's broadcasting."), kFloats, sum, sum_parts),
       row("Mean", MINNOW_DOC("The mean of the inputs, element by element, with NumPy's broadcasting."), kFloats, mean),
       {.name = "Clip",

@@ -165,7 +165,7 @@ std::optional<DimRules::Unsure> DimRules::rule(const Operator* op, size_t output
   if (name == "Col2Im") return col2im();
   if (name == "Resize") return resize();
   if (name.starts_with("Reduce")) return reduce(1);
-  if (is_op({"ArgMax", "ArgMin"})) return arg_extreme();
+  if (is_op({"ArgMax", "ArgMin"})) return argmax();
   if (name == "Shape") return in(0) ? shape_length() : std::nullopt;
   if (name == "Size") return Unsure{};
   if (is_op({"LSTM", "GRU", "RNN"})) return recurrent(output);

@@ -280,7 +280,7 @@ std::optional<DimRules::Unsure> DimRules::reduce(size_t axes_at) {
   return reduced ? std::optional(without(*x, *reduced)) : std::nullopt;
 }
 
-std::optional<DimRules::Unsure> DimRules::arg_extreme() {
+std::optional<DimRules::Unsure> DimRules::argmax() {
   const auto x = in(0);
   const auto axis = x ? positive_axis(integer("axis", 0), x->size()) : std::nullopt;
   if (!axis) return {};

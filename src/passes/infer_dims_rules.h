@@ -53,7 +53,7 @@ class DimRules {
   std::optional<Unsure> roi_align();
   std::optional<Unsure> resize();
   std::optional<Unsure> reduce(size_t axes_at);
-  std::optional<Unsure> arg_extreme();
+  std::optional<Unsure> argmax();
   Unsure without(const Sizes& x, const std::vector<bool>& reduced) const;
   std::optional<Unsure> top_k();
   std::optional<Unsure> recurrent(size_t output);

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "base/order.h"
+#include "base/sort.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "planner/custom_schemes.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/order.h"
+#include "base/sort.h"
 #include "planner/plan.h"
 
 namespace minnow {

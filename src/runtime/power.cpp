@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/no_memory.h"
-#include "base/order.h"
 #include "base/os.h"
+#include "base/sort.h"
 #include "base/thread_pool.h"
 #include "base/thread_wait.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where elements are, beside the extremes that the engine finds (backends/cpu/kernels/extremes.h).
+// Where elements are, beside the extremes that the engine finds (backends/cpu/kernels/min_max.h).
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/kernels/extremes.h"
+#include "backends/cpu/kernels/min_max.h"
 
 namespace minnow::numpy {
 
@@ -18,7 +18,7 @@ struct PlaceLoops {
 };
 
 struct PlaceKernels {
-  PlaceLoops loops[cpu::kNumberRows];  // null where cpu::ExtremeKernels are
+  PlaceLoops loops[cpu::kNumberRows];  // null where cpu::MinMaxKernels are
 };
 
 }  // namespace minnow::numpy

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Rule kRules[] = {
     {0, "AbsVal", import_plain_unary, "Abs"},
-    {2, "ArgMax", import_arg_extreme, "ArgMax", kArgMax},
+    {2, "ArgMax", import_argmax, "ArgMax", kArgMax},
     {4, "InstanceNorm", import_instance_norm, {}, kBatchNorm},
     {5, "BatchToSpaceND", import_batch_to_space},
     {6, "Copy", import_identity},
@@ -107,7 +107,7 @@ constexpr Rule kRules[] = {
     {122, "Interp3D", import_interp, {}, kInterp},
     {128, "Raster", import_raster},
     {129, "ConvertTensor", import_convert_tensor, {}, kTensorConvert},
-    {130, "ArgMin", import_arg_extreme, "ArgMin", kArgMax},
+    {130, "ArgMin", import_argmax, "ArgMin", kArgMax},
     {131, "LinSpace", import_lin_space},
     {132, "RandomUniform", import_random, "RandomUniformLike", kRandomUniform},
     {133, "TensorArray", import_tensor_array, {}, kTensorArray},

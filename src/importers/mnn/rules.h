@@ -43,7 +43,7 @@ Builder import_batch_to_space, import_broadcast_to, import_concat, import_conver
     import_set_diff, import_shape, import_size, import_slice, import_slice_tf, import_space_to_batch, import_space_to_depth, import_squeeze,
     import_strided_slice, import_tile, import_top_k, import_transpose, import_unique, import_unpack, import_unravel_index, import_unsqueeze,
     import_where;
-Builder import_arg_extreme, import_cumulative, import_random;  // target: the operator
+Builder import_argmax, import_cumulative, import_random;  // target: the operator
 
 // rules_raster.cpp
 Builder import_raster;

@@ -466,7 +466,7 @@ Exprs import_reverse_sequence(MnnNode& node, Parts& p) {
   return {p.transpose(y, back)};
 }
 
-Exprs import_arg_extreme(MnnNode& node, Parts& p) {
+Exprs import_argmax(MnnNode& node, Parts& p) {
   // outMaxVal 0, topK 1, axis 2
   const Expr x = node.input(0);
   const int64_t top = node.integer(1), axis = node.integer(2);

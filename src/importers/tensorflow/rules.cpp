@@ -383,7 +383,7 @@ Exprs reduce(TfNode& node, Parts& p) {
   const Expr y = p.op(node.rule->target, {x, axes}, std::move(attributes));
   return {logic ? p.cast(y, DType::boolean) : y};
 }
-Exprs arg_extreme(TfNode& node, Parts& p) {
+Exprs argmax(TfNode& node, Parts& p) {
   const int64_t axis = node.input_count() > 1 ? node.scalar(1) : 0;
   return {
       p.cast(p.op(node.rule->target, {node.input(0)}, {{"axis", axis}, {"keepdims", int64_t{0}}}), node.type("output_type", DType::i64))};
@@ -529,8 +529,8 @@ constexpr Rule kRules[] = {
     {"AddV2", binary, "Add"},
     {"All", reduce, "ReduceMin"},
     {"Any", reduce, "ReduceMax"},
-    {"ArgMax", arg_extreme, "ArgMax"},
-    {"ArgMin", arg_extreme, "ArgMin"},
+    {"ArgMax", argmax, "ArgMax"},
+    {"ArgMin", argmax, "ArgMin"},
     {"Asin", unary, "Asin"},
     {"Asinh", unary, "Asinh"},
     {"Assert", nothing},

@@ -27,8 +27,8 @@ Builder import_broadcast_args, import_broadcast_to, import_concatenation, import
     import_reverse, import_reverse_sequence, import_scatter_nd, import_segment_sum, import_shape, import_slice, import_sparse_to_dense,
     import_split, import_split_v, import_squeeze, import_strided_slice, import_tile, import_top_k, import_transpose, import_unique,
     import_unpack, import_where, import_zeros_like;
-Builder import_arg_extreme, import_reduce;  // target: the operator
-Builder import_unsorted_segment;            // target: "add", "mul", "max" or "min"
+Builder import_argmax, import_reduce;  // target: the operator
+Builder import_unsorted_segment;       // target: "add", "mul", "max" or "min"
 
 // rules_recurrent.cpp
 Builder import_lstm, import_sequence_lstm, import_bidirectional_lstm, import_rnn, import_sequence_rnn, import_bidirectional_rnn,

@@ -23,7 +23,7 @@ int64_t axis_of(const TfliteNode& node, int64_t axis, int64_t rank) {
 
 }  // namespace
 
-Exprs import_arg_extreme(TfliteNode& node, Parts& p) {
+Exprs import_argmax(TfliteNode& node, Parts& p) {
   return {p.op(node.rule->target, {node.input(0)}, {{"axis", node.integer(1)}, {"keepdims", int64_t{0}}})};
 }
 

@@ -22,7 +22,7 @@ Builder import_unary, import_unary_same, import_rounding, import_fraction, impor
     import_masked_fill, import_is_close, import_tensors_equal, import_leaky_relu, import_rrelu, import_relu, import_relu6, import_elu,
     import_celu, import_selu, import_gelu, import_silu, import_mish, import_hard_sigmoid, import_hard_swish, import_hard_tanh,
     import_hard_shrink, import_tanh_shrink, import_threshold, import_softplus, import_log_sigmoid, import_softmax, import_prelu, import_glu,
-    import_dropout, import_reduce, import_all_any, import_count_nonzero, import_nan_sum, import_min_max, import_arg_extreme, import_aminmax,
+    import_dropout, import_reduce, import_all_any, import_count_nonzero, import_nan_sum, import_min_max, import_argmax, import_aminmax,
     import_variance, import_norm, import_frobenius, import_cumulative, import_log_cumsum_exp, import_distance, import_pairwise_distance,
     import_cosine_similarity, import_matmul, import_linear, import_addmm, import_outer, import_einsum, import_tensordot, import_bilinear,
     import_cross, import_det, import_mse_loss;

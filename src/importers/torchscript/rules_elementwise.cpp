@@ -299,7 +299,7 @@ Item import_min_max(Call& call, Parts& p) {  // of a dimension: values and place
   const Expr places = p.op(least ? "ArgMin" : "ArgMax", {x}, {{"axis", axis}, {"keepdims", int64_t{keeps(call)}}});
   return Exprs{values, places};
 }
-Item import_arg_extreme(Call& call, Parts& p) {
+Item import_argmax(Call& call, Parts& p) {
   const Expr x = call.x("self");
   if (!call.has("dim")) {
     const Expr at = p.op(call.rule.target, {p.vector(x)}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}});

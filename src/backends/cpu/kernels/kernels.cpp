@@ -11,7 +11,7 @@
   DO(target, Unary64Kernels)             \
   DO(target, BinaryKernels)              \
   DO(target, ChainKernels)               \
-  DO(target, ExtremeKernels)             \
+  DO(target, MinMaxKernels)              \
   DO(target, DepthwiseKernels)           \
   DO(target, PoolKernels)                \
   DO(target, LayoutKernels)              \

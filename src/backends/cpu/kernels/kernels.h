@@ -7,11 +7,11 @@
 #include "backends/cpu/kernels/binary.h"
 #include "backends/cpu/kernels/chain.h"
 #include "backends/cpu/kernels/depthwise.h"
-#include "backends/cpu/kernels/extremes.h"
 #include "backends/cpu/kernels/f16.h"
 #include "backends/cpu/kernels/integer.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/matmul_f64_i32.h"
+#include "backends/cpu/kernels/min_max.h"
 #include "backends/cpu/kernels/pool.h"
 #include "backends/cpu/kernels/recurrent.h"
 #include "backends/cpu/kernels/resample.h"
@@ -31,7 +31,7 @@ struct Kernels {
   const Unary64Kernels* unary64;
   const BinaryKernels* binary;
   const ChainKernels* chain;
-  const ExtremeKernels* extremes;
+  const MinMaxKernels* min_max;
   const DepthwiseKernels* depthwise;
   const PoolKernels* pool;
   const LayoutKernels* layout;

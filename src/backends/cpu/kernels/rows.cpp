@@ -74,7 +74,7 @@ HWY_INLINE V load_rest(const float* x, size_t count, float fill) {
   return hn::IfThenElse(first, hn::MaskedLoad(first, d, x), hn::Set(d, fill));
 #endif
 }
-// For fold, which has many of them: inlined they were more than half of its code.
+// For reduce_columns, which has many of them: inlined they were more than half of its code.
 HWY_NOINLINE V load_zero_rest(const float* x, size_t count) { return load_rest(x, count, 0); }
 HWY_INLINE void store_rest(V v, size_t count, float* y) {
 #if HWY_MEM_OPS_MIGHT_FAULT
@@ -139,7 +139,7 @@ float reduce(const float* x, size_t count) {
 }
 
 template <class F>
-void fold(const float* x, size_t rows, size_t stride, size_t count, bool first, float* total) {
+void reduce_columns(const float* x, size_t rows, size_t stride, size_t count, bool first, float* total) {
   const D d;
   if constexpr (F::kAdds)
     if (rows > kPartRows) {
@@ -147,7 +147,7 @@ void fold(const float* x, size_t rows, size_t stride, size_t count, bool first, 
       for (size_t row = 0; row < rows; row += kPartRows)
         for (size_t i = 0; i < count; i += std::size(part)) {
           const size_t columns = std::min(std::size(part), count - i);
-          fold<F>(x + row * stride + i, std::min(kPartRows, rows - row), stride, columns, true, part);
+          reduce_columns<F>(x + row * stride + i, std::min(kPartRows, rows - row), stride, columns, true, part);
           for (size_t k = 0; k < columns; ++k) total[i + k] = first && row == 0 ? part[k] : total[i + k] + part[k];
         }
       return;
@@ -298,7 +298,8 @@ void lane_affine(const float* x, size_t pixels, const float* scale, const float*
 
 extern const RowKernels kRowKernels;
 const RowKernels kRowKernels{{reduce<Sum>, reduce<SumAbs>, reduce<SumSquare>, reduce<Max>, reduce<Min>, reduce<Product>},
-                             {fold<Sum>, fold<SumAbs>, fold<SumSquare>, fold<Max>, fold<Min>, fold<Product>},
+                             {reduce_columns<Sum>, reduce_columns<SumAbs>, reduce_columns<SumSquare>, reduce_columns<Max>,
+                              reduce_columns<Min>, reduce_columns<Product>},
                              softmax,
                              log_softmax,
                              moments,

@@ -12,7 +12,8 @@ struct RowKernels {
   /// One number from `count` > 0 floats. NaN anywhere gives NaN.
   float (*reduce[static_cast<size_t>(Reduction::count)])(const float* x, size_t count);
   /// total[i] joins column i of `rows` > 0 rows that begin `stride` floats apart; `first`: it begins as x[i] (or |x[i]|, or its square).
-  void (*fold[static_cast<size_t>(Reduction::count)])(const float* x, size_t rows, size_t stride, size_t count, bool first, float* total);
+  void (*reduce_columns[static_cast<size_t>(Reduction::count)])(const float* x, size_t rows, size_t stride, size_t count, bool first,
+                                                                float* total);
   /// y may be x.
   void (*softmax)(const float* x, size_t count, float* y);
   void (*log_softmax)(const float* x, size_t count, float* y);

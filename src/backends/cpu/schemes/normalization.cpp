@@ -242,7 +242,7 @@ class LrnKernel final : public Kernel {
 
   void run(RunContext& context) noexcept override {
     const UnaryKernels& unary = *kernels_.unary;
-    const auto sum_squares = kernels_.rows->fold[static_cast<size_t>(Reduction::sum_square)];
+    const auto sum_squares = kernels_.rows->reduce_columns[static_cast<size_t>(Reduction::sum_square)];
     const BinaryFunction multiply = kernels_.binary->of(Binary::multiply, BinaryForm::both);
     const size_t cuts = (pixels_ + kPixels - 1) / kPixels, before = (size_ - 1) / 2, after = size_ - 1 - before;
     context.parallel_for(images_ * cuts, [&](size_t task) {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "backends/cpu/cpu_device.h"
-#include "backends/cpu/kernels/extremes.h"
+#include "backends/cpu/kernels/min_max.h"
 #include "backends/cpu/schemes/schemes.h"
 
 namespace minnow::cpu {
@@ -109,9 +109,9 @@ class ReduceKernel final : public Kernel {
   ReduceKernel(PrepareContext& context, const Kernels& kernels, const Row& row, const Lines& lines)
       : reduce_(kernels.rows->reduce[static_cast<size_t>(row.reduction)]),
         transpose_(kernels.layout->transpose),
-        fold_(kernels.rows->fold[static_cast<size_t>(row.reduction)]),
+        reduce_columns_(kernels.rows->reduce_columns[static_cast<size_t>(row.reduction)]),
         // Parts join as what they are: a square was taken already.
-        join_(kernels.rows->fold[static_cast<size_t>(row.reduction == Reduction::product ? Reduction::product : Reduction::sum)]),
+        join_(kernels.rows->reduce_columns[static_cast<size_t>(row.reduction == Reduction::product ? Reduction::product : Reduction::sum)]),
         scale_(row.mean ? (*kernels.unary)[Unary::scale] : nullptr),
         then_(row.then == Unary::copy ? nullptr : (*kernels.unary)[row.then]),
         lines_(lines),
@@ -131,7 +131,7 @@ class ReduceKernel final : public Kernel {
           for (size_t row = first; row < last; row += kShortRows) {
             const size_t rows = std::min(kShortRows, last - row);
             transpose_(x + row * lines_.length, lines_.length, rows, lines_.length, turned, kShortRows);
-            fold_(turned, lines_.length, kShortRows, rows, true, y + row);
+            reduce_columns_(turned, lines_.length, kShortRows, rows, true, y + row);
           }
         }
         finish(y + first, last - first);
@@ -145,7 +145,7 @@ class ReduceKernel final : public Kernel {
           if (lines_.inner == 1)
             *result = reduce_(x + at, rows);
           else
-            fold_(x + at, rows, lines_.inner, columns, true, result);
+            reduce_columns_(x + at, rows, lines_.inner, columns, true, result);
         },
         [&](size_t parts, size_t count, const char* from, char* to) {
           join_(reinterpret_cast<const float*>(from), parts, count, count, true, reinterpret_cast<float*>(to));
@@ -160,7 +160,7 @@ class ReduceKernel final : public Kernel {
   }
   float (*reduce_)(const float*, size_t);
   void (*transpose_)(const float*, size_t, size_t, size_t, float*, size_t);
-  void (*fold_)(const float*, size_t, size_t, size_t, bool, float*);
+  void (*reduce_columns_)(const float*, size_t, size_t, size_t, bool, float*);
   void (*join_)(const float*, size_t, size_t, size_t, bool, float*);
   UnaryFunction scale_, then_;
   Lines lines_;
@@ -173,32 +173,32 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
 
 // ---- Largest and smallest elements, of every dtype that has kernels.
 
-Extremes extremes_of(const NodeView& node, const Device& device) {
-  return cpu_device(device).kernels->extremes->of(node.input_dtype(0), node.op() == "ReduceMax");
+MinMax min_max_of(const NodeView& node, const Device& device) {
+  return cpu_device(device).kernels->min_max->of(node.input_dtype(0), node.op() == "ReduceMax");
 }
 
-Estimate estimate_extreme(const NodeView& node, const Device& device) {
-  if (!extremes_of(node, device).loops) return declined("the dtype is {}", node.input_dtype(0));
+Estimate estimate_min_max(const NodeView& node, const Device& device) {
+  if (!min_max_of(node, device).loops) return declined("the dtype is {}", node.input_dtype(0));
   if (node.input_shape(0).elements() == 0) return declined("the input is empty");
   if (!lines_of(node)) return declined("the reduced axes are not neighbours");
   const double count = static_cast<double>(node.input_shape(0).elements()), size = static_cast<double>(size_of(node.input_dtype(0)));
   return Estimate(device.flop_time(size * count) + device.byte_time(size * count) + 2e-7);
 }
 
-class ExtremeKernel final : public Kernel {
+class MinMaxKernel final : public Kernel {
  public:
-  ExtremeKernel(PrepareContext& context, const Extremes& extremes, const Lines& lines)
-      : extremes_(extremes), lines_(lines), size_(size_of(context.node().input_dtype(0))), shares_(context, lines, size_) {}
+  MinMaxKernel(PrepareContext& context, const MinMax& min_max, const Lines& lines)
+      : min_max_(min_max), lines_(lines), size_(size_of(context.node().input_dtype(0))), shares_(context, lines, size_) {}
 
   void run(RunContext& context) noexcept override {
     const char* x = context.in<char>(0);
     char* y = context.out<char>(0);
-    const ExtremeLoops& loops = *extremes_.loops;
+    const MinMaxLoops& loops = *min_max_.loops;
     if (shares_.whole_rows()) {
       const size_t each = std::max<size_t>(1, kFloatsPerTask / lines_.length);
       context.parallel_for((lines_.outer + each - 1) / each, [&](size_t task) {
         for (size_t row = task * each; row < std::min(lines_.outer, (task + 1) * each); ++row)
-          loops.reduce(x + row * lines_.length * size_, lines_.length, extremes_.flip, y + row * size_);
+          loops.reduce(x + row * lines_.length * size_, lines_.length, min_max_.flip, y + row * size_);
       });
       return;
     }
@@ -206,34 +206,36 @@ class ExtremeKernel final : public Kernel {
         context,
         [&](size_t at, size_t rows, size_t columns, char* to) {
           if (lines_.inner == 1)
-            loops.reduce(x + at * size_, rows, extremes_.flip, to);
+            loops.reduce(x + at * size_, rows, min_max_.flip, to);
           else
-            loops.fold(x + at * size_, rows, lines_.inner, columns, extremes_.flip, to);
+            loops.reduce_columns(x + at * size_, rows, lines_.inner, columns, min_max_.flip, to);
         },
-        [&](size_t parts, size_t count, const char* from, char* to) { loops.fold(from, parts, count, count, extremes_.flip, to); });
+        [&](size_t parts, size_t count, const char* from, char* to) {
+          loops.reduce_columns(from, parts, count, count, min_max_.flip, to);
+        });
   }
 
  private:
-  Extremes extremes_;
+  MinMax min_max_;
   Lines lines_;
   size_t size_;
   Shares shares_;
 };
 
-std::unique_ptr<Kernel> prepare_extreme(PrepareContext& context) {
+std::unique_ptr<Kernel> prepare_min_max(PrepareContext& context) {
   const NodeView& node = context.node();
   const Lines lines = *lines_of(node);
   if (node.input_dtype(0) == DType::f32 && lines.inner == 1 && lines.length <= kShortRow) {
     const Row row{node.op(), node.op() == "ReduceMax" ? Reduction::max : Reduction::min};
     return std::make_unique<ReduceKernel>(context, *cpu_device(context.device()).kernels, row, lines);
   }
-  return std::make_unique<ExtremeKernel>(context, extremes_of(node, context.device()), lines);
+  return std::make_unique<MinMaxKernel>(context, min_max_of(node, context.device()), lines);
 }
 
 constexpr Scheme kSchemes[] = {
     {"ReduceL1", "reduce", estimate, prepare},        {"ReduceL2", "reduce", estimate, prepare},
-    {"ReduceLogSum", "reduce", estimate, prepare},    {"ReduceMax", "reduce", estimate_extreme, prepare_extreme},
-    {"ReduceMean", "reduce", estimate, prepare},      {"ReduceMin", "reduce", estimate_extreme, prepare_extreme},
+    {"ReduceLogSum", "reduce", estimate, prepare},    {"ReduceMax", "reduce", estimate_min_max, prepare_min_max},
+    {"ReduceMean", "reduce", estimate, prepare},      {"ReduceMin", "reduce", estimate_min_max, prepare_min_max},
     {"ReduceProd", "reduce", estimate, prepare},      {"ReduceSum", "reduce", estimate, prepare},
     {"ReduceSumSquare", "reduce", estimate, prepare},
 };

@@ -4,7 +4,7 @@
 namespace minnow::cpu {
 
 std::vector<Scheme> scheme_table() {
-  const PackedSchemes files[] = {arg_extreme_schemes(),
+  const PackedSchemes files[] = {argmax_schemes(),
                                  attention_schemes(),
                                  low_precision_schemes(),
                                  binary_schemes(),

@@ -23,7 +23,7 @@ struct PackedSchemes {
   const Functions* functions;
 };
 
-PackedSchemes arg_extreme_schemes();
+PackedSchemes argmax_schemes();
 PackedSchemes attention_schemes();
 PackedSchemes low_precision_schemes();
 PackedSchemes binary_schemes();
@@ -59,7 +59,7 @@ PackedSchemes winograd_schemes();
 /// Other rows or references compute the same.
 constexpr bool is_left_out([[maybe_unused]] std::string_view row) {
 #if MINNOW_SMALL
-  for (std::string_view part : {"arg_extreme.floats", "columns", "conv_transpose.winograd", "deform_conv", "f16", "f64", "gather_elements",
+  for (std::string_view part : {"argmax.floats", "columns", "conv_transpose.winograd", "deform_conv", "f16", "f64", "gather_elements",
                                 "integers", "matmul.f64_i32", "norm.rows", "plain_3d", "sampling", "strassen", "transpose.gemm_3d",
                                 "depthwise_3d", "winograd_f3", "winograd_f6", "winograd_first_layer", "winograd_stride2"})
     if (row.find(part) != row.npos) return true;

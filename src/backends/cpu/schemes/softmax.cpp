@@ -62,8 +62,8 @@ class ColumnsKernel final : public Kernel {
     const UnaryKernels& unary = *kernels_.unary;
     const BinaryKernels& binary = *kernels_.binary;
     const auto subtract = binary.of(Binary::subtract, BinaryForm::both), divide = binary.of(Binary::divide, BinaryForm::both);
-    const auto largest = kernels_.rows->fold[static_cast<size_t>(Reduction::max)];
-    const auto add = kernels_.rows->fold[static_cast<size_t>(Reduction::sum)];
+    const auto largest = kernels_.rows->reduce_columns[static_cast<size_t>(Reduction::max)];
+    const auto add = kernels_.rows->reduce_columns[static_cast<size_t>(Reduction::sum)];
     context.parallel_for(lines_.outer * cuts, [&](size_t task) {
       const size_t first = task % cuts * kColumns, width = std::min(kColumns, lines_.inner - first);
       const size_t at = task / cuts * lines_.length * lines_.inner + first;

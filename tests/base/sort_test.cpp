@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/order.h"
+#include "base/sort.h"
 
 #include <gtest/gtest.h>
 
@@ -18,9 +18,9 @@ std::vector<int> values(size_t count) {
   return list;
 }
 
-class Order : public testing::TestWithParam<size_t> {};
+class Sort : public testing::TestWithParam<size_t> {};
 
-TEST_P(Order, of_equals_the_first_stays_first) {
+TEST_P(Sort, of_equals_the_first_stays_first) {
   const std::vector<int> list = values(GetParam());
   std::vector<size_t> sorted(list.size());
   std::iota(sorted.begin(), sorted.end(), size_t{0});
@@ -35,7 +35,7 @@ TEST_P(Order, of_equals_the_first_stays_first) {
   for (size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i);
 }
 
-TEST_P(Order, the_first_few_are_those_of_the_whole_order) {
+TEST_P(Sort, the_first_few_are_those_of_the_whole_order) {
   const std::vector<int> list = values(GetParam());
   const auto before = [&](size_t a, size_t b) { return list[a] != list[b] ? list[a] > list[b] : a < b; };
   std::vector<size_t> all(list.size());
@@ -48,7 +48,7 @@ TEST_P(Order, the_first_few_are_those_of_the_whole_order) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Counts, Order, testing::Values(0, 1, 2, 17, 1000));
+INSTANTIATE_TEST_SUITE_P(Counts, Sort, testing::Values(0, 1, 2, 17, 1000));
 
 }  // namespace
 }  // namespace minnow

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 [[maybe_unused]] constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-TEST(ArgExtreme, ties_and_nan) {
+TEST(ArgMax, ties_and_nan) {
   const Tensor x = tensor(DType::f32, {3, 4}, {2, 1, 2, 0, 3, 3, 0, 0, 1, kNaN, 5, kNaN});
   const Attributes rows{{"axis", int64_t{1}}, {"keepdims", int64_t{0}}};
   Attributes last = rows;
@@ -24,7 +24,7 @@ TEST(ArgExtreme, ties_and_nan) {
   EXPECT_TRUE(near(run_operator("ArgMin", {x}, last)[0], {3}, {3, 3, 3}));
 }
 
-TEST(ArgExtreme, axes_and_dims) {
+TEST(ArgMax, axes_and_dims) {
   const Tensor x = pattern({2, 3, 2});
   EXPECT_EQ(run_operator("ArgMax", {x})[0].dtype(), DType::i64);
   EXPECT_TRUE(near(run_operator("ArgMax", {x})[0], {1, 3, 2}, {0, 0, 0, 0, 0, 0}));
@@ -37,7 +37,7 @@ TEST(ArgExtreme, axes_and_dims) {
   EXPECT_TRUE(near(run_operator("ArgMax", {large})[0], {1}, {1}));
 }
 
-TEST(ArgExtreme, nothing) {
+TEST(ArgMax, nothing) {
   EXPECT_TRUE(near(run_operator("ArgMax", {tensor(DType::f32, {0, 3}, {})}, {{"axis", int64_t{1}}})[0], {0, 1}, {}));
   EXPECT_THAT(error_of("ArgMax", {tensor(DType::f32, {0, 3}, {})}), HasSubstr("no elements to choose from"));
   EXPECT_THAT(error_of("ArgMin", {tensor(DType::f32, {}, {1})}), HasSubstr("out of range for rank 0"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/extremes.h"
+#include "backends/cpu/kernels/min_max.h"
 
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace minnow::cpu {
 namespace {
 
-class ExtremesTest : public EveryIsa {};
+class MinMaxTest : public EveryIsa {};
 
 /// The first extreme in plain loops; NaN counts as the most extreme.
 template <class T>
@@ -32,9 +32,9 @@ void check(Isa isa, DType dtype) {
     return result;
   };
   for (const bool largest : {false, true}) {
-    const Extremes extremes = kernels_for(isa).extremes->of(dtype, largest);
-    if (!extremes.loops) GTEST_SKIP() << "no kernels";
-    const ExtremeLoops& loops = *extremes.loops;
+    const MinMax min_max = kernels_for(isa).min_max->of(dtype, largest);
+    if (!min_max.loops) GTEST_SKIP() << "no kernels";
+    const MinMaxLoops& loops = *min_max.loops;
     const numpy::PlaceLoops& places = numpy::numpy_kernels(isa).places->loops[number_row(dtype)];
     for (const size_t rows : {1, 2, 4, 5, 9, 33, 300})
       for (const size_t columns : {1, 3, 15, 16, 17, 63, 64, 65, 130, 517, 2065})
@@ -57,13 +57,13 @@ void check(Isa isa, DType dtype) {
             if (kind == 4) std::fill(x.begin(), x.end(), largest ? -infinity : infinity);
           }
           T y = 0;
-          loops.reduce(x.data(), columns, extremes.flip, &y);
+          loops.reduce(x.data(), columns, min_max.flip, &y);
           const size_t place = place_of(largest, x.data(), columns, 1);
           EXPECT_TRUE(y == x[place] || (y != y && x[place] != x[place])) << +y << " " << +x[place];
           EXPECT_EQ(places.find(x.data(), columns, &y), place);
           std::vector<T> most(columns + 1, 42);
           std::vector<int64_t> at(columns + 1, -1);
-          loops.fold(x.data(), rows, stride, columns, extremes.flip, most.data());
+          loops.reduce_columns(x.data(), rows, stride, columns, min_max.flip, most.data());
           places.find_rows(x.data(), rows, stride, columns, most.data(), at.data());
           EXPECT_EQ(bits(most[columns]), bits(T(42)));
           EXPECT_EQ(at[columns], -1);
@@ -77,7 +77,7 @@ void check(Isa isa, DType dtype) {
   }
 }
 
-TEST_P(ExtremesTest, agree_with_plain_loops) {
+TEST_P(MinMaxTest, agree_with_plain_loops) {
   check<int8_t>(GetParam(), DType::i8);
   check<uint8_t>(GetParam(), DType::u8);
   check<int16_t>(GetParam(), DType::i16);
@@ -90,12 +90,12 @@ TEST_P(ExtremesTest, agree_with_plain_loops) {
   check<double>(GetParam(), DType::f64);
 }
 
-TEST_P(ExtremesTest, are_none_of_what_is_not_as_wide_as_a_machines_number) {
+TEST_P(MinMaxTest, are_none_of_what_is_not_as_wide_as_a_machines_number) {
   for (const DType dtype : {DType::f16, DType::bf16, DType::i4, DType::complex64})
-    EXPECT_FALSE(kernels_for(GetParam()).extremes->of(dtype, true).loops);
+    EXPECT_FALSE(kernels_for(GetParam()).min_max->of(dtype, true).loops);
 }
 
-MINNOW_EVERY_ISA(ExtremesTest);
+MINNOW_EVERY_ISA(MinMaxTest);
 
 }  // namespace
 }  // namespace minnow::cpu

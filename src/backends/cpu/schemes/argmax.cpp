@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ArgMax and ArgMin of floats and bytes, and Hardmax: the extremes of many lines side by side, and then the places where they are. TopK of
+// ArgMax and ArgMin of floats and bytes, and Hardmax: the maxima of many lines side by side, and then their indices. TopK of
 // floats.
 #include <cmath>
 #include <cstring>
@@ -7,14 +7,14 @@
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
-#include "base/order.h"
+#include "base/sort.h"
 
 namespace minnow::cpu {
 namespace {
 
 constexpr size_t kColumns = 512;                   // lines that are searched side by side
 constexpr size_t kShortRow = 64, kShortRows = 64;  // rows up to this length are turned, so many at once
-constexpr size_t kPiece = 256;                     // of a longer row, searched by its extreme
+constexpr size_t kPiece = 256;                     // of a longer row, searched by its maximum
 constexpr size_t kMostLength = 1 << 24;            // places are counted in f32
 
 struct Lines {
@@ -44,7 +44,7 @@ class ArgKernel final : public Kernel {
       : kernels_(*cpu_device(context.device()).kernels),
         lines_(context.node()),
         dtype_(context.node().input_dtype(0)),
-        extreme_(static_cast<size_t>(context.node().op() == "ArgMin" ? Reduction::min : Reduction::max)),
+        min_or_max_(static_cast<size_t>(context.node().op() == "ArgMin" ? Reduction::min : Reduction::max)),
         hard_(context.node().op() == "Hardmax"),
         last_(context.node().attribute(Attribute<bool>{"select_last_index", false})) {
     const bool is_float = dtype_ == DType::f32;
@@ -104,12 +104,12 @@ class ArgKernel final : public Kernel {
   }
 
   // row(k): element k of each of `width` lines. A place counts from 1, from the end that loses, so that the largest count is the one wanted
-  // and 0 says that nothing equals the extreme, which then is NaN.
+  // and 0 says that nothing equals the maximum, which then is NaN.
   template <class Row>
   void search_columns(Row row, size_t width, int64_t* y) const noexcept {
     float best[kColumns], count[kColumns], equals[kColumns];
     const size_t length = lines_.length;
-    for (size_t k = 0; k < length; ++k) kernels_.rows->fold[extreme_](row(k), 1, 0, width, k == 0, best);
+    for (size_t k = 0; k < length; ++k) kernels_.rows->reduce_columns[min_or_max_](row(k), 1, 0, width, k == 0, best);
     const BinaryFunction equal = kernels_.binary->of(Binary::equal, BinaryForm::both),
                          larger = kernels_.binary->of(Binary::maximum, BinaryForm::both);
     std::fill_n(count, width, 0.0f);
@@ -128,7 +128,7 @@ class ArgKernel final : public Kernel {
   }
 
   int64_t place_in_row(const float* x) const noexcept {
-    const auto reduce = kernels_.rows->reduce[extreme_];
+    const auto reduce = kernels_.rows->reduce[min_or_max_];
     const size_t length = lines_.length, pieces = (length + kPiece - 1) / kPiece;
     const float best = reduce(x, length);
     const auto is_best = [&](float value) { return value == best || (std::isnan(value) && std::isnan(best)); };
@@ -144,7 +144,7 @@ class ArgKernel final : public Kernel {
   const Kernels& kernels_;
   Lines lines_;
   DType dtype_;
-  size_t extreme_;
+  size_t min_or_max_;
   bool hard_, last_;
   Units units_;
 };
@@ -195,14 +195,14 @@ class TopKernel final : public Kernel {
 std::unique_ptr<Kernel> prepare_top(PrepareContext& context) { return std::make_unique<TopKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
-    {"ArgMax", "arg_extreme", estimate, prepare},
-    {"ArgMin", "arg_extreme", estimate, prepare},
-    {"Hardmax", "arg_extreme", estimate, prepare},
-    {"TopK", "arg_extreme.floats", estimate_top, prepare_top},
+    {"ArgMax", "argmax", estimate, prepare},
+    {"ArgMin", "argmax", estimate, prepare},
+    {"Hardmax", "argmax", estimate, prepare},
+    {"TopK", "argmax.floats", estimate_top, prepare_top},
 };
 
 }  // namespace
 
-PackedSchemes arg_extreme_schemes() { return selected<kSchemes>(); }
+PackedSchemes argmax_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

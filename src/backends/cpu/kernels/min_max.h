@@ -10,15 +10,15 @@ namespace minnow::cpu {
 
 /// Of elements of one dtype. `flip`: bits that are turned in each of them, after which the one wanted is the largest in the order of signed
 /// numbers. Where an element is NaN, so is the result.
-struct ExtremeLoops {
-  /// The most extreme of `count` > 0 elements, into *y.
+struct MinMaxLoops {
+  /// The largest or smallest of `count` > 0 elements, into *y.
   void (*reduce)(const void* x, size_t count, uint64_t flip, void* y);
   /// The same of each of `count` columns over `rows` > 0 rows, which begin `stride` elements apart.
-  void (*fold)(const void* x, size_t rows, size_t stride, size_t count, uint64_t flip, void* y);
+  void (*reduce_columns)(const void* x, size_t rows, size_t stride, size_t count, uint64_t flip, void* y);
 };
 
-struct Extremes {
-  const ExtremeLoops* loops = nullptr;  // null: there are none for the dtype or the machine
+struct MinMax {
+  const MinMaxLoops* loops = nullptr;  // null: there are none for the dtype or the machine
   uint64_t flip = 0;
 };
 
@@ -27,9 +27,9 @@ struct Extremes {
 constexpr size_t kNumberRows = 6;
 size_t number_row(DType dtype) noexcept;
 
-struct ExtremeKernels {
-  ExtremeLoops loops[kNumberRows];  // null where there are none
-  Extremes of(DType dtype, bool largest) const noexcept;
+struct MinMaxKernels {
+  MinMaxLoops loops[kNumberRows];  // null where there are none
+  MinMax of(DType dtype, bool largest) const noexcept;
 };
 
 }  // namespace minnow::cpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the extreme elements along an axis are: ArgMax, ArgMin, TopK.
+// The indices of the largest or smallest elements along an axis: ArgMax, ArgMin, TopK.
 #include <cmath>
 
-#include "base/order.h"
+#include "base/sort.h"
 #include "ops/batch.h"
 #include "ops/packed.h"
 
@@ -137,6 +137,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators arg_extreme_operators() { return pack_operators<definitions>(); }
+PackedOperators argmax_operators() { return pack_operators<definitions>(); }
 
 }  // namespace minnow

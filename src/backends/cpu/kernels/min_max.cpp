@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/cpu/kernels/extremes.h"
+#include "backends/cpu/kernels/min_max.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/extremes.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/min_max.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -96,7 +96,7 @@ struct Loops {
     }
   }
 
-  static void fold(const void* from, size_t rows, size_t stride, size_t count, uint64_t flip, void* to) {
+  static void reduce_columns(const void* from, size_t rows, size_t stride, size_t count, uint64_t flip, void* to) {
     const D d;
     const V turn = flip_of(flip);
     const T* x = static_cast<const T*>(from);
@@ -129,13 +129,13 @@ struct Loops {
 };
 
 template <class T>
-constexpr ExtremeLoops loops_of() {
-  return {Loops<T>::reduce, Loops<T>::fold};
+constexpr MinMaxLoops loops_of() {
+  return {Loops<T>::reduce, Loops<T>::reduce_columns};
 }
 }  // namespace
 
-extern const ExtremeKernels kExtremeKernels;
-const ExtremeKernels kExtremeKernels{{
+extern const MinMaxKernels kMinMaxKernels;
+const MinMaxKernels kMinMaxKernels{{
 #if MINNOW_SMALL  // what networks have
     {},
     {},
@@ -187,7 +187,7 @@ size_t number_row(DType dtype) noexcept {
   }
 }
 
-Extremes ExtremeKernels::of(DType dtype, bool largest) const noexcept {
+MinMax MinMaxKernels::of(DType dtype, bool largest) const noexcept {
   const size_t row = number_row(dtype);
   if (row == kNumberRows || !loops[row].reduce) return {};
   constexpr uint64_t kTops[kNumberRows] = {uint64_t{1} << 7,  uint64_t{1} << 15, uint64_t{1} << 31,

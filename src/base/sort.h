@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders of indices. One sort serves all callers that sort a few indices now and then: every comparison is a call, and in exchange the
+// Sorting of indices. One sort serves all callers that sort a few indices now and then: every comparison is a call, and in exchange the
 // library holds one instance of the algorithm instead of one for each comparison.
 #pragma once
 #include <bit>

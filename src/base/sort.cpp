@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/order.h"
+#include "base/sort.h"
 
 #include <algorithm>
 #include <limits>
