@@ -13,7 +13,7 @@
 namespace minnow {
 namespace {
 
-constexpr int64_t kMostPlaces = int64_t{1} << 40;
+constexpr int64_t kMaxSize = int64_t{1} << 40;
 
 template <class E, size_t kCount>
 E choice(const NodeView& node, std::string_view attribute, std::string_view fallback,
@@ -116,7 +116,7 @@ ResizeGeometry ResizeGeometry::of(const NodeView& node) {
     if (scales.size() != axes.size()) node.fail("scales should have {} entries, there are {}", axes.size(), scales.size());
     for (size_t k = 0; k < axes.size(); ++k) {
       const float scale = static_cast<float>(scales[k]), size = static_cast<float>(resize.input[axes[k]]) * scale;
-      if (!(scale > 0) || !(size < static_cast<float>(kMostPlaces))) node.fail("scale {} of axis {} is not possible", scale, axes[k]);
+      if (!(scale > 0) || !(size < static_cast<float>(kMaxSize))) node.fail("scale {} of axis {} is not possible", scale, axes[k]);
       resize.scale[axes[k]] = scale;
       resize.resized[axes[k]] = size;
       resize.output[axes[k]] = static_cast<int64_t>(std::floor(size));
@@ -128,7 +128,7 @@ ResizeGeometry ResizeGeometry::of(const NodeView& node) {
   float common = 0;
   for (size_t k = 0; k < axes.size(); ++k) {
     const int64_t input = resize.input[axes[k]];
-    if (sizes[k] < 0 || sizes[k] >= kMostPlaces || (input == 0 && sizes[k] > 0))
+    if (sizes[k] < 0 || sizes[k] >= kMaxSize || (input == 0 && sizes[k] > 0))
       node.fail("an axis of {} cannot get size {}", input, sizes[k]);
     const float scale = input == 0 ? 1 : static_cast<float>(sizes[k]) / static_cast<float>(input);
     resize.scale[axes[k]] = scale;
@@ -139,7 +139,7 @@ ResizeGeometry ResizeGeometry::of(const NodeView& node) {
   if (policy == Policy::stretch) return resize;
   for (size_t axis : axes) {
     const float size = common * static_cast<float>(resize.input[axis]);
-    if (!(size < static_cast<float>(kMostPlaces))) node.fail("axis {} would get size {}", axis, size);
+    if (!(size < static_cast<float>(kMaxSize))) node.fail("axis {} would get size {}", axis, size);
     resize.scale[axis] = common;
     resize.resized[axis] = size;
     resize.output[axis] = static_cast<int64_t>(std::floor(size + 0.5f));
@@ -185,13 +185,13 @@ ResizeAxis ResizeGeometry::axis(size_t i, std::span<const double> region) const 
   }
   const int64_t last = axis.input - 1;
   if (needs_region()) axis.outside.assign(count, 0);
-  // A filter of one half-width is stretched over more input places when the image shrinks.
+  // A filter of one half-width is stretched over more input positions when the image shrinks.
   const double stretch = antialias ? std::min(static_cast<double>(scale[i]), 1.0) : 1.0, reach = mode == Mode::cubic ? 2 : 1;
   const int64_t first_tap = static_cast<int64_t>(std::floor(-reach / stretch)) + 1;
   if (mode != Mode::nearest) axis.taps = 2 - 2 * first_tap;
-  const size_t places = product_of({count, static_cast<size_t>(axis.taps)});
-  check_memory(product_of({places, sizeof(int64_t) + sizeof(double)}), "a table of places");
-  axis.index.resize(places);
+  const size_t positions = product_of({count, static_cast<size_t>(axis.taps)});
+  check_memory(product_of({positions, sizeof(int64_t) + sizeof(double)}), "a table of positions");
+  axis.index.resize(positions);
   if (mode != Mode::nearest) axis.weight.resize(axis.index.size());
   for (int64_t o = 0; o < axis.output; ++o) {
     float place = original_place(i, o, start, end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of Resize: for each axis, which places of the input make a place of the output, with which weights. Interpolation is
+// The arithmetic of Resize: for each axis, which positions of the input make a position of the output, with which weights. Interpolation is
 // separable, so the reference and every scheme apply these tables axis by axis.
 #pragma once
 #include "base/memory.h"
@@ -10,7 +10,7 @@ namespace minnow {
 /// Output place o of an axis is the sum over t of weight[o * taps + t] * input place index[o * taps + t].
 struct ResizeAxis {
   int64_t input = 0, output = 0, taps = 1;
-  Numbers<int64_t> index;    // within [0, input): places beyond the edge are the edge
+  Numbers<int64_t> index;    // within [0, input): positions beyond the edge are the edge
   Numbers<double> weight;    // they sum to 1 for each output place; empty for mode nearest, where taps is 1
   Numbers<uint8_t> outside;  // empty, or per output place: 1 where the result is the extrapolation value
   /// Output equals input along this axis.

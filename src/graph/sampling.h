@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of sampling at places that data name: which pixels GridSample and RoiAlign read along one dimension, and with which
+// The arithmetic of sampling at positions that data name: which pixels GridSample and RoiAlign read along one dimension, and with which
 // weights. References and schemes take their numbers from here. Coordinates are computed in the precision of the data, at least single:
 // rounding decides which pixels take part.
 #pragma once

@@ -115,7 +115,7 @@ WindowGeometry WindowGeometry::of(const NodeView& node, std::span<const int64_t>
       continue;
     }
     const int64_t padded = input[i] + window.pad_begin[i] + window.pad_end[i];
-    if (padded < extent) node.fail("a window of {} does not fit into {} places (dimension {} of {})", extent, padded, i, window.input);
+    if (padded < extent) node.fail("a window of {} does not fit into {} positions (dimension {} of {})", extent, padded, i, window.input);
     int64_t& output = window.output[i];
     output = (padded - extent) / stride + 1;
     if (ceil_mode && auto_pad == AutoPad::explicit_pads && (padded - extent) % stride != 0) {
@@ -155,7 +155,7 @@ PoolGeometry PoolGeometry::of(const NodeView& node) {
 
 Shape ConvGeometry::output_shape() const { return image_shape(batch, out_channels, window.output); }
 double ConvGeometry::multiply_adds() const noexcept {
-  return static_cast<double>(batch) * static_cast<double>(out_channels) * static_cast<double>(window.output_places()) *
+  return static_cast<double>(batch) * static_cast<double>(out_channels) * static_cast<double>(window.output_positions()) *
          static_cast<double>(in_channels_per_group()) * static_cast<double>(window.taps());
 }
 
@@ -177,7 +177,7 @@ ConvGeometry ConvGeometry::of(const NodeView& node) {
 
 Shape ConvTransposeGeometry::output_shape() const { return image_shape(batch, out_channels, window.input); }
 double ConvTransposeGeometry::multiply_adds() const noexcept {
-  return static_cast<double>(batch) * static_cast<double>(in_channels) * static_cast<double>(window.output_places()) *
+  return static_cast<double>(batch) * static_cast<double>(in_channels) * static_cast<double>(window.output_positions()) *
          static_cast<double>(out_channels_per_group()) * static_cast<double>(window.taps());
 }
 
@@ -215,7 +215,7 @@ ConvTransposeGeometry ConvTransposeGeometry::of(const NodeView& node) {
       window.pad_begin[i] = auto_pad == AutoPad::same_upper ? padding / 2 : padding - padding / 2;
       window.pad_end[i] = padding - window.pad_begin[i];
     }
-    if (window.input[i] < 0) node.fail("the result would have {} places along spatial dimension {}", window.input[i], i);
+    if (window.input[i] < 0) node.fail("the result would have {} positions along spatial dimension {}", window.input[i], i);
   }
   return conv;
 }

@@ -7,18 +7,18 @@
 namespace minnow {
 
 /// Windows over the spatial dimensions of a tensor [batch, channels, spatial...]. Each Shape has one entry per spatial dimension.
-/// Tap k of output place o reads input place o * stride + k * dilation - pad_begin; places outside [0, input) are padding.
+/// Tap k of output position o reads input position o * stride + k * dilation - pad_begin; positions outside [0, input) are padding.
 struct WindowGeometry {
   Shape input, output;
   Shape kernel, stride, dilation;
   Shape pad_begin, pad_end;  // never negative; resolved from auto_pad. With ceil_mode the last window may reach beyond pad_end.
 
   size_t rank() const noexcept { return kernel.rank(); }
-  /// Input places that one window spans along a dimension: (kernel - 1) * dilation + 1.
+  /// Input positions that one window spans along a dimension: (kernel - 1) * dilation + 1.
   int64_t extent(size_t axis) const noexcept { return (kernel[axis] - 1) * dilation[axis] + 1; }
   int64_t taps() const noexcept { return kernel.product(0, rank()); }
-  int64_t input_places() const noexcept { return input.product(0, rank()); }
-  int64_t output_places() const noexcept { return output.product(0, rank()); }
+  int64_t input_positions() const noexcept { return input.product(0, rank()); }
+  int64_t output_positions() const noexcept { return output.product(0, rank()); }
   bool is_padded() const noexcept;     // some window reads padding
   bool is_pointwise() const noexcept;  // one tap, stride 1, no padding: output place i reads input place i alone
   bool is_undilated() const noexcept;  // every dilation is 1

@@ -12,7 +12,7 @@ Shapes conv_shape(const NodeView& node) { return {ConvGeometry::of(node).output_
 
 void conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
-  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
+  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_positions());
   convolve<double>(conv, args.reals(0).data(), args.reals(1).data(), y.data());
   args.write(0, y);
 }
@@ -21,14 +21,14 @@ Shapes transposed_shape(const NodeView& node) { return {ConvTransposeGeometry::o
 
 void transposed(const NodeView& node, KernelArgs& args) {
   const ConvTransposeGeometry conv = ConvTransposeGeometry::of(node);
-  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.input_places());
+  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.input_positions());
   convolve_transposed(conv, args.reals(0).data(), args.reals(1).data(), y.data());
   args.write(0, y);
 }
 
 constexpr std::vector<Operator> definitions() {
   std::vector<AttributeSpec> more = conv_attributes();
-  more.push_back(optional("output_padding", AttributeKind::integers, MINNOW_DOC("places added after each dimension of the result")));
+  more.push_back(optional("output_padding", AttributeKind::integers, MINNOW_DOC("positions added after each dimension of the result")));
   more.push_back(optional("output_shape", AttributeKind::integers,
                           MINNOW_DOC("spatial shape of the result; the pads then follow from it, the odd one as auto_pad says")));
   return {

@@ -58,7 +58,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
   const WindowGeometry& window = conv.window;
   const size_t rank = window.rank();
-  const int64_t taps = window.taps(), inputs = window.input_places(), outputs = window.output_places();
+  const int64_t taps = window.taps(), inputs = window.input_positions(), outputs = window.output_positions();
   const int64_t channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group(), rows = channels * taps;
   const int64_t offset_groups = node.attribute(kOffsetGroup);
   const Numbers<double> x = args.reals(0), w = args.reals(1), offset = args.reals(2);
@@ -99,8 +99,8 @@ constexpr std::vector<Operator> definitions() {
   return {{.name = "DeformConv",
            .since = 22,
            .doc = MINNOW_DOC(
-               "A convolution whose taps are moved by `offset` [batch, offset_group * taps * dimensions, places...], read by linear "
-               "interpolation, and weighted by `mask` [batch, offset_group * taps, places...]. Source: Dai et al. 2017, "
+               "A convolution whose taps are moved by `offset` [batch, offset_group * taps * dimensions, positions...], read by linear "
+               "interpolation, and weighted by `mask` [batch, offset_group * taps, positions...]. Source: Dai et al. 2017, "
                "\"Deformable Convolutional Networks\"; Zhu et al. 2018."),
            .inputs = {{"X", kFloats},
                       like("W", kFloats, "X"),

@@ -88,22 +88,22 @@ int64_t windows_at_once(int64_t rows) {
   return std::clamp<int64_t>(kValues / std::max<int64_t>(rows, 1) / kColumns * kColumns, kColumns, 4096);
 }
 
-Numbers<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places) {
-  Numbers<double> y(static_cast<size_t>(batch * channels * places));
+Numbers<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t positions) {
+  Numbers<double> y(static_cast<size_t>(batch * channels * positions));
   if (!args.has_input(bias)) return y;
   const Numbers<double> b = args.reals(bias);
   for (int64_t image = 0; image < batch * channels; ++image)
-    std::fill_n(y.begin() + image * places, places, b[static_cast<size_t>(image % channels)]);
+    std::fill_n(y.begin() + image * positions, positions, b[static_cast<size_t>(image % channels)]);
   return y;
 }
 
-void WindowPlaces::seek(int64_t first, int64_t count) {
+void WindowPositions::seek(int64_t first, int64_t count) {
   const WindowGeometry& w = *window_;
   const size_t rank = w.rank();
   const int64_t taps = w.taps();
   count_ = count;
   check_memory(static_cast<size_t>(taps * count) * sizeof(int64_t), "a table of windows");
-  places_.resize(static_cast<size_t>(taps * count));
+  positions_.resize(static_cast<size_t>(taps * count));
   std::array<int64_t, kMaxRank> at{}, tap{};
   Pace pace;
   int64_t rest = first;
@@ -120,7 +120,7 @@ void WindowPlaces::seek(int64_t first, int64_t count) {
         }
         place = place * w.input[i] + along;
       }
-      places_[static_cast<size_t>(t * count + window)] = place;
+      positions_[static_cast<size_t>(t * count + window)] = place;
       for (size_t i = rank; i-- > 0 && ++tap[i] == w.kernel[i];) tap[i] = 0;
     }
     for (size_t i = rank; i-- > 0 && ++at[i] == w.output[i];) at[i] = 0;
@@ -130,16 +130,16 @@ void WindowPlaces::seek(int64_t first, int64_t count) {
 template <class T>
 void convolve(const ConvGeometry& conv, const T* x, const T* w, T* y) {
   const int64_t taps = conv.window.taps(), channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group();
-  const int64_t inputs = conv.window.input_places(), outputs = conv.window.output_places(), rows = channels * taps;
+  const int64_t inputs = conv.window.input_positions(), outputs = conv.window.output_positions(), rows = channels * taps;
   if (conv.batch == 0 || filters == 0) return;
   const bool pointwise = conv.window.is_pointwise();
   const int64_t block = pointwise ? std::max<int64_t>(outputs, 1) : windows_at_once(rows);
-  WindowPlaces places(conv.window);
+  WindowPositions positions(conv.window);
   Pace pace;
   Numbers<T> columns(pointwise ? 0 : static_cast<size_t>(rows * std::min(block, outputs)));
   for (int64_t first = 0; first < outputs; first += block) {
     const int64_t count = std::min(block, outputs - first);
-    if (!pointwise) places.seek(first, count);
+    if (!pointwise) positions.seek(first, count);
     for (int64_t image = 0; image < conv.batch * conv.groups; ++image) {
       const T* from = x + image * channels * inputs;
       if (!pointwise) {
@@ -147,7 +147,7 @@ void convolve(const ConvGeometry& conv, const T* x, const T* w, T* y) {
         for (int64_t c = 0; c < channels; ++c)
           for (int64_t t = 0; t < taps; ++t, column += count) {
             pace.step(static_cast<size_t>(count));
-            const int64_t* at = places.of_tap(t);
+            const int64_t* at = positions.of_tap(t);
             for (int64_t i = 0; i < count; ++i) column[i] = at[i] < 0 ? T(0) : from[c * inputs + at[i]];
           }
       }
@@ -161,15 +161,15 @@ template void convolve(const ConvGeometry&, const uint64_t*, const uint64_t*, ui
 
 void convolve_transposed(const ConvTransposeGeometry& conv, const double* x, const double* w, double* y) {
   const int64_t taps = conv.window.taps(), channels = conv.in_channels_per_group(), filters = conv.out_channels_per_group();
-  const int64_t inputs = conv.window.output_places(), outputs = conv.window.input_places(), rows = filters * taps;
+  const int64_t inputs = conv.window.output_positions(), outputs = conv.window.input_positions(), rows = filters * taps;
   if (conv.batch == 0 || filters == 0) return;
   const int64_t block = windows_at_once(rows);
-  WindowPlaces places(conv.window);
+  WindowPositions positions(conv.window);
   Pace pace;
   Numbers<double> columns(static_cast<size_t>(rows * std::min(block, inputs)));
   for (int64_t first = 0; first < inputs; first += block) {
     const int64_t count = std::min(block, inputs - first);
-    places.seek(first, count);
+    positions.seek(first, count);
     for (int64_t image = 0; image < conv.batch * conv.groups; ++image) {
       std::fill(columns.begin(), columns.end(), 0.0);
       multiply_add<double>(rows, count, channels, {w + image % conv.groups * channels * rows, 1, rows},
@@ -179,7 +179,7 @@ void convolve_transposed(const ConvTransposeGeometry& conv, const double* x, con
       for (int64_t f = 0; f < filters; ++f, to += outputs)
         for (int64_t t = 0; t < taps; ++t, column += count) {
           pace.step(static_cast<size_t>(count));
-          const int64_t* at = places.of_tap(t);
+          const int64_t* at = positions.of_tap(t);
           for (int64_t i = 0; i < count; ++i)
             if (at[i] >= 0) to[at[i]] += column[i];
         }

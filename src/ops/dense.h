@@ -27,32 +27,32 @@ template <class T>
 void multiply(const MatMulGeometry& product, const T* a, const T* b, T* y);
 
 /// Where the taps of consecutive windows lie in one channel of the input.
-class WindowPlaces {
+class WindowPositions {
  public:
-  explicit WindowPlaces(const WindowGeometry& window) : window_(&window) {}
+  explicit WindowPositions(const WindowGeometry& window) : window_(&window) {}
   /// Makes the table for windows [first, first + count), in row-major order of the output.
   void seek(int64_t first, int64_t count);
   int64_t count() const noexcept { return count_; }
   /// Place that tap `tap` of the i-th of these windows reads, -1 for padding; taps in row-major order of the kernel.
-  const int64_t* of_tap(int64_t tap) const noexcept { return places_.data() + tap * count_; }
+  const int64_t* of_tap(int64_t tap) const noexcept { return positions_.data() + tap * count_; }
 
  private:
   const WindowGeometry* window_;
   int64_t count_ = 0;
-  Numbers<int64_t> places_;
+  Numbers<int64_t> positions_;
 };
 
-/// A result [batch, channels, places] that begins as the bias of each channel, or as zero where input `bias` is absent.
-Numbers<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t places);
+/// A result [batch, channels, positions] that begins as the bias of each channel, or as zero where input `bias` is absent.
+Numbers<double> begin_with_bias(const KernelArgs& args, size_t bias, int64_t batch, int64_t channels, int64_t positions);
 
 /// Windows to handle at once, so that `rows` values for each stay within the second-level cache.
 int64_t windows_at_once(int64_t rows);
 
-/// y[batch, out_channels, places] += the convolution of x and w, all dense. T as of multiply_add.
+/// y[batch, out_channels, positions] += the convolution of x and w, all dense. T as of multiply_add.
 template <class T>
 void convolve(const ConvGeometry& conv, const T* x, const T* w, T* y);
 
-/// y[batch, out_channels, places] += the transposed convolution of x and w.
+/// y[batch, out_channels, positions] += the transposed convolution of x and w.
 void convolve_transposed(const ConvTransposeGeometry& conv, const double* x, const double* w, double* y);
 
 }  // namespace minnow

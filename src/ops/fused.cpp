@@ -41,10 +41,10 @@ Expr input_or_none(const Exprs& inputs, size_t i) { return i < inputs.size() ? i
 /// The image with its channels first.
 Numbers<double> channels_first(const ConvGeometry& conv, const Numbers<double>& x) {
   Numbers<double> y(x.size());
-  const size_t channels = static_cast<size_t>(conv.in_channels), places = static_cast<size_t>(conv.window.input_places());
+  const size_t channels = static_cast<size_t>(conv.in_channels), positions = static_cast<size_t>(conv.window.input_positions());
   for (size_t image = 0; image < static_cast<size_t>(conv.batch); ++image)
     for (size_t c = 0; c < channels; ++c)
-      for (size_t i = 0; i < places; ++i) y[(image * channels + c) * places + i] = x[(image * places + i) * channels + c];
+      for (size_t i = 0; i < positions; ++i) y[(image * channels + c) * positions + i] = x[(image * positions + i) * channels + c];
   return y;
 }
 
@@ -52,7 +52,7 @@ Shapes conv_shape(const NodeView& node) { return {checked(node, ConvGeometry::of
 
 void conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
-  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_places());
+  Numbers<double> y = begin_with_bias(args, 2, conv.batch, conv.out_channels, conv.window.output_positions());
   Numbers<double> x = args.reals(0);
   if (has_channels_last(node)) x = channels_first(conv, x);
   convolve<double>(conv, x.data(), args.reals(1).data(), y.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling an image at places that a tensor names. Source: Jaderberg et al. 2015, "Spatial Transformer Networks".
+// Sampling an image at positions that a tensor names. Source: Jaderberg et al. 2015, "Spatial Transformer Networks".
 #include <cmath>
 
 #include "base/memory.h"
@@ -30,26 +30,26 @@ Shapes grid_sample_shape(const NodeView& node) {
   return {shape};
 }
 
-/// Taps are made for some places at once, which then are gone through channel by channel: an image of a channel stays in the caches.
+/// Taps are made for some positions at once, which then are gone through channel by channel: an image of a channel stays in the caches.
 Numbers<double> sampled(const GridSampling& s, bool wide, const Shape& x_shape, const Numbers<double>& x, const Numbers<double>& grid,
                         const Shape& y_shape) {
-  constexpr int64_t kPlaces = 256;
+  constexpr int64_t kPositions = 256;
   struct Tap {
     int64_t place;  // in a plane
     double weight;
   };
-  const int64_t plane = x_shape.product(2, x_shape.rank()), places = y_shape.product(2, y_shape.rank()), channels = y_shape[1];
+  const int64_t plane = x_shape.product(2, x_shape.rank()), positions = y_shape.product(2, y_shape.rank()), channels = y_shape[1];
   Numbers<double> y(static_cast<size_t>(y_shape.elements()));
   std::vector<Tap> taps;
   std::vector<size_t> ends;  // of each place's taps
   Pace pace;
   for (int64_t batch = 0; batch < y_shape[0]; ++batch)
-    for (int64_t first = 0; first < places; first += kPlaces) {
-      const int64_t count = std::min(kPlaces, places - first);
+    for (int64_t first = 0; first < positions; first += kPositions) {
+      const int64_t count = std::min(kPositions, positions - first);
       taps.clear();
       ends.clear();
       for (int64_t p = first; p < first + count; ++p) {
-        const double* at = grid.data() + (batch * places + p) * static_cast<int64_t>(s.dims);
+        const double* at = grid.data() + (batch * positions + p) * static_cast<int64_t>(s.dims);
         size_t begin = taps.size();
         taps.push_back({0, 1.0});
         for (size_t d = 0; d < s.dims; ++d) {
@@ -66,7 +66,7 @@ Numbers<double> sampled(const GridSampling& s, bool wide, const Shape& x_shape, 
       }
       for (int64_t c = batch * channels; c < (batch + 1) * channels; ++c, pace.step(taps.size())) {
         const double* from = x.data() + c * plane;
-        double* to = y.data() + c * places + first;
+        double* to = y.data() + c * positions + first;
         size_t k = 0;
         for (const size_t end : ends) {
           double sum = 0;
@@ -113,7 +113,7 @@ Shapes affine_grid_shape(const NodeView& node) {
   return {shape};
 }
 
-/// [places, dims + 1]: coordinates of each pixel, the last dimension's first, then a one.
+/// [positions, dims + 1]: coordinates of each pixel, the last dimension's first, then a one.
 Numbers<double> pixel_coordinates(const Shape& spatial, bool align_corners) {
   Numbers<double> rows;
   check_memory(static_cast<size_t>(spatial.elements()) * (spatial.rank() + 1) * sizeof(double), "a table of coordinates");
@@ -130,11 +130,11 @@ Numbers<double> pixel_coordinates(const Shape& spatial, bool align_corners) {
 void affine_grid(const NodeView& node, KernelArgs& args) {
   const Shape spatial = affine_grid_spatial(node);
   const Numbers<double> pixels = pixel_coordinates(spatial, node.attribute(kAlignCorners)), theta = args.reals(0);
-  const size_t dims = spatial.rank(), places = pixels.size() / (dims + 1);
+  const size_t dims = spatial.rank(), positions = pixels.size() / (dims + 1);
   Numbers<double> y;
   y.reserve(static_cast<size_t>(args.output(0).elements()));
   for (int64_t batch = 0; batch < args.output(0).dim(0); ++batch)
-    for (size_t p = 0; p < places; ++p)
+    for (size_t p = 0; p < positions; ++p)
       for (size_t r = 0; r < dims; ++r) {
         const double* row = theta.data() + (static_cast<size_t>(batch) * dims + r) * (dims + 1);
         double sum = 0;
@@ -169,9 +169,9 @@ constexpr std::vector<Operator> definitions() {
        .decompose = decompose_affine_grid},
       {.name = "GridSample",
        .since = 22,
-       .doc =
-           MINNOW_DOC("X [batch, channels, spatial...] at the places that grid [batch, new spatial..., dimensions] names, in coordinates "
-                      "that run from -1 to 1 over the image, the last dimension's first. Integers are truncated."),
+       .doc = MINNOW_DOC(
+           "X [batch, channels, spatial...] at the positions that grid [batch, new spatial..., dimensions] names, in coordinates "
+           "that run from -1 to 1 over the image, the last dimension's first. Integers are truncated."),
        .inputs = {{"X", kNumeric | kBool}, {"grid", kFloats}},
        .outputs = {{"Y", same_as("X")}},
        .attributes = {kAlignCorners, kMode, kPaddingMode},

@@ -33,20 +33,20 @@ WindowGeometry without_padding(WindowGeometry window) {
   return window;
 }
 
-/// Calls tap(plane, first window, input of the plane, places of the tap, number of windows) for every tap of every window, in order of
+/// Calls tap(plane, first window, input of the plane, positions of the tap, number of windows) for every tap of every window, in order of
 /// taps.
 template <class F>
 void for_each_tap(const PoolGeometry& pool, const double* x, F tap) {
   const WindowGeometry window = without_padding(pool.window);
-  const int64_t taps = window.taps(), inputs = window.input_places(), outputs = window.output_places();
+  const int64_t taps = window.taps(), inputs = window.input_positions(), outputs = window.output_positions();
   const int64_t block = windows_at_once(taps);
-  WindowPlaces places(window);
+  WindowPositions positions(window);
   Pace pace;
   for (int64_t first = 0; first < outputs; first += block) {
-    places.seek(first, std::min(block, outputs - first));
+    positions.seek(first, std::min(block, outputs - first));
     for (int64_t plane = 0; plane < pool.planes(); ++plane)
-      for (int64_t t = 0; t < taps; ++t, pace.step(static_cast<size_t>(places.count())))
-        tap(plane * outputs + first, x + plane * inputs, places.of_tap(t), places.count(), plane);
+      for (int64_t t = 0; t < taps; ++t, pace.step(static_cast<size_t>(positions.count())))
+        tap(plane * outputs + first, x + plane * inputs, positions.of_tap(t), positions.count(), plane);
   }
 }
 
@@ -62,7 +62,7 @@ Numbers<double> taps_counted(const WindowGeometry& window, bool with_padding) {
       for (int64_t o = 0; o < window.output[axis]; ++o) {
         // Taps k at o * stride + k * dilation - pad_begin within [from, to).
         const int64_t first = o * window.stride[axis] - window.pad_begin[axis], step = window.dilation[axis];
-        const auto before = [&](int64_t end) {  // taps at places below `end`
+        const auto before = [&](int64_t end) {  // taps at positions below `end`
           return first >= end ? 0 : std::min(window.kernel[axis], (end - first + step - 1) / step);
         };
         wider.push_back(count * static_cast<double>(before(to) - before(from)));
@@ -95,7 +95,7 @@ void max_pool(const NodeView& node, KernelArgs& args) {
   // A window of padding alone gives the lowest number.
   Numbers<double> y(count, is_float(dtype) ? -largest_of(dtype) : static_cast<double>(lowest_of(dtype)));
   Numbers<int64_t> best(count, -1);
-  const int64_t inputs = pool.window.input_places();
+  const int64_t inputs = pool.window.input_positions();
   for_each_tap(pool, args.reals(0).data(), [&](int64_t first, const double* x, const int64_t* at, int64_t n, int64_t plane) {
     for (int64_t i = 0; i < n; ++i) {
       if (at[i] < 0) continue;
@@ -147,7 +147,7 @@ void lp_pool(const NodeView& node, KernelArgs& args) {
 
 double operations(const NodeView& node) {
   const PoolGeometry pool = PoolGeometry::of(node);
-  return static_cast<double>(pool.planes()) * static_cast<double>(pool.window.output_places()) * static_cast<double>(pool.window.taps());
+  return static_cast<double>(pool.planes()) * static_cast<double>(pool.window.output_positions()) * static_cast<double>(pool.window.taps());
 }
 
 constexpr Operator pool(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,

@@ -104,8 +104,8 @@ Shapes quantized_conv_shape(const NodeView& node) {
 
 void quantized_conv(const NodeView& node, KernelArgs& args) {
   const ConvGeometry conv = ConvGeometry::of(node);
-  const int64_t places = conv.window.output_places();
-  Numbers<double> sums = begin_with_bias(args, 8, conv.batch, conv.out_channels, places);
+  const int64_t positions = conv.window.output_positions();
+  Numbers<double> sums = begin_with_bias(args, 8, conv.batch, conv.out_channels, positions);
   convolve<double>(conv, centered(node, args, 0, 2, 0).data(), centered(node, args, 3, 5, 0).data(), sums.data());
   const Numbers<double> w_scale = args.reals(4);
   const float x_scale = static_cast<float>(one_element(node, args, 1)), y_scale = static_cast<float>(one_element(node, args, 6));
@@ -116,7 +116,7 @@ void quantized_conv(const NodeView& node, KernelArgs& args) {
   for (int64_t image = 0, i = 0; image < conv.batch * conv.out_channels; ++image) {
     const size_t channel = static_cast<size_t>(image % conv.out_channels);
     const float multiplier = x_scale * static_cast<float>(w_scale[w_scale.size() == 1 ? 0 : channel]) / y_scale;
-    for (const int64_t end = i + places; i < end; ++i)
+    for (const int64_t end = i + positions; i < end; ++i)
       y[static_cast<size_t>(i)] = requantize(sums[static_cast<size_t>(i)], multiplier, zero, lowest, highest_of(dtype));
   }
   args.write(0, y);

@@ -23,7 +23,7 @@ constexpr Attribute<int64_t> kOutputWidth{"output_width", 1, MINNOW_DOC("columns
 constexpr Attribute<int64_t> kSamplingRatio{"sampling_ratio", 0,
                                             MINNOW_DOC("samples along each side of a bin; 0: as many as the bin has pixels, rounded up")};
 
-constexpr int64_t kMostPlaces = int64_t{1} << 30;
+constexpr int64_t kMaxSize = int64_t{1} << 30;
 
 Shape image_of(const NodeView& node) {
   const Shape& x = node.input_shape(0);
@@ -35,7 +35,7 @@ Shapes max_roi_shape(const NodeView& node) {
   const Shape x = image_of(node), &rois = node.input_shape(1);
   if (rois.rank() != 2 || rois[1] != 5) node.fail("regions should have shape [count, 5], they have shape {}", rois);
   const Ints& pooled = node.require<Ints>("pooled_shape");
-  if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1 || pooled[0] > kMostPlaces || pooled[1] > kMostPlaces)
+  if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1 || pooled[0] > kMaxSize || pooled[1] > kMaxSize)
     node.fail("pooled_shape should be two positive numbers, it is {}", pooled);
   return {Shape{rois[0], x[1], pooled[0], pooled[1]}};
 }
@@ -63,7 +63,7 @@ void pool_regions(const NodeView& node, KernelArgs& args, const T* image, T* to)
     float corner[4];
     for (int i = 0; i < 4; ++i) {
       corner[i] = std::round(static_cast<float>(roi[1 + i]) * scale);
-      if (!(std::fabs(corner[i]) < static_cast<float>(kMostPlaces))) args.fail("region {} has coordinate {}", r, roi[1 + i]);
+      if (!(std::fabs(corner[i]) < static_cast<float>(kMaxSize))) args.fail("region {} has coordinate {}", r, roi[1 + i]);
     }
     const int64_t left = static_cast<int64_t>(corner[0]), top = static_cast<int64_t>(corner[1]);
     const float bin_width =
@@ -116,8 +116,7 @@ Shapes roi_align_shape(const NodeView& node) {
     node.fail("coordinate_transformation_mode should be half_pixel or output_half_pixel, it is \"{}\"", transformation);
   if (mode != "avg" && mode != "max") node.fail("mode should be avg or max, it is \"{}\"", mode);
   const int64_t height = node.attribute(kOutputHeight), width = node.attribute(kOutputWidth), samples = node.attribute(kSamplingRatio);
-  if (height < 1 || height > kMostPlaces || width < 1 || width > kMostPlaces)
-    node.fail("a result of {} by {} is not possible", height, width);
+  if (height < 1 || height > kMaxSize || width < 1 || width > kMaxSize) node.fail("a result of {} by {} is not possible", height, width);
   if (samples < 0 || samples > RoiAlignment::kMostSamples)
     node.fail("sampling_ratio should be 0 to {}, it is {}", RoiAlignment::kMostSamples, samples);
   return {Shape{rois[0], x[1], height, width}};
@@ -211,9 +210,9 @@ constexpr std::vector<Operator> definitions() {
        .reference = max_roi},
       {.name = "RoiAlign",
        .since = 22,
-       .doc =
-           MINNOW_DOC("Bins of regions [x1, y1, x2, y2], sampled by bilinear interpolation at places spread evenly over each bin. Source: "
-                      "He, Gkioxari, Dollar, Girshick 2017, \"Mask R-CNN\"."),
+       .doc = MINNOW_DOC(
+           "Bins of regions [x1, y1, x2, y2], sampled by bilinear interpolation at positions spread evenly over each bin. Source: "
+           "He, Gkioxari, Dollar, Girshick 2017, \"Mask R-CNN\"."),
        .inputs = {{"X", kFloats}, {"rois", kFloats, Arity::required, kTensors, "X"}, {"batch_indices", kI64}},
        .outputs = {{"Y", same_as("X")}},
        .attributes = {kTransformation, kMode, kOutputHeight, kOutputWidth, kSamplingRatio, kSpatialScale},

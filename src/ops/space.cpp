@@ -15,11 +15,11 @@ bool depth_last(const NodeView& node) {
   return mode == "DCR";
 }
 
-constexpr int64_t kMostPlaces = int64_t{1} << 30;
+constexpr int64_t kMaxSize = int64_t{1} << 30;
 
 int64_t block_of(const NodeView& node) {
   const int64_t block = node.require<int64_t>("blocksize");
-  if (block < 1 || block > kMostPlaces) node.fail("blocksize should be positive, it is {}", block);
+  if (block < 1 || block > kMaxSize) node.fail("blocksize should be positive, it is {}", block);
   if (node.input_shape(0).rank() != 4) node.fail("takes [batch, channels, height, width], the input has shape {}", node.input_shape(0));
   return block;
 }
@@ -29,7 +29,7 @@ Shapes depth_to_space_shape(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   depth_last(node);
   if (x[1] % (block * block) != 0) node.fail("{} channels do not fill blocks of {} by {}", x[1], block, block);
-  if (x[2] > kMostPlaces || x[3] > kMostPlaces) node.fail("the input of shape {} is too large", x);
+  if (x[2] > kMaxSize || x[3] > kMaxSize) node.fail("the input of shape {} is too large", x);
   return {Shape{x[0], x[1] / (block * block), x[2] * block, x[3] * block}};
 }
 
@@ -38,7 +38,7 @@ Shapes space_to_depth_shape(const NodeView& node) {
   const Shape& x = node.input_shape(0);
   depth_last(node);
   if (x[2] % block != 0 || x[3] % block != 0) node.fail("an image of {} by {} is not made of blocks of {}", x[2], x[3], block);
-  if (x[1] > kMostPlaces / block / block) node.fail("the input of shape {} is too large", x);
+  if (x[1] > kMaxSize / block / block) node.fail("the input of shape {} is too large", x);
   return {Shape{x[0], x[1] * block * block, x[2] / block, x[3] / block}};
 }
 

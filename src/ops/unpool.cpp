@@ -31,7 +31,7 @@ Shape unpooled(const NodeView& node) {
   for (size_t i = 0; i < rank; ++i) {
     if (x[i + 2] > int64_t{1} << 30) node.fail("the input of shape {} is too large", x);
     const int64_t dim = (x[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[rank + i];
-    if (dim < 0) node.fail("the result would have {} places along spatial dimension {}", dim, i);
+    if (dim < 0) node.fail("the result would have {} positions along spatial dimension {}", dim, i);
     shape.push_back(dim);
   }
   return shape;
@@ -60,10 +60,10 @@ void unpool(const NodeView& node, KernelArgs& args) {
   with_bits(size_of(x.dtype()), [&](auto zero) {
     using T = decltype(zero);
     const T* from = x.data<T>();
-    const int64_t* places = indices.data<int64_t>();
+    const int64_t* positions = indices.data<int64_t>();
     T* to = y.data<T>();
     for (int64_t i = 0; i < all; ++i) {
-      const int64_t index = places[i];
+      const int64_t index = positions[i];
       if (index < 0 || index >= count) args.fail("index {} is out of range for an image of shape {}", index, inner);
       int64_t at = index;
       if (is_larger) {
@@ -104,20 +104,20 @@ Shapes col2im_shape(const NodeView& node) {
 template <class T>
 void add_columns(const Columns& columns, const Numbers<T>& x, Numbers<T>& y) {
   const WindowGeometry& window = columns.window;
-  const int64_t taps = window.taps(), blocks = window.output_places(), image = window.input_places();
+  const int64_t taps = window.taps(), blocks = window.output_positions(), image = window.input_positions();
   if (x.empty()) return;
   const int64_t at_once = windows_at_once(taps);
-  WindowPlaces places(window);
+  WindowPositions positions(window);
   Pace pace;
   for (int64_t first = 0; first < blocks; first += at_once) {
-    places.seek(first, std::min(at_once, blocks - first));
+    positions.seek(first, std::min(at_once, blocks - first));
     for (int64_t plane = 0; plane < columns.batch * columns.channels; ++plane)
       for (int64_t t = 0; t < taps; ++t) {
         const T* from = x.data() + (plane * taps + t) * blocks + first;
         T* to = y.data() + plane * image;
-        const int64_t* at = places.of_tap(t);
-        pace.step(static_cast<size_t>(places.count()));
-        for (int64_t i = 0; i < places.count(); ++i)
+        const int64_t* at = positions.of_tap(t);
+        pace.step(static_cast<size_t>(positions.count()));
+        for (int64_t i = 0; i < positions.count(); ++i)
           if (at[i] >= 0) to[at[i]] += from[i];
       }
   }
@@ -143,7 +143,7 @@ constexpr std::vector<Operator> definitions() {
        .since = 18,
        .doc =
            MINNOW_DOC("Adds blocks up to an image: input [batch, channels * block, blocks] holds, for each block in row-major order of the "
-                      "blocks' places, its elements; where blocks overlap, they are added."),
+                      "blocks' positions, its elements; where blocks overlap, they are added."),
        .inputs = {{"input", kNumeric | kBool}, {"image_shape", kI64}, {"block_shape", kI64}},
        .outputs = {{"output", same_as("input")}},
        .attributes = {kDilations, kPads, kStrides},
@@ -153,7 +153,7 @@ constexpr std::vector<Operator> definitions() {
        .since = 22,
        .doc = MINNOW_DOC(
            "Puts each element of X where MaxPool found it, by the indices that MaxPool gave; all else is zero. The indices count "
-           "in an image of (X - 1) * stride + kernel - pads places a dimension; output_shape gives that image more zeros after it."),
+           "in an image of (X - 1) * stride + kernel - pads positions a dimension; output_shape gives that image more zeros after it."),
        .inputs = {{"X", kFloats}, {"I", kI64}, {"output_shape", kI64, kOptional}},
        .outputs = {{"output", same_as("X")}},
        .attributes = {required("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of a window")), kPads, kStrides},

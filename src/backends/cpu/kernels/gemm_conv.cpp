@@ -92,9 +92,9 @@ void GemmConv::place_tiles() {
   const ConvShape& shape = shape_;
   block_rows_ = (flat_ ? width_ : height_) / blocks_;
   for (size_t taller = 0; taller < 2; ++taller) {
-    places_[taller].clear();
+    positions_[taller].clear();
     taps_[taller].clear();
-    add_places(block_rows_ + taller, places_[taller]);
+    add_positions(block_rows_ + taller, positions_[taller]);
     const size_t plane = direct_ ? in_plane_ : plane_of(block_rows_ + taller);
     for (size_t c = 0; c < (element_ == 1 ? planes_ : 1); ++c)
       for (size_t ky = 0; ky < shape.kernel_h; ++ky)
@@ -143,7 +143,7 @@ void GemmConv::choose_blocks(const Options& options) {
   if (options.threads > 1 && groups < 4 * options.threads) chunks_ = std::min(pairs, ceil_div(4 * options.threads, groups));
 }
 
-void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
+void GemmConv::add_positions(size_t rows, std::vector<Place>& positions) const {
   const size_t most = static_cast<size_t>(tile_->rows[std::min(kPair, out_vectors_)]);
   const size_t width = flat_ ? rows : width_, height = flat_ ? 1 : rows;
   const auto run_at = [&](size_t row, size_t column) {
@@ -153,7 +153,7 @@ void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
     if (width * 2 <= most && row + 1 < height) {  // narrow: two rows at once
       const auto [x0, y0] = run_at(row, 0);
       const auto [x1, y1] = run_at(row + 1, 0);
-      places.push_back({{x0, x1}, {y0, y1}, static_cast<int>(2 * width)});
+      positions.push_back({{x0, x1}, {y0, y1}, static_cast<int>(2 * width)});
       row += 2;
       continue;
     }
@@ -163,7 +163,7 @@ void GemmConv::add_places(size_t rows, std::vector<Place>& places) const {
       const size_t from = share(width, tiles, t), to = share(width, tiles, t + 1), half = from + (to - from + 1) / 2;
       const auto [x0, y0] = run_at(row, from);
       const auto [x1, y1] = run_at(row, half);
-      places.push_back({{x0, x1}, {y0, y1}, static_cast<int>(to - from)});
+      positions.push_back({{x0, x1}, {y0, y1}, static_cast<int>(to - from)});
     }
     ++row;
   }
@@ -316,10 +316,10 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
     const float* add = a.add ? a.add + (y_vector + v) * y_plane_ + y_at : nullptr;
     // The next panel of weights is asked for by the first tiles, as many bytes as a vector of each of its rows has by each.
     const size_t asked = asked_bytes(lanes_), lines = pair + 1 < pairs ? vectors * lanes_ * sizeof(float) / asked : 0;
-    const size_t tiles = places_[taller].size();
+    const size_t tiles = positions_[taller].size();
     t.prefetch_also = tiles < lines ? static_cast<ptrdiff_t>(tiles * depth_ * asked) : 0;
     size_t index = 0;
-    for (const Place& place : places_[taller]) {
+    for (const Place& place : positions_[taller]) {
       if (stop.after(static_cast<size_t>(place.rows) * depth_ * vectors)) return;
       if (index < lines) {
         t.prefetch = reinterpret_cast<const char*>(t.w + panel) + index * depth_ * asked;

@@ -71,7 +71,7 @@ class GemmConv {
   };
   void choose_blocks(const Options& options);
   void place_tiles();
-  void add_places(size_t block_rows, std::vector<Place>& places) const;
+  void add_positions(size_t block_rows, std::vector<Place>& positions) const;
   size_t plane_of(size_t rows) const noexcept { return flat_ ? rows * element_ : window_.plane(rows); }
   void copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept;
   void run_in_parts(const Tile& whole, size_t vectors, int rows) const noexcept;
@@ -83,7 +83,7 @@ class GemmConv {
   const TileKernels* tile_;
   const TileFunction (*table_)[kMostTileRows + 1];
   size_t lanes_, element_;
-  size_t parts_;                // of the planes of the window; places are counted as if there were one
+  size_t parts_;                // of the planes of the window; positions are counted as if there were one
   size_t in_blocks_, in_rest_;  // of one group: whole vectors of channels, and channels beyond (packed input)
   FilterSteps filter_;          // as pack_weights finds it
   size_t factors_;              // channels of one group as they are multiplied: a pair of bf16 or f16 counts once
@@ -98,8 +98,8 @@ class GemmConv {
   size_t y_origin_, y_row_, y_pixel_, y_plane_;  // floats of y: before the first output, between rows, columns and planes
   std::vector<ptrdiff_t> taps_[2];               // for the two heights of blocks, because windows differ
   size_t blocks_ = 1, chunks_ = 1;
-  size_t block_rows_ = 0;         // the lower of the two heights
-  std::vector<Place> places_[2];  // of blocks of block_rows_ and of block_rows_ + 1 rows (pixels where it is flat)
+  size_t block_rows_ = 0;            // the lower of the two heights
+  std::vector<Place> positions_[2];  // of blocks of block_rows_ and of block_rows_ + 1 rows (pixels where it is flat)
   bool flat_;
   size_t in_ring_ = SIZE_MAX, y_ring_ = SIZE_MAX;  // rows of images that are rings
   size_t scratch_floats_ = 0;

@@ -14,7 +14,7 @@ struct Axis {
 };
 
 Axis axis_of(size_t phase, size_t output, size_t kernel, size_t stride, size_t dilation, size_t pad) {
-  const size_t skipped = pad > phase ? ceil_div(pad - phase, stride) : 0;  // places before the output
+  const size_t skipped = pad > phase ? ceil_div(pad - phase, stride) : 0;  // positions before the output
   const size_t end = ceil_div(output + pad - phase, stride);               // output >= stride > phase
   Axis axis;
   axis.tap = phase;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolutions as ordinary ones: the outputs at places that agree modulo the stride meet the same taps, so that each such set
+// Transposed convolutions as ordinary ones: the outputs at positions that agree modulo the stride meet the same taps, so that each such set
 // ("phase") is a convolution of stride 1 by the taps that it meets, reversed. Nothing is scattered, and nothing but padding is multiplied
 // by zero. (Shi et al., "Is the deconvolution layer the same as a convolutional layer?", 2016.)
 #pragma once

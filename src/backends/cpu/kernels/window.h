@@ -29,7 +29,7 @@ class Window {
   void copy_channels(const float* image, size_t channels, size_t first, size_t rows, float* out) const noexcept;
 
  private:
-  // Calls move(columns, source, target) for the columns of each row and phase that lie within the image, places in floats of one plane,
+  // Calls move(columns, source, target) for the columns of each row and phase that lie within the image, positions in floats of one plane,
   // and clear(target, count) for the floats that are zero.
   template <class Move, class Clear>
   void for_each_run(size_t first, size_t rows, Move move, Clear clear) const noexcept;
@@ -39,7 +39,7 @@ class Window {
   size_t step_h_ = 1;                // window rows between rows of output; less than the stride where rows between are never read
   size_t columns_ = 0;               // of one phase
   size_t row_ = 0;                   // floats of one row
-  std::vector<size_t> phases_;       // places modulo the stride that some tap reads
+  std::vector<size_t> phases_;       // positions modulo the stride that some tap reads
   std::vector<size_t> tap_columns_;  // floats from a row's beginning, by kx
 };
 

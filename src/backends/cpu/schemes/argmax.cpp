@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kColumns = 512;                   // lines that are searched side by side
 constexpr size_t kShortRow = 64, kShortRows = 64;  // rows up to this length are turned, so many at once
 constexpr size_t kPiece = 256;                     // of a longer row, searched by its maximum
-constexpr size_t kMostLength = 1 << 24;            // places are counted in f32
+constexpr size_t kMostLength = 1 << 24;            // positions are counted in f32
 
 struct Lines {
   size_t outer, length, inner;
@@ -60,38 +60,38 @@ class ArgKernel final : public Kernel {
     const char* x = context.in<char>(0);
     const size_t length = lines_.length;
     units_.run(context, [&](size_t unit, float* scratch) {
-      int64_t places[std::max(kColumns, kShortRows)];
+      int64_t positions[std::max(kColumns, kShortRows)];
       size_t line = unit, count = 1;
       if (lines_.inner > 1) {
         const size_t outer = unit / cuts(), first = unit % cuts() * kColumns, width = std::min(kColumns, lines_.inner - first);
-        search_columns([&](size_t k) { return floats(x, (outer * length + k) * lines_.inner + first, width, scratch); }, width, places);
+        search_columns([&](size_t k) { return floats(x, (outer * length + k) * lines_.inner + first, width, scratch); }, width, positions);
         line = outer * lines_.inner + first, count = width;
       } else if (length <= kShortRow) {
         const size_t first = unit * kShortRows, rows = std::min(kShortRows, lines_.outer - first);
         const float* from = floats(x, first * length, rows * length, scratch + kShortRow * kShortRows);
         kernels_.layout->transpose(from, length, rows, length, scratch, kShortRows);
-        search_columns([&](size_t k) { return scratch + k * kShortRows; }, rows, places);
+        search_columns([&](size_t k) { return scratch + k * kShortRows; }, rows, positions);
         line = first, count = rows;
       } else {
-        places[0] = place_in_row(floats(x, unit * length, length, scratch));
+        positions[0] = place_in_row(floats(x, unit * length, length, scratch));
       }
       if (hard_)
-        write_ones(context.out<float>(0), line, count, places);
+        write_ones(context.out<float>(0), line, count, positions);
       else
-        std::memcpy(context.out<int64_t>(0) + line, places, count * sizeof(int64_t));
+        std::memcpy(context.out<int64_t>(0) + line, positions, count * sizeof(int64_t));
     });
   }
 
  private:
   // Zeros to `count` lines, and a one to the place of each.
-  void write_ones(float* y, size_t line, size_t count, const int64_t* places) const noexcept {
+  void write_ones(float* y, size_t line, size_t count, const int64_t* positions) const noexcept {
     const size_t inner = lines_.inner;
     float* first = y + line / inner * lines_.length * inner + line % inner;
     if (inner == 1)
       std::memset(first, 0, count * lines_.length * sizeof(float));
     else
       for (size_t k = 0; k < lines_.length; ++k) std::memset(first + k * inner, 0, count * sizeof(float));
-    for (size_t i = 0; i < count; ++i) first[(inner == 1 ? i * lines_.length : i) + static_cast<size_t>(places[i]) * inner] = 1;
+    for (size_t i = 0; i < count; ++i) first[(inner == 1 ? i * lines_.length : i) + static_cast<size_t>(positions[i]) * inner] = 1;
   }
 
   size_t cuts() const noexcept { return (lines_.inner + kColumns - 1) / kColumns; }
@@ -156,7 +156,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_uniq
 Estimate estimate_top(const NodeView& node, const Device& device) {
   if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
   if (node.output_shape(0).elements() == 0) return declined("nothing is asked for");
-  if (Lines(node).length >> 16 >> 16) return declined("places do not fit 32 bits");
+  if (Lines(node).length >> 16 >> 16) return declined("positions do not fit 32 bits");
   const double count = static_cast<double>(node.input_shape(0).elements()), found = static_cast<double>(node.output_shape(0).elements());
   return Estimate(device.flop_time(40 * count + 500 * found) + device.byte_time(4 * count) + 2e-7);
 }

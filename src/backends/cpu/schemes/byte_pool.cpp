@@ -20,7 +20,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
   if (dtype != DType::u8 && dtype != DType::i8) return declined("the dtype is {}, not of 8 bits", dtype);
   if (device.pack == 1) return declined("there is no packed layout");
-  if (node.output_count() > 1 && node.has_output(1)) return declined("the places of the largest are wanted");
+  if (node.output_count() > 1 && node.has_output(1)) return declined("the positions of the largest are wanted");
   const PoolGeometry pool = PoolGeometry::of(node);
   if (pool.window.rank() != 1 && pool.window.rank() != 2) return declined("there are {} spatial dimensions", pool.window.rank());
   if (node.output_shape(0).elements() == 0) return declined("the output is empty");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeformConv on images: the samples of a block of places as columns of a matrix, which the filters multiply. In the packed layout a vector
-// of channels is interpolated at once, straight into the form in which the product reads its factor.
+// DeformConv on images: the samples of a block of positions as columns of a matrix, which the filters multiply. In the packed layout a
+// vector of channels is interpolated at once, straight into the form in which the product reads its factor.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -13,8 +13,8 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr size_t kMostPlaces = 256;  // of a block
-constexpr size_t kCorners = 4;       // pixels that a sample is interpolated from
+constexpr size_t kMaxPositions = 256;  // of a block
+constexpr size_t kCorners = 4;         // pixels that a sample is interpolated from
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
@@ -23,9 +23,9 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const ConvGeometry conv = ConvGeometry::of(node);
   if (conv.window.rank() != 2) return declined("there are {} spatial dimensions, not 2", conv.window.rank());
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a tensor is empty");
-  if (conv.window.input_places() > INT32_MAX) return declined("an image has {} pixels", conv.window.input_places());
+  if (conv.window.input_positions() > INT32_MAX) return declined("an image has {} pixels", conv.window.input_positions());
   const size_t outputs = size(conv.out_channels_per_group()), lanes = size(device.pack);
-  const double samples = static_cast<double>(conv.batch * conv.in_channels * conv.window.taps() * conv.window.output_places());
+  const double samples = static_cast<double>(conv.batch * conv.in_channels * conv.window.taps() * conv.window.output_positions());
   const double padded = static_cast<double>(ceil_div(outputs, lanes) * lanes) / static_cast<double>(outputs);
   return Estimate(device.flop_time(2 * conv.multiply_adds() * padded, 0.7) + device.flop_time(60 * samples) + 2e-6);
 }
@@ -38,7 +38,7 @@ Estimate estimate_packed(const NodeView& node, const Device& device) {
   if (device.pack == 1) return declined("there is no packed layout");
   for (const int64_t each : {conv.in_channels_per_group(), conv.in_channels / node.attribute(Attribute<int64_t>{"offset_group", 1})})
     if (each % device.pack != 0) return declined("groups of {} channels are not whole vectors of {}", each, device.pack);
-  const double samples = static_cast<double>(conv.batch * conv.in_channels * conv.window.taps() * conv.window.output_places());
+  const double samples = static_cast<double>(conv.batch * conv.in_channels * conv.window.taps() * conv.window.output_positions());
   estimated.seconds -= device.flop_time(56 * samples);
   estimated.packed_inputs = 1;
   return estimated;
@@ -54,9 +54,9 @@ class DeformConvKernel final : public Kernel {
         channels_(size(conv_.in_channels_per_group())),
         filters_(size(conv_.out_channels_per_group())),
         taps_(size(conv_.window.taps())),
-        places_(size(conv_.window.output_places())),
-        block_(std::min(places_,
-                        std::clamp<size_t>(context.device().l2 / 2 / sizeof(float) / (channels_ * taps_), packed ? 8 : 16, kMostPlaces))),
+        positions_(size(conv_.window.output_positions())),
+        block_(std::min(positions_,
+                        std::clamp<size_t>(context.device().l2 / 2 / sizeof(float) / (channels_ * taps_), packed ? 8 : 16, kMaxPositions))),
         product_(kernels_, {block_, channels_ * taps_, filters_, !packed, true}, MatMul::Options{1, context.device().l2}, Epilogue{}) {
     const NodeView& node = context.node();
     const size_t groups = size(conv_.groups);
@@ -69,7 +69,7 @@ class DeformConvKernel final : public Kernel {
     else
       weights_offset_ = context.reserve_scratch(bytes(product_.packed_b_floats()));
     if (node.has_input(3)) bias_offset_ = context.reserve_scratch(bytes(product_.bias_floats()));
-    MINNOW_CHECK(!packed_ || product_.units() == 1, "a block of places must be one of the product");
+    MINNOW_CHECK(!packed_ || product_.units() == 1, "a block of positions must be one of the product");
     columns_floats_ = packed_ ? 0 : align_up(product_of({channels_, taps_, block_}), kernels_.lanes);
     sums_floats_ = align_up(product_of({block_, filters_}), kernels_.lanes);
     samples_floats_ = 2 * kCorners * block_;
@@ -93,7 +93,7 @@ class DeformConvKernel final : public Kernel {
     }
     units_.run(context, [&](size_t unit, float* scratch) {
       const size_t first = unit % blocks() * block_, group = unit / blocks() % groups, image = unit / blocks() / groups;
-      const size_t count = std::min(block_, places_ - first);
+      const size_t count = std::min(block_, positions_ - first);
       float *columns = scratch, *sums = columns + columns_floats_, *samples = sums + sums_floats_, *rest = samples + samples_floats_;
       fill_columns(x, offsets, mask, image, group, first, count, packed_ ? rest : columns, reinterpret_cast<int32_t*>(samples),
                    samples + kCorners * block_);
@@ -103,12 +103,12 @@ class DeformConvKernel final : public Kernel {
       for (size_t i = 0; i < product_.units() && !Watch::stopping(); ++i)
         product_.run(i, arguments, rest, i > 0 ? i - 1 : packed_ ? 0 : SIZE_MAX);
       kernels_.layout->transpose(sums, filters_, count, filters_,
-                                 context.out<float>(0) + (image * groups + group) * filters_ * places_ + first, places_);
+                                 context.out<float>(0) + (image * groups + group) * filters_ * positions_ + first, positions_);
     });
   }
 
  private:
-  size_t blocks() const noexcept { return ceil_div(places_, block_); }
+  size_t blocks() const noexcept { return ceil_div(positions_, block_); }
 
   void pack_weights(const float* w, float* out) const {
     std::vector<float> by_tap;
@@ -123,17 +123,17 @@ class DeformConvKernel final : public Kernel {
         product_.pack_b(panel, w + g * filters_ * channels_ * taps_, 1, out + g * product_.packed_b_floats());
   }
 
-  // Columns [channel][tap][place], or [tap][vector of channels][place][lane]; those beyond `count` places hold anything. `at` and `weight`
-  // have kCorners rows of block_, or kCorners for each place.
+  // Columns [channel][tap][place], or [tap][vector of channels][place][lane]; those beyond `count` positions hold anything. `at` and
+  // `weight` have kCorners rows of block_, or kCorners for each place.
   void fill_columns(const float* x, const float* offsets, const float* mask, size_t image, size_t group, size_t first, size_t count,
                     float* columns, int32_t* at, float* weight) const noexcept {
-    const size_t pixels = size(conv_.window.input_places()), channels_of_offset = size(conv_.in_channels) / offset_groups_;
+    const size_t pixels = size(conv_.window.input_positions()), channels_of_offset = size(conv_.in_channels) / offset_groups_;
     const size_t begin = group * channels_, end = begin + channels_;
     for (size_t channel = begin; channel < end;) {
       const size_t offset_group = channel / channels_of_offset, last = std::min(end, (offset_group + 1) * channels_of_offset);
       for (size_t tap = 0; tap < taps_; ++tap) {
         const size_t row = (image * offset_groups_ + offset_group) * taps_ + tap;
-        find_samples(offsets + 2 * row * places_, mask ? mask + row * places_ : nullptr, tap, first, count, at, weight);
+        find_samples(offsets + 2 * row * positions_, mask ? mask + row * positions_ : nullptr, tap, first, count, at, weight);
         const size_t lanes = kernels_.lanes;
         for (size_t c = channel; packed_ && c < last; c += lanes)
           kernels_.resample->blend_pixels(x + (image * size(conv_.in_channels) + c) * pixels, at, weight, kCorners, count,
@@ -162,7 +162,7 @@ class DeformConvKernel final : public Kernel {
     int64_t row = static_cast<int64_t>(first) / w.output[1], column = static_cast<int64_t>(first) % w.output[1];
     for (size_t i = 0; i < count; ++i) {
       const float y = static_cast<float>(row * w.stride[0] + ky) + offsets[first + i];
-      const float x = static_cast<float>(column * w.stride[1] + kx) + offsets[places_ + first + i];
+      const float x = static_cast<float>(column * w.stride[1] + kx) + offsets[positions_ + first + i];
       if (++column == w.output[1]) column = 0, ++row;
       const bool inside = y > -1 && y < height && x > -1 && x < width;  // false for NaN
       const float top = inside ? std::floor(y) : 0, left = inside ? std::floor(x) : 0, scale = !inside ? 0 : mask ? mask[first + i] : 1;
@@ -180,7 +180,7 @@ class DeformConvKernel final : public Kernel {
   bool packed_;  // the image
   ConvGeometry conv_;
   const Kernels& kernels_;
-  size_t offset_groups_, channels_, filters_, taps_, places_, block_;  // channels and filters of a group
+  size_t offset_groups_, channels_, filters_, taps_, positions_, block_;  // channels and filters of a group
   MatMul product_;
   std::shared_ptr<const void> weights_;
   size_t weights_offset_ = 0, bias_offset_ = 0, columns_floats_ = 0, sums_floats_ = 0, samples_floats_ = 0;

@@ -35,9 +35,10 @@ Estimate estimate(const NodeView& node, const Device& device) {
   if (!is_global(node) && pool.window.rank() > 3) return declined("there are {} spatial dimensions", pool.window.rank());
   if (node.input_shape(0).elements() == 0 || node.output_shape(0).elements() == 0) return declined("the input is empty");
   const double lanes = static_cast<double>(vectors_of(node, device)) * device.pack;
-  const double taps = static_cast<double>(is_global(node) ? pool.window.input_places() : pool.window.output_places() * pool.window.taps());
+  const double taps =
+      static_cast<double>(is_global(node) ? pool.window.input_positions() : pool.window.output_positions() * pool.window.taps());
   Estimate estimate(device.flop_time(lanes * taps * 3, 0.5) +
-                    device.byte_time(4 * lanes * static_cast<double>(pool.window.input_places())) + 2e-7);
+                    device.byte_time(4 * lanes * static_cast<double>(pool.window.input_positions())) + 2e-7);
   estimate.packed_inputs = estimate.packed_outputs = 1;
   return estimate;
 }
@@ -47,13 +48,13 @@ Estimate estimate_reduction(const NodeView& node, const Device& device) {
   const Shape& x = node.input_shape(0);
   if (node.input_dtype(0) != DType::f32) return declined("the dtype is {}, not f32", node.input_dtype(0));
   if (device.pack == 1) return declined("there is no packed layout");
-  if (x.rank() < 3 || x.elements() == 0) return declined("the input {} has no places", x);
+  if (x.rank() < 3 || x.elements() == 0) return declined("the input {} has no positions", x);
   std::vector<bool> reduced(x.rank());
   for (int64_t axis : node.has_input(1) ? node.ints(1) : Ints()) reduced[node.normalize_axis(axis, x.rank())] = true;
   for (size_t i = 0; i < x.rank(); ++i)
     if (reduced[i] != (i > 1)) return declined("the reduced axes are not those of an image");
-  const double lanes = static_cast<double>(vectors_of(node, device)) * device.pack, places = static_cast<double>(x.product(2, x.rank()));
-  Estimate estimate(device.flop_time(lanes * places * 3, 0.5) + device.byte_time(4 * lanes * places) + 2e-7);
+  const double lanes = static_cast<double>(vectors_of(node, device)) * device.pack, positions = static_cast<double>(x.product(2, x.rank()));
+  Estimate estimate(device.flop_time(lanes * positions * 3, 0.5) + device.byte_time(4 * lanes * positions) + 2e-7);
   estimate.packed_inputs = 1;
   estimate.packed_outputs = node.output_shape(0).rank() == x.rank();
   return estimate;
@@ -195,8 +196,8 @@ class PlainPool3dKernel final : public Kernel {
   void pool_row(const float* x, const float* most, float* y) const noexcept {
     const int64_t width = w_.input[2], taps = w_.kernel[2], stride = w_.stride[2], dilation = w_.dilation[2], pad = w_.pad_begin[2];
     // The outputs [first, last) have their windows within the row.
-    const int64_t places = width - (taps - 1) * dilation, outputs = w_.output[2], first = std::min(outputs, (pad + stride - 1) / stride);
-    const int64_t last = std::clamp((places + pad + stride - 1) / stride, first, outputs);
+    const int64_t positions = width - (taps - 1) * dilation, outputs = w_.output[2], first = std::min(outputs, (pad + stride - 1) / stride);
+    const int64_t last = std::clamp((positions + pad + stride - 1) / stride, first, outputs);
     const auto at_end = [&](int64_t i) {
       float value = std::numeric_limits<float>::lowest();
       bool any = false;
@@ -227,7 +228,7 @@ class GlobalKernel final : public Kernel {
       : kernels_(*cpu_device(context.device()).kernels->pool),
         lanes_(size(context.device().pack)),
         vectors_(vectors_of(context.node(), context.device())),
-        places_(size(context.node().input_shape(0).product(2, context.node().input_shape(0).rank()))),
+        positions_(size(context.node().input_shape(0).product(2, context.node().input_shape(0).rank()))),
         channels_(size(context.node().input_shape(0)[1])),
         is_plain_(context.node().output_shape(0).rank() == 2),
         average_(is_average(context.node())) {}
@@ -236,18 +237,18 @@ class GlobalKernel final : public Kernel {
     float* y = context.out<float>(0);
     const size_t of_image = (channels_ + lanes_ - 1) / lanes_;
     // A vector's plane is a few hundred cache lines: several of them are a task.
-    const size_t each = std::max<size_t>(1, (16 << 10) / (places_ * lanes_)), tasks = (vectors_ + each - 1) / each;
+    const size_t each = std::max<size_t>(1, (16 << 10) / (positions_ * lanes_)), tasks = (vectors_ + each - 1) / each;
     context.parallel_for(tasks, [&](size_t task) {
       float whole[kMostLanes];
       for (size_t vector = task * each; vector < std::min(vectors_, (task + 1) * each); ++vector) {
-        const float* from = x + vector * places_ * lanes_;
+        const float* from = x + vector * positions_ * lanes_;
         const size_t channel = vector % of_image * lanes_, count = std::min(lanes_, channels_ - channel);
         float* to = is_plain_ ? y + vector / of_image * channels_ + channel : y + vector * lanes_;
         float* at = is_plain_ && count < lanes_ ? whole : to;
         if (average_)
-          kernels_.sum(from, places_, 1.0f / static_cast<float>(places_), at);
+          kernels_.sum(from, positions_, 1.0f / static_cast<float>(positions_), at);
         else
-          kernels_.most(from, places_, at);
+          kernels_.most(from, positions_, at);
         if (at != to) std::copy_n(at, count, to);
       }
     });
@@ -255,7 +256,7 @@ class GlobalKernel final : public Kernel {
 
  private:
   const PoolKernels& kernels_;
-  size_t lanes_, vectors_, places_, channels_;
+  size_t lanes_, vectors_, positions_, channels_;
   bool is_plain_, average_;
 };
 
@@ -278,7 +279,7 @@ class ColumnsKernel final : public Kernel {
         window_(WindowGeometry::of(context.node(), context.node().ints(1), context.node().ints(2))),
         planes_(size(context.node().output_shape(0).product(0, 2))) {}
   void run(RunContext& context) noexcept override {
-    const size_t blocks = size(window_.output_places()), image = size(window_.input_places());
+    const size_t blocks = size(window_.output_positions()), image = size(window_.input_positions());
     context.parallel_for(planes_, [&](size_t plane) {
       const float* x = context.in<float>(0) + plane * size(window_.taps()) * blocks;
       float* y = context.out<float>(0) + plane * image;

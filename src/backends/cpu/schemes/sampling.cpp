@@ -12,12 +12,12 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr size_t kPlaces = 256;        // of a grid that are sampled together
+constexpr size_t kPositions = 256;     // of a grid that are sampled together
 constexpr size_t kMostTaps = 1 << 10;  // of a bin that are summed up at once
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
-/// What both have in common: an image X of f32 that has a packed layout, and f32 places.
+/// What both have in common: an image X of f32 that has a packed layout, and f32 positions.
 std::string refusal_of(const NodeView& node, const Device& device) {
   for (size_t i : {0, 1})
     if (node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));
@@ -41,8 +41,8 @@ size_t taps_of(const GridSampling& sampling) {
 Estimate estimate_grid(const NodeView& node, const Device& device) {
   if (const std::string refusal = refusal_of(node, device); !refusal.empty()) return declined("{}", refusal);
   const Shape& y = node.output_shape(0);
-  const double places = static_cast<double>(y[0] * y.product(2, y.rank())), taps = static_cast<double>(taps_of(GridSampling::of(node)));
-  Estimate estimate(device.flop_time(places * taps * (200 + 4.0 * device.pack * static_cast<double>(vectors_of(node, device)))) + 3e-7);
+  const double positions = static_cast<double>(y[0] * y.product(2, y.rank())), taps = static_cast<double>(taps_of(GridSampling::of(node)));
+  Estimate estimate(device.flop_time(positions * taps * (200 + 4.0 * device.pack * static_cast<double>(vectors_of(node, device)))) + 3e-7);
   estimate.packed_inputs = estimate.packed_outputs = 1;
   return estimate;
 }
@@ -58,24 +58,24 @@ class GridKernel final : public Kernel {
         vectors_(vectors_of(context.node(), context.device())) {
     const Shape& y = context.node().output_shape(0);
     plane_ = size(x_.product(2, x_.rank()));
-    places_ = size(y.product(2, y.rank()));
-    blocks_ = (places_ + kPlaces - 1) / kPlaces;
-    units_.reserve(context, size(y[0]) * blocks_, 2 * kPlaces * taps_);
+    positions_ = size(y.product(2, y.rank()));
+    blocks_ = (positions_ + kPositions - 1) / kPositions;
+    units_.reserve(context, size(y[0]) * blocks_, 2 * kPositions * taps_);
   }
 
   void run(RunContext& context) noexcept override {
     units_.run(context, [&](size_t unit, float* scratch) {
-      const size_t image = unit / blocks_, first = unit % blocks_ * kPlaces, count = std::min(kPlaces, places_ - first);
+      const size_t image = unit / blocks_, first = unit % blocks_ * kPositions, count = std::min(kPositions, positions_ - first);
       int32_t* index = reinterpret_cast<int32_t*>(scratch);
-      float* weights = scratch + kPlaces * taps_;
-      size_t outside[kPlaces], nowhere = 0;  // places that read nothing but padding
+      float* weights = scratch + kPositions * taps_;
+      size_t outside[kPositions], nowhere = 0;  // positions that read nothing but padding
       for (size_t p = 0; p < count; ++p) {
-        const float* at = context.in<float>(1) + (image * places_ + first + p) * sampling_.dims;
+        const float* at = context.in<float>(1) + (image * positions_ + first + p) * sampling_.dims;
         if (!find_taps(at, index + p * taps_, weights + p * taps_)) outside[nowhere++] = p;
       }
       for (size_t v = image * vectors_; v < (image + 1) * vectors_; ++v) {
         const float* x = context.in<float>(0) + v * plane_ * lanes_;
-        float* y = context.out<float>(0) + (v * places_ + first) * lanes_;
+        float* y = context.out<float>(0) + (v * positions_ + first) * lanes_;
         if (taps_ == 1)
           kernels_.pick_pixels(x, index, count, y);
         else
@@ -114,7 +114,7 @@ class GridKernel final : public Kernel {
   const ResampleKernels& kernels_;
   GridSampling sampling_;
   Shape x_;
-  size_t taps_, lanes_, vectors_, plane_ = 0, places_ = 0, blocks_ = 0;
+  size_t taps_, lanes_, vectors_, plane_ = 0, positions_ = 0, blocks_ = 0;
   Units units_;
 };
 
