@@ -21,8 +21,8 @@ bool all_known(const Node& node) {
   return true;
 }
 
-/// A float that a convolution or a product of quantized tensors adds: gather_quantized_islands wants it in 32-bit integers.
-bool belongs_to_island(const Node& node) {
+/// A float that a convolution or a product of quantized tensors adds: fuse_quantized wants it in 32-bit integers.
+bool is_quantized_bias(const Node& node) {
   const Value* output = node.output(0);
   return std::any_of(output->uses().begin(), output->uses().end(), [](const Use& use) {
     return use.input >= 1 && made_by(use.node->input(0), "DequantizeLinear") && made_by(use.node->input(1), "DequantizeLinear");
@@ -32,7 +32,7 @@ bool belongs_to_island(const Node& node) {
 bool may_fold(const Node& node, const PassContext& context) {
   if (!ConstantEvaluator(context.operators()).may_compute(node) || !all_known(node)) return false;
   if (node.op() == "DequantizeLinear") {  // a quantized constant is never widened
-    if (node.input(0)->type.dtype != DType::i32 || belongs_to_island(node)) return false;
+    if (node.input(0)->type.dtype != DType::i32 || is_quantized_bias(node)) return false;
   }
   if (context.keeps_parameters())
     for (size_t i = 0; i < node.input_count(); ++i)

@@ -58,8 +58,8 @@ struct Pass {
 inline constexpr uint8_t kSimplify = 1, kFuse = 2, kRaise = 4, kTidy = 8, kGroup = 16;
 
 // The passes, each in the file of its name.
-void outputs_of_their_own(Graph&, PassContext&);
-void widen_halves(Graph&, PassContext&);
+void copy_outer_outputs(Graph&, PassContext&);
+void widen_bf16_f16(Graph&, PassContext&);
 void remove_identities(Graph&, PassContext&);
 void remove_no_ops(Graph&, PassContext&);
 void inline_constant_ifs(Graph&, PassContext&);
@@ -76,12 +76,12 @@ void fold_input_scales(Graph&, PassContext&);
 void fold_pads(Graph&, PassContext&);
 void push_transposes(Graph&, PassContext&);
 void reshape_transposes(Graph&, PassContext&);
-void drop_reduced_dims(Graph&, PassContext&);
+void squeeze_reductions(Graph&, PassContext&);
 void move_reshapes(Graph&, PassContext&);
-void take_parts(Graph&, PassContext&);
-void write_out_einsums(Graph&, PassContext&);
+void split_products(Graph&, PassContext&);
+void einsum_to_matmul(Graph&, PassContext&);
 void move_quantization(Graph&, PassContext&);
-void gather_quantized_islands(Graph&, PassContext&);
+void fuse_quantized(Graph&, PassContext&);
 void fuse_products(Graph&, PassContext&);
 void fuse_elementwise(Graph&, PassContext&);
 void raise_attention(Graph&, PassContext&);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/kept_view.h"
+#include "backends/node_copy.h"
 #include "ops/custom.h"
 
 namespace minnow {
@@ -90,7 +90,7 @@ class CustomKernel : public Kernel {
   }
 
   const minnow_op_scheme& scheme_;
-  const KeptView view_;
+  const NodeCopy view_;
   SchemeCall call_;
   void* prepared_ = nullptr;
   size_t scratch_ = 0;    // the place of its memory, and 1; 0: it has none

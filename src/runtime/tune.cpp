@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tuning, and the file that remembers it. A file is text:
-//   minnow tuning 1
+//   minnow tuning 2
 //   version 0.1.0                  the key of an entry: five lines that must be equal
 //   machine cpu avx3, 2 cores, caches 32768 1048576 33554432, AMD EPYC
 //   model 0123456789abcdef         a hash of the graph and of the shapes of its constants
@@ -30,7 +30,7 @@
 namespace minnow {
 namespace {
 
-constexpr std::string_view kKind = "minnow tuning ", kFirstLine = "minnow tuning 1";
+constexpr std::string_view kKind = "minnow tuning ", kFirstLine = "minnow tuning 2";
 constexpr size_t kMostBytes = 64 << 20;        // of a file that is looked at
 constexpr uint64_t kLongestWait = 1000000000;  // nanoseconds
 constexpr double kGain = 0.995;  // a choice by measurement that takes no less than that share of the time is not worth remembering

@@ -39,7 +39,7 @@ class Tune(CommandTest):
         good = (self.folder / "good.txt").read_bytes()
         noise = random.Random(3)
         cases = {"cut": good[:len(good) // 2], "empty": b"", "noise": bytes(noise.randrange(256) for _ in range(500)),
-                 "changed": good.replace(b"threads 1", b"threads 2"), "binary": b"minnow tuning 1\n" + bytes(range(256))}
+                 "changed": good.replace(b"threads 1", b"threads 2"), "binary": b"minnow tuning 2\n" + bytes(range(256))}
         for name, content in cases.items():
             with self.subTest(name):
                 (self.folder / "other.txt").write_bytes(content)

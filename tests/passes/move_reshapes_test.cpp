@@ -125,7 +125,7 @@ TEST(MoveReshapes, a_bias_of_heads_is_one_of_the_product) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
-TEST(TakeParts, of_one_product_for_queries_keys_and_values) {
+TEST(SplitProducts, of_one_product_for_queries_keys_and_values) {
   const Rewrite r = optimized(R"(graph {
     input x: f32[7, 2, 8]
     const random_w = f32[8, 12] fill 0
@@ -149,7 +149,7 @@ TEST(TakeParts, of_one_product_for_queries_keys_and_values) {
   EXPECT_TRUE(numbers_stay(r));
 }
 
-TEST(TakeParts, not_where_columns_are_taken_twice_or_by_others_too) {
+TEST(SplitProducts, not_where_columns_are_taken_twice_or_by_others_too) {
   for (const char* second : {"[1]", "[4]"}) {
     const std::string text = std::string(R"(graph {
       input x: f32[7, 8]
@@ -167,7 +167,7 @@ TEST(TakeParts, not_where_columns_are_taken_twice_or_by_others_too) {
       output b
       )" + (second[1] == '4' ? "output m" : "") +
                              "\n}";
-    EXPECT_EQ(rewrite(text, {"take_parts"}).changes, 0u);
+    EXPECT_EQ(rewrite(text, {"split_products"}).changes, 0u);
   }
 }
 
@@ -181,7 +181,7 @@ TEST(WriteOutEinsums, those_of_attention) {
                                                                   : "[6, 4]";
     const Rewrite r = rewrite(
         "graph {\n input a: f32" + a + "\n input b: f32" + b + "\n y = Einsum(a, b) {equation = \"" + equation + "\"}\n output y\n}",
-        {"write_out_einsums"});
+        {"einsum_to_matmul"});
     EXPECT_EQ(r.changes, 1u) << equation;
     EXPECT_TRUE(numbers_stay(r)) << equation;
   }
@@ -191,7 +191,7 @@ TEST(WriteOutEinsums, not_those_that_are_no_product_of_matrices) {
   for (const char* equation : {"ij,ij->ij", "ii,ij->ij", "ij,jk->", "...j,jk->...k"})
     EXPECT_EQ(rewrite(std::string("graph {\n input a: f32[4, 4]\n input b: f32[4, 4]\n y = Einsum(a, b) {equation = \"") + equation +
                           "\"}\n output y\n}",
-                      {"write_out_einsums"})
+                      {"einsum_to_matmul"})
                   .changes,
               0u)
         << equation;
@@ -214,7 +214,7 @@ TEST(WriteOutEinsums, a_batch_without_a_name_is_the_same_everywhere) {
     y = Einsum(x, k) {equation = "BTNH,BSNH->BNTS"}
     output y
   })",
-                    {"write_out_einsums"})
+                    {"einsum_to_matmul"})
                 .changes,
             0u);
 }

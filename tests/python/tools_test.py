@@ -122,7 +122,7 @@ class Tools(unittest.TestCase):
         self.assertEqual((made.path, made.threads), (str(file), 1))
         self.assertTrue(0 < made.tuned <= made.by_estimate and made.seconds > 0, made)
         self.assertIn("tuning.txt", repr(made))
-        self.assertTrue(file.read_text().startswith("minnow tuning 1\n"))
+        self.assertTrue(file.read_text().startswith("minnow tuning 2\n"))
         expected = np.maximum(self.x @ self.weights, 0) * 2
         with warnings.catch_warnings():
             warnings.simplefilter("error")

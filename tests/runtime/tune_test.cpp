@@ -143,7 +143,7 @@ TEST_F(TuneTest, damaged_files_are_ignored_with_one_line_and_replaced) {
     } else {
       text.resize(1000);
       for (char& c : text) c = static_cast<char>(random());
-      if (round % 2) text.replace(0, 16, "minnow tuning 1\n");
+      if (round % 2) text.replace(0, 16, "minnow tuning 2\n");
     }
     if (text == good) continue;
     write(text);
@@ -158,7 +158,7 @@ TEST_F(TuneTest, damaged_files_are_ignored_with_one_line_and_replaced) {
   EXPECT_THROW(check_tuning_file(file_), Error);
   EXPECT_THROW(save_tuning(file_, model_, {}, a_tuning()), Error);
   EXPECT_EQ(contents(), "some text");
-  write("minnow tuning 1\nversion");
+  write("minnow tuning 2\nversion");
   save_tuning(file_, model_, {}, a_tuning());
   EXPECT_EQ(tuned(model_, {}, file_).times.size(), 3u);
 }

@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "backends/backend.h"
-#include "backends/kept_view.h"
+#include "backends/node_copy.h"
 #include "ops/operator.h"
 
 namespace minnow {
@@ -36,7 +36,7 @@ class ReferenceKernel : public Kernel {
     }
   }
 
-  const KeptView view_;
+  const NodeCopy view_;
 };
 
 Estimate estimate(const NodeView& node, const Device& device) {

@@ -172,6 +172,6 @@ class PartTaker {
 
 }  // namespace
 
-void take_parts(Graph& graph, PassContext& context) { PartTaker(graph, context).run(); }
+void split_products(Graph& graph, PassContext& context) { PartTaker(graph, context).run(); }
 
 }  // namespace minnow

@@ -6,7 +6,7 @@
 namespace minnow::test {
 namespace {
 
-TEST(WidenHalves, a_network_rounds_at_its_ends) {
+TEST(WidenBf16F16, a_network_rounds_at_its_ends) {
   const Rewrite r = rewrite(R"(graph {
     input x: f16[n, 4, 6, 6]
     const random_w = f16[8, 4, 3, 3] fill 0
@@ -17,12 +17,12 @@ TEST(WidenHalves, a_network_rounds_at_its_ends) {
     output r
     output y
   })",
-                            {"widen_halves", "remove_dead_code"});
+                            {"widen_bf16_f16", "remove_dead_code"});
   EXPECT_EQ(r.ops(), "Cast Cast Cast Conv Relu Cast GlobalAveragePool Cast");
   EXPECT_TRUE(numbers_stay(r, 4e-3));
 }
 
-TEST(WidenHalves, roundings_in_between_go) {
+TEST(WidenBf16F16, roundings_in_between_go) {
   const Rewrite r = rewrite(R"(graph {
     input x: f32[2, 8]
     const random_w = bf16[8, 8] fill 0
@@ -35,24 +35,24 @@ TEST(WidenHalves, roundings_in_between_go) {
     y = Cast(f) {to = 1}
     output y
   })",
-                            {"widen_halves", "remove_dead_code"});
+                            {"widen_bf16_f16", "remove_dead_code"});
   EXPECT_EQ(r.ops(), "Cast MatMul Exp MatMul");
   EXPECT_TRUE(numbers_stay(r, 5e-2));
 }
 
-TEST(WidenHalves, what_has_no_products_rounds_as_it_goes) {
+TEST(WidenBf16F16, what_has_no_products_rounds_as_it_goes) {
   EXPECT_EQ(rewrite(R"(graph {
     input x: f16[2, 8]
     a = Exp(x)
     y = Add(a, x)
     output y
   })",
-                    {"widen_halves"})
+                    {"widen_bf16_f16"})
                 .changes,
             0u);
 }
 
-TEST(WidenHalves, subgraphs_and_operators_that_want_halves) {
+TEST(WidenBf16F16, subgraphs_and_operators_that_want_16_bits) {
   const Rewrite r = rewrite(R"(graph {
     input x: f16[4, 4]
     input go: bool[]
@@ -67,7 +67,7 @@ TEST(WidenHalves, subgraphs_and_operators_that_want_halves) {
     }}
     output y
   })",
-                            {"widen_halves", "remove_dead_code"});
+                            {"widen_bf16_f16", "remove_dead_code"});
   EXPECT_TRUE(numbers_stay(r, 4e-3));
 }
 

@@ -8,11 +8,11 @@
 namespace minnow {
 
 /// A copy of a view, with a copy of what is known of the node's inputs and outputs.
-class KeptView {
+class NodeCopy {
  public:
-  explicit KeptView(const NodeView& node);
-  KeptView(const KeptView&) = delete;
-  KeptView& operator=(const KeptView&) = delete;
+  explicit NodeCopy(const NodeView& node);
+  NodeCopy(const NodeCopy&) = delete;
+  NodeCopy& operator=(const NodeCopy&) = delete;
   const NodeView& operator*() const noexcept { return view_; }
   const NodeView* operator->() const noexcept { return &view_; }
 

@@ -28,7 +28,7 @@ std::optional<Reduction> reduction_of(const Node& node, size_t rank) {
 
 }  // namespace
 
-void drop_reduced_dims(Graph& graph, PassContext& context) {
+void squeeze_reductions(Graph& graph, PassContext& context) {
   for (Node& node : graph.nodes()) {
     const std::string& op = node.op();
     if ((op != "Reshape" && op != "Flatten" && op != "Squeeze") || !node.input(0) || !node.input(0)->producer()) continue;

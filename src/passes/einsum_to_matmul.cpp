@@ -34,7 +34,7 @@ Permutation order_of(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-void write_out_einsums(Graph& graph, PassContext& context) {
+void einsum_to_matmul(Graph& graph, PassContext& context) {
   DeadNodes replaced;
   for (Node& node : graph.nodes()) {
     if (node.op() != "Einsum" || node.input_count() != 2 || !is_float(node.output(0)->type.dtype)) continue;

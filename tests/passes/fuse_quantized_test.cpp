@@ -25,7 +25,7 @@ constexpr std::string_view kConstants = R"(
     const random_b = i32[4] fill 0
 )";
 
-TEST(GatherQuantizedIslands, convolution_with_bias_and_relu) {
+TEST(FuseQuantized, convolution_with_bias_and_relu) {
   const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[1, 3, 6, 6]
     dx = DequantizeLinear(x, sx, zx)
@@ -37,14 +37,14 @@ TEST(GatherQuantizedIslands, convolution_with_bias_and_relu) {
     output y
   }})",
                                    kConstants),
-                            {"gather_quantized_islands"});
+                            {"fuse_quantized"});
   EXPECT_EQ(r.nodes(),
             "y = minnow.QuantizedConv(x, sx, zx, random_w, sw, zw, sy, zy, random_b) {pads = [1, 1, 1, 1], strides = [2, 2], activation = "
             "\"Relu\"}\n");
   EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
 }
 
-TEST(GatherQuantizedIslands, weights_by_channel_and_a_bias_in_floats) {
+TEST(FuseQuantized, weights_by_channel_and_a_bias_in_floats) {
   const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[1, 3, 6, 6]
     const scales = f32[4] [0.01, 0.02, 0.005, 0.03]
@@ -56,12 +56,12 @@ TEST(GatherQuantizedIslands, weights_by_channel_and_a_bias_in_floats) {
     output y
   }})",
                                    kConstants),
-                            {"gather_quantized_islands"});
+                            {"fuse_quantized"});
   EXPECT_EQ(r.ops(), "minnow.QuantizedConv");
   EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
 }
 
-TEST(GatherQuantizedIslands, clip_that_the_range_cuts_anyway) {
+TEST(FuseQuantized, clip_that_the_range_cuts_anyway) {
   constexpr std::string_view kText = R"(graph {{ {}
     input x: u8[1, 3, 6, 6]
     const low = f32[] 0
@@ -73,13 +73,13 @@ TEST(GatherQuantizedIslands, clip_that_the_range_cuts_anyway) {
     y = QuantizeLinear(a, sy, zy)
     output y
   }})";
-  const Rewrite r = rewrite(format(kText, kConstants, 12.75), {"gather_quantized_islands"});
+  const Rewrite r = rewrite(format(kText, kConstants, 12.75), {"fuse_quantized"});
   EXPECT_EQ(r.ops(), "minnow.QuantizedConv");
   EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
-  EXPECT_EQ(rewrite(format(kText, kConstants, 6), {"gather_quantized_islands"}).changes, 0u);
+  EXPECT_EQ(rewrite(format(kText, kConstants, 6), {"fuse_quantized"}).changes, 0u);
 }
 
-TEST(GatherQuantizedIslands, products) {
+TEST(FuseQuantized, products) {
   for (const char* nodes : {"const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n c = MatMul(dx, dw)",
                             "const random_m = i8[5, 4] fill 0\n dw = DequantizeLinear(random_m, sw)\n db = DequantizeLinear(random_b, sb)\n"
                             "c = Gemm(dx, dw, db)",
@@ -95,13 +95,13 @@ TEST(GatherQuantizedIslands, products) {
     output y
   }})",
                                      kConstants, nodes),
-                              {"gather_quantized_islands", "fold_constants"});
+                              {"fuse_quantized", "fold_constants"});
     EXPECT_EQ(r.ops(), "minnow.QuantizedMatMul") << nodes;
     EXPECT_TRUE(numbers_stay(r, 1.0 / 255)) << nodes;
   }
 }
 
-TEST(GatherQuantizedIslands, not_where_others_see_the_floats) {
+TEST(FuseQuantized, not_where_others_see_the_floats) {
   const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[1, 3, 6, 6]
     dx = DequantizeLinear(x, sx, zx)
@@ -112,7 +112,7 @@ TEST(GatherQuantizedIslands, not_where_others_see_the_floats) {
     output c
   }})",
                                    kConstants),
-                            {"gather_quantized_islands"});
+                            {"fuse_quantized"});
   EXPECT_EQ(r.changes, 0u);
 }
 

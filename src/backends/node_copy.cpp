@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/kept_view.h"
+#include "backends/node_copy.h"
 
 namespace minnow {
 
-KeptView::KeptView(const NodeView& node) : infos_(node.input_count() + node.output_count()), view_(node) {
+NodeCopy::NodeCopy(const NodeView& node) : infos_(node.input_count() + node.output_count()), view_(node) {
   const size_t inputs = node.input_count();
   for (size_t i = 0; i < infos_.size(); ++i) {
     const bool is_there = i < inputs ? node.has_input(i) : node.has_output(i - inputs);

@@ -10,36 +10,38 @@
 namespace minnow {
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
-bool is_half(const Value* value) { return value && value->type.kind == ValueType::Kind::tensor && is_half(value->type.dtype); }
+bool is_16_bit_float(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+bool is_16_bit_float(const Value* value) {
+  return value && value->type.kind == ValueType::Kind::tensor && is_16_bit_float(value->type.dtype);
+}
 
 /// The Cast that makes `value` of f32; null where it is another node.
 Node* narrowing(const Value* value) {
   Node* cast = made_by(value, "Cast");
-  return cast && is_half(value) && cast->input(0)->type.dtype == DType::f32 ? cast : nullptr;
+  return cast && is_16_bit_float(value) && cast->input(0)->type.dtype == DType::f32 ? cast : nullptr;
 }
 bool is_widening(const Node& node) {
-  return node.op() == "Cast" && is_half(node.input(0)) && node.output(0) && node.output(0)->type.dtype == DType::f32;
+  return node.op() == "Cast" && is_16_bit_float(node.input(0)) && node.output(0) && node.output(0)->type.dtype == DType::f32;
 }
 
-/// True where the node takes f32 for all its halves, and then makes f32 in place of them.
+/// True where the node takes f32 for all its inputs of bf16 or f16, and then makes f32 in place of them.
 bool may_compute_in_f32(const Node& node, const PassContext& context) {
   const Operator* op = context.find(node);
   if (!op || op->custom || op->infer || !op->pure || node.op() == "Cast" || node.op() == "CastLike") return false;
-  bool halves = false;
+  bool narrow = false;
   for (size_t i = 0; i < node.input_count(); ++i) {
     if (!node.input(i)) continue;
     if (node.input(i)->type.kind != ValueType::Kind::tensor || node.input(i)->type.dtype == DType::undefined) return false;
     const InputSpec& spec = op->inputs[std::min(i, op->inputs.size() - 1)];
-    if (!is_half(node.input(i))) continue;
+    if (!is_16_bit_float(node.input(i))) continue;
     if (!contains(spec.dtypes, DType::f32)) return false;
-    halves = true;
+    narrow = true;
   }
   for (size_t i = 0; i < node.output_count(); ++i) {
     const OutputSpec& spec = op->outputs[std::min(i, op->outputs.size() - 1)];
-    if (is_half(node.output(i)) && spec.dtype.kind != DTypeRule::Kind::same_as) return false;
+    if (is_16_bit_float(node.output(i)) && spec.dtype.kind != DTypeRule::Kind::same_as) return false;
   }
-  return halves;
+  return narrow;
 }
 
 class Widening {
@@ -84,9 +86,9 @@ class Widening {
 
   void widen(Node& node) {
     for (size_t i = 0; i < node.input_count(); ++i)
-      if (is_half(node.input(i))) node.set_input(i, &wide(*node.input(i)));
+      if (is_16_bit_float(node.input(i))) node.set_input(i, &wide(*node.input(i)));
     for (size_t i = 0; i < node.output_count(); ++i)
-      if (is_half(node.output(i))) widen(node, *node.output(i));
+      if (is_16_bit_float(node.output(i))) widen(node, *node.output(i));
   }
 
   // The output becomes f32; users that want 16 bits get a Cast, under its name.
@@ -109,6 +111,6 @@ class Widening {
 
 }  // namespace
 
-void widen_halves(Graph& graph, PassContext& context) { Widening(graph, context).run(); }
+void widen_bf16_f16(Graph& graph, PassContext& context) { Widening(graph, context).run(); }
 
 }  // namespace minnow

@@ -23,7 +23,7 @@ class IslandGatherer {
   }
 
  private:
-  struct Island {
+  struct Product {
     Node* product = nullptr;  // Conv, MatMul or Gemm
     bool relu = false, transposes_w = false;
     Quantization x, w, y;
@@ -31,67 +31,67 @@ class IslandGatherer {
   };
 
   void gather(Node& quantize) {
-    Island island;
+    Product found;
     const auto y = Quantization::of(&quantize);
     if (!y || !y->is_per_tensor() || !is_byte(y->dtype)) return;
-    island.y = *y;
+    found.y = *y;
     Value* result = quantize.input(0);
     if (sole_user(*result) != &quantize || !result->producer()) return;
     if (const std::string& op = result->producer()->op(); op == "Relu" || op == "Clip") {
       Node& activation = *result->producer();
-      if (!take_activation(activation, island)) return;
+      if (!take_activation(activation, found)) return;
       result = activation.input(0);
       if (!result || sole_user(*result) != &activation) return;
     }
-    island.product = result->producer();
-    if (!island.product || &island.product->graph() != &graph_) return;
-    const std::string& op = island.product->op();
+    found.product = result->producer();
+    if (!found.product || &found.product->graph() != &graph_) return;
+    const std::string& op = found.product->op();
     const bool is_conv = op == "Conv";
     if (!is_conv && op != "MatMul" && op != "Gemm") return;
-    if (!take_factors(island) || !take_bias(island)) return;
-    if (island.transposes_w) {  // the integer product takes B as it stands in the formula; a constant is transposed by another pass
-      Node& transposed = graph_.add_node("Transpose", {island.w_values}, 1, {{"perm", Ints{1, 0}}}, {}, &quantize);
+    if (!take_factors(found) || !take_bias(found)) return;
+    if (found.transposes_w) {  // the integer product takes B as it stands in the formula; a constant is transposed by another pass
+      Node& transposed = graph_.add_node("Transpose", {found.w_values}, 1, {{"perm", Ints{1, 0}}}, {}, &quantize);
       infer_node(context_, transposed);
-      island.w_values = transposed.output(0);
+      found.w_values = transposed.output(0);
     }
-    Attributes attributes = is_conv ? island.product->attributes : Attributes();
-    if (island.relu) attributes.set(kActivation.name, std::string("Relu"));
-    context_.changed("{} and what stands around it compute with integers", label_of(*island.product));
-    const std::vector<Value*> inputs{island.x_values,
-                                     island.x.scale,
-                                     &island.x.zero_point_value(graph_),
-                                     island.w_values,
-                                     island.w.scale,
-                                     &island.w.zero_point_value(graph_),
-                                     island.y.scale,
-                                     &island.y.zero_point_value(graph_),
-                                     island.bias};
+    Attributes attributes = is_conv ? found.product->attributes : Attributes();
+    if (found.relu) attributes.set(kActivation.name, std::string("Relu"));
+    context_.changed("{} and what stands around it compute with integers", label_of(*found.product));
+    const std::vector<Value*> inputs{found.x_values,
+                                     found.x.scale,
+                                     &found.x.zero_point_value(graph_),
+                                     found.w_values,
+                                     found.w.scale,
+                                     &found.w.zero_point_value(graph_),
+                                     found.y.scale,
+                                     &found.y.zero_point_value(graph_),
+                                     found.bias};
     replace(*quantize.output(0), is_conv ? "minnow.QuantizedConv" : "minnow.QuantizedMatMul", inputs, std::move(attributes),
-            island.product->name());
+            found.product->name());
     remove_dead(quantize);
   }
 
   /// Relu; Clip where quantizing cuts at its bounds anyway, or at 0.
-  static bool take_activation(const Node& node, Island& island) {
-    if (node.op() == "Relu") return island.relu = true;
-    const auto scale = island.y.scale_number();
-    const auto zero = island.y.zero_point_number();
+  static bool take_activation(const Node& node, Product& found) {
+    if (node.op() == "Relu") return found.relu = true;
+    const auto scale = found.y.scale_number();
+    const auto zero = found.y.zero_point_number();
     const auto low = scalar_of(node.input(1)), high = scalar_of(node.input(2));
     if (!scale || *scale <= 0 || !zero || (node.input(1) && !low) || (node.input(2) && !high)) return false;
     const auto quantized = [&](double bound) { return std::nearbyint(bound / *scale) + static_cast<double>(*zero); };
-    if (high && quantized(*high) < static_cast<double>(highest_of(island.y.dtype))) return false;
-    if (!low || quantized(*low) <= static_cast<double>(lowest_of(island.y.dtype))) return true;
-    return island.relu = *low == 0;
+    if (high && quantized(*high) < static_cast<double>(highest_of(found.y.dtype))) return false;
+    if (!low || quantized(*low) <= static_cast<double>(lowest_of(found.y.dtype))) return true;
+    return found.relu = *low == 0;
   }
 
-  bool take_factors(Island& island) {
-    Node& product = *island.product;
+  bool take_factors(Product& found) {
+    Node& product = *found.product;
     const Node *x_maker = made_by(product.input(0), "DequantizeLinear"), *w_maker = made_by(product.input(1), "DequantizeLinear");
     const auto x = Quantization::of(x_maker), w = Quantization::of(w_maker);
     if (!x || !w || !x->is_per_tensor() || !is_byte(x->dtype) || !is_byte(w->dtype)) return false;
-    island.x = *x, island.w = *w;
-    island.x_values = x_maker->input(0), island.w_values = w_maker->input(0);
-    const auto rank = rank_of(*island.w_values);
+    found.x = *x, found.w = *w;
+    found.x_values = x_maker->input(0), found.w_values = w_maker->input(0);
+    const auto rank = rank_of(*found.w_values);
     if (!rank || *rank < 2) return false;
     const auto axis = w->is_per_tensor() ? std::optional<size_t>(0) : positive_axis(w->axis, *rank);
     if (!axis || (!w->is_per_tensor() && (rank_of(*w->scale) != size_t{1} || (w->zero_point && rank_of(*w->zero_point) != size_t{1}))))
@@ -104,18 +104,18 @@ class IslandGatherer {
       if (int_attribute(product, "transB", 0) != 0) {
         columns = 0;
         if (!w->is_per_tensor() && *axis != columns) return false;
-        island.transposes_w = true;
+        found.transposes_w = true;
       }
     }
     return w->is_per_tensor() || *axis == columns;
   }
 
   /// The bias in units of x_scale * w_scale: integers where it is stored so, else real numbers, rounded once.
-  bool take_bias(Island& island) {
-    Value* bias = island.product->input(2);
+  bool take_bias(Product& found) {
+    Value* bias = found.product->input(2);
     if (!bias) return true;
-    const auto x_scale = island.x.scale_number();
-    const auto w_scales = reals_of(island.w.scale);
+    const auto x_scale = found.x.scale_number();
+    const auto w_scales = reals_of(found.w.scale);
     if (!x_scale || !w_scales) return false;
     std::vector<double> values;
     Value* integers = nullptr;
@@ -146,7 +146,7 @@ class IslandGatherer {
       wanted[i] = static_cast<double>(static_cast<float>(values[i] * own) / static_cast<float>(unit));
       if (!(std::fabs(wanted[i]) < 0x40000000)) return false;
     }
-    island.bias = same ? integers : &add_reals(graph_, DType::f32, shape, wanted, graph_.fresh_name(bias->name()));
+    found.bias = same ? integers : &add_reals(graph_, DType::f32, shape, wanted, graph_.fresh_name(bias->name()));
     return true;
   }
   static bool is_zero(const Value& constant) {
@@ -162,6 +162,6 @@ class IslandGatherer {
 
 }  // namespace
 
-void gather_quantized_islands(Graph& graph, PassContext& context) { IslandGatherer(graph, context).run(); }
+void fuse_quantized(Graph& graph, PassContext& context) { IslandGatherer(graph, context).run(); }
 
 }  // namespace minnow
