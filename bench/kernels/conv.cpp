@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/depthwise_conv.h"
+#include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/strassen_conv.h"
 #include "backends/cpu/kernels/stride2_conv.h"
 #include "backends/cpu/kernels/winograd_conv.h"

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/kernels/depthwise_conv.h"
+#include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/schemes/schemes.h"
 #include "backends/cpu/schemes/units.h"
 

@@ -2,9 +2,9 @@
 // Conv, minnow.FusedConv and ConvTranspose with three spatial dimensions, slice by slice on the packed layout.
 #include <type_traits>
 
+#include "backends/cpu/kernels/conv_3d.h"
 #include "backends/cpu/kernels/depthwise_conv.h"
 #include "backends/cpu/kernels/transposed_conv.h"
-#include "backends/cpu/kernels/conv_3d.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
 
@@ -94,7 +94,7 @@ std::unique_ptr<Kernel> prepare_as(PrepareContext& context, const typename Conv:
   const NodeView& node = context.node();
   const Conv3dShape shape = conv_3d_shape(ConvGeometry::of(node));
   return std::make_unique<ConvKernel<Conv3d<Conv>>>(context, format("{} {} groups {}", name, context.device().name, shape.slice.groups),
-                                                        Conv3d<Conv>(kernels, shape, options, epilogue_of(node, kernels)));
+                                                    Conv3d<Conv>(kernels, shape, options, epilogue_of(node, kernels)));
 }
 std::unique_ptr<Kernel> prepare_transposed(PrepareContext& context) {
   using Conv = Conv3d<TransposedConv<GemmConv>>;
