@@ -9,7 +9,7 @@
 
 namespace minnow {
 
-Expr filled_up(Parts& p, const Expr& x, const Expr& size) {
+Expr filled_up(TypedBuilder& p, const Expr& x, const Expr& size) {
   const int64_t rank = std::max<int64_t>(p.rank(x), 1);
   const Expr missing = p.op("Sub", {size, p.shape_of(x, 0, 1)});
   const Ints before(static_cast<size_t>(rank), 0), behind(static_cast<size_t>(rank - 1), 0);
@@ -18,15 +18,15 @@ Expr filled_up(Parts& p, const Expr& x, const Expr& size) {
   return p.op("Pad", {x, p.concat(pads, 0), p.scalar(0, p.dtype(x))});
 }
 
-Expr column(Parts& p, const Expr& x, int64_t i) { return p.slice(x, {i}, {i + 1}, {-1}); }
+Expr column(TypedBuilder& p, const Expr& x, int64_t i) { return p.slice(x, {i}, {i + 1}, {-1}); }
 
-Expr suppressed(Parts& p, const Expr& boxes, const Expr& scores, const Expr& most, const Expr& overlap, const Expr& least) {
+Expr suppressed(TypedBuilder& p, const Expr& boxes, const Expr& scores, const Expr& most, const Expr& overlap, const Expr& least) {
   const Expr y = p.op("NonMaxSuppression", {boxes, scores, most, overlap, least});
   if (!y.value()->type.dims) y.value()->type.dims = std::vector<Dim>{Dim{}, Dim{3, {}}};
   return y;
 }
 
-Exprs post_process(Parts& p, const Expr& all_codes, const Expr& all_scores, const Expr& anchors, PostProcess options) {
+Exprs post_process(TypedBuilder& p, const Expr& all_codes, const Expr& all_scores, const Expr& anchors, PostProcess options) {
   const int64_t classes = options.classes, most = options.most, per_box = std::min(options.per_box, classes);
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (classes < 1 || most < 1 || per_box < 1 || classes > kMost || most > kMost)
@@ -77,7 +77,7 @@ Exprs post_process(Parts& p, const Expr& all_codes, const Expr& all_scores, cons
   return {finished(found_boxes), finished(p.cast(found_classes, DType::f32)), finished(found_scores), p.cast(found, DType::f32)};
 }
 
-Exprs proposals(Parts& p, const Expr& all_scores, const Expr& all_moves, const Expr& image_info, const Proposals& options) {
+Exprs proposals(TypedBuilder& p, const Expr& all_scores, const Expr& all_moves, const Expr& image_info, const Proposals& options) {
   const int64_t count = static_cast<int64_t>(options.anchors.size()) / 4, height = p.dim(all_scores, 2), width = p.dim(all_scores, 3);
   if (options.stride < 1 || options.most_before < 1 || options.most < 1 || count < 1)
     throw InvalidModel("{} anchors, stride {} and {} of {} regions are not valid", count, options.stride, options.most,
@@ -135,7 +135,7 @@ Exprs proposals(Parts& p, const Expr& all_scores, const Expr& all_moves, const E
   return {p.concat({images, corners}, 1), p.unsqueeze(p.gather(counted, places, 0), {1})};
 }
 
-Expr prior_boxes(Parts& p, PriorBoxes options) {
+Expr prior_boxes(TypedBuilder& p, PriorBoxes options) {
   const int64_t height = options.height, width = options.width, image_height = options.image_height, image_width = options.image_width;
   const std::vector<double>&least = options.least, &most = options.most;
   if (least.empty()) throw InvalidModel("has no min_size");

@@ -2,16 +2,16 @@
 // Detections as several formats have them: boxes around the places of a map, decoding, non-maximum suppression. What is wrong is thrown as
 // a sentence without a place (InvalidModel, Unsupported), which the importers add.
 #pragma once
-#include "importers/parts.h"
+#include "importers/builder/typed_builder.h"
 
 namespace minnow {
 
 /// [n, ...] with zeros behind up to `size` rows (i64, one element).
-Expr filled_up(Parts& p, const Expr& x, const Expr& size);
+Expr filled_up(TypedBuilder& p, const Expr& x, const Expr& size);
 /// Column `i` of the last dimension, which stays.
-Expr column(Parts& p, const Expr& x, int64_t i);
+Expr column(TypedBuilder& p, const Expr& x, int64_t i);
 /// Indices [n, 3] (batch, class, box) of what is left, by score. boxes [1, n, 4], scores [1, classes, n].
-Expr suppressed(Parts& p, const Expr& boxes, const Expr& scores, const Expr& most, const Expr& overlap, const Expr& least);
+Expr suppressed(TypedBuilder& p, const Expr& boxes, const Expr& scores, const Expr& most, const Expr& overlap, const Expr& least);
 
 /// TensorFlow's post-processing of detections.
 struct PostProcess {
@@ -23,7 +23,7 @@ struct PostProcess {
 };
 /// Encodings [1, n, 4] (y, x, height, width), scores [1, n, classes (with or without background)], anchors [n, 4] -> boxes, classes,
 /// scores, their number.
-Exprs post_process(Parts& p, const Expr& codes, const Expr& scores, const Expr& anchors, PostProcess options);
+Exprs post_process(TypedBuilder& p, const Expr& codes, const Expr& scores, const Expr& anchors, PostProcess options);
 
 /// Regions around anchors of a map, after Ren et al. 2015, arXiv:1506.01497.
 struct Proposals {
@@ -35,7 +35,7 @@ struct Proposals {
 };
 /// Scores [1, 2 a, h, w] (background first), moves [1, 4 a, h, w], image [1, 3] (height, width, scale) -> regions [n, 5] (image 0, corners)
 /// and their scores [n, 1].
-Exprs proposals(Parts& p, const Expr& scores, const Expr& moves, const Expr& image, const Proposals& options);
+Exprs proposals(TypedBuilder& p, const Expr& scores, const Expr& moves, const Expr& image, const Proposals& options);
 
 /// SSD's boxes around every place of a map, relative to the image.
 struct PriorBoxes {
@@ -46,6 +46,6 @@ struct PriorBoxes {
   double step_height = 0, step_width = 0, offset = 0.5;  // steps of 0: the image divided by the map
 };
 /// [1, 2, 4 n], the second row holding variances.
-Expr prior_boxes(Parts& p, PriorBoxes options);
+Expr prior_boxes(TypedBuilder& p, PriorBoxes options);
 
 }  // namespace minnow

@@ -9,12 +9,12 @@
 
 namespace minnow {
 
-void add_named_outputs(Parts& parts, const std::vector<std::pair<std::string, Expr>>& outputs, UniqueNames& names) {
-  Graph& graph = parts.builder().graph();
+void add_named_outputs(TypedBuilder& builder, const std::vector<std::pair<std::string, Expr>>& outputs, UniqueNames& names) {
+  Graph& graph = builder.graph();
   std::unordered_set<std::string> taken;
   for (const auto& input : graph.inputs()) taken.insert(input->name());
   for (const auto& [name, x] : outputs) {
-    Value& value = *parts.own(x).value();
+    Value& value = *builder.own(x).value();
     std::string given = name;
     if (!taken.insert(given).second) taken.insert(given = names.make(std::move(given)));
     value.rename(std::move(given));

@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "importers/parts.h"
+#include "importers/builder/typed_builder.h"
 #include "importers/unique_names.h"
 
 namespace minnow {
 
 /// Makes the values outputs of the graph under these names; a name that an input or an output before it has gets a number.
-void add_named_outputs(Parts& parts, const std::vector<std::pair<std::string, Expr>>& outputs, UniqueNames& names);
+void add_named_outputs(TypedBuilder& builder, const std::vector<std::pair<std::string, Expr>>& outputs, UniqueNames& names);
 
 /// Names of values, nodes, graphs and dimensions that no terminal and no language but C could show are escaped (printable()), and so is
 /// what the metadata says.

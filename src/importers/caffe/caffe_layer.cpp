@@ -27,7 +27,7 @@ Expr CaffeLayer::weights(size_t i, Ints shape) const {
     if (size < 0) size = known ? count / known : 0;
   if (Shape(shape).elements() != count)
     fail("blob {} should have shape {}, the caffemodel has one of shape {} with {} numbers", i, shape, from.shape, count);
-  return p.builder().constant(Tensor::of_f32(Shape(shape), from.values));
+  return p.constant(Tensor::of_f32(Shape(shape), from.values));
 }
 
 int64_t CaffeLayer::rank() const {

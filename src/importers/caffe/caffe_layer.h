@@ -4,17 +4,17 @@
 #include <functional>
 #include <span>
 
+#include "importers/builder/typed_builder.h"
 #include "importers/caffe/net.h"
 #include "importers/foreign_node.h"
-#include "importers/parts.h"
 
 namespace minnow::caffe {
 
 class CaffeLayer : public ForeignNode {
  public:
-  CaffeLayer(Parts& parts, const Layer& layer, std::vector<Blob>* blobs) : p(parts), layer(layer), blobs_(blobs) {}
+  CaffeLayer(TypedBuilder& parts, const Layer& layer, std::vector<Blob>* blobs) : p(parts), layer(layer), blobs_(blobs) {}
 
-  Parts& p;
+  TypedBuilder& p;
   const Layer& layer;
   Exprs bottoms;
 
@@ -37,7 +37,7 @@ class CaffeLayer : public ForeignNode {
   std::vector<Blob>* blobs_;
 };
 
-using Builder = Exprs(CaffeLayer& layer, Parts& p);
+using Builder = Exprs(CaffeLayer& layer, TypedBuilder& p);
 struct Rule {
   std::string_view type;
   Builder* build;                // null: a layer that only training has

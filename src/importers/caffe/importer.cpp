@@ -39,7 +39,7 @@ class Importer {
  private:
   void add_input(GraphBuilder& builder, const std::string& name, const Ints& shape);
   void add_data(GraphBuilder& builder, const Layer& layer);
-  void import_layer(Parts& parts, const Layer& layer);
+  void import_layer(TypedBuilder& builder, const Layer& layer);
 
   const Net& net_;
   std::map<std::string, std::vector<Blob>>& blobs_;
@@ -101,7 +101,7 @@ void Importer::add_data(GraphBuilder& builder, const Layer& layer) {
   }
 }
 
-void Importer::import_layer(Parts& p, const Layer& layer) {
+void Importer::import_layer(TypedBuilder& p, const Layer& layer) {
   const Rule* rule = find_rule(layer.type);
   const std::string where = format("{}: layer \"{}\" ({})", source_, layer.name.substr(0, 200), layer.type.substr(0, 100));
   const bool uses_ignored =
@@ -120,7 +120,7 @@ void Importer::import_layer(Parts& p, const Layer& layer) {
     node.bottoms.push_back(value->second);
     read_.insert(name);
   }
-  p.builder().set_stem(layer.name);
+  p.set_stem(layer.name);
   Exprs made;
   if (!rule) {
     refusals_.add_missing(layer.type, layer.name);
@@ -140,7 +140,7 @@ void Importer::import_layer(Parts& p, const Layer& layer) {
     Expr value = i < made.size() ? made[i] : Expr();
     if (!value) {
       if (rule && refusals_.empty()) throw InvalidModel("{}: has no top {}", where, i);
-      value = p.builder().op("caffe." + layer.type, {});  // only to go on
+      value = p.op("caffe." + layer.type, {});  // only to go on
     }
     // In place means a new value of the same name; the last one keeps it.
     values_[top] = value;
@@ -156,21 +156,20 @@ std::unique_ptr<Graph> Importer::run() {
   graph->source = source_;
   for (const Layer& layer : net_.layers)
     if (const Rule* rule = find_rule(layer.type); rule && rule->needs_size) keeps_size_ = true;
-  GraphBuilder builder(*graph);
-  Parts parts(builder, operators_, sizes_);
+  TypedBuilder builder(*graph, operators_, sizes_);
   for (const NetInput& input : net_.inputs) add_input(builder, input.name, input.shape);
   if (net_.layers.empty()) throw InvalidModel("{}: has no layers", source_);
   for (const Layer& layer : net_.layers) {
     if (is_data(layer.type))
       add_data(builder, layer);
     else
-      import_layer(parts, layer);
+      import_layer(builder, layer);
   }
   refusals_.throw_if_any(source_);
   // Outputs are what no later layer reads.
   for (const std::string& top : order_) {
     if (read_.contains(top)) continue;
-    Value& output = *parts.own(values_.at(top)).value();
+    Value& output = *builder.own(values_.at(top)).value();
     output.rename(names_.insert(top).second ? top : graph->fresh_name(top));
     graph->add_output(output);
   }

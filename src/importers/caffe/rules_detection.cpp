@@ -5,12 +5,13 @@
 
 #include "base/memory.h"
 #include "base/saturating.h"
+#include "importers/builder/arithmetic.h"
 #include "importers/caffe/rules.h"
 #include "importers/detection.h"
 
 namespace minnow::caffe {
 
-Exprs import_prior_box(CaffeLayer& layer, Parts& p) {
+Exprs import_prior_box(CaffeLayer& layer, TypedBuilder& p) {
   // Boxes around every place of bottom 0, relative to the image (bottom 1): [1, 2, 4 n], the second row holding variances.
   const Message& parameters = layer.parameters("prior_box_param");
   const int64_t height = layer.size(layer.bottom(0), 2), width = layer.size(layer.bottom(0), 3);
@@ -33,7 +34,7 @@ Exprs import_prior_box(CaffeLayer& layer, Parts& p) {
   return {prior_boxes(p, std::move(boxes))};
 }
 
-Exprs import_detection_output(CaffeLayer& layer, Parts& p) {
+Exprs import_detection_output(CaffeLayer& layer, TypedBuilder& p) {
   // Locations [1, 4 n], scores [1, classes n], priors [1, 2, 4 n] -> [1, 1, keep_top_k, 7]: image, class, score, box; the rest zeros.
   const Message& parameters = layer.parameters("detection_output_param");
   const int64_t classes = parameters.integer("num_classes", 0), background = parameters.integer("background_label_id", 0);
@@ -61,7 +62,7 @@ Exprs import_detection_output(CaffeLayer& layer, Parts& p) {
     const Expr half = p.op("Mul", {p.op("Mul", {p.op("Exp", {second(moves)}), extent}), p.scalar(0.5)});
     boxes = p.concat({p.op("Sub", {moved, half}), p.op("Add", {moved, half})}, 1);
   }
-  if (parameters.flag("clip", false)) boxes = p.clip(boxes, 0, 1);
+  if (parameters.flag("clip", false)) boxes = clip(p, boxes, 0, 1);
   Expr scores = p.transpose(p.reshape(layer.bottom(1), Ints{-1, classes}), {1, 0});  // [classes, n]
   Ints labels;
   for (int64_t i = 0; i < classes; ++i)
@@ -95,7 +96,7 @@ Exprs import_detection_output(CaffeLayer& layer, Parts& p) {
   return {p.reshape(filled, Ints{1, 1, keep, 7})};
 }
 
-Exprs import_roi_pooling(CaffeLayer& layer, Parts& p) {
+Exprs import_roi_pooling(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("roi_pooling_param");
   const Ints size = {parameters.integer("pooled_h", 0), parameters.integer("pooled_w", 0)};
   const Expr rois = p.rank(layer.bottom(1)) == 2 ? layer.bottom(1) : p.reshape(layer.bottom(1), Ints{-1, 5});
@@ -103,7 +104,7 @@ Exprs import_roi_pooling(CaffeLayer& layer, Parts& p) {
                {{"pooled_shape", size}, {"spatial_scale", static_cast<float>(parameters.real("spatial_scale", 1))}})};
 }
 
-Exprs import_roi_align(CaffeLayer& layer, Parts& p) {
+Exprs import_roi_align(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("roi_align_param");
   const Expr rois = p.rank(layer.bottom(1)) == 2 ? layer.bottom(1) : p.reshape(layer.bottom(1), Ints{-1, 5});
   const Expr image = p.vector(p.i64(p.slice(rois, {0}, {1}, {1})));
@@ -132,7 +133,7 @@ std::vector<double> anchors_of(double base, const std::vector<double>& ratios, c
 
 }  // namespace
 
-Exprs import_proposal(CaffeLayer& layer, Parts& p) {
+Exprs import_proposal(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("proposal_param");
   const auto or_else = [](std::vector<double> given, std::vector<double> usual) { return given.empty() ? usual : given; };
   if (layer.bottoms.size() != 3) layer.fail("takes scores, moves and the image's size, {} are given", layer.bottoms.size());
@@ -147,7 +148,7 @@ Exprs import_proposal(CaffeLayer& layer, Parts& p) {
   return tops;
 }
 
-Exprs import_ps_roi_pooling(CaffeLayer& layer, Parts& p) {
+Exprs import_ps_roi_pooling(CaffeLayer& layer, TypedBuilder& p) {
   // Dai et al. 2016, arXiv:1605.06409: bin (i, j) of a region is the mean over its part of the image, in the channels of that bin.
   // Maps [1, classes g g, h, w], regions [r, 5] -> [r, classes, g, g].
   const Message& parameters = layer.parameters("psroi_pooling_param");
@@ -172,7 +173,7 @@ Exprs import_ps_roi_pooling(CaffeLayer& layer, Parts& p) {
     for (int64_t i = 0; i < length; ++i) places.push_back(static_cast<double>(i));
     const auto edge = [&](double later, std::string_view round) {
       const Expr at = p.op("Add", {p.reals({1, bins}, low), p.scalar(later)});
-      return p.unsqueeze(p.clip(p.op(round, {p.op("Add", {p.op("Mul", {at, step}), begin})}), 0, static_cast<double>(length)), {2});
+      return p.unsqueeze(clip(p, p.op(round, {p.op("Add", {p.op("Mul", {at, step}), begin})}), 0, static_cast<double>(length)), {2});
     };
     const Expr place = p.reals({1, 1, length}, places);
     const Expr inside = p.op("And", {p.op("GreaterOrEqual", {place, edge(0, "Floor")}), p.op("Less", {place, edge(1, "Ceil")})});

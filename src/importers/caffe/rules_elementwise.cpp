@@ -3,6 +3,8 @@
 
 #include "importers/caffe/rules.h"
 
+#include "importers/builder/arithmetic.h"
+
 namespace minnow::caffe {
 namespace {
 
@@ -14,47 +16,47 @@ const Message& first_of(const CaffeLayer& layer, std::initializer_list<std::stri
 
 }  // namespace
 
-Exprs import_unary(CaffeLayer& layer, Parts& p) {
+Exprs import_unary(CaffeLayer& layer, TypedBuilder& p) {
   if (layer.layer.type == "BNLL" || layer.layer.type == "Softplus") return {p.op("Softplus", {layer.bottom()})};
   const std::string_view type = layer.layer.type;
   return {p.op(find_rule(type)->target, {layer.bottom()})};
 }
 
-Exprs import_identity(CaffeLayer& layer, Parts&) { return {layer.bottom()}; }
+Exprs import_identity(CaffeLayer& layer, TypedBuilder&) { return {layer.bottom()}; }
 
-Exprs import_relu(CaffeLayer& layer, Parts& p) {
+Exprs import_relu(CaffeLayer& layer, TypedBuilder& p) {
   const double slope = layer.parameters("relu_param").real("negative_slope", 0);
   if (slope == 0) return {p.op("Relu", {layer.bottom()})};
   return {p.op("LeakyRelu", {layer.bottom()}, {{"alpha", static_cast<float>(slope)}})};
 }
-Exprs import_relu6(CaffeLayer& layer, Parts& p) {
-  return {p.clip(layer.bottom(), 0, layer.parameters("relu6_param").real("threshold", 6))};
+Exprs import_relu6(CaffeLayer& layer, TypedBuilder& p) {
+  return {clip(p, layer.bottom(), 0, layer.parameters("relu6_param").real("threshold", 6))};
 }
-Exprs import_elu(CaffeLayer& layer, Parts& p) {
+Exprs import_elu(CaffeLayer& layer, TypedBuilder& p) {
   return {p.op("Elu", {layer.bottom()}, {{"alpha", static_cast<float>(layer.parameters("elu_param").real("alpha", 1))}})};
 }
-Exprs import_clip(CaffeLayer& layer, Parts& p) {
-  const Message& clip = layer.parameters("clip_param");
-  if (!clip.has("min") || !clip.has("max")) layer.fail("has no min and max");
-  return {p.clip(layer.bottom(), clip.real("min", 0), clip.real("max", 0))};
+Exprs import_clip(CaffeLayer& layer, TypedBuilder& p) {
+  const Message& range = layer.parameters("clip_param");
+  if (!range.has("min") || !range.has("max")) layer.fail("has no min and max");
+  return {clip(p, layer.bottom(), range.real("min", 0), range.real("max", 0))};
 }
-Exprs import_swish(CaffeLayer& layer, Parts& p) {
+Exprs import_swish(CaffeLayer& layer, TypedBuilder& p) {
   const Expr x = layer.bottom();
   const double beta = layer.parameters("swish_param").real("beta", 1);
   const Expr inner = beta == 1 ? x : p.op("Mul", {x, p.scalar(beta)});
   return {p.op("Mul", {x, p.op("Sigmoid", {inner})})};
 }
-Exprs import_hard_sigmoid(CaffeLayer& layer, Parts& p) {
+Exprs import_hard_sigmoid(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = first_of(layer, {"hard_sigmoid_param", "hsigmoid_param"});
   const float alpha = static_cast<float>(parameters.real("alpha", layer.layer.type == "HSigmoid" ? 1.0 / 6 : 0.2));
   return {p.op("HardSigmoid", {layer.bottom()}, {{"alpha", alpha}, {"beta", static_cast<float>(parameters.real("beta", 0.5))}})};
 }
-Exprs import_threshold(CaffeLayer& layer, Parts& p) {
+Exprs import_threshold(CaffeLayer& layer, TypedBuilder& p) {
   const Expr above = p.op("Greater", {layer.bottom(), p.scalar(layer.parameters("threshold_param").real("threshold", 0))});
   return {p.cast(above, DType::f32)};
 }
 
-Exprs import_prelu(CaffeLayer& layer, Parts& p) {
+Exprs import_prelu(CaffeLayer& layer, TypedBuilder& p) {
   const bool shared = layer.parameters("prelu_param").flag("channel_shared", false);
   const Expr slope = layer.weights(0, {shared ? 1 : p.dim(layer.bottom(), 1)});
   return {p.op("PRelu", {layer.bottom(), shared ? slope : layer.along(slope, 1)})};
@@ -68,31 +70,31 @@ double log_of_base(const CaffeLayer& layer, const Message& parameters) {
   if (base != -1 && !(base > 0)) layer.fail("base {} is not positive", base);
   return base == -1 ? 1 : std::log(base);
 }
-Expr scaled(Parts& p, const Expr& x, double scale, double shift) {
+Expr scaled(TypedBuilder& p, const Expr& x, double scale, double shift) {
   const Expr y = scale == 1 ? x : p.op("Mul", {x, p.scalar(scale)});
   return shift == 0 ? y : p.op("Add", {y, p.scalar(shift)});
 }
 
 }  // namespace
 
-Exprs import_exp(CaffeLayer& layer, Parts& p) {
+Exprs import_exp(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("exp_param");
   const double base = log_of_base(layer, parameters);
   return {p.op("Exp", {scaled(p, layer.bottom(), parameters.real("scale", 1) * base, parameters.real("shift", 0) * base)})};
 }
-Exprs import_log(CaffeLayer& layer, Parts& p) {
+Exprs import_log(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("log_param");
   const Expr y = p.op("Log", {scaled(p, layer.bottom(), parameters.real("scale", 1), parameters.real("shift", 0))});
   return {scaled(p, y, 1 / log_of_base(layer, parameters), 0)};
 }
-Exprs import_power(CaffeLayer& layer, Parts& p) {
+Exprs import_power(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("power_param");
   const double power = parameters.real("power", 1);
   const Expr x = scaled(p, layer.bottom(), parameters.real("scale", 1), parameters.real("shift", 0));
   return {power == 1 ? x : p.op("Pow", {x, p.scalar(power)})};
 }
 
-Exprs import_eltwise(CaffeLayer& layer, Parts& p) {
+Exprs import_eltwise(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("eltwise_param");
   const int64_t operation = parameters.choice("operation", {"PROD", "SUM", "MAX"}, 1);
   const std::vector<double> factors = parameters.reals("coeff");
@@ -107,13 +109,13 @@ Exprs import_eltwise(CaffeLayer& layer, Parts& p) {
   return {y};
 }
 
-Exprs import_axpy(CaffeLayer& layer, Parts& p) {
+Exprs import_axpy(CaffeLayer& layer, TypedBuilder& p) {
   // a x + y, where a has one number a channel.
   const Expr a = p.rank(layer.bottom(0)) == 2 ? p.unsqueeze(layer.bottom(0), {2, 3}) : layer.bottom(0);
   return {p.op("Add", {p.op("Mul", {a, layer.bottom(1)}), layer.bottom(2)})};
 }
 
-Exprs import_batch_norm(CaffeLayer& layer, Parts& p) {
+Exprs import_batch_norm(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("batch_norm_param");
   const double eps = parameters.real("eps", 1e-5);
   const Expr x = layer.bottom();
@@ -141,7 +143,7 @@ Exprs import_batch_norm(CaffeLayer& layer, Parts& p) {
       p.op("BatchNormalization", {x, vector(scale), vector(bias), vector(mean), vector(variance)}, {{"epsilon", static_cast<float>(eps)}})};
 }
 
-Exprs import_bn(CaffeLayer& layer, Parts& p) {
+Exprs import_bn(CaffeLayer& layer, TypedBuilder& p) {
   // Of SegNet: scale and shift, with the statistics folded in.
   const int64_t channels = p.dim(layer.bottom(), 1);
   const Expr y = p.op("Mul", {layer.bottom(), layer.along(layer.weights(0, {channels}), 1)});
@@ -151,7 +153,7 @@ Exprs import_bn(CaffeLayer& layer, Parts& p) {
 namespace {
 
 /// Sizes of `count` dimensions of bottom 0 from `axis` on, in one number of elements that the blob must have.
-Expr factor_of(CaffeLayer& layer, Parts& p, size_t blob, int64_t axis, int64_t count) {
+Expr factor_of(CaffeLayer& layer, TypedBuilder& p, size_t blob, int64_t axis, int64_t count) {
   Ints shape;
   for (int64_t i = 0; i < count; ++i) shape.push_back(p.dim(layer.bottom(), axis + i));
   int64_t open = 0;
@@ -168,7 +170,7 @@ int64_t count_of(CaffeLayer& layer, const Message& parameters, int64_t axis) {
 
 }  // namespace
 
-Exprs import_scale(CaffeLayer& layer, Parts& p) {
+Exprs import_scale(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("scale_param");
   const int64_t axis = layer.axis(parameters.integer("axis", 1));
   const bool given = layer.bottoms.size() > 1;
@@ -179,7 +181,7 @@ Exprs import_scale(CaffeLayer& layer, Parts& p) {
   return {y};
 }
 
-Exprs import_bias(CaffeLayer& layer, Parts& p) {
+Exprs import_bias(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("bias_param");
   const int64_t axis = layer.axis(parameters.integer("axis", 1));
   const Expr bias =

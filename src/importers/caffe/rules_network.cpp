@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/saturating.h"
+#include "importers/builder/images.h"
 #include "importers/caffe/rules.h"
 
 namespace minnow::caffe {
@@ -48,7 +49,7 @@ void check_pool_padding(const CaffeLayer& layer, const SlidingWindow& window) {
 
 }  // namespace
 
-Exprs import_convolution(CaffeLayer& layer, Parts& p) {
+Exprs import_convolution(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("convolution_param");
   const SlidingWindow window = window_of(layer, parameters);
   const int64_t outputs = parameters.integer("num_output", 0), channels = layer.size(layer.bottom(), 1);
@@ -64,7 +65,7 @@ Exprs import_convolution(CaffeLayer& layer, Parts& p) {
   return tops;
 }
 
-Exprs import_deconvolution(CaffeLayer& layer, Parts& p) {
+Exprs import_deconvolution(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("convolution_param");
   const SlidingWindow window = window_of(layer, parameters);
   const int64_t outputs = parameters.integer("num_output", 0), channels = layer.size(layer.bottom(), 1);
@@ -76,7 +77,7 @@ Exprs import_deconvolution(CaffeLayer& layer, Parts& p) {
   return {p.op("ConvTranspose", {layer.bottom(), weights, bias}, attributes_of(window, groups))};
 }
 
-Exprs import_pooling(CaffeLayer& layer, Parts& p) {
+Exprs import_pooling(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("pooling_param");
   const int64_t method = parameters.choice("pool", {"MAX", "AVE", "STOCHASTIC"}, 0);
   if (method == 2) layer.refuse("stochastic pooling is not supported");
@@ -93,7 +94,7 @@ Exprs import_pooling(CaffeLayer& layer, Parts& p) {
   return {p.op(method == 0 ? "MaxPool" : "AveragePool", {layer.bottom()}, std::move(attributes))};
 }
 
-Exprs import_spp(CaffeLayer& layer, Parts& p) {
+Exprs import_spp(CaffeLayer& layer, TypedBuilder& p) {
   // Pyramids of 1, 4, 16, ... windows, flat one after the other.
   const Message& parameters = layer.parameters("spp_param");
   const int64_t levels = parameters.integer("pyramid_height", 1), method = parameters.choice("pool", {"MAX", "AVE"}, 0);
@@ -118,7 +119,7 @@ Exprs import_spp(CaffeLayer& layer, Parts& p) {
   return {p.concat(parts, 1)};
 }
 
-Exprs import_inner_product(CaffeLayer& layer, Parts& p) {
+Exprs import_inner_product(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("inner_product_param");
   const int64_t outputs = parameters.integer("num_output", 0), axis = layer.axis(parameters.integer("axis", 1)), rank = layer.rank();
   const bool transposed = parameters.flag("transpose", false);
@@ -133,20 +134,20 @@ Exprs import_inner_product(CaffeLayer& layer, Parts& p) {
   return {y};
 }
 
-Exprs import_matmul(CaffeLayer& layer, Parts& p) { return {p.op("MatMul", {layer.bottom(0), layer.bottom(1)})}; }
+Exprs import_matmul(CaffeLayer& layer, TypedBuilder& p) { return {p.op("MatMul", {layer.bottom(0), layer.bottom(1)})}; }
 
-Exprs import_embed(CaffeLayer& layer, Parts& p) {
+Exprs import_embed(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("embed_param");
   const int64_t inputs = parameters.integer("input_dim", 0), outputs = parameters.integer("num_output", 0);
   const Expr y = p.gather(layer.weights(0, {inputs, outputs}), p.i64(layer.bottom()), 0);
   return {parameters.flag("bias_term", true) ? p.op("Add", {y, layer.weights(1, {outputs})}) : y};
 }
 
-Exprs import_softmax(CaffeLayer& layer, Parts& p) {
+Exprs import_softmax(CaffeLayer& layer, TypedBuilder& p) {
   return {p.op("Softmax", {layer.bottom()}, {{"axis", layer.axis(layer.parameters("softmax_param").integer("axis", 1))}})};
 }
 
-Exprs import_lrn(CaffeLayer& layer, Parts& p) {
+Exprs import_lrn(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("lrn_param");
   const int64_t size = parameters.integer("local_size", 5);
   const float alpha = static_cast<float>(parameters.real("alpha", 1)), beta = static_cast<float>(parameters.real("beta", 0.75)),
@@ -162,7 +163,7 @@ Exprs import_lrn(CaffeLayer& layer, Parts& p) {
   return {p.op("Div", {layer.bottom(), p.op("Pow", {base, p.scalar(static_cast<double>(beta))})})};
 }
 
-Exprs import_mvn(CaffeLayer& layer, Parts& p) {
+Exprs import_mvn(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("mvn_param");
   Ints axes;
   for (int64_t i = parameters.flag("across_channels", false) ? 1 : 2; i < layer.rank(); ++i) axes.push_back(i);
@@ -172,7 +173,7 @@ Exprs import_mvn(CaffeLayer& layer, Parts& p) {
   return {p.op("Div", {centered, p.op("Add", {p.op("Sqrt", {variance}), p.scalar(parameters.real("eps", 1e-9))})})};
 }
 
-Exprs import_normalize(CaffeLayer& layer, Parts& p) {
+Exprs import_normalize(CaffeLayer& layer, TypedBuilder& p) {
   // Of SSD: each place (or image) divided by its length, then scaled.
   const Message& parameters = layer.parameters("norm_param");
   const bool across = parameters.flag("across_spatial", true), shared = parameters.flag("channel_shared", true);
@@ -185,7 +186,7 @@ Exprs import_normalize(CaffeLayer& layer, Parts& p) {
   return {p.op("Mul", {y, shared ? scale : layer.along(scale, 1)})};
 }
 
-Exprs import_interp(CaffeLayer& layer, Parts& p) {
+Exprs import_interp(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("interp_param");
   if (parameters.integer("pad_beg", 0) || parameters.integer("pad_end", 0)) layer.refuse("padding is not supported");
   Ints size = {parameters.integer("height", 0), parameters.integer("width", 0)};
@@ -200,7 +201,7 @@ Exprs import_interp(CaffeLayer& layer, Parts& p) {
                {{"axes", Ints{2, 3}}, {"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("align_corners")}})};
 }
 
-Exprs import_upsample(CaffeLayer& layer, Parts& p) {
+Exprs import_upsample(CaffeLayer& layer, TypedBuilder& p) {
   if (layer.bottoms.size() != 1) layer.refuse("places of maxima are not supported");
   const Message& parameters = layer.parameters("upsample_param");
   const double scale = parameters.real("scale", 2);
@@ -215,7 +216,7 @@ Exprs import_upsample(CaffeLayer& layer, Parts& p) {
 namespace {
 
 /// x [T, N, ...] as [T, N, depth], times `weights` [rows, depth].
-Expr rows_of(CaffeLayer& layer, Parts& p, int64_t& depth) {
+Expr rows_of(CaffeLayer& layer, TypedBuilder& p, int64_t& depth) {
   depth = 1;
   for (int64_t i = 2; i < layer.rank(); ++i) depth = clamped_product({depth, layer.size(layer.bottom(), i)});
   return layer.rank() == 3 ? layer.bottom()
@@ -224,7 +225,7 @@ Expr rows_of(CaffeLayer& layer, Parts& p, int64_t& depth) {
 
 }  // namespace
 
-Exprs import_lstm(CaffeLayer& layer, Parts& p) {
+Exprs import_lstm(CaffeLayer& layer, TypedBuilder& p) {
   // Blobs: x weights [4H, I], bias [4H], h weights [4H, H]; gates in the order input, forget, output, cell. The second bottom [T, N] is 1
   // where a sequence goes on, 0 where one begins: if that is the first step alone, it is an LSTM, else one step after the other.
   const int64_t hidden = layer.parameters("recurrent_param").integer("num_output", 0);
@@ -238,7 +239,7 @@ Exprs import_lstm(CaffeLayer& layer, Parts& p) {
   };
   const Expr bias = p.concat({gates(layer.weights(1, {4 * hidden})), p.fill(p.constant({1, 4 * hidden}), 0, DType::f32)}, 1);
   const Expr w = gates(layer.weights(0, {4 * hidden, depth})), r = gates(layer.weights(2, {4 * hidden, hidden}));
-  const auto whole = [&](Parts& parts) {
+  const auto whole = [&](TypedBuilder& parts) {
     const Exprs made = parts.ops("LSTM", {x, w, r, bias}, 1, {{"hidden_size", hidden}});
     return parts.squeeze(made[0], {1});
   };
@@ -246,10 +247,10 @@ Exprs import_lstm(CaffeLayer& layer, Parts& p) {
   const int64_t length = layer.size(layer.bottom(), 0), batch = layer.size(layer.bottom(), 1);
   if (p.dim(layer.bottom(1), 0) != length || p.dim(layer.bottom(1), 1) != batch)
     layer.fail("bottom 1 has to say of {} steps of {} sequences where they go on", length, batch);
-  const auto stepwise = [&](Parts& parts) {
+  const auto stepwise = [&](TypedBuilder& parts) {
     // One step: the state that goes on [N, H], twice, and what the step brings: x and cont.
     InnerGraph step(parts);
-    Parts& q = step.parts;
+    TypedBuilder& q = step.builder;
     const auto input = [&](const char* name, const Shape& shape) {
       return step.builder.wrap(&step.graph->add_input(name, ValueType::tensor(DType::f32, shape)));
     };
@@ -269,7 +270,7 @@ Exprs import_lstm(CaffeLayer& layer, Parts& p) {
   Attributes branches;
   const auto branch = [&](const char* name, const auto& compute) {
     InnerGraph body(p);
-    body.graph->add_output(*body.parts.own(compute(body.parts)).value());
+    body.graph->add_output(*body.builder.own(compute(body.builder)).value());
     branches.set(name, Subgraph(body.graph));
   };
   branch("then_branch", whole);
@@ -279,7 +280,7 @@ Exprs import_lstm(CaffeLayer& layer, Parts& p) {
   return {y};
 }
 
-Exprs import_rnn(CaffeLayer& layer, Parts& p) {
+Exprs import_rnn(CaffeLayer& layer, TypedBuilder& p) {
   // h' = tanh(W x + b + R h); o = tanh(V h' + c). Blobs: W [H, I], b, R [H, H], V [H, H], c.
   const int64_t hidden = layer.parameters("recurrent_param").integer("num_output", 0);
   if (layer.bottoms.size() > 2) layer.refuse("a static input is not supported");

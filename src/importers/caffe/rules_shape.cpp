@@ -4,17 +4,19 @@
 
 #include "importers/caffe/rules.h"
 
+#include "importers/builder/indexing.h"
+
 namespace minnow::caffe {
 
-Exprs import_split(CaffeLayer& layer, Parts&) { return Exprs(std::max<size_t>(layer.top_count(), 1), layer.bottom()); }
-Exprs import_silence(CaffeLayer&, Parts&) { return {}; }
+Exprs import_split(CaffeLayer& layer, TypedBuilder&) { return Exprs(std::max<size_t>(layer.top_count(), 1), layer.bottom()); }
+Exprs import_silence(CaffeLayer&, TypedBuilder&) { return {}; }
 
-Exprs import_concat(CaffeLayer& layer, Parts& p) {
+Exprs import_concat(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("concat_param");
   return {p.concat(layer.bottoms, layer.axis(parameters.integer("axis", parameters.integer("concat_dim", 1))))};
 }
 
-Exprs import_slice(CaffeLayer& layer, Parts& p) {
+Exprs import_slice(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("slice_param");
   const int64_t axis = layer.axis(parameters.integer("axis", parameters.integer("slice_dim", 1)));
   const Ints points = parameters.integers("slice_point");
@@ -29,7 +31,7 @@ Exprs import_slice(CaffeLayer& layer, Parts& p) {
   return tops;
 }
 
-Exprs import_flatten(CaffeLayer& layer, Parts& p) {
+Exprs import_flatten(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("flatten_param");
   const int64_t axis = layer.axis(parameters.integer("axis", 1)), end = layer.axis(parameters.integer("end_axis", -1)), rank = layer.rank();
   if (end < axis) layer.fail("ends at axis {}, before axis {}", end, axis);
@@ -38,7 +40,7 @@ Exprs import_flatten(CaffeLayer& layer, Parts& p) {
       p.reshape(layer.bottom(), p.concat({p.shape_of(layer.bottom(), 0, axis), p.constant({-1}), p.shape_of(layer.bottom(), end + 1)}, 0))};
 }
 
-Exprs import_reshape(CaffeLayer& layer, Parts& p) {
+Exprs import_reshape(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("reshape_param");
   const Ints dims = parameters.message("shape").integers("dim");
   const int64_t rank = layer.rank();
@@ -57,7 +59,7 @@ Exprs import_reshape(CaffeLayer& layer, Parts& p) {
   return {p.reshape(layer.bottom(), p.concat(parts, 0))};
 }
 
-Exprs import_permute(CaffeLayer& layer, Parts& p) {
+Exprs import_permute(CaffeLayer& layer, TypedBuilder& p) {
   Ints perm = layer.parameters("permute_param").integers("order");
   const int64_t rank = layer.rank();
   for (int64_t i = 0; i < rank; ++i)
@@ -66,14 +68,14 @@ Exprs import_permute(CaffeLayer& layer, Parts& p) {
   return {p.transpose(layer.bottom(), perm)};
 }
 
-Exprs import_tile(CaffeLayer& layer, Parts& p) {
+Exprs import_tile(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("tile_param");
   Ints repeats(static_cast<size_t>(layer.rank()), 1);
   repeats[static_cast<size_t>(layer.axis(parameters.integer("axis", 1)))] = parameters.integer("tiles", 1);
   return {p.op("Tile", {layer.bottom(), p.constant(repeats)})};
 }
 
-Exprs import_reduction(CaffeLayer& layer, Parts& p) {
+Exprs import_reduction(CaffeLayer& layer, TypedBuilder& p) {
   static constexpr std::string_view kNames[] = {"", "ReduceSum", "ReduceL1", "ReduceSumSquare", "ReduceMean"};
   const Message& parameters = layer.parameters("reduction_param");
   const int64_t operation = parameters.choice("operation", {"", "SUM", "ASUM", "SUMSQ", "MEAN"}, 1);
@@ -84,7 +86,7 @@ Exprs import_reduction(CaffeLayer& layer, Parts& p) {
   return {factor == 1 ? y : p.op("Mul", {y, p.scalar(factor)})};
 }
 
-Exprs import_arg_max(CaffeLayer& layer, Parts& p) {
+Exprs import_arg_max(CaffeLayer& layer, TypedBuilder& p) {
   const Message& parameters = layer.parameters("argmax_param");
   const int64_t k = parameters.integer("top_k", 1);
   const bool values = parameters.flag("out_max_val", false);
@@ -99,9 +101,9 @@ Exprs import_arg_max(CaffeLayer& layer, Parts& p) {
   return {values ? p.concat({places, p.unsqueeze(best[0], {1})}, 1) : places};
 }
 
-Exprs import_batch_reindex(CaffeLayer& layer, Parts& p) { return {p.gather(layer.bottom(0), p.vector(p.i64(layer.bottom(1))), 0)}; }
+Exprs import_batch_reindex(CaffeLayer& layer, TypedBuilder& p) { return {p.gather(layer.bottom(0), p.vector(p.i64(layer.bottom(1))), 0)}; }
 
-Exprs import_crop(CaffeLayer& layer, Parts& p) {
+Exprs import_crop(CaffeLayer& layer, TypedBuilder& p) {
   // To the size of bottom 1 from the axis on.
   const Message& parameters = layer.parameters("crop_param");
   const int64_t axis = layer.axis(parameters.integer("axis", 2)), count = layer.rank() - axis;
@@ -115,11 +117,11 @@ Exprs import_crop(CaffeLayer& layer, Parts& p) {
   return {p.op("Slice", {layer.bottom(0), p.constant(offsets), ends, p.constant(axes)})};
 }
 
-Exprs import_reverse(CaffeLayer& layer, Parts& p) {
-  return {p.reverse(layer.bottom(), {layer.axis(layer.parameters("reverse_param").integer("axis", 0))})};
+Exprs import_reverse(CaffeLayer& layer, TypedBuilder& p) {
+  return {reverse(p, layer.bottom(), {layer.axis(layer.parameters("reverse_param").integer("axis", 0))})};
 }
 
-Exprs import_shuffle_channel(CaffeLayer& layer, Parts& p) {
+Exprs import_shuffle_channel(CaffeLayer& layer, TypedBuilder& p) {
   const int64_t groups = layer.parameters("shuffle_channel_param").integer("group", 1), channels = layer.size(layer.bottom(), 1);
   if (groups < 1 || channels % groups != 0) layer.fail("{} groups do not fit {} channels", groups, channels);
   const Expr shape = p.shape_of(layer.bottom());
@@ -130,7 +132,7 @@ Exprs import_shuffle_channel(CaffeLayer& layer, Parts& p) {
   return {p.reshape(p.op("Transpose", {cut}, {{"perm", Ints{0, 2, 1, 3, 4}}}), shape)};
 }
 
-Exprs import_parameter(CaffeLayer& layer, Parts&) {
+Exprs import_parameter(CaffeLayer& layer, TypedBuilder&) {
   return {layer.weights(0, layer.parameters("parameter_param").message("shape").integers("dim"))};
 }
 

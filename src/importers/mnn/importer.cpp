@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "importers/builder/arithmetic.h"
 #include "importers/finish.h"
 #include "importers/mnn/mnn_node.h"
 #include "importers/nesting.h"
@@ -25,13 +26,13 @@ struct OpenSizes {
 
 /// A subgraph where it is used: the tensors' values. The graph may be shared with an outer scope, where a subgraph's nodes are put in line.
 struct Scope {
-  Scope(Parts& p, const GraphInfo& graph_info, std::string name_prefix)
-      : parts(p),
+  Scope(TypedBuilder& p, const GraphInfo& graph_info, std::string name_prefix)
+      : builder(p),
         info(graph_info),
         prefix(std::move(name_prefix)),
         values(graph_info.tensors.size()),
         layouts(graph_info.tensors.size(), Layout::channels_first) {}
-  Parts& parts;
+  TypedBuilder& builder;
   const GraphInfo& info;
   std::string prefix;  // of values' names
   Exprs values;
@@ -47,12 +48,12 @@ class Importer final : public Host {
   Exprs branch(MnnNode& node) override;
   Exprs loop(MnnNode& node) override;
   Expr add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) override;
-  Exprs put(Parts& parts, std::string_view name, const Exprs& inputs, const MnnNode& node) override;
+  Exprs put(TypedBuilder& builder, std::string_view name, const Exprs& inputs, const MnnNode& node) override;
 
  private:
   const GraphInfo& subgraph(const MnnNode& node, std::string_view name) const;
-  /// The subgraph's nodes put into the graph of `parts`; its inputs are `inputs`, empty ones are made by the subgraph itself.
-  Exprs put(Parts& parts, const GraphInfo& info, const Exprs& inputs, const MnnNode& node);
+  /// The subgraph's nodes put into the graph of `builder`; its inputs are `inputs`, empty ones are made by the subgraph itself.
+  Exprs put(TypedBuilder& builder, const GraphInfo& info, const Exprs& inputs, const MnnNode& node);
   void import_ops(Scope& scope);
   void import_op(Scope& scope, const OpInfo& op, size_t number);
   void import_input(Scope& scope, const OpInfo& op, const std::string& where);
@@ -62,7 +63,7 @@ class Importer final : public Host {
   std::string unique(std::string name) { return names_.make(std::move(name)); }
   std::string tensor_name(const Scope& scope, const OpInfo& op, size_t output) const;
   /// As MNN hands values from one graph to another: integers and truth values as i32.
-  Expr plain(Parts& parts, const Expr& x);
+  Expr plain(TypedBuilder& builder, const Expr& x);
   void add_outputs(Scope& scope);
 
   ModelFile& file_;
@@ -81,10 +82,10 @@ std::string Importer::tensor_name(const Scope& scope, const OpInfo& op, size_t o
   return std::string(scope.info.tensors[static_cast<size_t>(op.outputs[output])].substr(0, 500));
 }
 
-Expr Importer::plain(Parts& parts, const Expr& x) {
+Expr Importer::plain(TypedBuilder& builder, const Expr& x) {
   if (x.value()->type.kind != ValueType::Kind::tensor) return x;
-  const DType dtype = parts.dtype(x);
-  return dtype == DType::boolean || dtype == DType::i64 ? parts.cast(x, DType::i32) : x;
+  const DType dtype = builder.dtype(x);
+  return dtype == DType::boolean || dtype == DType::i64 ? builder.cast(x, DType::i32) : x;
 }
 
 /// Ranks and certain sizes of what a Loop gives: states as its body's inputs say, gathered values as the body makes them.
@@ -114,7 +115,7 @@ void Importer::import_ops(Scope& scope) {
 
 /// A tensor that the engine keeps as integers of 8 bits, rounded so; an input that comes as such integers, as the numbers they stand for.
 Expr Importer::as_kept(Scope& scope, int32_t tensor, Expr value, bool is_input) {
-  Parts& p = scope.parts;
+  TypedBuilder& p = scope.builder;
   const auto found = scope.info.quantization.find(tensor);
   if (found == scope.info.quantization.end() || !(found->second.scale > 0)) return value;
   const TensorQuantization& q = found->second;
@@ -122,11 +123,11 @@ Expr Importer::as_kept(Scope& scope, int32_t tensor, Expr value, bool is_input) 
   if (dtype != DType::f32 && !(is_input && dtype == DType::i8)) return value;
   Tensor zero(DType::i8, {});
   zero.writable().data<int8_t>()[0] = static_cast<int8_t>(std::clamp(q.zero, -128.0f, 127.0f));
-  const Expr scale = p.scalar(static_cast<double>(q.scale)), zero_point = p.builder().constant(std::move(zero));
+  const Expr scale = p.scalar(static_cast<double>(q.scale)), zero_point = p.constant(std::move(zero));
   if (dtype == DType::f32) {
     // A range that lacks -128 alone saturates one step earlier, which is within the rounding.
     if (q.low > -127 || q.high < 127)
-      value = p.clip(value, static_cast<double>((q.low - q.zero) * q.scale), static_cast<double>((q.high - q.zero) * q.scale));
+      value = clip(p, value, static_cast<double>((q.low - q.zero) * q.scale), static_cast<double>((q.high - q.zero) * q.scale));
     value = p.op("QuantizeLinear", {value, scale, zero_point});
   }
   return p.op("DequantizeLinear", {value, scale, zero_point});
@@ -178,7 +179,7 @@ void Importer::import_input(Scope& scope, const OpInfo& op, const std::string& w
     }
   }
   scope.values[tensor] =
-      as_kept(scope, op.outputs[0], scope.parts.builder().wrap(&graph_->add_input(unique(std::move(name)), std::move(type))), true);
+      as_kept(scope, op.outputs[0], scope.builder.wrap(&graph_->add_input(unique(std::move(name)), std::move(type))), true);
   scope.layouts[tensor] = layout;
 }
 
@@ -186,29 +187,29 @@ void Importer::refuse(Scope& scope, const OpInfo& op, const std::string& name) {
   // Outputs of a kind, only to go on and find what else is missing.
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     if (op.outputs[i] < 0) continue;
-    const Expr x = scope.parts.builder().op("mnn." + name, {});
+    const Expr x = scope.builder.op("mnn." + name, {});
     x.value()->type = ValueType::tensor(DType::f32);
     scope.values[static_cast<size_t>(op.outputs[i])] = x;
   }
 }
 
 void Importer::import_op(Scope& scope, const OpInfo& op, size_t number) {
-  Parts& p = scope.parts;
-  Graph& graph = p.builder().graph();
+  TypedBuilder& p = scope.builder;
+  Graph& graph = p.graph();
   const std::string op_name = op.type == kOpExtra ? std::string(op.parameter.text(0).substr(0, 100)) : operator_name(op.type);
   std::string shown(op.name.substr(0, 200));
   if (shown.empty() && op.outputs.size() && op.outputs[0] >= 0) shown = tensor_name(scope, op, 0).substr(0, 200);
   if (shown.empty()) shown = "#" + std::to_string(number);
   MnnNode node(p, *this, file_, scope.info, op);
   node.place = format("{}: node \"{}{}\" ({})", file_.source(), scope.prefix, shown, op_name);
-  p.builder().set_stem(scope.prefix + shown);
+  p.set_stem(scope.prefix + shown);
   try {
     if (op.type == kOpInput && op.kind == kInput) return import_input(scope, op, node.place);
     if ((op.type == kOpConst || op.type == kOpTrainable) && op.kind == kBlob) {
       if (op.outputs.size() != 1 || op.outputs[0] < 0) node.fail("should have one output, it has {}", op.outputs.size());
       Tensor tensor = file_.blob(op.parameter, op, node.place);
       const size_t at = static_cast<size_t>(op.outputs[0]);
-      scope.values[at] = p.builder().wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + tensor_name(scope, op, 0))));
+      scope.values[at] = p.wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + tensor_name(scope, op, 0))));
       scope.layouts[at] = static_cast<Layout>(std::clamp<int>(op.parameter.number<int8_t>(1, 0), 0, 2));
       if (scope.values[at].value()->constant()->dtype() == DType::f16 || scope.values[at].value()->constant()->dtype() == DType::bf16)
         scope.values[at] = p.op("Cast", {scope.values[at]}, {{"to", static_cast<int64_t>(DType::f32)}});
@@ -230,7 +231,7 @@ void Importer::import_op(Scope& scope, const OpInfo& op, size_t number) {
       if (!value)
         node.fail("input {} (\"{}\") is used, but nothing before it makes it", i,
                   scope.info.tensors[static_cast<size_t>(tensor)].substr(0, 200));
-      node.raw.push_back(p.builder().wrap(value.value()));
+      node.raw.push_back(p.wrap(value.value()));
       node.layouts.push_back(scope.layouts[static_cast<size_t>(tensor)]);
     }
     node.output_layouts.assign(op.outputs.size(), node.layout(0));
@@ -248,7 +249,7 @@ void Importer::import_op(Scope& scope, const OpInfo& op, size_t number) {
       if (!x || !values.contains(x.value())) continue;
       const auto contents =
           evaluator_.contents(*x.value(), [&](const Node& node) { return fresh.contains(&node) && node.op() != "DequantizeLinear"; });
-      if (contents) x = p.builder().wrap(&graph.add_constant(*contents, {}));
+      if (contents) x = p.wrap(&graph.add_constant(*contents, {}));
     }
     for (Node* at : nodes) {
       const auto is_used = [&](const Value* value) {
@@ -279,7 +280,7 @@ void Importer::import_op(Scope& scope, const OpInfo& op, size_t number) {
 }
 
 Expr Importer::add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) {
-  if (&node.p.builder().graph() != graph_.get()) node.refuse("what is kept from call to call is not supported inside of a loop or branch");
+  if (&node.p.graph() != graph_.get()) node.refuse("what is kept from call to call is not supported inside of a loop or branch");
   file_.spend(static_cast<uint64_t>(shape.elements()) * sizeof(float));
   number = graph_->states().size();
   std::string name = scope_->prefix + std::string(node.info.name.substr(0, 200)) + "/" + std::string(what);
@@ -287,7 +288,7 @@ Expr Importer::add_state(MnnNode& node, std::string_view what, const Shape& shap
   Value* const current = graph_->states().back().current;
   for (Dim& dim : *current->type.dims)
     if (dim.size == 0) dim = Dim{};
-  return node.p.builder().wrap(current);
+  return node.p.wrap(current);
 }
 
 const GraphInfo& Importer::subgraph(const MnnNode& node, std::string_view name) const {
@@ -296,16 +297,16 @@ const GraphInfo& Importer::subgraph(const MnnNode& node, std::string_view name) 
   return *graph;
 }
 
-Exprs Importer::put(Parts& parts, std::string_view name, const Exprs& inputs, const MnnNode& node) {
-  return put(parts, subgraph(node, name), inputs, node);
+Exprs Importer::put(TypedBuilder& builder, std::string_view name, const Exprs& inputs, const MnnNode& node) {
+  return put(builder, subgraph(node, name), inputs, node);
 }
 
-Exprs Importer::put(Parts& parts, const GraphInfo& info, const Exprs& inputs, const MnnNode& node) {
-  Scope inner(parts, info, scope_->prefix + std::string(node.info.name.substr(0, 100)) + "/");
+Exprs Importer::put(TypedBuilder& builder, const GraphInfo& info, const Exprs& inputs, const MnnNode& node) {
+  Scope inner(builder, info, scope_->prefix + std::string(node.info.name.substr(0, 100)) + "/");
   if (inner.prefix.size() > 250) inner.prefix.erase(0, inner.prefix.size() - 250);
   if (inputs.size() != info.inputs.size()) node.fail("its subgraph takes {} inputs, {} are given", info.inputs.size(), inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i]) inner.values[static_cast<size_t>(info.inputs[i])] = parts.builder().wrap(inputs[i].value());
+    if (inputs[i]) inner.values[static_cast<size_t>(info.inputs[i])] = builder.wrap(inputs[i].value());
   import_ops(inner);
   Exprs results;
   for (int32_t output : info.outputs) {
@@ -359,9 +360,9 @@ Exprs Importer::branch(MnnNode& node) {
       return taken;
     }
     InnerGraph body(node.p);
-    const Exprs results = put(body.parts, info, given, node);
+    const Exprs results = put(body.builder, info, given, node);
     for (size_t i = 0; i < node.output_count(); ++i)
-      body.graph->add_output(*body.parts.own(plain(body.parts, result_of(results, i))).value());
+      body.graph->add_output(*body.builder.own(plain(body.builder, result_of(results, i))).value());
     attributes.set(side == 0 ? "then_branch" : "else_branch", Subgraph(body.graph));
   }
   return node.p.ops("If", {node.p.reshape(node.truth(0), Ints{})}, node.output_count(), std::move(attributes));
@@ -371,7 +372,7 @@ Exprs Importer::loop(MnnNode& node) {
   // Parameter: cond_graph 0, body_graph 1, names of each input in the subgraphs 2, outputs' names 3, (output, input) names of what an
   // iteration hands on 4. Without cond_graph it is ONNX's Loop: inputs count, condition, states; body (i, condition, states) gives
   // (condition, states, values to be gathered).
-  Parts& p = node.p;
+  TypedBuilder& p = node.p;
   const GraphInfo& info = subgraph(node, node.parameter().text(1));
   const bool counted = !node.parameter().has(0);
   InnerGraph body(p);
@@ -391,14 +392,14 @@ Exprs Importer::loop(MnnNode& node) {
     }
     return body.builder.wrap(&body.graph->add_input(unique("carried"), std::move(type)));
   };
-  const auto scalar = [](Parts& parts, const Expr& x) { return parts.reshape(x, Ints{}); };
+  const auto scalar = [](TypedBuilder& builder, const Expr& x) { return builder.reshape(x, Ints{}); };
   Exprs inner(info.inputs.size());
   if (counted) {
     const size_t states = node.raw.size() < 2 ? kNowhere : node.raw.size() - 2;
     if (states == kNowhere || info.inputs.size() != states + 2 || info.outputs.size() < states + 1 || node.output_count() < states)
       node.fail("{} inputs and {} outputs do not fit its body's {} and {}", node.raw.size(), node.output_count(), info.inputs.size(),
                 info.outputs.size());
-    inner[0] = body.parts.cast(iteration, DType::i32);
+    inner[0] = body.builder.cast(iteration, DType::i32);
     inner[1] = running;
     Exprs carried = {scalar(p, p.i64(node.any(0))), scalar(p, node.truth(1))};
     std::vector<size_t> places;  // of states that change; the others are values of the outer graph
@@ -412,11 +413,11 @@ Exprs Importer::loop(MnnNode& node) {
       carried.push_back(x);
       places.push_back(i);
     }
-    const Exprs results = put(body.parts, info, inner, node);
-    body.graph->add_output(*body.parts.own(scalar(body.parts, body.parts.cast(results[0], DType::boolean))).value());
-    for (size_t i : places) body.graph->add_output(*body.parts.own(plain(body.parts, results[i + 1])).value());
+    const Exprs results = put(body.builder, info, inner, node);
+    body.graph->add_output(*body.builder.own(scalar(body.builder, body.builder.cast(results[0], DType::boolean))).value());
+    for (size_t i : places) body.graph->add_output(*body.builder.own(plain(body.builder, results[i + 1])).value());
     for (size_t i = states + 1; i < results.size(); ++i)
-      body.graph->add_output(*body.parts.own(plain(body.parts, body.parts.builder().wrap(results[i].value()))).value());
+      body.graph->add_output(*body.builder.own(plain(body.builder, body.builder.wrap(results[i].value()))).value());
     const size_t gathered = results.size() - states - 1;
     Exprs outputs(node.output_count());
     for (size_t i = 0; i < states; ++i) outputs[i] = plain(p, node.any(i + 2));
@@ -459,7 +460,7 @@ Exprs Importer::loop(MnnNode& node) {
     states.push_back({input, result, {}});
   }
   if (states.empty()) node.refuse("a loop that carries nothing is not supported");
-  const auto condition = [&](Parts& parts, const std::function<Expr(size_t)>& state) {
+  const auto condition = [&](TypedBuilder& builder, const std::function<Expr(size_t)>& state) {
     Exprs values(test.inputs.size());
     for (size_t i = 0; i < values.size(); ++i) {
       if (test_state_of[i] != kNowhere)
@@ -467,9 +468,9 @@ Exprs Importer::loop(MnnNode& node) {
       else if (test_source[i] != kNowhere)
         values[i] = node.any(test_source[i]);
     }
-    const Exprs results = put(parts, test, values, node);
+    const Exprs results = put(builder, test, values, node);
     if (results.size() != 1) node.fail("its condition gives {} outputs", results.size());
-    return scalar(parts, parts.cast(parts.builder().wrap(results[0].value()), DType::boolean));
+    return scalar(builder, builder.cast(builder.wrap(results[0].value()), DType::boolean));
   };
   Exprs carried = {Expr(), Expr()};
   for (State& state : states) {
@@ -484,12 +485,12 @@ Exprs Importer::loop(MnnNode& node) {
     else if (source[i] != kNowhere)
       inner[i] = node.any(source[i]);
   }
-  const Exprs results = put(body.parts, info, inner, node);
+  const Exprs results = put(body.builder, info, inner, node);
   Exprs next;
-  for (const State& state : states) next.push_back(plain(body.parts, body.parts.builder().wrap(results[state.result].value())));
-  const Expr again = condition(body.parts, [&](size_t i) { return next[i]; });
-  body.graph->add_output(*body.parts.own(again).value());
-  for (const Expr& x : next) body.graph->add_output(*body.parts.own(x).value());
+  for (const State& state : states) next.push_back(plain(body.builder, body.builder.wrap(results[state.result].value())));
+  const Expr again = condition(body.builder, [&](size_t i) { return next[i]; });
+  body.graph->add_output(*body.builder.own(again).value());
+  for (const Expr& x : next) body.graph->add_output(*body.builder.own(x).value());
   const Exprs made = p.ops("Loop", carried, states.size(), {{"body", Subgraph(body.graph)}});
   type_loop(made, *body.graph);
   Exprs outputs;
@@ -533,17 +534,16 @@ void Importer::add_outputs(Scope& scope) {
     std::string name(scope.info.tensors[tensors[i]].substr(0, 500));
     if (name.empty()) name = "output" + std::to_string(i);
     if (scope.layouts[tensors[i]] == Layout::channels_last) graph_->metadata.properties["layout." + name] = "NHWC";
-    outputs.emplace_back(std::move(name), plain(scope.parts, scope.values[tensors[i]]));
+    outputs.emplace_back(std::move(name), plain(scope.builder, scope.values[tensors[i]]));
   }
-  add_named_outputs(scope.parts, outputs, names_);
+  add_named_outputs(scope.builder, outputs, names_);
 }
 
 std::unique_ptr<Graph> Importer::run() {
   graph_ = std::make_unique<Graph>();
   graph_->source = file_.source();
-  GraphBuilder builder(*graph_);
-  Parts parts(builder, operators_, sizes_);
-  Scope scope(parts, file_.main(), {});
+  TypedBuilder builder(*graph_, operators_, sizes_);
+  Scope scope(builder, file_.main(), {});
   scope.is_main = true;
   import_ops(scope);
   refusals_.throw_if_any(file_.source());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "importers/builder/images.h"
+
 namespace minnow::mnn {
 
 Expr MnnNode::input(size_t i) const {
@@ -41,10 +43,10 @@ int64_t MnnNode::rank(size_t i) const {
 
 Expr MnnNode::image() const {
   const Expr x = input(0);
-  return channels_last() && p.rank(x) > 2 ? p.channels_first(x) : x;
+  return channels_last() && p.rank(x) > 2 ? channels_first(p, x) : x;
 }
 
-Expr MnnNode::from_image(const Expr& y) const { return channels_last() && p.rank(y) > 2 ? p.channels_last(y) : y; }
+Expr MnnNode::from_image(const Expr& y) const { return channels_last() && p.rank(y) > 2 ? minnow::channels_last(p, y) : y; }
 
 int64_t at_least(const MnnNode& node, std::string_view what, int64_t value, int64_t least) {
   if (value < least || value > 1'000'000) node.fail("{} is {}", what, value);

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "importers/builder/typed_builder.h"
 #include "importers/foreign_node.h"
 #include "importers/mnn/model.h"
-#include "importers/parts.h"
 
 namespace minnow::mnn {
 
@@ -25,7 +25,7 @@ class Host {
   virtual Expr add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) = 0;
 
   /// The nodes of the subgraph of that name put into the graph of `parts`, for a rule that runs it as a part of its own: its outputs.
-  virtual Exprs put(Parts& parts, std::string_view name, const Exprs& inputs, const MnnNode& node) = 0;
+  virtual Exprs put(TypedBuilder& parts, std::string_view name, const Exprs& inputs, const MnnNode& node) = 0;
 
   /// What an Attention reads and keeps, for layers that look at its keys and values instead of their own; by the layer's number.
   struct Layer {
@@ -38,7 +38,7 @@ class Host {
   ~Host() = default;
 };
 
-using Builder = Exprs(MnnNode& node, Parts& p);
+using Builder = Exprs(MnnNode& node, TypedBuilder& p);
 struct Rule {
   int32_t type;           // number of the operator
   std::string_view name;  // "ConvolutionDepthwise"
@@ -50,10 +50,10 @@ struct Rule {
 
 class MnnNode : public ForeignNode {
  public:
-  MnnNode(Parts& parts, Host& host, ModelFile& file, const GraphInfo& graph, const OpInfo& info)
+  MnnNode(TypedBuilder& parts, Host& host, ModelFile& file, const GraphInfo& graph, const OpInfo& info)
       : p(parts), host(host), file(file), graph(graph), info(info) {}
 
-  Parts& p;
+  TypedBuilder& p;
   Host& host;
   ModelFile& file;
   const GraphInfo& graph;

@@ -19,31 +19,31 @@ Kept keep(MnnNode& node, std::string_view what, const Shape& shape) {
   return kept;
 }
 
-void replace(Parts& p, const Kept& kept, const Expr& next) { p.builder().graph().set_state_next(kept.state, *p.own(next).value()); }
+void replace(TypedBuilder& p, const Kept& kept, const Expr& next) { p.graph().set_state_next(kept.state, *p.own(next).value()); }
 
-int64_t known(MnnNode& node, Parts& p, const Expr& x, int64_t axis, std::string_view what) {
+int64_t known(MnnNode& node, TypedBuilder& p, const Expr& x, int64_t axis, std::string_view what) {
   const int64_t size = p.dim(x, axis);
   if (size < 1) node.refuse("an unknown number of {} is not supported", what);
   return size;
 }
 
 /// The normalization of a table LayerNorm, over the last dimension; x itself where the table has no scales.
-Expr normalized(MnnNode& node, Parts& p, const FlatTable& norm, const Expr& x, int64_t size) {
+Expr normalized(MnnNode& node, TypedBuilder& p, const FlatTable& norm, const Expr& x, int64_t size) {
   // axis 0, epsilon 1, gamma 2, beta 3, group 4, external 5, useRMSNorm 6
   if (!norm || norm.numbers<float>(2).empty()) return x;
   const std::vector<float> gamma = norm.numbers<float>(2).copy<float>(), beta = norm.numbers<float>(3).copy<float>();
   if (static_cast<int64_t>(gamma.size()) != size) node.fail("{} scales do not fit heads of {}", gamma.size(), size);
   const Attributes attributes = {{"axis", int64_t{-1}}, {"epsilon", norm.number<float>(1, 0)}};
-  const Expr scale = p.builder().constant(Tensor::of_f32({size}, gamma));
+  const Expr scale = p.constant(Tensor::of_f32({size}, gamma));
   Expr y = p.op(norm.flag(6, false) ? "RMSNormalization" : "LayerNormalization", {x, scale}, attributes);
   if (beta.size() == gamma.size() && std::any_of(beta.begin(), beta.end(), [](float v) { return v != 0; }))
-    y = p.op("Add", {y, p.builder().constant(Tensor::of_f32({size}, beta))});
+    y = p.op("Add", {y, p.constant(Tensor::of_f32({size}, beta))});
   return y;
 }
 
 }  // namespace
 
-Exprs import_rope(MnnNode& node, Parts& p) {
+Exprs import_rope(MnnNode& node, TypedBuilder& p) {
   // rope_cut_head_dim 0, num_head 1, kv_num_head 2, head_dim 3, q_norm 4, k_norm 5. Queries and keys [length, heads * width, 1, 1], cosines
   // and sines of each position, first those of the front half -> both [1, length, heads, width].
   const int64_t width = node.integer(3), cut = node.integer(0);
@@ -66,7 +66,7 @@ Exprs import_rope(MnnNode& node, Parts& p) {
   return results;
 }
 
-Exprs import_attention(MnnNode& node, Parts& p) {
+Exprs import_attention(MnnNode& node, TypedBuilder& p) {
   // kv_cache 0, kv_shared_layer 1, layer_index 2, kv_shared_layer_index 3, mhq_quant 4, output_c4 5, attnScale 6. Queries, keys, values
   // [batch, length, heads, width], a mask that is added, a score of each head for seeing nothing.
   // kv_shared_layer_index: the layer whose keys and values, kept ones too, are looked at in place of the node's own.
@@ -78,7 +78,7 @@ Exprs import_attention(MnnNode& node, Parts& p) {
   }
   for (size_t i = 0; i < (other ? 1u : 3u); ++i)
     if (node.rank(i) != 4) node.fail("input {} should have 4 dimensions, it has {}", i, node.rank(i));
-  const auto here = [&](const Expr& x) { return p.builder().wrap(x.value()); };
+  const auto here = [&](const Expr& x) { return p.wrap(x.value()); };
   const Expr q = node.input(0), k = other ? here(other->k) : node.input(1), v = other ? here(other->v) : node.input(2);
   const int64_t heads = known(node, p, q, 2, "heads"), shared = known(node, p, k, 2, "heads"), width = known(node, p, k, 3, "elements"),
                 v_width = known(node, p, v, 3, "elements");
@@ -140,7 +140,7 @@ Exprs import_attention(MnnNode& node, Parts& p) {
   return {p.reshape(made[0], Ints{-1, heads * v_width, 1, 1})};
 }
 
-Exprs import_linear_attention(MnnNode& node, Parts& p) {
+Exprs import_linear_attention(MnnNode& node, TypedBuilder& p) {
   // attn_type 0, num_k_heads 1, num_v_heads 2, head_k_dim 3, head_v_dim 4, use_qk_l2norm 5, gate_fold 6, gate_coef 7, gate_bias 8. Queries,
   // keys and values behind each other in [batch, channels, length] (or packed, [length, channels, 1, 1]), decay and rate of each step and
   // head, filter [channels, 1, taps] -> [batch, length, heads, width] (packed: [length * heads, width, 1, 1]).
@@ -195,7 +195,7 @@ Exprs import_linear_attention(MnnNode& node, Parts& p) {
     const std::vector<float> factor = node.reals(7), bias = node.reals(8);
     if (static_cast<int64_t>(factor.size()) != heads || bias.size() != factor.size())
       node.fail("{} factors and {} biases do not fit {} heads", factor.size(), bias.size(), heads);
-    const auto row = [&](const std::vector<float>& values) { return p.builder().constant(Tensor::of_f32({heads}, values)); };
+    const auto row = [&](const std::vector<float>& values) { return p.constant(Tensor::of_f32({heads}, values)); };
     decay = p.op("Mul", {p.op("Softplus", {p.op("Add", {decay, row(bias)})}), row(factor)});
     rate = p.op("Sigmoid", {rate});
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "importers/builder/arithmetic.h"
+#include "importers/builder/images.h"
 #include "importers/mnn/rules.h"
 #include "importers/mnn/weights.h"
 
@@ -40,14 +42,14 @@ SlidingWindow sliding_window(const MnnNode& node, const Window& window) {
   return sliding;
 }
 
-Expr activated(Parts& p, const Window& window, const Expr& y) {
-  if (window.table.flag(13, false)) return p.clip(y, 0, 6);
+Expr activated(TypedBuilder& p, const Window& window, const Expr& y) {
+  if (window.table.flag(13, false)) return clip(p, y, 0, 6);
   if (window.table.flag(12, false)) return p.op("Relu", {y});
   return y;
 }
 
 /// Weights that the node's own table holds, as real numbers of `shape`.
-Expr own_weights(MnnNode& node, Parts& p, const FlatTable& conv, size_t weight_field, size_t packed_field, size_t external_field,
+Expr own_weights(MnnNode& node, TypedBuilder& p, const FlatTable& conv, size_t weight_field, size_t packed_field, size_t external_field,
                  const std::function<Shape(int64_t elements)>& shape_of) {
   const FlatTable packed = packed_field == kNo ? FlatTable() : conv.table(packed_field);
   if (!packed) {
@@ -56,13 +58,13 @@ Expr own_weights(MnnNode& node, Parts& p, const FlatTable& conv, size_t weight_f
     const Shape shape = shape_of(static_cast<int64_t>(bytes.size() / 4));
     if (static_cast<uint64_t>(shape.elements()) * 4 != bytes.size())
       node.fail("weights of shape {} should be {} numbers, there are {}", shape, shape.elements(), bytes.size() / 4);
-    return p.builder().constant(node.file.share(DType::f32, shape, bytes));
+    return p.constant(node.file.share(DType::f32, shape, bytes));
   }
   const PackedWeights weights = read_packed_weights(node.file, packed, conv, external_field, node.info, node.place);
   const Shape shape = shape_of(weights.values.elements());
   if (shape.elements() != weights.values.elements())
     node.fail("weights of shape {} should be {} numbers, there are {}", shape, shape.elements(), weights.values.elements());
-  if (!weights.rows()) return p.cast(p.builder().constant(weights.values.reshaped(shape)), DType::f32);
+  if (!weights.rows()) return p.cast(p.constant(weights.values.reshaped(shape)), DType::f32);
   const int64_t rows = weights.rows();
   if (weights.values.elements() % rows != 0) node.fail("{} scales do not fit weights of shape {}", rows, shape);
   // Rows are outputs, or blocks of them; of deconvolutions, whose outputs do not come first, so many equal parts.
@@ -74,33 +76,32 @@ Expr own_weights(MnnNode& node, Parts& p, const FlatTable& conv, size_t weight_f
   const bool whole = std::all_of(zero_points.begin(), zero_points.end(),
                                  [](float z) { return std::abs(z - std::round(z)) < 1e-4f && std::abs(z) <= 127; }) &&
                      std::none_of(weights.scale.begin(), weights.scale.end(), [](float s) { return s == 0; });
-  const Expr values = p.builder().constant(weights.values.reshaped(stored)),
-             scales = p.builder().constant(Tensor::of_f32({rows}, weights.scale));
+  const Expr values = p.constant(weights.values.reshaped(stored)), scales = p.constant(Tensor::of_f32({rows}, weights.scale));
   Exprs inputs = {values, scales};
   const bool shifted = std::any_of(zero_points.begin(), zero_points.end(), [](float z) { return z != 0; });
   if (shifted && whole && weights.values.dtype() == DType::i8) {
     Tensor zeros(DType::i8, {rows});
     for (size_t i = 0; i < zero_points.size(); ++i) zeros.writable().data<int8_t>()[i] = static_cast<int8_t>(std::lround(zero_points[i]));
-    inputs.push_back(p.builder().constant(std::move(zeros)));
+    inputs.push_back(p.constant(std::move(zeros)));
   }
   Expr real = p.op("DequantizeLinear", inputs, {{"axis", int64_t{0}}});
   if (!weights.offset.empty() && inputs.size() == 2) {  // ranges that begin anywhere
     Shape column{rows};
     for (size_t i = 1; i < stored.rank(); ++i) column.push_back(1);
-    real = p.op("Add", {real, p.builder().constant(Tensor::of_f32(column, weights.offset))});
+    real = p.op("Add", {real, p.constant(Tensor::of_f32(column, weights.offset))});
   }
   return blocks ? p.reshape(real, Ints(shape.begin(), shape.end())) : real;
 }
 
 /// A bias from input 2, or of the table; empty where it is absent or zero.
-Expr bias_of(MnnNode& node, Parts& p, const FlatTable& conv, size_t field, size_t external_field, size_t piece, int64_t outputs) {
+Expr bias_of(MnnNode& node, TypedBuilder& p, const FlatTable& conv, size_t field, size_t external_field, size_t piece, int64_t outputs) {
   if (node.has(2)) return p.vector(node.input(2));
   if (node.input_count() > 1) return {};
   const std::vector<float> bias = external_field == kNo ? conv.numbers<float>(field).copy<float>()
                                                         : node.file.reals(conv, field, external_field, piece, node.info, node.place);
   if (bias.empty() || std::all_of(bias.begin(), bias.end(), [](float v) { return v == 0; })) return {};
   if (static_cast<int64_t>(bias.size()) != outputs) node.fail("{} biases do not fit {} outputs", bias.size(), outputs);
-  return p.builder().constant(Tensor::of_f32({outputs}, bias));
+  return p.constant(Tensor::of_f32({outputs}, bias));
 }
 
 /// Images of MNN may lack trailing dimensions of 1, which operators of two dimensions get here and lose after.
@@ -109,7 +110,7 @@ struct Image {
   int64_t missing = 0;
 };
 
-Image as_image(MnnNode& node, Parts& p, int64_t rank) {
+Image as_image(MnnNode& node, TypedBuilder& p, int64_t rank) {
   const Expr x = node.image();
   const int64_t have = p.rank(x);
   if (have < 0 || have == rank) return {x};  // checked by the operator's own rule
@@ -119,7 +120,7 @@ Image as_image(MnnNode& node, Parts& p, int64_t rank) {
   return {p.unsqueeze(x, axes), rank - have};
 }
 
-Expr back(MnnNode& node, Parts& p, const Image& image, const Expr& y, int64_t rank) {
+Expr back(MnnNode& node, TypedBuilder& p, const Image& image, const Expr& y, int64_t rank) {
   Ints axes;
   for (int64_t i = rank - image.missing; i < rank; ++i) axes.push_back(i);
   return node.from_image(p.squeeze(y, axes));
@@ -127,7 +128,7 @@ Expr back(MnnNode& node, Parts& p, const Image& image, const Expr& y, int64_t ra
 
 }  // namespace
 
-Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common, bool activates) {
+Expr convolution(MnnNode& node, TypedBuilder& p, const Expr& weights, const Expr& bias, const FlatTable& common, bool activates) {
   const Window window(common);
   const auto finished = [&](const Expr& y) { return activates ? activated(p, window, y) : y; };
   const Expr x = node.image();
@@ -150,7 +151,7 @@ Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias,
     groups = channels / per_group;
   }
   if (kernel_h > 0 && kernel_w > 0) sliding.kernel = {kernel_h, kernel_w};
-  Attributes attributes = p.window_attributes(image.x, sliding);
+  Attributes attributes = window_attributes(p, image.x, sliding);
   if (groups > 1) attributes.set("group", groups);
   return back(node, p, image, finished(p.op("Conv", {image.x, weights, bias}, std::move(attributes))), 4);
 }
@@ -158,7 +159,7 @@ Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias,
 namespace {
 
 /// True for what MNN's converter makes of products: a window of one element over images of one.
-bool is_of_one_place(const MnnNode& node, Parts& p, const Window& window) {
+bool is_of_one_place(const MnnNode& node, TypedBuilder& p, const Window& window) {
   const Expr x = node.image();
   const int64_t rank = p.rank(x);
   if (rank < 2 || rank > 4 || window.kernel_h() != 1 || window.kernel_w() != 1) return false;
@@ -171,7 +172,7 @@ bool is_of_one_place(const MnnNode& node, Parts& p, const Window& window) {
 
 }  // namespace
 
-Exprs import_convolution(MnnNode& node, Parts& p) {
+Exprs import_convolution(MnnNode& node, TypedBuilder& p) {
   // Convolution2D: common 0, weight 1, bias 2, packed weights 3, integers 4, sparse 5, external 6.
   const FlatTable common = node.parameter().table(0);
   const Window window(common);
@@ -198,7 +199,7 @@ Exprs import_convolution(MnnNode& node, Parts& p) {
   return {convolution(node, p, weights, bias_of(node, p, node.parameter(), 2, 6, packed ? 3 : 2, outputs), common, true)};
 }
 
-Exprs import_deconvolution(MnnNode& node, Parts& p) {
+Exprs import_deconvolution(MnnNode& node, TypedBuilder& p) {
   const FlatTable common = node.parameter().table(0);
   const Window window(common);
   const int64_t kernel_h = at_least(node, "kernelY", window.kernel_h(), 1), kernel_w = at_least(node, "kernelX", window.kernel_w(), 1);
@@ -292,14 +293,14 @@ SlidingWindow window_3d(const MnnNode& node, const FlatTable& common) {
   return window;
 }
 
-Expr activated_3d(Parts& p, const FlatTable& common, const Expr& y) {
-  if (common.flag(8, false)) return p.clip(y, 0, 6);
+Expr activated_3d(TypedBuilder& p, const FlatTable& common, const Expr& y) {
+  if (common.flag(8, false)) return clip(p, y, 0, 6);
   return common.flag(7, false) ? p.op("Relu", {y}) : y;
 }
 
 }  // namespace
 
-Exprs import_convolution_3d(MnnNode& node, Parts& p) {
+Exprs import_convolution_3d(MnnNode& node, TypedBuilder& p) {
   // Convolution3D: common 0, weight 1, bias 2, external 3. Common: inputCount 5, outputCount 6, relu 7, relu6 8, group 9.
   const FlatTable common = node.parameter().table(0);
   const SlidingWindow window = window_3d(node, common);
@@ -320,13 +321,13 @@ Exprs import_convolution_3d(MnnNode& node, Parts& p) {
   const int64_t channels = p.dim(image.x, 1), per_group = p.dim(weights, 1);
   int64_t groups = std::max<int64_t>(common.number<int32_t>(9, 1), 1);
   if (channels > 0 && per_group > 0 && channels % per_group == 0) groups = channels / per_group;
-  Attributes attributes = p.window_attributes(image.x, window);
+  Attributes attributes = window_attributes(p, image.x, window);
   if (groups > 1) attributes.set("group", groups);
   const Expr bias = bias_of(node, p, node.parameter(), 2, 3, 2, outputs);
   return {back(node, p, image, activated_3d(p, common, p.op("Conv", {image.x, weights, bias}, std::move(attributes))), 5)};
 }
 
-Exprs import_filter_gradient(MnnNode& node, Parts& p) {
+Exprs import_filter_gradient(MnnNode& node, TypedBuilder& p) {
   // Conv2DBackPropFilter: what a filter's elements add to a loss. Image [n, c, h, w] and gradient of the result [n, k, y, x] -> [k, c,
   // kernel] (one filter a channel: [c, 1, kernel]). Each is a sum over images and places: a convolution of the image, its images taken for
   // channels, with the gradient as the filter, strides and dilations changing places.
@@ -364,7 +365,7 @@ Exprs import_filter_gradient(MnnNode& node, Parts& p) {
   return {p.transpose(p.slice(sums, {0, 0}, {sliding.kernel[0], sliding.kernel[1]}, {2, 3}), {1, 0, 2, 3})};
 }
 
-Exprs import_deconvolution_3d(MnnNode& node, Parts& p) {
+Exprs import_deconvolution_3d(MnnNode& node, TypedBuilder& p) {
   const FlatTable common = node.parameter().table(0);
   const SlidingWindow window = window_3d(node, common);
   const int64_t groups = std::max<int64_t>(common.number<int32_t>(9, 1), 1);
@@ -391,7 +392,7 @@ Exprs import_deconvolution_3d(MnnNode& node, Parts& p) {
   return {back(node, p, image, activated_3d(p, common, p.op("ConvTranspose", {image.x, weights, bias}, std::move(attributes))), 5)};
 }
 
-Exprs import_dilation_2d(MnnNode& node, Parts& p) {
+Exprs import_dilation_2d(MnnNode& node, TypedBuilder& p) {
   // The maximum over a window of x plus weights [C, kernel...].
   const FlatTable common = node.parameter().table(0);
   const Window window(common);
@@ -418,7 +419,7 @@ Exprs import_dilation_2d(MnnNode& node, Parts& p) {
       count[i] = (size + pads[i] + pads[2 + i] - extent) / stride + 1;
     }
   }
-  const Expr padded = p.op("Pad", {x, p.constant({0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]}), p.lowest(DType::f32)});
+  const Expr padded = p.op("Pad", {x, p.constant({0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]}), lowest(p, DType::f32)});
   Expr y;
   for (int64_t h = 0; h < kernel_h; ++h)
     for (int64_t w = 0; w < kernel_w; ++w) {
@@ -438,7 +439,7 @@ Exprs import_dilation_2d(MnnNode& node, Parts& p) {
 namespace {
 
 /// Over all spatial dimensions, however many there are; the converter writes that of images as one over three.
-Expr global_pool(MnnNode& node, Parts& p, bool largest) {
+Expr global_pool(MnnNode& node, TypedBuilder& p, bool largest) {
   const std::string_view op = largest ? "GlobalMaxPool" : "GlobalAveragePool";
   if (p.rank(node.input(0)) > 2) return node.from_image(p.op(op, {node.image()}));
   const Image image = as_image(node, p, 4);
@@ -447,7 +448,7 @@ Expr global_pool(MnnNode& node, Parts& p, bool largest) {
 
 }  // namespace
 
-Exprs import_pooling(MnnNode& node, Parts& p) {
+Exprs import_pooling(MnnNode& node, TypedBuilder& p) {
   // padX 0, padY 1, isGlobal 2, kernelX 3, kernelY 4, strideX 5, strideY 6, type 7, padType 8, dataType 9, ceilModel 10, pads 11, countType
   // 12
   const int64_t type = node.integer<int8_t>(7), pad_type = node.integer<int8_t>(8), count_type = node.integer<int8_t>(12);
@@ -491,12 +492,12 @@ Exprs import_pooling(MnnNode& node, Parts& p) {
       const Expr padded =
           p.op("Pad", {image.x, p.constant({0, 0, window.pads[0], window.pads[1], 0, 0, window.pads[2], window.pads[3]}), p.scalar(0)});
       window.pads = {0, 0, beyond[0], beyond[1]};
-      return {back(node, p, image, p.op("AveragePool", {padded}, p.window_attributes(padded, window)), 4)};
+      return {back(node, p, image, p.op("AveragePool", {padded}, window_attributes(p, padded, window)), 4)};
     }
     if (!window.pads.empty()) window.pads[2] += beyond[0], window.pads[3] += beyond[1];
-    attributes = p.window_attributes(image.x, window);
+    attributes = window_attributes(p, image.x, window);
   } else {
-    attributes = p.window_attributes(image.x, window);
+    attributes = window_attributes(p, image.x, window);
     if (ceil) attributes.set("ceil_mode", int64_t{1});
   }
   if (pads_count && !window.pads.empty()) attributes.set("count_include_pad", int64_t{1});
@@ -510,12 +511,12 @@ Exprs import_pooling(MnnNode& node, Parts& p) {
   return both;
 }
 
-Exprs import_pool_gradient(MnnNode& node, Parts& p) {
+Exprs import_pool_gradient(MnnNode& node, TypedBuilder& p) {
   // The fields of a Pooling. Its input [n, c, h, w], its result and the gradient of that -> the gradient of the input. Each window's
   // gradient goes to all elements that are the largest of it, or in equal parts to all, those beyond the edge too.
   const int64_t type = node.integer<int8_t>(7), pad_type = node.integer<int8_t>(8);
   if (type < 0 || type > 1) node.refuse("type {} is not supported", type);
-  const auto first = [&](size_t i) { return node.layout(i) == Layout::channels_last ? p.channels_first(node.input(i)) : node.input(i); };
+  const auto first = [&](size_t i) { return node.layout(i) == Layout::channels_last ? channels_first(p, node.input(i)) : node.input(i); };
   const Expr x = node.image(), y = first(1), gradient = first(2);
   const auto in = p.shape(x), out = p.shape(gradient);
   if (!in || !out) node.refuse("tensors of unknown shape are not supported");
@@ -546,7 +547,7 @@ Exprs import_pool_gradient(MnnNode& node, Parts& p) {
       windows = p.reshape(p.slice(x, {0, 0}, {kernel[0], kernel[1]}, {2, 3}), Ints{planes, taps, 1});
     } else {
       if (taps > 1024) node.refuse("a window of {} by {} is not supported", kernel[0], kernel[1]);
-      const Expr padded = p.op("Pad", {x, p.constant({0, 0, before[0], before[1], 0, 0, behind[0], behind[1]}), p.lowest(DType::f32)});
+      const Expr padded = p.op("Pad", {x, p.constant({0, 0, before[0], before[1], 0, 0, behind[0], behind[1]}), lowest(p, DType::f32)});
       Exprs parts;
       for (int64_t h = 0; h < kernel[0]; ++h)
         for (int64_t w = 0; w < kernel[1]; ++w)
@@ -563,7 +564,7 @@ Exprs import_pool_gradient(MnnNode& node, Parts& p) {
   return {node.from_image(p.reshape(sums, *in))};
 }
 
-Exprs import_pooling_3d(MnnNode& node, Parts& p) {
+Exprs import_pooling_3d(MnnNode& node, TypedBuilder& p) {
   // strides 0, kernels 1, pads 2, type 3, padType 4, isGlobal 5
   const int64_t type = node.integer<int8_t>(3), pad_type = node.integer<int8_t>(4);
   if (node.flag(5)) return {global_pool(node, p, type == 0)};
@@ -582,12 +583,12 @@ Exprs import_pooling_3d(MnnNode& node, Parts& p) {
     for (int64_t pad : pads) at_least(node, "padding", pad, 0);
     window.pads = pads;
   }
-  Attributes attributes = p.window_attributes(image.x, window);
+  Attributes attributes = window_attributes(p, image.x, window);
   if (type != 0 && pad_type == 0) attributes.set("count_include_pad", int64_t{1});
   return {back(node, p, image, p.op(type == 0 ? "MaxPool" : "AveragePool", {image.x}, std::move(attributes)), 5)};
 }
 
-Exprs import_inner_product(MnnNode& node, Parts& p) {
+Exprs import_inner_product(MnnNode& node, TypedBuilder& p) {
   // outputCount 0, biasTerm 1, weightSize 2, weight 3, bias 4, axis 5, transpose 6, packed weights 7
   const int64_t outputs = at_least(node, "outputCount", node.integer(0), 1);
   const Expr weights = own_weights(node, p, node.parameter(), 3, node.parameter().table(7) ? 7 : kNo, kNo, [&](int64_t elements) {
@@ -600,7 +601,7 @@ Exprs import_inner_product(MnnNode& node, Parts& p) {
   return {p.op("Gemm", {x, weights, bias}, {{"transB", int64_t{!node.flag(6)}}})};
 }
 
-Exprs import_im2col(MnnNode& node, Parts& p) {
+Exprs import_im2col(MnnNode& node, TypedBuilder& p) {
   // [N, C, H, W] -> [C kernel, N places]
   const FlatTable common = node.parameter().table(0);
   const Window window(common);
@@ -629,7 +630,7 @@ Exprs import_im2col(MnnNode& node, Parts& p) {
   return {p.reshape(p.transpose(all, {1, 2, 0, 3, 4}), Ints{(*shape)[1] * kernel_h * kernel_w, (*shape)[0] * rows * columns})};
 }
 
-Exprs import_col2im(MnnNode& node, Parts& p) {
+Exprs import_col2im(MnnNode& node, TypedBuilder& p) {
   const FlatTable common = node.parameter().table(0);
   const Window window(common);
   const SlidingWindow sliding = sliding_window(node, window);

@@ -5,12 +5,13 @@
 
 #include "base/memory.h"
 #include "base/saturating.h"
+#include "importers/builder/images.h"
 #include "importers/detection.h"
 #include "importers/mnn/rules.h"
 
 namespace minnow::mnn {
 
-Exprs import_non_max_suppression(MnnNode& node, Parts& p) {
+Exprs import_non_max_suppression(MnnNode& node, TypedBuilder& p) {
   // Boxes [n, 4], scores [n], the most to keep, thresholds: of overlap, of scores.
   const Expr boxes = node.input(0), scores = node.input(1);
   const Expr most = p.i64(p.vector(node.input(2)));
@@ -22,7 +23,7 @@ Exprs import_non_max_suppression(MnnNode& node, Parts& p) {
   return {p.cast(p.vector(column(p, left, 2)), DType::i32)};
 }
 
-Exprs import_detection_post_process(MnnNode& node, Parts& p) {
+Exprs import_detection_post_process(MnnNode& node, TypedBuilder& p) {
   // maxDetections 0, maxClassesPerDetection 1, detectionsPerClass 2, score threshold 3, overlap 4, classes 5, by class 6, scales 7
   PostProcess process;
   process.most = node.integer(0), process.per_box = node.integer(1), process.per_class = node.integer(2), process.classes = node.integer(5);
@@ -31,7 +32,7 @@ Exprs import_detection_post_process(MnnNode& node, Parts& p) {
   return post_process(p, node.input(0), node.input(1), node.input(2), std::move(process));
 }
 
-Exprs import_prior_box(MnnNode& node, Parts& p) {
+Exprs import_prior_box(MnnNode& node, TypedBuilder& p) {
   // minSizes 0, maxSizes 1, aspectRatios 2, variances 3, flip 4, clip 5, imageWidth 6, imageHeight 7, stepWidth 8, stepHeight 9, offset 10
   const auto reals = [&](size_t field) {
     const std::vector<float> list = node.reals(field);
@@ -54,7 +55,7 @@ Exprs import_prior_box(MnnNode& node, Parts& p) {
   return {p.unsqueeze(prior_boxes(p, std::move(boxes)), {3})};
 }
 
-Exprs import_detection_output(MnnNode& node, Parts& p) {
+Exprs import_detection_output(MnnNode& node, TypedBuilder& p) {
   // classCount 0, overlap 1, nmsTopK 2, keepTopK 3, score threshold 4. Locations [1, 4 n, 1, 1], scores [1, classes n, 1, 1], boxes
   // [1, 2, 4 n, 1] -> [1, 1, found, 6]: class, score, box, by score. Class 0 is the background.
   const int64_t classes = node.integer(0), keep = node.integer(3);
@@ -82,7 +83,7 @@ Exprs import_detection_output(MnnNode& node, Parts& p) {
   return {p.unsqueeze(rows, {0, 1})};
 }
 
-Exprs import_proposal(MnnNode& node, Parts& p) {
+Exprs import_proposal(MnnNode& node, TypedBuilder& p) {
   // featStride 0, baseSize 1, preNmsTopN 2, afterNmsTopN 3, nmsThreshold 4, minSize 5, ratios 6, scales 7 (Blobs) -> [afterNmsTopN, 5, 1,
   // 1] and their scores, zeros behind those that were found.
   const auto reals = [&](size_t field) { return node.parameter().table(field).numbers<float>(7).copy<double>(); };
@@ -108,11 +109,11 @@ Exprs import_proposal(MnnNode& node, Parts& p) {
   return found;
 }
 
-Exprs import_crop_and_resize(MnnNode& node, Parts& p) {
+Exprs import_crop_and_resize(MnnNode& node, TypedBuilder& p) {
   // extrapolationValue 0, method 1. Images [N, H, W, C], boxes [n, 4] (y1, x1, y2, x2, from 0 to 1), the image of each, size.
   const Ints size = node.ints(3);
   if (size.size() != 2 || size[0] < 1 || size[1] < 1) node.fail("a size of {} is not valid", size);
-  const Expr x = node.channels_last() ? p.channels_first(node.input(0)) : node.input(0);
+  const Expr x = node.channels_last() ? channels_first(p, node.input(0)) : node.input(0);
   const Expr images = p.gather(x, p.vector(p.i64(node.input(2))), 0), boxes = node.input(1);
   // Places along an axis, [n, count], from 0 to 1 over the image; one place lies in the middle.
   const auto places = [&](int64_t axis) {
@@ -137,10 +138,10 @@ Exprs import_crop_and_resize(MnnNode& node, Parts& p) {
   };
   const Expr inside = p.unsqueeze(p.op("And", {within(rows), within(columns)}), {1});
   const Expr filled = p.op("Where", {inside, y, p.scalar(static_cast<double>(node.real(0)))});
-  return {node.channels_last() ? p.channels_last(filled) : filled};
+  return {node.channels_last() ? channels_last(p, filled) : filled};
 }
 
-Exprs import_roi_align(MnnNode& node, Parts& p) {
+Exprs import_roi_align(MnnNode& node, TypedBuilder& p) {
   // pooledWidth 0, pooledHeight 1, spatialScale 2, samplingRatio 3, aligned 4, poolType 5, outputGrad 6. Regions with their image in front
   // (five columns), or beside them.
   if (node.flag(6)) node.refuse("its gradient is not supported");
@@ -162,7 +163,7 @@ Exprs import_roi_align(MnnNode& node, Parts& p) {
                                 {"coordinate_transformation_mode", std::string(node.flag(4) ? "half_pixel" : "output_half_pixel")}}))};
 }
 
-Exprs import_roi_pooling(MnnNode& node, Parts& p) {
+Exprs import_roi_pooling(MnnNode& node, TypedBuilder& p) {
   const Expr rois = p.rank(node.input(1)) == 2 ? node.input(1) : p.reshape(node.input(1), Ints{-1, 5});
   return {node.from_image(p.op("MaxRoiPool", {node.image(), rois},
                                {{"pooled_shape", Ints{node.integer(1), node.integer(0)}}, {"spatial_scale", node.real(2)}}))};

@@ -4,17 +4,19 @@
 
 #include "importers/mnn/rules.h"
 
+#include "importers/builder/arithmetic.h"
+
 namespace minnow::mnn {
 namespace {
 
 /// The activation that BinaryOp, convolutions and Eltwise may hold.
-Expr rounded_half_away(Parts& p, const Expr& x) {
+Expr rounded_half_away(TypedBuilder& p, const Expr& x) {
   // Round goes to even where two integers are equally near; MNN goes away from zero.
   const Expr even = p.op("Round", {x}), tie = p.op("Equal", {p.op("Abs", {p.op("Sub", {x, even})}), p.scalar(0.5)});
   return p.op("Where", {tie, p.op("Add", {x, p.op("Mul", {p.op("Sign", {x}), p.scalar(0.5)})}), even});
 }
 
-Expr erf_inv(Parts& p, const Expr& x) {
+Expr erf_inv(TypedBuilder& p, const Expr& x) {
   // M. Giles 2012, "Approximating the erfinv function": two polynomials of w = -ln(1 - x^2).
   static constexpr double kNear[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
                                      -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
@@ -31,7 +33,7 @@ Expr erf_inv(Parts& p, const Expr& x) {
   return p.op("Mul", {p.op("Where", {p.op("Less", {w, p.scalar(5)}), near, far}), x});
 }
 
-Expr unary(const MnnNode& node, Parts& p, int64_t number, const Expr& x) {
+Expr unary(const MnnNode& node, TypedBuilder& p, int64_t number, const Expr& x) {
   static constexpr std::string_view kNames[] = {"Abs",   "Neg",  "Floor",   "Ceil",  "",          "Sqrt", "",           "Exp", "Log",
                                                 "Sin",   "Cos",  "Tan",     "Asin",  "Acos",      "Atan", "Reciprocal", "",    "Softplus",
                                                 "Acosh", "Sinh", "Asinh",   "Atanh", "Sign",      "",     "Cosh",       "Erf", "",
@@ -70,16 +72,16 @@ Expr unary(const MnnNode& node, Parts& p, int64_t number, const Expr& x) {
 
 }  // namespace
 
-Exprs import_identity(MnnNode& node, Parts&) {
+Exprs import_identity(MnnNode& node, TypedBuilder&) {
   Exprs all;
   for (size_t i = 0; i < node.output_count(); ++i) all.push_back(node.has(i) ? node.any(i) : Expr());
   return all;
 }
 
-Exprs import_unary(MnnNode& node, Parts& p) { return {unary(node, p, node.integer(0), node.input(0))}; }
-Exprs import_plain_unary(MnnNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0)})}; }
+Exprs import_unary(MnnNode& node, TypedBuilder& p) { return {unary(node, p, node.integer(0), node.input(0))}; }
+Exprs import_plain_unary(MnnNode& node, TypedBuilder& p) { return {p.op(node.rule->target, {node.input(0)})}; }
 
-Exprs import_binary(MnnNode& node, Parts& p) {
+Exprs import_binary(MnnNode& node, TypedBuilder& p) {
   const int64_t number = node.integer(0);
   if (node.input_count() != 2) node.fail("should have two inputs, it has {}", node.input_count());
   // The output has the layout of the input of more dimensions.
@@ -129,7 +131,7 @@ Exprs import_binary(MnnNode& node, Parts& p) {
     case 12:
       return {plain("Less")};
     case 13:
-      y = p.floor_div(a, b);
+      y = floor_div(p, a, b);
       break;
     case 14: {
       const Expr difference = plain("Sub");
@@ -142,13 +144,13 @@ Exprs import_binary(MnnNode& node, Parts& p) {
       return {plain("LessOrEqual")};
     case 17:
       // ONNX's Mod with fmod arrives under this number too.
-      y = node.file.source_kind() == 3 ? p.op("Mod", {a, b}, {{"fmod", int64_t{1}}}) : p.floor_mod(a, b);
+      y = node.file.source_kind() == 3 ? p.op("Mod", {a, b}, {{"fmod", int64_t{1}}}) : floor_mod(p, a, b);
       break;
     case 19:
       y = real ? p.op("Mod", {a, b}, {{"fmod", int64_t{1}}}) : plain("Mod");
       break;
     case 20:
-      y = p.atan2(a, b);
+      y = atan2(p, a, b);
       break;
     case 21:
       return {logic("Or")};
@@ -167,7 +169,7 @@ Exprs import_binary(MnnNode& node, Parts& p) {
       if (real) node.fail("shifts a tensor of {}", p.dtype(a));
       // BitShift takes unsigned integers; a shift to the right keeps the sign, as division by a power of two that rounds down does.
       const Expr power = p.cast(p.op("Pow", {p.scalar(2, DType::f64), p.cast(b, DType::f64)}), p.dtype(a));
-      return {number == 27 ? p.op("Mul", {a, power}) : p.floor_div(a, power)};
+      return {number == 27 ? p.op("Mul", {a, power}) : floor_div(p, a, power)};
     }
     case 29:
       return {p.op("Mul", {a, unary(node, p, 34, b)})};
@@ -178,7 +180,7 @@ Exprs import_binary(MnnNode& node, Parts& p) {
   return {y};
 }
 
-Exprs import_cast(MnnNode& node, Parts& p) {
+Exprs import_cast(MnnNode& node, TypedBuilder& p) {
   const int64_t number = node.integer(1);
   const DType type = dtype_of(static_cast<int32_t>(number));
   if (type == DType::undefined) node.refuse("elements of type {} are not supported", number);
@@ -188,16 +190,18 @@ Exprs import_cast(MnnNode& node, Parts& p) {
   return {p.cast(x, type)};
 }
 
-Exprs import_cast_like(MnnNode& node, Parts& p) {
+Exprs import_cast_like(MnnNode& node, TypedBuilder& p) {
   const DType type = p.dtype(node.input(1));
   return {p.cast(node.input(0), type)};
 }
 
-Exprs import_bnll(MnnNode& node, Parts& p) { return {p.op("Softplus", {node.input(0)})}; }
-Exprs import_elu(MnnNode& node, Parts& p) { return {p.op("Elu", {node.input(0)}, {{"alpha", node.real(0)}})}; }
-Exprs import_selu(MnnNode& node, Parts& p) { return {p.op("Selu", {node.input(0)}, {{"alpha", node.real(1)}, {"gamma", node.real(0)}})}; }
+Exprs import_bnll(MnnNode& node, TypedBuilder& p) { return {p.op("Softplus", {node.input(0)})}; }
+Exprs import_elu(MnnNode& node, TypedBuilder& p) { return {p.op("Elu", {node.input(0)}, {{"alpha", node.real(0)}})}; }
+Exprs import_selu(MnnNode& node, TypedBuilder& p) {
+  return {p.op("Selu", {node.input(0)}, {{"alpha", node.real(1)}, {"gamma", node.real(0)}})};
+}
 
-Exprs import_eltwise(MnnNode& node, Parts& p) {
+Exprs import_eltwise(MnnNode& node, TypedBuilder& p) {
   static constexpr std::string_view kNames[] = {"Mul", "Add", "Max", "Sub"};
   const int64_t number = node.integer<int8_t>(0);
   if (number < 0 || number > 3) node.refuse("function {} is not supported", number);
@@ -214,17 +218,17 @@ Exprs import_eltwise(MnnNode& node, Parts& p) {
   return {y};
 }
 
-Exprs import_relu(MnnNode& node, Parts& p) {
+Exprs import_relu(MnnNode& node, TypedBuilder& p) {
   const float slope = node.real(0);
   const Expr x = node.input(0);
   return {slope == 0 ? p.op("Relu", {x}) : p.op("LeakyRelu", {x}, {{"alpha", slope}})};
 }
 
-Exprs import_relu6(MnnNode& node, Parts& p) {
-  return {p.clip(node.input(0), static_cast<double>(node.real(0, 0)), static_cast<double>(node.real(1, 6)))};
+Exprs import_relu6(MnnNode& node, TypedBuilder& p) {
+  return {clip(p, node.input(0), static_cast<double>(node.real(0, 0)), static_cast<double>(node.real(1, 6)))};
 }
 
-Exprs import_prelu(MnnNode& node, Parts& p) {
+Exprs import_prelu(MnnNode& node, TypedBuilder& p) {
   if (node.input_count() > 1) return {p.op("PRelu", {node.input(0), node.input(1)})};
   const std::vector<float> slope = node.reals(1);
   if (slope.empty()) node.fail("has no slopes");
@@ -234,10 +238,10 @@ Exprs import_prelu(MnnNode& node, Parts& p) {
   if (rank < 0) node.refuse("a tensor of unknown rank is not supported");
   Shape shape{static_cast<int64_t>(slope.size())};
   for (int64_t i = 2; i < rank; ++i) shape.push_back(1);
-  return {node.from_image(p.op("PRelu", {x, p.builder().constant(Tensor::of_f32(shape, slope))}))};
+  return {node.from_image(p.op("PRelu", {x, p.constant(Tensor::of_f32(shape, slope))}))};
 }
 
-Exprs import_scale(MnnNode& node, Parts& p) {
+Exprs import_scale(MnnNode& node, TypedBuilder& p) {
   const std::vector<float> scale = node.file.reals(node.parameter(), 1, 3, 1, node.info, node.place);
   const std::vector<float> bias = node.file.reals(node.parameter(), 2, 3, 2, node.info, node.place);
   if (scale.empty()) node.fail("has no scales");
@@ -247,36 +251,35 @@ Exprs import_scale(MnnNode& node, Parts& p) {
   if (rank < 0) node.refuse("a tensor of unknown rank is not supported");
   Shape shape{static_cast<int64_t>(scale.size())};
   for (int64_t i = 2; i < rank; ++i) shape.push_back(1);
-  Expr y = p.op("Mul", {x, p.builder().constant(Tensor::of_f32(shape, scale))});
-  if (std::any_of(bias.begin(), bias.end(), [](float v) { return v != 0; }))
-    y = p.op("Add", {y, p.builder().constant(Tensor::of_f32(shape, bias))});
+  Expr y = p.op("Mul", {x, p.constant(Tensor::of_f32(shape, scale))});
+  if (std::any_of(bias.begin(), bias.end(), [](float v) { return v != 0; })) y = p.op("Add", {y, p.constant(Tensor::of_f32(shape, bias))});
   return {node.from_image(y)};
 }
 
-Exprs import_select(MnnNode& node, Parts& p) {
+Exprs import_select(MnnNode& node, TypedBuilder& p) {
   const Exprs values = node.alike({node.input(1), node.input(2)});
   if (!node.output_layouts.empty()) node.output_layouts[0] = node.layout(1);
   return {p.op("Where", {node.truth(0), values[0], values[1]})};
 }
 
-Exprs import_threshold(MnnNode& node, Parts& p) {
+Exprs import_threshold(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.input(0);
   return {p.cast(p.op("Greater", {x, p.scalar(static_cast<double>(node.real(0)), p.dtype(x))}), p.dtype(x))};
 }
 
-Exprs import_zeros_like(MnnNode& node, Parts& p) {
+Exprs import_zeros_like(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.input(0);
   return {p.fill(p.shape_of(x), 0, p.dtype(x))};
 }
 
-Exprs import_split_gelu(MnnNode& node, Parts& p) {
+Exprs import_split_gelu(MnnNode& node, TypedBuilder& p) {
   // The last dimension halves: the first half times Gelu of the second.
   const Expr x = node.input(0);
   const Exprs halves = p.ops("Split", {x}, 2, {{"axis", int64_t{-1}}, {"num_outputs", int64_t{2}}});
   return {p.op("Mul", {halves[0], p.op("Gelu", {halves[1]})})};
 }
 
-Exprs import_spatial_product(MnnNode& node, Parts& p) {
+Exprs import_spatial_product(MnnNode& node, TypedBuilder& p) {
   // Each channel times the other input's one channel.
   return {node.from_image(p.op("Mul", {node.image(), node.input(1)}))};
 }

@@ -5,6 +5,9 @@
 
 #include "importers/mnn/rules.h"
 
+#include "importers/builder/arithmetic.h"
+#include "importers/builder/indexing.h"
+
 namespace minnow::mnn {
 namespace {
 
@@ -32,7 +35,7 @@ struct Mixture {
 
 }  // namespace
 
-Exprs import_image_process(MnnNode& node, Parts& p) {
+Exprs import_image_process(MnnNode& node, TypedBuilder& p) {
   // filterType 0, sourceFormat 1, destFormat 2, wrap 3, mean 4, normal 5, transform 6, paddingValue 7, shape 8: [n, channels, height,
   // width], outputType 9, draw 10. The picture is [n, height, width, channels] of bytes.
   if (node.flag(10) || node.input_count() != 1) node.refuse("drawing into the input is not supported");
@@ -66,8 +69,8 @@ Exprs import_image_process(MnnNode& node, Parts& p) {
   x = p.slice(x, {0, 0}, {shape[2], shape[3]}, {1, 2});
   if (behind[0] + behind[1] > 0) {
     const bool zeros = node.integer<int8_t>(3) == 1;
-    x = p.pad(x, p.reshape(p.constant({0, 0, 0, behind[0], 0, behind[1], 0, 0}), Ints{4, 2}), p.scalar(0, DType::u8),
-              zeros ? "constant" : "edge");
+    x = pad(p, x, p.reshape(p.constant({0, 0, 0, behind[0], 0, behind[1], 0, 0}), Ints{4, 2}), p.scalar(0, DType::u8),
+            zeros ? "constant" : "edge");
   }
   const auto channel = [&](int64_t i) { return p.slice(x, {i}, {i + 1}, {3}); };
   const auto colour = [&](size_t i) { return p.cast(channel(from.places[i]), DType::i32); };
@@ -78,7 +81,7 @@ Exprs import_image_process(MnnNode& node, Parts& p) {
       const Expr part = p.op("Mul", {colour(i), integer(i == 0 ? m.red : i == 1 ? m.green : m.blue)});
       sum = sum ? p.op("Add", {sum, part}) : part;
     }
-    const Expr quotient = p.floor_div(sum, integer(int64_t{1} << bits));
+    const Expr quotient = floor_div(p, sum, integer(int64_t{1} << bits));
     return m.added ? p.op("Add", {quotient, integer(m.added)}) : quotient;
   };
   const Expr opaque = to.channels == 4 && from.channels != 4 ? p.fill(p.shape_of(channel(0)), 255, DType::u8) : Expr();
@@ -111,12 +114,12 @@ Exprs import_image_process(MnnNode& node, Parts& p) {
   const std::vector<float> mean = node.reals(4), normal = node.reals(5);
   if (mean.size() < 4 || normal.size() < 4) node.fail("{} means and {} factors should be 4 each", mean.size(), normal.size());
   const auto row = [&](const std::vector<float>& numbers) {
-    return p.builder().constant(Tensor::of_f32({to.channels}, std::span(numbers).first(static_cast<size_t>(to.channels))));
+    return p.constant(Tensor::of_f32({to.channels}, std::span(numbers).first(static_cast<size_t>(to.channels))));
   };
   y = p.op("Mul", {p.op("Sub", {p.cast(y, DType::f32), row(mean)}), row(normal)});
   // Four channels of numbers out of fewer: the others are zero.
   if (shape[1] == 4 && to.channels < 4)
-    y = p.pad(y, p.reshape(p.constant({0, 0, 0, 0, 0, 0, 0, 4 - to.channels}), Ints{4, 2}), p.scalar(0));
+    y = pad(p, y, p.reshape(p.constant({0, 0, 0, 0, 0, 0, 0, 4 - to.channels}), Ints{4, 2}), p.scalar(0));
   else if (shape[1] != to.channels)
     node.fail("the result has {} channels, its format {}", shape[1], to.channels);
   return {y};

@@ -13,7 +13,7 @@ namespace minnow::mnn {
 
 namespace {
 
-Expr matmul(MnnNode& node, Parts& p, bool transpose_a, bool transpose_b) {
+Expr matmul(MnnNode& node, TypedBuilder& p, bool transpose_a, bool transpose_b) {
   Expr a = node.input(0), b;
   if (node.has(1)) {
     b = node.input(1);
@@ -36,12 +36,12 @@ Expr matmul(MnnNode& node, Parts& p, bool transpose_a, bool transpose_b) {
 
 }  // namespace
 
-Exprs import_matmul(MnnNode& node, Parts& p) { return {matmul(node, p, node.flag(1), node.flag(2))}; }
-Exprs import_batch_matmul(MnnNode& node, Parts& p) { return {matmul(node, p, node.flag(0), node.flag(1))}; }
+Exprs import_matmul(MnnNode& node, TypedBuilder& p) { return {matmul(node, p, node.flag(1), node.flag(2))}; }
+Exprs import_batch_matmul(MnnNode& node, TypedBuilder& p) { return {matmul(node, p, node.flag(0), node.flag(1))}; }
 
-Exprs import_det(MnnNode& node, Parts& p) { return {p.op("Det", {node.input(0)})}; }
+Exprs import_det(MnnNode& node, TypedBuilder& p) { return {p.op("Det", {node.input(0)})}; }
 
-Exprs import_svd(MnnNode& node, Parts& p) {
+Exprs import_svd(MnnNode& node, TypedBuilder& p) {
   // Columns no fewer than rows: MNN gives as many singular values as there are columns.
   const int64_t rows = p.dim(node.input(0), 0), columns = p.dim(node.input(0), 1);
   if (node.rank(0) != 2) node.fail("takes a matrix, the input has {} dimensions", node.rank(0));
@@ -50,7 +50,7 @@ Exprs import_svd(MnnNode& node, Parts& p) {
   return p.ops("minnow.Svd", {node.input(0)}, 3);
 }
 
-Exprs import_cosine_similarity(MnnNode& node, Parts& p) {
+Exprs import_cosine_similarity(MnnNode& node, TypedBuilder& p) {
   // Along dimension 1.
   const Expr a = node.input(0), b = node.input(1), axes = p.constant({1});
   const auto sum = [&](const Expr& x) { return p.op("ReduceSum", {x, axes}, {{"keepdims", int64_t{0}}}); };
@@ -60,9 +60,9 @@ Exprs import_cosine_similarity(MnnNode& node, Parts& p) {
 
 // Normalizations.
 
-Exprs import_softmax(MnnNode& node, Parts& p) { return {p.op("Softmax", {node.input(0)}, {{"axis", node.integer(0)}})}; }
+Exprs import_softmax(MnnNode& node, TypedBuilder& p) { return {p.op("Softmax", {node.input(0)}, {{"axis", node.integer(0)}})}; }
 
-Exprs import_reduction(MnnNode& node, Parts& p) {
+Exprs import_reduction(MnnNode& node, TypedBuilder& p) {
   // operation 0, dim 1, coeff 2, keepDims 3
   static constexpr std::string_view kNames[] = {"ReduceSum", "ReduceL1",   "ReduceSumSquare", "ReduceMean", "ReduceMax",
                                                 "ReduceMin", "ReduceProd", "ReduceMax",       "ReduceMin"};
@@ -88,7 +88,7 @@ Exprs import_reduction(MnnNode& node, Parts& p) {
   return {operation >= 7 ? p.cast(y, DType::boolean) : y};
 }
 
-Exprs import_moments(MnnNode& node, Parts& p) {
+Exprs import_moments(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.input(0);
   const Ints axes = node.list(0);
   Exprs inputs = {x};
@@ -103,7 +103,7 @@ Exprs import_moments(MnnNode& node, Parts& p) {
   return {keep ? mean : p.op("ReduceMean", inputs, {{"keepdims", int64_t{0}}}), variance};
 }
 
-Exprs import_batch_norm(MnnNode& node, Parts& p) {
+Exprs import_batch_norm(MnnNode& node, TypedBuilder& p) {
   // channels 0, slope 1, mean 2, var 3, bias 4, A 5, B 6, epsilon 7
   const std::vector<float> slope = node.reals(1), mean = node.reals(2), variance = node.reals(3), bias = node.reals(4);
   const size_t channels = mean.size();
@@ -112,15 +112,14 @@ Exprs import_batch_norm(MnnNode& node, Parts& p) {
     node.fail("has {} means, {} variances, {} slopes, {} biases", channels, variance.size(), slope.size(), bias.size());
   const auto vector = [&](const std::vector<float>& values, float fallback) {
     const Charge table(product_of({static_cast<size_t>(std::max<int64_t>(channels, 0)), sizeof(float)}));
-    return p.builder().constant(
-        Tensor::of_f32({static_cast<int64_t>(channels)}, values.empty() ? std::vector<float>(channels, fallback) : values));
+    return p.constant(Tensor::of_f32({static_cast<int64_t>(channels)}, values.empty() ? std::vector<float>(channels, fallback) : values));
   };
   return {
       node.from_image(p.op("BatchNormalization", {node.image(), vector(slope, 1), vector(bias, 0), vector(mean, 0), vector(variance, 1)},
                            {{"epsilon", node.real(7, 0.001f)}}))};
 }
 
-Exprs import_instance_norm(MnnNode& node, Parts& p) {
+Exprs import_instance_norm(MnnNode& node, TypedBuilder& p) {
   const std::vector<float> slope = node.reals(1), bias = node.reals(4);
   const Expr x = node.image();
   const int64_t channels = p.dim(x, 1);
@@ -128,7 +127,7 @@ Exprs import_instance_norm(MnnNode& node, Parts& p) {
   const auto vector = [&](const std::vector<float>& values, float fallback) {
     std::vector<float> all = values.empty() ? std::vector<float>(static_cast<size_t>(channels), fallback) : values;
     if (static_cast<int64_t>(all.size()) != channels) node.fail("{} numbers do not fit {} channels", all.size(), channels);
-    return p.builder().constant(Tensor::of_f32({channels}, all));
+    return p.constant(Tensor::of_f32({channels}, all));
   };
   return {node.from_image(p.op("InstanceNormalization", {x, vector(slope, 1), vector(bias, 0)}, {{"epsilon", node.real(7, 0.001f)}}))};
 }
@@ -139,7 +138,7 @@ namespace {
 constexpr int64_t kMostNormalized = int64_t{1} << 24;
 
 /// x normalized over the dimensions `axes`; none: by groups.
-Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
+Exprs layer_norm(MnnNode& node, TypedBuilder& p, const Expr& x, Ints axes) {
   // axis 0, epsilon 1, gamma 2, beta 3, group 4, external 5, useRMSNorm 6
   const int64_t rank = p.rank(x), group = node.integer(4, 1);
   for (int64_t& axis : axes) axis = node.from_front(axis, rank);
@@ -169,16 +168,15 @@ Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
     const Expr parts = p.reshape(x, Ints{(*shape)[0], group, -1});
     const int64_t size = p.dim(parts, 2);
     if (size > kMostNormalized) node.refuse("normalizing {} elements together is not supported", size);
-    Expr y =
-        p.op("LayerNormalization",
-             {parts, p.builder().constant(Tensor::of_f32({size}, std::vector<float>(static_cast<size_t>(std::max<int64_t>(size, 0)), 1)))},
-             {{"axis", int64_t{2}}, {"epsilon", epsilon}});
+    Expr y = p.op("LayerNormalization",
+                  {parts, p.constant(Tensor::of_f32({size}, std::vector<float>(static_cast<size_t>(std::max<int64_t>(size, 0)), 1)))},
+                  {{"axis", int64_t{2}}, {"epsilon", epsilon}});
     y = p.reshape(y, *shape);
     if (!gamma.empty()) {
       Shape column{static_cast<int64_t>(gamma.size())};
       for (int64_t i = 2; i < rank; ++i) column.push_back(1);
-      y = p.op("Mul", {y, p.builder().constant(Tensor::of_f32(column, gamma))});
-      if (beta.size() == gamma.size()) y = p.op("Add", {y, p.builder().constant(Tensor::of_f32(column, beta))});
+      y = p.op("Mul", {y, p.constant(Tensor::of_f32(column, gamma))});
+      if (beta.size() == gamma.size()) y = p.op("Add", {y, p.constant(Tensor::of_f32(column, beta))});
     }
     return {y};
   }
@@ -192,11 +190,11 @@ Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
   const Charge table(static_cast<size_t>(elements) * sizeof(float));
   std::vector<float> scale = gamma.empty() ? std::vector<float>(static_cast<size_t>(elements), 1) : gamma;
   if (static_cast<int64_t>(scale.size()) != elements) node.fail("{} scales do not fit dimensions of {}", scale.size(), tail);
-  Exprs inputs = {x, p.builder().constant(Tensor::of_f32(Shape(tail), scale))};
+  Exprs inputs = {x, p.constant(Tensor::of_f32(Shape(tail), scale))};
   Expr bias;
   if (std::any_of(beta.begin(), beta.end(), [](float v) { return v != 0; })) {
     if (beta.size() != scale.size()) node.fail("{} biases do not fit dimensions of {}", beta.size(), tail);
-    bias = p.builder().constant(Tensor::of_f32(Shape(tail), beta));
+    bias = p.constant(Tensor::of_f32(Shape(tail), beta));
   }
   if (root) {
     const Expr y = p.op("RMSNormalization", inputs, {{"axis", rank - count}, {"epsilon", epsilon}});
@@ -207,18 +205,18 @@ Exprs layer_norm(MnnNode& node, Parts& p, const Expr& x, Ints axes) {
 }
 
 /// x normalized over the axes of the node's table; rows that are kept as images of one pixel over their channels, whatever the axes.
-Expr normalized(MnnNode& node, Parts& p, const Expr& x) {
+Expr normalized(MnnNode& node, TypedBuilder& p, const Expr& x) {
   return p.rank(x) == 4 && node.info.default_layout == Layout::packed
              ? p.unsqueeze(layer_norm(node, p, p.squeeze(x, {2, 3}), {1})[0], {2, 3})
              : layer_norm(node, p, x, node.list(0))[0];
 }
 
 /// `up` times silu(gate).
-Expr gated(Parts& p, const Expr& up, const Expr& gate) { return p.op("Mul", {up, p.op("Mul", {gate, p.op("Sigmoid", {gate})})}); }
+Expr gated(TypedBuilder& p, const Expr& up, const Expr& gate) { return p.op("Mul", {up, p.op("Mul", {gate, p.op("Sigmoid", {gate})})}); }
 
 }  // namespace
 
-Exprs import_layer_norm(MnnNode& node, Parts& p) {
+Exprs import_layer_norm(MnnNode& node, TypedBuilder& p) {
   node.rank(0);
   const bool adds = node.input_count() == 2 && node.output_count() == 2;
   if (!adds && (node.input_count() > 1 || node.output_count() > 1))
@@ -228,7 +226,7 @@ Exprs import_layer_norm(MnnNode& node, Parts& p) {
   return adds ? Exprs{x, y} : Exprs{y};
 }
 
-Exprs import_gated_norm(MnnNode& node, Parts& p) {
+Exprs import_gated_norm(MnnNode& node, TypedBuilder& p) {
   // A head in each row [rows * heads, width, ...], gates [rows, heads * width, ...] -> as the gates.
   node.rank(0);
   const Expr gate = node.input(1);
@@ -236,7 +234,7 @@ Exprs import_gated_norm(MnnNode& node, Parts& p) {
   return {gated(p, p.reshape(normalized(node, p, node.input(0)), p.op("Shape", {gate})), gate)};
 }
 
-Exprs import_fused_linear(MnnNode& node, Parts& p) {
+Exprs import_fused_linear(MnnNode& node, TypedBuilder& p) {
   // convs 0, act_silu_mul 1, has_ln 2, ln 3. Convolutions of one input, which with ln is the norm of the sum of both inputs -> the result
   // of each, or one, gated by the first; with ln the sum behind them.
   const FlatTables convs = node.parameter().tables(0);
@@ -267,7 +265,7 @@ Exprs import_fused_linear(MnnNode& node, Parts& p) {
   return results;
 }
 
-Exprs import_group_norm(MnnNode& node, Parts& p) {
+Exprs import_group_norm(MnnNode& node, TypedBuilder& p) {
   // axis 0, epsilon 1, gamma 2, beta 3, group 4, bSwish 5, external 6; perhaps inputs that are added first.
   Expr x = node.image();
   for (size_t i = 1; i < node.input_count(); ++i) {
@@ -283,13 +281,13 @@ Exprs import_group_norm(MnnNode& node, Parts& p) {
   if (beta.empty()) beta.assign(static_cast<size_t>(channels), 0);
   if (static_cast<int64_t>(gamma.size()) != channels || gamma.size() != beta.size())
     node.fail("{} scales and {} biases do not fit {} channels", gamma.size(), beta.size(), channels);
-  const Expr y = p.op("GroupNormalization",
-                      {x, p.builder().constant(Tensor::of_f32({channels}, gamma)), p.builder().constant(Tensor::of_f32({channels}, beta))},
-                      {{"num_groups", node.integer(4, 1)}, {"epsilon", node.real(1)}});
+  const Expr y =
+      p.op("GroupNormalization", {x, p.constant(Tensor::of_f32({channels}, gamma)), p.constant(Tensor::of_f32({channels}, beta))},
+           {{"num_groups", node.integer(4, 1)}, {"epsilon", node.real(1)}});
   return {node.from_image(node.integer(5) == 1 ? p.op("Mul", {y, p.op("Sigmoid", {y})}) : y)};
 }
 
-Exprs import_lrn(MnnNode& node, Parts& p) {
+Exprs import_lrn(MnnNode& node, TypedBuilder& p) {
   // regionType 0, localSize 1, alpha 2, beta 3, bias 4
   const int64_t region = node.integer(0), size = at_least(node, "localSize", node.integer(1), 1);
   const float alpha = node.real(2), beta = node.real(3), bias = node.real(4, 1);
@@ -304,7 +302,7 @@ Exprs import_lrn(MnnNode& node, Parts& p) {
   return {node.from_image(p.op("Div", {x, p.op("Pow", {base, p.scalar(static_cast<double>(beta))})}))};
 }
 
-Exprs import_normalize(MnnNode& node, Parts& p) {
+Exprs import_normalize(MnnNode& node, TypedBuilder& p) {
   // acrossSpatial 0, channelShared 1, eps 2, scale 3: the length of each place's channels becomes 1, then scales.
   const Expr x = node.image();
   const std::vector<float> scale = node.reals(3);
@@ -318,14 +316,14 @@ Exprs import_normalize(MnnNode& node, Parts& p) {
   if (!scale.empty()) {
     Shape column{static_cast<int64_t>(scale.size())};
     for (int64_t i = 2; i < rank; ++i) column.push_back(1);
-    y = p.op("Mul", {y, p.builder().constant(Tensor::of_f32(column, scale))});
+    y = p.op("Mul", {y, p.constant(Tensor::of_f32(column, scale))});
   }
   return {node.from_image(y)};
 }
 
 // Resizing.
 
-Exprs import_interp(MnnNode& node, Parts& p) {
+Exprs import_interp(MnnNode& node, TypedBuilder& p) {
   // widthScale 0, heightScale 1, outputWidth 2, outputHeight 3, resizeType 4, alignCorners 5, halfPixelCenters 6, widthOffset 7,
   // heightOffset 8, cubicCoeffA 9, ctm 10, depthScale 11, outputDepth 12, depthOffset 13
   const int64_t type = node.integer(4);
@@ -375,7 +373,7 @@ Exprs import_interp(MnnNode& node, Parts& p) {
   return {node.from_image(p.op("Resize", {x, Expr(), p.reals({static_cast<int64_t>(scales.size())}, scales)}, std::move(attributes)))};
 }
 
-Exprs import_resize(MnnNode& node, Parts& p) {
+Exprs import_resize(MnnNode& node, TypedBuilder& p) {
   const std::vector<double> scales = {static_cast<double>(node.real(1)), static_cast<double>(node.real(0))};
   if (!(scales[0] > 0) || !(scales[1] > 0)) node.fail("has scales of {} and {}", scales[0], scales[1]);
   return {node.from_image(
@@ -383,7 +381,7 @@ Exprs import_resize(MnnNode& node, Parts& p) {
            {{"axes", Ints{2, 3}}, {"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("asymmetric")}}))};
 }
 
-Exprs import_grid_sample(MnnNode& node, Parts& p) {
+Exprs import_grid_sample(MnnNode& node, TypedBuilder& p) {
   // mode 0, paddingMode 1, alignCorners 2, backward 3
   static constexpr std::string_view kPaddings[] = {"zeros", "border", "reflection"};
   const int64_t mode = node.integer<int8_t>(0), padding = node.integer<int8_t>(1);
@@ -395,7 +393,7 @@ Exprs import_grid_sample(MnnNode& node, Parts& p) {
                                 {"align_corners", int64_t{node.flag(2)}}}))};
 }
 
-Exprs import_stft(MnnNode& node, Parts& p) {
+Exprs import_stft(MnnNode& node, TypedBuilder& p) {
   if (node.input_count() == 3) {  // ONNX's: signal, step, window
     const Expr window = p.vector(node.input(2));
     return {p.op("STFT", {node.input(0), p.reshape(p.i64(node.input(1)), Ints{}), window, p.reshape(p.shape_of(window), Ints{})})};

@@ -8,22 +8,22 @@
 
 namespace minnow::mnn {
 
-Expr convolution(MnnNode& node, Parts& p, const Expr& weights, const Expr& bias, const FlatTable& common, bool activates = true);
+Expr convolution(MnnNode& node, TypedBuilder& p, const Expr& weights, const Expr& bias, const FlatTable& common, bool activates = true);
 
 namespace {
 
 // QuantizedFloatParam: weight 0, bias 1, scale 2, tensorScale 3, method 4, nbits 5, zeroPoint 6, outputZeroPoint 7, clampMin 8, clampMax 9,
 // winograd 10, outputDataType 11, floatzeros 12.
 
-Expr i8_constant(Parts& p, int64_t value) {
+Expr i8_constant(TypedBuilder& p, int64_t value) {
   Tensor tensor(DType::i8, {});
   tensor.writable().data<int8_t>()[0] = static_cast<int8_t>(std::clamp<int64_t>(value, -128, 127));
-  return p.builder().constant(std::move(tensor));
+  return p.constant(std::move(tensor));
 }
 
-Expr vector_of(Parts& p, const std::vector<float>& values) {
+Expr vector_of(TypedBuilder& p, const std::vector<float>& values) {
   return values.size() == 1 ? p.scalar(static_cast<double>(values[0]))
-                            : p.builder().constant(Tensor::of_f32({static_cast<int64_t>(values.size())}, values));
+                            : p.constant(Tensor::of_f32({static_cast<int64_t>(values.size())}, values));
 }
 
 int64_t zero_of(const FlatTable& table) {
@@ -37,11 +37,11 @@ const TensorQuantization* described(const MnnNode& node, int32_t tensor) {
   return found == node.graph.quantization.end() || !(found->second.scale > 0) ? nullptr : &found->second;
 }
 
-Attributes along(Parts& p, const Expr& scale) { return p.rank(scale) == 1 ? Attributes{{"axis", int64_t{1}}} : Attributes{}; }
+Attributes along(TypedBuilder& p, const Expr& scale) { return p.rank(scale) == 1 ? Attributes{{"axis", int64_t{1}}} : Attributes{}; }
 
 }  // namespace
 
-Exprs import_float_to_int8(MnnNode& node, Parts& p) {
+Exprs import_float_to_int8(MnnNode& node, TypedBuilder& p) {
   // What is multiplied by tensorScale, rounded and shifted by the zero point.
   const Expr x = node.image();
   if (node.info.kind != kQuantizedFloat) return {node.from_image(p.cast(x, DType::i8))};
@@ -53,7 +53,7 @@ Exprs import_float_to_int8(MnnNode& node, Parts& p) {
   }
   const Expr scale = vector_of(p, factors);
   const int64_t zero = zero_of(node.parameter()), low = node.integer<int8_t>(8, -128), high = node.integer<int8_t>(9, 127);
-  const Expr zeros = factors.size() == 1 ? i8_constant(p, zero) : p.builder().constant([&] {
+  const Expr zeros = factors.size() == 1 ? i8_constant(p, zero) : p.constant([&] {
     Tensor tensor(DType::i8, {static_cast<int64_t>(factors.size())});
     std::fill_n(tensor.writable().data<int8_t>(), factors.size(), static_cast<int8_t>(zero));
     return tensor;
@@ -63,7 +63,7 @@ Exprs import_float_to_int8(MnnNode& node, Parts& p) {
   return {node.from_image(y)};
 }
 
-Exprs import_int8_to_float(MnnNode& node, Parts& p) {
+Exprs import_int8_to_float(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.image();
   if (node.info.kind != kQuantizedFloat) return {node.from_image(p.cast(x, DType::f32))};
   const std::vector<float> factors = node.reals(3);
@@ -75,12 +75,12 @@ Exprs import_int8_to_float(MnnNode& node, Parts& p) {
   if (zero != 0) {
     Tensor zeros(DType::i8, factors.size() == 1 ? Shape{} : Shape{static_cast<int64_t>(factors.size())});
     std::fill_n(zeros.writable().data<int8_t>(), factors.size(), static_cast<int8_t>(zero));
-    inputs.push_back(p.builder().constant(std::move(zeros)));
+    inputs.push_back(p.constant(std::move(zeros)));
   }
   return {node.from_image(p.op("DequantizeLinear", inputs, along(p, scale)))};
 }
 
-Exprs import_convolution_int8(MnnNode& node, Parts& p) {
+Exprs import_convolution_int8(MnnNode& node, TypedBuilder& p) {
   // Convolution2D with symmetricQuan (field 4). Old form: bytes in and out, a product's sum becomes a byte by `scale` of each output. New
   // form: weights and scales are packed as others are, tensors are described by the model.
   const FlatTable common = node.parameter().table(0), integers = node.parameter().table(4), packed = node.parameter().table(3);
@@ -120,11 +120,10 @@ Exprs import_convolution_int8(MnnNode& node, Parts& p) {
       if (reals.empty()) return {};
       if (static_cast<int64_t>(reals.size()) != outputs) node.fail("{} biases do not fit {} outputs", reals.size(), outputs);
     }
-    return p.builder().constant(Tensor::of_f32({outputs}, reals));
+    return p.constant(Tensor::of_f32({outputs}, reals));
   };
   const auto real_weights = [&](const Floats& per_output) {
-    return p.op("DequantizeLinear",
-                {p.builder().constant(values.reshaped(shape)), p.builder().constant(Tensor::of_f32({outputs}, per_output))},
+    return p.op("DequantizeLinear", {p.constant(values.reshaped(shape)), p.constant(Tensor::of_f32({outputs}, per_output))},
                 {{"axis", int64_t{0}}});
   };
   if (bytes && !in && sums.size() == static_cast<size_t>(outputs) && (!scale.empty() || !row_scale.empty())) {
@@ -139,7 +138,7 @@ Exprs import_convolution_int8(MnnNode& node, Parts& p) {
       biases[i] = static_cast<float>((static_cast<double>(sums[i]) + static_cast<double>(in_zero * sum)) * static_cast<double>(scale[i]));
     }
     node.raw[0] = p.op("DequantizeLinear", {x, p.scalar(1), i8_constant(p, in_zero)});
-    const Expr bias_of = p.builder().constant(Tensor::of_f32({outputs}, biases));
+    const Expr bias_of = p.constant(Tensor::of_f32({outputs}, biases));
     const bool gives_bytes = integers.number<int32_t>(11, 6) == 6;
     const Expr y = convolution(node, p, real_weights(scale), bias_of, common, !gives_bytes);
     if (!gives_bytes) return {y};
@@ -160,7 +159,7 @@ Exprs import_convolution_int8(MnnNode& node, Parts& p) {
   return {convolution(node, p, real_weights(row_scale), bias(sum_scale), common)};
 }
 
-Exprs import_eltwise_int8(MnnNode& node, Parts& p) {
+Exprs import_eltwise_int8(MnnNode& node, TypedBuilder& p) {
   // type 0, parameters of the inputs 1 and 2, of the output 3: bytes with a scale each (tensorScale or scale).
   static constexpr std::string_view kNames[] = {"Mul", "Add", "Max", "Sub"};
   const int64_t type = node.integer<int8_t>(0);
@@ -184,10 +183,10 @@ Exprs import_eltwise_int8(MnnNode& node, Parts& p) {
   }
   const Expr scale = vector_of(p, factors);
   Tensor zeros(DType::i8, factors.size() == 1 ? Shape{} : Shape{static_cast<int64_t>(factors.size())});
-  return {p.op("QuantizeLinear", {p.op(kNames[type], reals), scale, p.builder().constant(std::move(zeros))}, along(p, scale))};
+  return {p.op("QuantizeLinear", {p.op(kNames[type], reals), scale, p.constant(std::move(zeros))}, along(p, scale))};
 }
 
-Exprs import_dequantize(MnnNode& node, Parts& p) {
+Exprs import_dequantize(MnnNode& node, TypedBuilder& p) {
   // inputQuantizedParam 0 (zeroPoint 0, scale 1), mode 1 (MIN_COMBINED 0, MIN_FIRST 1, SCALED 2), modelFormat 2 (TensorFlow 0, TFLite 1),
   // type 3. TensorFlow's form has the least and the largest number as inputs.
   const Expr x = node.input(0);
@@ -238,7 +237,7 @@ Exprs import_dequantize(MnnNode& node, Parts& p) {
   }
 }
 
-Exprs import_dynamic_quantize(MnnNode& node, Parts& p) {
+Exprs import_dynamic_quantize(MnnNode& node, TypedBuilder& p) {
   Exprs all = p.ops("DynamicQuantizeLinear", {node.input(0)}, 3);
   return all;
 }

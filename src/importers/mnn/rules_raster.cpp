@@ -75,7 +75,7 @@ bool are_in_order(const Ints& strides, const Ints& size, const Ints& order) {
 
 }  // namespace
 
-Exprs import_raster(MnnNode& node, Parts& p) {
+Exprs import_raster(MnnNode& node, TypedBuilder& p) {
   if (node.info.kind != kExtra) node.refuse("without regions it is not supported");
   const Ints shape = listed(node.parameter(), "shape");
   int64_t elements = 1;

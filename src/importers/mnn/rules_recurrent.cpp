@@ -4,11 +4,13 @@
 
 #include "importers/mnn/rules.h"
 
+#include "importers/builder/arithmetic.h"
+
 namespace minnow::mnn {
 namespace {
 
 /// W, R and one bias [directions, gates * hidden] (the sum of ONNX's two), then states.
-Exprs recurrent(MnnNode& node, Parts& p, std::string_view op, size_t outputs) {
+Exprs recurrent(MnnNode& node, TypedBuilder& p, std::string_view op, size_t outputs) {
   const int64_t hidden = node.integer(0);
   if (hidden < 1) node.fail("has {} units", hidden);
   const Expr x = node.input(0), w = node.input(1), r = node.input(2);
@@ -25,13 +27,13 @@ Exprs recurrent(MnnNode& node, Parts& p, std::string_view op, size_t outputs) {
 
 }  // namespace
 
-Exprs import_lstm(MnnNode& node, Parts& p) {
+Exprs import_lstm(MnnNode& node, TypedBuilder& p) {
   if (node.output_count() == 1 && node.input_count() < 4) node.refuse("the form of old files is not supported");
   return recurrent(node, p, "LSTM", 3);
 }
-Exprs import_rnn(MnnNode& node, Parts& p) { return recurrent(node, p, "RNN", 2); }
+Exprs import_rnn(MnnNode& node, TypedBuilder& p) { return recurrent(node, p, "RNN", 2); }
 
-Exprs import_gru(MnnNode& node, Parts& p) {
+Exprs import_gru(MnnNode& node, TypedBuilder& p) {
   // numUnits 0, isBidirectionalRNN 1, linearBeforeReset 2, keepAllOutputs 3. For each direction: weights of update and reset gate
   // [input + hidden, 2 hidden], their bias, weights of the candidate [input + hidden, hidden], its bias, recurrent biases [3 hidden].
   const int64_t hidden = node.integer(0), directions = node.flag(1) ? 2 : 1;
@@ -62,9 +64,9 @@ Exprs import_gru(MnnNode& node, Parts& p) {
   return node.flag(3) ? made : Exprs{made[1]};
 }
 
-Exprs import_lstm_block_cell(MnnNode& node, Parts& p) {
+Exprs import_lstm_block_cell(MnnNode& node, TypedBuilder& p) {
   // TensorFlow's cell: x, c, h, w [input + hidden, 4 hidden] in the order i, c, f, o, wci, wcf, wco, b -> i, cs, f, o, ci, co, h.
-  const float clip = node.real(0, 3), forget = node.real(1, 1);
+  const float limit = node.real(0, 3), forget = node.real(1, 1);
   const bool peephole = node.flag(2);
   const Expr cell = node.input(1);
   const Expr gates = p.op("Gemm", {p.concat({node.input(0), node.input(2)}, 1), node.input(3), p.vector(node.input(7))});
@@ -75,15 +77,15 @@ Exprs import_lstm_block_cell(MnnNode& node, Parts& p) {
   const Expr i = p.op("Sigmoid", {peep(parts[0], cell, 4)}), ci = p.op("Tanh", {parts[1]});
   const Expr f = p.op("Sigmoid", {p.op("Add", {peep(parts[2], cell, 5), p.scalar(static_cast<double>(forget))})});
   Expr cs = p.op("Add", {p.op("Mul", {ci, i}), p.op("Mul", {cell, f})});
-  if (clip > 0) cs = p.clip(cs, static_cast<double>(-clip), static_cast<double>(clip));
+  if (limit > 0) cs = clip(p, cs, static_cast<double>(-limit), static_cast<double>(limit));
   const Expr o = p.op("Sigmoid", {peep(parts[3], cs, 6)}), co = p.op("Tanh", {cs});
   return {i, cs, f, o, ci, co, p.op("Mul", {co, o})};
 }
 
-Exprs import_if(MnnNode& node, Parts&) { return node.host.branch(node); }
-Exprs import_while(MnnNode& node, Parts&) { return node.host.loop(node); }
+Exprs import_if(MnnNode& node, TypedBuilder&) { return node.host.branch(node); }
+Exprs import_while(MnnNode& node, TypedBuilder&) { return node.host.loop(node); }
 
-Exprs import_experts(MnnNode& node, Parts& p) {
+Exprs import_experts(MnnNode& node, TypedBuilder& p) {
   // attr 3: num_experts, top_k, layer_id (key 3, i 1). Rows of numbers [length, ...], weights and numbers of the experts of each row, top_k
   // of each. Expert i is the subgraph "/expert/LAYER_i" of one input; it runs on the rows that name it, all at once.
   int64_t count = 128, chosen = 1, layer = 0;
@@ -110,8 +112,8 @@ Exprs import_experts(MnnNode& node, Parts& p) {
     Attributes branches;
     for (const bool runs : {true, false}) {
       InnerGraph body(p);
-      Parts& q = body.parts;
-      const auto outer = [&](const Expr& value) { return q.builder().wrap(value.value()); };
+      TypedBuilder& q = body.builder;
+      const auto outer = [&](const Expr& value) { return q.wrap(value.value()); };
       Expr result = outer(sum);
       if (runs) {
         const Expr rows = q.reshape(q.op("NonZero", {outer(used)}), Ints{-1});
@@ -135,17 +137,17 @@ Exprs import_experts(MnnNode& node, Parts& p) {
 
 namespace {
 
-Expr array_of(MnnNode& node, Parts& p, size_t i) {
+Expr array_of(MnnNode& node, TypedBuilder& p, size_t i) {
   const Expr x = node.any(i);
   if (x.value()->type.kind != ValueType::Kind::sequence) node.refuse("input {} is no array that was made here", i);
-  return p.builder().wrap(x.value());
+  return p.wrap(x.value());
 }
 
-Expr place_of(MnnNode& node, Parts& p, size_t i) { return p.reshape(p.i64(node.input(i)), Ints{}); }
+Expr place_of(MnnNode& node, TypedBuilder& p, size_t i) { return p.reshape(p.i64(node.input(i)), Ints{}); }
 
 }  // namespace
 
-Exprs import_tensor_array(MnnNode& node, Parts& p) {
+Exprs import_tensor_array(MnnNode& node, TypedBuilder& p) {
   // T 3: an array that grows from nothing; a size is known to matter only where elements are written out of order.
   const DType type = dtype_of(static_cast<int32_t>(node.integer(3, 1)));
   if (type == DType::undefined) node.refuse("elements of type {} are not supported", node.integer(3, 1));
@@ -154,7 +156,7 @@ Exprs import_tensor_array(MnnNode& node, Parts& p) {
   if (size && size->size() == 1 && (*size)[0] > 0) {
     // Elements that are written later: empty until then.
     if ((*size)[0] > 4096) node.refuse("an array of {} elements is not supported", (*size)[0]);
-    Exprs empties(static_cast<size_t>((*size)[0]), p.builder().constant(Tensor(type, {0})));
+    Exprs empties(static_cast<size_t>((*size)[0]), p.constant(Tensor(type, {0})));
     array = p.op("SequenceConstruct", empties);
   } else {
     array = p.op("SequenceEmpty", {}, {{"dtype", static_cast<int64_t>(type)}});
@@ -162,15 +164,15 @@ Exprs import_tensor_array(MnnNode& node, Parts& p) {
   return Exprs(std::max<size_t>(node.output_count(), 1), array);
 }
 
-Exprs import_tensor_array_size(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_size(MnnNode& node, TypedBuilder& p) {
   return {p.reshape(p.op("SequenceLength", {array_of(node, p, node.input_count() > 1 ? 1 : 0)}), Ints{1})};
 }
 
-Exprs import_tensor_array_read(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_read(MnnNode& node, TypedBuilder& p) {
   return {p.op("SequenceAt", {array_of(node, p, node.input_count() - 1), place_of(node, p, 1)})};
 }
 
-Exprs import_tensor_array_write(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_write(MnnNode& node, TypedBuilder& p) {
   // Handle, place, value, flow. Beyond the end the array grows.
   const Expr array = array_of(node, p, 3), place = place_of(node, p, 1), value = node.input(2);
   const auto known = p.number(place);
@@ -178,7 +180,7 @@ Exprs import_tensor_array_write(MnnNode& node, Parts& p) {
   if (known && maker && maker->op() == "SequenceEmpty" && *known == 0) return {p.op("SequenceInsert", {array, value})};
   if (known && maker && maker->op() == "SequenceConstruct" && *known >= 0 && *known < static_cast<double>(maker->input_count())) {
     Exprs elements;
-    for (size_t i = 0; i < maker->input_count(); ++i) elements.push_back(p.builder().wrap(maker->input(i)));
+    for (size_t i = 0; i < maker->input_count(); ++i) elements.push_back(p.wrap(maker->input(i)));
     elements[static_cast<size_t>(*known)] = value;
     return {p.op("SequenceConstruct", elements)};
   }
@@ -189,7 +191,7 @@ Exprs import_tensor_array_write(MnnNode& node, Parts& p) {
   Attributes attributes;
   for (const bool replaces : {true, false}) {
     InnerGraph body(p);
-    GraphBuilder& builder = body.builder;
+    TypedBuilder& builder = body.builder;
     const Expr sequence = builder.wrap(longer.value());
     const Expr result =
         replaces ? builder.op("SequenceErase", {sequence, builder.op("Add", {builder.wrap(place.value()), builder.scalar(1, DType::i64)})})
@@ -200,17 +202,17 @@ Exprs import_tensor_array_write(MnnNode& node, Parts& p) {
   return p.ops("If", {behind}, 1, std::move(attributes));
 }
 
-Exprs import_tensor_array_gather(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_gather(MnnNode& node, TypedBuilder& p) {
   const Expr stacked = p.op("ConcatFromSequence", {array_of(node, p, 2)}, {{"axis", int64_t{0}}, {"new_axis", int64_t{1}}});
   return {p.gather(stacked, p.vector(p.i64(node.input(1))), 0)};
 }
 
-Exprs import_tensor_array_scatter(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_scatter(MnnNode& node, TypedBuilder& p) {
   // Rows of a value become the elements; places in order.
   return {p.op("SplitToSequence", {node.input(2)}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}})};
 }
 
-Exprs import_tensor_array_split(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_split(MnnNode& node, TypedBuilder& p) {
   // Handle, value, lengths, flow. axis 4, keepdims 5.
   const Expr value = node.input(1), lengths = p.i64(node.input(2));
   const int64_t axis = node.integer(4);
@@ -219,17 +221,17 @@ Exprs import_tensor_array_split(MnnNode& node, Parts& p) {
   return {p.op("SplitToSequence", {value, parts}, {{"axis", axis}})};
 }
 
-Exprs import_tensor_array_concat(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_concat(MnnNode& node, TypedBuilder& p) {
   return {p.op("ConcatFromSequence", {array_of(node, p, node.input_count() - 1)},
                {{"axis", node.integer(4)}, {"new_axis", int64_t{node.flag(6)}}})};
 }
 
-Exprs import_tensor_array_insert(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_insert(MnnNode& node, TypedBuilder& p) {
   // Handle, place, value, flow.
   return {p.op("SequenceInsert", {array_of(node, p, 3), node.input(2), place_of(node, p, 1)})};
 }
 
-Exprs import_tensor_array_erase(MnnNode& node, Parts& p) {
+Exprs import_tensor_array_erase(MnnNode& node, TypedBuilder& p) {
   return {p.op("SequenceErase", {array_of(node, p, node.input_count() - 1), place_of(node, p, 1)})};
 }
 

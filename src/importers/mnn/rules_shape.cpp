@@ -5,13 +5,16 @@
 
 #include "importers/mnn/rules.h"
 
+#include "importers/builder/images.h"
+#include "importers/builder/indexing.h"
+
 namespace minnow::mnn {
 namespace {
 
 /// Input `i` as an i64 vector.
-Expr vector_of(const MnnNode& node, Parts& p, size_t i) { return p.vector(p.i64(node.input(i))); }
+Expr vector_of(const MnnNode& node, TypedBuilder& p, size_t i) { return p.vector(p.i64(node.input(i))); }
 
-Expr scalar_of(const MnnNode& node, Parts& p, size_t i) { return p.reshape(p.i64(node.input(i)), Ints{}); }
+Expr scalar_of(const MnnNode& node, TypedBuilder& p, size_t i) { return p.reshape(p.i64(node.input(i)), Ints{}); }
 
 /// A value of known rank whose type the shape rules could not tell.
 Expr with_rank(const Expr& x, int64_t rank) {
@@ -21,7 +24,7 @@ Expr with_rank(const Expr& x, int64_t rank) {
 }
 
 /// A reshape where 0 keeps the input's dimension.
-Expr reshape_keeping(const MnnNode& node, Parts& p, const Expr& x, Ints shape) {
+Expr reshape_keeping(const MnnNode& node, TypedBuilder& p, const Expr& x, Ints shape) {
   const int64_t rank = p.rank(x);
   bool open = false;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -39,7 +42,7 @@ Expr reshape_keeping(const MnnNode& node, Parts& p, const Expr& x, Ints shape) {
 
 }  // namespace
 
-Exprs import_convert_tensor(MnnNode& node, Parts& p) {
+Exprs import_convert_tensor(MnnNode& node, TypedBuilder& p) {
   const int64_t to = node.integer<int8_t>(1);
   if (to < 0 || to > 2) node.refuse("layout {} is not supported", to);
   const Layout target = static_cast<Layout>(to);
@@ -51,10 +54,10 @@ Exprs import_convert_tensor(MnnNode& node, Parts& p) {
   if (p.rank(x) < 0 && !x.value()->constant()) x.value()->type.dims = std::vector<Dim>(4);
   const int64_t rank = node.rank(0);
   if (rank <= 2) return {x};
-  return {to_last ? p.channels_last(x) : p.channels_first(x)};
+  return {to_last ? channels_last(p, x) : channels_first(p, x)};
 }
 
-Exprs import_reshape(MnnNode& node, Parts& p) {
+Exprs import_reshape(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   // Old files reshape in channels-last order what they keep packed.
   const bool turned = node.layout(0) == Layout::packed && node.integer<int8_t>(1) == 1 && node.info.kind == kReshape;
@@ -62,8 +65,8 @@ Exprs import_reshape(MnnNode& node, Parts& p) {
     const auto known = node.known_ints(1);
     if (turned) {
       if (!known) node.refuse("a shape that is computed is not supported for a packed tensor");
-      const Expr y = reshape_keeping(node, p, p.rank(x) > 2 ? p.channels_last(x) : x, *known);
-      return {known->size() == 4 ? p.channels_first(y) : y};
+      const Expr y = reshape_keeping(node, p, p.rank(x) > 2 ? channels_last(p, x) : x, *known);
+      return {known->size() == 4 ? channels_first(p, y) : y};
     }
     if (known) {
       // A shape in TensorFlow's order has sizes of 0.
@@ -77,13 +80,13 @@ Exprs import_reshape(MnnNode& node, Parts& p) {
   if (!turned) return {reshape_keeping(node, p, x, dims)};
   if (dims.size() != 4) {
     if (dims.size() > 4) node.refuse("{} dimensions are not supported for a packed tensor", dims.size());
-    return {reshape_keeping(node, p, p.rank(x) > 2 ? p.channels_last(x) : x, dims)};
+    return {reshape_keeping(node, p, p.rank(x) > 2 ? channels_last(p, x) : x, dims)};
   }
   // The dimensions are those of the result, channels first.
-  return {p.channels_first(reshape_keeping(node, p, p.rank(x) > 2 ? p.channels_last(x) : x, {dims[0], dims[2], dims[3], dims[1]}))};
+  return {channels_first(p, reshape_keeping(node, p, p.rank(x) > 2 ? channels_last(p, x) : x, {dims[0], dims[2], dims[3], dims[1]}))};
 }
 
-Exprs import_flatten(MnnNode& node, Parts& p) {
+Exprs import_flatten(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   const int64_t rank = node.rank(0);
   int64_t first = node.integer(0), last = node.integer(1);
@@ -101,7 +104,7 @@ Exprs import_flatten(MnnNode& node, Parts& p) {
   return {with_rank(p.reshape(x, shape), rank - last + first)};
 }
 
-Exprs import_squeeze(MnnNode& node, Parts& p) {
+Exprs import_squeeze(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   Ints axes = node.list(0);
   const bool given = axes.empty() && node.has(1);
@@ -124,7 +127,7 @@ Exprs import_squeeze(MnnNode& node, Parts& p) {
   return {p.squeeze(x, axes)};
 }
 
-Exprs import_unsqueeze(MnnNode& node, Parts& p) {
+Exprs import_unsqueeze(MnnNode& node, TypedBuilder& p) {
   Ints axes = node.list(0);
   const bool given = axes.empty() && node.has(1);
   if (given && !node.known_ints(1)) {
@@ -135,12 +138,12 @@ Exprs import_unsqueeze(MnnNode& node, Parts& p) {
   return {p.unsqueeze(node.any(0), axes)};
 }
 
-Exprs import_expand_dims(MnnNode& node, Parts& p) {
+Exprs import_expand_dims(MnnNode& node, TypedBuilder& p) {
   const int64_t axis = node.input_count() > 1 ? node.single(1) : node.integer(2);
   return {p.unsqueeze(node.any(0), {axis})};
 }
 
-Exprs import_permute(MnnNode& node, Parts& p) {
+Exprs import_permute(MnnNode& node, TypedBuilder& p) {
   Ints perm = node.list(0);
   const int64_t rank = perm.empty() || p.rank(node.any(0)) >= 0 ? node.rank(0) : static_cast<int64_t>(perm.size());
   if (perm.empty())
@@ -149,9 +152,9 @@ Exprs import_permute(MnnNode& node, Parts& p) {
   return {p.transpose(node.any(0), perm)};
 }
 
-Exprs import_transpose(MnnNode& node, Parts& p) { return {p.transpose(node.any(0), node.ints(1))}; }
+Exprs import_transpose(MnnNode& node, TypedBuilder& p) { return {p.transpose(node.any(0), node.ints(1))}; }
 
-Exprs import_concat(MnnNode& node, Parts& p) {
+Exprs import_concat(MnnNode& node, TypedBuilder& p) {
   Exprs parts;
   for (const Expr& x : node.all_inputs()) {
     // MNN leaves out what is empty, whatever its other dimensions are.
@@ -167,7 +170,7 @@ Exprs import_concat(MnnNode& node, Parts& p) {
   return {p.concat(parts, vectors ? 0 : node.integer(0))};
 }
 
-Exprs import_pack(MnnNode& node, Parts& p) {
+Exprs import_pack(MnnNode& node, TypedBuilder& p) {
   const int64_t axis = node.integer(1);
   Exprs parts;
   for (const Expr& x : node.all_inputs()) parts.push_back(p.unsqueeze(x, {axis}));
@@ -175,7 +178,7 @@ Exprs import_pack(MnnNode& node, Parts& p) {
   return {p.concat(parts, axis)};
 }
 
-Exprs import_unpack(MnnNode& node, Parts& p) {
+Exprs import_unpack(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   const int64_t axis = node.from_front(node.integer(0), node.rank(0));
   Exprs all;
@@ -183,7 +186,7 @@ Exprs import_unpack(MnnNode& node, Parts& p) {
   return all;
 }
 
-Exprs import_slice(MnnNode& node, Parts& p) {
+Exprs import_slice(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   const int64_t axis = p.rank(x) < 0 ? node.integer(0) : node.from_front(node.integer(0), p.rank(x)), kind = node.integer<int8_t>(2);
   const size_t outputs = node.output_count();
@@ -242,7 +245,7 @@ Exprs import_slice(MnnNode& node, Parts& p) {
   return all;
 }
 
-Exprs import_slice_tf(MnnNode& node, Parts& p) {
+Exprs import_slice_tf(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   const auto begin = node.known_ints(1), size = node.known_ints(2);
   const int64_t rank = p.rank(x);
@@ -267,7 +270,7 @@ Exprs import_slice_tf(MnnNode& node, Parts& p) {
   return {with_rank(p.op("Slice", {x, from, end}), rank)};
 }
 
-Exprs import_strided_slice(MnnNode& node, Parts& p) {
+Exprs import_strided_slice(MnnNode& node, TypedBuilder& p) {
   // Parameter: Index 0, T 1, begin 2, end 3, ellipsis 4, new axis 5, shrink 6, from 7 (0: TensorFlow, 1: ONNX and torch).
   const Expr x = node.any(0);
   if (node.integer(7) == 1) {
@@ -282,11 +285,11 @@ Exprs import_strided_slice(MnnNode& node, Parts& p) {
   }
   if (node.input_count() == 5) node.refuse("writing to a slice is not supported");
   const Ints strides = node.has(3) ? node.ints(3) : Ints();
-  const Parts::SliceMasks masks{node.integer(2), node.integer(3), node.integer(4), node.integer(5), node.integer(6)};
-  return {p.strided_slice(x, vector_of(node, p, 1), vector_of(node, p, 2), strides, masks)};
+  const SliceMasks masks{node.integer(2), node.integer(3), node.integer(4), node.integer(5), node.integer(6)};
+  return {strided_slice(p, x, vector_of(node, p, 1), vector_of(node, p, 2), strides, masks)};
 }
 
-Exprs import_shape(MnnNode& node, Parts& p) {
+Exprs import_shape(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   Expr shape = p.shape_of(x);
   if (node.layout(0) == Layout::packed && node.info.default_layout == Layout::channels_last) {
@@ -310,19 +313,19 @@ Exprs import_shape(MnnNode& node, Parts& p) {
   return {p.slice(shape, {first}, {last}, {0})};
 }
 
-Exprs import_rank(MnnNode& node, Parts& p) {
+Exprs import_rank(MnnNode& node, TypedBuilder& p) {
   const int64_t rank = p.rank(node.any(0));
   if (rank >= 0) return {p.scalar(static_cast<double>(rank), DType::i64)};
   return {p.op("Size", {p.op("Shape", {node.any(0)})})};
 }
 
-Exprs import_size(MnnNode& node, Parts& p) {
+Exprs import_size(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   if (const auto shape = p.shape(x)) return {p.scalar(static_cast<double>(Shape(*shape).elements()), DType::i64)};
   return {p.op("Size", {x})};
 }
 
-Exprs import_gather(MnnNode& node, Parts& p) {
+Exprs import_gather(MnnNode& node, TypedBuilder& p) {
   if (node.input_count() < 2) node.refuse("an embedding outside of the model is not supported");
   int64_t axis = 0;
   if (node.info.kind == kAxis) {
@@ -337,12 +340,12 @@ Exprs import_gather(MnnNode& node, Parts& p) {
   return {p.gather(node.any(0), p.i64(node.input(1)), axis)};
 }
 
-Exprs import_gather_elements(MnnNode& node, Parts& p) {
+Exprs import_gather_elements(MnnNode& node, TypedBuilder& p) {
   const int64_t axis = node.input_count() > 2 ? node.single(2) : 0;
   return {p.op("GatherElements", {node.any(0), p.i64(node.input(1))}, {{"axis", axis}})};
 }
 
-Exprs import_gather_nd(MnnNode& node, Parts& p) {
+Exprs import_gather_nd(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0), indices = p.i64(node.input(1));
   const int64_t batch = node.info.kind == kAxis ? node.integer(0) : 0;
   if (batch == 0) return {p.op("GatherND", {x, indices})};
@@ -362,7 +365,7 @@ Exprs import_gather_nd(MnnNode& node, Parts& p) {
   return {p.gather(p.reshape(x, rows), flat, 0)};
 }
 
-Exprs import_scatter_nd(MnnNode& node, Parts& p) {
+Exprs import_scatter_nd(MnnNode& node, TypedBuilder& p) {
   // Indices, updates, shape, perhaps the tensor that is written to; what meets is added, or replaced in a tensor that is given.
   const Expr indices = p.i64(node.input(0)), updates = node.input(1);
   if (!node.output_layouts.empty()) node.output_layouts[0] = node.layout(1);
@@ -376,10 +379,10 @@ Exprs import_scatter_nd(MnnNode& node, Parts& p) {
     const Expr data = p.dtype(node.input(3)) == p.dtype(updates) ? node.input(3) : p.cast(node.input(3), p.dtype(updates));
     return {p.op("ScatterND", {data, indices, updates}, std::move(attributes))};
   }
-  return {p.scatter_nd(indices, updates, vector_of(node, p, 2))};
+  return {scatter_nd(p, indices, updates, vector_of(node, p, 2))};
 }
 
-Exprs import_scatter_elements(MnnNode& node, Parts& p) {
+Exprs import_scatter_elements(MnnNode& node, TypedBuilder& p) {
   Attributes attributes{{"axis", node.input_count() > 3 ? node.single(3) : 0}};
   static constexpr std::pair<int64_t, std::string_view> kJoins[] = {{0, "add"}, {2, "mul"}, {8, "min"}, {9, "max"}};
   if (node.info.kind == kBinaryOp)
@@ -388,28 +391,30 @@ Exprs import_scatter_elements(MnnNode& node, Parts& p) {
   return {p.op("ScatterElements", {node.input(0), p.i64(node.input(1)), node.input(2)}, std::move(attributes))};
 }
 
-Exprs import_broadcast_to(MnnNode& node, Parts& p) {
+Exprs import_broadcast_to(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.any(0);
   if (p.dim(node.input(1), 0) == 0) return {x};
   const Expr shape = vector_of(node, p, 1);
   return {with_rank(p.op("Expand", {x, shape}), std::max(p.rank(x), p.dim(shape, 0)))};
 }
 
-Exprs import_fill(MnnNode& node, Parts& p) {
+Exprs import_fill(MnnNode& node, TypedBuilder& p) {
   const Expr value = node.input(1), shape = vector_of(node, p, 0);
   if (const auto number = p.number(value)) return {with_rank(p.fill(shape, *number, p.dtype(value)), p.dim(shape, 0))};
   return {with_rank(p.op("Expand", {p.reshape(value, Ints{}), shape}), p.dim(shape, 0))};
 }
 
-Exprs import_tile(MnnNode& node, Parts& p) { return {with_rank(p.op("Tile", {node.any(0), vector_of(node, p, 1)}), p.rank(node.any(0)))}; }
+Exprs import_tile(MnnNode& node, TypedBuilder& p) {
+  return {with_rank(p.op("Tile", {node.any(0), vector_of(node, p, 1)}), p.rank(node.any(0)))};
+}
 
-Exprs import_range(MnnNode& node, Parts& p) {
+Exprs import_range(MnnNode& node, TypedBuilder& p) {
   const Exprs all = node.all_inputs();
   if (all.size() != 3) node.fail("should have three inputs, it has {}", all.size());
   return {p.op("Range", {p.reshape(all[0], Ints{}), p.reshape(all[1], Ints{}), p.reshape(all[2], Ints{})})};
 }
 
-Exprs import_lin_space(MnnNode& node, Parts& p) {
+Exprs import_lin_space(MnnNode& node, TypedBuilder& p) {
   // Start, stop, count: both ends belong to it; one element is the start.
   const Expr start = p.reshape(node.input(0), Ints{}), stop = p.reshape(node.input(1), Ints{}), count = scalar_of(node, p, 2);
   const Expr places = p.cast(p.op("Range", {p.scalar(0, DType::i64), count, p.scalar(1, DType::i64)}), DType::f32);
@@ -417,22 +422,23 @@ Exprs import_lin_space(MnnNode& node, Parts& p) {
   return {p.op("Add", {start, p.op("Mul", {places, p.op("Div", {p.op("Sub", {stop, start}), gaps})})})};
 }
 
-Exprs import_one_hot(MnnNode& node, Parts& p) {
+Exprs import_one_hot(MnnNode& node, TypedBuilder& p) {
   const Exprs values = node.alike({node.input(2), node.input(3)});
-  return {p.one_hot(node.input(0), scalar_of(node, p, 1), p.reshape(values[0], Ints{}), p.reshape(values[1], Ints{}), node.integer(1, -1))};
+  return {
+      one_hot(p, node.input(0), scalar_of(node, p, 1), p.reshape(values[0], Ints{}), p.reshape(values[1], Ints{}), node.integer(1, -1))};
 }
 
-Exprs import_padding(MnnNode& node, Parts& p) {
+Exprs import_padding(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.input(0), paddings = p.reshape(p.i64(node.input(1)), Ints{-1, 2});
   static constexpr std::string_view kModes[] = {"constant", "reflect", "", "edge"};
   const int64_t mode = node.integer<int8_t>(0);
-  if (mode == 2) return {p.pad_symmetric(x, node.ints(1))};
+  if (mode == 2) return {pad_symmetric(p, x, node.ints(1))};
   if (mode < 0 || mode > 3) node.refuse("mode {} is not supported", mode);
   const Expr value = node.has(2) && mode == 0 ? p.reshape(p.cast(node.input(2), p.dtype(x)), Ints{}) : Expr();
-  return {p.pad(x, paddings, value, kModes[mode])};
+  return {pad(p, x, paddings, value, kModes[mode])};
 }
 
-Exprs import_crop(MnnNode& node, Parts& p) {
+Exprs import_crop(MnnNode& node, TypedBuilder& p) {
   // Axis 0, offsets 1: from axis on as large as input 1.
   const Expr x = node.input(0), like = node.input(1);
   const Ints offsets = node.list(1);
@@ -452,9 +458,9 @@ Exprs import_crop(MnnNode& node, Parts& p) {
   return {with_rank(p.op("Slice", {x, p.constant(starts), p.op("Add", {p.constant(starts), sizes}), p.constant(axes)}), rank)};
 }
 
-Exprs import_reverse(MnnNode& node, Parts& p) { return {p.reverse(node.any(0), node.ints(1))}; }
+Exprs import_reverse(MnnNode& node, TypedBuilder& p) { return {reverse(p, node.any(0), node.ints(1))}; }
 
-Exprs import_reverse_sequence(MnnNode& node, Parts& p) {
+Exprs import_reverse_sequence(MnnNode& node, TypedBuilder& p) {
   const int64_t rank = node.rank(0), batch = node.from_front(node.integer(0), rank), time = node.from_front(node.integer(1), rank);
   // ONNX's operator wants the two dimensions in front.
   Ints perm = {time, batch}, back(static_cast<size_t>(rank));
@@ -466,7 +472,7 @@ Exprs import_reverse_sequence(MnnNode& node, Parts& p) {
   return {p.transpose(y, back)};
 }
 
-Exprs import_argmax(MnnNode& node, Parts& p) {
+Exprs import_argmax(MnnNode& node, TypedBuilder& p) {
   // outMaxVal 0, topK 1, axis 2
   const Expr x = node.input(0);
   const int64_t top = node.integer(1), axis = node.integer(2);
@@ -485,14 +491,14 @@ Exprs import_argmax(MnnNode& node, Parts& p) {
   return {p.cast(extreme(x, node.from_front(axis, node.rank(0)), true), DType::f32)};
 }
 
-Exprs import_top_k(MnnNode& node, Parts& p) {
+Exprs import_top_k(MnnNode& node, TypedBuilder& p) {
   const int64_t axis = node.input_count() > 2 ? node.single(2) : -1;
   Exprs y = p.ops("TopK", {node.input(0), vector_of(node, p, 1)}, 2, {{"axis", axis}, {"largest", int64_t{node.flag(2, true)}}});
   y[1] = p.cast(y[1], DType::i32);
   return y;
 }
 
-Exprs import_unique(MnnNode& node, Parts& p) {
+Exprs import_unique(MnnNode& node, TypedBuilder& p) {
   // Sorted values, then with two outputs where each came from; else first places, places, counts.
   const size_t outputs = node.output_count();
   Exprs all = p.ops("Unique", {p.vector(node.input(0))}, 4);
@@ -502,14 +508,14 @@ Exprs import_unique(MnnNode& node, Parts& p) {
   return all;
 }
 
-Exprs import_where(MnnNode& node, Parts& p) {
+Exprs import_where(MnnNode& node, TypedBuilder& p) {
   // Places of what is greater than zero, a row each.
   const Expr x = node.any(0);
   const Expr truth = p.dtype(x) == DType::boolean ? x : p.op("Greater", {x, p.scalar(0, p.dtype(x))});
   return {p.cast(p.transpose(with_rank(p.op("NonZero", {truth}), 2), {1, 0}), DType::i32)};
 }
 
-Exprs import_unravel_index(MnnNode& node, Parts& p) {
+Exprs import_unravel_index(MnnNode& node, TypedBuilder& p) {
   const Ints dims = node.ints(1);
   Expr rest = p.vector(p.i64(node.input(0)));
   Exprs rows(dims.size());
@@ -523,14 +529,14 @@ Exprs import_unravel_index(MnnNode& node, Parts& p) {
   return {p.cast(p.rank(node.any(0)) == 0 ? p.squeeze(all, {1}) : all, DType::i32)};
 }
 
-Exprs import_depth_to_space(MnnNode& node, Parts& p) {
+Exprs import_depth_to_space(MnnNode& node, TypedBuilder& p) {
   const int64_t block = node.integer(0);
   if (block < 1) node.fail("has a block size of {}", block);
   const std::string mode = node.integer<int8_t>(1) == 1 ? "CRD" : "DCR";
   return {node.from_image(p.op("DepthToSpace", {node.image()}, {{"blocksize", block}, {"mode", mode}}))};
 }
 
-Exprs import_space_to_depth(MnnNode& node, Parts& p) {
+Exprs import_space_to_depth(MnnNode& node, TypedBuilder& p) {
   const int64_t block = node.integer(0);
   if (block < 1) node.fail("has a block size of {}", block);
   return {node.from_image(p.op("SpaceToDepth", {node.image()}, {{"blocksize", block}}))};
@@ -539,11 +545,11 @@ Exprs import_space_to_depth(MnnNode& node, Parts& p) {
 namespace {
 
 /// Blocks and paddings of SpaceToBatch, from inputs or from the parameter's constants.
-std::pair<Ints, Expr> blocks_of(MnnNode& node, Parts& p) {
+std::pair<Ints, Expr> blocks_of(MnnNode& node, TypedBuilder& p) {
   if (node.input_count() > 2) return {node.ints(1), p.i64(node.input(2))};
   const auto read = [&](size_t field) {
     const Tensor tensor = node.file.blob(node.parameter().table(field), node.info, node.place);
-    const auto values = p.ints(p.builder().constant(tensor));
+    const auto values = p.ints(p.constant(tensor));
     if (!values) node.fail("its blocks are no integers");
     return *values;
   };
@@ -552,21 +558,21 @@ std::pair<Ints, Expr> blocks_of(MnnNode& node, Parts& p) {
 
 }  // namespace
 
-Exprs import_space_to_batch(MnnNode& node, Parts& p) {
+Exprs import_space_to_batch(MnnNode& node, TypedBuilder& p) {
   const auto [block, paddings] = blocks_of(node, p);
   const Expr x = node.input(0);
-  const Expr y = p.space_to_batch(node.channels_last() ? x : p.channels_last(x), block, paddings);
-  return {node.channels_last() ? y : p.channels_first(y)};
+  const Expr y = space_to_batch(p, node.channels_last() ? x : channels_last(p, x), block, paddings);
+  return {node.channels_last() ? y : channels_first(p, y)};
 }
 
-Exprs import_batch_to_space(MnnNode& node, Parts& p) {
+Exprs import_batch_to_space(MnnNode& node, TypedBuilder& p) {
   const auto [block, crops] = blocks_of(node, p);
   const Expr x = node.input(0);
-  const Expr y = p.batch_to_space(node.channels_last() ? x : p.channels_last(x), block, crops);
-  return {node.channels_last() ? y : p.channels_first(y)};
+  const Expr y = batch_to_space(p, node.channels_last() ? x : channels_last(p, x), block, crops);
+  return {node.channels_last() ? y : channels_first(p, y)};
 }
 
-Exprs import_cumulative(MnnNode& node, Parts& p) {
+Exprs import_cumulative(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.input(0);
   const bool exclusive = node.info.kind == kCumSum && node.flag(0), reverse = node.info.kind == kCumSum && node.flag(1);
   if (node.rule->target == "CumSum") {
@@ -586,12 +592,12 @@ Exprs import_cumulative(MnnNode& node, Parts& p) {
   return {parts.empty() ? x : p.concat(parts, axis)};
 }
 
-Exprs import_eye_like(MnnNode& node, Parts& p) {
+Exprs import_eye_like(MnnNode& node, TypedBuilder& p) {
   const int64_t shift = node.has(1) ? node.single(1) : 0;
   return {p.op("EyeLike", {node.input(0)}, {{"k", shift}, {"dtype", static_cast<int64_t>(p.dtype(node.input(0)))}})};
 }
 
-Exprs import_matrix_band_part(MnnNode& node, Parts& p) {
+Exprs import_matrix_band_part(MnnNode& node, TypedBuilder& p) {
   // Keeps lower + 1 + upper diagonals; negative: all.
   const Expr x = node.input(0), lower = scalar_of(node, p, 1), upper = scalar_of(node, p, 2);
   const auto places = [&](int64_t axis) {
@@ -604,18 +610,18 @@ Exprs import_matrix_band_part(MnnNode& node, Parts& p) {
   return {p.op("Where", {p.op("And", {below, above}), x, p.scalar(0, p.dtype(x))})};
 }
 
-Exprs import_segment_mean(MnnNode& node, Parts& p) {
+Exprs import_segment_mean(MnnNode& node, TypedBuilder& p) {
   const Expr x = node.input(0), ids = p.i64(node.input(1));
   const Expr count = p.op("Add", {p.op("ReduceMax", {ids, p.constant({0})}), p.constant({1})});
-  const Expr sums = p.segment(x, ids, count, Parts::Segment::sum);
+  const Expr sums = segment(p, x, ids, count, SegmentJoin::sum);
   const Expr ones = p.fill(p.shape_of(ids), 1, p.dtype(x));
-  Expr sizes = p.segment(ones, ids, count, Parts::Segment::sum);
+  Expr sizes = segment(p, ones, ids, count, SegmentJoin::sum);
   Ints axes;
   for (int64_t i = 1; i < node.rank(0); ++i) axes.push_back(i);
   return {p.op("Div", {sums, p.op("Max", {p.unsqueeze(sizes, axes), p.scalar(1, p.dtype(x))})})};
 }
 
-Exprs import_set_diff(MnnNode& node, Parts& p) {
+Exprs import_set_diff(MnnNode& node, TypedBuilder& p) {
   // What of input 0 is not in input 1.
   const Exprs both = node.alike({node.input(0), node.input(1)});
   const Expr equal = p.cast(p.op("Equal", {p.unsqueeze(both[0], {1}), p.unsqueeze(both[1], {0})}), DType::i32);
@@ -623,7 +629,7 @@ Exprs import_set_diff(MnnNode& node, Parts& p) {
   return {p.op("Compress", {both[0], p.op("Equal", {hits, p.scalar(0, DType::i32)})}, {{"axis", int64_t{0}}})};
 }
 
-Exprs import_histogram(MnnNode& node, Parts& p) {
+Exprs import_histogram(MnnNode& node, TypedBuilder& p) {
   // The table ArgMax holds: bins, most, channel, least.
   const int64_t bins = node.integer(0), most = node.integer(1), channel = node.integer(2), least = node.integer(3);
   if (bins < 1 || bins > 1'000'000 || most <= least) node.fail("{} bins from {} to {} are not valid", bins, least, most);
@@ -636,10 +642,10 @@ Exprs import_histogram(MnnNode& node, Parts& p) {
                                    p.op("LessOrEqual", {x, p.scalar(static_cast<double>(most))})});
   const Expr place = p.op("Min", {p.cast(p.op("Floor", {scaled}), DType::i64), p.scalar(static_cast<double>(bins - 1), DType::i64)});
   const Expr safe = p.op("Where", {inside, place, p.scalar(-1, DType::i64)});
-  return {p.segment(p.fill(p.shape_of(x), 1, DType::f32), safe, p.constant({bins}), Parts::Segment::sum)};
+  return {segment(p, p.fill(p.shape_of(x), 1, DType::f32), safe, p.constant({bins}), SegmentJoin::sum)};
 }
 
-Exprs import_random(MnnNode& node, Parts& p) {
+Exprs import_random(MnnNode& node, TypedBuilder& p) {
   // seed 0, seed2 1, type 2, low 3, high 4
   const Expr like = p.fill(vector_of(node, p, 0), 0, DType::f32);
   Attributes attributes;

@@ -30,10 +30,11 @@ constexpr size_t kMostNodes = 2'000'000;  // of all functions where they are use
 
 /// The nodes of the graph, or of one use of a function.
 struct Scope {
-  Scope(Parts& p, const std::vector<NodeDef>& defs, std::string name_prefix) : parts(p), nodes(defs), prefix(std::move(name_prefix)) {
+  Scope(TypedBuilder& p, const std::vector<NodeDef>& defs, std::string name_prefix)
+      : builder(p), nodes(defs), prefix(std::move(name_prefix)) {
     for (size_t i = 0; i < defs.size(); ++i) index.emplace(defs[i].name, i);
   }
-  Parts& parts;
+  TypedBuilder& builder;
   const std::vector<NodeDef>& nodes;
   std::string prefix;
   std::unordered_map<std::string_view, size_t> index;
@@ -63,11 +64,11 @@ class Importer final : public Host {
 
  private:
   template <class Then, class Else>
-  Exprs choose(const TfNode& node, Parts& p, const Expr& condition, Then then_branch, Else else_branch);
-  Exprs cases(const TfNode& node, Parts& p, const Expr& index, std::span<const std::string_view> functions, size_t first,
+  Exprs choose(const TfNode& node, TypedBuilder& p, const Expr& condition, Then then_branch, Else else_branch);
+  Exprs cases(const TfNode& node, TypedBuilder& p, const Expr& index, std::span<const std::string_view> functions, size_t first,
               const Exprs& inputs);
   const FunctionDef& named(const TfNode& node, std::string_view name) const;
-  Exprs put(Parts& parts, const FunctionDef& function, const Exprs& inputs, const TfNode& node);
+  Exprs put(TypedBuilder& builder, const FunctionDef& function, const Exprs& inputs, const TfNode& node);
   Expr value(Scope& scope, std::string_view text, const std::string& where);
   void import_with_inputs(Scope& scope, size_t node);
   void import_node(Scope& scope, const NodeDef& def);
@@ -82,9 +83,9 @@ class Importer final : public Host {
     return placeholder;
   }
   std::vector<size_t> find_outputs() const;
-  void import_all(Parts& parts, Scope& scope);
-  void import_signature(Parts& parts, Scope& scope);
-  void give(Parts& parts, const Expr& made, const std::string& name);
+  void import_all(TypedBuilder& builder, Scope& scope);
+  void import_signature(TypedBuilder& builder, Scope& scope);
+  void give(TypedBuilder& builder, const Expr& made, const std::string& name);
 
   Source from_;
   const GraphDef& def_;
@@ -155,21 +156,21 @@ void Importer::import_with_inputs(Scope& scope, size_t first) {
 
 void Importer::import_node(Scope& scope, const NodeDef& def) {
   if (nodes_left_-- == 0) throw InvalidModel("{}: functions that call functions make this file a very large graph", source_);
-  Parts& p = scope.parts;
-  Graph& graph = p.builder().graph();
+  TypedBuilder& p = scope.builder;
+  Graph& graph = p.graph();
   const std::string where = place(scope, def);
   TfNode node(p, *this, def);
   node.place = where;
-  p.builder().set_stem(scope.prefix + std::string(def.name.substr(0, 200)));
+  p.set_stem(scope.prefix + std::string(def.name.substr(0, 200)));
   const auto refuse = [&] {  // results of a kind, only to go on and find what else is missing
     Exprs results;
-    for (Expr& x : p.builder().ops("tensorflow." + std::string(def.op.substr(0, 100)), {}, 8)) results.push_back(x);
+    for (Expr& x : p.ops("tensorflow." + std::string(def.op.substr(0, 100)), {}, 8)) results.push_back(x);
     scope.made[def.name] = std::move(results);
   };
   if (def.op == "Const") {
     try {
       Tensor tensor = contents_of(def);
-      scope.made[def.name] = {p.builder().wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + std::string(def.name))))};
+      scope.made[def.name] = {p.wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + std::string(def.name))))};
     } catch (const Unsupported& error) {
       refusals_.add(format("node \"{}\" (Const): {}", def.name.substr(0, 200), error.what()));
       refuse();
@@ -181,7 +182,7 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
     try {
       if (found == from_.variables.end() || !from_.checkpoint)
         throw Unsupported("its value is not in the file, nor in a checkpoint beside it");
-      scope.made[def.name] = {p.builder().wrap(&graph.add_constant(from_.checkpoint->read(found->second), unique(std::string(def.name))))};
+      scope.made[def.name] = {p.wrap(&graph.add_constant(from_.checkpoint->read(found->second), unique(std::string(def.name))))};
     } catch (const Unsupported& error) {
       refusals_.add(format("node \"{}\" ({}): {}", def.name.substr(0, 200), def.op, error.what()));
       refuse();
@@ -198,7 +199,7 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
       if (keys != DType::i32 && keys != DType::i64) throw Unsupported(format("keys of {} are not supported", keys));
       if (table.keys.shape().rank() != 1 || table.values.shape() != table.keys.shape())
         throw Unsupported(format("{} keys do not fit values of shape {}", table.keys.elements(), table.values.shape()));
-      const Expr handle = p.builder().wrap(&graph.add_constant(table.keys, unique(scope.prefix + std::string(def.name))));
+      const Expr handle = p.wrap(&graph.add_constant(table.keys, unique(scope.prefix + std::string(def.name))));
       table_of_.emplace(handle.value(), std::move(table));
       scope.made[def.name] = {handle};
     } catch (const Unsupported& error) {
@@ -231,7 +232,7 @@ void Importer::import_node(Scope& scope, const NodeDef& def) {
         type.dims.emplace();
         for (int64_t size : known->second) type.dims->push_back(Dim{size, {}});
       }
-    scope.made[def.name] = {p.builder().wrap(&graph.add_input(unique(std::string(def.name)), std::move(type)))};
+    scope.made[def.name] = {p.wrap(&graph.add_input(unique(std::string(def.name)), std::move(type)))};
     return;
   }
   node.rule = find_rule(def.op);
@@ -281,13 +282,13 @@ const FunctionDef& Importer::named(const TfNode& node, std::string_view name) co
   return found->second;
 }
 
-Exprs Importer::put(Parts& parts, const FunctionDef& function, const Exprs& inputs, const TfNode& node) {
+Exprs Importer::put(TypedBuilder& builder, const FunctionDef& function, const Exprs& inputs, const TfNode& node) {
   if (inputs.size() != function.inputs.size())
     node.fail("function \"{}\" takes {} inputs, {} are given", function.name.substr(0, 200), function.inputs.size(), inputs.size());
   if (depth_ >= kMaxDepth) throw InvalidModel("{}: functions call each other more than {} deep", source_, kMaxDepth);
-  Scope inner(parts, function.nodes, scope_->prefix + std::string(node.def.name.substr(0, 100)) + "/");
+  Scope inner(builder, function.nodes, scope_->prefix + std::string(node.def.name.substr(0, 100)) + "/");
   if (inner.prefix.size() > 250) inner.prefix.erase(0, inner.prefix.size() - 250);
-  for (size_t i = 0; i < inputs.size(); ++i) inner.arguments[function.inputs[i]] = parts.builder().wrap(inputs[i].value());
+  for (size_t i = 0; i < inputs.size(); ++i) inner.arguments[function.inputs[i]] = builder.wrap(inputs[i].value());
   ++depth_;
   Exprs results;
   for (std::string_view output : function.outputs) {
@@ -305,20 +306,20 @@ Exprs Importer::put(Parts& parts, const FunctionDef& function, const Exprs& inpu
 Exprs Importer::branch(const TfNode& node, const Expr& condition, std::string_view then_function, std::string_view else_function,
                        const Exprs& inputs) {
   return choose(
-      node, node.p, condition, [&](Parts& parts) { return put(parts, named(node, then_function), inputs, node); },
-      [&](Parts& parts) { return put(parts, named(node, else_function), inputs, node); });
+      node, node.p, condition, [&](TypedBuilder& builder) { return put(builder, named(node, then_function), inputs, node); },
+      [&](TypedBuilder& builder) { return put(builder, named(node, else_function), inputs, node); });
 }
 
 template <class Then, class Else>
-Exprs Importer::choose(const TfNode& node, Parts& p, const Expr& condition, Then then_branch, Else else_branch) {
+Exprs Importer::choose(const TfNode& node, TypedBuilder& p, const Expr& condition, Then then_branch, Else else_branch) {
   Attributes attributes;
   size_t count = 0;
   const auto add = [&](const char* name, auto& fill) {
     InnerGraph body(p);
-    const Exprs results = fill(body.parts);
+    const Exprs results = fill(body.builder);
     if (count && count != results.size()) node.fail("its branches give {} and {} outputs", count, results.size());
     count = results.size();
-    for (const Expr& x : results) body.graph->add_output(*body.parts.own(x).value());
+    for (const Expr& x : results) body.graph->add_output(*body.builder.own(x).value());
     attributes.set(name, Subgraph(body.graph));
   };
   add("then_branch", then_branch);
@@ -333,14 +334,14 @@ Exprs Importer::cases(const TfNode& node, const Expr& index, std::span<const std
   return cases(node, node.p, index, functions, 0, inputs);
 }
 
-Exprs Importer::cases(const TfNode& node, Parts& p, const Expr& index, std::span<const std::string_view> functions, size_t first,
+Exprs Importer::cases(const TfNode& node, TypedBuilder& p, const Expr& index, std::span<const std::string_view> functions, size_t first,
                       const Exprs& inputs) {
   if (first + 1 == functions.size()) return put(p, named(node, functions[first]), inputs, node);
-  const Expr here = p.builder().wrap(index.value());
+  const Expr here = p.wrap(index.value());
   const Expr condition = p.op("Equal", {here, p.scalar(static_cast<double>(first), p.dtype(here))});
   return choose(
-      node, p, condition, [&](Parts& parts) { return put(parts, named(node, functions[first]), inputs, node); },
-      [&](Parts& parts) { return cases(node, parts, index, functions, first + 1, inputs); });
+      node, p, condition, [&](TypedBuilder& builder) { return put(builder, named(node, functions[first]), inputs, node); },
+      [&](TypedBuilder& builder) { return cases(node, builder, index, functions, first + 1, inputs); });
 }
 
 /// Which arguments of a loop's body it gives back as they came, through Identity perhaps.
@@ -363,12 +364,12 @@ std::vector<bool> unchanged(const FunctionDef& body) {
 }
 
 Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::string_view body_name) {
-  Parts& p = node.p;
+  TypedBuilder& p = node.p;
   const FunctionDef &condition_function = named(node, condition_name), &body_function = named(node, body_name);
-  const auto condition = [&](Parts& parts, const Exprs& values) {
-    const Exprs result = put(parts, condition_function, values, node);
+  const auto condition = [&](TypedBuilder& builder, const Exprs& values) {
+    const Exprs result = put(builder, condition_function, values, node);
     if (result.size() != 1) node.fail("its condition gives {} outputs", result.size());
-    return parts.reshape(parts.builder().wrap(result[0].value()), Ints{});
+    return builder.reshape(builder.wrap(result[0].value()), Ints{});
   };
   const Expr start = condition(p, node.inputs);
   InnerGraph body(p);
@@ -392,11 +393,11 @@ Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::s
     values.push_back(body.builder.wrap(&body.graph->add_input(unique("carried"), std::move(type))));
     carried.push_back(x);
   }
-  const Exprs results = put(body.parts, body_function, values, node);
+  const Exprs results = put(body.builder, body_function, values, node);
   if (results.size() != node.inputs.size()) node.fail("its body gives {} outputs and takes {} inputs", results.size(), node.inputs.size());
-  body.graph->add_output(*body.parts.own(condition(body.parts, results)).value());
+  body.graph->add_output(*body.builder.own(condition(body.builder, results)).value());
   for (size_t i = 0; i < results.size(); ++i)
-    if (!same[i]) body.graph->add_output(*body.parts.own(results[i]).value());
+    if (!same[i]) body.graph->add_output(*body.builder.own(results[i]).value());
   if (carried.size() == 2) node.refuse("a loop that changes nothing is not supported");
   const Exprs made = p.ops("Loop", carried, carried.size() - 2, {{"body", Subgraph(body.graph)}});
   Exprs all;
@@ -446,16 +447,16 @@ std::vector<size_t> Importer::find_outputs() const {
 }
 
 /// Gives `x` under this name.
-void Importer::give(Parts& parts, const Expr& made, const std::string& name) {
-  const Expr x = parts.own(made);
-  Value& output = *(x.value()->name() == name || names_.take(name) ? x : parts.op("Identity", {x})).value();
+void Importer::give(TypedBuilder& builder, const Expr& made, const std::string& name) {
+  const Expr x = builder.own(made);
+  Value& output = *(x.value()->name() == name || names_.take(name) ? x : builder.op("Identity", {x})).value();
   output.rename(name);
   graph_->add_output(output);
 }
 
 /// All of a frozen graph. Inputs keep the order of the file, used or not, but for the placeholders that TensorFlow's own freezing leaves of
 /// loops: they are read where something needs them.
-void Importer::import_all(Parts& parts, Scope& scope) {
+void Importer::import_all(TypedBuilder& builder, Scope& scope) {
   const std::vector<size_t> outputs = find_outputs();
   for (const NodeDef& def : def_.nodes)
     if (def.op == "Placeholder" && !def.name.starts_with("unused_control_flow_input")) import_node(scope, def);
@@ -464,12 +465,12 @@ void Importer::import_all(Parts& parts, Scope& scope) {
   for (size_t i : outputs) {
     const Exprs& made = scope.made.at(def_.nodes[i].name);
     for (size_t k = 0; k < made.size(); ++k)
-      if (made[k]) give(parts, made[k], std::string(def_.nodes[i].name) + (k ? ":" + std::to_string(k) : std::string()));
+      if (made[k]) give(builder, made[k], std::string(def_.nodes[i].name) + (k ? ":" + std::to_string(k) : std::string()));
   }
 }
 
 /// What a signature needs. Inputs and outputs have its names.
-void Importer::import_signature(Parts& parts, Scope& scope) {
+void Importer::import_signature(TypedBuilder& builder, Scope& scope) {
   for (const auto& [key, tensor] : from_.outputs) names_.take(std::string(key));
   for (const auto& [key, tensor] : from_.inputs) names_.take(std::string(key));
   std::vector<Value*> inputs;
@@ -489,7 +490,7 @@ void Importer::import_signature(Parts& parts, Scope& scope) {
   refusals_.throw_if_any(source_);
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i]->rename(std::string(from_.inputs[i].first));
   for (const auto& [key, tensor] : from_.outputs) {
-    const Expr x = parts.own(value(scope, tensor, format("{}: output \"{}\" of the signature", source_, key.substr(0, 200))));
+    const Expr x = builder.own(value(scope, tensor, format("{}: output \"{}\" of the signature", source_, key.substr(0, 200))));
     x.value()->rename(std::string(key));
     graph_->add_output(*x.value());
   }
@@ -499,14 +500,13 @@ std::unique_ptr<Graph> Importer::run() {
   graph_ = std::make_unique<Graph>();
   graph_->source = source_;
   tables_ = find_tables(def_);
-  GraphBuilder builder(*graph_);
-  Parts parts(builder, operators_, sizes_);
-  Scope scope(parts, def_.nodes, {});
+  TypedBuilder builder(*graph_, operators_, sizes_);
+  Scope scope(builder, def_.nodes, {});
   if (scope.index.size() != def_.nodes.size()) throw InvalidModel("{}: two nodes have the same name", source_);
   if (from_.has_signature)
-    import_signature(parts, scope);
+    import_signature(builder, scope);
   else
-    import_all(parts, scope);
+    import_all(builder, scope);
   if (graph_->outputs().empty()) throw InvalidModel("{}: has no outputs", source_);
   graph_->metadata.source_format = "tensorflow";
   graph_->metadata.producer = "TensorFlow";

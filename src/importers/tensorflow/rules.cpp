@@ -6,6 +6,10 @@
 
 #include "importers/tensorflow/rules.h"
 
+#include "importers/builder/arithmetic.h"
+#include "importers/builder/images.h"
+#include "importers/builder/indexing.h"
+
 namespace minnow::tensorflow {
 namespace {
 
@@ -13,48 +17,50 @@ using Axes = Ints;
 
 // Elements by themselves.
 
-Exprs unary(TfNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0)})}; }
-Exprs binary(TfNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
-Exprs identity(TfNode& node, Parts&) { return {node.input(0)}; }
-Exprs identity_n(TfNode& node, Parts&) { return node.inputs; }
-Exprs nothing(TfNode&, Parts&) { return {}; }
-Exprs add_n(TfNode& node, Parts& p) { return {p.op("Sum", node.inputs)}; }
-Exprs not_equal(TfNode& node, Parts& p) { return {p.op("Not", {p.op("Equal", {node.input(0), node.input(1)})})}; }
-Exprs floor_div(TfNode& node, Parts& p) { return {p.floor_div(node.input(0), node.input(1))}; }
-Exprs floor_mod(TfNode& node, Parts& p) { return {p.floor_mod(node.input(0), node.input(1))}; }
-Exprs truncate_mod(TfNode& node, Parts& p) { return {p.op("Mod", {node.input(0), node.input(1)}, {{"fmod", int64_t{1}}})}; }
-Exprs squared_difference(TfNode& node, Parts& p) {
+Exprs unary(TfNode& node, TypedBuilder& p) { return {p.op(node.rule->target, {node.input(0)})}; }
+Exprs binary(TfNode& node, TypedBuilder& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
+Exprs identity(TfNode& node, TypedBuilder&) { return {node.input(0)}; }
+Exprs identity_n(TfNode& node, TypedBuilder&) { return node.inputs; }
+Exprs nothing(TfNode&, TypedBuilder&) { return {}; }
+Exprs add_n(TfNode& node, TypedBuilder& p) { return {p.op("Sum", node.inputs)}; }
+Exprs not_equal(TfNode& node, TypedBuilder& p) { return {p.op("Not", {p.op("Equal", {node.input(0), node.input(1)})})}; }
+Exprs floor_div(TfNode& node, TypedBuilder& p) { return {floor_div(p, node.input(0), node.input(1))}; }
+Exprs floor_mod(TfNode& node, TypedBuilder& p) { return {floor_mod(p, node.input(0), node.input(1))}; }
+Exprs truncate_mod(TfNode& node, TypedBuilder& p) { return {p.op("Mod", {node.input(0), node.input(1)}, {{"fmod", int64_t{1}}})}; }
+Exprs squared_difference(TfNode& node, TypedBuilder& p) {
   const Expr difference = p.op("Sub", {node.input(0), node.input(1)});
   return {p.op("Mul", {difference, difference})};
 }
-Exprs square(TfNode& node, Parts& p) { return {p.op("Mul", {node.input(0), node.input(0)})}; }
-Exprs rsqrt(TfNode& node, Parts& p) { return {p.op("Reciprocal", {p.op("Sqrt", {node.input(0)})})}; }
-Exprs log1p(TfNode& node, Parts& p) { return {p.op("Log", {p.op("Add", {node.input(0), p.scalar(1, p.dtype(node.input(0)))})})}; }
-Exprs expm1(TfNode& node, Parts& p) { return {p.op("Sub", {p.op("Exp", {node.input(0)}), p.scalar(1, p.dtype(node.input(0)))})}; }
-Exprs div_no_nan(TfNode& node, Parts& p) {
+Exprs square(TfNode& node, TypedBuilder& p) { return {p.op("Mul", {node.input(0), node.input(0)})}; }
+Exprs rsqrt(TfNode& node, TypedBuilder& p) { return {p.op("Reciprocal", {p.op("Sqrt", {node.input(0)})})}; }
+Exprs log1p(TfNode& node, TypedBuilder& p) { return {p.op("Log", {p.op("Add", {node.input(0), p.scalar(1, p.dtype(node.input(0)))})})}; }
+Exprs expm1(TfNode& node, TypedBuilder& p) { return {p.op("Sub", {p.op("Exp", {node.input(0)}), p.scalar(1, p.dtype(node.input(0)))})}; }
+Exprs div_no_nan(TfNode& node, TypedBuilder& p) {
   const Expr zero = p.scalar(0, p.dtype(node.input(0))), none = p.op("Equal", {node.input(1), zero});
   const Expr divisor = p.op("Where", {none, p.scalar(1, p.dtype(node.input(0))), node.input(1)});
   return {p.op("Where", {none, zero, p.op("Div", {node.input(0), divisor})})};
 }
 /// f(x, y), but 0 wherever `zero` is 0.
-Exprs zero_where(Parts& p, const Expr& zero, const Expr& y) {
+Exprs zero_where(TypedBuilder& p, const Expr& zero, const Expr& y) {
   const Expr none = p.scalar(0, p.dtype(zero));
   return {p.op("Where", {p.op("Equal", {zero, none}), none, y})};
 }
-Exprs mul_no_nan(TfNode& node, Parts& p) { return zero_where(p, node.input(1), p.op("Mul", {node.input(0), node.input(1)})); }
-Exprs xlogy(TfNode& node, Parts& p) { return zero_where(p, node.input(0), p.op("Mul", {node.input(0), p.op("Log", {node.input(1)})})); }
-Exprs xdivy(TfNode& node, Parts& p) { return zero_where(p, node.input(0), p.op("Div", {node.input(0), node.input(1)})); }
-Exprs erfc(TfNode& node, Parts& p) { return {p.op("Sub", {p.scalar(1, p.dtype(node.input(0))), p.op("Erf", {node.input(0)})})}; }
-Exprs relu6(TfNode& node, Parts& p) { return {p.clip(node.input(0), 0, 6)}; }
-Exprs leaky_relu(TfNode& node, Parts& p) { return {p.op("LeakyRelu", {node.input(0)}, {{"alpha", node.real("alpha", 0.2f)}})}; }
-Exprs atan2(TfNode& node, Parts& p) { return {p.atan2(node.input(0), node.input(1))}; }
-Exprs cast(TfNode& node, Parts& p) {
+Exprs mul_no_nan(TfNode& node, TypedBuilder& p) { return zero_where(p, node.input(1), p.op("Mul", {node.input(0), node.input(1)})); }
+Exprs xlogy(TfNode& node, TypedBuilder& p) {
+  return zero_where(p, node.input(0), p.op("Mul", {node.input(0), p.op("Log", {node.input(1)})}));
+}
+Exprs xdivy(TfNode& node, TypedBuilder& p) { return zero_where(p, node.input(0), p.op("Div", {node.input(0), node.input(1)})); }
+Exprs erfc(TfNode& node, TypedBuilder& p) { return {p.op("Sub", {p.scalar(1, p.dtype(node.input(0))), p.op("Erf", {node.input(0)})})}; }
+Exprs relu6(TfNode& node, TypedBuilder& p) { return {clip(p, node.input(0), 0, 6)}; }
+Exprs leaky_relu(TfNode& node, TypedBuilder& p) { return {p.op("LeakyRelu", {node.input(0)}, {{"alpha", node.real("alpha", 0.2f)}})}; }
+Exprs atan2(TfNode& node, TypedBuilder& p) { return {atan2(p, node.input(0), node.input(1))}; }
+Exprs cast(TfNode& node, TypedBuilder& p) {
   const DType to = node.type("DstT");
   if (to == DType::undefined) node.refuse("its result is of no type that is supported");
   return {p.cast(node.input(0), to)};
 }
-Exprs clip_by_value(TfNode& node, Parts& p) { return {p.op("Min", {p.op("Max", {node.input(0), node.input(1)}), node.input(2)})}; }
-Exprs select(TfNode& node, Parts& p) {
+Exprs clip_by_value(TfNode& node, TypedBuilder& p) { return {p.op("Min", {p.op("Max", {node.input(0), node.input(1)}), node.input(2)})}; }
+Exprs select(TfNode& node, TypedBuilder& p) {
   Expr condition = node.input(0);
   const int64_t rank = p.rank(node.input(1));
   if (node.def.op == "Select" && p.rank(condition) == 1 && rank > 1) {
@@ -64,8 +70,8 @@ Exprs select(TfNode& node, Parts& p) {
   }
   return {p.op("Where", {condition, node.input(1), node.input(2)})};
 }
-Exprs bitwise(TfNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
-Exprs fake_quant(TfNode& node, Parts& p) {
+Exprs bitwise(TfNode& node, TypedBuilder& p) { return {p.op(node.rule->target, {node.input(0), node.input(1)})}; }
+Exprs fake_quant(TfNode& node, TypedBuilder& p) {
   const double bits = static_cast<double>(node.integer("num_bits", 8)), least = node.flag("narrow_range") ? 1 : 0,
                most = std::exp2(bits) - 1;
   const bool args = node.def.op == "FakeQuantWithMinMaxArgs";
@@ -79,12 +85,12 @@ Exprs fake_quant(TfNode& node, Parts& p) {
   if (!(low < high)) node.fail("a range from {} to {} is not valid", low, high);
   const double scale = (high - low) / (most - least), zero = std::clamp(std::round(least - low / scale), least, most),
                from = (least - zero) * scale;
-  const Expr inside = p.clip(node.input(0), from, (most - zero) * scale);
+  const Expr inside = clip(p, node.input(0), from, (most - zero) * scale);
   const Expr steps =
       p.op("Floor", {p.op("Add", {p.op("Mul", {p.op("Sub", {inside, p.scalar(from)}), p.scalar(1 / scale)}), p.scalar(0.5)})});
   return {p.op("Add", {p.op("Mul", {steps, p.scalar(scale)}), p.scalar(from)})};
 }
-Exprs dequantize(TfNode& node, Parts& p) {
+Exprs dequantize(TfNode& node, TypedBuilder& p) {
   const auto low = p.number(node.input(1)), high = p.number(node.input(2));
   const std::string_view mode = node.text("mode", "MIN_COMBINED");
   const DType from = p.dtype(node.input(0));
@@ -98,11 +104,11 @@ Exprs dequantize(TfNode& node, Parts& p) {
 // Images.
 
 /// The image with channels last, and what was done turned back.
-Expr image_of(TfNode& node, Parts& p, const Expr& x, int64_t rank = 4) {
+Expr image_of(TfNode& node, TypedBuilder& p, const Expr& x, int64_t rank = 4) {
   if (p.rank(x) < 0) x.value()->type.dims = std::vector<Dim>(static_cast<size_t>(rank));
-  return node.channels_first() ? p.channels_last(x) : x;
+  return node.channels_first() ? channels_last(p, x) : x;
 }
-Expr turned_back(TfNode& node, Parts& p, const Expr& y) { return node.channels_first() ? p.channels_first(y) : y; }
+Expr turned_back(TfNode& node, TypedBuilder& p, const Expr& y) { return node.channels_first() ? channels_first(p, y) : y; }
 
 /// The entries of a list with one for each dimension that belong to the spatial ones.
 Ints spatial(TfNode& node, std::string_view name, size_t count) {
@@ -133,7 +139,7 @@ SlidingWindow window_of(TfNode& node, size_t count, bool kernel) {
   return window;
 }
 
-Exprs conv(TfNode& node, Parts& p) {
+Exprs conv(TfNode& node, TypedBuilder& p) {
   const size_t count = node.def.op == "Conv3D" ? 3 : 2;
   const Expr x = image_of(node, p, node.input(0), static_cast<int64_t>(count) + 2);
   // Weights [kernel..., in / groups, out].
@@ -143,9 +149,9 @@ Exprs conv(TfNode& node, Parts& p) {
   if (std::any_of(window.kernel.begin(), window.kernel.end(), [](int64_t size) { return size < 1; })) window.kernel.clear();
   const int64_t channels = p.dim(x, -1), per_group = p.dim(w, 1);
   const int64_t groups = channels > 0 && per_group > 0 && channels % per_group == 0 ? channels / per_group : 1;
-  return {turned_back(node, p, p.conv(x, w, Expr(), window, groups))};
+  return {turned_back(node, p, conv(p, x, w, Expr(), window, groups))};
 }
-Exprs depthwise_conv(TfNode& node, Parts& p) {
+Exprs depthwise_conv(TfNode& node, TypedBuilder& p) {
   // Weights [H, W, C, multiplier].
   const Expr x = image_of(node, p, node.input(0));
   const int64_t height = p.dim(node.input(1), 0), width = p.dim(node.input(1), 1), channels = p.dim(node.input(1), 2),
@@ -154,9 +160,9 @@ Exprs depthwise_conv(TfNode& node, Parts& p) {
   const Expr w = p.reshape(p.transpose(node.input(1), {2, 3, 0, 1}), Ints{channels * multiplier, 1, height, width});
   SlidingWindow window = window_of(node, 2, false);
   window.kernel = {height, width};
-  return {turned_back(node, p, p.conv(x, w, Expr(), window, channels))};
+  return {turned_back(node, p, conv(p, x, w, Expr(), window, channels))};
 }
-Exprs conv_transpose(TfNode& node, Parts& p) {
+Exprs conv_transpose(TfNode& node, TypedBuilder& p) {
   // Sizes, weights [kernel..., out, in], data.
   const size_t count = node.def.op == "Conv3DBackpropInputV2" ? 3 : 2;
   const Expr x = image_of(node, p, node.input(2), static_cast<int64_t>(count) + 2);
@@ -168,14 +174,14 @@ Exprs conv_transpose(TfNode& node, Parts& p) {
     size.assign(known->begin() + static_cast<ptrdiff_t>(first), known->begin() + static_cast<ptrdiff_t>(first + count));
   }
   const SlidingWindow window = window_of(node, count, false);
-  return {turned_back(node, p, p.conv_transpose(x, w, Expr(), window, size))};
+  return {turned_back(node, p, conv_transpose(p, x, w, Expr(), window, size))};
 }
-Exprs pool(TfNode& node, Parts& p) {
+Exprs pool(TfNode& node, TypedBuilder& p) {
   const size_t count = node.def.op.ends_with("3D") ? 3 : 2;
   const Expr x = image_of(node, p, node.input(0), static_cast<int64_t>(count) + 2);
-  return {turned_back(node, p, p.pool(node.rule->target, x, window_of(node, count, true)))};
+  return {turned_back(node, p, pool(p, node.rule->target, x, window_of(node, count, true)))};
 }
-Exprs bias_add(TfNode& node, Parts& p) {
+Exprs bias_add(TfNode& node, TypedBuilder& p) {
   const int64_t rank = p.rank(node.input(0));
   Expr bias = node.input(1);
   if (node.channels_first() && rank > 2) {
@@ -185,78 +191,78 @@ Exprs bias_add(TfNode& node, Parts& p) {
   }
   return {p.op("Add", {node.input(0), bias})};
 }
-Exprs fused_batch_norm(TfNode& node, Parts& p) {
+Exprs fused_batch_norm(TfNode& node, TypedBuilder& p) {
   if (node.flag("is_training", true)) node.refuse("training mode is not supported");
   const Expr x = image_of(node, p, node.input(0));
-  const Expr first = p.channels_first(x);
+  const Expr first = channels_first(p, x);
   const Expr y = p.op("BatchNormalization", {first, node.input(1), node.input(2), node.input(3), node.input(4)},
                       {{"epsilon", node.real("epsilon", 1e-4f)}});
-  return {turned_back(node, p, p.channels_last(y)), node.input(3), node.input(4), node.input(3), node.input(4), node.input(3)};
+  return {turned_back(node, p, channels_last(p, y)), node.input(3), node.input(4), node.input(3), node.input(4), node.input(3)};
 }
-Exprs resize(TfNode& node, Parts& p) {
+Exprs resize(TfNode& node, TypedBuilder& p) {
   const Expr x = image_of(node, p, node.input(0));
-  const Parts::Grid grid = node.flag("align_corners")        ? Parts::Grid::align_corners
-                           : node.flag("half_pixel_centers") ? Parts::Grid::half_pixel
-                                                             : Parts::Grid::asymmetric;
+  const ResizeGrid grid = node.flag("align_corners")        ? ResizeGrid::align_corners
+                          : node.flag("half_pixel_centers") ? ResizeGrid::half_pixel
+                                                            : ResizeGrid::asymmetric;
   const bool bilinear = node.def.op == "ResizeBilinear";
-  const Expr y = p.resize(bilinear ? p.cast(x, DType::f32) : x, node.input(1), bilinear, grid);
+  const Expr y = resize(p, bilinear ? p.cast(x, DType::f32) : x, node.input(1), bilinear, grid);
   return {y};
 }
-Exprs space_to_depth(TfNode& node, Parts& p) {
-  return {turned_back(node, p, p.space_to_depth(image_of(node, p, node.input(0)), node.integer("block_size", 0)))};
+Exprs space_to_depth(TfNode& node, TypedBuilder& p) {
+  return {turned_back(node, p, space_to_depth(p, image_of(node, p, node.input(0)), node.integer("block_size", 0)))};
 }
-Exprs depth_to_space(TfNode& node, Parts& p) {
-  return {turned_back(node, p, p.depth_to_space(image_of(node, p, node.input(0)), node.integer("block_size", 0)))};
+Exprs depth_to_space(TfNode& node, TypedBuilder& p) {
+  return {turned_back(node, p, depth_to_space(p, image_of(node, p, node.input(0)), node.integer("block_size", 0)))};
 }
-Exprs space_to_batch(TfNode& node, Parts& p) { return {p.space_to_batch(node.input(0), node.ints(1), node.input(2))}; }
-Exprs batch_to_space(TfNode& node, Parts& p) { return {p.batch_to_space(node.input(0), node.ints(1), node.input(2))}; }
-Exprs lrn(TfNode& node, Parts& p) {
-  return {p.local_response_normalization(image_of(node, p, node.input(0)), node.integer("depth_radius", 5), node.real("bias", 1),
-                                         node.real("alpha", 1), node.real("beta", 0.5f))};
+Exprs space_to_batch(TfNode& node, TypedBuilder& p) { return {space_to_batch(p, node.input(0), node.ints(1), node.input(2))}; }
+Exprs batch_to_space(TfNode& node, TypedBuilder& p) { return {batch_to_space(p, node.input(0), node.ints(1), node.input(2))}; }
+Exprs lrn(TfNode& node, TypedBuilder& p) {
+  return {local_response_normalization(p, image_of(node, p, node.input(0)), node.integer("depth_radius", 5), node.real("bias", 1),
+                                       node.real("alpha", 1), node.real("beta", 0.5f))};
 }
-Exprs l2_loss(TfNode& node, Parts& p) {
+Exprs l2_loss(TfNode& node, TypedBuilder& p) {
   return {p.op("Mul", {p.op("ReduceSumSquare", {node.input(0)}, {{"keepdims", int64_t{0}}}), p.scalar(0.5, p.dtype(node.input(0)))})};
 }
 
 // Products.
 
-Exprs matmul(TfNode& node, Parts& p) {
+Exprs matmul(TfNode& node, TypedBuilder& p) {
   const Expr a = node.flag("transpose_a") ? p.swap_last(node.input(0)) : node.input(0);
   const Expr b = node.flag("transpose_b") ? p.swap_last(node.input(1)) : node.input(1);
   return {p.op("MatMul", {a, b})};
 }
-Exprs batch_matmul(TfNode& node, Parts& p) {
+Exprs batch_matmul(TfNode& node, TypedBuilder& p) {
   const Expr a = node.flag("adj_x") ? p.swap_last(node.input(0)) : node.input(0),
              b = node.flag("adj_y") ? p.swap_last(node.input(1)) : node.input(1);
   return {p.op("MatMul", {a, b})};
 }
-Exprs einsum(TfNode& node, Parts& p) { return {p.op("Einsum", node.inputs, {{"equation", std::string(node.text("equation"))}})}; }
-Exprs softmax(TfNode& node, Parts& p) { return {p.op(node.rule->target, {node.input(0)}, {{"axis", int64_t{-1}}})}; }
+Exprs einsum(TfNode& node, TypedBuilder& p) { return {p.op("Einsum", node.inputs, {{"equation", std::string(node.text("equation"))}})}; }
+Exprs softmax(TfNode& node, TypedBuilder& p) { return {p.op(node.rule->target, {node.input(0)}, {{"axis", int64_t{-1}}})}; }
 
 // Shapes.
 
-Exprs reshape(TfNode& node, Parts& p) { return {p.reshape(node.input(0), node.input(1))}; }
-Exprs squeeze(TfNode& node, Parts& p) {
+Exprs reshape(TfNode& node, TypedBuilder& p) { return {p.reshape(node.input(0), node.input(1))}; }
+Exprs squeeze(TfNode& node, TypedBuilder& p) {
   Ints axes = node.integers("squeeze_dims");
   if (axes.empty()) axes = node.integers("axis");
   if (axes.empty()) return {p.op("Squeeze", {node.input(0)})};
   return {p.squeeze(node.input(0), axes)};
 }
-Exprs expand_dims(TfNode& node, Parts& p) { return {p.unsqueeze(node.input(0), {node.scalar(1)})}; }
-Exprs transpose(TfNode& node, Parts& p) {
+Exprs expand_dims(TfNode& node, TypedBuilder& p) { return {p.unsqueeze(node.input(0), {node.scalar(1)})}; }
+Exprs transpose(TfNode& node, TypedBuilder& p) {
   Ints perm = node.ints(1);
   for (int64_t& axis : perm)
     if (axis < 0) axis += static_cast<int64_t>(perm.size());
   return {p.transpose(node.input(0), perm)};
 }
-Exprs concat(TfNode& node, Parts& p) {
+Exprs concat(TfNode& node, TypedBuilder& p) {
   const bool axis_first = node.def.op == "Concat";
   if (node.input_count() < 2) node.fail("has {} inputs", node.input_count());
   const size_t axis = axis_first ? 0 : node.input_count() - 1;
   const Exprs parts(node.inputs.begin() + (axis_first ? 1 : 0), node.inputs.end() - (axis_first ? 0 : 1));
   return {p.concat(parts, node.scalar(axis))};
 }
-Exprs pack(TfNode& node, Parts& p) {
+Exprs pack(TfNode& node, TypedBuilder& p) {
   const int64_t rank = p.rank(node.input(0));
   int64_t axis = node.integer("axis", 0);
   if (axis < 0 && rank < 0) node.refuse("a tensor of unknown rank is not supported");
@@ -265,7 +271,7 @@ Exprs pack(TfNode& node, Parts& p) {
   for (const Expr& x : node.inputs) parts.push_back(p.unsqueeze(x, {axis}));
   return {p.concat(parts, axis)};
 }
-Exprs unpack(TfNode& node, Parts& p) {
+Exprs unpack(TfNode& node, TypedBuilder& p) {
   const int64_t axis = node.integer("axis", 0), count = node.integer("num", 0);
   if (count < 1 || count > 100000) node.fail("has {} results", count);
   if (count == 1) return {p.squeeze(node.input(0), {axis})};
@@ -273,48 +279,48 @@ Exprs unpack(TfNode& node, Parts& p) {
   for (Expr& part : parts) part = p.squeeze(part, {axis});
   return parts;
 }
-Exprs split(TfNode& node, Parts& p) {
+Exprs split(TfNode& node, TypedBuilder& p) {
   const int64_t count = node.integer("num_split", 1);
   if (count < 1 || count > 100000) node.fail("has {} results", count);
   if (node.def.op == "SplitV") {
-    return p.split_sizes(node.input(0), node.ints(1), node.scalar(2));
+    return split_sizes(p, node.input(0), node.ints(1), node.scalar(2));
   }
   if (count == 1) return {node.input(1)};
   return p.ops("Split", {node.input(1)}, static_cast<size_t>(count), {{"axis", node.scalar(0)}, {"num_outputs", count}});
 }
-Exprs slice(TfNode& node, Parts& p) { return {p.slice_sizes(node.input(0), node.input(1), node.input(2))}; }
-Exprs strided_slice(TfNode& node, Parts& p) {
-  Parts::SliceMasks masks;
+Exprs slice(TfNode& node, TypedBuilder& p) { return {slice_sizes(p, node.input(0), node.input(1), node.input(2))}; }
+Exprs strided_slice(TfNode& node, TypedBuilder& p) {
+  SliceMasks masks;
   masks.begin = node.integer("begin_mask", 0);
   masks.end = node.integer("end_mask", 0);
   masks.ellipsis = node.integer("ellipsis_mask", 0);
   masks.new_axis = node.integer("new_axis_mask", 0);
   masks.shrink = node.integer("shrink_axis_mask", 0);
-  return {p.strided_slice(node.input(0), node.input(1), node.input(2), node.ints(3), masks)};
+  return {strided_slice(p, node.input(0), node.input(1), node.input(2), node.ints(3), masks)};
 }
-Exprs pad(TfNode& node, Parts& p) { return {p.pad(node.input(0), node.input(1), node.input_count() > 2 ? node.input(2) : Expr())}; }
-Exprs mirror_pad(TfNode& node, Parts& p) {
-  if (node.text("mode") == "SYMMETRIC") return {p.pad_symmetric(node.input(0), node.ints(1))};
-  return {p.pad(node.input(0), node.input(1), Expr(), "reflect")};
+Exprs pad(TfNode& node, TypedBuilder& p) { return {pad(p, node.input(0), node.input(1), node.input_count() > 2 ? node.input(2) : Expr())}; }
+Exprs mirror_pad(TfNode& node, TypedBuilder& p) {
+  if (node.text("mode") == "SYMMETRIC") return {pad_symmetric(p, node.input(0), node.ints(1))};
+  return {pad(p, node.input(0), node.input(1), Expr(), "reflect")};
 }
-Exprs gather(TfNode& node, Parts& p) {
+Exprs gather(TfNode& node, TypedBuilder& p) {
   if (node.def.op == "Gather") return {p.gather(node.input(0), node.input(1), 0)};
-  return {p.gather_batched(node.input(0), node.input(1), node.scalar(2), node.integer("batch_dims", 0))};
+  return {gather_batched(p, node.input(0), node.input(1), node.scalar(2), node.integer("batch_dims", 0))};
 }
-Exprs resource_gather(TfNode& node, Parts& p) {
-  return {p.gather_batched(node.input(0), node.input(1), node.integer("batch_dims", 0), node.integer("batch_dims", 0))};
+Exprs resource_gather(TfNode& node, TypedBuilder& p) {
+  return {gather_batched(p, node.input(0), node.input(1), node.integer("batch_dims", 0), node.integer("batch_dims", 0))};
 }
-Exprs gather_nd(TfNode& node, Parts& p) { return {p.op("GatherND", {node.input(0), p.i64(node.input(1))})}; }
-Exprs scatter_nd(TfNode& node, Parts& p) { return {p.scatter_nd(node.input(0), node.input(1), node.input(2))}; }
-Exprs tensor_scatter(TfNode& node, Parts& p) {
+Exprs gather_nd(TfNode& node, TypedBuilder& p) { return {p.op("GatherND", {node.input(0), p.i64(node.input(1))})}; }
+Exprs scatter_nd(TfNode& node, TypedBuilder& p) { return {scatter_nd(p, node.input(0), node.input(1), node.input(2))}; }
+Exprs tensor_scatter(TfNode& node, TypedBuilder& p) {
   Attributes attributes;
   if (!node.rule->target.empty()) attributes.set("reduction", std::string(node.rule->target));
   return {p.op("ScatterND", {node.input(0), p.i64(node.input(1)), node.input(2)}, std::move(attributes))};
 }
-Exprs tensor_scatter_sub(TfNode& node, Parts& p) {
+Exprs tensor_scatter_sub(TfNode& node, TypedBuilder& p) {
   return {p.op("ScatterND", {node.input(0), p.i64(node.input(1)), p.op("Neg", {node.input(2)})}, {{"reduction", std::string("add")}})};
 }
-Exprs sparse_to_dense(TfNode& node, Parts& p) {  // indices, shape, values, default
+Exprs sparse_to_dense(TfNode& node, TypedBuilder& p) {  // indices, shape, values, default
   Expr indices = p.i64(node.input(0));
   const Expr shape = p.vector(p.i64(node.input(1)));
   if (p.rank(indices) == 0) indices = p.reshape(indices, Ints{1, 1});
@@ -322,7 +328,7 @@ Exprs sparse_to_dense(TfNode& node, Parts& p) {  // indices, shape, values, defa
   const Expr values = p.op("Expand", {node.input(2), p.shape_of(indices, 0, 1)});
   return {p.op("ScatterND", {p.op("Expand", {node.input(3), shape}), indices, values})};
 }
-Exprs roll(TfNode& node, Parts& p) {
+Exprs roll(TfNode& node, TypedBuilder& p) {
   const Ints shifts = node.ints(1), axes = node.ints(2);
   if (shifts.size() != axes.size()) node.fail("{} shifts are given for {} axes", shifts.size(), axes.size());
   Expr x = node.input(0);
@@ -336,7 +342,7 @@ Exprs roll(TfNode& node, Parts& p) {
   }
   return {x};
 }
-Exprs lin_space(TfNode& node, Parts& p) {  // from, to, count
+Exprs lin_space(TfNode& node, TypedBuilder& p) {  // from, to, count
   const DType dtype = p.dtype(node.input(0));
   const Expr count = p.reshape(p.i64(node.input(2)), Ints{}), one = p.scalar(1, DType::i64);
   const Expr places = p.cast(p.op("Range", {p.scalar(0, DType::i64), count, one}), dtype);
@@ -344,36 +350,36 @@ Exprs lin_space(TfNode& node, Parts& p) {  // from, to, count
   const Expr step = p.op("Div", {p.op("Sub", {node.input(1), node.input(0)}), steps});
   return {p.op("Add", {node.input(0), p.op("Mul", {places, step})})};
 }
-Exprs shape(TfNode& node, Parts& p) { return {p.cast(p.shape_of(node.input(0)), node.type("out_type", DType::i32))}; }
-Exprs shape_n(TfNode& node, Parts& p) {
+Exprs shape(TfNode& node, TypedBuilder& p) { return {p.cast(p.shape_of(node.input(0)), node.type("out_type", DType::i32))}; }
+Exprs shape_n(TfNode& node, TypedBuilder& p) {
   Exprs all;
   for (const Expr& x : node.inputs) all.push_back(p.cast(p.shape_of(x), node.type("out_type", DType::i32)));
   return all;
 }
-Exprs size(TfNode& node, Parts& p) { return {p.cast(p.op("Size", {node.input(0)}), node.type("out_type", DType::i32))}; }
-Exprs rank(TfNode& node, Parts& p) {
+Exprs size(TfNode& node, TypedBuilder& p) { return {p.cast(p.op("Size", {node.input(0)}), node.type("out_type", DType::i32))}; }
+Exprs rank(TfNode& node, TypedBuilder& p) {
   const int64_t count = p.rank(node.input(0));
   if (count >= 0) return {p.scalar(static_cast<double>(count), DType::i32)};
   return {p.cast(p.op("Size", {p.op("Shape", {node.input(0)})}), DType::i32)};
 }
-Exprs fill(TfNode& node, Parts& p) { return {p.op("Expand", {node.input(1), p.i64(node.input(0))})}; }
-Exprs broadcast_to(TfNode& node, Parts& p) { return {p.op("Expand", {node.input(0), p.i64(node.input(1))})}; }
-Exprs broadcast_args(TfNode& node, Parts& p) {
-  return {p.cast(p.broadcast_shapes(p.i64(node.input(0)), p.i64(node.input(1))), p.dtype(node.input(0)))};
+Exprs fill(TfNode& node, TypedBuilder& p) { return {p.op("Expand", {node.input(1), p.i64(node.input(0))})}; }
+Exprs broadcast_to(TfNode& node, TypedBuilder& p) { return {p.op("Expand", {node.input(0), p.i64(node.input(1))})}; }
+Exprs broadcast_args(TfNode& node, TypedBuilder& p) {
+  return {p.cast(broadcast_shapes(p, p.i64(node.input(0)), p.i64(node.input(1))), p.dtype(node.input(0)))};
 }
-Exprs zeros_like(TfNode& node, Parts& p) {
+Exprs zeros_like(TfNode& node, TypedBuilder& p) {
   return {p.fill(p.shape_of(node.input(0)), node.def.op == "OnesLike" ? 1 : 0, p.dtype(node.input(0)))};
 }
-Exprs range(TfNode& node, Parts& p) {
+Exprs range(TfNode& node, TypedBuilder& p) {
   const auto scalar = [&](size_t i) { return p.reshape(node.input(i), Ints{}); };
   return {p.op("Range", {scalar(0), scalar(1), scalar(2)})};
 }
-Exprs tile(TfNode& node, Parts& p) { return {p.op("Tile", {node.input(0), p.i64(node.input(1))})}; }
-Exprs one_hot(TfNode& node, Parts& p) {
-  return {p.one_hot(node.input(0), node.input(1), p.reshape(node.input(2), Ints{}), p.reshape(node.input(3), Ints{}),
-                    node.integer("axis", -1))};
+Exprs tile(TfNode& node, TypedBuilder& p) { return {p.op("Tile", {node.input(0), p.i64(node.input(1))})}; }
+Exprs one_hot(TfNode& node, TypedBuilder& p) {
+  return {one_hot(p, node.input(0), node.input(1), p.reshape(node.input(2), Ints{}), p.reshape(node.input(3), Ints{}),
+                  node.integer("axis", -1))};
 }
-Exprs reduce(TfNode& node, Parts& p) {
+Exprs reduce(TfNode& node, TypedBuilder& p) {
   Expr x = node.input(0);
   const bool logic = p.dtype(x) == DType::boolean;
   if (logic) x = p.cast(x, DType::u8);
@@ -383,69 +389,71 @@ Exprs reduce(TfNode& node, Parts& p) {
   const Expr y = p.op(node.rule->target, {x, axes}, std::move(attributes));
   return {logic ? p.cast(y, DType::boolean) : y};
 }
-Exprs argmax(TfNode& node, Parts& p) {
+Exprs argmax(TfNode& node, TypedBuilder& p) {
   const int64_t axis = node.input_count() > 1 ? node.scalar(1) : 0;
   return {
       p.cast(p.op(node.rule->target, {node.input(0)}, {{"axis", axis}, {"keepdims", int64_t{0}}}), node.type("output_type", DType::i64))};
 }
-Exprs top_k(TfNode& node, Parts& p) {
+Exprs top_k(TfNode& node, TypedBuilder& p) {
   const Expr k = node.def.op == "TopK" ? p.constant({node.integer("k", 1)}) : p.vector(p.i64(node.input(1)));
   Exprs made = p.ops("TopK", {node.input(0), k}, 2);
   made[1] = p.cast(made[1], node.type("index_type", DType::i32));
   return made;
 }
-Exprs cumulative(TfNode& node, Parts& p) {
+Exprs cumulative(TfNode& node, TypedBuilder& p) {
   return {p.op(node.rule->target, {node.input(0), p.reshape(p.i64(node.input(1)), Ints{})},
                {{"exclusive", int64_t{node.flag("exclusive")}}, {"reverse", int64_t{node.flag("reverse")}}})};
 }
-Exprs reverse(TfNode& node, Parts& p) { return {p.reverse(node.input(0), node.ints(1))}; }
-Exprs reverse_sequence(TfNode& node, Parts& p) {
+Exprs reverse(TfNode& node, TypedBuilder& p) { return {reverse(p, node.input(0), node.ints(1))}; }
+Exprs reverse_sequence(TfNode& node, TypedBuilder& p) {
   const int64_t time = node.integer("seq_dim", 0), batch = node.integer("batch_dim", 0);
   if (time > 1 || batch > 1 || time == batch) node.refuse("dimensions {} and {} are not supported", time, batch);
   return {p.op("ReverseSequence", {node.input(0), p.i64(node.input(1))}, {{"batch_axis", batch}, {"time_axis", time}})};
 }
-Exprs where(TfNode& node, Parts& p) {
+Exprs where(TfNode& node, TypedBuilder& p) {
   const Expr x = node.input(0);
   const Expr condition = p.dtype(x) == DType::boolean ? x : p.op("Not", {p.op("Equal", {x, p.scalar(0, p.dtype(x))})});
   return {p.transpose(p.op("NonZero", {condition}), {1, 0})};
 }
-Exprs matrix_diag(TfNode& node, Parts& p) { return {p.matrix_diag(node.input(0))}; }
-Exprs matrix_set_diag(TfNode& node, Parts& p) { return {p.matrix_set_diag(node.input(0), node.input(1))}; }
-Parts::Segment segment_of(std::string_view target) {
-  return target == "add"   ? Parts::Segment::sum
-         : target == "mul" ? Parts::Segment::product
-         : target == "max" ? Parts::Segment::largest
-                           : Parts::Segment::smallest;
+Exprs matrix_diag(TfNode& node, TypedBuilder& p) { return {matrix_diag(p, node.input(0))}; }
+Exprs matrix_set_diag(TfNode& node, TypedBuilder& p) { return {matrix_set_diag(p, node.input(0), node.input(1))}; }
+SegmentJoin segment_of(std::string_view target) {
+  return target == "add"   ? SegmentJoin::sum
+         : target == "mul" ? SegmentJoin::product
+         : target == "max" ? SegmentJoin::largest
+                           : SegmentJoin::smallest;
 }
-Exprs segment(TfNode& node, Parts& p) { return {p.segment(node.input(0), node.input(1), node.input(2), segment_of(node.rule->target))}; }
+Exprs segment(TfNode& node, TypedBuilder& p) {
+  return {segment(p, node.input(0), node.input(1), node.input(2), segment_of(node.rule->target))};
+}
 /// One more than the last of ids in rising order.
-Expr segment_count(TfNode& node, Parts& p) {
+Expr segment_count(TfNode& node, TypedBuilder& p) {
   const Expr last = p.op("ReduceMax", {p.i64(node.input(1))}, {{"keepdims", int64_t{0}}});
   return p.op("Add", {last, p.scalar(1, DType::i64)});
 }
 /// How many rows went into each element of the segments.
-Expr segment_rows(TfNode& node, Parts& p, const Expr& count) {
+Expr segment_rows(TfNode& node, TypedBuilder& p, const Expr& count) {
   const Expr ones = p.fill(p.shape_of(node.input(0)), 1, p.dtype(node.input(0)));
-  return p.segment(ones, node.input(1), count, Parts::Segment::sum);
+  return segment(p, ones, node.input(1), count, SegmentJoin::sum);
 }
 /// Segments that have no rows are zeros here, elsewhere the least or the largest number.
-Exprs segment_sorted(TfNode& node, Parts& p) {
+Exprs segment_sorted(TfNode& node, TypedBuilder& p) {
   const std::string_view target = node.rule->target;
-  const Expr count = segment_count(node, p), y = p.segment(node.input(0), node.input(1), count, segment_of(target));
+  const Expr count = segment_count(node, p), y = segment(p, node.input(0), node.input(1), count, segment_of(target));
   if (target == "add" || target == "mul") return {y};
   const Expr none = p.scalar(0, p.dtype(y));
   return {p.op("Where", {p.op("Equal", {segment_rows(node, p, count), none}), none, y})};
 }
-Exprs segment_mean(TfNode& node, Parts& p) {
+Exprs segment_mean(TfNode& node, TypedBuilder& p) {
   const Expr count = segment_count(node, p);
   const Expr rows = p.op("Max", {segment_rows(node, p, count), p.scalar(1, p.dtype(node.input(0)))});
-  return {p.op("Div", {p.segment(node.input(0), node.input(1), count, Parts::Segment::sum), rows})};
+  return {p.op("Div", {segment(p, node.input(0), node.input(1), count, SegmentJoin::sum), rows})};
 }
-Exprs unique(TfNode& node, Parts& p) {
+Exprs unique(TfNode& node, TypedBuilder& p) {
   const Exprs made = p.ops("Unique", {node.input(0)}, 3, {{"sorted", int64_t{0}}});
   return {made[0], p.cast(made[2], node.type("out_idx", DType::i32))};
 }
-Exprs dynamic_partition(TfNode& node, Parts& p) {
+Exprs dynamic_partition(TfNode& node, TypedBuilder& p) {
   const int64_t count = node.integer("num_partitions", 1), rank = p.rank(node.input(1));
   constexpr int64_t kMost = 4096;
   if (count < 1 || count > kMost) node.fail("{} parts", count);
@@ -460,7 +468,7 @@ Exprs dynamic_partition(TfNode& node, Parts& p) {
   return made;
 }
 /// Rows at the places that indices name; what stands later wins.
-Exprs dynamic_stitch(TfNode& node, Parts& p) {
+Exprs dynamic_stitch(TfNode& node, TypedBuilder& p) {
   const size_t count = node.input_count() / 2;
   if (count == 0 || node.input_count() % 2 != 0) node.fail("has {} inputs", node.input_count());
   Exprs places, rows;
@@ -476,20 +484,22 @@ Exprs dynamic_stitch(TfNode& node, Parts& p) {
   const Expr shape = p.concat({p.vector(size), p.shape_of(data, 1)}, 0);
   return {p.op("ScatterND", {p.fill(shape, 0, p.dtype(data)), p.unsqueeze(all, {-1}), data})};
 }
-Exprs invert_permutation(TfNode& node, Parts& p) {
+Exprs invert_permutation(TfNode& node, TypedBuilder& p) {
   const Expr places = p.i64(node.input(0));
   const Expr numbers = p.op("Range", {p.scalar(0, DType::i64), p.op("Size", {places}), p.scalar(1, DType::i64)});
   return {p.cast(p.op("ScatterElements", {numbers, places, numbers}), p.dtype(node.input(0)))};
 }
-Exprs band_part(TfNode& node, Parts& p) {
+Exprs band_part(TfNode& node, TypedBuilder& p) {
   const int64_t lower = node.scalar(1), upper = node.scalar(2);
   Expr y = node.input(0);
   if (lower >= 0) y = p.op("Trilu", {y, p.scalar(static_cast<double>(-lower), DType::i64)}, {{"upper", int64_t{1}}});
   if (upper >= 0) y = p.op("Trilu", {y, p.scalar(static_cast<double>(upper), DType::i64)}, {{"upper", int64_t{0}}});
   return {y};
 }
-Exprs random_like(TfNode& node, Parts& p) { return {p.op(node.rule->target, {p.fill(node.input(0), 0, node.type("dtype", DType::f32))})}; }
-Exprs bitcast(TfNode& node, Parts& p) {
+Exprs random_like(TfNode& node, TypedBuilder& p) {
+  return {p.op(node.rule->target, {p.fill(node.input(0), 0, node.type("dtype", DType::f32))})};
+}
+Exprs bitcast(TfNode& node, TypedBuilder& p) {
   const DType to = node.type("type"), from = p.dtype(node.input(0));
   if (to == DType::undefined || size_of(to) != size_of(from)) node.refuse("elements of {} cannot become {}", from, to);
   return {p.op("BitCast", {node.input(0)}, {{"to", static_cast<int64_t>(to)}})};
@@ -497,7 +507,7 @@ Exprs bitcast(TfNode& node, Parts& p) {
 
 // Detection.
 
-Exprs non_max_suppression(TfNode& node, Parts& p) {
+Exprs non_max_suppression(TfNode& node, TypedBuilder& p) {
   const bool has_score = node.def.op != "NonMaxSuppression" && node.def.op != "NonMaxSuppressionV2";
   const Expr overlap = node.def.op == "NonMaxSuppression" ? p.scalar(static_cast<double>(node.real("iou_threshold", 0.5f))) : node.input(3);
   Exprs inputs = {p.unsqueeze(node.input(0), {0}), p.unsqueeze(node.input(1), {0, 1}), p.vector(p.i64(node.input(2))), p.vector(overlap)};
@@ -508,17 +518,17 @@ Exprs non_max_suppression(TfNode& node, Parts& p) {
 
 // Functions.
 
-Exprs call(TfNode& node, Parts&) { return node.host.call(node, node.function("f"), node.inputs); }
-Exprs branch(TfNode& node, Parts& p) {
+Exprs call(TfNode& node, TypedBuilder&) { return node.host.call(node, node.function("f"), node.inputs); }
+Exprs branch(TfNode& node, TypedBuilder& p) {
   Expr condition = node.input(0);
   if (p.dtype(condition) != DType::boolean) condition = p.op("Not", {p.op("Equal", {condition, p.scalar(0, p.dtype(condition))})});
   return node.host.branch(node, condition, node.function("then_branch"), node.function("else_branch"),
                           Exprs(node.inputs.begin() + 1, node.inputs.end()));
 }
-Exprs cases(TfNode& node, Parts&) {
+Exprs cases(TfNode& node, TypedBuilder&) {
   return node.host.cases(node, node.input(0), node.functions("branches"), Exprs(node.inputs.begin() + 1, node.inputs.end()));
 }
-Exprs loop(TfNode& node, Parts&) { return node.host.loop(node, node.function("cond"), node.function("body")); }
+Exprs loop(TfNode& node, TypedBuilder&) { return node.host.loop(node, node.function("cond"), node.function("body")); }
 
 constexpr Rule kRules[] = {
     {"Abs", unary, "Abs"},

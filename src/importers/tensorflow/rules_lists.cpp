@@ -10,7 +10,7 @@ namespace {
 
 using Dims = std::optional<Ints>;
 
-DType dtype_of_list(TfNode& node, Parts& p, const Expr& list) {
+DType dtype_of_list(TfNode& node, TypedBuilder& p, const Expr& list) {
   p.infer(list);
   const ValueType& type = list.value()->type;
   if (type.kind != ValueType::Kind::sequence) node.fail("its input is no list");
@@ -18,7 +18,7 @@ DType dtype_of_list(TfNode& node, Parts& p, const Expr& list) {
 }
 
 /// The shape that a TensorList's operators take as an input: -1 alone stands for an unknown rank.
-Dims element_shape(TfNode& node, Parts& p, size_t input) {
+Dims element_shape(TfNode& node, TypedBuilder& p, size_t input) {
   if (input >= node.input_count() || p.rank(node.input(input)) == 0) return {};
   return p.ints(node.input(input));
 }
@@ -31,41 +31,42 @@ Expr with_shape(const Expr& x, const Dims& dims) {
   return x;
 }
 
-Expr split(Parts& p, const Expr& x) { return p.op("SplitToSequence", {x}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}}); }
+Expr split(TypedBuilder& p, const Expr& x) { return p.op("SplitToSequence", {x}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}}); }
 
-Expr stack(Parts& p, const Expr& list, const Dims& dims) {
+Expr stack(TypedBuilder& p, const Expr& list, const Dims& dims) {
   Dims stacked = dims;
   if (stacked) stacked->insert(stacked->begin(), -1);
   return with_shape(p.op("ConcatFromSequence", {list}, {{"axis", int64_t{0}}, {"new_axis", int64_t{1}}}), stacked);
 }
 
-Expr scalar(Parts& p, const Expr& index) { return p.reshape(p.i64(index), Ints{}); }
+Expr scalar(TypedBuilder& p, const Expr& index) { return p.reshape(p.i64(index), Ints{}); }
 
-Expr at(Parts& p, const Expr& list, const Expr& index, const Dims& dims) {
+Expr at(TypedBuilder& p, const Expr& list, const Expr& index, const Dims& dims) {
   return with_shape(p.op("SequenceAt", {list, scalar(p, index)}), dims);
 }
 
-Expr replaced(Parts& p, const Expr& list, const Expr& place, const Expr& x) {
+Expr replaced(TypedBuilder& p, const Expr& list, const Expr& place, const Expr& x) {
   return p.op("SequenceInsert", {p.op("SequenceErase", {list, place}), x, place});
 }
 
 /// What is written behind the end makes the list longer, where it may grow.
-Expr written(Parts& p, const Expr& list, const Expr& place, const Expr& x, bool grows) {
+Expr written(TypedBuilder& p, const Expr& list, const Expr& place, const Expr& x, bool grows) {
   if (!grows) return replaced(p, list, place, x);
   Attributes branches;
   for (const bool there : {true, false}) {
     InnerGraph body(p);
     const auto here = [&](const Expr& e) { return body.builder.wrap(e.value()); };
-    const Expr y = there ? replaced(body.parts, here(list), here(place), here(x)) : body.parts.op("SequenceInsert", {here(list), here(x)});
+    const Expr y =
+        there ? replaced(body.builder, here(list), here(place), here(x)) : body.builder.op("SequenceInsert", {here(list), here(x)});
     body.graph->add_output(*y.value());
     branches.set(there ? "then_branch" : "else_branch", Subgraph(body.graph));
   }
   return p.op("If", {p.op("Less", {place, p.op("SequenceLength", {list})})}, std::move(branches));
 }
 
-Expr length(Parts& p, const Expr& list) { return p.cast(p.op("SequenceLength", {list}), DType::i32); }
+Expr length(TypedBuilder& p, const Expr& list) { return p.cast(p.op("SequenceLength", {list}), DType::i32); }
 
-Expr reserved(Parts& p, const Expr& count, const Dims& dims, DType dtype) {
+Expr reserved(TypedBuilder& p, const Expr& count, const Dims& dims, DType dtype) {
   const Expr length = p.vector(p.i64(count));
   if (dims && std::find(dims->begin(), dims->end(), -1) == dims->end())
     return split(p, p.fill(p.concat({length, p.constant(*dims)}, 0), 0, dtype));
@@ -75,10 +76,10 @@ Expr reserved(Parts& p, const Expr& count, const Dims& dims, DType dtype) {
 }
 
 /// x[k] goes to place indices[k] of a list of as many elements.
-Expr scattered(Parts& p, const Expr& x, const Expr& indices) {
+Expr scattered(TypedBuilder& p, const Expr& x, const Expr& indices) {
   const Node* maker = indices.value()->producer();
   if (maker && maker->op() == "Range") {  // 0, 1, 2 ...: how a tensor is put into an array as a whole
-    const auto first = p.number(p.builder().wrap(maker->input(0))), step = p.number(p.builder().wrap(maker->input(2)));
+    const auto first = p.number(p.wrap(maker->input(0))), step = p.number(p.wrap(maker->input(2)));
     if (first == 0.0 && step == 1.0) return split(p, x);
   }
   if (const auto known = p.ints(indices)) {
@@ -98,54 +99,54 @@ DType element_dtype(TfNode& node, std::string_view attribute) {
 }
 
 /// Joined along the first dimension. (The lengths, a second result, are asked for by gradients alone.)
-Exprs joined(Parts& p, const Expr& list) { return {p.op("ConcatFromSequence", {list}, {{"axis", int64_t{0}}})}; }
+Exprs joined(TypedBuilder& p, const Expr& list) { return {p.op("ConcatFromSequence", {list}, {{"axis", int64_t{0}}})}; }
 
 }  // namespace
 
 // The handle says whether the array grows.
-Exprs tensor_array(TfNode& node, Parts& p) {
+Exprs tensor_array(TfNode& node, TypedBuilder& p) {
   const bool grows = node.flag("dynamic_size");
   return {p.scalar(grows, DType::boolean), reserved(p, node.input(0), node.shape("element_shape"), element_dtype(node, "dtype"))};
 }
-Exprs tensor_array_write(TfNode& node, Parts& p) {  // handle, index, value, flow
+Exprs tensor_array_write(TfNode& node, TypedBuilder& p) {  // handle, index, value, flow
   const auto grows = p.ints(node.input(0));
   dtype_of_list(node, p, node.input(3));
   return {written(p, node.input(3), scalar(p, node.input(1)), node.input(2), !grows || grows->size() != 1 || grows->front())};
 }
-Exprs tensor_array_read(TfNode& node, Parts& p) { return {at(p, node.input(2), node.input(1), {})}; }
-Exprs tensor_array_gather(TfNode& node, Parts& p) {  // handle, indices, flow
+Exprs tensor_array_read(TfNode& node, TypedBuilder& p) { return {at(p, node.input(2), node.input(1), {})}; }
+Exprs tensor_array_gather(TfNode& node, TypedBuilder& p) {  // handle, indices, flow
   return {p.gather(stack(p, node.input(2), node.shape("element_shape")), p.i64(node.input(1)), 0)};
 }
-Exprs tensor_array_scatter(TfNode& node, Parts& p) { return {scattered(p, node.input(2), node.input(1))}; }
-Exprs tensor_array_concat(TfNode& node, Parts& p) { return joined(p, node.input(1)); }
-Exprs tensor_array_split(TfNode& node, Parts& p) {  // handle, value, lengths, flow
+Exprs tensor_array_scatter(TfNode& node, TypedBuilder& p) { return {scattered(p, node.input(2), node.input(1))}; }
+Exprs tensor_array_concat(TfNode& node, TypedBuilder& p) { return joined(p, node.input(1)); }
+Exprs tensor_array_split(TfNode& node, TypedBuilder& p) {  // handle, value, lengths, flow
   return {p.op("SplitToSequence", {node.input(1), p.vector(p.i64(node.input(2)))}, {{"axis", int64_t{0}}})};
 }
-Exprs tensor_array_size(TfNode& node, Parts& p) { return {length(p, node.input(1))}; }
+Exprs tensor_array_size(TfNode& node, TypedBuilder& p) { return {length(p, node.input(1))}; }
 
-Exprs list_reserve(TfNode& node, Parts& p) {
+Exprs list_reserve(TfNode& node, TypedBuilder& p) {
   return {reserved(p, node.input(1), element_shape(node, p, 0), element_dtype(node, "element_dtype"))};
 }
-Exprs list_empty(TfNode& node, Parts& p) {
+Exprs list_empty(TfNode& node, TypedBuilder& p) {
   return {p.op("SequenceEmpty", {}, {{"dtype", static_cast<int64_t>(element_dtype(node, "element_dtype"))}})};
 }
-Exprs list_from_tensor(TfNode& node, Parts& p) { return {split(p, node.input(0))}; }
-Exprs list_get(TfNode& node, Parts& p) { return {at(p, node.input(0), node.input(1), element_shape(node, p, 2))}; }
-Exprs list_set(TfNode& node, Parts& p) {
+Exprs list_from_tensor(TfNode& node, TypedBuilder& p) { return {split(p, node.input(0))}; }
+Exprs list_get(TfNode& node, TypedBuilder& p) { return {at(p, node.input(0), node.input(1), element_shape(node, p, 2))}; }
+Exprs list_set(TfNode& node, TypedBuilder& p) {
   dtype_of_list(node, p, node.input(0));
   return {written(p, node.input(0), scalar(p, node.input(1)), node.input(2), node.flag("resize_if_index_out_of_bounds"))};
 }
-Exprs list_stack(TfNode& node, Parts& p) { return {stack(p, node.input(0), element_shape(node, p, 1))}; }
-Exprs list_length(TfNode& node, Parts& p) { return {length(p, node.input(0))}; }
-Exprs list_push(TfNode& node, Parts& p) { return {p.op("SequenceInsert", {node.input(0), node.input(1)})}; }
-Exprs list_pop(TfNode& node, Parts& p) {
+Exprs list_stack(TfNode& node, TypedBuilder& p) { return {stack(p, node.input(0), element_shape(node, p, 1))}; }
+Exprs list_length(TfNode& node, TypedBuilder& p) { return {length(p, node.input(0))}; }
+Exprs list_push(TfNode& node, TypedBuilder& p) { return {p.op("SequenceInsert", {node.input(0), node.input(1)})}; }
+Exprs list_pop(TfNode& node, TypedBuilder& p) {
   const Expr last = p.scalar(-1, DType::i64);
   return {p.op("SequenceErase", {node.input(0), last}), at(p, node.input(0), last, element_shape(node, p, 1))};
 }
-Exprs list_gather(TfNode& node, Parts& p) {
+Exprs list_gather(TfNode& node, TypedBuilder& p) {
   return {p.gather(stack(p, node.input(0), element_shape(node, p, 2)), p.i64(node.input(1)), 0)};
 }
-Exprs list_scatter(TfNode& node, Parts& p) { return {scattered(p, node.input(0), node.input(1))}; }
-Exprs list_concat(TfNode& node, Parts& p) { return joined(p, node.input(0)); }
+Exprs list_scatter(TfNode& node, TypedBuilder& p) { return {scattered(p, node.input(0), node.input(1))}; }
+Exprs list_concat(TfNode& node, TypedBuilder& p) { return joined(p, node.input(0)); }
 
 }  // namespace minnow::tensorflow

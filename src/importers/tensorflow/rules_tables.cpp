@@ -31,7 +31,7 @@ Ints integers_of(const Tensor& tensor) {
 
 }  // namespace
 
-Exprs table_find(TfNode& node, Parts& p) {
+Exprs table_find(TfNode& node, TypedBuilder& p) {
   const Table table = node.host.table(node, node.input(0));
   const Ints keys = integers_of(table.keys);
   const Expr x = p.i64(node.input(1)), other = node.input(2);
@@ -52,7 +52,7 @@ Exprs table_find(TfNode& node, Parts& p) {
     Ints places(static_cast<size_t>(last - first + 3), -1);
     for (int64_t place : order) places[static_cast<size_t>(keys[static_cast<size_t>(place)] - first + 1)] = place;
     const Expr within = p.op("Min", {p.op("Max", {x, number(first - 1)}), number(last + 1)});
-    return {p.gather(p.builder().constant(chosen(table.values, places, *missing)), p.op("Sub", {within, number(first - 1)}), 0)};
+    return {p.gather(p.constant(chosen(table.values, places, *missing)), p.op("Sub", {within, number(first - 1)}), 0)};
   }
   // The last key that is not above x, or the first one; behind the keys lie the largest numbers there are.
   size_t width = 1;
@@ -68,9 +68,11 @@ Exprs table_find(TfNode& node, Parts& p) {
   // Only a key that is INT64_MAX equals what lies behind the keys, and is the last.
   const Expr found = p.op("Equal", {p.gather(among, at, 0), x});
   const Expr known = last == INT64_MAX ? found : p.op("And", {found, p.op("Less", {x, number(INT64_MAX)})});
-  return {p.op("Where", {known, p.gather(p.builder().constant(chosen(table.values, places, table.values)), at, 0), other})};
+  return {p.op("Where", {known, p.gather(p.constant(chosen(table.values, places, table.values)), at, 0), other})};
 }
 
-Exprs table_size(TfNode& node, Parts& p) { return {p.reshape(p.constant({node.host.table(node, node.input(0)).keys.elements()}), Ints{})}; }
+Exprs table_size(TfNode& node, TypedBuilder& p) {
+  return {p.reshape(p.constant({node.host.table(node, node.input(0)).keys.elements()}), Ints{})};
+}
 
 }  // namespace minnow::tensorflow

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
+#include "importers/builder/typed_builder.h"
 #include "importers/foreign_node.h"
-#include "importers/parts.h"
 #include "importers/tensorflow/graph_def.h"
 
 namespace minnow::tensorflow {
@@ -33,7 +33,7 @@ class Host {
   ~Host() = default;
 };
 
-using Builder = Exprs(TfNode& node, Parts& p);
+using Builder = Exprs(TfNode& node, TypedBuilder& p);
 struct Rule {
   std::string_view op;
   Builder* build;
@@ -42,9 +42,9 @@ struct Rule {
 
 class TfNode : public ForeignNode {
  public:
-  TfNode(Parts& parts, Host& host, const NodeDef& def) : p(parts), host(host), def(def) {}
+  TfNode(TypedBuilder& parts, Host& host, const NodeDef& def) : p(parts), host(host), def(def) {}
 
-  Parts& p;
+  TypedBuilder& p;
   Host& host;
   const NodeDef& def;
   const Rule* rule = nullptr;

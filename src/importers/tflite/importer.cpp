@@ -25,9 +25,9 @@ constexpr size_t kMostSignatures = 100;  // that are looked at
 
 /// A subgraph where it is used: the tensors' values. `graph` may be shared with an outer scope, where a subgraph's nodes are put in line.
 struct Scope {
-  Scope(Parts& p, const SubgraphInfo& graph_info, std::string name_prefix)
-      : parts(p), info(graph_info), prefix(std::move(name_prefix)), raw(graph_info.tensors.size()), real(graph_info.tensors.size()) {}
-  Parts& parts;
+  Scope(TypedBuilder& p, const SubgraphInfo& graph_info, std::string name_prefix)
+      : builder(p), info(graph_info), prefix(std::move(name_prefix)), raw(graph_info.tensors.size()), real(graph_info.tensors.size()) {}
+  TypedBuilder& builder;
   const SubgraphInfo& info;
   std::string prefix;  // of values' names
   std::vector<Expr> raw, real;
@@ -104,8 +104,9 @@ class Importer final : public Host {
   Expr raw_of(Scope& scope, int32_t tensor, const std::string& place);
   Expr real_of(Scope& scope, int32_t tensor, const std::string& place);
   Exprs outputs_of(Scope& scope, const std::string& place);
-  /// The subgraph put into the graph of `parts`.
-  Exprs put(Parts& parts, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources, const TfliteNode& node);
+  /// The subgraph put into the graph of `builder`.
+  Exprs put(TypedBuilder& builder, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources,
+            const TfliteNode& node);
   std::vector<std::string> resources_of(const TfliteNode& node, size_t first) const;
   std::string unique(std::string name) { return names_.make(std::move(name)); }
   const std::string& resource_of(const TfliteNode& node, size_t input) const;
@@ -156,10 +157,10 @@ Expr Importer::raw_of(Scope& scope, int32_t tensor, const std::string& place) {
     Tensor initial(info.dtype, shape);
     if (info.dtype == DType::i8 && info.quantization.zero_point.size() == 1 && initial.bytes())
       std::memset(initial.writable().data(), static_cast<int>(info.quantization.zero_point[0]), initial.bytes());
-    Graph& graph = scope.parts.builder().graph();
+    Graph& graph = scope.builder.graph();
     states_[tensor] = graph.states().size();
     graph.add_state({unique(info.name.empty() ? "state" : std::string(info.name)), nullptr, nullptr, initial});
-    return value = scope.parts.builder().wrap(graph.states().back().current);
+    return value = scope.builder.wrap(graph.states().back().current);
   }
   if (!file_.has_contents(info)) {
     // A tensor without elements needs no bytes.
@@ -168,7 +169,7 @@ Expr Importer::raw_of(Scope& scope, int32_t tensor, const std::string& place) {
       throw InvalidModel("{}: \"{}\" is used, but nothing before it makes it", place, info.name.substr(0, 200));
   }
   const std::string name = unique(scope.prefix + std::string(info.name));
-  return value = scope.parts.builder().wrap(&scope.parts.builder().graph().add_constant(file_.contents(info), name));
+  return value = scope.builder.wrap(&scope.builder.graph().add_constant(file_.contents(info), name));
 }
 
 Expr Importer::real_of(Scope& scope, int32_t tensor, const std::string& place) {
@@ -178,11 +179,11 @@ Expr Importer::real_of(Scope& scope, int32_t tensor, const std::string& place) {
   Expr& value = scope.real[static_cast<size_t>(tensor)];
   if (!value) {
     if (info.quantization.block) {
-      const Expr scales = scope.parts.cast(raw_of(scope, info.quantization.block_scales, place), DType::f32);
-      value = scope.parts.op("DequantizeLinear", {stored, scales},
-                             {{"axis", scope.parts.rank(stored) - 1}, {"block_size", info.quantization.block}});
+      const Expr scales = scope.builder.cast(raw_of(scope, info.quantization.block_scales, place), DType::f32);
+      value = scope.builder.op("DequantizeLinear", {stored, scales},
+                               {{"axis", scope.builder.rank(stored) - 1}, {"block_size", info.quantization.block}});
     } else {
-      value = dequantize(scope.parts, stored, info.quantization, info.quantization.axis);
+      value = dequantize(scope.builder, stored, info.quantization, info.quantization.axis);
     }
   }
   return value;
@@ -208,15 +209,15 @@ void Importer::refuse(Scope& scope, TfliteNode& node, const std::string& op) {
   // Outputs of a kind, only to go on and find what else is missing.
   for (size_t i = 0; i < node.out.size(); ++i) {
     if (!node.out[i]) continue;
-    const Expr x = scope.parts.builder().op("tflite." + op, {});
+    const Expr x = scope.builder.op("tflite." + op, {});
     x.value()->type = node.out[i]->value_type();
     bind(scope, node.info.outputs[i], x);
   }
 }
 
 void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t number) {
-  Parts& p = scope.parts;
-  Graph& graph = p.builder().graph();
+  TypedBuilder& p = scope.builder;
+  Graph& graph = p.graph();
   TfliteNode node(p, *this, file_, op);
   const std::string op_name = operator_name(op.code, op.custom);
   const auto tensor_of = [&](int32_t index) { return index < 0 ? nullptr : &scope.info.tensors[static_cast<size_t>(index)]; };
@@ -227,7 +228,7 @@ void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t numb
   for (size_t i = node.out.size(); i-- > 0;)
     if (node.out[i] && !node.out[i]->name.empty()) shown = std::string(node.out[i]->name.substr(0, 200));
   node.place = format("{}: node \"{}{}\" ({})", file_.source(), scope.prefix, shown, op_name);
-  p.builder().set_stem(scope.prefix + shown);
+  p.set_stem(scope.prefix + shown);
 
   node.rule = find_rule(op.code, op.custom);
   const bool is_custom = !node.rule && op.code == kCustomCode;
@@ -320,14 +321,14 @@ std::vector<std::string> Importer::resources_of(const TfliteNode& node, size_t f
   return names;
 }
 
-Exprs Importer::put(Parts& parts, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources,
+Exprs Importer::put(TypedBuilder& builder, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources,
                     const TfliteNode& node) {
   if (info.inputs.size() != inputs.size()) node.fail("its subgraph takes {} inputs, {} are given", info.inputs.size(), inputs.size());
-  Scope inner(parts, info, scope_->prefix + (info.name.empty() ? "body" : std::string(info.name)) + "/");
+  Scope inner(builder, info, scope_->prefix + (info.name.empty() ? "body" : std::string(info.name)) + "/");
   if (inner.prefix.size() > 250) inner.prefix.erase(0, inner.prefix.size() - 250);
   inner.kind = scope_->kind == Scope::Kind::once ? Scope::Kind::once : Scope::Kind::nested;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i]) inner.raw[static_cast<size_t>(info.inputs[i])] = parts.builder().wrap(inputs[i].value());
+    if (inputs[i]) inner.raw[static_cast<size_t>(info.inputs[i])] = builder.wrap(inputs[i].value());
     if (!resources[i].empty()) inner.resources[info.inputs[i]] = resources[i];
   }
   import_operators(inner);
@@ -345,11 +346,11 @@ Exprs Importer::branch(const TfliteNode& node, const Expr& condition, int64_t th
   std::vector<ValueType> types;
   for (const auto& [name, index] : {std::pair("then_branch", then_graph), std::pair("else_branch", else_graph)}) {
     InnerGraph body(node.p);
-    const Exprs results = put(body.parts, subgraph(node, index), inputs, resources, node);
+    const Exprs results = put(body.builder, subgraph(node, index), inputs, resources, node);
     if (results.size() != node.out.size()) node.fail("its subgraph gives {} outputs, it has {}", results.size(), node.out.size());
     for (const Expr& x : results) {
       if (!x) node.refuse("a branch that gives a variable is not supported");
-      body.graph->add_output(*body.parts.own(x).value());
+      body.graph->add_output(*body.builder.own(x).value());
     }
     attributes.set(name, Subgraph(body.graph));
   }
@@ -357,13 +358,13 @@ Exprs Importer::branch(const TfliteNode& node, const Expr& condition, int64_t th
 }
 
 Exprs Importer::loop(const TfliteNode& node, int64_t condition_graph, int64_t body_graph) {
-  Parts& p = node.p;
+  TypedBuilder& p = node.p;
   const SubgraphInfo &condition_info = subgraph(node, condition_graph), &body_info = subgraph(node, body_graph);
   const std::vector<std::string> resources = resources_of(node, 0);
-  const auto condition = [&](Parts& parts, const Exprs& values) {
-    const Exprs result = put(parts, condition_info, values, resources, node);
+  const auto condition = [&](TypedBuilder& builder, const Exprs& values) {
+    const Exprs result = put(builder, condition_info, values, resources, node);
     if (result.size() != 1 || !result[0]) node.fail("its condition gives {} outputs", result.size());
-    return parts.reshape(parts.builder().wrap(result[0].value()), Ints{});
+    return builder.reshape(builder.wrap(result[0].value()), Ints{});
   };
   const Expr start = condition(p, node.raw);
   InnerGraph body(p);
@@ -388,15 +389,15 @@ Exprs Importer::loop(const TfliteNode& node, int64_t condition_graph, int64_t bo
     values.push_back(body.builder.wrap(&body.graph->add_input(unique(scope_->prefix + std::string(tensor.name)), std::move(type))));
     carried.push_back(node.raw[i]);
   }
-  const Exprs results = put(body.parts, body_info, values, resources, node);
+  const Exprs results = put(body.builder, body_info, values, resources, node);
   if (results.size() != node.raw.size()) node.fail("its body gives {} outputs and takes {} inputs", results.size(), node.raw.size());
-  const Expr again = condition(body.parts, results);
-  body.graph->add_output(*body.parts.own(again).value());
+  const Expr again = condition(body.builder, results);
+  body.graph->add_output(*body.builder.own(again).value());
   size_t count = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!values[i]) continue;
     if (!results[i]) node.fail("output {} of its body is missing", i);
-    body.graph->add_output(*body.parts.own(results[i]).value());
+    body.graph->add_output(*body.builder.own(results[i]).value());
     ++count;
   }
   if (count == 0) node.refuse("a loop that carries nothing is not supported");
@@ -448,8 +449,8 @@ Variable& Importer::variable(const std::string& name, const TensorInfo& like, co
 Expr Importer::read_resource(const TfliteNode& node) {
   if (scope_->kind == Scope::Kind::once) node.refuse("reading a variable while the model is initialized is not supported");
   Variable& found = variable(resource_of(node, 0), node.output_info(0), node.place);
-  if (!found.value) found.value = node.p.builder().wrap(graph_->states()[found.state].current);
-  return node.p.builder().wrap(found.value.value());
+  if (!found.value) found.value = node.p.wrap(graph_->states()[found.state].current);
+  return node.p.wrap(found.value.value());
 }
 
 void Importer::assign_resource(const TfliteNode& node) {
@@ -467,9 +468,8 @@ void Importer::run_once(const TfliteNode& node, int64_t index) {
   if (scope_->kind != Scope::Kind::main || !variables_.empty()) node.refuse("initializing variables that are in use is not supported");
   Graph scratch;
   scratch.source = file_.source();
-  GraphBuilder builder(scratch);
-  Parts parts(builder, operators_, sizes_);
-  Scope inner(parts, subgraph(node, index), {});
+  TypedBuilder builder(scratch, operators_, sizes_);
+  Scope inner(builder, subgraph(node, index), {});
   inner.kind = Scope::Kind::once;
   assigned_once_.clear();
   const size_t refused = refusals_.size();
@@ -486,10 +486,10 @@ void Importer::run_once(const TfliteNode& node, int64_t index) {
 }
 
 void Importer::finish_states(Scope& scope) {
-  const auto set = [&](size_t state, const Expr& value) { graph_->set_state_next(state, *scope.parts.own(value).value()); };
+  const auto set = [&](size_t state, const Expr& value) { graph_->set_state_next(state, *scope.builder.own(value).value()); };
   for (const auto& [tensor, state] : states_) set(state, scope.raw[static_cast<size_t>(tensor)]);
   for (const auto& [name, variable] : variables_)
-    set(variable.state, variable.value ? variable.value : scope.parts.builder().wrap(graph_->states()[variable.state].current));
+    set(variable.state, variable.value ? variable.value : scope.builder.wrap(graph_->states()[variable.state].current));
 }
 
 // The whole.
@@ -506,7 +506,7 @@ void Importer::add_outputs(Scope& scope) {
     const std::string_view name = scope.info.tensors[static_cast<size_t>(tensor)].name;
     add(name.empty() ? "output" + std::to_string(i) : std::string(name), tensor);
   }
-  add_named_outputs(scope.parts, outputs, names_);
+  add_named_outputs(scope.builder, outputs, names_);
 }
 
 void Importer::describe() {
@@ -539,9 +539,8 @@ std::unique_ptr<Graph> Importer::run() {
   graph_ = std::make_unique<Graph>();
   graph_->name = info.name;
   graph_->source = file_.source();
-  GraphBuilder builder(*graph_);
-  Parts parts(builder, operators_, sizes_);
-  Scope scope(parts, info, {});
+  TypedBuilder builder(*graph_, operators_, sizes_);
+  Scope scope(builder, info, {});
   scope.kind = Scope::Kind::main;
   for (size_t i = 0; i < info.inputs.size(); ++i) {
     const TensorInfo& tensor = info.tensors[static_cast<size_t>(info.inputs[i])];

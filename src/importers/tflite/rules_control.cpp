@@ -4,38 +4,38 @@
 
 namespace minnow::tflite {
 
-Exprs import_if(TfliteNode& node, Parts&) {
+Exprs import_if(TfliteNode& node, TypedBuilder&) {
   return node.host.branch(node, node.input(0), node.option<int32_t>(0, 0), node.option<int32_t>(1, 0));
 }
-Exprs import_while(TfliteNode& node, Parts&) { return node.host.loop(node, node.option<int32_t>(0, 0), node.option<int32_t>(1, 0)); }
-Exprs import_call(TfliteNode& node, Parts&) { return node.host.inlined(node, node.option<uint32_t>(0, 0)); }
-Exprs import_call_once(TfliteNode& node, Parts&) {
+Exprs import_while(TfliteNode& node, TypedBuilder&) { return node.host.loop(node, node.option<int32_t>(0, 0), node.option<int32_t>(1, 0)); }
+Exprs import_call(TfliteNode& node, TypedBuilder&) { return node.host.inlined(node, node.option<uint32_t>(0, 0)); }
+Exprs import_call_once(TfliteNode& node, TypedBuilder&) {
   node.host.run_once(node, node.option<int32_t>(0, 0));
   return {};
 }
 
-Exprs import_var_handle(TfliteNode& node, Parts&) {
+Exprs import_var_handle(TfliteNode& node, TypedBuilder&) {
   node.host.name_resource(node);
   return {};
 }
-Exprs import_read_variable(TfliteNode& node, Parts&) { return {node.host.read_resource(node)}; }
-Exprs import_assign_variable(TfliteNode& node, Parts&) {
+Exprs import_read_variable(TfliteNode& node, TypedBuilder&) { return {node.host.read_resource(node)}; }
+Exprs import_assign_variable(TfliteNode& node, TypedBuilder&) {
   node.host.assign_resource(node);
   return {};
 }
 
-Exprs import_random(TfliteNode& node, Parts& p) {
+Exprs import_random(TfliteNode& node, TypedBuilder& p) {
   const Expr like = p.fill(node.input(0), 0, DType::f32);
   Attributes attributes;
   const auto seed = [&](size_t field) { return node.options().number<int64_t>(field, 0); };
   if (seed(0) != 0 || seed(1) != 0) attributes.set("seed", static_cast<float>((seed(0) * 1000003 + seed(1)) & 0xffffff));
   return {p.op(node.rule->target, {like}, std::move(attributes))};
 }
-Exprs import_multinomial(TfliteNode& node, Parts& p) {
+Exprs import_multinomial(TfliteNode& node, TypedBuilder& p) {
   return {p.op("Multinomial", {node.input(0)}, {{"sample_size", node.integer(1)}, {"dtype", static_cast<int64_t>(DType::i64)}})};
 }
 
-Exprs import_rfft2d(TfliteNode& node, Parts& p) {
+Exprs import_rfft2d(TfliteNode& node, TypedBuilder& p) {
   const Expr x = node.input(0), lengths = p.i64(node.input(1));
   const int64_t rank = p.rank(x);
   if (rank < 2) node.refuse("a tensor of {} dimensions is not supported", rank);
@@ -55,16 +55,16 @@ Exprs import_rfft2d(TfliteNode& node, Parts& p) {
 
 namespace {
 
-Expr part_of(TfliteNode& node, Parts& p, int64_t part) {
+Expr part_of(TfliteNode& node, TypedBuilder& p, int64_t part) {
   if (!node.input_info(0).is_complex()) node.fail("its input is not complex");
   return p.gather(node.input(0), p.scalar(static_cast<double>(part), DType::i64), -1);
 }
 
 }  // namespace
 
-Exprs import_real(TfliteNode& node, Parts& p) { return {part_of(node, p, 0)}; }
-Exprs import_imag(TfliteNode& node, Parts& p) { return {part_of(node, p, 1)}; }
-Exprs import_complex_abs(TfliteNode& node, Parts& p) {
+Exprs import_real(TfliteNode& node, TypedBuilder& p) { return {part_of(node, p, 0)}; }
+Exprs import_imag(TfliteNode& node, TypedBuilder& p) { return {part_of(node, p, 1)}; }
+Exprs import_complex_abs(TfliteNode& node, TypedBuilder& p) {
   return {p.op("ReduceL2", {node.input(0), p.constant({-1})}, {{"keepdims", int64_t{0}}})};
 }
 

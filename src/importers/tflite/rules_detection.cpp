@@ -19,7 +19,7 @@ double number_of(const TfliteNode& node, const FlexMap& options, const std::stri
   return *fallback;
 }
 
-Exprs import_detection_post_process(TfliteNode& node, Parts& p) {
+Exprs import_detection_post_process(TfliteNode& node, TypedBuilder& p) {
   const FlexMap options = read_flex_map(node.info.custom_options);
   const auto number = [&](const char* name, std::optional<double> fallback = {}) { return number_of(node, options, name, fallback); };
   const auto integer = [&](const char* name, std::optional<double> fallback = {}) { return truncate(number(name, fallback)); };
@@ -32,7 +32,7 @@ Exprs import_detection_post_process(TfliteNode& node, Parts& p) {
   return post_process(p, node.input(0), node.input(1), node.input(2), std::move(process));
 }
 
-Exprs import_non_max_suppression(TfliteNode& node, Parts& p) {
+Exprs import_non_max_suppression(TfliteNode& node, TypedBuilder& p) {
   // Boxes [n, 4], scores [n], most results, overlap, least score, and for version 5 the sigma of the soft form.
   const bool soft = node.rule->name == "NON_MAX_SUPPRESSION_V5";
   if (soft) {

@@ -3,6 +3,8 @@
 // the public kernels in mediapipe/util/tflite/operations.
 #include <algorithm>
 
+#include "importers/builder/arithmetic.h"
+#include "importers/builder/images.h"
 #include "importers/tflite/flexbuffer.h"
 #include "importers/tflite/rules.h"
 
@@ -31,7 +33,7 @@ PoolOptions pool_options(const TfliteNode& node) {
 }
 
 /// Height, width and channels of an image [N, H, W, C].
-Ints image_of(const TfliteNode& node, Parts& p, const Expr& x) {
+Ints image_of(const TfliteNode& node, TypedBuilder& p, const Expr& x) {
   const Ints sizes{p.dim(x, 1), p.dim(x, 2), p.dim(x, 3)};
   if (p.rank(x) != 4 || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0) node.refuse("images whose size is not known are not supported");
   if (sizes[0] > kMostPixels || sizes[1] > kMostPixels) node.refuse("images of size {} are not supported", sizes);
@@ -39,7 +41,7 @@ Ints image_of(const TfliteNode& node, Parts& p, const Expr& x) {
 }
 
 /// scale * i + start for i below count, along an axis of the last `rank`.
-Expr steps(Parts& p, int64_t count, double scale, double start, int64_t axis, int64_t rank, DType dtype = DType::i64) {
+Expr steps(TypedBuilder& p, int64_t count, double scale, double start, int64_t axis, int64_t rank, DType dtype = DType::i64) {
   std::vector<double> values;
   for (int64_t i = 0; i < count; ++i) values.push_back(scale * static_cast<double>(i) + start);
   Shape shape;
@@ -67,19 +69,19 @@ double positive_number(const TfliteNode& node, const FlexMap& options, const std
 }
 
 /// Entry [row, column] of a matrix of 4 by 4, as [1, 1].
-Expr entry(Parts& p, const Expr& matrix, int64_t row, int64_t column) {
+Expr entry(TypedBuilder& p, const Expr& matrix, int64_t row, int64_t column) {
   return p.slice(matrix, {row, column}, {row + 1, column + 1}, {0, 1});
 }
 
 }  // namespace
 
-Exprs import_max_pool_argmax(TfliteNode& node, Parts& p) {
+Exprs import_max_pool_argmax(TfliteNode& node, TypedBuilder& p) {
   // The places count in the window, row by row; a tenth is added, so that they survive being cut to integers.
   const PoolOptions options = pool_options(node);
   const Ints sizes = image_of(node, p, node.input(0));
   const int64_t height = sizes[0], width = sizes[1];
-  const Expr image = p.channels_first(node.input(0));
-  const Attributes window = p.window_attributes(image, options.window);
+  const Expr image = channels_first(p, node.input(0));
+  const Attributes window = window_attributes(p, image, options.window);
   const Exprs made = p.ops("MaxPool", {image}, 2, window);
   const Ints* pads = window.get<Ints>("pads");
   const int64_t rows = p.dim(made[0], 2), columns = p.dim(made[0], 3);
@@ -94,16 +96,16 @@ Exprs import_max_pool_argmax(TfliteNode& node, Parts& p) {
                  static_cast<int64_t>(i), 2);
   };
   const Expr found = (y - begin(0, rows)) * number(options.window.kernel[1]) + (x - begin(1, columns));
-  return {node.activated_as(p.channels_last(made[0]), options.activation), p.channels_last(p.cast(found, DType::f32) + 0.1)};
+  return {node.activated_as(channels_last(p, made[0]), options.activation), channels_last(p, p.cast(found, DType::f32) + 0.1)};
 }
 
-Exprs import_max_unpool(TfliteNode& node, Parts& p) {
+Exprs import_max_unpool(TfliteNode& node, TypedBuilder& p) {
   // Numbers, and where in its window each was; the result has a window for each, and what lies outside of it is left out.
   const PoolOptions options = pool_options(node);
   const Ints image = image_of(node, p, node.input(0)), &window = options.window.kernel, &strides = options.window.strides;
   const int64_t channels = image[2], height = image[0] * window[0], width = image[1] * window[1], outside = height * width;
   const auto number = [&](int64_t value) { return p.scalar(static_cast<double>(value), DType::i64); };
-  const Expr place = p.i64(p.channels_first(node.input(1)));
+  const Expr place = p.i64(channels_first(p, node.input(1)));
   const Expr row = p.op("Div", {place, number(window[1])});
   const auto begin = [&](size_t i) {
     const int64_t padding = std::max<int64_t>((image[i] - 1) * (strides[i] - window[i]), 0) / 2;
@@ -114,13 +116,13 @@ Exprs import_max_unpool(TfliteNode& node, Parts& p) {
     return p.op("And", {p.op("GreaterOrEqual", {at, number(0)}), p.op("Less", {at, number(size)})});
   };
   const Expr to = p.op("Where", {p.op("And", {within(y, height), within(x, width)}), y * number(width) + x, number(outside)});
-  const Expr values = p.reshape(p.channels_first(node.input(0)), Ints{-1, channels, image[0] * image[1]});
+  const Expr values = p.reshape(channels_first(p, node.input(0)), Ints{-1, channels, image[0] * image[1]});
   const Expr zeros = p.fill(p.concat({p.shape_of(node.input(0), 0, 1), p.constant({channels, outside + 1})}, 0), 0, DType::f32);
   const Expr filled = p.op("ScatterElements", {zeros, p.reshape(to, Ints{-1, channels, image[0] * image[1]}), values}, {{"axis", 2}});
-  return {p.channels_last(p.reshape(p.slice(filled, {0}, {outside}, {2}), Ints{-1, channels, height, width}))};
+  return {channels_last(p, p.reshape(p.slice(filled, {0}, {outside}, {2}), Ints{-1, channels, height, width}))};
 }
 
-Exprs import_landmarks_to_matrix(TfliteNode& node, Parts& p) {
+Exprs import_landmarks_to_matrix(TfliteNode& node, TypedBuilder& p) {
   // The matrix [1, 4, 4] that takes places in a crop to places in the image: the crop is a box around some of the landmarks (x, y, z each)
   // that is turned by the line from one of them to another.
   const FlexMap options = read_flex_map(node.info.custom_options);
@@ -156,7 +158,7 @@ Exprs import_landmarks_to_matrix(TfliteNode& node, Parts& p) {
     if (count >= 0 && index >= count) node.fail("there are {} landmarks, one of the box is {}", count, index);
   const Expr line = point("right_rotation_idx") - point("left_rotation_idx");
   const Expr dx = column(line, 0), dy = column(line, 1);
-  const Expr angle = first ? -p.op("Atan", {dy / dx}) : target - p.atan2(dy, dx);
+  const Expr angle = first ? -p.op("Atan", {dy / dx}) : target - atan2(p, dy, dx);
   const Expr c = p.op("Cos", {angle}), s = p.op("Sin", {angle});
   const Expr chosen = p.gather(landmarks, p.constant(subset), 0), x = column(chosen, 0), y = column(chosen, 1);
   const Expr turned_x = c * x - s * y, turned_y = s * x + c * y;
@@ -175,7 +177,7 @@ Exprs import_landmarks_to_matrix(TfliteNode& node, Parts& p) {
   return {p.reshape(p.concat({row_x, row_y, rest}, 0), Ints{1, 4, 4})};
 }
 
-Exprs import_transform_tensor(TfliteNode& node, Parts& p) {
+Exprs import_transform_tensor(TfliteNode& node, TypedBuilder& p) {
   // An image [1, H, W, C] at the places to which the matrix takes each pixel of the result, linearly between pixels, 0 outside.
   const FlexMap options = read_flex_map(node.info.custom_options);
   const bool first = node.info.version < 2;
@@ -205,12 +207,12 @@ Exprs import_transform_tensor(TfliteNode& node, Parts& p) {
     inside = row == 0 ? within : p.op("And", {inside, within});
     places.push_back(p.unsqueeze((at * 2.0 + 1.0) / static_cast<double>(std::max<int64_t>(pixels, 1)) - 1.0, {0, 3}));
   }
-  const Expr sampled = p.op("GridSample", {p.channels_first(node.input(0)), p.concat(places, 3)},
+  const Expr sampled = p.op("GridSample", {channels_first(p, node.input(0)), p.concat(places, 3)},
                             {{"mode", std::string("linear")}, {"padding_mode", std::string("border")}, {"align_corners", 0}});
-  return {p.channels_last(p.op("Where", {inside, sampled, p.scalar(0)}))};
+  return {channels_last(p, p.op("Where", {inside, sampled, p.scalar(0)}))};
 }
 
-Exprs import_transform_landmarks(TfliteNode& node, Parts& p) {
+Exprs import_transform_landmarks(TfliteNode& node, TypedBuilder& p) {
   // The first two coordinates of each landmark taken to another place by the matrix; a third stays.
   double dimensions = static_cast<double>(p.dim(node.input(0), -1)), scale = 1;
   if (node.info.version < 2) {

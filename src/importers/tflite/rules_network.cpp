@@ -5,6 +5,9 @@
 
 #include "importers/tflite/rules.h"
 
+#include "importers/builder/arithmetic.h"
+#include "importers/builder/images.h"
+
 namespace minnow::tflite {
 namespace {
 
@@ -51,7 +54,7 @@ bool is_16_by_8(const TfliteNode& node, int64_t depth) {
 /// in float and without bias, of integers x; it is called for the high bytes and for the low ones, so that the sums of both are exact.
 /// Channels are last.
 template <class Sums>
-Expr layer_16_by_8(TfliteNode& node, Parts& p, Sums sums, size_t activation_field) {
+Expr layer_16_by_8(TfliteNode& node, TypedBuilder& p, Sums sums, size_t activation_field) {
   const Expr x = node.raw[0], low = p.op("Mod", {x, p.scalar(256, DType::i16)});
   const Expr high = p.op("Div", {p.op("Sub", {x, low}), p.scalar(256, DType::i16)});
   const auto wide_sums = [&](const Expr& part) { return p.i64(sums(p.cast(part, DType::f32))); };
@@ -76,11 +79,11 @@ Expr layer_16_by_8(TfliteNode& node, Parts& p, Sums sums, size_t activation_fiel
   }
   Expr scaled = p.op("Mul", {total, p.constant(factors)});
   if (narrow) {  // to 31 bits less, then by the shift, with ties away from zero
-    scaled = p.floor_div(p.op("Add", {scaled, p.scalar(1 << 30, DType::i64)}), p.scalar(2147483648.0, DType::i64));
+    scaled = floor_div(p, p.op("Add", {scaled, p.scalar(1 << 30, DType::i64)}), p.scalar(2147483648.0, DType::i64));
     const Expr negative = p.i64(p.op("Less", {scaled, p.scalar(0, DType::i64)}));
     scaled = p.op("Sub", {scaled, p.op("Mul", {negative, p.constant(signs)})});
   }
-  const Expr steps = p.clip(p.floor_div(p.op("Add", {scaled, p.constant(halves)}), p.constant(divisors)), -32768, 32767);
+  const Expr steps = clip(p, floor_div(p, p.op("Add", {scaled, p.constant(halves)}), p.constant(divisors)), -32768, 32767);
   return node.activated(p.op("Mul", {p.cast(steps, DType::f32), p.scalar(out_scale)}), activation_field);
 }
 
@@ -92,11 +95,11 @@ bool averages_steps(const TfliteNode& node) {
 }
 
 /// The average of stored numbers, rounded to the nearest, from halfway away from zero (of the stored number, not of what it stands for).
-Expr average_of_steps(const TfliteNode& node, Parts& p, const SlidingWindow& window) {
+Expr average_of_steps(const TfliteNode& node, TypedBuilder& p, const SlidingWindow& window) {
   // What lies halfway may be a little less as a quotient in f32; other quotients of windows below 5,000 elements are farther from halfway.
   constexpr double kHalf = 0.5001;
   const TensorQuantization& q = node.input_info(0).quantization;
-  const Expr average = p.pool("AveragePool", p.cast(node.raw[0], DType::f32), window);
+  const Expr average = pool(p, "AveragePool", p.cast(node.raw[0], DType::f32), window);
   const Expr steps = p.op("Mul", {p.op("Sign", {average}), p.op("Floor", {p.op("Add", {p.op("Abs", {average}), p.scalar(kHalf)})})});
   const double zero = q.zero_point.empty() ? 0 : static_cast<double>(q.zero_point[0]);
   return p.op("Mul", {p.op("Sub", {steps, p.scalar(zero)}), p.scalar(static_cast<double>(q.scale[0]))});
@@ -104,7 +107,7 @@ Expr average_of_steps(const TfliteNode& node, Parts& p, const SlidingWindow& win
 
 }  // namespace
 
-Exprs import_conv_2d(TfliteNode& node, Parts& p) {
+Exprs import_conv_2d(TfliteNode& node, TypedBuilder& p) {
   Expr x = node.input(0);
   const Expr w = node.real_permuted(1, {0, 3, 1, 2});
   if (is_hybrid(node)) x = rounded_by_item(p, x, node.input_info(1).quantization.per_tensor());
@@ -120,12 +123,12 @@ Exprs import_conv_2d(TfliteNode& node, Parts& p) {
   if (is_16_by_8(node, per_group * window.kernel[0] * window.kernel[1])) {
     const Expr steps = p.cast(p.transpose(node.raw[1], {0, 3, 1, 2}), DType::f32);
     return {layer_16_by_8(
-        node, p, [&](const Expr& part) { return p.conv(part, steps, Expr(), window, groups); }, 3)};
+        node, p, [&](const Expr& part) { return conv(p, part, steps, Expr(), window, groups); }, 3)};
   }
-  return {node.activated(p.conv(x, w, bias_of(node, 2), window, groups), 3)};
+  return {node.activated(conv(p, x, w, bias_of(node, 2), window, groups), 3)};
 }
 
-Exprs import_depthwise_conv_2d(TfliteNode& node, Parts& p) {
+Exprs import_depthwise_conv_2d(TfliteNode& node, TypedBuilder& p) {
   // [1, H, W, C * multiplier]
   Expr x = node.input(0);
   const Expr w = node.real_permuted(1, {3, 0, 1, 2});
@@ -139,12 +142,12 @@ Exprs import_depthwise_conv_2d(TfliteNode& node, Parts& p) {
   if (is_16_by_8(node, window.kernel[0] * window.kernel[1])) {
     const Expr steps = p.cast(p.transpose(node.raw[1], {3, 0, 1, 2}), DType::f32);
     return {layer_16_by_8(
-        node, p, [&](const Expr& part) { return p.conv(part, steps, Expr(), window, channels); }, 4)};
+        node, p, [&](const Expr& part) { return conv(p, part, steps, Expr(), window, channels); }, 4)};
   }
-  return {node.activated(p.conv(x, w, bias_of(node, 2), window, channels), 4)};
+  return {node.activated(conv(p, x, w, bias_of(node, 2), window, channels), 4)};
 }
 
-Exprs import_transpose_conv(TfliteNode& node, Parts& p) {
+Exprs import_transpose_conv(TfliteNode& node, TypedBuilder& p) {
   // Output shape, weights [O, H, W, I], data, bias.
   const Expr x = node.input(2), w = node.real_permuted(1, {3, 0, 1, 2});
   SlidingWindow window = window_of(node, 1, 0);
@@ -153,10 +156,10 @@ Exprs import_transpose_conv(TfliteNode& node, Parts& p) {
     if (shape->size() != 4) node.fail("its output shape has {} entries", shape->size());
     size = {(*shape)[1], (*shape)[2]};
   }
-  return {node.activated(p.conv_transpose(x, w, bias_of(node, 3), window, size), 3)};
+  return {node.activated(conv_transpose(p, x, w, bias_of(node, 3), window, size), 3)};
 }
 
-Exprs import_transpose_conv_bias(TfliteNode& node, Parts& p) {
+Exprs import_transpose_conv_bias(TfliteNode& node, TypedBuilder& p) {
   // Options are a structure of the program that wrote the file: padding (1: same, 2: valid), stride_w, stride_h.
   if (node.info.custom_options.size() < 12) node.fail("its options have {} bytes", node.info.custom_options.size());
   const FlatNumbers<int32_t> options(node.info.custom_options.data(), 3);
@@ -167,10 +170,10 @@ Exprs import_transpose_conv_bias(TfliteNode& node, Parts& p) {
   Ints size;
   const int64_t height = p.dim(x, 1), width = p.dim(x, 2);
   if (window.same && height > 0 && width > 0) size = {height * window.strides[0], width * window.strides[1]};
-  return {p.conv_transpose(x, w, bias_of(node, 2), window, size)};
+  return {conv_transpose(p, x, w, bias_of(node, 2), window, size)};
 }
 
-Exprs import_conv_3d(TfliteNode& node, Parts& p) {
+Exprs import_conv_3d(TfliteNode& node, TypedBuilder& p) {
   // Weights [D, H, W, I, O].
   const Expr x = node.input(0), w = node.real_permuted(1, {4, 3, 0, 1, 2});
   SlidingWindow window;
@@ -183,10 +186,10 @@ Exprs import_conv_3d(TfliteNode& node, Parts& p) {
   window.kernel = {p.dim(w, 2), p.dim(w, 3), p.dim(w, 4)};
   const int64_t channels = p.dim(x, -1), per_group = p.dim(w, 1);
   const int64_t groups = channels > 0 && per_group > 0 && channels % per_group == 0 ? channels / per_group : 1;
-  return {node.activated(p.conv(x, w, bias_of(node, 2), window, groups), 4)};
+  return {node.activated(conv(p, x, w, bias_of(node, 2), window, groups), 4)};
 }
 
-Exprs import_conv_3d_transpose(TfliteNode& node, Parts& p) {
+Exprs import_conv_3d_transpose(TfliteNode& node, TypedBuilder& p) {
   // Output shape, weights [D, H, W, O, I], data, bias.
   const Expr x = node.input(2), w = node.real_permuted(1, {4, 3, 0, 1, 2});
   SlidingWindow window;
@@ -198,21 +201,21 @@ Exprs import_conv_3d_transpose(TfliteNode& node, Parts& p) {
     if (shape->size() != 5) node.fail("its output shape has {} entries", shape->size());
     size = {(*shape)[1], (*shape)[2], (*shape)[3]};
   }
-  return {node.activated(p.conv_transpose(x, w, bias_of(node, 3), window, size), 4)};
+  return {node.activated(conv_transpose(p, x, w, bias_of(node, 3), window, size), 4)};
 }
 
-Exprs import_pool(TfliteNode& node, Parts& p) {
+Exprs import_pool(TfliteNode& node, TypedBuilder& p) {
   SlidingWindow window = window_of(node, 1, 0);
   window.kernel = {positive(node, "filter_height", node.option<int32_t>(4, 0)), positive(node, "filter_width", node.option<int32_t>(3, 0))};
   const std::string_view target = node.rule->target;
   if (target == "AveragePool" && averages_steps(node)) return {node.activated(average_of_steps(node, p, window), 5)};
-  if (target != "LpPool") return {node.activated(p.pool(target, node.input(0), window), 5)};
+  if (target != "LpPool") return {node.activated(pool(p, target, node.input(0), window), 5)};
   // The root of the mean of squares.
   const Expr squares = p.op("Mul", {node.input(0), node.input(0)});
-  return {node.activated(p.op("Sqrt", {p.pool("AveragePool", squares, window)}), 5)};
+  return {node.activated(p.op("Sqrt", {pool(p, "AveragePool", squares, window)}), 5)};
 }
 
-Exprs import_reduce_window(TfliteNode& node, Parts& p) {
+Exprs import_reduce_window(TfliteNode& node, TypedBuilder& p) {
   // Data, start value, window shape, strides, window dilations.
   static constexpr std::string_view kNames[] = {"", "Add", "Mul", "Min", "Max", "Min", "Max"};
   const int64_t function = node.option<int32_t>(0, 0);
@@ -246,7 +249,7 @@ Exprs import_reduce_window(TfliteNode& node, Parts& p) {
   return {logic ? p.cast(x, DType::boolean) : x};
 }
 
-Exprs import_fully_connected(TfliteNode& node, Parts& p) {
+Exprs import_fully_connected(TfliteNode& node, TypedBuilder& p) {
   if (node.option<int8_t>(1, 0) != 0) node.refuse("shuffled weights are not supported");
   Expr x = node.input(0);
   const Expr w = node.input(1), bias = bias_of(node, 2);
@@ -289,23 +292,23 @@ Exprs import_fully_connected(TfliteNode& node, Parts& p) {
   return {y};
 }
 
-Exprs import_batch_matmul(TfliteNode& node, Parts& p) {
+Exprs import_batch_matmul(TfliteNode& node, TypedBuilder& p) {
   const Expr a = node.flag(0) ? p.swap_last(node.input(0)) : node.input(0), b = node.flag(1) ? p.swap_last(node.input(1)) : node.input(1);
   return {p.op("MatMul", {a, b})};
 }
 
-Exprs import_depth_to_space(TfliteNode& node, Parts& p) {
-  return {p.depth_to_space(node.input(0), positive(node, "block_size", node.option<int32_t>(0, 0)))};
+Exprs import_depth_to_space(TfliteNode& node, TypedBuilder& p) {
+  return {depth_to_space(p, node.input(0), positive(node, "block_size", node.option<int32_t>(0, 0)))};
 }
-Exprs import_space_to_depth(TfliteNode& node, Parts& p) {
-  return {p.space_to_depth(node.input(0), positive(node, "block_size", node.option<int32_t>(0, 0)))};
+Exprs import_space_to_depth(TfliteNode& node, TypedBuilder& p) {
+  return {space_to_depth(p, node.input(0), positive(node, "block_size", node.option<int32_t>(0, 0)))};
 }
-Exprs import_batch_to_space(TfliteNode& node, Parts& p) { return {p.batch_to_space(node.input(0), node.ints(1), node.input(2))}; }
-Exprs import_space_to_batch(TfliteNode& node, Parts& p) { return {p.space_to_batch(node.input(0), node.ints(1), node.input(2))}; }
+Exprs import_batch_to_space(TfliteNode& node, TypedBuilder& p) { return {batch_to_space(p, node.input(0), node.ints(1), node.input(2))}; }
+Exprs import_space_to_batch(TfliteNode& node, TypedBuilder& p) { return {space_to_batch(p, node.input(0), node.ints(1), node.input(2))}; }
 
-Exprs import_embedding_lookup(TfliteNode& node, Parts& p) { return {p.gather(node.input(1), node.input(0), 0)}; }
+Exprs import_embedding_lookup(TfliteNode& node, TypedBuilder& p) { return {p.gather(node.input(1), node.input(0), 0)}; }
 
-Exprs import_hashtable_lookup(TfliteNode& node, Parts& p) {
+Exprs import_hashtable_lookup(TfliteNode& node, TypedBuilder& p) {
   // Lookups [n], keys [m], values [m, ...]: the values whose key is looked up, zeros where there is none; and which there were.
   const Expr lookup = node.input(0), keys = node.input(1), values = node.input(2);
   const int64_t rank = p.rank(values);
@@ -319,31 +322,31 @@ Exprs import_hashtable_lookup(TfliteNode& node, Parts& p) {
   return {p.op("Where", {found, p.gather(values, place, 0), p.scalar(0, p.dtype(values))}), p.cast(hits, DType::u8)};
 }
 
-Exprs import_l2_normalization(TfliteNode& node, Parts& p) {
+Exprs import_l2_normalization(TfliteNode& node, TypedBuilder& p) {
   const Expr x = node.input(0);
   const Expr length = p.op("ReduceL2", {x, p.constant({-1})});
   return {node.activated(p.op("Div", {x, p.op("Max", {length, p.scalar(1e-6)})}), 0)};
 }
 
-Exprs import_local_response_normalization(TfliteNode& node, Parts& p) {
-  return {p.local_response_normalization(node.input(0), node.option<int32_t>(0, 0), node.real_option(1, 0), node.real_option(2, 0),
-                                         node.real_option(3, 0))};
+Exprs import_local_response_normalization(TfliteNode& node, TypedBuilder& p) {
+  return {local_response_normalization(p, node.input(0), node.option<int32_t>(0, 0), node.real_option(1, 0), node.real_option(2, 0),
+                                       node.real_option(3, 0))};
 }
 
-Exprs import_softmax(TfliteNode& node, Parts& p) {
+Exprs import_softmax(TfliteNode& node, TypedBuilder& p) {
   const float beta = node.real_option(0, 0);
   const Expr x = beta == 1 ? node.input(0) : p.op("Mul", {node.input(0), p.scalar(static_cast<double>(beta))});
   return {p.op("Softmax", {x}, {{"axis", int64_t{-1}}})};
 }
-Exprs import_log_softmax(TfliteNode& node, Parts& p) { return {p.op("LogSoftmax", {node.input(0)}, {{"axis", int64_t{-1}}})}; }
+Exprs import_log_softmax(TfliteNode& node, TypedBuilder& p) { return {p.op("LogSoftmax", {node.input(0)}, {{"axis", int64_t{-1}}})}; }
 
-Exprs import_resize_bilinear(TfliteNode& node, Parts& p) {
-  const Parts::Grid grid = node.flag(2) ? Parts::Grid::align_corners : node.flag(3) ? Parts::Grid::half_pixel : Parts::Grid::asymmetric;
-  return {p.resize(node.input(0), node.input(1), true, grid)};
+Exprs import_resize_bilinear(TfliteNode& node, TypedBuilder& p) {
+  const ResizeGrid grid = node.flag(2) ? ResizeGrid::align_corners : node.flag(3) ? ResizeGrid::half_pixel : ResizeGrid::asymmetric;
+  return {resize(p, node.input(0), node.input(1), true, grid)};
 }
-Exprs import_resize_nearest(TfliteNode& node, Parts& p) {
-  const Parts::Grid grid = node.flag(0) ? Parts::Grid::align_corners : node.flag(1) ? Parts::Grid::half_pixel : Parts::Grid::asymmetric;
-  return {p.resize(node.input(0), node.input(1), false, grid)};
+Exprs import_resize_nearest(TfliteNode& node, TypedBuilder& p) {
+  const ResizeGrid grid = node.flag(0) ? ResizeGrid::align_corners : node.flag(1) ? ResizeGrid::half_pixel : ResizeGrid::asymmetric;
+  return {resize(p, node.input(0), node.input(1), false, grid)};
 }
 
 }  // namespace minnow::tflite

@@ -8,14 +8,16 @@
 
 #include "importers/tflite/rules.h"
 
+#include "importers/builder/arithmetic.h"
+
 namespace minnow::tflite {
 namespace {
 
 /// One step: (x, states) -> states, then the output.
-using Step = std::function<Exprs(Parts& p, const Expr& x, const Exprs& states)>;
+using Step = std::function<Exprs(TypedBuilder& p, const Expr& x, const Exprs& states)>;
 
 /// Runs a step along the first dimension of `x`. Returns the final states, then the outputs stacked along the first dimension.
-Exprs scan(Parts& p, const Expr& x, const Exprs& states, bool backward, const Step& step) {
+Exprs scan(TypedBuilder& p, const Expr& x, const Exprs& states, bool backward, const Step& step) {
   InnerGraph body(p);
   Exprs inputs, given = states;
   for (size_t i = 0; i <= states.size(); ++i) {
@@ -31,8 +33,8 @@ Exprs scan(Parts& p, const Expr& x, const Exprs& states, bool backward, const St
   given.push_back(x);
   const Expr x_step = inputs.back();
   inputs.pop_back();
-  const Exprs results = step(body.parts, x_step, inputs);
-  for (const Expr& result : results) body.graph->add_output(*body.parts.own(result).value());
+  const Exprs results = step(body.builder, x_step, inputs);
+  for (const Expr& result : results) body.graph->add_output(*body.builder.own(result).value());
   Attributes attributes{{"body", Subgraph(body.graph)}, {"num_scan_inputs", int64_t{1}}};
   if (backward) attributes.set("scan_input_directions", Ints{1}), attributes.set("scan_output_directions", Ints{1});
   Exprs made = p.ops("Scan", given, results.size(), std::move(attributes));
@@ -44,9 +46,9 @@ Exprs scan(Parts& p, const Expr& x, const Exprs& states, bool backward, const St
 }
 
 /// [batch, time, ...] <-> [time, batch, ...]
-Expr turned(Parts& p, const Expr& x) { return p.transpose(x, {1, 0, 2}); }
+Expr turned(TypedBuilder& p, const Expr& x) { return p.transpose(x, {1, 0, 2}); }
 
-Expr product(Parts& p, const Expr& x, const Expr& weights) {
+Expr product(TypedBuilder& p, const Expr& x, const Expr& weights) {
   return p.op("MatMul", {x, p.op("Transpose", {weights}, {{"perm", Ints{1, 0}}})});
 }
 
@@ -58,11 +60,11 @@ struct Rounding {
   Rounding(const TfliteNode& node, size_t w, size_t option)
       : rounds(node.input_info(0).dtype == DType::f32 && node.input_info(w).quantized() && is_integer(node.input_info(w).dtype)),
         symmetric(!node.flag(option)) {}
-  Expr operator()(Parts& p, const Expr& x) const { return rounds ? rounded_by_item(p, x, symmetric) : x; }
+  Expr operator()(TypedBuilder& p, const Expr& x) const { return rounds ? rounded_by_item(p, x, symmetric) : x; }
 };
 
 /// What is stored for the state's real values.
-Expr stored(Parts& p, const Expr& real, const TensorInfo& as) { return as.quantized() ? quantize(p, real, as) : real; }
+Expr stored(TypedBuilder& p, const Expr& real, const TensorInfo& as) { return as.quantized() ? quantize(p, real, as) : real; }
 
 struct Lstm {
   // Gates in the order input, forget, cell, output; absent ones are empty.
@@ -81,7 +83,7 @@ struct Lstm {
     return plain;
   }
 
-  Exprs step(const TfliteNode& node, Parts& p, const Expr& x, const Expr& h, const Expr& c) const {
+  Exprs step(const TfliteNode& node, TypedBuilder& p, const Expr& x, const Expr& h, const Expr& c) const {
     const auto round_gate = [&](const Expr& y) { return integers ? rounded_with(p, y, 1.0f / 4096, 0, DType::i16) : y; };
     const auto round_unit = [&](const Expr& y) { return integers ? rounded_with(p, y, 1.0f / 32768, 0, DType::i16) : y; };
     const Expr x_rows = rounding(p, x), h_rows = rounding(p, h);
@@ -98,8 +100,8 @@ struct Lstm {
     const auto activate = [&](const Expr& y) {
       const Expr made = activation == 4   ? p.op("Tanh", {y})
                         : activation == 0 ? y
-                        : activation == 1 ? p.clip(y, 0, {})
-                        : activation == 3 ? p.clip(y, 0, 6)
+                        : activation == 1 ? clip(p, y, 0, {})
+                        : activation == 3 ? clip(p, y, 0, 6)
                                           : Expr();
       if (!made) node.refuse("activation function {} is not supported", activation);
       return activation == 4 ? round_unit(made) : made;
@@ -107,7 +109,7 @@ struct Lstm {
     const Expr forget = sigmoid(gate(1, c)), candidate = activate(gate(2, c));
     const Expr in = coupled() ? p.op("Sub", {p.scalar(1), forget}) : sigmoid(gate(0, c));
     Expr cell_next = p.op("Add", {p.op("Mul", {forget, c}), p.op("Mul", {in, candidate})});
-    if (cell_clip > 0) cell_next = p.clip(cell_next, static_cast<double>(-cell_clip), static_cast<double>(cell_clip));
+    if (cell_clip > 0) cell_next = clip(p, cell_next, static_cast<double>(-cell_clip), static_cast<double>(cell_clip));
     if (integers) cell_next = rounded_as(p, cell_next, *cell);
     const Expr out = sigmoid(gate(3, cell_next));
     Expr next = p.op("Mul", {out, activate(cell_next)});
@@ -115,7 +117,7 @@ struct Lstm {
       if (hidden) next = rounded_as(p, next, *hidden);
       next = product(p, rounding(p, next), projection);
       if (projection_bias) next = p.op("Add", {next, projection_bias});
-      if (projection_clip > 0) next = p.clip(next, static_cast<double>(-projection_clip), static_cast<double>(projection_clip));
+      if (projection_clip > 0) next = clip(p, next, static_cast<double>(-projection_clip), static_cast<double>(projection_clip));
     }
     if (integers) next = rounded_as(p, next, *output);
     return {next, cell_next, next};
@@ -153,9 +155,9 @@ Lstm read_lstm(const TfliteNode& node, size_t first, size_t norms, size_t h, siz
 struct LstmResult {
   Expr y, h, c;
 };
-LstmResult run_lstm(TfliteNode& node, Parts& p, const Lstm& lstm, const Expr& x, const Expr& h, const Expr& c, bool backward) {
+LstmResult run_lstm(TfliteNode& node, TypedBuilder& p, const Lstm& lstm, const Expr& x, const Expr& h, const Expr& c, bool backward) {
   if (!lstm.is_plain()) {
-    const Exprs made = scan(p, x, {h, c}, backward, [&](Parts& inner, const Expr& step, const Exprs& states) {
+    const Exprs made = scan(p, x, {h, c}, backward, [&](TypedBuilder& inner, const Expr& step, const Exprs& states) {
       return lstm.step(node, inner, step, states[0], states[1]);
     });
     return {made[2], made[0], made[1]};
@@ -181,7 +183,7 @@ LstmResult run_lstm(TfliteNode& node, Parts& p, const Lstm& lstm, const Expr& x,
 
 }  // namespace
 
-Exprs import_sequence_lstm(TfliteNode& node, Parts& p) {
+Exprs import_sequence_lstm(TfliteNode& node, TypedBuilder& p) {
   Lstm lstm = read_lstm(node, 1, 20, 18, 19, 4);
   if (lstm.integers && lstm.projection && node.intermediates.size() > 4) lstm.hidden = node.intermediates[4];
   const bool time_major = node.flag(3);
@@ -193,7 +195,7 @@ Exprs import_sequence_lstm(TfliteNode& node, Parts& p) {
   return {stored(p, y, node.output_info(0))};
 }
 
-Exprs import_bidirectional_lstm(TfliteNode& node, Parts& p) {
+Exprs import_bidirectional_lstm(TfliteNode& node, TypedBuilder& p) {
   for (size_t i = 39; i < node.in.size(); ++i)
     if (node.in[i]) node.refuse("an auxiliary input is not supported");
   const bool merges = node.flag(3), time_major = node.flag(4, true);
@@ -211,7 +213,7 @@ Exprs import_bidirectional_lstm(TfliteNode& node, Parts& p) {
   return outputs;
 }
 
-Exprs import_lstm(TfliteNode& node, Parts& p) {
+Exprs import_lstm(TfliteNode& node, TypedBuilder& p) {
   if (node.in.size() == 5) {
     // The basic kernel: x, activation, weights [4 * hidden, in + hidden] of the gates input, cell, forget, output, bias, cell state.
     const Expr joined = p.concat({node.real(0), node.real(1)}, 1);
@@ -245,11 +247,11 @@ Step rnn_step(const TfliteNode& node, size_t w, size_t r, size_t b, size_t optio
   const int64_t function = node.option<int8_t>(option, 0);
   if (function > 4 || function == 2) node.refuse("activation function {} is not supported", function);
   const Rounding rounding(node, w, asymmetric);
-  return [weights, recurrent, bias, function, rounding](Parts& p, const Expr& x, const Exprs& states) -> Exprs {
+  return [weights, recurrent, bias, function, rounding](TypedBuilder& p, const Expr& x, const Exprs& states) -> Exprs {
     Expr y = p.op("Add", {product(p, rounding(p, x), weights), product(p, rounding(p, states[0]), recurrent)});
     if (bias) y = p.op("Add", {y, bias});
-    if (function == 1) y = p.clip(y, 0, {});
-    if (function == 3) y = p.clip(y, 0, 6);
+    if (function == 1) y = clip(p, y, 0, {});
+    if (function == 3) y = clip(p, y, 0, 6);
     if (function == 4) y = p.op("Tanh", {y});
     return {y, y};
   };
@@ -257,13 +259,13 @@ Step rnn_step(const TfliteNode& node, size_t w, size_t r, size_t b, size_t optio
 
 }  // namespace
 
-Exprs import_rnn(TfliteNode& node, Parts& p) {
+Exprs import_rnn(TfliteNode& node, TypedBuilder& p) {
   const Exprs made = rnn_step(node, 1, 2, 3, 0, 1)(p, node.real(0), {node.real(4)});
   node.host.set_variable(node, 4, stored(p, made[0], node.input_info(4)));
   return {made[1]};
 }
 
-Exprs import_sequence_rnn(TfliteNode& node, Parts& p) {
+Exprs import_sequence_rnn(TfliteNode& node, TypedBuilder& p) {
   const bool time_major = node.flag(0);
   const Expr x = time_major ? node.real(0) : turned(p, node.real(0));
   const Exprs made = scan(p, x, {node.real(4)}, false, rnn_step(node, 1, 2, 3, 1, 2));
@@ -271,7 +273,7 @@ Exprs import_sequence_rnn(TfliteNode& node, Parts& p) {
   return {time_major ? made[1] : turned(p, made[1])};
 }
 
-Exprs import_bidirectional_rnn(TfliteNode& node, Parts& p) {
+Exprs import_bidirectional_rnn(TfliteNode& node, TypedBuilder& p) {
   for (size_t i = 9; i < node.in.size(); ++i)
     if (node.in[i]) node.refuse("an auxiliary input is not supported");
   const bool time_major = node.flag(0);
@@ -286,7 +288,7 @@ Exprs import_bidirectional_rnn(TfliteNode& node, Parts& p) {
   return outputs;
 }
 
-Exprs import_svdf(TfliteNode& node, Parts& p) {
+Exprs import_svdf(TfliteNode& node, TypedBuilder& p) {
   // x [batch, in], feature weights [filters, in], time weights [filters, memory], bias [units], state [batch, filters * memory].
   const int64_t rank = node.option<int32_t>(0, 0);
   const Expr feature = node.real_constant(1), time = node.real_constant(2), bias = node.real_constant(3);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/numeric.h"
+#include "importers/builder/arithmetic.h"
 #include "passes/rewrite.h"
 
 namespace minnow::tflite {
@@ -80,11 +81,11 @@ Expr TfliteNode::activated_as(const Expr& x, int64_t function) const {
 Expr TfliteNode::activation(const Expr& x, int64_t function) const {
   switch (function) {
     case 1:
-      return p.clip(x, 0, {});
+      return clip(p, x, 0, {});
     case 2:
-      return p.clip(x, -1, 1);
+      return clip(p, x, -1, 1);
     case 3:
-      return p.clip(x, 0, 6);
+      return clip(p, x, 0, 6);
     case 4:
       return p.op("Tanh", {x});
     case 5:
@@ -96,7 +97,7 @@ Expr TfliteNode::activation(const Expr& x, int64_t function) const {
 
 namespace {
 
-Expr numbers(Parts& p, DType dtype, std::span<const double> values) {
+Expr numbers(TypedBuilder& p, DType dtype, std::span<const double> values) {
   const Shape shape = values.size() == 1 ? Shape() : Shape{static_cast<int64_t>(values.size())};
   Tensor tensor(dtype, shape);
   if (is_float(dtype)) {
@@ -105,7 +106,7 @@ Expr numbers(Parts& p, DType dtype, std::span<const double> values) {
     const Ints ints(values.begin(), values.end());
     narrow(dtype, ints.data(), ints.size(), tensor.writable().data());
   }
-  return p.builder().constant(std::move(tensor));
+  return p.constant(std::move(tensor));
 }
 
 /// Zero points as many as scales.
@@ -120,7 +121,7 @@ bool is_quantizable(DType dtype) { return dtype == DType::u8 || dtype == DType::
 
 }  // namespace
 
-Expr dequantize(Parts& p, const Expr& stored, const TensorQuantization& q, int64_t axis) {
+Expr dequantize(TypedBuilder& p, const Expr& stored, const TensorQuantization& q, int64_t axis) {
   const DType dtype = p.dtype(stored);
   const std::vector<double> scales(q.scale.begin(), q.scale.end()), zeros = zero_points(q);
   const bool symmetric = std::all_of(zeros.begin(), zeros.end(), [](double zero) { return zero == 0; });
@@ -146,7 +147,7 @@ Expr dequantize(Parts& p, const Expr& stored, const TensorQuantization& q, int64
   return p.op("DequantizeLinear", inputs, std::move(attributes));
 }
 
-Expr quantize(Parts& p, const Expr& real, const TensorInfo& to) {
+Expr quantize(TypedBuilder& p, const Expr& real, const TensorInfo& to) {
   const TensorQuantization& q = to.quantization;
   const DType dtype = to.dtype;
   const std::vector<double> scales(q.scale.begin(), q.scale.end()), zeros = zero_points(q);
@@ -156,8 +157,8 @@ Expr quantize(Parts& p, const Expr& real, const TensorInfo& to) {
     if (scales.size() != 1) throw Unsupported("a result of {} is quantized along a dimension, which is not supported", dtype);
     Expr steps = p.op("Round", {p.op("Div", {x, p.scalar(scales[0])})});
     if (zeros[0] != 0) steps = p.op("Add", {steps, p.scalar(zeros[0])});
-    if (to.type == TensorType::i4) steps = p.clip(steps, -8, 7);
-    if (dtype == DType::i32) steps = p.clip(steps, -2147483648.0, 2147483520.0);
+    if (to.type == TensorType::i4) steps = clip(p, steps, -8, 7);
+    if (dtype == DType::i32) steps = clip(p, steps, -2147483648.0, 2147483520.0);
     return p.cast(steps, dtype);
   }
   Attributes attributes;
@@ -168,11 +169,11 @@ Expr quantize(Parts& p, const Expr& real, const TensorInfo& to) {
   return scales.size() > 1 ? made(x) : p.elementwise(x, made);
 }
 
-Expr rounded_as(Parts& p, const Expr& real, const TensorInfo& as) {
+Expr rounded_as(TypedBuilder& p, const Expr& real, const TensorInfo& as) {
   return as.quantized() ? dequantize(p, quantize(p, real, as), as.quantization, as.quantization.axis) : real;
 }
 
-Expr rounded_with(Parts& p, const Expr& real, float scale, int64_t zero_point, DType dtype) {
+Expr rounded_with(TypedBuilder& p, const Expr& real, float scale, int64_t zero_point, DType dtype) {
   TensorInfo as;
   as.dtype = dtype;
   as.type = dtype == DType::i16 ? TensorType::i16 : TensorType::i8;
@@ -181,7 +182,7 @@ Expr rounded_with(Parts& p, const Expr& real, float scale, int64_t zero_point, D
   return rounded_as(p, real, as);
 }
 
-Expr rounded_by_item(Parts& p, const Expr& x, bool symmetric) {
+Expr rounded_by_item(TypedBuilder& p, const Expr& x, bool symmetric) {
   Ints axes;
   for (int64_t i = 1; i < p.rank(x); ++i) axes.push_back(i);
   const auto reduced = [&](std::string_view op, const Expr& of) { return p.op(op, {of, p.constant(axes)}); };
@@ -197,7 +198,7 @@ Expr rounded_by_item(Parts& p, const Expr& x, bool symmetric) {
   const Expr low = p.op("Min", {reduced("ReduceMin", x), zero}), high = p.op("Max", {reduced("ReduceMax", x), zero});
   const Expr step = step_of(p.op("Sub", {high, low}), 255);
   const Expr offset = p.op("Round", {p.op("Sub", {p.scalar(-128), p.op("Div", {low, step})})});
-  const Expr steps = p.clip(p.op("Add", {p.op("Round", {p.op("Div", {x, step})}), offset}), -128, 127);
+  const Expr steps = clip(p, p.op("Add", {p.op("Round", {p.op("Div", {x, step})}), offset}), -128, 127);
   return p.op("Mul", {p.op("Sub", {steps, offset}), step});
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "importers/builder/typed_builder.h"
 #include "importers/foreign_node.h"
-#include "importers/parts.h"
 #include "importers/tflite/model.h"
 
 namespace minnow::tflite {
@@ -41,7 +41,7 @@ enum class Values : uint8_t {
   moves,  // as stored where its tensors are quantized alike, else as real
 };
 
-using Builder = Exprs(TfliteNode& node, Parts& p);
+using Builder = Exprs(TfliteNode& node, TypedBuilder& p);
 struct Rule {
   int32_t code;           // builtin number; kCustomCode: a custom operator
   std::string_view name;  // "CONV_2D", or the custom operator's name
@@ -52,9 +52,9 @@ struct Rule {
 
 class TfliteNode : public ForeignNode {
  public:
-  TfliteNode(Parts& parts, Host& host, ModelFile& file, const OperatorInfo& info) : p(parts), host(host), file(file), info(info) {}
+  TfliteNode(TypedBuilder& parts, Host& host, ModelFile& file, const OperatorInfo& info) : p(parts), host(host), file(file), info(info) {}
 
-  Parts& p;
+  TypedBuilder& p;
   Host& host;
   ModelFile& file;
   const OperatorInfo& info;
@@ -104,17 +104,17 @@ class TfliteNode : public ForeignNode {
 };
 
 /// Real numbers behind stored ones (`axis`: where per-channel scales lie after a permutation), and the other way round.
-Expr dequantize(Parts& p, const Expr& stored, const TensorQuantization& quantization, int64_t axis);
-Expr quantize(Parts& p, const Expr& real, const TensorInfo& to);
+Expr dequantize(TypedBuilder& p, const Expr& stored, const TensorQuantization& quantization, int64_t axis);
+Expr quantize(TypedBuilder& p, const Expr& real, const TensorInfo& to);
 /// Real values rounded as if stored in that tensor.
-Expr rounded_as(Parts& p, const Expr& real, const TensorInfo& as);
+Expr rounded_as(TypedBuilder& p, const Expr& real, const TensorInfo& as);
 /// Scale and zero point of one element, of a symmetric tensor.
-Expr rounded_with(Parts& p, const Expr& real, float scale, int64_t zero_point, DType dtype);
+Expr rounded_with(TypedBuilder& p, const Expr& real, float scale, int64_t zero_point, DType dtype);
 /// x rounded as kernels with weights of 8 bits round the numbers that meet them: to 8 bits by the range of each item (all elements but the
 /// first dimension's have one scale), which is widened to contain 0. Symmetric: 127 steps to either side of 0. A product of such numbers
 /// and weights of 8 bits is exact in float as long as the sums stay below 2^24 steps, so that the product itself need not be one of
 /// integers.
-Expr rounded_by_item(Parts& p, const Expr& x, bool symmetric);
+Expr rounded_by_item(TypedBuilder& p, const Expr& x, bool symmetric);
 
 /// The rules: builtins in order of their numbers, then custom operators.
 std::span<const Rule> all_rules();

@@ -170,7 +170,7 @@ Expr Call::tensor(const Item& item) {
     case Kind::integer:
     case Kind::real: {
       const DType type = item.is(Kind::boolean) ? DType::boolean : item.is(Kind::integer) ? DType::i64 : DType::f32;
-      if (item.symbol()) return p.reshape(p.cast(p.builder().wrap(item.symbol()), type), Ints{});
+      if (item.symbol()) return p.reshape(p.cast(p.wrap(item.symbol()), type), Ints{});
       if (item.is(Kind::integer)) return p.reshape(p.constant({item.integer()}), Ints{});
       return p.scalar(item.real(), type);
     }
@@ -267,7 +267,7 @@ DType Call::type(std::string_view name, DType if_none) {
 }
 
 Expr Call::one(const Item& item) {
-  if (item.symbol()) return p.cast(p.builder().wrap(item.symbol()), DType::i64);
+  if (item.symbol()) return p.cast(p.wrap(item.symbol()), DType::i64);
   if (item.is_number()) return p.constant({item.integer()});
   if (item.is(Kind::tensor)) return p.reshape(p.i64(host.expr(item)), Ints{1});
   refuse("an integer is expected, {} stands there", describe(item));
@@ -355,7 +355,7 @@ std::pair<Expr, Expr> promoted(Call& call, const Item& x, const Item& y) {
     if (item.is_known())
       return item.is(Kind::integer) && !is_float(type) ? call.p.cast(call.p.reshape(call.p.constant({item.integer()}), Ints{}), type)
                                                        : call.p.scalar(item.real(), type);
-    if (item.symbol()) return call.p.reshape(call.p.cast(call.p.builder().wrap(item.symbol()), type), Ints{});
+    if (item.symbol()) return call.p.reshape(call.p.cast(call.p.wrap(item.symbol()), type), Ints{});
     return call.p.cast(call.tensor(item), type);
   };
   const Expr a = as(x);

@@ -3,15 +3,15 @@
 #pragma once
 #include <span>
 
+#include "importers/builder/typed_builder.h"
 #include "importers/foreign_node.h"
-#include "importers/parts.h"
 #include "importers/torchscript/value.h"
 
 namespace minnow::torchscript {
 
 class Call;
 
-using Builder = Item(Call& call, Parts& p);
+using Builder = Item(Call& call, TypedBuilder& p);
 
 /// A row of the table. Several rows of one name are its overloads: the first whose arguments fit is taken.
 struct Rule {
@@ -73,10 +73,10 @@ class Host {
 
 class Call : public ForeignNode {
  public:
-  Call(Parts& parts, Host& interpreter, const Signature& taken, Items given, std::string where)
+  Call(TypedBuilder& parts, Host& interpreter, const Signature& taken, Items given, std::string where)
       : ForeignNode{std::move(where)}, p(parts), host(interpreter), rule(*taken.rule), signature(taken), arguments(std::move(given)) {}
 
-  Parts& p;
+  TypedBuilder& p;
   Host& host;
   const Rule& rule;
   const Signature& signature;

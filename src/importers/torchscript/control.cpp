@@ -15,11 +15,11 @@ constexpr int kMostTries = 12;               // until a loop's variables have se
 
 template <class F>
 void Interpreter::inside(Inner& inner, F&& body) {
-  Parts* const outer = p_;
-  p_ = &inner.body->parts;
+  TypedBuilder* const outer = p_;
+  p_ = &inner.body->builder;
   struct Back {
-    Parts*& place;
-    Parts* value;
+    TypedBuilder*& place;
+    TypedBuilder* value;
     ~Back() { place = value; }
   } back{p_, outer};
   body();
@@ -62,12 +62,12 @@ struct Interpreter::Joiner {
   Expr in(Inner& inner, const Item& item, DType type) {
     Expr x;
     interpreter.inside(inner, [&] {
-      Parts& p = *interpreter.p_;
+      TypedBuilder& p = *interpreter.p_;
       if (item.is(Kind::tensor)) {
         x = interpreter.expr(item);
         if (type != DType::undefined) x = p.cast(x, type);
       } else if (item.symbol()) {
-        x = p.cast(p.builder().wrap(item.symbol()), type);
+        x = p.cast(p.wrap(item.symbol()), type);
       } else if (item.is(Kind::integer) && type == DType::i64) {
         x = p.constant({item.integer()});
       } else {
@@ -95,7 +95,7 @@ struct Interpreter::Joiner {
   static Kind kind_of(DType type) { return type == DType::f64 ? Kind::real : type == DType::i64 ? Kind::integer : Kind::boolean; }
 
   Expr sequence(Inner& inner, const ListObject& list) {
-    if (list.sequence) return interpreter.p_->builder().wrap(list.sequence);
+    if (list.sequence) return interpreter.p_->wrap(list.sequence);
     Expr x;
     interpreter.inside(inner, [&] {
       Exprs items;
@@ -348,12 +348,12 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
     for (Inner* inner : {&first, &second}) {
       Exprs& outputs = inner == &first ? joiner.first_outputs : joiner.second_outputs;
       for (const Expr& x : outputs) {
-        const Expr mine = x.value()->type.kind == ValueType::Kind::tensor || x.value()->producer() ? inner->body->parts.own(x) : x;
+        const Expr mine = x.value()->type.kind == ValueType::Kind::tensor || x.value()->producer() ? inner->body->builder.own(x) : x;
         inner->body->graph->add_output(*mine.value());
       }
       attributes.set(inner == &first ? "then_branch" : "else_branch", Subgraph(inner->body->graph));
     }
-    p_->builder().set_stem(frame.path.empty() ? "if" : frame.path + ".if");
+    p_->set_stem(frame.path.empty() ? "if" : frame.path + ".if");
     joiner.results = p_->ops("If", {condition_value}, joiner.first_outputs.size(), std::move(attributes));
     // The dimensions that both branches agree on.
     for (size_t i = 0; i < joiner.results.size(); ++i) {
@@ -464,18 +464,18 @@ Item Interpreter::widened(const Item& item, LoopShape& shape, const std::string&
   spend(16);  // what is held several times is met several times
   const auto slot_of = [&]() -> LoopShape::Slot& { return shape.slots[label]; };
   const auto take = [&](const Expr& begin, const ValueType& type) {
-    if (!shape.inner) return p_->builder().wrap(shape.taken_result(source_).value());
+    if (!shape.inner) return p_->wrap(shape.taken_result(source_).value());
     shape.initial.push_back(begin);
     shape.labels.push_back(label);
     return shape.inner->body->builder.wrap(&shape.inner->body->graph->add_input(unique("carried"), type));
   };
-  Parts& outside = *p_;
+  TypedBuilder& outside = *p_;
   if (item.is_number()) {
     LoopShape::Slot& slot = slot_of();
     if (slot.type == DType::undefined) slot.type = item.is(Kind::real) ? DType::f64 : item.is(Kind::integer) ? DType::i64 : DType::boolean;
     Expr begin;
     if (shape.inner)
-      begin = item.symbol()             ? outside.cast(outside.builder().wrap(item.symbol()), slot.type)
+      begin = item.symbol()             ? outside.cast(outside.wrap(item.symbol()), slot.type)
               : slot.type == DType::i64 ? outside.constant({item.integer()})
                                         : outside.reshape(outside.scalar(item.real(), slot.type), Ints{1});
     return Item::symbol(Joiner::kind_of(slot.type), take(begin, ValueType::tensor(slot.type, Shape{1})));
@@ -540,7 +540,7 @@ void Interpreter::widen_state(Object& object, LoopShape& shape, const std::strin
           if (!item.is(Kind::tensor)) throw Unsupported("{}: a list of {} grows in a loop", source_, describe(item));
           items.push_back(p_->cast(expr(item), slot.type));
         }
-        begin = list->sequence  ? p_->builder().wrap(list->sequence)
+        begin = list->sequence  ? p_->wrap(list->sequence)
                 : items.empty() ? p_->op("SequenceEmpty", {}, {{"dtype", static_cast<int64_t>(slot.type)}})
                                 : p_->op("SequenceConstruct", items);
         shape.initial.push_back(begin);
@@ -576,7 +576,7 @@ bool Interpreter::gather(const Item& before, const Item& after, LoopShape& shape
     return true;
   }
   LoopShape::Slot& slot = shape.slots[label];
-  Parts& p = *p_;
+  TypedBuilder& p = *p_;
   if (before.is_number()) {
     if (!after.is_number()) throw Unsupported("{}: a variable of a loop is a number first and {} later", source_, describe(after));
     const DType type = after.is(Kind::real) ? DType::f64 : after.is(Kind::integer) ? DType::i64 : DType::boolean;
@@ -584,7 +584,7 @@ bool Interpreter::gather(const Item& before, const Item& after, LoopShape& shape
       slot.type = type;
       return false;
     }
-    outputs.push_back(after.symbol()            ? p.cast(p.builder().wrap(after.symbol()), slot.type)
+    outputs.push_back(after.symbol()            ? p.cast(p.wrap(after.symbol()), slot.type)
                       : slot.type == DType::i64 ? p.constant({after.integer()})
                                                 : p.reshape(p.scalar(after.real(), slot.type), Ints{1}));
     return true;
@@ -647,7 +647,7 @@ bool Interpreter::gather_state(const Object& before, const Object& after, LoopSh
           slot.type = type;
           return false;
         }
-        outputs.push_back(p_->builder().wrap(now.sequence));
+        outputs.push_back(p_->wrap(now.sequence));
       } else {
         Exprs items;
         for (const Item& item : now.items) items.push_back(expr(item));
@@ -778,19 +778,19 @@ bool Interpreter::carry(const Statement& statement, Frame& frame, const Item& co
       more = p_->op("Identity", {inner.body->builder.wrap(&going)});
     } else {
       const Item test = truth(evaluate(*statement.values[0], frame), frame);
-      more = test.symbol() ? inner.body->parts.own(condition(test)) : p_->op("Identity", {p_->scalar(test.truth(), DType::boolean)});
+      more = test.symbol() ? inner.body->builder.own(condition(test)) : p_->op("Identity", {p_->scalar(test.truth(), DType::boolean)});
     }
   });
   if (!held) return false;
   inner.body->graph->add_output(*more.value());
   for (const Expr& x : outputs) {
     if (!x) return true;  // something is refused: there is nothing to build
-    inner.body->graph->add_output(*inner.body->parts.own(x).value());
+    inner.body->graph->add_output(*inner.body->builder.own(x).value());
   }
   back.now();
   Exprs inputs;
   if (is_counted) {
-    inputs.push_back(count.symbol() ? p_->reshape(p_->builder().wrap(count.symbol()), Ints{})
+    inputs.push_back(count.symbol() ? p_->reshape(p_->wrap(count.symbol()), Ints{})
                                     : p_->scalar(static_cast<double>(count.integer()), DType::i64));
     inputs.push_back(Expr());
   } else {
@@ -800,7 +800,7 @@ bool Interpreter::carry(const Statement& statement, Frame& frame, const Item& co
   }
   inputs.insert(inputs.end(), shape.initial.begin(), shape.initial.end());
   if (shape.initial.empty()) return true;  // it changes nothing
-  p_->builder().set_stem(frame.path.empty() ? "loop" : frame.path + ".loop");
+  p_->set_stem(frame.path.empty() ? "loop" : frame.path + ".loop");
   // Dimensions stand after a loop as its body's inputs have them.
   std::vector<ValueType> types;
   for (size_t i = 0; i < shape.initial.size(); ++i) types.push_back(inner.body->graph->inputs()[i + 2]->type);

@@ -90,14 +90,14 @@ bool Importer::has_shape(const std::string& name) const {
 }
 
 Item Importer::input(Interpreter& interpreter, Graph& graph, const std::string& name, const std::string& type, const Guess& guess) {
-  GraphBuilder& builder = interpreter.parts().builder();
+  TypedBuilder& builder = interpreter.builder();
   if (type == "int" || type == "float" || type == "bool" || type == "number") {
     const DType dtype = type == "int" ? DType::i64 : type == "bool" ? DType::boolean : DType::f32;
     const Expr x = builder.wrap(&graph.add_input(interpreter.unique(name), ValueType::tensor(dtype, Shape{})));
     return Item::symbol(type == "int"    ? Kind::integer
                         : type == "bool" ? Kind::boolean
                                          : Kind::real,
-                        interpreter.parts().reshape(dtype == DType::f32 ? interpreter.parts().cast(x, DType::f64) : x, Ints{1}));
+                        interpreter.builder().reshape(dtype == DType::f32 ? interpreter.builder().cast(x, DType::f64) : x, Ints{1}));
   }
   if (type == "Tensor" || type.empty() || type == "Optional[Tensor]") {
     ValueType value = ValueType::tensor(guess.integers.contains(name) || sounds_like_integers(name) ? DType::i64 : DType::f32);
@@ -193,22 +193,20 @@ void Importer::add_outputs(Interpreter& interpreter, Graph& graph, const Item& i
     default:
       throw Unsupported("{}: its result is {}", source_, describe(item));
   }
-  Parts& p = interpreter.parts();
+  TypedBuilder& p = interpreter.builder();
   Expr x;
   if (item.is(Kind::list)) {
-    x = p.op("Identity", {p.builder().wrap(item.as_list().sequence)});
+    x = p.op("Identity", {p.wrap(item.as_list().sequence)});
   } else if (item.is(Kind::tensor) && item.as_tensor().quantization) {
     throw Unsupported("{}: its result is a quantized tensor", source_);
   } else if (is_complex(item)) {  // pairs along a last dimension, as ONNX gives them
-    GraphBuilder& builder = p.builder();
-    x = p.concat({p.unsqueeze(builder.wrap(item.as_tensor().value), {-1}), p.unsqueeze(builder.wrap(item.as_tensor().imaginary), {-1})},
-                 -1);
+    x = p.concat({p.unsqueeze(p.wrap(item.as_tensor().value), {-1}), p.unsqueeze(p.wrap(item.as_tensor().imaginary), {-1})}, -1);
   } else {
     x = interpreter.output(item);
   }
   const std::string label = interpreter.unique(next(name));
   if (!x.value()->producer() || x.value()->is_graph_output()) {
-    p.builder().set_stem(label);
+    p.set_stem(label);
     x = p.op("Identity", {x});
   }
   x.value()->rename(label);
@@ -246,9 +244,9 @@ void Importer::add_states(Interpreter& interpreter, Graph& graph) {
       current->type.dims.reset();
       if (slot.rank >= 0) current->type.dims = std::vector<Dim>(static_cast<size_t>(slot.rank));
     }
-    const Expr x = interpreter.parts().builder().wrap(current);
+    const Expr x = interpreter.builder().wrap(current);
     const Item made = slot.kind == Kind::tensor ? interpreter.keep(Item::tensor(x))
-                      : slot.kind == Kind::real ? Item::symbol(slot.kind, interpreter.parts().cast(x, DType::f64))
+                      : slot.kind == Kind::real ? Item::symbol(slot.kind, interpreter.builder().cast(x, DType::f64))
                                                 : Item::symbol(slot.kind, x);
     if (slot.attribute.empty()) {
       auto& tensor = static_cast<TensorObject&>(*slot.owner);
@@ -377,7 +375,7 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
                            (item.kind() == old->kind() || (item.is_number() && old->is_number()));
           if (old && old->object() && old->object() == item.object()) continue;
           if (old && old->is_known() && item.is_known() && old->real() == item.real() && old->integer() == item.integer()) continue;
-          const int64_t rank = can && item.is(Kind::tensor) ? interpreter.parts().rank(interpreter.expr(item)) : -1;
+          const int64_t rank = can && item.is(Kind::tensor) ? interpreter.builder().rank(interpreter.expr(item)) : -1;
           if (can && !guess.unread.contains(whole) && guess.states.emplace(whole, rank).second) again = true;
         }
       } else if (const auto* tensor = dynamic_cast<const TensorObject*>(object.get())) {
@@ -393,8 +391,8 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
     for (const StateSlot& slot : slots_) {
       Expr next;
       const Value& current = *graph->states()[slot.state].current;
-      Parts& p = interpreter.parts();
-      p.builder().set_stem(slot.name + ".next");
+      TypedBuilder& p = interpreter.builder();
+      p.set_stem(slot.name + ".next");
       if (slot.attribute.empty()) {
         next = interpreter.expr(Item::object(Kind::tensor, slot.owner));
       } else {

@@ -27,8 +27,7 @@ Interpreter::Interpreter(Program& program, Graph& graph, const OperatorSet& oper
       source_(std::move(source)),
       warn_(std::move(warn)),
       version_(version),
-      builder_(graph),
-      root_(builder_, operators, sizes),
+      root_(graph, operators, sizes),
       p_(&root_) {
   mark();
 }
@@ -332,7 +331,7 @@ Item Interpreter::truth(const Item& item, Frame& frame) {
     case Kind::integer:
     case Kind::real: {
       if (item.is_known()) return Item::boolean(item.truth());
-      Item made = Item::symbol(Kind::boolean, p_->cast(p_->builder().wrap(item.symbol()), DType::boolean));
+      Item made = Item::symbol(Kind::boolean, p_->cast(p_->wrap(item.symbol()), DType::boolean));
       fold(made);
       return made;
     }

@@ -45,7 +45,7 @@ class Interpreter final : public Host {
   /// Objects that were made before `born` and were changed since the beginning.
   std::vector<std::shared_ptr<Object>> changed(uint64_t born) const;
   const Object* before(const Object& object) const;
-  Parts& parts() noexcept { return *p_; }
+  TypedBuilder& builder() noexcept { return *p_; }
   /// The tensor or number as a value of the graph, with its own dimensions: for outputs.
   Expr output(const Item& item);
   std::string unique(std::string name) { return names_.make(std::move(name)); }
@@ -118,7 +118,7 @@ class Interpreter final : public Host {
   Item apply_rule(const Signature& signature, Items arguments, const std::string& place, bool in_place);
   Item annotated(const std::string& type, const Item& item, Frame& frame);
   Item truth(const Item& item, Frame& frame);
-  Expr condition(const Item& truth) { return p_->reshape(p_->builder().wrap(truth.symbol()), Ints{}); }
+  Expr condition(const Item& truth) { return p_->reshape(p_->wrap(truth.symbol()), Ints{}); }
   bool is_instance(const Item& item, const std::string& type);
   void attach_views(Item& result, const Signature& signature, const Items& arguments, const std::string& place);
   void refresh(const std::shared_ptr<TensorObject>& tensor);
@@ -138,9 +138,8 @@ class Interpreter final : public Host {
   std::string source_;
   std::function<void(const std::string&)> warn_;
   int64_t version_;
-  GraphBuilder builder_;
-  Parts root_;
-  Parts* p_ = nullptr;
+  TypedBuilder root_;
+  TypedBuilder* p_ = nullptr;
   Items constants_;
   std::vector<std::pair<std::shared_ptr<Object>, std::shared_ptr<Object>>> journal_;  // an object, and what it held before
   std::vector<std::unordered_map<const Object*, size_t>> marks_;                      // the journal's entries since each mark

@@ -36,7 +36,7 @@ Expr Interpreter::expr(const Item& item) {
       throw Unsupported("{}: \"{}\" is a tensor of complex numbers, which is not supported", source_, tensor->name.substr(0, 200));
     tensor->value = &graph_.add_constant(tensor->literal, unique(tensor->name.empty() ? "constant" : tensor->name));
   }
-  return p_->builder().wrap(tensor->value);
+  return p_->wrap(tensor->value);
 }
 
 void Interpreter::write(const std::shared_ptr<TensorObject>& tensor, const Expr& value) {
@@ -54,7 +54,7 @@ void Interpreter::write(const std::shared_ptr<TensorObject>& tensor, const Expr&
 Expr Interpreter::output(const Item& item) {
   if (item.is(Kind::tensor)) return expr(item);
   if (item.symbol()) {
-    const Expr x = p_->builder().wrap(item.symbol());
+    const Expr x = p_->wrap(item.symbol());
     return p_->reshape(item.is(Kind::real) ? p_->cast(x, DType::f32) : x, Ints{});
   }
   if (item.is(Kind::integer)) return p_->reshape(p_->constant({item.integer()}), Ints{});
@@ -112,7 +112,7 @@ Expr Interpreter::folded(const Expr& x) {
   if (x.value()->constant()) return x;
   int left = 16;  // as many nodes as one rule makes; earlier ones were looked at when they were made
   const auto contents = evaluator_.contents(*x.value(), [&](const Node&) { return left-- > 0; });
-  return contents ? p_->builder().wrap(&graph_.add_constant(*contents)) : x;
+  return contents ? p_->wrap(&graph_.add_constant(*contents)) : x;
 }
 
 void Interpreter::fold(Item& item, int depth) {
@@ -121,10 +121,10 @@ void Interpreter::fold(Item& item, int depth) {
   if (item.is(Kind::tensor)) {
     TensorObject& tensor = item.as_tensor();
     if (!tensor.value || tensor.imaginary || tensor.value->constant() || tensor.quantization) return;
-    const Expr x = folded(p_->builder().wrap(tensor.value));
+    const Expr x = folded(p_->wrap(tensor.value));
     tensor.value = x.value();
   } else if (item.symbol()) {
-    const Expr x = folded(p_->builder().wrap(item.symbol()));
+    const Expr x = folded(p_->wrap(item.symbol()));
     const auto number = p_->number(x);
     if (!number) return;
     item = item.is(Kind::integer) ? Item::integer((*p_->ints(x))[0])
@@ -145,8 +145,7 @@ void Interpreter::fold(Item& item, int depth) {
 Item Interpreter::apply_to_parts(const std::string& op, const Items& positional, const std::vector<std::string>& names, const Items& named,
                                  Frame& frame) {
   const auto part = [&](const Item& item, bool imaginary) {
-    return is_complex(item) ? keep(Item::tensor(p_->builder().wrap(imaginary ? item.as_tensor().imaginary : item.as_tensor().value)))
-                            : item;
+    return is_complex(item) ? keep(Item::tensor(p_->wrap(imaginary ? item.as_tensor().imaginary : item.as_tensor().value))) : item;
   };
   const auto of_parts = [&](bool imaginary) {
     Items ordered, by_name;
@@ -251,7 +250,7 @@ Item Interpreter::apply(std::string op, Items positional, const std::vector<std:
     refusals_.add_missing(op + (in_place ? "_" : ""), label.substr(0, 200));
     return Item::of_kind(Kind::refused);
   }
-  p_->builder().set_stem(label.substr(0, 200));
+  p_->set_stem(label.substr(0, 200));
   try {
     Items arguments;
     const Signature* signature = resolve(op, positional, names, named, arguments);
@@ -350,7 +349,7 @@ void Interpreter::attach_views(Item& result, const Signature& signature, const I
     view->read = read;
     // Where the elements of the whole come to lie in the view tells where those of the view belong.
     view->write = [this, read](const Expr& whole, const Expr& part) {
-      Parts& p = *p_;
+      TypedBuilder& p = *p_;
       const Expr shape = p.shape_of(whole);
       const Expr count = p.op("Size", {whole});
       const Expr numbers = p.reshape(p.op("Range", {p.scalar(0, DType::i64), count, p.scalar(1, DType::i64)}), shape);

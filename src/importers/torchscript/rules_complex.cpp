@@ -5,6 +5,8 @@
 
 #include "importers/torchscript/rules.h"
 
+#include "importers/builder/arithmetic.h"
+
 namespace minnow::torchscript {
 namespace {
 
@@ -17,14 +19,14 @@ struct Complex {
 
 Complex parts(Call& call, const Item& item) {
   if (!is_complex(item)) return {call.tensor(item), Expr()};
-  return {call.p.builder().wrap(item.as_tensor().value), call.p.builder().wrap(item.as_tensor().imaginary)};
+  return {call.p.wrap(item.as_tensor().value), call.p.wrap(item.as_tensor().imaginary)};
 }
 Complex parts(Call& call, std::string_view name) { return parts(call, call[name]); }
 Item item_of(const Complex& x) { return x.im ? complex_item(x.re, x.im) : Item(x.re); }
 
 /// The last dimension holds the real and the imaginary part.
-Expr pairs(Parts& p, const Complex& x) { return p.concat({p.unsqueeze(x.re, {-1}), p.unsqueeze(x.im, {-1})}, -1); }
-Complex from_pairs(Parts& p, const Expr& x) {
+Expr pairs(TypedBuilder& p, const Complex& x) { return p.concat({p.unsqueeze(x.re, {-1}), p.unsqueeze(x.im, {-1})}, -1); }
+Complex from_pairs(TypedBuilder& p, const Expr& x) {
   const auto part = [&](int64_t i) { return p.gather(x, p.reshape(p.constant({i}), Ints{}), -1); };
   return {part(0), part(1)};
 }
@@ -34,7 +36,7 @@ Expr both(Call& call, std::string_view op, const Expr& a, const Expr& b) {
   return call.p.op(op, {x, y});
 }
 Expr scaled(Call& call, const Expr& x, double factor) { return factor == 1 ? x : call.p.op("Mul", {x, scalar_like(call, factor, x)}); }
-Expr squared_length(Parts& p, const Complex& x) { return p.op("Add", {p.op("Mul", {x.re, x.re}), p.op("Mul", {x.im, x.im})}); }
+Expr squared_length(TypedBuilder& p, const Complex& x) { return p.op("Add", {p.op("Mul", {x.re, x.re}), p.op("Mul", {x.im, x.im})}); }
 
 Complex product(Call& call, const Complex& a, const Complex& b) {
   const auto times = [&](const Expr& x, const Expr& y) { return both(call, "Mul", x, y); };
@@ -45,7 +47,7 @@ Complex product(Call& call, const Complex& a, const Complex& b) {
 
 /// What turns an unscaled sum of `length` terms into the wanted norm; `inverse` transforms come divided by the length.
 Expr normed(Call& call, const Expr& x, const Expr& length, bool inverse) {
-  Parts& p = call.p;
+  TypedBuilder& p = call.p;
   if (!call.has("norm") || call.text("norm") == "backward") return x;
   const Expr n = p.cast(length, p.dtype(x));
   if (call.text("norm") == "ortho") return p.op(inverse ? "Mul" : "Div", {x, p.op("Sqrt", {n})});
@@ -55,7 +57,7 @@ Expr normed(Call& call, const Expr& x, const Expr& length, bool inverse) {
 
 /// One transform of pairs (or of [.., 1]) along an axis that is counted without them.
 Expr transformed(Call& call, const Expr& x, const Expr& length, int64_t axis, bool inverse, bool one_sided) {
-  Parts& p = call.p;
+  TypedBuilder& p = call.p;
   const Expr place = p.reshape(p.constant({axis < 0 ? axis - 1 : axis}), Ints{});
   const Expr y = p.op("DFT", {x, length, place}, {{"inverse", int64_t{inverse}}, {"onesided", int64_t{one_sided}}});
   const Expr real = inverse && one_sided ? y : x;  // has the length of the signal
@@ -65,7 +67,7 @@ Expr transformed(Call& call, const Expr& x, const Expr& length, int64_t axis, bo
 
 /// A window as long as a frame, with zeros around a shorter one.
 Expr window_of(Call& call, int64_t frame, DType type) {
-  Parts& p = call.p;
+  TypedBuilder& p = call.p;
   const int64_t length = call.integer("win_length", frame);
   if (frame < 1 || frame > 1'000'000 || length < 1 || length > frame) call.fail("a window of {} in frames of {}", length, frame);
   Expr window = call.optional("window");
@@ -89,9 +91,9 @@ Item complex_item(const Expr& re, const Expr& im) {
   return made;
 }
 
-Item import_view_as_complex(Call& call, Parts& p) { return item_of(from_pairs(p, call.x("self"))); }
-Item import_view_as_real(Call& call, Parts& p) { return pairs(p, parts(call, "self")); }
-Item import_make_complex(Call& call, Parts& p) {
+Item import_view_as_complex(Call& call, TypedBuilder& p) { return item_of(from_pairs(p, call.x("self"))); }
+Item import_view_as_real(Call& call, TypedBuilder& p) { return pairs(p, parts(call, "self")); }
+Item import_make_complex(Call& call, TypedBuilder& p) {
   if (call.rule.target == "polar") {
     const Expr length = call.x("abs"), angle = call.x("angle");
     return complex_item(p.op("Mul", {length, p.op("Cos", {angle})}), p.op("Mul", {length, p.op("Sin", {angle})}));
@@ -99,22 +101,22 @@ Item import_make_complex(Call& call, Parts& p) {
   return complex_item(call.x("real"), call.x("imag"));
 }
 
-Item import_complex_part(Call& call, Parts& p) {
+Item import_complex_part(Call& call, TypedBuilder& p) {
   const Complex x = parts(call, "self");
   if (call.rule.target == "real") return x.re;
   if (call.rule.target == "imag") return x.im;
   if (call.rule.target == "abs") return p.op("Sqrt", {squared_length(p, x)});
-  if (call.rule.target == "angle") return p.atan2(x.im, x.re);
+  if (call.rule.target == "angle") return atan2(p, x.im, x.re);
   return complex_item(x.re, p.op("Neg", {x.im}));  // conj
 }
 
-Item import_complex_exp(Call& call, Parts& p) {
+Item import_complex_exp(Call& call, TypedBuilder& p) {
   const Complex x = parts(call, "self");
   const Expr length = p.op("Exp", {x.re});
   return complex_item(p.op("Mul", {length, p.op("Cos", {x.im})}), p.op("Mul", {length, p.op("Sin", {x.im})}));
 }
 
-Item import_complex_sum(Call& call, Parts& p) {
+Item import_complex_sum(Call& call, TypedBuilder& p) {
   // Real numbers have an imaginary part of zeros, of their shape.
   const auto whole = [&](Complex x) {
     if (!x.im) x.im = p.op("Mul", {x.re, scalar_like(call, 0, x.re)});
@@ -129,9 +131,9 @@ Item import_complex_sum(Call& call, Parts& p) {
   return complex_item(both(call, op, a.re, b.re), both(call, op, a.im, b.im));
 }
 
-Item import_complex_product(Call& call, Parts&) { return item_of(product(call, parts(call, "self"), parts(call, "other"))); }
+Item import_complex_product(Call& call, TypedBuilder&) { return item_of(product(call, parts(call, "self"), parts(call, "other"))); }
 
-Item import_complex_quotient(Call& call, Parts& p) {
+Item import_complex_quotient(Call& call, TypedBuilder& p) {
   const Complex a = parts(call, "self"), b = parts(call, "other");
   if (!b.im) return complex_item(both(call, "Div", a.re, b.re), both(call, "Div", a.im, b.re));
   const Expr length = squared_length(p, b);
@@ -139,7 +141,7 @@ Item import_complex_quotient(Call& call, Parts& p) {
   return complex_item(both(call, "Div", over.re, length), both(call, "Div", over.im, length));
 }
 
-Item import_fft(Call& call, Parts& p) {
+Item import_fft(Call& call, TypedBuilder& p) {
   const bool inverse = call.rule.target.starts_with("i"), real = call.rule.target.ends_with("rfft");
   const Complex x = parts(call, "self");
   const Expr length = call.has("n") ? p.reshape(call.one(call["n"]), Ints{}) : Expr();
@@ -152,7 +154,7 @@ Item import_fft(Call& call, Parts& p) {
   return item_of(from_pairs(p, transformed(call, from, length, axis, inverse, real)));
 }
 
-Item import_fft_frequencies(Call& call, Parts& p) {
+Item import_fft_frequencies(Call& call, TypedBuilder& p) {
   const int64_t n = call.integer("n");
   if (n < 1 || n > 1'000'000) call.fail("{} frequencies", n);
   const int64_t count = call.rule.target == "half" ? n / 2 + 1 : n;
@@ -163,7 +165,7 @@ Item import_fft_frequencies(Call& call, Parts& p) {
   return p.reals({count}, values);
 }
 
-Item import_stft(Call& call, Parts& p) {
+Item import_stft(Call& call, TypedBuilder& p) {
   Expr x = real_of(call, call.x("self"));
   call.host.expect_rank(x, {2, 1});
   const int64_t frame = call.integer("n_fft"), step = call.integer("hop_length", frame / 4);
@@ -189,7 +191,7 @@ Item import_stft(Call& call, Parts& p) {
   return item_of(from_pairs(p, y));
 }
 
-Item import_istft(Call& call, Parts& p) {
+Item import_istft(Call& call, TypedBuilder& p) {
   Complex x = parts(call, "self");
   const int64_t frame = call.integer("n_fft"), step = call.integer("hop_length", frame / 4), rank = call.rank(x.re);
   if (call.has("return_complex") && call.flag("return_complex")) call.refuse("a complex signal is not supported");

@@ -6,6 +6,8 @@
 
 #include "importers/torchscript/rules.h"
 
+#include "importers/builder/arithmetic.h"
+
 namespace minnow::torchscript {
 
 using Kind = Item::Kind;
@@ -14,12 +16,12 @@ constexpr double kPi = 3.14159265358979323846;
 
 // Elements by themselves.
 
-Item import_unary(Call& call, Parts& p) { return p.op(call.rule.target, {real_of(call, call.x("self"))}); }
-Item import_unary_same(Call& call, Parts& p) {  // also of integers
+Item import_unary(Call& call, TypedBuilder& p) { return p.op(call.rule.target, {real_of(call, call.x("self"))}); }
+Item import_unary_same(Call& call, TypedBuilder& p) {  // also of integers
   const Expr x = call.x("self");
   return p.op(call.rule.target, {x});
 }
-Item import_rounding(Call& call, Parts& p) {
+Item import_rounding(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   if (!is_floating(p.dtype(x))) return x;
   if (call.signature.arguments.size() > 1) {
@@ -29,20 +31,20 @@ Item import_rounding(Call& call, Parts& p) {
   if (call.rule.target == "Trunc") return p.op("Mul", {p.op("Sign", {x}), p.op("Floor", {p.op("Abs", {x})})});
   return p.op(call.rule.target, {x});
 }
-Item import_fraction(Call& call, Parts& p) {
+Item import_fraction(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.op("Sub", {x, p.op("Mul", {p.op("Sign", {x}), p.op("Floor", {p.op("Abs", {x})})})});
 }
-Item import_rsqrt(Call& call, Parts& p) { return p.op("Reciprocal", {p.op("Sqrt", {real_of(call, call.x("self"))})}); }
-Item import_square(Call& call, Parts& p) {
+Item import_rsqrt(Call& call, TypedBuilder& p) { return p.op("Reciprocal", {p.op("Sqrt", {real_of(call, call.x("self"))})}); }
+Item import_square(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.op("Mul", {x, x});
 }
-Item import_log_base(Call& call, Parts& p) {
+Item import_log_base(Call& call, TypedBuilder& p) {
   const Expr x = real_of(call, call.x("self"));
   return p.op("Mul", {p.op("Log", {x}), scalar_like(call, 1 / std::log(call.rule.target == "2" ? 2.0 : 10.0), x)});
 }
-Item import_log1p(Call& call, Parts& p) {
+Item import_log1p(Call& call, TypedBuilder& p) {
   // log(1 + x) loses what is small: corrected by x / ((1 + x) - 1).
   const Expr x = real_of(call, call.x("self")), one = scalar_like(call, 1, x);
   const Expr u = p.op("Add", {x, one}), gone = p.op("Sub", {u, one});
@@ -50,45 +52,45 @@ Item import_log1p(Call& call, Parts& p) {
   const Expr safe = p.op("Where", {none, one, gone});
   return p.op("Where", {none, x, p.op("Mul", {p.op("Log", {u}), p.op("Div", {x, safe})})});
 }
-Item import_expm1(Call& call, Parts& p) {
+Item import_expm1(Call& call, TypedBuilder& p) {
   // tanh(x / 2) * (exp(x) + 1) keeps what is small; beyond its range exp(x) - 1 does.
   const Expr x = real_of(call, call.x("self")), one = scalar_like(call, 1, x);
   const Expr small = p.op("Mul", {p.op("Tanh", {p.op("Mul", {x, scalar_like(call, 0.5, x)})}), p.op("Add", {p.op("Exp", {x}), one})});
   const Expr far = p.op("Greater", {p.op("Abs", {x}), one});
   return p.op("Where", {far, p.op("Sub", {p.op("Exp", {x}), one}), small});
 }
-Item import_exp2(Call& call, Parts& p) {
+Item import_exp2(Call& call, TypedBuilder& p) {
   const Expr x = real_of(call, call.x("self"));
   return p.op("Pow", {scalar_like(call, 2, x), x});
 }
-Item import_erfc(Call& call, Parts& p) {
+Item import_erfc(Call& call, TypedBuilder& p) {
   const Expr x = real_of(call, call.x("self"));
   return p.op("Sub", {scalar_like(call, 1, x), p.op("Erf", {x})});
 }
-Item import_scaled(Call& call, Parts& p) {  // deg2rad, rad2deg
+Item import_scaled(Call& call, TypedBuilder& p) {  // deg2rad, rad2deg
   const Expr x = real_of(call, call.x("self"));
   return p.op("Mul", {x, scalar_like(call, call.rule.target == "deg2rad" ? kPi / 180 : 180 / kPi, x)});
 }
-Item import_logit(Call& call, Parts& p) {
+Item import_logit(Call& call, TypedBuilder& p) {
   Expr x = real_of(call, call.x("self"));
-  if (call.has("eps")) x = p.clip(x, call.real("eps"), 1 - call.real("eps"));
+  if (call.has("eps")) x = clip(p, x, call.real("eps"), 1 - call.real("eps"));
   return p.op("Log", {p.op("Div", {x, p.op("Sub", {scalar_like(call, 1, x), x})})});
 }
-Item import_sinc(Call& call, Parts& p) {
+Item import_sinc(Call& call, TypedBuilder& p) {
   const Expr x = real_of(call, call.x("self")), zero = scalar_like(call, 0, x), one = scalar_like(call, 1, x);
   const Expr none = p.op("Equal", {x, zero}), angle = p.op("Mul", {p.op("Where", {none, one, x}), scalar_like(call, kPi, x)});
   return p.op("Where", {none, one, p.op("Div", {p.op("Sin", {angle}), angle})});
 }
-Item import_atan2(Call& call, Parts& p) {
+Item import_atan2(Call& call, TypedBuilder& p) {
   const auto [y, x] = promoted(call, call["self"], call["other"]);
-  return p.atan2(real_of(call, y), real_of(call, x));
+  return atan2(p, real_of(call, y), real_of(call, x));
 }
-Item import_is_finite(Call& call, Parts& p) {
+Item import_is_finite(Call& call, TypedBuilder& p) {
   const Expr x = real_of(call, call.x("self"));
   return p.op("Not", {p.op("Or", {p.op("IsNaN", {x}), p.op("IsInf", {x})})});
 }
-Item import_is_special(Call& call, Parts& p) { return p.op(call.rule.target, {real_of(call, call.x("self"))}); }
-Item import_nan_to_num(Call& call, Parts& p) {
+Item import_is_special(Call& call, TypedBuilder& p) { return p.op(call.rule.target, {real_of(call, call.x("self"))}); }
+Item import_nan_to_num(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const DType type = p.dtype(x);
   if (!is_floating(type)) return x;
@@ -98,7 +100,7 @@ Item import_nan_to_num(Call& call, Parts& p) {
       p.op("Where", {p.op("IsInf", {x}, {{"detect_negative", int64_t{0}}}), scalar_like(call, call.real("posinf", most), x), filled});
   return p.op("Where", {p.op("IsInf", {x}, {{"detect_positive", int64_t{0}}}), scalar_like(call, call.real("neginf", -most), x), high});
 }
-Item import_clamp(Call& call, Parts& p) {
+Item import_clamp(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   const Item none;
   const std::string_view what = call.rule.target;  // "", "min", "max"
@@ -109,7 +111,7 @@ Item import_clamp(Call& call, Parts& p) {
   if (simple(low) && simple(high)) {
     const auto from = real(low), to = real(high);
     if (from && to && *from > *to) return p.op("Min", {p.op("Max", {x, scalar_like(call, *from, x)}), scalar_like(call, *to, x)});
-    return p.clip(x, from, to);
+    return clip(p, x, from, to);
   }
   if (!low.is_none()) {
     const auto [a, b] = promoted(call, Item(x), low);
@@ -121,12 +123,12 @@ Item import_clamp(Call& call, Parts& p) {
   }
   return x;
 }
-Item import_lerp(Call& call, Parts& p) {
+Item import_lerp(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["self"], call["end"]);
   const Expr weight = p.cast(call.x("weight"), p.dtype(a));
   return p.op("Add", {a, p.op("Mul", {weight, p.op("Sub", {b, a})})});
 }
-Item import_addcmul(Call& call, Parts& p) {
+Item import_addcmul(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["tensor1"], call["tensor2"]);
   Expr product = p.op(call.rule.target, {a, b});
   const Item& value = call["value"];
@@ -134,30 +136,30 @@ Item import_addcmul(Call& call, Parts& p) {
   const auto [x, y] = promoted(call, call["self"], Item(product));
   return p.op("Add", {x, y});
 }
-Item import_xlogy(Call& call, Parts& p) {
+Item import_xlogy(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["self"], call["other"]);
   const Expr x = real_of(call, a), y = real_of(call, b), zero = scalar_like(call, 0, x);
   return p.op("Where", {p.op("Equal", {x, zero}), zero, p.op("Mul", {x, p.op("Log", {y})})});
 }
-Item import_hypot(Call& call, Parts& p) {
+Item import_hypot(Call& call, TypedBuilder& p) {
   const auto [x, y] = promoted(call, call["self"], call["other"]);
   return p.op("Sqrt", {p.op("Add", {p.op("Mul", {x, x}), p.op("Mul", {y, y})})});
 }
-Item import_logaddexp(Call& call, Parts& p) {
+Item import_logaddexp(Call& call, TypedBuilder& p) {
   const auto [x, y] = promoted(call, call["self"], call["other"]);
   const Expr most = p.op("Max", {x, y});
   return p.op("Add", {most, p.op("Log", {p.op("Add", {p.op("Exp", {p.op("Sub", {x, most})}), p.op("Exp", {p.op("Sub", {y, most})})})})});
 }
-Item import_where(Call& call, Parts& p) {
+Item import_where(Call& call, TypedBuilder& p) {
   const Expr condition = p.cast(call.x("condition"), DType::boolean);
   const auto [x, y] = promoted(call, call["self"], call["other"]);
   return p.op("Where", {condition, x, y});
 }
-Item import_masked_fill(Call& call, Parts& p) {
+Item import_masked_fill(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self"), mask = p.cast(call.x("mask"), DType::boolean);
   return p.op("Where", {mask, p.cast(call.tensor(call["value"]), p.dtype(x)), x});
 }
-Item import_is_close(Call& call, Parts& p) {
+Item import_is_close(Call& call, TypedBuilder& p) {
   const auto [x, y] = promoted(call, call["self"], call["other"]);
   const Expr bound =
       p.op("Add", {scalar_like(call, call.real("atol"), x), p.op("Mul", {p.op("Abs", {y}), scalar_like(call, call.real("rtol"), y)})});
@@ -165,7 +167,7 @@ Item import_is_close(Call& call, Parts& p) {
   if (call.rule.target == "all") return p.op("ReduceMin", {p.cast(close, DType::i32)}, {{"keepdims", int64_t{0}}});
   return close;
 }
-Item import_tensors_equal(Call& call, Parts& p) {
+Item import_tensors_equal(Call& call, TypedBuilder& p) {
   const auto [x, y] = promoted(call, call["self"], call["other"]);
   const Expr all = p.op("ReduceMin", {p.cast(p.op("Equal", {x, y}), DType::i32)}, {{"keepdims", int64_t{0}}});
   return Item::symbol(Kind::boolean, p.reshape(p.cast(all, DType::boolean), Ints{1}));
@@ -173,16 +175,16 @@ Item import_tensors_equal(Call& call, Parts& p) {
 
 // Activations.
 
-Item import_leaky_relu(Call& call, Parts& p) {
+Item import_leaky_relu(Call& call, TypedBuilder& p) {
   return p.op("LeakyRelu", {call.x("self")}, {{"alpha", static_cast<float>(call.real("negative_slope"))}});
 }
-Item import_rrelu(Call& call, Parts& p) {
+Item import_rrelu(Call& call, TypedBuilder& p) {
   if (call.flag("training")) call.refuse("training mode is not supported");
   return p.op("LeakyRelu", {call.x("self")}, {{"alpha", static_cast<float>((call.real("lower") + call.real("upper")) / 2)}});
 }
-Item import_relu(Call& call, Parts& p) { return p.op("Relu", {call.x("self")}); }
-Item import_relu6(Call& call, Parts& p) { return p.clip(call.x("self"), 0, 6); }
-Item import_elu(Call& call, Parts& p) {
+Item import_relu(Call& call, TypedBuilder& p) { return p.op("Relu", {call.x("self")}); }
+Item import_relu6(Call& call, TypedBuilder& p) { return clip(p, call.x("self"), 0, 6); }
+Item import_elu(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const double alpha = call.real("alpha"), scale = call.real("scale"), input_scale = call.real("input_scale");
   if (scale == 1 && input_scale == 1) return p.op("Elu", {x}, {{"alpha", static_cast<float>(alpha)}});
@@ -190,45 +192,51 @@ Item import_elu(Call& call, Parts& p) {
                                 scalar_like(call, alpha * scale, x)});
   return p.op("Where", {p.op("Greater", {x, scalar_like(call, 0, x)}), p.op("Mul", {x, scalar_like(call, scale, x)}), low});
 }
-Item import_celu(Call& call, Parts& p) { return p.op("Celu", {call.x("self")}, {{"alpha", static_cast<float>(call.real("alpha"))}}); }
-Item import_selu(Call& call, Parts& p) { return p.op("Selu", {call.x("self")}); }
-Item import_gelu(Call& call, Parts& p) { return p.op("Gelu", {call.x("self")}, {{"approximate", std::string(call.text("approximate"))}}); }
-Item import_silu(Call& call, Parts& p) {
+Item import_celu(Call& call, TypedBuilder& p) {
+  return p.op("Celu", {call.x("self")}, {{"alpha", static_cast<float>(call.real("alpha"))}});
+}
+Item import_selu(Call& call, TypedBuilder& p) { return p.op("Selu", {call.x("self")}); }
+Item import_gelu(Call& call, TypedBuilder& p) {
+  return p.op("Gelu", {call.x("self")}, {{"approximate", std::string(call.text("approximate"))}});
+}
+Item import_silu(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.op("Mul", {x, p.op("Sigmoid", {x})});
 }
-Item import_mish(Call& call, Parts& p) { return p.op("Mish", {call.x("self")}); }
-Item import_hard_sigmoid(Call& call, Parts& p) { return p.op("HardSigmoid", {call.x("self")}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}}); }
-Item import_hard_swish(Call& call, Parts& p) { return p.op("HardSwish", {call.x("self")}); }
-Item import_hard_tanh(Call& call, Parts& p) { return p.clip(call.x("self"), call.real("min_val"), call.real("max_val")); }
-Item import_hard_shrink(Call& call, Parts& p) {
+Item import_mish(Call& call, TypedBuilder& p) { return p.op("Mish", {call.x("self")}); }
+Item import_hard_sigmoid(Call& call, TypedBuilder& p) {
+  return p.op("HardSigmoid", {call.x("self")}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
+}
+Item import_hard_swish(Call& call, TypedBuilder& p) { return p.op("HardSwish", {call.x("self")}); }
+Item import_hard_tanh(Call& call, TypedBuilder& p) { return clip(p, call.x("self"), call.real("min_val"), call.real("max_val")); }
+Item import_hard_shrink(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.op("Shrink", {x},
               {{"lambd", static_cast<float>(call.real("lambd"))},
                {"bias", call.rule.target == "soft" ? static_cast<float>(call.real("lambd")) : 0.0f}});
 }
-Item import_tanh_shrink(Call& call, Parts& p) {
+Item import_tanh_shrink(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.op("Sub", {x, p.op("Tanh", {x})});
 }
-Item import_threshold(Call& call, Parts& p) {
+Item import_threshold(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.op("Where", {p.op("Greater", {x, scalar_like(call, call.real("threshold"), x)}), x, scalar_like(call, call.real("value"), x)});
 }
-Item import_softplus(Call& call, Parts& p) {
+Item import_softplus(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const double beta = call.real("beta");
   if (beta == 1) return p.op("Softplus", {x});
   return p.op("Mul", {p.op("Softplus", {p.op("Mul", {x, scalar_like(call, beta, x)})}), scalar_like(call, 1 / beta, x)});
 }
-Item import_log_sigmoid(Call& call, Parts& p) { return p.op("Neg", {p.op("Softplus", {p.op("Neg", {call.x("self")})})}); }
-Item import_softmax(Call& call, Parts& p) {
+Item import_log_sigmoid(Call& call, TypedBuilder& p) { return p.op("Neg", {p.op("Softplus", {p.op("Neg", {call.x("self")})})}); }
+Item import_softmax(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   if (call.rule.op != "aten::_softmax") x = p.cast(x, call.type("dtype", p.dtype(x)));
   x = real_of(call, x);
   return p.op(call.rule.target, {x}, {{"axis", call.integer("dim")}});
 }
-Item import_prelu(Call& call, Parts& p) {
+Item import_prelu(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   Expr slope = call.x("weight");
   const int64_t count = p.dim(slope, 0), rank = call.rank(x);
@@ -239,12 +247,12 @@ Item import_prelu(Call& call, Parts& p) {
   }
   return p.op("PRelu", {x, slope});
 }
-Item import_glu(Call& call, Parts& p) {
+Item import_glu(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const Exprs halves = p.ops("Split", {x}, 2, {{"axis", call.integer("dim")}, {"num_outputs", int64_t{2}}});
   return p.op("Mul", {halves[0], p.op("Sigmoid", {halves[1]})});
 }
-Item import_dropout(Call& call, Parts&) {
+Item import_dropout(Call& call, TypedBuilder&) {
   if (call.flag("train")) call.host.warn("Dropout is switched to training; it is left out");
   return call["input"];
 }
@@ -268,7 +276,7 @@ Expr dims(Call& call) { return call.takes("dim") ? axes_of(call, "dim") : Expr()
 
 }  // namespace
 
-Item import_reduce(Call& call, Parts& p) {
+Item import_reduce(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   const std::string_view op = call.rule.target;
   const bool sums = op == "ReduceSum" || op == "ReduceProd";
@@ -276,21 +284,21 @@ Item import_reduce(Call& call, Parts& p) {
   if (op == "ReduceMean" || op == "ReduceLogSumExp") x = real_of(call, x);
   return reduce(call, op, x, dims(call), keeps(call));
 }
-Item import_all_any(Call& call, Parts& p) {
+Item import_all_any(Call& call, TypedBuilder& p) {
   const Expr x = p.cast(p.cast(call.x("self"), DType::boolean), DType::i32);
   return p.cast(reduce(call, call.rule.target, x, dims(call), keeps(call)), DType::boolean);
 }
-Item import_count_nonzero(Call& call, Parts& p) {
+Item import_count_nonzero(Call& call, TypedBuilder& p) {
   return reduce(call, "ReduceSum", p.cast(p.cast(call.x("self"), DType::boolean), DType::i64), dims(call), false);
 }
-Item import_nan_sum(Call& call, Parts& p) {
+Item import_nan_sum(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self"), nan = p.op("IsNaN", {x});
   const Expr sum = reduce(call, "ReduceSum", p.op("Where", {nan, scalar_like(call, 0, x), x}), dims(call), keeps(call));
   if (call.rule.target != "mean") return sum;
   const Expr count = reduce(call, "ReduceSum", p.cast(p.op("Not", {nan}), p.dtype(x)), dims(call), keeps(call));
   return p.op("Div", {sum, count});
 }
-Item import_min_max(Call& call, Parts& p) {  // of a dimension: values and places
+Item import_min_max(Call& call, TypedBuilder& p) {  // of a dimension: values and places
   const Expr x = call.x("self");
   const int64_t axis = call.integer("dim");
   const bool least = call.rule.target == "min";
@@ -299,7 +307,7 @@ Item import_min_max(Call& call, Parts& p) {  // of a dimension: values and place
   const Expr places = p.op(least ? "ArgMin" : "ArgMax", {x}, {{"axis", axis}, {"keepdims", int64_t{keeps(call)}}});
   return Exprs{values, places};
 }
-Item import_argmax(Call& call, Parts& p) {
+Item import_argmax(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   if (!call.has("dim")) {
     const Expr at = p.op(call.rule.target, {p.vector(x)}, {{"axis", int64_t{0}}, {"keepdims", int64_t{0}}});
@@ -307,12 +315,12 @@ Item import_argmax(Call& call, Parts& p) {
   }
   return p.op(call.rule.target, {x}, {{"axis", call.integer("dim")}, {"keepdims", int64_t{keeps(call)}}});
 }
-Item import_aminmax(Call& call, Parts& p) {
+Item import_aminmax(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const Expr axes = call.has("dim") ? p.constant({call.integer("dim")}) : Expr();
   return Exprs{reduce(call, "ReduceMin", x, axes, keeps(call)), reduce(call, "ReduceMax", x, axes, keeps(call))};
 }
-Item import_variance(Call& call, Parts& p) {
+Item import_variance(Call& call, TypedBuilder& p) {
   const Expr x = real_of(call, call.x("self")), axes = dims(call);
   double correction = 1;
   if (call.takes("unbiased")) correction = call.flag("unbiased") ? 1 : 0;
@@ -337,7 +345,7 @@ Item import_variance(Call& call, Parts& p) {
   if (!what.ends_with("_mean")) return result;
   return Exprs{result, reduce(call, "ReduceMean", x, axes, keeps(call))};
 }
-Item import_norm(Call& call, Parts& p) {
+Item import_norm(Call& call, TypedBuilder& p) {
   Expr x = real_of(call, call.x("self"));
   if (call.takes("dtype")) x = p.cast(x, call.type("dtype", p.dtype(x)));
   const std::string_view name = call.takes("ord") ? "ord" : "p";
@@ -357,23 +365,23 @@ Item import_norm(Call& call, Parts& p) {
   const Expr sum = reduce(call, "ReduceSum", p.op("Pow", {size, scalar_like(call, order, x)}), axes, keep);
   return p.op("Pow", {sum, scalar_like(call, 1 / order, x)});
 }
-Item import_frobenius(Call& call, Parts& p) {
+Item import_frobenius(Call& call, TypedBuilder& p) {
   static_cast<void>(p);
   return reduce(call, "ReduceL2", call.x("self"), dims(call), keeps(call));
 }
-Item import_cumulative(Call& call, Parts& p) {
+Item import_cumulative(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   x = p.cast(x, call.type("dtype", is_floating(p.dtype(x)) ? p.dtype(x) : DType::i64));
   if (call.rank(x) == 0) return x;
   return p.op(call.rule.target, {x, p.scalar(static_cast<double>(call.integer("dim")), DType::i64)});
 }
-Item import_log_cumsum_exp(Call& call, Parts& p) {
+Item import_log_cumsum_exp(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self"), axis = p.constant({call.integer("dim")});
   const Expr most = p.op("ReduceMax", {x, axis}, {{"keepdims", int64_t{1}}});
   const Expr sums = p.op("CumSum", {p.op("Exp", {p.op("Sub", {x, most})}), p.scalar(static_cast<double>(call.integer("dim")), DType::i64)});
   return p.op("Add", {p.op("Log", {sums}), most});
 }
-Item import_distance(Call& call, Parts& p) {  // cdist
+Item import_distance(Call& call, TypedBuilder& p) {  // cdist
   const Expr a = p.unsqueeze(call.x("x1"), {-2}), b = p.unsqueeze(call.x("x2"), {-3});
   const Expr difference = p.op("Sub", {a, b});
   const double order = call.real("p");
@@ -381,13 +389,13 @@ Item import_distance(Call& call, Parts& p) {  // cdist
   if (order == 1) return p.op("ReduceL1", {difference, p.constant({-1})}, {{"keepdims", int64_t{0}}});
   call.refuse("a distance of order {} is not supported", order);
 }
-Item import_pairwise_distance(Call& call, Parts& p) {
+Item import_pairwise_distance(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["x1"], call["x2"]);
   if (call.real("p") != 2) call.refuse("a distance of order {} is not supported", call.real("p"));
   const Expr difference = p.op("Add", {p.op("Sub", {a, b}), scalar_like(call, call.real("eps"), a)});
   return p.op("ReduceL2", {difference, p.constant({-1})}, {{"keepdims", int64_t{call.flag("keepdim")}}});
 }
-Item import_cosine_similarity(Call& call, Parts& p) {
+Item import_cosine_similarity(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["x1"], call["x2"]);
   const Expr axis = p.constant({call.integer("dim")}), eps = scalar_like(call, call.real("eps"), a);
   const auto norm = [&](const Expr& x) { return p.op("Max", {p.op("ReduceL2", {x, axis}, {{"keepdims", int64_t{0}}}), eps}); };
@@ -397,12 +405,12 @@ Item import_cosine_similarity(Call& call, Parts& p) {
 
 // Products.
 
-Item import_matmul(Call& call, Parts& p) {
+Item import_matmul(Call& call, TypedBuilder& p) {
   const std::string_view second = call.takes("mat2") ? "mat2" : call.takes("vec2") ? "vec2" : call.takes("vec") ? "vec" : "other";
   const auto [a, b] = promoted(call, call["self"], call[second]);
   return p.op("MatMul", {a, b});
 }
-Item import_linear(Call& call, Parts& p) {
+Item import_linear(Call& call, TypedBuilder& p) {
   const Expr x = call.x("input"), w = call.x("weight");
   const Expr bias = call.optional("bias");
   tell_size(x, -1, p.dim(w, -1));
@@ -411,7 +419,7 @@ Item import_linear(Call& call, Parts& p) {
   const Expr y = p.op("MatMul", {x, turned});
   return bias ? p.op("Add", {y, bias}) : y;
 }
-Item import_addmm(Call& call, Parts& p) {
+Item import_addmm(Call& call, TypedBuilder& p) {
   const std::string_view first = call.takes("mat1") ? "mat1" : call.takes("batch1") ? "batch1" : call.takes("mat") ? "mat" : "vec1";
   const std::string_view second = call.takes("mat2") ? "mat2" : call.takes("batch2") ? "batch2" : call.takes("vec") ? "vec" : "vec2";
   const Expr a = call.x(first), b = call.x(second);
@@ -424,11 +432,11 @@ Item import_addmm(Call& call, Parts& p) {
   if (beta != 1) c = p.op("Mul", {c, scalar_like(call, beta, c)});
   return p.op("Add", {product, c});
 }
-Item import_outer(Call& call, Parts& p) {
+Item import_outer(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["self"], call["vec2"]);
   return p.op("Mul", {p.unsqueeze(a, {1}), p.unsqueeze(b, {0})});
 }
-Item import_einsum(Call& call, Parts& p) {
+Item import_einsum(Call& call, TypedBuilder& p) {
   std::string equation = call.text("equation");
   std::erase(equation, ' ');
   const Exprs inputs = call.tensors("tensors");
@@ -448,7 +456,7 @@ Item import_einsum(Call& call, Parts& p) {
   }
   return y;
 }
-Item import_tensordot(Call& call, Parts& p) {
+Item import_tensordot(Call& call, TypedBuilder& p) {
   const Expr a = call.x("self"), b = call.x("other");
   const int64_t rank_a = call.rank(a), rank_b = call.rank(b);
   const Ints axes_a = call.ints("dims_self"), axes_b = call.ints("dims_other");
@@ -464,20 +472,20 @@ Item import_tensordot(Call& call, Parts& p) {
     if (left.find(c) == left.npos) out += c;
   return p.op("Einsum", {a, b}, {{"equation", left + "," + right + "->" + out}});
 }
-Item import_bilinear(Call& call, Parts& p) {
+Item import_bilinear(Call& call, TypedBuilder& p) {
   const Expr a = call.x("input1"), b = call.x("input2"), w = call.x("weight"), bias = call.optional("bias");
   const Expr y = p.op("Einsum", {a, w, b}, {{"equation", std::string("...i,kij,...j->...k")}});
   return bias ? p.op("Add", {y, bias}) : y;
 }
-Item import_cross(Call& call, Parts& p) {
+Item import_cross(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["self"], call["other"]);
   const int64_t axis = call.has("dim") ? call.axis("dim", call.rank(a)) : call.rank(a) - 1;
   const auto rolled = [&](const Expr& x, const Ints& order) { return p.gather(x, p.constant(order), axis); };
   return p.op("Sub",
               {p.op("Mul", {rolled(a, {1, 2, 0}), rolled(b, {2, 0, 1})}), p.op("Mul", {rolled(a, {2, 0, 1}), rolled(b, {1, 2, 0})})});
 }
-Item import_det(Call& call, Parts& p) { return p.op("Det", {call.x("self")}); }
-Item import_mse_loss(Call& call, Parts& p) {
+Item import_det(Call& call, TypedBuilder& p) { return p.op("Det", {call.x("self")}); }
+Item import_mse_loss(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["self"], call["target"]);
   const Expr difference = p.op("Sub", {a, b});
   const Expr loss = call.rule.target == "l1" ? p.op("Abs", {difference}) : p.op("Mul", {difference, difference});

@@ -4,6 +4,9 @@
 
 #include "importers/torchscript/rules.h"
 
+#include "importers/builder/arithmetic.h"
+#include "importers/builder/indexing.h"
+
 namespace minnow::torchscript {
 
 using Kind = Item::Kind;
@@ -18,15 +21,15 @@ Expr indices_of(Call& call, std::string_view name) {
 
 }  // namespace
 
-Item import_gather(Call& call, Parts& p) {
+Item import_gather(Call& call, TypedBuilder& p) {
   return p.op("GatherElements", {call.x("self"), indices_of(call, "index")}, {{"axis", call.integer("dim")}});
 }
-Item import_index_select(Call& call, Parts& p) {
+Item import_index_select(Call& call, TypedBuilder& p) {
   const Expr index = indices_of(call, "index");
   return p.gather(call.x("self"), p.rank(index) == 0 ? p.reshape(index, Ints{1}) : index, call.integer("dim"));
 }
-Item import_take(Call& call, Parts& p) { return p.gather(p.vector(call.x("self")), indices_of(call, "index"), 0); }
-Item import_scatter(Call& call, Parts& p) {
+Item import_take(Call& call, TypedBuilder& p) { return p.gather(p.vector(call.x("self")), indices_of(call, "index"), 0); }
+Item import_scatter(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self"), index = indices_of(call, "index");
   Expr source;
   const std::string_view from = call.takes("src") ? "src" : "value";
@@ -56,7 +59,7 @@ Item import_scatter(Call& call, Parts& p) {
   if (!how.empty()) attributes.set("reduction", how);
   return p.op("ScatterElements", {x, index, source}, std::move(attributes));
 }
-Item import_index_add(Call& call, Parts& p) {
+Item import_index_add(Call& call, TypedBuilder& p) {
   // As scattering of whole slices: the dimension goes to the front.
   const Expr x = call.x("self"), index = indices_of(call, "index");
   const std::string_view what = call.rule.target;
@@ -90,10 +93,10 @@ struct Indexing {
   bool in_front = false;
 };
 
-Expr nonzero_places(Parts& p, const Expr& mask) { return p.transpose(p.op("NonZero", {mask}), {1, 0}); }
+Expr nonzero_places(TypedBuilder& p, const Expr& mask) { return p.transpose(p.op("NonZero", {mask}), {1, 0}); }
 
 /// The dimensions that tensors have together, as far as they tell.
-std::vector<Dim> broadcast_dims(Parts& p, const Exprs& parts, int64_t rank) {
+std::vector<Dim> broadcast_dims(TypedBuilder& p, const Exprs& parts, int64_t rank) {
   std::vector<Dim> dims(static_cast<size_t>(rank), Dim{1, {}});
   for (const Expr& part : parts) {
     const int64_t own = p.rank(part);
@@ -112,7 +115,7 @@ std::vector<Dim> broadcast_dims(Parts& p, const Exprs& parts, int64_t rank) {
   return dims;
 }
 
-Indexing indexing_of(Call& call, Parts& p, const Expr& x) {
+Indexing indexing_of(Call& call, TypedBuilder& p, const Expr& x) {
   const Items& given = call.items("indices");
   int64_t rank = call.rank(x);
   Indexing made;
@@ -146,7 +149,7 @@ Indexing indexing_of(Call& call, Parts& p, const Expr& x) {
   for (size_t i = 1; i < parts.size(); ++i) {
     const Expr other = p.shape_of(parts[i]);
     const auto a = p.ints(shape), b = p.ints(other);
-    if (!(a && b && *a == *b)) shape = p.broadcast_shapes(shape, other);
+    if (!(a && b && *a == *b)) shape = broadcast_shapes(p, shape, other);
   }
   Exprs columns;
   const std::vector<Dim> dims = broadcast_dims(p, parts, broadcast);
@@ -170,7 +173,7 @@ Indexing indexing_of(Call& call, Parts& p, const Expr& x) {
 }
 
 }  // namespace
-Item import_index(Call& call, Parts& p) {
+Item import_index(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const Items& given = call.items("indices");
   // One tensor of integers alone is a Gather.
@@ -197,7 +200,7 @@ Item import_index(Call& call, Parts& p) {
   for (int64_t i = indexing.first; i < rest; ++i) perm.push_back(front + i);
   return p.transpose(y, perm);
 }
-Item import_index_put(Call& call, Parts& p) {
+Item import_index_put(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t rank = call.rank(x);
   const Indexing indexing = indexing_of(call, p, x);
@@ -224,15 +227,15 @@ Item import_index_put(Call& call, Parts& p) {
   for (size_t i = 0; i < back.size(); ++i) back[static_cast<size_t>(indexing.perm[i])] = static_cast<int64_t>(i);
   return p.transpose(y, back);
 }
-Item import_masked_select(Call& call, Parts& p) {
+Item import_masked_select(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self"), mask = p.cast(call.x("mask"), DType::boolean);
   const auto a = p.shape(x), b = p.shape(mask);
   const bool same = a && b && *a == *b;
-  const Expr shape = same ? Expr() : p.broadcast_shapes(p.shape_of(x), p.shape_of(mask));
+  const Expr shape = same ? Expr() : broadcast_shapes(p, p.shape_of(x), p.shape_of(mask));
   const Expr data = same ? x : p.op("Expand", {x, shape}), chosen = same ? mask : p.op("Expand", {mask, shape});
   return p.op("Compress", {p.vector(data), p.vector(chosen)}, {{"axis", int64_t{0}}});
 }
-Item import_masked_scatter(Call& call, Parts& p) {
+Item import_masked_scatter(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const Expr mask = p.op("Expand", {p.cast(call.x("mask"), DType::boolean), p.shape_of(x)});
   const Expr places = nonzero_places(p, p.vector(mask));
@@ -240,7 +243,7 @@ Item import_masked_scatter(Call& call, Parts& p) {
   const Expr values = p.op("Slice", {p.vector(p.cast(call.x("source"), p.dtype(x))), p.constant({0}), count, p.constant({0})});
   return p.reshape(p.op("ScatterND", {p.vector(x), places, values}), p.shape_of(x));
 }
-Item import_nonzero(Call& call, Parts& p) {
+Item import_nonzero(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const Expr places = p.op("NonZero", {x});
   if (call.rule.target != "tuple") return p.transpose(places, {1, 0});
@@ -248,12 +251,12 @@ Item import_nonzero(Call& call, Parts& p) {
   for (int64_t i = 0; i < call.rank(x); ++i) items.push_back(Item(p.gather(places, p.scalar(static_cast<double>(i), DType::i64), 0)));
   return Item::list(std::move(items));
 }
-Item import_topk(Call& call, Parts& p) {
+Item import_topk(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.ops("TopK", {x, call.one(call["k"])}, 2,
                {{"axis", call.integer("dim")}, {"largest", int64_t{call.flag("largest")}}, {"sorted", int64_t{1}}});
 }
-Item import_sort(Call& call, Parts& p) {
+Item import_sort(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   const DType type = p.dtype(x);
   if (type == DType::boolean) x = p.cast(x, DType::i32);
@@ -265,11 +268,11 @@ Item import_sort(Call& call, Parts& p) {
   if (call.rule.target == "places") return both[1];
   return Exprs{p.cast(both[0], type), both[1]};
 }
-Item import_msort(Call& call, Parts& p) {
+Item import_msort(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.ops("TopK", {x, p.shape_of(x, 0, 1)}, 2, {{"axis", int64_t{0}}, {"largest", int64_t{0}}, {"sorted", int64_t{1}}})[0];
 }
-Item import_kthvalue(Call& call, Parts& p) {
+Item import_kthvalue(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t axis = call.axis("dim", call.rank(x));
   const int64_t size = p.dim(x, axis);
@@ -284,7 +287,7 @@ Item import_kthvalue(Call& call, Parts& p) {
   }
   return results;
 }
-Item import_median(Call& call, Parts& p) {
+Item import_median(Call& call, TypedBuilder& p) {
   const Expr x = p.vector(call.x("self"));
   const int64_t size = p.dim(x, 0);
   if (size < 1) call.refuse("the median of a tensor of open size");
@@ -292,7 +295,7 @@ Item import_median(Call& call, Parts& p) {
       p.ops("TopK", {x, p.constant({(size + 1) / 2})}, 2, {{"axis", int64_t{0}}, {"largest", int64_t{0}}, {"sorted", int64_t{1}}});
   return p.reshape(p.slice(both[0], {-1}, {kEnd}, {0}), Ints{});
 }
-Item import_unique(Call& call, Parts& p) {
+Item import_unique(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   Attributes attributes{{"sorted", int64_t{1}}};
   if (call.takes("dim") && call.has("dim")) attributes.set("axis", call.integer("dim"));
@@ -304,13 +307,13 @@ Item import_unique(Call& call, Parts& p) {
   if (call.takes("return_counts")) results.push_back(all[3]);
   return results;
 }
-Item import_one_hot(Call& call, Parts& p) {
+Item import_one_hot(Call& call, TypedBuilder& p) {
   const Expr index = indices_of(call, "self");
   const int64_t classes = call.integer("num_classes");
   if (classes < 1) call.refuse("a number of classes that only data tell");
-  return p.one_hot(index, p.constant({classes}), p.scalar(1, DType::i64), p.scalar(0, DType::i64), -1);
+  return one_hot(p, index, p.constant({classes}), p.scalar(1, DType::i64), p.scalar(0, DType::i64), -1);
 }
-Item import_bucketize(Call& call, Parts& p) {
+Item import_bucketize(Call& call, TypedBuilder& p) {
   // How many boundaries lie below each value.
   const bool search = call.rule.target == "search";
   const Expr bounds = call.x(search ? "sorted_sequence" : "boundaries");
@@ -320,7 +323,7 @@ Item import_bucketize(Call& call, Parts& p) {
   const Expr below = p.op(call.flag("right") ? "LessOrEqual" : "Less", {a, b});
   return p.op("ReduceSum", {p.cast(below, DType::i64), p.constant({-1})}, {{"keepdims", int64_t{0}}});
 }
-Item import_isin(Call& call, Parts& p) {
+Item import_isin(Call& call, TypedBuilder& p) {
   const auto [a, b] = promoted(call, call["elements"], call["test_elements"]);
   const Expr same = p.op("Equal", {p.unsqueeze(a, {-1}), p.vector(b)});
   const Expr found = p.cast(p.op("ReduceMax", {p.cast(same, DType::i32), p.constant({-1})}, {{"keepdims", int64_t{0}}}), DType::boolean);

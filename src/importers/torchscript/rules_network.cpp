@@ -30,7 +30,7 @@ Ints twice(const Ints& pads) {
   return both;
 }
 
-Item convolve(Call& call, Parts& p, const Expr& input, const Expr& w, const Expr& bias, bool transposed) {
+Item convolve(Call& call, TypedBuilder& p, const Expr& input, const Expr& w, const Expr& bias, bool transposed) {
   const int64_t spatial = call.rank(w) - 2;
   if (spatial < 1) call.fail("its weights have {} dimensions", spatial + 2);
   const size_t n = static_cast<size_t>(spatial);
@@ -72,14 +72,14 @@ Item convolve(Call& call, Parts& p, const Expr& input, const Expr& w, const Expr
 
 }  // namespace
 
-Item import_conv(Call& call, Parts& p) {
+Item import_conv(Call& call, TypedBuilder& p) {
   return convolve(call, p, call.x("input"), call.x("weight"), call.optional("bias"), call.rule.target == "transposed");
 }
-Item import_convolution(Call& call, Parts& p) {
+Item import_convolution(Call& call, TypedBuilder& p) {
   return convolve(call, p, call.x("input"), call.x("weight"), call.optional("bias"), call.flag("transposed"));
 }
 
-Item import_batch_norm(Call& call, Parts& p) {
+Item import_batch_norm(Call& call, TypedBuilder& p) {
   const Expr x = call.x("input");
   if (call.flag("training") || !call.has("running_mean")) call.refuse("statistics of the batch itself (training mode) are not supported");
   const Expr mean = call.x("running_mean"), variance = call.x("running_var");
@@ -88,7 +88,7 @@ Item import_batch_norm(Call& call, Parts& p) {
   tell_size(x, 1, p.dim(mean, 0));
   return p.op("BatchNormalization", {x, scale, bias, mean, variance}, {{"epsilon", static_cast<float>(call.real("eps"))}});
 }
-Item import_instance_norm(Call& call, Parts& p) {
+Item import_instance_norm(Call& call, TypedBuilder& p) {
   const Expr x = call.x("input");
   const float epsilon = static_cast<float>(call.real("eps"));
   if (!call.flag("use_input_stats") && call.has("running_mean")) {
@@ -106,7 +106,7 @@ Item import_instance_norm(Call& call, Parts& p) {
   const Expr channels = p.shape_of(x, 1, 2);
   return p.op("InstanceNormalization", {x, p.fill(channels, 1, p.dtype(x)), p.fill(channels, 0, p.dtype(x))}, {{"epsilon", epsilon}});
 }
-Item import_group_norm(Call& call, Parts& p) {
+Item import_group_norm(Call& call, TypedBuilder& p) {
   const Expr x = call.x("input");
   const Expr channels = p.shape_of(x, 1, 2);
   const Expr scale = call.has("weight") ? call.x("weight") : p.fill(channels, 1, p.dtype(x)),
@@ -114,7 +114,7 @@ Item import_group_norm(Call& call, Parts& p) {
   return p.op("GroupNormalization", {x, scale, bias},
               {{"num_groups", call.integer("num_groups")}, {"epsilon", static_cast<float>(call.real("eps"))}});
 }
-Item import_layer_norm(Call& call, Parts& p) {
+Item import_layer_norm(Call& call, TypedBuilder& p) {
   const Expr x = call.x("input");
   const int64_t axes = static_cast<int64_t>(call.items("normalized_shape").size());
   const std::string_view op = call.rule.target;
@@ -142,7 +142,7 @@ Attributes pool_attributes(Call& call, size_t n) {
 }
 
 /// The matrix [out, size] that gives the mean of each of `out` windows, for any size.
-Expr mean_matrix(Parts& p, const Expr& size, int64_t out, DType type) {
+Expr mean_matrix(TypedBuilder& p, const Expr& size, int64_t out, DType type) {
   Ints begins, ends;
   for (int64_t i = 0; i < out; ++i) begins.push_back(i), ends.push_back(i + 1);
   const Expr parts = p.constant({out});
@@ -156,7 +156,7 @@ Expr mean_matrix(Parts& p, const Expr& size, int64_t out, DType type) {
 
 }  // namespace
 
-Item import_max_pool(Call& call, Parts& p) {
+Item import_max_pool(Call& call, TypedBuilder& p) {
   const std::string_view what = call.rule.target;  // "2", "2i": with indices
   const size_t n = static_cast<size_t>(what[0] - '0');
   bool single = false;
@@ -171,7 +171,7 @@ Item import_max_pool(Call& call, Parts& p) {
   const Expr places = p.op("Mod", {both[1], image});
   return Item::tuple({unbatched(call, both[0], single), unbatched(call, places, single)});
 }
-Item import_avg_pool(Call& call, Parts& p) {
+Item import_avg_pool(Call& call, TypedBuilder& p) {
   const size_t n = static_cast<size_t>(call.rule.target[0] - '0');
   bool single = false;
   const Expr x = batched(call, call.x("self"), static_cast<int64_t>(n), single);
@@ -190,7 +190,7 @@ Item import_avg_pool(Call& call, Parts& p) {
   }
   return unbatched(call, y, single);
 }
-Item import_adaptive_pool(Call& call, Parts& p) {
+Item import_adaptive_pool(Call& call, TypedBuilder& p) {
   const std::string_view what = call.rule.target;  // "avg2", "max2"
   const bool mean = what.starts_with("avg");
   const size_t n = static_cast<size_t>(what[3] - '0');
@@ -258,7 +258,7 @@ Item import_adaptive_pool(Call& call, Parts& p) {
   }
   return finish(x);
 }
-Item import_max_unpool(Call& call, Parts& p) {
+Item import_max_unpool(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self"), places = p.i64(call.x("indices"));
   const int64_t spatial = static_cast<int64_t>(call.items("output_size").size()), rank = call.rank(x);
   // Scattered into images of zeros.
@@ -271,7 +271,7 @@ Item import_max_unpool(Call& call, Parts& p) {
 
 // Resizing and padding.
 
-Item import_upsample(Call& call, Parts& p) {
+Item import_upsample(Call& call, TypedBuilder& p) {
   const std::string_view what = call.rule.target;  // nearest, exact, linear, cubic, linear_aa, cubic_aa
   const Expr x = call.x("input");
   int64_t spatial = 0;
@@ -309,7 +309,7 @@ Item import_upsample(Call& call, Parts& p) {
 namespace {
 
 /// `pad` counts from the last dimension: before and after it, then the one in front of it.
-Item padded(Call& call, Parts& p, const Expr& x, const Items& pad, std::string_view mode, const Expr& value) {
+Item padded(Call& call, TypedBuilder& p, const Expr& x, const Items& pad, std::string_view mode, const Expr& value) {
   if (pad.size() % 2 != 0) call.fail("it has {} numbers", pad.size());
   const int64_t count = static_cast<int64_t>(pad.size() / 2);
   Items before, after;
@@ -338,7 +338,7 @@ Item padded(Call& call, Parts& p, const Expr& x, const Items& pad, std::string_v
 
 }  // namespace
 
-Item import_pad(Call& call, Parts& p) {
+Item import_pad(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   std::string mode = "constant";
   if (call.takes("mode")) mode = call.text("mode");
@@ -352,11 +352,11 @@ Item import_pad(Call& call, Parts& p) {
   if (known.empty()) call.refuse("padding \"{}\" is not supported", mode);
   return padded(call, p, x, call.items("pad"), known, Expr());
 }
-Item import_pixel_shuffle(Call& call, Parts& p) {
+Item import_pixel_shuffle(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.op("DepthToSpace", {x}, {{"blocksize", call.integer("upscale_factor")}, {"mode", std::string("CRD")}});
 }
-Item import_pixel_unshuffle(Call& call, Parts& p) {
+Item import_pixel_unshuffle(Call& call, TypedBuilder& p) {
   // [N, C, H r, W r] -> [N, C r r, H, W], channels outermost: SpaceToDepth puts blocks there.
   const Expr x = call.x("self");
   const int64_t r = call.integer("downscale_factor");
@@ -366,7 +366,7 @@ Item import_pixel_unshuffle(Call& call, Parts& p) {
   const Expr turned = p.transpose(split, {0, 1, 3, 5, 2, 4});
   return p.reshape(turned, p.concat({p.shape_of(x, 0, 1), p.op("Mul", {p.shape_of(x, 1, 2), p.constant({r * r})}), height, width}, 0));
 }
-Item import_channel_shuffle(Call& call, Parts& p) {
+Item import_channel_shuffle(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t groups = call.integer("groups"), rank = call.rank(x);
   const Expr channels = p.op("Div", {p.shape_of(x, 1, 2), p.constant({groups})}), rest = p.shape_of(x, 2);
@@ -375,7 +375,7 @@ Item import_channel_shuffle(Call& call, Parts& p) {
   for (int64_t i = 3; i < rank + 1; ++i) perm.push_back(i);
   return p.reshape(p.transpose(split, perm), p.shape_of(x));
 }
-Item import_im2col(Call& call, Parts& p) {
+Item import_im2col(Call& call, TypedBuilder& p) {
   // Windows by gathering rows and columns of the padded image.
   const Expr image = call.x("self");
   call.host.expect_rank(image, {4});
@@ -400,12 +400,12 @@ Item import_im2col(Call& call, Parts& p) {
                              p.constant({-1})},
                             0));
 }
-Item import_col2im(Call& call, Parts& p) {
+Item import_col2im(Call& call, TypedBuilder& p) {
   const Ints pads = call.ints("padding", 2);
   return p.op("Col2Im", {call.x("self"), call.vector("output_size"), p.constant(call.ints("kernel_size", 2))},
               {{"dilations", call.ints("dilation", 2)}, {"pads", twice(pads)}, {"strides", call.ints("stride", 2)}});
 }
-Item import_grid_sampler(Call& call, Parts& p) {
+Item import_grid_sampler(Call& call, TypedBuilder& p) {
   static constexpr std::string_view kModes[] = {"linear", "nearest", "cubic"}, kPads[] = {"zeros", "border", "reflection"};
   const int64_t mode = call.integer("interpolation_mode"), pad = call.integer("padding_mode");
   if (mode < 0 || mode > 2 || pad < 0 || pad > 2) call.fail("mode {} and padding {}", mode, pad);
@@ -414,17 +414,17 @@ Item import_grid_sampler(Call& call, Parts& p) {
                {"padding_mode", std::string(kPads[pad])},
                {"align_corners", int64_t{call.flag("align_corners")}}});
 }
-Item import_affine_grid(Call& call, Parts& p) {
+Item import_affine_grid(Call& call, TypedBuilder& p) {
   return p.op("AffineGrid", {call.x("theta"), call.vector("size")}, {{"align_corners", int64_t{call.flag("align_corners")}}});
 }
 // Embeddings and attention.
 
-Item import_embedding(Call& call, Parts& p) {
+Item import_embedding(Call& call, TypedBuilder& p) {
   const Expr index = call.x("indices");
   call.host.expect_integers(index);
   return p.gather(call.x("weight"), p.i64(index), 0);
 }
-Item import_embedding_bag(Call& call, Parts& p) {
+Item import_embedding_bag(Call& call, TypedBuilder& p) {
   // Bags of one length as rows of a matrix are what models use; others depend on data.
   const Expr w = call.x("weight"), index = call.x("indices");
   call.host.expect_integers(index);
@@ -443,7 +443,7 @@ Item import_embedding_bag(Call& call, Parts& p) {
   }
   return Item::tuple({Item(p.concat(bags, 0)), Item(), Item(), Item()});
 }
-Item import_attention(Call& call, Parts& p) {
+Item import_attention(Call& call, TypedBuilder& p) {
   Expr q = call.x("query"), k = call.x("key"), v = call.x("value");
   const DType type = p.dtype(q);
   if (call.has("dropout_p") && call.real("dropout_p") != 0) call.host.warn("Dropout inside attention is left out");
@@ -490,12 +490,12 @@ Item import_attention(Call& call, Parts& p) {
 namespace {
 
 /// x * weights^T + bias.
-Expr projected(Call& call, Parts& p, const Expr& x, std::string_view weights, std::string_view bias) {
+Expr projected(Call& call, TypedBuilder& p, const Expr& x, std::string_view weights, std::string_view bias) {
   return p.op("Add", {p.op("MatMul", {x, p.transpose(call.x(weights), {1, 0})}), call.x(bias)});
 }
 
 /// The attention of x [batch, time, width] to itself as PyTorch's fused operators have it: projections, heads, and a projection again.
-Expr self_attention(Call& call, Parts& p, const Expr& x, int64_t heads) {
+Expr self_attention(Call& call, TypedBuilder& p, const Expr& x, int64_t heads) {
   const int64_t width = call.integer("embed_dim");
   if (heads < 1 || width % heads != 0) call.fail("{} heads of {}", heads, width);
   const Exprs parts =
@@ -515,7 +515,7 @@ Expr self_attention(Call& call, Parts& p, const Expr& x, int64_t heads) {
 
 }  // namespace
 
-Item import_native_attention(Call& call, Parts& p) {
+Item import_native_attention(Call& call, TypedBuilder& p) {
   // The fused form that eval-mode encoders take: projections, attention, projection.
   const Expr x = call.x("query");
   if (call["key"].object() != call["query"].object() || call["value"].object() != call["query"].object())
@@ -523,7 +523,7 @@ Item import_native_attention(Call& call, Parts& p) {
   if (call.flag("need_weights")) call.refuse("its weights are asked for");
   return Item::tuple({Item(self_attention(call, p, x, call.integer("num_head"))), Item()});
 }
-Item import_encoder_layer(Call& call, Parts& p) {
+Item import_encoder_layer(Call& call, TypedBuilder& p) {
   const Expr src = call.x("src");
   const float epsilon = static_cast<float>(call.real("eps"));
   const auto norm = [&](const Expr& x, const char* which) {
@@ -540,13 +540,13 @@ Item import_encoder_layer(Call& call, Parts& p) {
 
 // Detection.
 
-Item import_nms(Call& call, Parts& p) {
+Item import_nms(Call& call, TypedBuilder& p) {
   const Expr boxes = p.unsqueeze(call.x("dets"), {0}), scores = p.unsqueeze(call.x("scores"), {0, 1});
   const Expr chosen = p.op("NonMaxSuppression",
                            {boxes, scores, p.scalar(static_cast<double>(INT64_MAX / 2), DType::i64), p.scalar(call.real("iou_threshold"))});
   return p.gather(chosen, p.scalar(2, DType::i64), 1);
 }
-Item import_roi_align(Call& call, Parts& p) {
+Item import_roi_align(Call& call, TypedBuilder& p) {
   const Expr rois = call.x("rois");
   const Expr batch = p.i64(p.gather(rois, p.scalar(0, DType::i64), 1));
   Expr boxes = p.slice(rois, {1}, {5}, {1});
@@ -564,13 +564,13 @@ Item import_roi_align(Call& call, Parts& p) {
                {"mode", std::string("avg")},
                {"coordinate_transformation_mode", std::string(call.flag("aligned") ? "half_pixel" : "output_half_pixel")}});
 }
-Item import_roi_pool(Call& call, Parts& p) {
+Item import_roi_pool(Call& call, TypedBuilder& p) {
   const Expr y = p.op("MaxRoiPool", {call.x("input"), call.x("rois")},
                       {{"spatial_scale", static_cast<float>(call.real("spatial_scale"))},
                        {"pooled_shape", Ints{call.integer("pooled_height"), call.integer("pooled_width")}}});
   return Item::tuple({Item(y), Item::unreadable("the places of a region pool are not supported")});
 }
-Item import_deform_conv(Call& call, Parts& p) {
+Item import_deform_conv(Call& call, TypedBuilder& p) {
   Exprs inputs = {call.x("input"), call.x("weight"), call.x("offset"), call.x("bias")};
   if (call.flag("use_mask")) inputs.push_back(call.x("mask"));
   const Ints pads = {call.integer("pad_h"), call.integer("pad_w"), call.integer("pad_h"), call.integer("pad_w")};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "importers/builder/arithmetic.h"
 #include "importers/torchscript/pickle.h"
 #include "importers/torchscript/rules.h"
 
@@ -21,7 +22,7 @@ Item number_of(const Call& call, Kind kind, const Expr& x) {
 /// A number that the graph computes, or knows, as a vector of one element.
 Expr vector_of(Call& call, const Item& item, DType type) {
   if (!item.is_number()) call.refuse("a number is expected, {} stands there", describe(item));
-  if (item.symbol()) return call.p.cast(call.p.builder().wrap(item.symbol()), type);
+  if (item.symbol()) return call.p.cast(call.p.wrap(item.symbol()), type);
   if (item.is(Kind::integer) && type == DType::i64) return call.p.constant({item.integer()});
   return call.p.reshape(call.p.scalar(item.real(), type), Ints{1});
 }
@@ -74,10 +75,10 @@ bool is_comparison(std::string_view what) {
 
 /// The graph's operator on two expressions of one dtype.
 Expr computed(Call& call, std::string_view what, const Expr& a, const Expr& b) {
-  Parts& p = call.p;
+  TypedBuilder& p = call.p;
   if (what == "NotEqual") return p.op("Not", {p.op("Equal", {a, b})});
-  if (what == "FloorDiv") return p.floor_div(a, b);
-  if (what == "Mod") return p.floor_mod(a, b);
+  if (what == "FloorDiv") return floor_div(p, a, b);
+  if (what == "Mod") return floor_mod(p, a, b);
   return p.op(what, {a, b});
 }
 
@@ -139,7 +140,7 @@ bool all_known(Call& call, const Item& item, int depth = 0) {
 
 // Arithmetic.
 
-Item import_arithmetic(Call& call, Parts& p) {
+Item import_arithmetic(Call& call, TypedBuilder& p) {
   const Item &a = call["self"], &b = call["other"];
   const std::string_view what = call.rule.target;
   if (a.is_number() && b.is_number()) return number_result(call, what, a, b);
@@ -178,13 +179,13 @@ Item import_arithmetic(Call& call, Parts& p) {
   }
   return computed(call, what, x, y);
 }
-Item import_reversed_sub(Call& call, Parts& p) {
+Item import_reversed_sub(Call& call, TypedBuilder& p) {
   auto [x, y] = promoted(call, call["self"], call["other"]);
   const Item& alpha = call["alpha"];
   if (!alpha.is_known() || alpha.real() != 1) x = p.op("Mul", {x, p.cast(call.tensor(alpha), p.dtype(x))});
   return p.op("Sub", {y, x});
 }
-Item import_divide(Call& call, Parts& p) {
+Item import_divide(Call& call, TypedBuilder& p) {
   const Item &a = call["self"], &b = call["other"];
   std::string mode;
   if (call.signature.arguments.size() > 2 && call.has("rounding_mode")) mode = call.text("rounding_mode");
@@ -192,7 +193,7 @@ Item import_divide(Call& call, Parts& p) {
   auto [x, y] = promoted(call, a, b);
   const bool integers = !is_floating(p.dtype(x));
   if (mode == "floor")
-    return integers && p.dtype(x) != DType::boolean ? p.floor_div(x, y) : p.floor_div(real_of(call, x), real_of(call, y));
+    return integers && p.dtype(x) != DType::boolean ? floor_div(p, x, y) : floor_div(p, real_of(call, x), real_of(call, y));
   if (mode == "trunc" || (mode.empty() && integers && call.host.version() < 4 && p.dtype(x) != DType::boolean)) {
     if (integers) return p.op("Div", {x, y});
     const Expr quotient = p.op("Div", {x, y});
@@ -200,11 +201,11 @@ Item import_divide(Call& call, Parts& p) {
   }
   return p.op("Div", {real_of(call, x), real_of(call, y)});
 }
-Item import_fmod(Call& call, Parts& p) {
+Item import_fmod(Call& call, TypedBuilder& p) {
   auto [x, y] = promoted(call, call["self"], call["other"]);
   return p.op("Mod", {x, y}, {{"fmod", int64_t{1}}});
 }
-Item import_power(Call& call, Parts& p) {
+Item import_power(Call& call, TypedBuilder& p) {
   const Item &a = call["self"], &b = call["exponent"];
   if (a.is_number() && b.is_number()) {
     if (a.is_known() && b.is_known()) return *known_result(call, "Pow", a, b);
@@ -215,7 +216,7 @@ Item import_power(Call& call, Parts& p) {
   if (b.is_known() && b.real() == 0.5 && is_floating(p.dtype(x))) return p.op("Sqrt", {x});
   return p.op("Pow", {x, y});
 }
-Item import_compare(Call& call, Parts& p) {
+Item import_compare(Call& call, TypedBuilder& p) {
   const Item &a = call["self"], &b = call["other"];
   const std::string_view what = call.rule.target;
   if (a.is_number() && b.is_number()) return number_result(call, what, a, b);
@@ -242,7 +243,7 @@ Item import_compare(Call& call, Parts& p) {
       const Item same = number_result(call, "Equal", x[i], y[i]);
       if (same.is_known() && !same.truth()) return Item::boolean(what == "NotEqual");
       if (same.is_known()) continue;
-      const Expr one = p.builder().wrap(same.symbol());
+      const Expr one = p.wrap(same.symbol());
       all = all ? p.op("And", {*all, one}) : one;
     }
     if (!all) return Item::boolean(what == "Equal");
@@ -250,28 +251,28 @@ Item import_compare(Call& call, Parts& p) {
   }
   return Item::boolean(what == "NotEqual");
 }
-Item import_not(Call& call, Parts& p) {
+Item import_not(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
   if (x.is(Kind::tensor)) return p.op("Not", {p.cast(call.x("self"), DType::boolean)});
   if (x.is_known()) return Item::boolean(!x.truth());
   return Item::symbol(Kind::boolean, p.op("Not", {vector_of(call, x, DType::boolean)}));
 }
-Item import_bitwise(Call& call, Parts& p) {
+Item import_bitwise(Call& call, TypedBuilder& p) {
   const Item &a = call["self"], &b = call["other"];
   const std::string_view what = call.rule.target;  // And, Or, Xor
   if (a.is_number() && b.is_number()) return number_result(call, what, a, b);
   const auto [x, y] = promoted(call, a, b);
   return p.op(p.dtype(x) == DType::boolean ? std::string(what) : "Bitwise" + std::string(what), {x, y});
 }
-Item import_bitwise_not(Call& call, Parts& p) {
+Item import_bitwise_not(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   return p.op(p.dtype(x) == DType::boolean ? "Not" : "BitwiseNot", {x});
 }
-Item import_logical(Call& call, Parts& p) {
+Item import_logical(Call& call, TypedBuilder& p) {
   const Expr x = p.cast(call.x("self"), DType::boolean), y = p.cast(call.x("other"), DType::boolean);
   return p.op(call.rule.target, {x, y});
 }
-Item import_shift(Call& call, Parts& p) {
+Item import_shift(Call& call, TypedBuilder& p) {
   const Item &a = call["self"], &b = call["other"];
   const bool left = call.rule.target == "LEFT";
   if (a.is_known() && b.is_known()) {
@@ -282,16 +283,16 @@ Item import_shift(Call& call, Parts& p) {
   const auto [x, y] = promoted(call, a, b);
   const DType type = p.dtype(x);
   const Expr factor = p.cast(p.op("Pow", {p.scalar(2, DType::f64), p.cast(y, DType::f64)}), type);
-  return left ? p.op("Mul", {x, factor}) : p.floor_div(x, factor);
+  return left ? p.op("Mul", {x, factor}) : floor_div(p, x, factor);
 }
-Item import_negate(Call& call, Parts& p) {
+Item import_negate(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
   if (x.is(Kind::tensor)) return p.op("Neg", {call.x("self")});
   if (x.is_known()) return x.is(Kind::real) ? Item::real(-x.real()) : Item::integer(wrapped(0 - static_cast<uint64_t>(x.integer())));
   const DType type = x.is(Kind::real) ? DType::f64 : DType::i64;
   return Item::symbol(x.is(Kind::real) ? Kind::real : Kind::integer, p.op("Neg", {vector_of(call, x, type)}));
 }
-Item import_number_function(Call& call, Parts& p) {  // math.floor and others, on numbers
+Item import_number_function(Call& call, TypedBuilder& p) {  // math.floor and others, on numbers
   const Item& x = call["self"];
   const std::string_view what = call.rule.target;
   if (x.is(Kind::tensor)) {
@@ -323,7 +324,7 @@ Item import_number_function(Call& call, Parts& p) {  // math.floor and others, o
   const Expr result = p.op(what, {vector_of(call, x, DType::f64)});
   return whole ? Item::symbol(Kind::integer, p.cast(result, DType::i64)) : Item::symbol(Kind::real, result);
 }
-Item import_number_min_max(Call& call, Parts&) {
+Item import_number_min_max(Call& call, TypedBuilder&) {
   const Item& a = call["self"];
   const std::string_view what = call.rule.target;
   if (a.is(Kind::list) || a.is(Kind::tuple)) {
@@ -338,10 +339,10 @@ Item import_number_min_max(Call& call, Parts&) {
 
 // Conversions.
 
-Item import_int(Call& call, Parts& p) {
+Item import_int(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
   if (x.is_known()) return Item::integer(x.is(Kind::real) ? static_cast<int64_t>(std::clamp(x.real(), -9.2e18, 9.2e18)) : x.integer());
-  if (x.is(Kind::real)) call.host.expect_integers(p.builder().wrap(x.symbol()));
+  if (x.is(Kind::real)) call.host.expect_integers(p.wrap(x.symbol()));
   if (x.is_number()) return x.is(Kind::integer) ? x : Item::symbol(Kind::integer, vector_of(call, x, DType::i64));
   if (x.is(Kind::text)) call.refuse("a text is converted to a number");
   const Expr t = call.x("self");
@@ -350,12 +351,11 @@ Item import_int(Call& call, Parts& p) {
   if (const auto number = p.number(t)) return Item::integer(static_cast<int64_t>(std::clamp(*number, -9.2e18, 9.2e18)));
   // Back to the vector of one element that the number was.
   const Node* maker = t.value()->producer();
-  if (maker && maker->op() == "Reshape" && p.dim(p.builder().wrap(maker->input(0)), 0) == 1 &&
-      p.rank(p.builder().wrap(maker->input(0))) == 1)
-    return Item::symbol(Kind::integer, p.i64(p.builder().wrap(maker->input(0))));
+  if (maker && maker->op() == "Reshape" && p.dim(p.wrap(maker->input(0)), 0) == 1 && p.rank(p.wrap(maker->input(0))) == 1)
+    return Item::symbol(Kind::integer, p.i64(p.wrap(maker->input(0))));
   return Item::symbol(Kind::integer, p.reshape(p.i64(t), Ints{1}));
 }
-Item import_float(Call& call, Parts& p) {
+Item import_float(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
   if (x.is_known()) return Item::real(x.real());
   if (x.is_number()) return Item::symbol(Kind::real, vector_of(call, x, DType::f64));
@@ -364,7 +364,7 @@ Item import_float(Call& call, Parts& p) {
   if (const auto number = p.number(t)) return Item::real(*number);
   return Item::symbol(Kind::real, p.reshape(p.cast(t, DType::f64), Ints{1}));
 }
-Item import_item(Call& call, Parts& p) {
+Item import_item(Call& call, TypedBuilder& p) {
   const Expr t = call.x("self");
   if (is_floating(p.dtype(t))) return import_float(call, p);
   if (p.dtype(t) == DType::boolean) {
@@ -373,7 +373,7 @@ Item import_item(Call& call, Parts& p) {
   }
   return import_int(call, p);
 }
-Item import_bool(Call& call, Parts& p) {
+Item import_bool(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
   if (x.is_known()) return Item::boolean(x.truth());
   if (x.is_number()) return Item::symbol(Kind::boolean, vector_of(call, x, DType::boolean));
@@ -381,8 +381,8 @@ Item import_bool(Call& call, Parts& p) {
   if (const auto number = p.number(t)) return Item::boolean(*number != 0);
   return Item::symbol(Kind::boolean, p.reshape(p.cast(t, DType::boolean), Ints{1}));
 }
-Item import_to_tensor(Call& call, Parts& p) { return p.cast(call.x("self"), p.dtype(call.x("self"))); }
-Item import_tensor_literal(Call& call, Parts& p) {
+Item import_to_tensor(Call& call, TypedBuilder& p) { return p.cast(call.x("self"), p.dtype(call.x("self"))); }
+Item import_tensor_literal(Call& call, TypedBuilder& p) {
   const Item& data = call["data"];
   if (data.is(Kind::tensor) || data.is_number()) {
     const Expr x = call.x("data");
@@ -424,7 +424,7 @@ Item import_tensor_literal(Call& call, Parts& p) {
   for (const Item& item : flat) parts.push_back(p.reshape(p.cast(call.tensor(item), type), Ints{1}));
   return p.reshape(p.concat(parts, 0), shape);
 }
-Item import_to_list(Call& call, Parts& p) {
+Item import_to_list(Call& call, TypedBuilder& p) {
   const Expr t = call.x("self");
   if (call.rank(t) == 0) return import_item(call, p);
   if (call.rank(t) != 1) call.refuse("a tensor of {} dimensions becomes a list", call.rank(t));
@@ -443,24 +443,24 @@ Item import_to_list(Call& call, Parts& p) {
   }
   return Item::list(std::move(items));
 }
-Item import_dtype(Call& call, Parts& p) { return Item::integer(scalar_type_of(p.dtype(call.x("self")))); }
-Item import_is_floating(Call& call, Parts& p) { return Item::boolean(is_floating(p.dtype(call.x("self")))); }
-Item import_text_constant(Call& call, Parts&) { return Item::text(std::string(call.rule.target)); }
-Item import_false(Call&, Parts&) { return Item::boolean(false); }
-Item import_true(Call&, Parts&) { return Item::boolean(true); }
-Item import_zero(Call&, Parts&) { return Item::integer(0); }
-Item import_minus_one(Call&, Parts&) { return Item::integer(-1); }
-Item import_is_quantized(Call& call, Parts&) { return Item::boolean(call["self"].as_tensor().quantization != nullptr); }
-Item import_nothing(Call&, Parts&) { return {}; }
+Item import_dtype(Call& call, TypedBuilder& p) { return Item::integer(scalar_type_of(p.dtype(call.x("self")))); }
+Item import_is_floating(Call& call, TypedBuilder& p) { return Item::boolean(is_floating(p.dtype(call.x("self")))); }
+Item import_text_constant(Call& call, TypedBuilder&) { return Item::text(std::string(call.rule.target)); }
+Item import_false(Call&, TypedBuilder&) { return Item::boolean(false); }
+Item import_true(Call&, TypedBuilder&) { return Item::boolean(true); }
+Item import_zero(Call&, TypedBuilder&) { return Item::integer(0); }
+Item import_minus_one(Call&, TypedBuilder&) { return Item::integer(-1); }
+Item import_is_quantized(Call& call, TypedBuilder&) { return Item::boolean(call["self"].as_tensor().quantization != nullptr); }
+Item import_nothing(Call&, TypedBuilder&) { return {}; }
 
 // Lists, dictionaries, texts.
 
-Item import_length(Call& call, Parts& p) {
+Item import_length(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
   switch (x.kind()) {
     case Kind::list:
       if (x.as_list().sequence)
-        return Item::symbol(Kind::integer, p.reshape(p.op("SequenceLength", {p.builder().wrap(x.as_list().sequence)}), Ints{1}));
+        return Item::symbol(Kind::integer, p.reshape(p.op("SequenceLength", {p.wrap(x.as_list().sequence)}), Ints{1}));
       return Item::integer(static_cast<int64_t>(x.as_list().items.size()));
     case Kind::tuple:
       return Item::integer(static_cast<int64_t>(x.as_tuple().items.size()));
@@ -492,11 +492,11 @@ Item* find_key(Call& call, DictObject& dict, const Item& key) {
 }
 
 }  // namespace
-Item import_get(Call& call, Parts& p) {
+Item import_get(Call& call, TypedBuilder& p) {
   const Item &x = call["self"], &at = call["index"];
   switch (x.kind()) {
     case Kind::list: {
-      if (x.as_list().sequence) return p.op("SequenceAt", {p.builder().wrap(x.as_list().sequence), p.reshape(call.one(at), Ints{})});
+      if (x.as_list().sequence) return p.op("SequenceAt", {p.wrap(x.as_list().sequence), p.reshape(call.one(at), Ints{})});
       const Items& items = x.as_list().items;
       if (!at.is_known() && !items.empty() && std::all_of(items.begin(), items.end(), [](const Item& item) { return item.is_number(); })) {
         const Expr list = items[0].is(Kind::real) ? Expr() : call.vector(items);
@@ -523,12 +523,12 @@ Item import_get(Call& call, Parts& p) {
       call.refuse("an item of {} is read", describe(x));
   }
 }
-Item import_dict_get(Call& call, Parts&) {
+Item import_dict_get(Call& call, TypedBuilder&) {
   if (!call["self"].is(Kind::dict)) call.refuse("get() of {}", describe(call["self"]));
   const Item* found = find_key(call, call["self"].as_dict(), call["key"]);
   return found ? *found : call["fallback"];
 }
-Item import_set(Call& call, Parts&) {
+Item import_set(Call& call, TypedBuilder&) {
   const Item &x = call["self"], &at = call["index"];
   if (!x.is(Kind::list) && !x.is(Kind::dict)) call.refuse("an item of {} is set", describe(x));
   call.host.touch(x.object());
@@ -542,7 +542,7 @@ Item import_set(Call& call, Parts&) {
   }
   return x;
 }
-Item import_update(Call& call, Parts&) {
+Item import_update(Call& call, TypedBuilder&) {
   const Item &x = call["self"], &other = call["other"];
   if (!x.is(Kind::dict) || !other.is(Kind::dict)) call.refuse("{} is updated with {}", describe(x), describe(other));
   call.host.touch(x.object());
@@ -559,7 +559,7 @@ Item import_update(Call& call, Parts&) {
   }
   return {};
 }
-Item import_set_default(Call& call, Parts&) {
+Item import_set_default(Call& call, TypedBuilder&) {
   const Item& x = call["self"];
   if (!x.is(Kind::dict)) call.refuse("setdefault() of {}", describe(x));
   if (const Item* found = find_key(call, x.as_dict(), call["key"])) return *found;
@@ -567,19 +567,19 @@ Item import_set_default(Call& call, Parts&) {
   x.as_dict().items.emplace_back(call["key"], call["fallback"]);
   return call["fallback"];
 }
-Item import_append(Call& call, Parts& p) {
+Item import_append(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
   if (!x.is(Kind::list)) call.refuse("something is appended to {}", describe(x));
   call.host.touch(x.object());
   if (x.as_list().sequence) {
-    x.as_list().sequence = p.op("SequenceInsert", {p.builder().wrap(x.as_list().sequence), call.x("item")}).value();
+    x.as_list().sequence = p.op("SequenceInsert", {p.wrap(x.as_list().sequence), call.x("item")}).value();
     return x;
   }
   // A tensor in a list stays what it is then; one that is written to later is the same.
   x.as_list().items.push_back(call["item"]);
   return x;
 }
-Item import_extend(Call& call, Parts&) {
+Item import_extend(Call& call, TypedBuilder&) {
   const Item& x = call["self"];
   if (!x.is(Kind::list) || x.as_list().sequence) call.refuse("{} is extended", describe(x));
   const Items more = call.items("other");
@@ -588,7 +588,7 @@ Item import_extend(Call& call, Parts&) {
   x.as_list().items.insert(x.as_list().items.end(), more.begin(), more.end());
   return x;
 }
-Item import_insert(Call& call, Parts&) {
+Item import_insert(Call& call, TypedBuilder&) {
   const Item& x = call["self"];
   if (!x.is(Kind::list) || x.as_list().sequence || !call["index"].is_known()) call.refuse("something is inserted as data tell");
   call.host.touch(x.object());
@@ -598,7 +598,7 @@ Item import_insert(Call& call, Parts&) {
   items.insert(items.begin() + std::clamp<int64_t>(at < 0 ? at + size : at, 0, size), call["item"]);
   return x;
 }
-Item import_pop(Call& call, Parts& p) {
+Item import_pop(Call& call, TypedBuilder& p) {
   const Item& x = call["self"];
   if (x.is(Kind::dict)) {
     auto& items = x.as_dict().items;
@@ -613,7 +613,7 @@ Item import_pop(Call& call, Parts& p) {
   if (!x.is(Kind::list)) call.refuse("something is taken from {}", describe(x));
   call.host.touch(x.object());
   if (x.as_list().sequence) {
-    const Expr sequence = p.builder().wrap(x.as_list().sequence), at = p.reshape(call.one(call["index"]), Ints{});
+    const Expr sequence = p.wrap(x.as_list().sequence), at = p.reshape(call.one(call["index"]), Ints{});
     const Expr taken = p.op("SequenceAt", {sequence, at});
     x.as_list().sequence = p.op("SequenceErase", {sequence, at}).value();
     return taken;
@@ -624,7 +624,7 @@ Item import_pop(Call& call, Parts& p) {
   items.erase(items.begin() + static_cast<ptrdiff_t>(place));
   return taken;
 }
-Item import_clear(Call& call, Parts&) {
+Item import_clear(Call& call, TypedBuilder&) {
   const Item& x = call["self"];
   if (!x.is(Kind::list) && !x.is(Kind::dict)) call.refuse("{} is emptied", describe(x));
   call.host.touch(x.object());
@@ -632,7 +632,7 @@ Item import_clear(Call& call, Parts&) {
   if (x.is(Kind::dict)) x.as_dict().items.clear();
   return x;
 }
-Item import_delete(Call& call, Parts&) {
+Item import_delete(Call& call, TypedBuilder&) {
   const Item& x = call["self"];
   call.host.touch(x.object());
   if (x.is(Kind::list) && !x.as_list().sequence) {
@@ -644,14 +644,14 @@ Item import_delete(Call& call, Parts&) {
   }
   return {};
 }
-Item import_reverse_list(Call& call, Parts&) {
+Item import_reverse_list(Call& call, TypedBuilder&) {
   const Item& x = call["self"];
   if (!x.is(Kind::list) || x.as_list().sequence) call.refuse("{} is reversed", describe(x));
   call.host.touch(x.object());
   std::reverse(x.as_list().items.begin(), x.as_list().items.end());
   return {};
 }
-Item import_copy_list(Call& call, Parts&) {
+Item import_copy_list(Call& call, TypedBuilder&) {
   const Item& x = call["self"];
   if (x.is(Kind::tuple)) {
     call.host.spend(x.as_tuple().items.size());
@@ -677,7 +677,7 @@ Item import_copy_list(Call& call, Parts&) {
   }
   call.refuse("{} becomes a list", describe(x));
 }
-Item import_list_slice(Call& call, Parts&) {
+Item import_list_slice(Call& call, TypedBuilder&) {
   const Items& items = call.items("self");
   const int64_t size = static_cast<int64_t>(items.size()), step = call.integer("step", 1);
   if (step <= 0) call.fail("a step of {}", step);
@@ -688,7 +688,7 @@ Item import_list_slice(Call& call, Parts&) {
   for (int64_t i = first; i < last; i += std::min(step, size + 1)) some.push_back(items[static_cast<size_t>(i)]);
   return Item::list(std::move(some));
 }
-Item import_contains(Call& call, Parts&) {
+Item import_contains(Call& call, TypedBuilder&) {
   const Item &x = call["self"], &what = call["item"];
   if (x.is(Kind::text) && what.is(Kind::text)) return Item::boolean(x.text().find(what.text()) != x.text().npos);
   if (x.is(Kind::dict)) return Item::boolean(find_key(call, x.as_dict(), what) != nullptr);
@@ -702,7 +702,7 @@ Item import_contains(Call& call, Parts&) {
   }
   return found;
 }
-Item import_keys(Call& call, Parts&) {
+Item import_keys(Call& call, TypedBuilder&) {
   if (!call["self"].is(Kind::dict)) call.refuse("the keys of {} are asked for", describe(call["self"]));
   const std::string_view what = call.rule.target;
   Items items;
@@ -711,7 +711,7 @@ Item import_keys(Call& call, Parts&) {
     items.push_back(what == "keys" ? key : what == "values" ? value : call.host.keep(Item::tuple({key, value})));
   return Item::list(std::move(items));
 }
-Item import_new_dict(Call& call, Parts&) {
+Item import_new_dict(Call& call, TypedBuilder&) {
   const auto made = std::make_shared<DictObject>();
   if (!call.takes("pairs")) return Item::object(Kind::dict, made);
   if (call["pairs"].is(Kind::dict)) {
@@ -735,23 +735,23 @@ Item import_new_dict(Call& call, Parts&) {
   }
   return Item::object(Kind::dict, made);
 }
-Item import_sum_list(Call& call, Parts&) {
+Item import_sum_list(Call& call, TypedBuilder&) {
   Item sum = Item::integer(0);
   for (const Item& item : call.items("self")) sum = number_result(call, "Add", sum, item);
   return sum;
 }
-Item import_all_of_list(Call& call, Parts& p) {
+Item import_all_of_list(Call& call, TypedBuilder& p) {
   const bool all = call.rule.target == "And";
   Item result = Item::boolean(all);
   for (const Item& item : call.items("self")) {
     if (!item.is_number()) call.refuse("a list of {}", describe(item));
-    const Item truth = item.is_known() ? Item::boolean(item.truth())
-                                       : Item::symbol(Kind::boolean, p.cast(p.builder().wrap(item.symbol()), DType::boolean));
+    const Item truth =
+        item.is_known() ? Item::boolean(item.truth()) : Item::symbol(Kind::boolean, p.cast(p.wrap(item.symbol()), DType::boolean));
     result = number_result(call, call.rule.target, result, truth);
   }
   return result;
 }
-Item import_sorted(Call& call, Parts&) {
+Item import_sorted(Call& call, TypedBuilder&) {
   Items items = call.items("self");
   for (const Item& item : items)
     if (!item.is_known()) call.refuse("a list is sorted that depends on data");
@@ -760,14 +760,14 @@ Item import_sorted(Call& call, Parts&) {
                    [&](const Item& a, const Item& b) { return down ? a.real() > b.real() : a.real() < b.real(); });
   return Item::list(std::move(items));
 }
-Item import_sort_list(Call& call, Parts& p) {
+Item import_sort_list(Call& call, TypedBuilder& p) {
   if (!call["self"].is(Kind::list)) call.refuse("{} is sorted in place", describe(call["self"]));
   const Item made = import_sorted(call, p);
   call.host.touch(call["self"].object());
   call["self"].as_list().items = made.as_list().items;
   return {};
 }
-Item import_range_length(Call& call, Parts& p) {
+Item import_range_length(Call& call, TypedBuilder& p) {
   const Item &from = call["lo"], &to = call["hi"], &step = call["step"];
   if (from.is_known() && to.is_known() && step.is_known()) {
     const int64_t a = from.integer(), b = to.integer(), s = step.integer();
@@ -787,17 +787,17 @@ Item import_range_length(Call& call, Parts& p) {
   static_cast<void>(p);
   return number_result(call, "Max", count, Item::integer(0));
 }
-Item import_derive_index(Call& call, Parts&) {
+Item import_derive_index(Call& call, TypedBuilder&) {
   return number_result(call, "Add", call["lo"], number_result(call, "Mul", call["index"], call["step"]));
 }
-Item import_lower(Call& call, Parts&) {
+Item import_lower(Call& call, TypedBuilder&) {
   std::string text = call.text("self");
   for (char& c : text)
     c = static_cast<char>(call.rule.target == "lower" ? std::tolower(static_cast<unsigned char>(c))
                                                       : std::toupper(static_cast<unsigned char>(c)));
   return Item::text(text);
 }
-Item import_starts_with(Call& call, Parts&) {
+Item import_starts_with(Call& call, TypedBuilder&) {
   const std::string &text = call.text("self"), &part = call.text("part");
   return Item::boolean(call.rule.target == "ends" ? text.ends_with(part) : text.starts_with(part));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "importers/builder/arithmetic.h"
 #include "importers/torchscript/pickle.h"
 #include "importers/torchscript/rules.h"
 
@@ -15,7 +16,7 @@ namespace {
 struct Scales {
   Expr scale, zero;
 };
-Scales scales_of(Parts& p, const Quantization& quantization, DType type) {
+Scales scales_of(TypedBuilder& p, const Quantization& quantization, DType type) {
   Scales made;
   if (quantization.scales.empty()) {
     made.scale = p.scalar(quantization.scale);
@@ -39,7 +40,7 @@ Scales scales_for(Call& call, const Quantization& quantization, DType type) {
 }
 
 Item quantized(Call& call, const Expr& x, std::shared_ptr<const Quantization> quantization, DType type) {
-  Parts& p = call.p;
+  TypedBuilder& p = call.p;
   const Scales scales = scales_for(call, *quantization, type);
   Attributes attributes;
   if (!quantization->scales.empty()) attributes.set("axis", quantization->axis);
@@ -104,7 +105,7 @@ Ints setting(Call& call, const Packed& packed, std::string_view name) {
 /// it to integers in units of x's scale * that scale; FBGEMM, whose weights have a scale for each channel, does not.
 Expr bias_of(Call& call, const Packed& packed) {
   if (packed.bias.is_none()) return {};
-  Parts& p = call.p;
+  TypedBuilder& p = call.p;
   const Expr bias = call.host.expr(packed.bias);
   const auto &x = call["qx"].as_tensor().quantization, &w = packed.weight.as_tensor().quantization;
   const Tensor* values = bias.value()->constant();
@@ -149,11 +150,11 @@ Item requantized(Call& call, const Item& result, const Item& like) {
   return quantized(call, x, std::move(quantization), call.p.dtype(call.host.expr(like)));
 }
 
-Item import_quantize(Call& call, Parts&) {
+Item import_quantize(Call& call, TypedBuilder&) {
   const DType type = call.type("dtype", DType::u8);
   return with_scale(call, call.x("self"), "scale", "zero_point", type);
 }
-Item import_quantize_channels(Call& call, Parts& p) {
+Item import_quantize_channels(Call& call, TypedBuilder& p) {
   auto quantization = std::make_shared<Quantization>();
   const auto zeros = p.ints(call.x("zero_points"));
   const Tensor* scales = call.x("scales").value()->constant();
@@ -167,32 +168,32 @@ Item import_quantize_channels(Call& call, Parts& p) {
   quantization->axis = call.integer("axis");
   return quantized(call, call.x("self"), std::move(quantization), call.type("dtype", DType::i8));
 }
-Item import_dequantize(Call& call, Parts&) {
+Item import_dequantize(Call& call, TypedBuilder&) {
   const Item& x = call["self"];
   if (!x.is(Kind::list)) return dequantized(call, x);
   Items items;
   for (const Item& item : call.items("self")) items.push_back(Item(dequantized(call, item)));
   return Item::list(std::move(items));
 }
-Item import_quantization_fact(Call& call, Parts&) {
+Item import_quantization_fact(Call& call, TypedBuilder&) {
   const auto& quantization = call["self"].as_tensor().quantization;
   if (!quantization || !quantization->scales.empty()) call.refuse("the tensor has no scale of its own");
   return call.rule.target == "scale" ? Item::real(quantization->scale) : Item::integer(quantization->zero);
 }
-Item import_int_repr(Call& call, Parts&) { return Item::tensor(call.host.expr(call["self"])); }
+Item import_int_repr(Call& call, TypedBuilder&) { return Item::tensor(call.host.expr(call["self"])); }
 
-Item import_prepack(Call& call, Parts&) {
+Item import_prepack(Call& call, TypedBuilder&) {
   auto made = std::make_shared<InstanceObject>();
   made->class_name = std::string(call.rule.op);
   for (size_t i = 0; i < call.arguments.size(); ++i) made->attributes.emplace_back(call.signature.arguments[i].name, call.arguments[i]);
   return Item::object(Kind::instance, std::move(made));
 }
-Item import_unpack(Call& call, Parts&) {
+Item import_unpack(Call& call, TypedBuilder&) {
   const Packed packed = packed_of(call);
   return Item::tuple({packed.weight, packed.bias});
 }
 
-Item import_quantized_conv(Call& call, Parts& p) {
+Item import_quantized_conv(Call& call, TypedBuilder& p) {
   const Packed packed = packed_of(call);
   const Expr w = dequantized(call, packed.weight), x = dequantized(call, call["qx"]);
   const int64_t rank = call.rank(w);
@@ -210,7 +211,7 @@ Item import_quantized_conv(Call& call, Parts& p) {
   if (call.rule.target == "relu") y = p.op("Relu", {y});
   return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
 }
-Item import_quantized_linear(Call& call, Parts& p) {
+Item import_quantized_linear(Call& call, TypedBuilder& p) {
   const Packed packed = packed_of(call);
   const Expr w = dequantized(call, packed.weight), x = dequantized(call, call["qx"]);
   Expr y = p.op("MatMul", {x, p.transpose(w, {1, 0})});
@@ -223,21 +224,21 @@ namespace {
 
 /// x rounded as a dynamically quantized operator sees it: to 8 bits of its range, or 7 with reduce_range.
 Expr rounded_to_range(Call& call, const Expr& x, bool reduce_range) {
-  Parts& p = call.p;
+  TypedBuilder& p = call.p;
   const Expr zero = p.scalar(0), most = p.scalar(reduce_range ? 127 : 255);
   const Expr low = p.op("Min", {p.op("ReduceMin", {x}, {{"keepdims", int64_t{0}}}), zero});
   const Expr high = p.op("Max", {p.op("ReduceMax", {x}, {{"keepdims", int64_t{0}}}), zero});
   const Expr range = p.op("Sub", {high, low});
   const Expr scale = p.op("Where", {p.op("Equal", {range, zero}), p.scalar(1), p.op("Div", {range, most})});
-  const Expr zero_point = p.clip(p.op("Round", {p.op("Div", {p.op("Neg", {low}), scale})}), 0, reduce_range ? 127 : 255);
+  const Expr zero_point = clip(p, p.op("Round", {p.op("Div", {p.op("Neg", {low}), scale})}), 0, reduce_range ? 127 : 255);
   const Expr steps = p.op("Add", {p.op("Round", {p.op("Div", {x, scale})}), zero_point});
-  const Expr inside = p.clip(steps, 0, reduce_range ? 127 : 255);
+  const Expr inside = clip(p, steps, 0, reduce_range ? 127 : 255);
   return p.op("Mul", {p.op("Sub", {inside, zero_point}), scale});
 }
 
 }  // namespace
 
-Item import_dynamic_linear(Call& call, Parts& p) {
+Item import_dynamic_linear(Call& call, TypedBuilder& p) {
   const Packed packed = packed_of(call);
   const Expr x = rounded_to_range(call, call.x("x"), call.flag("reduce_range"));
   Expr y = p.op("MatMul", {x, p.transpose(dequantized(call, packed.weight), {1, 0})});
@@ -257,7 +258,7 @@ void warn_of_states(Call& call) {
 
 }  // namespace
 
-Item import_quantized_recurrent(Call& call, Parts& p) {
+Item import_quantized_recurrent(Call& call, TypedBuilder& p) {
   // A cell's object: its kind, biases, numbers, and packed weights of the input and the state, which have the biases, too.
   Items weights;
   for (const Item& cell : call.items("params")) {
@@ -280,7 +281,7 @@ Item import_quantized_recurrent(Call& call, Parts& p) {
   warn_of_states(call);
   return import_recurrent(call, p);
 }
-Item import_quantized_recurrent_cell(Call& call, Parts& p) {
+Item import_quantized_recurrent_cell(Call& call, TypedBuilder& p) {
   // The biases are those that are packed with the weights; the arguments are what the cell was made with.
   for (const auto& [name, bias] : {std::pair("w_ih", "b_ih"), std::pair("w_hh", "b_hh")}) {
     const Packed packed = packed_of(call, call[name]);
@@ -291,13 +292,13 @@ Item import_quantized_recurrent_cell(Call& call, Parts& p) {
   warn_of_states(call);
   return import_recurrent_cell(call, p);
 }
-Item import_quantized_binary(Call& call, Parts& p) {
+Item import_quantized_binary(Call& call, TypedBuilder& p) {
   const std::string_view what = call.rule.target;  // Add, Mul, AddRelu, MulRelu
   Expr y = p.op(what.substr(0, 3), {dequantized(call, call["qa"]), dequantized(call, call["qb"])});
   if (what.size() > 3) y = p.op("Relu", {y});
   return with_scale(call, y, "scale", "zero_point", p.dtype(call.host.expr(call["qa"])));
 }
-Item import_quantized_cat(Call& call, Parts& p) {
+Item import_quantized_cat(Call& call, TypedBuilder& p) {
   Exprs parts;
   const Items& items = call.items("qx");
   for (const Item& item : items) parts.push_back(dequantized(call, item));
@@ -307,13 +308,13 @@ Item import_quantized_cat(Call& call, Parts& p) {
   if (!call.has("scale")) return quantized(call, y, items[0].as_tensor().quantization, p.dtype(call.host.expr(items[0])));
   return with_scale(call, y, "scale", "zero_point", p.dtype(call.host.expr(items[0])));
 }
-Item import_quantized_batch_norm(Call& call, Parts& p) {
+Item import_quantized_batch_norm(Call& call, TypedBuilder& p) {
   Expr y = p.op("BatchNormalization", {dequantized(call, call["qx"]), call.x("weight"), call.x("bias"), call.x("mean"), call.x("var")},
                 {{"epsilon", static_cast<float>(call.real("eps"))}});
   if (call.rule.target == "relu") y = p.op("Relu", {y});
   return with_scale(call, y, "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
 }
-Item import_quantized_activation(Call& call, Parts& p) {
+Item import_quantized_activation(Call& call, TypedBuilder& p) {
   const Expr x = dequantized(call, call["qx"]);
   const std::string_view op = call.rule.target;
   Attributes attributes;
@@ -321,10 +322,10 @@ Item import_quantized_activation(Call& call, Parts& p) {
   if (op == "Elu") attributes.set("alpha", static_cast<float>(call.real("alpha")));
   return with_scale(call, p.op(op, {x}, std::move(attributes)), "output_scale", "output_zero_point", p.dtype(call.host.expr(call["qx"])));
 }
-Item import_quantized_relu6(Call& call, Parts& p) {
-  return requantized(call, Item(p.clip(dequantized(call, call["qx"]), 0, 6)), call["qx"]);
+Item import_quantized_relu6(Call& call, TypedBuilder& p) {
+  return requantized(call, Item(clip(p, dequantized(call, call["qx"]), 0, 6)), call["qx"]);
 }
-Item import_quantized_layer_norm(Call& call, Parts& p) {
+Item import_quantized_layer_norm(Call& call, TypedBuilder& p) {
   const int64_t axes = static_cast<int64_t>(call.items("normalized_shape").size());
   Exprs inputs = {dequantized(call, call["qx"]),
                   call.has("weight") ? call.x("weight") : p.fill(call.vector("normalized_shape"), 1, DType::f32)};

@@ -22,7 +22,7 @@ Layer layer_of(std::string_view target) {
   return {"RNN", 1, {0}};
 }
 
-Expr reordered(Parts& p, const Expr& w, const Layer& layer) {
+Expr reordered(TypedBuilder& p, const Expr& w, const Layer& layer) {
   if (layer.gates == 1) return w;
   const Exprs parts = p.ops("Split", {w}, static_cast<size_t>(layer.gates), {{"axis", int64_t{0}}, {"num_outputs", layer.gates}});
   Exprs turned;
@@ -34,7 +34,7 @@ Expr reordered(Parts& p, const Expr& w, const Layer& layer) {
 struct Weights {
   Expr input, hidden, bias;
 };
-Weights weights_of(Parts& p, const Layer& layer, const Expr& w_ih, const Expr& w_hh, const Expr& b_ih, const Expr& b_hh) {
+Weights weights_of(TypedBuilder& p, const Layer& layer, const Expr& w_ih, const Expr& w_hh, const Expr& b_ih, const Expr& b_hh) {
   Weights made;
   made.input = p.unsqueeze(reordered(p, w_ih, layer), {0});
   made.hidden = p.unsqueeze(reordered(p, w_hh, layer), {0});
@@ -44,7 +44,7 @@ Weights weights_of(Parts& p, const Layer& layer, const Expr& w_ih, const Expr& w
 
 }  // namespace
 
-Item import_recurrent(Call& call, Parts& p) {
+Item import_recurrent(Call& call, TypedBuilder& p) {
   const std::string_view target = call.rule.target;
   const Layer layer = layer_of(target);
   const bool is_lstm = layer.op == "LSTM";
@@ -107,7 +107,7 @@ Item import_recurrent(Call& call, Parts& p) {
   return results;
 }
 
-Item import_recurrent_cell(Call& call, Parts& p) {
+Item import_recurrent_cell(Call& call, TypedBuilder& p) {
   const std::string_view target = call.rule.target;
   const Layer layer = layer_of(target);
   const bool is_lstm = layer.op == "LSTM";

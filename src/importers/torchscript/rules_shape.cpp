@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 #include "base/saturating.h"
+#include "importers/builder/arithmetic.h"
+#include "importers/builder/indexing.h"
 #include "importers/torchscript/pickle.h"
 #include "importers/torchscript/rules.h"
 
@@ -16,7 +18,7 @@ using Kind = Item::Kind;
 namespace {
 
 /// An i64 vector of one element as an integer of the program.
-Item integer_item(Parts& p, const Expr& x) {
+Item integer_item(TypedBuilder& p, const Expr& x) {
   if (const auto known = p.ints(x); known && known->size() == 1) return Item::integer((*known)[0]);
   return Item::symbol(Kind::integer, x);
 }
@@ -44,7 +46,7 @@ Expr with_sizes(const Expr& y, const Items& wanted) {
 
 // Sizes.
 
-Item import_size(Call& call, Parts& p) {
+Item import_size(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   if (call.takes("dim") && call.has("dim")) {
     int64_t axis = call.integer("dim");
@@ -55,14 +57,14 @@ Item import_size(Call& call, Parts& p) {
   for (int64_t i = 0; i < call.rank(x); ++i) sizes.push_back(integer_item(p, p.shape_of(x, i, i + 1)));
   return Item::list(std::move(sizes));
 }
-Item import_dim(Call& call, Parts&) { return Item::integer(call.rank(call.x("self"))); }
-Item import_numel(Call& call, Parts& p) {
+Item import_dim(Call& call, TypedBuilder&) { return Item::integer(call.rank(call.x("self"))); }
+Item import_numel(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   if (const auto shape = p.shape(x)) return Item::integer(Shape(*shape).elements());
   return Item::symbol(Kind::integer, p.reshape(p.op("Size", {x}), Ints{1}));
 }
-Item import_shape_tensor(Call& call, Parts& p) { return p.shape_of(call.x("self")); }
-Item import_stride(Call& call, Parts& p) {
+Item import_shape_tensor(Call& call, TypedBuilder& p) { return p.shape_of(call.x("self")); }
+Item import_stride(Call& call, TypedBuilder& p) {
   const auto shape = p.shape(call.x("self"));
   if (!shape) call.refuse("strides of a tensor of unknown shape");
   Ints strides(shape->size(), 1);
@@ -75,7 +77,7 @@ Item import_stride(Call& call, Parts& p) {
 
 // Another shape for the same elements.
 
-Item import_view(Call& call, Parts& p) {
+Item import_view(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   if (call.takes("dtype")) call.refuse("the bits of a tensor seen as another dtype are not supported");
   const Items& wanted = call.items("shape");
@@ -113,8 +115,8 @@ Item import_view(Call& call, Parts& p) {
   }
   return with_sizes(p.reshape(x, call.vector(wanted)), wanted);
 }
-Item import_view_as(Call& call, Parts& p) { return p.reshape(call.x("self"), p.shape_of(call.x("other"))); }
-Item import_flatten(Call& call, Parts& p) {
+Item import_view_as(Call& call, TypedBuilder& p) { return p.reshape(call.x("self"), p.shape_of(call.x("other"))); }
+Item import_flatten(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t start = call.integer("start_dim"), end = call.integer("end_dim");
   if (p.rank(x) < 0 && start >= 0 && end == -1) {
@@ -133,8 +135,8 @@ Item import_flatten(Call& call, Parts& p) {
   if (last + 1 < rank) parts.push_back(p.shape_of(x, last + 1));
   return p.reshape(x, p.concat(parts, 0));
 }
-Item import_ravel(Call& call, Parts& p) { return p.vector(call.x("self")); }
-Item import_unflatten(Call& call, Parts& p) {
+Item import_ravel(Call& call, TypedBuilder& p) { return p.vector(call.x("self")); }
+Item import_unflatten(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t rank = call.rank(x), axis = call.axis("dim", rank);
   Exprs parts;
@@ -143,7 +145,7 @@ Item import_unflatten(Call& call, Parts& p) {
   if (axis + 1 < rank) parts.push_back(p.shape_of(x, axis + 1));
   return p.reshape(x, p.concat(parts, 0));
 }
-Item import_squeeze(Call& call, Parts& p) {
+Item import_squeeze(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   Ints axes;
   if (call.takes("dim") && call.has("dim")) {
@@ -169,7 +171,7 @@ Item import_squeeze(Call& call, Parts& p) {
   }
   return p.squeeze(x, axes);
 }
-Item import_unsqueeze(Call& call, Parts& p) {
+Item import_unsqueeze(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   int64_t axis = call.integer("dim");
   if (p.rank(x) >= 0) {
@@ -179,8 +181,8 @@ Item import_unsqueeze(Call& call, Parts& p) {
   }
   return p.unsqueeze(x, {axis});
 }
-Item import_identity(Call& call, Parts&) { return call.arguments[0]; }
-Item import_clone(Call& call, Parts& p) {
+Item import_identity(Call& call, TypedBuilder&) { return call.arguments[0]; }
+Item import_clone(Call& call, TypedBuilder& p) {
   const Item& x = call.arguments[0];
   if (!x.is(Kind::tensor)) return x;
   Item made = Item::tensor(call.host.expr(x));
@@ -188,7 +190,7 @@ Item import_clone(Call& call, Parts& p) {
   static_cast<void>(p);
   return made;
 }
-Item import_as_strided(Call& call, Parts& p) {
+Item import_as_strided(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const Ints sizes = call.ints("size"), strides = call.ints("stride");
   const int64_t offset = call.integer("storage_offset", 0);
@@ -214,7 +216,7 @@ Item import_as_strided(Call& call, Parts& p) {
 
 // Order of dimensions.
 
-Item import_permute(Call& call, Parts& p) {
+Item import_permute(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   Ints perm = call.ints("dims");
   const int64_t rank = static_cast<int64_t>(perm.size());
@@ -227,7 +229,7 @@ Item import_permute(Call& call, Parts& p) {
   }
   return p.transpose(x, perm);
 }
-Item import_transpose(Call& call, Parts& p) {
+Item import_transpose(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t rank = call.rank(x);
   if (rank < 2) return x;
@@ -237,13 +239,13 @@ Item import_transpose(Call& call, Parts& p) {
   std::swap(perm[static_cast<size_t>(a)], perm[static_cast<size_t>(b)]);
   return p.transpose(x, perm);
 }
-Item import_numpy_transpose(Call& call, Parts& p) {
+Item import_numpy_transpose(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   Ints perm;
   for (int64_t i = call.rank(x); i-- > 0;) perm.push_back(i);
   return p.transpose(x, perm);
 }
-Item import_movedim(Call& call, Parts& p) {
+Item import_movedim(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t rank = call.rank(x);
   const Ints from = call.ints("source"), to = call.ints("destination");
@@ -263,12 +265,12 @@ Item import_movedim(Call& call, Parts& p) {
   }
   return p.transpose(x, perm);
 }
-Item import_flip(Call& call, Parts& p) {
+Item import_flip(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   Ints axes = call.rule.target == "lr" ? Ints{1} : call.rule.target == "ud" ? Ints{0} : call.ints("dims");
-  return p.reverse(x, axes);
+  return reverse(p, x, axes);
 }
-Item import_rot90(Call& call, Parts& p) {
+Item import_rot90(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   const int64_t rank = call.rank(x), turns = ((call.integer("k") % 4) + 4) % 4;
   Ints dims = call.ints("dims");
@@ -278,12 +280,12 @@ Item import_rot90(Call& call, Parts& p) {
   Ints perm;
   for (int64_t i = 0; i < rank; ++i) perm.push_back(i);
   std::swap(perm[static_cast<size_t>(a)], perm[static_cast<size_t>(b)]);
-  if (turns == 2) return p.reverse(x, {a, b});
-  if (turns == 1) return p.transpose(p.reverse(x, {b}), perm);
-  if (turns == 3) return p.reverse(p.transpose(x, perm), {b});
+  if (turns == 2) return reverse(p, x, {a, b});
+  if (turns == 1) return p.transpose(reverse(p, x, {b}), perm);
+  if (turns == 3) return reverse(p, p.transpose(x, perm), {b});
   return x;
 }
-Item import_roll(Call& call, Parts& p) {
+Item import_roll(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   const Items shifts = call["shifts"].is_number() ? Items{call["shifts"]} : call.items("shifts");
   const Ints dims = call.ints("dims");
@@ -311,7 +313,7 @@ Item import_roll(Call& call, Parts& p) {
 
 // Spreading.
 
-Item import_expand(Call& call, Parts& p) {
+Item import_expand(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const Items& wanted = call.items("size");
   const int64_t rank = p.rank(x);
@@ -334,8 +336,8 @@ Item import_expand(Call& call, Parts& p) {
     if (known[i].is_known() && known[i].integer() == -1) known[i] = Item::integer(0);
   return with_sizes(p.op("Expand", {x, call.vector(sizes)}), known);
 }
-Item import_expand_as(Call& call, Parts& p) { return p.op("Expand", {call.x("self"), p.shape_of(call.x("other"))}); }
-Item import_repeat(Call& call, Parts& p) {
+Item import_expand_as(Call& call, TypedBuilder& p) { return p.op("Expand", {call.x("self"), p.shape_of(call.x("other"))}); }
+Item import_repeat(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   const Items& counts = call.takes("dims") ? call.items("dims") : call.items("repeats");
   Items times = counts;
@@ -349,7 +351,7 @@ Item import_repeat(Call& call, Parts& p) {
   for (int64_t i = more; i < 0; ++i) times.insert(times.begin(), Item::integer(1));
   return p.op("Tile", {x, call.vector(times)});
 }
-Item import_repeat_interleave(Call& call, Parts& p) {
+Item import_repeat_interleave(Call& call, TypedBuilder& p) {
   Expr x = call.x("self");
   int64_t axis = 0;
   if (call.has("dim")) {
@@ -380,16 +382,16 @@ Item import_repeat_interleave(Call& call, Parts& p) {
   if (axis + 1 < rank) shape.push_back(p.shape_of(x, axis + 1));
   return p.reshape(tiled, p.concat(shape, 0));
 }
-Item import_broadcast_tensors(Call& call, Parts& p) {
+Item import_broadcast_tensors(Call& call, TypedBuilder& p) {
   Exprs inputs = call.tensors("tensors");
   if (inputs.empty()) return Item::list();
   Expr shape = p.shape_of(inputs[0]);
-  for (size_t i = 1; i < inputs.size(); ++i) shape = p.broadcast_shapes(shape, p.shape_of(inputs[i]));
+  for (size_t i = 1; i < inputs.size(); ++i) shape = broadcast_shapes(p, shape, p.shape_of(inputs[i]));
   Items made;
   for (const Expr& x : inputs) made.push_back(Item(p.op("Expand", {x, shape})));
   return Item::list(std::move(made));
 }
-Item import_meshgrid(Call& call, Parts& p) {
+Item import_meshgrid(Call& call, TypedBuilder& p) {
   Exprs inputs = call.tensors("tensors");
   const bool swapped = call.takes("indexing") && call.text("indexing") == "xy";
   if (swapped && inputs.size() > 1) std::swap(inputs[0], inputs[1]);
@@ -408,9 +410,9 @@ Item import_meshgrid(Call& call, Parts& p) {
   return Item::list(std::move(made));
 }
 
-// Parts.
+// TypedBuilder.
 
-Item import_slice(Call& call, Parts& p) {
+Item import_slice(Call& call, TypedBuilder& p) {
   if (call["self"].is(Kind::list)) return call["self"];
   const Expr x = call.x("self");
   int64_t axis = call.integer("dim");
@@ -429,7 +431,7 @@ Item import_slice(Call& call, Parts& p) {
   const Expr first = from ? p.constant({*from}) : call.one(start), last = to ? p.constant({*to}) : call.one(end);
   return p.op("Slice", {x, first, last, p.constant({axis}), call.one(call["step"])});
 }
-Item import_select(Call& call, Parts& p) {
+Item import_select(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   int64_t axis = call.integer("dim");
   if (axis < 0) axis = call.axis_of(axis, call.rank(x));
@@ -442,7 +444,7 @@ Item import_select(Call& call, Parts& p) {
   }
   return p.gather(x, p.reshape(call.one(index), Ints{}), axis);
 }
-Item import_narrow(Call& call, Parts& p) {
+Item import_narrow(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t axis = call.axis("dim", call.rank(x));
   const Item &start = call["start"], &length = call["length"];
@@ -451,7 +453,7 @@ Item import_narrow(Call& call, Parts& p) {
   const Expr from = call.one(start);
   return p.op("Slice", {x, from, p.op("Add", {from, call.one(length)}), p.constant({axis})});
 }
-Item import_chunk(Call& call, Parts& p) {
+Item import_chunk(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
   int64_t count = call.integer("chunks");
@@ -475,7 +477,7 @@ Item import_chunk(Call& call, Parts& p) {
   for (const Expr& part : p.ops("Split", {x, p.constant(lengths)}, lengths.size(), {{"axis", axis}})) parts.push_back(Item(part));
   return Item::list(std::move(parts));
 }
-Item import_split(Call& call, Parts& p) {
+Item import_split(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
   const std::string_view name = call.takes("split_sizes") ? "split_sizes" : "split_size";
@@ -510,7 +512,7 @@ Item import_split(Call& call, Parts& p) {
   for (const Expr& part : p.ops("Split", {x, p.constant(lengths)}, lengths.size(), {{"axis", axis}})) parts.push_back(Item(part));
   return Item::list(std::move(parts));
 }
-Item import_tensor_split(Call& call, Parts& p) {
+Item import_tensor_split(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
   if (size < 0) call.refuse("a dimension of open size is split");
@@ -532,7 +534,7 @@ Item import_tensor_split(Call& call, Parts& p) {
   }
   return Item::list(std::move(parts));
 }
-Item import_unbind(Call& call, Parts& p) {
+Item import_unbind(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t axis = call.axis("dim", call.rank(x)), size = p.dim(x, axis);
   if (size < 0) {
@@ -546,10 +548,10 @@ Item import_unbind(Call& call, Parts& p) {
   for (int64_t i = 0; i < size; ++i) parts.push_back(Item(p.gather(x, p.scalar(static_cast<double>(i), DType::i64), axis)));
   return Item::list(std::move(parts));
 }
-Item import_tensor_item(Call& call, Parts& p) {  // x[i] of a tensor
+Item import_tensor_item(Call& call, TypedBuilder& p) {  // x[i] of a tensor
   return p.gather(call.x("self"), p.reshape(call.one(call["index"]), Ints{}), 0);
 }
-Item import_diagonal(Call& call, Parts& p) {
+Item import_diagonal(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t rank = call.rank(x), a = call.axis("dim1", rank), b = call.axis("dim2", rank), offset = call.integer("offset");
   const int64_t rows = p.dim(x, a), columns = p.dim(x, b);
@@ -568,24 +570,24 @@ Item import_diagonal(Call& call, Parts& p) {
   shape.push_back(p.constant({rows * columns}));
   return p.gather(p.reshape(turned, p.concat(shape, 0)), p.constant(places), rank - 2);
 }
-Item import_trilu(Call& call, Parts& p) {
+Item import_trilu(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const bool truth = p.dtype(x) == DType::boolean;
   const Expr y = p.op("Trilu", {truth ? p.cast(x, DType::u8) : x, p.scalar(static_cast<double>(call.integer("diagonal")), DType::i64)},
                       {{"upper", int64_t{call.rule.target == "upper"}}});
   return truth ? p.cast(y, DType::boolean) : y;
 }
-Item import_diag(Call& call, Parts& p) {
+Item import_diag(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   if (call.rank(x) != 1 || call.integer("diagonal") != 0) call.refuse("only the main diagonal of a matrix from a vector is supported");
-  return p.matrix_diag(x);
+  return matrix_diag(p, x);
 }
-Item import_diag_embed(Call& call, Parts& p) {
+Item import_diag_embed(Call& call, TypedBuilder& p) {
   if (call.integer("offset") != 0 || call.integer("dim1") != -2 || call.integer("dim2") != -1)
     call.refuse("another diagonal is not supported");
-  return p.matrix_diag(call.x("self"));
+  return matrix_diag(p, call.x("self"));
 }
-Item import_unfold_dimension(Call& call, Parts& p) {
+Item import_unfold_dimension(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t rank = call.rank(x), axis = call.axis("dimension", rank), size = call.integer("size"), step = call.integer("step");
   if (size < 0 || step < 1) call.fail("windows of {} every {}", size, step);
@@ -620,11 +622,10 @@ Item import_unfold_dimension(Call& call, Parts& p) {
 
 // Joining.
 
-Item import_cat(Call& call, Parts& p) {
+Item import_cat(Call& call, TypedBuilder& p) {
   const Item& list = call["tensors"];
   if (list.is(Kind::list) && list.as_list().sequence)
-    return p.op("ConcatFromSequence", {p.builder().wrap(list.as_list().sequence)},
-                {{"axis", call.integer("dim")}, {"new_axis", int64_t{0}}});
+    return p.op("ConcatFromSequence", {p.wrap(list.as_list().sequence)}, {{"axis", call.integer("dim")}, {"new_axis", int64_t{0}}});
   Exprs inputs = call.tensors("tensors");
   // Vectors without elements are left out, as PyTorch does.
   std::erase_if(inputs, [&](const Expr& x) { return inputs.size() > 1 && p.rank(x) == 1 && p.dim(x, 0) == 0; });
@@ -634,18 +635,18 @@ Item import_cat(Call& call, Parts& p) {
   for (Expr& x : inputs) x = p.cast(x, type);
   return p.concat(inputs, call.integer("dim"));
 }
-Item import_stack(Call& call, Parts& p) {
+Item import_stack(Call& call, TypedBuilder& p) {
   const Item& list = call["tensors"];
   const int64_t axis = call.integer("dim");
   if (list.is(Kind::list) && list.as_list().sequence)
-    return p.op("ConcatFromSequence", {p.builder().wrap(list.as_list().sequence)}, {{"axis", axis}, {"new_axis", int64_t{1}}});
+    return p.op("ConcatFromSequence", {p.wrap(list.as_list().sequence)}, {{"axis", axis}, {"new_axis", int64_t{1}}});
   Exprs inputs = call.tensors("tensors");
   if (inputs.empty()) call.fail("nothing is joined");
   for (Expr& x : inputs) x = p.unsqueeze(p.cast(x, p.dtype(inputs[0])), {axis});
   if (axis >= 0 || p.rank(inputs[0]) >= 0) return p.concat(inputs, axis);
   return p.concat(inputs, axis);
 }
-Item import_hstack(Call& call, Parts& p) {
+Item import_hstack(Call& call, TypedBuilder& p) {
   Exprs inputs = call.tensors("tensors");
   if (inputs.empty()) call.fail("nothing is joined");
   const std::string_view what = call.rule.target;

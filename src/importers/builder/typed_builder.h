@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds graphs for importers and knows the types of what it has made, as far as the file tells.
+#pragma once
+#include <memory>
+#include <unordered_set>
+
+#include "graph/expr.h"
+#include "ops/operator.h"
+#include "passes/sizes.h"
+
+namespace minnow {
+
+/// The end of a Slice that goes to the end, whatever the size.
+constexpr int64_t kEnd = INT64_MAX;
+
+class TypedBuilder : public GraphBuilder {
+ public:
+  TypedBuilder(Graph& graph, const OperatorSet& operators, SizeTable& sizes)
+      : GraphBuilder(graph), operators_(&operators), sizes_(&sizes) {}
+  const OperatorSet& operators() const noexcept { return *operators_; }
+  SizeTable& sizes() const noexcept { return *sizes_; }
+
+  // Nodes, with the types of what they make.
+  Expr op(std::string_view name, const Exprs& inputs, Attributes attributes = {});
+  Exprs ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes = {});
+  Expr reals(const Shape& shape, std::span<const double> values, DType dtype = DType::f32);  // a constant
+
+  // What is known. Asking infers the types of nodes that were made with plain expressions.
+  void infer(const Expr& x);
+  /// x where a node of this very graph makes it that no output gives yet, as a graph's outputs must be made; else a node that hands it on.
+  Expr own(const Expr& x);
+  /// Called before a node that was made here is removed.
+  void forget(const Node& node) { inferred_.erase(&node); }
+  DType dtype(const Expr& x);
+  int64_t rank(const Expr& x);               // -1: not known
+  int64_t dim(const Expr& x, int64_t axis);  // from the end where negative; -1: not known
+  std::optional<Ints> shape(const Expr& x);  // where all of it is known
+  std::optional<Ints> ints(const Expr& x);   // elements of a constant, or of a short vector made of such
+  std::optional<double> number(const Expr& x);
+
+  // Shapes.
+  Expr cast(const Expr& x, DType dtype);  // x itself where it is of that dtype; constants of integers at once
+  Expr i64(const Expr& x) { return cast(x, DType::i64); }
+  Expr shape_of(const Expr& x, int64_t start = 0, int64_t end = kEnd);  // i64 vector; a constant where it is known
+  Expr reshape(const Expr& x, const Ints& shape);                       // -1 infers one; 0 is a size
+  Expr reshape(const Expr& x, const Expr& shape);
+  Expr vector(const Expr& x) { return reshape(x, Ints{-1}); }
+  Expr transpose(const Expr& x, const Ints& perm);
+  Expr swap_last(const Expr& x);  // the last two dimensions
+  Expr unsqueeze(const Expr& x, const Ints& axes);
+  Expr squeeze(const Expr& x, const Ints& axes);
+  Expr concat(const Exprs& parts, int64_t axis);
+  Expr slice(const Expr& x, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps = {});
+  Expr gather(const Expr& x, const Expr& indices, int64_t axis) { return op("Gather", {x, indices}, {{"axis", axis}}); }
+  Expr fill(const Expr& shape, double value, DType dtype);
+  /// f(x) for an f that takes each element by itself; where x was just transposed, f goes before that, beside what made x.
+  template <class F>
+  Expr elementwise(const Expr& x, F f) {
+    Ints perm;
+    const Expr source = before_transpose(x, perm);
+    return perm.empty() ? f(source) : transpose(f(source), perm);
+  }
+
+ private:
+  /// The input of the Transpose that makes x alone, which is removed, and its permutation; x itself and none where there is no such node.
+  Expr before_transpose(const Expr& x, Ints& perm);
+
+  const OperatorSet* operators_;
+  SizeTable* sizes_;
+  std::unordered_set<const void*> inferred_;
+};
+
+/// A graph inside of a node (a branch, the body of a loop), while it is filled.
+struct InnerGraph {
+  /// It may use the values of the graph that `outside` builds.
+  explicit InnerGraph(const TypedBuilder& outside);
+  std::shared_ptr<Graph> graph;
+  TypedBuilder builder;
+};
+
+}  // namespace minnow
