@@ -77,6 +77,11 @@ AttentionGeometry AttentionGeometry::of(const NodeView& node) {
   a.softcap = static_cast<double>(node.attribute(kAttentionSoftcap));
   const float* scale = node.find<float>("scale");
   a.scale = scale ? static_cast<double>(*scale) : a.head ? 1 / std::sqrt(static_cast<double>(a.head)) : 1;
+  if (const int64_t* precision = node.find<int64_t>("softmax_precision"); precision) {
+    const DType dtype = static_cast<DType>(*precision);
+    if (dtype != DType::f32 && dtype != DType::f64 && dtype != DType::f16 && dtype != DType::bf16)
+      node.fail("softmax_precision is {}, which is no floating dtype", *precision);
+  }
   a.scores_output = node.attribute(kAttentionScoresOutput);
   if (a.scores_output < 0 || a.scores_output > 3) node.fail("qk_matmul_output_mode is {}, it should be 0 to 3", a.scores_output);
   return a;

@@ -73,17 +73,16 @@ void refuse_placeholder(const std::string& name, std::span<const std::byte> byte
 ImportOptions import_options(const ConvertOptions& options, const Format& format) {
   if (!options.signature.empty() && !format.has_signatures)
     throw InvalidArgument("models of the format {} have no signatures of which \"{}\" could be read", format.name, options.signature);
-  ImportOptions import;
-  import.operators = options.operators.get();
+  ImportOptions made;
+  made.operators = options.operators.get();
   const std::function<void(std::string_view)> warn = options.warn ? options.warn : log_message;
-  import.warn = [warn](std::string_view sentence) { warn(printable(sentence));
-};
-import.keep_inputs = options.keep_inputs;
-import.shapes = options.shapes;
-import.shapes_in_order = options.shapes_in_order;
-import.signature = options.signature;
-return import;
-}  // namespace
+  made.warn = [warn](std::string_view sentence) { warn(printable(sentence)); };
+  made.keep_inputs = options.keep_inputs;
+  made.shapes = options.shapes;
+  made.shapes_in_order = options.shapes_in_order;
+  made.signature = options.signature;
+  return made;
+}
 
 /// Does the work of one model, which is these files. Errors that name none of them get the first one's name in front: deep in an importer
 /// or a pass nobody knows it.
@@ -338,7 +337,7 @@ Model finish(Imported imported, const ConvertOptions& options) {
   return Model::from_graph(std::move(graph), options.operators);
 }
 
-}  // namespace minnow
+}  // namespace
 
 Model convert(const std::vector<std::string>& paths, const ConvertOptions& options) try {
   return converted(paths.empty() ? std::string() : name_of_file(paths[0]), options,

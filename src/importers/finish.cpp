@@ -26,10 +26,17 @@ void make_names_printable(Graph& graph) {
   const auto clean = [](std::string& text) {
     if (!is_printable(text)) text = printable(text);
   };
+  const auto clean_type = [&](auto& self, ValueType& type) -> void {
+    if (type.dims)
+      for (Dim& dim : *type.dims) clean(dim.symbol);
+    if (!type.element) return;
+    ValueType element = *type.element;
+    self(self, element);
+    type.element = std::make_shared<const ValueType>(std::move(element));
+  };
   const auto clean_value = [&](Value& value) {
     if (!is_printable(value.name())) value.rename(printable(value.name()));
-    if (value.type.dims)
-      for (Dim& dim : *value.type.dims) clean(dim.symbol);
+    clean_type(clean_type, value.type);
   };
   const auto clean_keys = [](Attributes& attributes) {
     std::vector<std::string> keys;

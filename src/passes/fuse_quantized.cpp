@@ -134,7 +134,7 @@ class IslandGatherer {
       return false;
     }
     const Shape& shape = (integers ? integers : bias)->constant()->shape();
-    if (shape.rank() != 1) return false;
+    if (shape.rank() != 1 || !has_columns(island, shape[0])) return false;
     bool same = integers != nullptr;
     std::vector<double> wanted(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -148,6 +148,13 @@ class IslandGatherer {
     }
     found.bias = same ? integers : &add_reals(graph_, DType::f32, shape, wanted, graph_.fresh_name(bias->name()));
     return true;
+  }
+  /// The quantized operators broadcast no bias.
+  static bool has_columns(const Island& island, int64_t count) {
+    const auto& dims = island.w_values->type.dims;
+    if (!dims) return false;
+    const Dim& columns = island.transposes_w || island.product->op() == "Conv" ? dims->front() : dims->back();
+    return columns.known() && columns.size == count;
   }
   static bool is_zero(const Value& constant) {
     const auto elements = *reals_of(&constant);

@@ -46,7 +46,7 @@ class Walker {
   bool is_table(size_t at) const {
     if (at % 4 || at + 4 > bytes_.size()) return false;
     const size_t vtable = vtable_of(at);
-    if (vtable % 2 || vtable + 4 > bytes_.size()) return false;
+    if (vtable % 2 || vtable >= bytes_.size() || vtable + 4 > bytes_.size()) return false;
     const size_t size = read<uint16_t>(vtable), table_size = read<uint16_t>(vtable + 2);
     if (size < 4 || size % 2 || vtable + size > bytes_.size() || table_size < 4 || at + table_size > bytes_.size()) return false;
     for (size_t entry = vtable + 4; entry < vtable + size; entry += 2)

@@ -148,6 +148,8 @@ TEST(Attention, errors_name_what_does_not_fit) {
   EXPECT_THAT(error_of("Attention", {pattern({1, 2, 4}), pattern({1, 2, 4}), pattern({1, 2, 4})}), HasSubstr("\"q_num_heads\" is missing"));
   EXPECT_THAT(error_of("Attention", {kQ, kK, kV, kNone, kNone, kNone, tensor(DType::i64, {1}, {4})}),
               HasSubstr("names 4 keys, there are 3"));
+  EXPECT_THAT(error_of("Attention", {kQ, kK, kV}, {{"softmax_precision", static_cast<int64_t>(DType::i8)}}),
+              HasSubstr("softmax_precision is 3, which is no floating dtype"));
 }
 
 const Tensor kX = pattern({1, 2, 3, 4}), kX3 = pattern({1, 3, 8}), kPositions = tensor(DType::i64, {1, 3}, {4, 0, 2});

@@ -151,6 +151,8 @@ TEST(Pools, wrong_attributes) {
                    {1, 1, 3}, {1, 2, 3}));  // counted with the gaps between taps
   EXPECT_THAT(error_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"storage_order", int64_t{2}}}), HasSubstr("storage_order"));
   EXPECT_THAT(error_of("LpPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"p", int64_t{0}}}), HasSubstr("p should be"));
+  EXPECT_THAT(error_of("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"activation", std::string("Relu")}}),
+              HasSubstr("the operator has no attribute \"activation\""));
   EXPECT_THAT(error_of("AveragePool", {pattern({2, 2})}, {{"kernel_shape", Ints{}}}), HasSubstr("[batch, channels, spatial...]"));
 }
 

@@ -44,6 +44,23 @@ TEST(FuseQuantized, convolution_with_bias_and_relu) {
   EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
 }
 
+TEST(FuseQuantized, a_bias_that_is_broadcast_stays) {
+  const Rewrite r = rewrite(format(R"(graph {{ {}
+    input x: u8[2, 3]
+    const w = i8[3, 4] fill 1
+    const one = f32[1] [0.25]
+    dx = DequantizeLinear(x, sx, zx)
+    dw = DequantizeLinear(w, sw, zw)
+    c = Gemm(dx, dw, one)
+    y = QuantizeLinear(c, sy, zx)
+    output y
+  }})",
+                                   kConstants),
+                            {"fuse_quantized"});
+  EXPECT_THAT(r.ops(), Not(HasSubstr("minnow.QuantizedMatMul")));
+  EXPECT_TRUE(numbers_stay(r, 1.0 / 255));
+}
+
 TEST(FuseQuantized, weights_by_channel_and_a_bias_in_floats) {
   const Rewrite r = rewrite(format(R"(graph {{ {}
     input x: u8[1, 3, 6, 6]

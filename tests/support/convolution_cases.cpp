@@ -177,7 +177,7 @@ std::vector<SchemeCase> pool_cases() {
                     {"count_include_pad", int64_t{1}},
                     {"ceil_mode", int64_t{1}}}});
   for (const char* op : {"GlobalAveragePool", "GlobalMaxPool"})
-    for (const Shape& shape : {Shape{1, 17, 7, 7}, Shape{2, 64, 1, 1}, Shape{1, 3, 50}, Shape{1, 9, 3, 4, 5}})
+    for (const Shape& shape : {Shape{1, 17, 7, 7}, Shape{2, 64, 1, 1}, Shape{1, 3, 50}, Shape{1, 9, 3, 4, 5}, Shape{10, 20}})
       cases.push_back({op, {normal(shape)}});
   return cases;
 }

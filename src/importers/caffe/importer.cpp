@@ -188,7 +188,7 @@ std::unique_ptr<Graph> import_open(const Net& net, std::map<std::string, std::ve
     auto graph = importer.run();
     std::map<std::string, Shape> other = importer.shapes();
     for (auto& [name, shape] : other)
-      if (shape.rank() > 1) shape[0] += 6;
+      if (shape.rank() > 1) shape[0] = shape[0] > 1000 ? 7 : shape[0] + 6;
     infer_static_types(operators, *graph->clone(), other);
     return graph;
   } catch (const Error& error) {

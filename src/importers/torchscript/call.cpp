@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <unordered_map>
 
 #include "importers/torchscript/pickle.h"
@@ -196,11 +197,10 @@ Exprs Call::tensors(std::string_view name) {
 }
 
 int64_t Call::known_integer(const Item& item, std::string_view name) {
-  if (item.is_known()) return item.integer();
-  if (item.is(Kind::tensor)) {
-    const auto number = p.number(host.expr(item));
-    if (number) return static_cast<int64_t>(*number);
-  }
+  const auto number = item.is_known() ? std::optional(item.real()) : item.is(Kind::tensor) ? p.number(host.expr(item)) : std::nullopt;
+  if (number && !(std::fabs(*number) <= static_cast<double>(kMostInteger)))
+    fail("{} is {}, which is beyond {}", name, *number, kMostInteger);
+  if (number) return item.is_known() ? item.integer() : static_cast<int64_t>(*number);
   if (item.is_number() || item.is(Kind::tensor)) refuse("{} depends on data or on open sizes, it must be known", name);
   refuse("{} should be an integer, it is {}", name, describe(item));
 }

@@ -91,13 +91,14 @@ class Call : public ForeignNode {
   Expr optional(std::string_view name) { return has(name) ? x(name) : Expr(); }
   Exprs tensors(std::string_view name);
   Expr tensor(const Item& item);
+  /// A size, an axis or a count: refuses what lies beyond kMostInteger, so that rules may add and multiply two of them.
   int64_t integer(std::string_view name);
   int64_t integer(std::string_view name, int64_t if_none) { return has(name) ? integer(name) : if_none; }
   double real(std::string_view name);
   double real(std::string_view name, double if_none) { return has(name) ? real(name) : if_none; }
   bool flag(std::string_view name);
   const std::string& text(std::string_view name);
-  /// A list of known numbers; with `count`, a number stands for a list of that length. None gives an empty list.
+  /// A list of known sizes, axes or counts; with `count`, a number stands for a list of that length. None gives an empty list.
   Ints ints(std::string_view name, size_t count = 0);
   std::vector<double> reals(std::string_view name);
   /// An axis in [0, rank).
@@ -114,6 +115,7 @@ class Call : public ForeignNode {
   int64_t rank(const Expr& x) { return host.rank(x); }
 
  private:
+  static constexpr int64_t kMostInteger = int64_t{1} << 31;
   int64_t known_integer(const Item& item, std::string_view name);
 };
 

@@ -68,9 +68,10 @@ Item import_arange(Call& call, TypedBuilder& p) {
   const DType type = wanted_type(call, floats ? DType::f32 : DType::i64), inner = floats ? DType::f32 : DType::i64;
   if (start.is_known() && end.is_known() && step.is_known() && !floats) {
     const int64_t a = start.integer(), b = end.integer(), s = step.integer();
-    if (s == 0 || (b - a) / s > 1'000'000) call.fail("numbers from {} to {} by {}", a, b, s);
+    const double count = s == 0 ? INFINITY : std::ceil((static_cast<double>(b) - static_cast<double>(a)) / static_cast<double>(s));
+    if (count > 1'000'000) call.fail("numbers from {} to {} by {}", a, b, s);
     Ints all;
-    for (int64_t i = a; s > 0 ? i < b : i > b; i += s) all.push_back(i);
+    for (double i = 0; i < count; ++i) all.push_back(a + static_cast<int64_t>(i) * s);
     call.host.spend(all.size() / 16);
     return p.cast(p.constant(all), type);
   }

@@ -682,7 +682,8 @@ Item import_list_slice(Call& call, TypedBuilder&) {
   const int64_t size = static_cast<int64_t>(items.size()), step = call.integer("step", 1);
   if (step <= 0) call.fail("a step of {}", step);
   const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
-  const int64_t first = clamp(call.integer("start", 0)), last = clamp(call.integer("end", INT64_MAX));
+  const auto bound = [&](std::string_view name, int64_t if_none) { return clamp(call.has(name) ? call[name].integer() : if_none); };
+  const int64_t first = bound("start", 0), last = bound("end", INT64_MAX);
   Items some;
   call.host.spend(static_cast<size_t>(std::max<int64_t>(last - first, 0)));
   for (int64_t i = first; i < last; i += std::min(step, size + 1)) some.push_back(items[static_cast<size_t>(i)]);

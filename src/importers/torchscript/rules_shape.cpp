@@ -297,6 +297,7 @@ Item import_roll(Call& call, TypedBuilder& p) {
       return p.concat({p.op("Slice", {y, cut, p.constant({kEnd}), place}), p.op("Slice", {y, p.constant({0}), cut, place})}, axis);
     }
     int64_t shift = by.integer();
+    if (size < 0 && shift == INT64_MIN) call.fail("a shift by {}", shift);
     if (size >= 0) shift = size == 0 ? 0 : ((shift % size) + size) % size;
     if (shift == 0) return y;
     return p.concat({p.slice(y, {-shift}, {kEnd}, {axis}), p.slice(y, {0}, {-shift}, {axis})}, axis);
@@ -448,8 +449,10 @@ Item import_narrow(Call& call, TypedBuilder& p) {
   const Expr x = call.x("self");
   const int64_t axis = call.axis("dim", call.rank(x));
   const Item &start = call["start"], &length = call["length"];
-  if (start.is_known() && length.is_known() && start.integer() >= 0)
-    return p.slice(x, {start.integer()}, {start.integer() + length.integer()}, {axis});
+  if (start.is_known() && length.is_known() && start.integer() >= 0) {
+    const int64_t from = call.integer("start");
+    return p.slice(x, {from}, {from + call.integer("length")}, {axis});
+  }
   const Expr from = call.one(start);
   return p.op("Slice", {x, from, p.op("Add", {from, call.one(length)}), p.constant({axis})});
 }

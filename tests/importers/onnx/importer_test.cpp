@@ -391,7 +391,10 @@ TEST(OnnxImporter, a_newer_opset_is_read_with_a_warning) {
 }
 
 TEST(OnnxImporter, custom_operators_are_accepted_by_name) {
-  static const Operator blur{.name = "com.camera.Blur", .inputs = {{"x"}}, .outputs = {{"y", same_as("x")}}};
+  static const Operator blur{.name = "com.camera.Blur",
+                             .inputs = {{"x"}},
+                             .outputs = {{"y", same_as("x")}},
+                             .attributes = {optional("k", AttributeKind::integer)}};
   OperatorSet operators;
   for (const Operator* op : OperatorSet::builtin().list()) operators.add(*op);
   operators.add(blur);

@@ -310,9 +310,21 @@ TEST(TorchscriptImporter, tables_of_a_size_that_a_program_gives_are_charged) {
   const auto account = std::make_shared<MemoryAccount>(size_t{64} << 20);
   const ChargeTo charged(account);
   EXPECT_THAT(error_of_code("return torch.unfold(x, 0, 100000000, 1)"), HasSubstr("bytes are needed"));
-  EXPECT_THAT(error_of_code("return torch.unfold(x, 0, 1099511627776, 1)"), HasSubstr("bytes are needed"));
+  EXPECT_THAT(error_of_code("return torch.unfold(x, 0, 2147483648, 1)"), HasSubstr("bytes are needed"));
   EXPECT_THAT(error_of_code("return torch.im2col(torch.reshape(x, [1, 1, 2, 2]), [100000000, 1], [1, 1], [0, 0], [1, 1])"),
               HasSubstr("bytes are needed"));
+}
+
+TEST(TorchscriptImporter, sizes_beyond_what_sums_and_products_hold_are_errors) {
+  for (const char* number : {"9223372036854775807", "-9223372036854775807", "4294967296"}) {
+    const auto error = [&](std::string code) { return error_of_code("return " + code.replace(code.find('@'), 1, number)); };
+    EXPECT_THAT(error("torch.conv2d(torch.reshape(x, [1, 1, 2, 2]), torch.reshape(x, [1, 1, 2, 2]), None, [1, 1], [0, 0], [1, 1], @)"),
+                HasSubstr("groups is"));
+    EXPECT_THAT(error("torch.conv2d(torch.reshape(x, [1, 1, 2, 2]), torch.reshape(x, [1, 1, 2, 2]), None, [1, 1], [0, 0], [@, 1], 1)"),
+                HasSubstr("dilation is"));
+    EXPECT_THAT(error("torch.narrow(x, 0, 0, @)"), HasSubstr("length is"));
+  }
+  EXPECT_THAT(error_of_code("return torch.arange(-9223372036854775807, 9223372036854775807, 1)"), HasSubstr("numbers from"));
 }
 
 TEST(TorchscriptImporter, deep_programs_are_errors) {

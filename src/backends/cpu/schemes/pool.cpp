@@ -230,7 +230,7 @@ class GlobalKernel final : public Kernel {
         vectors_(vectors_of(context.node(), context.device())),
         positions_(size(context.node().input_shape(0).product(2, context.node().input_shape(0).rank()))),
         channels_(size(context.node().input_shape(0)[1])),
-        is_plain_(context.node().output_shape(0).rank() == 2),
+        is_plain_(context.node().output_shape(0).rank() < context.node().input_shape(0).rank()),
         average_(is_average(context.node())) {}
   void run(RunContext& context) noexcept override {
     const float* x = context.in<float>(0);
