@@ -134,7 +134,7 @@ class IslandGatherer {
       return false;
     }
     const Shape& shape = (integers ? integers : bias)->constant()->shape();
-    if (shape.rank() != 1 || !has_columns(island, shape[0])) return false;
+    if (shape.rank() != 1 || !has_columns(found, shape[0])) return false;
     bool same = integers != nullptr;
     std::vector<double> wanted(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -150,10 +150,10 @@ class IslandGatherer {
     return true;
   }
   /// The quantized operators broadcast no bias.
-  static bool has_columns(const Island& island, int64_t count) {
-    const auto& dims = island.w_values->type.dims;
+  static bool has_columns(const Product& found, int64_t count) {
+    const auto& dims = found.w_values->type.dims;
     if (!dims) return false;
-    const Dim& columns = island.transposes_w || island.product->op() == "Conv" ? dims->front() : dims->back();
+    const Dim& columns = found.transposes_w || found.product->op() == "Conv" ? dims->front() : dims->back();
     return columns.known() && columns.size == count;
   }
   static bool is_zero(const Value& constant) {
