@@ -114,7 +114,10 @@ InputArgument parse_input(const std::string& text);
 /// How a JPEG or PNG file becomes an input: resized, its colours in order, each pixel (pixel - mean) * scale.
 struct PictureOptions {
   std::string size, fit = "stretch", color = "auto", layout = "auto", mean, scale;
+  std::vector<const CLI::Option*> options;  // that add_to() added
   void add_to(CLI::App& command);
+  /// UsageError where one of them is given: there is no picture that it could apply to.
+  void check_not_given() const;
 };
 bool is_picture(std::span<const std::byte> bytes);
 /// The tensor for an input; `wanted`: the shape that is given for it, empty where none is. Throws IoError, InvalidModel, InvalidArgument.

@@ -120,11 +120,13 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
     for (size_t axis = 0; fits && axis < found.rank(); ++axis) fits = shape->second[axis] < 0 || shape->second[axis] == found[axis];
     if (!fits) throw UsageError("--shape gives {} another shape than {}, which is {}", described(i), file, found);
   };
+  bool has_picture = false;
   for (const std::string& text : files) {
     const InputArgument argument = parse_input(text);
     const auto file = os::MappedFile::open(argument.file);
     const auto take = [&](const Tensor& tensor) { return [&](size_t i) { return adapt(tensor, inputs[i].dtype); }; };
     if (is_picture(file->bytes())) {
+      has_picture = true;
       put(argument.name, argument.file, [&](size_t i) {
         const auto wanted = given.find(i);
         return read_picture(argument.file, inputs[i], wanted == given.end() ? std::span<const int64_t>() : wanted->second, pictures);
@@ -146,6 +148,7 @@ std::vector<Tensor> make_inputs(const Model& model, const std::vector<std::strin
       put(argument.name, argument.file, take(parse_npy(file->bytes(), argument.file)));
     }
   }
+  if (!has_picture) pictures.check_not_given();
   // Inputs that share a symbol share its size.
   std::map<std::string, int64_t> sizes;
   const auto note_sizes = [&](const ValueDescription& input, std::span<const int64_t> dims) {

@@ -15,34 +15,34 @@
 namespace minnow::cli {
 
 void PictureOptions::add_to(CLI::App& command) {
-  constexpr const char* kGroup = "Pictures";
-  command
-      .add_option("--size", size,
-                  "HEIGHTxWIDTH that pictures are resized to; otherwise what the model or --shape says, else the picture's own")
-      ->type_name("HxW")
-      ->group(kGroup);
-  command.add_option("--fit", fit, "stretch: sides change apart; crop: the middle of the picture, sides in proportion")
+  const auto add = [&](const char* name, std::string& value, const char* description) {
+    CLI::Option* const option = command.add_option(name, value, description)->group("Pictures");
+    options.push_back(option);
+    return option;
+  };
+  add("--size", size, "HEIGHTxWIDTH that pictures are resized to; otherwise what the model or --shape says, else the picture's own")
+      ->type_name("HxW");
+  add("--fit", fit, "stretch: sides change apart; crop: the middle of the picture, sides in proportion")
       ->check(one_of({"stretch", "crop"}))
       ->type_name("")
-      ->capture_default_str()
-      ->group(kGroup);
-  command.add_option("--color", color, "order of the channels; auto: gray where the model takes one channel, else rgb")
+      ->capture_default_str();
+  add("--color", color, "order of the channels; auto: gray where the model takes one channel, else rgb")
       ->check(one_of({"auto", "rgb", "bgr", "gray"}))
       ->type_name("")
-      ->capture_default_str()
-      ->group(kGroup);
-  command.add_option("--layout", layout, "nchw: channels before height and width; nhwc: behind them; auto: as the model's shape says")
+      ->capture_default_str();
+  add("--layout", layout, "nchw: channels before height and width; nhwc: behind them; auto: as the model's shape says")
       ->check(one_of({"auto", "nchw", "nhwc"}))
       ->type_name("")
-      ->capture_default_str()
-      ->group(kGroup);
-  command
-      .add_option("--mean", mean, "subtracted from each pixel, which is 0 to 255: one number, or one for each channel: 123.7,116.3,103.5")
-      ->type_name("NUMBERS")
-      ->group(kGroup);
-  command.add_option("--scale", scale, "multiplied with it then: 0.017, or 1/255, or one for each channel")
-      ->type_name("NUMBERS")
-      ->group(kGroup);
+      ->capture_default_str();
+  add("--mean", mean, "subtracted from each pixel, which is 0 to 255: one number, or one for each channel: 123.7,116.3,103.5")
+      ->type_name("NUMBERS");
+  add("--scale", scale, "multiplied with it then: 0.017, or 1/255, or one for each channel")->type_name("NUMBERS");
+}
+
+void PictureOptions::check_not_given() const {
+  for (const CLI::Option* const option : options)
+    if (option->count() > 0)
+      throw UsageError("{} applies to pictures, and no input is one: pass a JPEG or PNG file to --input", option->get_name());
 }
 
 bool is_picture(std::span<const std::byte> bytes) {

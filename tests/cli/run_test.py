@@ -132,6 +132,14 @@ class Run(CommandTest):
         (self.folder / "cut.png").write_bytes((self.folder / "p.png").read_bytes()[:200])
         self.assertIn("cut.png", self.fails("run", "m.onnx", "--input", "cut.png"))
 
+    def test_options_for_pictures_need_a_picture(self):
+        x = self.save("x.npy", np.ones((2, 4), np.float32))
+        for option in (("--size", "30x20"), ("--mean", "128"), ("--scale", "1/255"), ("--fit", "stretch"), ("--color", "auto"), ("--layout", "nchw")):
+            for inputs in (("--input", x), ("--random",)):
+                result = self.minnow("run", self.dense(), *inputs, *option)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(f"{option[0]} applies to pictures, and no input is one: pass a JPEG or PNG file to --input", result.stderr)
+
     def test_text_output_tells_files_and_time(self):
         x = self.save("x.npy", np.ones((2, 4), np.float32))
         lines = self.succeeds("run", self.dense(), "--input", x).stdout.splitlines()
