@@ -35,6 +35,19 @@ class Numpy(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "at least two; this one has 1"):
             np.ones(3).mT
 
+    def test_counts_beyond_any_memory_are_errors_at_once(self):
+        x, most = np.arange(6.0), 10**30
+        for call in (lambda: np.array_split(x, most), lambda: np.split(x[:0], most), lambda: np.split(x, most), lambda: np.vsplit(x.reshape(2, 3), most),
+                     lambda: np.array_split(x, 10**9), lambda: np.array_split(expr.placeholder("x", "float32", [None]), most),
+                     lambda: np.split(expr.placeholder("x", "float32", [None]), most), lambda: np.pad(x, most), lambda: np.pad(x, 1 << 61, "reflect"),
+                     lambda: np.pad(x, 1 << 62, "wrap")):
+            with self.assertRaises((ValueError, MemoryError)):
+                call()
+        self.assertEqual(len(np.array_split(x, 9)), 9)
+        # Repeated until nothing is left.
+        self.assertEqual(np.diff(x, most).shape, (0,))
+        self.assertEqual(np.polyder(x, most).shape, (0,))
+
     def test_without_numpy(self):
         result = subprocess.run([sys.executable, "-c", WITHOUT_NUMPY], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)

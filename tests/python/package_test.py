@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The package as a user meets it: imported without NumPy, quietly and quickly; arrays shared, not copied; threads; nothing leaks."""
+"""The package as a user meets it: imported without NumPy, quietly and with few modules; arrays shared, not copied; threads; nothing leaks."""
 import gc
 import os
 import pickle
@@ -8,7 +8,6 @@ import resource
 import subprocess
 import sys
 import threading
-import time
 import unittest
 from pathlib import Path
 
@@ -36,13 +35,16 @@ class Import(unittest.TestCase):
                        "try:\n    import numpy\nexcept ImportError:\n    pass\nelse:\n    raise SystemExit('NumPy is there')")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
-    def test_quickly(self):
-        times = [1.0]
-        while min(times) >= 0.05 and len(times) < 30:  # what else runs on the machine makes some of them long
-            result = alone("import time; t = time.perf_counter(); import minnow; print(time.perf_counter() - t)")
-            times.append(float(result.stdout))
-        print(f"import minnow: {min(times) * 1e3:.1f} ms")
-        self.assertLess(min(times), 0.05)
+    def test_imports_little(self):
+        # What takes time to import, and what only some users need.
+        result = alone("import sys\nbefore = set(sys.modules)\nimport minnow\nprint(*sorted(set(sys.modules) - before))")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        imported = set(result.stdout.split())
+        own = {name for name in imported if name.split(".")[0] == "minnow"}
+        self.assertEqual(own, {"minnow", "minnow._arrays", "minnow._files", "minnow._functions", "minnow._minnow", "minnow._minnow.numpy", "minnow._var"})
+        heavy = {"numpy", "argparse", "asyncio", "ctypes", "dataclasses", "decimal", "fractions", "importlib.metadata", "inspect", "json", "logging", "math", "pathlib",
+                 "pickle", "random", "shutil", "subprocess", "tempfile", "threading", "urllib", "zipfile"}
+        self.assertEqual(imported & heavy, set())
 
     def test_names(self):
         for name in minnow.__all__:
@@ -66,10 +68,6 @@ class Exchange(unittest.TestCase):
             self.assertEqual(np.from_dlpack(x).__array_interface__["data"][0], address)
             self.assertFalse(x.numpy().flags.writeable)
         self.assertNotEqual(minnow.Var(self.large, copy=True).numpy().__array_interface__["data"][0], address)
-        start = time.perf_counter()
-        for _ in range(100):
-            np.asarray(minnow.Var(self.large))
-        self.assertLess((time.perf_counter() - start) / 100, 1e-3)
 
     def test_arrays_of_numpy_take_results(self):
         x = same = np.arange(3, dtype=np.float32)

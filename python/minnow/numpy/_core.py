@@ -251,6 +251,9 @@ def is_open(x: Var) -> bool:
     return x.known_shape is None and is_symbolic(x)
 
 
+#: The most elements of an array, and the most parts that one may be split into: counts beyond take for ever or no memory holds them.
+MOST, MOST_PARTS = 1 << 62, 1 << 24
+
 #: Elements that are not worth a plan: what is made of few that are at hand is computed at once.
 FEW = 4096
 

@@ -8,8 +8,8 @@ from typing import Any
 from minnow._minnow import InvalidArgument, InvalidType, Var
 
 from minnow.numpy import _open
-from minnow.numpy._core import (is_open, ArrayLike, asarray, astype, axis_of, expand_to, float64, full_of, join, public)
-from minnow.numpy._creation import linspace
+from minnow.numpy._core import (is_open, ArrayLike, asarray, astype, axis_of, expand_to, float64, full_of, join, public, size_of, MOST)
+from minnow.numpy._creation import arange, linspace
 from minnow.numpy._shape import flip, squeeze
 
 
@@ -33,7 +33,6 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
     """Borders around an array. mode: constant (constant_values), edge, linear_ramp (end_values), maximum, mean, median, minimum
     (stat_length), reflect, symmetric (reflect_type even or odd), wrap, empty, or a function of (vector, widths, axis, options)."""
     from minnow.numpy import _reductions, _statistics
-    from minnow.numpy._indexing import take
     x = asarray(array)
     if isinstance(pad_width, dict):
         widths = [[0, 0] for _ in range(x.ndim)]
@@ -45,6 +44,8 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
         widths = _pad_pairs(pad_width, x.ndim)
     if builtins.any(width < 0 for pair in widths for width in pair):
         raise InvalidArgument("index can't contain negative values")
+    if not is_open(x) and size_of([before + dim + after for dim, (before, after) in zip(x.shape, widths)]) > MOST:
+        raise InvalidArgument(f"pad: widths {widths} around {x.shape} make more elements than an array may have")
     allowed = {"constant": {"constant_values"}, "edge": set(), "linear_ramp": {"end_values"}, "maximum": {"stat_length"}, "mean": {"stat_length"}, "median": {"stat_length"},
                "minimum": {"stat_length"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"}, "wrap": set(), "empty": set()}
     if mode not in allowed:
@@ -103,44 +104,49 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
                 stats.append(astype(stat, x.dtype))
             x = join([border(before, stats[0]), x, border(after, stats[1])], axis)
             continue
-        places = range(-before, n + after)
-        if mode == "edge":
-            order = [builtins.min(builtins.max(i, 0), n - 1) for i in places]
-        elif mode == "wrap":
-            order = [i % n for i in places]
-        elif options.get("reflect_type", "even") == "odd":
-            from minnow.numpy import _elementwise as ew
-            x = _odd(x, axis, before, after, mode == "symmetric", ew)
+        if mode in ("reflect", "symmetric"):
+            x = _mirrored(x, axis, before, after, mode == "symmetric", options.get("reflect_type", "even") == "odd")
             continue
-        elif mode == "symmetric":
-            order = [i % (2 * n) if i % (2 * n) < n else 2 * n - 1 - i % (2 * n) for i in places]
-        else:
-            period = builtins.max(2 * n - 2, 1)
-            order = [i % period if i % period < n else period - i % period for i in places]
-        x = take(x, order, axis)
+        left, right = ([_border(x, axis, width, first, mode)] if width else [] for width, first in ((before, True), (after, False)))
+        x = join([*left, x, *right], axis)
     return x
 
 
-def _odd(x: Var, axis: int, before: int, after: int, symmetric: bool, ew: Any) -> Var:
-    """Reflected, and turned about the edge's value."""
+def _border(x: Var, axis: int, width: int, left: bool, mode: str) -> Var:
+    """What the mode edge or wrap has before or behind the elements of an axis."""
+    n = x.shape[axis]
     key = (slice(None),) * axis
+    if mode == "edge":
+        dims = list(x.shape)
+        dims[axis] = width
+        return expand_to(x[key + (slice(0, 1) if left else slice(n - 1, n),)], dims)
+    if width <= n:
+        return x[key + (slice(n - width, n) if left else slice(0, width),)]
+    from minnow.numpy import _elementwise as ew
     from minnow.numpy._indexing import take
+    return take(x, ew.remainder(arange(-width, 0) if left else arange(width), n), axis)
+
+
+def _mirrored(x: Var, axis: int, before: int, after: int, symmetric: bool, odd: bool) -> Var:
+    """Reflected, once or several times; `odd`: and turned about the edge's value."""
+    from minnow.numpy import _elementwise as ew
+    key = (slice(None),) * axis
+    skip = 0 if symmetric else 1
     while before > 0 or after > 0:
         n = x.shape[axis]
-        most = n if symmetric else n - 1
+        most = n - skip
         if most == 0:
             widths = [[0, 0] for _ in range(x.ndim)]
             widths[axis] = [before, after]
             return pad(x, widths, "edge")
         left, right = builtins.min(before, most), builtins.min(after, most)
         parts = [x]
-        skip = 0 if symmetric else 1
         if left:
-            mirror = take(x, [skip + left - 1 - i for i in range(left)], axis)
-            parts.insert(0, ew.subtract(ew.multiply(2, x[key + (slice(0, 1),)]), mirror))
+            mirror = flip(x[key + (slice(skip, skip + left),)], axis)
+            parts.insert(0, ew.subtract(ew.multiply(2, x[key + (slice(0, 1),)]), mirror) if odd else mirror)
         if right:
-            mirror = take(x, [n - 1 - skip - i for i in range(right)], axis)
-            parts.append(ew.subtract(ew.multiply(2, x[key + (slice(n - 1, n),)]), mirror))
+            mirror = flip(x[key + (slice(n - skip - right, n - skip),)], axis)
+            parts.append(ew.subtract(ew.multiply(2, x[key + (slice(n - 1, n),)]), mirror) if odd else mirror)
         x = join([astype(part, x.dtype) for part in parts], axis)
         before, after = before - left, after - right
     return x

@@ -83,7 +83,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Var:
     if m < 0:
         raise InvalidArgument("Order of derivative must be positive (see polyint)")
     x = asarray(p)
-    for _ in range(m):
+    for _ in range(min(m, x.size)):  # nothing is left then
         n = x.size - 1
         x = ew.multiply(x[:-1], _creation.steps(n + 1)[:0:-1] if n else zeros_of([0], x.dtype))
     return x

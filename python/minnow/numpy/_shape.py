@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _open
-from minnow.numpy._core import (ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, beside, held, astype, axes_of, axis_of, broadcast_dims, deliver, dims_of,
+from minnow.numpy._core import (MOST_PARTS, ArrayLike, Axis, AxisError, DTypeLike, Shape, asarray, beside, held, astype, axes_of, axis_of, broadcast_dims, deliver, dims_of,
                                 dtype_of, expand_to, int64, is_open, is_true, join, native, numbers_of, public, reduced_axes, reshape_to, result_type, size_of,
                                 zeros_of)
 
@@ -388,6 +388,11 @@ def _pieces(x: Var, place: int, bounds: Sequence[int]) -> list[Var]:
     return [x[key + (slice(a, b),)] for a, b in zip([0, *bounds], [*bounds, None if is_open(x) else x.shape[place]])]
 
 
+def _check_parts(sections: int) -> None:
+    if sections > MOST_PARTS:
+        raise InvalidArgument(f"an array is split into at most {MOST_PARTS} parts, not {sections}")
+
+
 @public
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Var]:
     """Parts of about equal size, or cut at indices."""
@@ -398,6 +403,7 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     sections = int(indices_or_sections)
     if sections <= 0:
         raise InvalidArgument("number sections must be larger than 0.")
+    _check_parts(sections)
     if is_open(x) and _open.dims_of(x)[place] is None:
         return _open.array_split(x, sections, place)
     each, extra = builtins.divmod(_open.known(x, place, "array_split()") if is_open(x) else x.shape[place], sections)
@@ -412,6 +418,8 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Var]:
     """Parts of equal size (ValueError where there is no such division), or cut at indices."""
     x = asarray(ary)
+    if not hasattr(indices_or_sections, "__len__"):
+        _check_parts(int(indices_or_sections))
     if is_open(x) and not hasattr(indices_or_sections, "__len__"):
         return _open.split(x, int(indices_or_sections), axis_of(axis, x.ndim))
     if not hasattr(indices_or_sections, "__len__") and x.shape[axis_of(axis, x.ndim)] % int(indices_or_sections):

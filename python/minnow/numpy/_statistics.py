@@ -10,7 +10,7 @@ from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var
 
 from minnow.numpy import _elementwise as ew
 from minnow.numpy import _creation, _indexing, _products, _reductions, _shape, _sorting
-from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, held, is_foreign, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float32,
+from minnow.numpy._core import (ArrayLike, Axis, DTypeLike, asarray, held, is_foreign, astype, axes_of, axis_of, bool_, choose, complex128, deliver, dtype_of, expand_to, float32, is_open,
                                 float64, full_of, int64, is_weak, join, native, permute, promote, public, reshape_to, result_type, size_of, zeros_of)
 
 # ---- Quantiles
@@ -510,7 +510,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = None, ap
     if len(parts) > 1:
         x = _shape.concatenate(parts, place)
     key = (slice(None),) * place
-    for _ in range(n):
+    for _ in range(n if is_open(x) else builtins.min(n, x.shape[place])):  # nothing is left then
         high, low = x[key + (slice(1, None),)], x[key + (slice(None, -1),)]
         x = ew.not_equal(high, low) if x.dtype.kind == "b" else ew.subtract(high, low)
     return x

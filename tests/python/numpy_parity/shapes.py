@@ -80,6 +80,8 @@ def shapes():
                 case("pad", x, 2, constant_values=7)
                 if dtype != "bool":
                     case("pad", x, 1, "reflect", reflect_type="odd")
+                    for mode in ("reflect", "symmetric", "wrap", "edge"):  # borders wider than the array
+                        case("pad", x, ((13, 9),) * x.ndim, mode)
                     case("pad", x, 3, "symmetric", reflect_type="odd")
                     case("pad", x, 1, "maximum", stat_length=2)
     for name, arguments in (("zeros", ((2, 3),)), ("ones", (4,)), ("empty", ((0, 2),)), ("eye", (3,)), ("eye", (3, 4, 1)), ("eye", (2, 5, -1)), ("identity", (3,)), ("tri", (3, 4, 1)),
