@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "binding.h"
+#include "functions.h"
 
 namespace minnow::python {
 namespace {
@@ -77,6 +78,7 @@ nb::object spec(const minnow_tensor& tensor) {
 template <class F>
 int guarded(const minnow_op_api* api, minnow_op_call* call, F&& f) {
   const nb::gil_scoped_acquire acquire;
+  const Outermost outermost;
   try {
     f();
     return 0;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of Python that say which keyword was meant. CPython 3.13 does so itself; before it a function of the package is called through
-// an object of this class, which is in the way of nothing else: it has the function's attributes, signature and source, binds as a method,
-// and is pickled by name. A call costs some 20 ns more.
+// The public functions of the package are called through an object of this class, for two things. Where a call has an unknown keyword, the
+// error says which one was meant (CPython 3.13 does so itself). And where arrays of NumPy are among the arguments and no Var is, results
+// are arrays of NumPy. The object is in the way of nothing else: it has the function's attributes, signature and source, binds as a method,
+// and is pickled by name. A call costs some 30 ns more.
 #include <Python.h>
 
 #include <structmember.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "base/nearest.h"
 #include "binding.h"
+#include "express/node.h"
+#include "functions.h"
 
 namespace minnow::python {
 namespace {
@@ -19,6 +23,8 @@ struct Function {
   PyObject_HEAD  // NOLINT
       vectorcallfunc call;
   PyObject *wrapped, *attributes, *weak_references;
+  bool arrays;  // results are arrays of NumPy where arguments are
+  bool method;  // the first argument is an object whose method it is, and says nothing
 };
 Function* function_of(PyObject* self) { return reinterpret_cast<Function*>(self); }
 
@@ -38,12 +44,14 @@ std::vector<std::string> keywords_of(nb::handle function) {
   return names;
 }
 
+bool needs_suggestions = true;  // CPython 3.13 names the nearest keyword itself
+
 /// Adds the nearest names to the pending TypeError of a call that never began: it has no traceback.
 void suggest(PyObject* wrapped, PyObject* keywords) noexcept {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   bool done = false;
-  if (!trace && type == PyExc_TypeError && value) {
+  if (!trace && type == PyExc_TypeError && value && needs_suggestions) {
     try {
       const std::vector<std::string> known = keywords_of(wrapped);
       const nb::tuple given = nb::borrow<nb::tuple>(keywords);
@@ -69,11 +77,117 @@ void suggest(PyObject* wrapped, PyObject* keywords) noexcept {
   Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
 }
 
+// ---- Arrays of NumPy in, arrays of NumPy out
+
+/// How many functions of the package this thread is in. They call each other and expect Vars: the outermost one alone gives arrays.
+thread_local int depth = 0;
+
+PyObject *array_types = nullptr, *arrays_of = nullptr;  // (ndarray, inexact), once NumPy was imported; the function below
+
+/// What an argument says of the results.
+enum class Says : uint8_t { nothing, array, var };
+
+/// An array of NumPy, or a Var, itself or within lists. Integers of NumPy say nothing: they are sizes and axes as often as numbers.
+Says said_by(PyObject* argument, int nested) noexcept {
+  PyTypeObject* const type = Py_TYPE(argument);
+  if (type == var_type) return Says::var;
+  if (type == &PyFloat_Type || type == &PyLong_Type || type == &PyUnicode_Type || type == &PyBool_Type || argument == Py_None)
+    return Says::nothing;
+  if (type == &PyList_Type || type == &PyTuple_Type) {
+    Says found = Says::nothing;
+    const bool list = type == &PyList_Type;
+    for (Py_ssize_t i = 0; nested < 8 && i < (list ? PyList_Size(argument) : PyTuple_Size(argument)); ++i) {
+      PyObject* const item = list ? PyList_GetItem(argument, i) : PyTuple_GetItem(argument, i);
+      const Says says = item ? said_by(item, nested + 1) : Says::nothing;
+      if (says == Says::var) return says;
+      if (says == Says::array) found = says;
+    }
+    return found;
+  }
+  if (PyType_IsSubtype(type, var_type)) return Says::var;
+  if (!array_types) {
+    const nb::object name = nb::steal(PyUnicode_FromString("numpy")), module = nb::steal(PyImport_GetModule(name.ptr()));
+    if (!module.is_valid() || module.is_none()) return PyErr_Clear(), Says::nothing;
+    const nb::object array = nb::steal(PyObject_GetAttrString(module.ptr(), "ndarray")),
+                     inexact = nb::steal(PyObject_GetAttrString(module.ptr(), "inexact"));
+    if (!array.is_valid() || !inexact.is_valid()) return PyErr_Clear(), Says::nothing;  // it is being imported
+    array_types = PyTuple_Pack(2, array.ptr(), inexact.ptr());
+    if (!array_types) return PyErr_Clear(), Says::nothing;
+  }
+  const int is = PyObject_IsInstance(argument, array_types);
+  if (is < 0) PyErr_Clear();
+  return is == 1 ? Says::array : Says::nothing;
+}
+
+/// Whether only Vars, numbers and the like are given, so that no function that is called within sees an array: mostly.
+bool has_plain(PyObject* const* arguments, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    const PyTypeObject* const type = Py_TYPE(arguments[i]);
+    if (type != var_type && type != &PyFloat_Type && type != &PyLong_Type && type != &PyBool_Type && type != &PyUnicode_Type &&
+        arguments[i] != Py_None)
+      return false;
+  }
+  return true;
+}
+
+bool wants_arrays(PyObject* const* arguments, size_t count) noexcept {
+  bool wants = false;
+  for (size_t i = 0; i < count; ++i) {
+    const Says says = said_by(arguments[i], 0);
+    if (says == Says::var) return false;
+    wants = wants || says == Says::array;
+  }
+  return wants;
+}
+
+/// A result with arrays that may be written in place of Vars, also in lists and tuples. What depends on a placeholder, a state or a
+/// parameter stays a Var.
+nb::object to_arrays(nb::handle result) {
+  if (is_var(result)) {
+    const Var& x = var_of(result);
+    {
+      const Guard guard;
+      const express::LazyValue value = express::value_of(x);
+      if (!x.is_tensor() || value.node->fed_by_others || value.node->keeps_inputs) return nb::borrow(result);
+    }
+    const Guard guard;
+    const Tensor& tensor = computed(x);
+    const express::LazyValue& value = express::Access::cell(x)->value;
+    const bool alone = value.node.use_count() == 1 && express::output_of(value).memory_is_ours && tensor.owner().use_count() == 1;
+    return to_writable_numpy(alone ? tensor : Tensor(tensor.view()));
+  }
+  if (PyList_CheckExact(result.ptr())) {
+    nb::list list;
+    for (nb::handle item : nb::borrow<nb::list>(result)) list.append(to_arrays(item));
+    return list;
+  }
+  if (!PyTuple_Check(result.ptr())) return nb::borrow(result);
+  nb::list items;
+  for (nb::handle item : nb::borrow<nb::tuple>(result)) items.append(to_arrays(item));
+  if (PyTuple_CheckExact(result.ptr())) return nb::tuple(items);
+  return nb::hasattr(result, "_make") ? nb::object(result.attr("_make")(items)) : nb::borrow(result);  // a named tuple
+}
+
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObject* keywords) noexcept {
-  PyObject* const wrapped = function_of(self)->wrapped;
-  PyObject* const result = PyObject_Vectorcall(wrapped, arguments, count, keywords);
-  if (!result && keywords) suggest(wrapped, keywords);
-  return result;
+  const Function& own = *function_of(self);
+  const size_t given = static_cast<size_t>(PyVectorcall_NARGS(count)) + (keywords ? static_cast<size_t>(PyTuple_Size(keywords)) : 0),
+               first = own.method && given > 0 ? 1 : 0;
+  if (has_plain(arguments + first, given - first)) {
+    PyObject* const result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
+    if (!result && keywords) suggest(own.wrapped, keywords);
+    return result;
+  }
+  ++depth;
+  PyObject* const result = PyObject_Vectorcall(own.wrapped, arguments, count, keywords);
+  --depth;
+  if (!result) {
+    if (keywords) suggest(own.wrapped, keywords);
+    return nullptr;
+  }
+  if (!own.arrays || depth > 0 || !wants_arrays(arguments + first, given - first)) return result;
+  PyObject* const made = PyObject_CallFunctionObjArgs(arrays_of, result, nullptr);
+  Py_DECREF(result);
+  return made;
 }
 
 PyObject *function_class = nullptr, *method_class = nullptr;
@@ -144,23 +258,36 @@ PyType_Spec spec = {"minnow._minnow.function", sizeof(Function), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
 }  // namespace
 
+Outermost::Outermost() noexcept : depth_(std::exchange(depth, 0)) {}
+Outermost::~Outermost() { depth = depth_; }
+
 void define_functions(nb::module_& m) {
   function_class = PyType_FromSpec(&spec);
   if (!function_class) nb::raise_python_error();
+  needs_suggestions = nb::cast<long>(nb::module_::import_("sys").attr("hexversion")) < 0x030d0000;
   method_class = nb::object(nb::module_::import_("types").attr("MethodType")).release().ptr();  // the stable ABI has no PyMethod_Type
   m.def(
+      "gives_arrays", [](nb::handle arguments) { return said_by(arguments.ptr(), 0) == Says::array; }, nb::arg("arguments"),
+      "Whether a list of arguments has arrays of NumPy and no Vars.");
+  m.def("to_arrays", to_arrays, nb::arg("result").none(), "The result with arrays of NumPy that may be written in place of Vars.");
+  arrays_of = nb::object(m.attr("to_arrays")).release().ptr();
+  m.def(
       "suggesting",
-      [](nb::handle function) {
+      [](nb::handle function, bool arrays, bool method) {
         const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(reinterpret_cast<PyTypeObject*>(function_class), Py_tp_alloc));
         const nb::object made = nb::steal(allocate(reinterpret_cast<PyTypeObject*>(function_class), 0));
         if (!made.is_valid()) nb::raise_python_error();
         Function& own = *function_of(made.ptr());
         own.call = call;
+        own.arrays = arrays, own.method = method;
         own.wrapped = Py_NewRef(function.ptr());
         for (const char* name : {"__module__", "__doc__"}) nb::setattr(made, name, function.attr(name));  // the class has its own
         return made;
       },
-      nb::arg("function"), "The function, whose TypeError for a keyword that it does not take names the nearest ones.");
+      nb::arg("function"), nb::arg("arrays") = false, nb::arg("method") = false,
+      "The function, whose TypeError for a keyword that it does not take names the nearest ones. arrays: it gives arrays of NumPy where "
+      "arrays\n"
+      "of NumPy, and no Vars, are among its arguments; of a method the object does not count.");
 }
 
 }  // namespace minnow::python

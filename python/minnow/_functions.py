@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions whose TypeError for an unknown keyword names the nearest ones."""
+"""What public functions of the package have in common.
+
+The TypeError for an unknown keyword names the nearest ones. Functions of tensors (`arrays`) follow one rule for what they return: with a Var
+among the arguments, also within lists, they give Vars; else with an array of NumPy (or a floating or complex scalar of NumPy), arrays of NumPy
+that may be written; with numbers and lists of Python alone, Vars. Functions that make Vars of anything, such as asarray(), always give Vars.
+"""
 from __future__ import annotations
 
-import sys
 from types import FunctionType
 from typing import Any, Callable, Iterable, TypeVar
 
@@ -10,34 +14,37 @@ from minnow import _minnow
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-#: CPython 3.13 names the nearest keyword itself.
-_NEEDED = sys.version_info < (3, 13)
+
+def suggesting(function: _Function, arrays: bool = False, method: bool = False) -> _Function:
+    """The function with such errors, and results. method: of an object that is no tensor."""
+    return _minnow.suggesting(function, arrays, method) if isinstance(function, FunctionType) else function
 
 
-def suggesting(function: _Function) -> _Function:
-    """The function with such errors."""
-    return _minnow.suggesting(function) if _NEEDED and isinstance(function, FunctionType) else function
+def method_of_arrays(function: _Function) -> _Function:
+    """A method with such errors, and results, of an object that is no tensor."""
+    return suggesting(function, True, True)
 
 
-def all_suggesting(module: dict[str, Any], names: Iterable[str]) -> None:
+def all_suggesting(module: dict[str, Any], names: Iterable[str], arrays: bool = False) -> None:
     """Replaces a module's functions of these names."""
-    if _NEEDED:
-        for name in names:
-            function = module[name]
-            if isinstance(function, FunctionType):
-                module[name] = _minnow.suggesting(function)
+    for name in names:
+        module[name] = suggesting(module[name], arrays)
 
 
 _Class = TypeVar("_Class", bound=type)
 
 
-def methods_suggesting(kind: _Class) -> _Class:
+def methods_suggesting(kind: _Class, arrays: bool = False) -> _Class:
     """A class whose public methods have such errors."""
-    if _NEEDED:
-        for name, function in list(vars(kind).items()):
-            if isinstance(function, FunctionType) and not name.startswith("_"):
-                setattr(kind, name, _minnow.suggesting(function))
+    for name, function in list(vars(kind).items()):
+        if isinstance(function, FunctionType) and not name.startswith("_"):
+            setattr(kind, name, suggesting(function, arrays, arrays))
     return kind
 
 
-__all__ = ["suggesting", "all_suggesting", "methods_suggesting"]
+def methods_of_arrays(kind: _Class) -> _Class:
+    """A class, of no tensors, whose public methods have such errors, and results."""
+    return methods_suggesting(kind, True)
+
+
+__all__ = ["suggesting", "method_of_arrays", "all_suggesting", "methods_suggesting", "methods_of_arrays"]

@@ -585,4 +585,4 @@ def _emphasized(frames: Var, preemphasis: float) -> Var:
 __all__ = ["blackman_window", "fbank", "hamming_window", "hann_window", "load", "log_mel", "mel_filters", "mel_spectrogram", "povey_window", "resample", "save",
            "spectrogram"]
 
-all_suggesting(globals(), __all__)
+all_suggesting(globals(), __all__, arrays=True)

@@ -75,4 +75,5 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"minnow.cv has no {name!r} (yet); it has imread, imdecode, resize and cvtColor")
 
 
-_all_suggesting(globals(), ("imread", "imdecode", "resize", "cvtColor"))
+_all_suggesting(globals(), ("imread", "imdecode"))  # which make Vars of files
+_all_suggesting(globals(), ("resize", "cvtColor"), arrays=True)

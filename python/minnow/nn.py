@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, overload
 
 from minnow import _minnow
 from minnow._functions import all_suggesting, methods_suggesting
-from minnow._minnow import InvalidArgument, InvalidType, Var
+from minnow._minnow import InvalidArgument, InvalidType, Var, gives_arrays, to_arrays
 from minnow._files import ModelPath, dims_of, read_model
 from minnow._options import check
 from minnow._repr import screen
@@ -252,10 +252,10 @@ class LoadedModule(Module):
             for result in results:
                 if isinstance(result, Var) and result.known_shape is not None and result.ndim == 4:
                     result.__dict__["_format"] = self._format
-        if arrays:  # where placeholders are among the inputs, or sequences among the outputs, Vars come in any case
+        if arrays:  # sequences among the outputs come as Vars in any case
             for value in results:
                 if isinstance(value, (Var, list)):
-                    return [_to_numpy(value) for value in results]
+                    return to_arrays(results)  # type: ignore[no-any-return]
         return results
 
     @overload
@@ -272,14 +272,14 @@ class LoadedModule(Module):
         """The model's outputs for these inputs, as forward() takes them: one output itself, several as a tuple.
 
         Arrays of NumPy in, arrays of NumPy out, which may be written, whether or not numbers and lists of Python are given too; with a Var among
-        the inputs, or with numbers and lists alone, Vars. out: an array or a Var of the output's dtype and shape that takes it (of several outputs
+        the inputs, or with numbers and lists alone, Vars (as every function of the package has it). out: an array or a Var of the output's dtype and shape that takes it (of several outputs
         a list of these), and is returned; arrays in row-major order are computed into, without a copy.
         """
         if out is not None and "out" in self._input_names:
             named["out"], out = out, None
         values = self._values(inputs, named)
         if out is None:
-            results = self._run(values, _are_numpy(values))
+            results = self._run(values, gives_arrays(values))
             return results[0] if len(results) == 1 else tuple(results)
         several = isinstance(out, (list, tuple))
         places = list(out) if several else [out]
@@ -410,24 +410,6 @@ def _fixed(declared: Description, shape: Any) -> list[int]:
     if -1 in dims or (known is None and shape is None):
         raise InvalidArgument(f'the input "{declared}" is {declared.type}; prepare() takes a shape for it without open dimensions: prepare({{"{declared}": (...)}})')
     return dims
-
-
-def _are_numpy(values: Sequence[Any]) -> bool:
-    """Whether arrays of NumPy are given, and no Vars."""
-    found = False
-    for value in values:
-        kind = type(value)
-        if kind is Var:
-            return False
-        if found or kind.__module__ == "numpy" or (kind.__module__ != "builtins" and any(base.__module__ == "numpy" for base in kind.__mro__)):
-            found = True
-    return found
-
-
-def _to_numpy(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_to_numpy(item) for item in value]
-    return value.numpy().copy() if isinstance(value, Var) else value
 
 
 def _deliver(result: Any, array: Any, name: str) -> None:

@@ -313,7 +313,8 @@ class Numpy(unittest.TestCase):
             np.add(x, 1, out=taken)
 
     def test_arrays_of_numpy_may_be_filled_anew(self):
-        """What was made of an array keeps its value when the array is filled with other numbers before it is read."""
+        """A result keeps its value when the array that it was made of is filled with other numbers before it is read. Functions give Vars for
+        arrays that are not NumPy's own."""
         try:
             import numpy
         except ImportError:
@@ -339,8 +340,8 @@ class Numpy(unittest.TestCase):
                 for count in (1, 2, 3):
                     given = [(numpy.arange(9).reshape(3, 3) % 3 + 1).astype(dtype) for _ in range(count)]
                     try:
-                        made = arrays_of(function(*given))
-                        wanted = [numpy.array(one) for one in arrays_of(function(*[array.copy() for array in given]))]
+                        made = arrays_of(function(*map(memoryview, given)))
+                        wanted = [numpy.array(one) for one in arrays_of(function(*[memoryview(array.copy()) for array in given]))]
                     except Exception:  # not of so many arrays, or not of this dtype
                         continue
                     try:

@@ -53,9 +53,11 @@ def _apart(x: minnow.Var) -> minnow.Var:
 
 
 def own(value: Any) -> Any:
-    """Replace MNN's Vars by plain ones, in lists and dicts too."""
+    """Replace MNN's Vars by plain ones, and arrays of NumPy by Vars, for which MNN gives Vars; in lists and dicts too."""
     if isinstance(value, minnow.Var):
         return _alias(value)
+    if hasattr(value, "__array_interface__") and (hasattr(value, "__setitem__") or value.dtype.kind in "fc"):
+        return minnow.Var(value)
     if type(value) in (list, tuple):
         return type(value)([own(item) for item in value])
     if type(value) is dict:

@@ -15,7 +15,7 @@ from minnow._typing import DTypeLike, VarLike
 from minnow.expr import _operators
 from minnow.expr._operators import *  # noqa: F403
 
-all_suggesting(vars(_operators), _operators.__all__)
+all_suggesting(vars(_operators), _operators.__all__, arrays=True)
 globals().update((name, getattr(_operators, name)) for name in _operators.__all__)
 
 if TYPE_CHECKING:
@@ -376,4 +376,6 @@ __all__ = ["const", "constant", "placeholder", "trainable", "op", "ops", "Spec",
            "Loaded", "cond", "while_loop", "scan", "NCHW", "NHWC", "NC4HW4", "format_of", "convert", "CacheCounts", "cache_counts", "clear_cache", "scope", "optimize_expressions", "Var",
            *_operators.__all__]
 
+# Operators follow the rule for arrays of NumPy; functions that make or change expressions give Vars.
+all_suggesting(globals(), ("op", "ops"), arrays=True)
 all_suggesting(globals(), __all__)

@@ -10,9 +10,10 @@ from minnow._functions import suggesting
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, OutOfMemory, Var, op
 from minnow._minnow import dtype as DType
 from minnow._minnow import numpy as native
+from minnow._typing import VarLike
 
-#: What an array can be made of: a Var, a number, nested lists of numbers, or an array (buffer protocol, DLPack, __array__).
-ArrayLike = Any
+#: What an array can be made of: a Var, a number, nested lists of numbers, or an array (buffer protocol, DLPack, __array__); None where left out.
+ArrayLike = Optional[VarLike]
 #: A dtype, its name or code ("float32", "f4"), NumPy's dtype or scalar type, or bool, int, float, complex.
 DTypeLike = Any
 #: An axis, several, or None for all.
@@ -41,8 +42,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def public(function: F) -> F:
-    """Lists a function of minnow.numpy (of minnow.numpy.linalg ..., by its module)."""
-    function = suggesting(function)
+    """Lists a function of minnow.numpy (of minnow.numpy.linalg ..., by its module): NumPy in, NumPy out (minnow._functions)."""
+    return _listed(suggesting(function, arrays=True))
+
+
+def maker(function: F) -> F:
+    """Lists a function that makes a Var of anything."""
+    return _listed(suggesting(function))
+
+
+def _listed(function: F) -> F:
     REGISTRY[name_of(function.__module__, function.__name__)] = function
     return function
 

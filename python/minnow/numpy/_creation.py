@@ -13,12 +13,12 @@ from minnow._minnow import dtype as DType
 
 from minnow.numpy import _open
 from minnow.numpy._core import (filled, is_open, ArrayLike, DTypeLike, Shape, asarray, held, astype, axis_of, check_device, check_order, bool_, can_store, choose, dims_of, dtype_of, expand_to,
-                                float64, full_of, int64, is_weak, join, native, promote, public, reshape_to, result_type, row_strides, size_of,
+                                float64, full_of, int64, is_weak, join, native, promote, maker, public, reshape_to, result_type, row_strides, size_of,
                                 zeros_of)
 from minnow.numpy._shape import moveaxis, ravel, stack
 
 
-@public
+@maker
 def array(object: ArrayLike, dtype: DTypeLike = None, *, copy: Any = True, order: Optional[str] = "K", subok: bool = False, ndmin: int = 0) -> Var:
     """An array of numbers, nested lists, or another array; a copy unless copy is False or None."""
     check_order(order)
@@ -28,20 +28,20 @@ def array(object: ArrayLike, dtype: DTypeLike = None, *, copy: Any = True, order
     return reshape_to(x, [1] * (ndmin - x.ndim) + list(x.shape)) if ndmin > x.ndim else x
 
 
-@public
+@maker
 def asanyarray(a: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = None) -> Var:
     """asarray()."""
     return asarray(a, dtype, order)
 
 
-@public
+@maker
 def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> Var:
     """asarray() of at least one dimension."""
     x = asarray(a, dtype)
     return x if x.ndim else reshape_to(x, [1])
 
 
-@public
+@maker
 def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike = None) -> Var:
     """asarray(); ValueError where an element is infinite or NaN."""
     from minnow.numpy import _elementwise, _reductions
@@ -372,7 +372,7 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: D
     return function(*indices(shape, dtype=dtype), **options)
 
 
-@public
+@maker
 def fromiter(iter: Any, dtype: DTypeLike, count: int = -1) -> Var:
     """A vector of what an iterator gives."""
     import itertools
@@ -388,7 +388,7 @@ def is_swapped(dtype: DTypeLike) -> bool:
     return order in ("<", ">") and order != ("<" if sys.byteorder == "little" else ">")
 
 
-@public
+@maker
 def frombuffer(buffer: Any, dtype: DTypeLike = float64, count: int = -1, offset: int = 0) -> Var:
     """A vector over the memory of an object with the buffer protocol; of the other byte order (">i4") the numbers, in memory of its own."""
     if is_swapped(dtype):
@@ -408,7 +408,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = float64, count: int = -1, offset:
     return _minnow.from_buffer(buffer, wanted, [count], offset)
 
 
-@public
+@maker
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Var:
     """A vector of the numbers that a text holds, `sep` between them."""
     wanted = dtype_of(dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 from minnow import _minnow
-from minnow._functions import suggesting
+from minnow._functions import method_of_arrays, methods_of_arrays
 from minnow._minnow import InvalidArgument, InvalidIndex, InvalidType, Var, op
 from minnow._minnow import dtype as DType
 
@@ -22,10 +22,11 @@ def floating(x: Var) -> Var:
     return x if x.dtype.kind in "fc" else astype(x, _FLOATS.get(x.dtype.name, float64))
 
 
+@methods_of_arrays
 class ufunc:
     """A function of elements, with NumPy's keywords.
 
-    Called with array-likes, which are broadcast together; gives a Var. out: a Var that takes the result. where: only there; elsewhere out
+    Called with array-likes, which are broadcast together; gives a Var, or an array of NumPy where arrays of NumPy and no Vars are given. out: a Var that takes the result. where: only there; elsewhere out
     keeps its elements (without out they are 0). dtype: what is computed in. Errors: TypeError for dtypes that the function is not defined
     for, ValueError for shapes that do not fit.
     """
@@ -44,7 +45,7 @@ class ufunc:
     def nargs(self) -> int:
         return self.nin + self.nout
 
-    @suggesting
+    @method_of_arrays
     def __call__(self, *args: ArrayLike, out: Any = None, where: ArrayLike = True, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
         if len(args) != self.nin:
             if len(args) != self.nin + 1:

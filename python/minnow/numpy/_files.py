@@ -12,7 +12,7 @@ from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
 from minnow.numpy import _creation, _shape
-from minnow.numpy._core import ArrayLike, DTypeLike, asarray, astype, dtype_of, float64, public, reshape_to, size_of, zeros_of
+from minnow.numpy._core import ArrayLike, DTypeLike, asarray, astype, dtype_of, float64, maker, public, reshape_to, size_of, zeros_of
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10000
@@ -184,7 +184,7 @@ class NpzFile(Mapping[str, Var]):
         self.close()
 
 
-@public
+@maker
 def load(file: Any, mmap_mode: None = None, allow_pickle: bool = False) -> Any:
     """The array of an .npy file, or the arrays of an .npz file by name. Pickled objects are refused (ValueError)."""
     opened, ours = _opened(file, "rb")
@@ -206,7 +206,7 @@ def load(file: Any, mmap_mode: None = None, allow_pickle: bool = False) -> Any:
             opened.close()
 
 
-@public
+@maker
 def fromfile(file: Any, dtype: DTypeLike = float64, count: int = -1, sep: str = "", offset: int = 0) -> Var:
     """A vector of the bytes of a file, or with `sep` of the numbers of a text. The bytes may have the other byte order: ">i4"."""
     swapped = _creation.is_swapped(dtype)
@@ -240,7 +240,7 @@ def _lines(fname: Any, encoding: Optional[str]) -> Iterator[str]:
         yield line.decode(encoding or "latin1") if isinstance(line, bytes) else line
 
 
-@public
+@maker
 def loadtxt(fname: Any, dtype: DTypeLike = float, comments: Any = "#", delimiter: Optional[str] = None, converters: Any = None, skiprows: int = 0, usecols: Any = None,
             unpack: bool = False, ndmin: int = 0, encoding: Optional[str] = None, max_rows: Optional[int] = None, *, quotechar: Optional[str] = None) -> Var:
     """The numbers of a text, a row in each line. fname: a path (also .gz), an open file or lines."""
@@ -294,7 +294,7 @@ def loadtxt(fname: Any, dtype: DTypeLike = float, comments: Any = "#", delimiter
     return _shape.transpose(x) if unpack and x.ndim > 1 else x
 
 
-@public
+@maker
 def genfromtxt(fname: Any, dtype: DTypeLike = float, comments: str = "#", delimiter: Optional[str] = None, skip_header: int = 0, skip_footer: int = 0, filling_values: Any = None,
                usecols: Any = None, unpack: bool = False, encoding: Optional[str] = None, max_rows: Optional[int] = None) -> Var:
     """loadtxt() that takes what is missing or no number as NaN (or filling_values; -1 for integers)."""

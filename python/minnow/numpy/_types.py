@@ -7,7 +7,7 @@ from typing import Any, Optional
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
-from minnow.numpy._core import DTypeLike, asarray, bool_, can_store, check_device, dtype_of, float32, float64, is_weak, promote, public, result_type
+from minnow.numpy._core import DTypeLike, asarray, bool_, can_store, check_device, dtype_of, float32, float64, is_foreign, is_weak, promote, maker, public, result_type
 
 _FLOATS = {"float16": (10, 5, -14), "bfloat16": (7, 8, -126), "float32": (23, 8, -126), "float64": (52, 11, -1022)}
 
@@ -162,12 +162,14 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
 def astype(x: Var, dtype: DTypeLike, /, *, copy: bool = True, device: Optional[str] = None) -> Var:
     """An array as another dtype; with copy=False itself where it is of that dtype."""
     if not isinstance(x, Var):
-        raise InvalidType(f"Input should be an array. It is of type {type(x)}.")
+        if not is_foreign(x):
+            raise InvalidType(f"Input should be an array. It is of type {type(x)}.")
+        x = asarray(x)
     check_device(device)
     return x.astype(dtype_of(dtype), copy=copy)
 
 
-@public
+@maker
 def from_dlpack(x: Any, /, *, device: Optional[str] = None, copy: Optional[bool] = None) -> Var:
     """An array of the memory of an object with __dlpack__, on the CPU; copied where it does not lie in row-major order, or copy is True.
 

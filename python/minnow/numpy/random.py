@@ -10,7 +10,7 @@ import secrets
 from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from minnow._arrays import index_of, is_index
-from minnow._functions import methods_suggesting as _methods_suggesting
+from minnow._functions import methods_of_arrays as _methods_of_arrays
 from minnow._minnow import InvalidArgument, InvalidType, Var
 from minnow._minnow import dtype as DType
 
@@ -135,7 +135,7 @@ _SHARE = _Bound(lambda x: ~((x >= 0) & (x <= 1)), "{} < 0, {} > 1 or {} is NaN")
 _NOT_INFINITE = _Bound(lambda x: ~ew.isfinite(x), "{} is not finite")
 
 
-@_methods_suggesting
+@_methods_of_arrays
 class Generator:
     """Draws from a stream. size: a shape; None for one number (a Var of 0 dimensions, or of the parameters' common shape)."""
 
@@ -543,7 +543,7 @@ for _class in (SeedSequence, PCG64, Generator):
 
 # ---- The old functions: one stream of MT19937
 
-@_methods_suggesting
+@_methods_of_arrays
 class RandomState:
     """NumPy's old generator: MT19937 with the streams of numpy.random.RandomState."""
 
