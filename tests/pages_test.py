@@ -167,6 +167,13 @@ class Pages(unittest.TestCase):
         shutil.copy(SOURCE / "tests" / "python" / "mnn" / "plain.mnn", self.folder / "model.mnn")
         self.assertEqual(self.follow("mnn.md"), 2)
 
+    def test_differences(self):
+        self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
+        self.assertEqual(self.follow("differences.md"), 5)
+
+    def test_express(self):
+        self.assertEqual(self.follow("express.md"), 7)
+
     def test_migrating(self):
         self.needs("model.onnx", MODELS / "onnx/pplcnet_orientation/model.onnx")
         self.assertEqual(self.follow("migrating.md"), 2)
