@@ -13,6 +13,12 @@ Estimate declined_with(std::string_view pattern, std::span<const FormatArg> args
   estimate.declined = format_args(pattern, args);
   return estimate;
 }
+Estimate unavailable(std::string_view reason) {
+  Estimate estimate;
+  estimate.declined = reason;
+  estimate.unavailable = true;
+  return estimate;
+}
 
 size_t PrepareContext::reserve_scratch(size_t bytes) {
   const size_t offset = scratch_;

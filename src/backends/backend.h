@@ -69,6 +69,7 @@ struct Estimate {
   // planner then may give them one memory; the kernel copies what does not lie there already.
   bool joins = false, parts = false;
   std::string declined;  // not empty: this scheme cannot serve, because ...
+  bool unavailable = false;  // declined because this machine or build lacks what the scheme needs, whatever the node is
 
   Estimate() = default;
   Estimate(double seconds) : seconds(seconds) {}
@@ -80,6 +81,8 @@ template <class... Args>
 Estimate declined(std::string_view pattern, const Args&... args) {
   return declined_with(pattern, erase(args...));
 }
+/// Declined on this machine or by this build for every node.
+Estimate unavailable(std::string_view reason);
 
 /// Packed weights, kept by the model and shared by all its plans and sessions.
 class WeightStore {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of SchemesTest that fill files of their own: operators that go over windows, and products.
+// Cases of SchemeTest that fill files of their own: operators that go over windows, and products.
 #pragma once
 #include <initializer_list>
 #include <utility>

@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <random>
-#include <set>
 
 #include "backends/cpu/cpu.h"
 #include "ops/operator.h"
@@ -148,85 +147,129 @@ testing::AssertionResult close(const Tensor& got, const Tensor& want, double tol
   return testing::AssertionSuccess();
 }
 
-}  // namespace
+// The backend of an instruction set, for one and for three threads, at precision normal and low.
+struct Backends {
+  std::shared_ptr<Backend> normal[2], low[2];
+};
+constexpr int kThreads[2] = {1, 3};
 
-std::vector<std::string> check_schemes(const SchemeCase& test, Isa isa) {
-  // A change of layout is no operator: it gives what it got.
-  const std::vector<Tensor> want =
-      test.op == kReorder ? test.inputs : test::run_operator(test.op, test.inputs, test.attributes, test.outputs);
-  Graph graph;
-  std::vector<Value*> values;
-  std::vector<ValueInfo> infos(test.inputs.size()), output_infos(test.outputs);
-  std::vector<const ValueInfo*> inputs, outputs;
-  std::string shapes;
-  for (size_t i = 0; i < test.inputs.size(); ++i) {
-    const Tensor& tensor = test.inputs[i];
-    values.push_back(tensor ? &graph.add_input("in" + std::to_string(i), ValueType::tensor(tensor.dtype(), tensor.shape())) : nullptr);
-    infos[i].dtype = tensor.dtype();
-    infos[i].shape = tensor.shape();
-    for (size_t constant : test.constants)
-      if (constant == i) infos[i].contents = tensor;
-    inputs.push_back(tensor ? &infos[i] : nullptr);
-    if (tensor) shapes += to_string(tensor.shape());
-  }
-  std::vector<std::string> names;
-  for (size_t i = 0; i < test.outputs; ++i) {
-    names.push_back("out" + std::to_string(i));
-    output_infos[i].dtype = want[i].dtype();
-    output_infos[i].shape = want[i].shape();
-    outputs.push_back(&output_infos[i]);
-  }
-  const Node& node = graph.add_node(test.op, values, names, test.attributes, "node");
-  const NodeView view(node, inputs, outputs, OperatorSet::builtin().find(test.op));
-
-  std::vector<std::string> accepted;
-  std::set<std::string> exact;  // rows that serve at precision normal
-  std::map<std::string, std::vector<Tensor>> first;
-  for (const auto& [threads, precision] :
-       {std::pair(1, Precision::normal), {3, Precision::normal}, {1, Precision::low}, {3, Precision::low}}) {
+const Backends& backends_of(Isa isa) {
+  static std::map<Isa, Backends> made;
+  const auto [found, is_new] = made.try_emplace(isa);
+  if (is_new) {
     BackendOptions options;
     options.isa = std::string(name_of(isa));
-    options.threads = threads;
-    options.precision = precision;
-    const std::shared_ptr<Backend> backend = make_cpu_backend(options);
-    const bool low = precision == Precision::low;
-    for (const Scheme& scheme : backend->schemes()) {
-      if (scheme.op != test.op) continue;
-      Estimate estimate;
-      try {
-        estimate = scheme.estimate(view, backend->device());
-      } catch (const NeedsContents&) {
-        continue;
-      }
-      if (!estimate.declined.empty()) continue;
-      const std::string name = test.op + "/" + std::string(scheme.name);
-      if (low && exact.count(name)) continue;
-      if (!low) exact.insert(name);
-      SCOPED_TRACE(name + " of " + shapes + " on " + backend->device().name + ", " + std::to_string(threads) + " threads");
-      EXPECT_GT(estimate.seconds, 0);
-      std::vector<Tensor> got;
-      run(scheme, view, backend->device(), estimate, test, threads, got);
-      for (size_t i = 0; i < test.outputs; ++i)
-        EXPECT_TRUE(close(got[i], want[i], low ? test.low_tolerance : test.tolerance)) << "output " << i;
-      if (threads == 1) {
-        accepted.push_back(name);
-        first[name] = got;
-      } else {
-        for (size_t i = 0; i < test.outputs; ++i)
-          EXPECT_EQ(std::memcmp(got[i].data(), first[name][i].data(), got[i].bytes()), 0) << "other bits with another number of threads";
-      }
+    for (size_t i = 0; i < 2; ++i) {
+      options.threads = kThreads[i];
+      options.precision = Precision::normal;
+      found->second.normal[i] = make_cpu_backend(options);
+      options.precision = Precision::low;
+      found->second.low[i] = make_cpu_backend(options);
     }
   }
-  return accepted;
+  return found->second;
 }
 
-std::vector<std::string> scheme_names(Isa isa) {
-  BackendOptions options;
-  options.isa = std::string(name_of(isa));
+const Scheme& scheme_of(const Backend& backend, const SchemeRow& row) {
+  for (const Scheme& scheme : backend.schemes())
+    if (scheme.op == row.op && scheme.name == row.name) return scheme;
+  throw InternalError("there is no scheme {} of {}", row.name, row.op);
+}
+
+Estimate ask(const Scheme& scheme, const NodeView& view, const Device& device) {
+  try {
+    return scheme.estimate(view, device);
+  } catch (const NeedsContents&) {
+    return declined("it needs the contents of an input");
+  }
+}
+
+// The row's answers at a precision, for each number of threads.
+struct Answers {
+  const std::shared_ptr<Backend>* backends;
+  Estimate estimates[2];
+  bool accepted() const { return estimates[0].declined.empty() || estimates[1].declined.empty(); }
+};
+Answers answers(const SchemeRow& row, const NodeView& view, bool low) {
+  const Backends& backends = backends_of(row.isa);
+  Answers made{low ? backends.low : backends.normal, {}};
+  for (size_t i = 0; i < 2; ++i) made.estimates[i] = ask(scheme_of(*made.backends[i], row), view, made.backends[i]->device());
+  return made;
+}
+
+SchemeAnswer answer_of(const Answers& normal, const Answers& low) {
+  const Estimate& last = low.estimates[0];
+  if (normal.accepted() || low.accepted()) return {.accepted = true, .unavailable = false, .declined = {}};
+  return {.accepted = false, .unavailable = last.unavailable, .declined = last.declined};
+}
+
+}  // namespace
+
+void PreparedCase::prepare() {
+  if (view_) return;
+  // A change of layout is no operator: it gives what it got.
+  expected_ = test_.op == kReorder ? test_.inputs : test::run_operator(test_.op, test_.inputs, test_.attributes, test_.outputs);
+  infos_.resize(test_.inputs.size());
+  output_infos_.resize(test_.outputs);
+  std::vector<Value*> values;
+  for (size_t i = 0; i < test_.inputs.size(); ++i) {
+    const Tensor& tensor = test_.inputs[i];
+    values.push_back(tensor ? &graph_.add_input("in" + std::to_string(i), ValueType::tensor(tensor.dtype(), tensor.shape())) : nullptr);
+    infos_[i].dtype = tensor.dtype();
+    infos_[i].shape = tensor.shape();
+    for (size_t constant : test_.constants)
+      if (constant == i) infos_[i].contents = tensor;
+    inputs_.push_back(tensor ? &infos_[i] : nullptr);
+  }
   std::vector<std::string> names;
-  const std::shared_ptr<Backend> backend = make_cpu_backend(options);
-  for (const Scheme& scheme : backend->schemes()) names.push_back(std::string(scheme.op) + "/" + std::string(scheme.name));
-  return names;
+  for (size_t i = 0; i < test_.outputs; ++i) {
+    names.push_back("out" + std::to_string(i));
+    output_infos_[i].dtype = expected_[i].dtype();
+    output_infos_[i].shape = expected_[i].shape();
+    outputs_.push_back(&output_infos_[i]);
+  }
+  const Node& node = graph_.add_node(test_.op, values, names, test_.attributes, "node");
+  view_.emplace(node, inputs_, outputs_, OperatorSet::builtin().find(test_.op));
+}
+
+std::string PreparedCase::shapes() const {
+  std::string text;
+  for (const Tensor& tensor : test_.inputs)
+    if (tensor) text += to_string(tensor.shape());
+  return text;
+}
+
+std::vector<SchemeRow> scheme_rows(Isa isa) {
+  std::vector<SchemeRow> rows;
+  for (const Scheme& scheme : backends_of(isa).normal[0]->schemes())
+    rows.push_back({isa, std::string(scheme.op), std::string(scheme.name)});
+  return rows;
+}
+
+SchemeAnswer ask_scheme(const SchemeRow& row, PreparedCase& prepared) {
+  return answer_of(answers(row, prepared.view(), false), answers(row, prepared.view(), true));
+}
+
+SchemeAnswer check_scheme(const SchemeRow& row, PreparedCase& prepared) {
+  const SchemeCase& test = prepared.test();
+  const Answers normal = answers(row, prepared.view(), false), low = answers(row, prepared.view(), true);
+  const Answers& taken = normal.accepted() ? normal : low;
+  const double tolerance = normal.accepted() ? test.tolerance : test.low_tolerance;
+  std::vector<Tensor> of_one_thread;
+  for (size_t i = 0; i < 2; ++i) {
+    const Estimate& estimate = taken.estimates[i];
+    if (!estimate.declined.empty()) continue;
+    const Device& device = taken.backends[i]->device();
+    SCOPED_TRACE(format("{} of {} on {}, {} threads", row.name, prepared.shapes(), device.name, kThreads[i]));
+    EXPECT_GT(estimate.seconds, 0);
+    std::vector<Tensor> got;
+    run(scheme_of(*taken.backends[i], row), prepared.view(), device, estimate, test, kThreads[i], got);
+    for (size_t k = 0; k < test.outputs; ++k) EXPECT_TRUE(close(got[k], prepared.expected()[k], tolerance)) << "output " << k;
+    for (size_t k = 0; k < of_one_thread.size(); ++k)
+      EXPECT_EQ(std::memcmp(got[k].data(), of_one_thread[k].data(), got[k].bytes()), 0) << "other bits with another number of threads";
+    of_one_thread = std::move(got);
+  }
+  return answer_of(normal, low);
 }
 
 Tensor normal(const Shape& shape, unsigned seed, double sigma) {

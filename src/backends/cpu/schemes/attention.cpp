@@ -41,9 +41,9 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
     return declined("softmax is wanted in another precision");
   if (a.output_shape().elements() == 0 || a.keys() == 0 || a.head == 0) return declined("a tensor is empty");
   const Kernels& kernels = *cpu_device(device).kernels;
-  if (const std::string refusal = refusal_of(factors, node, device, {}); !refusal.empty()) return declined("{}", refusal);
+  if (Estimate refusal = refusal_of(factors, node, device, {}); !refusal.declined.empty()) return refusal;
   if (factors == Factors::bf16 && low_precision_kernels(factors, kernels) == &kernels.bf16->widening)
-    return declined("this machine has no products of bf16");
+    return unavailable("this machine has no products of bf16");
   const double scores = static_cast<double>(a.scores_shape().elements());
   double bytes = 0;
   for (size_t i : {kQuery, kKey, kValue, kPastKey, kPastValue})

@@ -92,7 +92,7 @@ const Function64& function64_of(const NodeView& node) {
 
 Estimate estimate_unary64(const NodeView& node, const Device& device) {
   if (node.input_dtype(0) != DType::f64) return declined("the dtype is {}, not f64", node.input_dtype(0));
-  if (!cpu_device(device).kernels->unary64->functions) return declined("there is no kernel for this instruction set");
+  if (!cpu_device(device).kernels->unary64->functions) return unavailable("there is no kernel for this instruction set");
   const double count = static_cast<double>(node.output_shape(0).elements());
   Estimate estimate(device.byte_time(16 * count) + device.flop_time(2 * count * function64_of(node).cost) + 1e-7);
   estimate.overwrites = 0;

@@ -12,17 +12,17 @@
 
 namespace minnow::cpu {
 
-std::string refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights) {
+Estimate refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights) {
   if (factors == Factors::f32) return {};
-  if (device.precision != Precision::low) return "its rounding is for precision \"low\"";
+  if (device.precision != Precision::low) return declined("its rounding is for precision \"low\"");
   if (factors == Factors::bf16) return {};
   if (!low_precision_kernels(factors, *cpu_device(device).kernels)->tile.packed || !has_f16_products())
-    return "this machine has no products of f16";
+    return unavailable("this machine has no products of f16");
   for (const size_t input : weights) {
     if (!node.is_constant(input)) continue;
     const Tensor& w = node.contents(input);
     for (const float weight : std::span(w.data<float>(), static_cast<size_t>(w.elements())))
-      if (!(std::fabs(weight) <= kLargestF16)) return format("weight {} is too large for f16", weight);
+      if (!(std::fabs(weight) <= kLargestF16)) return declined("weight {} is too large for f16", weight);
   }
   return {};
 }
@@ -69,12 +69,13 @@ namespace {
 
 Estimate estimate_as(const NodeView& node, const Device& device, Factors factors, bool plain) {
   if (const std::string refusal = refusal_of_conv(node, {.channels_last = plain}); !refusal.empty()) return declined("{}", refusal);
-  if (const std::string refusal = refusal_of(factors, node, device); !refusal.empty()) return declined("{}", refusal);
+  if (Estimate refusal = refusal_of(factors, node, device); !refusal.declined.empty()) return refusal;
   const ConvShape s = conv_shape(node);
   const size_t lanes = static_cast<size_t>(device.pack), channels = s.in_channels / s.groups, outputs = s.out_channels / s.groups;
   const Kernels& kernels = *cpu_device(device).kernels;
   if (plain) {
-    if (!low_precision_kernels(factors, kernels)->tile.plain) return declined("this machine has no products of{}", suffix_of(factors));
+    if (!low_precision_kernels(factors, kernels)->tile.plain)
+      return unavailable(format("this machine has no products of{}", suffix_of(factors)));
     if (s.groups != 1) return declined("there are {} groups", s.groups);
     if (channels > lanes) return declined("{} channels are a whole vector or more: the packed layout is better", channels);
   } else {

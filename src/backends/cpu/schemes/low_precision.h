@@ -15,9 +15,9 @@ namespace minnow::cpu {
 /// How a scheme takes the factors of its products.
 enum class Factors : uint8_t { f32, bf16, f16 };
 
-/// Why no scheme with such factors may serve; empty where one may. `weights`: the inputs that it rounds beforehand, where they are
+/// Declined, with the reason, where no scheme with such factors may serve. `weights`: the inputs that it rounds beforehand, where they are
 /// constant.
-std::string refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights = {1});
+Estimate refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights = {1});
 /// What multiplies them; null for f32.
 const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels);
 /// Multiply-adds a second beside those of f32 tiles on this machine.

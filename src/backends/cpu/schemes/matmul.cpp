@@ -44,7 +44,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   const Product p(node);
   const bool low_precision = factors != Factors::f32;
   if (low_precision) {
-    if (const std::string refusal = refusal_of(factors, node, device); !refusal.empty()) return declined("{}", refusal);
+    if (Estimate refusal = refusal_of(factors, node, device); !refusal.declined.empty()) return refusal;
     if (!node.is_constant(1)) return declined("B is not constant");
     if (p.shape.transpose_a) return declined("A is transposed");
   }

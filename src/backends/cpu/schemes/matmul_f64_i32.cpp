@@ -26,7 +26,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
   const bool is_double = dtype == DType::f64;
   if (!is_double && (node.op() == "Gemm" || (dtype != DType::i32 && dtype != DType::u32))) return declined("the dtype is {}", dtype);
-  if (is_double && !cpu_device(device).kernels->f64_i32->f64) return declined("there are no vectors of doubles");
+  if (is_double && !cpu_device(device).kernels->f64_i32->f64) return unavailable("there are no vectors of doubles");
   if (node.output_shape(0).elements() == 0 || node.input_shape(0).elements() == 0) return declined("a matrix is empty");
   if (!addition_of(node)) return declined("a tensor of shape {} is added", node.input_shape(2));
   const Product p(node);

@@ -83,7 +83,7 @@ Estimate estimate_as(const NodeView& node, const Device& device, Factors factors
   const double steps = static_cast<double>(r.length * r.directions);
   const bool low_precision = factors != Factors::f32;
   if (low_precision) {
-    if (const std::string refusal = refusal_of(factors, node, device, {1, 2}); !refusal.empty()) return declined("{}", refusal);
+    if (Estimate refusal = refusal_of(factors, node, device, {1, 2}); !refusal.declined.empty()) return refusal;
     if (!node.is_constant(1) || !node.is_constant(2)) return declined("the weights are not constant");
   }
   const double speed = 0.85 * speed_of(factors, *cpu_device(device).kernels);
