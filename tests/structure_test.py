@@ -145,6 +145,13 @@ class Sources(unittest.TestCase):
                 wrong.append(f"{path.relative_to(ROOT)}: neither #pragma once nor a guard")
         self.assertEqual(wrong, [])
 
+    def test_every_pass_shows_what_it_does(self):
+        passes = re.findall(r'^    \{"(\w+)",', (ROOT / "src/passes/pipeline.cpp").read_text(), re.MULTILINE)
+        self.assertGreater(len(passes), 20)
+        self.assertEqual([name for name in passes if not (ROOT / "src/passes" / f"{name}.cpp").exists()], [], "the file of a pass has its name")
+        shown = [path.stem for path in (ROOT / "tests/passes/graphs").glob("*.txt")]
+        self.assertEqual(sorted(shown), sorted(passes), "tests/passes/graphs/PASS.txt shows a graph before and after the pass")
+
 
 if __name__ == "__main__":
     unittest.main()
