@@ -68,7 +68,7 @@ struct Estimate {
   // The memory of the inputs, one after another in their layout, would be output 0's (joins), or that of the outputs input 0's (parts). The
   // planner then may give them one memory; the kernel copies what does not lie there already.
   bool joins = false, parts = false;
-  std::string declined;  // not empty: this scheme cannot serve, because ...
+  std::string declined;      // not empty: this scheme cannot serve, because ...
   bool unavailable = false;  // declined because this machine or build lacks what the scheme needs, whatever the node is
 
   Estimate() = default;
