@@ -178,7 +178,9 @@ void define_dtype(nb::module_& m) {
         if (weak(a)) return dtype_object(promote(dtype_from(b), number(a)));
         return dtype_object(promote(dtype_from(a), dtype_from(b)));
       },
-      nb::arg("a"), nb::arg("b"), "NumPy 2's result_type of two dtypes, or of a dtype and a number of Python, which is weak.");
+      nb::arg("a"), nb::arg("b"),
+      "NumPy 2's result_type of two dtypes, or of a dtype and a number of Python, which is weak.\n\n"
+      "Raises InvalidType (a TypeError) for what is no dtype.");
 }
 
 }  // namespace minnow::python

@@ -180,8 +180,10 @@ void define_expressions(nb::module_& m) {
     const expr::CacheCounts counts = expr::cache_counts();
     return nb::make_tuple(counts.hits, counts.misses, counts.forms);
   });
-  m.def("clear_cache", &expr::clear_cache, Guarded());
-  m.def("optimize_expressions", &optimize_expressions, nb::arg("on") = true);
+  m.def("clear_cache", &expr::clear_cache, Guarded(),
+        "Gives back the plans of expressions and the memory that is kept for their values. Never fails.");
+  m.def("optimize_expressions", &optimize_expressions, nb::arg("on") = true,
+        "Whether chains of elementwise operators are computed as one, which they are by default. Raises TypeError for what is no bool.");
   nb::class_<PythonScope>(m, "Scope")
       .def(
           "__init__",

@@ -609,7 +609,10 @@ void define_var(nb::module_& m) {
       m, "Var", nb::type_slots(slots()), nb::is_weak_referenceable(), nb::dynamic_attr(),
       "A value of an expression: a constant, a placeholder, a parameter, or the result of an operator. It is computed when it is read.\n\n"
       "Var(object, dtype=None, *, copy=None) makes a constant of numbers, nested lists, or an array (buffer protocol, DLPack, __array__);\n"
-      "copy=None shares an array's memory where that is possible, True never does, False must.");
+      "copy=None shares an array's memory where that is possible, True never does, False must.\n\n"
+      "Errors: InvalidType (a TypeError) for what is no array, InvalidArgument (a ValueError) for shapes that do not fit, InvalidIndex "
+      "(an\n"
+      "IndexError) for places outside; reading raises what computing the expression raises.");
   var_type = reinterpret_cast<PyTypeObject*>(var.ptr());
   var.def(
       "__init__", [](Var* self, nb::handle object, nb::handle dtype, nb::handle copy) { new (self) Var(as_var(object, dtype, copy)); },

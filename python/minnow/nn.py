@@ -87,6 +87,7 @@ class Module:
     training: bool = False
 
     def forward(self, *inputs: Any) -> Any:
+        """Computes the module's results; a class over this one writes it. Raises NotImplementedError where it does not."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *inputs: Any) -> Any:
@@ -98,6 +99,7 @@ class Module:
             yield from _leaves(name, value)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Names and modules of the submodules that are attributes, or in lists, tuples and dicts there."""
         for name, value in self._members():
             if isinstance(value, Module):
                 yield name, value
@@ -112,10 +114,12 @@ class Module:
                 yield f"{name}.{inner}", value
 
     def parameters(self) -> list[Var]:
+        """The parameters in the order of named_parameters()."""
         return [value for _, value in self.named_parameters()]
 
     def load_parameters(self, values: Any) -> None:
-        """Gives parameters their values, by name, from a mapping or the list that parameters() gives."""
+        """Gives parameters their values, by name, from a mapping or the list that parameters() gives. Raises InvalidArgument (a ValueError) for
+        another count of values, an unknown name, and a value of another dtype or shape."""
         own = dict(self.named_parameters())
         if not hasattr(values, "items") and len(values) != len(own):
             raise InvalidArgument(f"the module has {len(own)} parameters, {len(values)} values are given")
@@ -134,12 +138,14 @@ class Module:
         return screen(type(self).__name__ + ("(\n  " + "\n  ".join(lines) + "\n)" if lines else "()"))
 
     def train(self, on: bool = True) -> Module:
+        """Sets `training` of this module and its submodules; gives the module."""
         self.training = on
         for _, child in self.named_children():
             child.train(on)
         return self
 
     def eval(self) -> Module:
+        """train(False)."""
         return self.train(False)
 
     def reset_states(self) -> None:
@@ -202,7 +208,11 @@ class LoadedModule(Module):
         self._format = "NHWC" if first is not None and first[3] in (1, 3, 4) and first[1] not in (1, 3, 4) else "NCHW"
 
     def forward(self, *inputs: VarLike | Mapping[str, VarLike], **named: VarLike) -> Any:
-        """Vars for the inputs, by position (or all in one list) or by name (or all in one dict). One output comes as a Var, several as a tuple."""
+        """Vars for the inputs, by position (or all in one list) or by name (or all in one dict). One output comes as a Var, several as a tuple.
+
+        Raises InvalidType (a TypeError) for too many inputs and unknown names, InvalidArgument (a ValueError) for dtypes and shapes that the model does
+        not take, TimeLimitReached (a TimeoutError) and OutOfMemory (a MemoryError) for the limits of load().
+        """
         results = self._call(inputs, named)
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -273,7 +283,7 @@ class LoadedModule(Module):
 
         Arrays of NumPy in, arrays of NumPy out, which may be written, whether or not numbers and lists of Python are given too; with a Var among
         the inputs, or with numbers and lists alone, Vars (as every function of the package has it). out: an array or a Var of the output's dtype and shape that takes it (of several outputs
-        a list of these), and is returned; arrays in row-major order are computed into, without a copy.
+        a list of these), and is returned; arrays in row-major order are computed into, without a copy. Raises the errors of forward().
         """
         if out is not None and "out" in self._input_names:
             named["out"], out = out, None
@@ -295,7 +305,7 @@ class LoadedModule(Module):
             model.prepare((1, 3, 640, 640))                   # of one input
 
         shapes: by the input's name, or in the inputs' order; None for a dimension, or no shape for an input, takes what the model declares,
-        which then has to be fixed.
+        which then has to be fixed. Raises InvalidArgument (a ValueError) for unknown names, and for shapes that are open or that the model does not take.
         """
         given: dict[str, Any]
         if isinstance(shapes, Mapping):
@@ -324,9 +334,11 @@ class LoadedModule(Module):
         return [Description(*row) for row in self._loaded.model.outputs]
 
     def describe_inputs(self) -> list[Description]:
+        """`inputs` as a function."""
         return self.inputs
 
     def describe_outputs(self) -> list[Description]:
+        """`outputs` as a function."""
         return self.outputs
 
     @property
@@ -345,9 +357,11 @@ class LoadedModule(Module):
         return States(self._loaded)
 
     def reset_states(self) -> None:
+        """Puts the initial values of the model's states back."""
         self._loaded.reset_states()
 
     def clone(self) -> LoadedModule:
+        """Another module over the same weights; states are its own and begin anew."""
         return LoadedModule(self._loaded.model, options=self._options, loaded=self._loaded.clone())
 
     def __deepcopy__(self, memo: Any) -> LoadedModule:

@@ -270,7 +270,8 @@ def step(results: Sequence[VarLike] | VarLike, next: Mapping[Var, VarLike] | Ite
 
 
 def states(outputs: Sequence[Var] | Var) -> list[Var]:
-    """The states that the expressions are made of, those of models in them too: reading one gives its value now, assigning to it another one."""
+    """The states that the expressions are made of, those of models in them too: reading one gives its value now, assigning to it another one.
+    Raises InvalidType (a TypeError) for what is no Var."""
     return _minnow.states(outputs)
 
 
@@ -344,7 +345,7 @@ class CacheCounts(NamedTuple):
 
 
 def cache_counts() -> CacheCounts:
-    """How often an expression found a plan of its form, how often not, and how many forms are kept.
+    """How often an expression found a plan of its form, how often not, and how many forms are kept. Never fails.
 
     >>> expr.clear_cache()
     >>> expr.cache_counts().forms

@@ -135,7 +135,10 @@ def _natural(value: Any) -> DType:
 
 
 def result_type(*operands: Any) -> DType:
-    """The dtype that values of all operands fit, by NumPy 2's rules; numbers of Python are weak."""
+    """The dtype that values of all operands fit, by NumPy 2's rules; numbers of Python are weak.
+
+    Raises InvalidArgument (a ValueError) without operands, InvalidType (a TypeError) for what is no array and no dtype.
+    """
     strong: Optional[DType] = None
     weak = []
     for operand in operands:
@@ -187,7 +190,11 @@ def check_device(device: Optional[str]) -> None:
 
 
 def asarray(object: ArrayLike, dtype: DTypeLike = None, order: Optional[str] = None, *, device: Optional[str] = None, copy: Any = None) -> Var:
-    """The object itself where it is a Var (of that dtype), else an array of what it holds. copy: as Var() has it."""
+    """The object itself where it is a Var (of that dtype), else an array of what it holds. copy: as Var() has it.
+
+    Raises InvalidType (a TypeError) for what is no array, InvalidArgument (a ValueError) for rows of different lengths, a device other than "cpu",
+    and copy=False where a copy is needed, OverflowError for numbers that the dtype does not hold.
+    """
     if order is not None:
         check_order(order)
     if device is not None:

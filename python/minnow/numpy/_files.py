@@ -173,6 +173,7 @@ class NpzFile(Mapping[str, Var]):
         return f"NpzFile with keys: {', '.join(self._members)}"
 
     def close(self) -> None:
+        """Closes the file."""
         self.zip.close()
         if self._close:
             self.fid.close()
