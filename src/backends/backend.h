@@ -173,11 +173,14 @@ struct Kernel {
 };
 
 /// One way to compute one operator. A row of a backend's table.
+inline constexpr std::string_view kAnyOperator = "*";
+inline constexpr bool kLargeOnly = true;
 struct Scheme {
-  std::string_view op;    // "Conv"; "*" serves every operator
+  std::string_view op;    // "Conv"; kAnyOperator serves every operator, where no other scheme does
   std::string_view name;  // "conv.winograd_f4"
   Estimate (*estimate)(const NodeView& node, const Device& device);
   std::unique_ptr<Kernel> (*prepare)(PrepareContext& context);
+  bool large_only = false;  // makes some shapes, dtypes or precisions faster, and nothing else: a small build leaves it out
 };
 
 /// The operator that changes a layout. The planner inserts it; a backend with a packed layout has a row for it.
@@ -190,7 +193,10 @@ class Backend {
   virtual std::string_view name() const = 0;  // "cpu", "reference"
   virtual const Device& device() const = 0;
   virtual std::span<const Scheme> schemes() const = 0;
-  /// Memory that its kernels read and write. On the host unless the backend says otherwise.
+  /// Whether it serves every operator by the operator's own reference, so that it comes last.
+  virtual bool is_fallback() const { return false; }
+  /// Memory that its kernels read and write. On the host unless the backend says otherwise. The schemes of custom operators, which work on
+  /// host memory, are rows of such backends.
   virtual bool uses_host_memory() const { return true; }
   virtual std::shared_ptr<void> allocate(size_t bytes) { return allocate_shared(bytes); }
   virtual void copy_from_host(void* to, const void* from, size_t bytes);

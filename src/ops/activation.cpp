@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "base/numeric.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -181,7 +181,7 @@ using Reference = void (*)(const NodeView&, KernelArgs&);
 using Parts = Exprs (*)(const NodeView&, GraphBuilder&, const Exprs&);
 
 constexpr Operator row(std::string_view name, int since, std::string_view doc, Reference reference, Parts parts = nullptr,
-                       std::vector<AttributeSpec> attributes = {}, Shapes (*shape)(const NodeView&) = same_shape, DTypes dtypes = kFloats) {
+                       List<AttributeSpec> attributes = {}, Shapes (*shape)(const NodeView&) = same_shape, DTypes dtypes = kFloats) {
   return {.name = name,
           .since = since,
           .doc = doc,
@@ -196,10 +196,10 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, R
 
 constexpr DTypes kSlopes = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   Operator prelu_row = row("PRelu", 16, MINNOW_DOC("y = x where x >= 0, else slope * x; the slope is broadcast to the shape of X."), prelu,
                            prelu_parts, {}, prelu_shape, kSlopes);
-  prelu_row.inputs.push_back({.name = "slope", .dtypes = kSlopes, .like = "X"});
+  prelu_row.inputs.append({{.name = "slope", .dtypes = kSlopes, .like = "X"}});
   return {
       row("Relu", 14, MINNOW_DOC("y = max(x, 0). Source: Nair, Hinton 2010."), relu_reference, nullptr, {}, same_shape, kFloats | kSigned),
       row("Sigmoid", 13, MINNOW_DOC("y = 1 / (1 + e^-x)."), sigmoid_reference),
@@ -232,6 +232,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators activation_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> activation_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

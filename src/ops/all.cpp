@@ -2,8 +2,6 @@
 // The one list of operators. A new operator is one file and one line here.
 #include "ops/all.h"
 
-#include "ops/packed.h"
-
 namespace minnow {
 
 // Each gives the operator, or the family, that its file defines.
@@ -73,19 +71,17 @@ namespace minnow {
   X(unpool)                         \
   X(variadic)
 
-#define MINNOW_DECLARE(family) PackedOperators family##_operators();
+#define MINNOW_DECLARE(family) std::span<const Operator> family##_operators();
 MINNOW_OPERATOR_FAMILIES(MINNOW_DECLARE)
 #undef MINNOW_DECLARE
 
-std::vector<Operator> all_operators() {
+std::vector<const Operator*> all_operators() {
 #define MINNOW_FAMILY(family) family##_operators(),
-  const PackedOperators families[] = {MINNOW_OPERATOR_FAMILIES(MINNOW_FAMILY)};
+  const std::span<const Operator> families[] = {MINNOW_OPERATOR_FAMILIES(MINNOW_FAMILY)};
 #undef MINNOW_FAMILY
-  size_t count = 0;
-  for (const PackedOperators& family : families) count += family.count;
-  std::vector<Operator> list;
-  list.reserve(count);
-  for (const PackedOperators& family : families) unpack(family, list);
+  std::vector<const Operator*> list;
+  for (const std::span<const Operator> family : families)
+    for (const Operator& op : family) list.push_back(&op);
   return list;
 }
 

@@ -4,7 +4,7 @@
 
 namespace minnow {
 
-/// The definitions of all built-in operators, from the one list in all.cpp.
-std::vector<Operator> all_operators();
+/// All built-in operators, in the order of the one list in all.cpp.
+std::vector<const Operator*> all_operators();
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 
 #include "base/sort.h"
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -114,7 +114,7 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
           .batch = batch_apart_off_axis};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       row("ArgMax",
           MINNOW_DOC("The place of the largest element along the axis: of equals the first or the last; NaN counts as the largest."),
@@ -137,6 +137,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators argmax_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> argmax_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -8,7 +8,7 @@
 
 #include "ops/batch.h"
 #include "ops/dense.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -225,7 +225,7 @@ double operations(const NodeView& node) {
   return 2 * static_cast<double>(a.batch * a.q_heads * a.queries) * static_cast<double>(a.keys() * (a.head + a.v_head));
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Attention",
        .since = 25,
@@ -261,6 +261,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators attention_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> attention_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

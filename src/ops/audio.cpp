@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -92,7 +92,7 @@ void mel(const NodeView&, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       row("HannWindow", MINNOW_DOC("1/2 - 1/2 cos(t), t from 0 to 2 pi over the window."), window<kHann>),
       row("HammingWindow", MINNOW_DOC("25/46 - 21/46 cos(t), t from 0 to 2 pi over the window."), window<kHamming>),
@@ -116,6 +116,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators audio_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> audio_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -73,7 +73,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {as(as(in[0], work) * per_channel(factor) + per_channel(offset), dtype)};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "BatchNormalization",
        .since = 15,
@@ -97,6 +97,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators batch_normalization_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> batch_normalization_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

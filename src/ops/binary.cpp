@@ -2,7 +2,7 @@
 // Elementwise arithmetic of two broadcast tensors.
 #include <cmath>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -97,7 +97,7 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, R
           .elementwise = true};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   Operator mod_row =
       row("Mod", 28,
           MINNOW_DOC("The remainder of a / b with NumPy's broadcasting, of the sign of b, or with fmod = 1 of the sign of a; "
@@ -125,6 +125,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators binary_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> binary_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -140,7 +140,7 @@ void bit_cast(const NodeView&, KernelArgs& args) {
   }
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Cast",
        .since = 25,
@@ -174,6 +174,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators cast_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> cast_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

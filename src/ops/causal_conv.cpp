@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -81,7 +81,7 @@ double operations(const NodeView& node) {
 
 constexpr DTypes kCarried = one_of({DType::f32, DType::f16, DType::bf16});
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "CausalConvWithState",
        .since = 27,
@@ -102,6 +102,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators causal_conv_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> causal_conv_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 
 #include "graph/channel_shuffle.h"
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -68,7 +68,7 @@ Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs
   return sizes ? builder.ops("Split", {y, builder.constant(*sizes)}, sizes->size(), {{"axis", int64_t{1}}}) : Exprs{y};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "minnow.ChannelShuffle",
        .since = 1,
@@ -88,6 +88,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators channel_shuffle_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> channel_shuffle_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

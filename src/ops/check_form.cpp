@@ -13,7 +13,7 @@ std::string names_of(DTypes set) {
   return text;
 }
 
-const InputSpec* spec_of(const std::vector<InputSpec>& specs, size_t i) {
+const InputSpec* spec_of(std::span<const InputSpec> specs, size_t i) {
   if (i < specs.size()) return &specs[i];
   return !specs.empty() && specs.back().arity == Arity::variadic ? &specs.back() : nullptr;
 }

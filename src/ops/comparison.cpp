@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -68,7 +68,7 @@ constexpr Operator row(std::string_view name, int since, DTypes dtypes, std::str
 
 constexpr DTypes kMayBeInfinite = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   Operator greater_or_equal = row("GreaterOrEqual", 16, kNumeric, MINNOW_DOC("c = a >= b with NumPy's broadcasting; false beside NaN."),
                                   compare<[](auto a, auto b) { return b <= a; }>);
   greater_or_equal.decompose = greater_or_equal_parts;
@@ -114,6 +114,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators comparison_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> comparison_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -94,7 +94,7 @@ void non_zero(const NodeView&, KernelArgs& args) {
   std::copy_n(columns.begin(), count, y.data<int64_t>() + (rank - 1) * count);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Compress",
        .since = 11,
@@ -118,6 +118,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators compress_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> compress_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

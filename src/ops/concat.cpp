@@ -4,7 +4,7 @@
 
 #include "ops/batch.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -97,7 +97,7 @@ void split(const NodeView& node, KernelArgs& args) {
   }
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Concat",
        .since = 13,
@@ -124,6 +124,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators concat_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> concat_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sequence.h"
 
 namespace minnow {
@@ -205,7 +205,7 @@ void map_reference(const NodeView& node, KernelArgs& args) {
   }
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "If",
        .since = 25,
@@ -239,6 +239,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators control_flow_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> control_flow_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -26,11 +26,11 @@ void transposed(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
-  std::vector<AttributeSpec> more = conv_attributes();
-  more.push_back(optional("output_padding", AttributeKind::integers, MINNOW_DOC("positions added after each dimension of the result")));
-  more.push_back(optional("output_shape", AttributeKind::integers,
-                          MINNOW_DOC("spatial shape of the result; the pads then follow from it, the odd one as auto_pad says")));
+constexpr List<Operator> definitions() {
+  List<AttributeSpec> more = conv_attributes();
+  more.append({optional("output_padding", AttributeKind::integers, MINNOW_DOC("positions added after each dimension of the result")),
+               optional("output_shape", AttributeKind::integers,
+                        MINNOW_DOC("spatial shape of the result; the pads then follow from it, the odd one as auto_pad says"))});
   return {
       {.name = "Conv",
        .since = 22,
@@ -61,6 +61,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators conv_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> conv_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -24,6 +24,6 @@ constexpr InputSpec like(std::string_view name, DTypes dtypes, std::string_view 
   return {name, dtypes, arity, kTensors, input};
 }
 
-constexpr std::vector<AttributeSpec> conv_attributes() { return {kAutoPad, kDilations, kGroup, kKernelShape, kPads, kStrides}; }
+constexpr List<AttributeSpec> conv_attributes() { return {kAutoPad, kDilations, kGroup, kKernelShape, kPads, kStrides}; }
 
 }  // namespace minnow

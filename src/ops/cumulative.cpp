@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums and products along an axis.
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sums.h"
 
 namespace minnow {
@@ -53,7 +53,7 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, v
           .reference = reference};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       row("CumSum", 14, MINNOW_DOC("The sums of the elements so far along the axis; integers wrap around."), accumulate<false>),
       row("CumProd", 26, MINNOW_DOC("The products of the elements so far along the axis; integers wrap around."), accumulate<true>),
@@ -62,6 +62,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators cumulative_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> cumulative_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -94,8 +94,8 @@ void reference(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
-  std::vector<AttributeSpec> attributes = {kDilations, kGroup, kKernelShape, kOffsetGroup, kPads, kStrides};
+constexpr List<Operator> definitions() {
+  List<AttributeSpec> attributes = {kDilations, kGroup, kKernelShape, kOffsetGroup, kPads, kStrides};
   return {{.name = "DeformConv",
            .since = 22,
            .doc = MINNOW_DOC(
@@ -116,6 +116,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators deform_conv_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> deform_conv_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

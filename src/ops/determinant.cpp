@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -42,7 +42,7 @@ void reference(const NodeView&, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {{.name = "Det",
            .since = 22,
            .doc = MINNOW_DOC("The determinant of each matrix that the last two dimensions hold; 1 of an empty one."),
@@ -54,6 +54,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators determinant_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> determinant_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/random.h"
 
 namespace minnow {
@@ -51,7 +51,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
 
 constexpr DTypes kDroppable = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Dropout",
        .since = 22,
@@ -68,6 +68,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators dropout_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> dropout_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -250,7 +250,7 @@ Exprs parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {y.value() == in[0].value() ? b.op("Identity", {y}) : y};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {{.name = "Einsum",
            .since = 12,
            .doc = MINNOW_DOC("result[labels behind the arrow] = the sum over all other labels of the products of the inputs' elements, as "
@@ -265,6 +265,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators einsum_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> einsum_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 
 #include "ops/batch.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -56,7 +56,7 @@ void tile(const NodeView& node, KernelArgs& args) {
   });
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Expand",
        .since = 13,
@@ -81,6 +81,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators expand_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> expand_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -6,7 +6,7 @@
 
 #include "base/numeric.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -195,7 +195,7 @@ void trilu(const NodeView& node, KernelArgs& args) {
   }
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Constant",
        .since = 25,
@@ -247,6 +247,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators fill_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> fill_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include <complex>
 #include <numbers>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -176,7 +176,7 @@ void stft(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "DFT",
        .since = 20,
@@ -204,6 +204,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators fourier_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> fourier_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -125,9 +125,9 @@ Exprs decompose_matmul(const NodeView& node, GraphBuilder& builder, const Exprs&
   return {with_residual_and_activation(node, y, inputs)};
 }
 
-constexpr std::vector<Operator> definitions() {
-  std::vector<AttributeSpec> conv_specs = conv_attributes();
-  conv_specs.insert(conv_specs.end(), {kActivation, kActivationAlpha, kActivationBeta, kChannelsLast});
+constexpr List<Operator> definitions() {
+  List<AttributeSpec> conv_specs = conv_attributes();
+  conv_specs.append({kActivation, kActivationAlpha, kActivationBeta, kChannelsLast});
   return {
       {.name = "minnow.FusedConv",
        .doc = MINNOW_DOC("activation(Conv(X, W, B) + Z). Z has the shape of the result; X may have its channels last."),
@@ -155,6 +155,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators fused_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> fused_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unordered_map>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -75,7 +75,7 @@ Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs
   return {made.at(body.outputs()[0])};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "minnow.FusedElementwise",
        .doc = MINNOW_DOC("Several elementwise operators in one pass over the elements: the body is a graph of such operators, with an "
@@ -91,6 +91,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators fused_elementwise_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> fused_elementwise_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

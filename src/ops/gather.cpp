@@ -5,7 +5,7 @@
 
 #include "ops/batch.h"
 #include "ops/indices.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -101,7 +101,7 @@ void gather_nd(const NodeView& node, KernelArgs& args) {
 /// Along axis 0 of what is the same for all entries, as a table of embeddings is, each index picks for itself.
 Batch gather_batch(const NodeView& node) { return node.is_constant(0) ? Batch::apart : batch_apart_off_axis(node); }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Gather",
        .since = 13,
@@ -135,6 +135,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators gather_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> gather_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "graph/sampling.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -155,7 +155,7 @@ Exprs decompose_affine_grid(const NodeView& node, GraphBuilder& builder, const E
   return {op("Reshape", {y, builder.constant(Ints(shape.begin(), shape.end()))}, {{"allowzero", int64_t{1}}})};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "AffineGrid",
        .since = 20,
@@ -182,6 +182,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators grid_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> grid_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -17,7 +17,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   std::memcpy(args.output(0).data(), args.input(0).data(), args.input(0).bytes());
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {{.name = "Identity",
            .since = 25,
            .doc = MINNOW_DOC("y = x, for a tensor, a sequence or an optional."),
@@ -30,6 +30,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators identity_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> identity_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -244,6 +244,7 @@ void infer_types(const OperatorSet& operators, const Graph& graph) {
 
 void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
                     std::span<ValueInfo> outputs) {
+  if (node.op() != "If") return;
   ShapeInference inference(operators);
   const ValueInfo condition = node.input_count() == 1 && node.input(0) ? outside(*node.input(0)) : ValueInfo();
   try {

@@ -27,7 +27,7 @@ void infer_static_types(const OperatorSet& operators, const Graph& graph, const 
 
 /// What an If gives, from shape inference over its branches: outputs of the same dtype and shape in both (or in the one that is taken,
 /// where the condition is known) get them, the others stay as they are. `outside` tells what is known of the condition and of captured
-/// values. Writes nothing into the graphs.
+/// values. Other nodes are left alone. Writes nothing into the graphs.
 void infer_branches(const OperatorSet& operators, const Node& node, FunctionRef<ValueInfo(const Value&)> outside,
                     std::span<ValueInfo> outputs);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -126,7 +126,7 @@ double operations(const NodeView& node) {
 
 constexpr DTypes kRead = one_of({DType::f32, DType::f16, DType::bf16});
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "LinearAttention",
        .since = 27,
@@ -150,6 +150,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators linear_attention_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> linear_attention_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Truth values, and integers as rows of bits.
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -60,7 +60,7 @@ constexpr Operator binary(std::string_view name, int since, DTypes dtypes, std::
           .elementwise = true};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   Operator shift_row =
       binary("BitShift", 28, kInts,
              MINNOW_DOC("The bits of a moved by b places; what leaves the type is lost. Zeros come in, from the left of a negative number "
@@ -83,6 +83,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators logic_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> logic_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses of classifications: scores [N, C, d...], one class index for each sample [N, d...].
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -54,11 +54,11 @@ Exprs cross_entropy_parts(const NodeView& node, GraphBuilder& b, const Exprs& in
   return {b.op("NegativeLogLikelihoodLoss", inputs, node.node().attributes), log_shares};
 }
 
-constexpr std::vector<AttributeSpec> attributes() {
+constexpr List<AttributeSpec> attributes() {
   return {kReduction, optional(kIgnoreIndex, AttributeKind::integer, MINNOW_DOC("a class index whose samples do not count"))};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "NegativeLogLikelihoodLoss",
        .since = 22,
@@ -81,6 +81,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators loss_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> loss_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ai.onnx.ml: what classical models need besides arithmetic: features picked out, values turned into 0 or 1.
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -31,7 +31,7 @@ Exprs features_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {node.input_shape(0).rank() == 1 ? b.op("Unsqueeze", {selected, b.constant({0})}) : selected};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "ai.onnx.ml.ArrayFeatureExtractor",
        .doc = MINNOW_DOC("The elements of X along its last axis that the indices Y name; a vector X gives one row."),
@@ -52,6 +52,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators machine_learning_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> machine_learning_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

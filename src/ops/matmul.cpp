@@ -5,7 +5,7 @@
 #include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -78,7 +78,7 @@ double operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).mu
 
 constexpr DTypes kProducts = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Gemm",
        .since = 13,
@@ -107,6 +107,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators matmul_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> matmul_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

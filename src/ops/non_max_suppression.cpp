@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -90,7 +90,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   std::copy(selected.begin(), selected.end(), y.data<int64_t>());
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   constexpr DTypes kF32 = one_of({DType::f32});
   return {
       {.name = "NonMaxSuppression",
@@ -111,6 +111,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators non_max_suppression_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> non_max_suppression_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

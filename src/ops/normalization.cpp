@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sums.h"
 
 namespace minnow {
@@ -190,7 +190,7 @@ Exprs channels_parts(const NodeView& node, GraphBuilder& b, const Exprs& in) {
   return {as(y * per_channel(in[1]) + per_channel(in[2]), node.input_dtype(0))};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   const auto like_first = [](std::string_view name, std::string_view first, Arity arity = Arity::required) {
     return InputSpec{.name = name, .dtypes = kFloats, .arity = arity, .like = first};
   };
@@ -248,6 +248,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators normalization_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> normalization_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sums.h"
 
 namespace minnow {
@@ -111,7 +111,7 @@ void lrn(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "MeanVarianceNormalization",
        .since = 13,
@@ -146,6 +146,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators norms_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> norms_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -123,9 +123,8 @@ const Operator* OperatorSet::find(std::string_view name) const noexcept {
 
 const OperatorSet& OperatorSet::builtin() {
   static const OperatorSet set = [] {
-    static const std::vector<Operator> operators = all_operators();
     OperatorSet made;
-    for (const Operator& op : operators) made.add(op);
+    for (const Operator* op : all_operators()) made.add(*op);
     return made;
   }();
   return set;

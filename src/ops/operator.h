@@ -5,6 +5,7 @@
 #include "graph/expr.h"
 #include "graph/node_view.h"
 #include "ops/kernel_args.h"
+#include "ops/list.h"
 
 namespace minnow {
 
@@ -49,12 +50,20 @@ inline constexpr Arity kVariadic = Arity::variadic;
 using Kinds = uint8_t;
 inline constexpr Kinds kTensors = 1, kSequences = 2, kOptionals = 4, kAnyKind = 7;
 
+/// An input that usually is a constant of a layer.
+enum class Weight : uint8_t {
+  no,
+  stored,  // files may hold it in 16 bits
+  packed   // so, and kernels pack it when they are prepared
+};
+
 struct InputSpec {
   std::string_view name;
   DTypes dtypes = kAny;
   Arity arity = Arity::required;
   Kinds kinds = kTensors;
   std::string_view like = {};  // name of an input whose dtype this one must have; a variadic input may name itself
+  Weight weight = Weight::no;
 };
 
 /// How the dtype of an output follows from the node.
@@ -89,13 +98,40 @@ enum class Batch : uint8_t {
   reshaped  // apart, and all that inputs beyond the first do is to tell the shape of the output
 };
 
+/// Where the elements of the outputs come from: from input 0, or from all inputs where the last one is variadic.
+enum class Elements : uint8_t {
+  computed,
+  kept,      // all of them, in their order (Reshape)
+  permuted,  // all of them, in another order (Transpose)
+  copied,    // any of them, any number of times (Slice, Gather)
+  chosen     // output 0 has the larger or smaller ones of them (MaxPool)
+};
+constexpr bool moves_data(Elements elements) { return elements != Elements::computed && elements != Elements::chosen; }
+
+/// How a node names axes of input 0, where the operator treats all others alike: op(Transpose(x)) is Transpose(op(x)) with other names.
+struct AxisRule {
+  enum class Kind : uint8_t {
+    none,       // axes have meanings of their own
+    alike,      // no axis is named
+    attribute,  // the attribute "axis" names one
+    scalar,     // an input names one
+    list,       // an input lists some
+    entries     // an input has an entry for each
+  } kind = Kind::none;
+  uint8_t input = 0;  // of scalar, list and entries
+};
+inline constexpr AxisRule kAxesAlike{AxisRule::Kind::alike}, kAxisAttribute{AxisRule::Kind::attribute};
+constexpr AxisRule axis_scalar(uint8_t input) { return {AxisRule::Kind::scalar, input}; }
+constexpr AxisRule axis_list(uint8_t input) { return {AxisRule::Kind::list, input}; }
+constexpr AxisRule axis_entries(uint8_t input) { return {AxisRule::Kind::entries, input}; }
+
 struct Operator {
   std::string_view name;  // as Node::op(): "Conv", "minnow.FusedConv"
   int since = 1;          // opset of ai.onnx from which this is the meaning
   std::string_view doc = {};
-  std::vector<InputSpec> inputs = {};
-  std::vector<OutputSpec> outputs = {};
-  std::vector<AttributeSpec> attributes = {};
+  List<InputSpec> inputs = {};
+  List<OutputSpec> outputs = {};
+  List<AttributeSpec> attributes = {};
 
   /// Shapes of the outputs from concrete inputs. Asks for contents with NodeView::contents; absent outputs may be given any shape.
   Shapes (*infer_shapes)(const NodeView&) = nullptr;
@@ -113,9 +149,20 @@ struct Operator {
   double (*operations)(const NodeView&) = nullptr;
   /// Shapes and dtypes are known. Null: apart where elementwise, else mixed. ops/batch.h has the usual ones.
   Batch (*batch)(const NodeView&) = nullptr;
-  bool pure = true;              // false: never folded, merged or removed as equal to another (random numbers)
-  bool shape_only = false;       // the outputs depend on the shapes of the inputs alone (Shape, Size)
-  bool elementwise = false;      // output elements depend on the elements of the inputs (broadcast) at the same place alone
+  bool pure = true;          // false: never folded, merged or removed as equal to another (random numbers)
+  bool shape_only = false;   // the outputs depend on the shapes of the inputs alone (Shape, Size)
+  bool elementwise = false;  // output elements depend on the elements of the inputs (broadcast) at the same place alone
+  // Traits that passes and the planner ask for. tests/ops/traits_test.cpp checks each against the reference.
+  Elements elements = Elements::computed;
+  AxisRule axes = {};            // elementwise operators need none
+  bool fusible = false;          // elementwise, and minnow.FusedElementwise may hold it
+  bool commutative = false;      // any order of the inputs gives the same result, and of one input it is that input
+  bool monotone = false;         // elements grow with those of input 0 at the same place, or fall with them
+  bool never_negative = false;   // no float that it makes is below zero
+  bool rounds = false;           // output 0 has whole numbers made of reals
+  bool quantizable = false;      // passes make it compute quantized data where a QuantizeLinear follows it
+  bool wants_constants = false;  // schemes are fast where all inputs but the first are constants
+  bool recomputable = false;     // cheap: where it makes a weight of input 0, packing computes it anew, and plans do not keep it
   const void* custom = nullptr;  // a custom operator's own table
 };
 

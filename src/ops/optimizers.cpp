@@ -3,7 +3,7 @@
 // their gradients, then their accumulated values.
 #include <cmath>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -98,7 +98,7 @@ void momentum(const NodeView& node, KernelArgs& args) {
   });
 }
 
-constexpr Operator row(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes, Shapes (*infer)(const NodeView&),
+constexpr Operator row(std::string_view name, std::string_view doc, List<AttributeSpec> attributes, Shapes (*infer)(const NodeView&),
                        void (*reference)(const NodeView&, KernelArgs&)) {
   return {.name = name,
           .doc = doc,
@@ -109,7 +109,7 @@ constexpr Operator row(std::string_view name, std::string_view doc, std::vector<
           .reference = reference};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       row("ai.onnx.preview.training.Adagrad",
           MINNOW_DOC("One step of Adagrad with learning rate R, the T-th: inputs are the tensors X, their gradients G and sums of squared "
@@ -137,6 +137,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators optimizers_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> optimizers_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

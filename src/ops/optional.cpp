@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optionals: a tensor or a sequence, or nothing.
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sequence.h"
 
 namespace minnow {
@@ -40,7 +40,7 @@ Shapes scalar(const NodeView&) { return {Shape{}}; }
 
 void has(const NodeView&, KernelArgs& args) { *args.output(0).data<bool>() = args.has_input(0) && args.datum(0).kind != Datum::Kind::none; }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Optional",
        .since = 15,
@@ -69,6 +69,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators optional_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> optional_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 
 #include "ops/batch.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -150,7 +150,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   });
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {{.name = "Pad",
            .since = 25,
            .doc = MINNOW_DOC("A border of pads[i] elements before and pads[i + n] after each of the n `axes`: a constant, the elements "
@@ -166,6 +166,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators pad_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> pad_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

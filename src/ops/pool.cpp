@@ -7,7 +7,7 @@
 #include "ops/batch.h"
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sums.h"
 
 namespace minnow {
@@ -150,10 +150,10 @@ double operations(const NodeView& node) {
   return static_cast<double>(pool.planes()) * static_cast<double>(pool.window.output_positions()) * static_cast<double>(pool.window.taps());
 }
 
-constexpr Operator pool(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,
+constexpr Operator pool(std::string_view name, std::string_view doc, List<AttributeSpec> attributes,
                         void (*reference)(const NodeView&, KernelArgs&)) {
-  attributes.insert(attributes.end(), {kAutoPad, kCeilMode, kDilations, kPads, kStrides,
-                                       required("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of a window"))});
+  attributes.append({kAutoPad, kCeilMode, kDilations, kPads, kStrides,
+                     required("kernel_shape", AttributeKind::integers, MINNOW_DOC("shape of a window"))});
   return {.name = name,
           .since = 22,
           .doc = doc,
@@ -178,14 +178,14 @@ constexpr Operator global_pool(std::string_view name, std::string_view doc, void
           .batch = batch_apart_in_one_output};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   Operator max =
       pool("MaxPool",
            MINNOW_DOC("The largest element of each window of each channel; `Indices` tells where it is in the whole of X, counted as "
                       "if X were flat. Padding is never the largest."),
            {kStorageOrder}, max_pool);
   max.inputs = {{"X", kFloats | one_of({DType::i8, DType::u8})}};
-  max.outputs.push_back({"Indices", fixed(DType::i64), kOptional});
+  max.outputs.append({{"Indices", fixed(DType::i64), kOptional}});
   max.infer_shapes = max_pool_shape;
   Operator lp = pool("LpPool", MINNOW_DOC("The Lp norm of each window of each channel."), {kP}, lp_pool);
   lp.infer_shapes = lp_pool_shape;
@@ -206,6 +206,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators pool_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> pool_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -6,7 +6,7 @@
 
 #include "base/numeric.h"
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -202,7 +202,7 @@ Exprs dynamic_parts(const NodeView&, GraphBuilder& b, const Exprs& in) {
   return {b.op("QuantizeLinear", {in[0], scale, zero}), scale, zero};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "QuantizeLinear",
        .since = 25,
@@ -245,6 +245,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators quantize_linear_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> quantize_linear_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

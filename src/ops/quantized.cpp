@@ -2,7 +2,7 @@
 // Convolutions and matrix products of 8-bit integers, with a 32-bit result or requantized to 8 bits.
 #include "ops/quantized.h"
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -285,13 +285,13 @@ Exprs decompose_sum(const NodeView& node, GraphBuilder& builder, const Exprs& in
 double conv_operations(const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); }
 double matmul_operations(const NodeView& node) { return 2 * MatMulGeometry::of(node).multiply_adds(); }
 
-constexpr std::vector<InputSpec> conv_inputs() {
+constexpr List<InputSpec> conv_inputs() {
   constexpr DTypes kF32 = one_of({DType::f32}), kI32 = one_of({DType::i32});
   return {{"x", kBytes},     {"x_scale", kF32},        like("x_zero_point", kBytes, "x"),
           {"w", kBytes},     {"w_scale", kF32},        like("w_zero_point", kBytes, "w"),
           {"y_scale", kF32}, {"y_zero_point", kBytes}, {"B", kI32, kOptional}};
 }
-constexpr std::vector<InputSpec> matmul_inputs() {
+constexpr List<InputSpec> matmul_inputs() {
   constexpr DTypes kOperand = kBytes | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
   constexpr DTypes kScale = one_of({DType::f32, DType::f16, DType::bf16});
   return {{"a", kOperand},     {"a_scale", kScale},       like("a_zero_point", kOperand, "a"),
@@ -299,15 +299,15 @@ constexpr std::vector<InputSpec> matmul_inputs() {
           {"y_scale", kScale}, {"y_zero_point", kOperand}};
 }
 
-constexpr std::vector<Operator> definitions() {
-  std::vector<InputSpec> fused_conv_inputs = conv_inputs();
+constexpr List<Operator> definitions() {
+  List<InputSpec> fused_conv_inputs = conv_inputs();
   fused_conv_inputs[8].dtypes = one_of({DType::i32, DType::f32});
-  std::vector<InputSpec> fused_matmul_inputs = fused_conv_inputs;
+  List<InputSpec> fused_matmul_inputs = fused_conv_inputs;
   constexpr std::string_view kNames[] = {"a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point"};
   for (size_t i = 0; i < std::size(kNames); ++i) fused_matmul_inputs[i].name = kNames[i];
   fused_matmul_inputs[2].like = "a", fused_matmul_inputs[5].like = "b";
-  std::vector<AttributeSpec> fused_conv = conv_attributes();
-  fused_conv.insert(fused_conv.end(), {kActivation, kActivationAlpha, kActivationBeta});
+  List<AttributeSpec> fused_conv = conv_attributes();
+  fused_conv.append({kActivation, kActivationAlpha, kActivationBeta});
   constexpr DTypes kOneByte = kBytes;
   return {
       {.name = "ConvInteger",
@@ -402,6 +402,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators quantized_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> quantized_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 
@@ -127,9 +127,9 @@ void multinomial(const NodeView& node, KernelArgs& args) {
 constexpr AttributeSpec kSeedSpec = optional(kSeed, AttributeKind::real, MINNOW_DOC("without one every run gives other numbers"));
 constexpr AttributeSpec kDTypeSpec = optional(kDType, AttributeKind::integer, MINNOW_DOC("dtype of the result, as ONNX numbers it"));
 
-constexpr Operator row(std::string_view name, std::string_view doc, std::vector<AttributeSpec> attributes,
+constexpr Operator row(std::string_view name, std::string_view doc, List<AttributeSpec> attributes,
                        void (*infer)(const NodeView&, std::span<ValueInfo>), void (*reference)(const NodeView&, KernelArgs&)) {
-  attributes.insert(attributes.end(), {kSeedSpec, kDTypeSpec});
+  attributes.append({kSeedSpec, kDTypeSpec});
   return {.name = name,
           .since = 22,
           .doc = doc,
@@ -145,7 +145,7 @@ constexpr Operator with_input(Operator op, DTypes dtypes) {
   return op;
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   const AttributeSpec shape = required(kShape, AttributeKind::integers, MINNOW_DOC("of the result"));
   return {
       row("RandomNormal", MINNOW_DOC("Normal numbers (Box, Muller 1958) of a given shape."), {shape, kMean, kScale}, infer_from_attributes,
@@ -171,6 +171,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators random_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> random_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM: the cells, over the loops of recurrent_common.cpp.
 #include "ops/recurrent.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -89,8 +89,8 @@ void lstm(const NodeView& node, KernelArgs& args) {
   run_recurrent(node, args, sizes, kLstmGates, true, activations, cell);
 }
 
-constexpr std::vector<AttributeSpec> attributes(std::initializer_list<AttributeSpec> more) {
-  std::vector<AttributeSpec> list = {
+constexpr List<AttributeSpec> attributes(std::initializer_list<AttributeSpec> more) {
+  List<AttributeSpec> list = {
       optional("activations", AttributeKind::texts, MINNOW_DOC("names of the activations, in order of use, of each direction")),
       optional("activation_alpha", AttributeKind::reals, MINNOW_DOC("one for each activation that takes an alpha")),
       optional("activation_beta", AttributeKind::reals, MINNOW_DOC("one for each activation that takes a beta")),
@@ -98,7 +98,7 @@ constexpr std::vector<AttributeSpec> attributes(std::initializer_list<AttributeS
       optional("hidden_size", AttributeKind::integer, MINNOW_DOC("must agree with R")),
       kRecurrentDirection,
       kRecurrentLayout};
-  list.insert(list.end(), more);
+  list.append(more);
   return list;
 }
 
@@ -111,7 +111,7 @@ double operations(const NodeView& node) {
          (static_cast<double>(node.input_shape(1).elements()) + static_cast<double>(node.input_shape(2).elements()));
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "RNN",
        .since = 22,
@@ -163,6 +163,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators recurrent_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> recurrent_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 
 #include "base/numeric.h"
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sums.h"
 
 namespace minnow {
@@ -189,7 +189,7 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, v
           .batch = batch_apart};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       row("ReduceSum", 13, MINNOW_DOC("The sum of the elements along the axes; 0 of none. Integers wrap around."), sum),
       row("ReduceMean", 18, MINNOW_DOC("The mean of the elements along the axes, of integers cut toward zero."), mean),
@@ -208,6 +208,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators reduce_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> reduce_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

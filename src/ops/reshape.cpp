@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -88,7 +88,7 @@ void copy(const NodeView&, KernelArgs& args) {
   if (const size_t bytes = args.input(0).bytes()) std::memcpy(args.output(0).data(), args.input(0).data(), bytes);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Reshape",
        .since = 25,
@@ -130,6 +130,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators reshape_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> reshape_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

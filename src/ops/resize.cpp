@@ -5,7 +5,7 @@
 
 #include "base/numeric.h"
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -135,7 +135,7 @@ Batch resize_batch(const NodeView& node) {
   return resize.scale[0] != 1 || resize.needs_region() ? Batch::mixed : Batch::reshaped;
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Resize",
        .since = 19,
@@ -158,6 +158,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators resize_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> resize_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -6,7 +6,7 @@
 
 #include "base/numeric.h"
 #include "graph/sampling.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -196,7 +196,7 @@ void roi_align(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "MaxRoiPool",
        .since = 22,
@@ -223,6 +223,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators roi_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> roi_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

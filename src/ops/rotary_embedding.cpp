@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -105,7 +105,7 @@ Exprs decompose(const NodeView& node, GraphBuilder& builder, const Exprs& inputs
 
 constexpr DTypes kRotated = one_of({DType::f32, DType::f16, DType::bf16});
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {{.name = "RotaryEmbedding",
            .since = 23,
            .doc = MINNOW_DOC(
@@ -124,6 +124,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators rotary_embedding_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> rotary_embedding_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 // Scan: a graph run along an axis of its inputs, with a state.
 #include "ops/control_flow.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sequence.h"
 
 namespace minnow {
@@ -112,7 +112,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   }
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Scan",
        .since = 25,
@@ -127,6 +127,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators scan_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> scan_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

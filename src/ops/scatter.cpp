@@ -5,7 +5,7 @@
 
 #include "ops/copy_region.h"
 #include "ops/indices.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -149,7 +149,7 @@ void tensor_scatter(const NodeView& node, KernelArgs& args) {
   }
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "ScatterElements",
        .since = 18,
@@ -182,6 +182,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators scatter_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> scatter_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

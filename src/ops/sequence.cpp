@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sequences of tensors: made, read and changed.
 #include "ops/sequence.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 
@@ -84,7 +84,7 @@ Shapes scalar(const NodeView&) { return {Shape{}}; }
 
 void length(const NodeView&, KernelArgs& args) { *args.output(0).data<int64_t>() = static_cast<int64_t>(args.datum(0).items.size()); }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   const OutputSpec sequence{"output_sequence", same_as("input_sequence")};
   return {
       {.name = "SequenceEmpty",
@@ -136,6 +136,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators sequence_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> sequence_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

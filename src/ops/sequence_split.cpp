@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sequence.h"
 
 namespace minnow {
@@ -101,7 +101,7 @@ void concat(const NodeView& node, KernelArgs& args) {
   args.set_output(0, Datum(std::move(joined)));
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "SplitToSequence",
        .since = 24,
@@ -125,6 +125,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators sequence_split_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> sequence_split_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/numeric.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -63,7 +63,7 @@ void eye_like_reference(const NodeView& node, KernelArgs& args) {
     narrow(y.dtype(), &one, 1, y.data<char>() + static_cast<size_t>(i * columns + i + k) * size);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Shape",
        .since = 25,
@@ -96,6 +96,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators shape_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> shape_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

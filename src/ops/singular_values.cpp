@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -122,7 +122,7 @@ void reference(const NodeView&, KernelArgs& args) {
   args.write(2, right);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {{.name = "minnow.Svd",
            .since = 1,
            .doc = MINNOW_DOC(
@@ -137,6 +137,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators singular_values_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> singular_values_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

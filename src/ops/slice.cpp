@@ -5,7 +5,7 @@
 
 #include "ops/batch.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -136,7 +136,7 @@ Exprs region_as_slice(const NodeView& node, GraphBuilder& builder, const Exprs& 
       "Slice", {inputs[0], builder.constant(starts), builder.constant(ends), builder.constant(axes), builder.constant(region.steps)})};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {{.name = "minnow.Region",
            .doc = MINNOW_DOC("The places start + i * step, 0 <= i < size, along each axis: a Slice whose shape does not depend on where it "
                              "starts, so that a plan serves all starts. A start or a last place outside of the tensor is an error."),
@@ -159,6 +159,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators slice_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> slice_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ops/batch.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -75,7 +75,7 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
           .batch = batch_apart_off_axis};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       row("Softmax", MINNOW_DOC("y = e^x / the sum of e^x along the axis."), softmax<false>, softmax_parts<false>),
       row("LogSoftmax", MINNOW_DOC("y = x - ln(the sum of e^x along the axis)."), softmax<true>, softmax_parts<true>),
@@ -85,6 +85,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators softmax_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> softmax_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Image layouts made of reshapes, transposes, slices and pads.
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -106,7 +106,7 @@ Exprs center_crop_pad(const NodeView& node, GraphBuilder& builder, const Exprs& 
   return {axes.empty() && !pad ? op("Identity", {result}) : result};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   constexpr DTypes kElements = kNumeric | kBool;
   const AttributeSpec block = required("blocksize", AttributeKind::integer, MINNOW_DOC("side of a block"));
   return {
@@ -140,6 +140,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators space_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> space_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -118,7 +118,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {{.name = "TfIdfVectorizer",
            .since = 9,
            .doc = MINNOW_DOC("Counts the n-grams of a pool in each row, also those with up to max_skip_count items left out between "
@@ -141,6 +141,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators tfidf_vectorizer_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> tfidf_vectorizer_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -4,7 +4,7 @@
 
 #include "ops/batch.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -77,7 +77,7 @@ void reverse_sequence(const NodeView& node, KernelArgs& args) {
   }
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Transpose",
        .since = 25,
@@ -101,6 +101,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators transpose_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> transpose_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

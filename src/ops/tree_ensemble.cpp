@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/numeric.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -199,7 +199,7 @@ void tree_ensemble(const NodeView& node, KernelArgs& args) {
   args.write(0, y);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   const auto list = [](std::string_view name, std::string_view doc) { return required(name, AttributeKind::integers, doc); };
   return {
       {.name = "ai.onnx.ml.TreeEnsemble",
@@ -232,6 +232,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators tree_ensemble_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> tree_ensemble_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -2,7 +2,7 @@
 // Elementwise mathematical functions of one tensor: one row each.
 #include <cmath>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -44,7 +44,7 @@ constexpr Operator real(std::string_view name, int since, std::string_view doc) 
   return row(name, since, doc, kFloats, reference_real<kFunction>);
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       row("Abs", 13, MINNOW_DOC("y = |x|; the lowest integer stays itself."), kNumeric, reference<kAbs>),
       row("Neg", 13, MINNOW_DOC("y = -x; the lowest integer stays itself."), kFloats | kSigned, reference<kNeg>),
@@ -74,6 +74,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators unary_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> unary_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "ops/copy_region.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -150,7 +150,7 @@ void reference(const NodeView& node, KernelArgs& args) {
   }
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Unique",
        .since = 11,
@@ -168,6 +168,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators unique_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> unique_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -5,7 +5,7 @@
 #include "ops/conv_attributes.h"
 #include "ops/dense.h"
 #include "ops/indices.h"
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 
 namespace minnow {
 namespace {
@@ -137,7 +137,7 @@ void col2im(const NodeView& node, KernelArgs& args) {
   args.write(0, Numbers<int64_t>(y.begin(), y.end()));
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Col2Im",
        .since = 18,
@@ -164,6 +164,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators unpool_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> unpool_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

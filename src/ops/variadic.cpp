@@ -2,7 +2,7 @@
 // Elementwise functions of any number of broadcast tensors; Clip.
 #include <cmath>
 
-#include "ops/packed.h"
+#include "ops/operator_table.h"
 #include "ops/sums.h"
 
 namespace minnow {
@@ -106,7 +106,7 @@ constexpr Operator row(std::string_view name, std::string_view doc, DTypes dtype
           .elementwise = true};
 }
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       row("Max", MINNOW_DOC("The largest of the inputs, element by element, with NumPy's broadcasting; NaN where one is NaN."), kNumeric,
           max, min_or_max_parts<true>),
@@ -130,6 +130,6 @@ constexpr std::vector<Operator> definitions() {
 
 }  // namespace
 
-PackedOperators variadic_operators() { return pack_operators<definitions>(); }
+std::span<const Operator> variadic_operators() { return operator_table<definitions>(); }
 
 }  // namespace minnow

@@ -44,7 +44,7 @@ void PlanEnvironment::index_schemes() {
   custom = custom_schemes(*operators);
   for (const auto& backend : backends) {
     for (const Scheme& scheme : backend->schemes()) rows[scheme.op].push_back({backend.get(), &scheme});
-    if (backend->name() == "cpu")
+    if (backend->uses_host_memory() && !backend->is_fallback())
       for (const Scheme& scheme : custom) rows[scheme.op].push_back({backend.get(), &scheme});
   }
 }
@@ -180,9 +180,8 @@ class PlanBuilder {
       const Infos infos = infos_of(step);
       try {
         infer_outputs(*step.definition, NodeView(node, infos.inputs, {}, step.definition), outputs);
-        if (node.op() == "If")
-          infer_branches(
-              *environment_.operators, node, [&](const Value& value) { return values()[lookup(&value)].info; }, outputs);
+        infer_branches(
+            *environment_.operators, node, [&](const Value& value) { return values()[lookup(&value)].info; }, outputs);
         break;
       } catch (const NeedsContents& needs) {
         const uint32_t v = step.inputs[needs.input];
@@ -218,7 +217,7 @@ class PlanBuilder {
     steps().push_back(std::move(step));
   }
 
-  static bool is_fallback(const Candidate& candidate) { return candidate.scheme->op == "*"; }
+  static bool is_fallback(const Candidate& candidate) { return candidate.scheme->op == kAnyOperator; }
 
   bool fold(const Step& step, const std::vector<ValueInfo>& outputs) {
     if (!step.definition->pure || !step.captured.empty()) return false;
@@ -326,7 +325,7 @@ class PlanBuilder {
         for (const PlanEnvironment::Row& row : found->second) ask(row);
     }
     if (accepted.empty())
-      if (const auto any = environment_.rows.find("*"); any != environment_.rows.end())
+      if (const auto any = environment_.rows.find(kAnyOperator); any != environment_.rows.end())
         for (const PlanEnvironment::Row& row : any->second) ask(row);
     return accepted;
   }

@@ -61,7 +61,7 @@ BackendOptions backend_options(const SessionOptions& options) {
 std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends) {
   std::vector<std::shared_ptr<Backend>> made;
   for (const std::string& name : options.backends) made.push_back(make_backend(name, for_backends));
-  if (made.empty() || made.back()->name() != "reference") made.push_back(make_backend("reference", for_backends));
+  if (made.empty() || !made.back()->is_fallback()) made.push_back(make_reference_backend(for_backends));
   if (for_backends.threads > 1) ThreadPool::process().reserve(for_backends.threads);
   place_threads(resolved(options));
   return made;

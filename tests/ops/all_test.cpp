@@ -10,12 +10,13 @@
 namespace minnow {
 namespace {
 
-const std::vector<Operator>& operators() {
-  static const std::vector<Operator> all = all_operators();
+std::vector<Operator> operators() {
+  std::vector<Operator> all;
+  for (const Operator* op : all_operators()) all.push_back(*op);
   return all;
 }
 
-bool names(const std::vector<InputSpec>& specs, std::string_view name) {
+bool names(std::span<const InputSpec> specs, std::string_view name) {
   return std::any_of(specs.begin(), specs.end(), [&](const InputSpec& spec) { return spec.name == name; });
 }
 

@@ -54,7 +54,7 @@ Estimate estimate(const NodeView& node, const Device& device) {
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<ReferenceKernel>(context.node()); }
 
-constexpr Scheme kSchemes[] = {{"*", "reference", estimate, prepare}};
+constexpr Scheme kSchemes[] = {{kAnyOperator, "reference", estimate, prepare}};
 
 class ReferenceBackend : public Backend {
  public:
@@ -66,6 +66,7 @@ class ReferenceBackend : public Backend {
   std::string_view name() const override { return "reference"; }
   const Device& device() const override { return device_; }
   std::span<const Scheme> schemes() const override { return kSchemes; }
+  bool is_fallback() const override { return true; }
 
  private:
   Device device_;

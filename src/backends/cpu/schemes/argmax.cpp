@@ -198,11 +198,11 @@ constexpr Scheme kSchemes[] = {
     {"ArgMax", "argmax", estimate, prepare},
     {"ArgMin", "argmax", estimate, prepare},
     {"Hardmax", "argmax", estimate, prepare},
-    {"TopK", "argmax.floats", estimate_top, prepare_top},
+    {"TopK", "argmax.floats", estimate_top, prepare_top, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes argmax_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> argmax_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -322,12 +322,12 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
 
 constexpr Scheme kSchemes[] = {
     {"Attention", "attention", estimate<Factors::f32>, prepare<Factors::f32>},
-    {"Attention", "attention.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
-    {"Attention", "attention.f16", estimate<Factors::f16>, prepare<Factors::f16>},
+    {"Attention", "attention.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
+    {"Attention", "attention.f16", estimate<Factors::f16>, prepare<Factors::f16>, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes attention_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> attention_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -216,6 +216,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes binary_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> binary_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

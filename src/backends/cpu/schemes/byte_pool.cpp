@@ -92,6 +92,6 @@ constexpr Scheme kSchemes[] = {{"MaxPool", "max_pool.bytes", estimate, prepare}}
 
 }  // namespace
 
-PackedSchemes byte_pool_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> byte_pool_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

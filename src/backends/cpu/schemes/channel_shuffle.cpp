@@ -156,6 +156,6 @@ constexpr Scheme kSchemes[] = {{"minnow.ChannelShuffle", "channel_shuffle.packed
 
 }  // namespace
 
-PackedSchemes channel_shuffle_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> channel_shuffle_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -207,6 +207,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes conv_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> conv_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -115,14 +115,14 @@ std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
 
 constexpr Scheme kSchemes[] = {
     {"Conv", "conv.gemm_3d", estimate_gemm, prepare_gemm},
-    {"Conv", "conv.depthwise_3d", estimate_depthwise, prepare_depthwise},
-    {"ConvTranspose", "conv_transpose.gemm_3d", estimate_transposed, prepare_transposed},
+    {"Conv", "conv.depthwise_3d", estimate_depthwise, prepare_depthwise, kLargeOnly},
+    {"ConvTranspose", "conv_transpose.gemm_3d", estimate_transposed, prepare_transposed, kLargeOnly},
     {"minnow.FusedConv", "conv.gemm_3d", estimate_gemm, prepare_gemm},
-    {"minnow.FusedConv", "conv.depthwise_3d", estimate_depthwise, prepare_depthwise},
+    {"minnow.FusedConv", "conv.depthwise_3d", estimate_depthwise, prepare_depthwise, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes conv_3d_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> conv_3d_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -109,12 +109,14 @@ std::unique_ptr<Kernel> prepare_winograd(PrepareContext& context) {
 
 constexpr Scheme kSchemes[] = {
     {"ConvTranspose", "conv_transpose.gemm", estimate, prepare},
-    {"ConvTranspose", "conv_transpose.winograd_f3", estimate_winograd<WinogradForm::two_f3>, prepare_winograd<WinogradForm::two_f3>},
-    {"ConvTranspose", "conv_transpose.winograd_f4", estimate_winograd<WinogradForm::two_f4>, prepare_winograd<WinogradForm::two_f4>},
+    {"ConvTranspose", "conv_transpose.winograd_f3", estimate_winograd<WinogradForm::two_f3>, prepare_winograd<WinogradForm::two_f3>,
+     kLargeOnly},
+    {"ConvTranspose", "conv_transpose.winograd_f4", estimate_winograd<WinogradForm::two_f4>, prepare_winograd<WinogradForm::two_f4>,
+     kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes conv_transpose_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> conv_transpose_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -192,11 +192,11 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return std::make_unique<DeformConvKernel>(context, kPacked);
 }
 
-constexpr Scheme kSchemes[] = {{"DeformConv", "deform_conv.packed", estimate_packed, prepare<true>},
-                               {"DeformConv", "deform_conv", estimate, prepare<false>}};
+constexpr Scheme kSchemes[] = {{"DeformConv", "deform_conv.packed", estimate_packed, prepare<true>, kLargeOnly},
+                               {"DeformConv", "deform_conv", estimate, prepare<false>, kLargeOnly}};
 
 }  // namespace
 
-PackedSchemes deform_conv_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> deform_conv_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

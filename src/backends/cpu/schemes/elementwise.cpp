@@ -106,7 +106,7 @@ std::unique_ptr<Kernel> prepare_unary64(PrepareContext& context) {
 }
 
 #define MINNOW_UNARY64_ROW(op) \
-  { op, "unary.f64", estimate_unary64, prepare_unary64 }
+  { op, "unary.f64", estimate_unary64, prepare_unary64, kLargeOnly }
 #define MINNOW_UNARY_ROWS(op) \
   {op, "unary.packed", estimate_unary_packed, prepare_unary}, { op, "unary", estimate_unary_plain, prepare_unary }
 
@@ -131,6 +131,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes elementwise_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> elementwise_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

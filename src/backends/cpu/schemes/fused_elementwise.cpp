@@ -240,6 +240,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes fused_elementwise_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> fused_elementwise_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

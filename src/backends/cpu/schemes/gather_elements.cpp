@@ -73,10 +73,10 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return std::make_unique<GatherElementsKernel<int32_t>>(context);
 }
 
-constexpr Scheme kSchemes[] = {{"GatherElements", "gather_elements", estimate, prepare}};
+constexpr Scheme kSchemes[] = {{"GatherElements", "gather_elements", estimate, prepare, kLargeOnly}};
 
 }  // namespace
 
-PackedSchemes gather_elements_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> gather_elements_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

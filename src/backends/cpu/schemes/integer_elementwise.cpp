@@ -341,43 +341,43 @@ class CastKernel final : public Kernel {
 std::unique_ptr<Kernel> prepare_cast(PrepareContext& context) { return std::make_unique<CastKernel>(context); }
 
 #define MINNOW_INTEGER_ROWS(op) \
-  {op, "integers.packed", estimate_packed, prepare}, { op, "integers", estimate_plain, prepare }
+  {op, "integers.packed", estimate_packed, prepare, kLargeOnly}, { op, "integers", estimate_plain, prepare, kLargeOnly }
 
 constexpr Scheme kSchemes[] = {
     MINNOW_INTEGER_ROWS("Add"),
     MINNOW_INTEGER_ROWS("Mul"),
     MINNOW_INTEGER_ROWS("Sub"),
-    {"BitShift", "integers", estimate_bits, prepare},
-    {"BitwiseAnd", "integers", estimate_bits, prepare},
-    {"BitwiseOr", "integers", estimate_bits, prepare},
-    {"BitwiseXor", "integers", estimate_bits, prepare},
-    {"Cast", "integers.packed", estimate_cast_packed, prepare_cast},
-    {"Cast", "integers", estimate_cast_plain, prepare_cast},
-    {"Div", "integers", estimate_divided, prepare},
-    {"Equal", "integers", estimate_plain, prepare},
-    {"Greater", "integers", estimate_plain, prepare},
-    {"GreaterOrEqual", "integers", estimate_plain, prepare},
-    {"IsInf", "integers", estimate_cast_plain, prepare_cast},
-    {"IsNaN", "integers", estimate_cast_plain, prepare_cast},
-    {"Less", "integers", estimate_plain, prepare},
-    {"LessOrEqual", "integers", estimate_plain, prepare},
-    {"Mod", "integers", estimate_divided, prepare},
-    {"Add", "f64", estimate_f64, prepare},
-    {"Div", "f64", estimate_f64, prepare},
-    {"Equal", "f64", estimate_f64, prepare},
-    {"Greater", "f64", estimate_f64, prepare},
-    {"GreaterOrEqual", "f64", estimate_f64, prepare},
-    {"Less", "f64", estimate_f64, prepare},
-    {"LessOrEqual", "f64", estimate_f64, prepare},
-    {"Max", "f64", estimate_f64, prepare},
-    {"Min", "f64", estimate_f64, prepare},
-    {"Mul", "f64", estimate_f64, prepare},
-    {"Sub", "f64", estimate_f64, prepare},
+    {"BitShift", "integers", estimate_bits, prepare, kLargeOnly},
+    {"BitwiseAnd", "integers", estimate_bits, prepare, kLargeOnly},
+    {"BitwiseOr", "integers", estimate_bits, prepare, kLargeOnly},
+    {"BitwiseXor", "integers", estimate_bits, prepare, kLargeOnly},
+    {"Cast", "integers.packed", estimate_cast_packed, prepare_cast, kLargeOnly},
+    {"Cast", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
+    {"Div", "integers", estimate_divided, prepare, kLargeOnly},
+    {"Equal", "integers", estimate_plain, prepare, kLargeOnly},
+    {"Greater", "integers", estimate_plain, prepare, kLargeOnly},
+    {"GreaterOrEqual", "integers", estimate_plain, prepare, kLargeOnly},
+    {"IsInf", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
+    {"IsNaN", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
+    {"Less", "integers", estimate_plain, prepare, kLargeOnly},
+    {"LessOrEqual", "integers", estimate_plain, prepare, kLargeOnly},
+    {"Mod", "integers", estimate_divided, prepare, kLargeOnly},
+    {"Add", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Div", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Equal", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Greater", "f64", estimate_f64, prepare, kLargeOnly},
+    {"GreaterOrEqual", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Less", "f64", estimate_f64, prepare, kLargeOnly},
+    {"LessOrEqual", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Max", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Min", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Mul", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Sub", "f64", estimate_f64, prepare, kLargeOnly},
 };
 #undef MINNOW_INTEGER_ROWS
 
 }  // namespace
 
-PackedSchemes integer_elementwise_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> integer_elementwise_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

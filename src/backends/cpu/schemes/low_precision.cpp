@@ -114,18 +114,18 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
                                                                   GemmConv(kernels, shape, options, epilogue_of(context.node(), kernels))));
 }
 constexpr Scheme kSchemes[] = {
-    {"Conv", "conv.bf16", estimate<Factors::bf16, false>, prepare<Factors::bf16, false>},
-    {"Conv", "conv.bf16_first_layer", estimate<Factors::bf16, true>, prepare<Factors::bf16, true>},
-    {"Conv", "conv.f16", estimate<Factors::f16, false>, prepare<Factors::f16, false>},
-    {"Conv", "conv.f16_first_layer", estimate<Factors::f16, true>, prepare<Factors::f16, true>},
-    {"minnow.FusedConv", "conv.bf16", estimate<Factors::bf16, false>, prepare<Factors::bf16, false>},
-    {"minnow.FusedConv", "conv.bf16_first_layer", estimate<Factors::bf16, true>, prepare<Factors::bf16, true>},
-    {"minnow.FusedConv", "conv.f16", estimate<Factors::f16, false>, prepare<Factors::f16, false>},
-    {"minnow.FusedConv", "conv.f16_first_layer", estimate<Factors::f16, true>, prepare<Factors::f16, true>},
+    {"Conv", "conv.bf16", estimate<Factors::bf16, false>, prepare<Factors::bf16, false>, kLargeOnly},
+    {"Conv", "conv.bf16_first_layer", estimate<Factors::bf16, true>, prepare<Factors::bf16, true>, kLargeOnly},
+    {"Conv", "conv.f16", estimate<Factors::f16, false>, prepare<Factors::f16, false>, kLargeOnly},
+    {"Conv", "conv.f16_first_layer", estimate<Factors::f16, true>, prepare<Factors::f16, true>, kLargeOnly},
+    {"minnow.FusedConv", "conv.bf16", estimate<Factors::bf16, false>, prepare<Factors::bf16, false>, kLargeOnly},
+    {"minnow.FusedConv", "conv.bf16_first_layer", estimate<Factors::bf16, true>, prepare<Factors::bf16, true>, kLargeOnly},
+    {"minnow.FusedConv", "conv.f16", estimate<Factors::f16, false>, prepare<Factors::f16, false>, kLargeOnly},
+    {"minnow.FusedConv", "conv.f16_first_layer", estimate<Factors::f16, true>, prepare<Factors::f16, true>, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes low_precision_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> low_precision_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -173,16 +173,16 @@ constexpr Scheme kSchemes[] = {
     {"Gemm", "matmul", estimate<Factors::f32>, prepare<Factors::f32>},
     {"MatMul", "matmul", estimate<Factors::f32>, prepare<Factors::f32>},
     {"minnow.FusedMatMul", "matmul", estimate<Factors::f32>, prepare<Factors::f32>},
-    {"Gemm", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
-    {"MatMul", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
-    {"minnow.FusedMatMul", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
-    {"Gemm", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>},
-    {"MatMul", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>},
-    {"minnow.FusedMatMul", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>},
+    {"Gemm", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
+    {"MatMul", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
+    {"minnow.FusedMatMul", "matmul.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
+    {"Gemm", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>, kLargeOnly},
+    {"MatMul", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>, kLargeOnly},
+    {"minnow.FusedMatMul", "matmul.f16", estimate<Factors::f16>, prepare<Factors::f16>, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes matmul_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> matmul_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

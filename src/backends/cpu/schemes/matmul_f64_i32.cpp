@@ -180,10 +180,11 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   return std::make_unique<F64I32MatMulKernel<int32_t>>(context);
 }
 
-constexpr Scheme kSchemes[] = {{"Gemm", "matmul.f64_i32", estimate, prepare}, {"MatMul", "matmul.f64_i32", estimate, prepare}};
+constexpr Scheme kSchemes[] = {{"Gemm", "matmul.f64_i32", estimate, prepare, kLargeOnly},
+                               {"MatMul", "matmul.f64_i32", estimate, prepare, kLargeOnly}};
 
 }  // namespace
 
-PackedSchemes matmul_f64_i32_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> matmul_f64_i32_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -94,6 +94,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes matmul_rows_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> matmul_rows_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

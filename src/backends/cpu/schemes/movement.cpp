@@ -442,6 +442,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes movement_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> movement_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -288,6 +288,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes normalization_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> normalization_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -321,9 +321,9 @@ std::unique_ptr<Kernel> prepare_global(PrepareContext& context) { return std::ma
 
 constexpr Scheme kSchemes[] = {
     {"AveragePool", "pool.packed", estimate, prepare_windows},
-    {"Col2Im", "pool.columns", estimate_columns, prepare_columns},
+    {"Col2Im", "pool.columns", estimate_columns, prepare_columns, kLargeOnly},
     {"MaxPool", "pool.packed", estimate, prepare_windows},
-    {"MaxPool", "pool.plain_3d", estimate_plain_3d, prepare_plain_3d},
+    {"MaxPool", "pool.plain_3d", estimate_plain_3d, prepare_plain_3d, kLargeOnly},
     {"GlobalAveragePool", "pool.global", estimate, prepare_global},
     {"GlobalMaxPool", "pool.global", estimate, prepare_global},
     {"ReduceMax", "pool.global", estimate_reduction, prepare_global},
@@ -332,6 +332,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes pool_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> pool_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -173,12 +173,12 @@ constexpr Scheme kSchemes[] = {
     {"DynamicQuantizeLinear", "quantize.dynamic", estimate_dynamic, prepare_dynamic},
     {"QuantizeLinear", "quantize.packed", estimate_packed, prepare},
     {"QuantizeLinear", "quantize", estimate_plain, prepare},
-    {"minnow.QuantizedAdd", "add.integers.packed", estimate_packed_sum, prepare_sum},
-    {"minnow.QuantizedAdd", "add.integers", estimate_plain_sum, prepare_sum},
+    {"minnow.QuantizedAdd", "add.integers.packed", estimate_packed_sum, prepare_sum, kLargeOnly},
+    {"minnow.QuantizedAdd", "add.integers", estimate_plain_sum, prepare_sum, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes quantize_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> quantize_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -282,6 +282,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes quantized_conv_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> quantized_conv_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

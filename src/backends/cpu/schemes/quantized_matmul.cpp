@@ -137,6 +137,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes quantized_matmul_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> quantized_matmul_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -423,16 +423,16 @@ constexpr Scheme kSchemes[] = {
     {"GRU", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
     {"LSTM", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
     {"RNN", "recurrent", estimate<Factors::f32>, prepare<Factors::f32>},
-    {"GRU", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
-    {"LSTM", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
-    {"RNN", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>},
-    {"GRU", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>},
-    {"LSTM", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>},
-    {"RNN", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>},
+    {"GRU", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
+    {"LSTM", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
+    {"RNN", "recurrent.bf16", estimate<Factors::bf16>, prepare<Factors::bf16>, kLargeOnly},
+    {"GRU", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>, kLargeOnly},
+    {"LSTM", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>, kLargeOnly},
+    {"RNN", "recurrent.f16", estimate<Factors::f16>, prepare<Factors::f16>, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes recurrent_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> recurrent_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -242,6 +242,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes reduce_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> reduce_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

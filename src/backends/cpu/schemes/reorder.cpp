@@ -82,6 +82,6 @@ constexpr Scheme kSchemes[] = {{kReorder, "reorder", estimate, prepare}};
 
 }  // namespace
 
-PackedSchemes reorder_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> reorder_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

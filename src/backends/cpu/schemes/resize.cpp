@@ -154,6 +154,6 @@ constexpr Scheme kSchemes[] = {
 
 }  // namespace
 
-PackedSchemes resize_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> resize_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

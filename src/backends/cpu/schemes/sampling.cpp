@@ -239,12 +239,12 @@ std::unique_ptr<Kernel> prepare_grid(PrepareContext& context) { return std::make
 std::unique_ptr<Kernel> prepare_roi(PrepareContext& context) { return std::make_unique<RoiKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
-    {"GridSample", "sampling.packed", estimate_grid, prepare_grid},
-    {"RoiAlign", "sampling.packed", estimate_roi, prepare_roi},
+    {"GridSample", "sampling.packed", estimate_grid, prepare_grid, kLargeOnly},
+    {"RoiAlign", "sampling.packed", estimate_roi, prepare_roi, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes sampling_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> sampling_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

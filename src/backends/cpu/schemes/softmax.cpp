@@ -195,14 +195,14 @@ class RunningKernel final : public Kernel {
 std::unique_ptr<Kernel> prepare_running(PrepareContext& context) { return std::make_unique<RunningKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
-    {"CumSum", "running_sum.columns", estimate_running, prepare_running},
-    {"LpNormalization", "norm.rows", estimate_norm, prepare_norm},
+    {"CumSum", "running_sum.columns", estimate_running, prepare_running, kLargeOnly},
+    {"LpNormalization", "norm.rows", estimate_norm, prepare_norm, kLargeOnly},
     {"LogSoftmax", "softmax", estimate, prepare},
     {"Softmax", "softmax", estimate, prepare},
 };
 
 }  // namespace
 
-PackedSchemes softmax_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> softmax_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -207,18 +207,18 @@ std::unique_ptr<Kernel> prepare_one_level(PrepareContext& context) { return prep
 std::unique_ptr<Kernel> prepare_two_levels(PrepareContext& context) { return prepare_matmul(context, 2); }
 
 constexpr Scheme kSchemes[] = {
-    {"Conv", "conv.strassen", estimate, prepare},
-    {"minnow.FusedConv", "conv.strassen", estimate, prepare},
-    {"Gemm", "matmul.strassen", estimate_one_level, prepare_one_level},
-    {"MatMul", "matmul.strassen", estimate_one_level, prepare_one_level},
-    {"minnow.FusedMatMul", "matmul.strassen", estimate_one_level, prepare_one_level},
-    {"Gemm", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels},
-    {"MatMul", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels},
-    {"minnow.FusedMatMul", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels},
+    {"Conv", "conv.strassen", estimate, prepare, kLargeOnly},
+    {"minnow.FusedConv", "conv.strassen", estimate, prepare, kLargeOnly},
+    {"Gemm", "matmul.strassen", estimate_one_level, prepare_one_level, kLargeOnly},
+    {"MatMul", "matmul.strassen", estimate_one_level, prepare_one_level, kLargeOnly},
+    {"minnow.FusedMatMul", "matmul.strassen", estimate_one_level, prepare_one_level, kLargeOnly},
+    {"Gemm", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels, kLargeOnly},
+    {"MatMul", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels, kLargeOnly},
+    {"minnow.FusedMatMul", "matmul.strassen_twice", estimate_two_levels, prepare_two_levels, kLargeOnly},
 };
 
 }  // namespace
 
-PackedSchemes strassen_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> strassen_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

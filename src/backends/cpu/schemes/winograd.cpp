@@ -142,25 +142,25 @@ std::unique_ptr<Kernel> prepare_first_layer(PrepareContext& context) {
   return std::make_unique<FirstLayerKernel>(context, *Stride2Conv::form_of(conv_shape(context.node())));
 }
 
-#define MINNOW_WINOGRAD_ROWS(name, outputs, stride)                                         \
-  {"Conv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride>}, {          \
-    "minnow.FusedConv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride> \
+#define MINNOW_WINOGRAD_ROWS(name, outputs, stride, large_only)                                         \
+  {"Conv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride>, large_only}, {          \
+    "minnow.FusedConv", name, estimate_form<outputs, stride>, prepare_form<outputs, stride>, large_only \
   }
 
 constexpr Scheme kSchemes[] = {
-    MINNOW_WINOGRAD_ROWS("conv.winograd_f2", 2, 1),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_f3", 3, 1),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_f4", 4, 1),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_f6", 6, 1),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f2", 2, 2),
-    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f4", 4, 2),
-    {"Conv", "conv.winograd_first_layer", estimate_first_layer, prepare_first_layer},
-    {"minnow.FusedConv", "conv.winograd_first_layer", estimate_first_layer, prepare_first_layer},
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f2", 2, 1, false),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f3", 3, 1, true),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f4", 4, 1, false),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_f6", 6, 1, true),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f2", 2, 2, true),
+    MINNOW_WINOGRAD_ROWS("conv.winograd_stride2_f4", 4, 2, true),
+    {"Conv", "conv.winograd_first_layer", estimate_first_layer, prepare_first_layer, kLargeOnly},
+    {"minnow.FusedConv", "conv.winograd_first_layer", estimate_first_layer, prepare_first_layer, kLargeOnly},
 };
 #undef MINNOW_WINOGRAD_ROWS
 
 }  // namespace
 
-PackedSchemes winograd_schemes() { return selected<kSchemes>(); }
+std::span<const Scheme> winograd_schemes() { return selected<kSchemes>(); }
 
 }  // namespace minnow::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler packs is what it was given.
-#include "ops/packed.h"
+// The tables that the compiler makes hold what the definitions say, and refer to constants alone.
+#include "ops/operator_table.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr Attribute<float> kReal{"real", -0.1f, "a real"};
 constexpr Attribute<int64_t> kInteger{"integer", -3, "an integer"};
 constexpr Attribute<std::string_view> kText{"text", "NOTSET", ""};
 
-constexpr std::vector<Operator> definitions() {
+constexpr List<Operator> definitions() {
   return {
       {.name = "Everything",
        .since = 200,
@@ -80,12 +80,41 @@ void expect_equal(const Operator& a, const Operator& b) {
   }
 }
 
-TEST(PackedOperators, unpack_to_what_was_packed) {
-  std::vector<Operator> list;
-  unpack(pack_operators<definitions>(), list);
-  const std::vector<Operator> expected = definitions();
-  ASSERT_EQ(list.size(), expected.size());
-  for (size_t i = 0; i < list.size(); ++i) expect_equal(list[i], expected[i]);
+TEST(OperatorTable, holds_what_the_definitions_say) {
+  const std::span<const Operator> table = operator_table<definitions>();
+  const List<Operator> expected = definitions();
+  ASSERT_EQ(table.size(), expected.size());
+  for (size_t i = 0; i < table.size(); ++i) expect_equal(table[i], expected[i]);
+}
+
+TEST(OperatorTable, operators_refer_to_one_array_of_inputs) {
+  const std::span<const Operator> table = operator_table<definitions>();
+  EXPECT_EQ(table[0].inputs.end(), table[1].inputs.begin());
+  const Operator copy = table[0];  // refers to it, too
+  EXPECT_EQ(copy.inputs.begin(), table[0].inputs.begin());
+}
+
+TEST(List, owns_what_it_is_made_of) {
+  List<int> list{1, 2};
+  const List<int> before = list;
+  list.append({3, 4, 5});
+  list[0] = 7;
+  EXPECT_EQ(before.size(), 2u);
+  EXPECT_EQ(before[0], 1);
+  EXPECT_EQ(std::vector<int>(list.begin(), list.end()), (std::vector<int>{7, 2, 3, 4, 5}));
+  list = before;
+  EXPECT_EQ(list.back(), 2);
+  list = List<int>();
+  EXPECT_TRUE(list.empty());
+}
+
+TEST(List, appending_to_one_that_refers_to_items_leaves_these_alone) {
+  static constexpr int kItems[] = {1, 2};
+  List<int> list = List<int>::of(kItems);
+  EXPECT_EQ(list.begin(), kItems);
+  list.append({3});
+  EXPECT_NE(list.begin(), kItems);
+  EXPECT_EQ(std::vector<int>(list.begin(), list.end()), (std::vector<int>{1, 2, 3}));
 }
 
 }  // namespace
