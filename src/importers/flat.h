@@ -9,12 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace minnow {
+#include "importers/malformed.h"
 
-/// What is wrong with the bytes; the importer adds the file's name.
-struct FlatError {
-  std::string_view what;
-};
+namespace minnow {
 
 /// A vector of numbers in the buffer, unaligned.
 template <class T>
@@ -48,7 +45,7 @@ class FlatTables;
 class FlatTable {
  public:
   FlatTable() = default;
-  /// The root of a buffer, which must outlive all that is read from it. Throws FlatError.
+  /// The root of a buffer, which must outlive all that is read from it. Throws Malformed.
   static FlatTable root(std::span<const std::byte> buffer);
   explicit operator bool() const noexcept { return vtable_size_ != 0; }
   /// Where the table begins; tells tables apart.
@@ -79,7 +76,7 @@ class FlatTable {
   template <class T>
   T load(size_t at) const {
     T value;
-    if (at > buffer_.size() || buffer_.size() - at < sizeof(T)) throw FlatError{"a field lies outside of the file"};
+    if (at > buffer_.size() || buffer_.size() - at < sizeof(T)) throw Malformed{"a field lies outside of the file"};
     std::memcpy(&value, buffer_.data() + at, sizeof(T));
     return value;
   }

@@ -4,19 +4,24 @@
 #include <string>
 
 #include "base/error.h"
+#include "graph/model_header.h"
 
 namespace minnow {
 
-/// Subgraphs of a file that are read where they are used, again and again perhaps: how deep and how many operators in all is limited, as a
-/// small file may ask for any number.
+/// Subgraphs and functions of a file are read where they are used, again and again perhaps: how deep they lie in each other and how many
+/// nodes they make is limited, as a small file may ask for any number. The depth is that of model files, so that every graph that is read
+/// can be written.
 class Nesting {
  public:
-  /// Calls import() for a subgraph of so many operators. Throws InvalidModel beyond the limits, in the name of the file.
+  static constexpr int kMostDeep = file::kMaxDepth;
+  explicit Nesting(size_t nodes = 1'000'000) : left_(nodes) {}
+
+  /// Calls import() for a subgraph or function of so many nodes (or for a part of them: see spend). Throws InvalidModel beyond the limits,
+  /// which begins with `where`.
   template <class F>
-  void enter(const std::string& source, size_t operators, F&& import) {
-    if (depth_ >= kMaxDepth) throw InvalidModel("{}: subgraphs are nested more than {} deep", source, kMaxDepth);
-    if (operators > left_) throw InvalidModel("{}: subgraphs that use subgraphs make this file a very large graph", source);
-    left_ -= operators;
+  void enter(const std::string& where, size_t nodes, F&& import) {
+    if (depth_ >= kMostDeep) throw InvalidModel("{}: subgraphs and functions are nested more than {} deep", where, kMostDeep);
+    spend(where, nodes);
     struct Deeper {
       int& depth;
       explicit Deeper(int& d) : depth(++d) {}
@@ -24,11 +29,16 @@ class Nesting {
     } const deeper(depth_);
     import();
   }
+  void spend(const std::string& where, size_t nodes) {
+    if (nodes > left_) throw InvalidModel("{}: subgraphs and functions that use each other make this file a very large graph", where);
+    left_ -= nodes;
+  }
+  /// How many subgraphs lie around the current node.
+  int depth() const noexcept { return depth_; }
 
  private:
-  static constexpr int kMaxDepth = 32;
   int depth_ = 0;
-  size_t left_ = 1'000'000;
+  size_t left_;
 };
 
 }  // namespace minnow

@@ -32,7 +32,7 @@ Datum read_datum(const fs::path& path, const ValueType& type) {
       default:
         return Datum(reader.tensor(bytes, where));
     }
-  } catch (const onnx::WireError& error) {
+  } catch (const Malformed& error) {
     throw InvalidModel("{}: {}", where, error.what);
   }
 }

@@ -9,9 +9,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "importers/caffe/caffe_layer.h"
-#include "importers/finish.h"
-#include "importers/onnx/wire.h"
-#include "importers/refusals.h"
+#include "importers/driver.h"
 #include "importers/source.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
@@ -25,40 +23,35 @@ bool is_data(const std::string& type) {
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
-class Importer {
+class Importer : private ImportDriver {
  public:
   /// `opens_batch`: the first dimension of every input is open, as that of Caffe's own blobs is.
   Importer(const Net& net, std::map<std::string, std::vector<Blob>>& blobs, const OperatorSet& operators, std::string source,
            bool opens_batch)
-      : net_(net), blobs_(blobs), operators_(operators), source_(std::move(source)), opens_batch_(opens_batch) {}
+      : ImportDriver(std::move(source), operators, Refusals("layer", "layer")), net_(net), blobs_(blobs), opens_batch_(opens_batch) {}
 
   std::unique_ptr<Graph> run();
   /// The shapes that the file gives to inputs.
   const std::map<std::string, Shape>& shapes() const noexcept { return shapes_; }
 
  private:
-  void add_input(GraphBuilder& builder, const std::string& name, const Ints& shape);
-  void add_data(GraphBuilder& builder, const Layer& layer);
+  void add_input(TypedBuilder& builder, const std::string& name, const Ints& shape);
+  void add_data(TypedBuilder& builder, const Layer& layer);
   void import_layer(TypedBuilder& builder, const Layer& layer);
 
   const Net& net_;
   std::map<std::string, std::vector<Blob>>& blobs_;
-  const OperatorSet& operators_;
-  std::string source_;
   bool opens_batch_;
   std::map<std::string, Shape> shapes_;
   std::map<int64_t, std::string> batches_;  // the symbols of first dimensions by the sizes in the file
-  SizeTable sizes_;
-  bool keeps_size_ = false;  // the network fits images of one size alone
+  bool keeps_size_ = false;                 // the network fits images of one size alone
   std::unordered_map<std::string, Expr> values_;
   std::vector<std::string> order_;           // of tops, as they were made last
   std::unordered_set<std::string> read_;     // tops that a later layer reads
   std::unordered_set<std::string> ignored_;  // labels and what training computes from them
-  std::unordered_set<std::string> names_;    // of values
-  Refusals refusals_{"layer", "layer"};
 };
 
-void Importer::add_input(GraphBuilder& builder, const std::string& name, const Ints& shape) {
+void Importer::add_input(TypedBuilder& builder, const std::string& name, const Ints& shape) {
   if (values_.contains(name)) throw InvalidModel("{}: input \"{}\" is given twice", source_, name);
   ValueType type = ValueType::tensor(DType::f32);
   if (!shape.empty()) {
@@ -74,11 +67,11 @@ void Importer::add_input(GraphBuilder& builder, const std::string& name, const I
       type.dims->push_back(std::move(dim));
     }
   }
-  names_.insert(name);
+  names_.take(name);
   values_[name] = builder.wrap(&builder.graph().add_input(name, std::move(type)));
 }
 
-void Importer::add_data(GraphBuilder& builder, const Layer& layer) {
+void Importer::add_data(TypedBuilder& builder, const Layer& layer) {
   // Images come first, labels behind them are for training.
   const std::vector<const Message*> shapes =
       layer.message.message(layer.type == "Input" ? "input_param" : "dummy_data_param").messages("shape");
@@ -121,29 +114,24 @@ void Importer::import_layer(TypedBuilder& p, const Layer& layer) {
     read_.insert(name);
   }
   p.set_stem(layer.name);
-  Exprs made;
+  std::optional<Exprs> made;
   if (!rule) {
     refusals_.add_missing(layer.type, layer.name);
   } else {
-    try {
-      made = rule->build(node, p);
-    } catch (const Unsupported& error) {
-      refusals_.add_thrown(source_, where, error.what());
-    } catch (const InvalidModel& error) {
-      throw InvalidModel("{}", located(source_, where, error.what()));
-    } catch (const TextError& error) {
-      throw InvalidModel("{}: {}", where, error.what);
-    }
+    made = build(node, [&] {
+      try {
+        return rule->build(node, p);
+      } catch (const TextError& error) {
+        node.fail("{}", error.what);
+      }
+    });
+    if (made && made->size() < layer.tops.size()) node.fail("has no top {}", made->size());
   }
+  if (!made) made = stand_ins(p, "caffe." + layer.type, layer.tops.size());
   for (size_t i = 0; i < layer.tops.size(); ++i) {
     const std::string& top = layer.tops[i];
-    Expr value = i < made.size() ? made[i] : Expr();
-    if (!value) {
-      if (rule && refusals_.empty()) throw InvalidModel("{}: has no top {}", where, i);
-      value = p.op("caffe." + layer.type, {});  // only to go on
-    }
     // In place means a new value of the same name; the last one keeps it.
-    values_[top] = value;
+    values_[top] = (*made)[i];
     read_.erase(top);
     std::erase(order_, top);
     order_.push_back(top);
@@ -151,12 +139,10 @@ void Importer::import_layer(TypedBuilder& p, const Layer& layer) {
 }
 
 std::unique_ptr<Graph> Importer::run() {
-  auto graph = std::make_unique<Graph>();
-  graph->name = net_.name;
-  graph->source = source_;
+  graph_->name = net_.name;
   for (const Layer& layer : net_.layers)
     if (const Rule* rule = find_rule(layer.type); rule && rule->needs_size) keeps_size_ = true;
-  TypedBuilder builder(*graph, operators_, sizes_);
+  TypedBuilder builder(*graph_, operators_, sizes_);
   for (const NetInput& input : net_.inputs) add_input(builder, input.name, input.shape);
   if (net_.layers.empty()) throw InvalidModel("{}: has no layers", source_);
   for (const Layer& layer : net_.layers) {
@@ -165,19 +151,15 @@ std::unique_ptr<Graph> Importer::run() {
     else
       import_layer(builder, layer);
   }
-  refusals_.throw_if_any(source_);
+  throw_refusals();
   // Outputs are what no later layer reads.
   for (const std::string& top : order_) {
     if (read_.contains(top)) continue;
     Value& output = *builder.own(values_.at(top)).value();
-    output.rename(names_.insert(top).second ? top : graph->fresh_name(top));
-    graph->add_output(output);
+    output.rename(names_.take(top) ? top : graph_->fresh_name(top));
+    graph_->add_output(output);
   }
-  if (graph->outputs().empty()) throw InvalidModel("{}: has no outputs", source_);
-  graph->metadata.source_format = "caffe";
-  graph->metadata.producer = "Caffe";
-  finish_import(*graph, operators_);
-  return graph;
+  return finish("caffe", "Caffe");
 }
 
 /// The graph with an open first dimension of its inputs; null where the network is tied to the file's.
@@ -202,25 +184,24 @@ std::unique_ptr<Graph> import_open(const Net& net, std::map<std::string, std::ve
 std::unique_ptr<Graph> import_model(std::string_view prototxt, std::string_view caffemodel, const ImportOptions& options,
                                     const std::string& prototxt_source, const std::string& caffemodel_source) {
   std::map<std::string, std::vector<Blob>> blobs;
-  try {
-    blobs = read_blobs(caffemodel);
-  } catch (const onnx::WireError& error) {
-    throw InvalidModel("{}: is not a valid caffemodel: {}", caffemodel_source, error.what);
-  } catch (const TextError& error) {
-    throw InvalidModel("{}: is not a valid caffemodel: {}", caffemodel_source, error.what);
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory("{}: there is not enough memory to read it", caffemodel_source);
-  }
-  try {
-    const Net net = read_net(prototxt);
-    const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
-    if (auto graph = import_open(net, blobs, operators, prototxt_source)) return graph;
-    return Importer(net, blobs, operators, prototxt_source, false).run();
-  } catch (const TextError& error) {
-    throw InvalidModel("{}: {}", prototxt_source, error.what);
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory("{}: there is not enough memory to read it", prototxt_source);
-  }
+  read_as("caffemodel", caffemodel_source, [&]() -> std::unique_ptr<Graph> {
+    try {
+      blobs = read_blobs(caffemodel);
+    } catch (const TextError& error) {
+      throw InvalidModel("{}: is not a valid caffemodel: {}", caffemodel_source, error.what);
+    }
+    return nullptr;
+  });
+  return read_as("prototxt", prototxt_source, [&] {
+    try {
+      const Net net = read_net(prototxt);
+      const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
+      if (auto graph = import_open(net, blobs, operators, prototxt_source)) return graph;
+      return Importer(net, blobs, operators, prototxt_source, false).run();
+    } catch (const TextError& error) {
+      throw InvalidModel("{}: {}", prototxt_source, error.what);
+    }
+  });
 }
 
 }  // namespace minnow::caffe

@@ -36,7 +36,7 @@ struct Net {
 
 /// The network that a prototxt describes, of any of the three generations; layers that only train are left out. Throws TextError.
 Net read_net(std::string_view text);
-/// The blobs of a caffemodel by layer name. Throws onnx::WireError and TextError.
+/// The blobs of a caffemodel by layer name. Throws Malformed and TextError.
 std::map<std::string, std::vector<Blob>> read_blobs(std::string_view bytes);
 
 /// True for text that looks like a prototxt, and for bytes that look like a caffemodel.

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "importers/builder/arithmetic.h"
+#include "importers/control_flow.h"
+#include "importers/driver.h"
 #include "importers/finish.h"
 #include "importers/mnn/mnn_node.h"
-#include "importers/nesting.h"
-#include "importers/refusals.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "passes/rewrite.h"
@@ -40,9 +40,10 @@ struct Scope {
   bool is_main = false;
 };
 
-class Importer final : public Host {
+class Importer final : public Host, private ImportDriver {
  public:
-  Importer(ModelFile& file, const OperatorSet& operators, OpenSizes open) : file_(file), operators_(operators), open_(open) {}
+  Importer(ModelFile& file, const OperatorSet& operators, OpenSizes open)
+      : ImportDriver(file.source(), operators), file_(file), open_(open) {}
 
   std::unique_ptr<Graph> run();
   Exprs branch(MnnNode& node) override;
@@ -51,6 +52,11 @@ class Importer final : public Host {
   Exprs put(TypedBuilder& builder, std::string_view name, const Exprs& inputs, const MnnNode& node) override;
 
  private:
+  /// ONNX's Loop: inputs count, condition, states; the body (i, condition, states) gives (condition, states, values to be gathered).
+  Exprs counted_loop(MnnNode& node);
+  /// TensorFlow's loop.
+  Exprs while_loop(MnnNode& node);
+  ValueType carried(TypedBuilder& p, const Expr& x, const GraphInfo& body, int32_t tensor) const;
   const GraphInfo& subgraph(const MnnNode& node, std::string_view name) const;
   /// The subgraph's nodes put into the graph of `builder`; its inputs are `inputs`, empty ones are made by the subgraph itself.
   Exprs put(TypedBuilder& builder, const GraphInfo& info, const Exprs& inputs, const MnnNode& node);
@@ -59,24 +65,22 @@ class Importer final : public Host {
   void import_input(Scope& scope, const OpInfo& op, const std::string& where);
   Expr as_kept(Scope& scope, int32_t tensor, Expr value, bool is_input);
   void bind(Scope& scope, const OpInfo& op, size_t output, Expr value, Layout layout);
+  void import_constant(Scope& scope, const OpInfo& op, const MnnNode& node);
+  void read_inputs(Scope& scope, const OpInfo& op, MnnNode& node);
+  /// MNN's shapes come from chains of constants: such outputs become constants. Nodes that nothing uses are removed.
+  void compute_constants(TypedBuilder& builder, const Node* before, Exprs& made);
   void refuse(Scope& scope, const OpInfo& op, const std::string& name);
-  std::string unique(std::string name) { return names_.make(std::move(name)); }
   std::string tensor_name(const Scope& scope, const OpInfo& op, size_t output) const;
   /// As MNN hands values from one graph to another: integers and truth values as i32.
   Expr plain(TypedBuilder& builder, const Expr& x);
   void add_outputs(Scope& scope);
 
   ModelFile& file_;
-  const OperatorSet& operators_;
   const ConstantEvaluator evaluator_{operators_, ConstantEvaluator::kFewElements};
   OpenSizes open_;
-  std::unique_ptr<Graph> graph_;
-  SizeTable sizes_;
   Scope* scope_ = nullptr;  // where the current operator stands
-  Nesting nesting_;
-  UniqueNames names_;
-  Refusals refusals_;
 };
+OpenSizes open_;
 
 std::string Importer::tensor_name(const Scope& scope, const OpInfo& op, size_t output) const {
   return std::string(scope.info.tensors[static_cast<size_t>(op.outputs[output])].substr(0, 500));
@@ -88,29 +92,11 @@ Expr Importer::plain(TypedBuilder& builder, const Expr& x) {
   return dtype == DType::boolean || dtype == DType::i64 ? builder.cast(x, DType::i32) : x;
 }
 
-/// Ranks and certain sizes of what a Loop gives: states as its body's inputs say, gathered values as the body makes them.
-void type_loop(const Exprs& made, const Graph& body) {
-  const size_t states = body.inputs().size() - 2;
-  for (size_t i = 0; i < made.size(); ++i) {
-    ValueType& type = made[i].value()->type;
-    const ValueType& inner = i < states ? body.inputs()[i + 2]->type : body.outputs()[i + 1]->type;
-    if (i < states && inner.kind != ValueType::Kind::tensor) type = inner;
-    if (type.dims || !inner.dims) continue;
-    type.dims.emplace();
-    if (i >= states) type.dims->emplace_back();
-    for (const Dim& dim : *inner.dims) type.dims->push_back(dim.known() ? dim : Dim{});
-  }
-}
-
 void Importer::import_ops(Scope& scope) {
-  Scope* const before = scope_;
-  nesting_.enter(file_.source(), scope.info.ops.size(), [&] {
-    for (size_t i = 0; i < scope.info.ops.size(); ++i) {
-      scope_ = &scope;  // again each time: what was refused inside of an operator left it as it was there
-      import_op(scope, scope.info.ops[i], i);
-    }
+  const Temporarily<Scope*> here(scope_, &scope);
+  nesting_.enter(source_, scope.info.ops.size(), [&] {
+    for (size_t i = 0; i < scope.info.ops.size(); ++i) import_op(scope, scope.info.ops[i], i);
   });
-  scope_ = before;
 }
 
 /// A tensor that the engine keeps as integers of 8 bits, rounded so; an input that comes as such integers, as the numbers they stand for.
@@ -152,7 +138,7 @@ void Importer::import_input(Scope& scope, const OpInfo& op, const std::string& w
   if (!scope.is_main) throw InvalidModel("{}: is an input that its subgraph does not name", where);
   ValueType type = ValueType::tensor(dtype_of(input.number<int32_t>(1, 1)));
   if (type.dtype == DType::undefined) {
-    refusals_.add(format("{}: holds elements of type {}", where.substr(file_.source().size() + 2), input.number<int32_t>(1, 1)));
+    refusals_.add(format("{}: holds elements of type {}", where.substr(source_.size() + 2), input.number<int32_t>(1, 1)));
     return refuse(scope, op, "Input");
   }
   const FlatNumbers<int32_t> dims = input.numbers<int32_t>(0);
@@ -184,99 +170,93 @@ void Importer::import_input(Scope& scope, const OpInfo& op, const std::string& w
 }
 
 void Importer::refuse(Scope& scope, const OpInfo& op, const std::string& name) {
-  // Outputs of a kind, only to go on and find what else is missing.
+  const Exprs made = stand_ins(scope.builder, "mnn." + name, op.outputs.size());
   for (size_t i = 0; i < op.outputs.size(); ++i) {
     if (op.outputs[i] < 0) continue;
-    const Expr x = scope.builder.op("mnn." + name, {});
-    x.value()->type = ValueType::tensor(DType::f32);
-    scope.values[static_cast<size_t>(op.outputs[i])] = x;
+    made[i].value()->type = ValueType::tensor(DType::f32);
+    scope.values[static_cast<size_t>(op.outputs[i])] = made[i];
+  }
+}
+
+void Importer::import_constant(Scope& scope, const OpInfo& op, const MnnNode& node) {
+  if (op.outputs.size() != 1 || op.outputs[0] < 0) node.fail("should have one output, it has {}", op.outputs.size());
+  TypedBuilder& builder = scope.builder;
+  const size_t at = static_cast<size_t>(op.outputs[0]);
+  Tensor tensor = file_.blob(op.parameter, op, node.place);
+  const DType dtype = tensor.dtype();
+  const Expr value = builder.wrap(&builder.graph().add_constant(std::move(tensor), unique(scope.prefix + tensor_name(scope, op, 0))));
+  scope.values[at] = dtype == DType::f16 || dtype == DType::bf16 ? builder.cast(value, DType::f32) : value;
+  scope.layouts[at] = static_cast<Layout>(std::clamp<int>(op.parameter.number<int8_t>(1, 0), 0, 2));
+}
+
+void Importer::read_inputs(Scope& scope, const OpInfo& op, MnnNode& node) {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const int32_t tensor = op.inputs[i];
+    const size_t at = static_cast<size_t>(tensor);
+    if (tensor >= 0 && !scope.values[at])
+      node.fail("input {} (\"{}\") is used, but nothing before it makes it", i, scope.info.tensors[at].substr(0, 200));
+    node.raw.push_back(tensor < 0 ? Expr() : scope.builder.wrap(scope.values[at].value()));
+    node.layouts.push_back(tensor < 0 ? Layout::channels_first : scope.layouts[at]);
+  }
+  node.output_layouts.assign(op.outputs.size(), node.layout(0));
+}
+
+void Importer::compute_constants(TypedBuilder& builder, const Node* before, Exprs& made) {
+  Graph& graph = builder.graph();
+  std::unordered_set<const Node*> fresh;
+  std::vector<Node*> nodes;  // the last comes first
+  for (Node* at = graph.last(); at && at != before; at = at->previous()) nodes.push_back(at), fresh.insert(at);
+  for (Expr& x : made) {
+    if (!x || !x.value()->producer() || !fresh.contains(x.value()->producer())) continue;
+    const auto contents =
+        evaluator_.contents(*x.value(), [&](const Node& node) { return fresh.contains(&node) && node.op() != "DequantizeLinear"; });
+    if (contents) x = builder.wrap(&graph.add_constant(*contents, {}));
+  }
+  for (Node* at : nodes) {
+    const auto is_used = [&](const Value* value) {
+      return value &&
+             (!value->is_unused() || std::any_of(made.begin(), made.end(), [&](const Expr& x) { return x && x.value() == value; }));
+    };
+    bool used = false;
+    for (size_t i = 0; i < at->output_count(); ++i) used = used || is_used(at->output(i));
+    if (used) continue;
+    builder.forget(*at);
+    graph.remove(*at);
   }
 }
 
 void Importer::import_op(Scope& scope, const OpInfo& op, size_t number) {
   TypedBuilder& p = scope.builder;
-  Graph& graph = p.graph();
   const std::string op_name = op.type == kOpExtra ? std::string(op.parameter.text(0).substr(0, 100)) : operator_name(op.type);
   std::string shown(op.name.substr(0, 200));
   if (shown.empty() && op.outputs.size() && op.outputs[0] >= 0) shown = tensor_name(scope, op, 0).substr(0, 200);
   if (shown.empty()) shown = "#" + std::to_string(number);
   MnnNode node(p, *this, file_, scope.info, op);
-  node.place = format("{}: node \"{}{}\" ({})", file_.source(), scope.prefix, shown, op_name);
+  node.place = format("{}: node \"{}{}\" ({})", source_, scope.prefix, shown, op_name);
   p.set_stem(scope.prefix + shown);
-  try {
-    if (op.type == kOpInput && op.kind == kInput) return import_input(scope, op, node.place);
-    if ((op.type == kOpConst || op.type == kOpTrainable) && op.kind == kBlob) {
-      if (op.outputs.size() != 1 || op.outputs[0] < 0) node.fail("should have one output, it has {}", op.outputs.size());
-      Tensor tensor = file_.blob(op.parameter, op, node.place);
-      const size_t at = static_cast<size_t>(op.outputs[0]);
-      scope.values[at] = p.wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + tensor_name(scope, op, 0))));
-      scope.layouts[at] = static_cast<Layout>(std::clamp<int>(op.parameter.number<int8_t>(1, 0), 0, 2));
-      if (scope.values[at].value()->constant()->dtype() == DType::f16 || scope.values[at].value()->constant()->dtype() == DType::bf16)
-        scope.values[at] = p.op("Cast", {scope.values[at]}, {{"to", static_cast<int64_t>(DType::f32)}});
-      return;
-    }
-    node.rule = op.type == kOpExtra ? nullptr : find_rule(op.type, op.kind);
-    if (!node.rule) {
-      refusals_.add_missing(op_name, scope.prefix + shown);
-      return refuse(scope, op, op_name);
-    }
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const int32_t tensor = op.inputs[i];
-      if (tensor < 0) {
-        node.raw.emplace_back();
-        node.layouts.push_back(Layout::channels_first);
-        continue;
-      }
-      const Expr& value = scope.values[static_cast<size_t>(tensor)];
-      if (!value)
-        node.fail("input {} (\"{}\") is used, but nothing before it makes it", i,
-                  scope.info.tensors[static_cast<size_t>(tensor)].substr(0, 200));
-      node.raw.push_back(p.wrap(value.value()));
-      node.layouts.push_back(scope.layouts[static_cast<size_t>(tensor)]);
-    }
-    node.output_layouts.assign(op.outputs.size(), node.layout(0));
-    Node* const before = graph.last();
-    Exprs made = node.rule->build(node, p);
-    std::unordered_set<const Value*> values;
-    std::unordered_set<const Node*> fresh;
-    std::vector<Node*> nodes;  // the last comes first
-    for (Node* at = graph.last(); at && at != before; at = at->previous()) {
-      nodes.push_back(at);
-      fresh.insert(at);
-      for (size_t i = 0; i < at->output_count(); ++i) values.insert(at->output(i));
-    }
-    for (Expr& x : made) {
-      if (!x || !values.contains(x.value())) continue;
-      const auto contents =
-          evaluator_.contents(*x.value(), [&](const Node& node) { return fresh.contains(&node) && node.op() != "DequantizeLinear"; });
-      if (contents) x = p.wrap(&graph.add_constant(*contents, {}));
-    }
-    for (Node* at : nodes) {
-      const auto is_used = [&](const Value* value) {
-        return value &&
-               (!value->is_unused() || std::any_of(made.begin(), made.end(), [&](const Expr& x) { return x && x.value() == value; }));
-      };
-      bool used = false;
-      for (size_t i = 0; i < at->output_count(); ++i) used = used || is_used(at->output(i));
-      if (used) continue;
-      for (size_t i = 0; i < at->output_count(); ++i) values.erase(at->output(i));
-      p.forget(*at);
-      graph.remove(*at);
-    }
-    for (size_t i = 0; i < made.size() && i < op.outputs.size(); ++i) {
-      if (!made[i] || op.outputs[i] < 0) continue;
-      if (values.erase(made[i].value())) made[i].value()->rename(unique(scope.prefix + tensor_name(scope, op, i)));
-      p.infer(made[i]);
-      bind(scope, op, i, made[i], node.output_layouts[i]);
-    }
-  } catch (const Unsupported& error) {
-    refusals_.add_thrown(file_.source(), node.place, error.what());
-    refuse(scope, op, op_name);
-  } catch (const InvalidModel& error) {
-    // What a stand-in for something refused leads to is no fault of the file.
-    if (!refusals_.empty()) return refuse(scope, op, op_name);
-    throw InvalidModel("{}", located(file_.source(), node.place, error.what()));
+  const bool is_input = op.type == kOpInput && op.kind == kInput;
+  const bool is_constant = (op.type == kOpConst || op.type == kOpTrainable) && op.kind == kBlob;
+  node.rule = op.type == kOpExtra ? nullptr : find_rule(op.type, op.kind);
+  if (!node.rule && !is_input && !is_constant) {
+    refusals_.add_missing(op_name, scope.prefix + shown);
+    return refuse(scope, op, op_name);
   }
+  Node* const before = p.graph().last();
+  const auto made = build(node, [&]() -> Exprs {
+    if (is_input) return import_input(scope, op, node.place), Exprs();
+    if (is_constant) return import_constant(scope, op, node), Exprs();
+    read_inputs(scope, op, node);
+    Exprs outputs = node.rule->build(node, p);
+    compute_constants(p, before, outputs);
+    outputs.resize(std::min(outputs.size(), op.outputs.size()));
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (op.outputs[i] < 0) outputs[i] = {};
+    return outputs;
+  });
+  if (!made) return refuse(scope, op, op_name);
+  name_outputs(p, before, *made, [&](size_t i) { return scope.prefix + tensor_name(scope, op, i); });
+  for (size_t i = 0; i < made->size(); ++i)
+    if ((*made)[i]) bind(scope, op, i, (*made)[i], node.output_layouts[i]);
 }
 
 Expr Importer::add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) {
@@ -302,8 +282,7 @@ Exprs Importer::put(TypedBuilder& builder, std::string_view name, const Exprs& i
 }
 
 Exprs Importer::put(TypedBuilder& builder, const GraphInfo& info, const Exprs& inputs, const MnnNode& node) {
-  Scope inner(builder, info, scope_->prefix + std::string(node.info.name.substr(0, 100)) + "/");
-  if (inner.prefix.size() > 250) inner.prefix.erase(0, inner.prefix.size() - 250);
+  Scope inner(builder, info, inner_prefix(scope_->prefix, node.info.name));
   if (inputs.size() != info.inputs.size()) node.fail("its subgraph takes {} inputs, {} are given", info.inputs.size(), inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]) inner.values[static_cast<size_t>(info.inputs[i])] = builder.wrap(inputs[i].value());
@@ -334,102 +313,95 @@ size_t place_of(const GraphInfo& graph, const std::vector<int32_t>& list, std::s
 Exprs Importer::branch(MnnNode& node) {
   // Parameter: then_graph 0, else_graph 1, names of each input in the subgraphs 2, pairs of names of each output 3. Input 0: the condition.
   const FlatTables inputs = node.parameter().tables(2), outputs = node.parameter().tables(3);
-  // A condition that is known already leaves one branch, in line.
-  const auto known = node.p.number(node.any(0));
-  Attributes attributes;
-  for (size_t side = 0; side < 2; ++side) {
-    if (known && (*known > 0) == (side == 1)) continue;
-    const GraphInfo& info = subgraph(node, node.parameter().text(side));
+  const auto side = [&](TypedBuilder& builder, size_t which) {
+    const GraphInfo& info = subgraph(node, node.parameter().text(which));
     Exprs given(info.inputs.size());
     for (size_t i = 0; i < inputs.size() && i < node.raw.size(); ++i)
       for (std::string_view name : inputs[i].texts(0))
         if (const size_t at = place_of(info, info.inputs, name); at != kNowhere) given[at] = node.any(i);
-    const auto result_of = [&](const Exprs& results, size_t i) {
+    const Exprs results = put(builder, info, given, node);
+    Exprs taken;
+    for (size_t i = 0; i < node.output_count(); ++i) {
       size_t at = i;
       if (outputs.size()) {
         const auto names = outputs[i].texts(0);
-        at = names.size() == 2 ? place_of(info, info.outputs, names[side]) : kNowhere;
+        at = names.size() == 2 ? place_of(info, info.outputs, names[which]) : kNowhere;
       }
       if (at >= results.size()) node.fail("a subgraph does not give output {}", i);
-      return results[at];
-    };
-    if (known) {
-      const Exprs results = put(node.p, info, given, node);
-      Exprs taken;
-      for (size_t i = 0; i < node.output_count(); ++i) taken.push_back(result_of(results, i));
-      return taken;
+      taken.push_back(results[at]);
     }
-    InnerGraph body(node.p);
-    const Exprs results = put(body.builder, info, given, node);
-    for (size_t i = 0; i < node.output_count(); ++i)
-      body.graph->add_output(*body.builder.own(plain(body.builder, result_of(results, i))).value());
-    attributes.set(side == 0 ? "then_branch" : "else_branch", Subgraph(body.graph));
-  }
-  return node.p.ops("If", {node.p.reshape(node.truth(0), Ints{})}, node.output_count(), std::move(attributes));
+    return taken;
+  };
+  // A condition that is known already leaves one branch, in line.
+  if (const auto known = node.p.number(node.any(0))) return side(node.p, *known > 0 ? 0 : 1);
+  const auto plain_side = [&](TypedBuilder& builder, size_t which) {
+    Exprs results = side(builder, which);
+    for (Expr& x : results) x = plain(builder, x);
+    return results;
+  };
+  return make_if(
+      node.p, node, node.truth(0), [&](TypedBuilder& builder) { return plain_side(builder, 0); },
+      [&](TypedBuilder& builder) { return plain_side(builder, 1); });
 }
 
 Exprs Importer::loop(MnnNode& node) {
   // Parameter: cond_graph 0, body_graph 1, names of each input in the subgraphs 2, outputs' names 3, (output, input) names of what an
   // iteration hands on 4. Without cond_graph it is ONNX's Loop: inputs count, condition, states; body (i, condition, states) gives
   // (condition, states, values to be gathered).
+  return node.parameter().has(0) ? while_loop(node) : counted_loop(node);
+}
+
+ValueType Importer::carried(TypedBuilder& p, const Expr& x, const GraphInfo& body, int32_t tensor) const {
+  Ints fixed;
+  for (const OpInfo& op : body.ops)
+    if (op.type == kOpInput && op.kind == kInput && op.outputs.size() == 1 && op.outputs[0] == tensor)
+      fixed = op.parameter.numbers<int32_t>(0).copy<int64_t>();
+  for (int64_t& size : fixed)
+    if (size == 0) size = -1;
+  return carried_type(p, x, fixed);
+}
+
+Exprs Importer::counted_loop(MnnNode& node) {
   TypedBuilder& p = node.p;
   const GraphInfo& info = subgraph(node, node.parameter().text(1));
-  const bool counted = !node.parameter().has(0);
-  InnerGraph body(p);
-  const Expr iteration = body.builder.wrap(&body.graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{})));
-  const Expr running = body.builder.wrap(&body.graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{})));
-  // What each iteration hands on keeps its rank; its sizes may change.
-  const auto carry = [&](const Expr& x, int32_t tensor) {
-    if (x.value()->type.kind != ValueType::Kind::tensor)
-      return body.builder.wrap(&body.graph->add_input(unique("carried"), x.value()->type));
-    ValueType type = ValueType::tensor(p.dtype(x));
-    if (const int64_t rank = p.rank(x); rank >= 0) type.dims = std::vector<Dim>(static_cast<size_t>(rank));
-    for (const OpInfo& op : info.ops) {
-      if (op.type != kOpInput || op.kind != kInput || op.outputs.size() != 1 || op.outputs[0] != tensor || !type.dims) continue;
-      const FlatNumbers<int32_t> dims = op.parameter.numbers<int32_t>(0);
-      for (size_t i = 0; dims.size() == type.dims->size() && i < dims.size(); ++i)
-        if (dims[i] > 0 && p.dim(x, static_cast<int64_t>(i)) == dims[i]) (*type.dims)[i].size = dims[i];
-    }
-    return body.builder.wrap(&body.graph->add_input(unique("carried"), std::move(type)));
-  };
   const auto scalar = [](TypedBuilder& builder, const Expr& x) { return builder.reshape(x, Ints{}); };
-  Exprs inner(info.inputs.size());
-  if (counted) {
-    const size_t states = node.raw.size() < 2 ? kNowhere : node.raw.size() - 2;
-    if (states == kNowhere || info.inputs.size() != states + 2 || info.outputs.size() < states + 1 || node.output_count() < states)
-      node.fail("{} inputs and {} outputs do not fit its body's {} and {}", node.raw.size(), node.output_count(), info.inputs.size(),
-                info.outputs.size());
-    inner[0] = body.builder.cast(iteration, DType::i32);
-    inner[1] = running;
-    Exprs carried = {scalar(p, p.i64(node.any(0))), scalar(p, node.truth(1))};
-    std::vector<size_t> places;  // of states that change; the others are values of the outer graph
-    for (size_t i = 0; i < states; ++i) {
-      const Expr x = plain(p, node.any(i + 2));
-      if (info.outputs[i + 1] == info.inputs[i + 2]) {
-        inner[i + 2] = x;
-        continue;
-      }
-      inner[i + 2] = carry(x, info.inputs[i + 2]);
-      carried.push_back(x);
-      places.push_back(i);
-    }
-    const Exprs results = put(body.builder, info, inner, node);
-    body.graph->add_output(*body.builder.own(scalar(body.builder, body.builder.cast(results[0], DType::boolean))).value());
-    for (size_t i : places) body.graph->add_output(*body.builder.own(plain(body.builder, results[i + 1])).value());
-    for (size_t i = states + 1; i < results.size(); ++i)
-      body.graph->add_output(*body.builder.own(plain(body.builder, body.builder.wrap(results[i].value()))).value());
-    const size_t gathered = results.size() - states - 1;
-    Exprs outputs(node.output_count());
-    for (size_t i = 0; i < states; ++i) outputs[i] = plain(p, node.any(i + 2));
-    if (places.size() + gathered == 0) return outputs;
-    const Exprs made = p.ops("Loop", carried, places.size() + gathered, {{"body", Subgraph(body.graph)}});
-    type_loop(made, *body.graph);
-    for (size_t i = 0; i < places.size(); ++i) outputs[places[i]] = made[i];
-    for (size_t i = 0; i < gathered && states + i < outputs.size(); ++i) outputs[states + i] = made[places.size() + i];
-    return outputs;
+  const size_t states = node.raw.size() < 2 ? kNowhere : node.raw.size() - 2;
+  if (states == kNowhere || info.inputs.size() != states + 2 || info.outputs.size() < states + 1 || node.output_count() < states)
+    node.fail("{} inputs and {} outputs do not fit its body's {} and {}", node.raw.size(), node.output_count(), info.inputs.size(),
+              info.outputs.size());
+  LoopBody body(p, names_);
+  Exprs inner(info.inputs.size()), starts = {scalar(p, p.i64(node.any(0))), scalar(p, node.truth(1))};
+  inner[0] = body.builder.cast(body.iteration, DType::i32);
+  inner[1] = body.condition;
+  std::vector<size_t> places;  // of states that change; the others are values of the outer graph
+  for (size_t i = 0; i < states; ++i) {
+    const Expr x = plain(p, node.any(i + 2));
+    inner[i + 2] = x;
+    if (info.outputs[i + 1] == info.inputs[i + 2]) continue;
+    inner[i + 2] = body.builder.wrap(&body.graph->add_input(unique("carried"), carried(p, x, info, info.inputs[i + 2])));
+    starts.push_back(x);
+    places.push_back(i);
   }
-  // TensorFlow's: all is matched by names. States are the body's inputs.
-  const GraphInfo& test = subgraph(node, node.parameter().text(0));
+  const Exprs results = put(body.builder, info, inner, node);
+  const auto give = [&](const Expr& x) { body.graph->add_output(*body.builder.own(x).value()); };
+  give(scalar(body.builder, body.builder.cast(results[0], DType::boolean)));
+  for (size_t i : places) give(plain(body.builder, results[i + 1]));
+  for (size_t i = states + 1; i < results.size(); ++i) give(plain(body.builder, body.builder.wrap(results[i].value())));
+  const size_t gathered = results.size() - states - 1;
+  Exprs outputs(node.output_count());
+  for (size_t i = 0; i < states; ++i) outputs[i] = plain(p, node.any(i + 2));
+  if (places.size() + gathered == 0) return outputs;
+  const Exprs made = p.ops("Loop", starts, places.size() + gathered, {{"body", Subgraph(body.graph)}});
+  type_loop(made, *body.graph);
+  for (size_t i = 0; i < places.size(); ++i) outputs[places[i]] = made[i];
+  for (size_t i = 0; i < gathered && states + i < outputs.size(); ++i) outputs[states + i] = made[places.size() + i];
+  return outputs;
+}
+
+Exprs Importer::while_loop(MnnNode& node) {
+  // All is matched by names. States are the body's inputs.
+  TypedBuilder& p = node.p;
+  const GraphInfo &info = subgraph(node, node.parameter().text(1)), &test = subgraph(node, node.parameter().text(0));
   const FlatTables given = node.parameter().tables(2), updates = node.parameter().tables(4);
   std::vector<size_t> source(info.inputs.size(), kNowhere), test_source(test.inputs.size(), kNowhere);  // inputs of the node
   for (size_t i = 0; i < given.size() && i < node.raw.size(); ++i)
@@ -438,61 +410,47 @@ Exprs Importer::loop(MnnNode& node) {
       if (const size_t at = place_of(test, test.inputs, name); at != kNowhere) test_source[at] = i;
     }
   // A state for each input of body or condition that an output of the body replaces.
-  struct State {
-    size_t input, result;  // of the node; of the body
-    Expr value;
-  };
-  std::vector<State> states;
+  std::vector<LoopValue> states;
+  std::vector<size_t> result;  // of the body, for each state
   std::vector<size_t> state_of(info.inputs.size(), kNowhere), test_state_of(test.inputs.size(), kNowhere);
   std::unordered_map<std::string_view, size_t> state_by_name;
   for (size_t i = 0; i < updates.size(); ++i) {
     const auto names = updates[i].texts(0);
     if (names.size() != 2) node.fail("update {} names {} tensors", i, names.size());
-    const size_t result = place_of(info, info.outputs, names[0]);
-    if (result == kNowhere) node.refuse("a state that the condition replaces is not supported");
+    result.push_back(place_of(info, info.outputs, names[0]));
+    if (result.back() == kNowhere) node.refuse("a state that the condition replaces is not supported");
     const size_t at = place_of(info, info.inputs, names[1]), test_at = place_of(test, test.inputs, names[1]);
     const size_t input = at != kNowhere ? source[at] : test_at != kNowhere ? test_source[test_at] : kNowhere;
     if (input == kNowhere) node.fail("update {} replaces \"{}\", which is no input", i, names[1].substr(0, 200));
-    if (at != kNowhere) state_of[at] = states.size();
-    if (test_at != kNowhere) test_state_of[test_at] = states.size();
-    state_by_name.emplace(names[0], states.size());
-    state_by_name.emplace(names[1], states.size());
-    states.push_back({input, result, {}});
+    if (at != kNowhere) state_of[at] = i;
+    if (test_at != kNowhere) test_state_of[test_at] = i;
+    state_by_name.emplace(names[0], i);
+    state_by_name.emplace(names[1], i);
+    const Expr start = plain(p, node.any(input));
+    states.push_back({start, true, carried_type(p, start)});
   }
-  if (states.empty()) node.refuse("a loop that carries nothing is not supported");
-  const auto condition = [&](TypedBuilder& builder, const std::function<Expr(size_t)>& state) {
-    Exprs values(test.inputs.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (test_state_of[i] != kNowhere)
-        values[i] = state(test_state_of[i]);
-      else if (test_source[i] != kNowhere)
-        values[i] = node.any(test_source[i]);
+  const auto arguments = [&](const std::vector<size_t>& from_state, const std::vector<size_t>& from_input, const Exprs& values) {
+    Exprs all(from_state.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (from_state[i] != kNowhere)
+        all[i] = values[from_state[i]];
+      else if (from_input[i] != kNowhere)
+        all[i] = node.any(from_input[i]);
     }
-    const Exprs results = put(builder, test, values, node);
-    if (results.size() != 1) node.fail("its condition gives {} outputs", results.size());
-    return scalar(builder, builder.cast(builder.wrap(results[0].value()), DType::boolean));
+    return all;
   };
-  Exprs carried = {Expr(), Expr()};
-  for (State& state : states) {
-    const Expr x = plain(p, node.any(state.input));
-    carried.push_back(x);
-    state.value = carry(x, -1);
-  }
-  carried[1] = condition(p, [&](size_t i) { return carried[2 + i]; });
-  for (size_t i = 0; i < inner.size(); ++i) {
-    if (state_of[i] != kNowhere)
-      inner[i] = states[state_of[i]].value;
-    else if (source[i] != kNowhere)
-      inner[i] = node.any(source[i]);
-  }
-  const Exprs results = put(body.builder, info, inner, node);
-  Exprs next;
-  for (const State& state : states) next.push_back(plain(body.builder, body.builder.wrap(results[state.result].value())));
-  const Expr again = condition(body.builder, [&](size_t i) { return next[i]; });
-  body.graph->add_output(*body.builder.own(again).value());
-  for (const Expr& x : next) body.graph->add_output(*body.builder.own(x).value());
-  const Exprs made = p.ops("Loop", carried, states.size(), {{"body", Subgraph(body.graph)}});
-  type_loop(made, *body.graph);
+  const auto condition = [&](TypedBuilder& builder, const Exprs& values) {
+    const Exprs results = put(builder, test, arguments(test_state_of, test_source, values), node);
+    if (results.size() != 1) node.fail("its condition gives {} outputs", results.size());
+    return builder.cast(builder.wrap(results[0].value()), DType::boolean);
+  };
+  const auto body = [&](TypedBuilder& builder, const Exprs& values) {
+    const Exprs results = put(builder, info, arguments(state_of, source, values), node);
+    Exprs next;
+    for (size_t at : result) next.push_back(plain(builder, builder.wrap(results[at].value())));
+    return next;
+  };
+  const Exprs made = make_while(p, node, names_, states, condition, body);
   Exprs outputs;
   for (std::string_view name : node.parameter().texts(3)) {
     if (const auto found = state_by_name.find(name); found != state_by_name.end()) {
@@ -515,7 +473,7 @@ void Importer::add_outputs(Scope& scope) {
     for (std::string_view name : names) {
       const auto found = places.find(name);
       if (found == places.end() || !scope.values[found->second])
-        throw InvalidModel("{}: output \"{}\" is made by no operator", file_.source(), name.substr(0, 200));
+        throw InvalidModel("{}: output \"{}\" is made by no operator", source_, name.substr(0, 200));
       tensors.push_back(found->second);
     }
   } else {  // what nobody reads
@@ -528,7 +486,6 @@ void Importer::add_outputs(Scope& scope) {
         if (op.outputs[i] >= 0 && !read[static_cast<size_t>(op.outputs[i])] && scope.values[static_cast<size_t>(op.outputs[i])])
           tensors.push_back(static_cast<size_t>(op.outputs[i]));
   }
-  if (tensors.empty()) throw InvalidModel("{}: has no outputs", file_.source());
   std::vector<std::pair<std::string, Expr>> outputs;
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::string name(scope.info.tensors[tensors[i]].substr(0, 500));
@@ -540,19 +497,14 @@ void Importer::add_outputs(Scope& scope) {
 }
 
 std::unique_ptr<Graph> Importer::run() {
-  graph_ = std::make_unique<Graph>();
-  graph_->source = file_.source();
   TypedBuilder builder(*graph_, operators_, sizes_);
   Scope scope(builder, file_.main(), {});
   scope.is_main = true;
   import_ops(scope);
-  refusals_.throw_if_any(file_.source());
+  throw_refusals();
   add_outputs(scope);
-  graph_->metadata.source_format = "mnn";
-  if (const std::string_view version = file_.version(); !version.empty())
-    graph_->metadata.producer = "MNN " + std::string(version.substr(0, 100));
-  finish_import(*graph_, operators_);
-  return std::move(graph_);
+  const std::string_view version = file_.version();
+  return finish("mnn", version.empty() ? std::string() : "MNN " + std::string(version.substr(0, 100)));
 }
 
 /// The graph with such sizes open; null where it does not take other sizes than the file's, or where the file has none to open.
@@ -593,7 +545,7 @@ std::unique_ptr<Graph> import_open(ModelFile& file, const OperatorSet& operators
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::internal) throw;
     return nullptr;
-  } catch (const FlatError&) {
+  } catch (const Malformed&) {
     return nullptr;
   }
 }
@@ -602,18 +554,14 @@ std::unique_ptr<Graph> import_open(ModelFile& file, const OperatorSet& operators
 
 std::unique_ptr<Graph> import_model(SharedBytes bytes, const ImportOptions& options, const std::string& source,
                                     std::unique_ptr<onnx::ExternalData> external, const std::string& weights_name) {
-  try {
+  return read_as("MNN model", source, [&] {
     ModelFile file(std::move(bytes), source, std::move(external), weights_name);
     const OperatorSet& operators = options.operators ? *options.operators : OperatorSet::builtin();
     // The file has numbers for sizes that the engine lets its users change. Which can be changed is found by trying.
     for (const OpenSizes open : {OpenSizes{true, true}, OpenSizes{false, true}, OpenSizes{true, false}})
       if (auto graph = import_open(file, operators, open)) return graph;
     return Importer(file, operators, {}).run();
-  } catch (const FlatError& error) {
-    throw InvalidModel("{}: is not a valid MNN model: {}", source, error.what);
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory("{}: there is not enough memory to read it", source);
-  }
+  });
 }
 
 }  // namespace minnow::mnn

@@ -69,9 +69,9 @@ ModelFile::ModelFile(SharedBytes bytes, std::string source, std::unique_ptr<onnx
   main_.tensors = root_.texts(field::kNetTensors);
   read_ops(root_.tables(field::kNetOps), main_);
   read_described(root_.tables(field::kNetDescribed), main_);
-  if (main_.ops.empty()) throw FlatError{"it holds no operators"};
+  if (main_.ops.empty()) throw Malformed{"it holds no operators"};
   const FlatTables subgraphs = root_.tables(field::kNetSubgraphs);
-  if (subgraphs.size() > kMostTables) throw FlatError{"it holds more than a million subgraphs"};
+  if (subgraphs.size() > kMostTables) throw Malformed{"it holds more than a million subgraphs"};
   for (size_t i = 0; i < subgraphs.size(); ++i) {
     const FlatTable table = subgraphs[i];
     GraphInfo& graph = subgraphs_.emplace_back();
@@ -83,7 +83,7 @@ ModelFile::ModelFile(SharedBytes bytes, std::string source, std::unique_ptr<onnx
     for (const std::vector<int32_t>& list : {graph.inputs, graph.outputs})
       for (int32_t tensor : list)
         if (tensor < 0 || static_cast<size_t>(tensor) >= graph.tensors.size())
-          throw FlatError{"a subgraph has an input or output that is not there"};
+          throw Malformed{"a subgraph has an input or output that is not there"};
     read_ops(table.tables(field::kGraphOps), graph);
     read_described(table.tables(field::kGraphDescribed), graph);
     subgraph_of_.emplace(graph.name, i);
@@ -91,13 +91,13 @@ ModelFile::ModelFile(SharedBytes bytes, std::string source, std::unique_ptr<onnx
 }
 
 void ModelFile::spend(uint64_t cost) {
-  if (cost > budget_) throw FlatError{"its tables refer to each other too often"};
+  if (cost > budget_) throw Malformed{"its tables refer to each other too often"};
   budget_ -= cost;
 }
 
 void ModelFile::read_ops(const FlatTables& ops, GraphInfo& graph) {
   if (ops.size() > kMostTables || graph.tensors.size() > kMostTables)
-    throw FlatError{"a graph has more than a million tensors or operators"};
+    throw Malformed{"a graph has more than a million tensors or operators"};
   spend(ops.size() * 128 + graph.tensors.size() * 16);
   for (size_t i = 0; i < ops.size(); ++i) {
     const FlatTable table = ops[i];
@@ -114,7 +114,7 @@ void ModelFile::read_ops(const FlatTables& ops, GraphInfo& graph) {
     for (const FlatNumbers<int32_t>& list : {op.inputs, op.outputs})
       for (size_t k = 0; k < list.size(); ++k)
         if (list[k] < -1 || list[k] >= static_cast<int64_t>(graph.tensors.size()))
-          throw FlatError{"an operator refers to a tensor that is not there"};
+          throw Malformed{"an operator refers to a tensor that is not there"};
     graph.ops.push_back(op);
   }
 }
@@ -174,7 +174,7 @@ Tensor ModelFile::blob(const FlatTable& blob, const OpInfo& op, const std::strin
   const DType dtype = dtype_of(number);
   if (dtype == DType::undefined) throw Unsupported("{}: holds elements of type {}, which are not supported", where, number);
   const FlatNumbers<int32_t> dims = blob.numbers<int32_t>(field::kBlobDims);
-  if (dims.size() > kMaxRank) throw FlatError{"a constant has more than 12 dimensions"};
+  if (dims.size() > kMaxRank) throw Malformed{"a constant has more than 12 dimensions"};
   Shape shape;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0) throw InvalidModel("{}: has a negative dimension", where);

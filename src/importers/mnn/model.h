@@ -125,7 +125,7 @@ struct GraphInfo {
 /// supported.
 DType dtype_of(int32_t number);
 
-/// The file. Tables are checked while they are read; throws FlatError, and InvalidModel with `source`.
+/// The file. Tables are checked while they are read; throws Malformed, and InvalidModel with `source`.
 class ModelFile {
  public:
   /// `external` gives pieces of the file of weights beside the model, `weights_name` is that file's name where the model names none.

@@ -3,18 +3,16 @@
 #include "importers/onnx/importer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nearest.h"
-#include "importers/foreign_node.h"
+#include "importers/driver.h"
 #include "importers/onnx/messages.h"
 #include "importers/onnx/node_order.h"
 #include "importers/onnx/wire.h"
-#include "importers/refusals.h"
 #include "ops/infer.h"
 #include "ops/operator.h"
 #include "passes/rewrite.h"
@@ -22,7 +20,6 @@
 namespace minnow::onnx {
 namespace {
 
-constexpr int kMaxDepth = 64;                      // of subgraphs and function calls in each other
 constexpr size_t kMaxAttributes = 1000;            // of a node; the list is searched in order
 constexpr size_t kNodeCost = 300;                  // what a node takes besides its text, in bytes, roughly
 constexpr size_t kMaxExpanded = size_t{16} << 20;  // text of function bodies, beyond eight times the file
@@ -53,32 +50,20 @@ struct Scope {
   std::unordered_map<std::string_view, std::string_view> types;
 };
 
-class Importer {
+class Importer : private ImportDriver {
  public:
   Importer(const ModelMessage& model, const DataReader& data, const ImportOptions& options, std::string source, size_t file_bytes)
-      : model_(model),
+      : ImportDriver(std::move(source), options.operators ? *options.operators : OperatorSet::builtin(), Refusals("operator", "node", 5)),
+        model_(model),
         data_(data),
-        operators_(options.operators ? *options.operators : OperatorSet::builtin()),
-        source_(std::move(source)),
-        kept_inputs_(options.keep_inputs.begin(), options.keep_inputs.end()),
-        expansion_left_(kMaxExpanded + file_bytes * 8) {
+        kept_inputs_(options.keep_inputs.begin(), options.keep_inputs.end()) {
+    nesting_ = Nesting(kMaxExpanded + file_bytes * 8);  // counted in bytes of text
     warn_ = options.warn ? options.warn : [](std::string_view sentence) { log_message(sentence); };
   }
 
   std::unique_ptr<Graph> run();
 
  private:
-  struct Deeper {
-    explicit Deeper(Importer& importer) : depth(importer.depth_) {
-      if (++depth > kMaxDepth) {
-        --depth;
-        throw InvalidModel("{}: subgraphs and functions are nested more than {} deep", importer.source_, kMaxDepth);
-      }
-    }
-    ~Deeper() { --depth; }
-    int& depth;
-  };
-
   void import_graph(std::string_view message, Scope& scope);
   void add_inputs(const GraphMessage& message, Scope& scope);
   void add_initializers(const GraphMessage& message, Scope& scope);
@@ -106,14 +91,9 @@ class Importer {
 
   const ModelMessage& model_;
   const DataReader& data_;
-  const OperatorSet& operators_;
   std::function<void(std::string_view)> warn_;
-  std::string source_;
   std::unordered_set<std::string_view> kept_inputs_;   // names of initializers that stay inputs
   std::unordered_set<std::string_view> state_inputs_;  // names of inputs whose next value is an output
-  size_t expansion_left_;
-  int depth_ = 0;
-  Refusals refusals_{"operator", "node", 5};
   std::vector<FunctionMessage> functions_;
   std::vector<size_t> function_costs_;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const FunctionMessage*> function_index_;
@@ -219,11 +199,10 @@ AttributeValue Importer::attribute_value(const AttributeMessage& attribute, Scop
       return cached;
     }
     case AttributeType::graph: {
-      const Deeper deeper(*this);
       Subgraph graph = std::make_shared<Graph>();
       graph->outer = &used_in;
       Scope scope{*graph, written_in.frame, &written_in, {}, {}};
-      import_graph(attribute.payload, scope);
+      nesting_.enter(source_, 0, [&] { import_graph(attribute.payload, scope); });
       return graph;
     }
     default:
@@ -376,13 +355,8 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
   if (message.domain.empty() && version < 8) node.attributes.remove("consumed_inputs");  // a memory hint of the first opsets
 
   Node* const before = scope.graph.last();
-  Exprs made;
-  try {
-    made = find_rule(node.op, version)(node, builder);
-  } catch (const Unsupported& error) {  // all that is not supported is told at once, at the end
-    refusals_.add(error.what() + std::min(source_.size() + 2, std::strlen(error.what())));
-    made = node.copy();
-  }
+  Exprs made = build(node, [&] { return find_rule(node.op, version)(node, builder); }).value_or(Exprs());
+  if (made.empty()) made = node.copy();  // refused: only to go on
   // Values of nodes that the rule made take the names of the file, once; others get a node to bear the name.
   std::unordered_set<const Value*> fresh = values_made_after(scope.graph, before);
   const Node* inferred = nullptr;  // once for all of its outputs
@@ -404,24 +378,18 @@ void Importer::import_node(const NodeMessage& message, Scope& scope) {
 }
 
 void Importer::call_function(const FunctionMessage& function, const NodeMessage& call, Scope& scope, const std::string& where) {
-  const Deeper deeper(*this);
   for (const Frame* frame = &scope.frame; frame; frame = frame->caller)
     if (frame->function == &function) throw InvalidModel("{}: the function calls itself", where);
   if (call.inputs.size() > function.inputs.size() || call.outputs.size() > function.outputs.size())
     throw InvalidModel("{}: the function takes {} inputs and gives {} outputs, the call has {} and {}", where, function.inputs.size(),
                        function.outputs.size(), call.inputs.size(), call.outputs.size());
-  const size_t cost = function_costs_[static_cast<size_t>(&function - functions_.data())];
-  if (cost >= expansion_left_) throw InvalidModel("{}: functions that call functions make this file a very large graph", where);
-  expansion_left_ -= cost;
-
   Frame frame;
   frame.opsets = &function.opsets;
   frame.function = &function;
   frame.caller = &scope.frame;
   std::string_view shown = call.name;
   for (size_t i = 0; shown.empty() && i < call.outputs.size(); ++i) shown = call.outputs[i];
-  frame.prefix = scope.frame.prefix + std::string(shown.substr(0, 200)) + "/";
-  if (frame.prefix.size() > 250) frame.prefix.erase(0, frame.prefix.size() - 250);
+  frame.prefix = inner_prefix(scope.frame.prefix, shown);
   Scope body{scope.graph, frame, nullptr, {}, {}};
 
   if (call.attributes.size() > kMaxAttributes) throw InvalidModel("{}: has {} attributes", where, call.attributes.size());
@@ -438,7 +406,8 @@ void Importer::call_function(const FunctionMessage& function, const NodeMessage&
     if (!body.values.emplace(function.inputs[i], value).second)
       throw InvalidModel("{}: two inputs of the function are named \"{}\"", where, function.inputs[i].substr(0, 200));
   }
-  import_nodes(function.nodes, body, where);
+  nesting_.enter(where, function_costs_[static_cast<size_t>(&function - functions_.data())],
+                 [&] { import_nodes(function.nodes, body, where); });
 
   std::unordered_set<const Value*> named;  // values from outside, and those that have borne a caller's name
   for (std::string_view input : function.inputs) named.insert(body.values.at(input));
@@ -523,25 +492,24 @@ std::unique_ptr<Graph> Importer::run() {
       throw InvalidModel("{}: function \"{}\" is defined twice", source_, function.name.substr(0, 200));
   }
   for (const FunctionMessage& function : functions_) function_costs_.push_back(cost_of(function));
-  auto graph = std::make_unique<Graph>();
   Frame frame;
   frame.opsets = &model_.opsets;
-  Scope scope{*graph, frame, nullptr, {}, {}};
+  Scope scope{*graph_, frame, nullptr, {}, {}};
   if (const auto opset = model_.opsets.find(""); opset != model_.opsets.end() && opset->second > kNewestOpset)
     warn_(format("{}: opset {} is newer than {}, whose operators it is read with", source_, opset->second, kNewestOpset));
   import_graph(model_.graph, scope);
   for (std::string_view name : kept_inputs_)
     if (const auto found = scope.values.find(name); found == scope.values.end() || !found->second || !found->second->is_input()) {
       std::vector<std::string> inputs;
-      for (const auto& input : graph->inputs()) inputs.push_back(input->name());
+      for (const auto& input : graph_->inputs()) inputs.push_back(input->name());
       throw InvalidArgument("{}: the model has no input \"{}\"{}", source_, name.substr(0, 200), nearest(name, inputs));
     }
-  settle_training(*graph);
-  check_operators(*graph);
-  for_each_graph(*graph, [](Graph& each) { each.remove_unused_constants(); });  // what rules have read, or made anew in another form
-  infer_types(operators_, *graph);
+  settle_training(*graph_);
+  check_operators(*graph_);
+  for_each_graph(*graph_, [](Graph& each) { each.remove_unused_constants(); });  // what rules have read, or made anew in another form
+  infer_types(operators_, *graph_);
 
-  Metadata& metadata = graph->metadata;
+  Metadata& metadata = graph_->metadata;
   metadata.source_format = "onnx";
   metadata.producer = model_.producer;
   if (!model_.producer_version.empty()) metadata.producer += " " + std::string(model_.producer_version);
@@ -553,22 +521,18 @@ std::unique_ptr<Graph> Importer::run() {
     else
       metadata.properties[std::string(key)] = value;
   }
-  verify(*graph);
-  return graph;
+  verify(*graph_);
+  return std::move(graph_);
 }
 
 }  // namespace
 
 std::unique_ptr<Graph> import_model(std::string_view bytes, const DataReader& data, const ImportOptions& options,
                                     const std::string& source) {
-  try {
+  return read_as("ONNX model", source, [&] {
     const ModelMessage model(bytes);
     return Importer(model, data, options, source, bytes.size()).run();
-  } catch (const WireError& error) {
-    throw InvalidModel("{}: is not a valid ONNX model: {}", source, error.what);
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory("{}: there is not enough memory to read it", source);
-  }
+  });
 }
 
 }  // namespace minnow::onnx

@@ -32,7 +32,7 @@ AttributeMessage::AttributeMessage(std::string_view message) {
         break;
       case field::kAttributeType: {
         const int64_t number = fields.integer();
-        if (number < 0 || number > static_cast<int64_t>(AttributeType::types)) throw WireError{"an attribute has an unknown type"};
+        if (number < 0 || number > static_cast<int64_t>(AttributeType::types)) throw Malformed{"an attribute has an unknown type"};
         type = static_cast<AttributeType>(number);
         break;
       }

@@ -7,12 +7,12 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "importers/nesting.h"
 #include "importers/onnx/wire.h"
 
 namespace minnow::onnx {
 namespace {
 
-constexpr int kMaxDepth = 64;  // of graphs in each other; the importer refuses more
 constexpr size_t kMostNames = 8;
 
 /// The subgraph of an attribute; empty where it has none.
@@ -27,7 +27,7 @@ void add_used_names(const NodeMessage& node, int depth, Views& names);
 
 /// What a graph uses of the graphs around it.
 void add_captured_names(std::string_view text, int depth, Views& names) {
-  if (depth >= kMaxDepth) return;
+  if (depth >= Nesting::kMostDeep) return;  // the importer refuses more
   const GraphMessage graph(text);
   std::unordered_set<std::string_view> own;
   Views used;

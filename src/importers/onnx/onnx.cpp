@@ -66,7 +66,7 @@ bool looks_like_onnx(std::span<const std::byte> bytes) {
           return false;
       }
     }
-  } catch (const onnx::WireError&) {
+  } catch (const Malformed&) {
     return version && bytes.size() >= 16;
   }
   return version && more;

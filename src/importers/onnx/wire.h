@@ -10,12 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace minnow::onnx {
+#include "importers/malformed.h"
 
-/// Thrown where bytes are not the message they should be; import_onnx turns it into InvalidModel.
-struct WireError {
-  const char* what;
-};
+namespace minnow::onnx {
 
 class Fields {
  public:
@@ -26,7 +23,7 @@ class Fields {
     if (data_ == end_) return false;
     const uint64_t tag = varint();
     number_ = static_cast<uint32_t>(tag >> 3);
-    if (tag > UINT32_MAX || number_ == 0) throw WireError{"a field has an impossible number"};
+    if (tag > UINT32_MAX || number_ == 0) throw Malformed{"a field has an impossible number"};
     wire_ = static_cast<Wire>(tag & 7);
     switch (wire_) {
       case Wire::varint:
@@ -40,12 +37,12 @@ class Fields {
         break;
       case Wire::length: {
         const uint64_t size = varint();
-        if (size > static_cast<uint64_t>(end_ - data_)) throw WireError{"a field is longer than the file"};
+        if (size > static_cast<uint64_t>(end_ - data_)) throw Malformed{"a field is longer than the file"};
         take(static_cast<size_t>(size));
         break;
       }
       default:
-        throw WireError{"a field has an unknown wire type"};
+        throw Malformed{"a field has an unknown wire type"};
     }
     return true;
   }
@@ -87,7 +84,7 @@ class Fields {
   /// The little-endian bytes of a repeated float or double (`size` 4 or 8), packed or one element.
   std::string_view fixed(size_t size) const {
     if (wire_ != Wire::length) expect(size == 4 ? Wire::fixed32 : Wire::fixed64);
-    if (view_.size() % size != 0) throw WireError{"a packed field ends inside an element"};
+    if (view_.size() % size != 0) throw Malformed{"a packed field ends inside an element"};
     return view_;
   }
 
@@ -97,17 +94,17 @@ class Fields {
     try {
       return protozero::decode_varint(&data, end);
     } catch (const protozero::exception&) {
-      throw WireError{"an integer does not end"};
+      throw Malformed{"an integer does not end"};
     }
   }
   uint64_t varint() { return decode(data_, end_); }
   void take(size_t size) {
-    if (size > static_cast<size_t>(end_ - data_)) throw WireError{"it ends inside a field"};
+    if (size > static_cast<size_t>(end_ - data_)) throw Malformed{"it ends inside a field"};
     view_ = {data_, size};
     data_ += size;
   }
   void expect(Wire wire) const {
-    if (wire_ != wire) throw WireError{"a field has the wrong wire type"};
+    if (wire_ != wire) throw Malformed{"a field has the wrong wire type"};
   }
 
   const char *data_, *end_;

@@ -13,7 +13,6 @@ namespace minnow::tensorflow {
 namespace {
 
 using onnx::Fields;
-using onnx::WireError;
 
 constexpr uint64_t kFooterBytes = 48, kMagic = 0xdb4775248b80fb57u;
 constexpr uint64_t kTrailerBytes = 5;  // of a block: its compression, its checksum
@@ -52,11 +51,11 @@ uint64_t take_varint(std::string_view& text) {
     value |= uint64_t{byte & 0x7fu} << shift;
     if (byte < 0x80) return value;
   }
-  throw WireError{"a number of the index is not complete"};
+  throw Malformed{"a number of the index is not complete"};
 }
 
 std::string_view take(std::string_view& text, uint64_t size) {
-  if (size > text.size()) throw WireError{"an entry of the index is longer than its block"};
+  if (size > text.size()) throw Malformed{"an entry of the index is longer than its block"};
   const std::string_view piece = text.substr(0, size);
   text.remove_prefix(size);
   return piece;
@@ -64,7 +63,7 @@ std::string_view take(std::string_view& text, uint64_t size) {
 
 // Numbers are written so that their bytes sort as they do.
 void append_count(std::string& text, size_t count) {
-  if (count > 255) throw WireError{"a slice has more dimensions than a tensor can"};
+  if (count > 255) throw Malformed{"a slice has more dimensions than a tensor can"};
   text += static_cast<char>(count ? 1 : 0);
   if (count) text += static_cast<char>(count);
 }
@@ -82,7 +81,7 @@ int64_t take_number(std::string_view& text) {
   size_t digits = 0;
   for (; digits < text.size() && digits < 15 && text[digits] >= '0' && text[digits] <= '9'; ++digits)
     value = value * 10 + (text[digits] - '0');
-  if (digits == 0) throw WireError{"a slice is not \"shape start,size:start,size\""};
+  if (digits == 0) throw Malformed{"a slice is not \"shape start,size:start,size\""};
   text.remove_prefix(digits);
   return value;
 }
@@ -98,11 +97,11 @@ std::string slice_name(std::string_view name, std::string_view spec) {
       rest.remove_prefix(1);
     } else {
       const int64_t start = take_number(rest);
-      if (rest.empty() || rest.front() != ',') throw WireError{"a slice has a start and no size"};
+      if (rest.empty() || rest.front() != ',') throw Malformed{"a slice has a start and no size"};
       rest.remove_prefix(1);
       parts.emplace_back(start, take_number(rest));
     }
-    if (!rest.empty() && rest.front() != ':') throw WireError{"a slice is not \"shape start,size:start,size\""};
+    if (!rest.empty() && rest.front() != ':') throw Malformed{"a slice is not \"shape start,size:start,size\""};
     if (!rest.empty()) rest.remove_prefix(1);
   }
   std::string text;
@@ -121,18 +120,18 @@ std::string slice_name(std::string_view name, std::string_view spec) {
 void Checkpoint::read_block(std::string_view file, uint64_t offset, uint64_t size,
                             std::map<std::string, std::string_view, std::less<>>& entries) const {
   if (size < 4 || size > file.size() || offset > file.size() - size || file.size() - size - offset < kTrailerBytes)
-    throw WireError{"a block of the index lies outside of it"};
+    throw Malformed{"a block of the index lies outside of it"};
   std::string_view block = file.substr(offset, size);
   const char* const trailer = block.data() + size;
   if (*trailer != 0) throw Unsupported("{}.index: is compressed, which is not supported", prefix_);
-  if (masked(crc32c(file.substr(offset, size + 1))) != little_endian32(trailer + 1)) throw WireError{"a checksum of the index is wrong"};
+  if (masked(crc32c(file.substr(offset, size + 1))) != little_endian32(trailer + 1)) throw Malformed{"a checksum of the index is wrong"};
   const uint64_t restarts = little_endian32(block.data() + size - 4);
-  if (restarts > (size - 4) / 4) throw WireError{"a block of the index is not valid"};
+  if (restarts > (size - 4) / 4) throw Malformed{"a block of the index is not valid"};
   block = block.substr(0, size - 4 - 4 * restarts);
   std::string key;
   while (!block.empty()) {
     const uint64_t shared = take_varint(block), own = take_varint(block), length = take_varint(block);
-    if (shared > key.size() || own > 65536 || shared + own > 65536) throw WireError{"a key of the index is not valid"};
+    if (shared > key.size() || own > 65536 || shared + own > 65536) throw Malformed{"a key of the index is not valid"};
     key.resize(shared);
     key += take(block, own);
     entries[key] = take(block, length);
@@ -143,9 +142,9 @@ Checkpoint::Checkpoint(const std::string& prefix) : prefix_(prefix), index_(os::
   const std::string_view file = text_of(index_->bytes());
   try {
     uint64_t magic = 0;
-    if (file.size() < kFooterBytes) throw WireError{"it is too short"};
+    if (file.size() < kFooterBytes) throw Malformed{"it is too short"};
     std::memcpy(&magic, file.data() + file.size() - 8, 8);
-    if (magic != kMagic) throw WireError{"it does not end as an index does"};
+    if (magic != kMagic) throw Malformed{"it does not end as an index does"};
     std::string_view footer = file.substr(file.size() - kFooterBytes);
     take_varint(footer), take_varint(footer);  // a block about blocks
     const uint64_t offset = take_varint(footer), size = take_varint(footer);
@@ -161,7 +160,7 @@ Checkpoint::Checkpoint(const std::string& prefix) : prefix_(prefix), index_(os::
       if (key.empty()) {  // the header
         for (Fields fields(message); fields.next();) {
           if (fields.number() == 1) shards = fields.integer();
-          if (fields.number() == 2 && fields.integer() != 0) throw WireError{"its numbers are big-endian"};
+          if (fields.number() == 2 && fields.integer() != 0) throw Malformed{"its numbers are big-endian"};
         }
         continue;
       }
@@ -184,7 +183,7 @@ Checkpoint::Checkpoint(const std::string& prefix) : prefix_(prefix), index_(os::
             entry.size = fields.integer();
             break;
           case 6:
-            if (fields.fixed(4).size() != 4) throw WireError{"a checksum is not one number"};
+            if (fields.fixed(4).size() != 4) throw Malformed{"a checksum is not one number"};
             entry.checksum = little_endian32(fields.fixed(4).data());
             break;
           case 7:
@@ -195,13 +194,13 @@ Checkpoint::Checkpoint(const std::string& prefix) : prefix_(prefix), index_(os::
         }
       }
     }
-    if (shards < 1 || shards > kMostShards) throw WireError{"it names an impossible number of files"};
+    if (shards < 1 || shards > kMostShards) throw Malformed{"it names an impossible number of files"};
     for (int64_t i = 0; i < shards; ++i) {
       char name[32];
       std::snprintf(name, sizeof name, ".data-%05d-of-%05d", static_cast<int>(i), static_cast<int>(shards));
       shards_.push_back(os::MappedFile::open(prefix + name));
     }
-  } catch (const WireError& error) {
+  } catch (const Malformed& error) {
     throw InvalidModel("{}.index: is not a valid index of a checkpoint: {}", prefix, error.what);
   }
 }

@@ -12,7 +12,7 @@
 namespace minnow::tensorflow {
 
 /// The name of a part of a variable among the names of a checkpoint. `spec`: the variable's shape and where the part lies, as "10 6 0,5:-"
-/// for the first five rows of a matrix. Throws onnx::WireError where it says something else.
+/// for the first five rows of a matrix. Throws Malformed where it says something else.
 std::string slice_name(std::string_view name, std::string_view spec);
 
 class Checkpoint {

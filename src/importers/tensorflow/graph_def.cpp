@@ -13,7 +13,6 @@
 namespace minnow::tensorflow {
 
 using onnx::Fields;
-using onnx::WireError;
 
 DType dtype_of(int64_t type) noexcept {
   switch (type % 100) {  // 100 is added for references
@@ -61,7 +60,7 @@ std::optional<Ints> read_shape(std::string_view message) {
     int64_t size = 0;
     for (Fields dim(fields.bytes()); dim.next();)
       if (dim.number() == 1) size = dim.integer();
-    if (size < -1 || dims.size() == kMaxRank) throw WireError{"a shape is not valid"};
+    if (size < -1 || dims.size() == kMaxRank) throw Malformed{"a shape is not valid"};
     dims.push_back(size);
   }
   return dims;
@@ -80,7 +79,7 @@ Tensor read_tensor(std::string_view message) {
         break;
       case 2: {
         const auto shape = read_shape(fields.bytes());
-        if (!shape) throw WireError{"a constant has no shape"};
+        if (!shape) throw Malformed{"a constant has no shape"};
         dims = *shape;
         break;
       }
@@ -118,14 +117,14 @@ Tensor read_tensor(std::string_view message) {
   if (dtype == DType::undefined) throw Unsupported("holds elements of type {}, which are not supported", type);
   Shape shape(dims);
   for (int64_t size : shape)
-    if (size < 0) throw WireError{"a constant has an unknown dimension"};
+    if (size < 0) throw Malformed{"a constant has an unknown dimension"};
   const int64_t elements = shape.elements();
   const size_t size = size_of(dtype);
   // A short list repeats its last value: a few bytes may stand for many elements.
   constexpr int64_t kMostRepeated = int64_t{1} << 28;
-  if (content.empty() && elements > kMostRepeated) throw WireError{"a constant is very large"};
+  if (content.empty() && elements > kMostRepeated) throw Malformed{"a constant is very large"};
   if (!content.empty() && (static_cast<uint64_t>(elements) > content.size() || content.size() != static_cast<size_t>(elements) * size))
-    throw WireError{"a constant has not as many bytes as its shape wants"};
+    throw Malformed{"a constant has not as many bytes as its shape wants"};
   Tensor tensor(dtype, shape);
   if (elements == 0) return tensor;
   if (!content.empty()) {

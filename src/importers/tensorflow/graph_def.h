@@ -16,7 +16,7 @@ namespace minnow::tensorflow {
 /// TensorFlow's element type as Minnow's; undefined for strings, resources and variants. Quantized types are their integers.
 DType dtype_of(int64_t type) noexcept;
 
-/// A TensorProto. Throws onnx::WireError, and Unsupported for types without a dtype.
+/// A TensorProto. Throws Malformed, and Unsupported for types without a dtype.
 Tensor read_tensor(std::string_view message);
 /// A TensorShapeProto: nothing where the rank is unknown, -1 for unknown sizes.
 std::optional<Ints> read_shape(std::string_view message);
@@ -55,7 +55,7 @@ Reference parse_reference(std::string_view text);
 /// What a PartitionedCall calls; empty where it says nothing.
 std::string_view called_function(const NodeDef& call);
 
-/// Throws onnx::WireError.
+/// Throws Malformed.
 GraphDef read_graph(std::string_view bytes);
 bool looks_like_graph(std::string_view head);
 

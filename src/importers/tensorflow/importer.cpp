@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/os.h"
-#include "importers/finish.h"
-#include "importers/refusals.h"
+#include "importers/control_flow.h"
+#include "importers/driver.h"
 #include "importers/source.h"
 #include "importers/tensorflow/control_flow.h"
 #include "importers/tensorflow/saved_model.h"
@@ -24,9 +24,7 @@ namespace {
 
 using onnx::Fields;
 
-constexpr size_t kMostBranches = 64;      // of a choice by number
-constexpr int kMaxDepth = 32;             // of functions in each other
-constexpr size_t kMostNodes = 2'000'000;  // of all functions where they are used
+constexpr size_t kMostBranches = 64;  // of a choice by number
 
 /// The nodes of the graph, or of one use of a function.
 struct Scope {
@@ -42,14 +40,13 @@ struct Scope {
   std::unordered_map<std::string_view, Expr> arguments;  // of a function
 };
 
-class Importer final : public Host {
+class Importer final : public Host, private ImportDriver {
  public:
   Importer(Source from, const ImportOptions& options, std::string source)
-      : from_(std::move(from)),
+      : ImportDriver(std::move(source), options.operators ? *options.operators : OperatorSet::builtin()),
+        from_(std::move(from)),
         def_(from_.graph),
-        shapes_(options.shapes),
-        operators_(options.operators ? *options.operators : OperatorSet::builtin()),
-        source_(std::move(source)) {}
+        shapes_(options.shapes) {}
 
   std::unique_ptr<Graph> run();
 
@@ -63,8 +60,6 @@ class Importer final : public Host {
   Table table(const TfNode& node, const Expr& handle) override;
 
  private:
-  template <class Then, class Else>
-  Exprs choose(const TfNode& node, TypedBuilder& p, const Expr& condition, Then then_branch, Else else_branch);
   Exprs cases(const TfNode& node, TypedBuilder& p, const Expr& index, std::span<const std::string_view> functions, size_t first,
               const Exprs& inputs);
   const FunctionDef& named(const TfNode& node, std::string_view name) const;
@@ -72,10 +67,13 @@ class Importer final : public Host {
   Expr value(Scope& scope, std::string_view text, const std::string& where);
   void import_with_inputs(Scope& scope, size_t node);
   void import_node(Scope& scope, const NodeDef& def);
+  Exprs outputs_of(Scope& scope, const NodeDef& def, TfNode& node);
+  Expr import_table(Scope& scope, const NodeDef& def);
+  Expr import_placeholder(Scope& scope, const NodeDef& def, const TfNode& node);
+  Expr constant(Scope& scope, const NodeDef& def, Tensor tensor);
   std::string place(const Scope& scope, const NodeDef& def) const {
     return format("{}: node \"{}{}\" ({})", source_, scope.prefix, def.name.substr(0, 200), def.op.substr(0, 100));
   }
-  std::string unique(std::string name) { return names_.make(std::move(name)); }
   /// What the model's input is called that this placeholder is.
   std::string_view input_name(std::string_view placeholder) const {
     for (const auto& [key, tensor] : from_.inputs)
@@ -92,15 +90,7 @@ class Importer final : public Host {
   std::map<std::string_view, TableContents> tables_;
   std::unordered_map<const Value*, Table> table_of_;  // by what stands for them
   std::map<std::string, std::vector<int64_t>> shapes_;
-  const OperatorSet& operators_;
-  std::string source_;
-  std::unique_ptr<Graph> graph_;
-  SizeTable sizes_;
-  Scope* scope_ = nullptr;
-  int depth_ = 0;
-  size_t nodes_left_ = kMostNodes;
-  UniqueNames names_;
-  Refusals refusals_;
+  Scope* scope_ = nullptr;  // where the current node stands
 };
 
 /// Of a Const. Throws Unsupported.
@@ -112,6 +102,8 @@ Tensor contents_of(const NodeDef& def) {
       if (fields.number() == 8) message = fields.bytes();
   return read_tensor(message);
 }
+
+bool is_variable(std::string_view op) { return op == "VarHandleOp" || op == "Variable" || op == "VariableV2"; }
 
 Expr Importer::value(Scope& scope, std::string_view text, const std::string& where) {
   const Reference reference = parse_reference(text);
@@ -154,120 +146,80 @@ void Importer::import_with_inputs(Scope& scope, size_t first) {
   }
 }
 
+/// A hash table: its keys stand for it, a value that functions hand on.
+Expr Importer::import_table(Scope& scope, const NodeDef& def) {
+  const auto found = nesting_.depth() > 0 ? tables_.end() : tables_.find(def.name);
+  if (found == tables_.end()) throw Unsupported("it is not filled with constants of the graph");
+  Table table{contents_of(*found->second.keys), contents_of(*found->second.values)};
+  const DType keys = table.keys.dtype();
+  if (keys != DType::i32 && keys != DType::i64) throw Unsupported("keys of {} are not supported", keys);
+  if (table.keys.shape().rank() != 1 || table.values.shape() != table.keys.shape())
+    throw Unsupported("{} keys do not fit values of shape {}", table.keys.elements(), table.values.shape());
+  const Expr handle = constant(scope, def, table.keys);
+  table_of_.emplace(handle.value(), std::move(table));
+  return handle;
+}
+
+Expr Importer::import_placeholder(Scope& scope, const NodeDef& def, const TfNode& node) {
+  if (nesting_.depth() > 0) node.fail("stands in a function");
+  ValueType type = ValueType::tensor(node.type("dtype"));
+  if (type.dtype == DType::undefined) {
+    constexpr int64_t kString = 7;
+    node.refuse(node.integer("dtype", 0) == kString ? "strings are not supported" : "its type is not supported");
+  }
+  auto shape = node.shape("shape");
+  if (!shape)  // the file says nothing; the caller may know
+    if (const auto known = shapes_.find(std::string(input_name(def.name))); known != shapes_.end()) shape = known->second;
+  if (shape) {
+    type.dims.emplace();
+    for (int64_t size : *shape) type.dims->push_back(Dim{size, {}});
+  }
+  return scope.builder.wrap(&scope.builder.graph().add_input(unique(std::string(def.name)), std::move(type)));
+}
+
+Expr Importer::constant(Scope& scope, const NodeDef& def, Tensor tensor) {
+  return scope.builder.wrap(&scope.builder.graph().add_constant(std::move(tensor), unique(scope.prefix + std::string(def.name))));
+}
+
+Exprs Importer::outputs_of(Scope& scope, const NodeDef& def, TfNode& node) {
+  if (def.op == "Const") return {constant(scope, def, contents_of(def))};
+  if (def.op == "HashTable" || def.op == "HashTableV2") return {import_table(scope, def)};
+  if (def.op == "Placeholder") return {import_placeholder(scope, def, node)};
+  if (is_variable(def.op)) {
+    const auto found = nesting_.depth() > 0 ? from_.variables.end() : from_.variables.find(def.name);
+    if (found == from_.variables.end() || !from_.checkpoint)
+      throw Unsupported("its value is not in the file, nor in a checkpoint beside it");
+    return {constant(scope, def, from_.checkpoint->read(found->second))};
+  }
+  for (std::string_view text : def.inputs)
+    if (!text.starts_with('^')) node.inputs.push_back(value(scope, text, node.place));
+  return node.rule->build(node, node.p);
+}
+
 void Importer::import_node(Scope& scope, const NodeDef& def) {
-  if (nodes_left_-- == 0) throw InvalidModel("{}: functions that call functions make this file a very large graph", source_);
+  nesting_.spend(source_, 1);
   TypedBuilder& p = scope.builder;
-  Graph& graph = p.graph();
-  const std::string where = place(scope, def);
   TfNode node(p, *this, def);
-  node.place = where;
-  p.set_stem(scope.prefix + std::string(def.name.substr(0, 200)));
-  const auto refuse = [&] {  // results of a kind, only to go on and find what else is missing
-    Exprs results;
-    for (Expr& x : p.ops("tensorflow." + std::string(def.op.substr(0, 100)), {}, 8)) results.push_back(x);
-    scope.made[def.name] = std::move(results);
-  };
-  if (def.op == "Const") {
-    try {
-      Tensor tensor = contents_of(def);
-      scope.made[def.name] = {p.wrap(&graph.add_constant(std::move(tensor), unique(scope.prefix + std::string(def.name))))};
-    } catch (const Unsupported& error) {
-      refusals_.add(format("node \"{}\" (Const): {}", def.name.substr(0, 200), error.what()));
-      refuse();
-    }
-    return;
-  }
-  if (def.op == "VarHandleOp" || def.op == "Variable" || def.op == "VariableV2") {
-    const auto found = depth_ > 0 ? from_.variables.end() : from_.variables.find(def.name);
-    try {
-      if (found == from_.variables.end() || !from_.checkpoint)
-        throw Unsupported("its value is not in the file, nor in a checkpoint beside it");
-      scope.made[def.name] = {p.wrap(&graph.add_constant(from_.checkpoint->read(found->second), unique(std::string(def.name))))};
-    } catch (const Unsupported& error) {
-      refusals_.add(format("node \"{}\" ({}): {}", def.name.substr(0, 200), def.op, error.what()));
-      refuse();
-    }
-    return;
-  }
-  if (def.op == "HashTable" || def.op == "HashTableV2") {
-    // Its keys stand for it: a value that functions hand on.
-    try {
-      const auto found = depth_ > 0 ? tables_.end() : tables_.find(def.name);
-      if (found == tables_.end()) throw Unsupported("it is not filled with constants of the graph");
-      Table table{contents_of(*found->second.keys), contents_of(*found->second.values)};
-      const DType keys = table.keys.dtype();
-      if (keys != DType::i32 && keys != DType::i64) throw Unsupported(format("keys of {} are not supported", keys));
-      if (table.keys.shape().rank() != 1 || table.values.shape() != table.keys.shape())
-        throw Unsupported(format("{} keys do not fit values of shape {}", table.keys.elements(), table.values.shape()));
-      const Expr handle = p.wrap(&graph.add_constant(table.keys, unique(scope.prefix + std::string(def.name))));
-      table_of_.emplace(handle.value(), std::move(table));
-      scope.made[def.name] = {handle};
-    } catch (const Unsupported& error) {
-      refusals_.add(format("node \"{}\" ({}): {}", def.name.substr(0, 200), def.op, error.what()));
-      refuse();
-    }
-    return;
-  }
-  if (def.op == "Placeholder") {
-    if (depth_ > 0) throw InvalidModel("{}: stands in a function", where);
-    ValueType type = ValueType::tensor(node.type("dtype"));
-    if (type.dtype == DType::undefined) {
-      constexpr int64_t kString = 7;
-      int64_t number = 0;
-      if (const auto found = def.attributes.find("dtype"); found != def.attributes.end())
-        for (Fields fields(found->second); fields.next();)
-          if (fields.number() == 6) number = fields.integer();
-      refusals_.add(where.substr(source_.size() + 2) + (number == kString ? ": strings are not supported" : ": its type is not supported"));
-      return refuse();
-    }
-    if (const auto found = def.attributes.find("shape"); found != def.attributes.end())
-      for (Fields fields(found->second); fields.next();)
-        if (fields.number() == 7)
-          if (const auto shape = read_shape(fields.bytes())) {
-            type.dims.emplace();
-            for (int64_t size : *shape) type.dims->push_back(Dim{size, {}});
-          }
-    if (!type.dims)  // the file says nothing; the caller may know
-      if (const auto known = shapes_.find(std::string(input_name(def.name))); known != shapes_.end()) {
-        type.dims.emplace();
-        for (int64_t size : known->second) type.dims->push_back(Dim{size, {}});
-      }
-    scope.made[def.name] = {p.wrap(&graph.add_input(unique(std::string(def.name)), std::move(type)))};
-    return;
-  }
+  node.place = place(scope, def);
   node.rule = find_rule(def.op);
-  if (!node.rule) {
-    refusals_.add_missing(std::string(def.op.substr(0, 200)), scope.prefix + std::string(def.name.substr(0, 200)));
-    return refuse();
-  }
-  Node* const before = graph.last();
-  Scope* const outer = scope_;
-  scope_ = &scope;
-  Exprs made;
-  try {
-    for (std::string_view text : def.inputs)
-      if (!text.starts_with('^')) node.inputs.push_back(value(scope, text, where));
-    made = node.rule->build(node, p);
-  } catch (const Unsupported& error) {
-    scope_ = outer;
-    refusals_.add_thrown(source_, where, error.what());
-    return refuse();
-  } catch (const InvalidModel& error) {
-    scope_ = outer;
-    throw InvalidModel("{}", located(source_, where, error.what()));
-  }
-  scope_ = outer;
-  std::unordered_set<const Value*> fresh = values_made_after(graph, before);
-  for (size_t i = 0; i < made.size(); ++i) {
-    if (!made[i]) continue;
-    if (fresh.erase(made[i].value()))
-      made[i].value()->rename(unique(scope.prefix + std::string(def.name) + (i ? ":" + std::to_string(i) : std::string())));
-    p.infer(made[i]);
-    // Where an unknown shape hides the dtype, most operators' T still tells it.
-    if (ValueType& type = made[i].value()->type; type.kind == ValueType::Kind::tensor && type.dtype == DType::undefined)
-      type.dtype = node.type("T");
-  }
-  scope.made[def.name] = std::move(made);
+  const std::string name = scope.prefix + std::string(def.name.substr(0, 200));
+  p.set_stem(name);
+  const bool is_known =
+      node.rule || def.op == "Const" || def.op == "Placeholder" || def.op == "HashTable" || def.op == "HashTableV2" || is_variable(def.op);
+  if (!is_known) refusals_.add_missing(std::string(def.op.substr(0, 200)), name);
+  Node* const before = p.graph().last();
+  const Temporarily<Scope*> here(scope_, &scope);
+  auto made = is_known ? build(node, [&] { return outputs_of(scope, def, node); }) : std::nullopt;
+  if (!made)
+    made = stand_ins(p, "tensorflow." + std::string(def.op.substr(0, 100)), 8);
+  else
+    name_outputs(p, before, *made,
+                 [&](size_t i) { return scope.prefix + std::string(def.name) + (i ? ":" + std::to_string(i) : std::string()); });
+  // Where an unknown shape hides the dtype, most operators' T still tells it.
+  for (const Expr& x : *made)
+    if (x && node.rule && x.value()->type.kind == ValueType::Kind::tensor && x.value()->type.dtype == DType::undefined)
+      x.value()->type.dtype = node.type("T");
+  scope.made[def.name] = std::move(*made);
 }
 
 Table Importer::table(const TfNode& node, const Expr& handle) {
@@ -285,46 +237,27 @@ const FunctionDef& Importer::named(const TfNode& node, std::string_view name) co
 Exprs Importer::put(TypedBuilder& builder, const FunctionDef& function, const Exprs& inputs, const TfNode& node) {
   if (inputs.size() != function.inputs.size())
     node.fail("function \"{}\" takes {} inputs, {} are given", function.name.substr(0, 200), function.inputs.size(), inputs.size());
-  if (depth_ >= kMaxDepth) throw InvalidModel("{}: functions call each other more than {} deep", source_, kMaxDepth);
-  Scope inner(builder, function.nodes, scope_->prefix + std::string(node.def.name.substr(0, 100)) + "/");
-  if (inner.prefix.size() > 250) inner.prefix.erase(0, inner.prefix.size() - 250);
+  Scope inner(builder, function.nodes, inner_prefix(scope_->prefix, node.def.name));
   for (size_t i = 0; i < inputs.size(); ++i) inner.arguments[function.inputs[i]] = builder.wrap(inputs[i].value());
-  ++depth_;
   Exprs results;
-  for (std::string_view output : function.outputs) {
-    const auto found = function.results.find(output);
-    if (found == function.results.end())
-      node.fail("function \"{}\" does not give \"{}\"", function.name.substr(0, 200), output.substr(0, 200));
-    const auto from = inner.index.find(parse_reference(found->second).node);
-    if (from != inner.index.end()) import_with_inputs(inner, from->second);
-    results.push_back(value(inner, found->second, node.place));
-  }
-  --depth_;
+  nesting_.enter(source_, 0, [&] {
+    for (std::string_view output : function.outputs) {
+      const auto found = function.results.find(output);
+      if (found == function.results.end())
+        node.fail("function \"{}\" does not give \"{}\"", function.name.substr(0, 200), output.substr(0, 200));
+      const auto from = inner.index.find(parse_reference(found->second).node);
+      if (from != inner.index.end()) import_with_inputs(inner, from->second);
+      results.push_back(value(inner, found->second, node.place));
+    }
+  });
   return results;
 }
 
 Exprs Importer::branch(const TfNode& node, const Expr& condition, std::string_view then_function, std::string_view else_function,
                        const Exprs& inputs) {
-  return choose(
-      node, node.p, condition, [&](TypedBuilder& builder) { return put(builder, named(node, then_function), inputs, node); },
+  return make_if(
+      node.p, node, condition, [&](TypedBuilder& builder) { return put(builder, named(node, then_function), inputs, node); },
       [&](TypedBuilder& builder) { return put(builder, named(node, else_function), inputs, node); });
-}
-
-template <class Then, class Else>
-Exprs Importer::choose(const TfNode& node, TypedBuilder& p, const Expr& condition, Then then_branch, Else else_branch) {
-  Attributes attributes;
-  size_t count = 0;
-  const auto add = [&](const char* name, auto& fill) {
-    InnerGraph body(p);
-    const Exprs results = fill(body.builder);
-    if (count && count != results.size()) node.fail("its branches give {} and {} outputs", count, results.size());
-    count = results.size();
-    for (const Expr& x : results) body.graph->add_output(*body.builder.own(x).value());
-    attributes.set(name, Subgraph(body.graph));
-  };
-  add("then_branch", then_branch);
-  add("else_branch", else_branch);
-  return p.ops("If", {p.reshape(condition, Ints{})}, count, std::move(attributes));
 }
 
 // An index that names no branch takes the last.
@@ -339,8 +272,8 @@ Exprs Importer::cases(const TfNode& node, TypedBuilder& p, const Expr& index, st
   if (first + 1 == functions.size()) return put(p, named(node, functions[first]), inputs, node);
   const Expr here = p.wrap(index.value());
   const Expr condition = p.op("Equal", {here, p.scalar(static_cast<double>(first), p.dtype(here))});
-  return choose(
-      node, p, condition, [&](TypedBuilder& builder) { return put(builder, named(node, functions[first]), inputs, node); },
+  return make_if(
+      p, node, condition, [&](TypedBuilder& builder) { return put(builder, named(node, functions[first]), inputs, node); },
       [&](TypedBuilder& builder) { return cases(node, builder, index, functions, first + 1, inputs); });
 }
 
@@ -364,45 +297,20 @@ std::vector<bool> unchanged(const FunctionDef& body) {
 }
 
 Exprs Importer::loop(const TfNode& node, std::string_view condition_name, std::string_view body_name) {
-  TypedBuilder& p = node.p;
   const FunctionDef &condition_function = named(node, condition_name), &body_function = named(node, body_name);
-  const auto condition = [&](TypedBuilder& builder, const Exprs& values) {
-    const Exprs result = put(builder, condition_function, values, node);
-    if (result.size() != 1) node.fail("its condition gives {} outputs", result.size());
-    return builder.reshape(builder.wrap(result[0].value()), Ints{});
-  };
-  const Expr start = condition(p, node.inputs);
-  InnerGraph body(p);
-  body.graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
-  body.graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
-  // What each iteration hands on keeps its rank; its sizes may change. What the body gives back as it came is not handed on: the body sees
-  // the value outside, a constant perhaps.
+  // The body sees the value outside, a constant perhaps, where it gives an argument back as it came.
   const std::vector<bool> same = unchanged(body_function);
-  Exprs values, carried = {Expr(), start};
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const Expr& x = node.inputs[i];
-    if (i < same.size() && same[i]) {
-      values.push_back(body.builder.wrap(x.value()));
-      continue;
-    }
-    ValueType type = x.value()->type;
-    if (type.kind == ValueType::Kind::tensor) {
-      type = ValueType::tensor(p.dtype(x));
-      if (const int64_t rank = p.rank(x); rank >= 0) type.dims = std::vector<Dim>(static_cast<size_t>(rank));
-    }
-    values.push_back(body.builder.wrap(&body.graph->add_input(unique("carried"), std::move(type))));
-    carried.push_back(x);
-  }
-  const Exprs results = put(body.builder, body_function, values, node);
-  if (results.size() != node.inputs.size()) node.fail("its body gives {} outputs and takes {} inputs", results.size(), node.inputs.size());
-  body.graph->add_output(*body.builder.own(condition(body.builder, results)).value());
-  for (size_t i = 0; i < results.size(); ++i)
-    if (!same[i]) body.graph->add_output(*body.builder.own(results[i]).value());
-  if (carried.size() == 2) node.refuse("a loop that changes nothing is not supported");
-  const Exprs made = p.ops("Loop", carried, carried.size() - 2, {{"body", Subgraph(body.graph)}});
-  Exprs all;
-  for (size_t i = 0, k = 0; i < results.size(); ++i) all.push_back(same[i] ? node.inputs[i] : made[k++]);
-  return all;
+  std::vector<LoopValue> values;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    values.push_back({node.inputs[i], i >= same.size() || !same[i], carried_type(node.p, node.inputs[i])});
+  return make_while(
+      node.p, node, names_, values,
+      [&](TypedBuilder& builder, const Exprs& of) {
+        const Exprs result = put(builder, condition_function, of, node);
+        if (result.size() != 1) node.fail("its condition gives {} outputs", result.size());
+        return result[0];
+      },
+      [&](TypedBuilder& builder, const Exprs& of) { return put(builder, body_function, of, node); });
 }
 
 /// Nodes whose results no other node reads.
@@ -461,7 +369,7 @@ void Importer::import_all(TypedBuilder& builder, Scope& scope) {
   for (const NodeDef& def : def_.nodes)
     if (def.op == "Placeholder" && !def.name.starts_with("unused_control_flow_input")) import_node(scope, def);
   for (size_t i : outputs) import_with_inputs(scope, i);
-  refusals_.throw_if_any(source_);
+  throw_refusals();
   for (size_t i : outputs) {
     const Exprs& made = scope.made.at(def_.nodes[i].name);
     for (size_t k = 0; k < made.size(); ++k)
@@ -487,7 +395,7 @@ void Importer::import_signature(TypedBuilder& builder, Scope& scope) {
   for (const auto& [key, tensor] : from_.outputs)
     if (const auto found = scope.index.find(parse_reference(tensor).node); found != scope.index.end())
       import_with_inputs(scope, found->second);
-  refusals_.throw_if_any(source_);
+  throw_refusals();
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i]->rename(std::string(from_.inputs[i].first));
   for (const auto& [key, tensor] : from_.outputs) {
     const Expr x = builder.own(value(scope, tensor, format("{}: output \"{}\" of the signature", source_, key.substr(0, 200))));
@@ -497,8 +405,6 @@ void Importer::import_signature(TypedBuilder& builder, Scope& scope) {
 }
 
 std::unique_ptr<Graph> Importer::run() {
-  graph_ = std::make_unique<Graph>();
-  graph_->source = source_;
   tables_ = find_tables(def_);
   TypedBuilder builder(*graph_, operators_, sizes_);
   Scope scope(builder, def_.nodes, {});
@@ -507,18 +413,14 @@ std::unique_ptr<Graph> Importer::run() {
     import_signature(builder, scope);
   else
     import_all(builder, scope);
-  if (graph_->outputs().empty()) throw InvalidModel("{}: has no outputs", source_);
-  graph_->metadata.source_format = "tensorflow";
-  graph_->metadata.producer = "TensorFlow";
-  finish_import(*graph_, operators_);
-  return std::move(graph_);
+  return finish("tensorflow", "TensorFlow");
 }
 
 }  // namespace
 
 std::unique_ptr<Graph> import_model(std::string_view bytes, const std::string& checkpoint, const ImportOptions& options,
                                     const std::string& source) {
-  try {
+  return read_as("TensorFlow graph", source, [&] {
     Source from;
     if (looks_like_saved_model(bytes)) {
       from = read_saved_model(bytes, options.signature, checkpoint, source);
@@ -528,11 +430,7 @@ std::unique_ptr<Graph> import_model(std::string_view bytes, const std::string& c
     }
     make_functional(from.graph, source);
     return Importer(std::move(from), options, source).run();
-  } catch (const onnx::WireError& error) {
-    throw InvalidModel("{}: is not a valid TensorFlow graph: {}", source, error.what);
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory("{}: there is not enough memory to read it", source);
-  }
+  });
 }
 
 }  // namespace tensorflow

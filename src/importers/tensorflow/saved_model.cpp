@@ -12,7 +12,6 @@ namespace minnow::tensorflow {
 namespace {
 
 using onnx::Fields;
-using onnx::WireError;
 
 constexpr std::string_view kDefault = "serving_default", kInitialization = "__saved_model_init_op", kTag = "serve";
 constexpr int kMostIdentities = 8;

@@ -24,7 +24,7 @@ struct Source {
 };
 
 /// `signature`: empty for "serving_default", or the only one. `checkpoint`: the prefix of the folder's variables; empty: there is none.
-/// Throws onnx::WireError, InvalidModel, InvalidArgument for a signature that is not there (with those that are).
+/// Throws Malformed, InvalidModel, InvalidArgument for a signature that is not there (with those that are).
 Source read_saved_model(std::string_view bytes, const std::string& signature, const std::string& checkpoint, const std::string& source);
 bool looks_like_saved_model(std::string_view head);
 

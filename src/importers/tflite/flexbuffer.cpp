@@ -35,11 +35,11 @@ class Reader {
   explicit Reader(std::span<const std::byte> buffer) : buffer_(buffer) {}
 
   std::map<std::string, FlexValue> root() const {
-    if (buffer_.size() < 3) throw FlatError{"custom options are too short"};
+    if (buffer_.size() < 3) throw Malformed{"custom options are too short"};
     const size_t width = static_cast<size_t>(buffer_.back());
     const uint8_t type = static_cast<uint8_t>(buffer_[buffer_.size() - 2]);
-    if (!is_width(width) || buffer_.size() < 2 + width) throw FlatError{"custom options have a wrong end"};
-    if (type >> 2 != kMap) throw FlatError{"custom options are no map"};
+    if (!is_width(width) || buffer_.size() < 2 + width) throw Malformed{"custom options have a wrong end"};
+    if (type >> 2 != kMap) throw Malformed{"custom options are no map"};
     return map(follow(buffer_.size() - 2 - width, width), size_t{1} << (type & 3));
   }
 
@@ -47,7 +47,7 @@ class Reader {
   static bool is_width(size_t width) { return width == 1 || width == 2 || width == 4 || width == 8; }
 
   void check(size_t at, size_t bytes) const {
-    if (at > buffer_.size() || buffer_.size() - at < bytes) throw FlatError{"custom options lead outside of themselves"};
+    if (at > buffer_.size() || buffer_.size() - at < bytes) throw Malformed{"custom options lead outside of themselves"};
   }
   uint64_t unsigned_at(size_t at, size_t width) const {
     check(at, width);
@@ -63,18 +63,18 @@ class Reader {
     const uint64_t bits = unsigned_at(at, width);
     if (width == 4) return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
     if (width == 8) return std::bit_cast<double>(bits);
-    throw FlatError{"custom options hold a number of unknown form"};
+    throw Malformed{"custom options hold a number of unknown form"};
   }
   size_t follow(size_t at, size_t width) const {
     const uint64_t offset = unsigned_at(at, width);
-    if (offset > at) throw FlatError{"custom options lead outside of themselves"};
+    if (offset > at) throw Malformed{"custom options lead outside of themselves"};
     return at - static_cast<size_t>(offset);
   }
   /// Elements of a vector whose first lies at `at`; its length stands before it.
   size_t length(size_t at, size_t width) const {
-    if (at < width) throw FlatError{"custom options lead outside of themselves"};
+    if (at < width) throw Malformed{"custom options lead outside of themselves"};
     const uint64_t count = unsigned_at(at - width, width);
-    if (count > kMostEntries || count * width > buffer_.size() - at) throw FlatError{"custom options hold a list longer than themselves"};
+    if (count > kMostEntries || count * width > buffer_.size() - at) throw Malformed{"custom options hold a list longer than themselves"};
     return static_cast<size_t>(count);
   }
 
@@ -90,9 +90,9 @@ class Reader {
 
   std::map<std::string, FlexValue> map(size_t at, size_t width) const {
     const size_t count = length(at, width);
-    if (at < 3 * width) throw FlatError{"custom options lead outside of themselves"};
+    if (at < 3 * width) throw Malformed{"custom options lead outside of themselves"};
     const size_t keys = follow(at - 3 * width, width), keys_width = static_cast<size_t>(unsigned_at(at - 2 * width, width));
-    if (!is_width(keys_width) || length(keys, keys_width) != count) throw FlatError{"custom options have not as many names as values"};
+    if (!is_width(keys_width) || length(keys, keys_width) != count) throw Malformed{"custom options have not as many names as values"};
     const size_t types = at + count * width;
     check(types, count);
     std::map<std::string, FlexValue> result;

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "importers/control_flow.h"
+#include "importers/driver.h"
 #include "importers/finish.h"
-#include "importers/nesting.h"
-#include "importers/refusals.h"
 #include "importers/tflite/tflite_node.h"
 #include "ops/evaluate.h"
 #include "ops/infer.h"
@@ -44,13 +44,13 @@ struct Signature {
 
 Signature read_signature(const ModelFile& file, const FlatTable& table) {
   Signature signature{std::string(table.text(2).substr(0, 200)), table.number<uint32_t>(4, 0), {}, {}};
-  if (signature.subgraph >= file.subgraphs().size()) throw FlatError{"a signature refers to a graph that is not there"};
+  if (signature.subgraph >= file.subgraphs().size()) throw Malformed{"a signature refers to a graph that is not there"};
   for (size_t list = 0; list < 2; ++list) {
     const FlatTables entries = table.tables(list);
     for (size_t k = 0; k < entries.size() && k < 1000; ++k) {
       const uint32_t tensor = entries[k].number<uint32_t>(1, 0);
       if (tensor >= file.subgraphs()[signature.subgraph].tensors.size())
-        throw FlatError{"a signature refers to a tensor that is not there"};
+        throw Malformed{"a signature refers to a tensor that is not there"};
       (list ? signature.outputs : signature.inputs).emplace_back(entries[k].text(0).substr(0, 200), tensor);
     }
   }
@@ -75,11 +75,11 @@ struct Variable {
   Expr value;  // now
 };
 
-class Importer final : public Host {
+class Importer final : public Host, private ImportDriver {
  public:
   Importer(ModelFile& file, const ImportOptions& options)
-      : file_(file),
-        operators_(options.operators ? *options.operators : OperatorSet::builtin()),
+      : ImportDriver(file.source(), options.operators ? *options.operators : OperatorSet::builtin()),
+        file_(file),
         signature_(find_signature(file, options.signature)),
         main_(signature_.subgraph) {}
 
@@ -99,6 +99,7 @@ class Importer final : public Host {
   const SubgraphInfo& subgraph(const TfliteNode& node, int64_t index) const;
   void import_operators(Scope& scope);
   void import_operator(Scope& scope, const OperatorInfo& op, size_t number);
+  void read_inputs(Scope& scope, TfliteNode& node);
   void refuse(Scope& scope, TfliteNode& node, const std::string& op);
   void bind(Scope& scope, int32_t tensor, const Expr& value);
   Expr raw_of(Scope& scope, int32_t tensor, const std::string& place);
@@ -108,7 +109,6 @@ class Importer final : public Host {
   Exprs put(TypedBuilder& builder, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources,
             const TfliteNode& node);
   std::vector<std::string> resources_of(const TfliteNode& node, size_t first) const;
-  std::string unique(std::string name) { return names_.make(std::move(name)); }
   const std::string& resource_of(const TfliteNode& node, size_t input) const;
   Variable& variable(const std::string& name, const TensorInfo& like, const std::string& place);
   void add_outputs(Scope& scope);
@@ -116,20 +116,14 @@ class Importer final : public Host {
   void describe();
 
   ModelFile& file_;
-  const OperatorSet& operators_;
   Signature signature_;
-  size_t main_;  // the subgraph that is read
-  std::unique_ptr<Graph> graph_;
-  SizeTable sizes_;
-  Scope* scope_ = nullptr;  // where the current operator stands
-  Nesting nesting_;
-  UniqueNames names_;
+  size_t main_;                       // the subgraph that is read
+  Scope* scope_ = nullptr;            // where the current operator stands
   std::map<int32_t, size_t> states_;  // of variable tensors of the main graph
   size_t state_bytes_ = 0;
   std::map<std::string, Variable> variables_;
   std::map<std::string, Tensor> initial_values_;
   std::vector<std::pair<std::string, Expr>> assigned_once_;
-  Refusals refusals_;
 };
 
 const SubgraphInfo& Importer::subgraph(const TfliteNode& node, int64_t index) const {
@@ -195,29 +189,74 @@ void Importer::bind(Scope& scope, int32_t tensor, const Expr& value) {
 }
 
 void Importer::import_operators(Scope& scope) {
-  Scope* const before = scope_;
-  nesting_.enter(file_.source(), scope.info.operators.size(), [&] {
-    for (size_t i = 0; i < scope.info.operators.size(); ++i) {
-      scope_ = &scope;  // again each time: what was refused inside of an operator left it as it was there
-      import_operator(scope, scope.info.operators[i], i);
-    }
+  const Temporarily<Scope*> here(scope_, &scope);
+  nesting_.enter(source_, scope.info.operators.size(), [&] {
+    for (size_t i = 0; i < scope.info.operators.size(); ++i) import_operator(scope, scope.info.operators[i], i);
   });
-  scope_ = before;
 }
 
 void Importer::refuse(Scope& scope, TfliteNode& node, const std::string& op) {
-  // Outputs of a kind, only to go on and find what else is missing.
+  const Exprs made = stand_ins(scope.builder, "tflite." + op, node.out.size());
   for (size_t i = 0; i < node.out.size(); ++i) {
     if (!node.out[i]) continue;
-    const Expr x = scope.builder.op("tflite." + op, {});
-    x.value()->type = node.out[i]->value_type();
-    bind(scope, node.info.outputs[i], x);
+    made[i].value()->type = node.out[i]->value_type();
+    bind(scope, node.info.outputs[i], made[i]);
+  }
+}
+
+/// Refuses tensors of kinds that no rule, or not this one, takes.
+void check_kinds(const TfliteNode& node) {
+  for (const TensorInfo* tensor : node.in)
+    if (tensor && (tensor->type == TensorType::string || tensor->type == TensorType::variant))
+      node.refuse("\"{}\" holds {}, which are not supported", tensor->name.substr(0, 200),
+                  tensor->type == TensorType::string ? "strings" : "variants");
+  for (const auto& list : {node.in, node.out})
+    for (const TensorInfo* tensor : list)
+      if (tensor && tensor->is_complex() && (!node.rule || node.rule->target != "complex"))
+        node.refuse("complex numbers are not supported here");
+}
+
+/// True where a rule that moves elements gets them as real numbers: not all tensors are quantized alike.
+bool quantized_differently(const TfliteNode& node) {
+  const TensorQuantization* first = nullptr;
+  for (const auto& list : {node.in, node.out})
+    for (const TensorInfo* tensor : list)
+      if (tensor && tensor->quantized()) {
+        if (!first) first = &tensor->quantization;
+        if (!(tensor->quantization == *first) || !tensor->quantization.per_tensor()) return true;
+      }
+  return false;
+}
+
+void Importer::read_inputs(Scope& scope, TfliteNode& node) {
+  for (size_t i = 0; i < node.info.inputs.size(); ++i) {
+    const bool resource = node.in[i] && node.in[i]->type == TensorType::resource;
+    node.raw.push_back(node.info.inputs[i] < 0 || resource ? Expr() : raw_of(scope, node.info.inputs[i], node.place));
+  }
+  const Values values = node.rule ? node.rule->values : Values::raw;
+  node.as_real = values == Values::real || (values == Values::moves && quantized_differently(node));
+  for (size_t i = 0; i < node.info.inputs.size(); ++i)
+    node.inputs.push_back(!node.raw[i] || !node.as_real ? node.raw[i] : real_of(scope, node.info.inputs[i], node.place));
+}
+
+/// Brings a rule's results to the types that the file gives them.
+void store_outputs(const TfliteNode& node, Exprs& made) {
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    const TensorInfo* tensor = node.out[i];
+    if (!tensor || tensor->type == TensorType::resource || tensor->type == TensorType::variant) continue;
+    if (i >= made.size() || !made[i]) {
+      if (tensor->type == TensorType::string) node.refuse("strings are not supported");
+      node.refuse("output {} is not supported", i);
+    }
+    if (node.as_real && tensor->quantized())
+      made[i] = quantize(node.p, made[i], *tensor);
+    else if (tensor->dtype != DType::undefined && node.p.dtype(made[i]) != DType::undefined)
+      made[i] = node.p.cast(made[i], tensor->dtype);
   }
 }
 
 void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t number) {
   TypedBuilder& p = scope.builder;
-  Graph& graph = p.graph();
   TfliteNode node(p, *this, file_, op);
   const std::string op_name = operator_name(op.code, op.custom);
   const auto tensor_of = [&](int32_t index) { return index < 0 ? nullptr : &scope.info.tensors[static_cast<size_t>(index)]; };
@@ -227,79 +266,37 @@ void Importer::import_operator(Scope& scope, const OperatorInfo& op, size_t numb
   std::string shown = "#" + std::to_string(number);
   for (size_t i = node.out.size(); i-- > 0;)
     if (node.out[i] && !node.out[i]->name.empty()) shown = std::string(node.out[i]->name.substr(0, 200));
-  node.place = format("{}: node \"{}{}\" ({})", file_.source(), scope.prefix, shown, op_name);
+  node.place = format("{}: node \"{}{}\" ({})", source_, scope.prefix, shown, op_name);
   p.set_stem(scope.prefix + shown);
 
   node.rule = find_rule(op.code, op.custom);
   const bool is_custom = !node.rule && op.code == kCustomCode;
   const std::string custom_name = is_custom && operators_.find(op.custom) ? std::string(op.custom) : "tflite." + std::string(op.custom);
   if (!node.rule && !(is_custom && operators_.find(custom_name))) {
-    refusals_.add_missing(op_name, shown);
+    refusals_.add_missing(op_name, scope.prefix + shown);
     return refuse(scope, node, op_name);
   }
-  Node* const before = graph.last();
-  Exprs made;
-  try {
-    for (const TensorInfo* tensor : node.in)
-      if (tensor && (tensor->type == TensorType::string || tensor->type == TensorType::variant))
-        node.refuse("\"{}\" holds {}, which are not supported", tensor->name.substr(0, 200),
-                    tensor->type == TensorType::string ? "strings" : "variants");
-    for (const auto& list : {node.in, node.out})
-      for (const TensorInfo* tensor : list)
-        if (tensor && tensor->is_complex() && (!node.rule || node.rule->target != "complex"))
-          node.refuse("complex numbers are not supported here");
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const bool resource = node.in[i] && node.in[i]->type == TensorType::resource;
-      node.raw.push_back(op.inputs[i] < 0 || resource ? Expr() : raw_of(scope, op.inputs[i], node.place));
-    }
-    const Values values = node.rule ? node.rule->values : Values::raw;
-    node.as_real = values == Values::real;
-    if (values == Values::moves) {
-      // As stored where all are quantized alike.
-      const TensorQuantization* first = nullptr;
-      for (const auto& list : {node.in, node.out})
-        for (const TensorInfo* tensor : list)
-          if (tensor && tensor->quantized()) {
-            if (!first) first = &tensor->quantization;
-            node.as_real = node.as_real || !(tensor->quantization == *first) || !tensor->quantization.per_tensor();
-          }
-    }
-    for (size_t i = 0; i < op.inputs.size(); ++i)
-      node.inputs.push_back(!node.raw[i] || !node.as_real ? node.raw[i] : real_of(scope, op.inputs[i], node.place));
-    if (node.rule) {
-      made = node.rule->build(node, p);
-    } else {
-      made = p.ops(custom_name, node.raw, node.out.size());
-    }
-    for (size_t i = 0; i < node.out.size(); ++i) {
-      const TensorInfo* tensor = node.out[i];
-      if (!tensor || tensor->type == TensorType::resource || tensor->type == TensorType::variant) continue;
-      if (i >= made.size() || !made[i]) {
-        if (tensor->type == TensorType::string) node.refuse("strings are not supported");
-        node.refuse("output {} is not supported", i);
-      }
-      if (node.as_real && tensor->quantized())
-        made[i] = quantize(p, made[i], *tensor);
-      else if (tensor->dtype != DType::undefined && p.dtype(made[i]) != DType::undefined)
-        made[i] = p.cast(made[i], tensor->dtype);
-    }
-  } catch (const Unsupported& error) {  // all that is not supported is told at once, at the end
-    refusals_.add_thrown(file_.source(), node.place, error.what());
-    return refuse(scope, node, op_name);
-  } catch (const InvalidModel& error) {
-    throw InvalidModel("{}", located(file_.source(), node.place, error.what()));
-  }
-  // Values that the rule made take the names of the file.
-  std::unordered_set<const Value*> fresh = values_made_after(graph, before);
-  for (size_t i = 0; i < node.out.size(); ++i) {
-    const TensorInfo* tensor = node.out[i];
-    if (!tensor || i >= made.size() || !made[i]) continue;
-    Value& value = *made[i].value();
-    if (fresh.erase(&value)) value.rename(unique(scope.prefix + std::string(tensor->name)));
-    p.infer(made[i]);
-    if (!value.type.dims && value.type.kind == ValueType::Kind::tensor && tensor->has_rank && !value.constant())
-      value.type.dims = std::vector<Dim>(tensor->shape.size() + (tensor->is_complex() ? 1 : 0));
-    bind(scope, op.outputs[i], made[i]);
+  Node* const before = p.graph().last();
+  const auto made = build(node, [&] {
+    check_kinds(node);
+    read_inputs(scope, node);
+    Exprs outputs = node.rule ? node.rule->build(node, p) : p.ops(custom_name, node.raw, node.out.size());
+    outputs.resize(std::max(outputs.size(), node.out.size()));
+    store_outputs(node, outputs);
+    outputs.resize(node.out.size());
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (!node.out[i]) outputs[i] = {};
+    return outputs;
+  });
+  if (!made) return refuse(scope, node, op_name);
+  name_outputs(p, before, *made, [&](size_t i) { return scope.prefix + std::string(node.out[i]->name); });
+  for (size_t i = 0; i < made->size(); ++i) {
+    if (!(*made)[i]) continue;
+    const TensorInfo& tensor = *node.out[i];
+    Value& value = *(*made)[i].value();
+    if (!value.type.dims && value.type.kind == ValueType::Kind::tensor && tensor.has_rank && !value.constant())
+      value.type.dims = std::vector<Dim>(tensor.shape.size() + (tensor.is_complex() ? 1 : 0));
+    bind(scope, op.outputs[i], (*made)[i]);
   }
 }
 
@@ -324,8 +321,7 @@ std::vector<std::string> Importer::resources_of(const TfliteNode& node, size_t f
 Exprs Importer::put(TypedBuilder& builder, const SubgraphInfo& info, const Exprs& inputs, const std::vector<std::string>& resources,
                     const TfliteNode& node) {
   if (info.inputs.size() != inputs.size()) node.fail("its subgraph takes {} inputs, {} are given", info.inputs.size(), inputs.size());
-  Scope inner(builder, info, scope_->prefix + (info.name.empty() ? "body" : std::string(info.name)) + "/");
-  if (inner.prefix.size() > 250) inner.prefix.erase(0, inner.prefix.size() - 250);
+  Scope inner(builder, info, inner_prefix(scope_->prefix, info.name.empty() ? "body" : info.name));
   inner.kind = scope_->kind == Scope::Kind::once ? Scope::Kind::once : Scope::Kind::nested;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]) inner.raw[static_cast<size_t>(info.inputs[i])] = builder.wrap(inputs[i].value());
@@ -342,69 +338,41 @@ Exprs Importer::inlined(const TfliteNode& node, int64_t index) {
 Exprs Importer::branch(const TfliteNode& node, const Expr& condition, int64_t then_graph, int64_t else_graph) {
   const Exprs inputs(node.raw.begin() + 1, node.raw.end());
   const std::vector<std::string> resources = resources_of(node, 1);
-  Attributes attributes;
-  std::vector<ValueType> types;
-  for (const auto& [name, index] : {std::pair("then_branch", then_graph), std::pair("else_branch", else_graph)}) {
-    InnerGraph body(node.p);
-    const Exprs results = put(body.builder, subgraph(node, index), inputs, resources, node);
+  const auto side = [&](TypedBuilder& builder, int64_t index) {
+    const Exprs results = put(builder, subgraph(node, index), inputs, resources, node);
     if (results.size() != node.out.size()) node.fail("its subgraph gives {} outputs, it has {}", results.size(), node.out.size());
-    for (const Expr& x : results) {
-      if (!x) node.refuse("a branch that gives a variable is not supported");
-      body.graph->add_output(*body.builder.own(x).value());
-    }
-    attributes.set(name, Subgraph(body.graph));
-  }
-  return node.p.ops("If", {node.p.reshape(condition, Ints{})}, node.out.size(), std::move(attributes));
+    return results;
+  };
+  return make_if(
+      node.p, node, condition, [&](TypedBuilder& builder) { return side(builder, then_graph); },
+      [&](TypedBuilder& builder) { return side(builder, else_graph); });
 }
 
 Exprs Importer::loop(const TfliteNode& node, int64_t condition_graph, int64_t body_graph) {
   TypedBuilder& p = node.p;
   const SubgraphInfo &condition_info = subgraph(node, condition_graph), &body_info = subgraph(node, body_graph);
   const std::vector<std::string> resources = resources_of(node, 0);
-  const auto condition = [&](TypedBuilder& builder, const Exprs& values) {
-    const Exprs result = put(builder, condition_info, values, resources, node);
-    if (result.size() != 1 || !result[0]) node.fail("its condition gives {} outputs", result.size());
-    return builder.reshape(builder.wrap(result[0].value()), Ints{});
-  };
-  const Expr start = condition(p, node.raw);
-  InnerGraph body(p);
-  body.graph->add_input(unique("iteration"), ValueType::tensor(DType::i64, Shape{}));
-  body.graph->add_input(unique("condition"), ValueType::tensor(DType::boolean, Shape{}));
-  Exprs values, carried = {Expr(), start};
   if (body_info.inputs.size() != node.raw.size())
     node.fail("its body takes {} inputs, {} are given", body_info.inputs.size(), node.raw.size());
+  std::vector<LoopValue> values;
   for (size_t i = 0; i < node.raw.size(); ++i) {
-    if (!node.raw[i]) {
-      values.emplace_back();
-      continue;
-    }
+    LoopValue& value = values.emplace_back();
+    if (!(value.start = node.raw[i])) continue;
     const TensorInfo& tensor = body_info.tensors[static_cast<size_t>(body_info.inputs[i])];
-    ValueType type = ValueType::tensor(p.dtype(node.raw[i]));
     // A dimension that the file fixes and that is so at the beginning stays; others may change from one iteration to the next.
-    if (tensor.has_rank && p.rank(node.raw[i]) == static_cast<int64_t>(tensor.shape.size())) {
-      type.dims.emplace();
-      for (size_t k = 0; k < tensor.shape.size(); ++k)
-        type.dims->push_back(Dim{p.dim(node.raw[i], static_cast<int64_t>(k)) == tensor.shape[k] ? tensor.shape[k] : -1, {}});
-    }
-    values.push_back(body.builder.wrap(&body.graph->add_input(unique(scope_->prefix + std::string(tensor.name)), std::move(type))));
-    carried.push_back(node.raw[i]);
+    value.type = tensor.has_rank && p.rank(value.start) == static_cast<int64_t>(tensor.shape.size())
+                     ? carried_type(p, value.start, tensor.shape)
+                     : ValueType::tensor(p.dtype(value.start));
+    value.name = scope_->prefix + std::string(tensor.name);
   }
-  const Exprs results = put(body.builder, body_info, values, resources, node);
-  if (results.size() != node.raw.size()) node.fail("its body gives {} outputs and takes {} inputs", results.size(), node.raw.size());
-  const Expr again = condition(body.builder, results);
-  body.graph->add_output(*body.builder.own(again).value());
-  size_t count = 0;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!values[i]) continue;
-    if (!results[i]) node.fail("output {} of its body is missing", i);
-    body.graph->add_output(*body.builder.own(results[i]).value());
-    ++count;
-  }
-  if (count == 0) node.refuse("a loop that carries nothing is not supported");
-  const Exprs made = p.ops("Loop", carried, count, {{"body", Subgraph(body.graph)}});
-  Exprs outputs;
-  for (size_t i = 0, k = 0; i < values.size(); ++i) outputs.push_back(values[i] ? made[k++] : Expr());
-  return outputs;
+  return make_while(
+      p, node, names_, values,
+      [&](TypedBuilder& builder, const Exprs& of) {
+        const Exprs result = put(builder, condition_info, of, resources, node);
+        if (result.size() != 1 || !result[0]) node.fail("its condition gives {} outputs", result.size());
+        return result[0];
+      },
+      [&](TypedBuilder& builder, const Exprs& of) { return put(builder, body_info, of, resources, node); });
 }
 
 // Variables.
@@ -467,7 +435,7 @@ void Importer::assign_resource(const TfliteNode& node) {
 void Importer::run_once(const TfliteNode& node, int64_t index) {
   if (scope_->kind != Scope::Kind::main || !variables_.empty()) node.refuse("initializing variables that are in use is not supported");
   Graph scratch;
-  scratch.source = file_.source();
+  scratch.source = source_;
   TypedBuilder builder(scratch, operators_, sizes_);
   Scope inner(builder, subgraph(node, index), {});
   inner.kind = Scope::Kind::once;
@@ -497,7 +465,7 @@ void Importer::finish_states(Scope& scope) {
 void Importer::add_outputs(Scope& scope) {
   std::vector<std::pair<std::string, Expr>> outputs;
   const auto add = [&](std::string name, int32_t tensor) {
-    const Expr x = raw_of(scope, tensor, format("{}: output \"{}\"", file_.source(), name));
+    const Expr x = raw_of(scope, tensor, format("{}: output \"{}\"", source_, name));
     outputs.emplace_back(std::move(name), x);
   };
   for (const auto& [called, tensor] : signature_.outputs) add(called, static_cast<int32_t>(tensor));
@@ -511,8 +479,6 @@ void Importer::add_outputs(Scope& scope) {
 
 void Importer::describe() {
   Metadata& metadata = graph_->metadata;
-  metadata.source_format = "tflite";
-  if (!file_.description().empty()) metadata.producer = file_.description().substr(0, 500);
   metadata.labels = read_labels(file_.bytes());
   for (const auto& [name, bytes] : file_.metadata())
     if (name == "min_runtime_version" && bytes.size() < 100) {
@@ -536,9 +502,7 @@ void Importer::describe() {
 
 std::unique_ptr<Graph> Importer::run() {
   const SubgraphInfo& info = file_.subgraphs()[main_];
-  graph_ = std::make_unique<Graph>();
   graph_->name = info.name;
-  graph_->source = file_.source();
   TypedBuilder builder(*graph_, operators_, sizes_);
   Scope scope(builder, info, {});
   scope.kind = Scope::Kind::main;
@@ -558,28 +522,23 @@ std::unique_ptr<Graph> Importer::run() {
     name = unique(name);
     scope.raw[static_cast<size_t>(info.inputs[i])] = builder.wrap(&graph_->add_input(name, tensor.value_type()));
   }
-  refusals_.throw_if_any(file_.source());
+  throw_refusals();
   for (const auto& output : signature_.outputs) names_.take(output.first);
   import_operators(scope);
-  refusals_.throw_if_any(file_.source());
+  throw_refusals();
   add_outputs(scope);
   finish_states(scope);
   describe();
-  finish_import(*graph_, operators_);
-  return std::move(graph_);
+  return finish("tflite", std::string(file_.description().substr(0, 500)));
 }
 
 }  // namespace
 
 std::unique_ptr<Graph> import_model(SharedBytes bytes, const ImportOptions& options, const std::string& source) {
-  try {
+  return read_as("TFLite model", source, [&] {
     ModelFile file(std::move(bytes), source);
     return Importer(file, options).run();
-  } catch (const FlatError& error) {
-    throw InvalidModel("{}: is not a valid TFLite model: {}", source, error.what);
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory("{}: there is not enough memory to read it", source);
-  }
+  });
 }
 
 }  // namespace minnow::tflite

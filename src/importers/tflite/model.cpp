@@ -57,7 +57,7 @@ Ints index_list(const FlatTable& dim, size_t type_field) {
     case 3:
       return list.numbers<uint8_t>(0).copy<int64_t>();
     default:
-      throw FlatError{"a sparse tensor has indices of an unknown type"};
+      throw Malformed{"a sparse tensor has indices of an unknown type"};
   }
 }
 
@@ -69,7 +69,7 @@ void walk_sparse(const FlatTable& sparsity, const Shape& shape, F place) {
   const FlatTables dims = sparsity.tables(2);
   const size_t rank = shape.rank(), levels = order.size();
   if (dims.size() != levels || levels != rank + blocks.size() || levels > 2 * kMaxRank)
-    throw FlatError{"a sparse tensor has a wrong order"};
+    throw Malformed{"a sparse tensor has a wrong order"};
   struct Level {
     bool csr = false;
     int64_t size = 0, axis = 0, step = 1;  // step: how far one position moves along the axis
@@ -83,21 +83,21 @@ void walk_sparse(const FlatTable& sparsity, const Shape& shape, F place) {
     Level& level = all[i];
     level.csr = dim.number<int8_t>(0, 0) == 1;
     if (order[i] < 0 || order[i] >= static_cast<int64_t>(levels) || seen[static_cast<size_t>(order[i])])
-      throw FlatError{"a sparse tensor has a wrong order"};
+      throw Malformed{"a sparse tensor has a wrong order"};
     seen[static_cast<size_t>(order[i])] = true;
     if (level.csr) {
       level.segments = index_list(dim, 2);
       level.indices = index_list(dim, 4);
     } else {
       level.size = dim.number<int32_t>(1, 0);
-      if (level.size < 1) throw FlatError{"a sparse tensor has an empty dimension"};
+      if (level.size < 1) throw Malformed{"a sparse tensor has an empty dimension"};
     }
     const size_t which = static_cast<size_t>(order[i]);
     level.axis = static_cast<int64_t>(which);
     if (which >= rank) {
       level.axis = blocks[which - rank];
-      if (level.axis < 0 || level.axis >= static_cast<int64_t>(rank)) throw FlatError{"a sparse tensor has a block of no dimension"};
-      if (level.csr) throw FlatError{"a sparse tensor has sparse blocks"};
+      if (level.axis < 0 || level.axis >= static_cast<int64_t>(rank)) throw Malformed{"a sparse tensor has a block of no dimension"};
+      if (level.csr) throw Malformed{"a sparse tensor has sparse blocks"};
       inner[static_cast<size_t>(level.axis)] *= level.size;
     }
   }
@@ -113,7 +113,7 @@ void walk_sparse(const FlatTable& sparsity, const Shape& shape, F place) {
     if (depth == levels) {
       int64_t at = 0;
       for (size_t i = 0; i < rank; ++i) {
-        if (index[i] < 0 || index[i] >= shape[i]) throw FlatError{"a sparse tensor has an element outside of its shape"};
+        if (index[i] < 0 || index[i] >= shape[i]) throw Malformed{"a sparse tensor has an element outside of its shape"};
         at += index[i] * strides[i];
       }
       place(stored++, at);
@@ -123,16 +123,16 @@ void walk_sparse(const FlatTable& sparsity, const Shape& shape, F place) {
     int64_t& coordinate = index[static_cast<size_t>(level.axis)];
     const int64_t before = coordinate;
     if (level.csr) {
-      if (position < 0 || position + 1 >= static_cast<int64_t>(level.segments.size())) throw FlatError{"a sparse tensor has too few rows"};
+      if (position < 0 || position + 1 >= static_cast<int64_t>(level.segments.size())) throw Malformed{"a sparse tensor has too few rows"};
       const int64_t from = level.segments[static_cast<size_t>(position)], to = level.segments[static_cast<size_t>(position) + 1];
       if (from < 0 || to < from || to > static_cast<int64_t>(level.indices.size()))
-        throw FlatError{"a sparse tensor has a row out of range"};
+        throw Malformed{"a sparse tensor has a row out of range"};
       for (int64_t i = from; i < to; ++i) {
         coordinate = before + level.indices[static_cast<size_t>(i)] * level.step;
         self(self, depth + 1, i);
       }
     } else {
-      if (position > elements) throw FlatError{"a sparse tensor is larger than its shape"};
+      if (position > elements) throw Malformed{"a sparse tensor is larger than its shape"};
       for (int64_t i = 0; i < level.size; ++i) {
         coordinate = before + i * level.step;
         self(self, depth + 1, position * level.size + i);
@@ -164,7 +164,7 @@ ModelFile::ModelFile(SharedBytes whole, std::string source)
     const FlatTable one = buffers[i];
     const uint64_t offset = one.number<uint64_t>(field::kBufferOffset, 0), size = one.number<uint64_t>(field::kBufferSize, 0);
     if (offset > 1) {  // beyond the flatbuffer, in files of more than 2 GB
-      if (offset > bytes.size() || size > bytes.size() - offset) throw FlatError{"a buffer lies outside of the file"};
+      if (offset > bytes.size() || size > bytes.size() - offset) throw Malformed{"a buffer lies outside of the file"};
       buffers_.push_back(bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(size)));
     } else {
       buffers_.push_back(one.numbers<uint8_t>(field::kBufferData).bytes());
@@ -178,7 +178,7 @@ ModelFile::ModelFile(SharedBytes whole, std::string source)
                       one.text(field::kCodeCustom), one.number<int32_t>(field::kCodeVersion, 1)});
   }
   const FlatTables subgraphs = root_.tables(field::kModelSubgraphs);
-  if (subgraphs.size() == 0) throw FlatError{"it holds no graph"};
+  if (subgraphs.size() == 0) throw Malformed{"it holds no graph"};
   for (size_t i = 0; i < subgraphs.size(); ++i) subgraphs_.push_back(read_subgraph(subgraphs[i]));
   const FlatTables metadata = root_.tables(field::kModelMetadata);
   spend(metadata.size() * 64);
@@ -189,14 +189,14 @@ ModelFile::ModelFile(SharedBytes whole, std::string source)
 }
 
 void ModelFile::spend(size_t cost) {
-  if (cost > budget_) throw FlatError{"its tables refer to each other too often"};
+  if (cost > budget_) throw Malformed{"its tables refer to each other too often"};
   budget_ -= cost;
 }
 
 std::span<const std::byte> ModelFile::buffer(uint32_t index) const {
   if (index >= buffers_.size()) {
     if (index == 0) return {};
-    throw FlatError{"a tensor refers to a buffer that is not there"};
+    throw Malformed{"a tensor refers to a buffer that is not there"};
   }
   return index == 0 ? std::span<const std::byte>() : buffers_[index];
 }
@@ -208,7 +208,7 @@ SubgraphInfo ModelFile::read_subgraph(const FlatTable& table) {
   graph.outputs = table.numbers<int32_t>(field::kGraphOutputs);
   const FlatTables tensors = table.tables(field::kGraphTensors), operators = table.tables(field::kGraphOperators);
   if (tensors.size() > kMostTables || operators.size() > kMostTables)
-    throw FlatError{"a graph has more than a million tensors or operators"};
+    throw Malformed{"a graph has more than a million tensors or operators"};
   spend(tensors.size() * 64 + operators.size() * 64 + (graph.inputs.size() + graph.outputs.size()) * 16);
   for (size_t i = 0; i < tensors.size(); ++i) {
     graph.tensors.push_back(read_tensor(tensors[i], tensors.size()));
@@ -218,7 +218,7 @@ SubgraphInfo ModelFile::read_subgraph(const FlatTable& table) {
     const FlatTable one = operators[i];
     OperatorInfo op;
     const uint32_t code = one.number<uint32_t>(field::kOpCode, 0);
-    if (code >= codes_.size()) throw FlatError{"an operator refers to a code that is not there"};
+    if (code >= codes_.size()) throw Malformed{"an operator refers to a code that is not there"};
     op.code = codes_[code].number;
     op.custom = codes_[code].custom.substr(0, 200);
     op.version = codes_[code].version;
@@ -229,13 +229,13 @@ SubgraphInfo ModelFile::read_subgraph(const FlatTable& table) {
     for (const FlatNumbers<int32_t>& list : {op.inputs, op.outputs, op.intermediates})
       for (size_t k = 0; k < list.size(); ++k)
         if (list[k] < -1 || list[k] >= static_cast<int64_t>(tensors.size()))
-          throw FlatError{"an operator refers to a tensor that is not there"};
+          throw Malformed{"an operator refers to a tensor that is not there"};
     op.options = one.table(field::kOpOptions);
     op.options2 = one.table(field::kOpOptions2);
     op.custom_options = one.numbers<uint8_t>(field::kOpCustomOptions).bytes();
     if (const uint64_t offset = one.number<uint64_t>(field::kOpLargeOffset, 0); offset > 1) {
       const uint64_t size = one.number<uint64_t>(field::kOpLargeSize, 0);
-      if (offset > bytes_.size() || size > bytes_.size() - offset) throw FlatError{"custom options lie outside of the file"};
+      if (offset > bytes_.size() || size > bytes_.size() - offset) throw Malformed{"custom options lie outside of the file"};
       op.custom_options = bytes_.bytes().subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
     }
     graph.operators.push_back(op);
@@ -243,7 +243,7 @@ SubgraphInfo ModelFile::read_subgraph(const FlatTable& table) {
   for (const FlatNumbers<int32_t>& list : {graph.inputs, graph.outputs})
     for (size_t k = 0; k < list.size(); ++k)
       if (list[k] < 0 || list[k] >= static_cast<int64_t>(tensors.size()))
-        throw FlatError{"a graph has an input or output that is not there"};
+        throw Malformed{"a graph has an input or output that is not there"};
   return graph;
 }
 
@@ -254,15 +254,15 @@ TensorInfo ModelFile::read_tensor(const FlatTable& table, size_t tensor_count) c
   if (const TypeRow* row = row_of(tensor.type)) tensor.dtype = row->dtype;
   const FlatNumbers<int32_t> shape = table.numbers<int32_t>(field::kTensorShape),
                              signature = table.numbers<int32_t>(field::kTensorSignature);
-  if (shape.size() > kMaxRank) throw FlatError{"a tensor has more than 12 dimensions"};
+  if (shape.size() > kMaxRank) throw Malformed{"a tensor has more than 12 dimensions"};
   tensor.shape = shape.copy<int64_t>();
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     if (signature.size() == tensor.shape.size() && signature[i] == -1) tensor.shape[i] = -1;
-    if (tensor.shape[i] < -1) throw FlatError{"a tensor has a negative dimension"};
+    if (tensor.shape[i] < -1) throw Malformed{"a tensor has a negative dimension"};
   }
   tensor.has_rank = !tensor.shape.empty() || table.flag(field::kTensorHasRank, false);
   tensor.buffer = table.number<uint32_t>(field::kTensorBuffer, 0);
-  if (tensor.buffer >= buffers_.size() && tensor.buffer != 0) throw FlatError{"a tensor refers to a buffer that is not there"};
+  if (tensor.buffer >= buffers_.size() && tensor.buffer != 0) throw Malformed{"a tensor refers to a buffer that is not there"};
   tensor.is_variable = table.flag(field::kTensorVariable, false);
   tensor.sparsity = table.table(field::kTensorSparsity);
   const FlatTable quantization = table.table(field::kTensorQuantization);
@@ -274,7 +274,7 @@ TensorInfo ModelFile::read_tensor(const FlatTable& table, size_t tensor_count) c
     q.scale = scale.copy<float>();
     q.zero_point = zero_point.copy<int64_t>();
     q.axis = scale.size() > 1 ? quantization.number<int32_t>(field::kAxis, 0) : 0;
-    if (q.zero_point.size() > 1 && q.zero_point.size() != q.scale.size()) throw FlatError{"a tensor has not as many zero points as scales"};
+    if (q.zero_point.size() > 1 && q.zero_point.size() != q.scale.size()) throw Malformed{"a tensor has not as many zero points as scales"};
     const DType stored = is_integer(tensor.dtype) ? tensor.dtype : DType::i32;
     for (int64_t zero : q.zero_point)
       if (zero < lowest_of(stored) || zero > highest_of(stored))
@@ -283,7 +283,7 @@ TensorInfo ModelFile::read_tensor(const FlatTable& table, size_t tensor_count) c
       const size_t rank = tensor.shape.size();
       if (q.axis < 0 || static_cast<size_t>(q.axis) >= rank ||
           tensor.shape[static_cast<size_t>(q.axis)] != static_cast<int64_t>(scale.size()))
-        throw FlatError{"a tensor has not as many scales as elements along their dimension"};
+        throw Malformed{"a tensor has not as many scales as elements along their dimension"};
     }
   }
   if (quantization.number<uint8_t>(field::kDetailsType, 0) == 2) {
@@ -292,7 +292,7 @@ TensorInfo ModelFile::read_tensor(const FlatTable& table, size_t tensor_count) c
     q.block_scales = blocks.number<int32_t>(0, 0);
     q.block = blocks.number<int32_t>(2, 0);
     if (q.block <= 0 || q.block_scales < 0 || static_cast<size_t>(q.block_scales) >= tensor_count)
-      throw FlatError{"a tensor has a wrong block size or no scales of blocks"};
+      throw Malformed{"a tensor has a wrong block size or no scales of blocks"};
   }
   return tensor;
 }
@@ -304,7 +304,7 @@ Tensor ModelFile::dense(const TensorInfo& tensor, std::span<const std::byte> byt
                       static_cast<int>(tensor.type));
   Shape shape(tensor.shape);
   for (int64_t size : shape)
-    if (size < 0) throw FlatError{"a constant has an unknown dimension"};
+    if (size < 0) throw Malformed{"a constant has an unknown dimension"};
   if (tensor.is_complex()) shape.push_back(2);
   const int64_t elements = shape.elements();
   const auto wanted = [&](int64_t count) { return (static_cast<uint64_t>(count) * row->bits + 7) / 8; };
@@ -321,7 +321,7 @@ Tensor ModelFile::dense(const TensorInfo& tensor, std::span<const std::byte> byt
       return copy;
     }
   } else if (static_cast<uint64_t>(elements) * size_of(row->dtype) > budget_) {
-    throw FlatError{"a sparse tensor is much larger than the file"};
+    throw Malformed{"a sparse tensor is much larger than the file"};
   }
   spend(static_cast<size_t>(elements) * size_of(row->dtype));
   Tensor made(row->dtype, shape);
@@ -341,7 +341,7 @@ Tensor ModelFile::dense(const TensorInfo& tensor, std::span<const std::byte> byt
   if (tensor.quantization.zero_point.size() == 1 && size == 1)
     std::memset(to, static_cast<int>(tensor.quantization.zero_point[0]), static_cast<size_t>(elements));
   walk_sparse(tensor.sparsity, shape, [&](int64_t from, int64_t at) {
-    if (static_cast<uint64_t>(from) >= stored) throw FlatError{"a sparse tensor has fewer elements than places"};
+    if (static_cast<uint64_t>(from) >= stored) throw Malformed{"a sparse tensor has fewer elements than places"};
     if (row->bits < 8)
       to[at] = element(from);
     else

@@ -82,7 +82,7 @@ struct SubgraphInfo {
 
 inline constexpr int32_t kCustomCode = 32;
 
-/// The file. Tables are checked while they are read; throws FlatError, and InvalidModel with `source`.
+/// The file. Tables are checked while they are read; throws Malformed, and InvalidModel with `source`.
 class ModelFile {
  public:
   ModelFile(SharedBytes bytes, std::string source);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "importers/driver.h"
 #include "importers/finish.h"
 #include "importers/source.h"
 #include "importers/torchscript/interpreter.h"
@@ -518,13 +519,7 @@ std::unique_ptr<Graph> Importer::run() {
 }  // namespace
 
 std::unique_ptr<Graph> import_model(SharedBytes bytes, const ImportOptions& options, const std::string& source) {
-  try {
-    return Importer(std::move(bytes), options, source).run();
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemory("{}: there is not enough memory to read it", source);
-  } catch (const std::length_error&) {
-    throw OutOfMemory("{}: there is not enough memory to read it", source);
-  }
+  return read_as("TorchScript archive", source, [&] { return Importer(std::move(bytes), options, source).run(); });
 }
 
 }  // namespace torchscript

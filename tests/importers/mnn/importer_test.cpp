@@ -380,7 +380,7 @@ TEST(MnnImporter, a_loop_that_contains_itself_is_an_error) {
   ops.push_back(loop());
   const size_t list = w.offsets(ops), tensor_names = names();
   const std::string error = error_of(w.finish(w.table(FlatWriter::Table().offset(3, list).offset(7, tensor_names).offset(10, graphs))));
-  EXPECT_NE(error.find("subgraphs are nested more than 32 deep"), std::string::npos) << error;
+  EXPECT_NE(error.find("subgraphs and functions are nested more than 64 deep"), std::string::npos) << error;
 }
 
 TEST(MnnImporter, a_shape_of_more_elements_than_can_be_counted) {

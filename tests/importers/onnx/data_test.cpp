@@ -180,12 +180,12 @@ TEST(OnnxTensor, cut_fields_are_wire_errors) {
   for (size_t size = 1; size < whole.size(); ++size) {
     try {
       read(whole.substr(0, size));
-    } catch (const WireError&) {
+    } catch (const Malformed&) {
     } catch (const Error&) {}
   }
-  EXPECT_THROW(read("\x4a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), WireError) << "a length of 2^64 - 1";
-  EXPECT_THROW(read("\x4a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), WireError) << "a varint of more than ten bytes";
-  EXPECT_THROW(read("\x4b"), WireError) << "a group";
+  EXPECT_THROW(read("\x4a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), Malformed) << "a length of 2^64 - 1";
+  EXPECT_THROW(read("\x4a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), Malformed) << "a varint of more than ten bytes";
+  EXPECT_THROW(read("\x4b"), Malformed) << "a group";
 }
 
 }  // namespace

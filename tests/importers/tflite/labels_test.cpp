@@ -68,7 +68,7 @@ TEST(TfliteFlexbuffer, a_map_of_numbers) {
   for (size_t size = 0; size < bytes.size(); ++size) {
     try {
       read_flex_map(as_bytes(bytes.substr(0, size)));
-    } catch (const FlatError&) {}
+    } catch (const Malformed&) {}
   }
 }
 
