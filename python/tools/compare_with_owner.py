@@ -65,7 +65,12 @@ class Inputs:
             else:
                 shape = self.shapes.get(name, [dim if isinstance(dim, int) and dim > 0 else 1 for dim in shape])
                 dtype = np.dtype(dtype)
-                array = self.random.standard_normal(shape) if dtype.kind == "f" else self.random.integers(0, 2, shape)
+                if dtype.kind == "f":
+                    array = self.random.standard_normal(shape)
+                elif dtype in (np.int8, np.uint8, np.int16):  # quantized: numbers of all sizes
+                    array = self.random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, shape)
+                else:  # truth values and indices
+                    array = self.random.integers(0, 2, shape)
                 array = np.asarray(array).astype(dtype)
             self.made[name] = array
         return self.made[name]

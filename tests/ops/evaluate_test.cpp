@@ -65,10 +65,10 @@ TEST_F(ConstantEvaluatorTest, random_numbers_subgraphs_and_failing_nodes_stay) {
 }
 
 TEST_F(ConstantEvaluatorTest, a_watch_stops_it) {
-  std::atomic<bool> cancelled = true;
-  const Watch watch(cancelled, Watch::Clock::time_point::max());
   Value* at = &constant({1});
   for (int i = 0; i < 40; ++i) at = node("Neg", {at}).output(0);
+  std::atomic<bool> cancelled = true;
+  const Watch watch(cancelled, Watch::Clock::time_point::max());
   try {
     for (int i = 0; i < 1000; ++i) contents(*at);
     FAIL() << "nothing was thrown";

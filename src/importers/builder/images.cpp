@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/saturating.h"
 #include "importers/builder/indexing.h"
 
@@ -104,6 +105,57 @@ Expr resize(TypedBuilder& p, const Expr& x, const Expr& size, bool bilinear, Res
   attributes.set("coordinate_transformation_mode", std::string(kNames[static_cast<size_t>(grid)]));
   if (!bilinear) attributes.set("nearest_mode", std::string(grid == ResizeGrid::asymmetric ? "floor" : "round_prefer_ceil"));
   return channels_last(p, p.op("Resize", {channels_first(p, x), Expr(), Expr(), p.i64(size)}, std::move(attributes)));
+}
+
+Expr crop_and_resize(TypedBuilder& p, const Expr& images, const Expr& boxes, const Expr& which, const Ints& size, bool bilinear,
+                     double outside) {
+  const Expr shape = p.shape_of(images), zero = p.scalar(0), whole = p.i64(which);
+  const Expr pixels = p.reshape(p.cast(images, DType::f32), p.concat({p.constant({-1}), p.slice(shape, {3}, {4}, {0})}, 0));
+  struct Samples {
+    Expr inside, before, after, weight;  // [boxes, samples]; indices of pixels as i64
+  } samples[2];
+  Exprs sizes;
+  for (int64_t axis = 0; axis < 2; ++axis) {
+    const int64_t count = size[static_cast<size_t>(axis)];
+    if (count < 1) throw InvalidModel("a crop of shape {} is empty", size);
+    sizes.push_back(p.slice(shape, {axis + 1}, {axis + 2}, {0}));
+    const Expr last = p.cast(p.op("Sub", {sizes.back(), p.constant({1})}), DType::f32);
+    const Expr low = p.slice(boxes, {axis}, {axis + 1}, {1}), high = p.slice(boxes, {axis + 2}, {axis + 3}, {1});
+    Expr at = p.op("Mul", {p.op("Mul", {p.scalar(0.5), p.op("Add", {low, high})}), last});
+    if (count > 1) {
+      const Charge table(static_cast<size_t>(clamped_product({count, 8})));
+      std::vector<double> numbers(static_cast<size_t>(count));
+      for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);
+      const Expr step = p.op("Div", {p.op("Mul", {p.op("Sub", {high, low}), last}), p.scalar(static_cast<double>(count - 1))});
+      at = p.op("Add", {p.op("Mul", {low, last}), p.op("Mul", {step, p.reals({1, count}, numbers)})});
+    }
+    const Expr safe = p.op("Min", {p.op("Max", {at, zero}), last}), floor = p.op("Floor", {safe}), rest = p.op("Sub", {safe, floor});
+    Samples& along = samples[axis];
+    along.inside = p.op("And", {p.op("GreaterOrEqual", {at, zero}), p.op("LessOrEqual", {at, last})});
+    const Expr next =
+        bilinear ? p.op("Ceil", {safe}) : p.op("Add", {floor, p.cast(p.op("GreaterOrEqual", {rest, p.scalar(0.5)}), DType::f32)});
+    along.before = p.i64(bilinear ? floor : next);
+    along.after = p.i64(next);
+    along.weight = rest;
+  }
+  const auto& [rows, columns] = samples;
+  const Expr first_row = p.op("Mul", {p.unsqueeze(whole, {1, 2}), sizes[0]});
+  const auto pixel = [&](const Expr& y, const Expr& x) {  // [boxes, height, width, channels]
+    const Expr row = p.op("Add", {first_row, p.unsqueeze(y, {2})});
+    return p.gather(pixels, p.op("Add", {p.op("Mul", {row, sizes[1]}), p.unsqueeze(x, {1})}), 0);
+  };
+  Expr y = pixel(rows.before, columns.before);
+  if (bilinear) {
+    const auto between = [&](const Expr& a, const Expr& b, const Expr& weight) {
+      return p.op("Add", {a, p.op("Mul", {p.op("Sub", {b, a}), weight})});
+    };
+    const Expr across = p.unsqueeze(columns.weight, {1, 3});
+    const Expr top = between(y, pixel(rows.before, columns.after), across);
+    const Expr bottom = between(pixel(rows.after, columns.before), pixel(rows.after, columns.after), across);
+    y = between(top, bottom, p.unsqueeze(rows.weight, {2, 3}));
+  }
+  const Expr inside = p.op("And", {p.unsqueeze(rows.inside, {2, 3}), p.unsqueeze(columns.inside, {1, 3})});
+  return p.op("Where", {inside, y, p.scalar(outside)});
 }
 
 Expr space_to_depth(TypedBuilder& p, const Expr& x, int64_t block) {

@@ -199,6 +199,30 @@ Expr one_hot(TypedBuilder& p, const Expr& indices, const Expr& depth, const Expr
   return p.op("Where", {p.op("Equal", {p.unsqueeze(p.i64(indices), {axis}), numbers}), on, off});
 }
 
+Expr transpose_by(TypedBuilder& p, const Expr& x, const Expr& perm) {
+  const int64_t rank = p.dim(perm, 0);
+  if (rank < 0) throw Unsupported("its permutation has an unknown length");
+  if (rank == 0) return x;
+  if (static_cast<size_t>(rank) > kMaxRank) throw Unsupported("a permutation of {} dimensions is not supported", rank);
+  const Expr shape = p.shape_of(x), zero = p.scalar(0, DType::i64), one = p.scalar(1, DType::i64);
+  const Expr given = p.i64(perm);
+  const Expr axes =
+      p.op("Where", {p.op("Less", {given, zero}), p.op("Add", {given, p.scalar(static_cast<double>(rank), DType::i64)}), given});
+  Exprs strides(static_cast<size_t>(rank), p.constant({1}));
+  for (int64_t i = rank - 1; i-- > 0;)
+    strides[static_cast<size_t>(i)] = p.op("Mul", {strides[static_cast<size_t>(i) + 1], p.slice(shape, {i + 1}, {i + 2}, {0})});
+  const Expr sizes = p.gather(shape, axes, 0), steps = p.gather(p.concat(strides, 0), axes, 0);
+  Expr from;  // of each element of the result, its index in x
+  for (int64_t i = 0; i < rank; ++i) {
+    const Expr size = p.reshape(p.slice(sizes, {i}, {i + 1}, {0}), Ints{});
+    Ints along(static_cast<size_t>(rank), 1);
+    along[static_cast<size_t>(i)] = -1;
+    const Expr part = p.reshape(p.op("Mul", {p.op("Range", {zero, size, one}), p.slice(steps, {i}, {i + 1}, {0})}), along);
+    from = from ? p.op("Add", {from, part}) : part;
+  }
+  return p.gather(p.vector(x), from, 0);
+}
+
 Expr reverse(TypedBuilder& p, const Expr& x, const Ints& axes) {
   if (axes.empty()) return x;
   const size_t n = axes.size();

@@ -26,6 +26,8 @@ Expr pad(TypedBuilder& p, const Expr& x, const Expr& paddings, const Expr& value
          std::string_view mode = "constant");                              // paddings: [rank, 2]
 Expr pad_symmetric(TypedBuilder& p, const Expr& x, const Ints& paddings);  // mirrored with the edge; [rank, 2] in row-major order
 Expr one_hot(TypedBuilder& p, const Expr& indices, const Expr& depth, const Expr& on, const Expr& off, int64_t axis);
+/// A transpose whose permutation is a vector of known length that a run computes: elements are gathered one by one.
+Expr transpose_by(TypedBuilder& p, const Expr& x, const Expr& perm);
 Expr reverse(TypedBuilder& p, const Expr& x, const Ints& axes);
 /// Rows of `x` with equal ids are joined; rows with negative ids are left out. `count`: i64 of one element.
 Expr segment(TypedBuilder& p, const Expr& x, const Expr& ids, const Expr& count, SegmentJoin join);

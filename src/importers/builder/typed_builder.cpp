@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/numeric.h"
 #include "base/saturating.h"
+#include "ops/evaluate.h"
 #include "ops/infer.h"
 #include "passes/infer_dims.h"
 #include "passes/rewrite.h"
@@ -76,31 +77,19 @@ std::optional<Ints> TypedBuilder::shape(const Expr& x) {
   }
   return all;
 }
-namespace {
-
-/// Elements of an integer constant, or of vectors of such that are joined, cast or reshaped: frameworks compute axes in that way.
-std::optional<Ints> known_ints(const Value* value, int depth) {
-  constexpr int kDeepest = 8;
-  if (!value) return {};
-  if (value->constant()) return is_integer(value->constant()->dtype()) ? ints_of(value) : std::nullopt;
-  const Node* node = value->producer();
-  if (!node || depth == kDeepest || !is_integer(value->type.dtype)) return {};
-  const std::string& op = node->op();
-  if (op == "Cast" || op == "Identity" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze")
-    return known_ints(node->input(0), depth + 1);
-  if (op != "Concat") return {};
-  Ints all;
-  for (size_t i = 0; i < node->input_count(); ++i) {
-    const auto part = known_ints(node->input(i), depth + 1);
-    if (!part || part->size() > kMaxRank || all.size() > kMaxRank) return {};  // a vector, that speaks of axes
-    all.insert(all.end(), part->begin(), part->end());
-  }
-  return all;
+std::optional<Ints> TypedBuilder::ints(const Expr& x) {
+  if (!x) return {};
+  if (x.value()->constant()) return is_integer(x.value()->constant()->dtype()) ? ints_of(x.value()) : std::nullopt;
+  if (!x.value()->producer() || !is_integer(x.value()->type.dtype)) return {};
+  int left = 32;  // axes are put together from a few ranges, ranks and lists
+  const auto contents =
+      ConstantEvaluator(*operators_, ConstantEvaluator::kFewElements).contents(*x.value(), [&](const Node&) { return left-- > 0; });
+  if (!contents || !is_integer(contents->dtype())) return {};
+  Ints values(static_cast<size_t>(contents->elements()));
+  widen(contents->dtype(), contents->data(), values.size(), values.data());
+  return values;
 }
 
-}  // namespace
-
-std::optional<Ints> TypedBuilder::ints(const Expr& x) { return x ? known_ints(x.value(), 0) : std::nullopt; }
 Expr TypedBuilder::own(const Expr& x) {
   const Value* value = x.value();
   return value->producer() && &value->graph() == &graph() && !value->is_graph_output() ? x : op("Identity", {x});

@@ -35,7 +35,7 @@ class TypedBuilder : public GraphBuilder {
   int64_t rank(const Expr& x);               // -1: not known
   int64_t dim(const Expr& x, int64_t axis);  // from the end where negative; -1: not known
   std::optional<Ints> shape(const Expr& x);  // where all of it is known
-  std::optional<Ints> ints(const Expr& x);   // elements of a constant, or of a short vector made of such
+  std::optional<Ints> ints(const Expr& x);   // elements, where constants alone tell them
   std::optional<double> number(const Expr& x);
 
   // Shapes.

@@ -113,32 +113,10 @@ Exprs import_crop_and_resize(MnnNode& node, TypedBuilder& p) {
   // extrapolationValue 0, method 1. Images [N, H, W, C], boxes [n, 4] (y1, x1, y2, x2, from 0 to 1), the image of each, size.
   const Ints size = node.ints(3);
   if (size.size() != 2 || size[0] < 1 || size[1] < 1) node.fail("a size of {} is not valid", size);
-  const Expr x = node.channels_last() ? channels_first(p, node.input(0)) : node.input(0);
-  const Expr images = p.gather(x, p.vector(p.i64(node.input(2))), 0), boxes = node.input(1);
-  // Places along an axis, [n, count], from 0 to 1 over the image; one place lies in the middle.
-  const auto places = [&](int64_t axis) {
-    const int64_t count = size[static_cast<size_t>(axis)];
-    const Charge table(product_of({static_cast<size_t>(count), sizeof(double)}));
-    std::vector<double> steps;
-    for (int64_t i = 0; i < count; ++i) steps.push_back(count > 1 ? static_cast<double>(i) / static_cast<double>(count - 1) : 0.5);
-    const Expr first = column(p, boxes, axis), last = column(p, boxes, axis + 2);
-    return p.op("Add", {p.op("Mul", {p.op("Sub", {last, first}), p.reals({1, count}, steps)}), first});
-  };
-  const Expr rows = p.unsqueeze(places(0), {2}), columns = p.unsqueeze(places(1), {1});  // [n, h, 1], [n, 1, w]
-  const Expr zeros = p.op("Mul", {p.op("Add", {rows, columns}), p.scalar(0)});
-  const auto along = [&](const Expr& at) {  // as GridSample has it: from -1 to 1
-    return p.unsqueeze(p.op("Add", {p.op("Sub", {p.op("Mul", {at, p.scalar(2)}), p.scalar(1)}), zeros}), {3});
-  };
-  const bool nearest = node.integer<int8_t>(1) == 1;
-  const Expr y =
-      p.op("GridSample", {images, p.concat({along(columns), along(rows)}, 3)},
-           {{"align_corners", int64_t{1}}, {"mode", std::string(nearest ? "nearest" : "linear")}, {"padding_mode", std::string("border")}});
-  const auto within = [&](const Expr& at) {
-    return p.op("And", {p.op("GreaterOrEqual", {at, p.scalar(0)}), p.op("LessOrEqual", {at, p.scalar(1)})});
-  };
-  const Expr inside = p.unsqueeze(p.op("And", {within(rows), within(columns)}), {1});
-  const Expr filled = p.op("Where", {inside, y, p.scalar(static_cast<double>(node.real(0)))});
-  return {node.channels_last() ? channels_last(p, filled) : filled};
+  const Expr images = node.channels_last() ? node.input(0) : channels_last(p, node.input(0));
+  const bool bilinear = node.integer<int8_t>(1) != 1;
+  const Expr y = crop_and_resize(p, images, node.input(1), p.vector(node.input(2)), size, bilinear, static_cast<double>(node.real(0)));
+  return {node.channels_last() ? y : channels_first(p, y)};
 }
 
 Exprs import_roi_align(MnnNode& node, TypedBuilder& p) {

@@ -248,9 +248,20 @@ Exprs squeeze(TfNode& node, TypedBuilder& p) {
   if (axes.empty()) return {p.op("Squeeze", {node.input(0)})};
   return {p.squeeze(node.input(0), axes)};
 }
+Exprs crop(TfNode& node, TypedBuilder& p) {
+  const Ints size = node.ints(3);
+  if (size.size() != 2) node.fail("its crops should have a height and a width, they have {} sizes", size.size());
+  if (p.rank(node.input(0)) != 4) node.refuse("it crops images of unknown rank");
+  const std::string_view method = node.text("method", "bilinear");
+  if (method != "bilinear" && method != "nearest") node.refuse("method \"{}\" is not supported", method.substr(0, 100));
+  return {crop_and_resize(p, node.input(0), node.input(1), node.input(2), size, method == "bilinear",
+                          static_cast<double>(node.real("extrapolation_value", 0)))};
+}
 Exprs expand_dims(TfNode& node, TypedBuilder& p) { return {p.unsqueeze(node.input(0), {node.scalar(1)})}; }
 Exprs transpose(TfNode& node, TypedBuilder& p) {
-  Ints perm = node.ints(1);
+  const auto known = p.ints(node.input(1));
+  if (!known) return {transpose_by(p, node.input(0), node.input(1))};
+  Ints perm = *known;
   for (int64_t& axis : perm)
     if (axis < 0) axis += static_cast<int64_t>(perm.size());
   return {p.transpose(node.input(0), perm)};
@@ -574,6 +585,7 @@ constexpr Rule kRules[] = {
     {"Conv3DBackpropInputV2", conv_transpose},
     {"Cos", unary, "Cos"},
     {"Cosh", unary, "Cosh"},
+    {"CropAndResize", crop},
     {"Cumprod", cumulative, "CumProd"},
     {"Cumsum", cumulative, "CumSum"},
     {"DepthToSpace", depth_to_space},

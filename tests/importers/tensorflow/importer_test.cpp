@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pointwise;
 
 // Wire format by hand: what a GraphDef is made of.
 std::string varint(uint64_t value) {
@@ -22,6 +23,9 @@ std::string varint(uint64_t value) {
 }
 std::string message(uint64_t field, const std::string& body) { return varint(field << 3 | 2) + varint(body.size()) + body; }
 std::string number(uint64_t field, int64_t value) { return varint(field << 3) + varint(static_cast<uint64_t>(value)); }
+std::string real(uint64_t field, float value) {
+  return varint(field << 3 | 5) + std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+}
 std::string entry(const std::string& key, const std::string& value) { return message(1, key) + message(2, value); }
 
 constexpr int64_t kFloat = 1, kInt = 3;
@@ -96,6 +100,52 @@ TEST(TensorflowImporter, outputs_of_nodes_with_several) {
                             node("parts", "Split", {"axis", "x"}, {entry("num_split", number(3, 2))}) +
                             node("y", "Sub", {"parts:1", "parts"});
   EXPECT_THAT(run(*import_graph(graph), {vector({1, 2, 5, 7})}), ElementsAre(4, 5));
+}
+
+// Answers of TensorFlow 2.21's tf.raw_ops.CropAndResize.
+TEST(TensorflowImporter, crops_of_boxes) {
+  std::vector<float> pixels;
+  for (int i = 0; i < 24; ++i) pixels.push_back(static_cast<float>(i * i % 17));
+  const std::vector<Datum> inputs = {Datum(Tensor::of_f32({2, 3, 4, 1}, pixels))};
+  const auto crops = [&](const std::vector<int64_t>& image, const std::string& method, std::vector<int64_t> size, float outside) {
+    return run(*import_graph(placeholder("x", image) +
+                             floats("boxes", {4, 4}, {0, 0, 1, 1, 0.1f, 0.25f, 0.9f, 0.5f, 1, 1, 0, 0, -0.5f, 0.2f, 0.5f, 1.4f}) +
+                             ints("which", {4}, {0, 1, 1, 0}) + ints("size", {2}, size) +
+                             node("y", "CropAndResize", {"x", "boxes", "which", "size"},
+                                  {entry("method", message(2, method)), entry("extrapolation_value", real(4, outside))})),
+               inputs);
+  };
+  for (const std::vector<int64_t>& image : {std::vector<int64_t>{2, 3, 4, 1}, std::vector<int64_t>{-1, -1, -1, -1}}) {
+    EXPECT_THAT(crops(image, "bilinear", {2, 3}, -1),
+                Pointwise(testing::FloatNear(1e-5f), {0.f, 2.5f, 9.f, 13.f, 14.f,  2.f, 11.25f, 12.125f, 10.1f, 11.45f, 12.025f, 9.7f,
+                                                      2.f, 12.f, 9.f, 4.f,  12.5f, 8.f, -1.f,   -1.f,    -1.f,  11.2f,  7.2f,    -1.f}));
+    EXPECT_THAT(crops(image, "nearest", {2, 3}, -1),
+                ElementsAre(0, 4, 9, 13, 15, 2, 16, 16, 9, 16, 16, 8, 2, 8, 9, 4, 9, 8, -1, -1, -1, 8, 2, -1));
+    EXPECT_THAT(crops(image, "bilinear", {1, 2}, 0.5f),
+                Pointwise(testing::FloatNear(1e-5f), {16.f, 15.f, 0.25f, 0.5f, 4.f, 1.f, 0.6f, 0.5f}));
+  }
+}
+
+TEST(TensorflowImporter, permutations_that_are_computed) {
+  // From the rank of x, which is known: a Transpose.
+  const std::string reversed = ints("one", {}, {1}) + ints("zero", {}, {0}) + ints("back", {}, {-1}) + node("rank", "Rank", {"x"}) +
+                               node("last", "Sub", {"rank", "one"}) + node("perm", "Range", {"last", "back", "back"}) +
+                               node("y", "Transpose", {"x", "perm"});
+  const auto known = import_graph(placeholder("x", {-1, 3}) + reversed);
+  EXPECT_THAT(run(*known, {Datum(Tensor::of_f32({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}))}), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_EQ(known->last()->op(), "Transpose");
+  // From data.
+  const auto computed =
+      import_graph(placeholder("x", {-1, -1, 2}) + placeholder("perm", {3}, kInt) + node("y", "Transpose", {"x", "perm"}));
+  const Datum x(Tensor::of_f32({2, 3, 2}, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  const auto perm = [](const std::vector<int32_t>& axes) {
+    Tensor tensor(DType::i32, {3});
+    std::copy(axes.begin(), axes.end(), tensor.writable().data<int32_t>());
+    return Datum(tensor);
+  };
+  EXPECT_THAT(run(*computed, {x, perm({0, 1, 2})}), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  EXPECT_THAT(run(*computed, {x, perm({2, 0, 1})}), ElementsAre(0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11));
+  EXPECT_THAT(run(*computed, {x, perm({-2, 2, 0})}), ElementsAre(0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11));
 }
 
 std::string function(const std::string& name, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,

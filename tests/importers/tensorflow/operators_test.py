@@ -17,6 +17,10 @@ NUMBERS = np.array([np.inf, 2, np.nan, 3], np.float32)
 raw = tf.raw_ops
 # Name, the operator, and its inputs.
 CASES = {
+    "CropAndResize": (lambda x: raw.CropAndResize(image=x, boxes=[[0.1, 0.25, 0.9, 0.5], [1, 1, 0, 0], [-0.5, 0.2, 0.5, 1.4]], box_ind=[0, 1, 0], crop_size=[3, 4],
+                                                  extrapolation_value=2.0), RANDOM.standard_normal((2, 6, 5, 3)).astype(np.float32)),
+    "CropAndResize to nearest": (lambda x: raw.CropAndResize(image=x, boxes=[[0, 0, 1, 1], [0.2, 0.1, 0.3, 0.9]], box_ind=[1, 0], crop_size=[1, 7], method="nearest"),
+                                 RANDOM.integers(0, 256, (2, 5, 6, 2)).astype(np.uint8)),
     "Cumprod": (lambda x: raw.Cumprod(x=x, axis=1, exclusive=True, reverse=True), X),
     "Erfc": (lambda x: raw.Erfc(x=x), X),
     "Invert": (lambda x: raw.Invert(x=x), IDS),
@@ -33,6 +37,7 @@ CASES = {
     "SparseToDense": (lambda v: raw.SparseToDense(sparse_indices=[[0, 1], [2, 0]], output_shape=[3, 2], sparse_values=v, default_value=-1.0),
                       np.array([7, 8], np.float32)),
     "SparseToDense of a vector": (lambda v: raw.SparseToDense(sparse_indices=[1, 3], output_shape=[5], sparse_values=v, default_value=0.0), np.float32(2)),
+    "Transpose as data say": (lambda x, perm: raw.Transpose(x=x, perm=perm), RANDOM.standard_normal((2, 3, 4)).astype(np.float32), np.array([2, -3, 1], np.int32)),
     "TensorScatterSub": (lambda x: raw.TensorScatterSub(tensor=x, indices=[[0], [2]], updates=X[:2] * 2), X),
     "Xdivy": (lambda x, y: raw.Xdivy(x=x, y=y), HOLES, np.array([0, 2, 1, 3], np.float32)),
     "Xlogy": (lambda x, y: raw.Xlogy(x=x, y=y), HOLES, np.array([0, 2, 1, 3], np.float32)),
