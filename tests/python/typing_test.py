@@ -55,7 +55,10 @@ print(shape, positive, values, Dense()(x), classify("nowhere.minnow"))
 
 
 PRECISE = '''
+from typing import Any
+
 import numpy
+from numpy.typing import NDArray
 import minnow
 import minnow.numpy as np
 from minnow import expr, nn, tools
@@ -76,9 +79,23 @@ assert_type(net.states["h"], minnow.Var)
 net.states["h"] = [1.0]
 assert_type(net.prepare({"x": (4, None)}), nn.LoadedModule)
 assert_type(x.sum(axis=0).mean(), minnow.Var)
-np.add(x, [1.0, (2.0,)])
-np.sum(memoryview(b"ab"))
-np.sum(array)
+assert_type(np.add(x, [1.0, (2.0,)]), minnow.Var)
+assert_type(np.add(x, array), minnow.Var)
+assert_type(np.add(array, 1), NDArray[Any])
+assert_type(np.sqrt(numpy.float32(2)), NDArray[Any])
+assert_type(np.sum(memoryview(b"ab")), minnow.Var)
+assert_type(np.sum([1.0, 2]), minnow.Var)
+assert_type(np.sum(array, axis=0), NDArray[Any])
+assert_type(np.concatenate([array, array]), NDArray[Any])
+assert_type(np.concatenate([array, x]), minnow.Var)
+assert_type(np.split(array, 3), list[NDArray[Any]])
+assert_type(np.einsum("i,i", array, array), NDArray[Any])
+assert_type(np.linalg.inv(x), minnow.Var)
+assert_type(np.linalg.norm(array), NDArray[Any])
+assert_type(np.fft.fft(array), NDArray[Any])
+assert_type(np.asarray(array), minnow.Var)
+assert_type(np.zeros((2, 3)), minnow.Var)
+assert_type(np.pi, float)
 expr.relu(numpy.float32(1))
 expr.matmul(array, x)
 assert_type(x.nonzero(), tuple[minnow.Var, ...])
@@ -108,8 +125,9 @@ expr.placeholder("x", shap=(1,))
 expr.scope(thread=1)
 expr.op("Relu", x, outputs="a")
 np.sum(x, axes=0)
-np.sum("a")
+np.sum({1.0})
 np.add(x, {1.0})
+np.concatenate([x], axs=1)
 expr.relu("a")
 expr.const(object())
 np.linalg.svd(x, full_matrix=True)
@@ -138,6 +156,10 @@ class Types(unittest.TestCase):
 
     def test_stubs_are_what_the_modules_are(self):
         self.run_mypy("mypy.stubtest", "minnow._minnow", "--mypy-config-file", "mypy.ini", "--allowlist", SOURCE / "tests" / "python" / "stubtest_allowlist.txt", "--ignore-unused-allowlist")
+
+    def test_stubs_of_numpy_are_up_to_date(self):
+        result = subprocess.run([sys.executable, SOURCE / "scripts" / "make_numpy_stubs.py", "--check"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_types_are_precise(self):
         program = self.folder / "precise.py"

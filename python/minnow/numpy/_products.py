@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Union
 
 from minnow._minnow import InvalidArgument, InvalidIndex, Var, op
 
@@ -355,7 +355,7 @@ def _product(x: Var, a: list[Any], y: Var, b: list[Any], kept: set[Any]) -> tupl
 
 
 @public
-def einsum(*operands: Any, out: Any = None, dtype: DTypeLike = None, casting: str = "safe", optimize: Any = False) -> Var:
+def einsum(*operands: Union[str, ArrayLike], out: Any = None, dtype: DTypeLike = None, casting: str = "safe", optimize: Any = False) -> Var:
     """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b). Pairs are contracted one after the other, those with the
     smallest result first. Errors: ValueError where subscripts do not fit each other or the operands."""
     inputs, output, arrays = _parse(operands)

@@ -275,7 +275,7 @@ def _common(arrays: Sequence[ArrayLike], dtype: DTypeLike) -> list[Var]:
 
 
 @public
-def concatenate(arrays: Any, axis: Optional[int] = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
+def concatenate(arrays: ArrayLike, axis: Optional[int] = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
     """Arrays one after the other along an axis; None: all elements in one dimension."""
     parts = _common(arrays, dtype)
     if axis is None:
@@ -304,7 +304,7 @@ def concat(arrays: Any, axis: Optional[int] = 0, out: Any = None, *, dtype: DTyp
 
 
 @public
-def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
+def stack(arrays: ArrayLike, axis: int = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
     """Arrays of one shape along a new axis."""
     if len(arrays) == 0:
         raise InvalidArgument("need at least one array to stack")
@@ -329,32 +329,32 @@ def _many(tup: Any, grow: Callable[..., Any]) -> list[Var]:
 
 
 @public
-def vstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
+def vstack(tup: ArrayLike, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
     """Arrays one below the other; vectors are rows."""
     return concatenate(_many(tup, atleast_2d), 0, dtype=dtype)
 
 
 @public
-def hstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
+def hstack(tup: ArrayLike, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Var:
     """Arrays side by side: along axis 1, vectors along axis 0."""
     parts = _many(tup, atleast_1d)
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
 
 
 @public
-def dstack(tup: Any) -> Var:
+def dstack(tup: ArrayLike) -> Var:
     """Arrays one behind the other along axis 2."""
     return concatenate(_many(tup, atleast_3d), 2)
 
 
 @public
-def column_stack(tup: Any) -> Var:
+def column_stack(tup: ArrayLike) -> Var:
     """Vectors as the columns of a matrix."""
     return concatenate(_many(tup, lambda x: asarray(x) if asarray(x).ndim >= 2 else reshape(x, (-1, 1))), 1)
 
 
 @public
-def block(arrays: Any) -> Var:
+def block(arrays: ArrayLike) -> Var:
     """An array of nested lists of blocks."""
     def depth(item: Any) -> int:
         return 1 + builtins.max(map(depth, item)) if isinstance(item, list) and item else int(isinstance(item, list))

@@ -78,7 +78,7 @@ def sort_complex(a: ArrayLike) -> Var:
 
 
 @public
-def lexsort(keys: Any, axis: int = -1) -> Var:
+def lexsort(keys: ArrayLike, axis: int = -1) -> Var:
     """The places in rising order of the last key, among equals of the one before, and so on."""
     rows = [asarray(key) for key in keys]
     if not rows:

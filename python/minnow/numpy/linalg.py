@@ -476,7 +476,7 @@ def matrix_power(a: ArrayLike, n: int) -> Var:
 
 
 @public
-def multi_dot(arrays: Any, *, out: Any = None) -> Var:
+def multi_dot(arrays: ArrayLike, *, out: Any = None) -> Var:
     """dot() of several matrices in the order that takes the fewest multiplications; the first and last may be vectors."""
     from minnow.numpy._core import deliver
     parts = [asarray(x) for x in beside(list(arrays))]
