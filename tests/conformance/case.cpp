@@ -90,6 +90,7 @@ std::vector<Case> find_corpus(const CorpusSuite& wanted, size_t& missing) {
     one.model = corpus_dir() / format / one.name / wanted.model;
     if (!fs::exists(one.model)) one.model = models_dir() / format / one.name / wanted.model;
     if (format == "torchscript" && !fs::exists(one.model)) one.model.replace_extension(".jit");
+    if (format == "tensorflow" && !fs::exists(one.model)) one.model.replace_filename("saved_model.pb");
     if (format == "caffe") {
       const fs::path folder = one.model.parent_path();
       one.second_file = fs::exists(folder / "deploy.prototxt") ? folder / "deploy.prototxt" : folder / "model.prototxt";

@@ -5,7 +5,8 @@
 Three kinds of cases: the onnx package's node cases converted to .mnn (those where MNN's answer is the one that the case asks for),
 networks with constant weights in every packed form, and single operators written as JSON, which the converter turns into .mnn. All are
 written as the corpus is, and run by the conformance runner on both backends, as they are and after every pass. Every row of the importer's
-rule table has a case, or stands in WITHOUT_CASE with the reason. `operators_test.py FOLDER` keeps the cases there.
+rule table has a case, or stands in WITHOUT_CASE with the reason. MINNOW_KEEP_CASES names a folder that keeps the cases
+(scripts/store_cases.py).
 """
 import importlib.util
 import json
@@ -111,8 +112,9 @@ class Corpus:
         self.folder, self.rows = folder, []
         (folder / "mnn").mkdir(parents=True)
 
-    def add(self, name, model, feeds, outputs, expected=None, step=0):
-        """True where MNN could run it (and gives `expected`, where that is told). step: of integers, which may differ by one."""
+    def add(self, name, model, feeds, outputs, expected=None, step=0, others=False):
+        """True where MNN could run it (and gives `expected`, where that is told). step: of integers, which may differ by one. others: others
+        wrote the case; it is not stored."""
         import io
         buffer = io.BytesIO()
 
@@ -144,11 +146,11 @@ class Corpus:
             (folder / "model.mnn.weight").write_bytes(weights.read_bytes())
         np.savez(folder / "ref.npz", **{f"in_{i}": x for i, (_, x, _) in enumerate(feeds)}, **arrays)
         self.rows.append({"format": "mnn", "name": name, "ops": {}, "engine_spread": max(5e-5, step / 3.9), "inputs": [{"name": n} for n, _, _ in feeds],
-                          "outputs": [{"name": n} for n in outputs]})
+                          "outputs": [{"name": n} for n in outputs], "others": others})
         return True
 
     def check(self):
-        (self.folder / "manifest.json").write_text(json.dumps({"version": 1, "cases": self.rows}))
+        (self.folder / "manifest.json").write_text(json.dumps({"version": 1, "engine": f"MNN {MNN.version()}", "cases": self.rows}))
         environment = os.environ | {"MINNOW_CORPUS": str(self.folder), "MINNOW_MODELS_DIR": str(self.folder)}
         failed = 0
         for backend in (["reference"], ["cpu"], ["cpu", "--optimize"]):
@@ -638,7 +640,7 @@ def add_node_cases(corpus, folder, counts):
             continue
         if len(feeds) != len(kinds):
             counts["of other types"] += 1
-        elif not corpus.add(case.name, target, feeds, [value.name for value in model.graph.output], expected):
+        elif not corpus.add(case.name, target, feeds, [value.name for value in model.graph.output], expected, others=True):
             counts["answered otherwise by MNN"] += 1
         else:
             counts["compared"] += 1
@@ -712,8 +714,8 @@ def rule_numbers():
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(sys.argv[1] if len(sys.argv) > 1 else folder)  # one that is named is kept
-        corpus = Corpus(folder / "corpus")
+        folder = Path(folder)
+        corpus = Corpus(Path(os.environ.get("MINNOW_KEEP_CASES", folder / "corpus")))
         failures, counts = [], Counter()
         add_json_cases(corpus, folder, failures)
         add_networks(corpus, folder, failures)

@@ -14,6 +14,7 @@ v1 = tf.compat.v1
 
 class ControlFlow(InFolder):
     def compare(self, expected, feeds, outputs):
+        self.keep(self.folder / "net.pb", feeds, dict(zip(outputs, expected)))
         for backend in ("cpu", "reference"):
             actual = self.outputs(self.folder / "net.pb", feeds, "--backend", backend)
             for name, b in zip(outputs, expected):

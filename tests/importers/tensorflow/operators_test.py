@@ -51,8 +51,10 @@ class Operators(InFolder):
                 signature = [tf.TensorSpec(array.shape, array.dtype, name=f"in{i}") for i, array in enumerate(map(np.asarray, arrays))]
                 concrete = tf.function(function, input_signature=signature).get_concrete_function()
                 (self.folder / "net.pb").write_bytes(concrete.graph.as_graph_def().SerializeToString())
-                [actual] = self.outputs(self.folder / "net.pb", {f"in{i}": array for i, array in enumerate(arrays)}).values()
+                feeds = {f"in{i}": array for i, array in enumerate(arrays)}
+                [(output, actual)] = self.outputs(self.folder / "net.pb", feeds).items()
                 expected = function(*map(tf.constant, arrays)).numpy()
+                self.keep(self.folder / "net.pb", feeds, {output: expected})
                 self.assertEqual(actual.dtype, expected.dtype)
                 np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 

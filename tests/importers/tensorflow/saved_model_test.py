@@ -58,6 +58,7 @@ class SavedModel(InFolder):
             name = next(iter(signature.structured_input_signature[1]))
             expected = signature(**{name: tf.constant(x)})
             actual = self.converted_outputs({name: x})
+            self.keep(self.model, {name: x}, expected)
             self.assertEqual(sorted(actual), sorted(expected))
             for key in expected:
                 np.testing.assert_allclose(actual[key], expected[key].numpy(), rtol=1e-4, atol=1e-5)
@@ -111,6 +112,7 @@ class SavedModel(InFolder):
         x = np.int64([[5, 1], [-7, 2], [900, 3], [39, 40], [high, low], [low + 1, high - 1], [-6, 0], [489, 484], [699 ** 2, 699 ** 2 + 1], [-40, 1000], [4, -5]])
         for feed in (x, x[1:]):
             expected, actual = module.look_up(tf.constant(feed)), self.converted_outputs({"x": feed})
+            self.keep(self.model, {"x": feed}, expected)
             self.assertEqual(sorted(actual), sorted(expected))
             for key, value in expected.items():
                 np.testing.assert_array_equal(actual[key], value.numpy(), key)
@@ -142,6 +144,7 @@ class SavedModel(InFolder):
             expected = session.run(y, {x: feed})
             (self.folder / "frozen.pb").write_bytes(graph.as_graph_def().SerializeToString())
         self.model = self.folder / "frozen.pb"
+        self.keep(self.model, {"x": feed}, {"y": expected})
         np.testing.assert_array_equal(self.converted_outputs({"x": feed})["y"], expected)
 
     def test_variables_kept_in_parts(self):
@@ -158,6 +161,7 @@ class SavedModel(InFolder):
                 feeds = {"x": np.random.default_rng(1).standard_normal((5, 150)).astype(np.float32)}
                 expected = session.run({"y": y, "rows": found}, {x: feeds["x"]})
                 v1.saved_model.simple_save(session, str(self.model), {"x": x}, {"y": y, "rows": found})
+        self.keep(self.model, feeds, expected)
         actual = self.converted_outputs(feeds)
         for key, value in expected.items():
             np.testing.assert_allclose(actual[key], value, rtol=1e-4, atol=1e-4)
@@ -167,6 +171,7 @@ class SavedModel(InFolder):
         tf.saved_model.save(module, self.model, signatures={"serving_default": module.look_up, "back": module.back})
         feeds = {"ids": np.array([3, 0, 9], np.int32), "scale": np.float32(0.5)}
         expected, actual = module.look_up(*map(tf.constant, feeds.values())), self.converted_outputs(feeds)
+        self.keep(self.model, feeds, {key: expected[key] for key in actual})
         self.assertEqual(sorted(actual), ["bias", "rows"])
         for key in actual:
             np.testing.assert_allclose(actual[key], expected[key].numpy(), rtol=1e-5, atol=1e-6)
@@ -189,7 +194,9 @@ class SavedModel(InFolder):
             session.run(v1.global_variables_initializer())
             v1.saved_model.simple_save(session, str(self.model), {"x": x}, {"y": y})
             feed = np.random.default_rng(4).standard_normal((2, 4)).astype(np.float32)
-            np.testing.assert_allclose(self.converted_outputs({"x": feed})["y"], session.run(y, {x: feed}), rtol=1e-5, atol=1e-5)
+            expected = session.run(y, {x: feed})
+            self.keep(self.model, {"x": feed}, {"y": expected})
+            np.testing.assert_allclose(self.converted_outputs({"x": feed})["y"], expected, rtol=1e-5, atol=1e-5)
 
     def test_damaged_files_give_an_error(self):
         module = Module()

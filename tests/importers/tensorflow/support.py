@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests that compare with TensorFlow share. Where TensorFlow or the command is not there, importing this skips the test."""
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,7 +13,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 try:
     import numpy as np
     import keras  # noqa: F401  (it comes with TensorFlow)
-    import tensorflow  # noqa: F401
+    import tensorflow
 except ImportError:
     print("tensorflow is not installed")
     sys.exit(77)
@@ -44,3 +46,26 @@ class InFolder(unittest.TestCase):
             result = run_minnow("run", model, "--output-dir", out, *arguments, *options)
             self.assertEqual(result.returncode, 0, result.stderr)
             return {path.stem: np.load(path) for path in out.iterdir()}
+
+    def keep(self, model, feeds, expected):
+        """Adds a case of the corpus' form, a frozen graph or a SavedModel folder with TensorFlow's answers, to the folder MINNOW_KEEP_CASES."""
+        if "MINNOW_KEEP_CASES" not in os.environ:
+            return
+        folder = Path(os.environ["MINNOW_KEEP_CASES"])
+        manifest = folder / "manifest.json"
+        kept = json.loads(manifest.read_text()) if manifest.exists() else {"engine": f"TensorFlow {tensorflow.__version__}", "cases": []}
+        name = self.id().split(".", 1)[1].replace(".test_", ".")
+        name += f".{sum(case['name'].startswith(name + '.') for case in kept['cases'])}"
+        target = folder / "tensorflow" / name
+        target.mkdir(parents=True)
+        if model.is_dir():
+            for file in [model / "saved_model.pb", *(model / "variables").glob("*")]:
+                (target / file.relative_to(model)).parent.mkdir(exist_ok=True)
+                shutil.copy(file, target / file.relative_to(model))
+        else:
+            shutil.copy(model, target / "frozen.pb")
+        np.savez(target / "ref.npz", **{f"in_{i}": np.asarray(x) for i, x in enumerate(feeds.values())},
+                 **{f"out_{i}": np.asarray(x) for i, x in enumerate(expected.values())})
+        kept["cases"].append({"format": "tensorflow", "name": name, "ops": {}, "engine_spread": 0, "inputs": [{"name": n} for n in feeds],
+                              "outputs": [{"name": n} for n in expected]})
+        manifest.write_text(json.dumps(kept))

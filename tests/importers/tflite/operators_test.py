@@ -5,6 +5,7 @@
 Every row of the importer's rule table has a case here, or stands in WITHOUT_CASE with the reason. The cases are written as the corpus is,
 and run by the conformance runner on both backends, as they are and after every pass.
 """
+import importlib.metadata
 import json
 import os
 import re
@@ -611,7 +612,7 @@ def main():
     if lacking:
         print("rules without a case:", ", ".join(lacking))
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
+        folder = Path(os.environ.get("MINNOW_KEEP_CASES", folder))
         rows = []
         for case in CASES:
             try:
@@ -619,7 +620,7 @@ def main():
             except Exception as error:  # LiteRT refuses the model: the case itself is wrong
                 print(f"{case.name}: LiteRT: {error}")
                 failed = True
-        (folder / "manifest.json").write_text(json.dumps({"cases": rows}))
+        (folder / "manifest.json").write_text(json.dumps({"engine": f"LiteRT {importlib.metadata.version('ai-edge-litert')}", "cases": rows}))
         environment = os.environ | {"MINNOW_CORPUS": str(folder)}
         for run in (["reference"], ["cpu"], ["cpu", "--optimize"]):
             result = subprocess.run([RUNNER, "--suite", "corpus-tflite", "--backend", *run], env=environment, text=True, capture_output=True)

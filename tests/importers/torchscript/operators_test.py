@@ -803,7 +803,7 @@ def main():
     failed = not missing_operators_are_listed()
     only = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
+        folder = Path(os.environ.get("MINNOW_KEEP_CASES", folder))
         rows, seen = [], set()
         programs = compiled_programs(folder)
         for case in CASES:
@@ -821,7 +821,7 @@ def main():
         if lacking and not only:
             print("rules without a case:", ", ".join(lacking))
             failed = True
-        (folder / "manifest.json").write_text(json.dumps({"cases": rows}))
+        (folder / "manifest.json").write_text(json.dumps({"engine": f"PyTorch {torch.__version__}", "cases": rows}))
         environment = os.environ | {"MINNOW_CORPUS": str(folder), "MINNOW_MODELS_DIR": str(folder)}
         for run in (["reference"], ["cpu"], ["cpu", "--optimize"]):
             result = subprocess.run([RUNNER, "--suite", "corpus-torchscript", "--filter", "/", "--backend", *run], env=environment, text=True, capture_output=True)
