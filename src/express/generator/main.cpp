@@ -285,8 +285,25 @@ std::string python_contract(const Operator& op, bool many, const std::vector<std
   return text;
 }
 
-/// The function of an operator for Python: as in C++, with the options as keywords.
-std::string python_function(const Operator& op, const std::string& name, bool many, bool counted, size_t outputs) {
+/// What type checkers are told of a function: Vars for Vars, arrays of NumPy for arrays of NumPy (minnow._functions), Vars for both.
+std::string python_stub(const std::string& name, std::string_view parameters, bool many) {
+  std::string text;
+  const auto overload = [&](std::string_view array, std::string_view made) {
+    constexpr std::string_view kAny = "VarLike";
+    text += "@overload\ndef " + name + "(";
+    size_t from = 0;
+    for (size_t at; (at = parameters.find(kAny, from)) != std::string_view::npos; from = at + kAny.size())
+      text.append(parameters.substr(from, at - from)).append(array);
+    text.append(parameters.substr(from)).append(") -> ").append(many ? "list[" : "").append(made).append(many ? "]: ...\n" : ": ...\n");
+  };
+  overload("_Vars", "Var");
+  overload("_Arrays", "NDArray[Any]");
+  overload("VarLike", "Var");
+  return text;
+}
+
+/// The function of an operator for Python: as in C++, with the options as keywords; `stub` becomes its stub.
+std::string python_function(const Operator& op, const std::string& name, bool many, bool counted, size_t outputs, std::string& stub) {
   std::set<std::string> taken{"outputs"};
   const auto fresh = [&](std::string id) {
     while (!taken.insert(id).second) id += "_";
@@ -321,13 +338,16 @@ std::string python_function(const Operator& op, const std::string& name, bool ma
   }
   for (size_t i = needed; i < op.inputs.size(); ++i) add_input(i);
   for (size_t i = 0; i < op.inputs.size(); ++i) inputs += (op.inputs[i].arity == Arity::variadic ? "*" : "") + names[i] + ", ";
-  std::string text = "\n\ndef " + name + "(";
-  bool first = true;
-  for (const std::string& parameter : parameters) text += (first ? "" : ", ") + parameter, first = false;
+  std::string signature;
+  for (const std::string& parameter : parameters) signature += (signature.empty() ? "" : ", ") + parameter;
   if (!options.empty()) {
-    text += first ? "*" : ", *";
-    for (const std::string& option : options) text += ", " + option;
+    signature += signature.empty() ? "*" : ", *";
+    for (const std::string& option : options) signature += ", " + option;
   }
+  const bool takes_arrays = signature.find("VarLike") != std::string::npos;
+  stub = takes_arrays ? python_stub(name, signature, many)
+                      : "def " + name + "(" + signature + ") -> " + (many ? "list[Var]" : "Var") + ": ...\n";
+  std::string text = "\n\ndef " + name + "(" + signature;
   text += many ? ") -> list[Var]:\n" : ") -> Var:\n";
   // The source stands on a line of its own.
   const Documentation& more = documentation_of(op.name);
@@ -443,7 +463,9 @@ class Writer {
     for (const std::string& input : inputs) plain_body += (&input == inputs.data() ? "&" : ", &") + input;
     plain_body += "});";
     const auto write = [&](const std::string& result, const std::string& function, bool count, const std::string& end) {
-      python_ << python_function(op, function, result == "Vars", count, all);
+      std::string stub;
+      python_ << python_function(op, function, result == "Vars", count, all, stub);
+      stubs_ << stub;
       python_names_ += "    \"" + function + "\",\n";
       header_ << doc << "MINNOW_API " << signature(true, result, function, count) << ";\n";
       const bool whole = plain && result == "Var";  // call_of() does all of it
@@ -481,11 +503,20 @@ class Writer {
          "from minnow._typing import DTypeLike, VarLike\n\n__all__ = [\n"
       << python_names_ << "]\n"
       << python_.str();
-    if (!h.flush() || !s.flush() || !p.flush()) throw InvalidArgument("{}, {} or {} cannot be written", header, source, python);
+    std::ofstream t(std::string(python) + "i", std::ios::binary);
+    t << "# SPDX-License-Identifier: Apache-2.0\nfrom typing import Any, Sequence, Union, overload\n\nimport numpy\nfrom numpy.typing "
+         "import "
+         "NDArray\n\nfrom minnow._minnow import Var\nfrom minnow._typing import DTypeLike, VarLike\n\n"
+         "_Vars = Union[Var, complex, Sequence[\"_Vars\"]]\n"
+         "_Arrays = Union[NDArray[Any], numpy.inexact[Any], complex, Sequence[\"_Arrays\"]]\n\n__all__ = [\n"
+      << python_names_ << "]\n\n"
+      << stubs_.str();
+    if (!h.flush() || !s.flush() || !p.flush() || !t.flush())
+      throw InvalidArgument("{}, {} or {} cannot be written", header, source, python);
   }
 
  private:
-  std::ostringstream header_, source_, python_;
+  std::ostringstream header_, source_, python_, stubs_;
   std::string python_names_;
   std::set<std::string> names_{"op",      "ops",  "constant", "placeholder", "trainable", "evaluate",   "clone",
                                "replace", "load", "save",     "apply",       "cond",      "while_loop", "scan"};
