@@ -41,9 +41,9 @@ struct Layer {
 
 class Weights final : public WeightStore {
  public:
-  std::shared_ptr<const void> packed(const Tensor& weight, std::string_view, size_t bytes,
+  std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
                                      FunctionRef<void(const TensorView&, void*)> pack) override {
-    std::shared_ptr<void> memory = allocate_shared(bytes);
+    std::shared_ptr<void> memory = allocate_shared(packing.bytes);
     pack(weight, memory.get());
     return memory;
   }

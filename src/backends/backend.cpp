@@ -2,6 +2,7 @@
 #include "backends/backend.h"
 
 #include <cstring>
+#include <functional>
 
 #include "base/no_memory.h"
 #include "base/saturating.h"
@@ -18,6 +19,18 @@ Estimate unavailable(std::string_view reason) {
   estimate.declined = reason;
   estimate.unavailable = true;
   return estimate;
+}
+
+size_t Packing::hash() const noexcept {
+  size_t hash = std::hash<std::string>()(form) ^ bytes;
+  for (const PackingParameter& parameter : parameters) hash = hash * 31 + parameter.bits;
+  return hash;
+}
+
+std::string Packing::text() const {
+  std::string text = format("{} for {}, {} bytes", form, device, bytes);
+  for (const PackingParameter& parameter : parameters) text += format(", {} {}", parameter.name, parameter.bits);
+  return source.empty() ? text : format("{}, of {}", text, source);
 }
 
 size_t PrepareContext::reserve_scratch(size_t bytes) {

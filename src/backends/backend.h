@@ -3,10 +3,14 @@
 #pragma once
 #include <minnow/tensor.h>
 
+#include <atomic>
+#include <bit>
 #include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "base/format.h"
 #include "base/function_ref.h"
@@ -84,12 +88,41 @@ Estimate declined(std::string_view pattern, const Args&... args) {
 /// Declined on this machine or by this build for every node.
 Estimate unavailable(std::string_view reason);
 
+/// A value that packing depends on, by its name. A float counts by its bits.
+struct PackingParameter {
+  template <class T>
+  PackingParameter(std::string_view name, T value) : name(name) {
+    if constexpr (std::is_same_v<T, float>)
+      bits = std::bit_cast<uint32_t>(value);
+    else
+      bits = static_cast<uint64_t>(value);
+  }
+  friend bool operator==(const PackingParameter&, const PackingParameter&) = default;
+  std::string_view name;  // a literal
+  uint64_t bits = 0;
+};
+using PackingParameters = std::vector<PackingParameter>;
+
+/// How a weight is packed: everything that the packed bytes depend on, beside the weight's own contents, dtype and shape. Packed weights
+/// are shared where this is equal, in memory and in the file of a weight cache.
+struct Packing {
+  std::string form;    // names the code that packs
+  std::string device;  // Device::name, which has the instruction set
+  size_t bytes = 0;    // of the packed form
+  std::vector<PackingParameter> parameters;
+  std::string source;  // what is done to the weight before it is packed (planner/derived.h); empty: nothing
+  friend bool operator==(const Packing&, const Packing&) = default;
+  size_t hash() const noexcept;
+  /// All of it, as the file of a weight cache has it.
+  std::string text() const;
+};
+
 /// Packed weights, kept by the model and shared by all its plans and sessions.
 class WeightStore {
  public:
-  /// The packed form of `weight`: made by `pack` at the first call with this weight and this `packing` (which names the form completely,
-  /// instruction set and parameters included), shared afterwards. Safe to call from many threads.
-  virtual std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
+  /// The packed form of `weight`: made by `pack` at the first call with this weight and this `packing`, shared afterwards. Safe to call
+  /// from many threads.
+  virtual std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
                                              FunctionRef<void(const TensorView& weight, void* out)> pack) = 0;
   virtual ~WeightStore() = default;
 };
@@ -103,10 +136,12 @@ class PrepareContext {
   const Device& device() const { return *device_; }
   Layout input_layout(size_t i) const { return estimate_->input_layout(i); }
   Layout output_layout(size_t i) const { return estimate_->output_layout(i); }
-  /// The packed form of a constant input.
-  std::shared_ptr<const void> packed(size_t input, std::string_view packing, size_t bytes,
+  /// The packed form of a constant input. `form` names the code of `pack`, `parameters` are all values that it reads beside the weight
+  /// and the instruction set: a value that is forgotten here lets two kernels share weights that fit one of them. tests/backends/cpu/
+  /// packing_test.cpp compares the packed bytes of equal keys.
+  std::shared_ptr<const void> packed(size_t input, std::string_view form, PackingParameters parameters, size_t bytes,
                                      FunctionRef<void(const TensorView& weight, void* out)> pack) {
-    return weights_->packed(node_->contents(input), packing, bytes, pack);
+    return weights_->packed(node_->contents(input), {std::string(form), device_->name, bytes, parameters, {}}, pack);
   }
   /// Memory for the run of this kernel alone, aligned to a cache line; several calls add up. Gives the offset from RunContext::scratch().
   /// Throws OutOfMemory where no memory is so large.
@@ -159,6 +194,9 @@ class RunContext {
   void* scratch = nullptr;
   int threads = 1;
   SubgraphRunner* subgraphs = nullptr;
+  /// Set by a kernel that sums in 16 bits where a sum is infinite or NaN. Its outputs then hold anything. If its inputs are finite, the
+  /// executor repeats the run without the scheme.
+  std::atomic<bool> overflowed{false};
   std::string failure;
   std::exception_ptr thrown;
 

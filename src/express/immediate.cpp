@@ -11,9 +11,9 @@ namespace {
 /// Packs weights for nobody else: kernels of few elements keep their own copy.
 class NoWeightStore final : public WeightStore {
  public:
-  std::shared_ptr<const void> packed(const Tensor& weight, std::string_view, size_t bytes,
+  std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
                                      FunctionRef<void(const TensorView& weight, void* out)> pack) override {
-    std::shared_ptr<void> memory = allocate_shared(bytes);
+    std::shared_ptr<void> memory = allocate_shared(packing.bytes);
     pack(weight, memory.get());
     return memory;
   }

@@ -4,7 +4,7 @@
 
 #include "graph/plain_attribute.h"
 #include "ops/batch.h"
-#include "planner/plan.h"
+#include "planner/draft.h"
 
 namespace minnow {
 namespace {
@@ -45,20 +45,20 @@ bool is_same(const Node& a, const Node& b) {
 /// Walks over two plans of the same nodes, for `whole` and for `part` entries.
 class Comparison {
  public:
-  Comparison(const Plan& whole, int64_t whole_batch, const Plan& part, int64_t part_batch)
+  Comparison(const PlanParts& whole, int64_t whole_batch, const PlanParts& part, int64_t part_batch)
       : whole_(whole),
         part_(part),
         whole_batch_(whole_batch),
         part_batch_(part_batch),
-        twins_(whole.values().size()),
+        twins_(whole.values.size()),
         whole_origin_(origins(whole)),
         part_origin_(origins(part)) {}
 
   bool splits() {
-    for (uint32_t i = 0; i < whole_.live_ins().size(); ++i)
+    for (uint32_t i = 0; i < whole_.live_ins.size(); ++i)
       if (!pair(i, i, true)) return false;
     size_t s = 0, p = 0;
-    const std::vector<Step>&steps = whole_.steps(), &part_steps = part_.steps();
+    const std::vector<Step>&steps = whole_.steps, &part_steps = part_.steps;
     for (;; ++s, ++p) {
       while (s < steps.size() && is_conversion(steps[s])) ++s;
       while (p < part_steps.size() && is_conversion(part_steps[p])) ++p;
@@ -66,9 +66,9 @@ class Comparison {
       if (!splits(steps[s], part_steps[p])) return false;
     }
     if (s != steps.size() || p != part_steps.size()) return false;
-    for (size_t k = 0; k < whole_.outputs().size(); ++k) {
-      const uint32_t v = origin(whole_origin_, whole_.outputs()[k]);
-      if (v == kNone || !twins_[v].batched || twins_[v].part != origin(part_origin_, part_.outputs()[k])) return false;
+    for (size_t k = 0; k < whole_.outputs.size(); ++k) {
+      const uint32_t v = origin(whole_origin_, whole_.outputs[k]);
+      if (v == kNone || !twins_[v].batched || twins_[v].part != origin(part_origin_, part_.outputs[k])) return false;
     }
     return true;
   }
@@ -80,10 +80,10 @@ class Comparison {
   };
 
   // For what a conversion gives, the value that it converts.
-  static std::vector<uint32_t> origins(const Plan& plan) {
-    std::vector<uint32_t> origin(plan.values().size());
+  static std::vector<uint32_t> origins(const PlanParts& plan) {
+    std::vector<uint32_t> origin(plan.values.size());
     for (uint32_t v = 0; v < origin.size(); ++v) origin[v] = v;
-    for (const Step& step : plan.steps())
+    for (const Step& step : plan.steps)
       if (is_conversion(step)) origin[step.outputs[0]] = origin[step.inputs[0]];
     return origin;
   }
@@ -91,7 +91,7 @@ class Comparison {
 
   // Notes that the values are the same, and whether they are entries of the batch. False where they cannot be either.
   bool pair(uint32_t whole, uint32_t part, bool may_be_batched) {
-    const ValueInfo &a = whole_.values()[whole].info, &b = part_.values()[part].info;
+    const ValueInfo &a = whole_.values[whole].info, &b = part_.values[part].info;
     if (a.kind != ValueInfo::Kind::tensor || a.extent != ValueInfo::Extent::exact || b.kind != a.kind || b.extent != a.extent ||
         a.dtype != b.dtype || a.shape.rank() != b.shape.rank())
       return false;
@@ -114,7 +114,7 @@ class Comparison {
       const uint32_t a = origin(whole_origin_, whole.inputs[i]), b = origin(part_origin_, part.inputs[i]);
       if ((a == kNone) != (b == kNone)) return false;
       if (a == kNone) continue;
-      const PlanValue &value = whole_.values()[a], &other = part_.values()[b];
+      const PlanValue &value = whole_.values[a], &other = part_.values[b];
       if (value.place != PlanValue::Place::constant) {
         if (twins_[a].part != b) return false;
         batched |= twins_[a].batched;
@@ -127,8 +127,8 @@ class Comparison {
     }
     if (batched) {
       std::vector<const ValueInfo*> inputs, outputs;
-      for (uint32_t v : whole.inputs) inputs.push_back(v == kNone ? nullptr : &whole_.values()[v].info);
-      for (uint32_t v : whole.outputs) outputs.push_back(v == kNone ? nullptr : &whole_.values()[v].info);
+      for (uint32_t v : whole.inputs) inputs.push_back(v == kNone ? nullptr : &whole_.values[v].info);
+      for (uint32_t v : whole.outputs) outputs.push_back(v == kNone ? nullptr : &whole_.values[v].info);
       const Batch batch = batch_of(*whole.definition, NodeView(*whole.node, inputs, outputs, whole.definition));
       if (batch == Batch::mixed || (differing && batch != Batch::reshaped)) return false;
     } else if (differing) {
@@ -143,36 +143,36 @@ class Comparison {
     return true;
   }
 
-  const Plan &whole_, &part_;
+  const PlanParts &whole_, &part_;
   const int64_t whole_batch_, part_batch_;
   std::vector<Twin> twins_;  // by the whole plan's values
   const std::vector<uint32_t> whole_origin_, part_origin_;
 };
 
 // The same for all choices of schemes, so that measuring and tuning see the parts that runs will see.
-double seconds_of(const Plan& plan) {
+double seconds_of(const PlanParts& plan) {
   double seconds = 0;
-  for (const Step& step : plan.steps()) seconds += step.least_seconds;
+  for (const Step& step : plan.steps) seconds += step.least_seconds;
   return seconds;
 }
 
 }  // namespace
 
-int64_t entries_at_once(const Plan& plan, const Device& device, size_t memory_limit) {
+int64_t entries_at_once(const PlanParts& plan, const Device& device, size_t memory_limit) {
   const size_t cache =
       device.low_memory ? 0 : std::min(memory_limit, std::max(device.l3 / 2, device.l2 * static_cast<size_t>(device.threads)));
   const int64_t batch = batch_size(plan);
-  if (batch < 4 || plan.arena_bytes() <= cache || plan.is_cut()) return 0;
-  const size_t entry = plan.arena_bytes() / static_cast<size_t>(batch) + 1;
+  if (batch < 4 || plan.arena_bytes <= cache || !plan.remaining.empty()) return 0;
+  const size_t entry = plan.arena_bytes / static_cast<size_t>(batch) + 1;
   int64_t best = 0;
   for (int64_t n = 2; n * 2 <= batch; ++n)
     if (batch % n == 0 && (best == 0 || static_cast<size_t>(n) * entry <= cache)) best = n;
   return best;
 }
 
-int64_t batch_size(const Plan& plan) {
+int64_t batch_size(const PlanParts& plan) {
   int64_t batch = 0;
-  for (const LiveIn& live_in : plan.live_ins()) {
+  for (const LiveIn& live_in : plan.live_ins) {
     const Shape& shape = live_in.info.shape;
     if (live_in.info.kind != ValueInfo::Kind::tensor || live_in.info.contents || live_in.contents_required || shape.rank() == 0 ||
         (batch != 0 && shape[0] != batch))
@@ -182,12 +182,12 @@ int64_t batch_size(const Plan& plan) {
   return batch;
 }
 
-bool splits_batch(const Plan& whole, const Plan& part, const Device& device, size_t memory_limit) {
+bool splits_batch(const PlanParts& whole, const PlanParts& part, const Device& device, size_t memory_limit) {
   const int64_t batch = batch_size(whole), entries = batch_size(part);
-  if (entries < 2 || batch % entries != 0 || part.is_cut()) return false;
+  if (entries < 2 || batch % entries != 0 || !part.remaining.empty()) return false;
   // Weights that are read once for all entries may be worth more than values that stay in the cache.
   const double longest = seconds_of(whole) * (device.low_memory ? kPriceOfLowMemory : 1);
-  const bool pays = whole.arena_bytes() > memory_limit || seconds_of(part) * static_cast<double>(batch / entries) <= longest;
+  const bool pays = whole.arena_bytes > memory_limit || seconds_of(part) * static_cast<double>(batch / entries) <= longest;
   return pays && Comparison(whole, batch, part, entries).splits();
 }
 

@@ -85,16 +85,17 @@ bool DerivedConstants::Store::is_packed(uint32_t v) const {
   return std::any_of(known_.begin(), known_.end(), [&](const Known& known) { return known.v == v && known.packed; });
 }
 
-std::shared_ptr<const void> DerivedConstants::Store::packed(const Tensor& weight, std::string_view packing, size_t bytes,
+std::shared_ptr<const void> DerivedConstants::Store::packed(const Tensor& weight, const Packing& packing,
                                                             FunctionRef<void(const TensorView&, void*)> pack) {
   for (Known& known : known_) {
     if (known.contents.data() != weight.data()) continue;
     known.packed = true;
     const Row& row = derived_.rows_.at(known.v);
-    return shared_.packed(row.source, format("{} of {} {}", packing, row.form, weight.shape()), bytes,
-                          [&](const TensorView&, void* out) { pack(weight, out); });
+    Packing of_source = packing;
+    of_source.source = format("{} {}", row.form, weight.shape());
+    return shared_.packed(row.source, of_source, [&](const TensorView&, void* out) { pack(weight, out); });
   }
-  return shared_.packed(weight, packing, bytes, pack);
+  return shared_.packed(weight, packing, pack);
 }
 
 }  // namespace minnow

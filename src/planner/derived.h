@@ -28,7 +28,7 @@ class DerivedConstants {
     Store(const DerivedConstants& derived, WeightStore& shared) : derived_(derived), shared_(shared) {}
     void add(uint32_t v, const Tensor& contents) { known_.push_back({v, contents, false}); }
     bool is_packed(uint32_t v) const;
-    std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
+    std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
                                        FunctionRef<void(const TensorView& weight, void* out)> pack) override;
 
    private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which scheme computes each step, and so in which layout each value lies: local search that starts from the cheapest choice in order of
 // execution.
-#include "planner/plan.h"
+#include "planner/draft.h"
 
 namespace minnow {
 namespace {

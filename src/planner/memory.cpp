@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/sort.h"
-#include "planner/plan.h"
+#include "planner/draft.h"
 
 namespace minnow {
 namespace {

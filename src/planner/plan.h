@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pre-inference: from a graph and the shapes of its inputs to a Plan, the list of prepared kernels with the place of every value.
+// Pre-inference: from a graph and the shapes of its inputs to a Plan, the list of prepared kernels with the place of every value. A plan
+// does not change once it is built; whoever runs it keeps what changes (runtime/plan_state.h).
 #pragma once
 #include <functional>
 #include <map>
@@ -10,18 +11,13 @@
 
 #include "backends/backend.h"
 #include "ops/operator.h"
-#include "planner/thread_trial.h"
 
 namespace minnow {
 
 class Plan;
-struct NodeProfile;
 
 inline constexpr uint32_t kNone = ~uint32_t{0};
 inline constexpr size_t kNowhere = ~size_t{0};
-
-/// Makes what runs the subgraphs of a control-flow node; given by the runtime, which the planner does not know.
-using MakeSubgraphRunner = std::function<std::unique_ptr<SubgraphRunner>(const Node& node, std::span<Slot* const> captured)>;
 
 /// Values that stand for others: inputs and results of decompositions.
 using ValueAliases = std::unordered_map<const Value*, const Value*>;
@@ -31,10 +27,6 @@ struct PlanEnvironment {
   const OperatorSet* operators = nullptr;
   std::vector<std::shared_ptr<Backend>> backends;  // in order of preference; the last one serves every operator (reference)
   WeightStore* weights = nullptr;
-  MakeSubgraphRunner make_subgraph_runner;
-  std::function<void()> planned;                                // called when a plan is complete; may be empty
-  size_t memory_limit = 0;                                      // bytes of what a run holds; 0: the process's limit
-  bool explain = false;                                         // keep candidates and the reasons of refusals, for reports
   std::map<std::pair<std::string, std::string>, double> times;  // by node and scheme: in an estimate's place; infinite: not taken
 
   struct Row {
@@ -68,12 +60,7 @@ struct PlanValue {
   uint32_t first = 0, last = 0;  // steps between which it must stay
 };
 
-/// Why a scheme was not taken, for reports.
-struct Refusal {
-  std::string_view scheme;
-  std::string reason;  // the scheme's own, or its estimate
-};
-
+/// One kernel of a plan, and what it reads and writes.
 struct Step {
   const Node* node = nullptr;
   const Operator* definition = nullptr;
@@ -83,19 +70,24 @@ struct Step {
   double least_seconds = 0;  // the least of all schemes' estimates, whatever was chosen
   std::unique_ptr<Kernel> kernel;
   std::vector<uint32_t> inputs, outputs, captured;  // indices of values; kNone: absent
-  std::vector<Slot*> input_slots, output_slots, captured_slots;
-  std::unique_ptr<SubgraphRunner> subgraphs;
   size_t scratch_bytes = 0, scratch_offset = 0;
-  std::vector<Step> bands;  // not empty: these are computed at once, by bands of rows, and `kernel` runs theirs
-  std::vector<Refusal> refusals;
-  std::vector<std::pair<const Scheme*, double>> candidates;  // with their estimates
-  double operations = 0;                                     // arithmetic operations of one run
-  ThreadTrial trial;                                         // of the threads that it runs on: the executor's own
-  NodeProfile* profile = nullptr;                            // where a session asks for it: the executor's own
+  double operations = 0;         // arithmetic operations of one run
+  std::vector<Step> row_tiling;  // not empty: `kernel` runs the kernels of these steps, some rows at a time
 };
 
 /// A name to report a node by: its own, or that of its first output.
 std::string_view report_name(const Node& node);
+
+/// How the scheme of a node was chosen, for reports.
+struct SchemeChoice {
+  struct Refusal {
+    std::string_view scheme;
+    std::string reason;  // the scheme's own, or its estimate
+  };
+  std::vector<Refusal> refusals;
+  std::vector<std::pair<const Scheme*, double>> candidates;  // with their estimates
+};
+using SchemeChoices = std::unordered_map<const Node*, SchemeChoice>;
 
 struct PlanRequest {
   std::vector<const Node*> nodes;  // in order
@@ -104,106 +96,64 @@ struct PlanRequest {
   std::shared_ptr<ValueAliases> aliases;  // of earlier segments; may be null
   /// A plan of the same nodes for other shapes: its schemes are taken again where they accept, without comparing; may be null.
   const Plan* like = nullptr;
-  /// Large images between steps may be computed by bands of rows: they are then nowhere whole.
-  bool by_bands = false;
+  /// A large batch may be computed in parts (batch.cpp); row tiling may be used (row_tiling.cpp). Some values are then nowhere whole.
+  bool may_split_batch = false, may_tile_rows = false;
+  size_t memory_limit = SIZE_MAX;  // bytes of the arena, by which a batch is split; the plan may need more
   /// Contents of a live-in where they can be read now (while a run waits for its plan), else null data.
   std::function<TensorView(size_t live_in)> contents;
+  /// Where not null: how the scheme of every node was chosen.
+  SchemeChoices* choices = nullptr;
+};
+
+/// The parts of a plan, which the phases of planning fill in (draft.h).
+struct PlanParts {
+  std::vector<PlanValue> values;
+  std::vector<Step> steps;
+  std::vector<LiveIn> live_ins;  // the first values
+  std::vector<const Value*> wanted, export_values;
+  std::vector<uint32_t> outputs, exports;
+  std::vector<const Node*> remaining;
+  std::shared_ptr<ValueAliases> aliases;
+  std::vector<std::unique_ptr<Graph>> graphs;  // decompositions, and the nodes of conversions
+  size_t arena_bytes = 0, arena_lower_bound = 0;
+  int64_t batch_parts = 1;
+  bool tiles_rows = false;
 };
 
 class Plan {
  public:
-  /// Throws InvalidModel, Unsupported. Whether the arena fits into the memory limit is for the caller to see.
-  static std::unique_ptr<Plan> build(const PlanEnvironment& environment, PlanRequest request);
+  /// Throws InvalidModel, Unsupported. The caller checks whether the arena fits into the memory limit.
+  static std::shared_ptr<const Plan> build(const PlanEnvironment& environment, const PlanRequest& request);
 
-  /// Points the slots at this arena of at least arena_bytes(). Allocates nothing.
-  void bind(std::byte* arena) noexcept;
-  std::byte* bound_arena() const noexcept { return arena_; }
-
-  size_t arena_bytes() const noexcept { return arena_bytes_; }
+  size_t arena_bytes() const noexcept { return parts_.arena_bytes; }
   /// The largest sum of bytes that are live at one step: no arrangement can be smaller.
-  size_t arena_lower_bound() const noexcept { return lower_bound_; }
-  std::vector<Step>& steps() noexcept { return steps_; }
-  const std::vector<Step>& steps() const noexcept { return steps_; }
-  const std::vector<PlanValue>& values() const noexcept { return values_; }
-  const std::vector<LiveIn>& live_ins() const noexcept { return live_ins_; }
-  Slot& slot(uint32_t value) noexcept { return slots_[value]; }
-  const Slot& slot(uint32_t value) const noexcept { return slots_[value]; }
-  Slot& live_in_slot(size_t i) noexcept { return slots_[i]; }  // live-ins are the first values
+  size_t arena_lower_bound() const noexcept { return parts_.arena_lower_bound; }
+  const std::vector<Step>& steps() const noexcept { return parts_.steps; }
+  const std::vector<PlanValue>& values() const noexcept { return parts_.values; }
+  const std::vector<LiveIn>& live_ins() const noexcept { return parts_.live_ins; }
+  /// Of how many parts of the batch the plan computes one.
+  int64_t batch_parts() const noexcept { return parts_.batch_parts; }
+  /// Whether some images are nowhere whole.
+  bool tiles_rows() const noexcept { return parts_.tiles_rows; }
 
   /// For each wanted output the value that is it, or kNone where it comes after the cut.
-  const std::vector<uint32_t>& outputs() const noexcept { return outputs_; }
-  /// True where outputs()[i] should be written to memory that the caller points the slot at (with point_output) before the run.
-  bool writes_output(size_t i) const noexcept { return outputs_[i] != kNone && values_[outputs_[i]].place == PlanValue::Place::output; }
-  void point_output(size_t i, void* memory) noexcept;
+  const std::vector<uint32_t>& outputs() const noexcept { return parts_.outputs; }
+  /// True where outputs()[i] should be written to memory that the caller chooses before the run.
+  bool writes_output(size_t i) const noexcept {
+    const uint32_t v = outputs()[i];
+    return v != kNone && values()[v].place == PlanValue::Place::output;
+  }
 
   /// After the cut: what is left to plan once this plan has run. Empty: nothing.
-  bool is_cut() const noexcept { return !remaining_.empty(); }
-  /// A request for what is left; live-ins take their shapes from the slots as the run left them.
-  PlanRequest continuation() const;
+  bool is_cut() const noexcept { return !parts_.remaining.empty(); }
+  /// A request for what is left; live-ins take their shapes from the slots of all values as the run left them.
+  PlanRequest continuation(std::span<const Slot> slots) const;
   /// The value of this plan behind live-in i of a continuation.
-  const std::vector<uint32_t>& exports() const noexcept { return exports_; }
+  const std::vector<uint32_t>& exports() const noexcept { return parts_.exports; }
 
  private:
-  friend class PlanBuilder;
-  Plan() = default;
-  std::vector<PlanValue> values_;
-  std::vector<Slot> slots_;
-  std::vector<Step> steps_;
-  std::vector<LiveIn> live_ins_;
-  std::vector<const Value*> wanted_, export_values_;
-  std::vector<uint32_t> outputs_, exports_;
-  std::vector<const Node*> remaining_;
-  std::shared_ptr<ValueAliases> aliases_;
-  std::vector<std::unique_ptr<Graph>> graphs_;  // decompositions, and the nodes of conversions
-  std::byte* arena_ = nullptr;
-  size_t arena_bytes_ = 0, lower_bound_ = 0;
+  explicit Plan(PlanParts parts) : parts_(std::move(parts)) {}
+  const PlanParts parts_;
 };
-
-/// How many entries of the batch (axis 0 of all live-ins) should be computed at a time, so that the values between operators stay in the
-/// cache (with low memory: as few as possible) and within `memory_limit` bytes; 0: all. A divisor of the batch, at least 2: sizes of 1 mean
-/// broadcasting.
-int64_t entries_at_once(const Plan& plan, const Device& device, size_t memory_limit);
-/// Entries of the batch that all live-ins have on axis 0; 0 where there is none.
-int64_t batch_size(const Plan& plan);
-/// True where `part`, a plan of the same graph for fewer entries, run for one part of the batch after the other gives what `whole` gives,
-/// and is estimated to take no longer (with low memory: not much; where `whole` is over `memory_limit` bytes: whatever it takes). All
-/// outputs then have the batch on axis 0.
-bool splits_batch(const Plan& whole, const Plan& part, const Device& device, size_t memory_limit);
-
-/// Whether a plan made with PlanRequest::by_bands would be another one.
-bool has_bands(const Plan& plan);
-
-// Parts of building, each in its own file.
-
-/// A step's alternatives while layouts are chosen.
-struct Candidate {
-  Backend* backend;
-  const Scheme* scheme;
-  Estimate estimate;
-};
-
-/// Chooses one candidate for each step so that schemes and conversions together cost least (local search over the graph).
-/// `wants_plain[v]`: something outside the plan reads value v. Result: an index into candidates[step].
-std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>& candidates, const std::vector<Step>& steps,
-                                      const std::vector<PlanValue>& values, const std::vector<bool>& wants_plain);
-
-/// Decides which values lie in another one's memory (PlanValue::alias, alias_offset); the lifetimes of values that others lie in are
-/// extended to theirs. Wants lifetimes of all values, and estimates of all steps.
-void share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values);
-
-/// Puts steps whose images between them are large in one, which computes them by bands of rows (Step::bands); those images then have no
-/// memory of their own. Wants prepared kernels, and that no value has its place yet.
-void join_bands(Plan& plan);
-
-/// An interval of steps in which some bytes must stay in place.
-struct MemoryItem {
-  size_t bytes = 0;
-  uint32_t first = 0, last = 0;
-  size_t offset = 0;  // the result
-};
-/// Gives every item an offset so that items that live at the same time do not overlap; returns the bytes needed.
-size_t plan_memory(std::span<MemoryItem> items);
-/// Largest sum of bytes live at one step.
-size_t memory_lower_bound(std::span<const MemoryItem> items);
 
 }  // namespace minnow

@@ -3,7 +3,7 @@
 // the outputs of a split), which then need no copy.
 #include <algorithm>
 
-#include "planner/plan.h"
+#include "planner/draft.h"
 
 namespace minnow {
 namespace {

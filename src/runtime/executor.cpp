@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "base/log.h"
-#include "base/overflow.h"
 #include "base/watch.h"
 #include "runtime/node_event.h"
 #include "runtime/profile.h"
@@ -23,21 +22,16 @@ constexpr int kMostRepeats = 8;
 // Inputs of a step that are multiplied: data, weights, what is added to the products or an attention's values. Others may well be infinite.
 constexpr size_t kMultiplied = 3;
 
-/// A step whose sums overflowed.
-struct Overflow {
-  const Plan& plan;
-  const Step& step;
-};
-
 // False where the step was given what no scheme could sum. What it wrote over is not looked at.
-bool has_finite_inputs(Plan& plan, Step& step) {
+bool has_finite_inputs(PlanState& state, size_t number) {
   const ChargeTo nobody;
-  const StepEvent event(plan, step, StepEvent::Moment::before);
+  const StepEvent event(state, number, StepEvent::Moment::before);
+  const StepState& step = state.steps()[number];
   const auto bytes = [](const Slot& slot) { return static_cast<const char*>(slot.view.data()); };
   for (size_t i = 0; i < std::min(kMultiplied, step.inputs.size()); ++i) {
-    const Slot* const slot = step.input_slots[i];
+    const Slot* const slot = step.inputs[i];
     if (!slot || slot->view.dtype() != DType::f32 || !slot->view.data()) continue;  // no data: packed beforehand
-    if (std::any_of(step.output_slots.begin(), step.output_slots.end(), [&](const Slot* output) {
+    if (std::any_of(step.outputs.begin(), step.outputs.end(), [&](const Slot* output) {
           return output && bytes(*slot) < bytes(*output) + output->view.bytes() && bytes(*output) < bytes(*slot) + slot->view.bytes();
         }))
       continue;
@@ -66,15 +60,15 @@ ValueInfo info_of(const Value& value, const Slot& slot) {
 
 // What is cold here plans, or tells of plans: runs find plans that were made before.
 struct Executor::Entry {
-  std::unique_ptr<Plan> plan;
+  Entry(std::shared_ptr<const Plan> plan, MakeSubgraphRunner make_subgraph_runner) : state(std::move(plan), make_subgraph_runner) {}
+  const Plan& plan() const noexcept { return state.plan(); }
+  PlanState state;
   std::vector<std::unique_ptr<Entry>> continuations;
   std::vector<const Slot*> export_slots;
   std::vector<Slot*> dynamic_slots;                    // of values that the plan gave no memory
   std::vector<std::unique_ptr<NodeProfile>> profiles;  // of the steps of a model's own graph
   bool profiled = false;                               // every step has a profile
-  int64_t parts = 1;                                   // of the batch; the plan is for one of them
-  bool by_bands = false;                               // some values are nowhere whole
-  std::vector<Slot> part_inputs, whole_outputs;        // where there are several
+  std::vector<Slot> part_inputs, whole_outputs;        // where the plan is for a part of the batch
   std::vector<const Slot*> part_live_ins;
   uint64_t last_used = 0;
 };
@@ -150,10 +144,7 @@ class Subgraphs final : public SubgraphRunner {
   environment.operators = &operators;
   environment.backends = std::move(backends);
   environment.weights = &weights;
-  environment.memory_limit = memory_limit;
-  environment.make_subgraph_runner = [this](const Node& node, std::span<Slot* const> captured) -> std::unique_ptr<SubgraphRunner> {
-    return std::make_unique<Subgraphs>(node, captured, *this);
-  };
+  this->memory_limit = memory_limit;
   environment.index_schemes();
 }
 
@@ -198,15 +189,15 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
                                 FunctionRef<PlanRequest()> make) {
   const bool observed = session_.before || session_.after;  // callbacks see whole values
   const auto fits = [&](const Entry& entry) {
-    if ((entry.parts > 1 && observed) || (entry.by_bands && (observed || session_.profiling))) return false;
-    const Plan& plan = *entry.plan;
+    const Plan& plan = entry.plan();
+    if ((plan.batch_parts() > 1 && observed) || (plan.tiles_rows() && (observed || session_.profiling))) return false;
     for (size_t i = 0; i < live_ins.size(); ++i) {
       const LiveIn& wanted = plan.live_ins()[i];
       if (wanted.info.kind != ValueInfo::Kind::tensor) continue;
       const TensorView& view = live_ins[i]->view;
       if (view.dtype() != wanted.info.dtype || view.rank() != wanted.info.shape.rank()) return false;
       for (size_t axis = 0; axis < view.rank(); ++axis)
-        if (view.dim(axis) != wanted.info.shape[axis] * (axis == 0 ? entry.parts : 1)) return false;
+        if (view.dim(axis) != wanted.info.shape[axis] * (axis == 0 ? plan.batch_parts() : 1)) return false;
       if (wanted.contents_required) {
         const Tensor& contents = plan.values()[i].info.contents;
         if (const size_t bytes = contents.bytes(); bytes && std::memcmp(contents.data(), view.data(), bytes) != 0) return false;
@@ -228,7 +219,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   if (&cache == &plans_ && has_own_limit()) release();
   PlanRequest request = make();
   // What follows a cut is planned often, for shapes that data decide: the choices of another time are taken again.
-  if (&cache != &plans_ && !cache.empty()) request.like = cache.back()->plan.get();
+  if (&cache != &plans_ && !cache.empty()) request.like = &cache.back()->plan();
   for (size_t i = 0; i < live_ins.size(); ++i) {
     const ValueInfo info = info_of(*request.live_ins[i].value, *live_ins[i]);
     ValueInfo& wanted = request.live_ins[i].info;
@@ -240,20 +231,27 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   }
   request.contents = [&](size_t i) { return live_ins[i]->view; };
   const Watch::Whole whole;  // packed weights are kept for all runs
-  auto entry = std::make_unique<Entry>();
-  entry->plan = Plan::build(session_.environment, std::move(request));
-  if (may_split_ && &cache == &plans_ && !observed) {
-    split(*entry, live_ins);
-    if (!session_.profiling) cut_into_bands(*entry, live_ins);
-  }
-  if (const size_t bytes = entry->plan->arena_bytes(), limit = most_bytes(); bytes > limit)
-    throw OutOfMemory("{} bytes are needed for the values between operators, the memory limit is {}", bytes, limit);
-  if (session_.environment.planned) session_.environment.planned();
-  for (uint32_t v : entry->plan->exports()) entry->export_slots.push_back(&entry->plan->slot(v));
-  for (uint32_t v = 0; v < entry->plan->values().size(); ++v)
-    if (entry->plan->values()[v].place == PlanValue::Place::dynamic ||
-        entry->plan->values()[v].info.extent == ValueInfo::Extent::upper_bound)
-      entry->dynamic_slots.push_back(&entry->plan->slot(v));
+  SchemeChoices choices;
+  if (session_.explain) request.choices = &choices;
+  request.memory_limit = most_bytes();
+  if (allows_parts_ && &cache == &plans_ && !observed) request.may_split_batch = true, request.may_tile_rows = !session_.profiling;
+  std::shared_ptr<const Plan> plan = Plan::build(session_.environment, request);
+  if (plan->arena_bytes() > request.memory_limit)
+    throw OutOfMemory("{} bytes are needed for the values between operators, the memory limit is {}", plan->arena_bytes(),
+                      request.memory_limit);
+  auto entry =
+      std::make_unique<Entry>(std::move(plan), [&](const Node& node, std::span<Slot* const> captured) -> std::unique_ptr<SubgraphRunner> {
+        return std::make_unique<Subgraphs>(node, captured, session_);
+      });
+  entry->state.choices = std::move(choices);
+  if (entry->plan().batch_parts() > 1) set_up_parts(*entry, live_ins.size());
+  if (session_.planned) session_.planned();
+  std::vector<Slot>& slots = entry->state.slots();
+  for (uint32_t v : entry->plan().exports()) entry->export_slots.push_back(&slots[v]);
+  for (uint32_t v = 0; v < slots.size(); ++v)
+    if (const PlanValue& value = entry->plan().values()[v];
+        value.place == PlanValue::Place::dynamic || value.info.extent == ValueInfo::Extent::upper_bound)
+      entry->dynamic_slots.push_back(&slots[v]);
   entry->last_used = ++clock_;
   if (cache.size() >= kMostPlans)
     cache.erase(std::min_element(cache.begin(), cache.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; }));
@@ -261,54 +259,16 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   return *cache.back();
 }
 
-size_t Executor::most_bytes() const noexcept { return has_own_limit() ? session_.environment.memory_limit : memory_limit(); }
+size_t Executor::most_bytes() const noexcept { return has_own_limit() ? session_.memory_limit : memory_limit(); }
 
-// Takes a plan for a part of the batch in place of the one for all, where that keeps more of the values in the cache, or where the values
-// of all are too many.
-[[gnu::cold]] void Executor::split(Entry& entry, std::span<const Slot* const> live_ins) {
-  const Device& device = session_.environment.backends.front()->device();
-  const size_t most = most_bytes();
-  std::unique_ptr<Plan> part;
-  int64_t entries = 0;
-  // Scratch does not shrink with the batch: what was estimated to fit may not.
-  for (size_t bytes = most; !part || part->arena_bytes() > most; bytes /= 2) {
-    const int64_t before = entries;
-    entries = entries_at_once(*entry.plan, device, bytes);
-    if (entries == 0 || entries == before) return;
-    PlanRequest request = first_request();
-    for (size_t i = 0; i < live_ins.size(); ++i) {
-      ValueInfo& info = request.live_ins[i].info;
-      info.dtype = live_ins[i]->view.dtype();
-      info.shape = live_ins[i]->view.shape();
-      info.shape[0] = entries;
-    }
-    try {
-      part = Plan::build(session_.environment, std::move(request));
-    } catch (const Error&) {
-      return;  // the graph is made for the whole batch
-    }
-  }
-  if (!splits_batch(*entry.plan, *part, device, most)) return;
-  entry.parts = batch_size(*entry.plan) / entries;
-  entry.plan = std::move(part);
-  entry.part_inputs.resize(live_ins.size());
+// Makes room for the slots of a plan that computes a part of the batch.
+[[gnu::cold]] void Executor::set_up_parts(Entry& entry, size_t live_ins) {
+  entry.part_inputs.resize(live_ins);
   for (const Slot& slot : entry.part_inputs) entry.part_live_ins.push_back(&slot);
   entry.whole_outputs.resize(wanted_.size());
 }
 
-// Takes a plan that computes large images by bands, where there are any.
-[[gnu::cold]] void Executor::cut_into_bands(Entry& entry, std::span<const Slot* const> live_ins) {
-  if (!has_bands(*entry.plan)) return;
-  PlanRequest request = first_request();
-  for (size_t i = 0; i < live_ins.size(); ++i) request.live_ins[i].info = entry.plan->live_ins()[i].info;
-  request.contents = [&](size_t i) { return live_ins[i]->view; };
-  request.by_bands = true;
-  std::unique_ptr<Plan> plan = Plan::build(session_.environment, std::move(request));
-  entry.by_bands = std::any_of(plan->steps().begin(), plan->steps().end(), [](const Step& step) { return !step.bands.empty(); });
-  if (entry.by_bands) entry.plan = std::move(plan);
-}
-
-int64_t Executor::parts() const noexcept { return last_.empty() ? 1 : last_.front()->parts; }
+int64_t Executor::parts() const noexcept { return last_.empty() ? 1 : last_.front()->plan().batch_parts(); }
 
 void Executor::forget_results(Entry& entry) noexcept {
   for (Slot* slot : entry.dynamic_slots) slot->datum = {};
@@ -317,7 +277,7 @@ void Executor::forget_results(Entry& entry) noexcept {
 void Executor::release(std::vector<std::unique_ptr<Entry>>& entries) noexcept {
   for (const auto& entry : entries) {
     forget_results(*entry);
-    for (Step& step : entry->plan->steps())
+    for (StepState& step : entry->state.steps())
       if (step.subgraphs) static_cast<Subgraphs&>(*step.subgraphs).release();
     release(entry->continuations);
   }
@@ -336,32 +296,34 @@ void Executor::profile_into(NodeProfile& owner, std::string_view attribute) {
 
 // Gives every step of a plan the place where its times are kept.
 [[gnu::cold]] void Executor::add_profiles(Entry& entry) {
-  for (Step& step : entry.plan->steps()) {
+  for (size_t s = 0; s < entry.plan().steps().size(); ++s) {
+    const Step& step = entry.plan().steps()[s];
+    StepState& state = entry.state.steps()[s];
     if (profile_owner_) {
-      step.profile = &profile_owner_->inner_profile(*entry.plan, step, profile_attribute_);
+      state.profile = &profile_owner_->inner_profile(entry.plan(), step, profile_attribute_);
     } else {
       entry.profiles.push_back(std::make_unique<NodeProfile>());
-      step.profile = entry.profiles.back().get();
-      step.profile->row.node = report_name(*step.node);
+      state.profile = entry.profiles.back().get();
+      state.profile->row.node = report_name(*step.node);
     }
-    if (step.subgraphs) static_cast<Subgraphs&>(*step.subgraphs).profile_into(*step.profile);
+    if (state.subgraphs) static_cast<Subgraphs&>(*state.subgraphs).profile_into(*state.profile);
   }
   entry.profiled = true;
 }
 
 void Executor::run(std::span<const Slot* const> live_ins, Destination destination) {
-  for (int repeats = 0;; ++repeats) try {
-      return run_once(live_ins, destination);
-    } catch (const Overflow& overflow) {
-      avoid(overflow.plan, overflow.step, repeats >= kMostRepeats);
-    }
+  for (int repeats = 0;; ++repeats) {
+    const Outcome outcome = run_once(live_ins, destination);
+    if (outcome.status == Status::done) return;
+    avoid(*outcome.state, *outcome.step, repeats >= kMostRepeats);
+  }
 }
 
 // No plan takes the step's scheme for its node any more; with `all`, for any node that the plan has taken it for.
-[[gnu::cold]] void Executor::avoid(const Plan& plan, const Step& step, bool all) {
+[[gnu::cold]] void Executor::avoid(const PlanState& state, const Step& step, bool all) {
   const ChargeTo nobody;
   size_t others = 0;
-  for (const Step& each : plan.steps()) {
+  for (const Step& each : state.plan().steps()) {
     if (&each != &step && (!all || each.scheme != step.scheme)) continue;
     others += &each != &step;
     session_.environment.times[{std::string(report_name(*each.node)), std::string(each.scheme->name)}] =
@@ -373,7 +335,7 @@ void Executor::run(std::span<const Slot* const> live_ins, Destination destinatio
   plans_.clear();
 }
 
-void Executor::run_once(std::span<const Slot* const> live_ins, Destination destination) {
+Executor::Outcome Executor::run_once(std::span<const Slot* const> live_ins, Destination destination) {
   for (Entry* entry : last_) forget_results(*entry);
   const Entry* const before = last_.empty() ? nullptr : last_.front();
   last_.clear();
@@ -381,11 +343,11 @@ void Executor::run_once(std::span<const Slot* const> live_ins, Destination desti
   std::fill(output_memory_.begin(), output_memory_.end(), nullptr);
   Entry& entry = find(plans_, live_ins, [&] { return first_request(); });
   if (before && before != &entry && has_own_limit()) release();
-  if (entry.parts > 1)
-    run_parts(entry, live_ins, destination);
-  else
-    run_plan(entry, live_ins, 0, destination);
-  for (size_t k = 0; k < wanted_.size(); ++k) MINNOW_CHECK(output_slots_[k], "every output is computed");
+  const Outcome outcome =
+      entry.plan().batch_parts() > 1 ? run_parts(entry, live_ins, destination) : run_plan(entry, live_ins, 0, destination);
+  if (outcome.status == Status::done)
+    for (size_t k = 0; k < wanted_.size(); ++k) MINNOW_CHECK(output_slots_[k], "every output is computed");
+  return outcome;
 }
 
 void* Executor::keep(size_t output, size_t bytes) {
@@ -397,35 +359,40 @@ void* Executor::keep(size_t output, size_t bytes) {
   return kept.memory.get();
 }
 
-void Executor::run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination) {
-  const Plan& plan = *entry.plan;
+Executor::Outcome Executor::run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination) {
+  const Plan& plan = entry.plan();
+  const int64_t parts = plan.batch_parts();
   for (size_t k = 0; k < wanted_.size(); ++k) {
     const ValueInfo& info = plan.values()[plan.outputs()[k]].info;
     Shape shape = info.shape;
-    shape[0] *= entry.parts;
+    shape[0] *= parts;
     TensorView& whole = entry.whole_outputs[k].view;
     void* memory = destination(k, info.dtype, shape);
     whole = TensorView(info.dtype, shape, memory ? memory : keep(k, static_cast<size_t>(shape.elements()) * size_of(info.dtype)));
   }
   const auto part_of = [&](const TensorView& whole, int64_t part) {
-    return static_cast<const std::byte*>(whole.data()) + whole.bytes() / static_cast<size_t>(entry.parts) * static_cast<size_t>(part);
+    return static_cast<const std::byte*>(whole.data()) + whole.bytes() / static_cast<size_t>(parts) * static_cast<size_t>(part);
   };
-  for (int64_t part = 0; part < entry.parts; ++part) {
+  for (int64_t part = 0; part < parts; ++part) {
     for (size_t i = 0; i < live_ins.size(); ++i)
       entry.part_inputs[i].view = TensorView(live_ins[i]->view.dtype(), plan.live_ins()[i].info.shape, part_of(live_ins[i]->view, part));
     last_.clear();
     std::fill(output_slots_.begin(), output_slots_.end(), nullptr);
-    run_plan(entry, entry.part_live_ins, 0,
-             [&](size_t k, DType, const Shape&) -> void* { return const_cast<std::byte*>(part_of(entry.whole_outputs[k].view, part)); });
+    const Outcome outcome = run_plan(entry, entry.part_live_ins, 0, [&](size_t k, DType, const Shape&) -> void* {
+      return const_cast<std::byte*>(part_of(entry.whole_outputs[k].view, part));
+    });
+    if (outcome.status != Status::done) return outcome;
   }
   for (size_t k = 0; k < wanted_.size(); ++k) {
     output_slots_[k] = &entry.whole_outputs[k];
     output_memory_[k] = const_cast<void*>(entry.whole_outputs[k].view.data());
   }
+  return {};
 }
 
-void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination) {
-  Plan& plan = *entry.plan;
+Executor::Outcome Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination) {
+  PlanState& state = entry.state;
+  const Plan& plan = state.plan();
   last_.push_back(&entry);
   if (arenas_.size() <= depth) arenas_.resize(depth + 1);
   Arena& arena = arenas_[depth];
@@ -435,9 +402,9 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
     arena.bytes = std::max(plan.arena_bytes(), kAlignment);
   }
   std::byte* base = static_cast<std::byte*>(arena.memory.get());
-  if (plan.bound_arena() != base) plan.bind(base);
+  if (state.bound_arena() != base) state.bind(base);
   for (size_t i = 0; i < live_ins.size(); ++i) {
-    Slot& slot = plan.live_in_slot(i);
+    Slot& slot = state.slots()[i];
     slot.view = live_ins[i]->view;
     if (plan.values()[i].info.kind != ValueInfo::Kind::tensor) slot.datum = live_ins[i]->datum;
   }
@@ -447,14 +414,14 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
     const PlanValue& value = plan.values()[plan.outputs()[k]];
     void* memory = destination(k, value.info.dtype, value.info.shape);
     output_memory_[k] = memory ? memory : keep(k, value.bytes);
-    plan.point_output(k, output_memory_[k]);
+    state.point_output(k, output_memory_[k]);
   }
   if (session_.profiling && !entry.profiled) add_profiles(entry);
-  run_steps(plan, base);
+  if (const Outcome outcome = run_steps(state, base); outcome.status != Status::done) return outcome;
   for (size_t k = 0; k < wanted_.size(); ++k) {
     if (!is_new(k)) continue;
     const uint32_t v = plan.outputs()[k];
-    Slot& slot = plan.slot(v);
+    Slot& slot = state.slots()[v];
     output_slots_[k] = &slot;
     if (plan.values()[v].info.kind != ValueInfo::Kind::tensor) continue;
     if (!plan.writes_output(k)) output_memory_[k] = destination(k, slot.view.dtype(), slot.view.shape());
@@ -462,60 +429,62 @@ void Executor::run_plan(Entry& entry, std::span<const Slot* const> live_ins, siz
     if (output_memory_[k] && output_memory_[k] != slot.view.data())
       if (const size_t bytes = slot.view.bytes()) std::memcpy(output_memory_[k], slot.view.data(), bytes);
   }
-  if (!plan.is_cut()) return;
-  Entry& next = find(entry.continuations, entry.export_slots, [&] { return plan.continuation(); });
-  run_plan(next, entry.export_slots, depth + 1, destination);
+  if (!plan.is_cut()) return {};
+  Entry& next = find(entry.continuations, entry.export_slots, [&] { return plan.continuation(state.slots()); });
+  return run_plan(next, entry.export_slots, depth + 1, destination);
 }
 
 using Clock = std::chrono::steady_clock;
 
-void Executor::run_steps(Plan& plan, std::byte* arena) {
+Executor::Outcome Executor::run_steps(PlanState& state, std::byte* arena) {
   RunContext context;
   Watch* const watch = Watch::current();
   const Watch::Interruptible may_stop;
-  size_t number = 0;
-  for (Step& step : plan.steps()) {
-    const bool trying = session_.threads > 1 && step.trial.begin(number++);
-    context.threads = step.trial.threads(session_.threads);
+  const std::vector<Step>& steps = state.plan().steps();
+  for (size_t number = 0; number < steps.size(); ++number) {
+    const Step& step = steps[number];
+    StepState& own = state.steps()[number];
+    const bool trying = session_.threads > 1 && own.trial.begin(number);
+    context.threads = own.trial.threads(session_.threads);
     if (watch && (watch->should_stop_before_node() || session_.cancelled.load(std::memory_order_relaxed)))
       watch->stop(" before " + step.node->where());
     std::optional<StepEvent> before;  // lives until the step has run: it holds what replaces inputs
     if (session_.before) {
       const ChargeTo nobody;
-      before.emplace(plan, step, StepEvent::Moment::before);
+      before.emplace(state, number, StepEvent::Moment::before);
       if (!session_.before(*before)) throw Cancelled("a callback stopped the run before {}", step.node->where());
     }
-    context.inputs = step.input_slots;
-    context.outputs = step.output_slots;
+    context.inputs = own.inputs;
+    context.outputs = own.outputs;
     context.scratch = arena + step.scratch_offset;
-    context.subgraphs = step.subgraphs.get();
+    context.subgraphs = own.subgraphs.get();
     if (session_.profiling || trying) {
       const Clock::time_point start = Clock::now();
       step.kernel->run(context);
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      if (trying) step.trial.note(seconds, session_.threads);
+      if (trying) own.trial.note(seconds, session_.threads);
       if (session_.profiling)
-        step.profile->add(session_.run_number, step, std::chrono::duration<double>(start - session_.run_start).count(), seconds,
-                          context.threads);
+        own.profile->add(session_.run_number, step, std::chrono::duration<double>(start - session_.run_start).count(), seconds,
+                         context.threads);
     } else {
       step.kernel->run(context);
     }
     if (watch && watch->reason() != Watch::Reason::none) watch->stop(" in " + step.node->where());
     if (context.has_failed()) {
-      if (!context.thrown) throw InvalidArgument("{}", context.failure);
-      try {
-        std::rethrow_exception(context.thrown);
-      } catch (const SumsOverflow&) {
-        if (has_finite_inputs(plan, step)) throw Overflow{plan, step};
-      }
-      context.thrown = nullptr;
+      if (context.thrown) std::rethrow_exception(context.thrown);
+      throw InvalidArgument("{}", context.failure);
+    }
+    if (context.overflowed.load(std::memory_order_relaxed)) [[unlikely]] {
+      if (has_finite_inputs(state, number)) return {Status::overflowed, &state, &step};
+      context.overflowed.store(false, std::memory_order_relaxed);
     }
     if (session_.after) {
       const ChargeTo nobody;
-      StepEvent event(plan, step, StepEvent::Moment::after);
+      StepEvent event(state, number, StepEvent::Moment::after);
       if (!session_.after(event)) throw Cancelled("a callback stopped the run after {}", step.node->where());
     }
   }
+  return {};
 }
 
 [[gnu::cold]] void Executor::prepare(std::span<const ValueInfo> live_ins) {
@@ -529,9 +498,9 @@ void Executor::run_steps(Plan& plan, std::byte* arena) {
   last_.push_back(&find(plans_, pointers, [&] { return first_request(); }));
 }
 
-[[gnu::cold]] std::vector<const Plan*> Executor::last_plans() const {
-  std::vector<const Plan*> plans;
-  for (const Entry* entry : last_) plans.push_back(entry->plan.get());
+[[gnu::cold]] std::vector<const PlanState*> Executor::last_plans() const {
+  std::vector<const PlanState*> plans;
+  for (const Entry* entry : last_) plans.push_back(&entry->state);
   return plans;
 }
 
@@ -544,7 +513,7 @@ size_t Executor::arena_bytes() const noexcept {
 size_t Executor::arena_bytes_within(const std::vector<std::unique_ptr<Entry>>& entries) noexcept {
   size_t bytes = 0;
   for (const auto& entry : entries) {
-    for (const Step& step : entry->plan->steps())
+    for (const StepState& step : entry->state.steps())
       if (step.subgraphs) bytes += static_cast<const Subgraphs&>(*step.subgraphs).arena_bytes();
     bytes += arena_bytes_within(entry->continuations);
   }

@@ -8,13 +8,16 @@
 #include <memory>
 #include <vector>
 
-#include "planner/plan.h"
+#include "runtime/plan_state.h"
 
 namespace minnow {
 
 /// What a session's executors share.
 struct SessionContext {
   PlanEnvironment environment;
+  std::function<void()> planned;  // called when a plan is complete; may be empty
+  size_t memory_limit = 0;        // bytes of what a run holds; 0: the process's limit
+  bool explain = false;           // keep how schemes are chosen, for reports
   int threads = 1;
   std::atomic<bool> cancelled{false};
   bool profiling = false;
@@ -22,7 +25,7 @@ struct SessionContext {
   std::chrono::steady_clock::time_point run_start;
   NodeCallback before, after;
 
-  /// What plans are made with; graphs within nodes run in this context as well, which must stay where it is.
+  /// What plans are made with; graphs within nodes run in this context as well.
   void plan_with(const OperatorSet& operators, std::vector<std::shared_ptr<Backend>> backends, WeightStore& weights, size_t memory_limit);
 };
 
@@ -39,11 +42,11 @@ class Executor {
   /// Where output k should go, once its shape is known; null: the executor keeps it until the next run. Called once per output and run, and
   /// again where the run is repeated.
   using Destination = FunctionRef<void*(size_t k, DType dtype, const Shape& shape)>;
-  /// Where the sums of a scheme overflow (base/overflow.h) though its inputs are finite, plans are made anew without it, the log
+  /// Where the sums of a scheme overflow (RunContext::overflowed) though its inputs are finite, plans are made anew without it, the log
   /// hook gets the node's name, and the run is repeated.
   void run(std::span<const Slot* const> live_ins, Destination destination);
-  /// From now on a large batch may be computed in parts.
-  void split_batches() noexcept { may_split_ = true; }
+  /// From now on some values need not be whole: a large batch may be computed in parts, and large images some rows at a time.
+  void allow_parts() noexcept { allows_parts_ = true; }
   /// How many parts the last run had.
   int64_t parts() const noexcept;
   /// Output k of the last run: of kind tensor `view`, else `datum`.
@@ -52,7 +55,7 @@ class Executor {
   /// Plans ahead, without data, for shapes alone.
   void prepare(std::span<const ValueInfo> live_ins);
   /// The plans of the last run, in order.
-  std::vector<const Plan*> last_plans() const;
+  std::vector<const PlanState*> last_plans() const;
   /// Of its arenas and those of the subgraphs of its plans.
   size_t arena_bytes() const noexcept;
 
@@ -67,23 +70,29 @@ class Executor {
     AlignedMemory memory;
     size_t bytes = 0;
   };
-  void run_once(std::span<const Slot* const> live_ins, Destination destination);
-  void avoid(const Plan& plan, const Step& step, bool all);
+  // How a run ended.
+  enum class Status : uint8_t { done, overflowed };
+  struct Outcome {
+    Status status = Status::done;
+    const PlanState* state = nullptr;  // where sums overflowed
+    const Step* step = nullptr;
+  };
+  Outcome run_once(std::span<const Slot* const> live_ins, Destination destination);
+  void avoid(const PlanState& state, const Step& step, bool all);
   Entry& find(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins, FunctionRef<PlanRequest()> request);
   Entry& add_plan(std::vector<std::unique_ptr<Entry>>& cache, std::span<const Slot* const> live_ins, FunctionRef<PlanRequest()> request);
-  void split(Entry& entry, std::span<const Slot* const> live_ins);
-  void cut_into_bands(Entry& entry, std::span<const Slot* const> live_ins);
-  void run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination);
+  void set_up_parts(Entry& entry, size_t live_ins);
+  Outcome run_parts(Entry& entry, std::span<const Slot* const> live_ins, Destination destination);
   void* keep(size_t output, size_t bytes);
-  void run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination);
-  void run_steps(Plan& plan, std::byte* arena);
+  Outcome run_plan(Entry& entry, std::span<const Slot* const> live_ins, size_t depth, Destination destination);
+  Outcome run_steps(PlanState& state, std::byte* arena);
   void add_profiles(Entry& entry);
   static size_t arena_bytes_within(const std::vector<std::unique_ptr<Entry>>& entries) noexcept;
   static void forget_results(Entry& entry) noexcept;
   static void release(std::vector<std::unique_ptr<Entry>>& entries) noexcept;
   PlanRequest first_request() const;
   /// Then what plans for other shapes keep for their next run is given back, as it would count too.
-  bool has_own_limit() const noexcept { return session_.environment.memory_limit != 0; }
+  bool has_own_limit() const noexcept { return session_.memory_limit != 0; }
   size_t most_bytes() const noexcept;  // of what a run holds
 
   const Graph& graph_;
@@ -96,7 +105,7 @@ class Executor {
   std::vector<void*> output_memory_;
   std::vector<Entry*> last_;
   uint64_t clock_ = 0;
-  bool may_split_ = false;
+  bool allows_parts_ = false;
   NodeProfile* profile_owner_ = nullptr;
   std::string profile_attribute_;
 };

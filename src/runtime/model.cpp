@@ -12,12 +12,12 @@
 
 namespace minnow {
 
-std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, std::string_view packing, size_t bytes,
+std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, const Packing& packing,
                                                   FunctionRef<void(const TensorView&, void*)> pack) {
   std::shared_ptr<Item> item;
   {
     const std::lock_guard lock(mutex_);
-    std::shared_ptr<Item>& place = items_[Key{weight.data(), weight.shape(), std::string(packing)}];
+    std::shared_ptr<Item>& place = items_[Key{weight.data(), weight.dtype(), weight.shape(), packing}];
     if (!place) {
       place = std::make_shared<Item>();
       place->weight = weight;
@@ -26,6 +26,7 @@ std::shared_ptr<const void> PackedWeights::packed(const Tensor& weight, std::str
   }
   const std::lock_guard lock(item->packing);
   if (!item->memory) {
+    const size_t bytes = packing.bytes;
     const ChargeTo nobody;  // the model's, not the session's
     WeightCache* const cache = cache_.load(std::memory_order_acquire);
     const std::string key = cache ? cache->key_of(weight, packing) : std::string();

@@ -7,12 +7,13 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "planner/plan.h"
+#include "backends/backend.h"
+#include "ops/operator.h"
 #include "runtime/weight_cache.h"
 
 namespace minnow {
 
-/// Packed weights by (memory of the plain weight, name of the packing).
+/// Packed weights by the memory of the plain weight and by how they are packed.
 class PackedWeights final : public WeightStore {
  public:
   /// Takes what is packed from a file where it has it, from now on, and adds to the file what it has not. `graph` is the model's, whose
@@ -20,7 +21,7 @@ class PackedWeights final : public WeightStore {
   void keep_in(const std::string& file, const Graph& graph, int threads);
   /// Writes the file where something was packed since. What goes wrong is one message to the log hook.
   void save();
-  std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
+  std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
                                      FunctionRef<void(const TensorView&, void*)> pack) override;
   size_t bytes() const;
   /// The bytes of all plain weights: about what their packed forms will take together.
@@ -32,14 +33,13 @@ class PackedWeights final : public WeightStore {
  private:
   struct Key {
     const void* data;
+    DType dtype;
     Shape shape;
-    std::string packing;
+    Packing packing;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct Hash {
-    size_t operator()(const Key& key) const noexcept {
-      return std::hash<const void*>()(key.data) * 31 + std::hash<std::string>()(key.packing);
-    }
+    size_t operator()(const Key& key) const noexcept { return std::hash<const void*>()(key.data) * 31 + key.packing.hash(); }
   };
   struct Item {
     Tensor weight;  // kept, so that no other weight can come to lie at its address

@@ -7,7 +7,7 @@ namespace minnow {
 
 StepEvent::~StepEvent() {
   while (!replacements_.empty()) {  // backwards: an input may have been replaced twice
-    step_.input_slots[replacements_.back().input] = replacements_.back().original;
+    state_.inputs[replacements_.back().input] = replacements_.back().original;
     replacements_.pop_back();
   }
 }
@@ -39,7 +39,7 @@ void StepEvent::check_same_form(std::string_view what, size_t i, const TensorVie
 
 Tensor StepEvent::input(size_t i) const {
   const uint32_t v = find("input", i, step_.inputs, Moment::before);
-  return read(step_.input_slots[i]->view, v);
+  return read(state_.inputs[i]->view, v);
 }
 
 void StepEvent::replace_input(size_t i, const TensorView& value) {
@@ -48,7 +48,7 @@ void StepEvent::replace_input(size_t i, const TensorView& value) {
   if (is.info.contents)
     throw InvalidArgument("{}: input {} {}, it cannot be replaced", step_.node->where(), i,
                           is.place == PlanValue::Place::constant ? "is constant" : "holds what a shape depends on");
-  const TensorView& view = step_.input_slots[i]->view;
+  const TensorView& view = state_.inputs[i]->view;
   check_same_form("input", i, view, value);
   const Layout layout = is.layout;
   const size_t bytes = step_.backend->device().bytes(value.dtype(), value.shape(), layout);
@@ -56,18 +56,18 @@ void StepEvent::replace_input(size_t i, const TensorView& value) {
   slot->datum = Datum(Tensor(DType::u8, {static_cast<int64_t>(bytes)}));
   slot->view = TensorView(value.dtype(), value.shape(), slot->datum.tensor.data());
   write(value, v, const_cast<void*>(slot->view.data()));
-  replacements_.push_back({i, step_.input_slots[i], std::move(slot)});
-  step_.input_slots[i] = replacements_.back().slot.get();
+  replacements_.push_back({i, state_.inputs[i], std::move(slot)});
+  state_.inputs[i] = replacements_.back().slot.get();
 }
 
 Tensor StepEvent::output(size_t i) const {
   const uint32_t v = find("output", i, step_.outputs, Moment::after);
-  return read(step_.output_slots[i]->view, v);
+  return read(state_.outputs[i]->view, v);
 }
 
 void StepEvent::replace_output(size_t i, const TensorView& value) {
   const uint32_t v = find("output", i, step_.outputs, Moment::after);
-  Slot& slot = *step_.output_slots[i];
+  Slot& slot = *state_.outputs[i];
   check_same_form("output", i, slot.view, value);
   if (plan_.values()[v].place == PlanValue::Place::dynamic || slot.datum.kind == Datum::Kind::tensor) {
     // The plan gave it no memory: it may share that of an item of a sequence, say.

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "planner/plan.h"
+#include "runtime/plan_state.h"
 
 namespace minnow {
 
@@ -15,7 +15,9 @@ namespace minnow {
 class StepEvent final : public NodeEvent {
  public:
   enum class Moment : uint8_t { before, after };
-  StepEvent(Plan& plan, Step& step, Moment moment) : plan_(plan), step_(step), moment_(moment) {}
+  /// `number`: of the step.
+  StepEvent(PlanState& state, size_t number, Moment moment)
+      : plan_(state.plan()), step_(plan_.steps()[number]), state_(state.steps()[number]), moment_(moment) {}
   ~StepEvent();
 
   std::string_view name() const override { return step_.node->name(); }
@@ -44,8 +46,9 @@ class StepEvent final : public NodeEvent {
     Slot* original;
     std::unique_ptr<Slot> slot;
   };
-  Plan& plan_;
-  Step& step_;
+  const Plan& plan_;
+  const Step& step_;
+  StepState& state_;
   const Moment moment_;
   std::vector<Replacement> replacements_;
 };

@@ -6,7 +6,7 @@
 namespace minnow {
 namespace {
 
-/// What was planned for a step; of refusals and candidates nothing.
+/// What was planned for a step, without refusals and candidates.
 PlanRow planned_row(const Plan& plan, const Step& step) {
   PlanRow row;
   row.node = report_name(*step.node);
@@ -74,21 +74,40 @@ NodeProfile& NodeProfile::inner_profile(const Plan& plan, const Step& step, std:
   return *place;
 }
 
-void append_rows(const Plan& plan, const Step& step, int session_threads, std::vector<PlanRow>& rows) {
-  PlanRow row = planned_row(plan, step);
-  row.threads = session_threads == 1 ? 1 : step.trial.chosen();
-  for (const auto& [scheme, seconds] : step.candidates) row.candidates.push_back({row.node, std::string(scheme->name), seconds});
-  for (const Refusal& refusal : step.refusals) row.refused.push_back(format("{}: {}", refusal.scheme, refusal.reason));
-  if (step.profile) {
-    const PlanRow& measured = step.profile->row;
-    row.measured_seconds = measured.measured_seconds;
-    row.best_seconds = step.profile->best_seconds();
-    row.start_seconds = measured.start_seconds;
-    row.runs = measured.runs;
-    row.calls = measured.calls;
+namespace {
+
+void append_choice(const PlanState& state, const Step& step, PlanRow& row) {
+  const auto found = state.choices.find(step.node);
+  if (found == state.choices.end()) return;
+  for (const auto& [scheme, seconds] : found->second.candidates) row.candidates.push_back({row.node, std::string(scheme->name), seconds});
+  for (const SchemeChoice::Refusal& refusal : found->second.refusals)
+    row.refused.push_back(format("{}: {}", refusal.scheme, refusal.reason));
+}
+
+}  // namespace
+
+void append_rows(const PlanState& state, int session_threads, std::vector<PlanRow>& rows) {
+  const Plan& plan = state.plan();
+  for (size_t s = 0; s < plan.steps().size(); ++s) {
+    const Step& step = plan.steps()[s];
+    const StepState& own = state.steps()[s];
+    for (const Step& each : step.row_tiling.empty() ? std::span(&step, 1) : std::span(step.row_tiling)) {
+      PlanRow row = planned_row(plan, each);
+      row.threads = session_threads == 1 ? 1 : own.trial.chosen();
+      append_choice(state, each, row);
+      if (!step.row_tiling.empty() && &each != &step.row_tiling.back()) row.layout = "row tiles";  // the image is nowhere whole
+      if (own.profile) {
+        const PlanRow& measured = own.profile->row;
+        row.measured_seconds = measured.measured_seconds;
+        row.best_seconds = own.profile->best_seconds();
+        row.start_seconds = measured.start_seconds;
+        row.runs = measured.runs;
+        row.calls = measured.calls;
+      }
+      rows.push_back(std::move(row));
+    }
+    if (own.profile) append_inner(*own.profile, rows);
   }
-  rows.push_back(std::move(row));
-  if (step.profile) append_inner(*step.profile, rows);
 }
 
 }  // namespace minnow

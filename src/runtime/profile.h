@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "planner/plan.h"
+#include "runtime/plan_state.h"
 
 namespace minnow {
 
@@ -30,7 +30,7 @@ struct NodeProfile {
   std::unordered_map<std::string, NodeProfile*> by_name_;
 };
 
-/// The report's row of a step, with its times where it has any, followed by those of the nodes within.
-void append_rows(const Plan& plan, const Step& step, int session_threads, std::vector<PlanRow>& rows);
+/// The report's rows of the steps of a plan, with their times where they have any, each followed by those of the nodes within.
+void append_rows(const PlanState& state, int session_threads, std::vector<PlanRow>& rows);
 
 }  // namespace minnow

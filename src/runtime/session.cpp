@@ -58,15 +58,15 @@ struct Session::Impl {
     if (options.cores.size() < os::allowed_cores().size()) own_cores = options.cores;
     const BackendOptions for_backends = backend_options(options);
     PlanEnvironment& environment = context.environment;
-    environment.planned = [this] { this->model->packed.release_plain(); };
-    environment.explain = options.explain;
+    context.planned = [this] { this->model->packed.release_plain(); };
+    context.explain = options.explain;
     for (const SchemeTime& time : options.times) environment.times[{time.node, time.scheme}] = time.seconds;
     context.threads = for_backends.threads;
     context.plan_with(*this->model->operators, make_backends(options, for_backends), this->model->packed, options.memory_limit);
     if (!options.weight_cache.empty()) this->model->packed.keep_in(options.weight_cache, graph(), context.threads);
     account = std::make_shared<MemoryAccount>(options.memory_limit);
     executor.emplace(*this->model->graph, context);
-    if (graph().states().empty()) executor->split_batches();
+    if (graph().states().empty()) executor->allow_parts();
     inputs.resize(graph().inputs().size());
     states.resize(graph().states().size());
     for (const Slot& input : inputs) live_ins.push_back(&input);
@@ -264,17 +264,11 @@ void Session::set_profiling(bool on) noexcept { impl_->context.profiling = on; }
 PlanReport Session::plan_report() const try {
   PlanReport report;
   report.batch_parts = impl_->executor->parts();
-  for (const Plan* plan : impl_->executor->last_plans()) {
-    report.arena_bytes += plan->arena_bytes();
-    report.arena_lower_bound += plan->arena_lower_bound();
-    report.cut |= plan->is_cut();
-    for (const Step& step : plan->steps()) {
-      if (step.bands.empty()) append_rows(*plan, step, impl_->context.threads, report.rows);
-      for (const Step& part : step.bands) {
-        append_rows(*plan, part, impl_->context.threads, report.rows);
-        if (&part != &step.bands.back()) report.rows.back().layout = "bands";  // the image is nowhere whole
-      }
-    }
+  for (const PlanState* state : impl_->executor->last_plans()) {
+    report.arena_bytes += state->plan().arena_bytes();
+    report.arena_lower_bound += state->plan().arena_lower_bound();
+    report.cut |= state->plan().is_cut();
+    append_rows(*state, impl_->context.threads, report.rows);
   }
   return report;
 } catch (...) {

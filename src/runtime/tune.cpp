@@ -22,6 +22,7 @@
 #include "base/os.h"
 #include "base/processor.h"
 #include "base/topology.h"
+#include "planner/plan.h"
 #include "runtime/backends.h"
 #include "runtime/measure.h"
 #include "runtime/model.h"

@@ -99,10 +99,11 @@ std::string WeightCache::read(Entries& entries) const {
   return {};
 }
 
-std::string WeightCache::key_of(const Tensor& weight, std::string_view packing) const {
+std::string WeightCache::key_of(const Tensor& weight, const Packing& packing) const {
   const auto found = digests_.find(weight.data());
   const bool known = found != digests_.end() && found->second.first == weight.bytes();
-  return format("{} {}{} {}", hex(known ? found->second.second : digest_of(bytes_of(weight))), weight.dtype(), weight.shape(), packing);
+  return format("{} {}{} {}", hex(known ? found->second.second : digest_of(bytes_of(weight))), weight.dtype(), weight.shape(),
+                packing.text());
 }
 
 std::shared_ptr<const void> WeightCache::find(const std::string& key, size_t bytes) {

@@ -4,8 +4,8 @@
 //   packed forms               each at a multiple of 64
 //   index                      for each: offset, bytes, digest and length of the name (64-bit numbers), the name, zeros up to a multiple of
 //   8
-// A packed form has the name "digest-of-the-weight dtype[shape] packing", so that what it is found for is what it was made from. Who may
-// write the file may write any weights: digests are there for files of others and for damage.
+// A packed form has the name "digest-of-the-weight dtype[shape] packing" (Packing::text), so that what it is found for is what it was made
+// from. Who may write the file may write any weights: digests are there for files of others and for damage.
 #pragma once
 #include <atomic>
 #include <map>
@@ -16,6 +16,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "backends/backend.h"
 #include "graph/graph.h"
 
 namespace minnow::os {
@@ -42,7 +43,7 @@ class WeightCache {
   // Safe to call from many threads.
 
   /// What a packed form is found by.
-  std::string key_of(const Tensor& weight, std::string_view packing) const;
+  std::string key_of(const Tensor& weight, const Packing& packing) const;
   /// Null where the file has none of that size, or a damaged one (one message to the log hook).
   std::shared_ptr<const void> find(const std::string& key, size_t bytes);
   /// What was packed, for the next save().

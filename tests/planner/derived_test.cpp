@@ -154,9 +154,8 @@ TEST(DerivedConstants, what_runs_read_is_there) {
 // Plans of other shapes, and other sessions, find the packed form by the constant that the file has and by what is done to it.
 TEST(DerivedConstants, the_packed_form_is_known_by_the_source) {
   struct Packed final : WeightStore {
-    std::vector<std::pair<const void*, std::string>> keys;
-    std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t,
-                                       FunctionRef<void(const TensorView&, void*)>) override {
+    std::vector<std::pair<const void*, Packing>> keys;
+    std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing, FunctionRef<void(const TensorView&, void*)>) override {
       keys.emplace_back(weight.data(), packing);
       return nullptr;
     }
@@ -178,7 +177,7 @@ TEST(DerivedConstants, the_packed_form_is_known_by_the_source) {
     EXPECT_EQ(contents.shape(), bytes.shape());
     DerivedConstants::Store store(derived, packed);
     store.add(2, contents);
-    store.packed(contents, "rows", 4, [](const TensorView&, void*) {});
+    store.packed(contents, {.form = "rows", .device = "cpu", .bytes = 4, .parameters = {}, .source = {}}, [](const TensorView&, void*) {});
     EXPECT_TRUE(store.is_packed(2));
   }
   ASSERT_EQ(packed.keys.size(), 4u);

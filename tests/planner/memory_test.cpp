@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "planner/plan.h"
+#include "planner/draft.h"
 
 namespace minnow {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "graph/expr.h"
 #include "passes/pipeline.h"
-#include "planner/plan.h"
+#include "planner/draft.h"
 #include "support/networks.h"
 
 namespace minnow {

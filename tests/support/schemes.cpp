@@ -18,11 +18,11 @@ namespace {
 
 class Weights final : public WeightStore {
  public:
-  std::shared_ptr<const void> packed(const Tensor& weight, std::string_view packing, size_t bytes,
+  std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
                                      FunctionRef<void(const TensorView&, void*)> pack) override {
-    std::shared_ptr<void>& found = kept_[{weight.data(), std::string(packing)}];
+    std::shared_ptr<void>& found = kept_[{weight.data(), packing.text()}];
     if (!found) {
-      found = allocate_shared(bytes);
+      found = allocate_shared(packing.bytes);
       pack(weight, found.get());
     }
     return found;

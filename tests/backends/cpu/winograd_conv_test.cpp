@@ -140,7 +140,7 @@ TEST_P(WinogradConvTest, errors_stay_small) {
         const WinogradConv conv(kernels, s, {form, 1, 1 << 20, l3}, {});
         const double error = mean_error(
             kernels, s, conv, [&](size_t unit, const WinogradConv::Arguments& a, float* scratch) { conv.run(unit, a, nullptr, scratch); });
-        SCOPED_TRACE(name_of(form) + ", size " + std::to_string(size) + ", " + conv.weight_form());
+        SCOPED_TRACE(name_of(form) + ", size " + std::to_string(size) + (conv.kept_columns()[0] ? ", columns" : ", positions"));
         EXPECT_LT(error, 1.25 * form.error() * plain);
         if (form.error() > 4) continue;  // of precision "low" alone
         EXPECT_LT(error, 4 * plain);

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "backends/cpu/kernels/f16_overflow.h"
 #include "backends/cpu/kernels/targets.h"
 #include "base/os.h"
 #undef HWY_TARGET_INCLUDE
@@ -151,7 +150,7 @@ struct Totals {
     MINNOW_UNROLL for (int r = 0; r < R; ++r) MINNOW_UNROLL for (int n = 0; n < N; ++n) odd[(r * N + n) % 4] =
         vfmaq_n_f32(odd[(r * N + n) % 4], sum[r][n].raw, 0);
     const float32x4_t all = vaddq_f32(vaddq_f32(odd[0], odd[1]), vaddq_f32(odd[2], odd[3]));
-    if (vminvq_u32(vceqq_f32(all, all)) == 0) f16_overflows().fetch_add(1, std::memory_order_relaxed);
+    if (t.overflowed && vminvq_u32(vceqq_f32(all, all)) == 0) t.overflowed->store(true, std::memory_order_relaxed);
     end<R, N>(t, sum);
   }
 };
@@ -254,11 +253,6 @@ const F16Form kF16Form{};
 namespace minnow::cpu {
 
 bool has_f16_products() { return os::arm_features().f16; }
-
-std::atomic<uint32_t>& f16_overflows() noexcept {
-  static std::atomic<uint32_t> count{0};
-  return count;
-}
 
 }  // namespace minnow::cpu
 #endif

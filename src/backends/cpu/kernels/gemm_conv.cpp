@@ -282,6 +282,7 @@ void GemmConv::run(size_t unit, const Arguments& a, float* scratch, size_t befor
   const float* x =
       a.x + (image * (element_ == 1 ? shape_.in_channels : ceil_div(shape_.in_channels, lanes_)) + group * image_planes_) * in_plane_;
   Tile t;
+  t.overflowed = a.overflowed;
   t.block_stride = static_cast<ptrdiff_t>(in_plane_);
   const size_t row = flat_ ? first / shape_.out_w : first;  // the block is in this row where images are rings
   if (direct_) {

@@ -23,11 +23,12 @@ class GemmConv {
     size_t l2 = 1 << 20;  // bytes
   };
   struct Arguments {
-    const float* x;     // packed (or plain, as options say)
-    const float* w;     // as pack_weights wrote them
-    const float* bias;  // as pack_bias wrote it, or null
-    const float* add;   // packed like y, or null
-    float* y;           // packed
+    const float* x;                           // packed (or plain, as options say)
+    const float* w;                           // as pack_weights wrote them
+    const float* bias;                        // as pack_bias wrote it, or null
+    const float* add;                         // packed like y, or null
+    float* y;                                 // packed
+    std::atomic<bool>* overflowed = nullptr;  // see Tile
   };
 
   /// Whether pack_weights and run can serve: with groups, the channels of each must be whole vectors.

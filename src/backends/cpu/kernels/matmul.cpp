@@ -102,6 +102,7 @@ void MatMul::run(size_t unit, const Arguments& arguments, float* scratch, size_t
   if (before / chunks_ != block) pack_a(first, rows, arguments.a, scratch);
   float edge[kMostTileRows * kPair * kMostLanes], edge_add[kMostTileRows * kPair * kMostLanes];
   Tile t;
+  t.overflowed = arguments.overflowed;
   t.taps = &kNoTaps;
   t.block_stride = static_cast<ptrdiff_t>(rows * lanes_);
   t.vector_stride = static_cast<ptrdiff_t>(lanes_);

@@ -30,6 +30,7 @@ class MatMul {
     const float* bias;  // as pack_bias wrote it, or null
     const float* add;   // like y, or null
     float* y;
+    std::atomic<bool>* overflowed = nullptr;  // see Tile
   };
   MatMul(const Kernels& kernels, const Shape& shape, const Options& options, const Epilogue& epilogue);
 

@@ -45,6 +45,10 @@ class StrassenConv {
   size_t slices() const noexcept { return slices_; }
   size_t slice_floats() const noexcept { return chunk_weights(chunks_) + rest_ * lanes_ * in_; }
   size_t weight_floats() const noexcept { return slices_ * slice_floats(); }
+  // Packed weights depend on these.
+  size_t levels() const noexcept { return levels_; }
+  size_t chunks() const noexcept { return chunks_; }
+  bool makes_sums() const noexcept { return makes_sums_; }
   /// Weights that lie `out_step` and `in_step` floats apart, one of which is 1; each is multiplied by `factor`.
   struct Weights {
     const float* data;

@@ -2,6 +2,7 @@
 // The register tile that every matrix product and convolution goes through:
 //   y[pixel][n] = bias[n] + sum over tap, k of x[pixel, tap, k] * w[tap][k][n],  n over one or two vectors.
 #pragma once
+#include <atomic>
 #include <cstddef>
 
 namespace minnow::cpu {
@@ -48,10 +49,11 @@ struct Tile {
   bool finish = false;                            // add `add`, then clamp
   const float* add[2] = {};                       // the other arm of a residual block, or null
   float low = 0, high = 0;
-  const char* prefetch = nullptr;  // asked_bytes are asked for per channel; null: none
-  ptrdiff_t prefetch_also = 0;     // and one that lies so many bytes further
-  TileSums sums;                   // looked at by `summed` only
-  TileWeights make;                // likewise; `w` is `make.to` then, there is one tap, and `rest` is 0
+  const char* prefetch = nullptr;           // asked_bytes are asked for per channel; null: none
+  ptrdiff_t prefetch_also = 0;              // and one that lies so many bytes further
+  TileSums sums;                            // looked at by `summed` only
+  TileWeights make;                         // likewise; `w` is `make.to` then, there is one tap, and `rest` is 0
+  std::atomic<bool>* overflowed = nullptr;  // set by tiles that sum in f16 where a sum is infinite or NaN; null: nobody asks
 };
 using TileFunction = void (*)(const Tile&);
 

@@ -45,12 +45,12 @@ class TransposedConv {
       p.conv.run(unit - p.first_unit, arguments_of(p, arguments), scratch, before < p.first_unit ? SIZE_MAX : before - p.first_unit);
   }
 
-  /// Of WinogradConv, as there; the form of every phase's weights.
-  std::string weight_form() const {
-    std::string form;
+  /// WinogradConv::kept_columns of every phase.
+  std::vector<bool> kept_columns() const {
+    std::vector<bool> kept;
     if constexpr (kTransforms)
-      for (const Phase& phase : phases_) form += phase.conv.weight_form() + ' ';
-    return form;
+      for (const Phase& phase : phases_) kept.push_back(phase.conv.kept_columns()[0]);
+    return kept;
   }
   size_t transform_units() const noexcept { return transforms_; }
   size_t shared_floats() const noexcept { return shared_floats_; }

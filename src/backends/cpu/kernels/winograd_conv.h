@@ -64,7 +64,7 @@ class WinogradConv {
   static bool keeps_columns(const ConvShape& shape, WinogradForms form, size_t l3) noexcept;
   size_t weight_floats() const noexcept { return product_of({panels_, out_vectors_, lanes_, shape_.in_channels}); }
   /// What pack_weights writes depends on the size of the image by this alone.
-  std::string weight_form() const { return keeps_columns_ ? "columns" : "positions"; }
+  std::vector<bool> kept_columns() const { return {keeps_columns_}; }
   /// From [out channel][in channel][kernel_h][kernel_w]; the transform is computed in double precision.
   void pack_weights(const float* oihw, float* out) const noexcept;
   size_t bias_floats() const noexcept { return out_vectors_ * lanes_; }

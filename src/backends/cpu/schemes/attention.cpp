@@ -198,9 +198,10 @@ class AttentionKernel final : public Kernel {
   }
 
   // y[row][n] = sum over k of x[row][k] w[k][n] for a panel of some vectors; x is [k / lanes][rows][lanes].
-  void multiply(const LowPrecisionKernels* low_precision, const float* x, size_t rows, size_t depth, const float* w, size_t vectors,
-                float* y, size_t row_stride, size_t vector_stride) const noexcept {
+  void multiply(RunContext& context, const LowPrecisionKernels* low_precision, const float* x, size_t rows, size_t depth, const float* w,
+                size_t vectors, float* y, size_t row_stride, size_t vector_stride) const noexcept {
     Tile t;
+    t.overflowed = &context.overflowed;
     t.taps = &kNoTaps;
     t.blocks = depth / lanes_;
     t.rest = depth % lanes_;
@@ -239,7 +240,7 @@ class AttentionKernel final : public Kernel {
     const size_t seen = seen_by(first + rows - 1);
     Stop stop;
     for (size_t vector = 0; vector * lanes_ < seen && !stop.after(rows * head_ * kPair); vector += kPair)
-      multiply(key_low_precision_, q, rows, factors(key_low_precision_, head_), key_panels + vector * lanes_ * head_,
+      multiply(context, key_low_precision_, q, rows, factors(key_low_precision_, head_), key_panels + vector * lanes_ * head_,
                std::min(kPair, key_vectors_ - vector), scores + vector * rows * lanes_, lanes_, rows * lanes_);
 
     for (size_t r = 0; r < rows; ++r) {
@@ -262,11 +263,11 @@ class AttentionKernel final : public Kernel {
       const float* w = value_panels + column * keys_;
       if (stop.after(rows * seen)) return;
       if (column + vectors * lanes_ <= v_head_) {
-        multiply(value_low_precision_, scores, rows, seen_factors(seen), w, vectors, y + column, stride, lanes_);
+        multiply(context, value_low_precision_, scores, rows, seen_factors(seen), w, vectors, y + column, stride, lanes_);
         continue;
       }
       // The last columns go through a buffer of whole vectors.
-      multiply(value_low_precision_, scores, rows, seen_factors(seen), w, vectors, edge, vectors * lanes_, lanes_);
+      multiply(context, value_low_precision_, scores, rows, seen_factors(seen), w, vectors, edge, vectors * lanes_, lanes_);
       for (size_t r = 0; r < rows; ++r)
         std::memcpy(y + r * stride + column, edge + r * vectors * lanes_, (v_head_ - column) * sizeof(float));
     }
@@ -317,7 +318,7 @@ class AttentionKernel final : public Kernel {
 
 template <Factors kFactors>
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  return watched(kFactors, std::make_unique<AttentionKernel>(context, kFactors));
+  return std::make_unique<AttentionKernel>(context, kFactors);
 }
 
 constexpr Scheme kSchemes[] = {

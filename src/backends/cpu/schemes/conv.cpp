@@ -111,10 +111,6 @@ GemmConv::Options gemm_options(const Device& device) {
 
 namespace {
 
-std::string packing_of(std::string_view name, const PrepareContext& context) {
-  return format("{} {} groups {}", name, context.device().name, conv_shape(context.node()).groups);
-}
-
 DepthwiseConv::Options depthwise_options(const Device& device) { return {static_cast<size_t>(device.threads), device.l1, device.l2}; }
 
 double conv_bytes(const NodeView& node) {
@@ -170,12 +166,12 @@ Estimate estimate_depthwise(const NodeView& node, const Device& device) {
   return estimate;
 }
 
-#if MINNOW_SMALL  // computes no bands
+#if MINNOW_SMALL  // has no row tiling
 template <class Conv>
 using ByRows = ConvKernel<Conv>;
 #else
 template <class Conv>
-using ByRows = ConvBands<Conv>;
+using ByRows = RowTiledConv<Conv>;
 #endif
 
 std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, bool plain) {
@@ -183,7 +179,7 @@ std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context, bool plain) {
   options.plain_input = plain;
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
-  return std::make_unique<ByRows<GemmConv>>(context, packing_of(plain ? "gemm_conv plain" : "gemm_conv packed", context),
+  return std::make_unique<ByRows<GemmConv>>(context, "gemm_conv", PackingParameters{{"plain", plain}, {"groups", conv_shape(node).groups}},
                                             GemmConv(kernels, conv_shape(node), options, epilogue_of(node, kernels)));
 }
 std::unique_ptr<Kernel> prepare_packed(PrepareContext& context) { return prepare_gemm(context, false); }
@@ -192,7 +188,7 @@ std::unique_ptr<Kernel> prepare_depthwise(PrepareContext& context) {
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
   return std::make_unique<ByRows<DepthwiseConv>>(
-      context, packing_of("depthwise_conv", context),
+      context, "depthwise_conv", PackingParameters{{"groups", conv_shape(node).groups}},
       DepthwiseConv(kernels, conv_shape(node), depthwise_options(context.device()), epilogue_of(node, kernels)));
 }
 

@@ -4,12 +4,12 @@
 #include <limits>
 #include <optional>
 
-#include "backends/bands.h"
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/kernels/epilogue.h"
 #include "backends/cpu/kernels/gemm_conv.h"
 #include "backends/cpu/schemes/units.h"
+#include "backends/row_tiling.h"
 #include "graph/activation.h"
 #include "graph/window.h"
 
@@ -37,19 +37,21 @@ GemmConv::Options gemm_options(const Device& device);
 /// The constant weights and bias of a convolution as one of the classes that compute them wants them; null where they are no constants.
 class PackedFilter {
  public:
-  /// `packing` names what the forms depend on; `pack` makes that of the weights. The bias is multiplied by `bias_factor`.
+  /// `form` and `parameters` say what both forms depend on (PrepareContext::packed); `pack` makes that of the weights. The bias is
+  /// multiplied by `bias_factor`.
   template <class Conv>
-  void prepare(PrepareContext& context, const Conv& conv, std::string_view packing, FunctionRef<void(const float* w, float* out)> pack,
-               float bias_factor = 1) {
+  void prepare(PrepareContext& context, const Conv& conv, std::string_view form, const PackingParameters& parameters,
+               FunctionRef<void(const float* w, float* out)> pack, float bias_factor = 1) {
     if (context.node().is_constant(1))
-      weights_ = context.packed(1, packing, product_of({conv.weight_floats(), sizeof(float)}),
+      weights_ = context.packed(1, form, parameters, product_of({conv.weight_floats(), sizeof(float)}),
                                 [&](const TensorView& w, void* out) { pack(w.data<float>(), static_cast<float*>(out)); });
-    prepare_bias(context, conv, packing, bias_factor);
+    prepare_bias(context, conv, form, parameters, bias_factor);
   }
   template <class Conv>
-  void prepare_bias(PrepareContext& context, const Conv& conv, std::string_view packing, float bias_factor) {
+  void prepare_bias(PrepareContext& context, const Conv& conv, std::string_view form, PackingParameters parameters, float bias_factor) {
     if (!context.node().has_input(2) || !context.node().is_constant(2)) return;
-    bias_ = context.packed(2, packing, conv.bias_floats() * sizeof(float), [&](const TensorView& b, void* out) {
+    parameters.emplace_back("bias factor", bias_factor);
+    bias_ = context.packed(2, form, parameters, conv.bias_floats() * sizeof(float), [&](const TensorView& b, void* out) {
       float* to = static_cast<float*>(out);
       conv.pack_bias(b.data<float>(), to);
       for (size_t i = 0; bias_factor != 1 && i < conv.bias_floats(); ++i) to[i] *= bias_factor;
@@ -62,13 +64,13 @@ class PackedFilter {
   std::shared_ptr<const void> weights_, bias_;
 };
 
-/// Any of the classes that compute convolutions in units: it packs weights and bias, and runs its units. `packing` names what their packed
-/// forms depend on. Weights and bias that are no constants are packed in every run, by classes that pack in panels.
+/// Any of the classes that compute convolutions in units: it packs weights and bias, and runs its units. `form` and `parameters` say what
+/// their packed forms depend on. Weights and bias that are no constants are packed in every run, by classes that pack in panels.
 template <class Conv, class Base = Kernel>
 class ConvKernel : public Base {
  public:
-  ConvKernel(PrepareContext& context, std::string_view packing, Conv conv) : conv_(std::move(conv)) {
-    filter_.prepare(context, conv_, packing, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
+  ConvKernel(PrepareContext& context, std::string_view form, const PackingParameters& parameters, Conv conv) : conv_(std::move(conv)) {
+    filter_.prepare(context, conv_, form, parameters, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
     if (!filter_.weights()) weights_ = context.reserve_scratch(product_of({conv_.weight_floats(), sizeof(float)}));
     if (context.node().has_input(2) && !filter_.bias()) bias_ = context.reserve_scratch(conv_.bias_floats() * sizeof(float));
     units_.reserve(context, conv_.units(), conv_.scratch_floats());
@@ -77,6 +79,7 @@ class ConvKernel : public Base {
   void run(RunContext& context) noexcept override {
     typename Conv::Arguments arguments{context.in<float>(0), filter_.weights(), filter_.bias(),
                                        context.has_input(3) ? context.in<float>(3) : nullptr, context.out<float>(0)};
+    if constexpr (requires { arguments.overflowed; }) arguments.overflowed = &context.overflowed;
     if constexpr (requires { conv_.panels(); }) {
       if (!arguments.w) {
         float* packed = context.scratch_at<float>(weights_);
@@ -109,12 +112,12 @@ class ConvKernel : public Base {
   Units units_;
 };
 
-/// The same for classes whose units can be put in the order of rows, which then can be computed by bands.
+/// The same for classes whose units can be put in the order of rows, for row tiling.
 template <class Conv>
-class ConvBands final : public ConvKernel<Conv, BandKernel> {
+class RowTiledConv final : public ConvKernel<Conv, RowKernel> {
  public:
-  using ConvKernel<Conv, BandKernel>::ConvKernel;
-  BandKernel::Reading reading() const noexcept override {
+  using ConvKernel<Conv, RowKernel>::ConvKernel;
+  RowKernel::Reading reading() const noexcept override {
     const ConvShape& s = conv_.shape();
     return {conv_.has_rows(), conv_.reads_ring(), s.stride_h, s.extent_h(), s.pad_top};
   }
@@ -125,7 +128,7 @@ class ConvBands final : public ConvKernel<Conv, BandKernel> {
   }
 
  private:
-  using ConvKernel<Conv, BandKernel>::conv_;
+  using ConvKernel<Conv, RowKernel>::conv_;
 };
 
 }  // namespace minnow::cpu

@@ -93,7 +93,7 @@ std::unique_ptr<Kernel> prepare_as(PrepareContext& context, const typename Conv:
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const NodeView& node = context.node();
   const Conv3dShape shape = conv_3d_shape(ConvGeometry::of(node));
-  return std::make_unique<ConvKernel<Conv3d<Conv>>>(context, format("{} {} groups {}", name, context.device().name, shape.slice.groups),
+  return std::make_unique<ConvKernel<Conv3d<Conv>>>(context, name, PackingParameters{{"groups", shape.slice.groups}},
                                                     Conv3d<Conv>(kernels, shape, options, epilogue_of(node, kernels)));
 }
 std::unique_ptr<Kernel> prepare_transposed(PrepareContext& context) {
@@ -101,9 +101,9 @@ std::unique_ptr<Kernel> prepare_transposed(PrepareContext& context) {
   const Device& device = context.device();
   const Conv3dShape v = conv_3d_shape(ConvTransposeGeometry::of(context.node()));
   const ConvShape& s = v.slice;
-  return std::make_unique<ConvKernel<Conv>>(
-      context, format("transposed 3d {} stride {}x{} groups {}", device.name, s.stride_h, s.stride_w, s.groups),
-      Conv(*cpu_device(device).kernels, v, gemm_options(device), Epilogue{}));
+  return std::make_unique<ConvKernel<Conv>>(context, "transposed 3d",
+                                            PackingParameters{{"stride_h", s.stride_h}, {"stride_w", s.stride_w}, {"groups", s.groups}},
+                                            Conv(*cpu_device(device).kernels, v, gemm_options(device), Epilogue{}));
 }
 std::unique_ptr<Kernel> prepare_gemm(PrepareContext& context) {
   return prepare_as<GemmConv>(context, gemm_options(context.device()), "3d gemm");

@@ -66,10 +66,9 @@ Estimate estimate(const NodeView& node, const Device& device) {
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const Kernels& kernels = *cpu_device(context.device()).kernels;
   const ConvShape shape = shape_of(ConvTransposeGeometry::of(context.node()));
-  const std::string packing =
-      format("transposed_conv {} stride {}x{} groups {}", context.device().name, shape.stride_h, shape.stride_w, shape.groups);
   return std::make_unique<ConvKernel<TransposedConv<GemmConv>>>(
-      context, packing, TransposedConv<GemmConv>(kernels, shape, gemm_options(context.device()), Epilogue{}));
+      context, "transposed_conv", PackingParameters{{"stride_h", shape.stride_h}, {"stride_w", shape.stride_w}, {"groups", shape.groups}},
+      TransposedConv<GemmConv>(kernels, shape, gemm_options(context.device()), Epilogue{}));
 }
 
 template <WinogradForm kForm>
@@ -93,7 +92,7 @@ class TransposedWinogradKernel final : public WinogradKernel {
       : conv_(*cpu_device(context.device()).kernels, shape_of(ConvTransposeGeometry::of(context.node())),
               winograd_options(context.device(), form), Epilogue{}) {
     const ConvShape s = shape_of(ConvTransposeGeometry::of(context.node()));
-    prepare(context, conv_, format("transposed winograd {}x{}", s.stride_h, s.stride_w), form,
+    prepare(context, conv_, "transposed winograd", {{"stride_h", s.stride_h}, {"stride_w", s.stride_w}}, form,
             [&](const float* w, float* out) { conv_.pack_weights(w, out); });
   }
   void run(RunContext& context) noexcept override { run_conv(context, conv_, context.in<float>(0)); }

@@ -62,10 +62,10 @@ class DeformConvKernel final : public Kernel {
     const size_t groups = size(conv_.groups);
     const auto bytes = [&](size_t floats) { return product_of({groups, floats, sizeof(float)}); };
     if (node.is_constant(1))
-      weights_ = context.packed(
-          1, format("deform_conv{} {} as {}x{}", packed_ ? " packed" : "", context.device().name, channels_ * taps_, filters_),
-          bytes(product_.packed_b_floats()),
-          [&](const TensorView& w, void* out) { pack_weights(w.data<float>(), static_cast<float*>(out)); });
+      weights_ = context.packed(1, "deform_conv",
+                                {{"packed", packed_}, {"depth", channels_ * taps_}, {"filters", filters_}, {"slices", product_.slices()}},
+                                bytes(product_.packed_b_floats()),
+                                [&](const TensorView& w, void* out) { pack_weights(w.data<float>(), static_cast<float*>(out)); });
     else
       weights_offset_ = context.reserve_scratch(bytes(product_.packed_b_floats()));
     if (node.has_input(3)) bias_offset_ = context.reserve_scratch(bytes(product_.bias_floats()));

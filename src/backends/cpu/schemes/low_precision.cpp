@@ -3,12 +3,9 @@
 #include "backends/cpu/schemes/low_precision.h"
 
 #include <cmath>
-#include <exception>
 
-#include "backends/cpu/kernels/f16_overflow.h"
 #include "backends/cpu/schemes/conv.h"
 #include "backends/cpu/schemes/schemes.h"
-#include "base/overflow.h"
 
 namespace minnow::cpu {
 
@@ -40,29 +37,6 @@ double speed_of(Factors factors, const Kernels& kernels) {
 std::string_view suffix_of(Factors factors) noexcept {
   constexpr std::string_view kNames[] = {"", " bf16", " f16"};
   return kNames[static_cast<size_t>(factors)];
-}
-
-namespace {
-
-class WatchedKernel final : public Kernel {
- public:
-  explicit WatchedKernel(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
-  void run(RunContext& context) noexcept override {
-    const uint32_t before = f16_overflows().load(std::memory_order_relaxed);
-    kernel_->run(context);
-    if (f16_overflows().load(std::memory_order_relaxed) == before) return;
-    context.fail(std::make_exception_ptr(SumsOverflow()));
-  }
-
- private:
-  std::unique_ptr<Kernel> kernel_;
-};
-
-}  // namespace
-
-std::unique_ptr<Kernel> watched(Factors factors, std::unique_ptr<Kernel> kernel) {
-  if (factors != Factors::f16) return kernel;
-  return std::make_unique<WatchedKernel>(std::move(kernel));
 }
 
 namespace {
@@ -108,10 +82,9 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   GemmConv::Options options = gemm_options(context.device());
   options.plain_input = kPlain;
   options.low_precision = low_precision_kernels(kFactors, kernels);
-  return watched(kFactors, std::make_unique<ConvKernel<GemmConv>>(context,
-                                                                  format("{} conv {}{} groups {}", suffix_of(kFactors),
-                                                                         kPlain ? "plain " : "", context.device().name, shape.groups),
-                                                                  GemmConv(kernels, shape, options, epilogue_of(context.node(), kernels))));
+  const PackingParameters parameters = {{"factors", kFactors}, {"plain", kPlain}, {"groups", shape.groups}};
+  return std::make_unique<ConvKernel<GemmConv>>(context, "gemm_conv", parameters,
+                                                GemmConv(kernels, shape, options, epilogue_of(context.node(), kernels)));
 }
 constexpr Scheme kSchemes[] = {
     {"Conv", "conv.bf16", estimate<Factors::bf16, false>, prepare<Factors::bf16, false>, kLargeOnly},

@@ -25,7 +25,4 @@ double speed_of(Factors factors, const Kernels& kernels);
 /// In the names of packings: "", " bf16", " f16".
 std::string_view suffix_of(Factors factors) noexcept;
 
-/// The kernel, which with f16 tells the executor of sums that overflow (base/overflow.h).
-std::unique_ptr<Kernel> watched(Factors factors, std::unique_ptr<Kernel> kernel);
-
 }  // namespace minnow::cpu

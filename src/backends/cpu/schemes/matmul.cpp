@@ -82,17 +82,21 @@ class MatMulKernel final : public Kernel {
       for (size_t i = 0; i < b_count_ * matmul_.panels(); ++i) pack_panel(i, b.data<float>(), static_cast<float*>(out));
     };
     if (node.is_constant(1)) {
-      const std::string packing =
-          format("matmul {}{}{} times {} as {}x{} in {}", context.device().name, suffix_of(factors),
-                 product_.shape.transpose_b ? " transposed" : "", alpha_, product_.shape.k, product_.shape.n, matmul_.slices());
-      b_ = context.packed(1, packing, bytes, pack);
+      b_ = context.packed(1, "matmul",
+                          {{"factors", factors},
+                           {"transposed", product_.shape.transpose_b},
+                           {"alpha", alpha_},
+                           {"k", product_.shape.k},
+                           {"n", product_.shape.n},
+                           {"slices", matmul_.slices()}},
+                          bytes, pack);
     } else {
       b_offset_ = context.reserve_scratch(bytes);
     }
     addition_ = *addition_of(node);
     if (addition_.kind == Addend::columns || addition_.kind == Addend::scalar) {
       if (node.is_constant(2))
-        bias_ = context.packed(2, format("matmul {} times {} for {}", context.device().name, addition_.factor, product_.shape.n),
+        bias_ = context.packed(2, "matmul bias", {{"kind", addition_.kind}, {"factor", addition_.factor}, {"n", product_.shape.n}},
                                matmul_.bias_floats() * sizeof(float),
                                [&](const TensorView& c, void* out) { pack_bias(c.data<float>(), static_cast<float*>(out)); });
       else
@@ -128,7 +132,7 @@ class MatMulKernel final : public Kernel {
       const size_t batch = unit / each;
       matmul_.run(unit % each,
                   {a + product_.a_offset(batch), b + product_.b_matrix(batch) * matmul_.packed_b_floats(), bias,
-                   add ? add + batch * result : nullptr, y + batch * result},
+                   add ? add + batch * result : nullptr, y + batch * result, &context.overflowed},
                   scratch, before / each == batch ? before % each : Units::kNone);
     });
   }
@@ -166,7 +170,7 @@ class MatMulKernel final : public Kernel {
 
 template <Factors kFactors>
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  return watched(kFactors, std::make_unique<MatMulKernel>(context, kFactors));
+  return std::make_unique<MatMulKernel>(context, kFactors);
 }
 
 constexpr Scheme kSchemes[] = {

@@ -58,11 +58,10 @@ class F64I32MatMulKernel final : public Kernel {
     matrices_ = size(node.input_shape(1).elements()) / (k * p_.shape.n);
     const size_t bytes = product_of({matrices_, matrix_, sizeof(T)});
     if (node.is_constant(1))
-      b_ = context.packed(
-          1, format("f64 or i32 matmul {} {} as {}x{}", context.device().name, p_.shape.transpose_b ? "transposed" : "", k, p_.shape.n),
-          bytes, [&](const TensorView& b, void* out) {
-            for (size_t i = 0; i < matrices_ * panels_; ++i) pack_panel(i, b.data<T>(), static_cast<T*>(out));
-          });
+      b_ = context.packed(1, "f64 or i32 matmul", {{"transposed", p_.shape.transpose_b}, {"k", k}, {"n", p_.shape.n}}, bytes,
+                          [&](const TensorView& b, void* out) {
+                            for (size_t i = 0; i < matrices_ * panels_; ++i) pack_panel(i, b.data<T>(), static_cast<T*>(out));
+                          });
     else
       b_offset_ = context.reserve_scratch(bytes);
     units_.reserve(context, p_.batches * blocks_, product_of({block_, kStride, sizeof(T) / sizeof(float)}));

@@ -116,7 +116,8 @@ IntegerWeights::IntegerWeights(const NodeView& node, const Kernels& kernels, siz
       taps_(taps),
       groups_(groups),
       lanes_(kernels.lanes),
-      inputs_(node) {
+      inputs_(node),
+      outputs_last_(last) {
   const Tensor &w = node.contents(inputs_.w), zero = node.has_input(inputs_.w_zero) ? node.contents(inputs_.w_zero) : Tensor();
   x_is_signed_ = node.input_dtype(inputs_.x) == DType::i8;
   offset_ = byte_offset(*kernels.integer, x_is_signed_);
@@ -177,10 +178,10 @@ void IntegerWeights::prepare(PrepareContext& context, Requantization& requantiza
     }
   }
   if (zero_is_zero_) {
-    constexpr std::string_view kForms[kIntegerForms] = {"words", "bytes", "matrices"};
-    const std::string packing =
-        format("integer {} {} groups {} of {}", context.device().name, kForms[static_cast<size_t>(form_)], groups_, channels_);
-    shared_ = context.packed(inputs_.w, packing, bytes, [&](const TensorView&, void* out) { pack(static_cast<uint8_t*>(out)); });
+    const PackingParameters parameters = {{"form", form_},         {"groups", groups_}, {"outputs", outputs_},
+                                          {"channels", channels_}, {"taps", taps_},     {"outputs last", outputs_last_}};
+    shared_ =
+        context.packed(inputs_.w, "integer", parameters, bytes, [&](const TensorView&, void* out) { pack(static_cast<uint8_t*>(out)); });
   } else {
     own_.resize(bytes);
     pack(own_.data());

@@ -63,7 +63,7 @@ class IntegerWeights {
   size_t outputs_, channels_, taps_, groups_, lanes_, pairs_, channel_groups_, panel_bytes_;
   IntegerForm form_;
   FactorInputs inputs_;
-  bool zero_is_zero_, x_is_signed_;
+  bool outputs_last_, zero_is_zero_, x_is_signed_;
   int32_t offset_;             // of x in the forms of bytes
   std::vector<int32_t> sums_;  // of the weights of each channel, where the zero point of X is known in a run alone
   size_t biases_offset_ = 0;

@@ -114,9 +114,7 @@ class RecurrentKernel final : public Kernel {
         product_(kernels_, {r_.length * r_.batch, r_.input, width_, false, true},
                  MatMul::Options{size(context.device().threads), context.device().l2, low_precision_, SIZE_MAX}, Epilogue{}) {
     for (size_t d = 0; d < r_.directions && r_.gates == 1; ++d) activations_[d] = (*kernels_.unary)[*activation_of(context.node(), d)];
-    const std::string form =
-        format("{} {}{}{}", context.node().op(), context.device().name, suffix_of(factors), r_.reset_before ? " reset before" : "");
-    const auto add = [&](size_t input, std::string_view what, size_t floats, Packed& packed,
+    const auto add = [&](size_t input, std::string_view form, size_t floats, Packed& packed,
                          void (RecurrentKernel::*pack)(const float*, float*, size_t) const noexcept) {
       packed.floats = floats;
       if (!context.node().has_input(input)) return;
@@ -124,7 +122,9 @@ class RecurrentKernel final : public Kernel {
       packed.pack = pack;
       const size_t bytes = product_of({r_.directions, floats, sizeof(float)});
       if (context.node().is_constant(input)) {
-        packed.kept = context.packed(input, format("{} {}", form, what), bytes, [&](const TensorView& view, void* out) {
+        const PackingParameters parameters = {
+            {"gates", r_.gates}, {"slots", r_.slots}, {"factors", factors}, {"reset before", r_.reset_before}};
+        packed.kept = context.packed(input, form, parameters, bytes, [&](const TensorView& view, void* out) {
           std::vector<float> rounded;
           const float* from = view.data<float>();
           if (low_precision_ && input != 3) {
@@ -138,9 +138,9 @@ class RecurrentKernel final : public Kernel {
         packed.offset = context.reserve_scratch(bytes);
       }
     };
-    add(1, "W", product_.packed_b_floats(), w_, &RecurrentKernel::pack_input_weights);
-    add(2, "R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
-    add(3, "B", width_, bias_, &RecurrentKernel::pack_bias);
+    add(1, "recurrent W", product_.packed_b_floats(), w_, &RecurrentKernel::pack_input_weights);
+    add(2, "recurrent R", blocks_ * r_.gates * lanes_ * hidden_, recurrent_, &RecurrentKernel::pack_recurrent_weights);
+    add(3, "recurrent B", width_, bias_, &RecurrentKernel::pack_bias);
     const size_t threads = size(context.device().threads);
     if (threads > r_.directions && recurrent_bytes(r_, low_precision_ != nullptr) >= 2 * kBytesPerThread)
       chunks_ = std::min(
@@ -170,7 +170,7 @@ class RecurrentKernel final : public Kernel {
       const size_t d = unit / each;
       product_.run(unit % each,
                    {x, w + d * product_.packed_b_floats(), bias ? bias + d * width_ : nullptr, nullptr,
-                    context.scratch_at<float>(sums_offset_) + d * sums},
+                    context.scratch_at<float>(sums_offset_) + d * sums, &context.overflowed},
                    scratch);
     });
     for (size_t d = 0; d < r_.directions; ++d) begin(context, d);
@@ -266,9 +266,10 @@ class RecurrentKernel final : public Kernel {
   }
 
   // sums of `vectors` slots += h times a panel of recurrent weights.
-  void multiply(const float* h, const float* w, size_t vectors, float* sums) const noexcept {
+  void multiply(RunContext& context, const float* h, const float* w, size_t vectors, float* sums) const noexcept {
     constexpr ptrdiff_t kNoTaps = 0;
     Tile t;
+    t.overflowed = &context.overflowed;
     t.taps = &kNoTaps;
     t.blocks = whole_blocks_;
     t.rest = hidden_ - whole_blocks_ * lanes_;
@@ -314,7 +315,7 @@ class RecurrentKernel final : public Kernel {
     const float* h = state(context, d, step % 2);
     for (size_t block = first; block < last; ++block) {
       const CellRows rows = cell(context, d, step, block);
-      multiply(multiplied(context, d, step % 2), recurrent_weights(context, d, block), 2, rows.gates);
+      multiply(context, multiplied(context, d, step % 2), recurrent_weights(context, d, block), 2, rows.gates);
       const size_t at = block * r_.batch * lanes_;
       kernels_.recurrent->reset(rows, h + at, state(context, d, 3) + at);
     }
@@ -329,13 +330,13 @@ class RecurrentKernel final : public Kernel {
       const float* w = recurrent_weights(context, d, block);
       const size_t pair = 2 * lanes_ * hidden_;
       if (r_.reset_before) {
-        multiply(multiplied(context, d, 3), w + pair, 1, gates + 2 * lanes_);
+        multiply(context, multiplied(context, d, 3), w + pair, 1, gates + 2 * lanes_);
       } else if (r_.gates == 1) {
-        multiply(multiplied(context, d, step % 2), w, 1, gates);
+        multiply(context, multiplied(context, d, step % 2), w, 1, gates);
       } else {
         const float* factor = multiplied(context, d, step % 2);
-        multiply(factor, w, 2, gates);
-        multiply(factor, w + pair, r_.lstm ? 2 : 1, gates + (r_.lstm ? 2 : 3) * lanes_);
+        multiply(context, factor, w, 2, gates);
+        multiply(context, factor, w + pair, r_.lstm ? 2 : 1, gates + (r_.lstm ? 2 : 3) * lanes_);
       }
       if (r_.batch > 1) finish(context, d, step, block, 1);
     }
@@ -416,7 +417,7 @@ class RecurrentKernel final : public Kernel {
 
 template <Factors kFactors>
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  return watched(kFactors, std::make_unique<RecurrentKernel>(context, kFactors));
+  return std::make_unique<RecurrentKernel>(context, kFactors);
 }
 
 constexpr Scheme kSchemes[] = {

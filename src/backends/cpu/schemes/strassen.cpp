@@ -108,18 +108,20 @@ class StrassenKernel final : public Kernel {
  public:
   /// `added`: the input that is added to the result, or -1. The weights' data is input 1's. `product`: of matrices, else nothing.
   StrassenKernel(PrepareContext& context, StrassenConv conv, const StrassenConv::Weights& layout, bool has_bias, float bias_factor,
-                 int added, std::string_view form, const std::optional<Product>& product = {})
+                 int added, const std::optional<Product>& product = {})
       : kernels_(*cpu_device(context.device()).kernels), conv_(std::move(conv)), layout_(layout), added_(added), product_(product) {
-    const std::string packing = format("strassen {} {}", form, context.device().name);
+    const PackingParameters parameters = {
+        {"levels", conv_.levels()},       {"chunks", conv_.chunks()},     {"slices", conv_.slices()}, {"makes sums", conv_.makes_sums()},
+        {"output step", layout.out_step}, {"input step", layout.in_step}, {"factor", layout.factor}};
     if (context.node().is_constant(1)) {
       filter_.prepare(
-          context, conv_, packing,
+          context, conv_, "strassen", parameters,
           [&](const float* w, float* out) {
             conv_.pack_weights({w, layout.out_step, layout.in_step, layout.factor}, out);
           },
           bias_factor);
     } else {
-      if (has_bias) filter_.prepare_bias(context, conv_, packing, bias_factor);
+      if (has_bias) filter_.prepare_bias(context, conv_, "strassen", parameters, bias_factor);
       weights_offset_ = context.reserve_scratch(product_of({conv_.slice_floats(), sizeof(float)}));
     }
     if (product_ && product_->shape.transpose_a)
@@ -185,7 +187,7 @@ std::unique_ptr<Kernel> prepare(PrepareContext& context) {
   const size_t threads = static_cast<size_t>(context.device().threads);
   return std::make_unique<StrassenKernel>(context, StrassenConv(kernels, s, epilogue_of(node, kernels), {threads, false, 1, true}),
                                           StrassenConv::Weights{nullptr, s.in_channels, 1}, node.has_input(2), 1,
-                                          node.has_input(3) ? 3 : -1, "conv");
+                                          node.has_input(3) ? 3 : -1);
 }
 
 std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context, size_t levels) {
@@ -199,8 +201,7 @@ std::unique_ptr<Kernel> prepare_matmul(PrepareContext& context, size_t levels) {
   return std::make_unique<StrassenKernel>(
       context, StrassenConv(kernels, shape_of(p), epilogue_of(node, kernels), {threads, true, levels, node.is_constant(1)}),
       StrassenConv::Weights{nullptr, transposed ? p.shape.k : 1, transposed ? 1 : p.shape.n, alpha}, addition.kind == Addend::columns,
-      addition.factor, added_input(node, addition),
-      format("matmul{} times {} and {}", transposed ? " transposed" : "", alpha, addition.factor), p);
+      addition.factor, added_input(node, addition), p);
 }
 
 std::unique_ptr<Kernel> prepare_one_level(PrepareContext& context) { return prepare_matmul(context, 1); }

@@ -96,7 +96,7 @@ class PackedKernel final : public WinogradKernel {
   PackedKernel(PrepareContext& context, WinogradForms form)
       : conv_(*cpu_device(context.device()).kernels, conv_shape(context.node()), winograd_options(context.device(), form),
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
-    prepare(context, conv_, "winograd", form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
+    prepare(context, conv_, "winograd", {}, form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
   }
   void run(RunContext& context) noexcept override { run_conv(context, conv_, context.in<float>(0)); }
 
@@ -111,8 +111,8 @@ class FirstLayerKernel final : public WinogradKernel {
               epilogue_of(context.node(), *cpu_device(context.device()).kernels)) {
     blocks_ = context.reserve_scratch(product_of({conv_.blocks_floats(), sizeof(float)}));
     const ConvShape s = conv_shape(context.node());
-    const std::string name = format("winograd of blocks, pads {} {}", s.pad_top % 2, s.pad_left % 2);
-    prepare(context, conv_.conv(), name, form, [&](const float* w, float* out) { conv_.pack_weights(w, out); });
+    prepare(context, conv_.conv(), "winograd of blocks", {{"odd top", s.pad_top % 2}, {"odd left", s.pad_left % 2}}, form,
+            [&](const float* w, float* out) { conv_.pack_weights(w, out); });
   }
   void run(RunContext& context) noexcept override {
     const float* x = context.in<float>(0);

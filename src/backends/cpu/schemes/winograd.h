@@ -16,12 +16,12 @@ double winograd_seconds(const ConvShape& shape, const Device& device, WinogradFo
 class WinogradKernel : public Kernel {
  protected:
   template <class Conv>
-  void prepare(PrepareContext& context, const Conv& conv, std::string_view name, WinogradForms form,
+  void prepare(PrepareContext& context, const Conv& conv, std::string_view name, PackingParameters parameters, WinogradForms form,
                FunctionRef<void(const float* w, float* out)> pack) {
-    filter_.prepare(context, conv,
-                    format("{} {} {} {} {}", name, static_cast<int>(form.down), static_cast<int>(form.across), conv.weight_form(),
-                           context.device().name),
-                    pack);
+    parameters.emplace_back("down", form.down);
+    parameters.emplace_back("across", form.across);
+    for (const bool kept : conv.kept_columns()) parameters.emplace_back("columns", kept);
+    filter_.prepare(context, conv, name, parameters, pack);
     if (conv.shared_floats()) shared_ = context.reserve_scratch(product_of({conv.shared_floats(), sizeof(float)}));
     units_.reserve(context, conv.units(), conv.scratch_floats());
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of convolutions by bands of rows: equal to the same kernels over whole images, close to plain loops, in less memory.
+// Row tiling: chains of convolutions computed some rows at a time are equal to the same kernels over whole images, close to plain loops, in
+// less memory.
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 
@@ -64,8 +65,8 @@ class Network {
   unsigned seed_ = 0;
 };
 
-/// What the bands save of the arena, in parts of it; the results are checked, on one and on two threads.
-double saved_by_bands(const Model& model, const Shape& shape) {
+/// The part of the arena that row tiling saves; the results are checked, on one and on two threads.
+double saved_by_row_tiling(const Model& model, const Shape& shape) {
   const Tensor x = random_tensor(shape, 99);
   SessionOptions plain;
   plain.backends = {"reference"};
@@ -75,7 +76,7 @@ double saved_by_bands(const Model& model, const Shape& shape) {
   for (int threads : {1, 2}) {
     SCOPED_TRACE(threads);
     SessionOptions low;
-    low.memory = "low";  // bands from small images on
+    low.memory = "low";  // tiles small images too
     low.threads = threads;
     Session session(model, low), whole(model, low);
     whole.set_profiling(true);  // every node on its own
@@ -100,22 +101,22 @@ double saved_by_bands(const Model& model, const Shape& shape) {
   return saved;
 }
 
-TEST(Bands, the_first_layers_of_a_network) {
+TEST(RowTiling, the_first_layers_of_a_network) {
   for (int64_t batch : {1, 3})
     for (int64_t height : {259, 262}) {
       SCOPED_TRACE(height);
       const Shape shape{batch, 3, height, 131};
       Network n(shape);
       n.conv(32, {3, 2, 1}).depthwise({3, 1, 1}).conv(64).depthwise({3, 2, 1}).conv(96).depthwise({3, 1, 1}).conv(40);
-      EXPECT_GT(saved_by_bands(n.model({n.at}), shape), 0.3);
+      EXPECT_GT(saved_by_row_tiling(n.model({n.at}), shape), 0.3);
     }
 }
 
-TEST(Bands, borders_strides_and_dilations) {
+TEST(RowTiling, borders_strides_and_dilations) {
   struct Case {
     Window window;
     int64_t height, width;
-    bool bands;
+    bool tiled;
   };
   for (const Case& c : {Case{{3, 1, 0}, 67, 65, true}, Case{{3, 2, 0}, 70, 64, true}, Case{{5, 1, 2}, 61, 71, true},
                         Case{{5, 2, 4}, 97, 66, true}, Case{{3, 1, 4, 3}, 64, 66, true}, Case{{3, 2, 1, 2}, 99, 67, false},
@@ -124,23 +125,23 @@ TEST(Bands, borders_strides_and_dilations) {
     const Shape shape{1, 16, c.height, c.width};
     Network n(shape);
     n.conv(24).depthwise(c.window).conv(48).depthwise({3, 1, 1}).conv(20);
-    const double saved = saved_by_bands(n.model({n.at}), shape);
-    if (c.bands)
+    const double saved = saved_by_row_tiling(n.model({n.at}), shape);
+    if (c.tiled)
       EXPECT_GT(saved, 0);
     else
       EXPECT_EQ(saved, 0);
   }
 }
 
-TEST(Bands, sums_with_other_images_and_values_that_others_read) {
+TEST(RowTiling, sums_with_other_images_and_values_that_others_read) {
   const Shape shape{2, 16, 66, 63};
   Network n(shape);
   const Expr before = n.conv(32).at;  // is read twice, and is an output
   n.conv(64).depthwise({3, 1, 1}).conv(32, {}, before).conv(48).depthwise({3, 2, 1}).conv(16);
-  EXPECT_GT(saved_by_bands(n.model({n.at, before}), shape), 0.2);
+  EXPECT_GT(saved_by_row_tiling(n.model({n.at, before}), shape), 0.2);
 }
 
-TEST(Bands, sessions_share_a_model) {
+TEST(RowTiling, sessions_share_a_model) {
   const Shape shape{1, 16, 70, 64};
   Network n(shape);
   n.conv(32).depthwise({3, 1, 1}).conv(48).depthwise({5, 2, 2}).conv(16);
@@ -162,7 +163,7 @@ TEST(Bands, sessions_share_a_model) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Bands, plans_tell_which_images_are_nowhere_whole) {
+TEST(RowTiling, plans_tell_which_images_are_nowhere_whole) {
   const Shape shape{1, 16, 64, 64};
   Network n(shape);
   n.conv(32).depthwise({3, 1, 1}).conv(32);
@@ -174,12 +175,12 @@ TEST(Bands, plans_tell_which_images_are_nowhere_whole) {
   for (const PlanRow& row : session.plan_report().rows)
     if (row.op == "minnow.FusedConv") layouts.push_back(row.layout);
   EXPECT_EQ(layouts.size(), 3u);
-  EXPECT_EQ(layouts[0], "bands");
-  EXPECT_EQ(layouts[1], "bands");
-  EXPECT_NE(layouts[2], "bands");
+  EXPECT_EQ(layouts[0], "row tiles");
+  EXPECT_EQ(layouts[1], "row tiles");
+  EXPECT_NE(layouts[2], "row tiles");
 }
 
-TEST(Bands, callbacks_see_every_value) {
+TEST(RowTiling, callbacks_see_every_value) {
   const Shape shape{1, 16, 64, 64};
   Network n(shape);
   n.conv(32).depthwise({3, 1, 1}).conv(32);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/thread_trial.h"
+#include "runtime/thread_trial.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the schemes of an operator what a step would cost.
+#include <cmath>
+
+#include "planner/draft.h"
+
+namespace minnow {
+namespace {
+
+// What was measured for the node and the shape of its first output, or for the node alone; else `estimated`.
+double known_seconds(const PlanEnvironment& environment, const Step& step, const std::vector<PlanValue>& values, const Scheme& scheme,
+                     double estimated) {
+  const std::string name(report_name(*step.node)), scheme_name(scheme.name);
+  const auto known = environment.times.find({name, scheme_name});
+  if (known != environment.times.end() && std::isinf(known->second)) return known->second;
+  for (const uint32_t v : step.outputs)
+    if (v != kNone && values[v].info.extent == ValueInfo::Extent::exact) {
+      const auto of_shape = environment.times.find({format("{} {}", name, values[v].info.shape), scheme_name});
+      if (of_shape != environment.times.end()) return of_shape->second;
+      break;
+    }
+  return known != environment.times.end() ? known->second : estimated;
+}
+
+}  // namespace
+
+std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const Step& step, const std::vector<PlanValue>& values,
+                                       const DerivedConstants& derived, const Scheme* earlier, SchemeChoice& choice) {
+  std::vector<Candidate> accepted;
+  StepInfos infos(step, values);
+  infos.add_derived(step, derived);
+  const NodeView view(*step.node, infos.inputs, infos.outputs, step.definition);
+  const auto ask = [&](const PlanEnvironment::Row& row) {
+    Estimate estimate;
+    try {
+      estimate = row.scheme->estimate(view, row.backend->device());
+    } catch (const NeedsContents& needs) {
+      estimate = declined("input {} is not constant", needs.input);
+    }
+    const double estimated = estimate.seconds;
+    if (estimate.declined.empty() && !environment.times.empty()) {
+      estimate.seconds = known_seconds(environment, step, values, *row.scheme, estimated);
+      if (std::isinf(estimate.seconds)) estimate = declined("its sums overflowed in a run");
+    }
+    if (estimate.declined.empty()) {
+      choice.candidates.emplace_back(row.scheme, estimate.seconds);
+      accepted.push_back({row.backend, row.scheme, std::move(estimate), estimated});
+    } else {
+      choice.refusals.push_back({row.scheme->name, std::move(estimate.declined)});
+    }
+  };
+  if (const auto found = environment.rows.find(step.node->op()); found != environment.rows.end()) {
+    for (const PlanEnvironment::Row& row : found->second)
+      if (row.scheme == earlier) ask(row);
+    if (accepted.empty())
+      for (const PlanEnvironment::Row& row : found->second) ask(row);
+  }
+  if (accepted.empty())
+    if (const auto any = environment.rows.find(kAnyOperator); any != environment.rows.end())
+      for (const PlanEnvironment::Row& row : any->second) ask(row);
+  return accepted;
+}
+
+}  // namespace minnow

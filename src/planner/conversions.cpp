@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each step gets the scheme that layout.cpp chose for it, and steps that change layouts are put between.
+#include <algorithm>
+
+#include "planner/draft.h"
+
+namespace minnow {
+namespace {
+
+std::vector<bool> read_outside(const PlanParts& plan) {
+  std::vector<bool> read(plan.values.size(), false);
+  for (uint32_t v : plan.outputs)
+    if (v != kNone) read[v] = true;
+  for (uint32_t v : plan.exports) read[v] = true;
+  for (const Step& step : plan.steps)
+    for (uint32_t v : step.captured) read[v] = true;
+  return read;
+}
+
+void set_layout(PlanValue& value, Layout layout, const Device& device) {
+  value.layout = layout;
+  if (layout == Layout::packed) value.bytes = device.bytes(value.info.dtype, value.info.shape, layout);
+}
+
+// Where the nodes of conversions are; made when the first one is.
+Graph& graph_of_conversions(PlanParts& plan, Graph*& graph) {
+  if (!graph) {
+    plan.graphs.push_back(std::make_unique<Graph>());
+    graph = plan.graphs.back().get();
+  }
+  return *graph;
+}
+
+// Appends a step that gives value v in the other layout, and returns the new value. `backend`: of the step that reads or makes v.
+uint32_t add_conversion(const PlanEnvironment& environment, uint32_t v, const Backend& backend, Graph& graph, PlanParts& plan) {
+  const PlanValue from = plan.values[v];
+  const bool to_plain = from.layout == Layout::packed;
+  const std::string name = from.value ? from.value->name() : std::string("value");
+  Value& input = graph.add_input(name, ValueType::tensor(from.info.dtype, from.info.shape));
+  PlanValue made;
+  made.info = from.info;
+  made.info.contents = {};
+  made.bytes = static_cast<size_t>(made.info.shape.elements()) * size_of(made.info.dtype);
+  const uint32_t result = static_cast<uint32_t>(plan.values.size());
+  plan.values.push_back(std::move(made));
+  Step step;
+  step.node = &graph.add_node(kReorder, {&input}, 1, {{"to", std::string(to_plain ? "plain" : "packed")}}, name);
+  step.inputs = {v};
+  step.outputs = {result};
+  const StepInfos infos(step, plan.values);
+  const NodeView view(*step.node, infos.inputs, infos.outputs);
+  std::string reason = "no backend has a scheme for it";
+  const auto rows = environment.rows.find(kReorder);
+  // The backend at hand first; a backend without a packed layout leaves it to the one that the value comes from or goes to.
+  for (const bool at_hand : {true, false})
+    for (const PlanEnvironment::Row& row :
+         rows == environment.rows.end() ? std::span<const PlanEnvironment::Row>() : std::span(rows->second)) {
+      if ((row.backend == &backend) != at_hand) continue;
+      Estimate estimate = row.scheme->estimate(view, row.backend->device());
+      if (!estimate.declined.empty()) {
+        reason = estimate.declined;
+        continue;
+      }
+      set_layout(plan.values[result], to_plain ? Layout::plain : Layout::packed, row.backend->device());
+      step.backend = row.backend;
+      step.scheme = row.scheme;
+      step.least_seconds = estimate.seconds;
+      step.estimate = std::move(estimate);
+      plan.steps.push_back(std::move(step));
+      return result;
+    }
+  throw InternalError("{}: a change of layout was planned, but {}", step.node->where(), reason);
+}
+
+}  // namespace
+
+void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoices* choices) {
+  PlanParts& plan = draft.plan;
+  const std::vector<bool> wants_plain = read_outside(plan);
+  for (PlanValue& value : plan.values)
+    if (value.info.kind == ValueInfo::Kind::tensor && value.info.extent != ValueInfo::Extent::unknown)
+      value.bytes = static_cast<size_t>(value.info.shape.elements()) * size_of(value.info.dtype);
+  const std::vector<size_t> choice = choose_candidates(draft.candidates, plan.steps, plan.values, wants_plain);
+
+  std::vector<Step> old = std::move(plan.steps);
+  plan.steps.clear();
+  Graph* conversions = nullptr;
+  std::unordered_map<uint32_t, uint32_t> converted;          // value -> the same in the other layout
+  std::unordered_map<uint32_t, uint32_t> replaced_captures;  // value -> the same in the plain layout
+  for (size_t s = 0; s < old.size(); ++s) {
+    Step& step = old[s];
+    if (choices)
+      for (size_t c = 0; c < draft.candidates[s].size(); ++c)
+        if (const Candidate& other = draft.candidates[s][c]; c != choice[s])
+          (*choices)[step.node].refusals.push_back({other.scheme->name, format("estimated at {} us", other.estimate.seconds * 1e6)});
+    Candidate& chosen = draft.candidates[s][choice[s]];
+    Backend& backend = *chosen.backend;
+    step.backend = &backend;
+    step.scheme = chosen.scheme;
+    step.estimate = std::move(chosen.estimate);
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const uint32_t v = step.inputs[i];
+      if (v == kNone || plan.values[v].info.kind != ValueInfo::Kind::tensor || step.estimate.input_layout(i) == plan.values[v].layout)
+        continue;
+      auto found = converted.find(v);
+      if (found == converted.end())
+        found = converted.emplace(v, add_conversion(environment, v, backend, graph_of_conversions(plan, conversions), plan)).first;
+      step.inputs[i] = found->second;
+    }
+    const std::vector<uint32_t> outputs = step.outputs;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i] != kNone) set_layout(plan.values[outputs[i]], step.estimate.output_layout(i), backend.device());
+    plan.steps.push_back(std::move(step));
+    for (uint32_t v : outputs) {
+      if (v == kNone || !wants_plain[v] || plan.values[v].layout == Layout::plain) continue;
+      const uint32_t plain = add_conversion(environment, v, backend, graph_of_conversions(plan, conversions), plan);
+      converted[v] = plain;
+      std::replace(plan.outputs.begin(), plan.outputs.end(), v, plain);
+      std::replace(plan.exports.begin(), plan.exports.end(), v, plain);
+      replaced_captures[v] = plain;
+    }
+  }
+  for (Step& step : plan.steps)
+    for (uint32_t& v : step.captured)
+      if (const auto found = replaced_captures.find(v); found != replaced_captures.end()) v = found->second;
+  draft.candidates.clear();
+}
+
+}  // namespace minnow

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan in the making, and the phases that make it, each in a file of its own. build.cpp calls them in order.
+#pragma once
+#include <deque>
+#include <optional>
+#include <unordered_set>
+
+#include "planner/derived.h"
+#include "planner/plan.h"
+
+namespace minnow {
+
+/// A way to compute a step.
+struct Candidate {
+  Backend* backend;
+  const Scheme* scheme;
+  Estimate estimate;         // its seconds are measured where they are known
+  double estimated_seconds;  // before that
+};
+
+struct Draft {
+  explicit Draft(const PlanEnvironment& environment) : derived(*environment.operators, plan.values) {}
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  PlanParts plan;
+  std::vector<std::vector<Candidate>> candidates;  // of each step, until one is chosen
+  DerivedConstants derived;
+};
+
+/// Pointers to what is known of a step's inputs and outputs, for a NodeView. Valid until a value is added.
+struct StepInfos {
+  StepInfos(const Step& step, const std::vector<PlanValue>& values);
+  /// Adds the contents of derived constants, which `this` then owns.
+  void add_derived(const Step& step, const DerivedConstants& derived);
+  std::vector<const ValueInfo*> inputs, outputs;
+
+ private:
+  std::deque<ValueInfo> own_;
+};
+
+/// steps.cpp. Infers shapes, folds constants, puts decompositions in place of what no scheme serves, and finds the candidates of each step
+/// that is left, as well as the values that are outputs or go on after a cut. Fills in everything of the draft but layouts and places.
+void add_steps(const PlanEnvironment& environment, const PlanRequest& request, Draft& draft);
+
+/// fold.cpp. What a node with known inputs computes.
+struct Folded {
+  bool done = false;
+  std::vector<std::pair<size_t, PlanValue>> constants;  // by output
+  bool derived = false;                                 // output 0 is a derived constant, to be computed when it is packed
+};
+Folded fold(const OperatorSet& operators, const Step& step, const std::vector<ValueInfo>& outputs, const std::vector<PlanValue>& values,
+            const DerivedConstants& derived);
+
+/// candidates.cpp. The schemes that accept the step, with their estimates. `earlier`: the scheme that another plan took, or null. `choice`
+/// gets what all schemes answered.
+std::vector<Candidate> find_candidates(const PlanEnvironment& environment, const Step& step, const std::vector<PlanValue>& values,
+                                       const DerivedConstants& derived, const Scheme* earlier, SchemeChoice& choice);
+
+/// Removes the steps that no output needs.
+void remove_unneeded_steps(Draft& draft);
+
+/// layout.cpp. Chooses one candidate for each step so that schemes and conversions together cost least (local search over the graph).
+/// `wants_plain[v]`: something outside the plan reads value v. Result: an index into candidates[step].
+std::vector<size_t> choose_candidates(const std::vector<std::vector<Candidate>>& candidates, const std::vector<Step>& steps,
+                                      const std::vector<PlanValue>& values, const std::vector<bool>& wants_plain);
+
+/// conversions.cpp. Gives each step the candidate that is chosen for it, and values their layouts; inserts the steps that convert between
+/// layouts. `choices` may be null.
+void settle_schemes(const PlanEnvironment& environment, Draft& draft, SchemeChoices* choices);
+
+/// prepare.cpp. Prepares the kernel of every step, on all threads, and computes the derived constants that runs read.
+void prepare_kernels(const PlanEnvironment& environment, Draft& draft);
+
+/// row_tiling.cpp. Puts steps whose images between them are large in one, which computes these images some rows at a time; they then have
+/// no memory of their own. Wants prepared kernels. False where there are no such steps.
+bool join_tiled_steps(PlanParts& plan);
+
+/// places.cpp. Between which steps each value must stay, and which values lie in the memory of others.
+void find_lifetimes(PlanParts& plan);
+/// places.cpp. Gives values and scratch their places in the arena. Wants lifetimes.
+void place_values(PlanParts& plan);
+
+/// sharing.cpp. Decides which values lie in another one's memory (PlanValue::alias, alias_offset); the lifetimes of values that others lie
+/// in are extended to theirs. Wants lifetimes of all values, and estimates of all steps.
+void share_memory(const std::vector<Step>& steps, std::vector<PlanValue>& values);
+
+/// memory.cpp. An interval of steps in which some bytes must stay in place.
+struct MemoryItem {
+  size_t bytes = 0;
+  uint32_t first = 0, last = 0;
+  size_t offset = 0;  // the result
+};
+/// Gives every item an offset so that items that live at the same time do not overlap; returns the bytes needed.
+size_t plan_memory(std::span<MemoryItem> items);
+/// Largest sum of bytes live at one step.
+size_t memory_lower_bound(std::span<const MemoryItem> items);
+
+/// batch.cpp. How many entries of the batch (axis 0 of all live-ins) should be computed at a time, so that the values between operators
+/// stay in the cache (with low memory: as few as possible) and within `memory_limit` bytes; 0: all. A divisor of the batch, at least 2:
+/// sizes of 1 mean broadcasting. Wants the places of the values.
+int64_t entries_at_once(const PlanParts& plan, const Device& device, size_t memory_limit);
+/// Entries of the batch that all live-ins have on axis 0; 0 where there is none.
+int64_t batch_size(const PlanParts& plan);
+/// True where `part`, a plan of the same graph for fewer entries, run for one part of the batch after the other gives what `whole` gives,
+/// and is estimated to take no longer (with low memory: not much; where `whole` is over `memory_limit` bytes: whatever it takes). All
+/// outputs then have the batch on axis 0.
+bool splits_batch(const PlanParts& whole, const PlanParts& part, const Device& device, size_t memory_limit);
+
+}  // namespace minnow

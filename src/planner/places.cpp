@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long values live, and where they lie.
+#include <algorithm>
+
+#include "planner/draft.h"
+
+namespace minnow {
+
+void find_lifetimes(PlanParts& plan) {
+  const uint32_t end = static_cast<uint32_t>(plan.steps.size());
+  for (PlanValue& value : plan.values) value.first = value.last = 0, value.alias = kNone, value.alias_offset = 0;
+  for (uint32_t v : plan.outputs)
+    if (v != kNone && plan.values[v].place == PlanValue::Place::arena && plan.values[v].info.extent == ValueInfo::Extent::exact)
+      plan.values[v].place = PlanValue::Place::output;
+  const auto use = [&](uint32_t v, uint32_t s) {
+    if (v != kNone) plan.values[v].last = std::max(plan.values[v].last, s);
+  };
+  for (uint32_t s = 0; s < end; ++s) {
+    for (uint32_t v : plan.steps[s].outputs)
+      if (v != kNone) plan.values[v].first = plan.values[v].last = s;
+    for (uint32_t v : plan.steps[s].inputs) use(v, s);
+    for (uint32_t v : plan.steps[s].captured) use(v, s);
+  }
+  for (uint32_t v : plan.exports) use(v, end);
+  for (uint32_t v : plan.outputs) use(v, end);
+  share_memory(plan.steps, plan.values);
+}
+
+void place_values(PlanParts& plan) {
+  std::vector<PlanValue>& values = plan.values;
+  std::vector<bool> made(values.size(), false);
+  for (const Step& step : plan.steps)
+    for (uint32_t v : step.outputs)
+      if (v != kNone) made[v] = true;
+  std::vector<MemoryItem> items;
+  std::vector<size_t*> offsets;  // where the results go
+  for (size_t v = 0; v < values.size(); ++v) {
+    PlanValue& value = values[v];
+    if (!made[v] || value.place != PlanValue::Place::arena || value.alias != kNone || value.bytes == 0) continue;
+    items.push_back({value.bytes, value.first, value.last});
+    offsets.push_back(&value.offset);
+  }
+  for (uint32_t s = 0; s < plan.steps.size(); ++s)
+    if (Step& step = plan.steps[s]; step.scratch_bytes) {
+      items.push_back({step.scratch_bytes, s, s});
+      offsets.push_back(&step.scratch_offset);
+    }
+  plan.arena_bytes = plan_memory(items);
+  plan.arena_lower_bound = memory_lower_bound(items);
+  for (size_t i = 0; i < items.size(); ++i) *offsets[i] = items[i].offset;
+  for (PlanValue& value : values)
+    if (value.alias != kNone) value.offset = values[value.alias].offset + value.alias_offset;
+}
+
+}  // namespace minnow

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// From nodes to steps: inference, folding, decompositions and the cut, node after node.
+#include <algorithm>
+
+#include "ops/infer.h"
+#include "planner/draft.h"
+
+namespace minnow {
+namespace {
+
+// Derived constants of so many bytes are kept from the time that schemes are asked until kernels are prepared; more are computed again.
+constexpr size_t kKeptBytes = size_t{4} << 20;
+
+bool is_fallback(const Candidate& candidate) { return candidate.scheme->op == kAnyOperator; }
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+std::string text_of(const std::vector<SchemeChoice::Refusal>& refusals) {
+  std::string text;
+  for (const SchemeChoice::Refusal& refusal : refusals) text += format("; {}: {}", refusal.scheme, refusal.reason);
+  return text;
+}
+
+template <class F>
+void for_each_captured(const Node& node, F f) {
+  for (const auto& [name, attribute] : node.attributes)
+    if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute))
+      for (const Value* value : captured_values(**subgraph)) f(*value);
+}
+
+class StepMaker {
+ public:
+  StepMaker(const PlanEnvironment& environment, const PlanRequest& request, Draft& draft)
+      : environment_(environment), request_(request), draft_(draft), plan_(draft.plan) {
+    plan_.aliases = request.aliases ? std::make_shared<ValueAliases>(*request.aliases) : std::make_shared<ValueAliases>();
+    if (request.like)
+      for (const Step& step : request.like->steps()) earlier_.emplace(step.node, step.scheme);
+  }
+
+  void run() {
+    add_live_ins();
+    for (const Node* node : request_.nodes) add_node(*node);
+    find_outputs();
+    find_exports();
+  }
+
+ private:
+  const Value* canonical(const Value* value) const {
+    for (auto found = plan_.aliases->find(value); found != plan_.aliases->end(); found = plan_.aliases->find(value)) value = found->second;
+    return value;
+  }
+
+  // The index of a graph value, or kNone where it is not known yet. Constants join when first asked for.
+  uint32_t lookup(const Value* value) {
+    value = canonical(value);
+    const auto found = index_.find(value);
+    if (found != index_.end()) return found->second;
+    const Tensor* constant = value->constant();
+    if (!constant) return kNone;
+    PlanValue made;
+    made.place = PlanValue::Place::constant;
+    made.info.dtype = constant->dtype();
+    made.info.shape = constant->shape();
+    made.info.contents = *constant;
+    return add_value(value, std::move(made));
+  }
+  bool is_known(uint32_t v) const { return v != kNone && plan_.values[v].info.extent == ValueInfo::Extent::exact; }
+
+  uint32_t add_value(const Value* value, PlanValue made) {
+    made.value = value;
+    const uint32_t index = static_cast<uint32_t>(plan_.values.size());
+    plan_.values.push_back(std::move(made));
+    index_[value] = index;
+    return index;
+  }
+
+  void add_live_ins() {
+    plan_.live_ins = request_.live_ins;
+    for (LiveIn& live_in : plan_.live_ins) {
+      PlanValue made;
+      made.place = PlanValue::Place::live_in;
+      made.info = live_in.info;
+      live_in.contents_required = false;
+      add_value(live_in.value, std::move(made));
+    }
+  }
+
+  // Appends the steps that compute the node, or leaves it for the plan after the cut.
+  void add_node(const Node& node) {
+    Step step;
+    step.node = &node;
+    step.definition = environment_.operators->find(node.op());
+    if (!step.definition)
+      throw Unsupported("{}: there is no such operator; load_operators() or --operators loads a library that has it", node.where());
+    std::vector<ValueInfo> outputs(node.output_count());
+    if (!find_inputs(step) || !infer(step, outputs)) {
+      plan_.remaining.push_back(&node);
+      return;
+    }
+    Folded folded = fold(*environment_.operators, step, outputs, plan_.values, draft_.derived);
+    for (auto& [output, constant] : folded.constants) {
+      const uint32_t v = add_value(node.output(output), std::move(constant));
+      if (folded.derived) draft_.derived.add(v, node, step.inputs);
+    }
+    if (folded.done) return;
+    const size_t first_output = plan_.values.size();
+    add_outputs(step, std::move(outputs));
+    keep_derived(step);
+    SchemeChoice choice;
+    const auto earlier = earlier_.find(&node);
+    std::vector<Candidate> candidates =
+        find_candidates(environment_, step, plan_.values, draft_.derived, earlier == earlier_.end() ? nullptr : earlier->second, choice);
+    if (candidates.empty() || is_fallback(candidates[0])) {
+      if (step.definition->decompose && (candidates.empty() || environment_.backends.size() > 1) && decompose(step, first_output)) return;
+      if (candidates.empty()) throw Unsupported("{}: no backend can compute it{}", node.where(), text_of(choice.refusals));
+    }
+    step.least_seconds = candidates[0].estimated_seconds;
+    for (const Candidate& candidate : candidates) step.least_seconds = std::min(step.least_seconds, candidate.estimated_seconds);
+    if (request_.choices) (*request_.choices)[&node] = std::move(choice);
+    draft_.candidates.push_back(std::move(candidates));
+    plan_.steps.push_back(std::move(step));
+  }
+
+  // False where an input is not known before the run.
+  bool find_inputs(Step& step) {
+    for (size_t i = 0; i < step.node->input_count(); ++i) {
+      const Value* value = step.node->input(i);
+      step.inputs.push_back(value ? lookup(value) : kNone);
+      if (value && !is_known(step.inputs.back())) return false;
+    }
+    bool known = true;
+    for_each_captured(*step.node, [&](const Value& value) {
+      step.captured.push_back(known ? lookup(&value) : kNone);
+      known = known && is_known(step.captured.back());
+    });
+    return known;
+  }
+
+  // False where the shapes depend on what only a run can tell.
+  bool infer(const Step& step, std::vector<ValueInfo>& outputs) {
+    const Node& node = *step.node;
+    for (;;) {
+      const StepInfos infos(step, plan_.values);
+      try {
+        infer_outputs(*step.definition, NodeView(node, infos.inputs, {}, step.definition), outputs);
+        infer_branches(
+            *environment_.operators, node, [&](const Value& value) { return plan_.values[lookup(&value)].info; }, outputs);
+        return true;
+      } catch (const NeedsContents& needs) {
+        const uint32_t v = step.inputs[needs.input];
+        if (draft_.derived.contains(v) && !plan_.values[v].info.contents)
+          plan_.values[v].info.contents = draft_.derived.compute(v);
+        else if (!read_contents(v))
+          return false;
+      }
+    }
+  }
+
+  // Reads the contents of a live-in that a shape depends on. False where only the run can tell them.
+  bool read_contents(uint32_t v) {
+    PlanValue& value = plan_.values[v];
+    if (value.place != PlanValue::Place::live_in || !request_.contents || value.info.kind != ValueInfo::Kind::tensor) return false;
+    const TensorView view = request_.contents(v);
+    if (!view.data() && view.elements() != 0) return false;
+    value.info.contents = Tensor(view);
+    plan_.live_ins[v].contents_required = true;
+    return true;
+  }
+
+  void add_outputs(Step& step, std::vector<ValueInfo> outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!step.node->output(i)) {
+        step.outputs.push_back(kNone);
+        continue;
+      }
+      PlanValue made;
+      made.info = std::move(outputs[i]);
+      if (made.info.kind != ValueInfo::Kind::tensor || made.info.extent == ValueInfo::Extent::unknown)
+        made.place = PlanValue::Place::dynamic;
+      step.outputs.push_back(add_value(step.node->output(i), std::move(made)));
+    }
+  }
+
+  // Computes derived constants once for all schemes that are asked, as long as they are few.
+  void keep_derived(const Step& step) {
+    for (uint32_t v : step.inputs) {
+      if (v == kNone || !draft_.derived.contains(v) || plan_.values[v].info.contents) continue;
+      ValueInfo& info = plan_.values[v].info;
+      const size_t bytes = static_cast<size_t>(info.shape.elements()) * size_of(info.dtype);
+      if (kept_bytes_ + bytes > kKeptBytes) continue;
+      kept_bytes_ += bytes;
+      info.contents = draft_.derived.compute(v);
+    }
+  }
+
+  // Puts the nodes of the operator's decomposition in the place of the step. The outputs made for the step, the values from first_output
+  // on, become aliases of the results.
+  bool decompose(const Step& step, size_t first_output) {
+    auto graph = std::make_unique<Graph>();
+    const Graph* top = &step.node->graph();
+    while (top->outer) top = top->outer;
+    graph->source = top->source;
+    GraphBuilder builder(*graph);
+    builder.set_stem(step.node->name().empty() ? step.node->op() : step.node->name());
+    // Aliases are kept with the graph alone: where it is given up, others may soon lie at the same addresses.
+    std::vector<std::pair<const Value*, const Value*>> taken;
+    const Exprs results = build_decomposition(step, *graph, builder, taken);
+    if (results.empty()) return false;
+    // A build for a list of models may lack a part; then the reference is taken.
+    for (const Node& node : graph->nodes())
+      if (step.definition->reference && !environment_.operators->find(node.op())) return false;
+    for (size_t i = 0; i < step.node->output_count(); ++i) {
+      const Value* output = step.node->output(i);
+      if (!output) continue;
+      MINNOW_CHECK(i < results.size() && results[i], "a decomposition must give every output that is asked for");
+      index_.erase(output);
+      (*plan_.aliases)[output] = results[i].value();
+    }
+    plan_.aliases->insert(taken.begin(), taken.end());
+    plan_.values.resize(first_output);
+    const Graph& nodes = *graph;
+    plan_.graphs.push_back(std::move(graph));
+    for (const Node& node : nodes.nodes()) add_node(node);
+    return true;
+  }
+
+  // The results of the decomposition, with inputs of `graph` for those of the node, paired in `taken`; empty where the operator gives none.
+  Exprs build_decomposition(const Step& step, Graph& graph, GraphBuilder& builder,
+                            std::vector<std::pair<const Value*, const Value*>>& taken) const {
+    // The parts of an elementwise function compute in f32: what 16 bits keep of e^x + 1 is not enough for its logarithm.
+    const bool widened = step.definition->elementwise && contains(step.definition->inputs[0].dtypes, DType::f32);
+    Exprs inputs;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const Value* value = step.node->input(i);
+      if (!value) {
+        inputs.emplace_back();
+        continue;
+      }
+      const ValueInfo& info = plan_.values[step.inputs[i]].info;
+      Value& input =
+          graph.add_input(value->name(), info.kind == ValueInfo::Kind::tensor ? ValueType::tensor(info.dtype, info.shape) : value->type);
+      taken.emplace_back(&input, canonical(value));
+      inputs.push_back(builder.wrap(&input));
+      if (widened && is_half(info.dtype)) inputs.back() = cast(inputs.back(), DType::f32);
+    }
+    const StepInfos infos(step, plan_.values);
+    Exprs results;
+    try {
+      results = step.definition->decompose(NodeView(*step.node, infos.inputs, infos.outputs, step.definition), builder, inputs);
+    } catch (const NeedsContents&) {}
+    for (size_t i = 0; widened && i < results.size(); ++i)
+      if (const uint32_t v = step.outputs[i]; results[i] && v != kNone && is_half(plan_.values[v].info.dtype))
+        results[i] = cast(results[i], plan_.values[v].info.dtype);
+    return results;
+  }
+
+  void find_outputs() {
+    plan_.wanted = request_.outputs;
+    for (const Value* output : plan_.wanted) plan_.outputs.push_back(lookup(output));
+  }
+
+  // Finds the values that the plan after the cut reads.
+  void find_exports() {
+    std::unordered_set<uint32_t> exported;
+    const auto add = [&](const Value* value) {
+      const uint32_t v = lookup(value);
+      if (v == kNone || !exported.insert(v).second) return;
+      plan_.exports.push_back(v);
+      plan_.export_values.push_back(canonical(value));
+    };
+    for (const Node* node : plan_.remaining) {
+      for (size_t i = 0; i < node->input_count(); ++i)
+        if (node->input(i)) add(node->input(i));
+      for_each_captured(*node, [&](const Value& value) { add(&value); });
+    }
+  }
+
+  const PlanEnvironment& environment_;
+  const PlanRequest& request_;
+  Draft& draft_;
+  PlanParts& plan_;
+  std::unordered_map<const Value*, uint32_t> index_;
+  std::unordered_map<const Node*, const Scheme*> earlier_;  // the schemes of PlanRequest::like
+  size_t kept_bytes_ = 0;                                   // of derived constants
+};
+
+}  // namespace
+
+void add_steps(const PlanEnvironment& environment, const PlanRequest& request, Draft& draft) {
+  StepMaker(environment, request, draft).run();
+}
+
+}  // namespace minnow

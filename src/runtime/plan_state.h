@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an executor keeps to run a plan, which itself does not change: where values are, subgraphs, trials of threads, times.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "planner/plan.h"
+#include "runtime/thread_trial.h"
+
+namespace minnow {
+
+struct NodeProfile;
+
+/// Makes what runs the subgraphs of a control-flow node.
+using MakeSubgraphRunner = FunctionRef<std::unique_ptr<SubgraphRunner>(const Node& node, std::span<Slot* const> captured)>;
+
+/// What belongs to one step.
+struct StepState {
+  std::vector<Slot*> inputs, outputs, captured;  // null: absent
+  std::unique_ptr<SubgraphRunner> subgraphs;
+  ThreadTrial trial;               // of the threads that the step runs on
+  NodeProfile* profile = nullptr;  // where a session asks for it
+};
+
+class PlanState {
+ public:
+  PlanState(std::shared_ptr<const Plan> plan, MakeSubgraphRunner make_subgraph_runner);
+  PlanState(const PlanState&) = delete;
+  PlanState& operator=(const PlanState&) = delete;
+
+  const Plan& plan() const noexcept { return *plan_; }
+  /// One for each of plan().steps().
+  std::vector<StepState>& steps() noexcept { return steps_; }
+  const std::vector<StepState>& steps() const noexcept { return steps_; }
+  /// One for each of plan().values(), the live-ins first.
+  std::vector<Slot>& slots() noexcept { return slots_; }
+
+  /// Points the slots at this arena of at least plan().arena_bytes(). Allocates nothing.
+  void bind(std::byte* arena) noexcept;
+  std::byte* bound_arena() const noexcept { return arena_; }
+  /// Where output i is to be written (Plan::writes_output).
+  void point_output(size_t i, void* memory) noexcept;
+
+  /// How schemes were chosen, where the session explains that.
+  SchemeChoices choices;
+
+ private:
+  std::shared_ptr<const Plan> plan_;
+  std::vector<Slot> slots_;
+  std::vector<StepState> steps_;
+  std::byte* arena_ = nullptr;
+};
+
+}  // namespace minnow
