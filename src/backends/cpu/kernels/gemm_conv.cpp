@@ -49,6 +49,7 @@ GemmConv::GemmConv(const Kernels& kernels, const ConvShape& shape, const Options
     : shape_(shape),
       epilogue_(epilogue),
       low_precision_(options.low_precision),
+      layout_(kernels.layout),
       tile_(options.low_precision ? &options.low_precision->tile : kernels.tile),
       lanes_(kernels.lanes) {
   const bool plain = options.plain_input;
@@ -186,6 +187,14 @@ void GemmConv::pack_panel(size_t panel, const float* oihw, float* out) const noe
   const size_t pairs = ceil_div(out_vectors_, kPair), g = panel / pairs, v = panel % pairs * kPair;
   const size_t lanes = std::min(kPair, out_vectors_ - v) * lanes_;
   out += (g * out_vectors_ + v) * depth_ * lanes_;
+  const bool is_plain = filter_.channel == taps && filter_.column == 1 && filter_.row == static_cast<ptrdiff_t>(shape_.kernel_w);
+  if (is_plain && (taps == 1 || element_ == 1)) {  // the weights of an output are in the panel's order
+    const size_t used = std::min(lanes, outputs - v * lanes_);
+    layout_->transpose(oihw + filter_.first + g * filter_.group + v * lanes_ * filter_.output, filter_.output, used, depth_, out, lanes);
+    for (size_t k = 0; used < lanes && k < depth_; ++k) std::fill(out + k * lanes + used, out + (k + 1) * lanes, 0.0f);
+    if (low_precision_ && element_ != 1) low_precision_->arrange_whole(out, channels, lanes / lanes_, lanes_);
+    return;
+  }
   for (size_t outer = 0; outer < (element_ == 1 ? channels : taps); ++outer) {
     float* const rows = out;
     for (size_t inner = 0; inner < (element_ == 1 ? taps : channels); ++inner) {

@@ -81,6 +81,7 @@ class GemmConv {
   ConvShape shape_;
   Epilogue epilogue_;
   const LowPrecisionKernels* low_precision_;
+  const LayoutKernels* layout_;
   const TileKernels* tile_;
   const TileFunction (*table_)[kMostTileRows + 1];
   size_t lanes_, element_;

@@ -176,6 +176,43 @@ void finish(const float* x, size_t columns, float* y, size_t pixel, const Winogr
   const Finish finish(f);
   for (size_t j = 0; j < columns; ++j) finish.put(hn::LoadU(D(), x + j * kLanes), y, j * pixel);
 }
+
+// to[l] = sum over k < count of factors[k] from[k * step + l], for l < lanes.
+template <class T>
+void combine(const double* from, size_t step, const double* factors, size_t count, size_t lanes, T* to) {
+#if HWY_HAVE_FLOAT64
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<T, decltype(d)> d_to;
+  for (size_t l = 0; l < lanes; l += hn::Lanes(d)) {
+    auto sum = hn::Mul(hn::Set(d, factors[0]), hn::LoadU(d, from + l));
+    for (size_t k = 1; k < count; ++k) sum = hn::MulAdd(hn::Set(d, factors[k]), hn::LoadU(d, from + k * step + l), sum);
+    if constexpr (sizeof(T) == sizeof(float))
+      hn::StoreU(hn::DemoteTo(d_to, sum), d_to, to + l);
+    else
+      hn::StoreU(sum, d_to, to + l);
+  }
+#else
+  for (size_t l = 0; l < lanes; ++l) {
+    double sum = factors[0] * from[l];
+    for (size_t k = 1; k < count; ++k) sum += factors[k] * from[k * step + l];
+    to[l] = static_cast<T>(sum);
+  }
+#endif
+}
+
+void pack(const WinogradWeights& w) {
+  double row[kMostWinogradTaps * 2 * kLanes];
+  float* to = w.to;
+  for (size_t i = 0; i < w.rows; ++i) {
+    const double* down = w.down + i * kMostWinogradTaps;
+    for (size_t x = 0; x < w.width; ++x)
+      if (w.columns)
+        combine(w.kernel + x * w.lanes, w.width * w.lanes, down, w.height, w.lanes, row + x * w.lanes);
+      else
+        combine(w.kernel + x * w.lanes, w.width * w.lanes, down, w.height, w.lanes, to), to += w.step;
+    for (size_t j = 0; j < w.columns; ++j, to += w.step) combine(row, w.lanes, w.across + j * kMostWinogradTaps, w.width, w.lanes, to);
+  }
+}
 }  // namespace
 
 extern const WinogradKernels kWinogradKernels;
@@ -184,14 +221,16 @@ const WinogradKernels kWinogradKernels{{nullptr, nullptr, nullptr, nullptr, inpu
                                        {nullptr, nullptr, nullptr, nullptr, output<4>, nullptr, output<6>},
                                        {nullptr, nullptr, nullptr, weights<3>},
                                        {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>},
-                                       finish};
+                                       finish,
+                                       pack};
 #else
 const WinogradKernels kWinogradKernels{
     {nullptr, nullptr, nullptr, input<3>, input<4>, input<5>, input<6>, input<7>, input<8>, input<9>},
     {nullptr, nullptr, nullptr, output<3>, output<4>, output<5>, output<6>, output<7>, output<8>, output<9>},
     {nullptr, nullptr, weights<2>, weights<3>, weights<4>},
     {nullptr, line<1>, line<2>, line<3>, line<4>, line<5>, line<6>, line<7>, line<8>, line<9>},
-    finish};
+    finish,
+    pack};
 #endif
 #endif
 }  // namespace minnow::cpu::HWY_NAMESPACE

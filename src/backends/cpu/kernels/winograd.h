@@ -104,6 +104,18 @@ struct WinogradFinish {
   bool clamps = false;
 };
 
+/// The weights of one input channel and some output channels, in f64, which are transformed along both axes. `lanes`: output channels,
+/// whole vectors of floats.
+struct WinogradWeights {
+  const double* kernel;         // [tap down][tap across][lanes]
+  const double *down, *across;  // [position][kMostWinogradTaps]
+  size_t height, width;         // taps
+  size_t rows, columns;         // positions; no columns: the transform is along the vertical axis alone
+  size_t lanes;
+  float* to;    // [position, or row and tap across][lanes]
+  size_t step;  // floats between those
+};
+
 /// The functions for n positions of points are those at [n].
 struct WinogradKernels {
   /// From lines of inputs to lines of positions, one vector each.
@@ -119,6 +131,7 @@ struct WinogradKernels {
                                            const size_t* to);
   /// Of border tiles' outputs, `columns` vectors side by side, to y, `pixel` floats apart.
   void (*finish)(const float* x, size_t columns, float* y, size_t pixel, const WinogradFinish& finish);
+  void (*pack)(const WinogradWeights& weights);
 };
 
 }  // namespace minnow::cpu
