@@ -63,6 +63,10 @@ set(MINNOW_KERNEL_OPTIONS
     $<$<CONFIG:MinSizeRel>:-O2>
     -Wno-psabi # gcc notes that vectors wider than the baseline are passed differently; kernels are never called across libraries
 )
+if(MINNOW_COVERAGE) # the options of src/CMakeLists.txt hold
+  set(MINNOW_SMALL_OPTIONS)
+  set(MINNOW_KERNEL_OPTIONS -Wno-psabi)
+endif()
 if(MINNOW_ARM AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Tiles are written in the order that keeps their sums in registers; gcc's first scheduling fetches early and spills.
   list(APPEND MINNOW_KERNEL_OPTIONS -fno-schedule-insns)
