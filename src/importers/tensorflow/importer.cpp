@@ -191,6 +191,10 @@ Exprs Importer::outputs_of(Scope& scope, const NodeDef& def, TfNode& node) {
       throw Unsupported("its value is not in the file, nor in a checkpoint beside it");
     return {constant(scope, def, from_.checkpoint->read(found->second))};
   }
+  constexpr int64_t kComplex64 = 8, kComplex128 = 18;
+  const int64_t type = node.integer("T", 0) % 100;
+  if ((type == kComplex64 || type == kComplex128) && node.rule->target != "complex" && def.op != "Identity")
+    node.refuse("complex numbers are not supported here");
   for (std::string_view text : def.inputs)
     if (!text.starts_with('^')) node.inputs.push_back(value(scope, text, node.place));
   return node.rule->build(node, node.p);

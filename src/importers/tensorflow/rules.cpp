@@ -527,6 +527,29 @@ Exprs non_max_suppression(TfNode& node, TypedBuilder& p) {
   return {p.cast(p.vector(p.slice(found, {2}, {3}, {1})), DType::i32)};
 }
 
+/// V4 and V5 tell how many they found, and may fill up their lists to the most that they may find.
+Exprs non_max_suppression_counted(TfNode& node, TypedBuilder& p) {
+  const bool has_scores = node.def.op == "NonMaxSuppressionV5";
+  if (has_scores && p.number(node.input(5)).value_or(1) != 0) node.refuse("scores that decay are not supported");
+  Expr found = non_max_suppression(node, p)[0];
+  const Expr count = p.shape_of(found);
+  Expr scores = has_scores ? p.gather(node.input(1), found, 0) : Expr();
+  if (node.flag("pad_to_max_output_size")) {
+    const Expr rest = p.concat({p.constant({0}), p.op("Sub", {p.vector(p.i64(node.input(2))), count})}, 0);
+    found = p.op("Pad", {found, rest});
+    if (scores) scores = p.op("Pad", {scores, rest});
+  }
+  const Expr valid = p.reshape(p.cast(count, DType::i32), Ints{});
+  return has_scores ? Exprs{found, scores, valid} : Exprs{found, valid};
+}
+Exprs bucketize(TfNode& node, TypedBuilder& p) {
+  const std::vector<float> edges = node.reals("boundaries");
+  const std::vector<double> wide(edges.begin(), edges.end());
+  const Expr x = p.unsqueeze(p.cast(node.input(0), DType::f32), {-1});
+  const Expr below = p.cast(p.op("GreaterOrEqual", {x, p.reals({static_cast<int64_t>(wide.size())}, wide)}), DType::i32);
+  return {p.op("ReduceSum", {below, p.constant({-1})}, {{"keepdims", int64_t{0}}})};
+}
+
 // Functions.
 
 Exprs call(TfNode& node, TypedBuilder&) { return node.host.call(node, node.function("f"), node.inputs); }
@@ -572,11 +595,14 @@ constexpr Rule kRules[] = {
     {"BitwiseXor", bitwise, "BitwiseXor"},
     {"BroadcastArgs", broadcast_args},
     {"BroadcastTo", broadcast_to},
+    {"Bucketize", bucketize},
     {"Case", cases},
     {"Cast", cast},
     {"Ceil", unary, "Ceil"},
     {"CheckNumerics", identity},
     {"ClipByValue", clip_by_value},
+    {"Complex", import_complex, "complex"},
+    {"ComplexAbs", import_complex_abs, "complex"},
     {"Concat", concat},
     {"ConcatV2", concat},
     {"Conv2D", conv},
@@ -603,9 +629,11 @@ constexpr Rule kRules[] = {
     {"Equal", binary, "Equal"},
     {"Erf", unary, "Erf"},
     {"Erfc", erfc},
+    {"EuclideanNorm", reduce, "ReduceL2"},
     {"Exp", unary, "Exp"},
     {"ExpandDims", expand_dims},
     {"Expm1", expm1},
+    {"FFT", import_fft, "complex"},
     {"FakeQuantWithMinMaxArgs", fake_quant},
     {"FakeQuantWithMinMaxVars", fake_quant},
     {"Fill", fill},
@@ -620,9 +648,12 @@ constexpr Rule kRules[] = {
     {"GatherV2", gather},
     {"Greater", binary, "Greater"},
     {"GreaterEqual", binary, "GreaterOrEqual"},
+    {"IFFT", import_fft, "complex"},
+    {"IRFFT", import_irfft, "complex"},
     {"Identity", identity},
     {"IdentityN", identity_n},
     {"If", branch},
+    {"Imag", import_imaginary, "complex"},
     {"Inv", unary, "Reciprocal"},
     {"Invert", unary, "BitwiseNot"},
     {"InvertPermutation", invert_permutation},
@@ -666,6 +697,8 @@ constexpr Rule kRules[] = {
     {"NonMaxSuppression", non_max_suppression},
     {"NonMaxSuppressionV2", non_max_suppression},
     {"NonMaxSuppressionV3", non_max_suppression},
+    {"NonMaxSuppressionV4", non_max_suppression_counted},
+    {"NonMaxSuppressionV5", non_max_suppression_counted},
     {"NotEqual", not_equal},
     {"OneHot", one_hot},
     {"OnesLike", zeros_like},
@@ -677,12 +710,15 @@ constexpr Rule kRules[] = {
     {"PlaceholderWithDefault", identity},
     {"Pow", binary, "Pow"},
     {"PreventGradient", identity},
+    {"Print", identity},
     {"Prod", reduce, "ReduceProd"},
+    {"RFFT", import_rfft, "complex"},
     {"RandomStandardNormal", random_like, "RandomNormalLike"},
     {"RandomUniform", random_like, "RandomUniformLike"},
     {"Range", range},
     {"Rank", rank},
     {"ReadVariableOp", identity},
+    {"Real", import_real, "complex"},
     {"RealDiv", binary, "Div"},
     {"Reciprocal", unary, "Reciprocal"},
     {"Relu", unary, "Relu"},
@@ -797,6 +833,9 @@ constexpr OutputName kOutputs[] = {
     {"FusedBatchNormV2", "batch_variance", 2},
     {"FusedBatchNormV3", "batch_mean", 1},
     {"FusedBatchNormV3", "batch_variance", 2},
+    {"NonMaxSuppressionV4", "valid_outputs", 1},
+    {"NonMaxSuppressionV5", "selected_scores", 1},
+    {"NonMaxSuppressionV5", "valid_outputs", 2},
     {"TensorArrayConcatV3", "lengths", 1},
     {"TensorArrayV3", "flow", 1},
     {"TensorListConcat", "lengths", 1},

@@ -13,4 +13,7 @@ Builder tensor_array, tensor_array_write, tensor_array_read, tensor_array_gather
 // rules_tables.cpp: lookups in tables of constants.
 Builder table_find, table_size;
 
+// rules_signal.cpp; rows with the target "complex" read or give complex numbers.
+Builder import_fft, import_rfft, import_irfft, import_complex, import_real, import_imaginary, import_complex_abs;
+
 }  // namespace minnow::tensorflow

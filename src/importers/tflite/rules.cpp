@@ -163,6 +163,7 @@ constexpr Rule kRules[] = {
     {161, "RIGHT_SHIFT", import_right_shift, kRaw},
     {203, "DILATE", import_dilate, kMoves},
     {205, "REDUCE_WINDOW", import_reduce_window, kRaw},
+    {206, "STABLEHLO_COMPOSITE", import_composite, kRaw},
 
     // StableHLO's elementwise operators, as converters leave them.
     {162, "STABLEHLO_LOGISTIC", import_unary, kReal, "Sigmoid"},

@@ -35,8 +35,8 @@ Builder import_lstm, import_sequence_lstm, import_bidirectional_lstm, import_rnn
     import_svdf;
 
 // rules_control.cpp
-Builder import_assign_variable, import_call, import_call_once, import_complex_abs, import_imag, import_if, import_multinomial,
-    import_read_variable, import_real, import_rfft2d, import_var_handle, import_while;
+Builder import_assign_variable, import_call, import_call_once, import_complex_abs, import_composite, import_imag, import_if,
+    import_multinomial, import_read_variable, import_real, import_rfft2d, import_var_handle, import_while;
 Builder import_random;  // target: the operator
 
 // rules_detection.cpp

@@ -8,6 +8,8 @@ Exprs import_if(TfliteNode& node, TypedBuilder&) {
   return node.host.branch(node, node.input(0), node.option<int32_t>(0, 0), node.option<int32_t>(1, 0));
 }
 Exprs import_while(TfliteNode& node, TypedBuilder&) { return node.host.loop(node, node.option<int32_t>(0, 0), node.option<int32_t>(1, 0)); }
+/// A layer by name, with a subgraph that computes it: name 0, subgraph 1.
+Exprs import_composite(TfliteNode& node, TypedBuilder&) { return node.host.inlined(node, node.option<int32_t>(1, 0)); }
 Exprs import_call(TfliteNode& node, TypedBuilder&) { return node.host.inlined(node, node.option<uint32_t>(0, 0)); }
 Exprs import_call_once(TfliteNode& node, TypedBuilder&) {
   node.host.run_once(node, node.option<int32_t>(0, 0));

@@ -17,6 +17,19 @@ NUMBERS = np.array([np.inf, 2, np.nan, 3], np.float32)
 raw = tf.raw_ops
 # Name, the operator, and its inputs.
 CASES = {
+    "Bucketize": (lambda x: raw.Bucketize(input=x, boundaries=[-1.0, 0.0, 0.5]), X),
+    "ComplexAbs of RFFT": (lambda x: raw.ComplexAbs(x=raw.RFFT(input=x, fft_length=[4])), X),
+    "ComplexAbs of a shorter RFFT": (lambda x: raw.ComplexAbs(x=raw.RFFT(input=x, fft_length=[3])), X[0]),
+    "EuclideanNorm": (lambda x: raw.EuclideanNorm(input=x, axis=[1], keep_dims=True), X),
+    "IRFFT": (lambda x, y: raw.IRFFT(input=raw.Complex(real=x, imag=y), fft_length=[6]), X, X[::-1].copy()),
+    "Imag of FFT": (lambda x, y: raw.Imag(input=raw.FFT(input=raw.Complex(real=x, imag=y))), X, X[::-1].copy()),
+    "NonMaxSuppressionV4": (lambda x: raw.NonMaxSuppressionV4(boxes=x, scores=[0.9, 0.8, 0.7, 0.1], max_output_size=5, iou_threshold=0.5, score_threshold=0.3,
+                                                              pad_to_max_output_size=True)[0],
+                            np.array([[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3], [5, 5, 6, 6]], np.float32)),
+    "NonMaxSuppressionV5": (lambda x: raw.NonMaxSuppressionV5(boxes=x, scores=[0.9, 0.8, 0.7, 0.1], max_output_size=3, iou_threshold=0.5, score_threshold=0.3,
+                                                              soft_nms_sigma=0.0)[1],
+                            np.array([[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3], [5, 5, 6, 6]], np.float32)),
+    "Real of IFFT": (lambda x, y: raw.Real(input=raw.IFFT(input=raw.Complex(real=x, imag=y))), X, X[::-1].copy()),
     "CropAndResize": (lambda x: raw.CropAndResize(image=x, boxes=[[0.1, 0.25, 0.9, 0.5], [1, 1, 0, 0], [-0.5, 0.2, 0.5, 1.4]], box_ind=[0, 1, 0], crop_size=[3, 4],
                                                   extrapolation_value=2.0), RANDOM.standard_normal((2, 6, 5, 3)).astype(np.float32)),
     "CropAndResize to nearest": (lambda x: raw.CropAndResize(image=x, boxes=[[0, 0, 1, 1], [0.2, 0.1, 0.3, 0.9]], box_ind=[1, 0], crop_size=[1, 7], method="nearest"),

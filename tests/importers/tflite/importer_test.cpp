@@ -323,5 +323,27 @@ TEST(TfliteImporter, a_zero_point_that_no_stored_number_has_is_an_error) {
   EXPECT_EQ(error_of(relu_of_bytes(0, 128)), "net.tflite: tensor \"y\": a zero point of 128 does not fit i8");
 }
 
+TEST(TfliteImporter, a_composite_is_its_subgraph) {
+  FlatWriter w;
+  const auto vector = [&](const std::string& name) {
+    return w.table(FlatWriter::Table().offset(0, w.numbers(std::vector<int32_t>{2})).offset(3, w.text(name)));
+  };
+  const auto graph = [&](const std::string& prefix, uint32_t code, FlatWriter::Table op) {
+    const size_t tensors = w.offsets({vector(prefix + "x"), vector(prefix + "y")});
+    const size_t zero = w.numbers(std::vector<int32_t>{0}), one = w.numbers(std::vector<int32_t>{1});
+    const size_t operators = w.offsets({w.table(op.number(0, code).offset(1, zero).offset(2, one))});
+    return w.table(FlatWriter::Table().offset(0, tensors).offset(1, zero).offset(2, one).offset(3, operators));
+  };
+  const size_t options = w.table(FlatWriter::Table().offset(0, w.text("odml.negated")).number(1, int32_t{1}));
+  const size_t outer = graph("", 0, FlatWriter::Table().offset(12, options)), inner = graph("inner_", 1, FlatWriter::Table());
+  const size_t codes = w.offsets({w.table(FlatWriter::Table().number(0, int8_t{127}).number(3, int32_t{206})),
+                                  w.table(FlatWriter::Table().number(0, int8_t{59}).number(3, int32_t{59}))});
+  const size_t graphs = w.offsets({outer, inner}), buffers = w.offsets({w.table(FlatWriter::Table())});
+  std::string bytes = w.finish(w.table(FlatWriter::Table().number(0, uint32_t{3}).offset(1, codes).offset(2, graphs).offset(4, buffers)));
+  const auto imported = import_bytes(bytes.replace(4, 4, "TFL3"));
+  const std::vector<Datum> inputs = {Datum(Tensor::of_f32({2}, std::vector<float>{1, -2}))};
+  EXPECT_EQ(test::numbers(evaluate(OperatorSet::builtin(), *imported, inputs).at(0).tensor), (std::vector<double>{-1, 2}));
+}
+
 }  // namespace
 }  // namespace minnow

@@ -3,7 +3,7 @@
 """Every node of networks of integers by itself, fed with what the format's reference kernels gave before it: Minnow must be within a step of
 these kernels, whatever the rest of the network makes of a rounding.
 
-Beside it: how far the default kernels (XNNPACK) are from the reference kernels at the same nodes, and how many numbers of Minnow are not
+A network with variables runs a few times first. Beside it: how far the default kernels (XNNPACK) are from the reference kernels at the same nodes, and how many numbers of Minnow are not
 XNNPACK's. Models are those of the corpus; with names of keras.applications as arguments (applications_test.py) these too, "all" takes
 every one; a path takes that file, with x.npy as the input of x.tflite where it is there.
 """
@@ -30,10 +30,12 @@ if not MINNOW.exists() or not CORPUS.is_dir():
     print("the command is not built, or the corpus is not there (MINNOW_CORPUS)")
     sys.exit(77)
 MODELS = ["mlperf_resnet8_int8", "mlperf_kws_int8", "mlperf_ad_int8", "micro_speech_int8", "support_mobilenet_v1_025_224_quant",
-          "coral_deeplabv3_dm05_quant"]
+          "coral_deeplabv3_dm05_quant", "coral_keras_lstm_mnist_ptq"]
+STEPS = 8  # of a network with variables, before its tensors are looked at
 NAMES = sys.argv[1:]
 del sys.argv[1:]
 OPERATORS = {number: name for name, number in vars(schema.BuiltinOperator).items() if isinstance(number, int)}
+NO_NUMBERS = {schema.TensorType.RESOURCE, schema.TensorType.VARIANT, schema.TensorType.STRING}
 BYTES = {schema.TensorType.INT8, schema.TensorType.UINT8, schema.TensorType.INT16}
 REFERENCE, DEFAULT = OpResolverType.BUILTIN_REF, OpResolverType.AUTO
 
@@ -84,18 +86,20 @@ def alone(model, op, shape_of):
             places[i] = len(graph.tensors)
             old, tensor = tensors[i], schema.TensorT()
             tensor.name, tensor.type, tensor.quantization, tensor.buffer = f"t{places[i]}", old.type, old.quantization, 0
-            tensor.shape = np.array(shape_of(i), np.int32)
+            tensor.shape, tensor.isVariable = np.array(shape_of(i), np.int32), old.isVariable
             if is_constant(model, old):
                 tensor.shape, tensor.buffer = old.shape, len(single.buffers)
                 single.buffers.append(model.buffers[old.buffer])
             graph.tensors.append(tensor)
         return places[i]
 
-    takes = list(dict.fromkeys(i for i in op.inputs if i >= 0 and not is_constant(model, tensors[i])))
+    takes = list(dict.fromkeys(i for i in op.inputs if i >= 0 and not is_constant(model, tensors[i]) and not tensors[i].isVariable))
     node = schema.OperatorT()
     node.opcodeIndex, node.builtinOptionsType, node.builtinOptions, node.customOptions = 0, op.builtinOptionsType, op.builtinOptions, op.customOptions
     node.builtinOptions2Type, node.builtinOptions2 = op.builtinOptions2Type, op.builtinOptions2
     node.inputs, node.outputs = np.array([place(i) for i in op.inputs], np.int32), np.array([place(i) for i in op.outputs], np.int32)
+    if op.intermediates is not None:
+        node.intermediates = np.array([place(i) for i in op.intermediates], np.int32)
     graph.inputs, graph.outputs, graph.operators = np.array([place(i) for i in takes], np.int32), node.outputs, [node]
     single.subgraphs = [graph]
     return packed(single), takes, list(op.outputs)
@@ -118,17 +122,30 @@ class Nodes(unittest.TestCase):
         model = schema.ModelT.InitFromPackedBuf(bytearray(content), 0)
         whole = invoked(content, REFERENCE, feeds, keep=True)
         shapes = {detail["index"]: detail["shape"] for detail in whole.get_tensor_details()}
+        if any(tensor.isVariable or tensor.type == schema.TensorType.RESOURCE for tensor in model.subgraphs[0].tensors):
+            random = np.random.default_rng(11)
+            for _ in range(STEPS):
+                for detail in whole.get_input_details():
+                    x = random.integers(-100, 100, detail["shape"])
+                    whole.set_tensor(detail["index"], x.astype(detail["dtype"]))
+                whole.invoke()
         rows = collections.defaultdict(lambda: np.zeros(7, np.int64))  # nodes, numbers, Minnow's worst and others, XNNPACK's, of the two
         with tempfile.TemporaryDirectory() as folder:
             for op in model.subgraphs[0].operators:
                 code = model.operatorCodes[op.opcodeIndex]
                 kind = OPERATORS[max(code.builtinCode, code.deprecatedBuiltinCode)]
                 tensors = [model.subgraphs[0].tensors[i] for i in op.outputs]
+                if any(model.subgraphs[0].tensors[i].type in NO_NUMBERS for i in [*op.inputs, *op.outputs] if i >= 0):
+                    continue  # variables of the network
                 single, takes, gives = alone(model, op, shapes.get)
                 if not takes or not any(tensor.type in BYTES for tensor in tensors):
                     continue
                 inputs = [whole.get_tensor(i) for i in takes]
-                wanted = [whole.get_tensor(i) for i in gives]
+                if any(model.subgraphs[0].tensors[i].isVariable for i in op.inputs if i >= 0):  # a state of the node, which begins with zeros
+                    reference = invoked(single, REFERENCE, inputs)
+                    wanted = [reference.get_tensor(detail["index"]) for detail in reference.get_output_details()]
+                else:
+                    wanted = [whole.get_tensor(i) for i in gives]
                 default = invoked(single, DEFAULT, inputs)
                 theirs = [default.get_tensor(detail["index"]) for detail in default.get_output_details()]
                 row = rows[kind]
