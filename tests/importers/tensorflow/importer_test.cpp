@@ -126,6 +126,21 @@ TEST(TensorflowImporter, crops_of_boxes) {
   }
 }
 
+// What a node makes of a stand-in is no fault of the file; where nothing was refused, it is.
+TEST(TensorflowImporter, errors_behind_a_refused_node_do_not_hide_it) {
+  const std::string wrong = node("y", "ConcatV2", {"s"});
+  EXPECT_THAT(error_of(placeholder("x", {2}) + node("s", "Strange", {"x"}) + wrong),
+              testing::AllOf(HasSubstr("not supported: Strange (node \"s\")"), testing::Not(HasSubstr("ConcatV2"))));
+  EXPECT_THAT(error_of(placeholder("x", {2}) + node("s", "Neg", {"x"}) + wrong), HasSubstr("node \"y\" (ConcatV2): has 1 inputs"));
+}
+
+TEST(TensorflowImporter, complex_numbers_are_for_few_operators) {
+  const std::string spectrum = placeholder("x", {8}) + ints("n", {1}, {8}) + node("f", "RFFT", {"x", "n"}, {entry("T", number(6, 8))});
+  EXPECT_THAT(error_of(spectrum + node("y", "Neg", {"f"}, {entry("T", number(6, 8))})),
+              HasSubstr("node \"y\" (Neg): complex numbers are not supported here"));
+  EXPECT_EQ(error_of(spectrum + node("y", "ComplexAbs", {"f"}, {entry("T", number(6, 8))})), "no error");
+}
+
 TEST(TensorflowImporter, permutations_that_are_computed) {
   // From the rank of x, which is known: a Transpose.
   const std::string reversed = ints("one", {}, {1}) + ints("zero", {}, {0}) + ints("back", {}, {-1}) + node("rank", "Rank", {"x"}) +
