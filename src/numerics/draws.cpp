@@ -44,8 +44,7 @@ struct Distribution {
 #define WHOLE(expression) \
   nullptr, [](Draw& d, [[maybe_unused]] double a, [[maybe_unused]] double b, [[maybe_unused]] double c) -> int64_t { return expression; }
 #define SINGLE(expression) [](Draw& d, BitStream&, [[maybe_unused]] float a) -> float { return expression; }
-constexpr Check kAny = CHECK(true), kNotNegative = CHECK(a >= 0), kPositive = CHECK(a > 0), kScale = CHECK(b >= 0),
-                kBothPositive = CHECK(a > 0 && b > 0);
+constexpr Check kNotNegative = CHECK(a >= 0), kPositive = CHECK(a > 0), kScale = CHECK(b >= 0), kBothPositive = CHECK(a > 0 && b > 0);
 constexpr double kMostCount = 1e9;  // of hypergeometric numbers, as NumPy has it
 int64_t whole(double x) { return static_cast<int64_t>(x); }
 constexpr Distribution kDistributions[] = {
