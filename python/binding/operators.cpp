@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/nearest.h"
 #include "binding.h"
@@ -159,7 +160,11 @@ Vars call(const std::string& name, nb::handle given, size_t outputs, const nb::d
                       nb::cast<std::string>(nb::repr(value)));
     }
   }
-  return expr::ops(name, inputs_from(op, given), outputs, attributes);
+  Vars inputs = inputs_from(op, given);
+  if (!attributes.empty() || op.custom || outputs != 1 || inputs.size() > 4) return expr::ops(name, std::move(inputs), outputs, attributes);
+  std::array<express::LazyValue, 4> values;
+  for (size_t i = 0; i < inputs.size(); ++i) values[i] = express::value_of(std::move(inputs[i]));
+  return {express::var_of(express::call(op, std::span<const express::LazyValue>(values.data(), inputs.size())))};
 }
 
 }  // namespace

@@ -71,36 +71,6 @@ char* exclusive(Cell& holder) {
   return const_cast<char*>(output.tensor.data<char>());
 }
 
-template <class T>
-Var compute(Arithmetic operation, DType dtype, T a, T b) {
-  const auto number = [&](T value) { return constant_of(dtype, &value); };
-  const auto truth = [](bool value) { return constant_of(DType::boolean, &value); };
-  using U = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;  // integers wrap around
-  const U p = static_cast<U>(a), q = static_cast<U>(b);
-  switch (operation) {
-    case Arithmetic::add:
-      return number(static_cast<T>(p + q));
-    case Arithmetic::subtract:
-      return number(static_cast<T>(p - q));
-    case Arithmetic::multiply:
-      return number(static_cast<T>(p * q));
-    case Arithmetic::divide:
-      return number(a / b);
-    case Arithmetic::equal:
-      return truth(a == b);
-    case Arithmetic::not_equal:
-      return truth(a != b);
-    case Arithmetic::less:
-      return truth(a < b);
-    case Arithmetic::less_equal:
-      return truth(a <= b);
-    case Arithmetic::greater:
-      return truth(a > b);
-    default:
-      return truth(a >= b);
-  }
-}
-
 }  // namespace
 
 bool number_in(PyObject* number, DType dtype, void* out) {
@@ -122,37 +92,6 @@ bool number_in(PyObject* number, DType dtype, void* out) {
   int64_t back = 0;
   widen(dtype, out, 1, &back);
   return back == value;
-}
-
-std::optional<Var> number_at_hand(Arithmetic operation, PyObject* a, PyObject* b) {
-  if (operation == Arithmetic::none || (operation >= Arithmetic::bit_and && operation <= Arithmetic::bit_xor)) return std::nullopt;
-  const bool left = is_var(a), right = is_var(b);
-  if (!left && !right) return std::nullopt;
-  const auto spot = [](PyObject* x) { return find(var_of(x), {}); };
-  const std::optional<Spot> first = spot(left ? a : b);
-  if (!first) return std::nullopt;
-  const Tensor& tensor = output_of(first->holder->value).tensor;
-  const DType dtype = tensor.dtype();
-  const size_t size = size_of(dtype);
-  if (dtype != DType::f64 && dtype != DType::f32 && (dtype != DType::i64 || operation == Arithmetic::divide)) return std::nullopt;
-  alignas(8) std::array<char, 8> own, other;
-  std::memcpy(own.data(), tensor.data<char>() + first->at * static_cast<int64_t>(size), size);
-  if (left && right) {
-    const std::optional<Spot> second = spot(b);
-    if (!second) return std::nullopt;
-    const Tensor& beside = output_of(second->holder->value).tensor;
-    if (beside.dtype() != dtype) return std::nullopt;
-    std::memcpy(other.data(), beside.data<char>() + second->at * static_cast<int64_t>(size), size);
-  } else if (!number_in(left ? b : a, dtype, other.data())) {
-    return std::nullopt;
-  }
-  const auto result = [&](auto zero) {
-    using T = decltype(zero);
-    T x, y;
-    std::memcpy(&x, own.data(), sizeof(T)), std::memcpy(&y, other.data(), sizeof(T));
-    return left ? compute(operation, dtype, x, y) : compute(operation, dtype, y, x);
-  };
-  return dtype == DType::f64 ? result(double()) : dtype == DType::f32 ? result(float()) : result(int64_t());
 }
 
 char* memory_to_write(const Var& x) {

@@ -28,26 +28,6 @@ class Places {
 std::optional<Var> element_at(const Var& x, const Places& places);
 /// The bytes of a number of Python in that dtype; false where that takes more than a look.
 bool number_in(PyObject* number, DType dtype, void* out);
-/// What is computed of two numbers at once: all else is an expression.
-enum class Arithmetic : uint8_t {
-  none,
-  add,
-  subtract,
-  multiply,
-  divide,
-  bit_and,
-  bit_or,
-  bit_xor,
-  equal,
-  not_equal,
-  less,
-  less_equal,
-  greater,
-  greater_equal
-};
-/// The result of two Vars without axes that have values, of one dtype, or of one and a number of Python: f32, f64 or i64, as the engine's
-/// operators compute it. Nothing for other operands.
-std::optional<Var> number_at_hand(Arithmetic operation, PyObject* a, PyObject* b);
 /// The memory of a variable that nobody else holds, to write in; null where somebody may, or where the variable is a view. Plans go by a
 /// constant's number: it gets another one.
 char* memory_to_write(const Var& x);

@@ -39,27 +39,26 @@ struct Operation {
   Var (*tensors)(Var, Var);
   Var (*right)(Var, Scalar);
   Var (*left)(Scalar, Var);
-  Arithmetic at_once = Arithmetic::none;  // of numbers
 };
-#define MINNOW_OPERATION(name, function, symbol, ...)                                                                               \
+#define MINNOW_OPERATION(name, function, symbol)                                                                                    \
   constexpr Operation name {                                                                                                        \
     function, [](Var a, Var b) { return std::move(a) symbol std::move(b); }, [](Var a, Scalar b) { return std::move(a) symbol b; }, \
-        [](Scalar a, Var b) { return a symbol std::move(b); }, __VA_ARGS__                                                          \
+        [](Scalar a, Var b) { return a symbol std::move(b); }                                                                       \
   }
-MINNOW_OPERATION(kAdd, "add", +, Arithmetic::add);
-MINNOW_OPERATION(kSubtract, "subtract", -, Arithmetic::subtract);
-MINNOW_OPERATION(kMultiply, "multiply", *, Arithmetic::multiply);
-MINNOW_OPERATION(kDivide, "divide", /, Arithmetic::divide);
+MINNOW_OPERATION(kAdd, "add", +);
+MINNOW_OPERATION(kSubtract, "subtract", -);
+MINNOW_OPERATION(kMultiply, "multiply", *);
+MINNOW_OPERATION(kDivide, "divide", /);
 MINNOW_OPERATION(kRemainder, "remainder", %);
-MINNOW_OPERATION(kAnd, "bitwise_and", &, Arithmetic::bit_and);
-MINNOW_OPERATION(kOr, "bitwise_or", |, Arithmetic::bit_or);
-MINNOW_OPERATION(kXor, "bitwise_xor", ^, Arithmetic::bit_xor);
-MINNOW_OPERATION(kEqual, "equal", ==, Arithmetic::equal);
-MINNOW_OPERATION(kNotEqual, "not_equal", !=, Arithmetic::not_equal);
-MINNOW_OPERATION(kLess, "less", <, Arithmetic::less);
-MINNOW_OPERATION(kLessEqual, "less_equal", <=, Arithmetic::less_equal);
-MINNOW_OPERATION(kGreater, "greater", >, Arithmetic::greater);
-MINNOW_OPERATION(kGreaterEqual, "greater_equal", >=, Arithmetic::greater_equal);
+MINNOW_OPERATION(kAnd, "bitwise_and", &);
+MINNOW_OPERATION(kOr, "bitwise_or", |);
+MINNOW_OPERATION(kXor, "bitwise_xor", ^);
+MINNOW_OPERATION(kEqual, "equal", ==);
+MINNOW_OPERATION(kNotEqual, "not_equal", !=);
+MINNOW_OPERATION(kLess, "less", <);
+MINNOW_OPERATION(kLessEqual, "less_equal", <=);
+MINNOW_OPERATION(kGreater, "greater", >);
+MINNOW_OPERATION(kGreaterEqual, "greater_equal", >=);
 #undef MINNOW_OPERATION
 
 bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype == DType::complex128; }
@@ -101,8 +100,6 @@ nb::object by_numpy(const Operation& operation, PyObject* a, PyObject* b) {
 nb::object apply(const Operation& operation, PyObject* a, PyObject* b) {
   {
     const Guard guard;
-    if (std::optional<Var> number = number_at_hand(operation.at_once, a, b)) return nb::cast(*std::move(number));
-    if (std::optional<Var> result = numpy::few_combined(operation.at_once, a, b)) return nb::cast(*std::move(result));
     std::optional<Operand> x = operand_from(a), y = operand_from(b);
     const bool complex = PyComplex_Check(a) || PyComplex_Check(b) || is_complex(x) || is_complex(y);
     if (!complex) {
@@ -218,19 +215,13 @@ PyObject* absolute(PyObject* a) noexcept { return composed("absolute", a, nullpt
 
 PyObject* negative(PyObject* a) noexcept {
   if (is_complex(var_of(a).dtype())) return composed("negative", a, nullptr);
-  return guarded([&] {
-    std::optional<Var> few = numpy::few_mapped("negative", var_of(a));
-    return made(few ? *std::move(few) : -var_of(a));
-  });
+  return guarded([&] { return made(-var_of(a)); });
 }
 PyObject* positive(PyObject* a) noexcept {
   return guarded([&] { return made(var_of(a).clone()); });
 }
 PyObject* invert(PyObject* a) noexcept {
-  return guarded([&] {
-    std::optional<Var> few = numpy::few_mapped("not", var_of(a));
-    return made(few ? *std::move(few) : ~var_of(a));
-  });
+  return guarded([&] { return made(~var_of(a)); });
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int how) noexcept {
@@ -730,8 +721,7 @@ void define_var(nb::module_& m) {
             if (wanted != x.dtype() && (is_complex(wanted) || is_complex(x.dtype())))
               return nb::cast<Var>(nb::module_::import_("minnow._minnow").attr("numpy").attr("cast")(nb::cast(x), dtype));
             if (wanted == x.dtype()) return copy ? x.clone() : x;
-            std::optional<Var> few = numpy::few_cast(x, wanted);
-            return few ? *std::move(few) : x.astype(wanted);
+            return x.astype(wanted);
           },
           nb::arg("dtype").none(), nb::arg("order") = nb::none(), nb::arg("casting") = "unsafe", nb::arg("subok") = true,
           nb::arg("copy") = true, Guarded(),

@@ -96,7 +96,6 @@ void define_fourier(nb::module_& m) {
 void define_numpy(nb::module_& m) {
   nb::module_ numpy = m.def_submodule("numpy", "What minnow.numpy has beside the engine's operators.");
   define_elements(numpy);
-  define_few(numpy);
   define_reductions(numpy);
   define_products(numpy);
   define_sorting(numpy);

@@ -133,22 +133,21 @@ Tensor repeated(const Tensor& x, const Shape& shape) {
   return value_of(strided(Var(x), 0, std::vector<int64_t>(shape.begin(), shape.end()), strides));
 }
 
-/// a where the bool is true, else b, broadcast together; a and b are of one dtype.
+/// a where the bool is true, else b, broadcast together: complex elements, which operators do not know.
 Var select(const Var& condition, const Var& first, const Var& second) {
-  Tensor c = value_of(condition), a = value_of(first), b = value_of(second);
-  if (c.dtype() != DType::boolean || a.dtype() != b.dtype()) throw InvalidArgument("select takes a bool and tensors of one dtype");
-  const Shape shape = broadcast(broadcast(c.shape(), a.shape()), b.shape());
+  const Tensor c = value_of(condition);
+  if (c.dtype() != DType::boolean || first.dtype() != second.dtype()) throw InvalidArgument("select takes a bool and tensors of one dtype");
+  const Shape shape = broadcast(broadcast(c.shape(), first.shape()), second.shape());
+  const Tensor choose = repeated(c, shape), a = repeated(value_of(first), shape), b = repeated(value_of(second), shape);
   Fresh y(a.dtype(), shape);
-  c = repeated(c, shape);
-  if (choose_by_vectors(c, a, b, y)) return y;
-  a = repeated(a, shape), b = repeated(b, shape);
-  if (choose_by_vectors(c, a, b, y)) return y;
-  using T = Bytes<16>;  // complex128
-  const uint8_t* choose = c.data<uint8_t>();
-  const T *from_a = a.data<T>(), *from_b = b.data<T>();
-  T* to = y.data<T>();
-  in_parts(a.elements(), 1, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = choose[i] ? from_a[i] : from_b[i];
+  by_size(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const uint8_t* from = choose.data<uint8_t>();
+    const T *from_a = a.data<T>(), *from_b = b.data<T>();
+    T* to = y.data<T>();
+    in_parts(a.elements(), 1, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = from[i] ? from_a[i] : from_b[i];
+    });
   });
   return y;
 }
@@ -295,15 +294,6 @@ void define_movement(nb::module_& m) {
       nb::arg("x"), "The variable that a view is of, or None.");
   m.def("concatenate", concatenate, nb::arg("parts"), nb::arg("axis"));
   m.def("select", select, nb::arg("condition"), nb::arg("a"), nb::arg("b"));
-  m.def(
-      "select_at_hand",
-      [](const Var& condition, const Var& a, const Var& b) -> std::optional<Var> {
-        if (a.dtype() != b.dtype() || condition.dtype() != DType::boolean || !at_hand(condition) || !at_hand(a) || !at_hand(b))
-          return std::nullopt;
-        if (broadcast(broadcast(condition.shape(), a.shape()), b.shape()).elements() > kFewElements) return std::nullopt;
-        return select(condition, a, b);
-      },
-      nb::arg("condition"), nb::arg("a"), nb::arg("b"), "select() of few elements that are at hand, else None.");
   m.def("filled", filled, nb::arg("value"), nb::arg("shape"), nb::arg("dtype") = nb::none());
   m.def("diagonal_matrix", diagonal_matrix, nb::arg("value"), nb::arg("rows"), nb::arg("columns"), nb::arg("k"));
   m.def("progression", progression<double>, nb::arg("first"), nb::arg("step"), nb::arg("count"));

@@ -60,31 +60,6 @@ class Fresh {
 };
 inline Fresh::operator Var() const { return own(tensor_); }
 
-// Of few elements that are at hand, and of any number where arithmetic.cpp has loops: nothing for others, and where the general way has
-// more to say. Needs the GIL.
-
-/// a op b, where one may be a number of Python: f32, f64, integers and bool of dtypes that are promoted by the way.
-std::optional<Var> few_combined(python::Arithmetic operation, PyObject* a, PyObject* b);
-/// A function of each element, by NumPy's name, as the engine's operator computes it; "not" of bool.
-std::optional<Var> few_mapped(const std::string& name, const Var& x);
-/// The same values as another dtype.
-std::optional<Var> few_cast(const Var& x, DType dtype);
-
-// Of any number of elements (arithmetic.cpp). Needs the GIL.
-
-/// Whether x has a value that depends on nothing that may change; `computes`: it is computed for that.
-bool is_readable(const Var& x, bool computes);
-/// Whether tensors of that dtype are combined by vectors here: integers and bools, and comparisons.
-bool has_vectors(python::Arithmetic operation, DType dtype);
-/// Of two tensors of one dtype whose shapes fit.
-Var combined_by_vectors(python::Arithmetic operation, const Tensor& a, const Tensor& b);
-/// maximum() or minimum() of integers; nothing of what is no value.
-std::optional<Var> extreme_by_vectors(bool largest, const Var& a, const Var& b);
-/// Conversions that kernels have; nothing of what is no value.
-std::optional<Var> cast_by_vectors(const Var& x, DType dtype);
-/// Where all have the shape of y, or a or b one element: elements of a where the condition is true, else of b. False for others.
-bool choose_by_vectors(const Tensor& condition, const Tensor& a, const Tensor& b, Fresh& y);
-
 /// A function of each element, by NumPy's name; of the dtype of x, or bool.
 Var unary(const std::string& name, const Var& x);
 /// A function of two tensors of one dtype, broadcast together, by NumPy's name.
@@ -104,7 +79,6 @@ inline bool is_complex(DType dtype) { return dtype == DType::complex64 || dtype 
 inline size_t unsign(int64_t n) { return static_cast<size_t>(n); }
 
 void define_elements(nb::module_& m);
-void define_few(nb::module_& m);
 void define_reductions(nb::module_& m);
 void define_products(nb::module_& m);
 void define_sorting(nb::module_& m);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "express/call.h"
+
+#include <array>
+
 #include "base/no_memory.h"
 
 namespace minnow::express {
@@ -68,9 +71,16 @@ Vars Call::many(size_t outputs) {
 }
 
 Var call_of(Site& site, const char* op, std::initializer_list<Var*> inputs) try {
-  Call call(site, op);
-  for (Var* input : inputs) call.add(std::move(*input));
-  return call.one();
+  const Operator* found = site.load(std::memory_order_acquire);
+  if (!found) site.store(found = &find_operator(op), std::memory_order_release);  // two threads may have found the same
+  std::array<LazyValue, 4> values;                                                // as many as functions without options take
+  size_t count = 0;
+  for (Var* input : inputs) {
+    MINNOW_CHECK(count < values.size(), "a function without options takes at most 16 inputs");
+    values[count++] = value_of(std::move(*input));
+  }
+  while (count > 0 && !values[count - 1]) --count;
+  return var_of(call(*found, std::span<const LazyValue>(values.data(), count)));
 } catch (...) {
   throw_as_error();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "express/immediate.h"
 
+#include <algorithm>
+
 #include "express/evaluate.h"
 #include "express/memory.h"
 #include "express/scope.h"
@@ -91,7 +93,8 @@ bool may_run_now(const Operator& op, std::span<const LazyValue> inputs) noexcept
   const NodeView view(made, all.first(result->inputs_), all.subspan(result->inputs_), node.op);
   Choice choice = choose(runtime, node.op->name, view);
   if (!choice.scheme) {
-    if (node.op->decompose) return nullptr;
+    const auto has_elements = [](const Output& output) { return output.shape.elements() != 0; };
+    if (node.op->decompose && std::any_of(node.outputs.begin(), node.outputs.end(), has_elements)) return nullptr;
     choice = choose(runtime, "*", view);
   }
   if (!choice.scheme || !choice.backend->uses_host_memory()) return nullptr;

@@ -439,14 +439,14 @@ std::shared_ptr<LazyNode> call(CallRequest request) {
   return node;
 }
 
-LazyValue call(const Operator& op, std::initializer_list<LazyValue> inputs, Attributes attributes) {
+LazyValue call(const Operator& op, std::span<const LazyValue> inputs, Attributes attributes) {
   if (attributes.size() == 0 && may_run_now(op, inputs)) {
     begin_key(&op, {}, 1);
     if (std::shared_ptr<LazyNode> computed = run_now(find_known(inputs), inputs)) return {std::move(computed), 0};
   }
   CallRequest request;
   request.op = &op;
-  request.inputs = inputs;
+  request.inputs.assign(inputs.begin(), inputs.end());
   request.formal_inputs = inputs.size();
   request.attributes = std::move(attributes);
   request.wanted = {true};

@@ -183,7 +183,10 @@ std::shared_ptr<LazyNode> call(CallRequest request);
 inline constexpr uint32_t kMostPending = 1000;
 
 /// The same where there is nothing but tensors in and one tensor out.
-LazyValue call(const Operator& op, std::initializer_list<LazyValue> inputs, Attributes attributes = {});
+LazyValue call(const Operator& op, std::span<const LazyValue> inputs, Attributes attributes = {});
+inline LazyValue call(const Operator& op, std::initializer_list<LazyValue> inputs, Attributes attributes = {}) {
+  return call(op, std::span<const LazyValue>(inputs.begin(), inputs.size()), std::move(attributes));
+}
 LazyValue call(std::string_view op, std::initializer_list<LazyValue> inputs, Attributes attributes = {});
 LazyValue cast(const LazyValue& x, DType dtype);
 LazyValue ints_value(const Ints& values);

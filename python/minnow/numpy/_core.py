@@ -432,19 +432,13 @@ def join(parts: Sequence[Var], axis: int) -> Var:
 
 def choose(condition: Var, a: Var, b: Var) -> Var:
     """a where the bool is true, else b, broadcast together; a and b are of one dtype."""
-    made = native.select_at_hand(condition, a, b)
-    if made is not None:
-        return made  # type: ignore[no-any-return]
     if a.dtype.kind == "c":
         return native.select(condition, a, b)
-    if condition.known_shape is None or a.known_shape is None or b.known_shape is None:
+    try:
         return op("Where", (condition, a, b))
-    dims = broadcast_dims(condition.shape, a.shape, b.shape)
-    if 0 in dims:
-        return expand_to(a, dims) if 0 in a.shape else zeros_of(dims, a.dtype)
-    if a.dtype is not float32 and not (is_symbolic(condition) or is_symbolic(a) or is_symbolic(b)):
-        return native.select(condition, a, b)  # type: ignore[no-any-return]
-    return op("Where", (condition, a, b))
+    except _minnow.InvalidModel:
+        broadcast_dims(condition.shape, a.shape, b.shape)  # says how the shapes do not fit
+        raise
 
 
 def zeros_of(dims: Sequence[int], dtype: DType) -> Var:

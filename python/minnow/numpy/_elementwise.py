@@ -230,8 +230,6 @@ def _real(name: str, operator: Optional[str] = None, complex: bool = True) -> Ca
             return native.unary(name, x)
         if operator is not None and (x.dtype is float32 or x.dtype is float64):
             made: Optional[Var] = native.tanh_at_hand(x) if operator == "Tanh" else None
-            if made is None:
-                made = native.few_mapped(name, x)
             return op(operator, (x,)) if made is None else made
         return _expressions.unary(name, x, operator) if is_symbolic(x) else native.unary(name, x)
 
@@ -277,8 +275,7 @@ def _rounding(name: str, operator: Optional[str], complex: bool = False) -> Call
         if x.dtype.kind == "c" and not complex:
             raise _unsupported(name, x.dtype)
         if operator is not None and x.dtype == float32:
-            made: Optional[Var] = native.few_mapped(name, x)
-            return op(operator, (x,)) if made is None else made
+            return op(operator, (x,))
         return _expressions.unary(name, x) if is_symbolic(x) else native.unary(name, x)
 
     return compute
@@ -298,8 +295,7 @@ def _number(name: str, operator: Optional[str] = None, booleans: bool = False) -
         if x.dtype.kind == "b" and not booleans:
             raise _unsupported(name, x.dtype)
         if operator is not None and x.dtype == float32:
-            made: Optional[Var] = native.few_mapped(name, x)
-            return op(operator, (x,)) if made is None else made
+            return op(operator, (x,))
         return _expressions.unary(name, x) if is_symbolic(x) else native.unary(name, x)
 
     return compute
@@ -323,10 +319,7 @@ def _absolute(a: ArrayLike) -> Var:
     x = asarray(a)
     if x.dtype.kind in "bu":
         return x.clone()
-    made: Optional[Var] = native.few_mapped("absolute", x)
-    if made is not None:
-        return made
-    return op("Abs", (x,)) if x.dtype == float32 or is_symbolic(x) else native.unary("absolute", x)
+    return op("Abs", (x,)) if x.dtype.kind == "i" or x.dtype in (float32, float64) or is_symbolic(x) else native.unary("absolute", x)
 
 
 def _square(a: ArrayLike) -> Var:
@@ -490,10 +483,9 @@ def _power(a: ArrayLike, b: ArrayLike) -> Var:
 def _extreme(name: str, operator: str) -> Callable[[ArrayLike, ArrayLike], Var]:
     def compute(a: ArrayLike, b: ArrayLike) -> Var:
         x, y = pair(a, b)
-        made: Optional[Var] = native.few_combined(name, x, y)
-        if made is not None:
-            return made
-        if x.dtype is float32 or is_symbolic(x) or is_symbolic(y):
+        if x.dtype.kind == "b":
+            return x | y if operator == "Max" else x & y
+        if x.dtype.kind in "iu" or x.dtype in (float32, float64) or is_symbolic(x) or is_symbolic(y):
             return op(operator, (x, y))
         return native.binary(name, x, y)
 

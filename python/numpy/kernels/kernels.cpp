@@ -14,8 +14,7 @@
   DO(target, ProductKernels)            \
   DO(target, FoldKernels)               \
   DO(target, TruthKernels)              \
-  DO(target, PredicateKernels)          \
-  DO(target, ArithmeticKernels)
+  DO(target, PredicateKernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \
   namespace target {                                \
   MINNOW_NUMPY_TABLES(MINNOW_DECLARE_TABLE, target) \

@@ -2,7 +2,6 @@
 // The tables of kernels of one instruction set that minnow.numpy alone needs. They are outside of the engine's library.
 #pragma once
 #include "backends/cpu/isa.h"
-#include "numpy/kernels/arithmetic.h"
 #include "numpy/kernels/binary64.h"
 #include "numpy/kernels/folds.h"
 #include "numpy/kernels/functions32.h"
@@ -26,7 +25,6 @@ struct Kernels {
   const FoldKernels* folds;
   const TruthKernels* truths;
   const PredicateKernels* predicates;
-  const ArithmeticKernels* arithmetic;
 };
 
 /// Throws InternalError for one that cpu::available_isas() does not name.

@@ -12,6 +12,7 @@
 
 #include "backends/backend.h"
 #include "backends/cpu/kernel_support.h"
+#include "base/numeric.h"
 #include "support/operators.h"
 #include "support/scheme_cases.h"
 
@@ -313,6 +314,39 @@ std::vector<SchemeCase> cast_cases() {
     for (const DType to : {DType::i64, DType::i32, DType::f32})
       if (from != to && (from != DType::boolean || to == DType::f32)) cases.push_back({"Cast", {x}, {{"to", static_cast<int64_t>(to)}}});
   }
+  // Every width of integers, bool and f64: in whole, with a number on either side, rows repeated.
+  for (const DType dtype :
+       {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64, DType::boolean, DType::f64})
+    for (const auto& [left, right] :
+         {std::pair(Shape{3, 1500}, Shape{3, 1500}), {Shape{3, 1500}, Shape{}}, {Shape{3, 1}, Shape{3, 1500}}, {Shape{7}, Shape{5, 7}}}) {
+      Tensor a(dtype, left), b(dtype, right), condition(DType::boolean, right);
+      const auto fill = [&](Tensor& x, uint64_t seed) {
+        for (size_t i = 0; i < size_t(x.shape().elements()); ++i) {
+          const int64_t value =
+              int64_t((i + seed) * 0x9e3779b97f4a7c15 >> (i % 3 == 0 ? 60 : 40)) % 1000 - (is_unsigned(x.dtype()) ? 0 : 20);
+          const int64_t kept = x.dtype() == DType::boolean ? value & 1 : value;
+          narrow(x.dtype(), &kept, 1, x.writable().data<uint8_t>() + i * size_of(x.dtype()));
+        }
+      };
+      fill(a, 1), fill(b, 5), fill(condition, 9);
+      cases.push_back({"Equal", {a, b}});
+      cases.push_back({"Where", {condition, a, b}});
+      cases.push_back({"Where", {condition, b, a}});
+      if (dtype == DType::boolean) {
+        for (const char* op : {"And", "Or", "Xor"}) cases.push_back({op, {a, b}});
+        cases.push_back({"Not", {a}});
+        continue;
+      }
+      for (const char* op : {"Add", "Sub", "Mul", "Max", "Min", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
+        cases.push_back({op, {a, b}});
+      if (is_integer(dtype))
+        for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) cases.push_back({op, {a, b}});
+      if (is_integer(dtype)) cases.push_back({"BitwiseNot", {a}});
+      if (is_signed(dtype))
+        for (const char* op : {"Neg", "Abs"}) cases.push_back({op, {a}});
+      for (const DType to : {DType::i8, DType::u16, DType::i32, DType::u64, DType::f32, DType::f64})
+        if (to != dtype && (is_integer(dtype) || is_float(to))) cases.push_back({"Cast", {a}, {{"to", static_cast<int64_t>(to)}}});
+    }
   // Bits and remainders, with a number on either side.
   for (const DType dtype : {DType::i64, DType::i32, DType::u32})
     for (const auto& [left, right] : {std::pair(Shape{3, 700}, Shape{3, 700}), {Shape{3, 700}, Shape{}}, {Shape{3, 1}, Shape{700}}}) {

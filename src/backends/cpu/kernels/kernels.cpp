@@ -23,7 +23,8 @@
   DO(target, IntegerKernels)             \
   DO(target, Bf16Forms)                  \
   DO(target, F16Form)                    \
-  DO(target, F64I32Kernels)
+  DO(target, F64I32Kernels)              \
+  DO(target, CombineKernels)
 #define MINNOW_DECLARE_ALL(target, isa)              \
   namespace target {                                 \
   MINNOW_KERNEL_TABLES(MINNOW_DECLARE_TABLE, target) \

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/binary.h"
 #include "backends/cpu/kernels/chain.h"
+#include "backends/cpu/kernels/combine.h"
 #include "backends/cpu/kernels/depthwise.h"
 #include "backends/cpu/kernels/f16.h"
 #include "backends/cpu/kernels/integer.h"
@@ -44,6 +45,7 @@ struct Kernels {
   const Bf16Forms* bf16;
   const F16Form* f16;
   const F64I32Kernels* f64_i32;
+  const CombineKernels* combine;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic, comparisons and bits of two tensors of integers or of f64; casts between f32, integers, booleans and floats
-// of 16 bits, and what asks whether floats are numbers: in plain loops that compilers make vectors of.
+// Arithmetic, comparisons and bits of two tensors of integers or of f64, comparisons of f32, choices by a condition; functions of one
+// integer; casts between f32, f64, integers, booleans and floats of 16 bits, and whether floats are numbers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <type_traits>
+#include <utility>
 
 #include "backends/cpu/cpu_device.h"
 #include "backends/cpu/schemes/elementwise_geometry.h"
@@ -19,56 +18,24 @@ namespace {
 
 constexpr int64_t kElementsPerTask = 16 << 10;
 
-using RowFunction = void (*)(const void* a, const void* b, int64_t count, void* y);
+using RowFunction = void (*)(const void* a, const void* b, size_t count, void* y);
+using SelectFunction = void (*)(const uint8_t* condition, const void* a, const void* b, size_t count, void* y);
 
-template <class T, class Y, class F>
-void row(const void* a, const void* b, int64_t count, void* y) {
-  for (int64_t i = 0; i < count; ++i) static_cast<Y*>(y)[i] = F{}(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
+template <class T, class F>
+void row(const void* a, const void* b, size_t count, void* y) {
+  for (size_t i = 0; i < count; ++i) static_cast<T*>(y)[i] = F{}(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
 }
 
-// A row of two operands of which one may stay where it is: it is repeated a few hundred times then, which takes less code than loops for
-// every form of every function.
-class Repeated {
- public:
-  /// Bytes of an element of the operands, and of the result.
-  Repeated(size_t size, size_t result) : size_(size), result_(result) {}
-  void run(RowFunction function, const char* a, bool a_moves, const char* b, bool b_moves, int64_t count, char* y) const noexcept {
-    if (a_moves && b_moves) return function(a, b, count, y);
-    alignas(8) char repeated[2][8 * kCount];
-    const size_t all = static_cast<size_t>(count), most = std::min(all, kCount);
-    if (!a_moves) repeat(a, most, repeated[0]);
-    if (!b_moves) repeat(b, most, repeated[1]);
-    for (size_t i = 0; i < all; i += kCount)
-      function(a_moves ? a + i * size_ : repeated[0], b_moves ? b + i * size_ : repeated[1],
-               static_cast<int64_t>(std::min(kCount, all - i)), y + i * result_);
-  }
-
- private:
-  static constexpr size_t kCount = 256;
-  void repeat(const char* x, size_t count, char* y) const noexcept {
-    if (size_ == 8)
-      for (size_t i = 0; i < count; ++i) std::memcpy(y + 8 * i, x, 8);
-    else
-      for (size_t i = 0; i < count; ++i) std::memcpy(y + 4 * i, x, 4);
-  }
-  size_t size_, result_;
-};
-
-// Wraps around, as the operators do.
-template <class T, class F>
-struct Wrapped {
-  constexpr T operator()(T a, T b) const {
-    return static_cast<T>(F{}(static_cast<std::make_unsigned_t<T>>(a), static_cast<std::make_unsigned_t<T>>(b)));
-  }
-};
-
-// NaN where one of the two is.
-struct Larger {
-  constexpr double operator()(double a, double b) const { return a > b || a != a ? a : b; }
-};
-struct Smaller {
-  constexpr double operator()(double a, double b) const { return a < b || a != a ? a : b; }
-};
+void repeat(const char* x, size_t size, size_t count, char* y) noexcept {
+  const auto fill = [&](auto element) {
+    std::memcpy(&element, x, sizeof(element));
+    for (size_t i = 0; i < count; ++i) std::memcpy(y + i * sizeof(element), &element, sizeof(element));
+  };
+  if (size == 1) std::memset(y, *x, count);
+  if (size == 2) fill(uint16_t());
+  if (size == 4) fill(uint32_t());
+  if (size == 8) fill(uint64_t());
+}
 
 // Of words of 32 bits; a shift by the whole width or more leaves none.
 struct ShiftLeft {
@@ -77,11 +44,6 @@ struct ShiftLeft {
 struct ShiftRight {
   constexpr uint32_t operator()(uint32_t a, uint32_t b) const { return b < 32 ? a >> b : 0; }
 };
-RowFunction function_of_bits(std::string_view op) {
-  if (op == "BitwiseAnd") return row<uint32_t, uint32_t, std::bit_and<>>;
-  return op == "BitwiseOr" ? row<uint32_t, uint32_t, std::bit_or<>> : row<uint32_t, uint32_t, std::bit_xor<>>;
-}
-
 // Of the sign of the divisor, which is neither 0 nor -1. Numbers of 32 bits are divided as such, which takes half the time.
 template <class T>
 struct Remainder {
@@ -102,33 +64,49 @@ struct Quotient {
   }
 };
 
+struct Combined {
+  std::string_view op;
+  Combination combination;
+};
 // Greater and GreaterOrEqual are Less and LessOrEqual of the operands in the other order.
-template <class T>
-RowFunction function_for(std::string_view op) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (op == "Add") return row<T, T, std::plus<>>;
-    if (op == "Sub") return row<T, T, std::minus<>>;
-    if (op == "Mul") return row<T, T, std::multiplies<>>;
-    if (op == "Div") return row<T, T, std::divides<>>;
-    if (op == "Max") return row<T, T, Larger>;
-    if (op == "Min") return row<T, T, Smaller>;
-  } else {
-    if (op == "Add") return row<T, T, Wrapped<T, std::plus<>>>;
-    if (op == "Sub") return row<T, T, Wrapped<T, std::minus<>>>;
-    if (op == "Mul") return row<T, T, Wrapped<T, std::multiplies<>>>;
-  }
-  if (op == "Equal") return row<T, uint8_t, std::equal_to<>>;
-  if constexpr (std::is_integral_v<T>) {
-    if (op == "Mod") return row<T, T, Remainder<T>>;
-    if (op == "Div") return row<T, T, Quotient<T>>;
-  }
-  return op == "Less" || op == "Greater" ? row<T, uint8_t, std::less<>> : row<T, uint8_t, std::less_equal<>>;
+constexpr Combined kCombined[] = {{"Add", Combination::add},
+                                  {"Sub", Combination::subtract},
+                                  {"Mul", Combination::multiply},
+                                  {"Div", Combination::divide},
+                                  {"Min", Combination::minimum},
+                                  {"Max", Combination::maximum},
+                                  {"And", Combination::bit_and},
+                                  {"Or", Combination::bit_or},
+                                  {"Xor", Combination::bit_xor},
+                                  {"BitwiseAnd", Combination::bit_and},
+                                  {"BitwiseOr", Combination::bit_or},
+                                  {"BitwiseXor", Combination::bit_xor},
+                                  {"Equal", Combination::equal},
+                                  {"Less", Combination::less},
+                                  {"Greater", Combination::less},
+                                  {"LessOrEqual", Combination::less_equal},
+                                  {"GreaterOrEqual", Combination::less_equal}};
+
+/// Null where there is none for the operator and the dtype.
+RowFunction function_of(const NodeView& node, const Device& device) {
+  const DType dtype = node.input_dtype(0);
+  const std::string& op = node.op();
+  if (op == "BitShift") return node.require<std::string>("direction") == "LEFT" ? row<uint32_t, ShiftLeft> : row<uint32_t, ShiftRight>;
+  if (op == "Mod" && dtype == DType::i64) return row<int64_t, Remainder<int64_t>>;
+  if (op == "Mod" && dtype == DType::i32) return row<int32_t, Remainder<int32_t>>;
+  if (op == "Div" && dtype == DType::i64) return row<int64_t, Quotient<int64_t>>;
+  if (op == "Div" && dtype == DType::i32) return row<int32_t, Quotient<int32_t>>;
+  for (const Combined& each : kCombined)
+    if (each.op == op) return cpu_device(device).kernels->combine->loop(dtype, each.combination);
+  return nullptr;
 }
 
 std::string geometry_of(const NodeView& node, const Device& device, Layout layout, ElementwiseGeometry& geometry) {
-  const DType dtype = node.input_dtype(0);
-  if (node.input_count() != 2 || !node.has_input(1)) return "there are not two inputs";
-  if (node.input_dtype(1) != dtype) return format("the dtypes are {} and {}", dtype, node.input_dtype(1));
+  const bool selects = node.op() == "Where";
+  const size_t count = selects ? 3 : 2;
+  if (node.input_count() != count || !node.has_input(count - 1)) return format("there are not {} inputs", count);
+  const DType first = node.input_dtype(count - 2), second = node.input_dtype(count - 1);
+  if (first != second) return format("the dtypes are {} and {}", first, second);
   const Shape& y = node.output_shape(0);
   if (y.elements() == 0) return "the output is empty";
   if (layout == Layout::plain) return geometry.plain(node);
@@ -139,22 +117,24 @@ std::string geometry_of(const NodeView& node, const Device& device, Layout layou
 Estimate estimate_any(const NodeView& node, const Device& device, Layout layout) {
   ElementwiseGeometry geometry;
   if (const std::string refusal = geometry_of(node, device, layout, geometry); !refusal.empty()) return declined("{}", refusal);
-  const double elements = static_cast<double>(node.output_shape(0).elements());
-  Estimate result(device.byte_time(3 * elements * static_cast<double>(size_of(node.input_dtype(0)))) + elements * 0.3e-9 + 2e-7);
+  const ValueInfo& y = node.output(0);
+  double bytes = static_cast<double>(device.bytes(y.dtype, y.shape, layout));
+  for (const ElementwiseGeometry::Source& source : geometry.sources)
+    bytes += static_cast<double>(node.input_shape(source.input).elements()) * static_cast<double>(size_of(node.input_dtype(source.input)));
+  Estimate result(device.byte_time(bytes) + 2e-7);
   for (const ElementwiseGeometry::Source& source : geometry.sources) {
-    const bool whole = node.input_shape(source.input) == node.output_shape(0);
-    if (whole && result.overwrites < 0 && node.output(0).dtype == node.input_dtype(0)) result.overwrites = static_cast<int>(source.input);
+    const bool whole = node.input_shape(source.input) == y.shape;
+    if (whole && result.overwrites < 0 && y.dtype == node.input_dtype(source.input)) result.overwrites = static_cast<int>(source.input);
     const bool lanes = source.form == ElementwiseForm::lanes && source.channels.empty();
     if (layout == Layout::packed && (whole || lanes)) result.packed_inputs |= uint64_t{1} << source.input;
   }
   if (layout == Layout::packed) result.packed_outputs = 1;
   return result;
 }
-// Bits of 32-bit words.
-Estimate estimate_bits(const NodeView& node, const Device& device) {
+// Shifts of 32-bit words.
+Estimate estimate_shift(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
-  if (dtype != DType::u32 && (dtype != DType::i32 || node.op() == "BitShift")) return declined("the dtype is {}", dtype);
-  return estimate_any(node, device, Layout::plain);
+  return dtype == DType::u32 ? estimate_any(node, device, Layout::plain) : declined("the dtype is {}, not u32", dtype);
 }
 // By a constant that any number can be divided by.
 Estimate estimate_divided(const NodeView& node, const Device& device) {
@@ -167,43 +147,37 @@ Estimate estimate_divided(const NodeView& node, const Device& device) {
   return estimate_any(node, device, Layout::plain);
 }
 Estimate estimate(const NodeView& node, const Device& device, Layout layout) {
-  const DType dtype = node.input_dtype(0);
-  return dtype == DType::i32 || dtype == DType::i64 ? estimate_any(node, device, layout)
-                                                    : declined("the dtype is {}, not i32 or i64", dtype);
+  const bool has_loop = node.op() == "Where" ? std::has_single_bit(size_of(node.input_dtype(1))) && size_of(node.input_dtype(1)) <= 8
+                                             : function_of(node, device) != nullptr;
+  return has_loop ? estimate_any(node, device, layout) : declined("there is no loop of {}", node.input_dtype(0));
 }
 Estimate estimate_f64(const NodeView& node, const Device& device) {
   const DType dtype = node.input_dtype(0);
-  return dtype == DType::f64 ? estimate_any(node, device, Layout::plain) : declined("the dtype is {}, not f64", dtype);
+  return dtype == DType::f64 ? estimate(node, device, Layout::plain) : declined("the dtype is {}, not f64", dtype);
 }
 Estimate estimate_plain(const NodeView& node, const Device& device) { return estimate(node, device, Layout::plain); }
 Estimate estimate_packed(const NodeView& node, const Device& device) { return estimate(node, device, Layout::packed); }
 
-RowFunction function_for(const NodeView& node) {
-  const DType dtype = node.input_dtype(0);
-  const bool wide = size_of(dtype) == 8;
-  if (node.op() == "BitShift")
-    return node.require<std::string>("direction") == "LEFT" ? row<uint32_t, uint32_t, ShiftLeft> : row<uint32_t, uint32_t, ShiftRight>;
-  if (node.op().starts_with("Bitwise")) return function_of_bits(node.op());
-  return dtype == DType::f64 ? function_for<double>(node.op()) : wide ? function_for<int64_t>(node.op()) : function_for<int32_t>(node.op());
-}
-
-class PairKernel final : public Kernel {
+class RowsKernel final : public Kernel {
  public:
-  explicit PairKernel(PrepareContext& context)
-      : size_(size_of(context.node().input_dtype(0))),
-        place_(size_of(context.node().output(0).dtype)),
-        lanes_(context.device().pack),
-        function_(function_for(context.node())) {
-    geometry_of(context.node(), context.device(), context.output_layout(0), geometry_);
-    if (context.node().op().starts_with("Greater")) std::swap(geometry_.sources[0], geometry_.sources[1]);
+  explicit RowsKernel(PrepareContext& context) : place_(size_of(context.node().output(0).dtype)), lanes_(context.device().pack) {
+    const NodeView& node = context.node();
+    geometry_of(node, context.device(), context.output_layout(0), geometry_);
+    if (node.op() == "Where")
+      select_ = cpu_device(context.device()).kernels->combine->choose[std::countr_zero(place_)];
+    else
+      function_ = function_of(node, context.device());
+    if (node.op().starts_with("Greater")) std::swap(geometry_.sources[0], geometry_.sources[1]);
     cuts_ = std::max<int64_t>(1, geometry_.row / kElementsPerTask);
     rows_per_task_ = std::max<int64_t>(1, kElementsPerTask / geometry_.row);
-    for (const ElementwiseGeometry::Source& source : geometry_.sources) repeats_ |= source.form == ElementwiseForm::lanes;
+    for (const ElementwiseGeometry::Source& source : geometry_.sources) {
+      sizes_.push_back(size_of(node.input_dtype(source.input)));
+      repeats_ |= source.form == ElementwiseForm::lanes;
+    }
   }
 
   void run(RunContext& context) noexcept override {
     const int64_t groups = (geometry_.rows + rows_per_task_ - 1) / rows_per_task_;
-    const Repeated repeated(size_, place_);
     context.parallel_for(static_cast<size_t>(groups * cuts_), [&](size_t task) {
       const int64_t group = static_cast<int64_t>(task) / cuts_, cut = static_cast<int64_t>(task) % cuts_;
       const int64_t last = std::min(geometry_.rows, (group + 1) * rows_per_task_);
@@ -211,43 +185,55 @@ class PairKernel final : public Kernel {
       const int64_t unit = repeats_ ? lanes_ : 1, pieces = geometry_.row / unit;
       const int64_t begin = pieces * cut / cuts_ * unit, end = pieces * (cut + 1) / cuts_ * unit;
       for (int64_t r = group * rows_per_task_; r < last; ++r) {
-        char* y = context.out<char>(0) + static_cast<size_t>(r * geometry_.row + begin) * place_;
-        if (!repeats_) {
-          repeated.run(function_, at(context, 0, r, begin), moves(0), at(context, 1, r, begin), moves(1), end - begin, y);
-          continue;
-        }
-        for (int64_t i = begin; i < end; i += lanes_, y += static_cast<size_t>(lanes_) * place_)
-          repeated.run(function_, at(context, 0, r, i), moves_in_pixel(0), at(context, 1, r, i), moves_in_pixel(1), lanes_, y);
+        const int64_t step = repeats_ ? lanes_ : end - begin;
+        for (int64_t i = begin; i < end; i += step) piece(context, r, i, static_cast<size_t>(step));
       }
     });
   }
 
  private:
-  bool moves(size_t s) const noexcept { return geometry_.sources[s].strides.back() != 0; }
-  bool moves_in_pixel(size_t s) const noexcept { return geometry_.sources[s].form != ElementwiseForm::scalar; }
-  const char* at(RunContext& context, size_t s, int64_t row, int64_t place) const noexcept {
-    const ElementwiseGeometry::Source& source = geometry_.sources[s];
-    const char* base = source.channels.empty() ? context.in<char>(source.input) : reinterpret_cast<const char*>(source.channels.data());
-    return base + static_cast<size_t>(geometry_.offset_of(source, row) + place * source.strides.back()) * size_;
+  static constexpr size_t kRepeated = 1024;  // elements; that takes less code than loops for every form of every function
+
+  void piece(RunContext& context, int64_t r, int64_t begin, size_t count) const noexcept {
+    alignas(8) char repeated[3][8 * kRepeated];
+    const char* at[3] = {};
+    bool moves[3] = {}, all_move = true;
+    for (size_t s = 0; s < geometry_.sources.size(); ++s) {
+      const ElementwiseGeometry::Source& source = geometry_.sources[s];
+      const char* base = source.channels.empty() ? context.in<char>(source.input) : reinterpret_cast<const char*>(source.channels.data());
+      at[s] = base + static_cast<size_t>(geometry_.offset_of(source, r) + begin * source.strides.back()) * sizes_[s];
+      moves[s] = repeats_ ? source.form != ElementwiseForm::scalar : source.strides.back() != 0;
+      all_move &= moves[s];
+      if (!moves[s]) repeat(at[s], sizes_[s], std::min(count, kRepeated), repeated[s]);
+    }
+    char* y = context.out<char>(0) + static_cast<size_t>(r * geometry_.row + begin) * place_;
+    const size_t most = all_move ? count : kRepeated;
+    for (size_t i = 0; i < count; i += most) {
+      const size_t n = std::min(most, count - i);
+      const char* p[3];
+      for (size_t s = 0; s < sizes_.size(); ++s) p[s] = moves[s] ? at[s] + i * sizes_[s] : repeated[s];
+      if (select_)
+        select_(reinterpret_cast<const uint8_t*>(p[0]), p[1], p[2], n, y + i * place_);
+      else
+        function_(p[0], p[1], n, y + i * place_);
+    }
   }
 
   ElementwiseGeometry geometry_;
-  size_t size_, place_;
+  std::vector<size_t> sizes_;  // of an element of each source
+  size_t place_;               // of an element of the result
   int64_t lanes_, cuts_ = 1, rows_per_task_ = 1;
-  RowFunction function_;
+  RowFunction function_ = nullptr;
+  SelectFunction select_ = nullptr;
   bool repeats_ = false;
 };
 
-std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<PairKernel>(context); }
+std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<RowsKernel>(context); }
 
-// Casts; to f32 from numbers of at most 32 bits in either layout.
+// Casts, to f32 from numbers of at most 32 bits in either layout, and functions of one integer.
 
 using CastFunction = void (*)(const void* x, size_t count, void* y);
 
-template <class T, class Y>
-void numbers(const void* x, size_t count, void* y) {
-  for (size_t i = 0; i < count; ++i) static_cast<Y*>(y)[i] = static_cast<Y>(static_cast<const T*>(x)[i]);
-}
 // Cut toward zero. Vectors know conversions to 32 bits; a number that these do not hold makes a block go through one by one.
 template <class Y>
 void integers(const void* x, size_t count, void* y) {
@@ -280,19 +266,17 @@ constexpr CastRow kCasts[] = {{DType::f32, DType::f16, converted<float, uint16_t
                               {DType::f32, DType::bf16, converted<float, uint16_t, bf16_from_f32>},
                               {DType::f16, DType::f32, converted<uint16_t, float, f32_from_f16>},
                               {DType::bf16, DType::f32, converted<uint16_t, float, f32_from_bf16>},
-                              {DType::i32, DType::f32, numbers<int32_t, float>},
-                              {DType::i64, DType::f32, numbers<int64_t, float>},
-                              {DType::u8, DType::f32, numbers<uint8_t, float>},
-                              {DType::boolean, DType::f32, numbers<uint8_t, float>},
-                              {DType::i8, DType::f32, numbers<int8_t, float>},
                               {DType::f32, DType::i64, integers<int64_t>},
-                              {DType::f32, DType::i32, integers<int32_t>},
-                              {DType::i64, DType::i32, numbers<int64_t, int32_t>},
-                              {DType::i32, DType::i64, numbers<int32_t, int64_t>}};
+                              {DType::f32, DType::i32, integers<int32_t>}};
 
 /// Null where there is none.
-CastFunction cast_function(const NodeView& node) {
+CastFunction cast_function(const NodeView& node, const Device& device) {
   const DType from = node.input_dtype(0), to = node.output(0).dtype;
+  const CombineKernels& kernels = *cpu_device(device).kernels->combine;
+  constexpr std::pair<std::string_view, Mapping> kMappings[] = {
+      {"Neg", Mapping::negate}, {"Abs", Mapping::absolute}, {"BitwiseNot", Mapping::bit_not}, {"Not", Mapping::logical_not}};
+  for (const auto& [op, mapping] : kMappings)
+    if (op == node.op()) return kernels.mapping(from, mapping);
   if (node.op() == "IsNaN") return from == DType::f32 ? converted<float, bool, is_nan> : nullptr;
   if (node.op() == "IsInf") {
     for (std::string_view sign : {"detect_negative", "detect_positive"})
@@ -301,17 +285,18 @@ CastFunction cast_function(const NodeView& node) {
   }
   for (const CastRow& cast : kCasts)
     if (cast.from == from && cast.to == to) return cast.function;
-  return nullptr;
+  return kernels.conversion(from, to);
 }
 
 Estimate estimate_cast(const NodeView& node, const Device& device, Layout layout) {
   const DType from = node.input_dtype(0), to = node.output(0).dtype;
-  if (!cast_function(node)) return declined("the dtypes are {} and {}", from, to);
+  if (!cast_function(node, device)) return declined("the dtypes are {} and {}", from, to);
   // Tensors of 2 or 8 bytes an element and truth values are never reordered.
   const bool has_layout = device.pack > 1 && node.output_shape(0).rank() >= 3 && to == DType::f32 &&
                           (from == DType::i32 || from == DType::u8 || from == DType::i8);
   if (layout == Layout::packed && !has_layout) return declined("the tensor has no packed layout");
-  Estimate estimate(device.byte_time((to == DType::boolean ? 5 : 8) * static_cast<double>(node.output_shape(0).elements())) + 2e-7);
+  const double bytes = static_cast<double>(size_of(from) + size_of(to)) * static_cast<double>(node.output_shape(0).elements());
+  Estimate estimate(device.byte_time(bytes) + 2e-7);
   if (layout == Layout::packed) estimate.packed_inputs = estimate.packed_outputs = 1;
   return estimate;
 }
@@ -324,7 +309,7 @@ class CastKernel final : public Kernel {
       : count_(context.device().bytes(DType::u8, context.node().output_shape(0), context.output_layout(0))),
         from_size_(size_of(context.node().input_dtype(0))),
         to_size_(size_of(context.node().output(0).dtype)),
-        function_(cast_function(context.node())) {}
+        function_(cast_function(context.node(), context.device())) {}
   void run(RunContext& context) noexcept override {
     const size_t each = kElementsPerTask;
     context.parallel_for((count_ + each - 1) / each, [&](size_t task) {
@@ -347,10 +332,13 @@ constexpr Scheme kSchemes[] = {
     MINNOW_INTEGER_ROWS("Add"),
     MINNOW_INTEGER_ROWS("Mul"),
     MINNOW_INTEGER_ROWS("Sub"),
-    {"BitShift", "integers", estimate_bits, prepare, kLargeOnly},
-    {"BitwiseAnd", "integers", estimate_bits, prepare, kLargeOnly},
-    {"BitwiseOr", "integers", estimate_bits, prepare, kLargeOnly},
-    {"BitwiseXor", "integers", estimate_bits, prepare, kLargeOnly},
+    {"Abs", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
+    {"And", "integers", estimate_plain, prepare, kLargeOnly},
+    {"BitShift", "integers", estimate_shift, prepare, kLargeOnly},
+    {"BitwiseAnd", "integers", estimate_plain, prepare, kLargeOnly},
+    {"BitwiseNot", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
+    {"BitwiseOr", "integers", estimate_plain, prepare, kLargeOnly},
+    {"BitwiseXor", "integers", estimate_plain, prepare, kLargeOnly},
     {"Cast", "integers.packed", estimate_cast_packed, prepare_cast, kLargeOnly},
     {"Cast", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
     {"Div", "integers", estimate_divided, prepare, kLargeOnly},
@@ -361,18 +349,15 @@ constexpr Scheme kSchemes[] = {
     {"IsNaN", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
     {"Less", "integers", estimate_plain, prepare, kLargeOnly},
     {"LessOrEqual", "integers", estimate_plain, prepare, kLargeOnly},
+    {"Max", "integers", estimate_plain, prepare, kLargeOnly},
+    {"Min", "integers", estimate_plain, prepare, kLargeOnly},
     {"Mod", "integers", estimate_divided, prepare, kLargeOnly},
-    {"Add", "f64", estimate_f64, prepare, kLargeOnly},
+    {"Neg", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
+    {"Not", "integers", estimate_cast_plain, prepare_cast, kLargeOnly},
+    {"Or", "integers", estimate_plain, prepare, kLargeOnly},
+    {"Where", "integers", estimate_plain, prepare, kLargeOnly},
+    {"Xor", "integers", estimate_plain, prepare, kLargeOnly},
     {"Div", "f64", estimate_f64, prepare, kLargeOnly},
-    {"Equal", "f64", estimate_f64, prepare, kLargeOnly},
-    {"Greater", "f64", estimate_f64, prepare, kLargeOnly},
-    {"GreaterOrEqual", "f64", estimate_f64, prepare, kLargeOnly},
-    {"Less", "f64", estimate_f64, prepare, kLargeOnly},
-    {"LessOrEqual", "f64", estimate_f64, prepare, kLargeOnly},
-    {"Max", "f64", estimate_f64, prepare, kLargeOnly},
-    {"Min", "f64", estimate_f64, prepare, kLargeOnly},
-    {"Mul", "f64", estimate_f64, prepare, kLargeOnly},
-    {"Sub", "f64", estimate_f64, prepare, kLargeOnly},
 };
 #undef MINNOW_INTEGER_ROWS
 

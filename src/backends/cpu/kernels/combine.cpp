@@ -1,31 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain loops, which the compiler makes vectors of for each instruction set.
-#include "numpy/kernels/arithmetic.h"
+#include "backends/cpu/kernels/combine.h"
 
 #include <type_traits>
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/kernels/arithmetic.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/combine.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::numpy::HWY_NAMESPACE {
+namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
+#if !MINNOW_SMALL
 namespace {
+
+// Elements do not depend on each other, also where y is an input.
+#if defined(__clang__)
+#define MINNOW_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define MINNOW_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 template <class T, Combination kCombination>
 void combine(const void* first, const void* second, size_t count, void* result) {
   constexpr bool kCompares = kCombination >= Combination::equal;
-  const T* HWY_RESTRICT a = static_cast<const T*>(first);
-  const T* HWY_RESTRICT b = static_cast<const T*>(second);
-  auto* HWY_RESTRICT y = static_cast<std::conditional_t<kCompares, uint8_t, T>*>(result);
+  const T* a = static_cast<const T*>(first);
+  const T* b = static_cast<const T*>(second);
+  auto* y = static_cast<std::conditional_t<kCompares, uint8_t, T>*>(result);
+  MINNOW_INDEPENDENT
   for (size_t i = 0; i < count; ++i) {
     const T p = a[i], q = b[i];
     using C = Combination;
+    if constexpr (std::is_floating_point_v<T> && kCombination == C::multiply)
+      y[i] = p * q;
+    else if constexpr (std::is_floating_point_v<T> && kCombination == C::divide)
+      y[i] = p / q;
+    else if constexpr (std::is_floating_point_v<T> && kCombination == C::minimum)  // NaN where one of the two is
+      y[i] = p < q || p != p ? p : q;
+    else if constexpr (std::is_floating_point_v<T> && kCombination == C::maximum)
+      y[i] = p > q || p != p ? p : q;
     // Narrow integers are computed as int and cut.
-    if constexpr (kCombination == C::add)
+    else if constexpr (kCombination == C::add)
       y[i] = static_cast<T>(p + q);
     else if constexpr (kCombination == C::subtract)
       y[i] = static_cast<T>(p - q);
@@ -43,8 +59,6 @@ void combine(const void* first, const void* second, size_t count, void* result) 
       y[i] = p < q ? q : p;
     else if constexpr (kCombination == C::equal)
       y[i] = p == q;
-    else if constexpr (kCombination == C::not_equal)
-      y[i] = p != q;
     else if constexpr (kCombination == C::less)
       y[i] = p < q;
     else
@@ -56,7 +70,7 @@ template <class T>
 CombinationLoop ordered(Combination combination) {
   if (combination == Combination::less) return combine<T, Combination::less>;
   if (combination == Combination::less_equal) return combine<T, Combination::less_equal>;
-  if constexpr (std::is_integral_v<T>) {
+  if constexpr (!std::is_same_v<T, float>) {
     if (combination == Combination::minimum) return combine<T, Combination::minimum>;
     if (combination == Combination::maximum) return combine<T, Combination::maximum>;
   }
@@ -67,11 +81,14 @@ template <class T>
 CombinationLoop unordered(Combination combination) {
   using C = Combination;
   if (combination == C::equal) return combine<T, C::equal>;
-  if (combination == C::not_equal) return combine<T, C::not_equal>;
-  if constexpr (std::is_integral_v<T>) {
+  if constexpr (!std::is_same_v<T, float>) {
     if (combination == C::add) return combine<T, C::add>;
     if (combination == C::subtract) return combine<T, C::subtract>;
     if (combination == C::multiply) return combine<T, C::multiply>;
+  }
+  if constexpr (std::is_same_v<T, double>)
+    if (combination == C::divide) return combine<T, C::divide>;
+  if constexpr (std::is_integral_v<T>) {
     if (combination == C::bit_and) return combine<T, C::bit_and>;
     if (combination == C::bit_or) return combine<T, C::bit_or>;
     if (combination == C::bit_xor) return combine<T, C::bit_xor>;
@@ -113,14 +130,59 @@ CombinationLoop loop(DType dtype, Combination combination) {
   }
 }
 
+template <class T, Mapping kMapping>
+void map(const void* from, size_t count, void* to) {
+  const T* x = static_cast<const T*>(from);
+  T* y = static_cast<T*>(to);
+  MINNOW_INDEPENDENT
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t p = static_cast<uint64_t>(x[i]);
+    if constexpr (kMapping == Mapping::negate)
+      y[i] = static_cast<T>(0 - p);
+    else if constexpr (kMapping == Mapping::absolute)
+      y[i] = static_cast<T>(x[i] < 0 ? 0 - p : p);
+    else if constexpr (kMapping == Mapping::bit_not)
+      y[i] = static_cast<T>(~p);
+    else
+      y[i] = x[i] == 0;
+  }
+}
+/// S is signed, and its bits negate and invert as those of an unsigned number do.
+template <class S>
+MappingLoop mapping_of(Mapping mapping, bool is_signed) {
+  if (mapping == Mapping::negate) return map<S, Mapping::negate>;
+  if (mapping == Mapping::bit_not) return map<S, Mapping::bit_not>;
+  return mapping == Mapping::absolute && is_signed ? map<S, Mapping::absolute> : nullptr;
+}
+MappingLoop mapping(DType dtype, Mapping mapping) {
+  if (dtype == DType::boolean) return mapping == Mapping::logical_not ? map<uint8_t, Mapping::logical_not> : nullptr;
+  switch (dtype) {
+    case DType::u8:
+    case DType::i8:
+      return mapping_of<int8_t>(mapping, dtype == DType::i8);
+    case DType::u16:
+    case DType::i16:
+      return mapping_of<int16_t>(mapping, dtype == DType::i16);
+    case DType::u32:
+    case DType::i32:
+      return mapping_of<int32_t>(mapping, dtype == DType::i32);
+    case DType::u64:
+    case DType::i64:
+      return mapping_of<int64_t>(mapping, dtype == DType::i64);
+    default:
+      return nullptr;
+  }
+}
+
 template <class From, class To>
 void convert(const void* from, size_t count, void* to) {
-  const From* HWY_RESTRICT x = static_cast<const From*>(from);
-  To* HWY_RESTRICT y = static_cast<To*>(to);
+  const From* x = static_cast<const From*>(from);
+  To* y = static_cast<To*>(to);
+  MINNOW_INDEPENDENT
   for (size_t i = 0; i < count; ++i) y[i] = static_cast<To>(x[i]);
 }
 template <class From>
-ConversionLoop conversion_from(DType to) {
+MappingLoop conversion_from(DType to) {
   switch (to) {
     case DType::i8:
     case DType::u8:
@@ -142,7 +204,7 @@ ConversionLoop conversion_from(DType to) {
       return nullptr;
   }
 }
-ConversionLoop conversion(DType from, DType to) {
+MappingLoop conversion(DType from, DType to) {
   switch (from) {
     case DType::boolean:
     case DType::u8:
@@ -171,10 +233,11 @@ ConversionLoop conversion(DType from, DType to) {
 }
 
 template <class T>
-void choose(const uint8_t* HWY_RESTRICT condition, const void* first, const void* second, size_t count, void* result) {
-  const T* HWY_RESTRICT a = static_cast<const T*>(first);
-  const T* HWY_RESTRICT b = static_cast<const T*>(second);
-  T* HWY_RESTRICT y = static_cast<T*>(result);
+void choose(const uint8_t* condition, const void* first, const void* second, size_t count, void* result) {
+  const T* a = static_cast<const T*>(first);
+  const T* b = static_cast<const T*>(second);
+  T* y = static_cast<T*>(result);
+  MINNOW_INDEPENDENT
   for (size_t i = 0; i < count; ++i) {
     const T p = a[i], q = b[i], keep = static_cast<T>(-static_cast<T>(condition[i] != 0));
     y[i] = static_cast<T>(q ^ ((p ^ q) & keep));
@@ -183,8 +246,13 @@ void choose(const uint8_t* HWY_RESTRICT condition, const void* first, const void
 
 }  // namespace
 
-extern const ArithmeticKernels kArithmeticKernels;
-const ArithmeticKernels kArithmeticKernels{loop, conversion, {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>}};
+extern const CombineKernels kCombineKernels;
+const CombineKernels kCombineKernels{loop, mapping, conversion, {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>}};
+#undef MINNOW_INDEPENDENT
+#else
+extern const CombineKernels kCombineKernels;
+const CombineKernels kCombineKernels{};  // its schemes are left out
 #endif
-}  // namespace minnow::numpy::HWY_NAMESPACE
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

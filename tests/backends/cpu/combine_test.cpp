@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/arithmetic.h"
+#include "backends/cpu/kernels/combine.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,14 +7,14 @@
 #include <type_traits>
 
 #include "backends/cpu/kernel_support.h"
-#include "numpy/kernels/kernels.h"
+#include "backends/cpu/kernels/kernels.h"
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 namespace {
 
-class ArithmeticTest : public cpu::EveryIsa {
+class CombineTest : public EveryIsa {
  protected:
-  const ArithmeticKernels& kernels() const { return *numpy_kernels(GetParam()).arithmetic; }
+  const CombineKernels& kernels() const { return *kernels_for(GetParam()).combine; }
 
   /// Numbers that wrap around, meet and are bounds; of floats with NaN, infinities and both zeros.
   template <class T>
@@ -29,6 +29,11 @@ class ArithmeticTest : public cpu::EveryIsa {
     return x;
   }
 
+  template <class T>
+  static bool same(T a, T b) {
+    return a == b || (a != a && b != b);
+  }
+
   template <class T, class F>
   void expect_combined(DType dtype, Combination combination, F f) {
     const CombinationLoop loop = kernels().loop(dtype, combination);
@@ -39,14 +44,30 @@ class ArithmeticTest : public cpu::EveryIsa {
       const std::vector<T> a = numbers<T>(n, 1), b = numbers<T>(n, 2);
       std::vector<Y> y(n + 1, Y{77});
       loop(a.data(), b.data(), n, y.data());
-      for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], static_cast<Y>(f(a[i], b[i]))) << static_cast<int>(combination) << " " << i;
+      for (size_t i = 0; i < n; ++i) ASSERT_TRUE(same(y[i], static_cast<Y>(f(a[i], b[i])))) << static_cast<int>(combination) << " " << i;
       EXPECT_EQ(y[n], Y{77});
+      if constexpr (std::is_same_v<Y, T>) {  // in place
+        std::vector<T> p = a, q = b;
+        loop(p.data(), b.data(), n, p.data());
+        loop(a.data(), q.data(), n, q.data());
+        for (size_t i = 0; i < n; ++i) ASSERT_TRUE(same(p[i], y[i]) && same(q[i], y[i])) << static_cast<int>(combination) << " " << i;
+      }
+    }
+  }
+  template <class T>
+  void expect_mapped(DType dtype, Mapping mapping, T (*f)(T)) {
+    const MappingLoop loop = kernels().mapping(dtype, mapping);
+    ASSERT_TRUE(loop);
+    for (const size_t n : {0, 1, 7, 64, 1003}) {
+      const std::vector<T> x = numbers<T>(n, 6);
+      std::vector<T> y = x;
+      loop(y.data(), n, y.data());
+      for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], f(x[i])) << static_cast<int>(mapping) << " " << i;
     }
   }
   template <class T>
   void expect_comparisons(DType dtype) {
     expect_combined<T>(dtype, Combination::equal, [](T a, T b) { return a == b; });
-    expect_combined<T>(dtype, Combination::not_equal, [](T a, T b) { return a != b; });
     expect_combined<T>(dtype, Combination::less, [](T a, T b) { return a < b; });
     expect_combined<T>(dtype, Combination::less_equal, [](T a, T b) { return a <= b; });
   }
@@ -62,6 +83,10 @@ class ArithmeticTest : public cpu::EveryIsa {
     expect_combined<T>(dtype, Combination::bit_xor, [](T a, T b) { return static_cast<T>(a ^ b); });
     expect_combined<T>(dtype, Combination::minimum, [](T a, T b) { return std::min(a, b); });
     expect_combined<T>(dtype, Combination::maximum, [](T a, T b) { return std::max(a, b); });
+    expect_mapped<T>(dtype, Mapping::negate, [](T x) { return static_cast<T>(0 - static_cast<U>(x)); });
+    expect_mapped<T>(dtype, Mapping::bit_not, [](T x) { return static_cast<T>(~static_cast<U>(x)); });
+    if (std::is_signed_v<T>)
+      expect_mapped<T>(dtype, Mapping::absolute, [](T x) { return static_cast<T>(x < 0 ? 0 - static_cast<U>(x) : static_cast<U>(x)); });
     expect_converted<T, int8_t>(dtype, DType::i8);
     expect_converted<T, uint16_t>(dtype, DType::u16);
     expect_converted<T, int32_t>(dtype, DType::i32);
@@ -72,7 +97,7 @@ class ArithmeticTest : public cpu::EveryIsa {
   }
   template <class From, class To>
   void expect_converted(DType from, DType to) {
-    const ConversionLoop loop = kernels().conversion(from, to);
+    const MappingLoop loop = kernels().conversion(from, to);
     ASSERT_TRUE(loop);
     for (const size_t n : {0, 1, 7, 64, 1003}) {
       const std::vector<From> x = numbers<From>(n, 3);
@@ -96,7 +121,7 @@ class ArithmeticTest : public cpu::EveryIsa {
   }
 };
 
-TEST_P(ArithmeticTest, integers_wrap_around_and_convert) {
+TEST_P(CombineTest, integers_wrap_around_and_convert) {
   expect_integers<uint8_t>(DType::u8);
   expect_integers<int8_t>(DType::i8);
   expect_integers<uint16_t>(DType::u16);
@@ -107,22 +132,42 @@ TEST_P(ArithmeticTest, integers_wrap_around_and_convert) {
   expect_integers<int64_t>(DType::i64);
 }
 
-TEST_P(ArithmeticTest, floats_are_compared) {
+TEST_P(CombineTest, floats_are_compared) {
   expect_comparisons<float>(DType::f32);
   expect_comparisons<double>(DType::f64);
-  EXPECT_FALSE(kernels().loop(DType::f32, Combination::add) || kernels().loop(DType::f64, Combination::maximum));
+  EXPECT_FALSE(kernels().loop(DType::f32, Combination::add) || kernels().loop(DType::i32, Combination::divide));
   EXPECT_FALSE(kernels().loop(DType::f16, Combination::equal) || kernels().loop(DType::boolean, Combination::add));
   EXPECT_FALSE(kernels().conversion(DType::f32, DType::i32) || kernels().conversion(DType::f16, DType::f32));
 }
 
-TEST_P(ArithmeticTest, elements_are_chosen) {
+TEST_P(CombineTest, doubles) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_combined<double>(DType::f64, Combination::add, [](double a, double b) { return a + b; });
+  expect_combined<double>(DType::f64, Combination::subtract, [](double a, double b) { return a - b; });
+  expect_combined<double>(DType::f64, Combination::multiply, [](double a, double b) { return a * b; });
+  expect_combined<double>(DType::f64, Combination::divide, [](double a, double b) { return a / b; });
+  expect_combined<double>(DType::f64, Combination::minimum, [=](double a, double b) { return a != a || b != b ? nan : std::min(a, b); });
+  expect_combined<double>(DType::f64, Combination::maximum, [=](double a, double b) { return a != a || b != b ? nan : std::max(a, b); });
+}
+
+TEST_P(CombineTest, truths) {
+  const MappingLoop negation = kernels().mapping(DType::boolean, Mapping::logical_not);
+  const uint8_t x[] = {0, 1, 1, 0};
+  uint8_t y[4];
+  negation(x, 4, y);
+  EXPECT_EQ(std::vector<uint8_t>(y, y + 4), (std::vector<uint8_t>{1, 0, 0, 1}));
+  EXPECT_FALSE(kernels().mapping(DType::boolean, Mapping::negate) || kernels().mapping(DType::f32, Mapping::negate));
+  EXPECT_FALSE(kernels().mapping(DType::u8, Mapping::absolute));
+}
+
+TEST_P(CombineTest, elements_are_chosen) {
   expect_chosen<uint8_t>();
   expect_chosen<uint16_t>();
   expect_chosen<uint32_t>();
   expect_chosen<uint64_t>();
 }
 
-MINNOW_EVERY_ISA(ArithmeticTest);
+MINNOW_EVERY_ISA(CombineTest);
 
 }  // namespace
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu
