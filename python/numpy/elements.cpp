@@ -416,6 +416,7 @@ constexpr Row2<Complex, int64_t> kComplexBool2[] = {
 /// One of `functions`, which are in the order of MoreUnary, by NumPy's name; null where it has none such, or there are none.
 template <class F>
 F more_unary(const F* functions, const std::string& name) {
+  using cpu::MoreUnary;
   struct Row {
     const char* name;
     MoreUnary kind;
@@ -443,7 +444,7 @@ Loop1<double, double> vector_loop(const std::string& name) {
                                   {"cos", Unary64::cos},   {"tanh", Unary64::tanh},   {"rint", Unary64::rint}, {"floor", Unary64::floor},
                                   {"ceil", Unary64::ceil}, {"absolute", Unary64::abs}};
   static const cpu::Unary64Kernels& kKernels = *cpu::kernels_for(cpu::best_isa()).unary64;
-  static const MoreUnary64Kernels& kMore = *numpy_kernels(cpu::best_isa()).unary64;
+  static const cpu::Functions64Kernels& kMore = *cpu::kernels_for(cpu::best_isa()).functions64;
   if (kKernels.functions)
     for (const Row& row : kRows)
       if (name == row.name) return kKernels[row.kind];
@@ -452,12 +453,13 @@ Loop1<double, double> vector_loop(const std::string& name) {
 
 // The same of floats, in floats.
 Loop1<float, float> float_loop(const std::string& name) {
-  static const Unary32Function* const kFunctions = numpy_kernels(cpu::best_isa()).functions32->unary;
-  if (const Unary32Function function = more_unary(kFunctions, name)) return function;
+  static const cpu::Unary32Function* const kFunctions = cpu::kernels_for(cpu::best_isa()).functions32->unary;
+  if (const cpu::Unary32Function function = more_unary(kFunctions, name)) return function;
   return find(kFloat1, name);
 }
 Loop2<float, float> float_loop2(const std::string& name) {
-  static const Binary32Function* const kFunctions = numpy_kernels(cpu::best_isa()).functions32->binary;
+  using cpu::Binary32;
+  static const cpu::Binary32Function* const kFunctions = cpu::kernels_for(cpu::best_isa()).functions32->binary;
   if (kFunctions) {
     if (name == "power") return kFunctions[static_cast<size_t>(Binary32::power)];
     if (name == "arctan2") return kFunctions[static_cast<size_t>(Binary32::angle)];
@@ -512,13 +514,6 @@ Var unary(const std::string& name, const Var& var) {
 }
 
 namespace {
-
-/// The hyperbolic tangent of an f32 variable at hand by a kernel that the engine does not have; nothing for all else.
-std::optional<Var> tanh_at_hand(const Var& var) {
-  static const Unary32Function kTanh = numpy_kernels(cpu::best_isa()).functions32->tanh;
-  if (!kTanh || var.dtype() != DType::f32 || !at_hand(var)) return std::nullopt;
-  return run1(kTanh, value_of(var), DType::f32);
-}
 
 // f32 and f64 without widening, for the functions that are nothing but arithmetic: as fast as memory.
 template <class T>
@@ -648,7 +643,6 @@ Var view_as(const Var& var, nb::handle to) {
 
 void define_elements(nb::module_& m) {
   m.def("unary", unary, nb::arg("name"), nb::arg("x"), "A function of each element, by NumPy's name; of the dtype of x, or bool.");
-  m.def("tanh_at_hand", tanh_at_hand, nb::arg("x"), "tanh of f32 where there is a faster kernel than the engine's; else None.");
   m.def("binary", binary, nb::arg("name"), nb::arg("a"), nb::arg("b"),
         "A function of two tensors of one dtype, broadcast together, by NumPy's name.");
   m.def("cast", cast, nb::arg("x"), nb::arg("dtype"), "Elements as another dtype, where one of the two is complex.");

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "numpy/kernels/kernels.h"
+#include "backends/cpu/kernels/kernels.h"
 #include "numpy/reductions.h"
 #include "numpy/wide.h"
 
@@ -18,8 +18,8 @@ class RealRows {
  public:
   explicit RealRows(const Tensor& x)
       : from_(x.data<char>()), dtype_(x.dtype()), size_(size_of(x.dtype())), lie_(dtype_ == DType::f32 || dtype_ == DType::f64) {
-    const FoldKernels& kernels = *numpy_kernels(cpu::best_isa()).folds;
-    sums_ = kernels.sums + fold_row(dtype_ == DType::f32 ? dtype_ : DType::f64);
+    const cpu::SumProductKernels& kernels = *cpu::kernels_for(cpu::best_isa()).sum_product;
+    sums_ = kernels.sums + cpu::sum_row(dtype_ == DType::f32 ? dtype_ : DType::f64);
     squares_ = dtype_ == DType::f32 ? &kernels.squares_f32 : &kernels.squares_f64;
   }
   double sum(int64_t at, int64_t count) const {
@@ -60,8 +60,8 @@ class RealRows {
   DType dtype_;
   size_t size_;
   bool lie_;  // as they are in memory
-  const FoldLoops* sums_;
-  const SquareLoops* squares_;
+  const cpu::SumProductLoops* sums_;
+  const cpu::SquareLoops* squares_;
 };
 
 /// part(at, count) summed over a row of `count` elements from `at` on.
@@ -192,7 +192,7 @@ Tensor truths(bool any, const Tensor& x, const Shape& shape, const Block& block)
     return y;
   }
   const size_t size = size_of(x.dtype()), count = unsign(block.count), inner = unsign(block.inner);
-  const TruthLoops& loops = numpy_kernels(cpu::best_isa()).truths->loops[std::countr_zero(size)];
+  const cpu::AnyAllLoops& loops = cpu::kernels_for(cpu::best_isa()).any_all->loops[std::countr_zero(size)];
   const uint64_t keep = kept_bits(x.dtype());
   const char* from = x.data<char>();
   if (inner == 1) {

@@ -11,7 +11,6 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "base/numeric.h"
-#include "numpy/kernels/kernels.h"
 #include "numpy/numpy.h"
 #include "numpy/reductions.h"
 #include "numpy/wide.h"
@@ -206,8 +205,8 @@ cpu::MinMax extremes_of(DType dtype, bool largest) {
   return kKernels.of(dtype, largest);
 }
 /// The vectors that find them, where there are those.
-const PlaceLoops& places_of(DType dtype) {
-  static const PlaceKernels& kKernels = *numpy_kernels(cpu::best_isa()).places;
+const cpu::ArgmaxLoops& places_of(DType dtype) {
+  static const cpu::ArgmaxKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).argmax;
   return kKernels.loops[cpu::number_row(dtype)];
 }
 
@@ -223,7 +222,7 @@ struct Extreme {
 };
 template <class T>
 struct Folding {
-  const FoldLoops* loops;
+  const cpu::SumProductLoops* loops;
   T identity;
   void row(const char* x, size_t count, char* y) const { loops->row(x, count, y); }
   void columns(const char* x, size_t rows, size_t stride, size_t count, char* y) const {
@@ -283,17 +282,17 @@ void fold_block(const Block& b, const char* x, size_t size, const Elements& elem
   if (parts > 1) results.columns(partial.data(), parts, all, all, y);
 }
 
-const FoldKernels& fold_kernels() {
-  static const FoldKernels& kKernels = *numpy_kernels(cpu::best_isa()).folds;
+const cpu::SumProductKernels& fold_kernels() {
+  static const cpu::SumProductKernels& kKernels = *cpu::kernels_for(cpu::best_isa()).sum_product;
   return kKernels;
 }
 /// Sums or products of what there are vectors for.
 template <class T>
 void folded(bool sums, const Tensor& x, const Block& b, T* y) {
-  const FoldLoops* loops = sums ? fold_kernels().sums : fold_kernels().products;
+  const cpu::SumProductLoops* loops = sums ? fold_kernels().sums : fold_kernels().products;
   const T identity = !sums ? T(1) : std::is_same_v<T, double> ? T(-0.0) : T(0);
-  fold_block(b, x.data<char>(), size_of(x.dtype()), Folding<T>{loops + fold_row(x.dtype()), identity}, reinterpret_cast<char*>(y),
-             sizeof(T), Folding<T>{loops + fold_row(std::is_same_v<T, double> ? DType::f64 : DType::i64), identity});
+  fold_block(b, x.data<char>(), size_of(x.dtype()), Folding<T>{loops + cpu::sum_row(x.dtype()), identity}, reinterpret_cast<char*>(y),
+             sizeof(T), Folding<T>{loops + cpu::sum_row(std::is_same_v<T, double> ? DType::f64 : DType::i64), identity});
 }
 
 /// `x` of real or complex elements for which there are no vectors.
@@ -317,7 +316,7 @@ Tensor reduced(const std::string& name, const Tensor& x, const Shape& shape, con
       return y;
     }
   }
-  const bool vectors = some && !extreme && fold_row(x.dtype()) < kFoldRows;
+  const bool vectors = some && !extreme && cpu::sum_row(x.dtype()) < cpu::kSumRows;
   switch (width_of(x.dtype())) {
     case Width::complex: {
       const std::vector<Complex> values = reduced_plainly<Complex>(name, x, b);
@@ -433,7 +432,7 @@ void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int6
 
 /// Of bools in rows: no need to look further than the first that is wanted.
 void extreme_places(bool largest, const bool* x, const Block& b, int64_t* y) {
-  const PlaceLoops& places = places_of(DType::boolean);
+  const cpu::ArgmaxLoops& places = places_of(DType::boolean);
   in_parts(b.outer, b.outer == 1 ? 1 : b.count, [&](int64_t first, int64_t last) {
     for (int64_t i = first; i < last; ++i) {
       const bool* row = x + i * b.count;
@@ -445,8 +444,8 @@ void extreme_places(bool largest, const bool* x, const Block& b, int64_t* y) {
 
 /// With vectors: the extreme of each piece of a row, the first piece that has the extreme of those, and the place in it.
 /// `known`: what is looked for in columns, of bools, which may be nowhere; else null.
-void extreme_places(const cpu::MinMax& extremes, const PlaceLoops& places, const bool* known, const char* x, const Block& b, size_t size,
-                    int64_t* y) {
+void extreme_places(const cpu::MinMax& extremes, const cpu::ArgmaxLoops& places, const bool* known, const char* x, const Block& b,
+                    size_t size, int64_t* y) {
   const cpu::MinMaxLoops& loops = *extremes.loops;
   const size_t count = unsign(b.count), inner = unsign(b.inner);
   if (b.inner == 1) {
@@ -654,7 +653,7 @@ Var accumulate(const std::string& name, const Var& var, int64_t axis) {
 
 std::vector<double> sums_of(const Tensor& x, const Block& b) {
   const size_t n = unsign(b.outer * b.inner);
-  if (n == 0 || b.count == 0 || x.dtype() == DType::i64 || x.dtype() == DType::u64 || fold_row(x.dtype()) == kFoldRows)
+  if (n == 0 || b.count == 0 || x.dtype() == DType::i64 || x.dtype() == DType::u64 || cpu::sum_row(x.dtype()) == cpu::kSumRows)
     return reduced_plainly<double>("sum", x, b);
   std::vector<double> values(n);
   if (is_float(x.dtype())) {

@@ -27,7 +27,7 @@ struct Choice {
   Estimate estimate;
 };
 
-/// The cheapest scheme that reads and writes the plain layout. `op`: the operator's name, or "*".
+/// The cheapest scheme that reads and writes the plain layout. `op`: the operator's name, or kAnyOperator.
 Choice choose(const Runtime& runtime, std::string_view op, const NodeView& view) {
   Choice best;
   for (const auto& backend : runtime.backends)
@@ -95,7 +95,7 @@ bool may_run_now(const Operator& op, std::span<const LazyValue> inputs) noexcept
   if (!choice.scheme) {
     const auto has_elements = [](const Output& output) { return output.shape.elements() != 0; };
     if (node.op->decompose && std::any_of(node.outputs.begin(), node.outputs.end(), has_elements)) return nullptr;
-    choice = choose(runtime, "*", view);
+    choice = choose(runtime, kAnyOperator, view);
   }
   if (!choice.scheme || !choice.backend->uses_host_memory()) return nullptr;
   NoWeightStore weights;

@@ -153,7 +153,8 @@ std::vector<SchemeCase> quantized_cases() {
     if (dtype == DType::f64) {
       for (const char* op : {"Div", "Max", "Min"})
         for (const auto& [a, b] : shapes) cases.push_back({op, {integers(a, 1), integers(b, 2)}});
-      for (const char* op : {"Abs", "Ceil", "Cos", "Exp", "Floor", "Log", "Neg", "Round", "Sin", "Sqrt", "Tanh"})
+      for (const char* op : {"Abs", "Acos",  "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh",
+                             "Exp", "Floor", "Log",   "Neg",  "Round", "Sin",  "Sinh",  "Sqrt", "Tan", "Tanh"})
         for (const Shape& shape : {Shape{}, Shape{13}, Shape{3, 5000}}) {
           std::vector<double> values;
           for (int64_t i = 0; i < shape.elements(); ++i) values.push_back(double(i % 397) / 7 - (*op == 'L' || *op == 'S' ? 0 : 20));

@@ -229,8 +229,7 @@ def _real(name: str, operator: Optional[str] = None, complex: bool = True) -> Ca
                 raise _unsupported(name, x.dtype)
             return native.unary(name, x)
         if operator is not None and (x.dtype is float32 or x.dtype is float64):
-            made: Optional[Var] = native.tanh_at_hand(x) if operator == "Tanh" else None
-            return op(operator, (x,)) if made is None else made
+            return op(operator, (x,))
         return _expressions.unary(name, x, operator) if is_symbolic(x) else native.unary(name, x)
 
     return compute

@@ -6,14 +6,9 @@
 
 // In the order of struct Kernels.
 #define MINNOW_NUMPY_TABLES(DO, target) \
-  DO(target, MoreUnary64Kernels)        \
   DO(target, Binary64Kernels)           \
-  DO(target, Functions32Kernels)        \
   DO(target, OrderKernels)              \
-  DO(target, PlaceKernels)              \
   DO(target, ProductKernels)            \
-  DO(target, FoldKernels)               \
-  DO(target, TruthKernels)              \
   DO(target, PredicateKernels)
 #define MINNOW_DECLARE_ALL(target, isa)             \
   namespace target {                                \

@@ -3,27 +3,17 @@
 #pragma once
 #include "backends/cpu/isa.h"
 #include "numpy/kernels/binary64.h"
-#include "numpy/kernels/folds.h"
-#include "numpy/kernels/functions32.h"
 #include "numpy/kernels/orders.h"
-#include "numpy/kernels/places.h"
 #include "numpy/kernels/predicates.h"
 #include "numpy/kernels/products.h"
-#include "numpy/kernels/truths.h"
-#include "numpy/kernels/unary64.h"
 
 namespace minnow::numpy {
 
 struct Kernels {
   cpu::Isa isa;
-  const MoreUnary64Kernels* unary64;
   const Binary64Kernels* binary64;
-  const Functions32Kernels* functions32;
   const OrderKernels* orders;
-  const PlaceKernels* places;
   const ProductKernels* products;
-  const FoldKernels* folds;
-  const TruthKernels* truths;
   const PredicateKernels* predicates;
 };
 

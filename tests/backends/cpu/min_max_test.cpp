@@ -5,7 +5,6 @@
 
 #include "backends/cpu/kernel_support.h"
 #include "backends/cpu/kernels/kernels.h"
-#include "numpy/kernels/kernels.h"
 
 namespace minnow::cpu {
 namespace {
@@ -35,7 +34,7 @@ void check(Isa isa, DType dtype) {
     const MinMax min_max = kernels_for(isa).min_max->of(dtype, largest);
     if (!min_max.loops) GTEST_SKIP() << "no kernels";
     const MinMaxLoops& loops = *min_max.loops;
-    const numpy::PlaceLoops& places = numpy::numpy_kernels(isa).places->loops[number_row(dtype)];
+    const ArgmaxLoops& places = kernels_for(isa).argmax->loops[number_row(dtype)];
     for (const size_t rows : {1, 2, 4, 5, 9, 33, 300})
       for (const size_t columns : {1, 3, 15, 16, 17, 63, 64, 65, 130, 517, 2065})
         for (int kind = 0; kind < 5; ++kind) {

@@ -251,7 +251,25 @@ std::vector<SchemeCase> row_cases() {
             value = std::fabs(value) + 0.01f;
           else if (std::string(op) == "ReduceProd")
             value = 1 + value * 0.02f;
-        cases.push_back({op, {x, Tensor::of_i64({int64_t(axes.size())}, axes)}, {{"keepdims", keep}}, {1}});
+        const Tensor along = Tensor::of_i64({int64_t(axes.size())}, axes);
+        cases.push_back({op, {x, along}, {{"keepdims", keep}}, {1}});
+        const bool is_product = std::string(op) == "ReduceProd", orders = std::string(op).starts_with("ReduceM") && op[7] != 'e';
+        for (const DType dtype : {DType::f64, DType::i32, DType::i64, DType::u32, DType::u64, DType::boolean}) {
+          const bool sums = is_product || std::string(op) == "ReduceSum" || (std::string(op) == "ReduceMean" && dtype == DType::f64);
+          if (!orders && (!sums || dtype == DType::boolean)) continue;
+          Tensor y(dtype, shape);
+          for (size_t i = 0; i < size_t(shape.elements()); ++i) {
+            void* const at = y.writable().data<uint8_t>() + i * size_of(dtype);
+            const double real = static_cast<double>(x.data<float>()[i]);
+            // Some lines of bools are all true, some have one that is not.
+            const int64_t whole = dtype == DType::boolean ? i % 977 != 0 : int64_t(i * 0x9e3779b97f4a7c15 >> 20) | 1;
+            if (dtype == DType::f64)
+              narrow(dtype, &real, 1, at);
+            else
+              narrow(dtype, &whole, 1, at);
+          }
+          cases.push_back({op, {y, along}, {{"keepdims", keep}}, {1}});
+        }
       }
   for (const Shape& shape : {Shape{2, 5, 33}, Shape{1, 7, 768}, Shape{3, 4, 6}}) {
     const Shape last{shape.back()}, two{shape[1], shape[2]};
@@ -390,6 +408,20 @@ std::vector<SchemeCase> arg_cases() {
           if (i % 5 == 0) special.writable().data<float>()[i] = i % 4 == 0 ? NAN : i % 4 == 1 ? INFINITY : -INFINITY;
         }
         for (const Tensor& x : {normal(shape), halves, special, bytes, signed_bytes}) cases.push_back({op, {x}, attributes});
+        for (const DType dtype : {DType::f64, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64}) {
+          if (last) break;
+          Tensor x(dtype, shape);  // with many that are equal, NaN, and the highest bit of unsigned ones
+          for (size_t i = 0; i < count; ++i) {
+            void* const at = x.writable().data<uint8_t>() + i * size_of(dtype);
+            const double real = i % 331 == 330 ? NAN : static_cast<double>(halves.data<float>()[i]);
+            const int64_t whole = i % 89 == 88 ? int64_t(i << 56) : int64_t(i * 37 % 251) - (is_signed(dtype) ? 100 : 0);
+            if (dtype == DType::f64)
+              narrow(dtype, &real, 1, at);
+            else
+              narrow(dtype, &whole, 1, at);
+          }
+          cases.push_back({op, {x}, attributes});
+        }
       }
   return cases;
 }

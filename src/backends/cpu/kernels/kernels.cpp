@@ -24,7 +24,12 @@
   DO(target, Bf16Forms)                  \
   DO(target, F16Form)                    \
   DO(target, F64I32Kernels)              \
-  DO(target, CombineKernels)
+  DO(target, CombineKernels)             \
+  DO(target, SumProductKernels)          \
+  DO(target, AnyAllKernels)              \
+  DO(target, ArgmaxKernels)              \
+  DO(target, Functions32Kernels)         \
+  DO(target, Functions64Kernels)
 #define MINNOW_DECLARE_ALL(target, isa)              \
   namespace target {                                 \
   MINNOW_KERNEL_TABLES(MINNOW_DECLARE_TABLE, target) \

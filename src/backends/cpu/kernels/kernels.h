@@ -2,6 +2,8 @@
 // The tables of kernels of one instruction set.
 #pragma once
 #include "backends/cpu/isa.h"
+#include "backends/cpu/kernels/any_all.h"
+#include "backends/cpu/kernels/argmax.h"
 #include "backends/cpu/kernels/attention.h"
 #include "backends/cpu/kernels/bf16.h"
 #include "backends/cpu/kernels/binary.h"
@@ -9,6 +11,8 @@
 #include "backends/cpu/kernels/combine.h"
 #include "backends/cpu/kernels/depthwise.h"
 #include "backends/cpu/kernels/f16.h"
+#include "backends/cpu/kernels/functions32.h"
+#include "backends/cpu/kernels/functions64.h"
 #include "backends/cpu/kernels/integer.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/matmul_f64_i32.h"
@@ -17,6 +21,7 @@
 #include "backends/cpu/kernels/recurrent.h"
 #include "backends/cpu/kernels/resample.h"
 #include "backends/cpu/kernels/rows.h"
+#include "backends/cpu/kernels/sum_product.h"
 #include "backends/cpu/kernels/tile.h"
 #include "backends/cpu/kernels/unary.h"
 #include "backends/cpu/kernels/unary64.h"
@@ -46,6 +51,11 @@ struct Kernels {
   const F16Form* f16;
   const F64I32Kernels* f64_i32;
   const CombineKernels* combine;
+  const SumProductKernels* sum_product;
+  const AnyAllKernels* any_all;
+  const ArgmaxKernels* argmax;
+  const Functions32Kernels* functions32;
+  const Functions64Kernels* functions64;
 };
 
 /// Throws InternalError for one that available_isas() does not name.

@@ -3,8 +3,7 @@
 //
 // exp: Taylor's polynomial after the reduction of Cody and Waite ("Software Manual for the Elementary Functions", 1980). Logarithm, sine
 // and cosine: the methods and the minimax coefficients of fdlibm (Sun Microsystems, 1993: e_log.c, k_sin.c, k_cos.c, e_rem_pio2.c). Errors
-// are below 1 unit in the last place, that of tanh below 2.5; -0, infinities, NaN and subnormal numbers as in C. Those that operators do
-// not need are the Python package's (python/numpy/kernels/).
+// are below 1 unit in the last place, that of tanh below 2.5; -0, infinities, NaN and subnormal numbers as in C. functions64.h has more.
 #pragma once
 #include <cstddef>
 #include <cstdint>

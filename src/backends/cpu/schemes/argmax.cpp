@@ -151,6 +151,89 @@ class ArgKernel final : public Kernel {
 
 std::unique_ptr<Kernel> prepare(PrepareContext& context) { return std::make_unique<ArgKernel>(context); }
 
+// ---- ArgMax and ArgMin of every dtype that has kernels: the largest or smallest element, and then the first position that has it.
+
+MinMax min_max_of(const NodeView& node, const Device& device) {
+  return cpu_device(device).kernels->min_max->of(node.input_dtype(0), node.op() == "ArgMax");
+}
+
+Estimate estimate_position(const NodeView& node, const Device& device) {
+  const DType dtype = node.input_dtype(0);
+  if (dtype == DType::boolean || !min_max_of(node, device).loops) return declined("the dtype is {}", dtype);
+  if (node.input_shape(0).elements() == 0) return declined("the input is empty");
+  if (node.attribute(Attribute<bool>{"select_last_index", false})) return declined("the last index is asked for");
+  const Lines lines(node);
+  const double count = static_cast<double>(node.input_shape(0).elements()), size = static_cast<double>(size_of(dtype));
+  const double overhead = lines.inner == 1 ? 20.0 * static_cast<double>(lines.outer) : 0;  // elements that a call of a loop is worth
+  return Estimate(device.flop_time(size * (count + overhead)) + device.byte_time(size * count) + 2e-7);
+}
+
+class PositionKernel final : public Kernel {
+ public:
+  explicit PositionKernel(PrepareContext& context)
+      : min_max_(min_max_of(context.node(), context.device())),
+        loops_(cpu_device(context.device()).kernels->argmax->loops[number_row(context.node().input_dtype(0))]),
+        lines_(context.node()),
+        size_(size_of(context.node().input_dtype(0))) {
+    pieces_ = (lines_.length + kPieceOfRow - 1) / kPieceOfRow;
+    strips_ = (lines_.inner + kStrip - 1) / kStrip;
+    if (lines_.inner == 1 && lines_.outer == 1)
+      scratch_ = context.reserve_scratch(pieces_ * kMostSize);
+    else if (lines_.inner == 1)
+      units_.reserve(context, lines_.outer, pieces_ * kMostSize / sizeof(float));
+    else
+      units_.reserve(context, lines_.outer * strips_, kStrip * kMostSize / sizeof(float));
+  }
+
+  void run(RunContext& context) noexcept override {
+    const char* x = context.in<char>(0);
+    int64_t* const y = context.out<int64_t>(0);
+    if (lines_.inner == 1 && lines_.outer == 1) {
+      char* const best = context.scratch_at(scratch_);
+      context.parallel_for(pieces_, [&](size_t piece) { reduce_piece(x, piece, best); });
+      *y = position(x, best);
+    } else if (lines_.inner == 1) {
+      units_.run(context, [&](size_t row, float* scratch) {
+        const char* from = x + row * lines_.length * size_;
+        char* const best = reinterpret_cast<char*>(scratch);
+        for (size_t piece = 0; piece < pieces_; ++piece) reduce_piece(from, piece, best);
+        y[row] = position(from, best);
+      });
+    } else {
+      units_.run(context, [&](size_t unit, float* best) {
+        const size_t first = unit % strips_ * kStrip, width = std::min(kStrip, lines_.inner - first), outer = unit / strips_;
+        const char* from = x + (outer * lines_.length * lines_.inner + first) * size_;
+        min_max_.loops->reduce_columns(from, lines_.length, lines_.inner, width, min_max_.flip, best);
+        loops_.find_rows(from, lines_.length, lines_.inner, width, best, y + outer * lines_.inner + first);
+      });
+    }
+  }
+
+ private:
+  static constexpr size_t kPieceOfRow = 4096, kStrip = 256, kMostSize = 8;
+  void reduce_piece(const char* row, size_t piece, char* best) const noexcept {
+    min_max_.loops->reduce(row + piece * kPieceOfRow * size_, std::min(kPieceOfRow, lines_.length - piece * kPieceOfRow), min_max_.flip,
+                           best + piece * size_);
+  }
+  int64_t position(const char* row, const char* best) const noexcept {
+    char most[kMostSize];
+    size_t first = 0;
+    if (pieces_ > 1) {
+      min_max_.loops->reduce(best, pieces_, min_max_.flip, most);
+      first = loops_.find(best, pieces_, most) * kPieceOfRow;
+      best = most;
+    }
+    return static_cast<int64_t>(first + loops_.find(row + first * size_, lines_.length - first, best));
+  }
+  MinMax min_max_;
+  const ArgmaxLoops& loops_;
+  Lines lines_;
+  size_t size_, pieces_, strips_, scratch_ = 0;
+  Units units_;
+};
+
+std::unique_ptr<Kernel> prepare_position(PrepareContext& context) { return std::make_unique<PositionKernel>(context); }
+
 // ---- TopK
 
 Estimate estimate_top(const NodeView& node, const Device& device) {
@@ -195,6 +278,8 @@ class TopKernel final : public Kernel {
 std::unique_ptr<Kernel> prepare_top(PrepareContext& context) { return std::make_unique<TopKernel>(context); }
 
 constexpr Scheme kSchemes[] = {
+    {"ArgMax", "argmax.min_max", estimate_position, prepare_position, kLargeOnly},
+    {"ArgMin", "argmax.min_max", estimate_position, prepare_position, kLargeOnly},
     {"ArgMax", "argmax", estimate, prepare},
     {"ArgMin", "argmax", estimate, prepare},
     {"Hardmax", "argmax", estimate, prepare},

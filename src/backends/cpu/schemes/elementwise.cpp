@@ -86,22 +86,38 @@ constexpr Function64 kFunctions64[] = {{"Abs", Unary64::abs, 1},    {"Ceil", Una
                                        {"Exp", Unary64::exp, 40},   {"Floor", Unary64::floor, 1}, {"Log", Unary64::log, 50},
                                        {"Neg", Unary64::neg, 1},    {"Round", Unary64::rint, 1},  {"Sin", Unary64::sin, 60},
                                        {"Sqrt", Unary64::sqrt, 10}, {"Tanh", Unary64::tanh, 60}};
-const Function64& function64_of(const NodeView& node) {
-  return *std::find_if(std::begin(kFunctions64), std::end(kFunctions64), [&](const Function64& row) { return row.op == node.op(); });
+constexpr std::pair<std::string_view, MoreUnary> kMoreFunctions64[] = {
+    {"Acos", MoreUnary::arccos},   {"Acosh", MoreUnary::arccosh}, {"Asin", MoreUnary::arcsin},
+    {"Asinh", MoreUnary::arcsinh}, {"Atan", MoreUnary::arctan},   {"Atanh", MoreUnary::arctanh},
+    {"Cosh", MoreUnary::cosh},     {"Sinh", MoreUnary::sinh},     {"Tan", MoreUnary::tan}};
+constexpr double kMoreCost64 = 70;
+
+struct Kernel64 {
+  Unary64Function function = nullptr;  // null: none for this instruction set
+  double cost = 0;
+};
+Kernel64 kernel64_of(const NodeView& node, const Device& device) {
+  const Kernels& kernels = *cpu_device(device).kernels;
+  if (!kernels.unary64->functions) return {};
+  for (const Function64& row : kFunctions64)
+    if (row.op == node.op()) return {(*kernels.unary64)[row.kind], row.cost};
+  for (const auto& [op, kind] : kMoreFunctions64)
+    if (op == node.op()) return {kernels.functions64->functions[static_cast<size_t>(kind)], kMoreCost64};
+  return {};
 }
 
 Estimate estimate_unary64(const NodeView& node, const Device& device) {
   if (node.input_dtype(0) != DType::f64) return declined("the dtype is {}, not f64", node.input_dtype(0));
-  if (!cpu_device(device).kernels->unary64->functions) return unavailable("there is no kernel for this instruction set");
+  const Kernel64 kernel = kernel64_of(node, device);
+  if (!kernel.function) return unavailable("there is no kernel for this instruction set");
   const double count = static_cast<double>(node.output_shape(0).elements());
-  Estimate estimate(device.byte_time(16 * count) + device.flop_time(2 * count * function64_of(node).cost) + 1e-7);
+  Estimate estimate(device.byte_time(16 * count) + device.flop_time(2 * count * kernel.cost) + 1e-7);
   estimate.overwrites = 0;
   return estimate;
 }
 
 std::unique_ptr<Kernel> prepare_unary64(PrepareContext& context) {
-  const Unary64Kernels& kernels = *cpu_device(context.device()).kernels->unary64;
-  return std::make_unique<Unary64Kernel>(kernels[function64_of(context.node()).kind],
+  return std::make_unique<Unary64Kernel>(kernel64_of(context.node(), context.device()).function,
                                          static_cast<size_t>(context.node().output_shape(0).elements()));
 }
 
@@ -121,6 +137,9 @@ constexpr Scheme kSchemes[] = {
     MINNOW_UNARY_ROWS("Sigmoid"),   MINNOW_UNARY_ROWS("Sign"),      MINNOW_UNARY_ROWS("Sin"),
     MINNOW_UNARY_ROWS("Softplus"),  MINNOW_UNARY_ROWS("Softsign"),  MINNOW_UNARY_ROWS("Sqrt"),
     MINNOW_UNARY_ROWS("Swish"),     MINNOW_UNARY_ROWS("Tanh"),      MINNOW_UNARY_ROWS("ThresholdedRelu"),
+    MINNOW_UNARY64_ROW("Acos"),     MINNOW_UNARY64_ROW("Acosh"),    MINNOW_UNARY64_ROW("Asin"),
+    MINNOW_UNARY64_ROW("Asinh"),    MINNOW_UNARY64_ROW("Atan"),     MINNOW_UNARY64_ROW("Atanh"),
+    MINNOW_UNARY64_ROW("Cosh"),     MINNOW_UNARY64_ROW("Sinh"),     MINNOW_UNARY64_ROW("Tan"),
     MINNOW_UNARY64_ROW("Abs"),      MINNOW_UNARY64_ROW("Ceil"),     MINNOW_UNARY64_ROW("Cos"),
     MINNOW_UNARY64_ROW("Exp"),      MINNOW_UNARY64_ROW("Floor"),    MINNOW_UNARY64_ROW("Log"),
     MINNOW_UNARY64_ROW("Neg"),      MINNOW_UNARY64_ROW("Round"),    MINNOW_UNARY64_ROW("Sin"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over neighbouring axes: rows where those are the last ones, columns else.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -58,7 +59,11 @@ class Shares {
   /// `count` results.
   template <class Piece, class Join>
   void run(RunContext& context, Piece piece, Join join) const noexcept {
-    char* const y = context.out<char>(0);
+    run(context, context.out<char>(0), piece, join);
+  }
+  /// The same with results to y.
+  template <class Piece, class Join>
+  void run(RunContext& context, char* y, Piece piece, Join join) const noexcept {
     char* const to = parts_ > 1 ? context.scratch_at(scratch_) : y;
     const size_t results = lines_.outer * lines_.inner;
     context.parallel_for(lines_.outer * parts_ * cuts_, [&](size_t task) {
@@ -232,12 +237,148 @@ std::unique_ptr<Kernel> prepare_min_max(PrepareContext& context) {
   return std::make_unique<MinMaxKernel>(context, min_max_of(node, context.device()), lines);
 }
 
+// ---- Sums and products of f64 in f64 and of integers in 64 bits; means of f64.
+
+Estimate estimate_64(const NodeView& node, const Device& device) {
+  const DType dtype = node.input_dtype(0);
+  if (dtype == DType::f32 || sum_row(dtype) == kSumRows) return declined("the dtype is {}", dtype);
+  if (node.op() == "ReduceMean" && dtype != DType::f64) return declined("the dtype is {}, not f64", dtype);
+  if (node.input_shape(0).elements() == 0) return declined("the input is empty");
+  if (!lines_of(node)) return declined("the reduced axes are not neighbours");
+  const double count = static_cast<double>(node.input_shape(0).elements());
+  return Estimate(device.flop_time(4 * count) + device.byte_time(count * static_cast<double>(size_of(dtype))) + 2e-7);
+}
+
+class Sum64Kernel final : public Kernel {
+ public:
+  Sum64Kernel(PrepareContext& context, const Lines& lines)
+      : dtype_(context.node().input_dtype(0)),
+        is_product_(context.node().op() == "ReduceProd"),
+        is_mean_(context.node().op() == "ReduceMean"),
+        lines_(lines),
+        shares_(context, lines, kSize) {
+    const SumProductKernels& kernels = *cpu_device(context.device()).kernels->sum_product;
+    const SumProductLoops* loops = is_product_ ? kernels.products : kernels.sums;
+    loops_ = loops + sum_row(dtype_);
+    join_ = loops + sum_row(is_float(dtype_) ? DType::f64 : DType::i64);
+    if (size_of(dtype_) != kSize) results_ = context.reserve_scratch(lines.outer * lines.inner * kSize);
+  }
+
+  void run(RunContext& context) noexcept override {
+    const char* x = context.in<char>(0);
+    const size_t size = size_of(dtype_), count = lines_.outer * lines_.inner;
+    char* const y = size == kSize ? context.out<char>(0) : context.scratch_at(results_);
+    if (shares_.whole_rows()) {
+      const size_t each = std::max<size_t>(1, kFloatsPerTask / lines_.length);
+      context.parallel_for((lines_.outer + each - 1) / each, [&](size_t task) {
+        for (size_t row = task * each; row < std::min(lines_.outer, (task + 1) * each); ++row)
+          loops_->row(x + row * lines_.length * size, lines_.length, y + row * kSize);
+      });
+    } else {
+      shares_.run(
+          context, y,
+          [&](size_t at, size_t rows, size_t columns, char* to) {
+            if (lines_.inner == 1) return loops_->row(x + at * size, rows, to);
+            begin(to, columns);
+            loops_->columns(x + at * size, rows, lines_.inner, columns, to);
+          },
+          [&](size_t parts, size_t results, const char* from, char* to) {
+            begin(to, results);
+            join_->columns(from, parts, results, results, to);
+          });
+    }
+    double* const means = reinterpret_cast<double*>(y);
+    for (size_t i = 0; is_mean_ && i < count; ++i) means[i] /= static_cast<double>(lines_.length);
+    if (size != kSize)  // 32 bits of integers
+      for (size_t i = 0; i < count; ++i) context.out<uint32_t>(0)[i] = static_cast<uint32_t>(reinterpret_cast<const uint64_t*>(y)[i]);
+  }
+
+ private:
+  static constexpr size_t kSize = 8;  // of a result
+  void begin(char* y, size_t count) const noexcept {
+    if (is_float(dtype_))
+      std::fill_n(reinterpret_cast<double*>(y), count, is_product_ ? 1.0 : -0.0);
+    else
+      std::fill_n(reinterpret_cast<int64_t*>(y), count, int64_t{is_product_});
+  }
+  DType dtype_;
+  bool is_product_, is_mean_;
+  const SumProductLoops *loops_, *join_;
+  Lines lines_;
+  Shares shares_;
+  size_t results_ = 0;
+};
+
+std::unique_ptr<Kernel> prepare_64(PrepareContext& context) { return std::make_unique<Sum64Kernel>(context, *lines_of(context.node())); }
+
+// ---- The largest and smallest of truth values: any and all.
+
+Estimate estimate_bool(const NodeView& node, const Device& device) {
+  if (node.input_dtype(0) != DType::boolean) return declined("the dtype is {}, not bool", node.input_dtype(0));
+  if (node.input_shape(0).elements() == 0) return declined("the input is empty");
+  if (!lines_of(node)) return declined("the reduced axes are not neighbours");
+  return Estimate(device.byte_time(static_cast<double>(node.input_shape(0).elements())) + 1e-7);
+}
+
+class AnyAllKernel final : public Kernel {
+ public:
+  AnyAllKernel(PrepareContext& context, const Lines& lines)
+      : loops_(cpu_device(context.device()).kernels->any_all->loops[0]),
+        any_(context.node().op() == "ReduceMax"),
+        lines_(lines),
+        shares_(context, lines, 1) {}
+
+  void run(RunContext& context) noexcept override {
+    const char* x = context.in<char>(0);
+    const auto found = [&](const char* row, size_t count) { return static_cast<char>(loops_.found(row, count, kKeep, !any_)); };
+    char* const y = context.out<char>(0);
+    if (shares_.whole_rows()) {
+      const size_t each = std::max<size_t>(1, 4 * kFloatsPerTask / lines_.length);
+      context.parallel_for((lines_.outer + each - 1) / each, [&](size_t task) {
+        for (size_t row = task * each; row < std::min(lines_.outer, (task + 1) * each); ++row)
+          y[row] = found(x + row * lines_.length, lines_.length);
+      });
+    } else {
+      shares_.run(
+          context,
+          [&](size_t at, size_t rows, size_t columns, char* to) {
+            if (lines_.inner == 1)
+              *to = found(x + at, rows);
+            else
+              loops_.found_in_columns(x + at, rows, lines_.inner, columns, kKeep, !any_, reinterpret_cast<uint8_t*>(to));
+          },
+          [&](size_t parts, size_t results, const char* from, char* to) {
+            loops_.found_in_columns(from, parts, results, results, kKeep, false, reinterpret_cast<uint8_t*>(to));
+          });
+    }
+    for (size_t i = 0; !any_ && i < lines_.outer * lines_.inner; ++i) y[i] ^= 1;
+  }
+
+ private:
+  static constexpr uint64_t kKeep = 0xff;
+  const AnyAllLoops& loops_;
+  bool any_;
+  Lines lines_;
+  Shares shares_;
+};
+
+std::unique_ptr<Kernel> prepare_bool(PrepareContext& context) { return std::make_unique<AnyAllKernel>(context, *lines_of(context.node())); }
+
 constexpr Scheme kSchemes[] = {
-    {"ReduceL1", "reduce", estimate, prepare},        {"ReduceL2", "reduce", estimate, prepare},
-    {"ReduceLogSum", "reduce", estimate, prepare},    {"ReduceMax", "reduce", estimate_min_max, prepare_min_max},
-    {"ReduceMean", "reduce", estimate, prepare},      {"ReduceMin", "reduce", estimate_min_max, prepare_min_max},
-    {"ReduceProd", "reduce", estimate, prepare},      {"ReduceSum", "reduce", estimate, prepare},
+    {"ReduceL1", "reduce", estimate, prepare},
+    {"ReduceL2", "reduce", estimate, prepare},
+    {"ReduceLogSum", "reduce", estimate, prepare},
+    {"ReduceMax", "reduce", estimate_min_max, prepare_min_max},
+    {"ReduceMean", "reduce", estimate, prepare},
+    {"ReduceMin", "reduce", estimate_min_max, prepare_min_max},
+    {"ReduceProd", "reduce", estimate, prepare},
+    {"ReduceSum", "reduce", estimate, prepare},
     {"ReduceSumSquare", "reduce", estimate, prepare},
+    {"ReduceMax", "reduce.bool", estimate_bool, prepare_bool, kLargeOnly},
+    {"ReduceMin", "reduce.bool", estimate_bool, prepare_bool, kLargeOnly},
+    {"ReduceMean", "reduce.64", estimate_64, prepare_64, kLargeOnly},
+    {"ReduceProd", "reduce.64", estimate_64, prepare_64, kLargeOnly},
+    {"ReduceSum", "reduce.64", estimate_64, prepare_64, kLargeOnly},
 };
 
 }  // namespace

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/places.h"
+#include "backends/cpu/kernels/argmax.h"
 
 #include <algorithm>
 #include <type_traits>
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/kernels/places.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/argmax.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::numpy::HWY_NAMESPACE {
+namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
+#if !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 #include "backends/cpu/kernels/find.inc"
@@ -76,17 +77,21 @@ void find_rows(const void* from, size_t rows, size_t stride, size_t count, const
 }
 
 template <class T>
-constexpr PlaceLoops loops_of() {
+constexpr ArgmaxLoops loops_of() {
   return {find_one<T>, find_rows<T>};
 }
 }  // namespace
 
-extern const PlaceKernels kPlaceKernels;
-const PlaceKernels kPlaceKernels{{loops_of<int8_t>(), loops_of<int16_t>(), loops_of<int32_t>(), loops_of<int64_t>(), loops_of<float>(),
+extern const ArgmaxKernels kArgmaxKernels;
+const ArgmaxKernels kArgmaxKernels{{loops_of<int8_t>(), loops_of<int16_t>(), loops_of<int32_t>(), loops_of<int64_t>(), loops_of<float>(),
 #if HWY_HAVE_FLOAT64
-                                  loops_of<double>()
+                                    loops_of<double>()
 #endif
 }};
+#else
+extern const ArgmaxKernels kArgmaxKernels;
+const ArgmaxKernels kArgmaxKernels{};  // its schemes are left out
 #endif
-}  // namespace minnow::numpy::HWY_NAMESPACE
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

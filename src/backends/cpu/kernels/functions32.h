@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of floats that no operator has, element by element, where the machine fuses multiplications with additions.
+// Functions of floats beside those of unary.h, element by element, where the machine fuses multiplications with additions.
 //
 // Computed in f32 itself: arguments are reduced exactly or with what rounding has lost beside them, and polynomials (minimax fits) give
 // what the leading terms lack, so that there is one rounding of about the result's size. Powers and lengths are computed in f64. Errors are
@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "numpy/kernels/more_unary.h"
+#include "backends/cpu/kernels/more_unary.h"
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 
 /// y[i] = f(x[i]); y may be x.
 using Unary32Function = void (*)(const float* x, size_t count, float* y);
@@ -29,7 +29,7 @@ using Binary32Function = void (*)(const float* a, const float* b, size_t count, 
 struct Functions32Kernels {
   const Unary32Function* unary;    // by MoreUnary
   const Binary32Function* binary;  // by Binary32
-  Unary32Function tanh;            // null, too, where tables as large are none of the machine's instructions: the engine's serves
+  Unary32Function tanh;            // null, too, where the machine looks nothing up in tables as large: that of unary.h serves
 };
 
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/folds.h"
+#include "backends/cpu/kernels/sum_product.h"
 
 #include <algorithm>
 #include <type_traits>
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/kernels/folds.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/sum_product.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::numpy::HWY_NAMESPACE {
+namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
+#if !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -224,13 +225,13 @@ void add_squares(const void* from, const double* center, size_t count, double* y
 }
 
 template <class Op, class T>
-constexpr FoldLoops loops_of() {
+constexpr SumProductLoops loops_of() {
   return {row<Op, T>, columns<Op, T>};
 }
 }  // namespace
 
-extern const FoldKernels kFoldKernels;
-const FoldKernels kFoldKernels{
+extern const SumProductKernels kSumProductKernels;
+const SumProductKernels kSumProductKernels{
     {loops_of<Sum, int8_t>(), loops_of<Sum, uint8_t>(), loops_of<Sum, int16_t>(), loops_of<Sum, uint16_t>(), loops_of<Sum, int32_t>(),
      loops_of<Sum, uint32_t>(), loops_of<Sum, int64_t>(), loops_of<Sum, float>(), loops_of<Sum, double>()},
     {loops_of<Product, int8_t>(), loops_of<Product, uint8_t>(), loops_of<Product, int16_t>(), loops_of<Product, uint16_t>(),
@@ -238,14 +239,18 @@ const FoldKernels kFoldKernels{
      loops_of<Product, double>()},
     {squares<float>, add_squares<float>},
     {squares<double>, add_squares<double>}};
+#else
+extern const SumProductKernels kSumProductKernels;
+const SumProductKernels kSumProductKernels{};  // its schemes are left out
 #endif
-}  // namespace minnow::numpy::HWY_NAMESPACE
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace minnow::numpy {
+namespace minnow::cpu {
 
-size_t fold_row(DType dtype) noexcept {
+size_t sum_row(DType dtype) noexcept {
   switch (dtype) {
     case DType::i8:
       return 0;
@@ -268,9 +273,9 @@ size_t fold_row(DType dtype) noexcept {
     case DType::f64:
       return 8;
     default:
-      return kFoldRows;
+      return kSumRows;
   }
 }
 
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu
 #endif

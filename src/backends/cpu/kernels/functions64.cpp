@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/unary64.h"
+#include "backends/cpu/kernels/functions64.h"
 
 #include <cmath>
 #include <cstring>
@@ -7,15 +7,15 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/kernels/unary64.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/functions64.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::numpy::HWY_NAMESPACE {
+namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
 using Function = void (*)(const double* x, size_t count, double* y);
-#if HWY_HAVE_FLOAT64
+#if HWY_HAVE_FLOAT64 && !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 #include "backends/cpu/kernels/math64.inc"
@@ -237,8 +237,8 @@ static_assert(sizeof(kFunctions) / sizeof(kFunctions[0]) == static_cast<size_t>(
 constexpr const Function* kFunctions = nullptr;
 #endif
 
-extern const MoreUnary64Kernels kMoreUnary64Kernels;
-const MoreUnary64Kernels kMoreUnary64Kernels{kFunctions};
+extern const Functions64Kernels kFunctions64Kernels;
+const Functions64Kernels kFunctions64Kernels{kFunctions};
 #endif
-}  // namespace minnow::numpy::HWY_NAMESPACE
+}  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/truths.h"
+#include "backends/cpu/kernels/any_all.h"
 
 #include <bit>
 
 #include "backends/cpu/kernel_support.h"
-#include "numpy/kernels/kernels.h"
+#include "backends/cpu/kernels/kernels.h"
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 namespace {
 
-class TruthsTest : public cpu::EveryIsa {
+class AnyAllTest : public EveryIsa {
  protected:
   /// All elements zero, or all true, but for one at each of some places; a top bit that is not kept counts nothing.
   template <class T>
   void expect_found() {
-    const TruthLoops& loops = numpy_kernels(GetParam()).truths->loops[std::countr_zero(sizeof(T))];
+    const AnyAllLoops& loops = kernels_for(GetParam()).any_all->loops[std::countr_zero(sizeof(T))];
     const T top = static_cast<T>(T{1} << (sizeof(T) * 8 - 1)), keep = static_cast<T>(~top);
     for (const bool zero : {false, true}) {
       const T usual = zero ? T{2} : top, other = zero ? top : T{1};
@@ -48,14 +48,14 @@ class TruthsTest : public cpu::EveryIsa {
   }
 };
 
-TEST_P(TruthsTest, elements_are_found_wherever_they_are) {
+TEST_P(AnyAllTest, elements_are_found_wherever_they_are) {
   expect_found<uint8_t>();
   expect_found<uint16_t>();
   expect_found<uint32_t>();
   expect_found<uint64_t>();
 }
 
-MINNOW_EVERY_ISA(TruthsTest);
+MINNOW_EVERY_ISA(AnyAllTest);
 
 }  // namespace
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/functions32.h"
+#include "backends/cpu/kernels/functions32.h"
 
 #include <cstring>
 #include <functional>
 
 #include "backends/cpu/kernel_support.h"
-#include "numpy/kernels/kernels.h"
+#include "backends/cpu/kernels/kernels.h"
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 namespace {
 
 /// The distance in units in the last place of the float nearest to `want`.
@@ -36,7 +36,7 @@ const Row kRows[] = {
     {MoreUnary::cbrt, std::cbrt, -3e38, 3e38, 1},     {MoreUnary::trunc, std::trunc, -3e38, 3e38, 0.5},
 };
 
-class Functions32Test : public cpu::EveryIsa {
+class Functions32Test : public EveryIsa {
  protected:
   void SetUp() override {
     if (!functions_.unary) GTEST_SKIP() << "functions of doubles serve";
@@ -45,7 +45,7 @@ class Functions32Test : public cpu::EveryIsa {
   Binary32Function function(Binary32 kind) const { return functions_.binary[static_cast<size_t>(kind)]; }
 
  private:
-  const Functions32Kernels functions_ = *numpy_kernels(GetParam()).functions32;
+  const Functions32Kernels functions_ = *kernels_for(GetParam()).functions32;
 };
 
 TEST_P(Functions32Test, agrees_with_the_c_library_in_double) {
@@ -138,7 +138,7 @@ TEST_P(Functions32Test, edges_are_those_of_the_c_library) {
 }
 
 TEST_P(Functions32Test, hyperbolic_tangents_agree_with_the_c_library_in_double) {
-  const Unary32Function tanh = numpy_kernels(GetParam()).functions32->tanh;
+  const Unary32Function tanh = kernels_for(GetParam()).functions32->tanh;
   if (!tanh) GTEST_SKIP() << "the engine's serves";
   std::mt19937 generator(1);
   std::uniform_real_distribution<float> exponent(-40, 6);
@@ -197,4 +197,4 @@ TEST_P(Functions32Test, powers_lengths_and_angles_agree_with_the_c_library) {
 MINNOW_EVERY_ISA(Functions32Test);
 
 }  // namespace
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu

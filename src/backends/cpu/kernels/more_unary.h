@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 
 enum class MoreUnary : uint8_t {
   exp2,
@@ -26,4 +26,4 @@ enum class MoreUnary : uint8_t {
   count
 };
 
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/unary64.h"
+#include "backends/cpu/kernels/functions64.h"
 
 #include "backends/cpu/kernel_support.h"
+#include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/unary64_support.h"
-#include "numpy/kernels/kernels.h"
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 namespace {
 
-const cpu::Unary64Row kRows[] = {
+const Unary64Row kRows[] = {
     // by MoreUnary, in its order
     MINNOW_UNARY64_ROW(std::exp2, -1070, 1023.9),  MINNOW_UNARY64_ROW(std::expm1, -40, 709.7, 2),
     MINNOW_UNARY64_ROW(std::log2, 0, 1e300),       MINNOW_UNARY64_ROW(std::log10, 0, 1e300),
@@ -21,19 +21,19 @@ const cpu::Unary64Row kRows[] = {
 };
 static_assert(std::size(kRows) == static_cast<size_t>(MoreUnary::count));
 
-class MoreUnary64Test : public cpu::EveryIsa {
+class Functions64Test : public EveryIsa {
  protected:
   void SetUp() override {
     if (!functions_) GTEST_SKIP() << "the C library serves";
   }
-  const cpu::Unary64Loop* functions_ = numpy_kernels(GetParam()).unary64->functions;
+  const Unary64Loop* functions_ = kernels_for(GetParam()).functions64->functions;
 };
 
-TEST_P(MoreUnary64Test, agrees_with_the_c_library_in_long_double) { cpu::expect_close_to_long_double(kRows, functions_); }
+TEST_P(Functions64Test, agrees_with_the_c_library_in_long_double) { expect_close_to_long_double(kRows, functions_); }
 
-TEST_P(MoreUnary64Test, edges_are_those_of_the_c_library) { cpu::expect_the_c_librarys_edges(kRows, functions_); }
+TEST_P(Functions64Test, edges_are_those_of_the_c_library) { expect_the_c_librarys_edges(kRows, functions_); }
 
-MINNOW_EVERY_ISA(MoreUnary64Test);
+MINNOW_EVERY_ISA(Functions64Test);
 
 }  // namespace
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/folds.h"
+#include "backends/cpu/kernels/sum_product.h"
 
 #include "backends/cpu/kernel_support.h"
-#include "numpy/kernels/kernels.h"
+#include "backends/cpu/kernels/kernels.h"
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 namespace {
 
-class FoldsTest : public cpu::EveryIsa {
+class SumProductTest : public EveryIsa {
  protected:
   /// Integers of all sizes, or floats near 1, whose products stay finite.
   template <class T>
@@ -32,7 +32,7 @@ class FoldsTest : public cpu::EveryIsa {
       else
         EXPECT_EQ(got, want);
     };
-    const FoldLoops &sums = kernels_.sums[fold_row(dtype)], &products = kernels_.products[fold_row(dtype)];
+    const SumProductLoops &sums = kernels_.sums[sum_row(dtype)], &products = kernels_.products[sum_row(dtype)];
     for (const size_t n : {0, 1, 2, 7, 8, 9, 31, 32, 33, 64, 129, 1000, 2047, 8192, 8200, 33000}) {
       SCOPED_TRACE(testing::Message() << name_of(dtype) << " " << n);
       const std::vector<T> x = elements<T>(n);
@@ -87,10 +87,10 @@ class FoldsTest : public cpu::EveryIsa {
     }
   }
   std::mt19937_64 generator_{1};
-  const FoldKernels& kernels_ = *numpy_kernels(GetParam()).folds;
+  const SumProductKernels& kernels_ = *kernels_for(GetParam()).sum_product;
 };
 
-TEST_P(FoldsTest, sums_and_products_are_those_of_plain_loops) {
+TEST_P(SumProductTest, sums_and_products_are_those_of_plain_loops) {
   expect_plain_folds<int8_t>(DType::i8);
   expect_plain_folds<uint8_t>(DType::u8);
   expect_plain_folds<int16_t>(DType::i16);
@@ -101,22 +101,22 @@ TEST_P(FoldsTest, sums_and_products_are_those_of_plain_loops) {
   expect_plain_folds<float>(DType::f32);
   expect_plain_folds<double>(DType::f64);
 }
-TEST_P(FoldsTest, sums_of_the_largest_small_integers_do_not_overflow) {
+TEST_P(SumProductTest, sums_of_the_largest_small_integers_do_not_overflow) {
   const std::vector<uint16_t> x(200000, 65535);
   int64_t sum;
-  kernels_.sums[fold_row(DType::u16)].row(x.data(), x.size(), &sum);
+  kernels_.sums[sum_row(DType::u16)].row(x.data(), x.size(), &sum);
   EXPECT_EQ(sum, 65535 * int64_t{200000});
   int64_t columns[2] = {0, 0};
-  kernels_.sums[fold_row(DType::u16)].columns(x.data(), x.size() / 2, 2, 2, columns);
+  kernels_.sums[sum_row(DType::u16)].columns(x.data(), x.size() / 2, 2, 2, columns);
   EXPECT_EQ(columns[0], 65535 * int64_t{100000});
   EXPECT_EQ(columns[1], 65535 * int64_t{100000});
 }
-TEST_P(FoldsTest, squares_are_those_of_plain_loops) {
+TEST_P(SumProductTest, squares_are_those_of_plain_loops) {
   expect_plain_squares<float>(kernels_.squares_f32);
   expect_plain_squares<double>(kernels_.squares_f64);
 }
 
-MINNOW_EVERY_ISA(FoldsTest);
+MINNOW_EVERY_ISA(SumProductTest);
 
 }  // namespace
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu

@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 
 /// Of elements of one dtype; y holds f64 or 64-bit integers. Elements of a row go into several partial results, so that the error of sums
 /// grows with a fraction of `count`.
-struct FoldLoops {
+struct SumProductLoops {
   /// y[0] = the sum or product of `count` elements.
   void (*row)(const void* x, size_t count, void* y);
   /// y[i] = y[i] with column i of `count` columns over `rows` rows, which begin `stride` elements apart.
@@ -26,14 +26,14 @@ struct SquareLoops {
   void (*add)(const void* x, const double* center, size_t count, double* y);
 };
 
-/// The row of a table over i8, u8, i16, u16, i32, u32, i64, f32 and f64 for a dtype, bool as u8 and u64 as i64; kFoldRows of a dtype that
+/// The row of a table over i8, u8, i16, u16, i32, u32, i64, f32 and f64 for a dtype, bool as u8 and u64 as i64; kSumRows of a dtype that
 /// is none of these.
-constexpr size_t kFoldRows = 9;
-size_t fold_row(DType dtype) noexcept;
+constexpr size_t kSumRows = 9;
+size_t sum_row(DType dtype) noexcept;
 
-struct FoldKernels {
-  FoldLoops sums[kFoldRows], products[kFoldRows];
+struct SumProductKernels {
+  SumProductLoops sums[kSumRows], products[kSumRows];
   SquareLoops squares_f32, squares_f64;
 };
 
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu

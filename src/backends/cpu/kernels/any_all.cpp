@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/truths.h"
+#include "backends/cpu/kernels/any_all.h"
 
 #include <algorithm>
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/kernels/truths.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/any_all.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::numpy::HWY_NAMESPACE {
+namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
+#if !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -116,13 +117,17 @@ struct Loops {
 };
 
 template <class T>
-constexpr TruthLoops loops_of() {
+constexpr AnyAllLoops loops_of() {
   return {Loops<T>::found, Loops<T>::found_in_columns};
 }
 }  // namespace
 
-extern const TruthKernels kTruthKernels;
-const TruthKernels kTruthKernels{{loops_of<uint8_t>(), loops_of<uint16_t>(), loops_of<uint32_t>(), loops_of<uint64_t>()}};
+extern const AnyAllKernels kAnyAllKernels;
+const AnyAllKernels kAnyAllKernels{{loops_of<uint8_t>(), loops_of<uint16_t>(), loops_of<uint32_t>(), loops_of<uint64_t>()}};
+#else
+extern const AnyAllKernels kAnyAllKernels;
+const AnyAllKernels kAnyAllKernels{};  // its schemes are left out
 #endif
-}  // namespace minnow::numpy::HWY_NAMESPACE
+#endif
+}  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

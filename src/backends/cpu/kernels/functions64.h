@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one double, element by element, beside those that operators have (backends/cpu/kernels/unary64.h).
+// Functions of one double, element by element, beside those of unary64.h.
 //
 // Logarithms, tangent, arcsine, arccosine and arctangent: the methods and the minimax coefficients of fdlibm (Sun Microsystems, 1993:
 // e_log.c, e_log10.c, s_log1p.c, k_sin.c, k_cos.c, e_asin.c, s_atan.c). Errors are below 1 unit in the last place, those of expm1, the
@@ -7,13 +7,13 @@
 #pragma once
 #include <cstddef>
 
-#include "numpy/kernels/more_unary.h"
+#include "backends/cpu/kernels/more_unary.h"
 
-namespace minnow::numpy {
+namespace minnow::cpu {
 
-struct MoreUnary64Kernels {
+struct Functions64Kernels {
   /// y[i] = f(x[i]); y may be x. By MoreUnary; null where there are no vectors of doubles: the C library serves as well.
   void (*const* functions)(const double* x, size_t count, double* y);
 };
 
-}  // namespace minnow::numpy
+}  // namespace minnow::cpu

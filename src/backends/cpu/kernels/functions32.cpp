@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "numpy/kernels/functions32.h"
+#include "backends/cpu/kernels/functions32.h"
 
 #include <cmath>
 #include <cstring>
@@ -7,14 +7,14 @@
 
 #include "backends/cpu/kernels/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "numpy/kernels/functions32.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/functions32.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace minnow::numpy::HWY_NAMESPACE {
+namespace minnow::cpu::HWY_NAMESPACE {
 #if MINNOW_KERNEL_TARGET
-#if HWY_HAVE_FLOAT64 && HWY_NATIVE_FMA
+#if HWY_HAVE_FLOAT64 && HWY_NATIVE_FMA && !MINNOW_SMALL
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -762,5 +762,5 @@ constexpr Unary32Function kTanh = nullptr;
 extern const Functions32Kernels kFunctions32Kernels;
 const Functions32Kernels kFunctions32Kernels{kUnary, kBinary, kTanh};
 #endif
-}  // namespace minnow::numpy::HWY_NAMESPACE
+}  // namespace minnow::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
