@@ -83,7 +83,26 @@ def files(*folders, suffixes):
                 yield path
 
 
+def operators():
+    """The names on the page of operators, which a test compares with the definitions."""
+    return set(re.findall(r"^\| ([\w.]+) \|", (ROOT / "docs/operators.md").read_text(), re.MULTILINE)) - {"operator"}
+
+
+def lists_of_operators(text):
+    """Lists in braces that name four operators or more."""
+    known = operators()
+    for match in re.finditer(r'\{((?:\s*"[\w.]+"\s*,?){4,})\}', text):
+        named = [name for name in re.findall(r'"([\w.]+)"', match[1]) if name in known]
+        if len(named) >= 4:
+            yield " ".join(named)
+
+
 class Rules(unittest.TestCase):
+    def test_lists_of_operators(self):
+        self.assertGreater(len(operators()), 200)
+        self.assertEqual(list(lists_of_operators('f({"Relu", "Sigmoid",\n "Tanh", "Abs"})')), ["Relu Sigmoid Tanh Abs"])
+        self.assertEqual(list(lists_of_operators('f({"Relu", "Sigmoid"}); g({"x", "y", "axis", "Relu"})')), [])
+
     def test_rooms(self):
         for path, included in [("graph/graph.h", "base/shape.h"), ("ops/relu.cpp", "graph/expr.h"), ("planner/plan.h", "backends/backend.h"),
                                ("runtime/backends.cpp", "backends/cpu/cpu.h"), ("backends/reference/reference.cpp", "ops/operator.h"),
@@ -122,6 +141,29 @@ class Sources(unittest.TestCase):
         for path in files("src/importers", "src/graph", suffixes={".h", ".cpp"}):
             for match in re.finditer(r"\bTensor\([^;()]*(?:\([^;()]*\)[^;()]*)*,[^;]*\bowner[_\w]*(?:\(\))?\)", path.read_text()):
                 wrong.append(f"{path.relative_to(ROOT)}: {match[0]}: make tensors of SharedBytes (base/shared_bytes.h)")
+        self.assertEqual(wrong, [])
+
+    def test_traits_stand_in_definitions(self):
+        """Properties of operators are traits of their definitions (src/ops/operator.h), not lists of names elsewhere."""
+        wrong = []
+        for path in files("src/passes", "src/planner", "src/express", "src/runtime", "src/graph", suffixes={".h", ".cpp"}):
+            inside = path.relative_to(ROOT).as_posix()
+            if inside.startswith("src/express/generator/") or re.fullmatch(r"src/passes/(infer_dims\w*|fold_shapes)\.cpp", inside):
+                continue  # documentation; rules of operators
+            wrong += [f"{inside}: a list of operators: {match}" for match in lists_of_operators(path.read_text())]
+        self.assertEqual(wrong, [])
+
+    def test_the_planner_and_build_files_name_nothing(self):
+        names = operators() | {"cpu", "reference"}
+        wrong = []
+        for path in [*files("src/planner", suffixes={".h", ".cpp"}), *files("cmake", "src", suffixes={".cmake"}),
+                     *(ROOT / folder / "CMakeLists.txt" for folder in (".", "src"))]:
+            for quoted in re.findall(r'"([^"\n]*)"', path.read_text()):
+                if quoted in names:
+                    wrong.append(f'{path.relative_to(ROOT)}: "{quoted}"')
+        for path in files("src/planner", suffixes={".h", ".cpp"}):
+            for quoted in re.findall(r'"(\w+\.[a-z]\w*)"', path.read_text()):
+                wrong.append(f'{path.relative_to(ROOT)}: "{quoted}", a scheme')
         self.assertEqual(wrong, [])
 
     def test_public_headers_stand_alone(self):

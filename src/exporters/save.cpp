@@ -4,7 +4,7 @@
 
 #include "base/no_memory.h"
 #include "exporters/onnx/onnx.h"
-#include "graph/model_file.h"
+#include "ops/stored_weights.h"
 
 namespace minnow {
 

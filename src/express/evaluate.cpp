@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/no_memory.h"
 #include "express/lower.h"
@@ -17,28 +16,6 @@
 #include "runtime/model.h"
 
 namespace minnow::express {
-
-bool wants_constants(const Operator& op) {
-  static const auto& wanting = *new std::unordered_set<std::string_view>{"Conv",
-                                                                         "ConvTranspose",
-                                                                         "ConvInteger",
-                                                                         "QLinearConv",
-                                                                         "QLinearMatMul",
-                                                                         "MatMulInteger",
-                                                                         "LSTM",
-                                                                         "GRU",
-                                                                         "RNN",
-                                                                         "BatchNormalization",
-                                                                         "minnow.FusedConv",
-                                                                         "minnow.QuantizedConv",
-                                                                         "minnow.QuantizedMatMul",
-                                                                         "DequantizeLinear",
-                                                                         "QuantizeLinear"};
-  thread_local const Operator* last = nullptr;
-  thread_local bool answer = false;
-  if (last != &op) last = &op, answer = wanting.contains(op.name);
-  return answer;
-}
 
 namespace {
 
@@ -97,7 +74,7 @@ class Expression {
   /// A pending input that should be a constant of the plan; absent where there is none.
   LazyValue unready_weight() const {
     for (const auto* node : nodes_)
-      if ((*node)->op && wants_constants(*(*node)->op))
+      if ((*node)->op && (*node)->op->wants_constants)
         for (size_t i = 1; i < (*node)->inputs.size(); ++i)
           if (const LazyValue& input = (*node)->inputs[i]; input && can_be_weight(input) && !input.node->is_computed()) return input;
     return {};
@@ -223,7 +200,7 @@ class Expression {
   void find_leaves() {
     for (const auto* pointer : nodes_) {
       const LazyNode& node = **pointer;
-      const bool weights = node.op && wants_constants(*node.op);
+      const bool weights = node.op && node.op->wants_constants;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const LazyValue& input = node.inputs[i];
         if (!input || !input.node->is_computed()) continue;

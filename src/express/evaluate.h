@@ -12,8 +12,6 @@ void evaluate(std::span<const LazyValue> roots);
 inline void evaluate(const LazyValue& root) {
   if (!root.node->is_computed()) evaluate(std::span<const LazyValue>(&root, 1));
 }
-/// Whether the fast schemes of an operator want all inputs but the first to be constants: there a plan holds them, packed.
-bool wants_constants(const Operator& op);
 /// The value, computed if it has to be; must be a tensor.
 const Tensor& tensor_of(const LazyValue& value);
 

@@ -60,7 +60,7 @@ bool may_run_now(const Operator& op, std::span<const LazyValue> inputs) noexcept
                                                             const Node& made) {
   const Runtime& runtime = *current_runtime();
   // At low precision sums may overflow, and a plan is made anew then.
-  if (runtime.options.precision == "low" || wants_constants(*node.op) || !node.closures.empty()) return nullptr;
+  if (runtime.options.precision == "low" || node.op->wants_constants || !node.closures.empty()) return nullptr;
   for (const auto& [name, value] : node.attributes)
     if (std::holds_alternative<Tensor>(value)) return nullptr;  // the key of a call may hold its address alone
   const ChargeTo nobody;

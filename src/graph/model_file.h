@@ -5,32 +5,34 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 
 #include "base/os.h"
 #include "graph/graph.h"
-#include "graph/stored_weights.h"
 
 namespace minnow {
 
+/// Constants of f32, and what a file stores in their place: tensors of 16 bits (see round_weights).
+using StoredWeights = std::unordered_map<const Value*, Tensor>;
+
 /// Writes the graph beside `path` and renames it. Constants of equal contents are stored once.
-/// `weights`: constants of f32 that are stored so (see round_weights).
 /// Throws InvalidModel where the graph is not one (see verify), Unsupported for constants without a stored form, IoError.
 void write_model(const Graph& graph, const std::string& path, const StoredWeights& weights = {});
 /// The same into consecutive pieces.
 void write_model_to(const Graph& graph, const os::ByteSink& sink, const StoredWeights& weights = {});
 
-/// What becomes of weights that a file stores in 16 bits. `cast`: where layers pack them, they are used in place with a Cast to f32 behind
-/// them, for plans to widen one at a time; others are widened.
-enum class Stored : uint8_t { widened, cast };
+/// Whether a layer packs its input where that is a constant.
+using PacksWeight = bool (*)(const Use& use);
 
 /// Maps the file; the graph's constants keep the mapping alive and use it in place, except those of less than a byte an element, which are
-/// unpacked, and those that are stored narrower than they are, as `stored` says. Throws IoError; Unsupported for a newer version;
-/// InvalidModel "path: sentence" for everything that is wrong in the file.
-std::unique_ptr<Graph> read_model(const std::string& path, Stored stored = Stored::widened);
+/// unpacked, and weights that are stored in 16 bits, which are widened. With `packs`, weights that are only packed, by layers of their own
+/// graph, are used in place, too, with a Cast to f32 behind them, for plans to widen one at a time. Throws IoError; Unsupported for a newer
+/// version; InvalidModel "path: sentence" for everything that is wrong in the file.
+std::unique_ptr<Graph> read_model(const std::string& path, PacksWeight packs = nullptr);
 /// The same from memory that `owner` keeps alive. Constants are copied where it is null, and where they do not lie aligned to 64 bytes.
 /// `name` begins errors.
 std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name = "model in memory",
-                                  Stored stored = Stored::widened);
+                                  PacksWeight packs = nullptr);
 
 /// True where the bytes begin as a .minnow file does.
 bool is_model_file(std::span<const std::byte> bytes) noexcept;

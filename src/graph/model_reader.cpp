@@ -41,8 +41,8 @@ Range<T> list(const flatbuffers::Vector<T>* vector) {
 
 class Reader {
  public:
-  Reader(SharedBytes file, std::string name, Stored stored)
-      : file_(std::move(file)), bytes_(file_.bytes()), name_(std::move(name)), stored_(stored) {}
+  Reader(SharedBytes file, std::string name, PacksWeight packs)
+      : file_(std::move(file)), bytes_(file_.bytes()), name_(std::move(name)), packs_(packs) {}
 
   std::unique_ptr<minnow::Graph> read() {
     const Header header = read_header();
@@ -279,7 +279,7 @@ class Reader {
       charge(kValueBytes);
       std::string name = this->name(constant->name());
       const std::string what = format("constant \"{}\"", name);
-      const bool kept = stored_ == Stored::cast && constant->tensor() && constant->tensor()->stored();
+      const bool kept = packs_ && constant->tensor() && constant->tensor()->stored();
       minnow::Value* value = &graph.add_constant(read_tensor(constant->tensor(), what, kept), name);
       if (kept && value->type.dtype != DType::f32) {
         charge(kValueBytes + kNodeBytes + kAttributeBytes);
@@ -317,6 +317,12 @@ class Reader {
       ++i;
     }
     visible_.resize(visible_outside);
+  }
+
+  bool is_packed_by_all(const minnow::Value& value) const {
+    const auto uses = value.uses();
+    return !value.is_graph_output() &&
+           std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return &use.node->graph() == &value.graph() && packs_(use); });
   }
 
   // Weights that more than packing reads would be widened by each plan: they are constants of f32.
@@ -410,7 +416,7 @@ class Reader {
   SharedBytes file_;
   std::span<const std::byte> bytes_, weights_;
   std::string name_;
-  Stored stored_;
+  PacksWeight packs_;
   std::vector<std::pair<minnow::Value*, const Tensor*>> casts_;  // of what is stored in 16 bits
   const Model* model_ = nullptr;
   uint64_t objects_left_ = 0;
@@ -427,15 +433,16 @@ bool is_model_file(std::span<const std::byte> bytes) noexcept {
   return bytes.size() >= sizeof known.magic && std::memcmp(bytes.data(), known.magic, sizeof known.magic) == 0;
 }
 
-std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name, Stored stored) {
-  return file::Reader({bytes, std::move(owner)}, std::move(name), stored).read();
+std::unique_ptr<Graph> read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, std::string name,
+                                  PacksWeight packs) {
+  return file::Reader({bytes, std::move(owner)}, std::move(name), packs).read();
 }
 
-std::unique_ptr<Graph> read_model(const std::string& path, Stored stored) {
+std::unique_ptr<Graph> read_model(const std::string& path, PacksWeight packs) {
   std::shared_ptr<const os::MappedFile> mapped = os::MappedFile::open(path);
   mapped->read_ahead();
   const std::span<const std::byte> bytes = mapped->bytes();
-  return read_model(bytes, std::move(mapped), path, stored);
+  return read_model(bytes, std::move(mapped), path, packs);
 }
 
 }  // namespace minnow

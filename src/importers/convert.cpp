@@ -21,6 +21,7 @@
 #include "importers/read_callback.h"
 #include "importers/source.h"
 #include "ops/infer.h"
+#include "ops/stored_weights.h"
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
 #include "passes/verify.h"
@@ -140,7 +141,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
   const ImportOptions import = import_options(options, *format);
   // What is going to run as it is widens its weights when they are packed.
   if (format->name == "minnow" && options.optimize == Optimize::once && paths.size() == 1)
-    return finish_metadata(read_model(paths[0], Stored::cast), *format, hash);
+    return finish_metadata(read_model(paths[0], packs_weight), *format, hash);
   return finish_metadata(naming(paths, [&] { return format->import_files(paths, import); }), *format, hash);
 }
 

@@ -191,7 +191,8 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, R
           .infer_shapes = shape,
           .reference = reference,
           .decompose = parts,
-          .elementwise = true};
+          .elementwise = true,
+          .fusible = true};
 }
 
 constexpr DTypes kSlopes = kFloats | one_of({DType::i32, DType::i64, DType::u32, DType::u64});
@@ -200,11 +201,14 @@ constexpr List<Operator> definitions() {
   Operator prelu_row = row("PRelu", 16, MINNOW_DOC("y = x where x >= 0, else slope * x; the slope is broadcast to the shape of X."), prelu,
                            prelu_parts, {}, prelu_shape, kSlopes);
   prelu_row.inputs.append({{.name = "slope", .dtypes = kSlopes, .like = "X"}});
+  Operator relu =
+      row("Relu", 14, MINNOW_DOC("y = max(x, 0). Source: Nair, Hinton 2010."), relu_reference, nullptr, {}, same_shape, kFloats | kSigned);
+  relu.monotone = relu.never_negative = relu.quantizable = true;
   return {
-      row("Relu", 14, MINNOW_DOC("y = max(x, 0). Source: Nair, Hinton 2010."), relu_reference, nullptr, {}, same_shape, kFloats | kSigned),
-      row("Sigmoid", 13, MINNOW_DOC("y = 1 / (1 + e^-x)."), sigmoid_reference),
+      std::move(relu),
+      with(row("Sigmoid", 13, MINNOW_DOC("y = 1 / (1 + e^-x)."), sigmoid_reference), &Operator::never_negative),
       row("Tanh", 13, MINNOW_DOC("y = the hyperbolic tangent of x."), tanh_reference),
-      row("Softplus", 22, MINNOW_DOC("y = ln(1 + e^x)."), softplus_reference, softplus_parts),
+      with(row("Softplus", 22, MINNOW_DOC("y = ln(1 + e^x)."), softplus_reference, softplus_parts), &Operator::never_negative),
       row("Softsign", 22, MINNOW_DOC("y = x / (1 + |x|)."), softsign_reference, softsign_parts),
       row("HardSwish", 22, MINNOW_DOC("y = x * min(max(x / 6 + 1/2, 0), 1)."), hard_swish_reference, hard_swish_parts),
       row("Mish", 22, MINNOW_DOC("y = x * tanh(softplus(x))."), mish_reference, mish_parts),
@@ -214,17 +218,19 @@ constexpr List<Operator> definitions() {
           MINNOW_DOC(
               "y = x * (1 + erf(x / sqrt 2)) / 2, or with approximate = tanh: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))."),
           gelu, gelu_parts, {kApproximate}, gelu_shape),
-      row("HardSigmoid", 22, MINNOW_DOC("y = min(max(alpha * x + beta, 0), 1)."), hard_sigmoid, hard_sigmoid_parts,
-          {kHardSigmoidAlpha, kHardSigmoidBeta}),
+      with(row("HardSigmoid", 22, MINNOW_DOC("y = min(max(alpha * x + beta, 0), 1)."), hard_sigmoid, hard_sigmoid_parts,
+               {kHardSigmoidAlpha, kHardSigmoidBeta}),
+           &Operator::never_negative),
       row("LeakyRelu", 16, MINNOW_DOC("y = x where x >= 0, else alpha * x. Source: Maas, Hannun, Ng 2013."), leaky_relu, leaky_relu_parts,
           {kLeakyAlpha}),
       std::move(prelu_row),
       row("Selu", 22, MINNOW_DOC("y = gamma * x where x >= 0, else gamma * alpha * (e^x - 1). Source: Klambauer et al. 2017."), selu,
           selu_parts, {kSeluAlpha, kSeluGamma}),
-      row("Shrink", 9,
-          MINNOW_DOC("y = x + bias where x < -lambd, x - bias where x > lambd, else 0. Integers are moved in double precision and cut "
-                     "toward zero."),
-          shrink, nullptr, {kShrinkBias, kShrinkLambda}, same_shape, kNumeric & ~one_of({DType::bf16})),
+      with(row("Shrink", 9,
+               MINNOW_DOC("y = x + bias where x < -lambd, x - bias where x > lambd, else 0. Integers are moved in double precision and cut "
+                          "toward zero."),
+               shrink, nullptr, {kShrinkBias, kShrinkLambda}, same_shape, kNumeric & ~one_of({DType::bf16})),
+           &Operator::fusible, false),
       row("Swish", 24, MINNOW_DOC("y = x * sigmoid(alpha * x)."), swish, swish_parts, {kSwishAlpha}),
       row("ThresholdedRelu", 22, MINNOW_DOC("y = x where x > alpha, else 0."), thresholded_relu, thresholded_relu_parts, {kThreshold}),
   };

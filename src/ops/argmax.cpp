@@ -111,7 +111,8 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
           .attributes = {kArgAxis, kKeepDims, kSelectLast},
           .infer_shapes = arg_shape,
           .reference = reference,
-          .batch = batch_apart_off_axis};
+          .batch = batch_apart_off_axis,
+          .axes = kAxisAttribute};
 }
 
 constexpr List<Operator> definitions() {

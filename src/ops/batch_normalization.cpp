@@ -92,7 +92,8 @@ constexpr List<Operator> definitions() {
        .infer_shapes = infer,
        .reference = reference,
        .decompose = parts,
-       .batch = [](const NodeView& node) { return node.attribute(kTrainingMode) ? Batch::mixed : Batch::apart; }}};
+       .batch = [](const NodeView& node) { return node.attribute(kTrainingMode) ? Batch::mixed : Batch::apart; },
+       .wants_constants = true}};
 }
 
 }  // namespace

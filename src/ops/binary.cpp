@@ -94,7 +94,9 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, R
           .outputs = {{"C", same_as("A")}},
           .infer_shapes = broadcast,
           .reference = reference,
-          .elementwise = true};
+          .elementwise = true,
+          .fusible = true,
+          .recomputable = true};
 }
 
 constexpr List<Operator> definitions() {
@@ -104,10 +106,11 @@ constexpr List<Operator> definitions() {
                      "an integer divisor of zero is an error."),
           mod);
   mod_row.attributes = {kFmod};
+  mod_row.fusible = mod_row.recomputable = false;
   return {
-      row("Add", 14, MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add),
+      with(row("Add", 14, MINNOW_DOC("c = a + b with NumPy's broadcasting; integers wrap around."), add), &Operator::commutative),
       row("Sub", 14, MINNOW_DOC("c = a - b with NumPy's broadcasting; integers wrap around."), subtract),
-      row("Mul", 14, MINNOW_DOC("c = a * b with NumPy's broadcasting; integers wrap around."), multiply),
+      with(row("Mul", 14, MINNOW_DOC("c = a * b with NumPy's broadcasting; integers wrap around."), multiply), &Operator::commutative),
       row("Div", 14, MINNOW_DOC("c = a / b with NumPy's broadcasting; integers are truncated toward zero, a zero divisor is an error."),
           divide),
       std::move(mod_row),
@@ -119,7 +122,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"Z", same_as("X")}},
        .infer_shapes = broadcast,
        .reference = pow,
-       .elementwise = true},
+       .elementwise = true,
+       .fusible = true},
   };
 }
 

@@ -83,7 +83,8 @@ constexpr List<Operator> definitions() {
        .infer_shapes = shapes,
        .reference = reference,
        .decompose = decompose,
-       .batch = batch_apart}};
+       .batch = batch_apart,
+       .elements = Elements::permuted}};
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ constexpr Operator row(std::string_view name, int since, DTypes dtypes, std::str
           .outputs = {{"C", fixed(DType::boolean)}},
           .infer_shapes = broadcast,
           .reference = reference,
-          .elementwise = true};
+          .elementwise = true,
+          .fusible = true};
 }
 
 constexpr DTypes kMayBeInfinite = kFloats | one_of({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz});
@@ -76,8 +77,9 @@ constexpr List<Operator> definitions() {
                                compare<[](auto a, auto b) { return a <= b; }>);
   less_or_equal.decompose = less_or_equal_parts;
   return {
-      row("Equal", 19, kNumeric | kBool, MINNOW_DOC("c = a == b with NumPy's broadcasting; false beside NaN."),
-          compare<[](auto a, auto b) { return a == b; }>),
+      with(row("Equal", 19, kNumeric | kBool, MINNOW_DOC("c = a == b with NumPy's broadcasting; false beside NaN."),
+               compare<[](auto a, auto b) { return a == b; }>),
+           &Operator::commutative),
       row("Greater", 13, kNumeric, MINNOW_DOC("c = a > b with NumPy's broadcasting; false beside NaN."),
           compare<[](auto a, auto b) { return b < a; }>),
       row("Less", 13, kNumeric, MINNOW_DOC("c = a < b with NumPy's broadcasting; false beside NaN."),
@@ -91,7 +93,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"Y", fixed(DType::boolean)}},
        .infer_shapes = same_shape,
        .reference = is_nan,
-       .elementwise = true},
+       .elementwise = true,
+       .fusible = true},
       {.name = "IsInf",
        .since = 20,
        .doc = MINNOW_DOC("y = true where x is infinite, of either sign or of one."),
@@ -100,7 +103,8 @@ constexpr List<Operator> definitions() {
        .attributes = {kDetectNegative, kDetectPositive},
        .infer_shapes = same_shape,
        .reference = is_inf,
-       .elementwise = true},
+       .elementwise = true,
+       .fusible = true},
       {.name = "Where",
        .since = 16,
        .doc = MINNOW_DOC("y = x where the condition is true, else y, with NumPy's broadcasting of all three."),
@@ -108,7 +112,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("X")}},
        .infer_shapes = broadcast,
        .reference = where,
-       .elementwise = true},
+       .elementwise = true,
+       .fusible = true},
   };
 }
 

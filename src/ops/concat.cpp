@@ -107,7 +107,9 @@ constexpr List<Operator> definitions() {
        .attributes = {kConcatAxis},
        .infer_shapes = concat_shape,
        .reference = concat,
-       .batch = batch_apart_off_axis},
+       .batch = batch_apart_off_axis,
+       .elements = Elements::permuted,
+       .axes = kAxisAttribute},
       {.name = "Split",
        .since = 18,
        .doc =
@@ -118,7 +120,9 @@ constexpr List<Operator> definitions() {
        .attributes = {kSplitAxis, kNumOutputs},
        .infer_shapes = split_shape,
        .reference = split,
-       .batch = batch_apart_off_axis},
+       .batch = batch_apart_off_axis,
+       .elements = Elements::copied,
+       .axes = kAxisAttribute},
   };
 }
 

@@ -37,25 +37,28 @@ constexpr List<Operator> definitions() {
        .doc =
            MINNOW_DOC("The convolution (in the sense of neural networks: no mirroring) of X [batch, channels, spatial...] with filters W "
                       "[filters, channels / group, kernel...], plus the bias B [filters]."),
-       .inputs = {{"X", kFloats}, like("W", kFloats, "X"), like("B", kFloats, "X", kOptional)},
+       .inputs = {{"X", kFloats}, packed_weight("W", kFloats, "X"), like("B", kFloats, "X", kOptional)},
        .outputs = {{"Y", same_as("X")}},
        .attributes = conv_attributes(),
        .infer_shapes = conv_shape,
        .reference = conv,
        .operations = [](const NodeView& node) { return 2 * ConvGeometry::of(node).multiply_adds(); },
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .quantizable = true,
+       .wants_constants = true},
       {.name = "ConvTranspose",
        .since = 22,
        .doc = MINNOW_DOC("The adjoint of a convolution: each place of X [batch, channels, spatial...] adds its multiple of W [channels, "
                          "filters / group, kernel...] to the result at stride * place; then `pads` are cut off and the bias B [filters] is "
                          "added."),
-       .inputs = {{"X", kFloats}, like("W", kFloats, "X"), like("B", kFloats, "X", kOptional)},
+       .inputs = {{"X", kFloats}, packed_weight("W", kFloats, "X"), like("B", kFloats, "X", kOptional)},
        .outputs = {{"Y", same_as("X")}},
        .attributes = more,
        .infer_shapes = transposed_shape,
        .reference = transposed,
        .operations = [](const NodeView& node) { return 2 * ConvTransposeGeometry::of(node).multiply_adds(); },
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .wants_constants = true},
   };
 }
 

@@ -23,6 +23,10 @@ inline constexpr AttributeSpec kKernelShape =
 constexpr InputSpec like(std::string_view name, DTypes dtypes, std::string_view input, Arity arity = Arity::required) {
   return {name, dtypes, arity, kTensors, input};
 }
+/// A weight that kernels pack, of the dtype of another input.
+constexpr InputSpec packed_weight(std::string_view name, DTypes dtypes, std::string_view input) {
+  return {.name = name, .dtypes = dtypes, .like = input, .weight = Weight::packed};
+}
 
 constexpr List<AttributeSpec> conv_attributes() { return {kAutoPad, kDilations, kGroup, kKernelShape, kPads, kStrides}; }
 

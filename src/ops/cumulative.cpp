@@ -50,7 +50,8 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, v
           .outputs = {{"y", same_as("x")}},
           .attributes = {kExclusive, kReverse},
           .infer_shapes = infer,
-          .reference = reference};
+          .reference = reference,
+          .axes = axis_scalar(1)};
 }
 
 constexpr List<Operator> definitions() {

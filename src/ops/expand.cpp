@@ -67,7 +67,9 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .infer_shapes = expand_shape,
        .reference = expand,
-       .batch = batch_reshaped},
+       .batch = batch_reshaped,
+       .elements = Elements::copied,
+       .axes = axis_entries(1)},
       {.name = "Tile",
        .since = 13,
        .doc = MINNOW_DOC("The input repeats[i] times along axis i, as numpy.tile."),
@@ -75,7 +77,9 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .infer_shapes = tile_shape,
        .reference = tile,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .elements = Elements::copied,
+       .axes = axis_entries(1)},
   };
 }
 

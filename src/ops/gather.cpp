@@ -107,12 +107,13 @@ constexpr List<Operator> definitions() {
        .since = 13,
        .doc = MINNOW_DOC("For each index the slice of `data` at that place of `axis`; negative indices count from the end. The axis gives "
                          "way to the axes of `indices`."),
-       .inputs = {{"data"}, {"indices", kIndex}},
+       .inputs = {{.name = "data", .weight = Weight::stored}, {"indices", kIndex}},
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis},
        .infer_shapes = gather_shape,
        .reference = gather,
-       .batch = gather_batch},
+       .batch = gather_batch,
+       .elements = Elements::copied},
       {.name = "GatherElements",
        .since = 13,
        .doc = MINNOW_DOC("y[p] = data[p with its place along `axis` replaced by indices[p]]."),
@@ -120,7 +121,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("data")}},
        .attributes = {kAxis},
        .infer_shapes = gather_elements_shape,
-       .reference = gather_elements},
+       .reference = gather_elements,
+       .elements = Elements::copied},
       {.name = "GatherND",
        .since = 13,
        .doc = MINNOW_DOC("For each tuple along the last axis of `indices` the slice of `data` at that place, behind `batch_dims` axes that "
@@ -129,7 +131,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("data")}},
        .attributes = {kBatchDims},
        .infer_shapes = gather_nd_shape,
-       .reference = gather_nd},
+       .reference = gather_nd,
+       .elements = Elements::copied},
   };
 }
 

@@ -25,7 +25,9 @@ constexpr List<Operator> definitions() {
            .outputs = {{"output", same_as("input")}},
            .infer = infer,
            .reference = reference,
-           .batch = batch_apart}};
+           .batch = batch_apart,
+           .elements = Elements::kept,
+           .axes = kAxesAlike}};
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ constexpr Operator unary(std::string_view name, int since, DTypes dtypes, std::s
           .outputs = {{"Y", same_as("X")}},
           .infer_shapes = same_shape,
           .reference = reference,
-          .elementwise = true};
+          .elementwise = true,
+          .fusible = dtypes == kBool};
 }
 constexpr Operator binary(std::string_view name, int since, DTypes dtypes, std::string_view doc, Reference reference) {
   return {.name = name,
@@ -57,7 +58,9 @@ constexpr Operator binary(std::string_view name, int since, DTypes dtypes, std::
           .outputs = {{"C", same_as("A")}},
           .infer_shapes = broadcast,
           .reference = reference,
-          .elementwise = true};
+          .elementwise = true,
+          .fusible = dtypes == kBool,
+          .commutative = true};
 }
 
 constexpr List<Operator> definitions() {
@@ -68,6 +71,7 @@ constexpr List<Operator> definitions() {
              shift);
   shift_row.attributes = {kDirection};
   shift_row.infer_shapes = shift_shape;
+  shift_row.commutative = false;
   return {
       unary("Not", 1, kBool, MINNOW_DOC("y = true where x is false."), map<[](auto x) { return !x; }>),
       binary("And", 7, kBool, MINNOW_DOC("c = true where a and b are."), map2<[](auto a, auto b) { return a & b; }>),

@@ -84,24 +84,28 @@ constexpr List<Operator> definitions() {
        .since = 13,
        .doc = MINNOW_DOC("alpha * A B + beta * C, where A [M, K] and B [K, N] may be stored transposed and C is broadcast to [M, N]. "
                          "Integers wrap around."),
-       .inputs = {{"A", kProducts}, like("B", kProducts, "A"), like("C", kProducts, "A", kOptional)},
+       .inputs = {{.name = "A", .dtypes = kProducts, .weight = Weight::stored},
+                  packed_weight("B", kProducts, "A"),
+                  like("C", kProducts, "A", kOptional)},
        .outputs = {{"Y", same_as("A")}},
        .attributes = {kAlpha, kBeta, kTransA, kTransB},
        .infer_shapes = gemm_shape,
        .reference = gemm,
        .operations = operations,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .quantizable = true},
       {.name = "MatMul",
        .since = 13,
        .doc =
            MINNOW_DOC("The matrix product over the last two dimensions, as numpy.matmul; leading dimensions are broadcast. Integers wrap "
                       "around."),
-       .inputs = {{"A", kProducts}, like("B", kProducts, "A")},
+       .inputs = {{.name = "A", .dtypes = kProducts, .weight = Weight::stored}, packed_weight("B", kProducts, "A")},
        .outputs = {{"Y", same_as("A")}},
        .infer_shapes = matmul_shape,
        .reference = matmul,
        .operations = operations,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .quantizable = true},
   };
 }
 

@@ -130,7 +130,8 @@ constexpr List<Operator> definitions() {
        .attributes = {kLpAxis, kLpOrder},
        .infer_shapes = lp_shape,
        .reference = lp,
-       .batch = batch_apart_off_axis},
+       .batch = batch_apart_off_axis,
+       .axes = kAxisAttribute},
       {.name = "LRN",
        .since = 13,
        .doc = MINNOW_DOC("y = x / (bias + alpha / size * the sum of the squares of `size` neighbouring channels)^beta. Source: Krizhevsky, "

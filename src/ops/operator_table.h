@@ -13,6 +13,12 @@
 
 namespace minnow {
 
+/// A definition with another trait, for rows that a function makes.
+constexpr Operator with(Operator op, bool Operator::*trait, bool value = true) {
+  op.*trait = value;
+  return op;
+}
+
 /// The operators that a build keeps, of those that a file defines.
 constexpr List<Operator> selected(const List<Operator>& definitions) {
   List<Operator> kept;

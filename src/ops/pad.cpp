@@ -161,7 +161,8 @@ constexpr List<Operator> definitions() {
            .attributes = {kMode},
            .infer_shapes = infer,
            .reference = reference,
-           .batch = pad_batch}};
+           .batch = pad_batch,
+           .axes = axis_list(3)}};
 }
 
 }  // namespace

@@ -187,6 +187,7 @@ constexpr List<Operator> definitions() {
   max.inputs = {{"X", kFloats | one_of({DType::i8, DType::u8})}};
   max.outputs.append({{"Indices", fixed(DType::i64), kOptional}});
   max.infer_shapes = max_pool_shape;
+  max.elements = Elements::chosen;
   Operator lp = pool("LpPool", MINNOW_DOC("The Lp norm of each window of each channel."), {kP}, lp_pool);
   lp.infer_shapes = lp_pool_shape;
   Operator global_lp = global_pool("GlobalLpPool", MINNOW_DOC("The Lp norm of each channel."), lp_pool);

@@ -217,7 +217,9 @@ constexpr List<Operator> definitions() {
        .attributes = {kAxis, kBlockSize, kOutputDType, kPrecision, kSaturate},
        .infer = infer_quantize,
        .reference = quantize,
-       .batch = batch_apart_off_axis},
+       .batch = batch_apart_off_axis,
+       .rounds = true,
+       .wants_constants = true},
       {.name = "DequantizeLinear",
        .since = 25,
        .doc =
@@ -230,7 +232,10 @@ constexpr List<Operator> definitions() {
        .attributes = {kAxis, kBlockSize, kOutputDType},
        .infer = infer_dequantize,
        .reference = dequantize,
-       .batch = batch_apart_off_axis},
+       .batch = batch_apart_off_axis,
+       .monotone = true,
+       .wants_constants = true,
+       .recomputable = true},
       {.name = "DynamicQuantizeLinear",
        .since = 11,
        .doc = MINNOW_DOC("QuantizeLinear to u8 with the scale and the zero point that make the most of the range of x together with 0; the "
@@ -239,7 +244,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"y", fixed(DType::u8)}, {"y_scale", fixed(DType::f32)}, {"y_zero_point", fixed(DType::u8)}},
        .infer_shapes = dynamic_shapes,
        .reference = quantize_dynamically,
-       .decompose = dynamic_parts},
+       .decompose = dynamic_parts,
+       .rounds = true},
   };
 }
 

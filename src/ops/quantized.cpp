@@ -322,7 +322,8 @@ constexpr List<Operator> definitions() {
        .infer_shapes = conv_integer_shape,
        .reference = conv_integer,
        .operations = conv_operations,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .wants_constants = true},
       {.name = "MatMulInteger",
        .since = 10,
        .doc =
@@ -336,7 +337,8 @@ constexpr List<Operator> definitions() {
        .infer_shapes = matmul_integer_shape,
        .reference = matmul_integer,
        .operations = matmul_operations,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .wants_constants = true},
       {.name = "QLinearConv",
        .since = 10,
        .doc = MINNOW_DOC("The convolution of quantized tensors, summed exactly and requantized once; the bias is in units of x_scale * "
@@ -348,7 +350,8 @@ constexpr List<Operator> definitions() {
        .reference = quantized_conv,
        .decompose = decompose_conv,
        .operations = conv_operations,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .wants_constants = true},
       {.name = "QLinearMatMul",
        .since = 21,
        .doc = MINNOW_DOC("The matrix product of quantized tensors, summed exactly and requantized once; scales and zero points are one, or "
@@ -359,7 +362,8 @@ constexpr List<Operator> definitions() {
        .reference = quantized_matmul,
        .decompose = decompose_matmul,
        .operations = matmul_operations,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .wants_constants = true},
       {.name = "minnow.QuantizedAdd",
        .doc = MINNOW_DOC(
            "The weighted sum of two quantized tensors in integers, with NumPy's broadcasting: y = clamp((((a - za) fa + (b - zb) "
@@ -384,7 +388,8 @@ constexpr List<Operator> definitions() {
        .reference = quantized_conv,
        .decompose = decompose_conv,
        .operations = conv_operations,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .wants_constants = true},
       {.name = "minnow.QuantizedMatMul",
        .doc = MINNOW_DOC(
            "QLinearMatMul with a bias [N] in units of a_scale * b_scale, of integers or real numbers, and an activation (Relu or "
@@ -396,7 +401,8 @@ constexpr List<Operator> definitions() {
        .reference = quantized_matmul,
        .decompose = decompose_matmul,
        .operations = matmul_operations,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .wants_constants = true},
   };
 }
 

@@ -186,7 +186,8 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, v
           .infer_shapes = infer,
           .reference = reference,
           .decompose = parts,
-          .batch = batch_apart};
+          .batch = batch_apart,
+          .axes = axis_list(1)};
 }
 
 constexpr List<Operator> definitions() {

@@ -154,7 +154,9 @@ constexpr List<Operator> definitions() {
            .outputs = {{"output", same_as("data")}},
            .infer_shapes = infer,
            .reference = reference,
-           .batch = slice_batch}};
+           .batch = slice_batch,
+           .elements = Elements::copied,
+           .axes = axis_list(3)}};
 }
 
 }  // namespace

@@ -72,12 +72,14 @@ constexpr Operator row(std::string_view name, std::string_view doc, void (*refer
           .infer_shapes = infer,
           .reference = reference,
           .decompose = parts,
-          .batch = batch_apart_off_axis};
+          .batch = batch_apart_off_axis,
+          .axes = kAxisAttribute};
 }
 
 constexpr List<Operator> definitions() {
   return {
-      row("Softmax", MINNOW_DOC("y = e^x / the sum of e^x along the axis."), softmax<false>, softmax_parts<false>),
+      with(row("Softmax", MINNOW_DOC("y = e^x / the sum of e^x along the axis."), softmax<false>, softmax_parts<false>),
+           &Operator::never_negative),
       row("LogSoftmax", MINNOW_DOC("y = x - ln(the sum of e^x along the axis)."), softmax<true>, softmax_parts<true>),
       row("Hardmax", MINNOW_DOC("1 at the first largest element along the axis, 0 elsewhere."), hardmax),
   };

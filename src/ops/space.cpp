@@ -126,7 +126,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .attributes = {block, kMode},
        .infer_shapes = depth_to_space_shape,
-       .decompose = depth_to_space},
+       .decompose = depth_to_space,
+       .elements = Elements::permuted},
       {.name = "SpaceToDepth",
        .since = 28,
        .doc = MINNOW_DOC("The pixels of each block as channels: the inverse of DepthToSpace."),
@@ -134,7 +135,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"output", same_as("input")}},
        .attributes = {block, kMode},
        .infer_shapes = space_to_depth_shape,
-       .decompose = space_to_depth},
+       .decompose = space_to_depth,
+       .elements = Elements::permuted},
   };
 }
 

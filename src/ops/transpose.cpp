@@ -87,7 +87,8 @@ constexpr List<Operator> definitions() {
        .attributes = {kPerm},
        .infer_shapes = transpose_shape,
        .reference = transpose,
-       .batch = batch_apart},
+       .batch = batch_apart,
+       .elements = Elements::permuted},
       {.name = "ReverseSequence",
        .since = 10,
        .doc = MINNOW_DOC("The first sequence_lens[b] steps of each sequence b in reverse order; the steps behind them stay."),
@@ -95,7 +96,8 @@ constexpr List<Operator> definitions() {
        .outputs = {{"Y", same_as("input")}},
        .attributes = {kBatchAxis, kTimeAxis},
        .infer_shapes = reverse_sequence_shape,
-       .reference = reverse_sequence},
+       .reference = reverse_sequence,
+       .elements = Elements::permuted},
   };
 }
 

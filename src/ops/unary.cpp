@@ -37,7 +37,8 @@ constexpr Operator row(std::string_view name, int since, std::string_view doc, D
           .outputs = {{"Y", same_as("X")}},
           .infer_shapes = same_shape,
           .reference = reference,
-          .elementwise = true};
+          .elementwise = true,
+          .fusible = true};
 }
 template <auto kFunction>
 constexpr Operator real(std::string_view name, int since, std::string_view doc) {
@@ -46,17 +47,19 @@ constexpr Operator real(std::string_view name, int since, std::string_view doc) 
 
 constexpr List<Operator> definitions() {
   return {
-      row("Abs", 13, MINNOW_DOC("y = |x|; the lowest integer stays itself."), kNumeric, reference<kAbs>),
+      with(row("Abs", 13, MINNOW_DOC("y = |x|; the lowest integer stays itself."), kNumeric, reference<kAbs>), &Operator::never_negative),
       row("Neg", 13, MINNOW_DOC("y = -x; the lowest integer stays itself."), kFloats | kSigned, reference<kNeg>),
       row("Sign", 13, MINNOW_DOC("y = -1, 0 or 1; NaN stays NaN."), kNumeric, reference<kSign>),
       real<[](double x) { return 1 / x; }>("Reciprocal", 13, MINNOW_DOC("y = 1 / x.")),
       real<[](double x) { return std::sqrt(x); }>("Sqrt", 13, MINNOW_DOC("y = the square root of x; NaN for negative x.")),
-      real<[](double x) { return std::exp(x); }>("Exp", 13, MINNOW_DOC("y = e^x.")),
+      with(real<[](double x) { return std::exp(x); }>("Exp", 13, MINNOW_DOC("y = e^x.")), &Operator::never_negative),
       real<[](double x) { return std::log(x); }>("Log", 13, MINNOW_DOC("y = ln x; NaN for negative x.")),
       real<[](double x) { return std::erf(x); }>("Erf", 13, MINNOW_DOC("y = the error function of x.")),
-      real<[](double x) { return std::ceil(x); }>("Ceil", 13, MINNOW_DOC("y = the smallest integer not below x.")),
-      real<[](double x) { return std::floor(x); }>("Floor", 13, MINNOW_DOC("y = the largest integer not above x.")),
-      real<[](double x) { return std::nearbyint(x); }>("Round", 22, MINNOW_DOC("y = the integer nearest to x; of two, the even one.")),
+      with(real<[](double x) { return std::ceil(x); }>("Ceil", 13, MINNOW_DOC("y = the smallest integer not below x.")), &Operator::rounds),
+      with(real<[](double x) { return std::floor(x); }>("Floor", 13, MINNOW_DOC("y = the largest integer not above x.")),
+           &Operator::rounds),
+      with(real<[](double x) { return std::nearbyint(x); }>("Round", 22, MINNOW_DOC("y = the integer nearest to x; of two, the even one.")),
+           &Operator::rounds),
       real<[](double x) { return std::sin(x); }>("Sin", 22, MINNOW_DOC("y = sin x, x in radians.")),
       real<[](double x) { return std::cos(x); }>("Cos", 22, MINNOW_DOC("y = cos x, x in radians.")),
       real<[](double x) { return std::tan(x); }>("Tan", 22, MINNOW_DOC("y = tan x, x in radians.")),

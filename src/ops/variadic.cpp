@@ -103,7 +103,9 @@ constexpr Operator row(std::string_view name, std::string_view doc, DTypes dtype
           .infer_shapes = broadcast,
           .reference = reference,
           .decompose = parts,
-          .elementwise = true};
+          .elementwise = true,
+          .fusible = true,
+          .commutative = true};
 }
 
 constexpr List<Operator> definitions() {
@@ -124,7 +126,10 @@ constexpr List<Operator> definitions() {
        .infer_shapes = clip_shape,
        .reference = clip,
        .decompose = clip_parts,
-       .elementwise = true},
+       .elementwise = true,
+       .fusible = true,
+       .monotone = true,
+       .quantizable = true},
   };
 }
 

@@ -77,7 +77,7 @@ class RandomSource {
 /// Something that is rounded or drawn at random.
 bool needs_trail(const OperatorSet& operators, const Graph& graph) {
   for (const Node& node : graph.nodes()) {
-    if (is_rounding(node) || is_drawn(operators, node)) return true;
+    if (is_rounding(operators, node) || is_drawn(operators, node)) return true;
     for (const auto& [name, attribute] : node.attributes)
       if (const Subgraph* subgraph = std::get_if<Subgraph>(&attribute); subgraph && needs_trail(operators, **subgraph)) return true;
   }
@@ -87,11 +87,11 @@ bool needs_trail(const OperatorSet& operators, const Graph& graph) {
 /// Changes every number x that the graph, or a graph within, rounds by up to `change` of itself: some up and some down, by the sine of 37
 /// x. (All by one factor would leave what DynamicQuantizeLinear makes of them.) Only where `lost` says so of the rounded tensor's name.
 /// False where there is none.
-bool change_before_rounding(Graph& graph, double change, FunctionRef<bool(const std::string&)> lost) {
+bool change_before_rounding(const OperatorSet& operators, Graph& graph, double change, FunctionRef<bool(const std::string&)> lost) {
   bool found = false;
   for_each_graph(graph, [&](Graph& each) {
     for (Node& node : each.nodes()) {
-      if (!is_rounding(node) || !node.output(0) || !lost(node.output(0)->name())) continue;
+      if (!is_rounding(operators, node) || !node.output(0) || !lost(node.output(0)->name())) continue;
       Value* x = node.input(0);
       if (!x || !is_float(x->type.dtype) || x->type.kind != ValueType::Kind::tensor) continue;
       GraphBuilder builder(each, &node);
@@ -180,7 +180,8 @@ struct Expectation::Impl {
     for (const double change : {tolerance, -tolerance}) {
       const std::unique_ptr<Graph> copy = graph.clone();
       infer_types(operators, *copy);
-      if (!change_before_rounding(*copy, change, [&](const std::string& name) { return !walk.followed.contains(name); })) continue;
+      if (!change_before_rounding(operators, *copy, change, [&](const std::string& name) { return !walk.followed.contains(name); }))
+        continue;
       changes.emplace_back();
       changes.back().outputs = evaluate(operators, *copy, inputs, trail.follow(changes.back().walk, &walk));
     }

@@ -38,15 +38,6 @@ std::optional<Ints> zeros_around(const Node& pad, const std::optional<Permutatio
   return around;
 }
 
-/// True where no element is below zero, so that a zero beside them never is the only largest one.
-bool is_never_negative(const Value& value) {
-  const Node* node = value.producer();
-  if (!node) return false;
-  constexpr std::string_view kOperators[] = {"Relu", "Sigmoid", "HardSigmoid", "Softmax", "Softplus", "Abs", "Exp"};
-  if (std::find(std::begin(kOperators), std::end(kOperators), node->op()) != std::end(kOperators)) return true;
-  return node->op() == "Clip" && scalar_of(node->input(1)).value_or(-1) >= 0;
-}
-
 bool fold(Node& node, PassContext& context) {
   const bool conv = node.op() == "Conv", average = node.op() == "AveragePool", maximum = node.op() == "MaxPool";
   if (!conv && !average && !maximum) return false;
@@ -72,6 +63,7 @@ bool fold(Node& node, PassContext& context) {
     if (padded && int_attribute(node, "count_include_pad", 0) == 0) return false;
   }
   // To MaxPool its own padding is no element. Zeros are as good as none where every window holds something that is not negative.
+  // A zero beside numbers that are not below zero never is the only largest one.
   if (maximum && (!is_never_negative(*pad->input(0)) || (node.output(1) && !node.output(1)->is_unused()))) return false;
   if (const Ints* dilations = ints_attribute(node, "dilations"); maximum && dilations)
     if (std::any_of(dilations->begin(), dilations->end(), [](int64_t dilation) { return dilation != 1; })) return false;

@@ -13,58 +13,6 @@ namespace {
 constexpr std::string_view kFused = "minnow.FusedElementwise";
 constexpr size_t kMostNodes = 48, kMostInputs = 16;
 
-constexpr std::string_view kFusible[] = {"Abs",
-                                         "Add",
-                                         "And",
-                                         "Cast",
-                                         "Ceil",
-                                         "Celu",
-                                         "Clip",
-                                         "Cos",
-                                         "Div",
-                                         "Elu",
-                                         "Equal",
-                                         "Erf",
-                                         "Exp",
-                                         "Floor",
-                                         "Gelu",
-                                         "Greater",
-                                         "GreaterOrEqual",
-                                         "HardSigmoid",
-                                         "HardSwish",
-                                         "IsNaN",
-                                         "LeakyRelu",
-                                         "Less",
-                                         "LessOrEqual",
-                                         "Log",
-                                         "Max",
-                                         "Mean",
-                                         "Min",
-                                         "Mish",
-                                         "Mul",
-                                         "Neg",
-                                         "Not",
-                                         "Or",
-                                         "PRelu",
-                                         "Pow",
-                                         "Reciprocal",
-                                         "Relu",
-                                         "Round",
-                                         "Selu",
-                                         "Sigmoid",
-                                         "Sign",
-                                         "Sin",
-                                         "Softplus",
-                                         "Softsign",
-                                         "Sqrt",
-                                         "Sub",
-                                         "Sum",
-                                         "Swish",
-                                         "Tanh",
-                                         "ThresholdedRelu",
-                                         "Where",
-                                         "Xor"};
-
 bool is_f32_or_boolean(const Value& value) {
   return value.type.kind == ValueType::Kind::tensor && (value.type.dtype == DType::f32 || value.type.dtype == DType::boolean);
 }
@@ -102,7 +50,7 @@ class ElementwiseFuser {
   bool is_fusible(const Node& node) const {
     if (constant_.contains(&node) || node.input_count() > kMostInputs + kMostNodes) return false;
     if (node.output_count() != 1 || !node.output(0) || !is_f32_or_boolean(*node.output(0)) || !rank_of(*node.output(0))) return false;
-    if (std::find(std::begin(kFusible), std::end(kFusible), node.op()) == std::end(kFusible)) return false;
+    if (const Operator* op = context_.find(node); !op || !op->fusible) return false;
     for (size_t i = 0; i < node.input_count(); ++i) {
       const Value* input = node.input(i);
       if (!input) continue;

@@ -10,9 +10,7 @@ constexpr int kDeepest = 24;
 
 /// Integers through what changes neither numbers nor their order.
 const Value* stripped(const Value* value) {
-  while (value && value->producer() &&
-         (value->producer()->op() == "Cast" || value->producer()->op() == "Identity" || value->producer()->op() == "Reshape" ||
-          value->producer()->op() == "Squeeze" || value->producer()->op() == "Unsqueeze"))
+  while (value && value->producer() && (value->producer()->op() == "Cast" || keeps_elements(*value->producer())))
     value = value->producer()->input(0);
   return value;
 }
@@ -121,10 +119,7 @@ LoopSteps::LoopSteps(const Graph& graph, Node& loop) : graph_(graph) {
 }
 
 const Value* LoopSteps::plain(const Value* value) {
-  while (value && value->producer() &&
-         (value->producer()->op() == "Identity" || value->producer()->op() == "Reshape" || value->producer()->op() == "Squeeze" ||
-          value->producer()->op() == "Unsqueeze"))
-    value = value->producer()->input(0);
+  while (value && value->producer() && keeps_elements(*value->producer())) value = value->producer()->input(0);
   return value;
 }
 
@@ -222,7 +217,7 @@ std::optional<Linear> LoopSteps::element(const Value* value, size_t place, int d
   if (!node) return {};
   const std::string_view op = node->op();
   const auto of = [&](size_t i) { return element(node->input(i), place, depth + 1); };
-  if (op == "Cast" || op == "Identity" || op == "Reshape" || op == "Squeeze" || op == "Unsqueeze") return of(0);
+  if (op == "Cast" || keeps_elements(*node)) return of(0);
   if (op == "Concat") {
     for (size_t i = 0; i < node->input_count(); ++i) {
       const auto count = node->input(i) && rank_of(*node->input(i)) == size_t{1} ? dim_of(*node->input(i), 0) : std::nullopt;

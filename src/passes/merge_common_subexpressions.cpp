@@ -47,18 +47,14 @@ bool append_attribute(std::string& key, const AttributeValue& value) {
   return true;
 }
 
-bool is_commutative(std::string_view op) {
-  constexpr std::string_view kList[] = {"Add", "Mul", "And", "Or", "Xor", "Equal"};
-  return std::find(std::begin(kList), std::end(kList), op) != std::end(kList);
-}
-
 /// What two nodes share that compute the same; empty where the node cannot be compared.
-std::string key_of(const Node& node) {
+std::string key_of(const Operator& op, const Node& node) {
   std::string key;
   append_text(key, node.op());
   std::vector<const Value*> inputs;
   for (size_t i = 0; i < node.input_count(); ++i) inputs.push_back(node.input(i));
-  if (is_commutative(node.op())) std::sort(inputs.begin(), inputs.end());
+  // In another order, sums of more than two are rounded in another way.
+  if (op.commutative && inputs.size() <= 2) std::sort(inputs.begin(), inputs.end());
   append(key, inputs.size());
   append(key, inputs.data(), inputs.size() * sizeof(const Value*));
   for (size_t i = 0; i < node.output_count(); ++i) key += node.output(i) ? '1' : '0';
@@ -127,7 +123,7 @@ void merge_common_subexpressions(Graph& graph, PassContext& context) {
   for (Node& node : graph.nodes()) {
     const Operator* op = context.find(node);
     if (!op || !op->pure || op->custom) continue;
-    std::string key = key_of(node);
+    std::string key = key_of(*op, node);
     if (key.empty()) continue;
     const auto [found, is_new] = seen.emplace(std::move(key), &node);
     if (is_new || !forward_all(node, *found->second)) continue;

@@ -9,19 +9,6 @@
 namespace minnow {
 namespace {
 
-bool is_one_of(const std::string& op, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), op) != list.end();
-}
-
-/// Nodes that put elements of their first input elsewhere, whatever the elements are.
-bool moves_data(const Node& node) {
-  if (node.op() == "minnow.ChannelShuffle") return node.input_count() == 1;
-  return is_one_of(node.op(), {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Slice", "Gather", "Expand", "Tile",
-                               "DepthToSpace", "SpaceToDepth", "Split"});
-}
-/// The same for nodes that choose among elements, in their order.
-bool chooses_data(const Node& node) { return node.op() == "MaxPool" && !(node.output(1) && !node.output(1)->is_unused()); }
-
 class QuantizationMover {
  public:
   QuantizationMover(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
@@ -35,13 +22,26 @@ class QuantizationMover {
         drop_relu(node);
       else if (node.op() == "Concat")
         concat_moves(node);
-      else if (moves_data(node) || (chooses_data(node) && quantized_behind(node)))
+      else if (is_moved(node) || (is_chosen(node) && quantized_behind(node)))
         move_down(node);
     }
     for (Node* node : replaced_) remove_dead(*node);
   }
 
  private:
+  Elements elements_of(const Node& node) const {
+    const Operator* op = context_.find(node);
+    return op && !op->inputs.empty() && (op->inputs.back().arity != Arity::variadic || node.input_count() == 1) ? op->elements
+                                                                                                                : Elements::computed;
+  }
+  /// The node puts elements of its first input elsewhere, whatever they are.
+  bool is_moved(const Node& node) const { return moves_data(elements_of(node)); }
+  /// The same for elements that are chosen by their order.
+  bool is_chosen(const Node& node) const {
+    return elements_of(node) == Elements::chosen && !(node.output(1) && !node.output(1)->is_unused());
+  }
+  bool takes(const Node& node, DType dtype) const { return contains(context_.find(node)->inputs[0].dtypes, dtype); }
+
   Node* dequantize(const Value* value) const {
     Node* node = made_by(value, "DequantizeLinear");
     return node && &node->graph() == &graph_ ? node : nullptr;
@@ -94,7 +94,7 @@ class QuantizationMover {
   void move_down(Node& node) {
     const Node* before = dequantize(node.input(0));
     const auto q = Quantization::of(before);
-    const auto axis = q ? axis_behind(node, *q) : std::nullopt;
+    const auto axis = q && takes(node, q->dtype) ? axis_behind(node, *q) : std::nullopt;
     if (!axis || node.output(0)->is_unused()) return;
     std::vector<Value*> inputs{before->input(0)};
     for (size_t i = 1; i < node.input_count(); ++i) inputs.push_back(node.input(i));
@@ -139,14 +139,16 @@ class QuantizationMover {
   bool move_up(Node& node) {
     Node* mover = node.input(0)->producer();
     const auto q = Quantization::of(&node);
-    if (!q || !q->is_per_tensor() || !mover || sole_user(*node.input(0)) != &node || (!moves_data(*mover) && !chooses_data(*mover)))
-      return false;
-    if (mover->op() == "Split" || mover->op() == "Gather" || mover->op() == "Slice" || mover->op() == "Expand" || mover->op() == "Tile")
-      return false;  // less may be quantized behind these
+    if (!q || !q->is_per_tensor() || !mover || sole_user(*node.input(0)) != &node) return false;
+    if (!is_moved(*mover) && !is_chosen(*mover)) return false;
+    // Less may be quantized behind a copy of some.
+    if (elements_of(*mover) == Elements::copied || !takes(*mover, q->dtype)) return false;
     Value* x = mover->input(0);
     const Node* maker = x ? x->producer() : nullptr;
     if (!maker || sole_user(*x) != mover || q->scale_number().value_or(-1) <= 0) return false;
-    if (!is_one_of(maker->op(), {"Conv", "Gemm", "MatMul", "Relu", "Clip", "Reshape", "Transpose", "MaxPool"})) return false;
+    const Operator* maker_op = context_.find(*maker);
+    if (!maker_op || (!maker_op->quantizable && (elements_of(*maker) == Elements::computed || elements_of(*maker) == Elements::copied)))
+      return false;
     context_.changed("{} goes before {}", label_of(node), label_of(*mover));
     const std::string name[] = {graph_.fresh_name("QuantizeLinear")};
     std::vector<Value*> inputs{x};

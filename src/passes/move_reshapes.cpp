@@ -50,9 +50,6 @@ std::optional<Ints> as_reshape(const std::vector<Dim>& dims, const std::vector<D
 
 namespace {
 
-bool is_reshape(const Node& node) {
-  return node.op() == "Reshape" || node.op() == "Flatten" || node.op() == "Squeeze" || node.op() == "Unsqueeze";
-}
 bool is_product(const Node& node) { return node.op() == "MatMul" || node.op() == "Gemm" || node.op() == "minnow.FusedMatMul"; }
 
 /// Every row of input 0 is multiplied with the same matrix.

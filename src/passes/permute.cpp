@@ -56,6 +56,7 @@ bool moves_nothing(const Value& source, const Permutation& perm) {
 
 namespace {
 
+constexpr size_t kSqueezedAxes = 1;        // the input of Squeeze
 constexpr size_t kSmallBytes = 64 * 1024;  // a constant up to this size may be stored once more
 
 bool is_one_element(const Value& value) {
@@ -63,18 +64,14 @@ bool is_one_element(const Value& value) {
   return value.type.is_static() && value.type.shape().elements() == 1;
 }
 
-bool is_one_of(const std::string& op, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), op) != list.end();
-}
-
 // The kinds of nodes, by what ties their axes.
 enum class Kind {
   none,
-  elementwise,    // every input is broadcast
-  one_axis,       // attribute `axis`
-  axes_input,     // Reduce*, Slice, Pad: a constant input lists axes
-  axis_input,     // CumSum: a constant input names one
-  entries_input,  // Tile, Expand: a constant input has an entry for each axis
+  elementwise,  // every input is broadcast
+  attribute,    // as AxisRule
+  scalar,
+  list,
+  entries,
   resize,
   squeeze,    // dimensions go
   unsqueeze,  // dimensions come
@@ -82,30 +79,41 @@ enum class Kind {
   scaled      // QuantizeLinear, DequantizeLinear
 };
 
-Kind kind_of(const PassContext& context, const Node& node) {
-  const Operator* op = context.find(node);
+Kind kind_of(const Operator* op, const Node& node) {
   const std::string& name = node.op();
   if (!op || op->custom || name == "minnow.FusedElementwise") return Kind::none;
-  if (op->elementwise || name == "Identity") return Kind::elementwise;
-  if (is_one_of(name, {"Concat", "Split", "Softmax", "LogSoftmax", "Hardmax", "ArgMax", "ArgMin"})) return Kind::one_axis;
-  if (name.starts_with("Reduce") || name == "Slice" || name == "Pad") return Kind::axes_input;
-  if (name == "CumSum") return Kind::axis_input;
-  if (name == "Tile" || name == "Expand") return Kind::entries_input;
+  if (op->elementwise) return Kind::elementwise;
+  switch (op->axes.kind) {
+    case AxisRule::Kind::none:
+      break;
+    case AxisRule::Kind::alike:
+      return Kind::elementwise;
+    case AxisRule::Kind::attribute:
+      return Kind::attribute;
+    case AxisRule::Kind::scalar:
+      return Kind::scalar;
+    case AxisRule::Kind::list:
+      return Kind::list;
+    case AxisRule::Kind::entries:
+      return Kind::entries;
+  }
   if (name == "Resize") return Kind::resize;
   if (name == "Squeeze") return Kind::squeeze;
   if (name == "Unsqueeze") return Kind::unsqueeze;
-  if (is_one_of(name, {"MatMul", "minnow.FusedMatMul", "LayerNormalization", "RMSNormalization"})) return Kind::rows;
+  if (name == "MatMul" || name == "minnow.FusedMatMul" || name == "LayerNormalization" || name == "RMSNormalization") return Kind::rows;
   if (name == "QuantizeLinear" || name == "DequantizeLinear") return Kind::scaled;
   return Kind::none;
 }
 
-int64_t default_axis(const std::string& op) { return is_one_of(op, {"Softmax", "LogSoftmax", "Hardmax"}) ? -1 : 0; }
+/// The attribute that names an axis, which has a default unless it is required.
+int64_t axis_of(const Operator& op, const Node& node) {
+  for (const AttributeSpec& spec : op.attributes)
+    if (spec.name == "axis") return int_attribute(node, "axis", static_cast<int64_t>(spec.default_number));
+  return 0;
+}
 
-size_t axes_place(const Node& node) { return node.op() == "Slice" || node.op() == "Pad" ? 3 : 1; }
-
-/// The axes that a Reduce, Squeeze, Slice or Pad speaks of, all non-negative.
-std::optional<Ints> axes_of(const Node& node, size_t rank) {
-  const size_t place = axes_place(node);
+/// The axes that an operator of kind list speaks of, all non-negative; `place`: the input that lists them.
+std::optional<Ints> axes_of(const Node& node, size_t place, size_t rank) {
   Ints axes;
   if (node.input(place)) {
     const auto given = ints_of(node.input(place));
@@ -175,14 +183,14 @@ PermutedNode first_input(const Node& node, const Permutation& perm, const Permut
   return result;
 }
 
-std::optional<PermutedNode> one_axis(const Node& node, const Permutation& perm) {
-  const std::string& op = node.op();
-  const auto axis = positive_axis(int_attribute(node, "axis", default_axis(op)), perm.size());
+bool drops_axes(const Node& node) { return int_attribute(node, "keepdims", 1) == 0; }
+
+std::optional<PermutedNode> axis_attribute(const Operator& op, const Node& node, const Permutation& perm) {
+  const auto axis = positive_axis(axis_of(op, node), perm.size());
   if (!axis) return {};
-  if (op.starts_with("Arg") && int_attribute(node, "keepdims", 1) == 0)
-    return first_input(node, perm, without_axes(perm, {static_cast<int64_t>(*axis)}));
+  if (drops_axes(node)) return first_input(node, perm, without_axes(perm, {static_cast<int64_t>(*axis)}));
   PermutedNode result = first_input(node, perm, perm);
-  if (op != "Concat") return result;
+  if (op.inputs.back().arity != Arity::variadic) return result;
   for (size_t i = 0; i < node.input_count(); ++i) {
     const Value* input = node.input(i);
     if (!input || rank_of(*input) != perm.size()) return {};
@@ -192,12 +200,10 @@ std::optional<PermutedNode> one_axis(const Node& node, const Permutation& perm) 
   return result;
 }
 
-std::optional<PermutedNode> axes_input(const Node& node, const Permutation& perm) {
-  const auto axes = axes_of(node, perm.size());
-  if (!axes) return {};
-  if (!node.op().starts_with("Reduce")) return first_input(node, perm, perm);
-  if (axes->empty()) return {};  // all or none, an attribute says
-  return first_input(node, perm, int_attribute(node, "keepdims", 1) != 0 ? perm : without_axes(perm, *axes));
+std::optional<PermutedNode> axis_list_input(const Operator& op, const Node& node, const Permutation& perm) {
+  const auto axes = axes_of(node, op.axes.input, perm.size());
+  if (!axes || axes->empty()) return {};  // of a reduction: all or none, an attribute says
+  return first_input(node, perm, drops_axes(node) ? without_axes(perm, *axes) : perm);
 }
 
 std::optional<PermutedNode> resize(const Node& node, const Permutation& perm) {
@@ -261,27 +267,28 @@ std::optional<PermutedNode> scaled(const Node& node, const Permutation& perm) {
 
 std::optional<PermutedNode> permuted(const PassContext& context, const Node& node, const Permutation& perm) {
   if (!node.input(0) || !node.output(0)) return {};
-  const Kind kind = kind_of(context, node);
+  const Operator* op = context.find(node);
+  const Kind kind = kind_of(op, node);
   if (kind != Kind::elementwise && rank_of(*node.input(0)) != perm.size()) return {};
   switch (kind) {
     case Kind::none:
       return {};
     case Kind::elementwise:
       return elementwise(node, perm);
-    case Kind::one_axis:
-      return one_axis(node, perm);
-    case Kind::axes_input:
-      return axes_input(node, perm);
-    case Kind::axis_input:
-      return scalar_of(node.input(1)) ? std::optional(first_input(node, perm, perm)) : std::nullopt;
-    case Kind::entries_input: {
-      const auto entries = ints_of(node.input(1));
+    case Kind::attribute:
+      return axis_attribute(*op, node, perm);
+    case Kind::scalar:
+      return scalar_of(node.input(op->axes.input)) ? std::optional(first_input(node, perm, perm)) : std::nullopt;
+    case Kind::list:
+      return axis_list_input(*op, node, perm);
+    case Kind::entries: {
+      const auto entries = ints_of(node.input(op->axes.input));
       return entries && entries->size() == perm.size() ? std::optional(first_input(node, perm, perm)) : std::nullopt;
     }
     case Kind::resize:
       return resize(node, perm);
     case Kind::squeeze: {
-      const auto gone = axes_of(node, perm.size());
+      const auto gone = axes_of(node, kSqueezedAxes, perm.size());
       return gone ? std::optional(first_input(node, perm, without_axes(perm, *gone))) : std::nullopt;
     }
     case Kind::unsqueeze:
@@ -317,6 +324,18 @@ Ints moved(Ints axes, const Permutation& perm) {
   return axes;
 }
 
+void permute_resize(Node& node, const Permutation& perm) {
+  Graph& graph = node.graph();
+  if (const Ints* axes = ints_attribute(node, "axes")) {
+    node.attributes.set("axes", moved(*axes, perm));
+    return;
+  }
+  const Value *scales = node.input(2), *sizes = node.input(3);
+  if (scales && scales->constant()->elements() > 0)
+    node.set_input(2, &add_reals(graph, scales->type.dtype, scales->constant()->shape(), reordered(*reals_of(scales), perm)));
+  if (sizes && sizes->constant()->elements() > 0) node.set_input(3, &add_ints(graph, reordered(*ints_of(sizes), perm)));
+}
+
 }  // namespace
 
 std::optional<PermutedNode> permuted_by_input(const PassContext& context, const Node& node, size_t i, const Permutation& perm) {
@@ -330,7 +349,7 @@ std::optional<PermutedNode> permuted_by_output(const PassContext& context, const
   return result && result->outputs[0] == perm ? result : std::nullopt;
 }
 
-void permute_node(Node& node, const PermutedNode& permuted) {
+void permute_node(const PassContext& context, Node& node, const PermutedNode& permuted) {
   Graph& graph = node.graph();
   Permutation perm;
   for (size_t i = 0; i < node.input_count(); ++i) {
@@ -338,26 +357,34 @@ void permute_node(Node& node, const PermutedNode& permuted) {
     perm = permuted.inputs[i];
     if (node.input(i)->constant()) node.set_input(i, &permuted_constant(graph, *node.input(i), perm));
   }
-  const std::string op = node.op();
-  if (is_one_of(op, {"Concat", "Split", "Softmax", "LogSoftmax", "Hardmax", "ArgMax", "ArgMin"})) {
-    node.attributes.set("axis", moved(int_attribute(node, "axis", default_axis(op)), perm));
-  } else if (op == "QuantizeLinear" || op == "DequantizeLinear") {
-    if (!is_one_element(*node.input(1))) node.attributes.set("axis", moved(int_attribute(node, "axis", 1), perm));
-  } else if (op.starts_with("Reduce") || op == "Slice" || op == "Pad" || op == "Squeeze") {
-    node.set_input(axes_place(node), &add_ints(graph, moved(*axes_of(node, perm.size()), perm)));
-  } else if (op == "CumSum") {
-    node.set_input(1, &graph.add_constant(Tensor::scalar_i64(moved(static_cast<int64_t>(*scalar_of(node.input(1))), perm))));
-  } else if (op == "Tile" || op == "Expand") {
-    node.set_input(1, &add_ints(graph, reordered(*ints_of(node.input(1)), perm)));
-  } else if (op == "Resize") {
-    if (const Ints* axes = ints_attribute(node, "axes")) {
-      node.attributes.set("axes", moved(*axes, perm));
+  const Operator& op = *context.find(node);
+  const size_t place = op.axes.input;
+  switch (kind_of(&op, node)) {
+    case Kind::none:
+    case Kind::elementwise:
+    case Kind::unsqueeze:
+    case Kind::rows:
       return;
-    }
-    const Value *scales = node.input(2), *sizes = node.input(3);
-    if (scales && scales->constant()->elements() > 0)
-      node.set_input(2, &add_reals(graph, scales->type.dtype, scales->constant()->shape(), reordered(*reals_of(scales), perm)));
-    if (sizes && sizes->constant()->elements() > 0) node.set_input(3, &add_ints(graph, reordered(*ints_of(sizes), perm)));
+    case Kind::attribute:
+      node.attributes.set("axis", moved(axis_of(op, node), perm));
+      return;
+    case Kind::scaled:
+      if (!is_one_element(*node.input(1))) node.attributes.set("axis", moved(int_attribute(node, "axis", 1), perm));
+      return;
+    case Kind::list:
+      node.set_input(place, &add_ints(graph, moved(*axes_of(node, place, perm.size()), perm)));
+      return;
+    case Kind::squeeze:
+      node.set_input(kSqueezedAxes, &add_ints(graph, moved(*axes_of(node, kSqueezedAxes, perm.size()), perm)));
+      return;
+    case Kind::scalar:
+      node.set_input(place, &graph.add_constant(Tensor::scalar_i64(moved(static_cast<int64_t>(*scalar_of(node.input(place))), perm))));
+      return;
+    case Kind::entries:
+      node.set_input(place, &add_ints(graph, reordered(*ints_of(node.input(place)), perm)));
+      return;
+    case Kind::resize:
+      permute_resize(node, perm);
   }
 }
 

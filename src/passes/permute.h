@@ -30,6 +30,6 @@ std::optional<PermutedNode> permuted_by_output(const PassContext& context, const
 
 /// Changes attributes and constant inputs (axes, pads, channel vectors ...) to fit permuted tensors. The other inputs and the outputs are
 /// the caller's.
-void permute_node(Node& node, const PermutedNode& permuted);
+void permute_node(const PassContext& context, Node& node, const PermutedNode& permuted);
 
 }  // namespace minnow

@@ -99,7 +99,7 @@ class Island {
       if (!is_made_within(*value)) copies[value] = &permuted_copy(*value, wanted_.at(value));
     for (Node* node : node_order_) {
       const PermutedNode& permuted = nodes_.at(node);
-      permute_node(*node, permuted);
+      permute_node(context_, *node, permuted);
       for (size_t i = 0; i < permuted.inputs.size(); ++i)
         if (const auto copy = copies.find(node->input(i)); !permuted.inputs[i].empty() && copy != copies.end())
           node->set_input(i, copy->second);

@@ -9,13 +9,6 @@
 namespace minnow {
 namespace {
 
-bool is_one_of(const std::string& op, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), op) != list.end();
-}
-
-/// Operators that keep the elements in order and change the shape alone.
-bool is_reshape(const Node& node) { return is_one_of(node.op(), {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}); }
-
 bool is_filled_with(const Value* value, double number) {
   const Tensor* tensor = value ? value->constant() : nullptr;
   constexpr int64_t kMost = 65536;  // larger ones are weights, not neutral elements
@@ -65,16 +58,17 @@ Value* equal_value(const Node& node) {
     while (first->producer() && is_reshape(*first->producer()) && first->producer()->input(0)) first = first->producer()->input(0);
     return same_dtype(*first, y) && same_shape(*first, y) ? first : nullptr;
   }
-  if (is_one_of(op, {"Expand", "Tile"})) return same_type ? x : nullptr;
+  if (op == "Expand" || op == "Tile") return same_type ? x : nullptr;
   if (op == "Slice") {
     const auto steps = ints_of(node.input(4));
     const bool forwards = !node.input(4) || (steps && std::all_of(steps->begin(), steps->end(), [](int64_t step) { return step > 0; }));
     return same_type && forwards ? x : nullptr;
   }
   if (op == "Pad") return is_filled_with(node.input(1), 0) ? x : nullptr;
-  if (is_one_of(op, {"Concat", "Sum", "Max", "Min", "Mean"})) return node.input_count() == 1 ? x : nullptr;
+  if (const Operator* definition = traits_of(node); op == "Concat" || (definition && definition->commutative))
+    if (node.input_count() == 1) return x;
   if (op == "Split") return node.output_count() == 1 && same_type ? x : nullptr;
-  if (op == "Relu") return made_by(x, "Relu") || made_by(x, "Sigmoid") || made_by(x, "HardSigmoid") ? x : nullptr;
+  if (op == "Relu") return made_by(x, "Relu") || is_never_negative(*x) ? x : nullptr;
   if (op == "Clip") return !node.input(1) && !node.input(2) ? x : nullptr;
   return neutral(node);
 }

@@ -28,6 +28,22 @@ bool is_named_output(const Value& value) noexcept {
   return std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
 }
 
+const Operator* traits_of(const Node& node) noexcept { return OperatorSet::builtin().find(node.op()); }
+
+bool keeps_elements(const Node& node) noexcept {
+  const Operator* op = traits_of(node);
+  return op && op->elements == Elements::kept;
+}
+
+bool is_reshape(const Node& node) noexcept { return keeps_elements(node) && traits_of(node)->axes.kind == AxisRule::Kind::none; }
+
+bool is_never_negative(const Value& value) noexcept {
+  const Node* node = value.producer();
+  const Operator* op = node ? traits_of(*node) : nullptr;
+  if (op && op->never_negative && is_float(value.type.dtype)) return true;
+  return node && node->op() == "Clip" && scalar_of(node->input(1)).value_or(-1) >= 0;
+}
+
 std::optional<size_t> rank_of(const Value& value) noexcept {
   if (value.type.kind != ValueType::Kind::tensor || !value.type.dims) return {};
   return value.type.dims->size();

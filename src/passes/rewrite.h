@@ -22,6 +22,15 @@ bool is_named_output(const Value& value) noexcept;
 /// The other input of a node with two inputs.
 inline Value* other_input(const Node& node, const Value* one) noexcept { return node.input(0) == one ? node.input(1) : node.input(0); }
 
+/// The definition of a built-in operator, for its traits; null for a custom operator, which has none.
+const Operator* traits_of(const Node& node) noexcept;
+/// True where output 0 has the elements of input 0 in their order, in the same shape (Identity) or in another.
+bool keeps_elements(const Node& node) noexcept;
+/// The same for operators that change the shape.
+bool is_reshape(const Node& node) noexcept;
+/// True where no element is below zero.
+bool is_never_negative(const Value& value) noexcept;
+
 /// The rank, where it is known.
 std::optional<size_t> rank_of(const Value& value) noexcept;
 /// Dimension `axis` (from the end where negative), where it is a known number.

@@ -30,8 +30,7 @@ std::optional<Reduction> reduction_of(const Node& node, size_t rank) {
 
 void squeeze_reductions(Graph& graph, PassContext& context) {
   for (Node& node : graph.nodes()) {
-    const std::string& op = node.op();
-    if ((op != "Reshape" && op != "Flatten" && op != "Squeeze") || !node.input(0) || !node.input(0)->producer()) continue;
+    if (!is_reshape(node) || !node.input(0) || !node.input(0)->producer()) continue;
     const Node& before = *node.input(0)->producer();
     if (&before.graph() != &graph || sole_user(*node.input(0)) != &node || !before.input(0)) continue;
     Value& x = *before.input(0);

@@ -41,8 +41,8 @@ double largest_of(const Tensor& tensor) {
 }
 
 /// A rounding of numbers that are computed from the graph's inputs.
-bool rounds(const Node& node, std::span<const Datum> inputs, std::span<const Datum> outputs) {
-  if (!is_rounding(node) || node.input(0)->constant() || !is_float(inputs[0].tensor.dtype())) return false;
+bool rounds(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs, std::span<const Datum> outputs) {
+  if (!is_rounding(operators, node) || node.input(0)->constant() || !is_float(inputs[0].tensor.dtype())) return false;
   return node.op() != "DynamicQuantizeLinear" || (outputs[1].tensor && outputs[2].tensor);
 }
 
@@ -52,20 +52,18 @@ bool draws(const OperatorSet& operators, const Node& node, std::span<const Datum
   return node.op() != "Dropout" || (inputs.size() > 2 && inputs[2].tensor && widened(inputs[2].tensor)[0] != 0);
 }
 
-/// Operators that give every element of input 0 on as it is, or as a number that grows or falls with it.
-constexpr std::string_view kKeepsOrder[] = {"Cast",     "Clip",    "DepthToSpace", "DequantizeLinear", "Expand", "Flatten", "Gather",
-                                            "Identity", "MaxPool", "Relu",         "Reshape",          "Slice",  "Split",   "SpaceToDepth",
-                                            "Squeeze",  "Tile",    "Transpose",    "Unsqueeze"};
+/// True where every element of input 0 is given on as it is, or as a number that grows or falls with it.
+bool keeps_order(const Operator* op) { return op && (op->elements != Elements::computed || op->monotone); }
 
 }  // namespace
 
 double rounding_error(DType dtype) noexcept { return dtype == DType::f16 ? 0x1p-11 : dtype == DType::bf16 ? 0x1p-8 : 0; }
 
-bool is_rounding(const Node& node) noexcept {
-  const std::string& op = node.op();
+bool is_rounding(const OperatorSet& operators, const Node& node) noexcept {
   if (node.input_count() == 0 || node.output_count() == 0 || !node.input(0) || !node.output(0)) return false;
-  if (op == "Cast") return is_float(node.input(0)->type.dtype) && is_integer(node.output(0)->type.dtype);
-  return op == "QuantizeLinear" || op == "DynamicQuantizeLinear" || op == "Round" || op == "Floor" || op == "Ceil";
+  if (node.op() == "Cast") return is_float(node.input(0)->type.dtype) && is_integer(node.output(0)->type.dtype);
+  const Operator* op = operators.find(node.op());
+  return op && op->rounds;
 }
 
 bool is_drawn(const OperatorSet& operators, const Node& node) noexcept {
@@ -82,8 +80,7 @@ bool Trail::Tensors::allows(const Tensor& other) const {
 
 /// What was noted of a rounded tensor that this node moves.
 const Trail::Tensors* Trail::find_rounded(const Node& node, std::span<const Datum> inputs) const {
-  if (inputs.empty() || !node.input(0) || std::find(std::begin(kKeepsOrder), std::end(kKeepsOrder), node.op()) == std::end(kKeepsOrder))
-    return nullptr;
+  if (inputs.empty() || !node.input(0) || !keeps_order(operators_.find(node.op()))) return nullptr;
   const auto found = tensors_.find(node.input(0)->name());
   if (found == tensors_.end()) return nullptr;
   const Tensors& last = found->second.back();
@@ -97,7 +94,7 @@ Observer Trail::note() {
       Tensors noted{outputs[i].tensor, {}, {}, {}, false};
       if (draws(operators_, node, inputs)) {
         noted.drawn = true;
-      } else if (i == 0 && rounds(node, inputs, outputs)) {
+      } else if (i == 0 && rounds(operators_, node, inputs, outputs)) {
         const Tensor& x = inputs[0].tensor;
         const double reach = std::max(tolerance_, rounding_error(x.dtype())) * largest_of(x);
         noted.rounding = node.output(0)->name();

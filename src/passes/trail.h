@@ -14,7 +14,7 @@ namespace minnow {
 /// Half the distance of neighbouring numbers at 1 in 16-bit floats; 0 for other dtypes.
 double rounding_error(DType dtype) noexcept;
 /// True for operators that round real numbers (Cast where it makes integers of them).
-bool is_rounding(const Node& node) noexcept;
+bool is_rounding(const OperatorSet& operators, const Node& node) noexcept;
 /// True for operators that draw their results at random.
 bool is_drawn(const OperatorSet& operators, const Node& node) noexcept;
 

@@ -13,8 +13,6 @@ namespace {
 
 // The input that has the data; the others say what is done to it.
 constexpr size_t kData = 0;
-constexpr std::string_view kOperators[] = {"Add", "Cast",    "CastLike", "DequantizeLinear", "Div",       "Flatten",  "Identity",
-                                           "Mul", "Reshape", "Sub",      "Squeeze",          "Transpose", "Unsqueeze"};
 
 void add_text(Sha256& sum, std::string_view text) {
   const size_t length = text.size();
@@ -46,8 +44,9 @@ void add_attribute(Sha256& sum, std::string_view name, const AttributeValue& val
 
 }  // namespace
 
-bool DerivedConstants::suits(const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo> outputs) {
-  if (std::find(std::begin(kOperators), std::end(kOperators), node.op()) == std::end(kOperators)) return false;
+bool DerivedConstants::suits(const Operator& op, const Node& node, std::span<const ValueInfo* const> inputs,
+                             std::span<const ValueInfo> outputs) {
+  if (!op.recomputable && op.elements != Elements::kept && op.elements != Elements::permuted) return false;
   if (outputs.size() != 1 || !node.output(0) || outputs[0].kind != ValueInfo::Kind::tensor || outputs[0].extent != ValueInfo::Extent::exact)
     return false;
   for (const auto& [name, value] : node.attributes)

@@ -15,7 +15,7 @@ class DerivedConstants {
 
   /// True where the result of `node`, whose inputs are constants, may be left until it is wanted: what makes it is quick, cannot fail on
   /// what the data are, and gives no more elements than its first input has.
-  static bool suits(const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo> outputs);
+  static bool suits(const Operator& op, const Node& node, std::span<const ValueInfo* const> inputs, std::span<const ValueInfo> outputs);
   /// Value `v` is the first output of `node`, computed from constants or other derived values.
   void add(uint32_t v, const Node& node, std::vector<uint32_t> inputs);
   bool contains(uint32_t v) const { return rows_.contains(v); }

@@ -63,7 +63,7 @@ Folded fold(const OperatorSet& operators, const Step& step, const std::vector<Va
   const std::optional<int64_t> elements = elements_of(step, outputs, values, derived);
   if (!elements) return folded;
   if (is_float(outputs[0].dtype) && outputs[0].shape.elements() >= kDerivedElements &&
-      DerivedConstants::suits(*step.node, StepInfos(step, values).inputs, outputs)) {
+      DerivedConstants::suits(*step.definition, *step.node, StepInfos(step, values).inputs, outputs)) {
     folded.done = folded.derived = true;
     folded.constants.emplace_back(0, constant(outputs[0]));
     return folded;

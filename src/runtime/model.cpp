@@ -9,6 +9,7 @@
 #include "graph/model_file.h"
 #include "ops/custom.h"
 #include "ops/infer.h"
+#include "ops/stored_weights.h"
 
 namespace minnow {
 
@@ -120,8 +121,8 @@ size_t weight_bytes(const Graph& graph, bool widened = false) {
 }
 
 // Weights of 16 bits are packed from what a Cast makes of them, which a build for a list of models may lack.
-Stored stored_form(const std::shared_ptr<const OperatorSet>& operators) {
-  return (operators ? *operators : OperatorSet::builtin()).find("Cast") ? Stored::cast : Stored::widened;
+PacksWeight packing_of(const std::shared_ptr<const OperatorSet>& operators) {
+  return (operators ? *operators : OperatorSet::builtin()).find("Cast") ? packs_weight : nullptr;
 }
 
 }  // namespace
@@ -144,8 +145,8 @@ Model Model::from_graph(std::unique_ptr<Graph> graph, std::shared_ptr<const Oper
 }
 
 Model Model::load(const std::string& path, std::shared_ptr<const OperatorSet> operators) try {
-  const Stored stored = stored_form(operators);
-  return from_graph(read_model(path, stored), std::move(operators));
+  const PacksWeight packs = packing_of(operators);
+  return from_graph(read_model(path, packs), std::move(operators));
 } catch (...) {
   throw_as_error();
 }
@@ -158,8 +159,8 @@ Model Model::from_memory(std::span<const std::byte> bytes, std::shared_ptr<const
     bytes = {static_cast<const std::byte*>(copy.get()), bytes.size()};
     owner = std::move(copy);
   }
-  const Stored stored = stored_form(operators);
-  return from_graph(read_model(bytes, std::move(owner), "model in memory", stored), std::move(operators));
+  const PacksWeight packs = packing_of(operators);
+  return from_graph(read_model(bytes, std::move(owner), "model in memory", packs), std::move(operators));
 } catch (...) {
   throw_as_error();
 }

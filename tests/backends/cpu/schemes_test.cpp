@@ -320,6 +320,8 @@ std::vector<SchemeCase> cast_cases() {
     for (const DType dtype : {DType::i64, DType::i32, DType::boolean})
       cases.push_back({"Cast", {x}, {{"to", static_cast<int64_t>(dtype)}}});
     for (const char* op : {"IsInf", "IsNaN"}) cases.push_back({op, {x}});
+    for (const auto& [negative, positive] : {std::pair(0, 1), {1, 0}, {0, 0}})
+      cases.push_back({"IsInf", {x}, {{"detect_negative", int64_t{negative}}, {"detect_positive", int64_t{positive}}}});
   }
   for (const DType from : {DType::i64, DType::i32, DType::boolean}) {
     Tensor x(from, {3, 500});
@@ -527,6 +529,11 @@ std::vector<SchemeCase> movement_cases() {
             index.writable().data<int32_t>()[i] = int32_t(value);
         }
         cases.push_back({"GatherElements", {normal(data), index}, {{"axis", axis}}});
+        for (const DType kind : {DType::u8, DType::i64}) {
+          Tensor other(kind, data);
+          for (size_t i = 0; i < other.bytes(); ++i) other.writable().data<uint8_t>()[i] = uint8_t(i * 37);
+          cases.push_back({"GatherElements", {other, index}, {{"axis", axis}}});
+        }
       }
   cases.push_back({"Slice", {normal({4, 17, 9}), ints({1, -1}), ints({3, -100}), ints({0, 2}), ints({1, -2})}, {}, {1, 2, 3, 4}});
   cases.push_back({"Expand", {normal({3, 1, 5}), ints({2, 3, 4, 5})}, {}, {1}});

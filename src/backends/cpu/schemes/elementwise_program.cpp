@@ -223,9 +223,12 @@ std::optional<ElementwiseProgram::Value> ElementwiseProgram::add(const NodeView&
   if (op == "Not") return negation(operands[0]);
   if (op == "IsNaN") return negation(binary(Binary::equal, operands[0], operands[0]));
   if (op == "IsInf") {
-    for (std::string_view sign : {"detect_negative", "detect_positive"})
-      if (!node.attribute(Attribute<bool>{sign, true})) return std::nullopt;
-    return binary(Binary::equal, unary(Unary::abs, operands[0]), constant(std::numeric_limits<float>::infinity()));
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const bool negative = node.attribute(Attribute<bool>{"detect_negative", true}),
+               positive = node.attribute(Attribute<bool>{"detect_positive", true});
+    if (!negative && !positive) return binary(Binary::less, operands[0], operands[0]);  // false
+    const Value x = negative && positive ? unary(Unary::abs, operands[0]) : full(operands[0]);
+    return binary(Binary::equal, x, constant(positive ? kInfinity : -kInfinity));
   }
   if (op == "Cast") {
     const int64_t to = node.require<int64_t>("to");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatherElements of elements of 4 bytes, row by row of the indices.
+// GatherElements of elements of 1, 4 and 8 bytes, row by row of the indices.
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -12,13 +12,15 @@ namespace {
 constexpr size_t kElementsPerTask = 16 << 10;
 
 Estimate estimate(const NodeView& node, const Device& device) {
-  if (size_of(node.input_dtype(0)) != 4) return declined("the dtype is {}, whose elements are not of 4 bytes", node.input_dtype(0));
+  const size_t size = size_of(node.input_dtype(0));
+  if (size != 1 && size != 4 && size != 8)
+    return declined("the dtype is {}, whose elements are of neither 1, 4 nor 8 bytes", node.input_dtype(0));
   const double count = static_cast<double>(node.output_shape(0).elements());
   if (count == 0 || node.input_shape(0).elements() == 0) return declined("a tensor is empty");
   return Estimate(count * 1e-9 / device.threads + device.byte_time(16 * count) + 2e-7);
 }
 
-template <class Index>
+template <class T, class Index>
 class GatherElementsKernel final : public Kernel {
  public:
   explicit GatherElementsKernel(PrepareContext& context) : node_(context.node().where()), indices_(context.node().input_shape(1)) {
@@ -37,8 +39,8 @@ class GatherElementsKernel final : public Kernel {
     context.parallel_for((rows + each - 1) / each, [&](size_t task) {
       for (size_t row = task * each; row < std::min(rows, (task + 1) * each); ++row) {
         const Index* at = context.in<Index>(1) + row * length_;
-        const uint32_t* x = context.in<uint32_t>(0) + offset_of(row);
-        uint32_t* y = context.out<uint32_t>(0) + row * length_;
+        const T* x = context.in<T>(0) + offset_of(row);
+        T* y = context.out<T>(0) + row * length_;
         const int64_t column = steps_.back();
         for (size_t i = 0; i < length_; ++i, x += column) {
           int64_t index = at[i];
@@ -68,9 +70,14 @@ class GatherElementsKernel final : public Kernel {
   size_t length_;
 };
 
+template <class T>
+std::unique_ptr<Kernel> kernel(PrepareContext& context) {
+  if (context.node().input_dtype(1) == DType::i64) return std::make_unique<GatherElementsKernel<T, int64_t>>(context);
+  return std::make_unique<GatherElementsKernel<T, int32_t>>(context);
+}
 std::unique_ptr<Kernel> prepare(PrepareContext& context) {
-  if (context.node().input_dtype(1) == DType::i64) return std::make_unique<GatherElementsKernel<int64_t>>(context);
-  return std::make_unique<GatherElementsKernel<int32_t>>(context);
+  const size_t size = size_of(context.node().input_dtype(0));
+  return size == 1 ? kernel<uint8_t>(context) : size == 4 ? kernel<uint32_t>(context) : kernel<uint64_t>(context);
 }
 
 constexpr Scheme kSchemes[] = {{"GatherElements", "gather_elements", estimate, prepare, kLargeOnly}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/stored_weights.h"
+#include "ops/stored_weights.h"
 
 #include <gmock/gmock.h>
 #include <minnow/minnow.h>
@@ -29,10 +29,10 @@ Bytes written(const Graph& graph, const StoredWeights& weights) {
       graph, [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); }, weights);
   return bytes;
 }
-std::unique_ptr<Graph> read(const Bytes& bytes, Stored stored = Stored::widened) {
+std::unique_ptr<Graph> read(const Bytes& bytes, PacksWeight packs = nullptr) {
   const std::shared_ptr<void> memory = allocate_shared(bytes.size());
   std::memcpy(memory.get(), bytes.data(), bytes.size());
-  return read_model({static_cast<const std::byte*>(memory.get()), bytes.size()}, memory, "model in memory", stored);
+  return read_model({static_cast<const std::byte*>(memory.get()), bytes.size()}, memory, "model in memory", packs);
 }
 std::vector<float> floats(const Value& constant) {
   const float* data = constant.constant()->data<float>();
@@ -152,7 +152,7 @@ TEST(StoredWeights, what_layers_pack_is_left_to_a_cast) {
   for (DType dtype : {DType::f16, DType::bf16}) {
     SCOPED_TRACE(to_string(dtype));
     const Bytes bytes = written(*graph, round_weights(*graph, dtype));
-    const auto wide = read(bytes), narrow = read(bytes, Stored::cast);
+    const auto wide = read(bytes), narrow = read(bytes, packs_weight);
     EXPECT_EQ(count(*wide, "Cast"), 0u);
     ASSERT_EQ(count(*narrow, "Cast"), 1u);  // not what a subgraph takes from outside, nor what runs look up
     const Node& cast = *narrow->nodes().begin();

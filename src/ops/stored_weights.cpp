@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/stored_weights.h"
+#include "ops/stored_weights.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,33 +10,13 @@
 namespace minnow {
 namespace {
 
-// Which inputs of an operator are weights, bit by bit.
-struct Row {
-  std::string_view op;
-  uint32_t inputs;
-  uint32_t packed;  // those that schemes pack where they are constant
-};
-constexpr Row kRows[] = {
-    {"Conv", 2, 2},
-    {"ConvTranspose", 2, 2},
-    {"DeformConv", 2, 0},
-    {"Gather", 1, 0},
-    {"Gemm", 3, 2},
-    {"GRU", 6, 6},
-    {"LSTM", 6, 6},
-    {"MatMul", 3, 2},
-    {"RNN", 6, 6},
-    {"minnow.FusedConv", 2, 2},
-    {"minnow.FusedMatMul", 3, 2},
-};
 constexpr double kMostChange = 1 / 256.0;
 
-bool is_among(const Use& use, uint32_t Row::*inputs) {
-  for (const Row& row : kRows)
-    if (row.op == use.node->op()) return use.input < 32 && (row.*inputs >> use.input & 1);
-  return false;
+Weight weight_of(const Use& use) {
+  const Operator* op = OperatorSet::builtin().find(use.node->op());
+  return op && use.input < op->inputs.size() ? op->inputs[use.input].weight : Weight::no;
 }
-bool is_weight(const Use& use) { return is_among(use, &Row::inputs); }
+bool is_weight(const Use& use) { return weight_of(use) != Weight::no; }
 
 class Rounding {
  public:
@@ -88,12 +68,7 @@ class Rounding {
 
 }  // namespace
 
-bool is_packed_by_all(const Value& value) {
-  const auto uses = value.uses();
-  return !value.is_graph_output() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-    return &use.node->graph() == &value.graph() && is_among(use, &Row::packed);
-  });
-}
+bool packs_weight(const Use& use) { return weight_of(use) == Weight::packed; }
 
 StoredWeights round_weights(const Graph& graph, DType dtype, const std::function<void(std::string_view)>& warn) {
   if (dtype != DType::f16 && dtype != DType::bf16) throw InvalidArgument("weights are stored as f16 or bf16, not as {}", dtype);
