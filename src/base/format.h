@@ -86,10 +86,14 @@ FormatArgs<sizeof...(Args)> erase(const Args&... args) {
   return {FormatArg(args)...};
 }
 
-/// Replaces each "{}" of the pattern by the next argument. A missing argument prints as "{?}".
-template <class... Args>
-std::string format(std::string_view pattern, const Args&... args) {
-  return format_args(pattern, erase(args...));
-}
+/// format(pattern, args...) replaces each "{}" of the pattern by the next argument. A missing argument prints as "{?}". It is an object
+/// because a call of a function would find std::format, too, where an argument is of a type of std.
+struct TextFormatter {
+  template <class... Args>
+  std::string operator()(std::string_view pattern, const Args&... args) const {
+    return format_args(pattern, erase(args...));
+  }
+};
+inline constexpr TextFormatter format;
 
 }  // namespace minnow

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protocol buffers' wire format, written: a message as a list of pieces, so that the bytes of weights are never copied.
 #pragma once
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <span>

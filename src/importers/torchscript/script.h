@@ -2,6 +2,7 @@
 // The source text inside a TorchScript file: a printed intermediate form that looks like Python and is a small part of it. A parser to a
 // syntax tree; nothing is run here.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
