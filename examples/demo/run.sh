@@ -15,9 +15,30 @@ fi
 
 log=build/demo.log
 quietly() { "$@" > "$log" 2>&1 || { tail -n 30 "$log" >&2; echo "failed: $* (all of it in $log)" >&2; exit 1; }; }
+# Ninja's progress on one line: "[12/345] Building ..." becomes "building: 12 of 345". Where nobody watches, a line for each tenth.
+progress() {
+  local line shown=-1
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >> "$log"
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    local done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    if [ -t 2 ]; then
+      printf '\rbuilding: %d of %d ' "$done" "$all" >&2
+    elif [ $((10 * done / all)) -gt $shown ]; then
+      shown=$((10 * done / all))
+      printf 'building: %d of %d\n' "$done" "$all" >&2
+    fi
+  done
+  [ ! -t 2 ] || echo >&2
+}
+building() {
+  : > "$log"
+  "$@" 2>&1 | progress
+  [ "${PIPESTATUS[0]}" -eq 0 ] || { tail -n 30 "$log" >&2; echo "failed: $* (all of it in $log)" >&2; exit 1; }
+}
 echo "building ..." >&2
 quietly cmake --preset release
-quietly cmake --build build/release --target minnow minnow_shared minnow_convert minnow_cli
+building cmake --build build/release --target minnow minnow_shared minnow_convert minnow_cli
 quietly cmake --install build/release --prefix build/demo/install
 quietly cmake -S examples/demo -B build/demo/example -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$PWD/build/demo/install"
 quietly cmake --build build/demo/example
