@@ -34,7 +34,7 @@ ConvShape shape_of(size_t channels, size_t kernel, size_t groups) {
 }
 size_t multiply_adds(const ConvShape& s) { return s.out_channels * s.out_h * s.out_w * s.in_channels / s.groups * s.taps(); }
 
-// What kinds of convolutions have in common: run_once(arguments, scratch). x holds f32 of whole vectors of channels.
+// Shared by all kinds of convolutions: run_once(arguments, scratch). x holds f32 of whole vectors of channels.
 template <class Conv, class RunOnce>
 size_t run_conv(const ConvShape& s, const Conv& conv, std::vector<float> w, size_t scratch_floats, int runs, RunOnce run_once) {
   const std::vector<float> x = numbers(s.in_channels * s.in_h * s.in_w), bias = numbers(s.out_channels);

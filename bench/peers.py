@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Times Minnow and its peers side by side. Every engine, network and number of threads runs in a fresh process, the engines in turn over
-several rounds, so that noise hits all alike; an engine whose numbers are not those of the others is reported and not compared with. What is
-compared: latency (minimum and median), the share of the machine's FMA peak (counting the arithmetic of direct convolutions), load and first
+several rounds, so that noise hits all alike; an engine whose numbers are not those of the others is reported and left out. It
+compares latency (minimum and median), the share of the machine's FMA peak (counting the arithmetic of direct convolutions), load and first
 run, and peak memory above what the process held before loading.
 
   ./dev bench                                   twelve networks, threads 1 and 2, with everything this machine has

@@ -155,7 +155,7 @@ class CustomOp {
   virtual void compute(OpCall& call) const = 0;
 };
 
-/// What a scheme answers for one node.
+/// A scheme's answer for one node.
 struct SchemeEstimate : minnow_op_estimate {
   /// seconds: that a run will take; scratch_size: bytes for a run alone; overwrites: the input whose memory output 0 may take over, or -1.
   SchemeEstimate(double seconds, uint64_t scratch_size = 0, int32_t overwrites = -1)
@@ -166,7 +166,7 @@ struct SchemeEstimate : minnow_op_estimate {
 /// are known; exceptions are errors as an operator's, but that of estimate() says why the scheme declines.
 class CustomScheme {
  public:
-  /// What prepare() made for one plan.
+  /// The result of prepare() for one plan.
   struct Prepared {
     virtual ~Prepared() = default;
   };

@@ -51,7 +51,7 @@ class Scalar {
         integer_(std::floating_point<T> ? 0 : static_cast<int64_t>(value)),
         real_(static_cast<double>(value)) {}
   constexpr Kind kind() const noexcept { return kind_; }
-  /// Of a number that only u64 holds (is_large) its bits.
+  /// The number; its bits if only u64 can hold it (is_large).
   constexpr int64_t integer() const noexcept { return integer_; }
   constexpr bool is_large() const noexcept { return is_large_; }
   constexpr double real() const noexcept { return real_; }
@@ -254,7 +254,7 @@ class MINNOW_API Scope {
 /// ones alone.
 MINNOW_API void use_operators(std::shared_ptr<const OperatorSet> operators);
 
-/// What the cache of plans did so far in this process.
+/// Counts of the plan cache of this process.
 struct CacheCounts {
   uint64_t hits = 0, misses = 0;  // evaluations that found their form planned for, and those that did not
   size_t forms = 0;               // kept now

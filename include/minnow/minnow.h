@@ -63,7 +63,7 @@ class MINNOW_API Model {
   std::shared_ptr<Impl> impl_;
 };
 
-/// What a scheme takes for one node, estimated or measured.
+/// The time of a scheme for one node, estimated or measured.
 struct SchemeTime {
   std::string node, scheme;  // names as in PlanRow
   double seconds = 0;
@@ -127,7 +127,7 @@ class MINNOW_API NodeEvent {
 /// Return false to stop the run, which then throws Error of kind cancelled.
 using NodeCallback = std::function<bool(NodeEvent& event)>;
 
-/// What a plan decided for one node, and how long it took where that was measured. Nodes inside If, Loop, Scan and SequenceMap have rows
+/// A plan's decision for one node, and its time if it was measured. Nodes inside If, Loop, Scan and SequenceMap have rows
 /// once they have run in a profiled session: behind the row of the node that they belong to, one for all calls and shapes, with the sums of
 /// all calls of a run. The time of a node includes that of the nodes within.
 struct PlanRow {
@@ -196,7 +196,7 @@ class MINNOW_API Session {
 /// loaded as long as the set, or a model that uses it, lives. Throws IoError, InvalidArgument.
 MINNOW_API std::shared_ptr<const OperatorSet> load_operators(const std::vector<std::string>& libraries);
 
-/// What the last run of a profiled session did, node by node, in the trace-event format that chrome://tracing and Perfetto read (JSON).
+/// The last run of a profiled session, node by node, in the trace-event format that chrome://tracing and Perfetto read (JSON).
 /// Nodes of subgraphs are drawn below the node that they belong to, one after another, each with the time of all its calls.
 MINNOW_API std::string chrome_trace(const PlanReport& report);
 

@@ -235,7 +235,7 @@ MINNOW_C_API minnow_status minnow_session_create(const minnow_model* model, cons
 /* NULL is allowed. The memory of outputs that it gave goes with it. */
 MINNOW_C_API void minnow_session_free(minnow_session* session);
 
-/* Inputs and outputs in the model's order, plain (row-major). Of each input dtype, rank, dims and data are read.
+/* Inputs and outputs in the model's order, plain (row-major). The call reads dtype, rank, dims and data of each input.
  * Where data of every output is NULL, the session sets all members, and data stays good until the next such run. Where data of every output
  * is memory to write to (the caller's, or what such a run gave), dtype, rank and dims say what it holds, and must be what the run gives;
  * this way allocates nothing for shapes that ran before. Inputs and outputs may not overlap. After an error the contents of outputs are not

@@ -196,7 +196,7 @@ class MINNOW_API Tensor {
   bool allocated_ = false;
 };
 
-/// What a graph value is at run time: a tensor, a sequence of such, or an optional that is empty.
+/// A graph value at run time: a tensor, a sequence of tensors, or an empty optional.
 struct MINNOW_API Datum {
   enum class Kind : uint8_t { none, tensor, sequence };
   Kind kind = Kind::none;

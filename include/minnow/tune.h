@@ -6,7 +6,7 @@
 
 namespace minnow {
 
-/// What measuring found for one model, one set of input shapes and one set of options.
+/// The measurements for one model, one set of input shapes and one set of options.
 struct Tuning {
   int threads = 0;          // of the chosen run; the options' own where they name a number
   double active_wait = -1;  // the next three: where options.power is given, else as the options have them
@@ -25,7 +25,7 @@ struct Tuning {
 ///   "balanced"     the least processor time of those that take at most 1.05 times the least time
 ///   "efficient"    the least processor time of those that take at most twice the least time
 /// `progress` is told from time to time which part of the work is done, from 0 to 1; what it throws ends the tuning.
-/// Other work on the machine disturbs it. What the schemes pack stays with the model: one that is tuned is best loaded for that alone.
+/// Other work on the machine disturbs it. Packed weights stay with the model: load a model for tuning alone.
 MINNOW_API Tuning tune(const Model& model, const SessionOptions& options, std::span<const TensorView> inputs, double seconds,
                        const std::function<void(double part)>& progress = {});
 

@@ -11,7 +11,7 @@
 
 namespace minnow {
 
-/// Calls body(). What it throws becomes the status that is returned and what minnow_error_text() gives.
+/// Calls body(). An exception becomes the returned status and the text of minnow_error_text().
 minnow_status c_status(FunctionRef<void()> body) noexcept;
 
 /// A pointer that C gave for something that must be there, by the name that the header gives it. Throws InvalidArgument for null.

@@ -6,8 +6,8 @@
 
 namespace minnow {
 
-/// The up to three names that are written most like `name`, for errors: `; the nearest are "conv1", "conv2"`. Of no more than three names
-/// all: `; there is "x"`, `; there are "x", "y"`. Without names nothing.
+/// The three names written most like `name`, for errors: `; the nearest are "conv1", "conv2"`. If there are no more than three names
+/// it lists all: `; there is "x"`, `; there are "x", "y"`. Without names it returns nothing.
 std::string nearest(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace minnow

@@ -93,7 +93,7 @@ bool set_affinity(std::span<const int> cores) noexcept {
 }  // namespace
 
 std::vector<int> allowed_cores() {
-  // Of the process, not of the calling thread: a thread that was placed before may be placed elsewhere.
+  // The cores of the process, not of the calling thread: a thread that was placed before may be placed elsewhere.
   static const std::vector<int> found = [] {
     cpu_set_t set;
     std::vector<int> numbers;

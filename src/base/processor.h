@@ -4,7 +4,7 @@
 
 namespace minnow::os {
 
-/// What the system calls the processor; empty where it does not tell. Implemented in os_*.cpp, as all that asks the system.
+/// The system's name for the processor; empty if there is none. Implemented in os_*.cpp, as all that asks the system.
 std::string processor_name();
 
 }  // namespace minnow::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of sizes that come from a model's numbers. What no memory could hold becomes SIZE_MAX, which is refused where memory is asked
+// Arithmetic of sizes that come from a model's numbers. A size beyond all memory becomes SIZE_MAX, which is refused where memory is asked
 // for: where addresses have 32 bits, a few tensors that fit can want scratch that does not.
 #pragma once
 #include <cstddef>

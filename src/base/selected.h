@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that a build keeps: all, or those that the CMake option MINNOW_OPERATORS names. What only others need is not compiled in.
+// The operators that a build keeps: all, or those that the CMake option MINNOW_OPERATORS names. Code of the others is left out.
 #pragma once
 #include <string_view>
 #if MINNOW_SELECTED

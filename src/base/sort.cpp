@@ -47,7 +47,7 @@ size_t first_floats_scratch(size_t wanted) noexcept { return wanted <= kInserted
 
 void first_floats(const float* x, size_t length, size_t step, bool largest, size_t wanted, uint64_t* found) noexcept {
   const float sign = largest ? 1.0f : -1.0f;
-  // What is no better than the bar comes too late; NaN: nothing does.
+  // A value no better than the bar comes too late. NaN: none does.
   float bar = std::numeric_limits<float>::quiet_NaN();
   uint64_t last = std::numeric_limits<uint64_t>::max();  // of the first `wanted` so far
   size_t count = 0;
@@ -59,7 +59,7 @@ void first_floats(const float* x, size_t length, size_t step, bool largest, size
   const auto look = [&](size_t place) {
     const float value = x[place * step];
     if (sign * value <= bar) return;
-    // What comes before another one has the smaller number: its value's in the upper half, its place in the lower one.
+    // The earlier of two elements has the smaller number: value in the upper half, position in the lower half.
     const uint64_t one = uint64_t{largest ? ~order_key(value) : order_key(value)} << 32 | place;
     if (one >= last) return;
     if (wanted > kInserted) {

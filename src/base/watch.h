@@ -12,7 +12,7 @@
 
 namespace minnow {
 
-/// Belongs to the thread that makes it, until it is destroyed there; watches of one thread nest. What that thread computes, and what the
+/// Belongs to the thread that makes it, until it is destroyed there; watches of one thread nest. Work of that thread, and work that the
 /// pool computes for it, asks the innermost watch now and then whether to go on. Once a watch, or one around it, says stop, it says so for
 /// good.
 ///
@@ -24,7 +24,7 @@ class Watch {
   using Clock = std::chrono::steady_clock;
   enum class Reason : uint8_t { none, cancelled, time_limit, thrown };
 
-  /// Calls `look` on this thread about every tenth of a second. What it throws stops the computation.
+  /// Calls `look` on this thread about every tenth of a second. An exception from it stops the computation.
   explicit Watch(FunctionRef<void()> look) noexcept : look_(&look_function_), look_function_(look), timed_(true) { enter(); }
   /// Stops the computation once `cancelled` is true or `deadline` has passed (max(): never). `cancelled` outlives the watch.
   Watch(const std::atomic<bool>& cancelled, Clock::time_point deadline) noexcept

@@ -83,7 +83,7 @@ struct OtherOptions {
   RunOptions over(RunOptions first) const;
 };
 
-/// What the commands that measure a model have in common.
+/// Options of all commands that measure a model.
 struct MeasureOptions {
   std::string model;
   std::vector<std::string> inputs, shapes;

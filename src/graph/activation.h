@@ -28,9 +28,9 @@ struct Activation {
   Kind kind = Kind::none;
   float alpha = 0, beta = 0;
 
-  /// Of a node with the attributes above. Throws InvalidModel for an unknown name.
+  /// The activation of a node with the attributes above. Throws InvalidModel for an unknown name.
   static Activation of(const NodeView& node);
-  /// Of an operator's name and its two numbers; nothing where there is no such activation.
+  /// The activation of that name with its two numbers, if there is one.
   static std::optional<Activation> named(std::string_view name, float alpha = 0, float beta = 0) noexcept;
   std::string_view name() const noexcept;
   /// Writes the three attributes; none where the kind is none.

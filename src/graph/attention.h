@@ -5,7 +5,7 @@
 
 namespace minnow {
 
-/// What an Attention node computes, checked against all its inputs.
+/// The sizes and options of an Attention node, checked against all its inputs.
 struct AttentionGeometry {
   int64_t batch = 0, q_heads = 0, kv_heads = 0;
   int64_t queries = 0;          // length of the query sequence

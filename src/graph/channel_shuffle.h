@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node minnow.ChannelShuffle says: which channel of which input each channel of its outputs is.
+// The meaning of a node minnow.ChannelShuffle: which input channel each output channel is.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -26,7 +26,7 @@ struct Dim {
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
-/// What a value is declared or inferred to be. Unknown parts are left out: dtype undefined, dims empty (unknown rank).
+/// The declared or inferred type of a value. Unknown parts are left out: dtype undefined, dims empty (unknown rank).
 struct ValueType {
   enum class Kind : uint8_t { tensor, sequence, optional };
   Kind kind = Kind::tensor;

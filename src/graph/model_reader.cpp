@@ -21,7 +21,7 @@ namespace minnow {
 namespace file {
 namespace {
 
-// What our writer makes needs at most 12 bytes of objects for a byte of the head (attributes are the dearest).
+// A file of our writer needs at most 12 bytes of objects for a byte of the head (attributes are the dearest).
 constexpr uint64_t kObjectBytesPerHeadByte = 32, kFreeObjectBytes = 1 << 20;
 constexpr uint64_t kValueBytes = 400, kNodeBytes = 300, kAttributeBytes = 200, kInputBytes = 32, kDimBytes = sizeof(Dim);
 constexpr size_t kMaxAttributes = 256;  // of one node: they are searched one after the other

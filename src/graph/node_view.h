@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shape rules, references, decompositions and schemes see of a node: its attributes, and the concrete shapes, dtypes and known
+// How shape rules, references, decompositions and schemes see a node: its attributes, and the concrete shapes, dtypes and known
 // contents of its inputs and outputs.
 #pragma once
 #include "base/error.h"
@@ -9,7 +9,7 @@ namespace minnow {
 
 struct Operator;  // ops/operator.h; here only passed on
 
-/// What is known of a value while a plan is being made.
+/// The facts known about a value while a plan is made.
 struct ValueInfo {
   enum class Kind : uint8_t { absent, tensor, sequence, optional };
   enum class Extent : uint8_t {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attributes of minnow.QuantizedAdd say, for its reference and for schemes.
+// The attributes of minnow.QuantizedAdd, for its reference and for schemes.
 #pragma once
 #include "graph/expr.h"
 #include "graph/node_view.h"
@@ -15,7 +15,7 @@ struct QuantizedSum {
   /// Throws InvalidModel for attributes that are missing or beyond their range.
   static QuantizedSum of(const NodeView& node);
 
-  /// What does not depend on a and b, in the sum that is shifted.
+  /// The part of the shifted sum that does not depend on a and b.
   int32_t offset() const noexcept { return (1 << (shift - 1)) - zero[0] * factor[0] - zero[1] * factor[1]; }
 
   /// The shifted sum in f32, of bytes a and b: sums of 31 bits are exact as two, of the factors' upper bits and of the lower ones.

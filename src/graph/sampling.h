@@ -24,7 +24,7 @@ struct GridSampling {
     double weight[4];
   };
   size_t along() const noexcept { return mode == Mode::linear ? 2 : mode == Mode::nearest ? 1 : 4; }
-  /// Of a coordinate of the grid on a dimension of `size` pixels. Real: float or double.
+  /// The taps of a grid coordinate on a dimension of `size` pixels. Real: float or double.
   template <class Real>
   Taps taps(Real coordinate, int64_t size) const;
 

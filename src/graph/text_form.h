@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writer and the reader of the text form share.
+// Shared by the writer and the reader of the text form.
 #pragma once
 #include <string>
 #include <string_view>

@@ -40,7 +40,7 @@ struct PoolGeometry {
   static PoolGeometry of(const NodeView& node);
 };
 
-/// Of minnow.FusedConv: X is [batch, spatial..., in_channels].
+/// For minnow.FusedConv: X is [batch, spatial..., in_channels].
 inline constexpr Attribute<bool> kChannelsLast{"channels_last", false, "X is [batch, spatial..., channels]"};
 inline bool has_channels_last(const NodeView& node) { return node.op() == "minnow.FusedConv" && node.attribute(kChannelsLast); }
 

@@ -170,7 +170,7 @@ struct Expectation::Impl {
     outputs = evaluate(operators, graph, this->inputs, has_trail ? trail.note() : Observer());
   }
 
-  /// What the roundings that a walk could not follow may do.
+  /// The possible effect of roundings that a walk could not follow.
   struct Change {
     std::vector<Datum> outputs;
     Trail::Walk walk;

@@ -8,10 +8,10 @@
 // other numbers, leaves nearly all elements off by a part of a step. As the next rounding may swallow that, not outputs alone are compared
 // but all real tensors that both graphs have by name.
 //
-// What a graph draws at random is in the other graph's run what it was in the first.
+// The other graph's run draws the random numbers of the first.
 //
 // A rounding whose name the other graph no longer has (it is done in another order of dimensions, or within a fused operator) cannot be
-// followed so. What such roundings may do is found by changing all that they round by the tolerance: the elements of a tensor may then be
+// followed so. Their effect is found by changing all that they round by the tolerance: the elements of a tensor may then be
 // as far off as this makes one of them, and half as far off in the mean square: of flipped roundings there are few, of left out ones many.
 #pragma once
 #include <map>
@@ -26,7 +26,7 @@ struct CompareOptions {
   uint64_t seed = 1;
   std::map<std::string, int64_t> symbols;  // sizes of symbolic dimensions
   int64_t other_dims = 1;                  // size of all other dimensions that are not fixed
-  // Of inputs of four dimensions none of which is fixed or named, where not 0: images, one of so many channels.
+  // If not 0, inputs of four dimensions without fixed or named ones are images with so many channels.
   int64_t channels = 0;
   bool channels_last = false;
 };
@@ -35,7 +35,7 @@ struct CompareOptions {
 /// verifying is worth.
 std::vector<Datum> random_inputs(const Graph& graph, const CompareOptions& options = {});
 
-/// What a graph makes of inputs, by the operators' references, to compare others with. The graph must outlive it.
+/// The outputs of a graph by the operators' references, to compare others with. The graph must outlive it.
 class Expectation {
  public:
   /// Runs the graph; throws what that throws.

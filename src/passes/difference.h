@@ -12,7 +12,7 @@ struct Difference {
   double expected = 0, actual = 0;
 };
 
-/// Of tensors of the same number of elements; infinite where a NaN or an infinity is in one of them alone.
+/// The difference of tensors of equally many elements; infinite if only one of them has a NaN or an infinity somewhere.
 Difference difference(const Tensor& before, const Tensor& after);
 
 std::vector<double> widened(const Tensor& tensor);

@@ -11,7 +11,7 @@ struct Equation {
   std::string a, b, y;
 };
 
-/// Of two inputs, each label once in each; nothing where there is an ellipsis.
+/// The equation of two inputs with each label once in each; nothing if there is an ellipsis.
 std::optional<Equation> equation_of(const Node& node) {
   std::string text(text_attribute(node, "equation"));
   std::erase(text, ' ');

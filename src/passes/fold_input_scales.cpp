@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A number for each channel that is multiplied with, or added to, the input of a convolution or a product becomes part of its weights and
-// its bias. What is added stays where a border of zeros comes between: the zeros were not added to.
+// its bias. An addition stays if a border of zeros lies between: it does not apply to the zeros.
 #include <cmath>
 
 #include "base/numeric.h"

@@ -78,7 +78,7 @@ class ElementwiseFuser {
     return true;
   }
 
-  /// Of a group: distinct values from outside that are no numbers.
+  /// The number of distinct outside values of a group that are no numbers.
   static size_t input_count(const std::vector<Node*>& group) {
     std::vector<const Value*> inputs;
     for (const Node* node : group)
@@ -153,7 +153,7 @@ class ElementwiseFuser {
 
   Graph& graph_;
   PassContext& context_;
-  // What follows from constants alone is none of a run's work: plans compute it while they pack weights.
+  // Nodes that depend on constants alone: plans compute them while they pack weights.
   std::unordered_set<const Node*> constant_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows a convolution or a matrix product, and what precedes the latter, become part of it: bias, a tensor that is added, an
+// A convolution or a matrix product takes in its neighbours: bias, a tensor that is added, an
 // activation; transposed and scaled factors; a first layer's image with its channels last. The result is minnow.FusedConv or
 // minnow.FusedMatMul.
 #include <cmath>

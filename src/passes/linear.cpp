@@ -114,7 +114,7 @@ bool Linear::absorb(std::span<const double> scale, std::span<const double> shift
   for (size_t c = 0; c < shift.size(); ++c)
     if (!(std::fabs(b[c] += shift[c]) <= largest)) return false;
   if (!scale.empty() && !w) {
-    // What is stored stays as it is: the factors are multiplied with what it is widened to, when that is packed.
+    // The stored weights stay as they are: the factors multiply the widened weights when these are packed.
     Shape shape = *shape_of_weights(&weights);
     for (size_t axis = 0; axis < shape.rank(); ++axis)
       if (axis != channel_axis) shape[axis] = 1;

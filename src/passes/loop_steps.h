@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Loop's body computes from the number of its step: integers as sums of that number, and rows of a tensor that a step takes.
+// Values that a Loop's body computes from the number of its step: integers as sums of that number, and rows of a tensor that a step takes.
 #pragma once
 #include <string>
 #include <unordered_map>
@@ -25,7 +25,7 @@ struct Rows {
   bool single = false;  // holds for a batch of one alone
 };
 
-/// What a step takes of a value outside: row t, or batch t, of its first dimension.
+/// The part of an outer value that a step takes: row t, or batch t, of its first dimension.
 struct TakenStep {
   Value* source = nullptr;
   int64_t batch = 0;      // rows that a step takes, which lie one behind another; 0: the first dimension counts steps

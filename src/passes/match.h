@@ -13,7 +13,7 @@ struct Product {
   std::vector<Value*> factors;
   size_t number_rank = 0;  // the largest rank of the constants; a result may have a higher rank than its factors through them
 };
-/// Of the value that a node makes; at most `most` factors, else nothing.
+/// The product that makes the value, with at most `most` factors, else nothing.
 std::optional<Product> product_of(Value& value, size_t most = 2);
 
 /// Coefficients of 1, x, x^2, x^3.

@@ -47,7 +47,7 @@ bool append_attribute(std::string& key, const AttributeValue& value) {
   return true;
 }
 
-/// What two nodes share that compute the same; empty where the node cannot be compared.
+/// Equal for two nodes that compute the same; empty if the node cannot be compared.
 std::string key_of(const Operator& op, const Node& node) {
   std::string key;
   append_text(key, node.op());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pass is: a rewrite of one graph that keeps what it computes. pipeline.cpp has the one ordered list of them.
+// A pass rewrites one graph and keeps its results. pipeline.cpp has the one ordered list of them.
 #pragma once
 #include <minnow/convert.h>
 
@@ -10,7 +10,7 @@
 
 namespace minnow {
 
-/// What all passes of one optimization share.
+/// Shared by all passes of one optimization.
 class PassContext {
  public:
   explicit PassContext(const OperatorSet& operators = OperatorSet::builtin(), Optimize level = Optimize::standard)
@@ -32,8 +32,8 @@ class PassContext {
   bool may_grow(size_t bytes) const noexcept { return bytes <= growth_left_; }
   /// It has added them.
   void has_grown(size_t bytes) noexcept { growth_left_ -= std::min(bytes, growth_left_); }
-  /// What all passes together may add: as many bytes as the graph's constants have, and a few megabytes at least, so that a small file
-  /// stays a small model whatever it declares.
+  /// Bounds the bytes that all passes together may add by the bytes of the graph's constants, a few megabytes at least, so that a small
+  /// file stays a small model whatever it declares.
   void set_growth(size_t bytes_of_constants) noexcept { growth_left_ = std::max(kLeastGrowth, bytes_of_constants); }
 
   size_t changes = 0;

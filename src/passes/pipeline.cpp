@@ -10,8 +10,8 @@
 namespace minnow {
 namespace {
 
-// Within a stage the list is repeated until nothing changes. What fuses runs later: it takes operators apart that other passes look for.
-// What is made of several products is raised once they have taken in what belongs to them, and Transposes move again. Those that are left
+// Within a stage the list is repeated until nothing changes. Fusing comes later, because it hides operators that other passes look for.
+// Patterns of several products are raised once the products have taken in their biases, and Transposes move again. Those that are left
 // and move nothing become reshapes; what then is left between the fused operators is grouped last.
 constexpr uint8_t kNotLast = kSimplify | kFuse | kRaise | kTidy;
 constexpr Pass kPasses[] = {

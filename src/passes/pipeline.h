@@ -10,7 +10,7 @@ namespace minnow {
 /// All passes, in the order in which they run.
 std::span<const Pass> all_passes();
 
-/// What one pass did to a graph and its subgraphs.
+/// The changes that one pass made to a graph and its subgraphs.
 struct PassReport {
   std::string_view pass;
   size_t changes = 0;

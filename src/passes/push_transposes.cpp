@@ -11,7 +11,7 @@
 namespace minnow {
 namespace {
 
-/// What a Transpose of `source` costs: elements moved, and one for the node.
+/// The cost of a Transpose of `source`: elements moved, and one for the node.
 double cost_of(const Value& source, const Permutation& perm) {
   if (is_identity(perm)) return 0;
   if (moves_nothing(source, perm)) return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes ask of QuantizeLinear and DequantizeLinear.
+// Questions of passes about QuantizeLinear and DequantizeLinear.
 #pragma once
 #include "passes/rewrite.h"
 

@@ -87,7 +87,7 @@ class AttentionRaiser {
     return parts;
   }
 
-  /// What was split into heads: [batch, length, heads * width], or, where `length_first`, [length, batch, heads * width].
+  /// The value that was split into heads: [batch, length, heads * width], or, where `length_first`, [length, batch, heads * width].
   struct Joined {
     Value* value = nullptr;
     bool length_first = false;

@@ -18,7 +18,7 @@ Tensor shifted(const Tensor& x, double shift) {
   return made;
 }
 
-/// What the first output of a node that rounds would be if its numbers were larger by `shift`.
+/// The first output of a node that rounds, if its numbers were larger by `shift`.
 Tensor rounded(const OperatorSet& operators, const Node& node, std::span<const Datum> inputs, std::span<const Datum> outputs,
                double shift) {
   std::vector<Datum> given(inputs.begin(), inputs.end());
@@ -78,7 +78,7 @@ bool Trail::Tensors::allows(const Tensor& other) const {
   return true;
 }
 
-/// What was noted of a rounded tensor that this node moves.
+/// The notes about a rounded tensor that this node moves.
 const Trail::Tensors* Trail::find_rounded(const Node& node, std::span<const Datum> inputs) const {
   if (inputs.empty() || !node.input(0) || !keeps_order(operators_.find(node.op()))) return nullptr;
   const auto found = tensors_.find(node.input(0)->name());

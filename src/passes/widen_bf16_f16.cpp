@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of f16 or bf16 compute in f32, which is what kernels compute in: 16 bits stay at the ends and in stored weights. What is no longer
-// rounded between two operators is the more exact for it.
+// Graphs of f16 or bf16 compute in f32, which is what kernels compute in: 16 bits stay at the ends and in stored weights. Values
+// that are no longer rounded between two operators become more exact.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>

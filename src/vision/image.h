@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of this folder share.
+// Shared by the files of this folder.
 #pragma once
 #include <minnow/vision.h>
 
@@ -21,7 +21,7 @@ inline Picture picture_of(const TensorView& image, std::string_view function) {
   return {const_cast<void*>(image.data()), shape[0], shape[1], shape.rank() == 3 ? shape[2] : 1};
 }
 
-/// What a file says of its picture.
+/// The size of a picture, from its file.
 struct Size {
   int64_t height = 0, width = 0, channels = 0;
   bool wide = false;  // 16 bits

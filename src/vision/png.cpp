@@ -94,7 +94,7 @@ int sample(const uint8_t* row, int64_t index, int depth) {
   return (row[bit / 8] >> (8 - depth - static_cast<int>(bit % 8))) & ((1 << depth) - 1);
 }
 
-/// What a pixel becomes: blue, green, red, alpha, in the depth of the result.
+/// Writes pixels as blue, green, red, alpha, in the depth of the result.
 class Writer {
  public:
   Writer(const Header& header, const Palette& palette, const std::array<int, 3>& clear, bool has_clear, const Size& size, void* out)

@@ -14,7 +14,7 @@ struct OnnxOptions {
   /// Constants of a page and more lie in a file beside the model, PATH.data. Without it they do so only where the model would not fit the
   /// two gigabytes that the format allows.
   bool external_data = false;
-  /// Of ai.onnx, kOldestExportOpset to kNewestOpset: what the file asks of those who read it. 0: 26, or the newest where an operator needs
+  /// The opset of ai.onnx that the file requires, kOldestExportOpset to kNewestOpset. 0: 26, or the newest where an operator needs
   /// a newer one. ONNX Runtime 1.31.1 runs 26, but for a few operators (RoiAlign, random numbers) only versions before 22.
   int64_t opset = 0;
 };

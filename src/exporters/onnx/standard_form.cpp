@@ -59,7 +59,7 @@ bool is_taken_apart(const Node& node, int64_t opset) {
 
 bool has_rank(const Value& value) { return value.type.kind != ValueType::Kind::tensor || value.type.dims; }
 
-/// ONNX wants the rank of every output. What inference for all sizes leaves open, sizes that are tried tell, and at last a run: the rank of
+/// ONNX wants the rank of every output. Trial sizes tell what inference leaves open, and at last a run: the rank of
 /// what a loop carries follows from its body alone.
 void find_output_ranks(const OperatorSet& operators, Graph& graph) {
   const auto complete = [&] { return std::all_of(graph.outputs().begin(), graph.outputs().end(), [](Value* y) { return has_rank(*y); }); };
@@ -83,7 +83,7 @@ void find_output_ranks(const OperatorSet& operators, Graph& graph) {
     }
 }
 
-/// What a decomposition is shown of an input: exact where the shape is known. Decompositions of the minnow domain ask for the rank of an
+/// A decomposition's view of an input: exact where the shape is known. Decompositions of the minnow domain ask for the rank of an
 /// activation and for the shapes of scales and weights; of a dimension that is open they would make a constant, so -1 stands for it, and
 /// `open` is set.
 ValueInfo shown(const Value& value, bool& open) {

@@ -93,7 +93,7 @@ class Writer {
     return !tensor || std::all_of(bytes, bytes + tensor.bytes(), [](std::byte b) { return b == std::byte{0}; });
   }
 
-  // What is not the original's own property has a key that the importer knows again.
+  // Properties that the original did not have get a key that the importer recognizes.
   static std::map<std::string, std::string> properties_of(const Metadata& metadata) {
     std::map<std::string, std::string> properties = metadata.properties;
     if (!metadata.producer.empty()) properties[std::string(kProducerKey)] = metadata.producer;
