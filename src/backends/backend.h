@@ -28,7 +28,7 @@ enum class Precision : uint8_t { high, normal, low };
 /// more. Where C is not a multiple of c, the lanes beyond are unspecified (NaN too): nobody may let them influence other lanes.
 enum class Layout : uint8_t { plain, packed };
 
-/// What estimates and kernels know of the machine that they will run on.
+/// The machine, as estimates and kernels know it.
 struct Device {
   std::string name;  // "cpu avx3"
   int pack = 1;      // c of the packed layout; 1: no packed layout
@@ -127,7 +127,7 @@ class WeightStore {
   virtual ~WeightStore() = default;
 };
 
-/// What a scheme sees when it prepares: the node with all shapes, the estimate that was accepted, and where to put what it makes.
+/// A scheme's view while it prepares: the node with all shapes, the estimate that was accepted, and where to put what it makes.
 class PrepareContext {
  public:
   PrepareContext(const NodeView& node, const Device& device, const Estimate& estimate, WeightStore& weights)
@@ -156,7 +156,7 @@ class PrepareContext {
   size_t scratch_ = 0;
 };
 
-/// What a kernel sees when it runs.
+/// A kernel's view while it runs.
 class RunContext {
  public:
   bool has_input(size_t i) const noexcept { return i < inputs.size() && inputs[i] != nullptr; }

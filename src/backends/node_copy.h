@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel keeps of its node: the planner's graph outlives its kernels, but the views that preparing sees do not.
+// A kernel's copy of its node: the planner's graph outlives its kernels, but the views that preparing sees do not.
 #pragma once
 #include <vector>
 

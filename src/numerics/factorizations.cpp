@@ -22,7 +22,7 @@ double real_part(double x) { return x; }
 double real_part(const Complex& x) { return x.real(); }
 double imaginary_part(double) { return 0; }
 double imaginary_part(const Complex& x) { return x.imag(); }
-// What pivots are compared by.
+// Pivots are compared by this size.
 double size_of_pivot(double x) { return std::fabs(x); }
 double size_of_pivot(const Complex& x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
 

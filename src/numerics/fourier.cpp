@@ -22,7 +22,7 @@ namespace minnow::numerics {
 
 constexpr size_t kLargestFactor = 31;  // larger ones cost more than the convolution
 
-/// What is done to as many columns at a time as vectors have lanes. A column's element k lies in a block as one vector of real parts and
+/// Works on as many columns at a time as vectors have lanes. A column's element k lies in a block as one vector of real parts and
 /// one of imaginary ones.
 struct FourierKernels {
   size_t lanes;

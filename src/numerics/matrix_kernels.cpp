@@ -131,7 +131,7 @@ void subtract_outer(const double* left, size_t left_stride, const double* right,
   }
 }
 
-/// Of kRows rows, which share what is read of the vectors.
+/// For kRows rows, which share the reads of the vectors.
 template <size_t kRows>
 HWY_INLINE void products(const double* left1, const double* right1, const double* left2, const double* right2, double* a, size_t stride,
                          size_t columns, const double* x, double* to) {
@@ -185,7 +185,7 @@ void update_combine(const double* left1, const double* right1, const double* lef
   for (; i < rows; ++i) update_rows<1>(left1 + i, right1, left2 + i, right2, a + i * stride, stride, columns, factors + i, sums);
 }
 
-/// Of a strip of columns: the row that two pairs share stays in registers.
+/// For a strip of columns: the row that two pairs share stays in registers.
 template <size_t kVectors>
 HWY_INLINE void rotate_strip(double* rows, size_t stride, size_t count, const double* c, const double* s, bool upwards) {
   V kept[kVectors];

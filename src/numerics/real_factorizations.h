@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The factorizations of linalg.h for real matrices that are not tiny: by blocks, whose updates are products (LAPACK's scheme: Anderson et
-// al. 1999), over rows of whole vectors. What functions take and leave is in linalg.h.
+// al. 1999), over rows of whole vectors. linalg.h describes arguments and results.
 #pragma once
 #include <cstddef>
 #include <vector>

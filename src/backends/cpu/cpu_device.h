@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schemes of this backend know beyond backend.h.
+// Facts for the schemes of this backend, beyond backend.h.
 #pragma once
 #include "backends/backend.h"
 #include "backends/cpu/kernels/kernels.h"

@@ -21,7 +21,7 @@ constexpr Row kRows[] = {
 const Row& row_of(Isa isa) { return kRows[static_cast<size_t>(isa)]; }
 
 #if HWY_ARCH_X86
-// What the code of each target may use: the target attributes that Highway compiles it with.
+// The instructions that each target's code may use: the target attributes that Highway compiles it with.
 bool runs_sse4() {
   return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("pclmul") &&
          __builtin_cpu_supports("aes");

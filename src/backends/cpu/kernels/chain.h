@@ -66,8 +66,8 @@ struct ChainKernels {
   /// By Chain, and of those with one operand by ChainOperand. Null: what an instruction set has no registers for (`hold`, `swap` and all
   /// held operands), and held operands of steps that seldom have one.
   const ChainCode (*code)[3];
-  /// Runs the steps, of which the last is `end`, on each tile of [0, count); count is whole tiles. What a step reads of a place is what the
-  /// steps before it have stored there.
+  /// Runs the steps, of which the last is `end`, on each tile of [0, count); count is whole tiles. A step reads the values that
+  /// earlier steps have stored.
   void (*run)(const ChainStep* steps, size_t count);
 };
 

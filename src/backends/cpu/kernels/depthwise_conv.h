@@ -48,7 +48,7 @@ class DepthwiseConv {
   /// Whether images can be computed row by row (cut_rows), and whether then the input may be a ring.
   bool has_rows() const noexcept { return direct_ && slices_.in == shape_.in_h * shape_.in_w; }
   bool reads_ring() const noexcept { return true; }
-  /// From now on units are in the order of the rows of an image, units_of_row() each. Of images that are rings of rows, row r lies where
+  /// From now on units are in the order of the rows of an image, units_of_row() each. In images that are rings of rows, row r lies where
   /// row r % input, or r % output, of an image of that height would.
   void cut_rows(size_t input, size_t output) noexcept {
     blocks_ = shape_.out_h;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a product or a convolution does to its sums before they are final.
+// The last operations of a product or a convolution on its sums.
 #pragma once
 #include <limits>
 

@@ -214,7 +214,7 @@ void GemmConv::pack_bias(const float* bias, float* out) const noexcept {
     for (size_t l = 0; l < out_vectors_ * lanes_; ++l) *out++ = l < outputs ? bias[g * outputs + l] : 0;
 }
 
-// What the tiles of a block read, all planes of the group, f32, bf16 or f16.
+// Copies the input of a block's tiles, all planes of the group, f32, bf16 or f16.
 void GemmConv::copy_window(const float* x, size_t first, size_t rows, float* out) const noexcept {
   const size_t plane = plane_of(rows);
   if (shape_.channels_last) {
@@ -255,7 +255,7 @@ void GemmConv::finish_run(float* y, size_t pixels) const noexcept {
   }
 }
 
-// A tile whose sums are long: of some taps at a time, or of some channels of a tap. What is summed so far is in y.
+// A tile whose sums are long: of some taps at a time, or of some channels of a tap. y holds the sums so far.
 void GemmConv::run_in_parts(const Tile& whole, size_t vectors, int rows) const noexcept {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const size_t channels = element_ == 1 ? 1 : factors_, taps_at_once = std::max<size_t>(1, kLongestSum / channels);

@@ -58,7 +58,7 @@ class GemmConv {
     return shape_.groups == 1 && !low_precision_ && y_pixel_ == lanes_ && y_plane_ == shape_.out_h * shape_.out_w * lanes_;
   }
   bool reads_ring() const noexcept { return flat_; }
-  /// From now on units are in the order of the rows of an image, units_of_row() each. Of images that are rings of rows, row r lies where
+  /// From now on units are in the order of the rows of an image, units_of_row() each. In images that are rings of rows, row r lies where
   /// row r % input, or r % output, of an image of that height would.
   void cut_rows(size_t input, size_t output);
   size_t units_of_row() const noexcept { return blocks_ / shape_.out_h * chunks_; }

@@ -221,7 +221,7 @@ MINNOW_I8MM HWY_INLINE int32x4_t matrix_product(int32x4_t sum, int8x16_t a, int8
   return sum;
 #endif
 }
-// Of so many twos of neighbouring pixels, which are one load.
+// For N pairs of neighbouring pixels, one load each.
 template <int N>
 MINNOW_I8MM HWY_INLINE void add_products(const uint8_t* from, const int8x16x4_t& b, int32x4_t (*squares)[4]) {
   const int8_t* x = reinterpret_cast<const int8_t*>(from);

@@ -47,14 +47,14 @@ using IntegerTileFunction = void (*)(const IntegerTile&);
 
 inline constexpr int kMostIntegerRows = 12;
 
-/// What quantized tensors are less their zero point, or with what they are u8.
+/// Bytes minus their zero point, or as u8.
 struct ByteSource {
   const uint8_t* from;
   bool is_signed = false;
   int32_t zero_point = 0;
 };
 
-/// Of a sum of bytes: y = clamp(((a factor[0] + b factor[1] + offset) >> shift) + zero_point, low, high), wrapping around at 32 bits.
+/// A sum of bytes: y = clamp(((a factor[0] + b factor[1] + offset) >> shift) + zero_point, low, high), wrapping around at 32 bits.
 struct ByteSum {
   int32_t factor[2], offset, zero_point, low, high;
   int shift;
@@ -82,7 +82,7 @@ struct IntegerKernels {
 };
 
 inline int most_rows(const IntegerKernels& kernels, IntegerForm form) { return kernels.rows[static_cast<int>(form)]; }
-/// What the forms of bytes add to x, so that it has the sign that the kernels want: 0, 128 or -128.
+/// The number that gives x the sign that the kernels want: 0, 128 or -128.
 inline int32_t byte_offset(const IntegerKernels& kernels, bool x_is_signed) {
   return x_is_signed == kernels.signed_bytes ? 0 : x_is_signed ? 128 : -128;
 }

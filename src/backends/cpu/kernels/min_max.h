@@ -8,8 +8,8 @@
 
 namespace minnow::cpu {
 
-/// Of elements of one dtype. `flip`: bits that are turned in each of them, after which the one wanted is the largest in the order of signed
-/// numbers. Where an element is NaN, so is the result.
+/// For elements of one dtype. `flip`: bits that are turned in each of them, after which the one wanted is the largest in the order of
+/// signed numbers. Where an element is NaN, so is the result.
 struct MinMaxLoops {
   /// The largest or smallest of `count` > 0 elements, into *y.
   void (*reduce)(const void* x, size_t count, uint64_t flip, void* y);

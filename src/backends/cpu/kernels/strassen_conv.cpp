@@ -21,7 +21,7 @@ constexpr size_t kLeastPixels = 12;  // of a part: less makes narrow tiles
 // took 1,211 ms for 4096x4096x4096 (Zen 4, one thread), 512 took 1,124, 1024 took 1,085 and more no less. Products that would make fewer
 // units than this are cut into narrower chunks.
 constexpr size_t kLeastColumns = 256, kMostColumns = 1024, kWantedUnits = 16;
-// Of a product, by levels: two vectors of weights should stay in L2 beside a part of the input, and errors grow with the depth.
+// The depth of a product, by levels: two vectors of weights should stay in L2 beside a part of the input, and errors grow with the depth.
 constexpr size_t kMostDepth[kStrassenLevels] = {1024, 512};
 constexpr size_t kFactorRows = 8;  // of weights that are summed at a time, in L1
 constexpr size_t kMostLanes = 16;

@@ -69,7 +69,7 @@ class StrassenConv {
   double sums_made() const noexcept { return makes_sums_ ? static_cast<double>(4 * shape_.batch * blocks_ * parts_) : 0; }
   double paired_pixels() const noexcept { return static_cast<double>(shape_.batch * blocks_ * ((ceil_div(pixels_, blocks_) + 1) / 2 * 2)); }
 
-  /// The work of a slice is cut into units that may run at the same time, each with scratch of its own. What they compute does not depend
+  /// The work of a slice is cut into units that may run at the same time, each with scratch of its own. Their results do not depend
   /// on the number of threads.
   size_t units() const noexcept { return shape_.batch * blocks_ * parts_ * (chunks_ + (rest_ ? 1 : 0)); }
   /// SIZE_MAX: more than any memory could hold.

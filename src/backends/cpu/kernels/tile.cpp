@@ -55,8 +55,8 @@ HWY_INLINE V broadcast(const float* from) {
 #endif
 }
 
-// sum += a * b. Of the intrinsic, gcc 12 makes forms that leave the sum in the register of a factor; with 16 registers some sums of a tile
-// then wait in memory (Zen 4, 2026-11-22, 128x384 by 384x1536: 1.44 ms, so 1.39 ms).
+// sum += a * b. From the intrinsic, gcc 12 makes forms that leave the sum in the register of a factor; with 16 registers some sums of a
+// tile then wait in memory (Zen 4, 2026-11-22, 128x384 by 384x1536: 1.44 ms, so 1.39 ms).
 HWY_INLINE void add_product(V a, V b, V& sum) {
 #if HWY_TARGET == HWY_AVX2 && HWY_COMPILER_GCC_ACTUAL
   asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(a.raw), "x"(b.raw));

@@ -11,8 +11,8 @@ namespace minnow::cpu {
 /// Longer sums are made of parts.
 inline constexpr size_t kLongestSum = size_t{1} << 15;
 
-/// What else becomes of a product of Strassen's algorithm. At each of its levels, from the innermost: also += product; product += add. Then
-/// what Tile says with product + bias. Null: not so. Neighbouring rows of `also` and `add` are a vector apart, the tile's two vectors
+/// Further uses of a product of Strassen's algorithm. At each of its levels, from the innermost: also += product; product += add. Then
+/// Tile's own with product + bias. Null: not so. Neighbouring rows of `also` and `add` are a vector apart, the tile's two vectors
 /// `stride`.
 inline constexpr size_t kStrassenLevels = 2;
 struct TileSums {
@@ -57,7 +57,7 @@ struct Tile {
 };
 using TileFunction = void (*)(const Tile&);
 
-/// Of the weights of a channel of `lanes` floats, what one tile asks for: a cache line at most.
+/// The bytes that one tile prefetches of a channel's weights of `lanes` floats: a cache line at most.
 constexpr size_t asked_bytes(size_t lanes) { return lanes * sizeof(float) < 64 ? lanes * sizeof(float) : 64; }
 
 inline constexpr int kMostTileRows = 14;

@@ -53,7 +53,7 @@ MINNOW_UNARY(ThresholdedRelu, hn::IfThenElseZero(hn::Gt(x, a), x))  // 0 of NaN
 MINNOW_UNARY(Exponential, exp_of(x))
 MINNOW_UNARY(Logarithm, log_of(x))
 MINNOW_UNARY(ErrorFunction, erf_of(x))
-/// Of large numbers the angle to the other axis, of 1 / |x|, at most 1. The polynomial is a minimax fit of atan(u) / u in u^2.
+/// For large numbers it takes the angle to the other axis, of 1 / |x|, at most 1. The polynomial is a minimax fit of atan(u) / u in u^2.
 HWY_INLINE V arc_tangent(V x) {
   const V size = hn::Abs(x);
   const auto large = hn::Gt(size, constant(1));

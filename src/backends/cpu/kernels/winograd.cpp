@@ -74,7 +74,7 @@ void input(const WinogradLines& t, const float* x, float* y) {
   }
 }
 
-// What a WinogradFinish asks for, in registers.
+// A WinogradFinish in registers.
 struct Finish {
   explicit HWY_INLINE Finish(const WinogradFinish& f)
       : add(f.add),

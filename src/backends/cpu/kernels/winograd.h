@@ -8,7 +8,7 @@
 
 namespace minnow::cpu {
 
-/// What there are transforms for along an axis.
+/// The forms that have transforms along an axis.
 enum class WinogradForm : uint8_t {
   none,        // one tap: products with the inputs themselves
   f2,          // 3 taps, stride 1, M = 2
@@ -96,7 +96,7 @@ struct WinogradLines {
   const float* coefficients = nullptr;  // WinogradCoefficients
 };
 
-/// What happens to outputs before they are stored.
+/// The last operations on outputs before they are stored.
 struct WinogradFinish {
   const float* bias = nullptr;  // one vector
   const float* add = nullptr;   // as y
@@ -122,14 +122,14 @@ struct WinogradKernels {
   void (*input[kMostWinogradPositions + 1])(const WinogradLines& lines, const float* x, float* y);
   /// From lines of positions to lines of outputs. finish: null, or what is done to them.
   void (*output[kMostWinogradPositions + 1])(const WinogradLines& lines, const float* x, float* y, const WinogradFinish* finish);
-  /// Of weights, along one axis, at [taps that meet points]: from as many vectors as there are taps, x_value apart, to as many as there are
-  /// positions, y_value apart; and so for `lines` neighbouring vectors. `outputs`: the positions of points.
+  /// Transforms weights along one axis, at [taps that meet points]: from as many vectors as there are taps, x_value apart, to as many as
+  /// there are positions, y_value apart; and so for `lines` neighbouring vectors. `outputs`: the positions of points.
   void (*weights[5])(const WinogradLines& lines, const float* w, float* to);
-  /// Of border tiles, one line at a time: y[to[i]] = sum over k of matrix[i][k] * x[from[k]] for i < count, a vector each; the function
-  /// for n values of k is line[n].
+  /// Transforms border tiles, one line at a time: y[to[i]] = sum over k of matrix[i][k] * x[from[k]] for i < count, a vector each; the
+  /// function for n values of k is line[n].
   void (*line[kMostWinogradPositions + 1])(const float* x, const size_t* from, const float* matrix, size_t count, float* y,
                                            const size_t* to);
-  /// Of border tiles' outputs, `columns` vectors side by side, to y, `pixel` floats apart.
+  /// Finishes border tiles' outputs, `columns` vectors side by side, to y, `pixel` floats apart.
   void (*finish)(const float* x, size_t columns, float* y, size_t pixel, const WinogradFinish& finish);
   void (*pack)(const WinogradWeights& weights);
 };

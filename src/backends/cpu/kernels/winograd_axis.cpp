@@ -9,7 +9,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// The finite points; infinity follows them. Of a form of stride 2 those of its even inputs, which meet two taps.
+// The finite points; infinity follows them. For a form of stride 2: those of its even inputs, which meet two taps.
 Numbers points_of(WinogradForm form) {
   const WinogradNumbers& numbers = numbers_of(form);
   Numbers points;
@@ -99,7 +99,7 @@ WinogradAxis WinogradAxis::of(WinogradForm form, size_t outputs) {
   axis.outputs = outputs;
   axis.inputs = strided ? 2 * outputs + 1 : wanted;
   axis.positions = members;
-  // Of a form of stride 2, the odd inputs meet the tap between in plain products, at positions of their own.
+  // In a form of stride 2, the odd inputs meet the tap between in plain products, at positions of their own.
   for (size_t i = 0; strided && i < outputs; ++i) axis.positions.push_back(all + i);
   const size_t count = axis.positions.size(), step = strided ? 2 : 1;
   axis.input.resize(count * axis.inputs);

@@ -15,11 +15,11 @@ struct WinogradAxis {
   std::vector<float> input;       // [position][input]
   std::vector<float> output;      // [output][position]
 
-  /// 1 <= outputs <= numbers_of(form).outputs. Of the sets of points that serve, the one with the smallest bound on the error.
+  /// 1 <= outputs <= numbers_of(form).outputs. Takes the set of points with the smallest bound on the error.
   static WinogradAxis of(WinogradForm form, size_t outputs);
 };
 
-/// What the kernels for whole tiles take of a form (WinogradLines::coefficients).
+/// The coefficients of a form for the kernels of whole tiles (WinogradLines::coefficients).
 struct WinogradCoefficients {
   std::vector<float>
       input;  // of the product of (y - p^2) over all pairs, lowest power first; for each pair of that over the others, then p

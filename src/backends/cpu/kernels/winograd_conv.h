@@ -60,7 +60,7 @@ class WinogradConv {
 
   /// Whether weights are kept transformed along the vertical axis alone (F(4): twice the plain ones instead of four times), and along the
   /// other where they are used: those that L3 hardly holds, of images of so many tiles that it costs little beside the products (5 % with
-  /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block. Of up to four taps along both axes.
+  /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block. Only for up to four taps along both axes.
   static bool keeps_columns(const ConvShape& shape, WinogradForms form, size_t l3) noexcept;
   size_t weight_floats() const noexcept { return product_of({panels_, out_vectors_, lanes_, shape_.in_channels}); }
   /// What pack_weights writes depends on the size of the image by this alone.
@@ -104,7 +104,7 @@ class WinogradConv {
     size_t outputs, positions, step, taps, served;
     WinogradCoefficients coefficients;
   };
-  // What lies along one axis: whole tiles (index 0) or border tiles (1).
+  // The tiles along one axis: whole tiles (index 0) or border tiles (1).
   struct Axis {
     size_t outputs = 0, inputs = 0, count = 0;  // count: of positions
     std::vector<size_t> positions;

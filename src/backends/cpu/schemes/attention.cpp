@@ -191,7 +191,8 @@ class AttentionKernel final : public Kernel {
   static size_t factors(const LowPrecisionKernels* low_precision, size_t depth) noexcept {
     return low_precision ? ceil_div(depth, 2) : depth;
   }
-  // Of the first `seen` keys, where the weights were arranged for all: whole vectors of pairs, the left factor being zero beyond.
+  // The factors for the first `seen` keys, where the weights were arranged for all: whole vectors of pairs, the left factor being zero
+  // beyond.
   size_t seen_factors(size_t seen) const noexcept {
     const size_t all = factors(value_low_precision_, keys_), wanted = factors(value_low_precision_, seen);
     return value_low_precision_ && value_low_precision_->arrange ? std::min(ceil_div(wanted, lanes_) * lanes_, all) : wanted;
@@ -283,7 +284,7 @@ class AttentionKernel final : public Kernel {
     return std::min(keys_, size(a_.past) + query + 1 + size(a_.after));
   }
 
-  // What is added to the scores of one query.
+  // The addend of one query's scores.
   const float* mask_of(RunContext& context, size_t batch, size_t head, size_t row, float* to) const noexcept {
     constexpr float kExcluded = -std::numeric_limits<float>::infinity();
     const size_t at = batch * mask_strides_[2] + head * mask_strides_[1] + row * mask_strides_[0], place = size(a_.past) + row;

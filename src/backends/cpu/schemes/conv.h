@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schemes of convolutions and products share.
+// Shared by the schemes of convolutions and products.
 #pragma once
 #include <limits>
 #include <optional>
@@ -23,7 +23,7 @@ inline ConvShape conv_shape(const NodeView& node) { return *conv_shape_of(node);
 /// What Conv (nothing) and the fused operators (their activation) do to their sums.
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels);
 
-/// What a scheme takes beyond constant weights and images with their channels first; or 3-D convolutions.
+/// Cases that a scheme takes beyond constant weights and images with their channels first; or 3-D convolutions.
 struct ConvAccepts {
   bool any_weights = false, channels_last = false;
   size_t spatial = 2;  // dimensions, or 3
@@ -31,7 +31,7 @@ struct ConvAccepts {
 /// Why a scheme for f32 convolutions cannot serve; empty where it can.
 std::string refusal_of_conv(const NodeView& node, const ConvAccepts& accepts = {});
 
-/// What the machine says to a product or convolution over packed images.
+/// The machine's options for a product or convolution over packed images.
 GemmConv::Options gemm_options(const Device& device);
 
 /// The constant weights and bias of a convolution as one of the classes that compute them wants them; null where they are no constants.

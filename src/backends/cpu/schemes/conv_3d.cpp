@@ -37,7 +37,7 @@ std::string refusal_of(const Conv3dShape& shape) {
     if (shape.last_tap(o) == shape.kernel) return "an output reads padding alone";
   return {};
 }
-// What no scheme here can do without; empty where nothing is missing.
+// A reason why no scheme here serves; empty if there is none.
 std::string refusal_of(const NodeView& node) {
   const std::string refusal = refusal_of_conv(node, {.any_weights = true, .spatial = 3});
   return refusal.empty() ? refusal_of(conv_3d_shape(ConvGeometry::of(node))) : refusal;

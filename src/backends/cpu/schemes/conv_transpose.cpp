@@ -32,7 +32,7 @@ ConvShape shape_of(const ConvTransposeGeometry& conv) {
   return s;
 }
 
-// What no scheme here can do without; empty where nothing is missing.
+// A reason why no scheme here serves; empty if there is none.
 std::string refusal_of(const NodeView& node, bool any_weights) {
   if (node.input_dtype(0) != DType::f32) return format("the dtype is {}, not f32", node.input_dtype(0));
   if (!any_weights && !node.is_constant(1)) return "the weights are not constant";

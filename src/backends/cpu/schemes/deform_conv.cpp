@@ -99,7 +99,7 @@ class DeformConvKernel final : public Kernel {
                    samples + kCorners * block_);
       const MatMul::Arguments arguments{columns, weights + group * product_.packed_b_floats(),
                                         bias ? bias + group * product_.bias_floats() : nullptr, nullptr, sums};
-      // Of the packed layout its first factor is there already.
+      // In the packed layout its first factor is there already.
       for (size_t i = 0; i < product_.units() && !Watch::stopping(); ++i)
         product_.run(i, arguments, rest, i > 0 ? i - 1 : packed_ ? 0 : SIZE_MAX);
       kernels_.layout->transpose(sums, filters_, count, filters_,

@@ -8,7 +8,7 @@
 
 namespace minnow::cpu {
 
-/// What a row of an input holds: an element for each place, one for all, or one vector that repeats.
+/// The elements of an input's row: an element for each place, one for all, or one vector that repeats.
 enum class ElementwiseForm : uint8_t { full, scalar, lanes };
 
 /// The output as rows: axes from the outermost to the row, merged where all inputs allow it.
@@ -30,7 +30,7 @@ struct ElementwiseGeometry {
   std::string plain(const NodeView& node);
   /// The packed layout of four-byte elements: inputs of the output's shape, single elements, values per channel.
   std::string packed(const NodeView& node, int64_t lanes);
-  /// Of the beginning of a row in an input.
+  /// The offset of a row in an input.
   int64_t offset_of(const Source& source, int64_t row_index) const noexcept {
     int64_t offset = 0;
     for (size_t axis = axes.size() - 1; axis-- > 0; row_index /= axes[axis]) offset += row_index % axes[axis] * source.strides[axis];

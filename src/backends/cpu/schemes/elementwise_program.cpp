@@ -166,7 +166,7 @@ ElementwiseProgram::Value ElementwiseProgram::log_of_one_more(Value x) {
   return binary(Binary::add, unary(Unary::log, unary(Unary::scale, x, 1, 1)), binary(Binary::divide, lost, sum));
 }
 
-// Of x >= 0, up to half of the largest float and of infinity: ln(1 + x + x t) with t = tanh(y / 2) = 1 / (1 / x + sqrt(1 / x^2 + 1)).
+// For x >= 0, up to half of the largest float and of infinity: ln(1 + x + x t) with t = tanh(y / 2) = 1 / (1 / x + sqrt(1 / x^2 + 1)).
 ElementwiseProgram::Value ElementwiseProgram::inverse_sinh(Value x) {
   const Value inverse = unary(Unary::reciprocal, x);
   const Value root = unary(Unary::sqrt, unary(Unary::scale, binary(Binary::multiply, inverse, inverse), 1, 1));
@@ -353,7 +353,7 @@ void ElementwiseProgram::make_chain(size_t first, size_t last, std::span<const s
     current = instruction.result;
     steps.push_back({Chain::store, current});
   }
-  // What is read by later steps alone, and of them by the next, is never stored.
+  // A value that only the next step reads is never stored.
   const size_t begin = steps_.size();
   for (const Step& step : steps)
     if (step.code != Chain::store || read[static_cast<size_t>(step.a)] || last_read[static_cast<size_t>(step.a)] >= last)
@@ -362,8 +362,8 @@ void ElementwiseProgram::make_chain(size_t first, size_t last, std::span<const s
   steps_.push_back({Chain::end});
 }
 
-/// Of the stores whose values this chain alone reads, one at a time becomes a value that is held: those that are done with first, which is
-/// how most of them fit (the greedy choice of intervals). Where one ends in a load behind the store that begins the next, both are a swap.
+/// Among the stores whose values this chain alone reads, one at a time becomes a held value: the first to be done with, so that
+/// most of them fit (the greedy choice of intervals). Where one ends in a load behind the store that begins the next, both are a swap.
 void ElementwiseProgram::hold_values(size_t begin, std::span<const size_t> last_read, size_t end) {
   constexpr uint32_t kNone = UINT32_MAX;
   struct Interval {

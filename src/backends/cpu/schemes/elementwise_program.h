@@ -65,7 +65,7 @@ class ElementwiseProgram {
     uint32_t constant = 0;
     bool held = false;  // a is what the chain keeps
   };
-  /// Of a step: what it reads or writes of an input or of the result, each block at another place.
+  /// The data that a step reads from an input or writes to the result, each block at another position.
   struct Moving {
     uint32_t step;
     const float* ChainStep::*from;  // null where the step writes

@@ -63,7 +63,7 @@ std::optional<ElementwiseProgram> compile(const NodeView& node, const Kernels& k
     }
     const auto result = program.add(NodeView(inner, infos), operands);
     if (!result) return std::nullopt;
-    // What programs know gives floats and booleans alone; which of them matters to nobody.
+    // Programs give floats and booleans alone; it does not matter which.
     Known& made = known[inner.output(0)];
     made.value = *result;
     made.info.dtype = DType::f32;

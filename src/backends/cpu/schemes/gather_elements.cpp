@@ -57,7 +57,7 @@ class GatherElementsKernel final : public Kernel {
   }
 
  private:
-  // Of the first element of a row of the indices in data, less what its index adds.
+  // The offset in data of the first element of a row of indices, without its index.
   int64_t offset_of(size_t row) const noexcept {
     int64_t offset = 0, rest = static_cast<int64_t>(row);
     for (size_t i = indices_.rank() - 1; i-- > 0; rest /= indices_[i]) offset += rest % indices_[i] * steps_[i];

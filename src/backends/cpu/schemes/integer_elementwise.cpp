@@ -37,7 +37,7 @@ void repeat(const char* x, size_t size, size_t count, char* y) noexcept {
   if (size == 8) fill(uint64_t());
 }
 
-// Of words of 32 bits; a shift by the whole width or more leaves none.
+// Shifts words of 32 bits; a shift by the whole width or more leaves zero.
 struct ShiftLeft {
   constexpr uint32_t operator()(uint32_t a, uint32_t b) const { return b < 32 ? a << b : 0; }
 };

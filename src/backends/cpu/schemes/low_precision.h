@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schemes that multiply in 16 bits share: they serve precision "low". Values between operators stay f32; each scheme rounds its
+// Shared by the schemes that multiply in 16 bits. They serve precision "low". Values between operators stay f32; each scheme rounds its
 // input as it takes it.
 #pragma once
 #include <initializer_list>
@@ -18,7 +18,7 @@ enum class Factors : uint8_t { f32, bf16, f16 };
 /// Declined, with the reason, where no scheme with such factors may serve. `weights`: the inputs that it rounds beforehand, where they are
 /// constant.
 Estimate refusal_of(Factors factors, const NodeView& node, const Device& device, std::initializer_list<size_t> weights = {1});
-/// What multiplies them; null for f32.
+/// The kernels that multiply them; null for f32.
 const LowPrecisionKernels* low_precision_kernels(Factors factors, const Kernels& kernels);
 /// Multiply-adds a second beside those of f32 tiles on this machine.
 double speed_of(Factors factors, const Kernels& kernels);

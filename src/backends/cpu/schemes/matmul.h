@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schemes of matrix products share.
+// Shared by the schemes of matrix products.
 #pragma once
 #include <optional>
 
@@ -28,17 +28,17 @@ struct Product {
   size_t b_matrix(size_t batch) const { return static_cast<size_t>(geometry.b_matrix(static_cast<int64_t>(batch))); }
 };
 
-/// What is added to the product: nothing, a value for each column, one value, or a tensor like the result.
+/// The addend of the product: nothing, a value for each column, one value, or a tensor like the result.
 enum class Addend { none, columns, scalar, full };
 struct Addition {
   Addend kind = Addend::none;
   float factor = 1;
 };
 
-/// Of input 2, which is Gemm's C or the fused operator's bias; nothing where no kernel serves.
+/// The addition of input 2, Gemm's C or the fused operator's bias; nothing if no kernel serves.
 std::optional<Addition> addition_of(const NodeView& node);
 
-/// What the product is multiplied by.
+/// The factor of the product.
 float alpha_of(const NodeView& node);
 
 }  // namespace minnow::cpu

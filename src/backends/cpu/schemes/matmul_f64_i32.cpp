@@ -107,7 +107,7 @@ class F64I32MatMulKernel final : public Kernel {
     }
   }
 
-  // What is added.
+  // The addend.
   void begin(const T* c, size_t rows, T* y) const noexcept {
     const size_t n = p_.shape.n;
     if (!c || addition_.kind == Addend::full) {

@@ -365,7 +365,7 @@ class GatherKernel final : public Kernel {
     std::atomic<int64_t> wrong{count};  // the first place whose index is out of range
     context.parallel_for(static_cast<size_t>((count + each - 1) / each), [&](size_t task) {
       const int64_t first = static_cast<int64_t>(task) * each, last = std::min(count, first + each);
-      // Of single elements the call of memcpy would be most of the time.
+      // For single elements, calling memcpy would take most of the time.
       const int64_t end = row_bytes == 4   ? copy_rows(context, first, last, std::integral_constant<size_t, 4>())
                           : row_bytes == 8 ? copy_rows(context, first, last, std::integral_constant<size_t, 8>())
                                            : copy_rows(context, first, last, row_bytes);

@@ -184,7 +184,7 @@ class ChannelsKernel final : public Kernel {
     }
   }
 
-  // Of the groups that a vector of channels belongs to, from the moments of the image's channels.
+  // Moments of the groups that a vector of channels belongs to, from the moments of the image's channels.
   void join_moments(const float* means, size_t channel, float* mean, float* inverse) const noexcept {
     const float* inverses = means + images_ * blocks_ * lanes_;
     for (size_t l = 0; l < lanes_; ++l) {

@@ -60,7 +60,7 @@ Estimate estimate_reduction(const NodeView& node, const Device& device) {
   return estimate;
 }
 
-// Of three dimensions, the first is pooled over whole planes into one, which then is pooled as an image is: the largest and the mean are
+// With three dimensions, the first is pooled over whole planes into one, which then is pooled as an image is: the largest and the mean are
 // the same whichever dimension comes first.
 class WindowsKernel final : public Kernel {
  public:

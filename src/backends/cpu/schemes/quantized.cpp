@@ -162,7 +162,7 @@ void IntegerWeights::pack(uint8_t* out) const {
 void IntegerWeights::prepare(PrepareContext& context, Requantization& requantization) {
   const size_t bytes = groups_ * pairs_ * panel_bytes_, depth = channels_ * taps_, each = outputs_ / groups_;
   if (form_ != IntegerForm::words) {
-    // What the offset of x and its zero point add to the sums goes into the bias.
+    // The bias takes the share of x's offset and zero point.
     const NodeView& node = context.node();
     const bool known = !node.has_input(inputs_.x_zero) || node.is_constant(inputs_.x_zero);
     if (!known) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schemes of quantized convolutions and products share: their constants, arranged for the kernels.
+// Shared by the schemes of quantized convolutions and products: their constants, arranged for the kernels.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,10 +18,10 @@ struct FactorInputs {
       : raw(node.op() == "ConvInteger" || node.op() == "MatMulInteger"), w(raw ? 1 : 3), w_zero(raw ? 3 : 5) {}
 };
 
-/// What happens to the sums of `outputs` channels in `groups` groups of equal size, each group padded to whole tiles.
+/// The requantization of the sums of `outputs` channels in `groups` groups of equal size, each group padded to whole tiles.
 struct Requantization {
   Requantization(const NodeView& node, size_t outputs, size_t groups, const Kernels& kernels);
-  /// Of channel o of group g.
+  /// The bias of channel o of group g.
   int32_t& bias_of(size_t g, size_t o) { return bias[g * padded + o]; }
   /// `sums`: biases that take the place of those here, or null.
   void apply(IntegerTile& tile, size_t group, size_t vector, const int32_t* sums = nullptr) const noexcept;
@@ -45,7 +45,7 @@ class IntegerWeights {
   IntegerForm form() const noexcept { return form_; }
   size_t channel_groups() const noexcept { return channel_groups_; }
   size_t pairs() const noexcept { return pairs_; }
-  /// Of a pair of vectors of a group.
+  /// The panel of a pair of vectors of a group.
   const uint8_t* panel(size_t group, size_t pair) const noexcept { return data() + (group * pairs_ + pair) * panel_bytes_; }
   size_t panel_bytes() const noexcept { return panel_bytes_; }
   /// Packs the weights (shared with other plans where their zero points are 0) and takes the zero point of X into the biases, where it

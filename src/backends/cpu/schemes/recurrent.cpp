@@ -297,7 +297,7 @@ class RecurrentKernel final : public Kernel {
     return recurrent_.data(context) + d * recurrent_.floats + block * r_.gates * lanes_ * hidden_;
   }
 
-  // What the next products read of a state.
+  // The part of a state that the next products read.
   void round_state(RunContext& context, size_t d, size_t which) const noexcept {
     if (!low_precision_) return;
     const size_t plane = r_.batch * lanes_;
@@ -377,7 +377,7 @@ class RecurrentKernel final : public Kernel {
     }
   }
 
-  // Of one sequence and direction in the inputs and outputs that hold states.
+  // The position of one sequence and direction in the inputs and outputs that hold states.
   size_t state_place(size_t d, size_t b) const noexcept { return (r_.batch_first ? b * r_.directions + d : d * r_.batch + b) * r_.hidden; }
 
   void begin(RunContext& context, size_t d) const noexcept {

@@ -79,7 +79,7 @@ class Shares {
   size_t size_, columns_, cuts_, each_, parts_, scratch_ = 0;
 };
 
-/// What an operator is: a reduction, then scaling by 1 / length, then a function.
+/// The parts of an operator: a reduction, then scaling by 1 / length, then a function.
 struct Row {
   std::string_view op;
   Reduction reduction;

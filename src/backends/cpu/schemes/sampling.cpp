@@ -17,7 +17,7 @@ constexpr size_t kMostTaps = 1 << 10;  // of a bin that are summed up at once
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
-/// What both have in common: an image X of f32 that has a packed layout, and f32 positions.
+/// Both need an image X of f32 that has a packed layout, and f32 positions.
 std::string refusal_of(const NodeView& node, const Device& device) {
   for (size_t i : {0, 1})
     if (node.input_dtype(i) != DType::f32) return format("the dtype of input {} is {}, not f32", i, node.input_dtype(i));

@@ -39,11 +39,11 @@ double winograd_seconds(const ConvShape& s, const Device& device, WinogradForms 
   const double kept =
       (columns ? static_cast<double>(numbers_of(form.down).positions() * numbers_of(form.across).taps) : positions) * in * out;
   const double weights = device.weight_time(4 * kept * static_cast<double>(parts)) / static_cast<double>(parts);
-  // What is made of columns is written to L2 and read again.
+  // Transformed columns are written to L2 and read again.
   const double operations = transform_operations(form.down) + transform_operations(form.across);
   const double transforms =
       device.flop_time(operations * each * (in + out), 0.3) + (columns ? device.flop_time(7 * positions * in * out) : 0);
-  // What is kept beyond the smallest form's weights counts as time, too: 13 us a megabyte. So forms that take as long by measurement as one
+  // Weights beyond the smallest form's count as time, too: 13 us a megabyte. So forms that take as long by measurement as one
   // of half the size give way to it: F(3) to F(2) in layers of 7x7 pixels, F(4) of stride 2 to F(2) in those of 14x14.
   const double memory = 13e-12 * 4 * (kept - least_positions(form.down) * least_positions(form.across) * in * out) / device.threads;
   // Neither hides the other wholly.
@@ -62,7 +62,7 @@ Estimate estimate(const NodeView& node, const Device& device, size_t outputs, si
     return declined("the kernel {}x{} has no F({}) of stride {}, dilation 1 and one group", s.kernel_h, s.kernel_w, outputs, stride);
   if (s.in_channels > kLongestSum) return declined("sums of {} channels are too long for it", s.in_channels);
   const double most = kMostError[device.precision == Precision::high ? 0 : device.precision == Precision::normal ? 1 : 2];
-  // Without fused multiply-adds it is up to a fifth larger. Of few channels plain sums are short and round little (the worst layer of the
+  // Without fused multiply-adds it is up to a fifth larger. With few channels plain sums are short and round little (the worst layer of the
   // corpus, of one channel, has 4.9 instead of 1.9 times with F(4)).
   const double error = form->error() * (fuses(cpu_device(device).isa) ? 1 : 1.25) * (s.in_channels < 16 ? 2.6 : 1);
   if (error > most) return declined("its error is up to {} times that of plain sums, and the precision allows {}", error, most);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schemes by Winograd's minimal filtering share.
+// Shared by the schemes by Winograd's minimal filtering.
 #pragma once
 #include "backends/cpu/kernels/winograd_conv.h"
 #include "backends/cpu/schemes/conv.h"
@@ -12,7 +12,7 @@ WinogradConv::Options winograd_options(const Device& device, WinogradForms form)
 /// Predicted seconds of a convolution that the form can serve, one of so many of a node.
 double winograd_seconds(const ConvShape& shape, const Device& device, WinogradForms form, size_t parts = 1);
 
-/// What kernels by Winograd's filtering share, whatever class Conv computes the convolution.
+/// The base of kernels by Winograd's filtering, whatever class Conv computes the convolution.
 class WinogradKernel : public Kernel {
  protected:
   template <class Conv>
