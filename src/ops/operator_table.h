@@ -47,12 +47,20 @@ constexpr auto joined_array() {
   return array_of<kCount>(joined(selected(kDefinitions()), kMember));
 }
 
+/// Holds a table that is never destroyed: what gcc's undefined-behaviour sanitizer makes of the destructor is no constant expression.
+template <class T>
+union Lasting {
+  constexpr explicit Lasting(const T& table) : table(table) {}
+  constexpr ~Lasting() {}
+  T table;
+};
+
 template <auto kDefinitions>
 std::span<const Operator> operator_table() {
   static constexpr auto kInputs = joined_array<kDefinitions, &Operator::inputs>();
   static constexpr auto kOutputs = joined_array<kDefinitions, &Operator::outputs>();
   static constexpr auto kAttributes = joined_array<kDefinitions, &Operator::attributes>();
-  static constexpr auto kOperators = [] {
+  static constexpr Lasting kOperators{[] {
     constexpr size_t kCount = selected(kDefinitions()).size();
     List<Operator> list = selected(kDefinitions());
     const auto* input = kInputs.data();
@@ -67,8 +75,8 @@ std::span<const Operator> operator_table() {
       input += inputs, output += outputs, attribute += attributes;
     }
     return array_of<kCount>(list);
-  }();
-  return kOperators;
+  }()};
+  return kOperators.table;
 }
 
 }  // namespace minnow
