@@ -559,7 +559,7 @@ def load_as_list(path: str) -> list[Var]:
     left_out = {value.name for value in (*loaded.inputs, *loaded.outputs)}
     for value in loaded.outputs:  # save() writes a constant as the Identity of an unnamed one
         name, inputs = _minnow.expression_of(value)
-        if name == "Identity" and not _minnow.expression_of(inputs[0])[0]:
+        if name == "Identity" and inputs and not _minnow.expression_of(inputs[0])[0]:
             left_out.add(inputs[0].name)
     return [*loaded.inputs, *(value for name, value in loaded.values.items() if name not in left_out), *loaded.outputs]
 
@@ -569,7 +569,7 @@ def save(outputs: Any, path: str, forInference: bool = True) -> None:
     named = []
     for value in [outputs] if isinstance(outputs, Var) else list(outputs):
         if not value.is_placeholder and not _minnow.expression_of(value)[0]:  # a constant needs another name than the output
-            name, value = value.name, E.identity(Var(value.numpy().copy()))
+            name, value = value.name, E.identity(E.trainable(value.numpy().copy()))  # which waits; constants are computed at once
             value.name = name
         named.append(value)
     E.save(named, path)
