@@ -38,7 +38,7 @@ building() {
 }
 echo "building ..." >&2
 quietly cmake --preset release
-building cmake --build build/release --target minnow minnow_shared minnow_convert minnow_cli
+building cmake --build build/release --target minnow minnow_shared minnow_convert minnow_numerics minnow_cli
 quietly cmake --install build/release --prefix build/demo/install
 quietly cmake -S examples/demo -B build/demo/example -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$PWD/build/demo/install"
 quietly cmake --build build/demo/example
