@@ -42,6 +42,12 @@ TEST(CausalConvWithState, shorter_than_its_taps) {
          {0, -0.5, 0, 1, 0, -0.25, 0, 1.25, 0, 0, 0, -1.25});
 }
 
+TEST(CausalConvWithState, nothing_leaves_the_state) {
+  const auto made = run_operator("CausalConvWithState", {Tensor(DType::f32, {2, 3, 0}), kW}, {}, 2);
+  EXPECT_TRUE(near(made[0], {2, 3, 0}, {}));
+  EXPECT_TRUE(near(made[1], {2, 3, 2}, std::vector<double>(12)));
+}
+
 TEST(CausalConvWithState, errors_name_what_does_not_fit) {
   EXPECT_THAT(error_of("CausalConvWithState", {kX, pattern({3, 2, 3})}), HasSubstr("weight should be of shape [3, 1, k]"));
   EXPECT_THAT(error_of("CausalConvWithState", {kX, kW, kNone, pattern({2, 3, 3})}), HasSubstr("past_state should be of shape [2, 3, 2]"));
