@@ -84,7 +84,7 @@ thread_local int depth = 0;
 
 PyObject *array_types = nullptr, *arrays_of = nullptr;  // (ndarray, inexact), once NumPy was imported; the function below
 
-/// What an argument says of the results.
+/// The kind of results that an argument asks for.
 enum class Says : uint8_t { nothing, array, var };
 
 /// An array of NumPy, or a Var, itself or within lists. Integers of NumPy say nothing: they are sizes and axes as often as numbers.

@@ -48,7 +48,7 @@ struct RowTiling {
   size_t scratch_bytes;
 };
 
-/// What every kernel of the chain works on.
+/// The input of every kernel of the chain.
 struct RowTilingInputs {
   size_t images;         // of the batch
   size_t input_bytes;    // of the first kernel's input, all images

@@ -30,8 +30,8 @@ class MappedFile {
 };
 
 /// A file that gets its name when it is complete. Until publish() it has none where the system knows files without names (Linux, most file
-/// systems), so that nothing is left of a process that is killed; elsewhere it is "PATH.XXXXXX", which only a killed process leaves. What
-/// is neither a file nor a folder (/dev/stdout) is written to directly.
+/// systems), so that nothing is left of a process that is killed; elsewhere it is "PATH.XXXXXX", which only a killed process leaves. A
+/// path that is neither a file nor a folder (/dev/stdout) is written to directly.
 class NewFile {
  public:
   explicit NewFile(std::string path);  // throws IoError

@@ -16,7 +16,7 @@ struct Core {
 
 /// Numbers of the cores that this process may use: those of its affinity mask, which are online. Empty where the system does not tell.
 std::vector<int> allowed_cores();
-/// What the system says about these cores, in order. Their speed is `root`/cpuN/cpu_capacity, else cpufreq/cpuinfo_max_freq, if every one
+/// Reads the system's files about these cores, in order. Speed is `root`/cpuN/cpu_capacity, else cpufreq/cpuinfo_max_freq, if every one
 /// of them has it, and topology/thread_siblings_list names the threads of a core. Files that are absent or nonsense: all are alike.
 std::vector<Core> read_cores(std::span<const int> allowed, const std::string& root = "/sys/devices/system/cpu");
 /// The same of this process, read once.

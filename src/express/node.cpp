@@ -151,7 +151,7 @@ ValueInfo info_of(const LazyValue& value, bool with_contents) {
 
 namespace {
 
-/// What inference found for calls with inputs of equal types.
+/// The results of inference for calls with inputs of equal types.
 struct KnownCall {
   std::vector<Output> outputs;           // without names
   uint64_t contents = 0;                 // bit i: shapes depend on the contents of input i too, and the key goes on with them
@@ -352,7 +352,7 @@ bool append_contents(std::span<const LazyValue> inputs, uint64_t which) {
   return true;
 }
 
-/// What is known of the call whose key has been begun; null where that is nothing. The key is complete then.
+/// Completes the key that has been begun, and returns what is known of the call; null if nothing is.
 KnownCall* find_known(std::span<const LazyValue> inputs) {
   append_types(call_key, inputs);
   auto found = known_calls.find(call_key);

@@ -285,7 +285,7 @@ std::string python_contract(const Operator& op, bool many, const std::vector<std
   return text;
 }
 
-/// What type checkers are told of a function: Vars for Vars, arrays of NumPy for arrays of NumPy (minnow._functions), Vars for both.
+/// The stub of a function for type checkers: Vars for Vars, arrays of NumPy for arrays of NumPy (minnow._functions), Vars for both.
 std::string python_stub(const std::string& name, std::string_view parameters, bool many) {
   std::string text;
   const auto overload = [&](std::string_view array, std::string_view made) {

@@ -242,7 +242,7 @@ Expr segment(TypedBuilder& p, const Expr& x, const Expr& ids, const Expr& count,
   const Expr flat = p.vector(p.i64(ids)), many = p.reshape(p.i64(count), Ints{1});
   const Expr safe = p.op("Where", {p.op("Less", {flat, p.constant({0})}), many, flat});
   const Expr shape = p.concat({p.op("Add", {many, p.constant({1})}), p.shape_of(x, rank_ids)}, 0);
-  // What segments without rows hold: numbers, as the format has it, not infinities.
+  // Segments without rows hold the ends of the dtype, as the format has it, not infinities.
   const double low = is_float(type) ? -3.4028234663852886e38 : static_cast<double>(lowest_of(type));
   const double high = is_float(type) ? 3.4028234663852886e38 : static_cast<double>(highest_of(type));
   static constexpr std::string_view kJoins[] = {"add", "mul", "max", "min"};

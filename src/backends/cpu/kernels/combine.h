@@ -36,7 +36,7 @@ struct CombineKernels {
   /// For bool and integers of at least a byte, which wrap around; all of f64, where minimum and maximum are NaN if one operand is;
   /// comparisons of f32. Null for all else.
   CombinationLoop (*loop)(DType dtype, Combination combination);
-  /// Of integers of at least a byte; logical_not: of bool. Null for all else.
+  /// For integers of at least a byte; logical_not for bool. Null for all else.
   MappingLoop (*mapping)(DType dtype, Mapping mapping);
   /// From bool and integers of at least a byte to those, of which the lower bits stay, and to f32 and f64; between f32 and f64; null else.
   MappingLoop (*conversion)(DType from, DType to);
