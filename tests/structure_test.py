@@ -31,11 +31,11 @@ MAY_INCLUDE = {
     "train": EXPRESS,
     "compress": TRAIN | {"passes"},
     "numerics": {"base", "backends/cpu"},  # whose instruction sets its loops are compiled for
-    "vision": {"base"},
+    "vision": {"base", "backends/cpu", "numerics"},
     "cli": None,  # anything
 }
 # Outside packages and operating-system headers -> where they may be used.
-PACKAGES = {"hwy": ("backends/cpu", "numerics"), "protozero": ("importers", "exporters"), "flatbuffers": ("graph", "importers", "exporters"),
+PACKAGES = {"hwy": ("backends/cpu", "numerics", "vision"), "protozero": ("importers", "exporters"), "flatbuffers": ("graph", "importers", "exporters"),
             "CLI": ("cli",), "nlohmann": ("cli",)}
 SYSTEM = re.compile(r"(sys/.*|unistd\.h|fcntl\.h|dlfcn\.h|sched\.h|pthread\.h|signal\.h|windows\.h)")
 

@@ -10,7 +10,7 @@
 
 #include "base/no_memory.h"
 #include "base/os.h"
-#include "vision/image.h"
+#include "vision/picture_file.h"
 
 namespace minnow::vision {
 namespace {
@@ -94,7 +94,7 @@ int orientation_of(const jpeg_marker_struct* marker) {
   return 1;
 }
 
-bool start_jpeg(Jpeg& jpeg, const uint8_t* data, size_t size, ReadMode mode, Size& out) {
+bool start_jpeg(Jpeg& jpeg, const uint8_t* data, size_t size, ReadMode mode, FileSize& out) {
   if (setjmp(jpeg.errors.jump)) return false;
   jpeg_create_decompress(&jpeg.info);
   jpeg_mem_src(&jpeg.info, data, static_cast<unsigned long>(size));
@@ -125,7 +125,7 @@ Tensor oriented(const Tensor& image, int orientation) {
   if (orientation == 1) return image;
   const Picture from = picture_of(image, "imread");
   const bool across = orientation >= 5;  // rows become columns
-  const Size size{across ? from.width : from.height, across ? from.height : from.width, from.channels, false};
+  const FileSize size{across ? from.width : from.height, across ? from.height : from.width, from.channels, false};
   Tensor result = tensor_of(size);
   uint8_t* out = result.writable().data<uint8_t>();
   const uint8_t* in = static_cast<const uint8_t*>(from.data);
@@ -144,7 +144,7 @@ Tensor oriented(const Tensor& image, int orientation) {
 
 Tensor decode_jpeg(std::span<const std::byte> bytes, ReadMode mode, const std::string& name) {
   Jpeg jpeg;
-  Size size;
+  FileSize size;
   if (!start_jpeg(jpeg, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), mode, size))
     throw InvalidModel("{}: the JPEG file is damaged: {}", name, jpeg.errors.text);
   check_size(size, name);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
+#include <minnow/vision.h>
 #include "base/no_memory.h"
-#include "vision/image.h"
+
+#include "vision/picture_file.h"
 
 namespace minnow::vision {
 namespace {

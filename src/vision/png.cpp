@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "vision/image.h"
+#include "vision/picture_file.h"
 
 namespace minnow::vision {
 namespace {
@@ -97,7 +97,7 @@ int sample(const uint8_t* row, int64_t index, int depth) {
 /// Writes pixels as blue, green, red, alpha, in the depth of the result.
 class Writer {
  public:
-  Writer(const Header& header, const Palette& palette, const std::array<int, 3>& clear, bool has_clear, const Size& size, void* out)
+  Writer(const Header& header, const Palette& palette, const std::array<int, 3>& clear, bool has_clear, const FileSize& size, void* out)
       : header_(header), palette_(palette), clear_(clear), has_clear_(has_clear), size_(size), out_(out) {}
 
   /// Pixels of a row, at x = first, first + step ...
@@ -147,7 +147,7 @@ class Writer {
   const Palette& palette_;
   const std::array<int, 3>& clear_;
   bool has_clear_;
-  const Size& size_;
+  const FileSize& size_;
   void* out_;
 };
 
@@ -220,7 +220,7 @@ Tensor decode_png(std::span<const std::byte> bytes, ReadMode mode, const std::st
   const bool alpha = whole && (header.type == kGrayAlpha || header.type == kRgba || palette.alpha || (has_clear && header.type == kRgb));
   const bool gray_file = header.type == kGray || header.type == kGrayAlpha;
   const bool gray = mode == ReadMode::grayscale || (whole && gray_file && !alpha);
-  const Size size{header.height, header.width, gray ? 1 : alpha ? 4 : 3, whole && header.depth == 16};
+  const FileSize size{header.height, header.width, gray ? 1 : alpha ? 4 : 3, whole && header.depth == 16};
   // The first row is had before the memory for all of them.
   const size_t longest = header.row_bytes(header.width) + 1;
   std::vector<uint8_t> row(longest), above(longest);

@@ -5,8 +5,10 @@
 #include <cstring>
 #include <vector>
 
+#include <minnow/vision.h>
 #include "base/no_memory.h"
-#include "vision/image.h"
+
+#include "vision/picture_file.h"
 
 namespace minnow::vision {
 namespace {

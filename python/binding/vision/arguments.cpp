@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arguments.h"
+
+#include <cmath>
+#include <limits>
+
+#include "express/node.h"
+
+namespace minnow::python {
+namespace {
+
+template <class T>
+T integer_from(double value, const char* name) {
+  if (!(value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max()))
+    throw InvalidArgument("{}: {} is beyond 32 bits", name, value);
+  return static_cast<T>(value);
+}
+
+std::vector<int> integers_of(nb::handle object, const char* name, size_t least, size_t most) {
+  std::vector<int> integers;
+  for (const double value : numbers_of(object, name, least, most)) {
+    if (value != std::floor(value)) throw TypeFault("{} takes integers, not {}", name, shown(object));
+    integers.push_back(integer_from<int>(value, name));
+  }
+  return integers;
+}
+
+/// Whether rows of the array are pixels side by side; their stride, the size.
+std::optional<vision::MutableImageView> picture_in(const ForeignArray& array) {
+  const size_t rank = array.shape.rank();
+  if (array.swapped || !array.suboffsets.empty() || rank < 2 || rank > 3) return std::nullopt;
+  const int64_t height = array.shape[0], width = array.shape[1], channels = rank == 3 ? array.shape[2] : 1;
+  const int64_t element = static_cast<int64_t>(size_of(array.dtype));
+  int64_t stride = width * channels * element;
+  if (reinterpret_cast<uintptr_t>(array.data) % static_cast<uintptr_t>(element)) return std::nullopt;
+  if (!array.strides.empty()) {
+    if (rank == 3 && channels > 1 && array.strides[2] != element) return std::nullopt;
+    if (width > 1 && array.strides[1] != channels * element) return std::nullopt;
+    if (height > 1) stride = array.strides[0];
+    if (stride < width * channels * element || stride % element) return std::nullopt;
+  }
+  return vision::MutableImageView(array.dtype, height, width, channels, const_cast<char*>(array.data), stride);
+}
+
+}  // namespace
+
+std::vector<double> numbers_of(nb::handle object, const char* name, size_t least, size_t most) {
+  std::vector<double> numbers;
+  const auto complain = [&] {
+    throw TypeFault("{} takes {}{} number{}, not {}", name, least == most ? "" : "up to ", most, most == 1 ? "" : "s", shown(object));
+  };
+  if (PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr())) {
+    const double value = PyFloat_AsDouble(object.ptr());
+    if (value == -1 && PyErr_Occurred()) PyErr_Clear(), complain();
+    numbers.push_back(value);
+  } else if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
+    const nb::object items = nb::borrow(object);
+    for (nb::handle item : items) {
+      const double value = PyFloat_AsDouble(item.ptr());
+      if (value == -1 && PyErr_Occurred()) PyErr_Clear(), complain();
+      numbers.push_back(value);
+    }
+  } else {
+    if (object.is_none() || PyUnicode_Check(object.ptr())) complain();
+    const Guard guard;
+    const Tensor array = tensor_from(object, DType::f64, Sharing::where_possible);
+    numbers.assign(array.data<double>(), array.data<double>() + array.elements());
+  }
+  if (numbers.size() < least || numbers.size() > most) complain();
+  return numbers;
+}
+
+From<vision::Size>::From(nb::handle object, const char* name) {
+  if (object.is_none()) return;
+  const std::vector<int> numbers = integers_of(object, name, 2, 2);
+  value = {numbers[0], numbers[1]};
+}
+From<vision::Point>::From(nb::handle object, const char* name) {
+  const std::vector<int> numbers = integers_of(object, name, 2, 2);
+  value = {numbers[0], numbers[1]};
+}
+From<vision::Point2d>::From(nb::handle object, const char* name) {
+  const std::vector<double> numbers = numbers_of(object, name, 2, 2);
+  value = {numbers[0], numbers[1]};
+}
+From<vision::Rect>::From(nb::handle object, const char* name) {
+  const std::vector<int> numbers = integers_of(object, name, 4, 4);
+  value = {numbers[0], numbers[1], numbers[2], numbers[3]};
+}
+From<vision::Scalar4>::From(nb::handle object, const char* name) {
+  if (object.is_none()) return;
+  const std::vector<double> numbers = numbers_of(object, name, 0, 4);
+  std::copy(numbers.begin(), numbers.end(), value.begin());
+}
+From<std::vector<int>>::From(nb::handle object, const char* name) : value(integers_of(object, name, 0, size_t(1) << 20)) {}
+
+From<Tensor>::From(nb::handle object, const char* name) {
+  if (object.is_none()) throw TypeFault("{} takes an array, not None", name);
+  const Guard guard;
+  value = tensor_from(object, DType::undefined, Sharing::where_possible);
+}
+From<DType>::From(nb::handle object, const char*) : value(object.is_none() ? DType::undefined : dtype_from(object)) {}
+
+From<vision::ImageView>::From(nb::handle object, const char* name) {
+  if (object.is_none()) return;
+  if (!is_var(object)) {
+    if (PyUnicode_Check(object.ptr())) throw TypeFault("{} takes a picture, not {}", name, shown(object));
+    if (std::optional<ForeignArray> array = array_of_buffer(object)) {
+      if (const std::optional<vision::MutableImageView> picture = picture_in(*array)) {
+        view = *picture;
+        owner_ = std::move(array->owner);
+        return;
+      }
+    }
+  }
+  const Guard guard;
+  copy_ = tensor_from(object, DType::undefined, Sharing::where_possible);
+  const Shape& shape = copy_.shape();
+  if (shape.rank() == 1)  // a column, as OpenCV takes it
+    view = vision::ImageView(copy_.reshaped({shape[0], 1}));
+  else if (shape.rank() == 2 || shape.rank() == 3)
+    view = vision::ImageView(copy_);
+  else
+    throw InvalidArgument("{}: a picture is [height, width] or [height, width, channels], this is {}{}", name, copy_.dtype(), shape);
+}
+
+From<std::vector<vision::ImageView>>::From(nb::handle object, const char* name) {
+  if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr()))
+    throw TypeFault("{} takes a list of pictures, not {}", name, shown(object));
+  const nb::object items = nb::borrow(object);
+  for (nb::handle item : items) pictures.emplace_back(item, name);
+  for (const From<vision::ImageView>& picture : pictures) views.push_back(picture.get());
+}
+
+void Written::open(nb::handle object, const char* name, bool contents) {
+  object_ = object;
+  if (is_var(object)) {
+    const Guard guard;
+    const Tensor& value = computed(var_of(object));
+    tensor_ = contents ? value.clone() : Tensor(value.dtype(), value.shape());
+    view_ = vision::MutableImageView(tensor_.writable());
+    return;
+  }
+  std::optional<ForeignArray> array = writable_array_of_buffer(object);
+  if (!array) throw TypeFault("{} takes a picture that may be written, not {}", name, kind_name(object));
+  const std::optional<vision::MutableImageView> picture = picture_in(*array);
+  if (!picture)
+    throw InvalidArgument(
+        "{}: the picture that is written is [height, width] or [height, width, channels], with the pixels of a row side by side; this is "
+        "{}{}",
+        name, array->dtype, array->shape);
+  view_ = *picture;
+  owner_ = std::move(array->owner);
+}
+
+void Written::done() {
+  if (!is_var(object_)) return;
+  const Guard guard;
+  var_of(object_).assign(Var(std::move(tensor_)));
+}
+
+nb::object to_python(Tensor tensor) {
+  if (!tensor) return nb::none();
+  const Guard guard;
+  Var x(std::move(tensor));
+  express::output_of(express::Access::cell(x)->value).memory_is_ours = true;
+  return nb::cast(std::move(x));
+}
+
+}  // namespace minnow::python

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// minnow._minnow.vision, of which minnow.cv is made: one file for each group of functions.
+#include "arguments.h"
+
+namespace minnow::python {
+
+void define_vision(nb::module_& m) {
+  nb::module_ vision = m.def_submodule("vision");
+  define_codecs(vision);
+  define_color(vision);
+  define_geometry(vision);
+}
+
+}  // namespace minnow::python

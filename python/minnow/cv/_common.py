@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the files of minnow.cv share."""
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any, Sequence
+
+from minnow import _minnow
+from minnow._functions import suggesting
+from minnow._minnow import Error as error
+from minnow._minnow import InvalidArgument, InvalidType, Unsupported, Var
+from minnow._typing import VarLike
+
+vision = _minnow.vision
+
+# OpenCV's names of types, which say what a function takes.
+MatLike = VarLike  # a picture: an array of NumPy or a Var, [height, width] or [height, width, channels]
+Scalar = float | Sequence[float]
+Size = Sequence[int]
+Point = Sequence[int]
+
+CV_8U, CV_8S, CV_16U, CV_16S, CV_32S, CV_32F, CV_64F = range(7)
+_DTYPES = {CV_8U: "uint8", CV_8S: "int8", CV_16U: "uint16", CV_16S: "int16", CV_32S: "int32", CV_32F: "float32", CV_64F: "float64"}
+
+BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT, BORDER_WRAP, BORDER_REFLECT_101, BORDER_TRANSPARENT = range(6)
+BORDER_REFLECT101 = BORDER_DEFAULT = BORDER_REFLECT_101
+BORDER_ISOLATED = 16
+
+
+def dtype_of(depth: int, function: str) -> str | None:
+    """The dtype of an OpenCV depth (CV_8U, CV_32F ...; also of a type such as CV_8UC3); None for -1, the source's."""
+    if depth < 0:
+        return None
+    name = _DTYPES.get(int(depth) & 7)
+    if name is None:
+        raise Unsupported(f"{function}: there is no depth {depth}; there are CV_8U, CV_8S, CV_16U, CV_16S, CV_32S, CV_32F and CV_64F")
+    return name
+
+
+def border_of(border: int, function: str, allowed: Sequence[int] = range(5)) -> int:
+    """A border type without BORDER_ISOLATED, which says nothing here: pixels beside a view are never read."""
+    kind = int(border) & ~BORDER_ISOLATED
+    if kind not in allowed:
+        raise InvalidArgument(f"{function}: border type {border} is not supported")
+    return kind
+
+
+def public(module: dict[str, Any]) -> list[str]:
+    """A module's own functions become functions of arrays (minnow/_functions.py). Gives the names for its __all__: functions, classes and
+    constants."""
+    names = []
+    for name, value in list(module.items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(value, FunctionType) and value.__module__ == module["__name__"]:
+            module[name] = suggesting(value, True)
+            names.append(name)
+        elif isinstance(value, type) and value.__module__ == module["__name__"] or name.isupper() and isinstance(value, int):
+            names.append(name)
+    return names
+
+
+__all__ = [name for name in dir() if name.startswith(("CV_", "BORDER_"))] + ["error"]
