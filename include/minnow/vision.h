@@ -6,6 +6,12 @@
 // and results are OpenCV's. Functions throw InvalidArgument for shapes and numbers that do not fit, Unsupported for dtypes, and
 // OutOfMemory, and use all cores that the process may use.
 #pragma once
+#include <minnow/vision/arithmetic.h>
+#include <minnow/vision/calibration.h>
 #include <minnow/vision/codecs.h>
 #include <minnow/vision/color.h>
+#include <minnow/vision/detection.h>
+#include <minnow/vision/drawing.h>
+#include <minnow/vision/filters.h>
 #include <minnow/vision/geometry.h>
+#include <minnow/vision/structure.h>

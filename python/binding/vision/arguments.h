@@ -258,8 +258,14 @@ void define(nb::module_& m, const char* name, R (*function)(Args...), const std:
 }
 
 // The groups, one file each.
+void define_arithmetic(nb::module_& m);
+void define_calibration(nb::module_& m);
 void define_codecs(nb::module_& m);
 void define_color(nb::module_& m);
+void define_detection(nb::module_& m);
+void define_drawing(nb::module_& m);
+void define_filters(nb::module_& m);
 void define_geometry(nb::module_& m);
+void define_structure(nb::module_& m);
 
 }  // namespace minnow::python

@@ -6,9 +6,15 @@ namespace minnow::python {
 
 void define_vision(nb::module_& m) {
   nb::module_ vision = m.def_submodule("vision");
+  define_arithmetic(vision);
+  define_calibration(vision);
   define_codecs(vision);
   define_color(vision);
+  define_detection(vision);
+  define_drawing(vision);
+  define_filters(vision);
   define_geometry(vision);
+  define_structure(vision);
 }
 
 }  // namespace minnow::python

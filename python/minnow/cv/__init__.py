@@ -8,10 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from minnow._minnow import nearest as _nearest
-from minnow.cv._common import *
+from minnow.cv._arithmetic import *
+from minnow.cv._calibration import *
 from minnow.cv._codecs import *
 from minnow.cv._color import *
+from minnow.cv._common import *
+from minnow.cv._detection import *
+from minnow.cv._drawing import *
+from minnow.cv._filters import *
 from minnow.cv._geometry import *
+from minnow.cv._structure import *
 
 
 def __getattr__(name: str) -> Any:
