@@ -69,15 +69,16 @@ int64_t Interpreter::rank(const Expr& x) {
 
 void Interpreter::expect_rank(const Expr& x, std::initializer_list<int64_t> ranks) {
   if (p_->rank(x) >= 0) return;
+  const auto is_open = [](const auto& value) { return !value->type.dims && value->type.kind == ValueType::Kind::tensor; };
   // The input that it comes from, and whether nothing between changes the number of dimensions.
   std::unordered_set<const Value*> seen;
-  std::vector<std::pair<const Value*, bool>> open = {{x.value(), true}};
+  std::vector<std::pair<const Value*, bool>> open;
+  if (std::any_of(graph_.inputs().begin(), graph_.inputs().end(), is_open)) open.emplace_back(x.value(), true);
   while (!open.empty()) {
     const auto [value, same] = open.back();
     open.pop_back();
     if (!seen.insert(value).second) continue;
-    if (value->is_input() && &value->graph() == &graph_ && !value->type.dims && value->type.kind == ValueType::Kind::tensor)
-      throw RankNeeded{value->name(), same ? Ints(ranks) : Ints{}};
+    if (value->is_input() && &value->graph() == &graph_ && is_open(value)) throw RankNeeded{value->name(), same ? Ints(ranks) : Ints{}};
     const Node* node = value->producer();
     if (!node) continue;
     static constexpr std::string_view kKeep[] = {"Cast", "Identity", "Relu", "Sigmoid",   "Tanh",
