@@ -25,8 +25,8 @@ struct LoopValue {
   std::string name = "carried";
 };
 
-/// The type that a value has in every iteration: the dtype and rank that it starts with. Of its sizes, which may change, those stay that
-/// `fixed` has too.
+/// The type of a loop-carried value in every iteration: the dtype and rank of `start`. A size stays known only if `start` and `fixed`
+/// agree on it, because other sizes may change.
 ValueType carried_type(TypedBuilder& builder, const Expr& start, const Ints& fixed = {});
 
 /// An If over the branches, which fill graphs of their own.

@@ -139,7 +139,7 @@ Imported import_files(std::vector<std::string> paths, const ConvertOptions& opti
   }
   if (!format) throw InvalidModel("{}: is in none of the known formats ({})", paths[0], format_names());
   const ImportOptions import = import_options(options, *format);
-  // What is going to run as it is widens its weights when they are packed.
+  // A model that runs without further changes keeps its stored weights; packing widens them.
   if (format->name == "minnow" && options.optimize == Optimize::once && paths.size() == 1)
     return finish_metadata(read_model(paths[0], packs_weight), *format, hash);
   return finish_metadata(naming(paths, [&] { return format->import_files(paths, import); }), *format, hash);

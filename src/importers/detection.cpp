@@ -89,8 +89,8 @@ Exprs proposals(TypedBuilder& p, const Expr& all_scores, const Expr& all_moves, 
   constexpr int64_t kMostAnchors = 1 << 24;
   if (width > kMostAnchors / count || height > kMostAnchors / count / width)
     throw Unsupported("{} x {} places are too many", height, width);
-  // How far an anchor reaches and where its centre is, in the first place; the others are strides away. What is as large as the map is
-  // computed by the graph, as nothing in the file need be.
+  // Extents and centres of the anchors at the first place; other places are offset by the stride. The graph computes every tensor of the
+  // map's size, because a small file may declare a huge map.
   std::vector<double> extents, centres;
   for (size_t i = 0; i < options.anchors.size(); i += 4)
     for (size_t axis = i; axis < i + 2; ++axis) {

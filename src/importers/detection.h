@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detections as several formats have them: boxes around the places of a map, decoding, non-maximum suppression. What is wrong is thrown as
-// a sentence without a place (InvalidModel, Unsupported), which the importers add.
+// Detection layers shared by several formats: anchors, decoding of boxes, non-maximum suppression. Errors (InvalidModel, Unsupported) are
+// sentences without a place; the importers add it.
 #pragma once
 #include "importers/builder/typed_builder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rules of every format have of the foreign node that they read: its place, the errors about it, and checks that all make alike.
+// The node of a foreign file as rules of every format see it: its place, errors that name it, and shared checks.
 #pragma once
 #include <string>
 #include <string_view>

@@ -19,21 +19,21 @@ namespace minnow {
 class OperatorSet;
 
 struct ImportOptions {
-  /// Told what was read differently than the file says, a sentence each. Empty: the log hook gets it.
+  /// Called with a sentence for each thing that was read differently than the file says. Empty: the sentences go to the log hook.
   std::function<void(std::string_view sentence)> warn;
-  /// Operators that the graph may hold; null: the built-in ones. A set with custom operators accepts theirs too.
+  /// Operators that the graph may use; null: the built-in ones. Pass a set with custom operators to accept those too.
   const OperatorSet* operators = nullptr;
-  /// What the model is called in errors and in Graph::source; empty: the file's name, or "model".
+  /// The model's name in errors and in Graph::source; empty: the file's name, or "model".
   std::string source;
-  /// Models from memory: the folder that external data is read from; empty: none, and external data is an error.
+  /// For models in memory: the folder with external data; empty: external data is an error.
   std::string external_folder;
-  /// Initializers that are inputs too and stay inputs; others are constants. A name that is none such throws InvalidArgument.
+  /// Initializers that are also inputs and shall stay inputs; all others become constants. Throws InvalidArgument for any other name.
   std::vector<std::string> keep_inputs;
-  /// Shapes of inputs that the caller knows (-1: open), for formats that do not say them.
+  /// Shapes of inputs that the caller knows (-1: open), for formats that do not store them.
   std::map<std::string, std::vector<int64_t>> shapes;
   std::vector<std::vector<int64_t>> shapes_in_order;  // the same by the input's place; empty: not known
-  /// Of a format whose models have several (TensorFlow's SavedModel, TFLite): which is read, giving inputs and outputs its names. Empty:
-  /// the format's default.
+  /// The signature to read, for formats whose models may have several (TensorFlow's SavedModel, TFLite); inputs and outputs get its names.
+  /// Empty: the format's default.
   std::string signature;
 };
 

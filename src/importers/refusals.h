@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an importer cannot take, gathered while it goes on, so that one error names all of it.
+// Collects everything that an importer does not support, so that one error lists all of it.
 #pragma once
 #include <map>
 #include <string>
@@ -20,11 +20,11 @@ class Refusals {
 
   /// `op` has no rule; `node` is one of its kind.
   void add_missing(const std::string& op, std::string_view node);
-  /// A whole sentence without the file's name: what a rule could not build.
+  /// A rule's reason for refusing, as a whole sentence without the file's name.
   void add(std::string sentence) { sentences_.push_back(std::move(sentence)); }
-  /// What a rule for the node at `place` threw; see located().
+  /// The message that a rule threw for the node at `place`; see located().
   void add_thrown(const std::string& source, std::string_view place, std::string_view sentence);
-  /// What a user can do about missing operators, behind their names.
+  /// Advice for the user about missing operators; it follows their names.
   void advise(std::string advice) { advice_ = std::move(advice); }
   /// Operators without a rule and sentences.
   size_t size() const noexcept { return missing_.size() + sentences_.size(); }

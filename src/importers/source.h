@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the entry points of all importers do with paths and bytes.
+// Paths and bytes at the entry points of all importers.
 #pragma once
 #include <span>
 #include <string>
@@ -19,7 +19,7 @@ inline std::string folder_of_file(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   return slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
-/// What errors call the model.
+/// The model's name in errors.
 inline std::string source_of(const ImportOptions& options, std::string fallback = "model") {
   return options.source.empty() ? std::move(fallback) : options.source;
 }

@@ -160,7 +160,7 @@ Expr TypedBuilder::transpose(const Expr& x, const Ints& perm) {
   bool is_identity = true;
   for (size_t i = 0; i < perm.size(); ++i) is_identity = is_identity && perm[i] == static_cast<int64_t>(i);
   if (is_identity) return x;
-  // Of a constant that is kept in another precision: turned as it is kept.
+  // Transpose a constant in the precision in which it is stored, before it is cast.
   const Node* maker = x.value()->producer();
   if (maker && maker->op() == "Cast" && maker->input(0)->constant())
     return cast(op("Transpose", {wrap(maker->input(0))}, {{"perm", perm}}), dtype(x));

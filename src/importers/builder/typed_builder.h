@@ -25,9 +25,9 @@ class TypedBuilder : public GraphBuilder {
   Exprs ops(std::string_view name, const Exprs& inputs, size_t outputs, Attributes attributes = {});
   Expr reals(const Shape& shape, std::span<const double> values, DType dtype = DType::f32);  // a constant
 
-  // What is known. Asking infers the types of nodes that were made with plain expressions.
+  // Queries. They infer the types of nodes that were made with plain expressions.
   void infer(const Expr& x);
-  /// x where a node of this very graph makes it that no output gives yet, as a graph's outputs must be made; else a node that hands it on.
+  /// x itself if a node of this graph makes it and no output has it yet, as outputs require; else a copy made by an Identity node.
   Expr own(const Expr& x);
   /// Called before a node that was made here is removed.
   void forget(const Node& node) { inferred_.erase(&node); }

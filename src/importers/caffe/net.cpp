@@ -57,7 +57,7 @@ constexpr OldType kOldTypes[] = {
     {"WINDOW_DATA", 24, "WindowData"},
 };
 
-// Of the first generation: the type, and the message that today holds its parameters.
+// Layer types of Caffe's first file format, their names today, and the message that holds their parameters today.
 struct FirstType {
   std::string_view old_name, name, parameters;
 };

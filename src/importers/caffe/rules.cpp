@@ -88,7 +88,7 @@ constexpr Rule kRules[] = {
     {"ROIPooling", import_roi_pooling},
     {"SigmoidCrossEntropyLoss", import_unary, "Sigmoid"},
 
-    // What only training has.
+    // Layers for training only.
     {"Accuracy", nullptr},
     {"ContrastiveLoss", nullptr},
     {"EuclideanLoss", nullptr},

@@ -118,7 +118,7 @@ Exprs import_roi_align(CaffeLayer& layer, TypedBuilder& p) {
 
 namespace {
 
-/// Of Faster R-CNN: boxes of every ratio and scale around one cell of `base` pixels, [4 n]; both corners are pixels within.
+/// Anchors as in Faster R-CNN: boxes of every ratio and scale around one cell of `base` pixels, [4 n]. Both corners belong to the box.
 std::vector<double> anchors_of(double base, const std::vector<double>& ratios, const std::vector<double>& scales) {
   std::vector<double> anchors;
   const double centre = 0.5 * (base - 1);
@@ -162,7 +162,7 @@ Exprs import_ps_roi_pooling(CaffeLayer& layer, TypedBuilder& p) {
   const Expr scale = p.scalar(parameters.real("spatial_scale", 1)), zero = p.scalar(0), half = p.scalar(0.5);
   const Expr rois = p.rank(layer.bottom(1)) == 2 ? layer.bottom(1) : p.reshape(layer.bottom(1), Ints{-1, 5});
   const auto rounded = [&](int64_t i) { return p.op("Floor", {p.op("Add", {column(p, rois, i), half})}); };  // as C's round, from zero on
-  // Of each region and bin [r, bins, length], whether a row (or column) belongs to it; and how many do [r, bins].
+  // Returns a mask [r, bins, length]: 1 if a row (or column) belongs to the bin of the region. `number` becomes the counts [r, bins].
   const auto share = [&](int64_t begin_column, int64_t end_column, int64_t length, Expr& number) {
     const Expr begin = p.op("Mul", {rounded(begin_column), scale});
     const Expr end = p.op("Mul", {p.op("Add", {rounded(end_column), p.scalar(1)}), scale});

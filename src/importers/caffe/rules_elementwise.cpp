@@ -144,7 +144,7 @@ Exprs import_batch_norm(CaffeLayer& layer, TypedBuilder& p) {
 }
 
 Exprs import_bn(CaffeLayer& layer, TypedBuilder& p) {
-  // Of SegNet: scale and shift, with the statistics folded in.
+  // SegNet's BN layer: scale and shift, with the statistics folded in.
   const int64_t channels = p.dim(layer.bottom(), 1);
   const Expr y = p.op("Mul", {layer.bottom(), layer.along(layer.weights(0, {channels}), 1)});
   return {p.op("Add", {y, layer.along(layer.weights(1, {channels}), 1)})};

@@ -174,7 +174,7 @@ Exprs import_mvn(CaffeLayer& layer, TypedBuilder& p) {
 }
 
 Exprs import_normalize(CaffeLayer& layer, TypedBuilder& p) {
-  // Of SSD: each place (or image) divided by its length, then scaled.
+  // SSD's Normalize layer: each place (or image) is divided by its length, then scaled.
   const Message& parameters = layer.parameters("norm_param");
   const bool across = parameters.flag("across_spatial", true), shared = parameters.flag("channel_shared", true);
   Ints axes = {1};

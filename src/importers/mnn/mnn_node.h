@@ -15,19 +15,19 @@ namespace minnow::mnn {
 
 class MnnNode;
 
-/// What only the importer can do for a rule: subgraphs of the file, states of the graph.
+/// The importer's services for rules: subgraphs of the file, states of the graph.
 class Host {
  public:
   virtual Exprs branch(MnnNode& node) = 0;
   virtual Exprs loop(MnnNode& node) = 0;
-  /// A state that begins with zeros of that shape, and its number in the graph; it grows along a dimension of 0. Refuses inside of loops
-  /// and branches, and sizes that are not known.
+  /// A state of this shape that begins with zeros, and its number in the graph; it grows along a dimension of size 0. Refuses unknown
+  /// sizes, and states inside loops and branches.
   virtual Expr add_state(MnnNode& node, std::string_view what, const Shape& shape, size_t& number) = 0;
 
   /// The nodes of the subgraph of that name put into the graph of `parts`, for a rule that runs it as a part of its own: its outputs.
   virtual Exprs put(TypedBuilder& parts, std::string_view name, const Exprs& inputs, const MnnNode& node) = 0;
 
-  /// What an Attention reads and keeps, for layers that look at its keys and values instead of their own; by the layer's number.
+  /// Keys and values of an Attention by layer number, for layers that reuse them instead of their own.
   struct Layer {
     Expr k, v;          // of this call
     Expr keys, values;  // of earlier calls
@@ -61,7 +61,7 @@ class MnnNode : public ForeignNode {
   const Rule* rule = nullptr;
   Exprs raw;                    // inputs as they are; empty Expr: absent
   std::vector<Layout> layouts;  // of the inputs
-  /// Of the outputs; the importer has set all to the first input's.
+  /// Layouts of the outputs. The importer sets all of them to the first input's.
   std::vector<Layout> output_layouts;
 
   const FlatTable& parameter() const noexcept { return info.parameter; }

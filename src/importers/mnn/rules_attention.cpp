@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of language models. What the engine keeps from call to call (keys and values, the end of a convolution's input, the memory of
-// linear attention) is a state of the graph, which a session keeps, resets and saves.
+// Operators of language models. Data kept between calls (keys and values, the tail of a convolution's input, the memory of linear
+// attention) is a state of the graph, which a session keeps, resets and saves.
 #include <algorithm>
 
 #include "importers/mnn/rules.h"

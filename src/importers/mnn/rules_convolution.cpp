@@ -239,7 +239,7 @@ Exprs import_deconvolution(MnnNode& node, TypedBuilder& p) {
     if (height > 0 && width > 0) size = {height * sliding.strides[0], width * sliding.strides[1]};
   }
   if (!size.empty() || sliding.same) {
-    // What is too much is cut in the middle with "same" and by given padding, at the end otherwise.
+    // Cut the surplus on both sides for "same" and explicit padding, otherwise at the end.
     Ints pads(4), more(2);
     bool known = !size.empty();
     for (size_t i = 0; known && i < 2; ++i) {

@@ -42,7 +42,7 @@ Attributes along(TypedBuilder& p, const Expr& scale) { return p.rank(scale) == 1
 }  // namespace
 
 Exprs import_float_to_int8(MnnNode& node, TypedBuilder& p) {
-  // What is multiplied by tensorScale, rounded and shifted by the zero point.
+  // Quantizes: multiplies by tensorScale, rounds and adds the zero point.
   const Expr x = node.image();
   if (node.info.kind != kQuantizedFloat) return {node.from_image(p.cast(x, DType::i8))};
   std::vector<float> factors = node.reals(3);

@@ -331,7 +331,7 @@ Exprs import_gather(MnnNode& node, TypedBuilder& p) {
   if (node.info.kind == kAxis) {
     axis = node.integer(0);
   } else if (node.input_count() > 2) {
-    // Of a vector there is one axis only, however it was computed.
+    // A vector has only one axis, so a computed axis can be ignored.
     const auto given = node.known_ints(2);
     if (!given && p.rank(node.any(0)) != 1) node.refuse("an axis that is computed is not supported");
     if (given && given->size() != 1) node.fail("has {} axes", given->size());
@@ -622,7 +622,7 @@ Exprs import_segment_mean(MnnNode& node, TypedBuilder& p) {
 }
 
 Exprs import_set_diff(MnnNode& node, TypedBuilder& p) {
-  // What of input 0 is not in input 1.
+  // The elements of input 0 that input 1 does not contain.
   const Exprs both = node.alike({node.input(0), node.input(1)});
   const Expr equal = p.cast(p.op("Equal", {p.unsqueeze(both[0], {1}), p.unsqueeze(both[1], {0})}), DType::i32);
   const Expr hits = p.op("ReduceSum", {equal, p.constant({1})}, {{"keepdims", int64_t{0}}});

@@ -100,7 +100,7 @@ class Importer : private ImportDriver {
   std::unordered_map<const char*, Tensor> function_constants_;  // of bodies that are expanded many times
 };
 
-/// What a call of the function adds to memory: its text without the tensors, which all calls share.
+/// The memory that each call of the function adds: the size of its text without the tensors, which all calls share.
 size_t cost_of(const FunctionMessage& function) {
   size_t cost = kNodeCost * (1 + function.nodes.size());
   for (std::string_view text : function.nodes) {

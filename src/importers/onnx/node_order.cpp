@@ -25,7 +25,7 @@ std::string_view subgraph_of(std::string_view attribute) {
 
 void add_used_names(const NodeMessage& node, int depth, Views& names);
 
-/// What a graph uses of the graphs around it.
+/// Adds the names that a graph captures from the graphs around it.
 void add_captured_names(std::string_view text, int depth, Views& names) {
   if (depth >= Nesting::kMostDeep) return;  // the importer refuses more
   const GraphMessage graph(text);

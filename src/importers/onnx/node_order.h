@@ -10,10 +10,10 @@
 
 namespace minnow::onnx {
 
-/// The order in which the nodes of one graph can be built, as indices: that of the file where every value is made before it is used, as
-/// ONNX asks for; else the nearest one to it. What nodes use includes what their subgraphs use of the graph. `visible` tells which names
-/// come from elsewhere (inputs, initializers, outer graphs). Throws InvalidModel, beginning with `where`, naming nodes that wait for each
-/// other.
+/// Returns the order in which to build the nodes of one graph, as indices. If the file makes every value before its first use, as ONNX
+/// requires, this is the file's order; else the topological order closest to it. The values that a node's subgraphs capture count as its
+/// inputs. `visible` tells which names come from elsewhere (inputs, initializers, outer graphs). Throws InvalidModel, beginning with
+/// `where` and naming the nodes, if nodes depend on each other in a cycle.
 std::vector<size_t> node_order(std::span<const NodeMessage> nodes, FunctionRef<bool(std::string_view name)> visible,
                                const std::string& where);
 

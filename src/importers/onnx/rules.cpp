@@ -143,7 +143,7 @@ constexpr ImportRule kRules[] = {
     {"com.microsoft.QLinearSigmoid", 1, import_qlinear_unary},
     {"com.microsoft.QuantizeLinear", 1, import_quantize_microsoft},
 
-    // What ONNX Runtime's optimizer writes.
+    // Operators that ONNX Runtime's optimizer writes.
     {"SimplifiedLayerNormalization", 1, import_simplified_layer_normalization},
     {"com.microsoft.BiasGelu", 1, import_bias_gelu},
     {"com.microsoft.FastGelu", 1, import_fast_gelu},

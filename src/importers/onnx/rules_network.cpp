@@ -136,7 +136,7 @@ Exprs import_scan_8(OnnxNode& node, GraphBuilder& g) {
 
 namespace {
 
-/// What the graph in an attribute, of one input and one output, makes of x; x where there is no such attribute.
+/// Applies the graph stored in an attribute, with one input and one output, to x. Returns x if the attribute is absent.
 Expr modified(OnnxNode& node, GraphBuilder& g, std::string_view attribute, const Expr& x) {
   if (!node.has_attribute(attribute)) return x;
   const Subgraph body = node.require<Subgraph>(attribute);

@@ -35,7 +35,7 @@ class Rewriter {
           if (const auto found = index_.find(node_of(reference)); found != index_.end()) graph_.nodes[found->second].was_read = true;
     std::vector<Loop> loops = find_loops();
     std::vector<Branches> branches = find_branches();
-    // What lies inside goes first: what still has a circle within itself waits.
+    // Rewrite inner loops and branches first: an outer one waits while a cycle remains inside it.
     for (int deep = 0; !loops.empty() || !branches.empty(); ++deep) {
       const size_t before = loops.size() + branches.size();
       std::erase_if(branches, [&](Branches& each) { return rewrite(each); });
@@ -60,7 +60,7 @@ class Rewriter {
   struct Branches {
     std::vector<size_t> merges;  // of one condition
   };
-  /// What some nodes need, as far as `stop` lets them look.
+  /// The nodes that some nodes depend on, up to those at which `stop` ends the search.
   struct Cone {
     std::vector<size_t> nodes, ends;  // ends: nodes that stop() told
     bool closed = true;               // false: it holds a circle that is not rewritten yet

@@ -52,7 +52,7 @@ struct Reference {
 };
 Reference parse_reference(std::string_view text);
 
-/// What a PartitionedCall calls; empty where it says nothing.
+/// The function that a PartitionedCall calls; empty if it names none.
 std::string_view called_function(const NodeDef& call);
 
 /// Throws Malformed.

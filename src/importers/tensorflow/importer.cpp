@@ -74,7 +74,7 @@ class Importer final : public Host, private ImportDriver {
   std::string place(const Scope& scope, const NodeDef& def) const {
     return format("{}: node \"{}{}\" ({})", source_, scope.prefix, def.name.substr(0, 200), def.op.substr(0, 100));
   }
-  /// What the model's input is called that this placeholder is.
+  /// The name of the model input that this placeholder stands for.
   std::string_view input_name(std::string_view placeholder) const {
     for (const auto& [key, tensor] : from_.inputs)
       if (parse_reference(tensor).node == placeholder) return key;
@@ -93,7 +93,7 @@ class Importer final : public Host, private ImportDriver {
   Scope* scope_ = nullptr;  // where the current node stands
 };
 
-/// Of a Const. Throws Unsupported.
+/// The tensor of a Const node. Throws Unsupported.
 Tensor contents_of(const NodeDef& def) {
   const auto found = def.attributes.find("value");
   std::string_view message;
@@ -326,7 +326,7 @@ std::vector<size_t> Importer::find_outputs() const {
     for (std::string_view input : def_.nodes[i].inputs)
       if (!input.starts_with('^')) read.insert(parse_reference(input).node);
   }
-  // What still needs a node of a rewritten loop or branch lay in it.
+  // Nodes that still read a node of a rewritten loop or branch were part of it.
   std::vector<uint8_t> inside(def_.nodes.size());
   std::vector<std::vector<size_t>> readers(def_.nodes.size());
   std::vector<size_t> open;
@@ -381,7 +381,7 @@ void Importer::import_all(TypedBuilder& builder, Scope& scope) {
   }
 }
 
-/// What a signature needs. Inputs and outputs have its names.
+/// Imports the nodes that a signature needs. Inputs and outputs get the signature's names.
 void Importer::import_signature(TypedBuilder& builder, Scope& scope) {
   for (const auto& [key, tensor] : from_.outputs) names_.take(std::string(key));
   for (const auto& [key, tensor] : from_.inputs) names_.take(std::string(key));

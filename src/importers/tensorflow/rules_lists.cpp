@@ -49,7 +49,7 @@ Expr replaced(TypedBuilder& p, const Expr& list, const Expr& place, const Expr& 
   return p.op("SequenceInsert", {p.op("SequenceErase", {list, place}), x, place});
 }
 
-/// What is written behind the end makes the list longer, where it may grow.
+/// Writes x at `place`. If the list may grow, a place at its end appends x.
 Expr written(TypedBuilder& p, const Expr& list, const Expr& place, const Expr& x, bool grows) {
   if (!grows) return replaced(p, list, place, x);
   Attributes branches;

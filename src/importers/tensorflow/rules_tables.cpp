@@ -48,7 +48,7 @@ Exprs table_find(TfNode& node, TypedBuilder& p) {
   constexpr int64_t kFar = int64_t{1} << 62;
   const Tensor* missing = other.value()->constant();
   if (missing && missing->elements() == 1 && first > -kFar && last < kFar && last - first < 4 * count + 64) {
-    // What is found at each key, between two places for all keys below and above.
+    // The values of all keys from first to last, with one more place at each end for keys outside of this range.
     Ints places(static_cast<size_t>(last - first + 3), -1);
     for (int64_t place : order) places[static_cast<size_t>(keys[static_cast<size_t>(place)] - first + 1)] = place;
     const Expr within = p.op("Min", {p.op("Max", {x, number(first - 1)}), number(last + 1)});

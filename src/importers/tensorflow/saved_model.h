@@ -14,7 +14,7 @@ namespace minnow::tensorflow {
 /// A tensor that a signature names: its key, and "node:place".
 using NamedTensors = std::vector<std::pair<std::string_view, std::string_view>>;
 
-/// What is imported: all of a frozen graph, or what a signature needs.
+/// The graph to import: all of a frozen graph, or the nodes that a signature needs.
 struct Source {
   GraphDef graph;
   bool has_signature = false;

@@ -17,13 +17,13 @@ struct Table {
   Tensor keys, values;
 };
 
-/// What only the importer can do for a rule: functions and tables of the file.
+/// The importer's services for rules: functions and tables of the file.
 class Host {
  public:
   virtual Exprs call(const TfNode& node, std::string_view function, const Exprs& inputs) = 0;
   virtual Exprs branch(const TfNode& node, const Expr& condition, std::string_view then_function, std::string_view else_function,
                        const Exprs& inputs) = 0;
-  /// The function at `index`, the last where there is none.
+  /// Calls the function at `index`, or the last one if the index is out of range.
   virtual Exprs cases(const TfNode& node, const Expr& index, std::span<const std::string_view> functions, const Exprs& inputs) = 0;
   virtual Exprs loop(const TfNode& node, std::string_view condition, std::string_view body) = 0;
   /// The table that `handle` stands for.

@@ -485,7 +485,7 @@ void Importer::describe() {
       const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       metadata.properties[std::string(name)] = text.substr(0, text.find('\0'));
     }
-  // What signatures of this graph call the inputs and outputs.
+  // Record the names that signatures of this graph give the inputs and outputs.
   const FlatTables signatures = file_.signatures();
   for (size_t i = 0; i < signatures.size() && i < kMostSignatures; ++i) {
     const Signature signature = read_signature(file_, signatures[i]);

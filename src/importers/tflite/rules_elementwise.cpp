@@ -37,7 +37,7 @@ std::optional<Expr> sum_of_steps(TfliteNode& node, TypedBuilder& p, bool subtrac
   for (float ratio : ratios) factors.push_back(std::llrint(std::ldexp(static_cast<double>(ratio), shift)));
   if (subtracts) factors[1] = -factors[1];
   if (in[0]->shape != in[1]->shape || node.raw[0].value()->constant() || node.raw[1].value()->constant()) {
-    // What is broadcast costs less within one program of elementwise operators.
+    // Broadcast operands are cheaper inside one fused elementwise program.
     const auto at = [](const Ints& list, size_t i) { return static_cast<int32_t>(list[i]); };
     const QuantizedSum sum{{at(factors, 0), at(factors, 1)}, {at(zeros, 0), at(zeros, 1), at(zeros, 2)}, 0, 0, shift};
     const Expr steps = sum.steps(p, node.raw[0], node.raw[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom operators of MediaPipe's models: pools that say where their maximum was, and crops around landmarks. What they compute is that of
-// the public kernels in mediapipe/util/tflite/operations.
+// Custom operators of MediaPipe's models: pools that return the places of their maxima, and crops around landmarks. They compute the same
+// as the public kernels in mediapipe/util/tflite/operations.
 #include <algorithm>
 
 #include "importers/builder/arithmetic.h"
@@ -87,7 +87,7 @@ Exprs import_max_pool_argmax(TfliteNode& node, TypedBuilder& p) {
   const int64_t rows = p.dim(made[0], 2), columns = p.dim(made[0], 3);
   if (rows < 0 || columns < 0) node.fail("a window of {} does not fit an image of {}", options.window.kernel, Ints{height, width});
   const auto number = [&](int64_t value) { return p.scalar(static_cast<double>(value), DType::i64); };
-  // Of places in all of the input: those in their plane, then rows and columns less those where the window begins.
+  // MaxPool returns places in the whole input. Reduce them to the plane, split them into row and column, and subtract the window's origin.
   const Expr place = p.op("Mod", {made[1], number(std::max<int64_t>(height * width, 1))});
   const Expr y = p.op("Div", {place, number(std::max<int64_t>(width, 1))});
   const Expr x = place - y * number(width);

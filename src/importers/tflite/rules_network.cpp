@@ -49,10 +49,10 @@ bool is_16_by_8(const TfliteNode& node, int64_t depth) {
          (node.input_info(2).dtype == DType::i64 || node.input_info(2).dtype == DType::i32);
 }
 
-/// What a layer of such numbers gives, as real numbers that are whole steps of its result. With a bias of 64 bits its kernels multiply by
-/// factors of 15 bits and round once, with one of 32 bits by factors of 31 bits and round twice. `sums(x)`: the layer's sums of products,
-/// in float and without bias, of integers x; it is called for the high bytes and for the low ones, so that the sums of both are exact.
-/// Channels are last.
+/// Returns the result of a layer with i16 activations and i8 weights, as real numbers that are whole steps of the result's scale. Like the
+/// format's kernels, it multiplies by factors of 15 bits and rounds once if the bias has 64 bits; with a bias of 32 bits it multiplies by
+/// factors of 31 bits and rounds twice. sums(x) computes the layer's sums of products for integers x, in f32 and without the bias. It is
+/// called for the high and for the low bytes, so that both sums are exact. Channels are last.
 template <class Sums>
 Expr layer_16_by_8(TfliteNode& node, TypedBuilder& p, Sums sums, size_t activation_field) {
   const Expr x = node.raw[0], low = p.op("Mod", {x, p.scalar(256, DType::i16)});
@@ -94,9 +94,9 @@ bool averages_steps(const TfliteNode& node) {
          x.quantization == y.quantization;
 }
 
-/// The average of stored numbers, rounded to the nearest, from halfway away from zero (of the stored number, not of what it stands for).
+/// The average of stored numbers, rounded to nearest; ties round away from zero, as stored (before the zero point is subtracted).
 Expr average_of_steps(const TfliteNode& node, TypedBuilder& p, const SlidingWindow& window) {
-  // What lies halfway may be a little less as a quotient in f32; other quotients of windows below 5,000 elements are farther from halfway.
+  // In f32 the quotient of a tie may come out slightly low. With windows below 5,000 elements, other quotients are farther from ties.
   constexpr double kHalf = 0.5001;
   const TensorQuantization& q = node.input_info(0).quantization;
   const Expr average = pool(p, "AveragePool", p.cast(node.raw[0], DType::f32), window);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers. What a step computes is written once, for single steps and for sequences (a Scan); plain LSTMs in single precision
-// become LSTM. Integer layers round where the format's kernels keep integers: gates and their activations at 16 bits, the cell and the
-// hidden state as their tensors say.
+// Recurrent layers. One function computes a step, for single steps and for sequences (a Scan); plain LSTMs in single precision become
+// LSTM. Integer layers round at the same points as the format's kernels: gates and their activations to 16 bits, the cell and the hidden
+// state to the dtypes of their tensors.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -63,7 +63,7 @@ struct Rounding {
   Expr operator()(TypedBuilder& p, const Expr& x) const { return rounds ? rounded_by_item(p, x, symmetric) : x; }
 };
 
-/// What is stored for the state's real values.
+/// Quantizes a state's real values as the state is stored.
 Expr stored(TypedBuilder& p, const Expr& real, const TensorInfo& as) { return as.quantized() ? quantize(p, real, as) : real; }
 
 struct Lstm {

@@ -14,10 +14,10 @@ namespace minnow::tflite {
 
 class TfliteNode;
 
-/// What only the importer can do for a rule: tensors that keep their value between runs, and subgraphs.
+/// The importer's services for rules: tensors that keep their value between runs, and subgraphs.
 class Host {
  public:
-  /// The tensor that input `i` is keeps `value` (as stored) for what reads it later, and for the next run.
+  /// Stores `value` (in its stored form) in the tensor of input `i`, for later reads and for the next run.
   virtual void set_variable(const TfliteNode& node, size_t i, const Expr& value) = 0;
   virtual Expr read_resource(const TfliteNode& node) = 0;
   virtual void assign_resource(const TfliteNode& node) = 0;

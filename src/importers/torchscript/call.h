@@ -16,13 +16,13 @@ using Builder = Item(Call& call, TypedBuilder& p);
 /// A row of the table. Several rows of one name are its overloads: the first whose arguments fit is taken.
 struct Rule {
   std::string_view op;
-  /// "T input, T? bias=None, i[2] stride=1, * i? dtype=None": types T tensor, i int, f float, n int or float, b bool, s text, a anything,
-  /// with [] a list ([2]: or one number for all), with ? or None. What follows * is given by name only.
+  /// "T input, T? bias=None, i[2] stride=1, * i? dtype=None". Types: T tensor, i int, f float, n int or float, b bool, s text, a anything.
+  /// [] marks a list ([2]: one number may stand for all), ? an optional argument. Arguments after * are keyword-only.
   std::string_view signature;
   Builder* build;
   std::string_view target = {};  // Minnow's operator, or a word, for rules that serve several
-  /// view: what the first argument shows, seen differently. quantized: takes quantized tensors as they are; others take the numbers that
-  /// they stand for, and their results are quantized as the first one was.
+  /// view: a view of the first argument. quantized: the rule handles quantized tensors itself. Other rules get dequantized tensors, and
+  /// their results are quantized like their first argument.
   enum class Result : uint8_t { fresh, view, quantized } result = Result::fresh;
 };
 
@@ -45,14 +45,14 @@ std::span<const Signature> signatures_of(std::string_view op);
 const Signature* resolve(std::string_view op, const Items& positional, const std::vector<std::string>& names, const Items& named,
                          Items& arguments);
 
-/// What only the interpreter can do for a rule.
+/// The services of the interpreter that rules need.
 class Host {
  public:
-  /// What the graph has for a tensor now.
+  /// The graph's current value for a tensor.
   virtual Expr expr(const Item& tensor) = 0;
   /// Must be called before an object is changed.
   virtual void touch(const std::shared_ptr<Object>& object) = 0;
-  /// Writes to a tensor, and to what it is a view of.
+  /// Writes to a tensor and to the base of which it is a view.
   virtual void write(const std::shared_ptr<TensorObject>& tensor, const Expr& value) = 0;
   /// Keeps an object that was made.
   virtual Item keep(Item item) = 0;
@@ -119,7 +119,7 @@ class Call : public ForeignNode {
   int64_t known_integer(const Item& item, std::string_view name);
 };
 
-// What several files of rules use.
+// Functions that several files of rules use.
 
 /// x and y as tensors of one dtype, by PyTorch's promotion: numbers and tensors without dimensions yield to the others of their category.
 std::pair<Expr, Expr> promoted(Call& call, const Item& x, const Item& y);
@@ -136,8 +136,8 @@ Item requantized(Call& call, const Item& result, const Item& like);
 /// y with what a list of sizes tells of its dimensions, which inference does not look into.
 Expr with_sizes(const Expr& y, const Items& wanted);
 Expr scalar_like(Call& call, double value, const Expr& x);
-/// What weights beside `x` tell of its dimension `axis` (from the end where negative), where `x` is a model input, or one transposed, that
-/// leaves it open. Sizes below 1 tell nothing.
+/// Records that dimension `axis` of x (from the end if negative) must be `size`, as weights used with x imply. Has an effect only if x is a
+/// model input, possibly transposed, that leaves this dimension open. Ignores sizes below 1.
 void tell_size(const Expr& x, int64_t axis, int64_t size);
 
 // Complex numbers (rules_complex.cpp). An operator "aten::f" that takes some has a row "complex::f" of its own, or is one of these.

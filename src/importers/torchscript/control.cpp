@@ -255,8 +255,8 @@ Emptiness emptiness_of(const Value* condition) {
 
 }  // namespace
 
-/// Of a branch that is taken where a size is zero: what it gives has no elements where it has other dimensions than what the other branch
-/// gives, and takes those, so that the program can go on with them. (A tensor that does have elements makes the run fail.)
+/// For a branch that runs only if a size is zero: reshapes its empty result to the rank of the other branch's result, so that the program
+/// can go on with one rank. (The run fails if the tensor is not empty.)
 Expr Interpreter::raised_rank(Inner& inner, const Expr& nothing, const Expr& other) {
   const auto from = dims_of(nothing), to = dims_of(other);
   const bool tensors = nothing.value()->type.kind == ValueType::Kind::tensor && other.value()->type.kind == ValueType::Kind::tensor;
@@ -293,7 +293,7 @@ void Interpreter::branch(const Statement& statement, Frame& frame) {
   Inner second = follow(statement.orelse, frame);
   stem_ = stem;
   if (first.raised && second.raised) throw Raised{first.message};
-  // What only raises an error is taken not to happen.
+  // Assume that a branch that only raises an error is never taken.
   if (first.raised || second.raised) return run(first.raised ? statement.orelse : statement.body, frame);
 
   // Names that both know and that one has changed.
@@ -436,7 +436,7 @@ bool same_item(const Item& a, const Item& b) {
 
 }  // namespace
 
-/// What a loop carries, found by following its body again until it holds.
+/// The types that a loop carries. The body is followed repeatedly until they no longer change.
 struct Interpreter::LoopShape {
   struct Slot {
     DType type = DType::undefined;  // of a number: f32, i64 or bool

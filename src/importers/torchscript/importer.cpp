@@ -27,7 +27,7 @@ constexpr size_t kMostListed = 1000;  // inputs of one list
 // Numbers of dimensions that an input may have, the usual ones first.
 constexpr int64_t kRanks[] = {4, 3, 2, 1, 5, 0, 6};
 
-/// What is thought of the inputs, and which attributes a run leaves changed.
+/// Assumptions about the inputs, and the attributes that a run changes.
 struct Guess {
   std::map<std::string, int64_t> ranks;
   std::set<std::string> integers;
@@ -365,7 +365,7 @@ std::unique_ptr<Graph> Importer::attempt(Guess& guess, bool& again) {
       arguments.push_back(input(interpreter, *graph, parameter.name, type, guess));
     }
     const Item result = interpreter.call(forward, std::move(arguments), "");
-    // What a run leaves changed.
+    // The attributes that a run changes.
     for (const auto& object : interpreter.changed(born)) {
       const Object* before = interpreter.before(*object);
       if (const auto* instance = dynamic_cast<const InstanceObject*>(object.get())) {

@@ -61,7 +61,7 @@ struct Interpreter::Deeper {
   Interpreter& interpreter_;
 };
 
-// What changes.
+// The journal of changes.
 
 void Interpreter::mark() {
   marks_.emplace_back();

@@ -108,7 +108,7 @@ void Interpreter::expect_integers(const Expr& x) {
   }
 }
 
-/// What is computed from constants alone is computed now, so that the program can go on with it.
+/// Computes x now if it depends on constants alone, so that the program can use its value.
 Expr Interpreter::folded(const Expr& x) {
   if (x.value()->constant()) return x;
   int left = 16;  // as many nodes as one rule makes; earlier ones were looked at when they were made

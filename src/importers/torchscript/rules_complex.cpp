@@ -45,7 +45,7 @@ Complex product(Call& call, const Complex& a, const Complex& b) {
   return {both(call, "Sub", times(a.re, b.re), times(a.im, b.im)), both(call, "Add", times(a.re, b.im), times(a.im, b.re))};
 }
 
-/// What turns an unscaled sum of `length` terms into the wanted norm; `inverse` transforms come divided by the length.
+/// Scales a sum of `length` terms by the wanted norm. The results of `inverse` transforms are already divided by the length.
 Expr normed(Call& call, const Expr& x, const Expr& length, bool inverse) {
   TypedBuilder& p = call.p;
   if (!call.has("norm") || call.text("norm") == "backward") return x;

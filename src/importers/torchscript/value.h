@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a variable of a TorchScript program holds while the importer follows it: numbers that are known or that the graph computes, tensors,
-// and Python's containers and objects with their identity.
+// The values of variables while the importer follows a TorchScript program: numbers, either known or computed by the graph, tensors, and
+// Python's containers and objects with their identity.
 #pragma once
 #include <functional>
 #include <memory>
@@ -64,14 +64,14 @@ class Item {
   static Item object(Kind kind, std::shared_ptr<Object> object);
   static Item function(std::shared_ptr<Function> function);
   static Item class_name(std::string name);
-  /// What must not be read, and why.
+  /// A value that must not be read, with the reason.
   static Item unreadable(std::string why);
   static Item of_kind(Kind kind) {
     Item item;
     item.kind_ = kind;
     return item;
   }
-  // What rules give back.
+  // Conversions for the results of rules.
   Item(const Expr& x) : Item(tensor(x)) {}
   Item(const Exprs& xs);
 
