@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMostEmbedded = 64;  // elements of a constant that becomes part of the subgraph; larger ones are captured
 
-/// What a function of control flow computed.
+/// The nodes and results that a function of control flow made.
 struct Recording {
   uint64_t first = 0;  // the id of the first node inside
   std::vector<LazyValue> results;
@@ -126,7 +126,7 @@ Recorded body_of(const Recording& recording, const std::vector<LazyValue>& forma
   return body;
 }
 
-// What a function is called with; without a shape: of any.
+// The argument with which a function of control flow is recorded; without `shape`, its rank is open.
 LazyValue formal(const std::string& name, DType dtype, const std::optional<Shape>& shape) {
   LazyValue made =
       value_of(shape ? expr::placeholder(name, dtype, std::vector<int64_t>(shape->begin(), shape->end())) : expr::placeholder(name, dtype));

@@ -60,7 +60,7 @@ struct Cache {
   }
 };
 
-// What is evaluated: the pending nodes in order, and the values that they begin with.
+// The pending nodes of an evaluation in order, and the values that they start from.
 class Expression {
  public:
   explicit Expression(std::span<const LazyValue> roots) : roots_(roots) {
@@ -391,7 +391,7 @@ class Expression {
     for (size_t i = 0; i < used; ++i) my_slots[i].datum = {};
     slots = std::move(my_slots);
     live_ins = std::move(my_live_ins);
-    // What is computed needs its expression no more, except to be computed again or to be saved or differentiated.
+    // Computed nodes drop their expressions, unless these may be computed again, saved or differentiated.
     std::vector<std::vector<LazyValue>> dropped;
     for (LazyNode* node : wanted_)
       if (!node->keeps_inputs) dropped.push_back(std::move(node->inputs)), node->inputs.clear();

@@ -19,7 +19,7 @@ namespace minnow {
 namespace express {
 namespace {
 
-// Of the model's properties: the names of the constants that are parameters, a line each.
+// The model property that lists the names of the constants that are parameters, one per line.
 constexpr const char* kTrainables = "minnow.trainables";
 
 // Makes every use of `from` inside a subgraph (and those within) a use of `to`; outputs go through an Identity.
@@ -34,7 +34,7 @@ void capture(Graph& graph, Value& from, Value& to) {
     if (graph.outputs()[i] == &from) graph.set_output(i, *graph.add_node("Identity", {&to}).output(0));
 }
 
-// Of a placeholder or a state.
+// The type of a placeholder or a state.
 ValueType declared_type(const LazyNode& node) {
   ValueType type = type_of(node.outputs[0]);
   if (node.any_rank) return type;
@@ -43,8 +43,8 @@ ValueType declared_type(const LazyNode& node) {
   return type;
 }
 
-/// The nodes that expressions are made of, inputs before users. Where steps change the same states one after another they are in the
-/// order in which they were made, as each reads what the one before has made of the states; `place` is 1 of all these steps but the last.
+/// The nodes of expressions, inputs before users. Successive steps on the same states are in the order in which they were made, because
+/// each reads the states that the one before wrote; `place` is 1 for all of these steps except the last.
 std::vector<LazyValue> in_order(std::span<const LazyValue> roots) {
   std::vector<LazyValue> nodes, steps;
   walk(roots, [&](const std::shared_ptr<LazyNode>& node) {
@@ -59,8 +59,8 @@ std::vector<LazyValue> in_order(std::span<const LazyValue> roots) {
     step.node->place = 1;
     for (const LazyValue& state : states_of(*step.node)) state.node->uses = 1;
   }
-  // What is made of a state has another value after a step. Evaluation computes it again then; a model has one value. Of what is made of
-  // these states, they included, `uses` is 1, and `place` so many earlier steps as were made before.
+  // Values computed from a state change with each step. Evaluation computes them again, but in a model each has one value. So `uses` marks
+  // the values that depend on these states, and the states themselves; `place` counts the earlier steps made before each value.
   uint32_t done = 0;
   const auto check = [&](const LazyValue& value) {
     if (value.node->uses && value.node->kind != LazyNode::Kind::state && value.node->place != done)

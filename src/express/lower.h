@@ -7,7 +7,7 @@
 
 namespace minnow::express {
 
-/// What stands for a value in the graph that is written.
+/// The graph values that stand for the outputs of lazy nodes.
 using GraphValues = std::unordered_map<const LazyNode*, std::vector<Value*>>;
 
 /// Adds the node to `graph`; `inputs`, as many as the node has, may be null for absent ones. Values that closures capture are bound.

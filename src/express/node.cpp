@@ -131,7 +131,7 @@ const std::shared_ptr<const OperatorSet>& joined(const std::shared_ptr<const Ope
 const Shape* known_shape(const LazyValue& value) {
   const Output& output = output_of(value);
   if (output.shape_known) return &output.shape;
-  // What depends on a placeholder may have another shape the next time.
+  // The shape of a value that depends on a placeholder may change with the placeholder's value.
   return output.tensor && !value.node->fed_by_others ? &output.tensor.shape() : nullptr;
 }
 

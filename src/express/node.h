@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind a Var: cells (variables), and the immutable nodes of the lazy graph that are their values.
+// The implementation of Var: cells (variables), and the immutable nodes of the lazy graph that are their values.
 #pragma once
 #include <minnow/express.h>
 
@@ -43,7 +43,7 @@ struct Closure {
   size_t captures = 0;
 };
 
-/// What states and steps (express/state.h) have beside what every node has.
+/// The additional members of states and steps (express/state.h).
 struct StateParts {
   Tensor initial;                      // state
   std::vector<const LazyNode*> feeds;  // step: the placeholders and states that it depends on
@@ -96,7 +96,7 @@ struct LazyNode {
     return computed_ && (!fed_by_others || epoch == current_epoch.load(std::memory_order_relaxed));
   }
   void set_computed() noexcept { computed_ = true; }
-  /// Now that a placeholder or a state is given another value: what depends on it has to be computed again.
+  /// Called when a placeholder or a state gets another value: every node that depends on it must be computed again.
   void set_given() noexcept { epoch = next_epoch(); }
   static uint64_t next_epoch() noexcept { return current_epoch.fetch_add(1, std::memory_order_relaxed) + 1; }
 
@@ -115,8 +115,8 @@ struct LazyNode {
 /// A number of elements for each axis.
 using Strides = Shape;
 
-/// What a view shows of its base: `shape` elements of it, those of axis i `strides[i]` elements apart, the first one at `offset`. A view of
-/// a view has the variable behind both as its base, and the other view as its parent.
+/// The elements of its base that a view shows: `shape` elements, `strides[i]` apart along axis i, beginning at `offset`. The base of a view
+/// of a view is the variable behind both; its parent is the other view.
 struct Region {
   Shape base;
   int64_t offset = 0;
@@ -146,7 +146,7 @@ struct Access {
 
 /// The value that a variable has now; absent for an absent one.
 LazyValue value_of(const Var& x);
-/// The same of the last Var of a variable, which then is held no more: what an expression computes only on the way is not kept.
+/// The same for the last Var of a variable. The variable is released, so that intermediate results of an expression are not kept.
 LazyValue value_of(Var&& x);
 /// The same of a Var that must be there.
 LazyValue required_value(const Var& x);
@@ -163,10 +163,10 @@ const Operator& find_operator(std::string_view name, std::shared_ptr<const Opera
 /// The one of two sets (either may be null) that has the custom operators of both. Throws Unsupported where neither has.
 const std::shared_ptr<const OperatorSet>& joined(const std::shared_ptr<const OperatorSet>& a, const std::shared_ptr<const OperatorSet>& b);
 
-/// What use_operators() was given last; null: the built-in ones alone.
+/// The argument of the last use_operators(); null: only the built-in operators.
 std::shared_ptr<const OperatorSet> operators_in_use();
 
-/// What a node is made of.
+/// The arguments of call().
 struct CallRequest {
   const Operator* op = nullptr;
   std::shared_ptr<const OperatorSet> operators;
@@ -177,12 +177,12 @@ struct CallRequest {
   std::vector<bool> wanted;  // outputs
   std::string name;
 };
-/// A node that calls an operator; infers what is known of its outputs. Throws InvalidModel where the inputs do not fit. Computes the
-/// expression where it has grown to kMostPending nodes.
+/// Makes a node that calls an operator and infers the types of its outputs. Throws InvalidModel if the inputs do not fit. Computes the
+/// expression when it has grown to kMostPending nodes.
 std::shared_ptr<LazyNode> call(CallRequest request);
 inline constexpr uint32_t kMostPending = 1000;
 
-/// The same where there is nothing but tensors in and one tensor out.
+/// The same for operators that take only tensors and return one tensor.
 LazyValue call(const Operator& op, std::span<const LazyValue> inputs, Attributes attributes = {});
 inline LazyValue call(const Operator& op, std::initializer_list<LazyValue> inputs, Attributes attributes = {}) {
   return call(op, std::span<const LazyValue>(inputs.begin(), inputs.size()), std::move(attributes));
@@ -191,10 +191,10 @@ LazyValue call(std::string_view op, std::initializer_list<LazyValue> inputs, Att
 LazyValue cast(const LazyValue& x, DType dtype);
 LazyValue ints_value(const Ints& values);
 
-/// What shape rules see of a value.
+/// A value's properties for shape rules.
 ValueInfo info_of(const LazyValue& value, bool with_contents);
 
-/// The shape of a tensor where it is known without computing, whatever placeholders are given; else null.
+/// The shape of a tensor if it is known without computing and does not depend on a placeholder; else null.
 const Shape* known_shape(const LazyValue& value);
 
 }  // namespace minnow::express

@@ -5,10 +5,10 @@
 
 namespace minnow::express {
 
-/// What is known of a tensor's dimensions, whatever values placeholders are given, without computing: sizes, symbols for those that are
-/// equal to an open dimension of a placeholder, neither for others. Nothing where the rank is open, or depends on data. Found by probing
-/// (see infer_symbolic_types): for display, and to choose by rank. What is found is kept by the nodes, so that a chain costs each node
-/// once.
+/// The dimensions of a tensor as far as they hold for every value of the placeholders, without computing: sizes, symbols for dimensions
+/// equal to an open dimension of a placeholder, and unknown ones. Empty if the rank is open or depends on data. Used for display, and for
+/// choices by rank. Probes the expression (see infer_symbolic_types). The nodes keep the results, so that a long chain visits each node
+/// only once.
 std::optional<std::vector<Dim>> open_dims(const LazyValue& value);
 
 }  // namespace minnow::express

@@ -58,7 +58,7 @@ std::shared_ptr<LazyNode> make_step(std::span<const LazyValue> results, std::spa
     to.kind = from.kind, to.element = from.element, to.dtype = from.dtype;
     to.shape_known = from.shape_known, to.shape = from.shape;
   }
-  // Of a step before this one all that is needed is known.
+  // Collect the feeds. An earlier step already lists its own, so the walk ends there.
   std::unordered_set<const LazyNode*> seen;
   std::vector<const LazyNode*> stack{node.get()};
   const auto feed = [&](const LazyNode* given) {

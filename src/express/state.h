@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// States of models in expressions. A state is a variable that expressions read. A step is one call of a model with states: its values, and
-// the states' next ones, are computed together, in one plan, and then the states have these. A step is computed again when a placeholder or
-// a state that it depends on was given a value since, and never because of anything else.
+// States of models in expressions. A state is a variable that expressions read. A step is one call of a model with states: one plan
+// computes the results and the next values of the states, and then the states take these values. A step is computed again only if one of
+// its placeholders or states was given a new value since.
 #pragma once
 #include <span>
 
@@ -9,12 +9,12 @@
 
 namespace minnow::express {
 
-/// A state of its own with its initial value. The shape is known where the model declares all dimensions.
+/// A new state with its initial value. The shape is known if the model declares all dimensions.
 LazyValue state_of(const ValueType& type, const std::string& name, Tensor initial);
 /// The same for all states of a graph.
 std::vector<LazyValue> states_of(const Graph& graph);
 
-/// Its outputs are `results`; computing it gives each of `states` the value of `next` at its place.
+/// A step with the outputs `results`. Computing it also assigns each value of `next` to the state at the same place in `states`.
 std::shared_ptr<LazyNode> make_step(std::span<const LazyValue> results, std::span<const LazyValue> next, std::span<const LazyValue> states);
 
 // The three parts of a step's inputs.
@@ -25,23 +25,23 @@ inline std::span<const LazyValue> next_of(const LazyNode& step) {
 }
 inline std::span<const LazyValue> states_of(const LazyNode& step) { return std::span(step.inputs).last(state_count(step)); }
 
-/// Of some steps those after which others change the same states, in the order in which they were made.
+/// Those of `steps` whose states another of them changes later, in the order in which they were made.
 std::vector<LazyValue> earlier_steps(std::vector<LazyValue> steps);
-/// Brings nodes into the order in which they were made.
+/// Sorts nodes by the order in which they were made.
 void sort_by_age(std::vector<LazyValue>& nodes);
 
-/// True of a node whose value callers give: a placeholder, or a state.
+/// True of a node whose value the caller gives: a placeholder or a state.
 inline bool is_given(const LazyNode& node) { return node.kind == LazyNode::Kind::placeholder || node.kind == LazyNode::Kind::state; }
 inline const char* kind_word(const LazyNode& node) { return node.kind == LazyNode::Kind::state ? "state" : "placeholder"; }
 
-/// Whether a placeholder or a state may be of this value, as it is declared.
+/// Whether the declaration of a placeholder or a state allows a value of this dtype and shape.
 bool takes(const LazyNode& given, DType dtype, const Shape& shape);
 
-/// Gives a placeholder or a state a value: what depends on it is computed again. Throws InvalidArgument for another dtype, other
-/// dimensions than are declared, and for a state inside a function that is recorded.
+/// Assigns a value to a placeholder or a state; dependent values are computed again. Throws InvalidArgument for a wrong dtype or shape, and
+/// for a state inside a function that is being recorded.
 void give(const LazyValue& to, Tensor value);
-/// Lives while a function of control flow is called to record what it computes, on this thread: a module with states is not run then, as
-/// its call is made later, and not once.
+/// Lives while this thread records a function of control flow by calling it. A module with states does not run meanwhile, because the
+/// recorded call is made later, and any number of times.
 class RecordingScope {
  public:
   RecordingScope() noexcept : first_(LazyNode::next_id.load(std::memory_order_relaxed)), outer_(innermost) { innermost = this; }

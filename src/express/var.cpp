@@ -212,7 +212,7 @@ Var Var::view(const std::vector<Index>& indices) const try {
     cell->region = sliced(cell_, from, indices);
     return Var(std::move(cell));
   };
-  // What a view shows is not read to view a part of it.
+  // A view of a view needs only the shape, so the elements are not read.
   if (const Shape* shape = viewed(*this)) return made(*shape);
   const LazyValue value = required_value(*this);
   if (value.node->fed_by_others && !express::known_shape(value)) return var_of(slice(value, indices));

@@ -16,10 +16,10 @@ std::vector<std::string> backend_names();
 /// Throws InvalidArgument for a name that this build does not have, with those that it has.
 std::shared_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options);
 
-/// What the options of a session say to its backends. Throws InvalidArgument for words that mean nothing.
+/// The options of a session for its backends. Throws InvalidArgument for unknown words.
 BackendOptions backend_options(const SessionOptions& options);
-/// The backends that a session's options name, and behind them the reference, which serves every operator. Has the process's pool make the
-/// threads that they use, where they say.
+/// The backends that a session's options name, followed by the reference, which implements every operator. Reserves their
+/// threads in the process's pool and places the threads as the options say.
 std::vector<std::shared_ptr<Backend>> make_backends(const SessionOptions& options, const BackendOptions& for_backends);
 
 }  // namespace minnow

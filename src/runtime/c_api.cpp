@@ -22,7 +22,7 @@ struct minnow_session {
   Session session;
   const size_t input_count, output_count;
   std::atomic<bool> busy = false;
-  // Of the last run, kept so that the next allocates nothing.
+  // Buffers of the last run, kept so that the next run allocates nothing.
   std::vector<TensorView> inputs;
   std::vector<MutableTensorView> outputs;
   std::vector<Tensor> results;  // where the memory is the session's
@@ -111,7 +111,7 @@ void describe(const std::vector<ValueDescription>& values, size_t i, minnow_valu
   std::memcpy(to, &value, std::min<size_t>(value.struct_size, sizeof value));
 }
 
-/// What a session of the model can be made with. Throws Unsupported for models that the C API cannot serve.
+/// Converts the options for a session of this model. Throws Unsupported for models that the C API cannot serve.
 SessionOptions options_for(const Model& model, const minnow_session_options* options, std::string& tuning) {
   for (const auto* values : {&model.inputs(), &model.outputs()})
     for (const ValueDescription& value : *values)

@@ -22,7 +22,7 @@ constexpr int kMostRepeats = 8;
 // Inputs of a step that are multiplied: data, weights, what is added to the products or an attention's values. Others may well be infinite.
 constexpr size_t kMultiplied = 3;
 
-// False where the step was given what no scheme could sum. What it wrote over is not looked at.
+// False if the step was given infinite or NaN values, which no scheme could sum. Inputs that the step has overwritten are not checked.
 bool has_finite_inputs(PlanState& state, size_t number) {
   const ChargeTo nobody;
   const StepEvent event(state, number, StepEvent::Moment::before);
@@ -58,7 +58,7 @@ ValueInfo info_of(const Value& value, const Slot& slot) {
 
 }  // namespace
 
-// What is cold here plans, or tells of plans: runs find plans that were made before.
+// The cold functions here build plans and report them; hot runs only look plans up.
 struct Executor::Entry {
   Entry(std::shared_ptr<const Plan> plan, MakeSubgraphRunner make_subgraph_runner) : state(std::move(plan), make_subgraph_runner) {}
   const Plan& plan() const noexcept { return state.plan(); }
@@ -218,7 +218,7 @@ Executor::Entry& Executor::find(std::vector<std::unique_ptr<Entry>>& cache, std:
   const bool observed = session_.before || session_.after;
   if (&cache == &plans_ && has_own_limit()) release();
   PlanRequest request = make();
-  // What follows a cut is planned often, for shapes that data decide: the choices of another time are taken again.
+  // The plans after a cut depend on shapes that data decide, so they are built often: reuse the schemes of an earlier plan.
   if (&cache != &plans_ && !cache.empty()) request.like = &cache.back()->plan();
   for (size_t i = 0; i < live_ins.size(); ++i) {
     const ValueInfo info = info_of(*request.live_ins[i].value, *live_ins[i]);

@@ -12,7 +12,7 @@
 
 namespace minnow {
 
-/// What a session's executors share.
+/// State shared by a session's executors.
 struct SessionContext {
   PlanEnvironment environment;
   std::function<void()> planned;  // called when a plan is complete; may be empty
@@ -25,43 +25,43 @@ struct SessionContext {
   std::chrono::steady_clock::time_point run_start;
   NodeCallback before, after;
 
-  /// What plans are made with; graphs within nodes run in this context as well.
+  /// Sets the environment of all plans; graphs inside nodes run in this context too.
   void plan_with(const OperatorSet& operators, std::vector<std::shared_ptr<Backend>> backends, WeightStore& weights, size_t memory_limit);
 };
 
 class Executor {
  public:
-  /// `wanted`: values of the graph to compute; by default its outputs and the next values of its states.
+  /// `wanted`: the values to compute; by default the graph's outputs and the next values of its states.
   Executor(const Graph& graph, SessionContext& session);
   ~Executor();
 
-  /// Values that a run is given: the graph's inputs, its states, the captured values of outer graphs, in this order.
+  /// The inputs of a run, in this order: the graph's inputs, its states, the values captured from outer graphs.
   const std::vector<const Value*>& live_ins() const noexcept { return live_ins_; }
   size_t wanted_count() const noexcept { return wanted_.size(); }
 
-  /// Where output k should go, once its shape is known; null: the executor keeps it until the next run. Called once per output and run, and
-  /// again where the run is repeated.
+  /// Returns the memory for output k, whose shape is now known; null: the executor keeps the output until the next run. Called once per
+  /// output and run, and again if the run is repeated.
   using Destination = FunctionRef<void*(size_t k, DType dtype, const Shape& shape)>;
-  /// Where the sums of a scheme overflow (RunContext::overflowed) though its inputs are finite, plans are made anew without it, the log
-  /// hook gets the node's name, and the run is repeated.
+  /// If the sums of a scheme overflow (RunContext::overflowed) although its inputs are finite, new plans exclude the scheme, the log hook
+  /// gets the node's name, and the run is repeated.
   void run(std::span<const Slot* const> live_ins, Destination destination);
-  /// From now on some values need not be whole: a large batch may be computed in parts, and large images some rows at a time.
+  /// Allows later runs to compute a large batch in parts, and large images some rows at a time.
   void allow_parts() noexcept { allows_parts_ = true; }
-  /// How many parts the last run had.
+  /// The number of parts in the last run.
   int64_t parts() const noexcept;
-  /// Output k of the last run: of kind tensor `view`, else `datum`.
+  /// Output k of the last run: `view` for a tensor, else `datum`.
   const Slot& output(size_t k) const noexcept { return *output_slots_[k]; }
 
-  /// Plans ahead, without data, for shapes alone.
+  /// Plans ahead from shapes, without data.
   void prepare(std::span<const ValueInfo> live_ins);
   /// The plans of the last run, in order.
   std::vector<const PlanState*> last_plans() const;
-  /// Of its arenas and those of the subgraphs of its plans.
+  /// The size of its arenas, including the arenas of subgraphs.
   size_t arena_bytes() const noexcept;
 
-  /// Of a subgraph: the profiles of its nodes belong to that of their owner.
+  /// For the executor of a subgraph: makes the profiles of its nodes part of the owner's profile.
   void profile_into(NodeProfile& owner, std::string_view attribute);
-  /// Gives back the memory that is kept for the next run.
+  /// Frees the memory kept for the next run.
   void release() noexcept;
 
  private:

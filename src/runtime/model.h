@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind minnow::Model.
+// The implementation of minnow::Model.
 #pragma once
 #include <minnow/minnow.h>
 
@@ -16,18 +16,18 @@ namespace minnow {
 /// Packed weights by the memory of the plain weight and by how they are packed.
 class PackedWeights final : public WeightStore {
  public:
-  /// Takes what is packed from a file where it has it, from now on, and adds to the file what it has not. `graph` is the model's, whose
-  /// weights are read on that many threads. Once a model: the same file again changes nothing. Throws InvalidArgument for another one.
+  /// From now on reads packed weights from a file if it has them, and adds the others to it. Reads the weights of `graph`, the model's
+  /// graph, on `threads` threads. Calling it again with the same file changes nothing; another file throws InvalidArgument.
   void keep_in(const std::string& file, const Graph& graph, int threads);
-  /// Writes the file where something was packed since. What goes wrong is one message to the log hook.
+  /// Writes the file if weights were packed since the last time. A failure is one message to the log hook.
   void save();
   std::shared_ptr<const void> packed(const Tensor& weight, const Packing& packing,
                                      FunctionRef<void(const TensorView&, void*)> pack) override;
   size_t bytes() const;
-  /// The bytes of all plain weights: about what their packed forms will take together.
+  /// Sets the bytes of all plain weights: an estimate of the size of their packed forms.
   void expect(size_t bytes) { expected_ = bytes; }
-  /// Gives back the mapped pages behind weights that are packed. Reading one weight maps pages of its neighbours too, so that this is done
-  /// once more when all are.
+  /// Gives back the mapped pages of weights that are packed. Reading a weight also maps pages of its neighbours, so call this once more
+  /// when all weights are packed.
   void release_plain() const noexcept;
 
  private:

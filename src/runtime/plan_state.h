@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an executor keeps to run a plan, which itself does not change: where values are, subgraphs, trials of threads, times.
+// The state that an executor keeps for an immutable plan: places of values, subgraphs, trials of threads, times.
 #pragma once
 #include <memory>
 #include <vector>
@@ -11,10 +11,10 @@ namespace minnow {
 
 struct NodeProfile;
 
-/// Makes what runs the subgraphs of a control-flow node.
+/// Makes the runner for the subgraphs of a control-flow node.
 using MakeSubgraphRunner = FunctionRef<std::unique_ptr<SubgraphRunner>(const Node& node, std::span<Slot* const> captured)>;
 
-/// What belongs to one step.
+/// The state of one step.
 struct StepState {
   std::vector<Slot*> inputs, outputs, captured;  // null: absent
   std::unique_ptr<SubgraphRunner> subgraphs;
@@ -35,13 +35,13 @@ class PlanState {
   /// One for each of plan().values(), the live-ins first.
   std::vector<Slot>& slots() noexcept { return slots_; }
 
-  /// Points the slots at this arena of at least plan().arena_bytes(). Allocates nothing.
+  /// Points the slots at an arena of at least plan().arena_bytes(). Allocates nothing.
   void bind(std::byte* arena) noexcept;
   std::byte* bound_arena() const noexcept { return arena_; }
-  /// Where output i is to be written (Plan::writes_output).
+  /// Sets the memory for output i (Plan::writes_output).
   void point_output(size_t i, void* memory) noexcept;
 
-  /// How schemes were chosen, where the session explains that.
+  /// How schemes were chosen, if the session keeps reports.
   SchemeChoices choices;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to use power: how many threads, on which cores, and how long they wait actively. What the words mean is said at with_power()
-// (minnow/tune.h).
+// Power modes: they set how many threads run, on which cores, and how long the threads wait actively before they sleep. with_power()
+// (minnow/tune.h) documents the words.
 #pragma once
 #include <minnow/minnow.h>
 
@@ -12,7 +12,7 @@
 
 namespace minnow {
 
-/// What of a session's options is about threads.
+/// The options of a session that concern threads.
 struct Way {
   int threads = 0;
   double active_wait = -1;
@@ -24,23 +24,23 @@ struct Way {
   void set(SessionOptions& options) const;
 };
 
-/// The options with what `power` sets, and without it. Throws InvalidArgument for words that mean nothing, and for cores and times that
-/// cannot be.
+/// The options with `power` replaced by the settings that it stands for. Throws InvalidArgument for unknown words, and for impossible cores
+/// and times.
 SessionOptions resolved(const SessionOptions& options);
-/// Has the process's pool wait and stay where resolved options say so.
+/// Applies the waiting times and cores of resolved options to the process's pool.
 void place_threads(const SessionOptions& options);
 
-/// What a mode takes on these cores, of which the process may use the time of `most`; `threads` where that is not 0.
-/// Throws InvalidArgument for a word that is no mode.
+/// The settings of a mode on these cores, if the process may use at most `most` of them; `threads` overrides the number of threads unless
+/// it is 0. Throws InvalidArgument for an unknown mode.
 Way way_of(std::string_view mode, int threads, std::span<const os::Core> cores, int most);
 
-/// Modes are tuned in two turns: how many threads, then where they stay and how long they wait. These are the ways that a mode leaves to be
-/// tried beside its own, which is the first: with `threads` 0 ...
+/// A mode is tuned in two rounds: first the number of threads, then their cores and waiting times. Both lists begin with the mode's own
+/// settings. The candidates of the first round, if `threads` is 0 ...
 std::vector<Way> ways_by_threads(std::string_view mode, int threads, std::span<const os::Core> cores, int most);
-/// ... and with as many threads as `chosen` has.
+/// ... and those of the second round, with as many threads as `chosen`.
 std::vector<Way> ways_by_place(std::string_view mode, const Way& chosen, std::span<const os::Core> cores);
 
-/// Which of the ways a mode takes ("": the least time), from the time of a run and the processor time of all its threads.
+/// The index of the setting that a mode prefers ("": the fastest), from the time of a run and the processor time of all its threads.
 size_t best_way(std::string_view mode, std::span<const double> seconds, std::span<const double> cpu_seconds);
 
 }  // namespace minnow

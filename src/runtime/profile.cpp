@@ -6,7 +6,7 @@
 namespace minnow {
 namespace {
 
-/// What was planned for a step, without refusals and candidates.
+/// The plan's decisions for a step, without refusals and candidates.
 PlanRow planned_row(const Plan& plan, const Step& step) {
   PlanRow row;
   row.node = report_name(*step.node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profiled session measures of each node, and the rows that reports make of plans and measurements.
+// Measurements of a profiled session for each node, and the rows of reports made from plans and measurements.
 #pragma once
 #include <minnow/minnow.h>
 
@@ -11,13 +11,13 @@
 
 namespace minnow {
 
-/// Times of one node, and of those in its subgraphs. A node of a subgraph is met again and again, in plans for several shapes, which come
-/// and go: it is known by name, operator and scheme.
+/// Times of one node and of the nodes in its subgraphs. A subgraph may be planned many times for different shapes, and these plans come and
+/// go; so its nodes are identified by name, operator and scheme.
 struct NodeProfile {
   PlanRow row;  // measured sums, and (of inner nodes) what was planned
   std::vector<std::unique_ptr<NodeProfile>> inner;
 
-  /// One call of `step` in that run of the session, begun `start` seconds after it.
+  /// Adds one call of `step` in run number `run` of the session; it began `start` seconds after the run.
   void add(uint64_t run, const Step& step, double start, double seconds, int threads) noexcept;
   /// The profile of a step of the subgraph `attribute`; `plan` holds the step.
   NodeProfile& inner_profile(const Plan& plan, const Step& step, std::string_view attribute);
@@ -30,7 +30,7 @@ struct NodeProfile {
   std::unordered_map<std::string, NodeProfile*> by_name_;
 };
 
-/// The report's rows of the steps of a plan, with their times where they have any, each followed by those of the nodes within.
+/// Appends a row for each step of a plan, with times if there are any. The rows of a step's subgraphs follow the step.
 void append_rows(const PlanState& state, int session_threads, std::vector<PlanRow>& rows);
 
 }  // namespace minnow

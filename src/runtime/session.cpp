@@ -201,7 +201,7 @@ std::vector<Datum> Session::run_any(std::span<const Datum> inputs) try {
     return const_cast<void*>(tensors[k].data());
   });
   std::vector<Datum> outputs(count);
-  // What the run made of sequences stays the session's: the caller gets a copy, which no memory limit counts.
+  // Sequences stay in the session's memory: the caller gets a copy, which does not count against the memory limit.
   for (size_t k = 0; k < count; ++k) outputs[k] = tensors[k] ? Datum(std::move(tensors[k])) : copy_of(impl.executor->output(k).datum);
   return outputs;
 } catch (...) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a step gains from several threads is measured while it runs, as it depends on the machine's caches and on how soon its workers
-// answer.
+// Measures during normal runs whether a step is faster on several threads. The answer depends on the caches and on how quickly worker
+// threads wake up, so it cannot be predicted.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace minnow {
 
-/// A trial: once with all threads to warm up, then in turn with one and with all, three times each. As other processes may have misled it,
-/// another one follows after some runs, and then ever more rarely.
+/// A trial runs once on all threads to warm up, then alternately on one thread and on all, three times each. Because other processes may
+/// disturb it, the trial is repeated after some runs, and then less and less often.
 class ThreadTrial {
  public:
   static constexpr double kSurelyGains = 100e-6;  // seconds; a step that takes longer on all threads is not tried on one
 
-  /// To be called before each run of the step: whether its time is wanted. `step`: its number, so that not all steps are tried at once.
+  /// Call before each run of the step. True if its time is wanted. `step` is its number; it staggers the trials of a plan's steps.
   bool begin(size_t step) noexcept {
     if (run_ == kRuns) {
       if (wait_ > 0) {
@@ -27,22 +27,22 @@ class ThreadTrial {
     return true;
   }
 
-  /// On how many of `all` threads that run has to be.
+  /// The number of threads for this run, at most `all`.
   int threads(int all) const noexcept { return run_ == kRuns ? (chosen_ ? chosen_ : all) : run_ % 2 ? 1 : all; }
 
-  /// The time that was wanted.
+  /// Records the time of a run for which begin() returned true.
   void note(double seconds, int all) noexcept {
     const size_t way = run_ % 2 ? 0 : 1;
     if (run_ > 0 && (run_ <= 2 || seconds < seconds_[way])) seconds_[way] = seconds;
     if (run_ == 0 && seconds > kSurelyGains) {
       decide(all);
     } else if (++run_ == kRuns) {
-      // All threads where it makes no difference: they find their data in their own caches in the next step.
+      // Prefer all threads in a tie: the next step finds its data in the caches of the threads that wrote it.
       decide(seconds_[0] < 0.95 * seconds_[1] ? 1 : all);
     }
   }
 
-  /// What the last trial found; 0: there was none.
+  /// The result of the last trial; 0: no trial yet.
   int chosen() const noexcept { return chosen_; }
 
  private:

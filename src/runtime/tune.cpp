@@ -115,7 +115,7 @@ bool take_number(std::string_view& line, T& number) {
   return true;
 }
 
-// What is behind the word "threads".
+// Parses the rest of a line after the word "threads".
 bool take_way(std::string_view line, Way& way) {
   if (!take_number(line, way.threads) || way.threads < 0) return false;
   if (line.empty()) return true;

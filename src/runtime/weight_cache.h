@@ -35,21 +35,21 @@ class WeightCache {
     uint64_t reserved = 0;
   };
 
-  /// Reads every constant of `graph` once, on that many threads, to know which model this is, and the file where it is of this model,
-  /// machine and build. Where it is not, or is damaged, the cache is empty, with one message to the log hook.
+  /// Reads every constant of `graph` once, on `threads` threads, to identify the model. Reads the file if it belongs to this model, machine
+  /// and build. Otherwise, or if the file is damaged, the cache starts empty and the log hook gets one message.
   WeightCache(std::string file, const Graph& graph, int threads);
   const std::string& file() const noexcept { return file_; }
 
   // Safe to call from many threads.
 
-  /// What a packed form is found by.
+  /// The key of a packed weight.
   std::string key_of(const Tensor& weight, const Packing& packing) const;
-  /// Null where the file has none of that size, or a damaged one (one message to the log hook).
+  /// Null if the file has no entry of that size, or a damaged one (the log hook gets one message).
   std::shared_ptr<const void> find(const std::string& key, size_t bytes);
-  /// What was packed, for the next save().
+  /// Adds a packed weight for the next save().
   void add(const std::string& key, std::shared_ptr<const void> packed, size_t bytes);
-  /// Writes the file anew where something was added, with what it has by then; of processes that do so at the same time, the last one's
-  /// stays. Where it cannot be written, one message to the log hook; the next one to pack tries again.
+  /// If weights were added, rewrites the file with all entries. If several processes save at the same time, the last one wins. On failure
+  /// the log hook gets one message, and the next packed weight triggers another attempt.
   void save();
 
  private:

@@ -432,7 +432,7 @@ class Writer {
     }
     for (size_t i = needed; i < op.inputs.size(); ++i) add_input(i);
     if (!members.empty()) {
-      header_ << "/// What " << name << "() can be told.\nstruct " << options << " {\n" << members << "};\n";
+      header_ << "/// Options of " << name << "().\nstruct " << options << " {\n" << members << "};\n";
       parameters.push_back({"const " + options + "&", "options", " = {}"});
     }
 
