@@ -57,7 +57,7 @@ class ShapeFolder {
   }
 
  private:
-  /// What a Loop or Scan carries: inputs of the node and of its body, outputs of the body and of the node, from these numbers on.
+  /// The values that a Loop or Scan carries: their number, and where they begin in the node's inputs and in the body's inputs and outputs.
   struct Carried {
     size_t count = 0, given = 0, in = 0, next = 0;
   };
@@ -72,8 +72,8 @@ class ShapeFolder {
   }
   static bool is_tensor(const Value* value) { return value && value->type.kind == ValueType::Kind::tensor; }
 
-  /// What comes into a body changes from one iteration to the next, and so may its shape. It does not where the body makes of values of the
-  /// shapes that it begins with values of these shapes.
+  /// Sets the shapes of a body's inputs. Values that change between iterations may change their shapes too. A carried value keeps its first
+  /// shape only if the body, given these shapes, produces the same shapes again.
   void bind_inputs(const Node& node, Graph& body) {
     for (size_t i = 0; i < body.inputs().size(); ++i) {
       ValueType& type = body.inputs()[i]->type;
@@ -101,7 +101,7 @@ class ShapeFolder {
       if (!changes) return;
     }
   }
-  /// A row of what is scanned.
+  /// Each iteration of a Scan reads one slice of a scanned input.
   static void bind_scanned(const Node& node, const Carried& carried, Graph& body) {
     const Ints* axes = ints_attribute(node, "scan_input_axes");
     for (size_t i = carried.count; i < std::min(node.input_count(), body.inputs().size()); ++i) {
@@ -116,7 +116,7 @@ class ShapeFolder {
       body.inputs()[i]->type.dims = std::move(dims);
     }
   }
-  /// What is carried keeps its shape to the end, also where there is no iteration.
+  /// The final value of a carried value has the shape of its body input, also after zero iterations.
   static void type_carried(Node& node) {
     const Subgraph* body = node.op() == "Loop" || node.op() == "Scan" ? node.attributes.get<Subgraph>("body") : nullptr;
     if (!body || !*body) return;

@@ -45,9 +45,9 @@ class LayerBuilder {
   std::map<const Value*, Value*>& copies_;
 };
 
-// What comes out.
+// Outputs.
 
-/// The place in a list where h is put in place of what was there: the number of the step, or 0 in a list of one element.
+/// The index at which the body replaces an element of a list by h: the number of the step, or 0 in a list of one element.
 std::optional<Linear> place_in_list(const LoopSteps& steps, const LoopSteps::Carried& list, const Value& h) {
   const Node* insert = made_by(list.next, "SequenceInsert");
   const Node* erase = insert && insert->input(1) == &h ? made_by(insert->input(0), "SequenceErase") : nullptr;
@@ -116,7 +116,7 @@ std::optional<std::vector<Sequence>> sequences_of_list(const Value& list, const 
   return sequences;
 }
 
-/// What output i of the loop gives outside, where that is the hidden state of some or all steps; else nothing.
+/// The hidden states that output i of the loop consists of: those of some or all steps. Empty if the output is something else.
 std::optional<std::vector<Sequence>> sequences_of(const LoopSteps& steps, const Cell& cell, StateRows& states, Value& output, size_t i) {
   const Value* h = steps.carried()[cell.h].next;
   if (i >= steps.carried().size()) {
@@ -138,9 +138,9 @@ std::optional<std::vector<Sequence>> sequences_of(const LoopSteps& steps, const 
   return {};
 }
 
-// What goes in.
+// Inputs.
 
-/// x [steps, batch, features]; null, and nothing made, where it has another number of steps than the loop.
+/// x [steps, batch, features]. Returns null, without adding nodes, if its number of steps differs from the loop's.
 Value* input_of(const LoopSteps& steps, const Cell& cell, const Rows& rows, LayerBuilder& builder) {
   Value* x = cell.source.value;
   if (!x || x->type.dtype != DType::f32) return nullptr;
@@ -153,7 +153,7 @@ Value* input_of(const LoopSteps& steps, const Cell& cell, const Rows& rows, Laye
     return rows.single && dim_of(*x, 1) != 1 ? nullptr : x;
   }
   if (rows.single && cell.source.batch != 1) return nullptr;
-  // What the rows were before they were rows, if that is it.
+  // Use the tensor from before the Reshape to rows, if that has the right shape.
   if (const Node* reshape = made_by(x, "Reshape")) {
     Value* before = reshape->input(0);
     if (rank_of(*before) == size_t{3} && steps.is_steps((*before->type.dims)[0]) && dim_of(*before, 1) == cell.source.batch &&

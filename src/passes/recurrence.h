@@ -18,12 +18,12 @@ struct Bias {
   int64_t begin;
   bool negative;
 };
-/// Products with a step's input, with the hidden state, and with its product with the reset gate; and numbers.
+/// Products with a step's input, with the hidden state, and with the hidden state times the reset gate; and constants.
 struct Sum {
   std::optional<Term> x, h, reset_h;
   std::vector<Bias> biases;
 };
-/// What a gate's function is applied to.
+/// The argument of a gate's function.
 struct Gate {
   Sum plain, reset;  // reset: what the reset gate is multiplied with
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of gates are applied to: products of rows with columns of matrices, and numbers that are added.
+// Reads the arguments of gate functions: sums of rows multiplied with columns of matrices, and of constants.
 #include <numeric>
 
 #include "passes/recurrence.h"
@@ -7,7 +7,7 @@
 namespace minnow {
 namespace {
 
-/// What stays the same while a cell's gates are read.
+/// The context while a cell's gates are read.
 struct Reading {
   const LoopSteps& steps;
   const Node* reset;  // the reset gate, or null
@@ -78,7 +78,7 @@ bool same_shape_but_last(const Value& a, const Value& b) {
   return true;
 }
 
-/// What a step takes was multiplied with its weights before the loop.
+/// Reads a product of a step's input that was computed for all steps before the loop.
 bool read_outside(const TakenStep& step, int64_t begin, Sum& sum, Cell& cell) {
   const Value* value = plain(step.source);
   const Node* node = value ? value->producer() : nullptr;

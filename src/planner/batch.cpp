@@ -137,7 +137,7 @@ class Comparison {
     for (size_t i = 0; i < whole.outputs.size(); ++i) {
       const uint32_t a = whole.outputs[i], b = part.outputs[i];
       if ((a == kNone) != (b == kNone)) return false;
-      // What depends on the batch has to be a batch.
+      // A value that depends on the batch must have it on axis 0.
       if (a != kNone && (!pair(a, b, batched) || twins_[a].batched != batched)) return false;
     }
     return true;

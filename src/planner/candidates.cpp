@@ -7,7 +7,7 @@
 namespace minnow {
 namespace {
 
-// What was measured for the node and the shape of its first output, or for the node alone; else `estimated`.
+// The time measured for the node and the shape of its first output, else for the node, else `estimated`.
 double known_seconds(const PlanEnvironment& environment, const Step& step, const std::vector<PlanValue>& values, const Scheme& scheme,
                      double estimated) {
   const std::string name(report_name(*step.node)), scheme_name(scheme.name);

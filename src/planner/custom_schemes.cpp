@@ -29,7 +29,7 @@ struct SchemeCall final : minnow_op_call, SchemeServices {
     for (size_t i = 0; i < outputs.size(); ++i)
       if (node->has_output(i)) outputs[i] = describe_for_call(node->output(i), nullptr);
   }
-  /// What the function that failed says.
+  /// The message of the function that failed.
   std::string said() const { return failure.empty() ? std::string("the scheme refuses these inputs") : failure; }
 
   int threads() const noexcept override { return context ? context->threads : device.threads; }

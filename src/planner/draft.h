@@ -42,7 +42,7 @@ struct StepInfos {
 /// that is left, as well as the values that are outputs or go on after a cut. Fills in everything of the draft but layouts and places.
 void add_steps(const PlanEnvironment& environment, const PlanRequest& request, Draft& draft);
 
-/// fold.cpp. What a node with known inputs computes.
+/// fold.cpp. The results of a node whose inputs are known.
 struct Folded {
   bool done = false;
   std::vector<std::pair<size_t, PlanValue>> constants;  // by output

@@ -22,7 +22,7 @@ inline constexpr size_t kNowhere = ~size_t{0};
 /// Values that stand for others: inputs and results of decompositions.
 using ValueAliases = std::unordered_map<const Value*, const Value*>;
 
-/// What all plans of a session share.
+/// The environment shared by all plans of a session.
 struct PlanEnvironment {
   const OperatorSet* operators = nullptr;
   std::vector<std::shared_ptr<Backend>> backends;  // in order of preference; the last one serves every operator (reference)
@@ -131,9 +131,9 @@ class Plan {
   const std::vector<Step>& steps() const noexcept { return parts_.steps; }
   const std::vector<PlanValue>& values() const noexcept { return parts_.values; }
   const std::vector<LiveIn>& live_ins() const noexcept { return parts_.live_ins; }
-  /// Of how many parts of the batch the plan computes one.
+  /// The plan computes one of this many parts of the batch.
   int64_t batch_parts() const noexcept { return parts_.batch_parts; }
-  /// Whether some images are nowhere whole.
+  /// Whether some images are computed in tiles and never exist as a whole.
   bool tiles_rows() const noexcept { return parts_.tiles_rows; }
 
   /// For each wanted output the value that is it, or kNone where it comes after the cut.

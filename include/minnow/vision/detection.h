@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What surrounds detectors: blobs, letterboxes, suppression, decoding.
+// Helpers for detectors: blobs, letterboxes, suppression, decoding.
 #pragma once
 #include <minnow/vision/image.h>
 

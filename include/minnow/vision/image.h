@@ -52,7 +52,7 @@ class ImageView {
   ImageView() = default;
   ImageView(DType dtype, int64_t height, int64_t width, int64_t channels, const void* data, int64_t stride) noexcept
       : dtype_(dtype), height_(height), width_(width), channels_(channels), stride_(stride), data_(data) {}
-  /// Of a tensor [height, width] or [height, width, channels]. Throws InvalidArgument for another rank.
+  /// Views a tensor [height, width] or [height, width, channels]. Throws InvalidArgument for another rank.
   MINNOW_API ImageView(const TensorView& tensor);
   ImageView(const Tensor& tensor) : ImageView(tensor.view()) {}
 
@@ -88,7 +88,7 @@ class MutableImageView : public ImageView {
   MutableImageView() = default;
   MutableImageView(DType dtype, int64_t height, int64_t width, int64_t channels, void* data, int64_t stride) noexcept
       : ImageView(dtype, height, width, channels, data, stride) {}
-  /// Of a tensor, as ImageView.
+  /// Views a tensor, like ImageView.
   MINNOW_API MutableImageView(const MutableTensorView& tensor);
   void* data() const noexcept { return const_cast<void*>(data_); }
   template <class T>

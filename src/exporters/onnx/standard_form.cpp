@@ -49,7 +49,7 @@ constexpr Newer kNewer[] = {
     {"QuantizeLinear", "precision", 23},
 };
 
-/// What ONNX does not have, and what ONNX Runtime (1.31.1) does not run.
+/// True for nodes that ONNX lacks, or that ONNX Runtime (1.31.1) does not run; they are replaced by standard ones.
 bool is_taken_apart(const Node& node, int64_t opset) {
   if (node.op().starts_with("minnow.") || node.op() == "Swish") return true;
   // Before 28 only the remainder of the dividend's sign.

@@ -6,11 +6,11 @@
 
 namespace minnow::cpu {
 
-/// Of elements of 8, 16, 32 or 64 bits, of which those in `keep` count: a sign alone makes no float true.
+/// Loops over elements of 8, 16, 32 or 64 bits. Only the bits in `keep` count, so that -0.0 is false.
 struct AnyAllLoops {
-  /// Whether one of `count` elements is true, or with `zero` one that is not; looks little further than needed.
+  /// Whether an element is true or, with `zero`, whether one is false. Stops soon after the first such element.
   bool (*found)(const void* x, size_t count, uint64_t keep, bool zero);
-  /// y[i] = 1 where that is so of column i of `count` columns over `rows` rows, which begin `stride` elements apart, else 0.
+  /// y[i] = 1 if column i has such an element in one of `rows` rows, else 0. There are `count` columns; rows are `stride` elements apart.
   void (*found_in_columns)(const void* x, size_t rows, size_t stride, size_t count, uint64_t keep, bool zero, uint8_t* y);
 };
 

@@ -36,7 +36,7 @@ size_t find_one(const void* from, size_t count, const void* value) {
   return i + find(x + i, count - i, wanted);
 }
 
-/// Of the columns from `i` on that fill vectors of D, the last one of which may begin before others end; the first column that is left.
+/// Handles columns from `i` on in full vectors of D and returns the first column left over. The last vector may overlap the one before.
 template <class D, class T>
 HWY_INLINE size_t find_in_lanes(D d, const T* x, size_t begin, size_t rows, size_t stride, size_t i, size_t count, const T* y,
                                 int64_t* at) {

@@ -8,12 +8,12 @@
 
 namespace minnow::cpu {
 
-/// Of elements of one row of number_row().
+/// Loops over the elements of one dtype; see number_row().
 struct ArgmaxLoops {
-  /// The first place of *value, or of a NaN, among `count` elements; `count` where there is none.
+  /// The first index of *value, or of a NaN, among `count` elements; `count` if there is none.
   size_t (*find)(const void* x, size_t count, const void* value);
-  /// at[i] = the first of `rows` rows, which begin `stride` elements apart, where column i of `count` holds y[i] or a NaN; left as it is
-  /// where there is none.
+  /// at[i] = the first of `rows` rows in which column i of `count` holds y[i] or a NaN; unchanged if there is none. Rows begin `stride`
+  /// elements apart.
   void (*find_rows)(const void* x, size_t rows, size_t stride, size_t count, const void* y, int64_t* at);
 };
 

@@ -45,7 +45,7 @@ void step(const ChainStep* s, size_t at, MINNOW_VECTORS) {
     F::of(*s, at, MINNOW_ARGUMENTS);
   return reinterpret_cast<Code>(s[1].code)(s + 1, at, MINNOW_ARGUMENTS);
 }
-// Of F::of(x, h), for what reads or changes the values that are kept.
+// A step that applies F::of(x, h), which reads or changes the held values.
 template <class F>
 void held_step(const ChainStep* s, size_t at, MINNOW_VECTORS) {
   F::of(v0, v4), F::of(v1, v5), F::of(v2, v6), F::of(v3, v7);

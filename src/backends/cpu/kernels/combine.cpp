@@ -76,7 +76,7 @@ CombinationLoop ordered(Combination combination) {
   }
   return nullptr;
 }
-/// What signed integers and unsigned ones have in common, and floats in part.
+/// Combinations with the same code for signed and unsigned integers, and in part for floats.
 template <class T>
 CombinationLoop unordered(Combination combination) {
   using C = Combination;

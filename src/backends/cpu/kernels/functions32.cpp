@@ -148,7 +148,7 @@ struct Logarithm {
     return hn::Add(sum, more);
   }
 };
-/// Of what a Logarithm is good for: neither zero, negative, infinite, NaN nor subnormal.
+/// True where Logarithm is valid: not for zero, negative, infinite, NaN or subnormal x.
 HWY_INLINE hn::Mask<D> is_normal_positive(V x) {
   return hn::And(hn::Ge(x, constant(std::numeric_limits<float>::min())), hn::Lt(x, constant(kInfinity)));
 }
@@ -209,7 +209,7 @@ struct TableLogarithm {
   }
 };
 #endif
-/// Of all numbers but zero, negative and infinite ones and NaN: where there is a table, of subnormal ones too.
+/// y for positive finite x, f(x) for the rest. Without AVX-512's table, subnormal x gets f(x) too.
 template <class F>
 HWY_INLINE V logarithm_or(V x, V y, F f) {
 #if HWY_TARGET == HWY_AVX3
@@ -246,7 +246,7 @@ struct Log1p {
   static HWY_INLINE V of(V x) {
     const V one = constant(1), u = hn::Add(one, x);
     const Logarithm parts(u);
-    // What rounding 1 + x has lost, over it; near 0 nothing has to be added.
+    // Add the rounding error of u = 1 + x, divided by u. Near 0 no correction is needed.
     const V lost = hn::IfThenElse(hn::Gt(x, one), hn::Sub(one, hn::Sub(u, x)), hn::Sub(x, hn::Sub(u, one)));
     const auto near = hn::Lt(hn::Abs(x), constant(0.25f));
     const Logarithm chosen(hn::IfThenZeroElse(near, parts.k), hn::IfThenElse(near, x, parts.f));
@@ -351,7 +351,7 @@ struct Arccos {
 struct CubeRoot {
   static HWY_INLINE V of(V x) {
     const V scaled = hn::Abs(x);
-    // Of the bits as a number: the upper ones suffice.
+    // The bits of x as an integer approximate its scaled logarithm; the upper bits suffice.
     const V exponent = hn::ConvertTo(D(), hn::BitCast(hn::RebindToSigned<D>(), scaled));
     V y = hn::BitCast(D(), hn::ConvertTo(hn::RebindToSigned<D>(), hn::NegMulAdd(exponent, constant(1.0f / 3), constant(1.41994304e9f))));
     for (int i = 0; i < 2; ++i) {  // y = x^(-1/3): h = 1 - x y^3, y (1 + h/3 + 2/9 h^2)

@@ -98,7 +98,7 @@ struct Log1p {
   static HWY_INLINE V of(V x) {
     const V one = constant(1), u = hn::Add(one, x);
     const Logarithm parts(u);
-    // What rounding 1 + x has lost, over it; near 0 nothing has to be added.
+    // Add the rounding error of u = 1 + x, divided by u. Near 0 no correction is needed.
     const V lost = hn::IfThenElse(hn::Gt(x, one), hn::Sub(one, hn::Sub(u, x)), hn::Sub(x, hn::Sub(u, one)));
     const auto near = hn::Lt(hn::Abs(x), constant(0.25));
     const Logarithm chosen(hn::IfThenZeroElse(near, parts.k), hn::IfThenElse(near, x, parts.f));
@@ -129,7 +129,7 @@ HWY_INLINE V arcsine_rest(V z) {
   return quotient(hn::Mul(z, p), q);
 }
 constexpr double kHalfPi = 1.57079632679489655800e+00, kHalfPiRest = 6.12323399573676603587e-17;
-/// Of |x| > 1/2: the root of (1 - |x|) / 2, its upper bits, and what these lack.
+/// For |x| > 1/2: the square root of (1 - |x|) / 2, split into its upper bits and the rest.
 struct HalfAngle {
   V z, root, high, low;
   HWY_INLINE explicit HalfAngle(V size) : z(hn::Mul(hn::Sub(constant(1), size), constant(0.5))), root(hn::Sqrt(z)), high(root), low(root) {

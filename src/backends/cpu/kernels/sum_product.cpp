@@ -104,10 +104,10 @@ struct Product {
   static int64_t one(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
 };
 
-/// What results are kept in.
+/// The type of results.
 template <class T>
 using Whole = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-/// What partial results are kept in: sums of small integers for a while in 32 bits.
+/// The type of partial results. Sums of small integers fit 32 bits for kWhile elements.
 template <class Op, class T>
 using Part = std::conditional_t<std::is_same_v<Op, Sum> && sizeof(T) <= 2, int32_t, Whole<T>>;
 constexpr size_t kWhile = 1 << 15;  // so many of 16 bits fit

@@ -9,16 +9,16 @@
 
 namespace minnow::cpu {
 
-/// Of elements of one dtype; y holds f64 or 64-bit integers. Elements of a row go into several partial results, so that the error of sums
-/// grows with a fraction of `count`.
+/// Loops over elements of one dtype; y holds f64 or 64-bit integers. A row is summed into several partial results, which keeps the rounding
+/// error of a sum well below that of adding one element after another.
 struct SumProductLoops {
   /// y[0] = the sum or product of `count` elements.
   void (*row)(const void* x, size_t count, void* y);
-  /// y[i] = y[i] with column i of `count` columns over `rows` rows, which begin `stride` elements apart.
+  /// y[i] = y[i] with the elements of column i added or multiplied: `rows` rows of `count` elements, `stride` elements apart.
   void (*columns)(const void* x, size_t rows, size_t stride, size_t count, void* y);
 };
 
-/// Of f32 or f64.
+/// Loops over f32 or f64.
 struct SquareLoops {
   /// The sum of the squared distances from `center`.
   double (*row)(const void* x, size_t count, double center);

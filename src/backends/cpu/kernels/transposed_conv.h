@@ -27,7 +27,7 @@ class TransposedConv {
   size_t weight_floats() const noexcept { return weight_floats_; }
   /// From [in channel][out channel of the group][kernel_h][kernel_w].
   void pack_weights(const float* iohw, float* out) const;
-  /// Of GemmConv: all of it in parts that may be packed at the same time.
+  /// For GemmConv: the number of panels, which may be packed in parallel; together they hold all weights.
   size_t panels() const noexcept { return panels_; }
   void pack_panel(size_t panel, const float* iohw, float* out) const noexcept {
     const Phase& p = phase_of(&Phase::first_panel, panel);
@@ -38,7 +38,7 @@ class TransposedConv {
 
   size_t units() const noexcept { return units_; }
   size_t scratch_floats() const noexcept { return scratch_floats_; }
-  /// Of GemmConv: `before` as there.
+  /// For GemmConv; see GemmConv::run() for `before`.
   void run(size_t unit, const Arguments& arguments, float* scratch, size_t before = SIZE_MAX) const noexcept {
     const Phase& p = phase_of(&Phase::first_unit, unit);
     if constexpr (!kTransforms)

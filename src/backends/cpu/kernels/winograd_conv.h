@@ -63,7 +63,7 @@ class WinogradConv {
   /// 49 tiles of F(4), 20 % with 16), and of so few that they are one block. Only for up to four taps along both axes.
   static bool keeps_columns(const ConvShape& shape, WinogradForms form, size_t l3) noexcept;
   size_t weight_floats() const noexcept { return product_of({panels_, out_vectors_, lanes_, shape_.in_channels}); }
-  /// What pack_weights writes depends on the size of the image by this alone.
+  /// The only property of the image size that changes the result of pack_weights().
   std::vector<bool> kept_columns() const { return {keeps_columns_}; }
   /// From [out channel][in channel][kernel_h][kernel_w]; the transform is computed in double precision.
   void pack_weights(const float* oihw, float* out) const noexcept;

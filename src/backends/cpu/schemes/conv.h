@@ -15,20 +15,20 @@
 
 namespace minnow::cpu {
 
-/// The shape of a convolution with one or two spatial dimensions (one becomes a row), or with three of which two neighbours have one tap
-/// and can be one; nothing for others.
+/// The shape of a convolution with one spatial dimension (treated as a row), two, or three if two adjacent ones can be merged because one
+/// of them has a single tap; empty for others.
 std::optional<ConvShape> conv_shape_of(const NodeView& node);
 inline ConvShape conv_shape(const NodeView& node) { return *conv_shape_of(node); }
 
-/// What Conv (nothing) and the fused operators (their activation) do to their sums.
+/// The operation applied to each sum: none for Conv, the activation for the fused operators.
 Epilogue epilogue_of(const NodeView& node, const Kernels& kernels);
 
-/// Cases that a scheme takes beyond constant weights and images with their channels first; or 3-D convolutions.
+/// Cases that a scheme accepts beyond constant weights and images with channels first; or 3-D convolutions.
 struct ConvAccepts {
   bool any_weights = false, channels_last = false;
   size_t spatial = 2;  // dimensions, or 3
 };
-/// Why a scheme for f32 convolutions cannot serve; empty where it can.
+/// Why a scheme for f32 convolutions refuses the node; empty if it accepts it.
 std::string refusal_of_conv(const NodeView& node, const ConvAccepts& accepts = {});
 
 /// The machine's options for a product or convolution over packed images.

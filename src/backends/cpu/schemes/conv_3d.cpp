@@ -11,7 +11,7 @@
 namespace minnow::cpu {
 namespace {
 
-// Of ConvGeometry or ConvTransposeGeometry, whose window has the output where convolutions have their input.
+// Geometry is ConvGeometry or ConvTransposeGeometry; in the window of the latter, input and output change places.
 template <class Geometry>
 Conv3dShape conv_3d_shape(const Geometry& conv) {
   const WindowGeometry& w = conv.window;

@@ -44,7 +44,7 @@ struct ShiftLeft {
 struct ShiftRight {
   constexpr uint32_t operator()(uint32_t a, uint32_t b) const { return b < 32 ? a >> b : 0; }
 };
-// Of the sign of the divisor, which is neither 0 nor -1. Numbers of 32 bits are divided as such, which takes half the time.
+// The result has the sign of the divisor, which is neither 0 nor -1. Values that fit 32 bits are divided as 32-bit numbers: half the time.
 template <class T>
 struct Remainder {
   constexpr T operator()(T a, T b) const {

@@ -95,7 +95,7 @@ class ResizeKernel final : public Kernel {
   }
 
  private:
-  // What makes place `place` of an axis, of rows or planes of `count` floats, summed up in `to` or where it lies.
+  // Returns rows or planes of `count` floats blended for index `place` of an axis: in `to`, or in x itself if nothing has to be blended.
   [[gnu::noinline]] const float* blended(const Axis& axis, const float* x, size_t place, size_t count, float* to) const noexcept {
     if (axis.is_identity) return x + place * count;
     const int32_t* index = axis.index.data() + place * axis.taps;
