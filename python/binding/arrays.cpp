@@ -23,7 +23,7 @@ bool is_fraction(nb::handle object) {
   return nb::hasattr(object, "as_integer_ratio");
 }
 
-/// What nested lists hold.
+/// Shape and dtype of nested lists.
 struct Found {
   Shape shape;
   DType dtype = DType::undefined;

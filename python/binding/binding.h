@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the Python binding share.
+// Declarations shared by the files of the Python binding.
 #pragma once
 #include <minnow/express.h>
 #include <nanobind/nanobind.h>
@@ -33,8 +33,8 @@ class IndexFault : public std::runtime_error {
 void define_errors(nb::module_& m);
 /// The exception that is being handled, as Python's pending error.
 void set_python_error() noexcept;
-/// What a function of an operator's raised, and the sentence of the node's error that it becomes: the cause of the exception that has this
-/// sentence in its text. What is no Exception (KeyboardInterrupt, SystemExit) takes that exception's place.
+/// Records the exception that an operator's Python function raised, and the sentence of the node's error. An exception with this sentence
+/// in its text gets the recorded one as its cause, or is replaced by it if that is no Exception (KeyboardInterrupt, SystemExit).
 void note_cause(nb::python_error& error, std::string sentence);
 /// "list", "numpy.ndarray": for sentences.
 std::string kind_name(nb::handle object);

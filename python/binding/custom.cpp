@@ -122,7 +122,7 @@ int infer(const minnow_op_api* api, minnow_op_call* call, void* user) {
   });
 }
 
-/// What the function gave as output i. Floats are rounded to the dtype of the shape rule; integers and bool have to hold what is given.
+/// Output i of the function. Floats are rounded to the dtype of the shape rule; an integer or bool dtype must hold the values exactly.
 Tensor value_of(nb::handle item, DType dtype, size_t i) {
   const Tensor given = tensor_from(item, DType::undefined, Sharing::where_possible);
   if (given.dtype() == dtype) return given;

@@ -61,7 +61,7 @@ PyObject* sentence_of(PyObject* self, PyObject*) {
 }
 PyMethodDef sentence_method = {"__str__", sentence_of, METH_NOARGS, "The sentence."};
 
-// Of note_cause(), by thread: operators of Python are called on the thread that runs the model.
+// Set by note_cause(), one per thread: Python operators are called on the thread that runs the model.
 struct Cause {
   PyObject* error = nullptr;
   std::string sentence;

@@ -140,8 +140,8 @@ bool wants_arrays(PyObject* const* arguments, size_t count) noexcept {
   return wants;
 }
 
-/// A result with arrays that may be written in place of Vars, also in lists and tuples. What depends on a placeholder, a state or a
-/// parameter stays a Var.
+/// Converts the Vars in a result to writable arrays, also in lists and tuples. Vars that depend on a placeholder, a state or a parameter
+/// stay Vars.
 nb::object to_arrays(nb::handle result) {
   if (is_var(result)) {
     const Var& x = var_of(result);

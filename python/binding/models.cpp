@@ -344,7 +344,7 @@ SessionOptions RunOptions::of(const Model& model) const {
 
 namespace {
 
-/// What Python writes files with.
+/// A file that is written from Python.
 class NewFile {
  public:
   explicit NewFile(const std::string& path) { file_.emplace(path); }

@@ -107,7 +107,7 @@ expr::Attribute attribute_from(AttributeKind kind, nb::handle value) {
   }
 }
 
-/// What an attribute of a custom operator, which declares none, is by its value.
+/// The kind of an attribute of a custom operator, derived from its value, because custom operators do not declare attributes.
 AttributeKind kind_of(nb::handle value) {
   PyObject* o = value.ptr();
   if (PyUnicode_Check(o)) return AttributeKind::text;

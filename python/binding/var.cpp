@@ -67,7 +67,7 @@ bool is_complex(const std::optional<Operand>& operand) {
   return x && is_complex(x->dtype());
 }
 
-/// What NumPy has a TypeError for.
+/// Throws for operands for which NumPy raises a TypeError.
 void check_kinds(const Operation& operation, const Operand& a, const Operand& b) {
   const bool bits = &operation == &kAnd || &operation == &kOr || &operation == &kXor;
   if (!bits && &operation != &kSubtract) return;
@@ -81,7 +81,7 @@ void check_kinds(const Operation& operation, const Operand& a, const Operand& b)
   if (!bits && most == 0) throw TypeFault("bool - bool has no meaning; use ^ or astype()");
 }
 
-/// Integers have a remainder of a division by zero, 0 as in NumPy, which the operator of the engine refuses.
+/// Dividing integers by zero leaves the remainder 0 in NumPy, but is an error in the engine's operator.
 bool may_divide_by_zero(const Operand& a, const Operand& b) {
   const auto is_floating = [](const Operand& operand) {
     const Var* x = std::get_if<Var>(&operand);
@@ -187,7 +187,7 @@ MINNOW_COMPOSED(floor_divide, "floor_divide")
 MINNOW_COMPOSED(left_shift, "left_shift")
 MINNOW_COMPOSED(right_shift, "right_shift")
 #undef MINNOW_COMPOSED
-/// Of shapes that are not known yet, in expressions over placeholders, the operator itself; it has NumPy's meaning.
+/// In expressions over placeholders, shapes may not be known yet. Then call the operator itself; it has NumPy's meaning.
 PyObject* matmul(PyObject* a, PyObject* b) noexcept {
   try {
     if (is_var(a) && is_var(b))
@@ -387,7 +387,7 @@ Var item_of(const Var& x, const std::vector<Index>& indices) {
   return integers && view.is_view() && view.shape().rank() == 0 ? view.clone() : view;
 }
 
-/// What is more than basic slicing is a function of minnow._operations. The guard is not held while Python runs.
+/// Handles basic slicing here and calls a function of minnow._operations for other keys. The guard is released while Python runs.
 template <class F>
 auto basic_or_python(PyObject* key, F&& basic, const char* name, PyObject* self, PyObject* value) {
   {

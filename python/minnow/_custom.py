@@ -12,17 +12,17 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Spec(NamedTuple):
-    """What is known of a tensor before it is computed."""
+    """The type of a tensor as known before it is computed."""
     shape: tuple[int | None, ...] | None  #: None where it, or one of its dimensions, depends on data
     dtype: Any
 
 
-#: Of the operators that were made here, the names of their attributes.
+#: The names of the attributes of each custom operator.
 ATTRIBUTES: dict[str, list[str]] = {}
 
 
 def _specs(result: Any, like: Spec | None) -> list[Spec]:
-    """What a shape rule gave: a Spec, a shape (of the first input's dtype), or a list of these."""
+    """Convert the result of a shape rule: a Spec, a shape (with the first input's dtype), or a list of these."""
     if result is None or isinstance(result, Spec) or (isinstance(result, tuple) and all(isinstance(dim, int) or dim is None for dim in result)
                                                       and (not result or any(isinstance(dim, int) for dim in result))):
         result = [result]

@@ -56,7 +56,7 @@ def _parts_of(source: ModelPath) -> list[str | bytes]:
 
 
 def label_of(source: ModelPath) -> str:
-    """What to call a model in a line of progress."""
+    """Return a model's name for a line of progress."""
     first = source[0] if isinstance(source, (list, tuple)) and source else source
     if isinstance(first, (str, os.PathLike)):
         return os.path.basename(os.fspath(first))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What public functions of the package have in common.
+"""Common behaviour of the package's public functions.
 
-The TypeError for an unknown keyword names the nearest ones. Functions of tensors (`arrays`) follow one rule for what they return: with a Var
-among the arguments, also within lists, they give Vars; else with an array of NumPy (or a floating or complex scalar of NumPy), arrays of NumPy
-that may be written; with numbers and lists of Python alone, Vars. Functions that make Vars of anything, such as asarray(), always give Vars.
+The TypeError for an unknown keyword suggests the nearest ones. Functions of tensors (`arrays`) choose their result types by one rule: if an
+argument is or contains a Var, they return Vars; else, if one is an array (or a floating or complex scalar) of NumPy, writable arrays of NumPy;
+else, with only Python's numbers and lists, Vars. Functions that make Vars, such as asarray(), always return Vars.
 """
 from __future__ import annotations
 

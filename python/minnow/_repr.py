@@ -96,7 +96,7 @@ def _scientific(value: float, dtype: str, precision: Optional[int], fixed: bool 
 
 
 def _floats(values: list[float], dtype: str, options: dict[str, Any], sign: str) -> Callable[[float], str]:
-    """What writes numbers of these, points below each other, all with exponents where their sizes differ much."""
+    """Return a function that formats these numbers: decimal points aligned, exponents in all if their sizes differ much."""
     precision, mode = options["precision"], options["floatmode"]
     fixed, equal = mode == "fixed", mode == "maxprec_equal"
     if mode == "unique":
@@ -142,7 +142,7 @@ def _floats(values: list[float], dtype: str, options: dict[str, Any], sign: str)
 
 
 def _writer(values: list[Any], dtype: str, kind: str, options: dict[str, Any]) -> Callable[[Any], str]:
-    """What writes one element of an array of which these are shown."""
+    """Return a function that formats one element of an array with these values."""
     names = {"b": ("bool",), "f": ("float", "float_kind"), "c": ("complexfloat", "complex_kind")}.get(kind, ("int", "int_kind"))
     for name in ("all", *names) if options["formatter"] else ():
         if options["formatter"].get(name) is not None:

@@ -22,7 +22,7 @@ class SupportsDLPack(Protocol):
     def __dlpack__(self) -> Any: ...
 
 
-#: What a Var can be made of: a Var, a number, nested lists of numbers, or an array (buffer protocol, DLPack, __array__).
+#: Anything that converts to a Var: a Var, a number, nested lists of numbers, or an array (buffer protocol, DLPack, __array__).
 VarLike = Union[Var, complex, "list[Any]", "tuple[Any, ...]", range, "Buffer", SupportsArray, SupportsDLPack]
 #: A dtype, its name, NumPy's dtype or scalar type of that name, or bool, int, float.
 DTypeLike = Union[dtype, str, type, Any]

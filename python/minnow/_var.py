@@ -190,7 +190,7 @@ def __repr__(self: Var) -> str:
 
 
 def _repr_html_(self: Var) -> str:
-    """What a notebook shows: shape and dtype, and the numbers below."""
+    """Return the HTML for notebooks: shape and dtype, and the numbers below."""
     import html
     try:
         dims = self.known_shape if self.dims is None else self.dims
@@ -221,7 +221,7 @@ def __dir__(self: Var) -> list[str]:
 
 
 def __round__(self: Var, ndigits: int | None = None) -> Any:
-    """Of a Var without axes a number of Python, else minnow.numpy.round()."""
+    """Round to a Python number if the Var has no axes, else by minnow.numpy.round()."""
     if self.ndim == 0:
         return round(self.item(), ndigits)
     from minnow.numpy import round as each

@@ -94,7 +94,7 @@ class Module:
         return self.forward(*inputs)
 
     def _members(self) -> Iterator[tuple[str, Any]]:
-        """What attributes hold, and the lists, tuples and dicts among them: "w", "layers.0", "heads.left"."""
+        """Yield the leaves in attributes and in their lists, tuples and dicts: "w", "layers.0", "heads.left"."""
         for name, value in vars(self).items():
             yield from _leaves(name, value)
 
@@ -348,7 +348,7 @@ class LoadedModule(Module):
 
     @property
     def properties(self) -> dict[str, str]:
-        """What else the model keeps: "character" of a reader of text, say."""
+        """Further data stored in the model, such as "character" for a text recognizer."""
         return dict(self._loaded.model.properties)
 
     @property
@@ -372,7 +372,7 @@ class LoadedModule(Module):
         return _from_bytes, (_minnow.model_bytes(self._loaded.model), self._options)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a table of inputs and outputs."""
+        """Return the HTML for notebooks: a table of inputs and outputs."""
         import html
         rows = [("input", row) for row in self.describe_inputs()] + [("output", row) for row in self.describe_outputs()]
         cells = "".join(f"<tr><td>{kind}</td><td>{html.escape(row.name)}</td><td>{html.escape(row.type)}</td></tr>" for kind, row in rows)

@@ -30,7 +30,7 @@ def _nodes(count: int) -> str:
 
 
 class Conversion(NamedTuple):
-    """What convert() wrote."""
+    """The result of convert()."""
     path: str
     bytes: int
     nodes: int
@@ -103,7 +103,7 @@ class PlanRow(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What a model is made of."""
+    """The parts of a model."""
     inputs: list[Description]
     outputs: list[Description]
     states: list[Description]
@@ -218,7 +218,7 @@ def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes:
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
-    """What a notebook shows."""
+    """Return a table as HTML for notebooks."""
     import html
     return "<table>" + "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows) + "</table>"
 
@@ -262,7 +262,7 @@ def profile(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shape
 
 
 class Tuning(NamedTuple):
-    """What tune() found, and wrote."""
+    """The result of tune(), which it also writes to a file."""
     path: str
     threads: int  #: of the fastest run
     times: list[tuple[str, str, float]]  #: node and its shape, scheme, seconds; none where choosing by them was no faster than by estimates

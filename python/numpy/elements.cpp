@@ -189,7 +189,7 @@ float without_fraction(float x) {  // as the compiler makes vectors of it on eve
   return has ? std::copysign(whole, x) : x;
 }
 #define F32(expression) [](float x) { return expression; }
-// Of floats, where nothing is gained in double.
+// Functions that gain no accuracy from computing f32 in double.
 constexpr Row1<float, float> kFloat1[] = {
     one<float, float>("trunc", F32(without_fraction(x))),
     one<float, float>("reciprocal", F32(1 / x)),
@@ -475,7 +475,7 @@ Loop2<double, double> vector_loop2(const std::string& name) {
   return name == "arctan2" ? kFunctions[static_cast<size_t>(Binary64::angle)] : nullptr;
 }
 
-/// What kind of numbers elements are, by NumPy's name; nothing for other names.
+/// Tests elements by a function of NumPy's, such as isnan; empty for other names.
 std::optional<Tensor> predicate(const std::string& name, const Tensor& x) {
   static const PredicateKernels& kKernels = *numpy_kernels(cpu::best_isa()).predicates;
   static constexpr const char* kNames[] = {"isnan", "isinf", "isfinite", "signbit"};  // in the order of Predicate
@@ -582,7 +582,7 @@ Var binary(const std::string& name, const Var& left, const Var& right) {
     if (is_unsigned(dtype))
       if (const auto loop = find(kUnsigned2, name)) return run2(loop, a, b, dtype);
     if (name == "left_shift" || name == "right_shift") {
-      // What is shifted beyond the dtype's width is gone, or is the sign.
+      // Shifts by the dtype's width or more leave 0 or, for negative numbers shifted right, -1.
       const int64_t width = static_cast<int64_t>(size_of(dtype)) * 8;
       Tensor far(b.dtype(), b.shape());
       std::vector<int64_t> places(unsign(b.elements()));

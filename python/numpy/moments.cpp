@@ -78,7 +78,7 @@ double long_sum(int64_t at, int64_t count, F part) {
   return sum;
 }
 
-/// What is made of the sums: the means, and of the squares the result.
+/// Computes means from sums, and the result from sums of squares.
 struct Scale {
   bool only_mean, root;
   double count, less;  // the number of elements, and what squares are divided by
@@ -139,7 +139,7 @@ void moments_of_columns(const RealRows& x, const Block& b, const Scale& scale, d
   });
 }
 
-/// What is looked at of elements of a dtype: its bits but signs of floats.
+/// The bits that decide whether an element is true: all but the sign of a float.
 uint64_t kept_bits(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -155,7 +155,7 @@ uint64_t kept_bits(DType dtype) {
       return ~uint64_t{0};
   }
 }
-/// Of dtypes that no loop is as wide as: one after the other.
+/// any() and all() for complex128, which is wider than every vectorized loop: one element after another.
 void wide_truths(bool any, const Complex* x, const Block& b, uint8_t* y) {
   for (int64_t i = 0; i < b.outer * b.inner; ++i) {
     const Complex* from = x + i / b.inner * b.count * b.inner + i % b.inner;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What minnow.numpy needs beside the engine's operators: functions of the module minnow._core.numpy on computed tensors. Promotion, axes
-// and keywords are the affair of the Python side; these functions check what memory depends on.
+// Functions of the module minnow._core.numpy: the parts of minnow.numpy that the engine's operators lack, on computed tensors. Python code
+// handles promotion, axes and keywords; these functions check everything that memory safety depends on.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -22,14 +22,14 @@ inline Tensor value_of(const Var& x) {
   return python::computed(x);
 }
 
-/// What is not worth a plan: elements.
+/// Tensors with fewer elements are not worth a plan.
 inline constexpr int64_t kFewElements = 4096;
 
-/// Whether x has a value and nothing that may change is behind it: no placeholder, state or parameter, of which expressions are kept. What
-/// is made of it may be computed at once. An expression of few nodes and few elements is computed for that, which takes less than a plan of
-/// its own for what is made of it. Of views small ones alone: reading one may be a copy.
+/// Whether functions of x may be computed at once: x has a value and depends on no placeholder, state or parameter, whose expressions are
+/// kept. A pending expression of few nodes and few elements is computed to find out, because that takes less time than planning an
+/// expression on top of it. Views count only if they are small, because reading one may copy.
 bool at_hand(const Var& x);
-/// The product of two matrices or vectors of f32 or f64 that are at hand; nothing where that is not what is given, or does not fit.
+/// The product of two matrices or vectors of f32 or f64 that are at hand; empty for other operands, or if the shapes do not fit.
 std::optional<Var> product_at_hand(const Var& a, const Var& b);
 
 /// A constant whose memory nobody else writes: assigning to its elements needs no copy.

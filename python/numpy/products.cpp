@@ -203,7 +203,7 @@ void multiply_packed(const ProductLoops<T>& loops, const Product<T>& p, const Pa
   }
 }
 
-/// Of a vector or more that lies in steps, a copy in `scratch`.
+/// Returns a vector (or several) with stride 1: `from` itself, or a copy in `scratch`.
 template <class T>
 const T* in_a_row(const T* from, size_t step, size_t count, T* scratch) {
   if (step == 1) return from;

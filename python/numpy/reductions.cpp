@@ -210,8 +210,8 @@ const cpu::ArgmaxLoops& places_of(DType dtype) {
   return kKernels.loops[cpu::number_row(dtype)];
 }
 
-// What fold_block() takes: row(x, count, y) and columns(x, rows, stride, count, y), which write what elements or partial results are folded
-// to.
+// Arguments of fold_block(). They have row(x, count, y) and columns(x, rows, stride, count, y), which fold elements or partial results and
+// write the result to y.
 struct Extreme {
   const cpu::MinMaxLoops* loops;
   uint64_t flip;
@@ -430,7 +430,7 @@ void extreme_places(bool largest, const T* x, const Block& b, int64_t flip, int6
   });
 }
 
-/// Of bools in rows: no need to look further than the first that is wanted.
+/// Rows of bools: the search ends at the first element equal to the extreme.
 void extreme_places(bool largest, const bool* x, const Block& b, int64_t* y) {
   const cpu::ArgmaxLoops& places = places_of(DType::boolean);
   in_parts(b.outer, b.outer == 1 ? 1 : b.count, [&](int64_t first, int64_t last) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of reductions share.
+// Declarations shared by the files of reductions.
 #pragma once
 #include <string>
 #include <vector>

@@ -227,7 +227,7 @@ Tensor places_in_order(const Tensor& x) {
   return y;
 }
 
-/// What keys_of() made keys of, in place.
+/// The inverse of keys_of(), in place.
 template <class Key>
 void elements_of(DType dtype, Key* keys, size_t n) {
   constexpr Key kSign = static_cast<Key>(Key{1} << (sizeof(Key) * 8 - 1));
@@ -377,7 +377,7 @@ nb::object distinct(const Var& var, bool equal_nan) {
       values[count] = elements[i], from[count] = static_cast<int64_t>(i);
       count += i + 1 >= n || i + 1 > numbers || elements[i] != elements[i + 1];
     }
-    // Of equals the last was kept, with its place.
+    // The last of equal elements was kept, with its index.
   });
   Fresh values(x.dtype(), Shape{static_cast<int64_t>(count)}), counts(DType::i64, Shape{static_cast<int64_t>(count)});
   std::memcpy(values.data(), found.data(), count * size_of(x.dtype()));

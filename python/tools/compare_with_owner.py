@@ -6,9 +6,9 @@
 
 ONNX goes through onnxruntime, a frozen TensorFlow graph or a SavedModel's folder through tensorflow, TFLite through ai_edge_litert (or tensorflow), Caffe through
 OpenCV's dnn, TorchScript through torch, .mnn through the MNN wheel; each only if it is installed. The owner's tensors are written as .npy files,
-and `minnow compare MODEL FOLDER` judges. What of the owner's tensors can be had: all of ONNX Runtime's, TensorFlow's, LiteRT's and MNN's (named as
-in the file), a layer's output of OpenCV's, and of torch and of a SavedModel the outputs alone: the variables of a TorchScript program are local to
-its modules, each of which has its "input" and "_0", so that no name would say which tensor is meant.
+and `minnow compare MODEL FOLDER` judges. The tensors that can be compared depend on the owner: ONNX Runtime, TensorFlow, LiteRT and MNN give all
+tensors (named as in the file), OpenCV gives the outputs of layers, torch and a SavedModel only the model's outputs. (The variables of a TorchScript
+program are local to its modules, each of which has its own "input" and "_0", so names would be ambiguous.)
 
 Exit status: that of `minnow compare`; 77 where the owner is not installed. MINNOW names the command (default: build/release/bin/minnow, then the PATH).
 """
@@ -40,7 +40,7 @@ np = needed("numpy")
 
 
 class Inputs:
-    """What is given by name or by place, and random numbers for the rest: as `minnow compare` makes them, but from a seed of ours."""
+    """The inputs given by name or by position, and random numbers for the rest, as `minnow compare` makes them but from a seed of ours."""
 
     def __init__(self, arguments):
         self.given, self.places, self.shapes = {}, [], {}
@@ -161,7 +161,7 @@ def saved_model_tensors(paths, inputs):
 
 
 def described_inputs(paths):
-    """What `minnow inspect` says of a model's inputs, for owners that do not tell."""
+    """Return the description of a model's inputs by `minnow inspect`, for owners that do not tell them."""
     with tempfile.TemporaryDirectory() as folder:
         graph = str(Path(folder) / "model.minnow")
         for line in ([command(), "convert", *paths, graph, "--optimize", "none"], [command(), "inspect", graph, "--json"]):

@@ -74,7 +74,7 @@ def _inside(values: Iterable[Any]) -> Iterator[Any]:
 
 
 class Context:
-    """What the arguments say about the results: which dtypes of 64 bits may stay, and the format of the axes."""
+    """Properties of the results that follow from the arguments: the 64-bit dtypes that may stay, and the format of the axes."""
 
     def __init__(self, arguments: Iterable[Any] = ()) -> None:
         self.kept: set[str] = set()

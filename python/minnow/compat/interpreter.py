@@ -111,7 +111,7 @@ class Tensor:
 
 
 class OpInfo:
-    """What a callback is told of an operator."""
+    """The description of an operator that callbacks get."""
 
     def __init__(self, name: str, type: str, operations: float) -> None:
         self._name, self._type, self._operations = name, type, operations

@@ -67,12 +67,12 @@ def op(name: str, inputs: Sequence[VarLike | None] | Var, *, outputs: None = Non
 @overload
 def op(name: str, inputs: Sequence[VarLike | None] | Var, *, outputs: int, **attributes: Any) -> list[Var]: ...
 def op(name: str, inputs: Sequence[VarLike | None] | Var, *, outputs: int | None = None, **attributes: Any) -> Var | list[Var]:
-    """Any operator by its name: "Conv", "minnow.Svd", or of a custom operator "com.example.Swish". Of one input the list may be left out.
+    """Call an operator by its name: "Conv", "minnow.Svd", or a custom operator such as "com.example.Swish". A single input needs no list.
 
-    outputs: how many outputs are wanted, which then come in a list; without it the first one comes.
+    outputs: the number of outputs to return, as a list; without it, only the first output is returned.
 
-    Raises Unsupported for an operator that is not there, InvalidType for an attribute that the operator has not, both with the nearest names, and
-    InvalidModel (a ValueError) for dtypes and shapes that do not fit.
+    Raises Unsupported for an unknown operator and InvalidType for an unknown attribute, both with the nearest names, and InvalidModel (a ValueError)
+    for dtypes and shapes that do not fit.
 
     >>> expr.op("LeakyRelu", minnow.Var([-2.0, 4.0]), alpha=0.5)
     Var([-1.,  4.], shape=(2,), dtype=float64)
@@ -293,7 +293,7 @@ _FORMATS = (NCHW, NHWC, NC4HW4)
 
 
 def format_of(x: Var) -> str | None:
-    """What is known of the meaning of a Var's axes: "NCHW" or "NHWC", or None. Pictures of three axes are HWC. Raises what reading the shape raises.
+    """Return the format of a Var's axes, "NCHW" or "NHWC", or None if it is not known. Images of three axes are HWC. Raises the errors of x.shape.
 
     >>> expr.format_of(minnow.Var(np.zeros((1, 8, 8, 3))))
     'NHWC'
@@ -338,7 +338,7 @@ def convert(x: VarLike, format: str) -> Var:
 
 
 class CacheCounts(NamedTuple):
-    """What the cache of plans did so far in this process."""
+    """Counts of the cache of plans in this process."""
     hits: int
     misses: int
     forms: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the files of minnow.numpy share: arrays from anything, dtypes and promotion, axes, moving elements, and the registry of functions."""
+"""Shared by the files of minnow.numpy: conversion to arrays, dtypes and promotion, axes, moving elements, and the registry of functions."""
 from __future__ import annotations
 
 from typing import Any, Callable, Optional, Sequence, TypeVar, Union
@@ -12,7 +12,7 @@ from minnow._minnow import dtype as DType
 from minnow._minnow import numpy as native
 from minnow._typing import VarLike
 
-#: What an array can be made of: a Var, a number, nested lists of numbers, or an array (buffer protocol, DLPack, __array__); None where left out.
+#: Anything that converts to an array: a Var, a number, nested lists of numbers, an array (buffer protocol, DLPack, __array__); None: not given.
 ArrayLike = Optional[VarLike]
 #: A dtype, its name or code ("float32", "f4"), NumPy's dtype or scalar type, or bool, int, float, complex.
 DTypeLike = Any

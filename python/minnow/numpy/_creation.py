@@ -292,7 +292,7 @@ def _triangle(m: ArrayLike, k: int) -> tuple[Var, Var]:
 
 @public
 def tril(m: ArrayLike, k: int = 0) -> Var:
-    """What lies on and below the diagonal number k of matrices; zero above."""
+    """Return the elements on and below diagonal k of matrices, with zeros above."""
     if is_open(asarray(m)) and asarray(m).ndim >= 2:
         return _open.triangle(asarray(m), k, False)
     x, below = _triangle(m, k)
@@ -301,7 +301,7 @@ def tril(m: ArrayLike, k: int = 0) -> Var:
 
 @public
 def triu(m: ArrayLike, k: int = 0) -> Var:
-    """What lies on and above the diagonal number k of matrices; zero below."""
+    """Return the elements on and above diagonal k of matrices, with zeros below."""
     if is_open(asarray(m)) and asarray(m).ndim >= 2:
         return _open.triangle(asarray(m), k, True)
     x, below = _triangle(m, k - 1)

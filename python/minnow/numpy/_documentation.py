@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docstrings of minnow.numpy say beside their first lines: whose rules hold, and examples, which a test runs."""
+"""Additions to the docstrings of minnow.numpy: the function whose rules hold, and examples, which a test runs."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of elements (NumPy's ufuncs). What the operator set has is an expression of the engine, computed when it is read; the rest is computed at once."""
+"""Elementwise functions (NumPy's ufuncs). Functions with an operator return an expression, computed when it is read; others compute at once."""
 from __future__ import annotations
 
 from typing import Any, Callable, Optional
@@ -493,11 +493,11 @@ def _extreme(name: str, operator: str) -> Callable[[ArrayLike, ArrayLike], Var]:
 
 power = define("power", 2, _power, "a to the power b; ValueError for integers to negative ones.")
 floor_divide = define("floor_divide", 2, _computed("floor_divide", "iuf"),
-                      "The largest whole number not above a / b; 0 of integers divided by 0. Of infinite operands floor(a / b), as the array API standard has it.")
-remainder = define("remainder", 2, _computed("remainder", "iuf"), "What remains of a / b, with the sign of b.")
+                      "The largest whole number not above a / b; integers divided by 0 give 0. Infinite operands give floor(a / b), as in the array API standard.")
+remainder = define("remainder", 2, _computed("remainder", "iuf"), "The remainder of a / b, with the sign of b.")
 mod = remainder
 REGISTRY["mod"] = remainder
-fmod = define("fmod", 2, _computed("fmod", "iuf"), "What remains of a / b, with the sign of a.")
+fmod = define("fmod", 2, _computed("fmod", "iuf"), "The remainder of a / b, with the sign of a.")
 arctan2 = define("arctan2", 2, _computed("arctan2", "f", integers=False), "The angle of the point (b, a), in (-pi, pi].")
 hypot = define("hypot", 2, _computed("hypot", "f", integers=False), "sqrt(a * a + b * b) without overflow.", 0)
 logaddexp = define("logaddexp", 2, _computed("logaddexp", "f", integers=False), "ln(e^a + e^b).", float("-inf"))

@@ -43,7 +43,7 @@ def _shift(direction: str) -> Callable[[Var, Var], Var]:
 
         if direction == "LEFT" or x.dtype.kind == "u":
             return moved(x)
-        # Of signed numbers the sign moves in: ~(~x >> y) where x is negative.
+        # Shift the complement of negative numbers, so that copies of the sign move in: ~(~x >> y).
         negative = x < 0
         result = moved(op("Where", (negative, ~x, x)))
         return op("Where", (negative, ~result, result))
@@ -89,7 +89,7 @@ _BINARY: dict[str, Callable[[Var, Var], Var]] = {
 
 
 def _at_once(name: str, function: Callable[..., Var], *operands: Var) -> Var:
-    """What is no expression, of the values that the placeholders have now; InvalidType where one has none."""
+    """Compute, from the current values of the placeholders, a function that has no expression. Raises InvalidType if a placeholder has no value."""
     for x in operands:
         try:
             x.evaluate()

@@ -23,7 +23,7 @@ def _index_array(item: Any) -> Var:
 
 
 class _Key:
-    """What is in the brackets: a view by basic slicing, and arrays of integers for some of its axes."""
+    """A parsed index: a view by basic slicing, and integer arrays for some of its axes."""
 
     __slots__ = ("view", "arrays", "axes", "together", "shape")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What NumPy's arrays have and the class Var has not: methods and attributes that are functions of this package."""
+"""Methods and attributes of NumPy's arrays that the class Var lacks; they are functions of this package."""
 from __future__ import annotations
 
 from inspect import isroutine
@@ -124,7 +124,7 @@ for _name, _function in _METHODS.items():  # of the class, which finds them at o
 
 
 def names() -> list[str]:
-    """What attribute() knows."""
+    """Return the names that attribute() accepts."""
     return [*_ATTRIBUTES, *_METHODS]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python array API standard calls inspection: devices, dtypes and capabilities of minnow.numpy."""
+"""The inspection functions of the Python array API standard: devices, dtypes and capabilities of minnow.numpy."""
 from __future__ import annotations
 
 from typing import Any, Optional, Union
@@ -18,7 +18,7 @@ class NamespaceInfo:
     """The result of __array_namespace_info__(). Everything lives on one device, "cpu"."""
 
     def capabilities(self) -> dict[str, Any]:
-        """What the package can do: masks as indices, shapes that depend on data, and the most dimensions of an array."""
+        """Return the capabilities: masks as indices, shapes that depend on data, and the largest number of dimensions."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_DIMENSIONS}
 
     def default_device(self) -> str:

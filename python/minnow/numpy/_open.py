@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Movement, joining and sorting of what depends on a placeholder with open dimensions: made of the engine's operators, whatever sizes come.
+"""Moving, joining and sorting values that depend on a placeholder with open dimensions, with operators of the engine that work for all sizes.
 
-The functions of the other modules call these where is_open() holds; axes and dtypes are checked there. What would need a size raises
-InvalidArgument (see known()).
+The functions of the other modules call these if is_open() is true, and check axes and dtypes themselves. A function that needs an unknown size
+raises InvalidArgument (see known()).
 """
 from __future__ import annotations
 

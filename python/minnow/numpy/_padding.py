@@ -113,7 +113,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
 
 
 def _border(x: Var, axis: int, width: int, left: bool, mode: str) -> Var:
-    """What the mode edge or wrap has before or behind the elements of an axis."""
+    """Return the padding before or after an axis in mode edge or wrap."""
     n = x.shape[axis]
     key = (slice(None),) * axis
     if mode == "edge":

@@ -304,7 +304,7 @@ def _parse(operands: tuple[Any, ...]) -> tuple[list[list[Any]], list[Any], list[
 
 
 def _diagonals(x: Var, labels: list[Any]) -> tuple[Var, list[Any]]:
-    """Of axes of one label the diagonal."""
+    """Replace the axes that share a label by their diagonal."""
     own = list(dict.fromkeys(labels))
     if len(own) == len(labels):
         return x, labels

@@ -44,7 +44,7 @@ def _reduced(name: str, x: Var, axes: tuple[int, ...], keepdims: bool, dtype: Op
 
 
 def _wide(x: Var) -> DType:
-    """What sums of integers are computed in."""
+    """Return the dtype in which sums are computed."""
     kind = x.dtype.kind
     return int64 if kind in "bi" else uint64 if kind == "u" else x.dtype
 

@@ -254,7 +254,7 @@ def shares_memory(a: ArrayLike, b: ArrayLike, /, max_work: Optional[int] = None)
 
 
 def _by_numpy(name: str, a: ArrayLike, b: ArrayLike) -> bool:
-    """What NumPy says of the memory of a Var and one of its arrays."""
+    """Ask NumPy about the memory of two arrays, at least one of which is NumPy's."""
     if not all(isinstance(x, Var) or type(x).__module__ == "numpy" for x in (a, b)):
         return False
     import numpy

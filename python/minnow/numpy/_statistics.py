@@ -423,8 +423,8 @@ _BLOCK = 64  # sums of a convolution that are made together: columns of a produc
 
 
 def _full_convolution(a: Var, v: Var) -> Var:
-    """[n + m - 1], a the longer vector; as a product of the windows of a with v reversed, some at a time. Of finite numbers rows are windows _BLOCK
-    places apart, longer by as much, and columns v reversed at each place of a block: few elements are copied, and the product is one of matrices."""
+    """Convolve in full, [n + m - 1]; a is the longer vector. Multiplies windows of a with the reversed v, some windows at a time. If all numbers are
+    finite, each row is a window lengthened by _BLOCK, and the columns are the reversed v at each offset in a block: one product of matrices, few copies."""
     n, m = a.size, v.size
     length = n + m - 1
     together = _BLOCK if m >= 16 and length >= 4 * _BLOCK and a.dtype in (float32, float64) and bool(_reductions.all(ew.isfinite(a))) else 1  # inf * 0 is nan

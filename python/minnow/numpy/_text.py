@@ -36,9 +36,9 @@ def _given(**changes: Any) -> dict[str, Any]:
 def set_printoptions(precision: Optional[int] = None, threshold: Optional[float] = None, edgeitems: Optional[int] = None, linewidth: Optional[int] = None,
                      suppress: Optional[bool] = None, nanstr: Optional[str] = None, infstr: Optional[str] = None, formatter: Optional[dict[str, Any]] = None,
                      sign: Optional[str] = None, floatmode: Optional[str] = None) -> None:
-    """How arrays are printed from here on: digits behind the point, the number of elements above which only `edgeitems` at each end are
-    shown, characters of a line, no exponents for small numbers (suppress), texts, and functions for kinds of elements (formatter: "int",
-    "float", "complexfloat", "bool", "all"; kept only until the next call). What is None stays as it is."""
+    """Set how arrays are printed: digits after the decimal point, the number of elements above which only `edgeitems` at each end are
+    shown, characters per line, no exponents for small numbers (suppress), texts, and functions for kinds of elements (formatter: "int",
+    "float", "complexfloat", "bool", "all"; kept only until the next call). Options that are None keep their values."""
     given = _given(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth, suppress=suppress, nanstr=nanstr, infstr=infstr, sign=sign,
                    floatmode=floatmode)
     _repr.OPTIONS.set({**_repr.OPTIONS.get(), **given, "formatter": formatter})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known about dtypes."""
+"""Properties of dtypes."""
 from __future__ import annotations
 
 from typing import Any, Optional

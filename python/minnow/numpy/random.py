@@ -120,7 +120,7 @@ def _refuse(condition: Any, sentence: str) -> None:
 
 
 class _Bound:
-    """What a parameter must be: bad(x) -> a bool array; and the sentence."""
+    """A condition on a parameter: bad(x) -> a bool array, and the sentence of the error."""
 
     __slots__ = ("bad", "sentence")
 

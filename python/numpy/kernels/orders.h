@@ -6,10 +6,10 @@
 
 namespace minnow::numpy {
 
-/// Of signed integers of one width. `other` is scratch of `count` elements and kOrderPadding.
+/// Loops over signed integers of one width. `other` is scratch for `count` elements and kOrderPadding.
 template <class T>
 struct OrderLoops {
-  /// Brings the elements into rising order in x; not stable. They are in x, or where `moved` in `other`. At worst n log n.
+  /// Sorts in rising order, not stably, at worst n log n. The result is in x; the input is in x or, if `moved`, in `other`.
   void (*sort)(T* x, size_t count, T* other, bool moved);
   /// Parts the elements of x, count > 0, by a median of samples: those below it become the first of x, the others lie in `other` at the
   /// places behind as many. Returns how many are below, at times 0.

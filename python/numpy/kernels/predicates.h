@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of number elements are.
+// Tests for NaN, infinity, finite numbers and the sign.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -24,7 +24,7 @@ struct ProductTile {
   size_t ahead;  // elements of b that are asked for are so much further than those used; 0: none
 };
 
-/// Of elements of one dtype.
+/// Loops for elements of one dtype.
 template <class T>
 struct ProductLoops {
   using Tile = void (*)(const ProductTile<T>&);

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What NumPy keeps in numpy.lib."""
+"""The counterpart of numpy.lib."""
 from minnow.numpy.lib import stride_tricks as stride_tricks
