@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages of docs/ tell to do works, and gives what they say.
+"""The instructions on the pages of docs/ work and print what the pages say.
 
 A block whose first line is `// name` or `# name` becomes that file. Blocks of `sh` are run where these files and the models lie; `sh fails`
 says that every command fails, `sh no-test` that a block is not run. Blocks of `python` are one session. A block of `text` is what the block
@@ -30,7 +30,7 @@ def file_name(text):
 
 
 def pattern(text):
-    """Of a block of text: `...` is anything, a line of nothing else any lines."""
+    """Compile a block of text: `...` stands for anything, a line of `...` alone for any number of lines."""
     lines = [r"(?:.*\n)*" if line == "..." else ".*".join(re.escape(part) for part in line.split("...")) + r"\n" for line in text.splitlines()]
     return re.compile("".join(lines))
 
@@ -81,7 +81,7 @@ class Pages(unittest.TestCase):
         return printed
 
     def python(self, parts):
-        """What each part prints."""
+        """Return the output of each part."""
         mark = "-- the next block --"
         (self.folder / "session.py").write_text(f"\nprint({mark!r}, flush=True)\n".join(parts))
         result = subprocess.run([sys.executable, "session.py"], cwd=self.folder, env=self.environment, capture_output=True, text=True)

@@ -47,7 +47,7 @@ def room_of(path):
 
 
 def complaint(path, included, quoted):
-    """What is wrong with `path`, below src/, including `included`; None when nothing is."""
+    """Return the complaint about `path`, below src/, including `included`; None if there is none."""
     room = room_of(path)
     allowed = MAY_INCLUDE.get(room, MAY_INCLUDE["backends/*"] if room.startswith("backends/") else "unknown")
     if allowed == "unknown":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the `minnow` command share: how to call it, and small models to call it with."""
+"""Shared by the tests of the `minnow` command: how to call it, and small models to call it with."""
 import json
 import os
 import subprocess
@@ -65,7 +65,7 @@ class CommandTest(unittest.TestCase):
         return result.stderr
 
     def json(self, *arguments, **options):
-        """What --json prints: one JSON value and nothing else."""
+        """Return the one JSON value that --json prints."""
         return json.loads(self.succeeds(*arguments, "--json", **options).stdout)
 
     def save(self, name, array):

@@ -156,7 +156,7 @@ class CommandLine(CommandTest):
 
 class Completion(CommandTest):
     def bash(self, *words):
-        """What the shell would offer for the last word."""
+        """Return the shell's completions of the last word."""
         script = self.succeeds("completion", "bash").stdout
         words = ["minnow", *words]
         call = f"{script}\nCOMP_WORDS=({' '.join(map(repr, words))}); COMP_CWORD={len(words) - 1}; _minnow; printf '%s\\n' \"${{COMPREPLY[@]}}\""

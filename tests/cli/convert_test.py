@@ -87,7 +87,7 @@ class Convert(CommandTest):
             self.assertIn(text, self.fails(*words))
 
     def test_fixed_dimensions_change(self):
-        """What an ONNX file fixes is the default of its exporter; of other formats the first dimension, and nothing of what was converted."""
+        """--shape may change all sizes that an ONNX file fixes (its exporter's defaults), else only the first, and none of a converted model."""
         nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("GlobalAveragePool", ["c"], ["p"]),
                  helper.make_node("Reshape", ["p", "flat"], ["y"], name="flat")]
         model = write_model(self.folder / "fixed.onnx", nodes, [("x", F32, [1, 3, 8, 8])], [("y", F32, [1, 4])],
@@ -191,7 +191,7 @@ class Convert(CommandTest):
         np.testing.assert_array_equal(self.outputs("constant.minnow", x)[0], [3, 6])
         self.succeeds("convert", model, "open.minnow", "--keep-input", "k")
         np.testing.assert_array_equal(self.outputs("open.minnow", x, k)[0], [5, 10])
-        # Of an ONNX file, naming it with --input is enough.
+        # With an ONNX file, naming it with --input is enough.
         np.testing.assert_array_equal(self.outputs(model, x, f"k={k}")[0], [5, 10])
         self.assertIn('no input "q"; there is "x"', self.fails("convert", model, "x.minnow", "--keep-input", "q"))
 

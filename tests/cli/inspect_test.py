@@ -52,7 +52,7 @@ class Inspect(CommandTest):
         self.assertEqual((facts["text"], facts["parameters"]), (text, 15))
 
     def test_dtypes_and_dimensions_as_values(self):
-        """What is not known is null: an open dimension without a name, a shape without a rank, the dtype of a sequence."""
+        """Unknown facts are null: an open dimension without a name, a shape without a rank, the dtype of a sequence."""
         from onnx import TensorProto
         sequence = helper.make_value_info("s", helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, None)))
         nodes = [helper.make_node("SequenceConstruct", ["x", "z"], ["s"]), helper.make_node("Cast", ["x"], ["y"], to=TensorProto.INT64)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What all commands share: help, version, exit status; and minnow ops."""
+"""Behaviour common to all commands: help, version, exit status; and minnow ops."""
 import re
 import unittest
 from pathlib import Path

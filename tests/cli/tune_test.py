@@ -67,7 +67,7 @@ class Tune(CommandTest):
             with self.subTest(command[0]):
                 self.assertIn("conv.onnx: is not a ", self.fails(*command))
                 self.assertEqual((self.folder / "conv.onnx").read_bytes(), before)
-        # What these commands wrote before is replaced, and so is an empty file.
+        # Files that these commands wrote earlier are replaced, and so are empty files.
         for command in (("tune", model, "--file", "made", "--seconds", "0.02", "--shape", "1x64x4x4"),
                         ("bench", model, "--weight-cache", "made", "--seconds", "0.02", "--shape", "1x64x4x4"),
                         ("profile", model, "--trace", "made", "--seconds", "0.02", "--shape", "1x64x4x4")):

@@ -17,10 +17,10 @@ struct Rule {
   bool ties = false;  // integers say which of equal elements was taken: one in ten may differ
 };
 
-/// What is wrong with `actual`; empty where nothing is.
+/// The difference between `actual` and `expected` in words; empty if they match.
 std::string difference(const Datum& actual, const Datum& expected, const Rule& rule);
 
-/// max |a - b| of two tensors of one dtype and shape; 0 for what is no such pair.
+/// max |a - b| of two tensors; 0 unless both have the same dtype and shape.
 double largest_difference(const Datum& actual, const Datum& expected);
 
 }  // namespace minnow::test

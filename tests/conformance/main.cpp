@@ -50,8 +50,8 @@ struct Options {
   size_t truncations = 0, flips = 0;
 };
 
-/// What expected_failures.txt says of a case: "suite/case backend|* reason". A reason that begins with "random" has the outputs compared by
-/// dtype and shape alone, with "ties" one in ten integers may differ.
+/// A line of expected_failures.txt: "suite/case backend|* reason". If the reason begins with "random", only dtypes and shapes of the
+/// outputs are compared; with "ties", one in ten integers may differ.
 struct Expectation {
   std::string reason;
   bool used = false;
@@ -98,7 +98,7 @@ void bind_inputs(Graph& graph, std::span<const Datum> inputs, size_t first) {
     if (inputs[i].kind == Datum::Kind::tensor) graph.inputs()[i]->replace_all_uses_with(graph.add_constant(inputs[i].tensor));
 }
 
-/// What is wrong; empty where the case passes.
+/// Returns the fault; empty if the case passes.
 std::string run_case(const Case& one, const Options& options, const Rule& rule, double& worst) {
   try {
     ImportOptions import;

@@ -226,7 +226,7 @@ TEST(State, recurrent_layers_go_on_with_it) {
   EXPECT_EQ(steps, numbers(whole));
 }
 
-// What `call` gives for each of the rows of x, one after the other, and the state then.
+// Calls `module` for each row of x in turn; returns the results, followed by the final state.
 std::vector<double> by_rows(const std::shared_ptr<Module>& module, const Var& x) {
   std::vector<double> all;
   for (int64_t i = 0; i < x.shape()[0]; ++i)

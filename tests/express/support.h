@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of expressions share.
+// Shared by the tests of expressions.
 #pragma once
 #include <minnow/express.h>
 

@@ -381,7 +381,7 @@ TEST(Express, errors_name_operators_inputs_and_the_nearest_names) {
               }),
               HasSubstr("Softmax has no attribute \"axes\"; there is \"axis\""));
   EXPECT_THAT(error_of([] { Var{1}.astype(DType::string); }), HasSubstr("a tensor cannot become string"));
-  // What only the data reveals: when it is read, and the expression stays usable.
+  // Errors that depend on data are raised when the value is read, and the expression stays usable.
   const Var index = Var{5};
   const Var bad = expr::gather(arange(3, {3}), index);
   EXPECT_THAT(error_of([&] { bad.tensor(); }), HasSubstr("5"));

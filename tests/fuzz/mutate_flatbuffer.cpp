@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostObjects = 20000;
 
-/// What the file holds, by position.
+/// The positions of a file's objects.
 struct Objects {
   std::vector<size_t> vtable_entries;  // of 16 bits: where a field lies in its table
   std::vector<size_t> numbers;         // fields that are no references

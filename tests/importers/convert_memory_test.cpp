@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conversions may allocate: a small file stays a small model, whatever it declares.
+// Conversions may allocate only as much as the file warrants: a small file stays a small model, whatever it declares.
 #include <gmock/gmock.h>
 #include <minnow/convert.h>
 
@@ -48,7 +48,7 @@ TEST(ConvertMemory, a_limit_is_kept_and_named) {
   EXPECT_EQ(refusal(path), "") << "the size of the file counts";
   EXPECT_EQ(refusal(path, {.verify = true, .memory_limit = 100 * kMega}), "");
   EXPECT_THAT(refusal(path, {.memory_limit = kMega}), HasSubstr("transposed.onnx: 4000000 bytes are needed"));
-  // What cannot be folded within the limit stays a node.
+  // A node that cannot be folded within the limit stays.
   const Model model = convert(path, {.memory_limit = 6 * kMega});
   EXPECT_THAT(to_text(model.graph()), HasSubstr("Transpose"));
 }

@@ -174,7 +174,7 @@ TYPED_TEST(Linalg, svd_rebuilds_matrices_of_any_shape) {
 }
 
 TYPED_TEST(Linalg, svd_of_special_matrices) {
-  // Of lower rank, of zeros, and of sizes whose squares overflow or vanish.
+  // Matrices of lower rank, of zeros, and with elements whose squares overflow or underflow.
   Tensor low = product<TypeParam>(random_matrices<TypeParam>({30, 4}, 12), random_matrices<TypeParam>({4, 25}, 13));
   for (const double scale : {1.0, 0.0, 1e-200, 1e200}) {
     SCOPED_TRACE(scale);

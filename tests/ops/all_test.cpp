@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every operator, walked over the one list of them.
+// Properties of every operator, checked over the one list of operators.
 #include <gtest/gtest.h>
 
 #include <algorithm>

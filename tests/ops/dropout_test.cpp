@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mask drawn at random has to obey.
+// Properties of random masks.
 #include <gmock/gmock.h>
 
 #include <cmath>

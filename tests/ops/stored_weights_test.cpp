@@ -79,7 +79,7 @@ TEST(StoredWeights, weights_of_layers_are_rounded_and_nothing_else) {
     EXPECT_THAT(floats(*constants[2]), ElementsAre(rounded(0.1f), rounded(3.3f)));
     EXPECT_THAT(floats(*constants[3]), ElementsAre(0.1f, 0.2f, 0.3f, 0.4f));
     EXPECT_EQ(constants[0]->type.dtype, DType::f32);
-    // What was widened is stored as f32 unless it is asked for again, and then as the same bytes.
+    // Widened weights are stored as f32. If rounding is requested again, the file has the same bytes as before.
     EXPECT_EQ(written(*copy, round_weights(*copy, dtype)), written(*graph, weights));
   }
   EXPECT_THROW(round_weights(*graph, DType::f64), InvalidArgument);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a build for some operators alone (CMake option MINNOW_OPERATORS) compiles of others: no code and no names."""
+"""A build for some operators only (CMake option MINNOW_OPERATORS) contains neither code nor names of the others."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `convert --verify` takes for the same.
+// The comparison behind `convert --verify`: which differences it accepts.
 #include "passes/compare.h"
 
 #include <gmock/gmock.h>

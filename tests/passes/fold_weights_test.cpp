@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into weights: batch normalization, scales and shifts; what goes into attributes: padding.
+// Batch normalization, scales and shifts are folded into weights; padding into attributes.
 #include <gmock/gmock.h>
 
 #include "base/format.h"

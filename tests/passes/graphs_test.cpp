@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each pass does to a graph, as text: graphs/PASS.txt holds cases of the form
+// Each pass as graphs before and after, in text. graphs/PASS.txt holds cases of the form
 //
 //   # A sentence about the case.
 //   passes: PASS remove_dead_code     where more than PASS runs

@@ -40,7 +40,7 @@ std::unique_ptr<Graph> graph_of(std::string_view kind, size_t count) {
   return graph;
 }
 
-/// Of the processor, so that other work on the machine does not disturb.
+/// Processor time, so that other work on the machine does not disturb.
 double seconds(std::string_view kind, size_t count) {
   const auto graph = graph_of(kind, count);
   const std::clock_t start = std::clock();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What building a plan costs, and that runs leave it as it is.
+// The cost of building a plan, and plans stay unchanged by runs.
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"

@@ -40,7 +40,7 @@ def positive(x):
 
 
 def weighted_gradient(x, w, sums, products, d_sums, d_products, *, power=2):
-    """Of sum(x ** power * w) and x * w; w may be whole numbers, which have no gradient."""
+    """The gradients of sum(x ** power * w) and x * w; w may be integers, which have no gradient."""
     dx = np.zeros_like(x)
     if d_sums is not None:
         dx += d_sums * power * x ** (power - 1) * w

@@ -50,7 +50,7 @@ OPERATOR = (minnow.InvalidModel, ARGUMENT, TYPE)  # inputs of an operator that d
 
 
 def computed(value):
-    """What only a run reveals, it reveals when the value is read."""
+    """Compute the values, to reveal faults that only a run can find."""
     for item in value if isinstance(value, (list, tuple)) else [value]:
         item.evaluate()
     return value
@@ -616,7 +616,7 @@ def read(function):
     return result
 
 
-# What NumPy raises itself: minnow's classes are these too, and NumPy's own ones of linear algebra and axes.
+# NumPy's own exceptions. Minnow's classes derive from these, also from NumPy's for linear algebra and axes.
 LIKE_NUMPY = (minnow.InvalidModel, ValueError, TypeError, IndexError, ArithmeticError, OSError, EOFError, MemoryError, AttributeError)
 for common, functions in malformed_numpy.CASES:
     each(common, LIKE_NUMPY, [lambda function=function: read(function) for function in functions])
@@ -625,7 +625,7 @@ for common, functions in malformed_numpy.CASES:
 # --- running them ---------------------------------------------------------------------------------------------------------------------
 
 def judge(classes, function, folder):
-    """What is wrong with how the case ended; empty where nothing is."""
+    """Return the complaint about how the case ended; empty if there is none."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         result = function(folder)

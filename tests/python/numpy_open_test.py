@@ -129,7 +129,7 @@ EXPRESSIONS = {
     "diagonal": lambda m, x: m.diagonal(x),
 }
 
-# What depends on data, or has no operator.
+# Functions whose results depend on data, or that have no operator.
 AT_ONCE = {
     "trace": lambda m, x: m.trace(x),
     "median": lambda m, x: m.median(x, 0),

@@ -36,7 +36,7 @@ class Import(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
     def test_imports_little(self):
-        # What takes time to import, and what only some users need.
+        # Importing minnow must not import modules that are slow to import, or that only some users need.
         result = alone("import sys\nbefore = set(sys.modules)\nimport minnow\nprint(*sorted(set(sys.modules) - before))")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         imported = set(result.stdout.split())

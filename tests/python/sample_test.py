@@ -57,7 +57,7 @@ CLASSIFIERS = {
 
 
 def owner(path, folder, picture, channels_last):
-    """What the engine that owns the format computes from a picture [1, 3, h, w]."""
+    """Run the engine that owns the format on a picture [1, 3, h, w]."""
     if path.suffix == ".tflite":
         try:
             from ai_edge_litert.interpreter import Interpreter

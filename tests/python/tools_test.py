@@ -131,7 +131,7 @@ class Tools(unittest.TestCase):
             nn.load_module_from_file(self.folder / "a.minnow", runtime_manager=nn.RuntimeManager(threads=1, tuning=str(file)))
         np.testing.assert_allclose(model(self.x), expected, rtol=1e-5, atol=1e-5)
         self.assertGreater(timing.least, 0)
-        # What does not fit is one line, of the caller's.
+        # A file that does not fit gives an error of one line, without a traceback into the package.
         x = expr.placeholder("x", "float32", [None, 64])
         expr.save([x @ self.weights], self.folder / "b.minnow")
         (self.folder / "damaged.txt").write_text(file.read_text()[:-9])

@@ -133,7 +133,7 @@ TEST_P(DataDependent, branches_of_one_shape_do_not_cut_the_plan) {
   }
 }
 
-// What follows a cut is planned again for every number of places, with the schemes of the first time.
+// Steps after a cut are planned again for each number of elements, with the schemes of the first plan.
 TEST_P(DataDependent, what_follows_a_cut_keeps_its_schemes) {
   auto graph = std::make_unique<Graph>();
   GraphBuilder b(*graph);

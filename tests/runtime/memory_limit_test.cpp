@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counts against SessionOptions::memory_limit: all that runs hold beside weights, inputs, outputs and states.
+// SessionOptions::memory_limit counts all memory of runs except weights, inputs, outputs and states.
 #include <gmock/gmock.h>
 #include <minnow/minnow.h>
 

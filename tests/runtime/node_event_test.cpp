@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What callbacks may read and replace: inputs before a node, outputs after it.
+// Callbacks may read and replace inputs before a node, and outputs after it.
 #include "runtime/node_event.h"
 
 #include <gmock/gmock.h>

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// What the log hook gets while it lives.
+/// Collects the lines of the log hook during its lifetime.
 struct Log {
   Log() {
     set_log_hook([this](std::string_view line) { lines.emplace_back(line); });
@@ -32,7 +32,7 @@ struct Log {
 
 int g_runs = 0;  // of the scheme below
 
-/// Products rounded to f16, as a machine with such arithmetic has them.
+/// Rounds products to f16, like a machine with f16 arithmetic.
 class HalfBackend final : public Backend {
  public:
   std::string_view name() const override { return "half"; }

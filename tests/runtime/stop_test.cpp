@@ -259,7 +259,7 @@ TEST(Stop, while_planning) {
   expect_stop(model, {one}, {});
 }
 
-// What a stopped run left does not harm the next one.
+// The state left by a stopped run does not affect the next one.
 TEST(Stop, the_next_run_is_right) {
   SessionOptions options;
   options.time_limit = 0.5;

@@ -46,7 +46,7 @@ bool is_optional(const Node& node, size_t i) {
   return spec.kinds == kAnyKind || (i > 0 && i + 1 == node.input_count());  // the last one is cut off
 }
 
-/// What is wrong after `change` was made to `before`; empty where all is right, or where the graph cannot be.
+/// Returns the fault after `change` was made to `before`; empty if there is none, or if the graph is invalid.
 std::string fault_of(const Graph& before, const std::function<void(Graph&)>& change, bool must_fail, bool may_run) {
   const std::unique_ptr<Graph> after = before.clone();
   try {

@@ -228,7 +228,7 @@ TEST(Pictures, damaged_files_are_errors_or_pictures) {
     for (size_t length = 0; length < file.size(); length += 1 + length / 64) {
       const int before = pictures;
       read(Bytes(file.begin(), file.begin() + static_cast<ptrdiff_t>(length)));
-      // What lacks more than its end mark cannot be a picture.
+      // A file that lacks more than its end mark cannot be a picture.
       if (length + 12 < file.size()) {
         EXPECT_EQ(pictures, before) << "cut to " << length << " of " << file.size();
       }

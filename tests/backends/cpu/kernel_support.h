@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of kernels share: random data, the packed layout, and a convolution in plain loops.
+// Shared by the tests of kernels: random data, the packed layout, and a convolution in plain loops.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -82,7 +82,7 @@ TEST_P(StrassenConvTest, agrees_with_plain_loops) {
   }
 }
 
-// Of row-major matrices; the columns where `transposed` is the second one as [n, k].
+// A product of row-major matrices. `transposed`: the second one is [n, k], so the kernel reads its columns.
 struct Rows {
   size_t m, k, n, levels;
   bool makes_sums = false, transposed = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of functions of one double share: rows beside the C library in long double.
+// Shared by the tests of f64 functions: rows beside the C library in long double.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -50,7 +50,7 @@ std::string name_of(WinogradForms forms) {
   return name(numbers_of(forms.down)) + " x " + name(numbers_of(forms.across));
 }
 
-// What plain loops in f64 make of numbers that follow from the shape and `name`: once for all forms and instruction sets.
+// The result of plain loops in f64 for numbers that follow from the shape and `name`, computed once for all forms and instruction sets.
 const std::vector<double>& expected(const std::string& name, const ConvShape& s, const std::vector<float>& x, const std::vector<float>& w,
                                     const std::vector<float>& bias) {
   static std::map<std::string, std::vector<double>> known;
@@ -118,8 +118,8 @@ double mean_error(const Kernels& kernels, const ConvShape& s, const Conv& conv, 
   return error / double(want.size()) / std::sqrt(squares / double(want.size()));
 }
 
-// What "normal" precision promises: at most four times the error of summing directly; at borders, where fewer points serve, too. And what
-// the table of forms says of each, within a quarter.
+// "normal" precision promises at most four times the error of summing directly, also at borders, where fewer points serve. The errors in
+// the table of forms must be right within a quarter.
 TEST_P(WinogradConvTest, errors_stay_small) {
   const Kernels& kernels = kernels_for(GetParam());
   for (size_t size : {18, 13, 15})

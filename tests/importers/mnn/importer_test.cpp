@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MNN files say that cases of the conformance runner cannot show: names, open sizes, errors, weights in another file.
+// Properties of MNN files that the conformance cases cannot show: names, open sizes, errors, weights in another file.
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 

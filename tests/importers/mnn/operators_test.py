@@ -58,7 +58,7 @@ def floats(*shape):
 
 
 def isolated(work, seconds=30):
-    """What `work` gives as bytes, in a process of its own: MNN ends the process where it meets what it does not know."""
+    """Return the bytes that `work` gives in a process of its own, because MNN ends the process when it meets something unknown."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -445,7 +445,7 @@ for kind, weights, outputs, fields in [("ConvInt8", integers(6, 5, 3, 3), 6, {})
            "zeroPoint": zeros[0], "outputZeroPoint": zeros[1]} | quan}, layout="NC4HW4", name=kind + name, before=[("FloatToInt8", *scaled(20.0, zeros[0]))],
            then=[("Int8ToFloat", *scaled(0.05, zeros[1]))], after="NCHW", step=0.05)
 
-# Of language models. What the engine keeps from call to call is empty here, as in a first call.
+# Operators of language models. The state that the engine keeps between calls is empty here, as in a first call.
 c4 = ("NC4HW4", "NC4HW4", "NCHW", "NCHW")
 for name, fields in [("", {}), ("_part", {"rope_cut_head_dim": 4}), ("_norms", {"q_norm": {"axis": [-1], "epsilon": 1e-5, "gamma": floats(8).tolist(), "useRMSNorm": True},
                       "k_norm": {"axis": [-1], "epsilon": 1e-5, "gamma": floats(8).tolist(), "beta": floats(8).tolist()}})]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What torch.onnx.export writes, by both of its exporters and with the batch left open, runs as ONNX Runtime runs it.
+"""Files written by both exporters of torch.onnx, with the batch left open, give the same answers as in ONNX Runtime.
 
 Networks of torchvision with random weights, a decoder with a cache, and recurrent layers; each exported file is converted once and run with
 two batches, and the optimized file's answers are compared with ONNX Runtime's on the exported one. With names as arguments those alone are

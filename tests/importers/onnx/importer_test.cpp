@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names, scopes, functions, opsets, errors. What the operators' rules make is tested in rules_test.cpp and opsets_test.py.
+// Names, scopes, functions, opsets, errors. rules_test.cpp and opsets_test.py test the rules of operators.
 #include <gmock/gmock.h>
 
 #include "base/error.h"

@@ -261,7 +261,7 @@ def cases():
         yield Case("DynamicQuantizeLSTM", 1, [sequence], outputs=3, domain=ms, hidden_size=5, direction="bidirectional",
                    weights=[w, r, b, None, None, None, None, scales[0], zeros, scales[1], zeros], expected=oracle.run())
 
-    # What ONNX Runtime's optimizer writes.
+    # Operators that ONNX Runtime's optimizer writes.
     yield Case("FusedMatMul", 1, [floats(2, 5, 4)], weights=[floats(3, 5)], domain=ms, transA=1, transB=1, alpha=0.5, unranked=False)
     yield Case("FusedMatMul", 1, [floats(2, 4, 5)], weights=[floats(5, 3)], domain=ms, alpha=2.0)
     for activation, parameters in (("Relu", None), ("LeakyRelu", [0.2]), ("HardSigmoid", [0.3, 0.4]), ("Clip", [-0.1, 0.2]), ("Tanh", None), ("Sigmoid", None)):

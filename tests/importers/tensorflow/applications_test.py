@@ -75,7 +75,7 @@ def in_integers(name):
 
 
 def in_doubles(name, model, x):
-    """What the model gives where weights and sums are f64."""
+    """Return the model's result with weights and sums in f64."""
     keras.backend.set_floatx("float64")
     try:
         wide = network(name, trained=False)

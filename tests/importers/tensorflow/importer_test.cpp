@@ -126,7 +126,7 @@ TEST(TensorflowImporter, crops_of_boxes) {
   }
 }
 
-// What a node makes of a stand-in is no fault of the file; where nothing was refused, it is.
+// A node that reads a stand-in for a refused node may fail, which is not the file's fault. Without a refused node, it is.
 TEST(TensorflowImporter, errors_behind_a_refused_node_do_not_hide_it) {
   const std::string wrong = node("y", "ConcatV2", {"s"});
   EXPECT_THAT(error_of(placeholder("x", {2}) + node("s", "Strange", {"x"}) + wrong),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests that compare with TensorFlow share. Where TensorFlow or the command is not there, importing this skips the test."""
+"""Shared by the tests that compare with TensorFlow. If TensorFlow or the command is missing, importing this skips the test."""
 import json
 import os
 import shutil

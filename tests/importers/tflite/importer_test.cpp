@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TFLite files say that cases of the conformance runner cannot show.
+// Properties of TFLite files that the conformance cases cannot show.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -149,7 +149,7 @@ TEST(TfliteImporter, sparse_weights) {
   EXPECT_THROW(read({3, 3}, {0, 1}, {}, {{3}, rows}, 3), InvalidModel);
   EXPECT_THROW(read({3, 4}, {0, 1}, {}, {{3}, {0, {0, 2, 2, 9}, {0, 3, 1}}}, 3), InvalidModel);
   EXPECT_THROW(read({3, 4}, {0, 0}, {}, {{3}, rows}, 3), InvalidModel);
-  // What is not stored stands for zero, whatever the zero point is.
+  // Elements that are not stored stand for zero, whatever the zero point is.
   FlatWriter w;
   FlatWriter::Table tensor = quantized(w, kInt8, 0.5f, 2);
   tensor.offset(6, sparsity(w, {0, 1}, {}, {{3}, rows}));

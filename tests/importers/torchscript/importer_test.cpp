@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Archives made by hand, right ones and wrong ones. What operators compute is compared with PyTorch in operators_test.py.
+// Handmade archives, valid and invalid. operators_test.py compares the results of operators with PyTorch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -216,7 +216,7 @@ TEST(TorchscriptImporter, weights_of_recurrences_tell_a_size) {
 TEST(TorchscriptImporter, all_missing_operators_are_named) {
   const std::string error = error_of_code("a = torch.one(x)\nb = torch.two(a)\nc = ops.my.three(x, b)\nreturn torch.add(b, c)");
   EXPECT_THAT(error, HasSubstr("aten::one (node \"a\")"));
-  // What follows from a value that is missing is not known to be called.
+  // Operators that use the result of a missing one are not reported, because nobody knows whether they would be called.
   const std::string both = error_of_code("a = torch.one(x)\nb = ops.my.two(x)\nreturn torch.add(a, b)");
   EXPECT_THAT(both, HasSubstr("operators are not supported: aten::one (node \"a\"); my::two (node \"b\")"));
   const std::string five = error_of_code(
@@ -331,7 +331,7 @@ TEST(TorchscriptImporter, deep_programs_are_errors) {
   // Each call is deep in a list that is deep in another.
   const std::string deep = std::string(150, '[') + "(self).forward(x, )" + std::string(150, ']');
   EXPECT_THAT(error_of_code("l = " + deep + "\nreturn x"), HasSubstr("deep"));
-  // What is read, or passed, where nothing is given, is itself.
+  // An attribute's value, or a default argument, that refers to itself.
   const auto error = [](const std::string& more, const std::string& body) {
     return error_of(Archive{code(body, "x: Tensor", more), ""}.bytes());
   };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests with networks of torchvision share. Where torchvision or the command is not there, importing this skips the test."""
+"""Shared by the tests with torchvision's networks. If torchvision or the command is missing, importing this skips the test."""
 import os
 import subprocess
 import sys

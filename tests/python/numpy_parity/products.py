@@ -22,7 +22,7 @@ def products():
         for text, operands in (("ij,jk->ik", (x, y)), ("ij,jk", (x, y)), ("ij->ji", (x,)), ("ij->", (x,)), ("ii", (z,)), ("ii->i", (z,)), ("ij->j", (x,)), ("ij,ij->ij", (x, x)), ("i,j->ij", (x[0], y[0])),
                                ("...j,jk->...k", (x, y)), ("ij,jk,kl->il", (x, y, y.T)), ("ij,kl->ijkl", (z, z)), ("...ij->...ji", (data((2, 3, 4), dtype),)), ("bij,bjk->bik", (data((2, 3, 4), dtype), data((2, 4, 2), dtype))),
                                ("ij,i->j", (x, x[:, 0])), ("i,i->", (x[0], x[0])), ("ij,jk->iz", (x, y)), ("ij,ij,ij->i", (z, z, z)), ("ij", (x[0],)), ("ij,jk->ik", (x, x)), ("ij,ij->ji", (z, z)), ("ba", (x,))):
-            # Of three float16 operands NumPy rounds sums in between to float16.
+            # For three float16 operands NumPy rounds intermediate sums to float16.
             case("einsum", text, *operands, tolerance=2e-2 if dtype == "float16" and len(operands) > 2 else loose)
         case("einsum", x, [0, 1], y, [1, 2], [0, 2], tolerance=loose)
         case("einsum", x, [0, 1], y, [1, 2], tolerance=loose)

@@ -138,7 +138,7 @@ def shapes():
             return a
         add("copyto", copyto, data((3, 4), dtype), data((4,), "int64"))
         add("copyto", copyto, data((3, 4), dtype), data((5,), dtype))
-    # What takes integers takes arrays of NumPy with them, which have __index__ whatever they hold.
+    # Functions that take integers also take NumPy arrays of integers: arrays have __index__ whatever they hold.
     x, rows = N.arange(10.0), N.array([2, 5])
     for name, call in {"reshape": lambda m, x: m.reshape(x, rows), "zeros": lambda m, x: m.zeros(rows), "tile": lambda m, x: m.tile(x, N.array([2, 1])),
                        "broadcast_to": lambda m, x: m.broadcast_to(x, N.array([2, 10])), "roll": lambda m, x: m.roll(m.reshape(x, rows), N.array([1, 2]), N.array([0, 1])),

@@ -76,7 +76,7 @@ def views():
                         add(name, into_the_view, a)
                         if write in (whole, in_place, elementwise):
                             add(name, into_the_base, a)
-                    # What an expression was made of stays.
+                    # The operands of an expression stay unchanged.
                     add(name, lambda m, a, view=view: (view(m, a) == view(m, a + a), view(m, a)), a)
                     if name in ("real", "imag"):
                         def set_part(m, a, name=name):
