@@ -145,7 +145,10 @@ Tensor read_picture(const std::string& path, const ValueDescription& input, std:
   if (!gray && options.color != "bgr") image = vision::convert_color(image, vision::ColorCode::bgr_to_rgb);
   const int64_t height = axes.height > 0 ? axes.height : image.shape()[0], width = axes.width > 0 ? axes.width : image.shape()[1];
   if (options.fit == "crop") image = cropped(image, height, width);
-  if (image.shape()[0] != height || image.shape()[1] != width) image = vision::resize(image, width, height);
+  if (image.shape()[0] != height || image.shape()[1] != width) {
+    const auto size = [](int64_t pixels) { return static_cast<int>(std::min(pixels, vision::kMostPixels + 1)); };
+    image = vision::resize(image, {size(width), size(height)});
+  }
 
   const size_t channels = gray ? 1 : 3, places = static_cast<size_t>(height * width);
   const std::vector<double> mean = numbers_of("--mean", options.mean, channels, 0),

@@ -49,11 +49,11 @@ void compare(DType dtype, double tolerance) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 60; ++trial) {
     const int64_t channels = std::array{1, 3, 4, 2}[trial % 4];
-    const auto size = [&](int most) { return static_cast<int64_t>(1 + random() % static_cast<unsigned>(most)); };
+    const auto size = [&](int most) { return static_cast<int>(1 + random() % static_cast<unsigned>(most)); };
     const Sample from = sample<T>(dtype, size(40), size(40), channels, random);
-    int64_t height = size(70), width = size(70);
+    int height = size(70), width = size(70);
     if (from.height == 2 * height && from.width == 2 * width) ++width;  // halving has a test of its own
-    const Tensor made = resize(from.image, width, height), nearest = resize(from.image, width, height, Interpolation::nearest);
+    const Tensor made = resize(from.image, {width, height}), nearest = resize(from.image, {width, height}, Interpolation::nearest);
     ASSERT_EQ(made.dtype(), dtype);
     ASSERT_EQ(made.shape(), channels == 1 ? (Shape{height, width}) : (Shape{height, width, channels}));
     for (int64_t y = 0; y < height; ++y)
@@ -83,7 +83,7 @@ TEST(Resize, of_f64_is_linear_between_pixels) { compare<double>(DType::f64, 0.25
 TEST(Resize, halving_averages_four_pixels) {
   std::mt19937 random(2);
   const Sample from = sample<uint8_t>(DType::u8, 12, 34, 3, random);
-  const Tensor made = resize(from.image, 17, 6);
+  const Tensor made = resize(from.image, {17, 6});
   for (int64_t y = 0; y < 6; ++y)
     for (int64_t x = 0; x < 17; ++x)
       for (int64_t c = 0; c < 3; ++c) {
@@ -95,12 +95,12 @@ TEST(Resize, halving_averages_four_pixels) {
 
 TEST(Resize, refuses_what_is_no_picture) {
   const Tensor image(DType::u8, {4, 5, 3});
-  EXPECT_THROW(resize(image, 0, 3), Error);
-  EXPECT_THROW(resize(image, -1, 3), Error);
-  EXPECT_THROW(resize(image, int64_t{1} << 40, int64_t{1} << 40), Error);
-  EXPECT_THROW(resize(Tensor(DType::u8, {0, 5, 3}), 2, 2), Error);
-  EXPECT_THROW(resize(Tensor(DType::u8, {5}), 2, 2), Error);
-  EXPECT_THROW(resize(Tensor(DType::i64, {4, 5}), 2, 2), Error);
+  EXPECT_THROW(resize(image, {0, 3}), Error);
+  EXPECT_THROW(resize(image, {-1, 3}), Error);
+  EXPECT_THROW(resize(image, {1 << 30, 1 << 30}), Error);
+  EXPECT_THROW(resize(Tensor(DType::u8, {0, 5, 3}), {2, 2}), Error);
+  EXPECT_THROW(resize(Tensor(DType::u8, {5}), {2, 2}), Error);
+  EXPECT_THROW(resize(Tensor(DType::i64, {4, 5}), {2, 2}), Error);
 }
 
 }  // namespace

@@ -5,31 +5,23 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from minnow.cv import _common
-from minnow._minnow import InvalidArgument, Var
-from minnow._typing import VarLike
+from minnow.cv._common import MatLike, Point, Scalar, Size
 
-INTER_NEAREST, INTER_LINEAR = 0, 1
+INTER_NEAREST, INTER_LINEAR, INTER_CUBIC, INTER_AREA, INTER_LANCZOS4, INTER_LINEAR_EXACT, INTER_NEAREST_EXACT, INTER_MAX = range(8)
+INTER_ANTIALIAS = 64  # not OpenCV's: joined with INTER_LINEAR, INTER_CUBIC, INTER_LANCZOS4 or INTER_AREA
 
 
-def resize(src: VarLike, dsize: Sequence[Any] | None, dst: None = None, fx: float = 0, fy: float = 0, interpolation: int = INTER_LINEAR) -> Var:
-    """The picture with `dsize` = (width, height) pixels, or `fx` and `fy` times as many where that is None; uint8 or float32, as it was. Raises
-    InvalidArgument (a ValueError) for what is no picture and no size. Source: OpenCV's resize(), whose numbers these are for uint8.
+def resize(src: MatLike, dsize: Size | None, dst: MatLike | None = None, fx: float = 0, fy: float = 0, interpolation: int = INTER_LINEAR) -> Any:
+    """The picture with `dsize` = (width, height) pixels, or `fx` and `fy` times as many where that is None. uint8, uint16, int16, float32 or float64;
+    int8 and int32 with INTER_NEAREST, INTER_NEAREST_EXACT and INTER_LINEAR_EXACT. INTER_LINEAR | INTER_ANTIALIAS smooths a picture that becomes
+    smaller, as PIL's BILINEAR does; with INTER_CUBIC, INTER_LANCZOS4 and INTER_AREA it is PIL's BICUBIC, LANCZOS and BOX. Raises InvalidArgument (a
+    ValueError) for a size of no pixels. Source: Keys, "Cubic convolution interpolation for digital image processing", 1981 (a = -0.75, with
+    INTER_ANTIALIAS -0.5).
 
     >>> cv.resize(minnow.Var([[10, 30]], "uint8"), (4, 1))
     Var([[10, 15, 25, 30]], shape=(1, 4), dtype=uint8)
     """
-    if dst is not None:
-        raise InvalidArgument("resize gives a new picture; leave dst out")
-    if dsize is None or (isinstance(dsize, (list, tuple)) and tuple(dsize) == (0, 0)):
-        height, width = (src if isinstance(src, Var) else Var(src)).shape[:2]
-        if not (0 < fx < 2**31 and 0 < fy < 2**31):
-            raise InvalidArgument("resize takes a size (width, height), or fx and fy")
-        dsize = (round(width * fx), round(height * fy))
-    try:
-        width, height = (int(size) for size in dsize)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument(f"resize takes a size (width, height), not {dsize!r}") from None
-    return _common.vision.resize(src, width, height, interpolation)
+    return _common.vision.resize(src, dsize, interpolation, fx, fy, dst)
 
 
 __all__ = _common.public(globals())
