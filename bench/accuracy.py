@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What 16 bits cost in accuracy: models at precision low, and from files whose weights are f16 or bf16, beside f32 at precision high.
+"""Measures the accuracy of 16 bits: models at precision low, and from files with f16 or bf16 weights, beside f32 at precision high.
 
   PYTHONPATH=build/release/python build/venv/bin/python bench/accuracy.py MODEL... [--inputs N] [--references CORPUS]
     [--pictures FOLDER] [--minnow COMMAND]
@@ -9,8 +9,8 @@ MODEL is a .minnow file, or a folder FORMAT/NAME that holds one model and gives 
 are their input. A file gets N inputs of normal random numbers; with --pictures it gets those of a folder (data/imagenet_224 of the corpus), in
 [-1, 1].
 
-Prints a Markdown table: for each way the error of the outputs (root of the sum of squares of what differs, over that of the output; the worst
-over all inputs) and, where the first output is one row, for how many inputs its largest element is the same one.
+Prints a Markdown table: for each way the error of the outputs (root of the sum of squares of the differences, divided by that of the output; the
+worst of all inputs) and, if the first output is one row, the number of inputs for which its largest element is the same.
 """
 import argparse
 import subprocess

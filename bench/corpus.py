@@ -35,7 +35,7 @@ BIN = Path(os.environ["MINNOW_BUILD_DIR"]) / "bin"
 SECONDS = 300
 os.environ["PIP_NO_INDEX"] = "1"  # MNN's command would install a package that reports its use
 
-# What peers are asked to do inside of a process of their own: a graph's path and the path to write. Prints the seconds, and the bytes above.
+# The program that a peer runs in its own process. Arguments: a graph's path and the path to write. It prints the seconds and the growth of memory in bytes.
 PEER = """
 import json, sys, time
 def kb(key):

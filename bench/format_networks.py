@@ -21,7 +21,7 @@ import numpy as np
 NETWORKS = ["resnet_18", "mobilenet_v2", "lstm", "encoder"]
 LSTM_LAYERS, LSTM_STEPS, LSTM_FEATURES, LSTM_HIDDEN = 2, 100, 80, 256
 LAYERS, TOKENS, WIDTH, HEADS, WIDE = 4, 128, 256, 4, 1024  # of the encoder
-# Of MobileNet-v2, Sandler et al. 2018, table 2: expansion, channels, repeats, stride of the first.
+# MobileNet-v2 (Sandler et al. 2018, table 2): expansion, channels, repeats, stride of the first.
 INVERTED = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
 STAGES = [(64, 1), (128, 2), (256, 2), (512, 2)]  # of ResNet-18: channels, stride
 

@@ -42,7 +42,7 @@ def run(command, *accepted):
 
 
 def difference(a, b):
-    """Of two outputs of one size, relative to the largest number."""
+    """Return the largest difference of two outputs of one size, relative to the largest number."""
     if a is None or a.size != b.size:
         return None
     return float(np.abs(a.ravel().astype(np.float64) - b.ravel()).max() / max(np.abs(b).max(), 1e-30))

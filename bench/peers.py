@@ -168,7 +168,7 @@ def progress(text):
 
 
 def hold_to_avx2(folder):
-    """What peers preload to be held to AVX2; throws where this machine cannot."""
+    """Return the library that limits peers to AVX2 when it is preloaded; raises if this machine cannot."""
     source, target = ROOT / "bench/held_to_avx2.c", folder / "held_to_avx2.so"
     if not is_newer(target, source):
         run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", source, "-o", target])
@@ -437,7 +437,7 @@ def growth(bench, name):
 
 
 def choices(bench):
-    """What choosing schemes by estimate costs against choosing them by measurement."""
+    """Compare the times of schemes chosen by estimate and by measurement."""
     lines, ratios = [], []
     for network, path in networks.write(bench.folder, bench.arguments.networks.split(",")).items():
         progress(network)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python package costs: a small operation, a chain of elementwise operations beside NumPy, the call of a model beside ONNX Runtime's.
+"""Measures the cost of the Python package: a small operation, a chain of elementwise operations beside NumPy, a call of a model beside ONNX Runtime.
 
   PYTHONPATH=build/release/python build/venv/bin/python bench/python.py
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `minnow tune` gains: each model is tuned, then benched without and with the file in turn; the least times of all rounds, the time of
-tuning, and what planning takes at a second start (with the packing of weights).
+"""Measures the gain of `minnow tune`: tunes each model, then benches it without and with the file in turn. Prints the least times of all rounds,
+the time of tuning, and the time to plan at a second start (including the packing of weights).
 
   bench/tuning.py a.minnow b.minnow ...                        the models' own shapes, one thread
   bench/tuning.py --shape 1x3x320x320 --threads 0 a.minnow     another size; threads are tuned too

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a file of packed weights (--weight-cache) gains: start (load, plan and first run together) and time of a run without and with it, the
-least of interleaved rounds, and what each of two processes that run the same model has for itself (private pages) and by its share (PSS).
+"""Measures the gain of a file of packed weights (--weight-cache): start (load, plan and first run together) and time of a run without and with
+it, the least of interleaved rounds; and the private pages and proportional share (PSS) of each of two processes that run the same model.
 
   bench/weight_cache.py a.minnow b.minnow ...
 """

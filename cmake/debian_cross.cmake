@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the cross builds with Debian's compilers share: included by a toolchain file that has set `triple`, `emulator` and
+# Shared by the cross builds with Debian's compilers: included by a toolchain file that has set `triple`, `emulator` and
 # CMAKE_SYSTEM_PROCESSOR. Tests run under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_C_COMPILER ${triple}-gcc) # GoogleTest's sources ask for one

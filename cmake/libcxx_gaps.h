@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LLVM's C++ library lacks of C++17 and C++20, as far as Minnow uses it: before version 20 it reads no floating numbers. Included
-// before everything else in the presets whose compilers come with it: `wasm` (version 13 in Debian's emscripten 3.1.6), Android's and
-// Apple's.
+// Substitutes for the features of C++17 and C++20 that LLVM's C++ library lacks and Minnow uses: before version 20 it cannot parse floating
+// numbers. Included before everything else in the presets whose compilers bring this library: `wasm` (version 13 in Debian's emscripten
+// 3.1.6), Android's and Apple's.
 #pragma once
 #ifdef __cplusplus
 #include <algorithm>

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The onnx package whose node cases are generated (its wheel does not hold them).
 GENERATED = ("onnx==1.23.2", "node-1.23")
 
-# What the examples need beside the corpus: package, path in it, hash; kept in examples/ under the file's own name.
+# Files for the examples in addition to the corpus: package, path in it, hash; kept in examples/ under the file's own name.
 EXAMPLES = [
     ("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c", "magika.onnx"),
     ("magika==1.0.3", "magika/models/standard_v3_3/config.min.json", "ae24c742205358f6ff6dfd5facb6743fb69743dbba8373e73da58ff0cbd695db",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scripts that generate pages of docs/ share."""
+"""Shared by the scripts that generate pages of docs/."""
 import sys
 from pathlib import Path
 

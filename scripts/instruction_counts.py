@@ -6,9 +6,9 @@ counted while they run under emulation.
 usage: scripts/instruction_counts.py [--objdump PROGRAM] [NAME=]LIBRARY...
        scripts/instruction_counts.py --emulate [--emulator PROGRAM] KERNEL_RUN
 
-A loop is what lies between a backward branch and its target with no other loop inside. Of each library and each kind of product the loop
-with the fewest instructions per multiply-add is printed: its main kernel. Everything in the loop counts: loads, prefetches, moves and the
-branch. A library may be a wheel of the Python package index: the largest shared object in it is taken.
+A loop is the code from the target of a backward branch to the branch, with no other loop inside. For each library and each kind of product
+the script prints the loop with the fewest instructions per multiply-add: the main kernel. Every instruction in the loop counts: loads,
+prefetches, moves and the branch. A library may be a wheel of the Python package index; its largest shared object is taken.
 
 KERNEL_RUN is build/arm64/bin/kernel_run (./dev build arm64, or its target kernel_run alone). The emulator executes an instruction at a time
 and logs each. A run is the difference between a process with two runs and one with one; "whole" is a run of the larger size over its

@@ -51,7 +51,7 @@ class _Binary(_ufunc):
     @overload
     def __call__(self, x1: ArrayLike, x2: ArrayLike, out: Any = ..., *, where: ArrayLike = ..., dtype: DTypeLike = ..., casting: str = ...) -> Var: ...
 '''
-# What functions that follow the rule return, for Vars and for arrays of NumPy.
+# Result types of functions that follow the rule: for Vars, and for arrays of NumPy.
 RESULTS = {"Var": "NDArray[Any]", "list[Var]": "list[NDArray[Any]]", "tuple[Var, ...]": "tuple[NDArray[Any], ...]", "tuple[Var, Var]": "tuple[NDArray[Any], NDArray[Any]]",
            "tuple[Var, Var, Var]": "tuple[NDArray[Any], NDArray[Any], NDArray[Any]]"}
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What takes the room in libminnow.so: a table of bytes by folder of the sources.
+"""Lists the bytes of libminnow.so by folder of the sources.
 
 usage: scripts/size_profile.py BUILD_FOLDER [--tools PREFIX] [--files N]
 
 BUILD_FOLDER holds lib/libminnow.so, unstripped, and the objects that it was linked from. PREFIX is that of the binutils of the target
 ("aarch64-linux-gnu-"). --files adds the N largest source files. Code belongs to the file that its line table names (preset `size`), or else
-to the objects that define a symbol of its name, in equal shares. What the templates of the standard library made in more than one folder is
-a line of its own. Unwind tables are not told apart by file.
+to the objects that define a symbol of its name, in equal shares. Code from templates of the standard library that more than one folder
+instantiates has a line of its own. Unwind tables are not told apart by file.
 """
 import argparse
 import collections

@@ -40,7 +40,7 @@ class Unknown(Exception):
 
 
 class State:
-    """What an unwinder knows at one place: the canonical frame address as (register, offset), and where registers were saved."""
+    """An unwinder's knowledge at one place: the canonical frame address as (register, offset), and the places of saved registers."""
 
     def __init__(self, cfa, saved):
         self.cfa, self.saved = cfa, dict(saved)
@@ -152,7 +152,7 @@ class Function:
         return [line for line in self.lines if not re.match(r"\s*\.cfi_", line)]
 
     def first_state(self, first, throws):
-        """What its first call that may throw tells; Unknown for directives that are not."""
+        """Return the state at the first call that may throw. Raises Unknown for unknown directives."""
         now, stack, found = first.copy(), [], None
         for line in self.body():
             apply(line, now, stack)
@@ -281,7 +281,7 @@ def sections_of(text):
 
 def throwing(functions, text):
     """A function that tells of a name whether an exception may leave it; "" is an address in a register."""
-    # What has no entry at all never throws, as the compiler found.
+    # Functions without any entry never throw, as the compiler found.
     defined = set(re.findall(r"^([A-Za-z_][\w.$]*):", text, re.M))
     named = {function.name for function in functions}
     callers, found = collections.defaultdict(set), []

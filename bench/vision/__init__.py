@@ -23,7 +23,7 @@ class Row:
 
 
 class Pictures:
-    """Of one size: color u8 [h, w, 3], gray u8, floats f32 [h, w, 3], plane f32 [h, w], mask u8 (0 or 255), other (a second color)."""
+    """Images of one size: color u8 [h, w, 3], gray u8, floats f32 [h, w, 3], plane f32 [h, w], mask u8 (0 or 255), other (a second color)."""
 
     def __init__(self, height: int, width: int) -> None:
         random = np.random.default_rng(1)

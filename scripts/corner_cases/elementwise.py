@@ -290,7 +290,7 @@ def shifts():
 
 
 def chains():
-    """What passes rewrite and fuse has to keep what single nodes do."""
+    """Chains that passes rewrite and fuse must compute the same as their single nodes."""
     for dtype in (f32, f16, f64):
         x = corner_floats(dtype)
         y = np.roll(x, 7)

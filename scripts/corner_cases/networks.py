@@ -149,7 +149,7 @@ def quantized():
 
 
 def from_data():
-    """What NonZero, Compress and others leave may be nothing."""
+    """The results of NonZero, Compress and others may be empty."""
     for x in ([0, 0, 0, 0], [1, 0, -1, 0], [1, 2, 3, 4]):
         x = np.array(x, f32)
         places = [("NonZero", "x0", "p", {}), ("Reshape", "p x1", "i", {}), ("Gather", "x0 i", "g", {})]
