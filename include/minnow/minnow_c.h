@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The C side of Minnow: custom operators, and running models. No exception and no C++ type crosses this line, and each side frees what it
- * made, so that libraries built by other compilers, or in other languages, can be joined.
+ * The C interface of Minnow: custom operators, and running models. No exception and no C++ type crosses it, and each side frees the memory
+ * that it allocated, so libraries built by other compilers, or in other languages, can be combined.
  *
  * Custom operators: a shared library exports
  *     const minnow_custom_op* const* minnow_custom_ops(uint32_t abi_version, size_t* count);
- * which returns NULL where it does not know that version. <minnow/custom_op.h> writes all this for C++. */
+ * which returns NULL if it does not support that version. <minnow/custom_op.h> wraps this for C++. */
 #ifndef MINNOW_MINNOW_C_H
 #define MINNOW_MINNOW_C_H
 
@@ -18,7 +18,7 @@ extern "C" {
 #define MINNOW_CUSTOM_OP_ABI 1u
 #define MINNOW_MAX_RANK 12
 
-/* Element types, as minnow::DType (the numbers of ONNX's TensorProto.DataType). Types under a byte take one byte an element. */
+/* Element types, as minnow::DType (the numbers of ONNX's TensorProto.DataType). Types under a byte take one byte per element. */
 enum {
   MINNOW_F32 = 1,
   MINNOW_U8 = 2,
@@ -45,29 +45,29 @@ typedef struct minnow_tensor {
 
 typedef struct minnow_op_call minnow_op_call; /* one call of infer or compute; what the functions below need */
 
-/* What an operator can ask of the engine. Strings and arrays live as long as the call. struct_size lets later versions append functions. */
+/* The engine's services for operators. Strings and arrays live as long as the call. struct_size lets later versions append functions. */
 typedef struct minnow_op_api {
   uint32_t struct_size;
   size_t (*input_count)(const minnow_op_call* call);
   size_t (*output_count)(const minnow_op_call* call);
   const minnow_tensor* (*input)(const minnow_op_call* call, size_t i);
-  /* infer: fill in dtype, rank and dims. compute: dtype, rank, dims and data are set where the shape was known. dtype 0: not wanted. */
+  /* infer: set dtype, rank and dims. compute: dtype, rank, dims and data are set if the shape was known. dtype 0: not wanted. */
   minnow_tensor* (*output)(minnow_op_call* call, size_t i);
-  /* compute only: memory for an output whose rank was -1. NULL where there is none (then fail has been called). */
+  /* compute only: memory for an output whose rank was -1. NULL if there is none (then fail has been called). */
   void* (*allocate_output)(minnow_op_call* call, size_t i, int32_t rank, const int64_t* dims);
-  /* Attributes: 1 where it is there and of that type, else 0 and the arguments are left alone. */
+  /* Attributes: returns 1 if the attribute exists with that type; else returns 0 and leaves the arguments unchanged. */
   int (*attribute_int)(const minnow_op_call* call, const char* name, int64_t* value);
   int (*attribute_float)(const minnow_op_call* call, const char* name, float* value);
   int (*attribute_string)(const minnow_op_call* call, const char* name, const char** text, size_t* length);
   int (*attribute_ints)(const minnow_op_call* call, const char* name, const int64_t** values, size_t* count);
   int (*attribute_floats)(const minnow_op_call* call, const char* name, const float** values, size_t* count);
   int (*attribute_tensor)(const minnow_op_call* call, const char* name, minnow_tensor* value);
-  /* infer only: the contents of this input are needed; return any non-zero status afterwards. */
+  /* infer only: requests the contents of this input; return any non-zero status afterwards. */
   void (*need_contents)(minnow_op_call* call, size_t input);
-  /* One sentence for the user; return non-zero afterwards. */
+  /* Reports one sentence for the user; return non-zero afterwards. */
   void (*fail)(minnow_op_call* call, const char* sentence);
 
-  /* For schemes; elsewhere one thread, no time and no memory. */
+  /* For schemes. In other calls: one thread, no time and no memory. */
   int32_t (*threads)(const minnow_op_call* call);
   int32_t (*precision)(const minnow_op_call* call); /* MINNOW_PRECISION_... of the session */
   /* estimate: seconds for arithmetic on f32 at `efficiency` (0 to 1) of the machine's peak (a multiply-add counts two), and to move bytes
@@ -82,7 +82,7 @@ typedef struct minnow_op_api {
 
 enum { MINNOW_PRECISION_HIGH = 0, MINNOW_PRECISION_NORMAL = 1, MINNOW_PRECISION_LOW = 2 };
 
-/* What a scheme answers for one node. */
+/* A scheme's estimate for one node. */
 typedef struct minnow_op_estimate {
   double seconds;        /* that a run will take */
   uint64_t scratch_size; /* bytes of memory for a run alone */
@@ -90,20 +90,20 @@ typedef struct minnow_op_estimate {
       overwrites; /* the input whose memory output 0, of as many bytes, may take over while it is being read, or -1 (set before the call) */
 } minnow_op_estimate;
 
-/* A faster way to compute an operator. Where schemes of an operator accept, the planner takes the one of the least estimate, else its
- * `compute`. Tensors are plain (row-major) and of known shapes. */
+/* A faster way to compute an operator. The planner uses the accepting scheme with the least estimate; if none accepts, it uses the
+ * operator's `compute`. Tensors are plain (row-major) and have known shapes. */
 typedef struct minnow_op_scheme {
   uint32_t struct_size;
   const char* name; /* "swish.avx2": shown by plans, kept by tuning files; printable, without spaces */
   void* user;
-  /* 0: this scheme can serve, and `estimate` is set; else fail may say why not. Called often, while a plan is made. Data of inputs that are
-   * not constant is NULL. */
+  /* Returns 0 if this scheme accepts the node, and sets `estimate`; else fail may give the reason. Called often during planning. `data` of
+   * inputs that are not constant is NULL. */
   int (*estimate)(const minnow_op_api* api, minnow_op_call* call, minnow_op_estimate* estimate, void* user);
-  /* May be NULL. Called once for a plan, with what estimate saw, to do what need not be done in each run; run gets *prepared. 0: done. */
+  /* May be NULL. Called once per plan with the arguments of estimate, for work that runs share; run gets *prepared. 0: success. */
   int (*prepare)(const minnow_op_api* api, minnow_op_call* call, void** prepared, void* user);
-  /* 0: the outputs are computed. One thread at a time for each `prepared`. Should allocate nothing. */
+  /* Computes the outputs and returns 0. Called by one thread at a time for each `prepared`. Should allocate nothing. */
   int (*run)(const minnow_op_api* api, minnow_op_call* call, void* prepared, void* user);
-  /* NULL where prepare is. Called once for each `prepared` that is not NULL. */
+  /* NULL if prepare is. Called once for each `prepared` that is not NULL. */
   void (*release)(void* prepared, void* user);
 } minnow_op_scheme;
 
@@ -112,16 +112,16 @@ typedef struct minnow_custom_op {
   const char* name;     /* with its domain: "com.example.Swish" */
   const char* doc;      /* may be NULL */
   void* user;
-  /* 0: the outputs' types are set. */
+  /* Sets the outputs' types and returns 0. */
   int (*infer)(const minnow_op_api* api, minnow_op_call* call, void* user);
-  /* 0: the outputs are computed. Called from one thread at a time per session, from several sessions at once. */
+  /* Computes the outputs and returns 0. Called by one thread at a time per session, and by several sessions at once. */
   int (*compute)(const minnow_op_api* api, minnow_op_call* call, void* user);
 
   const minnow_op_scheme* const* schemes; /* at most MINNOW_MAX_OP_SCHEMES; may be NULL */
   size_t scheme_count;
-  /* The operator that computes gradients, or NULL: of the inputs, the outputs and the gradients of the outputs, one after another, it gives
-   * the gradients of the inputs, and has the attributes of this one. Inputs that are left out, and gradients of outputs that nothing
-   * depends on, are absent there; gradients of inputs that are no floats are not wanted. */
+  /* The operator that computes gradients, or NULL. Its inputs are this operator's inputs, outputs and gradients of the outputs, in this
+   * order; its outputs are the gradients of the inputs. It gets this operator's attributes. Absent: inputs that this node omits, gradients
+   * of outputs that nothing depends on, and gradients of inputs that are not floating. */
   const char* gradient;
 } minnow_custom_op;
 
@@ -139,15 +139,15 @@ typedef const minnow_custom_op* const* (*minnow_custom_ops_function)(uint32_t ab
  *     minnow_session_free(session);
  *     minnow_model_free(model);
  *
- * Errors: a function that can fail returns a status, and gives nothing back unless that is MINNOW_OK. minnow_error_text() is then one
- * sentence that says where, what was expected and what was found. A NULL where something is needed is MINNOW_INVALID_ARGUMENT.
+ * Errors: a function that can fail returns a status, and sets its results only if that is MINNOW_OK. Otherwise minnow_error_text() is one
+ * sentence: where the error is, what was expected and what was found. NULL for a required argument is MINNOW_INVALID_ARGUMENT.
  *
- * Threads: a model is immutable and may be used by any number of threads. A session runs one call at a time; give each thread its own (they
- * share the model's weights). A run of a session that another thread is in fails with MINNOW_INVALID_ARGUMENT; only
- * minnow_session_cancel() may be called beside it. Nothing else may use what a thread is freeing.
+ * Threads: a model is immutable and may be used by any number of threads. A session runs one call at a time, so give each thread its own
+ * (they share the model's weights). A second concurrent call fails with MINNOW_INVALID_ARGUMENT; only minnow_session_cancel() may be called
+ * during a run. Free an object only when no other thread uses it.
  *
- * Later versions: structs with a struct_size, which the caller sets to sizeof, may grow at their end. A library takes shorter ones of
- * earlier versions, and longer ones where all that it does not know is zero. Functions are added, and never change. */
+ * Later versions: structs with a struct_size, which the caller sets to sizeof, may grow at their end. A library accepts shorter structs of
+ * earlier versions, and longer ones if all members that it does not know are zero. Functions are added but never changed. */
 
 #if defined(_WIN32)
 #define MINNOW_C_API
@@ -172,11 +172,11 @@ typedef struct minnow_session minnow_session;
 
 /* "0.1.0" */
 MINNOW_C_API const char* minnow_version(void);
-/* About the call of this thread that failed last; "" where none has. Valid until another call of this thread fails. */
+/* The error of this thread's last failed call; "" if none failed. Valid until another call of this thread fails. */
 MINNOW_C_API const char* minnow_error_text(void);
-/* Bytes that one element takes in memory; 0 for what is no element type. */
+/* Bytes per element in memory; 0 if the number is no element type. */
 MINNOW_C_API size_t minnow_dtype_size(int32_t dtype);
-/* "f32", "i64", ...; "undefined" for what is no element type. */
+/* "f32", "i64", ...; "undefined" if the number is no element type. */
 MINNOW_C_API const char* minnow_dtype_name(int32_t dtype);
 
 typedef struct minnow_model_options {
@@ -185,15 +185,15 @@ typedef struct minnow_model_options {
   const char* const* operator_libraries; /* paths of shared libraries with custom operators */
 } minnow_model_options;
 
-/* A .minnow file, whose weights are used in place from the mapped file. `options` may be NULL. */
+/* Loads a .minnow file and uses its weights in place from the mapped file. `options` may be NULL. */
 MINNOW_C_API minnow_status minnow_model_load(const char* path, const minnow_model_options* options, minnow_model** model);
-/* The bytes of such a file, which are copied. */
+/* Loads a model from the bytes of such a file and copies them. */
 MINNOW_C_API minnow_status minnow_model_load_memory(const void* bytes, size_t size, const minnow_model_options* options,
                                                     minnow_model** model);
-/* NULL is allowed. Sessions of the model go on. */
+/* NULL is allowed. Sessions of the model stay valid. */
 MINNOW_C_API void minnow_model_free(minnow_model* model);
 
-/* An input or output as the model declares it. Texts live as long as the model. */
+/* An input or output as declared by the model. Strings live as long as the model. */
 typedef struct minnow_value {
   uint32_t struct_size; /* sizeof(minnow_value), set before the call */
   int32_t dtype;        /* 0: not a tensor (a sequence, an optional), or not known */
@@ -204,13 +204,13 @@ typedef struct minnow_value {
   const char* symbols[MINNOW_MAX_RANK]; /* names of dimensions that are not fixed; "" where there is none */
 } minnow_value;
 
-/* 0 for a model that is NULL. */
+/* Returns 0 if the model is NULL. */
 MINNOW_C_API size_t minnow_model_input_count(const minnow_model* model);
 MINNOW_C_API size_t minnow_model_output_count(const minnow_model* model);
 MINNOW_C_API minnow_status minnow_model_input(const minnow_model* model, size_t i, minnow_value* value);
 MINNOW_C_API minnow_status minnow_model_output(const minnow_model* model, size_t i, minnow_value* value);
 
-/* Zero is the default of every member. */
+/* The default of every member is zero. */
 typedef struct minnow_session_options {
   uint32_t struct_size;  /* sizeof(minnow_session_options) */
   int32_t threads;       /* 0: all cores */
@@ -220,33 +220,33 @@ typedef struct minnow_session_options {
   double time_limit;     /* seconds that a run may take, planning included; 0: no limit */
   const char* power;     /* "performance", "balanced", "efficient"; NULL: none of them. See with_power in minnow/tune.h */
   const char* tuning;    /* a file of minnow_model_tune; NULL: plans are made by estimates, as where the file does not fit */
-  /* A file in which processes share packed weights, written where something had to be packed; NULL: none. See minnow/minnow.h. */
+  /* A file in which processes share packed weights; it is extended when weights were packed. NULL: none. See minnow/minnow.h. */
   const char* weight_cache;
 } minnow_session_options;
 
-/* Measures, for about `seconds`, which schemes and how many threads are the fastest for inputs of these shapes on this machine, and adds
- * what it found to the file, for sessions with the same options. `options` may be NULL; its time_limit and tuning are not looked at. */
+/* Measures, for about `seconds`, which schemes and how many threads are fastest for inputs of these shapes on this machine, and adds the
+ * results to the file, for sessions with the same options. `options` may be NULL; its time_limit and tuning are ignored. */
 MINNOW_C_API minnow_status minnow_model_tune(const minnow_model* model, const minnow_session_options* options, const minnow_tensor* inputs,
                                              size_t input_count, double seconds, const char* file);
 
-/* `options` may be NULL. A model with inputs or outputs that are no tensors is MINNOW_UNSUPPORTED. */
+/* `options` may be NULL. Returns MINNOW_UNSUPPORTED if an input or output of the model is not a tensor. */
 MINNOW_C_API minnow_status minnow_session_create(const minnow_model* model, const minnow_session_options* options,
                                                  minnow_session** session);
-/* NULL is allowed. The memory of outputs that it gave goes with it. */
+/* NULL is allowed. Also frees the memory of outputs that the session allocated. */
 MINNOW_C_API void minnow_session_free(minnow_session* session);
 
-/* Inputs and outputs in the model's order, plain (row-major). The call reads dtype, rank, dims and data of each input.
- * Where data of every output is NULL, the session sets all members, and data stays good until the next such run. Where data of every output
- * is memory to write to (the caller's, or what such a run gave), dtype, rank and dims say what it holds, and must be what the run gives;
- * this way allocates nothing for shapes that ran before. Inputs and outputs may not overlap. After an error the contents of outputs are not
- * defined, and the session stays usable. */
+/* Inputs and outputs are in the model's order, plain (row-major). The call reads dtype, rank, dims and data of each input.
+ * If data of every output is NULL, the session sets all members, and data stays valid until the next such run. If data of every output
+ * points to memory (the caller's, or that of an earlier run), dtype, rank and dims describe this memory and must match the run's results;
+ * then runs with shapes seen before allocate nothing. Inputs and outputs must not overlap. After an error the contents of outputs are
+ * undefined, and the session stays usable. */
 MINNOW_C_API minnow_status minnow_session_run(minnow_session* session, const minnow_tensor* inputs, size_t input_count,
                                               minnow_tensor* outputs, size_t output_count);
-/* Plans for inputs of these shapes (their data is not read) now, so that the first run does not have to. */
+/* Plans for inputs of these shapes now, so that the first run does not have to. Ignores their data. */
 MINNOW_C_API minnow_status minnow_session_prepare(minnow_session* session, const minnow_tensor* inputs, size_t input_count);
-/* Puts what the model keeps from run to run back to how it begins. */
+/* Resets the states that the model keeps from run to run to their initial values. */
 MINNOW_C_API minnow_status minnow_session_reset_states(minnow_session* session);
-/* Stops the run that another thread is in, or the next one, before its next node; that run returns MINNOW_CANCELLED. */
+/* Stops another thread's current run, or else the next run, before its next node; that run returns MINNOW_CANCELLED. */
 MINNOW_C_API minnow_status minnow_session_cancel(minnow_session* session);
 
 #ifdef __cplusplus

@@ -203,10 +203,10 @@ class Timing(NamedTuple):
 
 def bench(source: ModelLike, inputs: Mapping[str, Any] | None = None, *, shapes: Mapping[str, Sequence[int | None]] | None = None, seconds: float = 2.0,
           optimize: str | None = None, progress: Callback | None = None, **options: Unpack[RunOptions]) -> Timing:
-    """How fast a model runs here, after a first run that plans. What `inputs` does not name is random; shapes: of random inputs with open
-    dimensions, which are 1 otherwise. progress: as convert() has it. options: threads, precision, tuning ..., as load() has them.
+    """Measure how fast a model runs here, after a first run that plans. Inputs not in `inputs` are random; shapes: their shapes, if dimensions
+    are open (by default 1). progress: see convert(). options: threads, precision, tuning ..., see load().
 
-    Raises what load() raises for a model that cannot be read, and InvalidArgument (a ValueError) for an input that is not there or has no shape to make one of.
+    Raises the errors of load() if the model cannot be read, and InvalidArgument (a ValueError) for an unknown input or one without a known shape.
     """
     check(options, ("inputs", "shapes", "seconds", "optimize", "progress"))
     _check_seconds(seconds)

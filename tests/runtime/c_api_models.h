@@ -17,9 +17,9 @@ const char* model_path(const char* name);
 const char* path_beside(const char* file);
 /* A shared library with custom operators. */
 const char* custom_operators(void);
-/* What the C++ API gives for "line": 3 * rows numbers of y, and 2 of the other output. */
+/* Runs "line" through the C++ API: y gets 3 * rows numbers, shape the 2 elements of the other output. */
 void run_line(const float* x, int64_t rows, float* y, int64_t* shape);
-/* A text of all inputs and outputs that the C++ API tells: "name type dtype rank dims..." a line each. */
+/* Describes all inputs and outputs through the C++ API: "name type dtype rank dims..." a line each. */
 const char* described(const char* name);
 /* Least seconds of a run of "line" with these rows through C++, of `runs`; outputs lie in memory of the caller. */
 double seconds_of_cpp_run(int64_t rows, int runs);

@@ -303,7 +303,7 @@ class Var(minnow.Var):
     def copy_to_device_ptr(self, pointer: int, memory_type: int) -> None:
         raise Unsupported("copy_to_device_ptr() is about memory of other devices; there is the CPU")
 
-    # ---- What it is in an expression
+    # ---- Its place in an expression
 
     def _become(self, value: minnow.Var, kind: str) -> None:
         """Let this Var stand for another variable, also inside a model from load_as_dict()."""
