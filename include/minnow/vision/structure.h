@@ -1,6 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contours, shapes, lines, components, features and matching.
+//
+// Points are tensors of i32 or f32, [n, 2], [n, 1, 2] or [1, n, 2], contours too. Functions throw InvalidArgument for other tensors.
 #pragma once
 #include <minnow/vision/image.h>
 
-namespace minnow::vision {}  // namespace minnow::vision
+#include <vector>
+
+namespace minnow::vision {
+
+struct Point2f {
+  float x = 0, y = 0;
+};
+
+/// A rectangle around `center`, turned clockwise (in a picture) by `angle` degrees.
+struct RotatedRect {
+  Point2f center;
+  float width = 0, height = 0, angle = 0;
+};
+
+/// When an iteration ends: after `count` steps (type & 1), or with a change below `epsilon` (type & 2).
+struct Criteria {
+  int type = 3;
+  int count = 30;
+  double epsilon = 0.01;
+};
+
+/// Sets the seed of the thread's random numbers, which some estimates draw. They start as OpenCV's do.
+MINNOW_API void set_random_seed(int seed);
+
+// ---- Contours
+
+enum class Retrieval { external = 0, list = 1, two_levels = 2, tree = 3 };
+enum class ChainApproximation { none = 1, simple = 2, tc89_l1 = 3, tc89_kcos = 4 };
+
+struct Contours {
+  std::vector<int32_t> starts;     // contour i has the points starts[i] .. starts[i + 1] - 1
+  std::vector<Point> points;       // of all contours
+  std::vector<int32_t> hierarchy;  // for each contour: next, previous, first child, parent; -1: none
+};
+
+/// Borders of the areas that are not 0 in a picture (u8) of one channel, in OpenCV's order. Source: S. Suzuki and K. Abe, Topological
+/// structural analysis of digitized binary images by border following (1985); approximations: C.-H. Teh and R. T. Chin, On the detection of
+/// dominant points on digital curves (1989). Time: the pixels and the lengths of the borders.
+MINNOW_API Contours find_contours(const ImageView& image, Retrieval mode, ChainApproximation method, Point offset = {});
+
+// ---- Polygons
+
+/// Fewer points of a polyline, at most `epsilon` away; [m, 1, 2] of the same dtype. Source: D. Douglas and T. Peucker, Algorithms for the
+/// reduction of the number of points required to represent a digitized line (1973).
+MINNOW_API Tensor approx_poly_dp(const TensorView& curve, double epsilon, bool closed);
+MINNOW_API double arc_length(const TensorView& curve, bool closed);
+/// `oriented`: negative where the points run counterclockwise as a person sees the picture.
+MINNOW_API double contour_area(const TensorView& contour, bool oriented = false);
+/// The corners of the convex hull, [m, 1, 2], or their positions among the points, i32[m, 1]. `clockwise` in a system of coordinates whose
+/// y points up. Source: J. Sklansky, Finding the convex hull of a simple polygon (1982), over sorted points. Time: n log n.
+MINNOW_API Tensor convex_hull(const TensorView& points, bool clockwise = false, bool return_points = true);
+/// i32[m, 1, 4]: positions of the first, the last and the farthest point of each dent, and 256 times its depth. `hull`: positions that
+/// convex_hull() gave. An empty tensor where there are none to look for.
+MINNOW_API Tensor convexity_defects(const TensorView& contour, const TensorView& hull);
+MINNOW_API bool is_contour_convex(const TensorView& contour);
+/// Of points, or of the pixels that are not 0 in a picture (u8 or i8, [height, width]).
+MINNOW_API Rect bounding_rect(const TensorView& array);
+/// 1, 0 or -1 where the point is inside, on an edge or outside; the distance to the next edge with that sign where `measure`.
+MINNOW_API double point_polygon_test(const TensorView& contour, Point2d point, bool measure);
+
+// ---- Shapes around points
+
+/// The smallest rectangle. Source: G. Toussaint, Solving geometric problems with the rotating calipers (1983).
+MINNOW_API RotatedRect min_area_rect(const TensorView& points);
+/// f32[4, 2].
+MINNOW_API Tensor box_points(const RotatedRect& box);
+struct Circle {
+  Point2f center;
+  float radius = 0;
+};
+/// Source: E. Welzl, Smallest enclosing disks (1991).
+MINNOW_API Circle min_enclosing_circle(const TensorView& points);
+/// Least squares of algebraic distances; five points or more. Source: A. Fitzgibbon and R. Fisher, A buyer's guide to conic fitting (1995).
+MINNOW_API RotatedRect fit_ellipse(const TensorView& points);
+/// Source: A. Fitzgibbon, M. Pilu and R. Fisher, Direct least square fitting of ellipses (1999).
+MINNOW_API RotatedRect fit_ellipse_direct(const TensorView& points);
+enum class Distance { user = -1, l1 = 1, l2 = 2, c = 3, l12 = 4, fair = 5, welsch = 6, huber = 7 };
+/// f32[4, 1]: a direction of length 1 and a point, or f32[6, 1] for points of three coordinates.
+MINNOW_API Tensor fit_line(const TensorView& points, Distance distance, double parameter, double radius, double angle);
+/// 0: apart; 1: partly; 2: one within the other. `region` becomes f32[m, 1, 2], or stays empty.
+MINNOW_API int rotated_rectangle_intersection(const RotatedRect& a, const RotatedRect& b, Tensor& region);
+
+// ---- Moments
+
+/// m00 m10 m01 m20 m11 m02 m30 m21 m12 m03, mu20 mu11 mu02 mu30 mu21 mu12 mu03, nu20 nu11 nu02 nu30 nu21 nu12 nu03.
+using Moments = std::array<double, 24>;
+/// Of the area within a contour, or of a picture of one channel (`binary`: of its elements that are not 0, as ones).
+MINNOW_API Moments moments(const TensorView& array, bool binary = false);
+/// Source: M.-K. Hu, Visual pattern recognition by moment invariants (1962).
+MINNOW_API std::array<double, 7> hu_moments(const Moments& moments);
+enum class ShapeMatch { i1 = 1, i2 = 2, i3 = 3 };
+MINNOW_API double match_shapes(const TensorView& a, const TensorView& b, ShapeMatch method);
+
+}  // namespace minnow::vision

@@ -1,8 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
 #include "arguments.h"
 
 namespace minnow::python {
 
-void define_structure(nb::module_& m) { static_cast<void>(m); }
+using vision::Criteria;
+using vision::RotatedRect;
+
+/// Five numbers: center, width, height, angle.
+template <>
+struct From<RotatedRect> {
+  RotatedRect value;
+  From(nb::handle object, const char* name) {
+    const std::vector<double> n = numbers_of(object, name, 5, 5);
+    const auto f = [&](size_t i) { return static_cast<float>(n[i]); };
+    value = {{f(0), f(1)}, f(2), f(3), f(4)};
+  }
+  const RotatedRect& get() const { return value; }
+};
+
+/// (type, count, epsilon).
+template <>
+struct From<Criteria> {
+  Criteria value;
+  From(nb::handle object, const char* name) {
+    const std::vector<double> n = numbers_of(object, name, 3, 3);
+    const auto integer = [](double x) { return static_cast<int>(std::min(std::max(x, -2147483648.0), 2147483647.0)); };
+    value = {integer(n[0]), integer(n[1]), n[2]};
+  }
+  const Criteria& get() const { return value; }
+};
+
+namespace {
+
+using Box = std::tuple<vision::Point2d, vision::Point2d, double>;
+
+Box box_of(const RotatedRect& box) { return {{box.center.x, box.center.y}, {box.width, box.height}, box.angle}; }
+
+template <class T>
+Tensor tensor_of(DType dtype, const Shape& shape, const T* data) {
+  Tensor tensor(dtype, shape);
+  if (tensor.elements()) std::memcpy(tensor.writable().data(), data, static_cast<size_t>(tensor.elements()) * sizeof(T));
+  return tensor;
+}
+
+std::pair<std::vector<Tensor>, Tensor> find_contours(const vision::ImageView& image, vision::Retrieval mode,
+                                                     vision::ChainApproximation method, vision::Point offset) {
+  const vision::Contours found = vision::find_contours(image, mode, method, offset);
+  const int64_t count = static_cast<int64_t>(found.starts.size()) - 1;
+  std::vector<Tensor> contours;
+  contours.reserve(static_cast<size_t>(count));
+  for (size_t i = 0; i + 1 < found.starts.size(); ++i) {
+    const int64_t points = found.starts[i + 1] - found.starts[i];
+    contours.push_back(tensor_of(DType::i32, {points, 1, 2}, reinterpret_cast<const int32_t*>(found.points.data() + found.starts[i])));
+  }
+  return {std::move(contours), count ? tensor_of(DType::i32, {1, count, 4}, found.hierarchy.data()) : Tensor()};
+}
+
+Box min_area_rect(const TensorView& points) { return box_of(vision::min_area_rect(points)); }
+Box fit_ellipse(const TensorView& points) { return box_of(vision::fit_ellipse(points)); }
+Box fit_ellipse_direct(const TensorView& points) { return box_of(vision::fit_ellipse_direct(points)); }
+std::pair<vision::Point2d, double> min_enclosing_circle(const TensorView& points) {
+  const vision::Circle circle = vision::min_enclosing_circle(points);
+  return {{circle.center.x, circle.center.y}, circle.radius};
+}
+std::pair<int, Tensor> rotated_rectangle_intersection(const RotatedRect& a, const RotatedRect& b) {
+  Tensor region;
+  const int result = vision::rotated_rectangle_intersection(a, b, region);
+  return {result, std::move(region)};
+}
+
+std::vector<double> moments(const TensorView& array, bool binary) {
+  const vision::Moments m = vision::moments(array, binary);
+  return {m.begin(), m.end()};
+}
+Tensor hu_moments(const std::vector<double>& numbers) {
+  if (numbers.size() != 24) throw InvalidArgument("HuMoments takes the moments that moments() gives");
+  vision::Moments m;
+  std::copy(numbers.begin(), numbers.end(), m.begin());
+  const std::array<double, 7> hu = vision::hu_moments(m);
+  return tensor_of(DType::f64, {7, 1}, hu.data());
+}
+
+}  // namespace
+
+void define_structure(nb::module_& m) {
+  define(m, "setRNGSeed", vision::set_random_seed, {"seed"});
+  define(m, "findContours", find_contours, {"image", "mode", "method", "offset"});
+  define(m, "approxPolyDP", vision::approx_poly_dp, {"curve", "epsilon", "closed"});
+  define(m, "arcLength", vision::arc_length, {"curve", "closed"});
+  define(m, "contourArea", vision::contour_area, {"contour", "oriented"});
+  define(m, "convexHull", vision::convex_hull, {"points", "clockwise", "returnPoints"});
+  define(m, "convexityDefects", vision::convexity_defects, {"contour", "convexhull"});
+  define(m, "isContourConvex", vision::is_contour_convex, {"contour"});
+  define(m, "boundingRect", vision::bounding_rect, {"array"});
+  define(m, "pointPolygonTest", vision::point_polygon_test, {"contour", "pt", "measureDist"});
+  define(m, "minAreaRect", min_area_rect, {"points"});
+  define(m, "boxPoints", vision::box_points, {"box"});
+  define(m, "minEnclosingCircle", min_enclosing_circle, {"points"});
+  define(m, "fitEllipse", fit_ellipse, {"points"});
+  define(m, "fitEllipseDirect", fit_ellipse_direct, {"points"});
+  define(m, "fitLine", vision::fit_line, {"points", "distType", "param", "reps", "aeps"});
+  define(m, "rotatedRectangleIntersection", rotated_rectangle_intersection, {"rect1", "rect2"});
+  define(m, "moments", moments, {"array", "binaryImage"});
+  define(m, "HuMoments", hu_moments, {"m"});
+  define(m, "matchShapes", vision::match_shapes, {"contour1", "contour2", "method"});
+}
 
 }  // namespace minnow::python

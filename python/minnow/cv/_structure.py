@@ -2,6 +2,154 @@
 """Contours, shapes, lines, components, features and matching."""
 from __future__ import annotations
 
+from typing import Any, Mapping, Sequence
+
+from minnow._minnow import InvalidType, to_arrays as _to_arrays
 from minnow.cv import _common
+from minnow.cv._common import MatLike, Point
+
+_vision = _common.vision
+
+RETR_EXTERNAL, RETR_LIST, RETR_CCOMP, RETR_TREE, RETR_FLOODFILL = range(5)
+CHAIN_APPROX_NONE, CHAIN_APPROX_SIMPLE, CHAIN_APPROX_TC89_L1, CHAIN_APPROX_TC89_KCOS = range(1, 5)
+DIST_USER, DIST_L1, DIST_L2, DIST_C, DIST_L12, DIST_FAIR, DIST_WELSCH, DIST_HUBER = -1, 1, 2, 3, 4, 5, 6, 7
+INTERSECT_NONE, INTERSECT_PARTIAL, INTERSECT_FULL = range(3)
+CONTOURS_MATCH_I1, CONTOURS_MATCH_I2, CONTOURS_MATCH_I3 = range(1, 4)
+
+RotatedRect = Sequence[Any]  # (center, (width, height), angle in degrees)
+
+_MOMENTS = ("m00 m10 m01 m20 m11 m02 m30 m21 m12 m03 mu20 mu11 mu02 mu30 mu21 mu12 mu03 nu20 nu11 nu02 nu30 nu21 nu12 nu03").split()
+
+
+def _box(box: RotatedRect, name: str) -> list[float]:
+    try:
+        (x, y), (width, height), angle = box
+        return [float(x), float(y), float(width), float(height), float(angle)]
+    except (TypeError, ValueError):
+        raise InvalidType(f"{name} takes a rectangle (center, (width, height), angle), not {box!r}") from None
+
+
+def setRNGSeed(seed: int) -> None:
+    """Sets the seed of the thread's random numbers, which kmeans() and some fits draw. They are OpenCV's numbers."""
+    _vision.setRNGSeed(seed)
+
+
+def findContours(image: MatLike, mode: int, method: int, contours: None = None, hierarchy: None = None, offset: Point = (0, 0)) -> Any:
+    """(contours, hierarchy): borders of the areas that are not 0 in a picture uint8 [height, width], a tuple of int32 [n, 1, 2], moved by
+    `offset`; and for each, int32 [1, contours, 4], the next, the previous, the first child and the parent, or -1 (None where there is no contour).
+    `mode`: RETR_EXTERNAL, RETR_LIST, RETR_CCOMP or RETR_TREE; `method`: CHAIN_APPROX_NONE, _SIMPLE, _TC89_L1 or _TC89_KCOS. Sources: S. Suzuki and
+    K. Abe, Topological structural analysis of digitized binary images by border following (1985); C.-H. Teh and R. T. Chin, On the detection of
+    dominant points on digital curves (1989).
+
+    >>> picture = minnow.Var([[0, 0, 0, 0], [0, 9, 9, 0], [0, 9, 9, 0], [0, 0, 0, 0]], "uint8")
+    >>> contours, hierarchy = cv.findContours(picture, cv.RETR_EXTERNAL, cv.CHAIN_APPROX_SIMPLE)
+    >>> contours[0].reshape(-1, 2)
+    Var([[1, 1], [1, 2], [2, 2], [2, 1]], shape=(4, 2), dtype=int32)
+    """
+    return _vision.findContours(image, mode, method, offset)
+
+
+def approxPolyDP(curve: MatLike, epsilon: float, closed: bool, approxCurve: None = None) -> Any:
+    """Fewer points of a curve of int32 or float32 points, at most `epsilon` away: [m, 1, 2]; None for no points. Source: D. Douglas and T. Peucker,
+    Algorithms for the reduction of the number of points required to represent a digitized line (1973)."""
+    return _vision.approxPolyDP(curve, epsilon, closed)
+
+
+def arcLength(curve: MatLike, closed: bool) -> float:
+    """The length of a curve of int32 or float32 points; with the way from the last to the first where `closed`."""
+    return _vision.arcLength(curve, closed)
+
+
+def contourArea(contour: MatLike, oriented: bool = False) -> float:
+    """The area within a contour of int32 or float32 points; negative for one of the two directions where `oriented`."""
+    return _vision.contourArea(contour, oriented)
+
+
+def convexHull(points: MatLike, hull: None = None, clockwise: bool = False, returnPoints: bool = True) -> Any:
+    """The corners of the convex hull of int32 or float32 points, [m, 1, 2], or their positions, int32 [m, 1], where not `returnPoints`; None for
+    no points. Source: J. Sklansky, Finding the convex hull of a simple polygon (1982)."""
+    return _vision.convexHull(points, clockwise, returnPoints)
+
+
+def convexityDefects(contour: MatLike, convexhull: MatLike, convexityDefects: None = None) -> Any:
+    """Dents of a contour of int32 points, int32 [m, 1, 4]: positions of the first, the last and the deepest point, and 256 times the depth; None
+    where there are none. `convexhull`: positions that convexHull(returnPoints=False) gave."""
+    return _vision.convexityDefects(contour, convexhull)
+
+
+def isContourConvex(contour: MatLike) -> bool:
+    """Whether a contour of int32 or float32 points, which does not cross itself, is convex."""
+    return _vision.isContourConvex(contour)
+
+
+def boundingRect(array: MatLike) -> Any:
+    """(x, y, width, height) of the upright rectangle of int32 or float32 points, or of the elements that are not 0 in a picture uint8 or int8."""
+    return _vision.boundingRect(array)
+
+
+def pointPolygonTest(contour: MatLike, pt: Sequence[float], measureDist: bool) -> float:
+    """1, 0 or -1 where a point is inside a contour, on an edge or outside; the distance to the contour with that sign where `measureDist`."""
+    return _vision.pointPolygonTest(contour, pt, measureDist)
+
+
+def minAreaRect(points: MatLike) -> Any:
+    """((x, y), (width, height), angle) of the smallest rectangle around int32 or float32 points; the angle is at least -90 and below 0. Source: G.
+    Toussaint, Solving geometric problems with the rotating calipers (1983).
+
+    >>> cv.minAreaRect(minnow.Var([[0, 0], [4, 0], [4, 2], [0, 2]], "int32"))
+    ((2.0, 1.0), (2.0, 4.0), -90.0)
+    """
+    return _vision.minAreaRect(points)
+
+
+def boxPoints(box: RotatedRect, points: None = None) -> Any:
+    """The corners of a rectangle (center, (width, height), angle), float32 [4, 2]."""
+    return _to_arrays(_vision.boxPoints(_box(box, "boxPoints")))
+
+
+def minEnclosingCircle(points: MatLike) -> Any:
+    """(center, radius) of the smallest circle around int32 or float32 points. Source: E. Welzl, Smallest enclosing disks (1991)."""
+    return _vision.minEnclosingCircle(points)
+
+
+def fitEllipse(points: MatLike) -> Any:
+    """((x, y), (width, height), angle) of the ellipse that fits five or more int32 or float32 points best, by least squares. Source: A. Fitzgibbon
+    and R. Fisher, A buyer's guide to conic fitting (1995)."""
+    return _vision.fitEllipse(points)
+
+
+def fitEllipseDirect(points: MatLike) -> Any:
+    """The same, always of an ellipse. Source: A. Fitzgibbon, M. Pilu and R. Fisher, Direct least square fitting of ellipses (1999)."""
+    return _vision.fitEllipseDirect(points)
+
+
+def fitLine(points: MatLike, distType: int, param: float, reps: float, aeps: float, line: None = None) -> Any:
+    """A line through points of two or three coordinates: float32 [4, 1] or [6, 1], a direction of length 1 and a point. `distType`: DIST_L2 (least
+    squares), or an M-estimator: DIST_L1, DIST_L12, DIST_FAIR, DIST_WELSCH, DIST_HUBER with `param`; 0 chooses it."""
+    return _vision.fitLine(points, distType, param, reps, aeps)
+
+
+def rotatedRectangleIntersection(rect1: RotatedRect, rect2: RotatedRect, intersectingRegion: None = None) -> Any:
+    """(INTERSECT_NONE, None), or (INTERSECT_PARTIAL or INTERSECT_FULL, corners of what is common, float32 [m, 1, 2]), of two rectangles."""
+    one, other = _box(rect1, "rotatedRectangleIntersection"), _box(rect2, "rotatedRectangleIntersection")
+    return _to_arrays(_vision.rotatedRectangleIntersection(one, other))
+
+
+def moments(array: MatLike, binaryImage: bool = False) -> Any:
+    """A dict of the moments m00 to m03, mu20 to mu03 (around the center) and nu20 to nu03 (of the unit of area), of a contour's area or of a picture
+    of one channel; `binaryImage`: elements that are not 0 count as 1."""
+    return dict(zip(_MOMENTS, _vision.moments(array, binaryImage)))
+
+
+def HuMoments(m: Mapping[str, float], hu: None = None) -> Any:
+    """Seven numbers, float64 [7, 1], of moments that shifts, turns and scales leave alone. Source: M.-K. Hu, Visual pattern recognition by moment
+    invariants (1962)."""
+    return _to_arrays(_vision.HuMoments([float(m.get(name, 0)) for name in _MOMENTS]))
+
+
+def matchShapes(contour1: MatLike, contour2: MatLike, method: int, parameter: float) -> float:
+    """How far the Hu moments of two contours or pictures are apart: CONTOURS_MATCH_I1, _I2 or _I3."""
+    return _vision.matchShapes(contour1, contour2, method)
+
 
 __all__ = _common.public(globals())

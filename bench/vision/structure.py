@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import numpy as np
+
+from . import row
+
+
+@row("findContours external", most_used=True)
+def find_contours(cv, p):
+    return lambda: cv.findContours(p.mask, cv.RETR_EXTERNAL, cv.CHAIN_APPROX_SIMPLE)
+
+
+@row("findContours tree")
+def find_contours_tree(cv, p):
+    return lambda: cv.findContours(p.mask, cv.RETR_TREE, cv.CHAIN_APPROX_NONE)
+
+
+def contour(p):
+    import cv2
+    ring = np.zeros((p.height, p.width), np.uint8)
+    cv2.ellipse(ring, (p.width // 2, p.height // 2), (p.width // 3, p.height // 4), 20, 0, 360, 255, -1)
+    return cv2.findContours(ring, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0][0]
+
+
+def of_contour(name, call, most_used=False):
+    @row(name, most_used)
+    def make(cv, p):
+        points = contour(p)
+        return lambda: call(cv, points)
+
+
+of_contour("approxPolyDP", lambda cv, c: cv.approxPolyDP(c, 3, True))
+of_contour("arcLength", lambda cv, c: cv.arcLength(c, True))
+of_contour("contourArea", lambda cv, c: cv.contourArea(c))
+of_contour("convexHull", lambda cv, c: cv.convexHull(c))
+of_contour("minAreaRect", lambda cv, c: cv.minAreaRect(c))
+of_contour("minEnclosingCircle", lambda cv, c: cv.minEnclosingCircle(c))
+of_contour("boundingRect", lambda cv, c: cv.boundingRect(c))
+of_contour("fitEllipse", lambda cv, c: cv.fitEllipse(c))
+of_contour("fitLine L2", lambda cv, c: cv.fitLine(c, cv.DIST_L2, 0, 0.01, 0.01))
+of_contour("moments of a contour", lambda cv, c: cv.moments(c))
+of_contour("pointPolygonTest", lambda cv, c: cv.pointPolygonTest(c, (100.5, 99.0), True))
+
+
+@row("moments")
+def moments(cv, p):
+    return lambda: cv.moments(p.gray)
+
+
+@row("boundingRect of a picture")
+def bounding(cv, p):
+    return lambda: cv.boundingRect(p.mask)

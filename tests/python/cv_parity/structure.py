@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from . import call, function, image, images
+
+SHAPES = ((1, 1), (1, 9), (6, 1), (4, 5), (17, 31), (64, 65), (120, 90))
+
+
+def masks(random):
+    """Blobs, noise, rings and full pictures."""
+    for height, width in SHAPES:
+        for density in (0.1, 0.5, 0.8):
+            yield ((random.random((height, width)) < density) * 255).astype(np.uint8)
+        yield np.full((height, width), 7, np.uint8)
+        yield np.zeros((height, width), np.uint8)
+        smooth = image(random, height, width, 1, "uint8", smooth=True)
+        yield ((smooth > 120) * 1).astype(np.uint8)
+        yield ((smooth % 64) > 30).astype(np.uint8)
+    drawn = np.zeros((200, 300), np.uint8)
+    for radius in range(90, 10, -12):
+        cv2.circle(drawn, (100, 100), radius, 255 if radius % 24 < 12 else 0, -1)
+    cv2.rectangle(drawn, (210, 20), (280, 180), 200, 5)
+    cv2.ellipse(drawn, (245, 100), (20, 50), 30, 0, 360, 255, 2)
+    yield drawn
+    yield drawn[3:150, 5:260]
+    rings = np.zeros((400, 700), np.uint8)  # more borders than a byte counts
+    for y in range(0, 400, 20):
+        for x in range(0, 700, 20):
+            cv2.rectangle(rings, (x + 1, y + 1), (x + 16, y + 16), 255, 2)
+            rings[y + 7:y + 9, x + 7:x + 10] = 1
+    yield rings
+
+
+@function("findContours")
+def find_contours(random):
+    for picture in masks(random):
+        for mode in range(4):
+            for method in range(1, 5):
+                yield call(picture, mode, method)
+        yield call(picture, cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE, offset=(-3, 11))
+        yield call(picture.astype(np.int8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+
+
+def contours(random):
+    found = []
+    for picture in masks(random):
+        found += list(cv2.findContours(picture, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)[0])[:12]
+        found += list(cv2.findContours(picture, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0])[:8]
+    found = [found[i] for i in random.choice(len(found), 90, replace=False)]
+    yield from found
+    for n in (1, 2, 3, 4, 5, 9, 40, 300):
+        yield random.integers(-50, 50, (n, 1, 2)).astype(np.int32)
+        yield random.integers(0, 4, (n, 2)).astype(np.int32)
+        yield (random.random((n, 1, 2)) * 100 - 20).astype(np.float32)
+        yield (random.random((n, 2)) * 3).astype(np.float32)
+        angles = np.sort(random.random(n)) * 2 * np.pi
+        yield np.stack([np.cos(angles) * 40 + 7, np.sin(angles) * 25 - 3], -1).astype(np.float32)
+        line = random.integers(-9, 9)
+        yield np.array([[[k, k * line]] for k in range(n)], np.int32)
+
+
+def alone(name, **allowed):
+    @function(name, **allowed)
+    def cases(random):
+        for contour in contours(random):
+            yield call(contour)
+
+
+@function("approxPolyDP")
+def approx(random):
+    for contour in contours(random):
+        for epsilon in (0, 0.5, 1.5, 4.2, 30):
+            yield call(contour, epsilon, True)
+            yield call(contour, epsilon, False)
+
+
+@function("arcLength", relative=1e-6)
+def arc(random):
+    for contour in contours(random):
+        yield call(contour, True)
+        yield call(contour, False)
+
+
+@function("contourArea", relative=1e-9)
+def area(random):
+    for contour in contours(random):
+        yield call(contour)
+        yield call(contour, True)
+
+
+@function("convexHull")
+def hull(random):
+    for contour in contours(random):
+        for clockwise in (False, True):
+            yield call(contour, clockwise=clockwise)
+            yield call(contour, clockwise=clockwise, returnPoints=False)
+
+
+@function("convexityDefects")
+def defects(random):
+    for contour in contours(random):
+        if contour.dtype == np.int32:
+            yield call(contour, cv2.convexHull(contour, returnPoints=False))
+
+
+alone("isContourConvex")
+alone("minAreaRect", relative=1e-4)
+alone("minEnclosingCircle", relative=1e-4)
+
+
+@function("boundingRect")
+def bounding(random):
+    for contour in contours(random):
+        yield call(contour)
+    for picture in masks(random):
+        yield call(picture)
+
+
+@function("boxPoints", relative=1e-4)
+def box_points(random):
+    for contour in contours(random):
+        yield call(cv2.minAreaRect(contour))
+
+
+def ellipse_apart(expected, found):
+    """Of points of the two ellipses, relative to their size; a turn by 180 degrees says nothing, nor one of a circle."""
+    def points(box):
+        (x, y), (w, h), angle = box
+        t, a = np.arange(64) * np.pi / 32, np.deg2rad(angle)
+        return np.stack([x + w / 2 * np.cos(t) * np.cos(a) - h / 2 * np.sin(t) * np.sin(a), y + w / 2 * np.cos(t) * np.sin(a) + h / 2 * np.sin(t) * np.cos(a)], -1)
+    one, other = points(expected), points(found)
+    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+        return 0 if np.isfinite(one).all() == np.isfinite(other).all() else np.inf
+    nearest = np.sqrt(((one[:, None] - other[None]) ** 2).sum(-1)).min(1).max()
+    return nearest / max(1, *expected[1])
+
+
+def noisy_ellipses(random):
+    for n in (5, 6, 8, 12, 30, 100):
+        for _ in range(12):
+            t = random.uniform(0, 2 * np.pi, n)
+            a, x, y = random.uniform(0, np.pi), *random.uniform(-50, 400, 2)
+            r, s = random.uniform(5, 100, 2)
+            p = np.stack([x + r * np.cos(t) * np.cos(a) - s * np.sin(t) * np.sin(a), y + r * np.cos(t) * np.sin(a) + s * np.sin(t) * np.cos(a)], -1)
+            yield (p + random.normal(0, 0.02 * min(r, s), p.shape)).astype(np.float32)
+            if n > 8:
+                yield np.round(p).astype(np.int32)[:, None]
+
+
+@function("fitEllipse", within=1e-3, judge=ellipse_apart)
+def fit_ellipse(random):
+    for points in noisy_ellipses(random):
+        yield call(points)
+    yield call(np.zeros((4, 2), np.float32))
+
+
+@function("fitEllipseDirect", within=1e-3, judge=ellipse_apart)
+def fit_ellipse_direct(random):
+    for points in noisy_ellipses(random):
+        yield call(points)
+
+
+@function("fitLine", relative=1e-4)
+def fit_line(random):
+    for size in (2, 3):
+        for n in (2, 3, 10, 60):
+            for kind in (np.float32, np.int32):
+                t = np.linspace(-40, 60, n)[:, None]
+                points = t * random.uniform(-1, 1, size) + random.uniform(-9, 9, size) + random.normal(0, 1.5, (n, size))
+                for distance in (cv2.DIST_L2, cv2.DIST_L1, cv2.DIST_L12, cv2.DIST_FAIR, cv2.DIST_WELSCH, cv2.DIST_HUBER):
+                    if n > 3 or distance == cv2.DIST_L2:
+                        yield call(points.astype(kind), distance, 0, 0.01, 0.01)
+    yield call(np.zeros((3, 2), np.float32), 77, 0, 0.01, 0.01)
+
+
+@function("rotatedRectangleIntersection", relative=1e-3)
+def intersection(random):
+    for _ in range(200):
+        a = (tuple(random.uniform(-20, 20, 2)), tuple(random.uniform(1, 40, 2)), float(random.uniform(-180, 180)))
+        b = (tuple(random.uniform(-20, 20, 2)), tuple(random.uniform(1, 40, 2)), float(random.uniform(-180, 180)))
+        yield call(a, b)
+    yield call(a, a)
+    yield call(((0, 0), (10, 10), 0), ((0, 0), (4, 4), 0))
+    yield call(((0, 0), (10, 10), 0), ((50, 0), (4, 4), 0))
+    yield call(((0, 0), (0, 10), 0), ((5, 0), (4, 4), 0))
+    yield call(((0, 0), (10, 10), 0), ((5, 0), (10, 10), 0))
+
+
+@function("pointPolygonTest", relative=1e-6)
+def point_test(random):
+    for contour in contours(random):
+        for _ in range(4):
+            pt = random.integers(-5, 90, 2)
+            yield call(contour, (int(pt[0]), int(pt[1])), False)
+            yield call(contour, tuple(map(float, random.uniform(-20, 60, 2))), True)
+        pt = contour.reshape(-1, 2)[0]
+        yield call(contour, (float(pt[0]), float(pt[1])), False)
+
+
+def moments_apart(expected, found):
+    return max(abs(expected[k] - found[k]) / max(1, abs(expected[k])) for k in expected) if sorted(expected) == sorted(found) else np.inf
+
+
+@function("moments", relative=1e-6, judge=moments_apart)
+def moments(random):
+    for contour in contours(random):
+        yield call(contour)
+    for picture in images(random, dtypes=("uint8", "uint16", "int16", "float32", "float64"), channels=(1,)):
+        if picture.shape[1] > 2:
+            yield call(picture)
+            yield call(picture, True)
+
+
+@function("HuMoments", relative=1e-9)
+def hu(random):
+    for contour in contours(random):
+        yield call(cv2.moments(contour))
+
+
+@function("matchShapes", relative=1e-5)
+def match_shapes(random):
+    found = [c for c in contours(random) if len(c) > 4]
+    for a, b in zip(found, found[1:]):
+        for method in (1, 2, 3):
+            yield call(a, b, method, 0)
