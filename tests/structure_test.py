@@ -97,7 +97,24 @@ def lists_of_operators(text):
             yield " ".join(named)
 
 
+# A sentence in a comment, a docstring or a page that begins with a relative clause: name the thing itself (docs/style.md).
+OBLIQUE = re.compile(r'(?:(?://+|#+:?|"""|/\*+|\*\*|^[-*]|\|)\s*|[.:!?)]\s+|^\s*)\b(?:What|Of)\s+[a-z`][^.?!]*(?:[.?!]|$)')
+
+OBLIQUE_STILL = r"src/(ops|graph)/|src/passes/(infer_dims|sizes)|python/minnow/cv/|python/binding/vision/|docs/operators\.md"  # to be rewritten
+
+
+def oblique_sentences(text):
+    return [match[0].strip() for line in text.splitlines() for match in OBLIQUE.finditer(line) if not match[0].endswith("?")]
+
+
 class Rules(unittest.TestCase):
+    def test_oblique_sentences(self):
+        for line in ("// What is stored stays.", "int x;  /// Of the last run.", "A sentence. Of some steps those that matter.", "# What they import",
+                     "## What may go wrong", '"""What a notebook shows."""', "**Errors.** What can fail returns a status.", "Of both, one."):
+            self.assertEqual(len(oblique_sentences(line)), 1, line)
+        for line in ("// What kind of file is it?", "// The size of what is stored.", "what follows;", "// Offsets. Off by one."):
+            self.assertEqual(oblique_sentences(line), [], line)
+
     def test_lists_of_operators(self):
         self.assertGreater(len(operators()), 200)
         self.assertEqual(list(lists_of_operators('f({"Relu", "Sigmoid",\n "Tanh", "Abs"})')), ["Relu Sigmoid Tanh Abs"])
@@ -164,6 +181,16 @@ class Sources(unittest.TestCase):
         for path in files("src/planner", suffixes={".h", ".cpp"}):
             for quoted in re.findall(r'"(\w+\.[a-z]\w*)"', path.read_text()):
                 wrong.append(f'{path.relative_to(ROOT)}: "{quoted}", a scheme')
+        self.assertEqual(wrong, [])
+
+    def test_sentences_begin_with_their_subject(self):
+        wrong = []
+        for path in files("src", "include", "tests", "python", "bench", "scripts", "cmake", "docs", "examples",
+                          suffixes={".h", ".cpp", ".c", ".py", ".cmake", ".txt", ".md"}):
+            inside = path.relative_to(ROOT).as_posix()
+            if inside == "tests/structure_test.py" or re.match(OBLIQUE_STILL, inside):
+                continue
+            wrong += [f"{inside}: {sentence}" for sentence in oblique_sentences(path.read_text(errors="replace"))]
         self.assertEqual(wrong, [])
 
     def test_public_headers_stand_alone(self):
