@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from . import SIZES, call, function, image, images
+
+BORDERS = (cv2.BORDER_CONSTANT, cv2.BORDER_REPLICATE, cv2.BORDER_REFLECT, cv2.BORDER_REFLECT_101)
+SOURCES = ("uint8", "uint16", "int16", "float32", "float64")
+DEPTHS = {"uint8": (-1, cv2.CV_16S, cv2.CV_32F, cv2.CV_64F), "uint16": (-1, cv2.CV_32F, cv2.CV_64F), "int16": (-1, cv2.CV_32F, cv2.CV_64F),
+          "float32": (-1,), "float64": (-1,)}
+
+
+def near(expected, found):
+    """Integers: the difference over 1; floats: over 1e-4 of max(1, |expected|)."""
+    worst = 0.0
+    for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (expected, found))):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return np.inf
+        apart = np.abs(a.astype(np.float64) - b.astype(np.float64))
+        if a.dtype.kind == "f":
+            # A sum of large numbers is no more exact than they are.
+            apart = apart / np.maximum(1e-4 * np.maximum(1, np.abs(a)), 4e-6 * np.abs(a).max(initial=0)).astype(np.float64)
+        worst = max(worst, float(apart.max(initial=0)))
+    return worst
+
+
+@function("blur", within=1, judge=near)
+def blur(random):
+    for picture in images(random, dtypes=(*SOURCES, "int32"), channels=(1, 3, 4)):
+        for size in ((3, 3), (5, 5), (1, 4), (7, 2), (20, 9), (9, 31)):
+            yield call(picture, size, borderType=BORDERS[random.integers(4)])
+        yield call(picture, (4, 3), anchor=(0, 2))
+    yield call(np.zeros((0, 3), np.uint8), (3, 3))
+    yield call(np.zeros((4, 3), np.uint8), (3, 0))
+    yield call(np.zeros((4, 3), np.uint8), (3, 3), anchor=(3, 1))
+    yield call(np.zeros((4, 3), np.uint8), (3, 3), borderType=cv2.BORDER_WRAP)
+
+
+@function("boxFilter", within=1, judge=near)
+def box_filter(random):
+    for picture in images(random, dtypes=(*SOURCES, "int32"), channels=(1, 2)):
+        for depth in (-1, cv2.CV_32F, cv2.CV_64F):
+            for normalize in (True, False):
+                size = (int(random.integers(1, 12)), int(random.integers(1, 12)))
+                if picture.dtype == np.float64 and depth == cv2.CV_32F or picture.dtype == np.int32 and not normalize:
+                    continue
+                yield call(picture, depth, size, normalize=normalize, borderType=BORDERS[random.integers(4)])
+
+
+@function("sqrBoxFilter", within=1, judge=near)
+def sqr_box_filter(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        for normalize in (True, False):
+            size = (int(random.integers(1, 9)), int(random.integers(1, 9)))
+            yield call(picture, -1, size, normalize=normalize, borderType=BORDERS[random.integers(4)])
+            yield call(picture, cv2.CV_64F, size, normalize=normalize)
+
+
+@function("GaussianBlur", within=1, judge=near)
+def gaussian_blur(random):
+    for picture in images(random, dtypes=("int16", "float32", "float64"), channels=(1, 3)):
+        for size in ((3, 3), (5, 5), (1, 7), (11, 3)):
+            yield call(picture, size, random.uniform(0, 3), sigmaY=random.uniform(0, 2), borderType=BORDERS[random.integers(4)])
+        yield call(picture, (0, 0), 1.3)
+    yield call(np.zeros((4, 3), np.uint8), (4, 3), 0)
+    yield call(np.zeros((4, 3), np.uint8), (0, 0), 0)
+
+
+@function("GaussianBlur")
+def gaussian_blur_exact(random):
+    for picture in images(random, dtypes=("uint8", "uint16"), channels=(1, 2, 3, 4)):
+        for size in ((3, 3), (5, 5), (7, 7), (9, 9), (3, 5), (1, 7), (11, 3), (31, 31)):
+            yield call(picture, size, 0, borderType=(*BORDERS, cv2.BORDER_WRAP)[random.integers(5)])
+            yield call(picture, size, random.uniform(0, 4), sigmaY=random.uniform(0, 4), borderType=BORDERS[random.integers(4)])
+        yield call(picture, (0, 0), random.uniform(0.3, 4))
+
+
+@function("filter2D", within=1, judge=near)
+def filter_2d(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        for depth in DEPTHS[str(picture.dtype)]:
+            for height, width in ((3, 3), (1, 5), (4, 2), (7, 7), (15, 13)):
+                kernel = random.normal(size=(height, width)) / (height * width) ** 0.5
+                yield call(picture, depth, kernel.astype(("float32", "float64")[random.integers(2)]), delta=float(random.integers(3)) * 10.5,
+                           borderType=BORDERS[random.integers(4)])
+            yield call(picture, depth, random.integers(-3, 4, (3, 3)).astype(np.float32), delta=float(random.integers(3)), anchor=(0, 2))
+            yield call(picture, depth, np.array([[0, -1, 0], [-1, 5, -1], [0, -1, 0]], np.float32))
+
+
+@function("sepFilter2D", within=1, judge=near)
+def sep_filter_2d(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        for depth in (-1,) if picture.dtype == np.float64 else (-1, cv2.CV_32F, cv2.CV_64F):
+            for width, height in ((3, 3), (1, 5), (4, 2), (7, 7)):
+                x, y = random.normal(size=width).astype(np.float32) / width, random.normal(size=(height, 1)).astype(np.float32) / height
+                yield call(picture, depth, x, y, delta=float(random.integers(3)), borderType=BORDERS[random.integers(4)])
+        yield call(picture, -1, np.array([0.25, 0.5, 0.25]), np.array([0.25, 0.5, 0.25]))
+
+
+@function("Sobel", within=1, judge=near)
+def sobel(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        for depth in DEPTHS[str(picture.dtype)]:
+            for dx, dy, size in ((1, 0, 3), (0, 1, 3), (1, 1, 3), (2, 0, 3), (1, 0, 1), (0, 1, 5), (1, 0, 7), (2, 1, 5), (1, 0, -1)):
+                yield call(picture, depth, dx, dy, ksize=size, borderType=BORDERS[random.integers(4)])
+            yield call(picture, depth, 1, 0, scale=0.7, delta=3.25)
+    for size in (4, 33, 3):
+        yield call(np.zeros((4, 3), np.uint8), -1, 0, 0, ksize=size)
+
+
+@function("Scharr", within=1, judge=near)
+def scharr(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        for depth in DEPTHS[str(picture.dtype)]:
+            for dx in (0, 1):
+                yield call(picture, depth, dx, 1 - dx, borderType=BORDERS[random.integers(4)])
+                yield call(picture, depth, dx, 1 - dx, scale=2.5, delta=1)
+    yield call(np.zeros((4, 3), np.uint8), -1, 1, 1)
+
+
+@function("Laplacian", within=1, judge=near)
+def laplacian(random):
+    for picture in images(random, dtypes=SOURCES, channels=(1, 3)):
+        for depth in DEPTHS[str(picture.dtype)]:
+            for size in (1, 3, 5, 7):
+                if picture.dtype != np.uint8 and depth == cv2.CV_64F and size < 5:
+                    continue
+                yield call(picture, depth, ksize=size, borderType=BORDERS[random.integers(4)])
+                yield call(picture, depth, ksize=size, scale=0.25, delta=2)
+
+
+@function("spatialGradient")
+def spatial_gradient(random):
+    for picture in images(random, channels=(1,)):
+        for border in (cv2.BORDER_REPLICATE, cv2.BORDER_DEFAULT):
+            yield call(picture, borderType=border)
+
+
+@function("getGaussianKernel", relative=1e-12)
+def gaussian_kernel(random):
+    for size in (1, 2, 3, 4, 5, 7, 8, 9, 11, 31):
+        for sigma in (0, 0.3, 1.7, 20):
+            yield call(size, sigma)
+            yield call(size, sigma, cv2.CV_64F)
+
+
+@function("getDerivKernels", relative=1e-7)
+def deriv_kernels(random):
+    for size in (-1, 1, 3, 5, 7, 31):
+        for dx, dy in ((0, 1), (1, 0), (1, 1), (2, 0), (3, 2)):
+            for normalize in (False, True):
+                yield call(dx, dy, size, normalize=normalize, ktype=(cv2.CV_32F, cv2.CV_64F)[random.integers(2)])
+
+
+@function("getGaborKernel", relative=1e-9)
+def gabor_kernel(random):
+    for size in ((5, 5), (0, 0), (8, 3), (1, 0)):
+        for theta in (0, 0.5, 2):
+            yield call(size, 2.0, theta, 4.0, 0.5)
+            yield call(size, 1.0, theta, 3.0, 1.5, 0.3)
+
+
+@function("getStructuringElement")
+def structuring_element(random):
+    for shape in range(5):
+        for size in ((1, 1), (3, 3), (5, 5), (4, 7), (1, 6), (9, 2)):
+            yield call(shape, size)
+            yield call(shape, size, (0, 0))
