@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cond, while_loop and scan: functions are called once with placeholders, and what they computed becomes the subgraph of an If, a Loop or a
-// Scan. Values that are older than the call are captured. The states that steps inside change are carried beside the values, and the whole
-// is a step of them.
+// cond, while_loop and scan call their functions once with placeholders. The nodes that a function makes become the subgraph of an If, a
+// Loop or a Scan. Values older than the call are captured. States changed inside are carried beside the values, and the whole is a step of
+// these states.
 #include <algorithm>
 #include <unordered_set>
 
@@ -153,7 +153,7 @@ void check_same(std::span<const LazyValue> initial, const Vars& results) {
       throw InvalidArgument("carried value {} is {} at first, the body gives {}", i, from, to);
 }
 
-// True where every carried value keeps the shape that it had at first, as far as that is known.
+// True if every carried value keeps its initial shape, as far as that is known.
 bool keeps_shapes(std::span<const LazyValue> formals, std::span<const LazyValue> results) {
   for (size_t i = 0; i < formals.size(); ++i) {
     const Shape* before = known_shape(formals[i]);

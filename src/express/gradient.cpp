@@ -15,7 +15,7 @@ std::string described(const LazyValue& value) {
   return shape ? format("{}{}", output_of(value).dtype, *shape) : format("{}", output_of(value).dtype);
 }
 
-/// Throws where `gradient` cannot be that of `of`, which is `what` number i of the operator.
+/// Throws if `gradient` cannot be the gradient of `of`; in errors, `of` is the operator's `what` number i.
 void check(const LazyNode& node, const LazyValue& gradient, const LazyValue& of, std::string_view what, size_t i) {
   const Output& made = output_of(gradient);
   const Shape *shape = known_shape(gradient), *expected = known_shape(of);
@@ -74,7 +74,7 @@ Vars expr::gradient_of(const Vars& outputs, const Vars& output_gradients) try {
     if (inputs[i]) infos[i] = info_of(node->inputs[i], true);
     known.push_back(inputs[i] ? &infos[i] : nullptr);
   }
-  // For the rule to look at; what stands for its outputs are the values that they have in the expression.
+  // A node for the rule to look at. Its outputs are represented by their values in the expression.
   Graph own;
   std::vector<Value*> arguments(infos.size());
   for (size_t i = 0; i < infos.size(); ++i)

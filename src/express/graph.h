@@ -7,8 +7,8 @@
 
 namespace minnow::express {
 
-/// Calls for all nodes of a graph, with these values for its inputs; with states they make a step. `states`, one for each state of the
-/// graph; where null, new ones. `values`, where given, gets what stands for each value of the graph.
+/// Makes calls for all nodes of a graph, with `inputs` as its inputs; with states they make a step. `states`: one for each state of the
+/// graph; null: new ones. `values`, if not null, gets the expression for each value of the graph.
 std::vector<LazyValue> instantiate(const Graph& graph, const std::shared_ptr<const OperatorSet>& operators,
                                    std::span<const LazyValue> inputs, const std::vector<LazyValue>* states = nullptr,
                                    std::vector<std::pair<std::string, LazyValue>>* values = nullptr);

@@ -151,7 +151,7 @@ class LoadedModule final : public ModelModule {
   void reset_states() override {
     const std::lock_guard lock(states_mutex_);
     if (!model_.states().empty()) {
-      if (states_.empty() && RecordingScope::is_open()) begin_states();  // so that resetting these says what is wrong
+      if (states_.empty() && RecordingScope::is_open()) begin_states();  // so that resetting them raises the right error
       Lent(*this)->reset_states();
     }
     for (const LazyValue& state : states_) reset_state(state);

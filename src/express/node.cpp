@@ -218,7 +218,7 @@ using OpenInputs = std::vector<std::pair<ValueInfo*, std::optional<std::vector<D
   return made;
 }
 
-// Throws what the operator says of the first shapes where it takes none.
+// Tries some shapes for inputs with open shapes. If the operator accepts none, throws its error about the first.
 [[gnu::cold]] void probe(const Operator& op, const NodeView& view, const OpenInputs& open, std::span<ValueInfo> outputs) {
   const bool any_rank = std::any_of(open.begin(), open.end(), [](const auto& input) { return !input.second; });
   std::exception_ptr refusal;
@@ -340,7 +340,7 @@ void begin_key(const Operator* op, std::string_view form, size_t outputs) {
   call_key.append(outputs, '+');
 }
 
-/// The key goes on with the contents of those inputs. False where they are many, or not computed.
+/// Appends the contents of the inputs in the bit set `which` to the key. False if they are large, or not computed.
 bool append_contents(std::span<const LazyValue> inputs, uint64_t which) {
   for (size_t i = 0; i < inputs.size() && i < 64; ++i) {
     if (!(which >> i & 1)) continue;
@@ -352,7 +352,7 @@ bool append_contents(std::span<const LazyValue> inputs, uint64_t which) {
   return true;
 }
 
-/// Completes the key that has been begun, and returns what is known of the call; null if nothing is.
+/// Completes the key and looks up the inferred types of the call; null if there are none.
 KnownCall* find_known(std::span<const LazyValue> inputs) {
   append_types(call_key, inputs);
   auto found = known_calls.find(call_key);

@@ -21,7 +21,7 @@ struct LazyValue {
   friend bool operator==(const LazyValue&, const LazyValue&) = default;
 };
 
-/// One output of a node: what is known of it, and the value once it is computed.
+/// One output of a node: its type as far as it is known, and the value once it is computed.
 struct Output {
   std::string name;
   ValueInfo::Kind kind = ValueInfo::Kind::absent;
@@ -35,8 +35,8 @@ struct Output {
   bool has_value() const noexcept { return static_cast<bool>(tensor) || datum != nullptr; }
 };
 
-/// A subgraph of a control-flow node on its own: its inputs are those that the operator gives it, and behind them the values that it
-/// captures, which are inputs of the node behind those that the operator knows.
+/// A subgraph of a control-flow node. Its inputs are those that the operator passes, followed by captured values, which are additional
+/// inputs of the node after the operator's own.
 struct Closure {
   std::string attribute;
   std::shared_ptr<const Graph> graph;
@@ -69,7 +69,7 @@ struct LazyNode {
   Attributes attributes;                         // without the subgraphs
   std::vector<Closure> closures;
   std::string form;               // attributes and subgraphs as bytes: equal for nodes that compute the same
-  std::vector<LazyValue> inputs;  // those of the operator, then what the closures capture, in their order
+  std::vector<LazyValue> inputs;  // the operator's own, then the captures of each closure in order
   size_t formal_inputs = 0;
 
   // placeholder

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy 2's type promotion (NEP 50): numbers that are written beside a tensor are weak, they take its dtype where their kind allows it.
+// NumPy 2's type promotion (NEP 50): plain numbers are weak; they take the dtype of the tensor beside them if their kind allows it.
 #include <minnow/express.h>
 
 #include <algorithm>

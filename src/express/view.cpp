@@ -31,7 +31,7 @@ LazyValue own(Tensor tensor) {
   return value;
 }
 
-// Basic slicing of a shape, an axis at a time. Nothing of it is on the heap: a view costs less than what is done with it.
+// Basic slicing of a shape, axis by axis. It allocates nothing, so a view costs less than the work on it.
 struct Slice {
   Shape start, extent, step;          // for each axis: start + i * step, i < extent
   std::array<int8_t, kMaxRank> axes;  // for each axis of the result the one that it is of, or -1: a new one of length 1
@@ -141,7 +141,7 @@ struct Slicer {
   }
 };
 
-// `second` of what `first` gives; nothing where that takes an axis away which is not in the first shape.
+// The composition: `second` applied to the result of `first`. Empty if `second` removes an axis that `first` added.
 std::optional<Slice> joined(const Slice& first, const Slice& second) {
   Slice result = first;
   result.rank = 0;
@@ -187,8 +187,8 @@ std::optional<Shape> viewed_shape(const Var& x) {
   return x.shape();
 }
 
-// Strides with which the elements of a region lie in another shape, or nothing where they cannot: axes of the one and the other that have
-// as many elements belong together, and those of the region have to be one run.
+// Strides that show a region's elements in another shape without moving them; empty if there are none. Axes are matched in groups with
+// equal numbers of elements, and within a group the region must be contiguous.
 std::optional<Strides> strides_in(const Region& region, const Shape& shape) {
   Strides result = Strides::filled(shape.rank(), 0);
   std::vector<std::pair<int64_t, int64_t>> axes;  // without those of length 1

@@ -74,7 +74,7 @@ class RandomSource {
   std::mt19937_64 engine_;
 };
 
-/// Something that is rounded or drawn at random.
+/// True if a node rounds or draws random numbers.
 bool needs_trail(const OperatorSet& operators, const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (is_rounding(operators, node) || is_drawn(operators, node)) return true;
@@ -84,9 +84,9 @@ bool needs_trail(const OperatorSet& operators, const Graph& graph) {
   return false;
 }
 
-/// Changes every number x that the graph, or a graph within, rounds by up to `change` of itself: some up and some down, by the sine of 37
-/// x. (All by one factor would leave what DynamicQuantizeLinear makes of them.) Only where `lost` says so of the rounded tensor's name.
-/// False where there is none.
+/// Changes every number x that the graph or a graph within rounds by up to `change` of itself. The sine of 37 x decides by how much, so
+/// some grow and some shrink. (DynamicQuantizeLinear would undo a common factor.) Affects only rounded tensors whose names `lost` accepts.
+/// Returns false if there is none.
 bool change_before_rounding(const OperatorSet& operators, Graph& graph, double change, FunctionRef<bool(const std::string&)> lost) {
   bool found = false;
   for_each_graph(graph, [&](Graph& each) {

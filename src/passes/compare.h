@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs two forms of a graph on the same inputs, for `convert --verify` and for tests of passes.
 //
-// Rounding to integers is a step function: where a number lies at the edge of a step, the last bit of a sum, which passes may change, moves
-// the result by a whole step, and what follows by any amount. So in a graph that quantizes, the tolerance holds for the numbers that are
-// rounded: while the other graph runs, a rounded tensor (known by its name) may hold every integer that numbers within the tolerance round
-// to, and goes on as the first graph had it. Then all that follows agrees within the tolerance; a rounding that was left out, or done to
-// other numbers, leaves nearly all elements off by a part of a step. As the next rounding may swallow that, not outputs alone are compared
-// but all real tensors that both graphs have by name.
+// Rounding to integers is a step function. If a number lies at the edge of a step, a change in the last bit of a sum, which passes may
+// cause, moves the result by a whole step, and later results by any amount. So in a graph that quantizes, the tolerance applies to the
+// numbers before rounding. While the other graph runs, a rounded tensor (identified by its name) may hold every integer to which numbers
+// within the tolerance round; it is then replaced by the first graph's tensor. After that, all later results agree within the tolerance. If
+// a rounding was omitted, or applied to other numbers, nearly all elements are off by part of a step. The next rounding could hide that, so
+// the comparison covers not only outputs but all real tensors whose names are in both graphs.
 //
-// The other graph's run draws the random numbers of the first.
+// The other graph's run draws the same random numbers as the first.
 //
-// A rounding whose name the other graph no longer has (it is done in another order of dimensions, or within a fused operator) cannot be
-// followed so. Their effect is found by changing all that they round by the tolerance: the elements of a tensor may then be
-// as far off as this makes one of them, and half as far off in the mean square: of flipped roundings there are few, of left out ones many.
+// A rounding whose name is gone from the other graph (it has another order of dimensions, or is inside a fused operator) cannot be
+// followed. Its effect is estimated by changing the numbers that it rounds by the tolerance. The elements of a tensor may then differ by as
+// much as this changes any of them, and by half as much in the mean square: flipped roundings are few, omitted ones affect many elements.
 #pragma once
 #include <map>
 #include <memory>
@@ -31,8 +31,8 @@ struct CompareOptions {
   bool channels_last = false;
 };
 
-/// Inputs for a graph: floats N(0, 1); bytes of all values; other integers and bools 0 or 1. Throws where one would be larger than
-/// verifying is worth.
+/// Inputs for a graph: floats N(0, 1); bytes of all values; other integers and bools 0 or 1. Throws if an input would be too large to be
+/// worth verifying.
 std::vector<Datum> random_inputs(const Graph& graph, const CompareOptions& options = {});
 
 /// The outputs of a graph by the operators' references, to compare others with. The graph must outlive it.
@@ -43,7 +43,7 @@ class Expectation {
   ~Expectation();
   Expectation(Expectation&&) noexcept;
 
-  /// Throws InvalidModel where an output of `other` differs, with the output and by how much; and what running it throws.
+  /// Throws InvalidModel if an output of `other` differs, with its name and the difference; passes on errors of the run.
   void check(const Graph& other) const;
 
  private:

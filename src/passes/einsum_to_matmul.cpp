@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Einsum that is a product of matrices, once its inputs are transposed, becomes one: MatMul is what other passes look for.
+// An Einsum that is a matrix product of transposed inputs becomes Transposes and a MatMul, which other passes recognize.
 #include <algorithm>
 
 #include "passes/permute.h"

@@ -8,11 +8,11 @@
 namespace minnow {
 namespace {
 
-// A result up to this size is worth storing where the graph may grow by it; a larger one only where it takes the place of as many bytes of
-// constants.
+// Results up to this size are stored even if the graph grows.
+// A larger result is stored only if it replaces as many bytes of constants.
 constexpr size_t kSmallBytes = 64 * 1024;
 
-/// True for a parameter, or what would take a parameter's place, where graphs will be trained.
+/// True for parameters, and for values that would replace one, in graphs that will be trained.
 bool is_parameter(const Value& value) { return is_float(value.type.dtype); }
 
 bool all_known(const Node& node) {

@@ -62,8 +62,8 @@ bool fold(Node& node, PassContext& context) {
     // The zeros count as elements, so padding has to as well; what there was before must do so already.
     if (padded && int_attribute(node, "count_include_pad", 0) == 0) return false;
   }
-  // To MaxPool its own padding is no element. Zeros are as good as none where every window holds something that is not negative.
-  // A zero beside numbers that are not below zero never is the only largest one.
+  // MaxPool ignores its own padding. Zeros in its place give the same result if all numbers are non-negative, because a zero is then never
+  // the only largest element of a window.
   if (maximum && (!is_never_negative(*pad->input(0)) || (node.output(1) && !node.output(1)->is_unused()))) return false;
   if (const Ints* dilations = ints_attribute(node, "dilations"); maximum && dilations)
     if (std::any_of(dilations->begin(), dilations->end(), [](int64_t dilation) { return dilation != 1; })) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Infers all shapes, and folds what is computed from them. Small integer vectors are followed element by element: each is a size, perhaps
-// in terms of symbols, or unknown. Where all are numbers the vector becomes a constant; where a Reshape or an Expand can take the rest from
-// its own input, its shape does. Shapes and what is computed from them depend on each other, hence one walk for both.
+// Infers all shapes, and folds the values computed from them. It follows small integer vectors element by element: each element is a size,
+// possibly symbolic, or unknown. A vector of numbers becomes a constant. A Reshape or an Expand gets a constant shape if it can take the
+// symbolic sizes from its own input. Shapes and values computed from them depend on each other, hence one walk for both.
 #include <algorithm>
 #include <unordered_map>
 
@@ -20,7 +20,7 @@ struct Vector {
 };
 
 constexpr size_t kMostElements = 64;  // a vector of more is no shape
-constexpr int kMostRounds = 3;        // in which shapes of what a loop carries are given up one after another, before all are
+constexpr int kMostRounds = 3;        // after which the shapes of all carried values are given up; before, only of those that change
 
 class ShapeFolder {
  public:
@@ -325,7 +325,7 @@ class ShapeFolder {
   }
 
   void make_constant(Node& node, const Vector& vector) {
-    // Also of constants alone: what was folded before it made it one, and what follows in this walk needs it.
+    // Constants are folded here too: folding may have made the inputs constant just now, and later nodes in this walk need the result.
     if (!holds_integers(*node.output(0))) return;
     Ints numbers;
     for (const Element& element : vector.elements) numbers.push_back(element->number());
@@ -347,7 +347,7 @@ class ShapeFolder {
     const bool zero_is_size = int_attribute(node, "allowzero", 0) != 0;
     if (!node.input(0) || !node.input(1) || (node.input(1)->constant() && !zero_is_size)) return;
     const auto vector = vector_of(node.input(1));
-    if (zero_is_size) {  // what PyTorch's exporter writes everywhere; it says nothing where no size is 0
+    if (zero_is_size) {  // PyTorch's exporter always sets allowzero; it has no effect unless a size is 0
       const auto is_zero = [](const Element& size) { return size && size->is(0); };
       if (!vector || std::any_of(vector->elements.begin(), vector->elements.end(), is_zero)) return;
       if (node.input(1)->constant()) {

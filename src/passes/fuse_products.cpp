@@ -111,7 +111,7 @@ class ProductFuser {
     auto parts = parts_of(graph_, product);
     if (!parts || parts->bias || parts->z || parts->has_activation) return false;
     parts->bias = shape.rank() < 2
-                      ? &bias  // one form of a vector, whatever the rank of what it was added to
+                      ? &bias  // a vector has one form, whatever the rank of the tensor to which it was added
                       : &graph_.add_constant(bias.constant()->reshaped(Shape{shape[shape.rank() - 1]}), graph_.fresh_name(bias.name()));
     fuse(node, product, *parts);
     return true;

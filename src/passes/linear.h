@@ -16,11 +16,11 @@ struct Linear {
 
   static std::optional<Linear> of(Node* node);
 
-  /// A constant that stands beside the result as one number for each channel, or one for all. `value` is broadcast against the result.
+  /// A constant that is added to (or multiplied with) the result, as one number per channel, or one for all.
   std::optional<std::vector<double>> per_channel(const Value* value) const;
-  /// Result * scale + shift, by new weights and a new bias. One entry each per channel; empty: 1, or 0. False, and nothing done, where the
-  /// weights are large and others use them too, there is no place for a bias, or a weight or a bias would overflow: 0 times infinity is
-  /// NaN.
+  /// Folds result * scale + shift into new weights and a new bias. One entry each per channel; empty: 1, or 0. Returns false, without
+  /// changes, if large weights have other users, if there is no place for a bias, or if a weight or a bias would overflow (0 times
+  /// infinity is NaN).
   bool absorb(std::span<const double> scale, std::span<const double> shift) const;
 };
 

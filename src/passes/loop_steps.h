@@ -54,16 +54,16 @@ class LoopSteps {
   }
 
   std::optional<size_t> carried_as(const Value* value) const;
-  /// The value outside that `value` of the body is in every step.
+  /// The outer value that `value` of the body equals in every step.
   Value* outside(const Value* value) const;
-  /// Element `place` of an integer tensor of rank 0 or 1 (or reshaped from such), where it is such a sum.
+  /// Element `place` of an integer tensor of rank 0 or 1 (or reshaped from one), if it is a Linear function of the step.
   std::optional<Linear> element(const Value* value, size_t place = 0, int depth = 0) const;
   bool is_step(const Value* value) const { return element(value) == Linear{1, 0, 0}; }
   std::optional<TakenStep> taken(const Value* value) const;
-  /// Rows of what the body computes, where `begin` tells those of carried values. `steps` has what was taken.
+  /// The rows of a value of the body, derived from those of carried values in `known`.
   std::optional<Rows> rows_of(const Value* value, std::unordered_map<const Value*, std::optional<Rows>>& known, int depth = 0) const;
 
-  /// Through what keeps the rows of features as they are: Identity and reshapes (rows_of tells whether they do).
+  /// Skips nodes that keep the rows of features: Identity and reshapes (rows_of() checks that they do).
   static const Value* plain(const Value* value);
 
  private:
@@ -81,13 +81,13 @@ class LoopSteps {
   std::optional<Dim> steps_;
 };
 
-/// A Slice of a part of one dimension alone: which (as its axes name it), and from where to where.
+/// A Slice along a single dimension: its axis (as `axes` gives it), its begin and its end.
 struct Columns {
   int64_t axis, begin, end;  // end: INT64_MAX for the last
 };
 std::optional<Columns> columns_of(const Node& slice);
 
-/// The rows of a tensor of these dimensions (-1: unknown) whose features are so many; nothing where they are not told.
+/// The rows of `width` features in a tensor of these dimensions (-1: unknown); empty if they are ambiguous.
 std::optional<Rows> rows_among(const Ints& dims, int64_t width);
 
 }  // namespace minnow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data stays quantized while it is only moved: DequantizeLinear goes behind nodes that move data, QuantizeLinear goes before them, and a
-// pair that undoes itself goes.
+// Data stays quantized while it is only moved: DequantizeLinear moves behind nodes that only move data, QuantizeLinear moves before them,
+// and pairs that cancel are removed.
 #include <algorithm>
 
 #include "base/numeric.h"
@@ -47,7 +47,7 @@ class QuantizationMover {
     return node && &node->graph() == &graph_ ? node : nullptr;
   }
 
-  /// Integers that are dequantized and quantized in the same way are what they were.
+  /// Dequantizing integers and quantizing them with the same parameters leaves them unchanged.
   bool cancel(Node& node) {
     const Node* before = dequantize(node.input(0));
     const auto in = Quantization::of(before), out = Quantization::of(&node);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reshapes move to where they meet others, which join_reshapes (remove_no_ops.cpp) then makes one, or none: behind products that work on
-// rows and functions of single elements, before or behind a Transpose, and behind a constant that is added to the dimensions that were
+// Moves Reshapes to other Reshapes, so that join_reshapes (remove_no_ops.cpp) can merge or remove them: behind products that work on
+// rows and behind elementwise functions, before or behind a Transpose, and behind the addition of a constant to the dimensions that were
 // split off.
 #include <algorithm>
 
@@ -99,7 +99,7 @@ class ReshapeMover {
     return !node.input(0)->constant();
   }
 
-  /// True where what is made of `value` is reshaped before anything looks at its shape.
+  /// True if `value` reaches another Reshape before any node depends on its shape.
   bool meets_reshape(const Value& value, int depth = 0) const {
     constexpr int kDeepest = 8;
     const Node* user = sole_user(value);
@@ -168,7 +168,7 @@ class ReshapeMover {
     context_.changed("{} works on \"{}\" before it is reshaped", label_of(node), reshape->input(0)->name());
     return finish(node, add(node.op(), inputs, node.attributes, node, node.output(0)->name()), *shape);
   }
-  /// Products and what follows them: others gain nothing from a reshape that comes later.
+  /// Products and their additions: other nodes gain nothing from a later Reshape.
   static bool reshape_makes(const Value& x) { return x.producer() && (is_product(*x.producer()) || x.producer()->op() == "Add"); }
 
   /// Reshape(x, [.., h, d]) + c of [h, d]: Reshape(x + c of [h d], [.., h, d])
@@ -194,7 +194,7 @@ class ReshapeMover {
     return false;
   }
 
-  /// A reshape that splits what a Transpose moved splits it before, where another reshape made it.
+  /// If a Reshape made the input of a Transpose, a Reshape that splits a transposed dimension can split it before the Transpose.
   bool before_transpose(Node& node) {
     Node* transpose = made_by(node.input(0), "Transpose");
     const Ints* perm =
@@ -256,7 +256,7 @@ class ReshapeMover {
     return true;
   }
 
-  /// `made`, reshaped, takes the place of what `node` gives.
+  /// Replaces the output of `node` by a Reshape of `made`.
   bool finish(Node& node, Value& made, const Ints& shape) {
     replace(*node.output(0), "Reshape", {&made, &add_ints(graph_, shape)}, {}, node.name());
     replaced_.add(node);

@@ -75,7 +75,7 @@ enum class Kind {
   resize,
   squeeze,    // dimensions go
   unsqueeze,  // dimensions come
-  rows,       // products with one matrix, and normalizations: what lies along the last dimensions stays there
+  rows,       // products with one matrix, and normalizations: the last dimensions stay last
   scaled      // QuantizeLinear, DequantizeLinear
 };
 

@@ -16,20 +16,20 @@ Permutation inverse(const Permutation& p);
 /// The perm of a Transpose of a value of known rank; nothing where it is not a permutation.
 std::optional<Permutation> permutation_of(const Node& transpose);
 
-/// True where a Transpose of `source` moves nothing in memory, because it changes the places of dimensions of size 1 alone.
+/// True if a Transpose of `source` moves nothing in memory, because it only moves dimensions of size 1.
 bool moves_nothing(const Value& source, const Permutation& perm);
 
 /// The values of a node as Transposes of other values: value = Transpose(other, perm). Empty: the value itself.
 struct PermutedNode {
   std::vector<Permutation> inputs, outputs;
 };
-/// How the node can work on permuted tensors where input `i` is permuted so. Nothing where it cannot.
+/// How the node can work on permuted tensors if input `i` is permuted by `perm`. Empty if it cannot.
 std::optional<PermutedNode> permuted_by_input(const PassContext& context, const Node& node, size_t i, const Permutation& perm);
-/// The same where its one output shall be.
+/// The same if its one output is to be permuted by `perm`.
 std::optional<PermutedNode> permuted_by_output(const PassContext& context, const Node& node, const Permutation& perm);
 
-/// Changes attributes and constant inputs (axes, pads, channel vectors ...) to fit permuted tensors. The other inputs and the outputs are
-/// the caller's.
+/// Changes attributes and constant inputs (axes, pads, channel vectors ...) to fit permuted tensors. The caller replaces the other inputs
+/// and the outputs.
 void permute_node(const PassContext& context, Node& node, const PermutedNode& permuted);
 
 }  // namespace minnow

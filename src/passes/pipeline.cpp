@@ -10,9 +10,9 @@
 namespace minnow {
 namespace {
 
-// Within a stage the list is repeated until nothing changes. Fusing comes later, because it hides operators that other passes look for.
-// Patterns of several products are raised once the products have taken in their biases, and Transposes move again. Those that are left
-// and move nothing become reshapes; what then is left between the fused operators is grouped last.
+// The list of a stage is repeated until nothing changes. Fusing comes later, because it hides operators from other passes. Patterns of
+// several products are raised after the products have absorbed their biases, and then Transposes move again. Remaining Transposes that move
+// nothing in memory become reshapes. Finally, remaining elementwise operators between the fused ones are grouped.
 constexpr uint8_t kNotLast = kSimplify | kFuse | kRaise | kTidy;
 constexpr Pass kPasses[] = {
     {"copy_outer_outputs", "outputs of subgraphs that are outer values get a node of their own", copy_outer_outputs, kSimplify, true},
@@ -68,8 +68,8 @@ size_t bytes_of_constants(Graph& graph) {
   return bytes;
 }
 
-/// Types while passes run: what is inferred holds for all sizes, what the file claims about values between inputs and outputs is dropped,
-/// and every dimension has a symbol.
+/// Types while passes run: inferred types hold for all sizes, the file's claims about intermediate values are dropped, and every dimension
+/// has a symbol.
 class Types {
  public:
   Types(Graph& graph, PassContext& context) : graph_(graph) {
@@ -78,7 +78,7 @@ class Types {
     for (const State& state : graph.states()) name_dims(state.current->type, context.sizes);
     for (const Value* output : graph.outputs()) declared_.push_back(output->type);
   }
-  /// Afterwards types are for people: dimensions without a name lose the one that was made for them, and outputs keep what was declared.
+  /// Makes types readable after the passes: removes generated symbols, and restores the declared types of outputs.
   void finish() {
     for_each_graph(graph_, unname_unknown);
     for (size_t i = 0; i < declared_.size(); ++i) keep_declared(*graph_.outputs()[i], declared_[i]);

@@ -31,8 +31,8 @@ class Island {
  public:
   Island(PassContext& context, Graph& graph, bool both_ways, size_t most) : context_(context), graph_(graph), up_(both_ways), most_(most) {}
 
-  /// Grows along everything that can be permuted with a value, which is a Transpose of another by `perm`: from what a Transpose makes, or,
-  /// with the inverse, from what it is made of.
+  /// Grows the island from a value that is a Transpose of another by `perm`, along all nodes that can work on permuted tensors. Start from
+  /// the output of a Transpose or, with the inverse, from its input.
   void grow(Value& seed, const Permutation& perm) {
     want(seed, perm);
     while (!pending_.empty()) {
@@ -220,7 +220,7 @@ class Island {
   std::vector<Value*> pending_;
 };
 
-/// True for what nodes of one input each, beside numbers, compute from a constant.
+/// True for values that a chain of nodes, whose other inputs are single numbers, computes from a constant.
 bool made_of_constants(const Value& value) {
   constexpr int kDeepest = 8;
   const Value* from = &value;

@@ -44,7 +44,7 @@ class ActivationRaiser {
     return true;
   }
 
-  // The bounds of a Clip; infinite where absent. Nothing where they are not constants.
+  // The bounds of a Clip; infinite if absent. Empty unless they are constants.
   struct Bounds {
     double low = -kInfinity, high = kInfinity;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax(scale Q K^T + mask) V written out becomes Attention; where the heads were split from and are joined to one dimension by Reshape
-// and Transpose, it takes and gives that dimension itself. Runs where products have taken in their scales and biases.
+// softmax(scale Q K^T + mask) V becomes Attention. If Reshape and Transpose split the heads from one dimension and join them again,
+// Attention takes over these too. Runs after products have absorbed their scales and biases.
 #include <algorithm>
 
 #include "passes/rewrite.h"

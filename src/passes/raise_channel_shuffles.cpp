@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels reshaped into groups, groups and places in them swapped, and reshaped back (Zhang et al. 2017, "ShuffleNet"): one operator.
-// Where channels come last, as TensorFlow's do, they come to the front for it, if they were there before.
+// Channels that are reshaped into groups, transposed and reshaped back (Zhang et al. 2017, "ShuffleNet") become one operator. If channels
+// come last, as in TensorFlow, Transposes move them to the front, provided that they were there before.
 #include "passes/permute.h"
 
 namespace minnow {
@@ -27,7 +27,7 @@ class Raiser {
     if (!x.type.dims || x.type.dims->size() < 3 || !same_shape(x, y)) return;
     // Dimensions of one element may be anywhere.
     const std::vector<Dim>&whole = *x.type.dims, &parts = *swap->input(0)->type.dims;
-    std::vector<size_t> axes, apart, moved;  // those of x, those of its parts, and these in the order that they are brought in
+    std::vector<size_t> axes, apart, moved;  // dimensions of x, of the split x, and of the split x in transposed order
     for (size_t i = 0; i < whole.size(); ++i)
       if (whole[i].size != 1) axes.push_back(i);
     for (size_t i = 0; i < parts.size(); ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Loop that computes a recurrent layer step by step becomes the operator: LSTM (Hochreiter, Schmidhuber 1997, "Long Short-Term Memory",
 // with a forget gate), GRU (Cho et al. 2014, "Learning Phrase Representations using RNN Encoder-Decoder", its reset gate before or behind
-// the product) and RNN (Elman 1990, "Finding Structure in Time"). TensorFlow writes it with counters, lists of what goes in and comes out,
-// and one product for all gates; TFLite's converter makes tensors of the lists; MNN's multiplies the input with all its weights before the
-// loop, takes slices of that, and keeps states as images of one pixel.
+// the product) and RNN (Elman 1990, "Finding Structure in Time"). TensorFlow writes counters, lists of inputs and outputs, and one product
+// for all gates. TFLite's converter turns the lists into tensors. MNN multiplies the input with all its weights before the loop, slices
+// the result in each step, and keeps states as images of one pixel.
 #include <algorithm>
 
 #include "passes/recurrence.h"
@@ -79,7 +79,7 @@ bool is_step(const LoopSteps& steps, const Value* value, int64_t more) {
   return steps.element(value) == Linear{1, 0, more};
 }
 
-/// A tensor whose row of this step becomes h: what lies before it, h, and what lies behind it, joined.
+/// True for a tensor whose row of this step is replaced by h: a Concat of the rows before it, h, and the rows after it.
 bool is_tensor_of(const LoopSteps& steps, const LoopSteps::Carried& tensor, const Value& h) {
   const Node* join = made_by(tensor.next, "Concat");
   if (!join || join->input_count() != 3 || int_attribute(*join, "axis", 0) != 0 || LoopSteps::plain(join->input(1)) != LoopSteps::plain(&h))
@@ -101,7 +101,7 @@ struct Sequence {
   bool is_last = false;  // the last step alone
 };
 
-/// A list of the hidden states of all steps, where output i of the loop is one: joined by those that read it.
+/// The sequences in a list of the hidden states of all steps, if output i of the loop is one: its readers concatenate the list.
 std::optional<std::vector<Sequence>> sequences_of_list(const Value& list, const Linear& place, const Rows& rows) {
   std::vector<Sequence> sequences;
   if (list.is_graph_output()) return {};

@@ -56,7 +56,7 @@ std::optional<Shares> written_out(const Node& node) {
   return Shares{is_log ? "LogSoftmax" : "Softmax", &without_shift(*exponential->input(0), *axis), *axis};
 }
 
-/// Reshape(op(Flatten(x)), shape of x), where one dimension alone counts behind the flattened axis.
+/// Reshape(op(Flatten(x)), shape of x), if only one dimension from the flattened axis on has more than one element.
 std::optional<Shares> flattened(const Node& node) {
   Node* inner = node.op() == "Reshape" && node.input(0) ? node.input(0)->producer() : nullptr;
   if (!inner || !has_one_use(*node.input(0))) return {};

@@ -28,7 +28,7 @@ struct Gate {
   Sum plain, reset;  // reset: what the reset gate is multiplied with
 };
 
-/// A sequence as the loop takes it apart: [steps, batch, features], or rows that lie one behind another.
+/// The sequence whose steps the loop reads: [steps, batch, features], or rows of all steps one after another.
 struct Source {
   Value* value = nullptr;
   int64_t batch = 0;  // of rows
@@ -51,12 +51,12 @@ using KnownRows = std::unordered_map<const Value*, std::optional<Rows>>;
 /// recurrence_cell.cpp. The cell that the steps compute, if they compute one.
 std::optional<Cell> find_cell(const LoopSteps& steps);
 
-/// recurrence_gates.cpp. Reads what the gates' functions are applied to, each as a sum of products and numbers, into the cell, whose state
-/// is cell.h. `functions`: in the operator's order; `reset`: the reset gate, or null.
+/// recurrence_gates.cpp. Reads the arguments of the gates' functions, each a sum of products and constants, into the cell, whose state is
+/// cell.h. `functions`: in the operator's order; `reset`: the reset gate, or null.
 bool read_gates(const LoopSteps& steps, std::string_view op, const std::vector<const Node*>& functions, const Node* reset, Cell& cell);
 
-/// recurrence_rows.cpp. The rows of the hidden state, and of what is known of the body, where rows stay rows: in the first step, with what
-/// the states are at the beginning, and in those after it.
+/// recurrence_rows.cpp. The rows of the hidden state and of other values of the body. They must be rows in the first step, which reads the
+/// initial states, and in all later ones.
 struct StateRows {
   Rows hidden;
   KnownRows known;

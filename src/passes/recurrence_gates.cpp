@@ -106,7 +106,7 @@ bool read_outside(const TakenStep& step, int64_t begin, Sum& sum, Cell& cell) {
   return put_source({node->input(0), batch, step.backward}, cell);
 }
 
-/// Adds what `value` is made of to the gate. False where it is no such sum.
+/// Adds the terms of the sum `value` to the gate. False if it is no such sum.
 bool read(const Reading& reading, const Value* value, const Place& place, Gate& gate, Cell& cell) {
   value = plain(value);
   if (!value || place.depth > 10) return false;

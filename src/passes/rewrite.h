@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vocabulary of passes: questions about nodes and values, and changes that keep names, types and the form of the graph right. A value
-// keeps its name as long as it is the same tensor; what is scaled, shifted or permuted gets another (compare.h relies on it, and so does
-// who asks for a tensor by name).
+// keeps its name as long as it is the same tensor. A scaled, shifted or permuted tensor gets another name, because compare.h and callers
+// who ask for a tensor by name rely on that.
 #pragma once
 #include <optional>
 
@@ -14,7 +14,7 @@ namespace minnow {
 
 /// The node that makes `value` if it is that operator, else null.
 Node* made_by(const Value* value, std::string_view op) noexcept;
-/// The one node that uses `value`, if there is one alone, in the same graph, and the value is no output; else null.
+/// The only node that uses `value`, if it is in the same graph and `value` is no output; else null.
 Node* sole_user(const Value& value) noexcept;
 inline bool has_one_use(const Value& value) noexcept { return sole_user(value) != nullptr; }
 /// True for an output that the graph gives under its name (the next value of a state has none).
@@ -31,9 +31,9 @@ bool is_reshape(const Node& node) noexcept;
 /// True where no element is below zero.
 bool is_never_negative(const Value& value) noexcept;
 
-/// The rank, where it is known.
+/// The rank, if it is known.
 std::optional<size_t> rank_of(const Value& value) noexcept;
-/// Dimension `axis` (from the end where negative), where it is a known number.
+/// Dimension `axis` (from the end if negative), if it is a known number.
 std::optional<int64_t> dim_of(const Value& value, int64_t axis) noexcept;
 /// True where the shapes are the same for certain: equal numbers, or equal symbols, everywhere.
 bool same_shape(const Value& a, const Value& b) noexcept;
@@ -62,22 +62,22 @@ size_t stored_bytes(DType dtype, const Shape& shape);
 
 // Changes.
 
-/// Makes everything use `with` in place of `value`. Where `value` is an output of the model, `with` takes over its name; false, and nothing
-/// done, where it cannot (it is an input, a constant, or an output itself).
+/// Replaces `value` by `with` in all uses. If `value` is an output of the model, `with` takes over its name. Returns false, without
+/// changes, if `with` cannot (it is an input, a constant, or an output itself).
 bool forward(Value& value, Value& with);
-/// Puts a node with one output before the producer of `value`, in its place: the output takes over name, type and users. The old producer
-/// stays, unused; see remove_dead.
+/// Replaces `value` by the output of a new node, inserted before the old producer: the output takes over name, type and users. The old
+/// producer stays, unused; see remove_dead().
 Node& replace(Value& value, std::string_view op, const std::vector<Value*>& inputs, Attributes attributes = {}, std::string name = {});
-/// The same where the new node was made already (its output 0 becomes what `value` was).
+/// The same for a node that already exists: its output `with` replaces `value`.
 void take_place_of(Value& value, Value& with);
-/// Removes `node` if nothing uses its outputs, then in the same way what made its inputs in this graph. Safe for the current node of
-/// an iteration and nodes before it.
+/// Removes `node` if nothing uses its outputs, and then the producers of its inputs likewise. Safe for the current node of an iteration and
+/// nodes before it.
 void remove_dead(Node& node);
-/// Nodes that lie behind the place of a walk over their graph, where removing them would disturb it: they wait for its end.
+/// Nodes after the current position of a walk. Removing them at once would disturb the walk, so they are collected until its end.
 class DeadNodes {
  public:
   void add(Node& node) { nodes_.push_back(&node); }
-  /// remove_dead of each. Call when the walk has ended.
+  /// Calls remove_dead() for each. Call it after the walk.
   void remove() {
     for (Node* node : nodes_) remove_dead(*node);
     nodes_.clear();

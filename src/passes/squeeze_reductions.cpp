@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduction that keeps the dimensions it reduces, and whose result is then reshaped to what is left without them, drops them itself.
+// A reduction that keeps its reduced dimensions, followed by a Reshape that removes them, removes them itself.
 #include <algorithm>
 
 #include "passes/rewrite.h"

@@ -52,7 +52,7 @@ bool draws(const OperatorSet& operators, const Node& node, std::span<const Datum
   return node.op() != "Dropout" || (inputs.size() > 2 && inputs[2].tensor && widened(inputs[2].tensor)[0] != 0);
 }
 
-/// True where every element of input 0 is given on as it is, or as a number that grows or falls with it.
+/// True if every element of the result is an element of input 0, or a monotonic function of one.
 bool keeps_order(const Operator* op) { return op && (op->elements != Elements::computed || op->monotone); }
 
 }  // namespace

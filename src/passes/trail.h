@@ -39,14 +39,14 @@ class Trail {
     std::vector<Apart> apart;                        // those that are beyond the tolerance, in the order in which they were made
     std::unordered_map<std::string, size_t> places;  // in `apart`
   };
-  /// Puts the noted tensor in the place of a rounded one that the tolerance allows, and of one drawn at random, and notes what is apart.
-  /// With `only`, tensors that this walk did not meet are let go. Trail and walks must outlive it.
+  /// Replaces rounded tensors within the tolerance, and random ones, by the noted tensors, and records differences. With `only`, ignores
+  /// tensors that this walk did not meet. The trail and the walks must outlive the observer.
   Observer follow(Walk& walk, const Walk* only = nullptr) const;
 
  private:
   struct Tensors {
-    Tensor value, one_end, other_end;  // what it is, and between which it may be, where it is rounded
-    std::string rounding;              // the name of what was rounded, where this is a copy of it
+    Tensor value, one_end, other_end;  // the tensor and, if it is rounded, the bounds of its elements
+    std::string rounding;              // the name of the rounded tensor of which this is a copy
     bool drawn = false;                // at random: another run would draw something else
     bool allows(const Tensor& other) const;
   };
